@@ -1,1 +1,25 @@
-export {};
+export { DTYPES, dtypeBytes, isDType, isFloating, type DType } from './dtype.js';
+export {
+  packParams,
+  type KernelParam,
+  type PackedParams,
+  type ScalarType,
+} from './kernel-param.js';
+export type {
+  CompileOption,
+  CpuGeometry,
+  CpuKernel,
+  CudaGeometry,
+  CudaKernel,
+  EmittedKernel,
+  KernelCost,
+  Scalars,
+} from './emitted-kernel.js';
+export type { CpuLimits, CudaLimits, DeviceLimits } from './device-limits.js';
+export type { Layout, PairwiseDType, PairwiseProblem, Reduce } from './pairwise/problem.js';
+export {
+  isSpecialisedNorm,
+  normExpressions,
+  type NormExpressions,
+} from './pairwise/norm-expressions.js';
+export { pairwiseParams, withWorkspace, type PairwiseProgram } from './pairwise/program.js';

@@ -1,0 +1,27 @@
+/** What a plan may know about a GPU. Sizes in bytes. */
+export interface CudaLimits {
+  readonly kind: 'cuda';
+  /** Target of the compiler, with suffix: 'sm_90a'. */
+  readonly arch: string;
+  readonly computeCapability: readonly [major: number, minor: number];
+  readonly multiprocessors: number;
+  readonly maxThreadsPerBlock: number;
+  /** Dynamic shared memory that one block may ask for. */
+  readonly sharedMemPerBlockOptin: number;
+  readonly sharedMemPerMultiprocessor: number;
+  /** 32-bit registers of one multiprocessor. */
+  readonly registersPerMultiprocessor: number;
+  readonly l2Bytes: number;
+}
+
+/** What a plan may know about a CPU. Sizes in bytes. */
+export interface CpuLimits {
+  readonly kind: 'cpu';
+  readonly level: 'x86-64-v2' | 'x86-64-v3' | 'x86-64-v4' | 'arm64';
+  readonly cores: number;
+  readonly l1Bytes: number;
+  readonly l2Bytes: number;
+}
+
+/** What a plan may know about a device. */
+export type DeviceLimits = CudaLimits | CpuLimits;

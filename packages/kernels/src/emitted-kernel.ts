@@ -1,0 +1,72 @@
+import type { KernelParam } from './kernel-param.js';
+
+/** A compiler option with one meaning for every toolchain that has it. */
+export interface CompileOption {
+  readonly name: 'fmad' | 'ftz' | 'prec-div' | 'prec-sqrt' | 'maxrregcount' | 'lineinfo';
+  readonly value: boolean | number;
+}
+
+/** Values of a launch's scalar parameters by name. */
+export type Scalars = Readonly<Record<string, number>>;
+
+/** What one launch must do at least, from which its floor on a device is derived. */
+export interface KernelCost {
+  /** Bytes through device memory: each input read once, each output written once. */
+  readonly bytes: number;
+  /** Arithmetic operations; a fused multiply-add counts as two. */
+  readonly flops: number;
+  /** Instructions of the FP32 (or, for float64 kernels, FP64) pipe, summed over all lanes. */
+  readonly issueSlots?: number;
+  /** Instructions of the special-function unit, summed over all lanes. */
+  readonly specialOps?: number;
+}
+
+/** Launch geometry on a GPU. */
+export interface CudaGeometry {
+  readonly grid: readonly [x: number, y: number, z: number];
+  readonly block: readonly [x: number, y: number, z: number];
+  /** Dynamic shared memory per block. */
+  readonly sharedMemBytes: number;
+  readonly cluster?: readonly [x: number, y: number, z: number];
+}
+
+/** How a CPU launch is cut: tasks [0, tasks) in chunks, with scratch memory per worker. */
+export interface CpuGeometry {
+  readonly tasks: number;
+  readonly chunk: number;
+  readonly scratchBytes: number;
+}
+
+interface KernelText {
+  /** Readable name for profiles and messages. */
+  readonly name: string;
+  /** The `extern "C"` symbol. */
+  readonly entry: string;
+  /** Complete source text. */
+  readonly source: string;
+  readonly params: readonly KernelParam[];
+  readonly options: readonly CompileOption[];
+  /** What a launch with these scalars costs at least. */
+  cost?(scalars: Scalars): KernelCost;
+}
+
+/** A kernel in CUDA C++; the source includes no header. */
+export interface CudaKernel extends KernelText {
+  readonly dialect: 'cuda';
+  /** Launch geometry for these scalars. */
+  geometry(scalars: Scalars): CudaGeometry;
+}
+
+/**
+ * A kernel in host C++:
+ * `extern "C" void entry(const void* args, int64_t begin, int64_t end, void* scratch)`,
+ * with `args` the packed parameters and [begin, end) a range of the geometry's tasks.
+ */
+export interface CpuKernel extends KernelText {
+  readonly dialect: 'cpu';
+  /** Tasks and scratch for these scalars. */
+  geometry(scalars: Scalars): CpuGeometry;
+}
+
+/** The text of a kernel with all that a runtime needs to launch it. */
+export type EmittedKernel = CudaKernel | CpuKernel;

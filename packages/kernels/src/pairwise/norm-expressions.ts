@@ -1,0 +1,55 @@
+import { abs, constant, div, mul, pow, simplify, sqrt, sub, variable } from '@mercer/formula';
+import type { RealExpr } from '@mercer/formula';
+import type { Reduce } from './problem.js';
+
+/** The three parts of a p-norm distance. */
+export interface NormExpressions {
+  readonly inner: RealExpr;
+  readonly outer: RealExpr;
+  readonly reduce: Reduce;
+}
+
+/** Exponents up to this one become products and square roots when they are half-integers. */
+export const MAX_SPECIALISED_EXPONENT = 8;
+
+/**
+ * Whether a kernel is written for this very p: 1, 2, infinity, and the integers and half-integers
+ * up to 8. Every other p shares one kernel that takes p as a run-time scalar.
+ */
+export function isSpecialisedNorm(p: number): boolean {
+  return p === Infinity || (p > 0 && p <= MAX_SPECIALISED_EXPONENT && Number.isInteger(2 * p));
+}
+
+/**
+ * The expressions of the p-norm distance `(sum_k |a - b|^p)^(1/p)`; for infinity `max_k |a - b|`;
+ * with `'runtime'` p is the variable `p`. `skipEpilogue` leaves out the root.
+ *
+ * ```ts
+ * import { print } from '@mercer/formula';
+ * import { normExpressions } from '@mercer/kernels';
+ * console.log(print(normExpressions(2).outer)); // sqrt(s)
+ * ```
+ */
+export function normExpressions(
+  p: number | 'runtime',
+  { skipEpilogue = false }: { readonly skipEpilogue?: boolean } = {},
+): NormExpressions {
+  if (p !== 'runtime' && !(p > 0)) {
+    throw new RangeError(
+      `cannot build the ${p}-norm: p must be a positive number or infinity. Pass p > 0.`,
+    );
+  }
+  const difference = sub(variable('a'), variable('b'));
+  const distance = abs(difference);
+  const s = variable('s');
+  if (p === 1) return { inner: distance, outer: s, reduce: 'sum' };
+  if (p === Infinity) return { inner: distance, outer: s, reduce: 'max' };
+  if (p === 2) {
+    const inner = mul(difference, difference);
+    return { inner, outer: skipEpilogue ? s : sqrt(s), reduce: 'sum' };
+  }
+  const exponent = p === 'runtime' ? variable('p') : constant(p);
+  const inner = simplify(pow(distance, exponent)) as RealExpr;
+  const root = p === 'runtime' ? div(1, exponent) : constant(1 / p);
+  return { inner, outer: skipEpilogue ? s : (simplify(pow(s, root)) as RealExpr), reduce: 'sum' };
+}

@@ -1,0 +1,41 @@
+import type { RealExpr } from '@mercer/formula';
+
+/** Element types that pairwise kernels compute in. */
+export type PairwiseDType = 'float32' | 'float64';
+
+/**
+ * Which of the last two axes is contiguous: 'row' the last one, 'column' the one before it. The
+ * other axis has an arbitrary stride, the leading stride.
+ */
+export type Layout = 'row' | 'column';
+
+/** How the values of `inner` over k are combined; 'max' keeps NaN. */
+export type Reduce = 'sum' | 'max';
+
+/**
+ * The problem of a pairwise kernel:
+ * `out[l,m,n] = outer(reduce_k inner(a[l,m,k], b[l,n,k]))`.
+ */
+export interface PairwiseProblem {
+  readonly dtype: PairwiseDType;
+  /** Sizes to choose a plan by. A plan is right for every size, fast for sizes like these. */
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly batch: number;
+  /** In the variables `a`, `b` and optionally `p`; must be 0 for a = b = 0. */
+  readonly inner: RealExpr;
+  /** In the variable `s` and optionally `p`. */
+  readonly outer: RealExpr;
+  readonly reduce: Reduce;
+  /** Layouts of a (batch, m, k), b (batch, n, k) and out (batch, m, n). */
+  readonly layoutA: Layout;
+  readonly layoutB: Layout;
+  readonly layoutOut: Layout;
+  /** Base pointer, leading stride and batch stride are all multiples of 16 bytes. */
+  readonly alignedA: boolean;
+  readonly alignedB: boolean;
+  readonly alignedOut: boolean;
+  /** The value of the run-time scalar `p`, where the expressions use it; a hint like the sizes. */
+  readonly p?: number;
+}
