@@ -1,1 +1,37 @@
-export {};
+export { build, constant, type ApplyOp } from './build.js';
+export {
+  abs,
+  add,
+  div,
+  eq,
+  exp,
+  ge,
+  gt,
+  le,
+  log,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  pow,
+  rsqrt,
+  select,
+  sign,
+  sqrt,
+  sub,
+  variable,
+} from './constructors.js';
+export { differentiate } from './differentiate.js';
+export { evaluate } from './evaluate.js';
+export type { BoolExpr, Expr, NodeOf, Operand, RealExpr } from './expr.js';
+export { FormulaError, type FormulaErrorCode } from './formula-error.js';
+export { internedCount, isExpr } from './intern-table.js';
+export { OPS, SIGNATURES, type ExprType, type Op, type Signature } from './op.js';
+export { postOrder } from './post-order.js';
+export { print } from './print.js';
+export { fold, type ArgResults, type Rule, type RuleTable } from './rule-table.js';
+export { simplify, type SimplifyOptions } from './simplify.js';
+export { substitute } from './substitute.js';
+export { variables } from './variables.js';

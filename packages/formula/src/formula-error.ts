@@ -1,0 +1,15 @@
+/** What went wrong in building, evaluating or differentiating an expression. */
+export type FormulaErrorCode =
+  'ARITY_MISMATCH' | 'TYPE_MISMATCH' | 'INVALID_ARGUMENT' | 'INVALID_NAME' | 'UNBOUND_VARIABLE';
+
+/** An error of the formula language; the message says what failed, why, and how to fix it. */
+export class FormulaError extends Error {
+  override readonly name = 'FormulaError';
+
+  constructor(
+    readonly code: FormulaErrorCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Expr } from './expr.js';
+import { SIGNATURES, type ExprType, type Op } from './op.js';
+
+class Node implements Expr {
+  declare readonly value?: number;
+  declare readonly name?: string;
+  readonly type: ExprType;
+
+  constructor(
+    readonly op: Op,
+    readonly args: readonly Expr[],
+    readonly id: number,
+    payload: { readonly value?: number; readonly name?: string },
+  ) {
+    this.type = SIGNATURES[op].type;
+    Object.assign(this, payload);
+    Object.freeze(args);
+    Object.freeze(this);
+  }
+}
+
+const table = new Map<string, WeakRef<Expr>>();
+let nextId = 0;
+
+// The finaliser of a node may run after an equal node has taken its place: only a dead entry goes.
+const sweeper = new FinalizationRegistry<string>((key) => {
+  if (table.get(key)?.deref() === undefined) table.delete(key);
+});
+
+/**
+ * The one node with this content. Keys name arguments by id: ids are never reused and a node keeps
+ * its arguments alive, so a key means the same content for as long as its entry lives.
+ */
+export function intern(
+  op: Op,
+  args: readonly Expr[],
+  payload: { readonly value?: number; readonly name?: string } = {},
+): Expr {
+  const key = keyOf(op, args, payload);
+  const known = table.get(key)?.deref();
+  if (known !== undefined) return known;
+  const node = new Node(op, args, nextId++, payload);
+  table.set(key, new WeakRef(node));
+  sweeper.register(node, key);
+  return node;
+}
+
+function keyOf(
+  op: Op,
+  args: readonly Expr[],
+  payload: { readonly value?: number; readonly name?: string },
+): string {
+  if (payload.name !== undefined) return `$${payload.name}`;
+  // -0 and 0 are different constants; every NaN is the same one.
+  if (payload.value !== undefined) return Object.is(payload.value, -0) ? '-0' : `${payload.value}`;
+  return `${op}:${args.map((arg) => arg.id).join(',')}`;
+}
+
+/** True for a node made by this copy of the package. */
+export function isExpr(value: unknown): value is Expr {
+  return value instanceof Node;
+}
+
+/** How many entries the intern table holds, dead ones not yet swept included. */
+export function internedCount(): number {
+  return table.size;
+}

@@ -1,0 +1,93 @@
+import { abs, div, mul, neg } from './constructors.js';
+import type { RealExpr } from './expr.js';
+import type { SimplifyRule } from './simplify-rules.js';
+import { compareStructure } from './structural-order.js';
+
+const operands = (node: { readonly args: readonly unknown[] }): [RealExpr, RealExpr] => [
+  node.args[0] as RealExpr,
+  node.args[1] as RealExpr,
+];
+
+/** Products: units and signs out, one constant in front, equal factors side by side. */
+export const simplifyProduct: SimplifyRule = (node, facts) => {
+  const [a, b] = operands(node);
+  if (a.value === 1) return b;
+  if (b.value === 1) return a;
+  if (a.value === -1) return neg(b);
+  if (b.value === -1) return neg(a);
+  if (a.op === 'neg') return neg(mul(a.args[0] as RealExpr, b));
+  if (b.op === 'neg') return neg(mul(a, b.args[0] as RealExpr));
+  if (b.value !== undefined) return mul(b, a);
+  const merged = mergeConstants(a, b) ?? mergeEqual(a, b, facts);
+  if (merged !== undefined) return merged;
+  if (a.value !== undefined) return undefined;
+  return order(a, b);
+};
+
+/** Constants move to the front and multiply there, unless that leaves the normal range. */
+function mergeConstants(a: RealExpr, b: RealExpr): RealExpr | undefined {
+  if (b.op === 'mul') {
+    const [factor, rest] = operands(b);
+    if (factor.value !== undefined) {
+      if (a.value === undefined) return mul(factor, mul(a, rest));
+      const product = a.value * factor.value;
+      return isSafe(product) && isSafe(a.value) && isSafe(factor.value)
+        ? mul(product, rest)
+        : undefined;
+    }
+  }
+  if (a.op === 'mul') {
+    const [factor, rest] = operands(a);
+    if (factor.value !== undefined) return mul(factor, mul(rest, b));
+  }
+  return undefined;
+}
+
+/** `sign(x) * |x|`, `sign(x) * x`, `|x| * |x|` and `sqrt(x) * sqrt(x)`. */
+function mergeEqual(
+  a: RealExpr,
+  b: RealExpr,
+  facts: Parameters<SimplifyRule>[1],
+): RealExpr | undefined {
+  const inner = a.args[0] as RealExpr | undefined;
+  if (a === b && a.op === 'abs' && inner !== undefined) return mul(inner, inner);
+  if (a === b && a.op === 'sqrt' && inner !== undefined && facts.isNonNegative(inner)) return inner;
+  for (const [s, x] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    if (s.op !== 'sign') continue;
+    const of = s.args[0] as RealExpr;
+    if (x === of) return abs(of);
+    if (x.op === 'abs' && x.args[0] === of) return of;
+  }
+  return undefined;
+}
+
+function order(a: RealExpr, b: RealExpr): RealExpr | undefined {
+  // A square stays one node, (x * x) * y: emitters share it and sign analysis sees it.
+  if (a !== b && compareStructure(a, b) > 0) return mul(b, a);
+  return undefined;
+}
+
+/** Quotients: signs out; division by a power of two is an exact product. */
+export const simplifyQuotient: SimplifyRule = (node) => {
+  const [a, b] = operands(node);
+  if (b.value === 1) return a;
+  if (b.value === -1) return neg(a);
+  if (a.op === 'neg') return neg(div(a.args[0] as RealExpr, b));
+  if (b.op === 'neg') return neg(div(a, b.args[0] as RealExpr));
+  if (b.value !== undefined && isPowerOfTwo(b.value)) return mul(1 / b.value, a);
+  return undefined;
+};
+
+/** Far from the ends of the float32 and float64 ranges. */
+function isSafe(value: number): boolean {
+  const size = Math.abs(value);
+  return size >= 2 ** -64 && size <= 2 ** 64;
+}
+
+function isPowerOfTwo(value: number): boolean {
+  const exponent = Math.log2(Math.abs(value));
+  return isSafe(value) && Number.isInteger(exponent) && 2 ** exponent === Math.abs(value);
+}

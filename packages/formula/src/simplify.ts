@@ -1,0 +1,75 @@
+import { constant } from './build.js';
+import { FLOAT64 } from './evaluate.js';
+import type { Expr } from './expr.js';
+import { NON_NEGATIVE } from './non-negative.js';
+import { postOrder } from './post-order.js';
+import { applyRule } from './rule-table.js';
+import { SIMPLIFY, type Facts } from './simplify-rules.js';
+import { withArgs } from './substitute.js';
+
+/** What the caller knows about the variables. */
+export interface SimplifyOptions {
+  /** Variables that are never below 0 (they may be NaN). */
+  readonly nonNegative?: readonly string[];
+}
+
+/**
+ * An equal expression in canonical, usually shorter, form. Simplifying twice changes nothing more,
+ * and two expressions that differ by the order of a sum or product become the same node.
+ *
+ * What is preserved: the value in float64 up to a few roundings, NaN and infinite data included.
+ * Rewrites that need finite values (`x * 0`, `x - x`, `x / x`, `0 / x`) and those that can cancel
+ * (regrouping a sum) are not made. Two things may change, and nothing else:
+ * - the sign of a zero (`x + 0` becomes `x`), hence the sign of a pole that is reached through it;
+ * - an intermediate result that leaves the floating-point range: `sqrt(x * x)` becomes `abs(x)`,
+ *   which is right where the square overflows, and `pow(x, -8)` becomes `1 / (...)`.
+ *
+ * `pow(x, c)` with integer c, |c| <= 8, becomes products; half-integer c, only where x is known to
+ * be non-negative, products and a square root.
+ *
+ * ```ts
+ * import { abs, pow, print, simplify, sub, variable } from '@mercer/formula';
+ * const d = abs(sub(variable('a'), variable('b')));
+ * console.log(print(simplify(pow(d, 3)))); // (a - b) * (a - b) * abs(a - b)
+ * console.log(print(simplify(pow(variable('s'), 0.5), { nonNegative: ['s'] }))); // sqrt(s)
+ * ```
+ */
+export function simplify<E extends Expr>(expr: E, options: SimplifyOptions = {}): E {
+  const assumed = new Set(options.nonNegative);
+  const signs = new Map<Expr, boolean>();
+  const done = new Map<Expr, Expr>();
+
+  const isNonNegative = (node: Expr): boolean => {
+    const known = signs.get(node);
+    if (known !== undefined) return known;
+    const args = node.args.map(isNonNegative);
+    const sign =
+      node.name !== undefined ? assumed.has(node.name) : applyRule(NON_NEGATIVE, node, args);
+    signs.set(node, sign);
+    return sign;
+  };
+  const facts: Facts = { isNonNegative };
+
+  const normalise = (node: Expr): Expr => {
+    const known = done.get(node);
+    if (known !== undefined) return known;
+    const current = withArgs(node, node.args.map(normalise));
+    const next = foldConstants(current) ?? SIMPLIFY[current.op](current, facts);
+    const result = next === undefined || next === current ? current : normalise(next);
+    done.set(node, result);
+    done.set(result, result);
+    isNonNegative(result);
+    return result;
+  };
+
+  // Arguments first, so that the recursion above only ever goes through what a rule just built.
+  for (const node of postOrder(expr)) normalise(node);
+  return normalise(expr) as E;
+}
+
+function foldConstants(node: Expr): Expr | undefined {
+  if (node.type !== 'real' || node.args.length === 0) return undefined;
+  const values = node.args.map((arg) => arg.value);
+  if (!values.every((value) => value !== undefined)) return undefined;
+  return constant(applyRule(FLOAT64, node, values));
+}
