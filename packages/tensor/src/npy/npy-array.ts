@@ -1,0 +1,141 @@
+import {
+  isNpyDType,
+  npyDataOver,
+  npyDTypeBytes,
+  npyDTypeOf,
+  type ByteOrder,
+  type NpyArrayTypes,
+  type NpyDType,
+} from './npy-dtype.js';
+import { NpyError } from './npy-error.js';
+import type { NpyHeader } from './npy-header.js';
+
+/**
+ * An array as a .npy file holds it. `data` lists the elements in file order: the last axis runs fastest, or the first
+ * when `fortranOrder` is true. float16 elements are raw bits (see `float16ToFloat32`), bool elements are 0 and 1.
+ */
+export interface NpyArray<D extends NpyDType = NpyDType> {
+  readonly dtype: D;
+  readonly shape: readonly number[];
+  readonly fortranOrder: boolean;
+  readonly data: NpyArrayTypes[D];
+}
+
+/** What the writers take: as an NpyArray, with `dtype` (the typed array's own) and `fortranOrder` (false) optional. */
+export interface NpyArrayInput {
+  readonly data: NpyArrayTypes[NpyDType];
+  readonly shape: readonly number[];
+  readonly dtype?: NpyDType;
+  readonly fortranOrder?: boolean;
+}
+
+/** Steps of the axes in elements, so that an array can be handed on without a copy whatever its order. */
+export function npyStrides(array: Pick<NpyArray, 'shape' | 'fortranOrder'>): number[] {
+  const strides = new Array<number>(array.shape.length).fill(0);
+  let step = 1;
+  for (let i = 0; i < strides.length; i++) {
+    const axis = array.fortranOrder ? i : strides.length - 1 - i;
+    strides[axis] = step;
+    step *= array.shape[axis] ?? 1;
+  }
+  return strides;
+}
+
+/** Memory for the elements of `header`, after checking them against the caller's limit. */
+export function allocateData(header: NpyHeader, maxBytes: number): ArrayBuffer {
+  const shape = `shape (${header.shape.join(', ')}) of ${header.dtype}`;
+  if (header.dataBytes > maxBytes) {
+    throw new NpyError(
+      'NPY_TOO_LARGE',
+      `Cannot read the array: ${shape} is ${header.dataBytes} bytes and the limit is ${maxBytes}. Raise the option maxBytes if the file is trusted.`,
+    );
+  }
+  try {
+    return new ArrayBuffer(header.dataBytes);
+  } catch (cause) {
+    throw new NpyError(
+      'NPY_TOO_LARGE',
+      `Cannot read the array: ${shape} needs one buffer of ${header.dataBytes} bytes, which this process cannot allocate. ` +
+        'Use a machine with more memory or split the array.',
+      { cause },
+    );
+  }
+}
+
+/** Makes the array of a filled buffer: elements in the machine's byte order, bool normalised to 0 and 1. */
+export function finishArray(header: NpyHeader, buffer: ArrayBuffer): NpyArray {
+  const bytes = npyDTypeBytes(header.dtype);
+  if (header.order === 'big') swapBytes(buffer, bytes);
+  const data = npyDataOver(header.dtype, buffer, header.size);
+  if (header.dtype === 'bool') {
+    const flags = data as Uint8Array;
+    for (let i = 0; i < flags.length; i++) flags[i] = flags[i] === 0 ? 0 : 1;
+  }
+  return { dtype: header.dtype, shape: header.shape, fortranOrder: header.fortranOrder, data };
+}
+
+const SWAP_PIECE = 2 ** 28;
+
+/** Reverses the bytes of every element in place. */
+export function swapBytes(buffer: ArrayBuffer, elementBytes: 1 | 2 | 4 | 8): void {
+  if (elementBytes === 1) return;
+  for (let at = 0; at < buffer.byteLength; at += SWAP_PIECE) {
+    const piece = Buffer.from(buffer, at, Math.min(SWAP_PIECE, buffer.byteLength - at));
+    if (elementBytes === 2) piece.swap16();
+    else if (elementBytes === 4) piece.swap32();
+    else piece.swap64();
+  }
+}
+
+/** Checks a caller's array before anything is written; returns it with every default filled in. */
+export function checkArrayInput(input: NpyArrayInput): NpyArray {
+  const natural = npyDTypeOf(input.data);
+  const dtype = input.dtype ?? natural;
+  const fits = dtype === natural || (dtype === 'bool' && natural === 'uint8');
+  if (!isNpyDType(dtype) || !fits) {
+    throw argument(
+      `elements of type '${String(dtype)}' do not live in a ${input.data.constructor.name}`,
+    );
+  }
+  const { shape } = input;
+  if (shape.length > 64) throw argument(`${shape.length} axes are more than the 64 of the format`);
+  for (const extent of shape) {
+    if (!Number.isSafeInteger(extent) || extent < 0) {
+      throw argument(`extent ${String(extent)} of shape (${shape.join(', ')}) is no count`);
+    }
+  }
+  const size = shape.reduce((product, extent) => product * BigInt(extent), 1n);
+  if (size !== BigInt(input.data.length)) {
+    throw argument(
+      `shape (${shape.join(', ')}) has ${size} elements and the data has ${input.data.length}`,
+    );
+  }
+  return { dtype, shape: [...shape], fortranOrder: input.fortranOrder ?? false, data: input.data };
+}
+
+/** The element bytes of an array in pieces of bounded size, in the byte order asked for. */
+export function* dataPieces(array: NpyArray, order: ByteOrder): Generator<Uint8Array> {
+  const { buffer, byteOffset, byteLength } = array.data;
+  const elementBytes = npyDTypeBytes(array.dtype);
+  for (let at = 0; at < byteLength; at += WRITE_PIECE) {
+    const length = Math.min(WRITE_PIECE, byteLength - at);
+    const piece = new Uint8Array(buffer, byteOffset + at, length);
+    if (array.dtype !== 'bool' && (order === 'little' || elementBytes === 1)) {
+      yield piece;
+      continue;
+    }
+    const copy = new Uint8Array(piece);
+    if (array.dtype === 'bool') copy.forEach((flag, i) => (copy[i] = flag === 0 ? 0 : 1));
+    else swapBytes(copy.buffer, elementBytes);
+    yield copy;
+  }
+}
+
+const WRITE_PIECE = 2 ** 24;
+
+function argument(why: string): NpyError {
+  return new NpyError(
+    'NPY_ARGUMENT',
+    `Cannot write the array: ${why}. Pass data, shape and dtype that agree.`,
+  );
+}

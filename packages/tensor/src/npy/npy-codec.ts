@@ -1,0 +1,87 @@
+import {
+  allocateData,
+  checkArrayInput,
+  dataPieces,
+  finishArray,
+  type NpyArray,
+  type NpyArrayInput,
+} from './npy-array.js';
+import type { ByteOrder } from './npy-dtype.js';
+import { NpyError } from './npy-error.js';
+import { encodeNpyHeader, parseNpyHeader, type NpyHeader } from './npy-header.js';
+
+/** Limits on what a reader accepts. */
+export interface NpyReadOptions {
+  /** Most bytes of elements that one array may have. Unlimited (what the file really holds) by default. */
+  readonly maxBytes?: number;
+}
+
+/** How an array is laid down. */
+export interface NpyWriteOptions {
+  /** Byte order in the file; little by default. */
+  readonly byteOrder?: ByteOrder;
+}
+
+/**
+ * Reads the bytes of a whole .npy file. The elements are copied, so the result owns its memory.
+ * Throws NpyError: `NPY_INVALID`, `NPY_UNSUPPORTED`, `NPY_TRUNCATED`, `NPY_TOO_LARGE`.
+ *
+ * ```ts
+ * import { decodeNpy, encodeNpy } from '@mercer/tensor/npy';
+ * const bytes = encodeNpy({ data: new Float32Array([1, 2, 3, 4, 5, 6]), shape: [2, 3] });
+ * const { dtype, shape } = decodeNpy(bytes);
+ * console.log(dtype, shape); // float32 [ 2, 3 ]
+ * ```
+ */
+export function decodeNpy(bytes: Uint8Array, options: NpyReadOptions = {}): NpyArray {
+  const header = parseNpyHeader(bytes);
+  checkFileBytes(header, bytes.length);
+  const buffer = allocateData(header, options.maxBytes ?? Infinity);
+  new Uint8Array(buffer).set(bytes.subarray(header.dataOffset));
+  return finishArray(header, buffer);
+}
+
+/**
+ * The bytes of a .npy file that holds `array`. Throws NpyError `NPY_ARGUMENT` when shape, dtype and data disagree.
+ */
+export function encodeNpy(array: NpyArrayInput, options: NpyWriteOptions = {}): Uint8Array {
+  const pieces = [...npyFilePieces(array, options)];
+  const bytes = new Uint8Array(pieces.reduce((total, piece) => total + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+/** The same bytes in pieces of at most 16 MiB; the array is checked before the first one. */
+export function npyFilePieces(
+  input: NpyArrayInput,
+  options: NpyWriteOptions,
+): Iterable<Uint8Array> {
+  const array = checkArrayInput(input);
+  const order = options.byteOrder ?? 'little';
+  const header = encodeNpyHeader(array.dtype, array.shape, array.fortranOrder, order);
+  return (function* () {
+    yield header;
+    yield* dataPieces(array, order);
+  })();
+}
+
+/** Compares what a header promises with the bytes that are there; both too few and too many are refused. */
+export function checkFileBytes(header: NpyHeader, fileBytes: number): void {
+  const there = fileBytes - header.dataOffset;
+  if (there === header.dataBytes) return;
+  const claim = `shape (${header.shape.join(', ')}) of ${header.dtype} is ${header.dataBytes} bytes and ${there} follow the header`;
+  if (there < header.dataBytes) {
+    throw new NpyError(
+      'NPY_TRUNCATED',
+      `Cannot read the array: ${claim}. The file is cut short or its header lies; write it again.`,
+    );
+  }
+  throw new NpyError(
+    'NPY_INVALID',
+    `Cannot read the array: ${claim}. The surplus is not explained by the header; write one array a file.`,
+  );
+}

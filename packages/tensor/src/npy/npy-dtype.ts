@@ -1,0 +1,111 @@
+import { NpyError } from './npy-error.js';
+
+/** Element types that the codec reads and writes; every one is a Mercer dtype of the same name. */
+export type NpyDType = 'float64' | 'float32' | 'float16' | 'int64' | 'int32' | 'uint8' | 'bool';
+
+/** The typed array that holds each element type: float16 as raw bits, bool as 0 and 1. */
+export interface NpyArrayTypes {
+  float64: Float64Array;
+  float32: Float32Array;
+  float16: Uint16Array;
+  int64: BigInt64Array;
+  int32: Int32Array;
+  uint8: Uint8Array;
+  bool: Uint8Array;
+}
+
+/** Any typed array that the codec reads into or writes from. */
+export type NpyData = NpyArrayTypes[NpyDType];
+
+/** Byte order of the elements in a file. */
+export type ByteOrder = 'little' | 'big';
+
+interface DTypeEntry {
+  readonly code: string;
+  readonly bytes: 1 | 2 | 4 | 8;
+  make(buffer: ArrayBuffer, length: number): NpyData;
+}
+
+const TABLE: { readonly [D in NpyDType]: DTypeEntry } = {
+  float64: { code: 'f8', bytes: 8, make: (b, n) => new Float64Array(b, 0, n) },
+  float32: { code: 'f4', bytes: 4, make: (b, n) => new Float32Array(b, 0, n) },
+  float16: { code: 'f2', bytes: 2, make: (b, n) => new Uint16Array(b, 0, n) },
+  int64: { code: 'i8', bytes: 8, make: (b, n) => new BigInt64Array(b, 0, n) },
+  int32: { code: 'i4', bytes: 4, make: (b, n) => new Int32Array(b, 0, n) },
+  uint8: { code: 'u1', bytes: 1, make: (b, n) => new Uint8Array(b, 0, n) },
+  bool: { code: 'b1', bytes: 1, make: (b, n) => new Uint8Array(b, 0, n) },
+};
+
+const DTYPES = Object.keys(TABLE) as NpyDType[];
+const BY_CODE = new Map(DTYPES.map((dtype) => [TABLE[dtype].code, dtype]));
+
+/** True when `name` is an element type that .npy files can carry here. */
+export function isNpyDType(name: string): name is NpyDType {
+  return Object.hasOwn(TABLE, name);
+}
+
+/** Bytes of one element. */
+export function npyDTypeBytes(dtype: NpyDType): 1 | 2 | 4 | 8 {
+  return TABLE[dtype].bytes;
+}
+
+/** A typed array of `length` elements over the start of `buffer`. */
+export function npyDataOver(dtype: NpyDType, buffer: ArrayBuffer, length: number): NpyData {
+  return TABLE[dtype].make(buffer, length);
+}
+
+/** The element type that a typed array is written as when none is named. */
+export function npyDTypeOf(data: NpyData): NpyDType {
+  if (data instanceof Float64Array) return 'float64';
+  if (data instanceof Float32Array) return 'float32';
+  if (data instanceof Uint16Array) return 'float16';
+  if (data instanceof BigInt64Array) return 'int64';
+  if (data instanceof Int32Array) return 'int32';
+  if (data instanceof Uint8Array) return 'uint8';
+  throw new NpyError(
+    'NPY_ARGUMENT',
+    `Cannot write this array as .npy: ${describe(data)} has no element type in ${DTYPES.join(', ')}. ` +
+      'Pass one of the matching typed arrays.',
+  );
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return `a value of type ${typeof value}`;
+  return `an object of class ${value.constructor.name}`;
+}
+
+/** The array-protocol text of a type, such as `<f4` or `|b1`. */
+export function formatDescr(dtype: NpyDType, order: ByteOrder): string {
+  const { code, bytes } = TABLE[dtype];
+  return (bytes === 1 ? '|' : order === 'little' ? '<' : '>') + code;
+}
+
+/** Reads an array-protocol text; refuses what is no plain number type of the table. */
+export function parseDescr(descr: string): { dtype: NpyDType; order: ByteOrder } {
+  const match = /^([<>|=])([A-Za-z])(\d{0,6})$/.exec(descr);
+  const shown = JSON.stringify(descr.slice(0, 40));
+  if (match === null) {
+    throw new NpyError(
+      'NPY_UNSUPPORTED',
+      `Cannot read the array: its element type ${shown} is not a plain number type. ` +
+        `Save it as one of ${DTYPES.join(', ')}, for example with numpy.save(path, array.astype('float32')).`,
+    );
+  }
+  const [, prefix = '', kind = '', size = ''] = match;
+  if (kind === 'O') {
+    throw new NpyError(
+      'NPY_UNSUPPORTED',
+      'Cannot read the array: it holds Python objects (pickle), which can run code when loaded and are never read. ' +
+        'Save it with a number type instead.',
+    );
+  }
+  const dtype = BY_CODE.get(kind + size);
+  if (dtype === undefined || (prefix === '|' && TABLE[dtype].bytes > 1)) {
+    throw new NpyError(
+      'NPY_UNSUPPORTED',
+      `Cannot read the array: element type ${shown} is not one of ${DTYPES.join(', ')}. ` +
+        `Convert it first, for example with numpy.save(path, array.astype('float32')).`,
+    );
+  }
+  return { dtype, order: prefix === '>' ? 'big' : 'little' };
+}

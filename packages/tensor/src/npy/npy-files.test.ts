@@ -1,0 +1,143 @@
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeNpy } from './npy-codec.js';
+import { encodeNpyHeader } from './npy-header.js';
+import { readNpy } from './read-npy.js';
+import { randomData, rawBytes } from './test-support/arrays.js';
+import { fileWith, headerText, rejectionCode } from './test-support/broken-files.js';
+import { writeFileWhole } from './write-file-whole.js';
+import { writeNpy } from './write-npy.js';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-npy-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('readNpy and writeNpy', () => {
+  it('round-trip a file by path and by URL and leave nothing else behind', async () => {
+    const path = join(folder, 'a.npy');
+    const data = randomData('float64', 60, 1);
+    await writeNpy(path, { data, shape: [3, 4, 5], fortranOrder: true });
+    for (const source of [path, pathToFileURL(path), new Uint8Array(await readFile(path))]) {
+      const array = await readNpy(source);
+      expect(array).toMatchObject({ dtype: 'float64', shape: [3, 4, 5], fortranOrder: true });
+      expect(rawBytes(array.data).equals(rawBytes(data))).toBe(true);
+    }
+    expect(await readdir(folder)).toEqual(['a.npy']);
+  });
+
+  it('write the same bytes as encodeNpy, also beyond one piece', async () => {
+    const data = randomData('int32', 5_000_000, 2);
+    await writeNpy(join(folder, 'a.npy'), { data, shape: [5_000_000] }, { byteOrder: 'big' });
+    const bytes = await readFile(join(folder, 'a.npy'));
+    expect(bytes.equals(encodeNpy({ data, shape: [5_000_000] }, { byteOrder: 'big' }))).toBe(true);
+  });
+
+  it('read a sparse file of 2.2 GB in pieces into one buffer', async () => {
+    const path = join(folder, 'large.npy');
+    const size = 2_200_000_000;
+    const header = encodeNpyHeader('uint8', [size], false);
+    await writeFile(path, header);
+    await truncate(path, header.length + size);
+    const file = await open(path, 'r+');
+    await file.write(Uint8Array.of(42), 0, 1, header.length + size - 1);
+    await file.close();
+    const { data } = await readNpy(path);
+    expect([data.length, data[0], data[size - 1]]).toEqual([size, 0, 42]);
+  }, 60_000);
+
+  it('refuse missing files, folders and short files with the path in the message', async () => {
+    await expect(readNpy(join(folder, 'no.npy'))).rejects.toThrow(
+      /Cannot read '.*no\.npy': there is no such file/,
+    );
+    expect(await rejectionCode(readNpy(join(folder, 'no.npy')))).toBe('NPY_NOT_FOUND');
+    expect(await rejectionCode(readNpy(folder))).toBe('NPY_IO');
+    await writeFile(
+      join(folder, 'short.npy'),
+      fileWith(headerText("'<f4'", '(3,)'), new Uint8Array(8)),
+    );
+    await expect(readNpy(join(folder, 'short.npy'))).rejects.toThrow(
+      /8 follow the header.*short\.npy/s,
+    );
+    await writeFile(join(folder, 'empty.npy'), '');
+    expect(await rejectionCode(readNpy(join(folder, 'empty.npy')))).toBe('NPY_TRUNCATED');
+  });
+
+  it('refuse a claim of a terabyte without allocating it', async () => {
+    const path = join(folder, 'claim.npy');
+    await writeFile(path, fileWith(headerText("'<f8'", `(${2n ** 37n},)`), new Uint8Array(64)));
+    const before = process.memoryUsage().arrayBuffers;
+    expect(await rejectionCode(readNpy(path))).toBe('NPY_TRUNCATED');
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 20);
+  });
+});
+
+describe('a write that fails leaves the old file and no other', () => {
+  it('when the pieces stop half-way', async () => {
+    const path = join(folder, 'kept.npy');
+    await writeFile(path, 'old');
+    const failing = (function* () {
+      yield new Uint8Array(1000);
+      throw new Error('the source broke');
+    })();
+    expect(await rejectionCode(writeFileWhole(path, failing))).toBe('NPY_IO');
+    expect(await readFile(path, 'utf8')).toBe('old');
+    expect(await readdir(folder)).toEqual(['kept.npy']);
+  });
+
+  it('when the array is wrong', async () => {
+    const path = join(folder, 'kept.npy');
+    const wrong = writeNpy(path, { data: new Float32Array(3), shape: [2] });
+    expect(await rejectionCode(wrong)).toBe('NPY_ARGUMENT');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('when the target is a folder', async () => {
+    const path = join(folder, 'folder.npy');
+    await mkdir(path);
+    const write = writeNpy(path, { data: new Float32Array(1), shape: [1] });
+    expect(await rejectionCode(write)).toBe('NPY_IO');
+    expect(await readdir(folder)).toEqual(['folder.npy']);
+  });
+
+  it('when the folder is not there', async () => {
+    const write = writeNpy(join(folder, 'no', 'a.npy'), { data: new Float32Array(1), shape: [1] });
+    expect(await rejectionCode(write)).toBe('NPY_NOT_FOUND');
+  });
+
+  const asRoot = process.getuid?.() === 0;
+  it.skipIf(asRoot)(
+    `when the folder is read-only${asRoot ? ' (skipped: root ignores permissions)' : ''}`,
+    async () => {
+      await chmod(folder, 0o500);
+      const write = writeNpy(join(folder, 'a.npy'), { data: new Float32Array(1), shape: [1] });
+      expect(await rejectionCode(write)).toBe('NPY_IO');
+      await chmod(folder, 0o700);
+    },
+  );
+
+  it('and one that succeeds replaces the old file and keeps the usual permissions', async () => {
+    const path = join(folder, 'a.npy');
+    await writeFile(path, 'old');
+    await writeNpy(path, { data: new Float32Array(1), shape: [1] });
+    expect((await stat(path)).mode & 0o777).toBe(0o666 & ~process.umask());
+    expect((await readNpy(path)).shape).toEqual([1]);
+  });
+});

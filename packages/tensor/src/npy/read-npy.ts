@@ -1,0 +1,106 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { allocateData, finishArray, type NpyArray } from './npy-array.js';
+import { checkFileBytes, decodeNpy, type NpyReadOptions } from './npy-codec.js';
+import { ioError, NpyError } from './npy-error.js';
+import { NPY_PREFIX_BYTES, npyDataOffset, parseNpyHeader } from './npy-header.js';
+
+/** One read call; Linux transfers at most 2 GiB a call, whatever is asked. */
+const READ_PIECE = 2 ** 26;
+
+/**
+ * Reads a .npy file (by path or file URL), or the bytes of one. Files of any size are read in pieces into the one
+ * buffer of the result; the header is checked against the file's length before that buffer is allocated.
+ * Rejects with NpyError: `NPY_NOT_FOUND`, `NPY_IO` and those of `decodeNpy`.
+ *
+ * ```ts
+ * import { mkdtemp } from 'node:fs/promises';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { readNpy, writeNpy } from '@mercer/tensor/npy';
+ * const path = join(await mkdtemp(join(tmpdir(), 'npy-')), 'points.npy');
+ * await writeNpy(path, { data: Float32Array.of(1, 2, 3, 4), shape: [2, 2] });
+ * console.log((await readNpy(path)).shape); // [ 2, 2 ]
+ * ```
+ */
+export async function readNpy(
+  source: string | URL | Uint8Array,
+  options: NpyReadOptions = {},
+): Promise<NpyArray> {
+  if (source instanceof Uint8Array) return decodeNpy(source, options);
+  const path = typeof source === 'string' ? source : fileURLToPath(source);
+  return withFile(path, async (file, fileBytes) => {
+    const prefix = await readPiece(file, 0, Math.min(NPY_PREFIX_BYTES, fileBytes), path);
+    const headerBytes = Math.min(npyDataOffset(prefix), fileBytes);
+    const header = parseNpyHeader(await readPiece(file, 0, headerBytes, path));
+    checkFileBytes(header, fileBytes);
+    const buffer = allocateData(header, options.maxBytes ?? Infinity);
+    await readInto(file, buffer, header.dataOffset, path);
+    return finishArray(header, buffer);
+  });
+}
+
+/** Opens a regular file for reading, runs `body` with its length, closes it; errors name the file. */
+export async function withFile<T>(
+  path: string,
+  body: (file: FileHandle, fileBytes: number) => Promise<T>,
+): Promise<T> {
+  let file: FileHandle;
+  try {
+    file = await open(path, 'r');
+  } catch (cause) {
+    throw ioError('read', path, cause);
+  }
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) {
+      throw new NpyError(
+        'NPY_IO',
+        `Cannot read '${path}': it is not a regular file. Pass the path of a file on disk.`,
+      );
+    }
+    return await body(file, stat.size);
+  } catch (cause) {
+    throw ioError('read', path, withPath(path, cause));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Exactly `bytes` bytes from `position` on. */
+export async function readPiece(
+  file: FileHandle,
+  position: number,
+  bytes: number,
+  path: string,
+): Promise<Uint8Array> {
+  const buffer = new ArrayBuffer(bytes);
+  await readInto(file, buffer, position, path);
+  return new Uint8Array(buffer);
+}
+
+async function readInto(
+  file: FileHandle,
+  buffer: ArrayBuffer,
+  position: number,
+  path: string,
+): Promise<void> {
+  let at = 0;
+  while (at < buffer.byteLength) {
+    const view = new Uint8Array(buffer, at, Math.min(READ_PIECE, buffer.byteLength - at));
+    const { bytesRead } = await file.read(view, 0, view.length, position + at);
+    if (bytesRead === 0) {
+      throw new NpyError(
+        'NPY_TRUNCATED',
+        `Cannot read '${path}': it became shorter while it was read. Wait for its writer and try again.`,
+      );
+    }
+    at += bytesRead;
+  }
+}
+
+/** The same error with the file named in its message, if it is not yet. */
+function withPath(path: string, cause: unknown): unknown {
+  if (!(cause instanceof NpyError) || cause.message.includes(path)) return cause;
+  return new NpyError(cause.code, `${cause.message} (file '${path}')`, { cause });
+}

@@ -1,0 +1,160 @@
+import { fileURLToPath } from 'node:url';
+import { crc32 } from 'node:zlib';
+import { Inflate } from 'fflate';
+import { fileSource, memorySource, type ByteSource } from './byte-source.js';
+import type { NpyArray } from './npy-array.js';
+import type { NpyReadOptions } from './npy-codec.js';
+import { NpyError } from './npy-error.js';
+import { NpySink } from './npy-sink.js';
+import { withFile } from './read-npy.js';
+import { memberDataOffset, readZipDirectory, type ZipMember } from './zip-directory.js';
+
+/** Limits on what an archive may hold, and which members are wanted. */
+export interface NpzReadOptions extends NpyReadOptions {
+  /** Names to read; every array of the archive by default. */
+  readonly members?: readonly string[];
+  /** Most members an archive may list; 4096 by default. */
+  readonly maxEntries?: number;
+  /** Most that the members read may expand by, together, once they exceed 256 MiB; 200 by default. */
+  readonly maxRatio?: number;
+}
+
+/** One array of an archive, as its directory lists it. */
+export interface NpzMember {
+  readonly name: string;
+  readonly storedBytes: number;
+  readonly expandedBytes: number;
+}
+
+const FREE_EXPANSION_BYTES = 2 ** 28;
+const READ_BYTES = 2 ** 16;
+
+/** The arrays of a .npz archive by name, from the directory alone. Rejects with NpyError like `readNpz`. */
+export async function listNpz(
+  source: string | URL | Uint8Array,
+  options: Pick<NpzReadOptions, 'maxEntries'> = {},
+): Promise<NpzMember[]> {
+  return withSource(source, async (bytes) =>
+    [...(await arrayMembers(bytes, options)).entries()].map(([name, member]) => ({
+      name,
+      storedBytes: member.storedBytes,
+      expandedBytes: member.expandedBytes,
+    })),
+  );
+}
+
+/**
+ * Reads arrays of a .npz archive (by path or file URL, or its bytes) into a map by name, `.npy` left off as numpy does.
+ * Names are labels only: nothing is ever written or looked up under them. Every member is checked against its CRC-32.
+ * Rejects with NpyError: `NPY_NOT_FOUND` for a member that is not there, and those of `readNpy`.
+ *
+ * ```ts
+ * import { mkdtemp } from 'node:fs/promises';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { readNpz, writeNpz } from '@mercer/tensor/npy';
+ * const path = join(await mkdtemp(join(tmpdir(), 'npz-')), 'data.npz');
+ * await writeNpz(path, { x: { data: Float64Array.of(1, 2, 3), shape: [3] } });
+ * console.log((await readNpz(path)).get('x')?.data); // Float64Array(3) [ 1, 2, 3 ]
+ * ```
+ */
+export async function readNpz(
+  source: string | URL | Uint8Array,
+  options: NpzReadOptions = {},
+): Promise<Map<string, NpyArray>> {
+  return withSource(source, async (bytes) => {
+    const members = await arrayMembers(bytes, options);
+    const wanted = (options.members ?? [...members.keys()]).map((name) => {
+      const member = members.get(name);
+      if (member !== undefined) return [name, member] as const;
+      const there = [...members.keys()].slice(0, 20).map((key) => JSON.stringify(key));
+      throw new NpyError(
+        'NPY_NOT_FOUND',
+        `Cannot read the archive: it has no array ${JSON.stringify(name)}. It has ${there.join(', ') || 'none'}.`,
+      );
+    });
+    checkExpansion(wanted, options.maxRatio ?? 200);
+    const arrays = new Map<string, NpyArray>();
+    for (const [name, member] of wanted) {
+      arrays.set(name, await readMember(bytes, member, options.maxBytes ?? Infinity));
+    }
+    return arrays;
+  });
+}
+
+async function withSource<T>(
+  source: string | URL | Uint8Array,
+  body: (bytes: ByteSource) => Promise<T>,
+): Promise<T> {
+  if (source instanceof Uint8Array) return body(memorySource(source));
+  const path = typeof source === 'string' ? source : fileURLToPath(source);
+  return withFile(path, (file, fileBytes) => body(fileSource(file, fileBytes, path)));
+}
+
+async function arrayMembers(
+  source: ByteSource,
+  options: Pick<NpzReadOptions, 'maxEntries'>,
+): Promise<Map<string, ZipMember>> {
+  const members = await readZipDirectory(source, options.maxEntries ?? 4096);
+  return new Map(
+    members
+      .filter((member) => member.name.endsWith('.npy'))
+      .map((member) => [member.name.slice(0, -4), member]),
+  );
+}
+
+function checkExpansion(wanted: readonly (readonly [string, ZipMember])[], maxRatio: number): void {
+  let stored = 0;
+  let expanded = 0;
+  for (const [, member] of wanted) {
+    stored += member.storedBytes;
+    expanded += member.expandedBytes;
+  }
+  if (expanded <= FREE_EXPANSION_BYTES || expanded <= stored * maxRatio) return;
+  throw new NpyError(
+    'NPY_TOO_LARGE',
+    `Cannot read the archive: ${stored} bytes would expand to ${expanded}, more than ${maxRatio} times. ` +
+      'Raise the option maxRatio if the file is trusted.',
+  );
+}
+
+async function readMember(
+  source: ByteSource,
+  member: ZipMember,
+  maxBytes: number,
+): Promise<NpyArray> {
+  const start = await memberDataOffset(source, member);
+  const sink = new NpySink(member.expandedBytes, maxBytes);
+  let check = 0;
+  const accept = (piece: Uint8Array): void => {
+    sink.push(piece);
+    check = crc32(piece, check);
+  };
+  const inflate = member.method === 'deflated' ? new Inflate(accept) : undefined;
+  for (let at = 0; at < member.storedBytes; at += READ_BYTES) {
+    const length = Math.min(READ_BYTES, member.storedBytes - at);
+    const piece = await source.read(start + at, length);
+    if (inflate === undefined) accept(piece);
+    else pushInflate(inflate, piece, at + length === member.storedBytes, member.name);
+  }
+  const array = sink.finish();
+  if (check !== member.crc32) throw damaged(member.name, 'its checksum is wrong');
+  return array;
+}
+
+function pushInflate(inflate: Inflate, piece: Uint8Array, last: boolean, name: string): void {
+  try {
+    inflate.push(piece, last);
+  } catch (cause) {
+    if (cause instanceof NpyError) throw cause;
+    throw damaged(name, 'its compressed data is damaged', cause);
+  }
+}
+
+function damaged(name: string, why: string, cause?: unknown): NpyError {
+  return new NpyError(
+    'NPY_INVALID',
+    `Cannot read member ${JSON.stringify(name.slice(0, 80))} of the archive: ${why}. Write the archive again.`,
+    { cause },
+  );
+}
