@@ -1,0 +1,132 @@
+// Writes .gpu/: everything that a Linux x86-64 host with a CUDA driver and toolkit, but without Node, npm or network, needs
+// to run the GPU tests, the command and the benchmarks. See docs/gpu-bundle.md.
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { run } from '../lib/shell.mjs';
+import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
+import { checkAddon } from './check-addon.mjs';
+import { collectDependencies } from './collect-dependencies.mjs';
+import { compressFile, digest, format, writeNode } from './compress.mjs';
+import { copyPruned } from './copy-pruned.mjs';
+
+const MAX_BYTES = 55 * 1024 * 1024;
+const here = import.meta.dirname;
+const output = path.join(root, '.gpu');
+const app = path.join(output, 'app');
+
+/** What of a workspace package goes along: the manifest, dist with only the GPU tests, the addon, and test/. */
+function keepInPackage(/** @type {string} */ file) {
+  if (/^dist(\/|$)/.test(file))
+    return (
+      !/\.(test|test-d|compile\.test|stress\.test)\.js$/.test(file) || file.endsWith('.gpu.test.js')
+    );
+  if (/^build\/Release\//.test(file)) return file.endsWith('.node');
+  return /^(package\.json|build|build\/Release|test(\/.*)?)$/.test(file);
+}
+
+function copyWorkspace() {
+  mkdirSync(path.join(app, 'node_modules/@mercer'), { recursive: true });
+  for (const { name, folder, directory, native } of workspacePackages()) {
+    if (!existsSync(path.join(directory, 'dist')))
+      throw new Error(`${name} is not built. Run: pnpm build`);
+    if (native) {
+      const release = path.join(directory, 'build/Release');
+      const addons = existsSync(release)
+        ? readdirSync(release).filter((file) => file.endsWith('.node'))
+        : [];
+      if (addons.length === 0)
+        throw new Error(`${name} has no addon in build/Release. Run: pnpm build`);
+      for (const addon of addons) checkAddon(path.join(release, addon));
+    }
+    copyPruned(directory, path.join(app, 'packages', folder), { name, keep: keepInPackage });
+    symlinkSync(path.join('../../packages', folder), path.join(app, 'node_modules', name));
+  }
+}
+
+function copyThirdParty() {
+  const wanted = ['vitest', '@photostructure/sqlite', 'fast-check'].map((name) => ({
+    name,
+    from: root,
+  }));
+  for (const { directory, manifest } of workspacePackages()) {
+    for (const name of Object.keys(manifest.dependencies ?? {}))
+      wanted.push({ name, from: directory });
+  }
+  for (const { name, source, target } of collectDependencies(wanted)) {
+    copyPruned(source, path.join(app, target), { name });
+  }
+}
+
+function copyScripts() {
+  writeFileSync(path.join(app, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  copyFileSync(path.join(here, 'vitest.config.mjs'), path.join(app, 'vitest.config.mjs'));
+  for (const folder of ['lib', 'gpu-report', 'gpu-bundle']) {
+    const source = path.join(root, 'scripts', folder);
+    if (existsSync(source)) copyPruned(source, path.join(app, 'scripts', folder), { name: folder });
+  }
+}
+
+/** Node links the C++ library dynamically; run.sh falls back to these copies on a host that has none. */
+function copyRuntimeLibraries() {
+  mkdirSync(path.join(app, 'lib'));
+  for (const match of run('ldd', [process.execPath]).matchAll(
+    /(libstdc\+\+\.so\.6|libgcc_s\.so\.1) => (\/\S+)/g,
+  )) {
+    const [, name = '', file = ''] = match;
+    copyFileSync(realpathSync(file), path.join(app, 'lib', name));
+  }
+}
+
+function sizeOf(/** @type {string} */ folder) {
+  return readdirSync(folder).reduce((sum, file) => sum + statSync(path.join(folder, file)).size, 0);
+}
+
+rmSync(output, { recursive: true, force: true });
+mkdirSync(app, { recursive: true });
+copyWorkspace();
+copyThirdParty();
+copyScripts();
+copyRuntimeLibraries();
+
+const tar = path.join(output, 'app.tar');
+run('tar', [
+  '--create',
+  '--file',
+  tar,
+  '--directory',
+  app,
+  '--owner=0',
+  '--group=0',
+  '--sort=name',
+  '--mtime=@0',
+  '.',
+]);
+rmSync(app, { recursive: true });
+const archive = compressFile(tar);
+writeNode(path.join(output, 'node'));
+copyFileSync(path.join(here, 'run.sh'), path.join(output, 'run.sh'));
+chmodSync(path.join(output, 'run.sh'), 0o755);
+const id = digest(archive).slice(0, 16);
+writeFileSync(path.join(output, 'id'), `${process.version}-${id}\n`);
+
+const bytes = sizeOf(output);
+const mib = (/** @type {number} */ count) => `${(count / 1024 / 1024).toFixed(1)} MiB`;
+for (const file of readdirSync(output).sort()) {
+  console.log(`${mib(statSync(path.join(output, file)).size).padStart(9)}  .gpu/${file}`);
+}
+console.log(
+  `${mib(bytes).padStart(9)}  in all (${format}, Node ${process.version}, ${readJson(path.join(root, 'package.json')).packageManager})`,
+);
+if (bytes > MAX_BYTES)
+  throw new Error(`.gpu is ${mib(bytes)}: more than the ${mib(MAX_BYTES)} it may have`);

@@ -1,0 +1,46 @@
+// The part of the bundle that needs no GPU: everything loads from the unpacked folder, by its published names.
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root, workspacePackages } from '../lib/workspace.mjs';
+
+const require = createRequire(path.join(root, 'package.json'));
+
+describe('the bundle without a GPU', () => {
+  it.each(workspacePackages().map(({ name }) => name))('imports and requires %s', async (name) => {
+    const imported = await import(require.resolve(name));
+    expect(Object.keys(require(name))).toEqual(expect.arrayContaining(Object.keys(imported)));
+  });
+
+  it.each(
+    workspacePackages()
+      .filter(({ native }) => native)
+      .map(({ folder }) => folder),
+  )('carries the addon of %s', (folder) => {
+    const addons = readdirSync(path.join(root, 'packages', folder, 'build/Release'));
+    expect(addons).toHaveLength(1);
+    expect(() =>
+      require(path.join(root, 'packages', folder, 'build/Release', String(addons[0]))),
+    ).not.toThrow();
+  });
+
+  it('runs SQLite', () => {
+    const { DatabaseSync } = require('@photostructure/sqlite');
+    const database = new DatabaseSync(':memory:');
+    expect(database.prepare('select 6 * 7 as answer').get()).toMatchObject({ answer: 42 });
+    database.close();
+  });
+
+  it('answers mercer doctor', () => {
+    const report = execFileSync(
+      process.execPath,
+      [path.join(root, 'packages/cli/dist/main.js'), 'doctor', '--json'],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect(JSON.parse(report)).toBeTypeOf('object');
+  });
+});

@@ -1,0 +1,28 @@
+// The packages of this workspace, read from packages/*/package.json.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Absolute path of the repository root. */
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** @param {string} file */
+export function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+/**
+ * Every package under packages/, sorted by folder name.
+ * @returns {{ name: string, folder: string, directory: string, manifest: any, native: boolean }[]}
+ */
+export function workspacePackages(base = root) {
+  return readdirSync(path.join(base, 'packages'))
+    .sort()
+    .map((folder) => ({ folder, directory: path.join(base, 'packages', folder) }))
+    .filter(({ directory }) => existsSync(path.join(directory, 'package.json')))
+    .map(({ folder, directory }) => {
+      const manifest = readJson(path.join(directory, 'package.json'));
+      const native = manifest.scripts?.['build:native'] !== undefined;
+      return { name: manifest.name, folder, directory, manifest, native };
+    });
+}

@@ -1,0 +1,18 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+import { packageTests } from './vitest.shared.js';
+
+/** Every package is one project: its own vitest.config.ts where it has one, else the shared settings. */
+const projects = readdirSync('packages').map((folder) => {
+  const root = `packages/${folder}`;
+  return existsSync(`${root}/vitest.config.ts`)
+    ? root
+    : { root, test: { ...packageTests, name: folder } };
+});
+
+export default defineConfig({
+  test: {
+    projects,
+    reporters: ['default', './scripts/lib/count-reporter.mjs'],
+  },
+});

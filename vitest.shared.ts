@@ -1,0 +1,9 @@
+/** What every package's tests run with. A package that needs more spreads this in its own vitest.config.ts. */
+export const packageTests = {
+  include: ['src/**/*.test.ts'],
+  /** Addons load once per process; a fork per file keeps their state apart. */
+  pool: 'forks' as const,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  typecheck: { include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+};
