@@ -23,3 +23,4 @@ export {
   type NormExpressions,
 } from './pairwise/norm-expressions.js';
 export { pairwiseParams, withWorkspace, type PairwiseProgram } from './pairwise/program.js';
+export * from './elementwise/index.js';

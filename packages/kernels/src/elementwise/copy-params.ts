@@ -1,0 +1,72 @@
+import type { DType } from '../dtype.js';
+import type { KernelCost, Scalars } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
+import type { CopyPlan } from './copy-plan.js';
+import { elementInfo, isRaw, type ElementType } from './element-type.js';
+import type { FillPlan } from './fill-plan.js';
+import { indices } from './strided-text.js';
+
+const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+
+/** A named scalar of a launch; a missing one is a mistake of the caller. */
+export function scalar(scalars: Scalars, name: string): number {
+  const value = scalars[name];
+  if (value === undefined) throw new TypeError(`launch: scalar '${name}' is missing`);
+  return value;
+}
+
+/** Elements visited by a launch. */
+export function elementCount(plan: CopyPlan | FillPlan, scalars: Scalars): number {
+  if (plan.mode === 'linear') return scalar(scalars, 'count');
+  return indices(plan.rank).reduce((product, i) => product * scalar(scalars, `n${String(i)}`), 1);
+}
+
+/** Pointer parameters of raw elements take any dtype; the caller has compared the two sides. */
+function pointerType(type: ElementType): DType | 'byte' {
+  return isRaw(type) ? 'byte' : type;
+}
+
+/** `src`, `dst`, then `count`, or `n0..`, `s0..`, `d0..` outermost first. */
+export function copyParams(plan: CopyPlan): readonly KernelParam[] {
+  const dims = ['n', 's', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${String(i)}`));
+  return [
+    { name: 'src', kind: 'pointer', dtype: pointerType(plan.from), access: 'read' },
+    { name: 'dst', kind: 'pointer', dtype: pointerType(plan.to), access: 'write' },
+    ...(plan.mode === 'linear' ? ['count'] : dims).map(int64),
+  ];
+}
+
+/** `dst`, the element's bits `lo` and `hi`, then `count`, or `n0..`, `d0..` outermost first. */
+export function fillParams(plan: FillPlan): readonly KernelParam[] {
+  const dims = ['n', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${String(i)}`));
+  return [
+    { name: 'dst', kind: 'pointer', dtype: 'byte', access: 'write' },
+    { name: 'lo', kind: 'scalar', type: 'int32' },
+    { name: 'hi', kind: 'scalar', type: 'int32' },
+    ...(plan.mode === 'linear' ? ['count'] : dims).map(int64),
+  ];
+}
+
+/** Bytes read and written once each. */
+export function copyCost(plan: CopyPlan, scalars: Scalars): KernelCost {
+  const width = elementInfo(plan.from).bytes + elementInfo(plan.to).bytes;
+  return { bytes: elementCount(plan, scalars) * width, flops: 0 };
+}
+
+/** Bytes written once. */
+export function fillCost(plan: FillPlan, scalars: Scalars): KernelCost {
+  return { bytes: elementCount(plan, scalars) * plan.bytes, flops: 0 };
+}
+
+/** `mercer_copy_f32_f16_strided3` and the like: the whole plan, so names never clash. */
+export function copyEntry(plan: CopyPlan): string {
+  const tag = `${elementInfo(plan.from).tag}_${elementInfo(plan.to).tag}`;
+  const verb = plan.from === plan.to ? 'copy' : 'cast';
+  return `mercer_${verb}_${tag}_${plan.mode}${plan.mode === 'linear' ? '' : String(plan.rank)}`;
+}
+
+/** `mercer_fill_b32_linear` and the like. */
+export function fillEntry(plan: FillPlan): string {
+  const rank = plan.mode === 'linear' ? '' : String(plan.rank);
+  return `mercer_fill_b${String(plan.bytes * 8)}_${plan.mode}${rank}`;
+}

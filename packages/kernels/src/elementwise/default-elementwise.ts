@@ -1,0 +1,39 @@
+import { DTYPES } from '../dtype.js';
+import type { CopyMode, CopyPlan } from './copy-plan.js';
+import type { FillPlan } from './fill-plan.js';
+import { rawElement, type ElementType } from './element-type.js';
+
+const WIDTHS = [1, 2, 4, 8] as const;
+const RANKS = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+
+/**
+ * Plans that together show every line of text this family can print: each dtype pair in each mode, each rank in each
+ * mode for one pair, each width of fill.
+ */
+export function defaultElementwisePlans(): readonly (CopyPlan | FillPlan)[] {
+  const plans = new Map<string, CopyPlan | FillPlan>();
+  const add = (plan: CopyPlan | FillPlan): void => {
+    plans.set(JSON.stringify(plan), Object.freeze(plan));
+  };
+  const copy = (from: ElementType, to: ElementType, mode: CopyMode, rank: number): void => {
+    add({ family: 'copy', from, to, mode, rank });
+  };
+  for (const from of DTYPES) {
+    for (const to of DTYPES) {
+      const [a, b] = from === to ? [rawElement(from), rawElement(to)] : [from, to];
+      copy(a, b, 'linear', 1);
+      copy(a, b, 'strided', 2);
+      copy(a, b, 'tiled', 2);
+    }
+  }
+  for (const rank of RANKS) {
+    copy('bits32', 'bits32', 'strided', rank);
+    if (rank >= 2) copy('bits32', 'bits32', 'tiled', rank);
+    add({ family: 'fill', bytes: 4, mode: 'strided', rank });
+  }
+  for (const bytes of WIDTHS) {
+    add({ family: 'fill', bytes, mode: 'linear', rank: 1 });
+    add({ family: 'fill', bytes, mode: 'strided', rank: 2 });
+  }
+  return [...plans.values()];
+}

@@ -1,0 +1,30 @@
+import type { CpuKernel, CudaKernel, EmittedKernel } from '../emitted-kernel.js';
+import type { Dialect } from './conversion-text.js';
+import { emitCopyCpu } from './copy-cpu.js';
+import { emitCopyCuda } from './copy-cuda.js';
+import type { CopyPlan } from './copy-plan.js';
+
+/**
+ * A copy or cast in the given dialect, for any pair of element types and any rank up to 8.
+ *
+ * @example
+ * ```ts
+ * import { emitCopy, planCopy } from '@mercer/kernels';
+ *
+ * const { plan, scalars } = planCopy({
+ *   from: 'float32',
+ *   to: 'float16',
+ *   shape: [3, 4],
+ *   srcStrides: [4, 1],
+ *   dstStrides: [4, 1],
+ * });
+ * const kernel = emitCopy(plan, 'cuda');
+ * console.log(kernel.entry, scalars); // mercer_cast_f32_f16_linear { count: 12 }
+ * ```
+ */
+export function emitCopy(plan: CopyPlan, dialect: 'cuda'): CudaKernel;
+export function emitCopy(plan: CopyPlan, dialect: 'cpu'): CpuKernel;
+export function emitCopy(plan: CopyPlan, dialect: Dialect): EmittedKernel;
+export function emitCopy(plan: CopyPlan, dialect: Dialect): EmittedKernel {
+  return dialect === 'cuda' ? emitCopyCuda(plan) : emitCopyCpu(plan);
+}

@@ -1,0 +1,14 @@
+export { collapseDims, type CollapsedPair, type PairDim } from './collapse-dims.js';
+export {
+  MAX_COPY_RANK,
+  planCopy,
+  type CopyMode,
+  type CopyPlan,
+  type CopyProblem,
+  type PlannedCopy,
+} from './copy-plan.js';
+export { planFill, type FillPlan, type FillProblem, type PlannedFill } from './fill-plan.js';
+export { emitCopy } from './emit-copy.js';
+export { emitFill } from './emit-fill.js';
+export { defaultElementwisePlans } from './default-elementwise.js';
+export type { ElementType, RawElement } from './element-type.js';
