@@ -42,4 +42,4 @@ export type NodeOf<K extends Op> = K extends 'const'
   ? RealExpr & { readonly value: number }
   : K extends 'var'
     ? RealExpr & { readonly name: string }
-    : Expr & { readonly op: K; readonly args: ExprArgs<K> };
+    : Omit<Expr, 'args'> & { readonly op: K; readonly args: ExprArgs<K> };

@@ -28,17 +28,15 @@ export const simplifyProduct: SimplifyRule = (node, facts) => {
 function mergeConstants(a: RealExpr, b: RealExpr): RealExpr | undefined {
   if (b.op === 'mul') {
     const [factor, rest] = operands(b);
-    if (factor.value !== undefined) {
+    if (isMovable(factor)) {
       if (a.value === undefined) return mul(factor, mul(a, rest));
       const product = a.value * factor.value;
-      return isSafe(product) && isSafe(a.value) && isSafe(factor.value)
-        ? mul(product, rest)
-        : undefined;
+      return isMovable(a) && isSafe(product) ? mul(product, rest) : undefined;
     }
   }
   if (a.op === 'mul') {
     const [factor, rest] = operands(a);
-    if (factor.value !== undefined) return mul(factor, mul(rest, b));
+    if (isMovable(factor)) return mul(factor, mul(rest, b));
   }
   return undefined;
 }
@@ -80,6 +78,11 @@ export const simplifyQuotient: SimplifyRule = (node) => {
   if (b.value !== undefined && isPowerOfTwo(b.value)) return mul(1 / b.value, a);
   return undefined;
 };
+
+/** A constant that regrouping neither turns into NaN (0, inf) nor takes out of the range. */
+function isMovable(x: RealExpr): x is RealExpr & { readonly value: number } {
+  return x.value !== undefined && isSafe(x.value);
+}
 
 /** Far from the ends of the float32 and float64 ranges. */
 function isSafe(value: number): boolean {
