@@ -1,0 +1,194 @@
+// The pool's side that moves streams forward: enqueueing, events, completion, the end of an environment.
+#include <algorithm>
+
+#include "error.h"
+#include "pool.h"
+
+namespace mercer::cpu {
+
+Pool& Pool::get() {
+  static Pool* pool = new Pool();  // never destroyed: its threads outlive static destruction
+  return *pool;
+}
+
+void Params::assign(const void* bytes, size_t size) {
+  void* target = inline_;
+  if (size > kInline) {
+    heap_ = HostMemory::allocate(size);
+    if (!heap_) throw RuntimeError("OUT_OF_MEMORY", "copying launch parameters failed: no memory.");
+    target = heap_->data();
+  }
+  if (size != 0) std::memcpy(target, bytes, size);
+}
+
+void Pool::registerStream(const std::shared_ptr<Stream>& stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& streams = stream->env->streams;
+  streams.erase(std::remove_if(streams.begin(), streams.end(),
+                               [](const std::weak_ptr<Stream>& one) { return one.expired(); }),
+                streams.end());
+  streams.push_back(stream);
+}
+
+void Pool::enqueue(const std::shared_ptr<Stream>& stream, Op&& op) {
+  Effects effects;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (op.kind == Op::Kind::kLaunch) {
+      ensureThreads();
+      stream->inFlight.fetch_add(1, std::memory_order_relaxed);
+    }
+    stream->ops.push_back(std::move(op));
+    if (!stream->blocked) advance(stream, effects);
+    advanceAll(effects);
+  }
+  apply(effects);
+}
+
+bool Pool::idle(Stream& stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stream.ops.empty();
+}
+
+bool Pool::listen(Event& event, const std::shared_ptr<EnvState>& env, napi_deferred deferred) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (event.fired) return false;
+  event.listeners.emplace_back(env, deferred);
+  return true;
+}
+
+bool Pool::fired(Event& event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return event.fired;
+}
+
+bool Pool::failed(Stream& stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stream.outOfMemory;
+}
+
+void Pool::fire(Event& event, Effects& effects) {
+  event.fired = true;
+  event.time = std::chrono::steady_clock::now();
+  for (auto& waiter : event.waiters) {
+    waiter->blocked = false;
+    effects.ready.push_back(std::move(waiter));
+  }
+  event.waiters.clear();
+  for (auto& [env, deferred] : event.listeners) {
+    env->settle({deferred, false});
+    effects.wake.push_back(env);
+  }
+  event.listeners.clear();
+}
+
+// Takes ops off the head until one has to run or to wait.
+void Pool::advance(const std::shared_ptr<Stream>& stream, Effects& effects) {
+  if (stream->env->ended) return;
+  while (!stream->ops.empty()) {
+    Op& op = stream->ops.front();
+    switch (op.kind) {
+      case Op::Kind::kLaunch:
+        if (op.launch->tasks > 0) {
+          op.launch->stream = stream;
+          stream->blocked = true;
+          stream->env->running += 1;
+          active_.push_back(op.launch.get());
+          activeCount_.store(active_.size(), std::memory_order_relaxed);
+          effects.newWork = true;
+          return;
+        }
+        stream->inFlight.fetch_sub(1, std::memory_order_relaxed);
+        if (!op.launch->references.empty()) {
+          stream->env->release(op.launch->references);
+          effects.wake.push_back(stream->env);
+        }
+        break;
+      case Op::Kind::kRecord:
+        fire(*op.event, effects);
+        break;
+      case Op::Kind::kWait:
+        if (!op.event->fired) {
+          op.event->waiters.push_back(stream);
+          stream->blocked = true;
+          return;
+        }
+        break;
+      case Op::Kind::kNotify:
+        stream->env->settle({op.deferred, std::exchange(stream->outOfMemory, false)});
+        effects.wake.push_back(stream->env);
+        break;
+    }
+    effects.dead.push_back(std::move(op));
+    stream->ops.pop_front();
+  }
+}
+
+void Pool::advanceAll(Effects& effects) {
+  while (!effects.ready.empty()) {
+    std::shared_ptr<Stream> stream = std::move(effects.ready.back());
+    effects.ready.pop_back();
+    if (!stream->blocked) advance(stream, effects);
+    effects.visited.push_back(std::move(stream));
+  }
+}
+
+// The last user of an exhausted launch left it.
+void Pool::finish(Launch* launch, Effects& effects) {
+  auto found = std::find(active_.begin(), active_.end(), launch);
+  if (found != active_.end()) {
+    active_.erase(found);
+    activeCount_.store(active_.size(), std::memory_order_relaxed);
+  }
+  Stream& stream = *launch->stream;
+  EnvState& env = *stream.env;
+  stream.inFlight.fetch_sub(1, std::memory_order_relaxed);
+  stream.blocked = false;
+  if (!launch->references.empty()) {
+    env.release(launch->references);
+    effects.wake.push_back(stream.env);
+  }
+  effects.dead.push_back(std::move(stream.ops.front()));
+  stream.ops.pop_front();
+  advance(launch->stream, effects);
+  advanceAll(effects);
+  env.running -= 1;
+  if (env.ended && env.running == 0) ended_.notify_all();
+}
+
+void Pool::apply(Effects& effects) {
+  if (effects.newWork) wakeOne();
+  std::shared_ptr<EnvState> last;
+  for (auto& env : effects.wake) {
+    if (env != last) env->wake();
+    last = env;
+  }
+  effects.wake.clear();
+  effects.dead.clear();
+  effects.visited.clear();
+  effects.newWork = false;
+}
+
+void Pool::closeEnvironment(EnvState& env) {
+  std::vector<Op> discarded;
+  std::vector<std::shared_ptr<Stream>> visited;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    env.ended = true;
+    for (const auto& weak : env.streams) {
+      std::shared_ptr<Stream> stream = weak.lock();
+      if (!stream) continue;
+      const bool running = stream->blocked && stream->ops.front().kind == Op::Kind::kLaunch;
+      while (stream->ops.size() > (running ? 1u : 0u)) {
+        discarded.push_back(std::move(stream->ops.back()));
+        stream->ops.pop_back();
+      }
+      visited.push_back(std::move(stream));
+    }
+    ended_.wait(lock, [&env] { return env.running == 0; });
+  }
+  for (Op& op : discarded)
+    if (op.launch && !op.launch->references.empty()) env.release(op.launch->references);
+}
+
+}  // namespace mercer::cpu

@@ -1,0 +1,77 @@
+// Queues of work. Everything here but Launch::next and Stream::inFlight is guarded by the pool's lock.
+#pragma once
+
+#include <node_api.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "env-state.h"
+#include "host-memory.h"
+#include "image.h"
+
+namespace mercer::cpu {
+
+class Stream;
+
+// A launch's own copy of its parameters, 64-byte aligned, mostly without an allocation.
+class Params {
+ public:
+  void assign(const void* bytes, size_t size);
+  const void* data() const { return heap_ ? heap_->data() : inline_; }
+
+ private:
+  static constexpr size_t kInline = 192;
+  alignas(kAlignment) uint8_t inline_[kInline];
+  std::shared_ptr<HostMemory> heap_;
+};
+
+struct Launch {
+  KernelFn kernel = nullptr;
+  int64_t tasks = 0;
+  int64_t chunk = 1;
+  size_t scratchBytes = 0;
+  Params params;
+
+  // Kept until the launch is done.
+  std::shared_ptr<Image> image;
+  std::vector<std::shared_ptr<HostMemory>> memory;
+  std::vector<napi_ref> references;
+  std::shared_ptr<Stream> stream;  // set while running
+
+  std::atomic<int64_t> next{0};  // first task that nobody claimed
+  size_t users = 0;              // pool threads inside
+  bool exhausted() const { return next.load(std::memory_order_relaxed) >= tasks; }
+};
+
+struct Event {
+  bool fired = false;
+  std::chrono::steady_clock::time_point time;
+  std::vector<std::shared_ptr<Stream>> waiters;
+  std::vector<std::pair<std::shared_ptr<EnvState>, napi_deferred>> listeners;
+};
+
+struct Op {
+  enum class Kind { kLaunch, kRecord, kWait, kNotify };
+  Kind kind;
+  std::unique_ptr<Launch> launch;
+  std::shared_ptr<Event> event;
+  napi_deferred deferred = nullptr;
+};
+
+class Stream {
+ public:
+  explicit Stream(std::shared_ptr<EnvState> env) : env(std::move(env)) {}
+  std::shared_ptr<EnvState> env;
+  std::deque<Op> ops;
+  bool blocked = false;  // the head runs, or waits for an event
+  bool outOfMemory = false;
+  std::atomic<int64_t> inFlight{0};  // launches enqueued and not done
+};
+
+}  // namespace mercer::cpu

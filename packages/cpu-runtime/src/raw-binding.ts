@@ -1,0 +1,80 @@
+declare const kind: unique symbol;
+interface Handle<Name extends string> {
+  readonly [kind]: Name;
+}
+
+export type RawStream = Handle<'stream'>;
+export type RawEvent = Handle<'event'>;
+export type RawModule = Handle<'module'>;
+export type RawFunction = Handle<'function'>;
+export type RawBuffer = Handle<'buffer'>;
+
+/** Facts that need no compiler. */
+export interface RawInfo {
+  readonly cores: number;
+  readonly level: string;
+  readonly simd: 'avx512' | 'avx2' | 'sse' | 'neon';
+  readonly model: string;
+  readonly l1Bytes: number;
+  readonly l2Bytes: number;
+  readonly l3Bytes: number;
+}
+
+/**
+ * The functions of the addon, one to one: the lowest rung. They check types and lifetimes (a wrong call throws
+ * {@link CpuRuntimeError}, it never crashes), but not what a kernel does with its parameters.
+ */
+export interface RawBinding {
+  setErrorClass(errorClass: new (code: never, message: string) => Error): void;
+  info(): RawInfo;
+  stats(): { liveBytes: number; liveBuffers: number; floatControlViolations: number };
+  threads(): number;
+  setThreads(threads: number): void;
+  suggestThreads(threads: number): void;
+  /** Control bits of the calling thread's floating-point unit (MXCSR without flags, FPCR). */
+  floatControl(): number;
+
+  allocate(bytes: number): RawBuffer;
+  allocateInside(bytes: number): [RawBuffer, ArrayBuffer, number];
+  externalArrayBuffer(buffer: RawBuffer): ArrayBuffer | undefined;
+  disposeBuffer(buffer: RawBuffer, view: ArrayBuffer | undefined): void;
+  addressOfBuffer(buffer: RawBuffer): bigint;
+  addressOfView(view: ArrayBufferView | ArrayBuffer): bigint;
+
+  /** `guard: false` loads an image although it changes the floating-point control word; for tests of the guard. */
+  loadImage(image: Uint8Array, guard: boolean): RawModule;
+  findFunction(module: RawModule, entry: string): RawFunction;
+  disposeModule(module: RawModule): void;
+  disposeFunction(fn: RawFunction): void;
+
+  createStream(): RawStream;
+  disposeStream(stream: RawStream): void;
+  inFlight(stream: RawStream): number;
+  queryStream(stream: RawStream): boolean;
+  whenDone(stream: RawStream): Promise<void>;
+  recordEvent(stream: RawStream): RawEvent;
+  waitEvent(stream: RawStream, event: RawEvent): void;
+  queryEvent(event: RawEvent): boolean;
+  whenEvent(event: RawEvent): Promise<void>;
+  eventTime(event: RawEvent): number | undefined;
+  disposeEvent(event: RawEvent): void;
+
+  launch(
+    stream: RawStream,
+    fn: RawFunction,
+    tasks: number,
+    chunk: number,
+    scratchBytes: number,
+    params: Uint8Array,
+    keepAlive: readonly object[] | undefined,
+  ): void;
+  copy(
+    stream: RawStream,
+    target: RawBuffer | ArrayBufferView | ArrayBuffer,
+    targetOffset: number,
+    source: RawBuffer | ArrayBufferView | ArrayBuffer,
+    sourceOffset: number,
+    bytes: number,
+    keepAlive: readonly object[] | undefined,
+  ): void;
+}
