@@ -1,8 +1,70 @@
-// Builds the addon of the package in the current folder with cmake-js against node-api-headers: no download, no toolkit.
+// Builds the addon of the package in the current folder with cmake-js against node-api-headers: nothing
+// is downloaded, no toolkit is needed. Does nothing when no input changed since the last build.
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const result = spawnSync('cmake-js', ['build', '--CDCMAKE_BUILD_TYPE=Release', ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  shell: process.platform === 'win32',
-});
-process.exit(result.status ?? 1);
+const root = process.cwd();
+const require = createRequire(join(root, 'package.json'));
+const stampFile = join(root, 'build', '.inputs');
+const releaseDir = join(root, 'build', 'Release');
+
+function files(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
+}
+
+/** Hash of everything that decides the binary. */
+function inputs() {
+  const hash = createHash('sha256');
+  const sources = files(join(root, 'native')).filter((name) => !name.endsWith('.md'));
+  for (const file of [...sources, join(root, 'CMakeLists.txt'), fileURLToPath(import.meta.url)]) {
+    hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
+  }
+  for (const name of ['node-addon-api', 'node-api-headers']) {
+    hash.update(`${name}@${require(`${name}/package.json`).version}\0`);
+  }
+  const environment = ['CXX', 'CXXFLAGS', 'LDFLAGS'].map((name) => process.env[name] ?? '');
+  const target = [process.platform, process.arch, ...environment, ...process.argv.slice(2)];
+  return hash.update(JSON.stringify(target)).digest('hex');
+}
+
+function built() {
+  return existsSync(releaseDir) && readdirSync(releaseDir).some((name) => name.endsWith('.node'));
+}
+
+const wanted = inputs();
+if (built() && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) {
+  console.log('native code: nothing changed');
+  process.exit(0);
+}
+
+const cmakeJs = join(dirname(require.resolve('cmake-js/package.json')), 'bin', 'cmake-js');
+const jobs = process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? String(availableParallelism());
+const result = spawnSync(
+  process.execPath,
+  [cmakeJs, 'build', '--CDCMAKE_BUILD_TYPE=Release', ...process.argv.slice(2)],
+  { stdio: 'inherit', cwd: root, env: { ...process.env, CMAKE_BUILD_PARALLEL_LEVEL: jobs } },
+);
+if (result.error) {
+  console.error(
+    `native code: cmake-js could not be started: ${result.error.message}. Run the package manager's install first.`,
+  );
+  process.exit(1);
+}
+if (result.status !== 0) {
+  console.error(
+    'native code: the build failed, see above. A C++17 compiler and CMake 3.18 or newer are needed ' +
+      '(Debian, Ubuntu: apt install build-essential cmake).',
+  );
+  process.exit(result.status ?? 1);
+}
+mkdirSync(dirname(stampFile), { recursive: true });
+writeFileSync(stampFile, wanted);

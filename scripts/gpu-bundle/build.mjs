@@ -15,7 +15,7 @@ import {
 import path from 'node:path';
 import { run } from '../lib/shell.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
-import { checkAddon } from './check-addon.mjs';
+import { checkAddon } from '../lib/check-addon.mjs';
 import { collectDependencies } from './collect-dependencies.mjs';
 import { compressFile, digest, format, writeNode } from './compress.mjs';
 import { copyPruned } from './copy-pruned.mjs';

@@ -1,6 +1,6 @@
 // An addon in the bundle must load on hosts with an older C library and with no C++ library at all.
 import path from 'node:path';
-import { hasProgram, run } from '../lib/shell.mjs';
+import { hasProgram, run } from './shell.mjs';
 
 /** Newest symbol version of the C library that a bundled addon may ask for (Ubuntu 24.04 has 2.39, Debian 12 has 2.36). */
 const MAX_GLIBC = [2, 36];

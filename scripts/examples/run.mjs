@@ -1,0 +1,136 @@
+// Type-checks every example of README, docs, docstrings and examples/ as a module of its own against the built packages,
+// then runs each with Node. A fence marked `no-run` must say why; it is type-checked and counted.
+import { spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import ts from 'typescript';
+import { root, workspacePackages } from '../lib/workspace.mjs';
+import { collectExamples, collectPrograms } from './extract.mjs';
+
+const TIMEOUT_MS = 120_000;
+const filter = process.argv[2];
+
+/** A project beside which @mercer/* and the types of Node resolve, as they would for a user. */
+function createProject() {
+  const project = mkdtempSync(path.join(tmpdir(), 'mercer-examples-'));
+  mkdirSync(path.join(project, 'node_modules/@mercer'), { recursive: true });
+  for (const { name, directory } of workspacePackages()) {
+    symlinkSync(directory, path.join(project, 'node_modules', name));
+  }
+  symlinkSync(path.join(root, 'node_modules/@types'), path.join(project, 'node_modules/@types'));
+  writeFileSync(
+    path.join(project, 'package.json'),
+    JSON.stringify({ type: 'module', private: true }),
+  );
+  return project;
+}
+
+/** @param {string} project @param {readonly string[]} files @returns {Map<string, string[]>} errors per file */
+function compile(project, files) {
+  const program = ts.createProgram([...files], {
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    types: ['node'],
+    typeRoots: [path.join(project, 'node_modules/@types')],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
+    moduleDetection: ts.ModuleDetectionKind.Force,
+    rootDir: project,
+    outDir: path.join(project, 'out'),
+  });
+  const emitted = program.emit();
+  /** @type {Map<string, string[]>} */
+  const errors = new Map();
+  for (const diagnostic of [...ts.getPreEmitDiagnostics(program), ...emitted.diagnostics]) {
+    const file = diagnostic.file?.fileName ?? '';
+    const position =
+      diagnostic.file?.getLineAndCharacterOfPosition(diagnostic.start ?? 0).line ?? 0;
+    const text = `line ${position + 1}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n')}`;
+    errors.set(file, [...(errors.get(file) ?? []), text]);
+  }
+  return errors;
+}
+
+/** @param {string} file @param {string} project @returns {Promise<string | undefined>} what went wrong */
+function execute(file, project) {
+  return new Promise((resolve) => {
+    const folder = mkdtempSync(path.join(project, 'run-'));
+    const environment = {
+      ...process.env,
+      MERCER_CACHE_DIR: path.join(project, 'cache'),
+      NO_COLOR: '1',
+    };
+    const child = spawn(process.execPath, [file], {
+      cwd: folder,
+      env: environment,
+      timeout: TIMEOUT_MS,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    child.on('close', (code, signal) =>
+      resolve(code === 0 ? undefined : `ended with ${code ?? signal}\n${output}`),
+    );
+  });
+}
+
+const examples = [...collectExamples(), ...collectPrograms()].filter(
+  ({ file }) => !filter || file.includes(filter),
+);
+const project = createProject();
+const counts = { passed: 0, failed: 0, skipped: 0 };
+try {
+  const named = examples.map((example, index) => {
+    const stem = `${String(index).padStart(3, '0')}-${example.file.replaceAll(/[^A-Za-z0-9]+/g, '-')}`;
+    const source = path.join(project, `${stem}.ts`);
+    writeFileSync(source, example.code);
+    return { example, source, compiled: path.join(project, 'out', `${stem}.js`) };
+  });
+  symlinkSync(
+    '../node_modules',
+    (mkdirSync(path.join(project, 'out')), path.join(project, 'out/node_modules')),
+  );
+  writeFileSync(path.join(project, 'out/package.json'), JSON.stringify({ type: 'module' }));
+  const errors = compile(
+    project,
+    named.map(({ source }) => source),
+  );
+  for (const { example, source, compiled } of named) {
+    const where = `${example.file}:${example.line}`;
+    const typeErrors = errors.get(source)?.join('\n');
+    const problem =
+      example.problem ??
+      typeErrors ??
+      (example.noRun ? undefined : await execute(compiled, project));
+    if (problem) {
+      counts.failed += 1;
+      console.log(`FAIL ${where}\n     ${problem.trim().replaceAll('\n', '\n     ')}`);
+    } else if (example.noRun) {
+      counts.skipped += 1;
+      console.log(`type-checked only ${where}: ${example.noRun}`);
+    } else {
+      counts.passed += 1;
+      console.log(`ok   ${where}`);
+    }
+  }
+} finally {
+  rmSync(project, { recursive: true, force: true });
+}
+console.log(
+  `examples: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
+);
+if (process.env.MERCER_TEST_COUNTS)
+  appendFileSync(process.env.MERCER_TEST_COUNTS, `${JSON.stringify(counts)}\n`);
+if (counts.failed > 0 || examples.length === 0) process.exitCode = 1;

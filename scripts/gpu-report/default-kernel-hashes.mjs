@@ -1,0 +1,27 @@
+// The SHA-256 of the source of every default kernel for one device.
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from '../lib/workspace.mjs';
+
+/** Imports a package of this checkout or bundle by its folder, whatever the importing script may depend on. */
+export function importPackage(/** @type {string} */ folder) {
+  return import(pathToFileURL(path.join(root, 'packages', folder, 'dist/index.js')).href);
+}
+
+/**
+ * @param {{ kind: 'cuda', arch: string }} limits what the emitters know of the device
+ * @returns {Promise<{ name: string, arch: string, sha256: string }[]>} sorted by name
+ */
+export async function defaultKernelHashes(limits) {
+  const { defaultKernels } = await importPackage('kernels');
+  /** @type {{ name: string, kernel: { source: string } }[]} */
+  const kernels = defaultKernels(limits);
+  return kernels
+    .map(({ name, kernel }) => ({
+      name,
+      arch: limits.arch,
+      sha256: createHash('sha256').update(kernel.source).digest('hex'),
+    }))
+    .sort((one, other) => one.name.localeCompare(other.name));
+}

@@ -1,0 +1,80 @@
+// On a GPU host: runs every GPU test, emits every default kernel for the devices present, and writes what held for which
+// source to bench/results/gpu.json. CI compares that file with what the code emits now (check.mjs).
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { root } from '../lib/workspace.mjs';
+import { defaultKernelHashes, importPackage } from './default-kernel-hashes.mjs';
+
+const { values } = parseArgs({
+  options: { out: { type: 'string', default: 'bench/results/gpu.json' } },
+});
+
+/** Runs the GPU tests of this checkout, or the compiled ones of a bundle; returns the summed counts. */
+function runGpuTests() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mercer-counts-'));
+  const countsFile = path.join(folder, 'counts');
+  try {
+    const bundled = existsSync(path.join(root, 'vitest.config.mjs'));
+    spawnSync(
+      process.execPath,
+      [
+        path.join(root, 'node_modules/vitest/vitest.mjs'),
+        'run',
+        ...(bundled ? [] : ['.gpu.test.ts', '--no-file-parallelism']),
+      ],
+      {
+        cwd: root,
+        stdio: 'inherit',
+        env: { ...process.env, MERCER_BUNDLE_TESTS: 'gpu', MERCER_TEST_COUNTS: countsFile },
+      },
+    );
+    const total = { passed: 0, failed: 0, skipped: 0 };
+    for (const line of readFileSync(countsFile, 'utf8').trim().split('\n')) {
+      const counts = JSON.parse(line);
+      for (const key of /** @type {const} */ (['passed', 'failed', 'skipped']))
+        total[key] += counts[key];
+    }
+    return total;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const { cuda, nvrtc } = await importPackage('cuda-runtime');
+const { devices } = await importPackage('tensor');
+/** @type {{ kind: string, name: string, limits: any }[]} */
+const gpus = devices().filter((/** @type {{ kind: string }} */ device) => device.kind === 'cuda');
+if (gpus.length === 0) {
+  console.error(
+    'gpu:report needs a CUDA device and found none. `mercer doctor` says what is missing.',
+  );
+  process.exit(1);
+}
+
+const byArch = new Map(gpus.map((gpu) => [gpu.limits.arch, gpu]));
+const kernels = [];
+for (const { limits } of byArch.values()) kernels.push(...(await defaultKernelHashes(limits)));
+
+const tests = runGpuTests();
+const report = {
+  format: 1,
+  date: new Date().toISOString(),
+  command: 'bash .gpu/run.sh report, or pnpm gpu:report',
+  node: process.version,
+  driver: cuda.report().driver.version ?? null,
+  nvrtc: nvrtc.version(),
+  devices: gpus.map(({ name }) => name),
+  architectures: [...byArch.values()].map(({ name, limits }) => ({ device: name, limits })),
+  tests,
+  kernels,
+};
+const out = path.resolve(values.out);
+mkdirSync(path.dirname(out), { recursive: true });
+writeFileSync(out, `${JSON.stringify(report, null, 2)}\n`);
+console.log(
+  `${kernels.length} kernels, ${tests.passed} passed, ${tests.failed} failed, ${tests.skipped} skipped: ${out}`,
+);
+if (tests.failed > 0 || tests.skipped > 0 || tests.passed === 0) process.exitCode = 1;
