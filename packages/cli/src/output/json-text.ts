@@ -1,0 +1,16 @@
+/**
+ * JSON text that loses nothing a reader needs: bigint as text, NaN and infinities as the texts `nan`, `inf`, `-inf`
+ * (JSON has no word for them).
+ */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, replacer, 2);
+}
+
+function replacer(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf';
+  }
+  if (value instanceof Map) return Object.fromEntries(value);
+  return value;
+}

@@ -1,0 +1,56 @@
+import { colorsFor, type Colors } from './color.js';
+import { jsonText } from './json-text.js';
+import { Progress, type ProgressStream } from './progress.js';
+import { renderTable, type Column } from './table.js';
+
+/** The streams and settings that an Output writes with; the process's own outside of tests. */
+export interface OutputOptions {
+  readonly json: boolean;
+  readonly debug: boolean;
+  readonly stdout?: ProgressStream;
+  readonly stderr?: ProgressStream;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/**
+ * The one way a command speaks: its result goes to standard output, as JSON or as text and tables;
+ * notes and progress go to standard error.
+ */
+export class Output {
+  readonly json: boolean;
+  readonly debug: boolean;
+  readonly colors: Colors;
+  readonly progress: Progress;
+  private readonly stdout: ProgressStream;
+  private readonly stderr: ProgressStream;
+
+  constructor(options: OutputOptions) {
+    const env = options.env ?? process.env;
+    this.json = options.json;
+    this.debug = options.debug;
+    this.stdout = options.stdout ?? process.stdout;
+    this.stderr = options.stderr ?? process.stderr;
+    this.colors = colorsFor(this.stdout, env);
+    this.progress = new Progress(this.stderr, colorsFor(this.stderr, env));
+  }
+
+  /** Prints the command's result: `value` with --json, else the text that `render` makes. */
+  result(value: unknown, render: () => string): void {
+    this.progress.clear();
+    this.stdout.write(`${this.json ? jsonText(value) : render().trimEnd()}\n`);
+  }
+
+  /** A remark for people, on standard error so that pipes stay clean; nothing with --json. */
+  note(text: string): void {
+    this.progress.clear();
+    if (!this.json) this.stderr.write(`${text}\n`);
+  }
+
+  table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+    return renderTable(columns, rows, this.colors);
+  }
+
+  heading(text: string): string {
+    return this.colors.bold(text);
+  }
+}
