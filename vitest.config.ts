@@ -7,7 +7,7 @@ const projects = readdirSync('packages').map((folder) => {
   const root = `packages/${folder}`;
   return existsSync(`${root}/vitest.config.ts`)
     ? root
-    : { root, test: { ...packageTests, name: folder } };
+    : { root, test: { ...packageTests, name: `@mercer/${folder}` } };
 });
 
 export default defineConfig({

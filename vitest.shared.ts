@@ -5,5 +5,5 @@ export const packageTests = {
   pool: 'forks' as const,
   testTimeout: 60_000,
   hookTimeout: 60_000,
-  typecheck: { include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+  typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
 };
