@@ -1,1 +1,25 @@
-export {};
+export { JitCache } from './cache.js';
+export { debugPrinter, type DebugPrinter } from './debug.js';
+export { BatchError, CacheError, type CacheErrorCode } from './errors.js';
+export type { TuningStore } from './tuning-store.js';
+export type {
+  Artifact,
+  BatchOptions,
+  BatchProgress,
+  CacheCounters,
+  CacheMode,
+  CacheOptions,
+  CacheStats,
+  CacheWarning,
+  CompileOption,
+  CompileOutput,
+  CompileUnit,
+  DebugOption,
+  EntryInfo,
+  GetOptions,
+  Toolchain,
+  VerifyReport,
+} from './types.js';
+export { cudaTarget } from './toolchains/cuda-target.js';
+export { hostToolchain } from './toolchains/host.js';
+export { nvrtcToolchain } from './toolchains/nvrtc.js';

@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import { runBatch } from './batch.js';
+import { debugPrinter } from './debug.js';
+import { CacheError } from './errors.js';
+import { cacheKey } from './key.js';
+import { readEntries, readStats, verifyEntries } from './maintenance.js';
+import { MemoryTier } from './memory-tier.js';
+import { Resolver, type Resolved } from './resolver.js';
+import { openSettings, type Settings } from './settings.js';
+import { SingleFlight } from './single-flight.js';
+import { limitsFor } from './store/eviction.js';
+import { StoreSession } from './store/store-session.js';
+import { realSystem, type System } from './store/system.js';
+import { StoreWriter } from './store/writer.js';
+import { TuningStore } from './tuning-store.js';
+import type {
+  Artifact,
+  BatchOptions,
+  CacheCounters,
+  CacheOptions,
+  CacheStats,
+  CompileUnit,
+  EntryInfo,
+  GetOptions,
+  Toolchain,
+  VerifyReport,
+} from './types.js';
+import { checkUnit } from './unit-check.js';
+
+const MEMORY_BYTES = 64 * 2 ** 20;
+
+function newCounters(): CacheCounters {
+  return {
+    memoryHits: 0,
+    storeHits: 0,
+    misses: 0,
+    compiles: 0,
+    failures: 0,
+    stored: 0,
+    notStored: 0,
+    corrupt: 0,
+    evicted: 0,
+    waited: 0,
+    setAside: 0,
+  };
+}
+
+function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => {
+      signal.removeEventListener('abort', abort);
+    });
+  });
+}
+
+/**
+ * From source to binary, once per machine.
+ *
+ * Opening touches nothing; the store is opened by the first call that needs it. Trouble with the
+ * store is never an error: the cache goes on in memory and warns once.
+ *
+ * @example
+ * ```ts
+ * import { JitCache, type Toolchain } from '@mercer/jit-cache';
+ *
+ * const elf = new Uint8Array(64);
+ * elf.set([0x7f, 0x45, 0x4c, 0x46, 2, 1]);
+ * let compiles = 0;
+ * const toolchain: Toolchain = {
+ *   name: 'example',
+ *   identity: 'example 1.0',
+ *   compile: async () => (compiles++, { binary: elf, loweredNames: { f: 'f' }, log: '' }),
+ * };
+ * const cache = JitCache.open({ mode: 'off' });
+ * const unit = { language: 'c++', source: 'void f() {}', options: [], target: 'native', names: ['f'] } as const;
+ * await cache.get(unit, toolchain);
+ * const again = await cache.get(unit, toolchain);
+ * await cache.close();
+ * if (again.origin !== 'memory' || compiles !== 1) throw new Error('compiled twice');
+ * ```
+ */
+export class JitCache {
+  /** Plans that tuning found, in the same store. */
+  readonly tuning: TuningStore;
+  readonly #settings: Settings;
+  readonly #options: CacheOptions;
+  readonly #system: System;
+  readonly #session: StoreSession | undefined;
+  readonly #writer: StoreWriter | undefined;
+  readonly #resolver: Resolver;
+  readonly #memory = new MemoryTier(MEMORY_BYTES);
+  readonly #flights = new SingleFlight<Resolved>();
+  readonly #counters = newCounters();
+  #closed = false;
+
+  /** @internal Use {@link JitCache.open}. */
+  constructor(options: CacheOptions, system: System) {
+    const settings = openSettings(options, system);
+    const limits = limitsFor(settings.maxBytes);
+    const counters = this.#counters;
+    const writes = settings.mode === 'rw';
+    const session =
+      settings.mode === 'off'
+        ? undefined
+        : new StoreSession({
+            system,
+            directory: settings.directory,
+            readOnly: !writes,
+            logPages: limits.logPages,
+            onWarning: settings.onWarning,
+            onSetAside: () => {
+              counters.setAside++;
+            },
+          });
+    this.#options = options;
+    this.#settings = settings;
+    this.#system = system;
+    this.#session = session;
+    this.#writer =
+      session && writes ? new StoreWriter(session, system, limits, counters) : undefined;
+    this.#resolver = new Resolver({
+      memory: this.#memory,
+      session,
+      writer: this.#writer,
+      system,
+      counters,
+      owner: randomUUID(),
+    });
+    this.tuning = new TuningStore(session, writes, system);
+  }
+
+  /** A cache over the store of this machine's user. Never throws for trouble with the store. */
+  static open(options: CacheOptions = {}): JitCache {
+    return new JitCache(options, realSystem());
+  }
+
+  /**
+   * The compiled unit: from memory, from the store, or compiled now and kept.
+   *
+   * @throws CacheError INVALID_UNIT, CACHE_CLOSED, ARTIFACT_INVALID; whatever the toolchain throws
+   * (failures are not kept); the signal's reason.
+   */
+  async get(unit: CompileUnit, toolchain: Toolchain, options: GetOptions = {}): Promise<Artifact> {
+    if (this.#closed) {
+      throw new CacheError('CACHE_CLOSED', 'Cannot compile: the cache was closed. Open another.');
+    }
+    options.signal?.throwIfAborted();
+    checkUnit(unit);
+    const print = debugPrinter(options.debug ?? this.#options.debug, this.#system.env);
+    const key = cacheKey(unit, toolchain, this.#settings.generator);
+    const kept = this.#memory.get(key.hex);
+    let resolved: Resolved;
+    if (kept) {
+      this.#counters.memoryHits++;
+      print?.(`hit ${unit.names[0] ?? ''} ${unit.target} ${key.hex.slice(0, 12)} from memory`);
+      resolved = { entry: kept, origin: 'memory' };
+    } else {
+      const flight = this.#flights.run(key.hex, () =>
+        this.#resolver.resolve({ key, unit, toolchain, print }),
+      );
+      resolved = await abortable(flight, options.signal);
+    }
+    const { binary, loweredNames, compileMs, log } = resolved.entry;
+    return {
+      key: key.hex,
+      // A copy: what the caller does with it must not reach the next hit.
+      binary: binary.slice(),
+      loweredNames: { ...loweredNames },
+      origin: resolved.origin,
+      compileMs,
+      log,
+    };
+  }
+
+  /**
+   * All units, compiled several at once, in the order given. Every unit is tried even when one
+   * fails; then that failure is thrown, or a BatchError with all of them.
+   */
+  getAll(
+    units: readonly CompileUnit[],
+    toolchain: Toolchain,
+    options: BatchOptions = {},
+  ): Promise<Artifact[]> {
+    return runBatch(units, options, (unit) => this.get(unit, toolchain, options));
+  }
+
+  /** State, sizes and counters. */
+  async stats(): Promise<CacheStats> {
+    await this.#session?.open();
+    return readStats(this.#session, this.#settings.maxBytes, this.#counters);
+  }
+
+  /** Descriptions of the stored entries, most recently used first. */
+  list(): Promise<EntryInfo[]> {
+    return readEntries(this.#session);
+  }
+
+  /** Checks every stored byte; deletes what has rotted (in mode `rw`). */
+  verify(): Promise<VerifyReport> {
+    return verifyEntries(this.#session, this.#writer !== undefined, this.#counters);
+  }
+
+  /** Deletes least recently used entries until the store fits; returns how many went. */
+  async prune({ maxBytes = this.#settings.maxBytes } = {}): Promise<number> {
+    return (await this.#writer?.trim(limitsFor(maxBytes).targetBytes)) ?? 0;
+  }
+
+  /** Deletes all entries, in memory and in the store; returns how many the store had. */
+  async clear(): Promise<number> {
+    this.#memory.clear();
+    return (await this.#writer?.trim(0)) ?? 0;
+  }
+
+  /** Waits for compiles and writes under way and closes the store. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#flights.settled();
+    await this.#writer?.settled();
+    this.#session?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,70 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { CompileUnit, Toolchain } from './types.js';
+
+/** Form of the key and of a stored row. A change here gives every unit a new key. */
+export const KEY_VERSION = 1;
+
+/** Version of what this package itself adds to a unit: the tables from options to flags. */
+export const GENERATOR_VERSION = '1';
+
+/** What a key was made of, in readable form; stored beside the entry to explain later misses. */
+export interface KeyFields {
+  readonly schema: number;
+  readonly generator: string;
+  readonly language: string;
+  readonly target: string;
+  readonly toolchain: string;
+  readonly options: readonly string[];
+  readonly names: readonly string[];
+  /** SHA-256 of the source, hexadecimal. */
+  readonly source: string;
+}
+
+export interface CacheKey {
+  /** 32 bytes. */
+  readonly bytes: Uint8Array;
+  readonly hex: string;
+  readonly fields: KeyFields;
+}
+
+/** Every string is preceded by its length and every list by its count, so no two units run together. */
+function addText(hash: Hash, text: string): void {
+  const bytes = Buffer.from(text, 'utf8');
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(bytes.length));
+  hash.update(length).update(bytes);
+}
+
+function addList(hash: Hash, items: readonly string[]): void {
+  addText(hash, String(items.length));
+  for (const item of items) addText(hash, item);
+}
+
+/**
+ * The key of a unit: SHA-256 over schema and generator version, language, target, toolchain
+ * identity, options in order, wanted names as a set, and the whole source. Nothing else: no
+ * path, no environment, no device number.
+ */
+export function cacheKey(unit: CompileUnit, toolchain: Toolchain, generator = ''): CacheKey {
+  const fields: KeyFields = {
+    schema: KEY_VERSION,
+    generator: `${GENERATOR_VERSION}/${generator}`,
+    language: unit.language,
+    target: unit.target,
+    toolchain: toolchain.identityFor?.(unit.target) ?? toolchain.identity,
+    options: unit.options.map(({ name, value }) => `${name}=${typeof value}:${String(value)}`),
+    names: [...new Set(unit.names)].sort(),
+    source: createHash('sha256').update(unit.source, 'utf8').digest('hex'),
+  };
+  const hash = createHash('sha256');
+  addText(hash, `mercer-jit-key/${String(fields.schema)}`);
+  addText(hash, fields.generator);
+  addText(hash, fields.language);
+  addText(hash, fields.target);
+  addText(hash, fields.toolchain);
+  addList(hash, fields.options);
+  addList(hash, fields.names);
+  addText(hash, unit.source);
+  const bytes = hash.digest();
+  return { bytes, hex: bytes.toString('hex'), fields };
+}

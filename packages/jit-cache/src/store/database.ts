@@ -1,0 +1,80 @@
+import { lstatSync, statSync } from 'node:fs';
+import type { Connection, Statement } from './driver.js';
+import { StoreFault } from './store-fault.js';
+
+/** Which file a path leads to, undefined where it leads to none. */
+export function fileIdentity(path: string): string | undefined {
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat && `${String(stat.dev)}:${String(stat.ino)}`;
+}
+
+/** One open connection to the store: prepared statements, write transactions, sizes. */
+export class Database {
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(
+    readonly connection: Connection,
+    readonly path: string,
+    /** From {@link fileIdentity}, taken when the file was opened. */
+    readonly identity: string,
+    /** No lock can be had and nothing written. */
+    readonly readOnly: boolean,
+  ) {}
+
+  prepare(sql: string): Statement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.connection.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /**
+   * Runs `body` in one write transaction. IMMEDIATE, because a transaction that begins by reading
+   * and then writes fails at once when another writer came between. `body` is synchronous: no lock
+   * outlives a turn of the event loop.
+   */
+  transaction<T>(body: () => T): T {
+    // A write to a file that was removed or exchanged would succeed into nowhere.
+    if (fileIdentity(this.path) !== this.identity) {
+      throw new StoreFault('MISSING', `${this.path} is not the file that was opened`);
+    }
+    this.connection.exec('BEGIN IMMEDIATE');
+    try {
+      const result = body();
+      this.connection.exec('COMMIT');
+      return result;
+    } catch (error) {
+      try {
+        this.connection.exec('ROLLBACK');
+      } catch {
+        // SQLite has rolled back already; the first error is the one to tell.
+      }
+      throw error;
+    }
+  }
+
+  /** Bytes of the write-ahead log on disk. */
+  logBytes(): number {
+    return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    for (const end of [
+      // A binding that cannot finalise statements closes only when they are collected; the log
+      // is emptied now, as far as other readers allow.
+      () => void (this.readOnly || this.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
+      () => {
+        this.connection.close();
+      },
+    ]) {
+      try {
+        end();
+      } catch {
+        // A broken connection may refuse either; there is nothing left to save.
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { readFileSync, readlinkSync, statfsSync } from 'node:fs';
+import { homedir, hostname, tmpdir } from 'node:os';
+import { loadDriver, type Driver } from './driver.js';
+
+/** Everything the cache asks of the machine, in one place, so that tests can answer instead. */
+export interface System {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Undefined where users have no numbers (Windows). */
+  readonly uid: number | undefined;
+  readonly gid: number | undefined;
+  readonly pid: number;
+  readonly host: string;
+  /** Identity of this boot of the machine; empty where it cannot be had. */
+  readonly bootId: string;
+  /** Identity of the process-number space; equal numbers mean equal processes only within one. */
+  readonly pidNamespace: string;
+  readonly temporaryDirectory: string;
+  homeDirectory(): string | undefined;
+  /** Wall clock, ms since 1970. */
+  now(): number;
+  /** A clock that nobody sets, ms. */
+  monotonicMs(): number;
+  /** In [0, 1). */
+  random(): number;
+  isAlive(pid: number): boolean;
+  /** When a process started, in the kernel's own count; empty where it cannot be had. */
+  startTime(pid: number): string;
+  /** The file system's magic number, undefined where it says nothing. */
+  fileSystemType(path: string): number | undefined;
+  driver(): Driver | undefined;
+}
+
+function quietly<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it lives, and belongs to someone else.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+function startTime(pid: number): string {
+  const stat = quietly(() => readFileSync(`/proc/${String(pid)}/stat`, 'latin1'));
+  // The second field, the name, may hold spaces and brackets; the start time is field 22.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+}
+
+/** The machine as it is. */
+export function realSystem(): System {
+  return {
+    env: process.env,
+    uid: process.geteuid?.(),
+    gid: process.getegid?.(),
+    pid: process.pid,
+    host: hostname(),
+    bootId: quietly(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) ?? '',
+    pidNamespace: quietly(() => readlinkSync('/proc/self/ns/pid')) ?? '',
+    temporaryDirectory: tmpdir(),
+    homeDirectory: () => quietly(homedir) || undefined,
+    now: () => Date.now(),
+    monotonicMs: () => performance.now(),
+    random: () => Math.random(),
+    isAlive,
+    startTime,
+    fileSystemType: (path) =>
+      process.platform === 'linux' ? quietly(() => statfsSync(path).type) : undefined,
+    driver: loadDriver,
+  };
+}

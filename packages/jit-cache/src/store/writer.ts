@@ -1,0 +1,121 @@
+import type { CacheCounters } from '../types.js';
+import { putEntry, touchEntries, type EntryRecord } from './entries.js';
+import { boundLog, makeRoom, shrinkStep, usage, type Limits } from './eviction.js';
+import { dropOldLeases, releaseLease } from './lease.js';
+import type { StoreSession } from './store-session.js';
+import type { System } from './system.js';
+
+const TOUCH_AFTER_MS = 3_600_000;
+const TOUCH_DELAY_MS = 2000;
+const PUT_LIMIT_MS = 30_000;
+/** What a row takes besides its bytes. */
+const ROW_BYTES = 8192;
+
+/** Everything that changes the store, with its bounds. */
+export class StoreWriter {
+  readonly #touched = new Map<string, Uint8Array>();
+  readonly #pending = new Set<Promise<unknown>>();
+  #touchTimer: NodeJS.Timeout | undefined;
+  /** A long reader keeps the log from being emptied. */
+  #logPinned = false;
+
+  constructor(
+    private readonly session: StoreSession,
+    private readonly system: System,
+    private readonly limits: Limits,
+    private readonly counters: CacheCounters,
+  ) {}
+
+  /**
+   * Stores an entry and gives its lease back in the same transaction. Where the lock is not held
+   * by another process, this has happened when the call returns; else it goes on behind.
+   */
+  put(record: EntryRecord, owner: string): void {
+    this.#track(this.#put(record, owner));
+  }
+
+  /** Notes that an entry was used. Written at most hourly per entry, and several at once. */
+  touch(hex: string, key: Uint8Array, lastUsed: number): void {
+    if (this.system.now() - lastUsed < TOUCH_AFTER_MS) return;
+    this.#touched.set(hex, key);
+    this.#touchTimer ??= setTimeout(() => {
+      this.#track(this.flushTouches());
+    }, TOUCH_DELAY_MS).unref();
+  }
+
+  async flushTouches(): Promise<void> {
+    clearTimeout(this.#touchTimer);
+    this.#touchTimer = undefined;
+    if (this.#touched.size === 0) return;
+    const keys = [...this.#touched.values()];
+    this.#touched.clear();
+    await this.session.write((database) => {
+      touchEntries(database, keys, this.system.now());
+    });
+  }
+
+  /** Deletes least recently used entries in short transactions, then gives the space back. */
+  async trim(targetBytes: number): Promise<number> {
+    let evicted = 0;
+    for (let gone = 1; gone > 0;) {
+      gone =
+        (await this.session.write((database) =>
+          makeRoom(database, 0, targetBytes, this.limits.maxEntries, 16),
+        )) ?? 0;
+      evicted += gone;
+    }
+    this.counters.evicted += evicted;
+    await this.session.write((database) => {
+      dropOldLeases(database, this.system.now());
+    });
+    await this.#shrink(targetBytes);
+    await this.session.read((database) => boundLog(database, 0));
+    return evicted;
+  }
+
+  /** Resolves when everything begun has been written or given up. */
+  async settled(): Promise<void> {
+    await this.flushTouches();
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+
+  #track(work: Promise<unknown>): void {
+    this.#pending.add(work);
+    void work.finally(() => this.#pending.delete(work));
+  }
+
+  async #put(record: EntryRecord, owner: string): Promise<void> {
+    const { limits, system } = this;
+    const bytes = record.binary.length + record.log.length + ROW_BYTES;
+    if (this.#logPinned) await this.#boundLog();
+    const room = !this.#logPinned && bytes <= limits.maxEntryBytes;
+    const done = await this.session.write((database) => {
+      releaseLease(database, record.key, owner);
+      if (!room) return undefined;
+      touchEntries(database, this.#touched.values(), system.now());
+      const evicted = makeRoom(database, bytes, limits.targetBytes, limits.maxEntries);
+      putEntry(database, record, system.now());
+      shrinkStep(database, limits.maxBytes - limits.maxLogBytes);
+      return { evicted, crowded: usage(database).usedBytes > limits.targetBytes };
+    }, PUT_LIMIT_MS);
+    if (!done) {
+      this.counters.notStored++;
+      return;
+    }
+    this.#touched.clear();
+    this.counters.stored++;
+    this.counters.evicted += done.evicted;
+    await this.#boundLog();
+    if (done.crowded) await this.trim(limits.targetBytes);
+  }
+
+  async #boundLog(): Promise<void> {
+    const { maxLogBytes } = this.limits;
+    this.#logPinned = !(await this.session.read((database) => boundLog(database, maxLogBytes)));
+  }
+
+  async #shrink(maxFileBytes: number): Promise<void> {
+    let more: boolean | undefined = true;
+    while (more) more = await this.session.write((database) => shrinkStep(database, maxFileBytes));
+  }
+}
