@@ -1,0 +1,77 @@
+#include "call.h"
+
+namespace mercer {
+
+namespace {
+
+constexpr napi_type_tag kHandleTag = {0x6d65726365722d63ULL, 0x7564612d72756e31ULL};
+
+void finalize(Napi::Env, Box* box) { delete box; }
+
+}  // namespace
+
+const char* kindName(Kind kind) {
+  static const char* const names[] = {"device", "stream", "event",    "buffer", "pinned buffer",
+                                      "module", "function", "graph", "executable graph"};
+  return names[static_cast<uint32_t>(kind)];
+}
+
+Napi::Value wrapBox(Napi::Env env, Kind kind, std::shared_ptr<void> object) {
+  auto external = Napi::External<Box>::New(env, new Box{kind, std::move(object)}, finalize);
+  external.TypeTag(&kHandleTag);
+  return external;
+}
+
+Box& boxOf(const Napi::Value& value, Kind kind) {
+  bool ours = false;
+  if (value.IsExternal())
+    napi_check_object_type_tag(value.Env(), value, &kHandleTag, &ours);
+  if (!ours) misuse("INVALID_HANDLE", std::string("expected the handle of a ") + kindName(kind));
+  Box& box = *value.As<Napi::External<Box>>().Data();
+  if (box.kind != kind)
+    misuse("INVALID_HANDLE", std::string("expected the handle of a ") + kindName(kind) + ", got one of a " +
+                                 kindName(box.kind));
+  return box;
+}
+
+void disposedHandle(Kind kind) {
+  misuse("DISPOSED", std::string("the ") + kindName(kind) + " was disposed");
+}
+
+uint64_t bytesOf(const Napi::Value& value) {
+  const double number = value.As<Napi::Number>().DoubleValue();
+  if (!(number >= 0) || number > 9007199254740991.0 || number != static_cast<double>(static_cast<uint64_t>(number)))
+    misuse("INVALID_ARGUMENT", "a count of bytes must be a whole number from 0 to 2^53, got " +
+                                   std::to_string(number));
+  return static_cast<uint64_t>(number);
+}
+
+int64_t integerOf(const Napi::Value& value) { return value.As<Napi::Number>().Int64Value(); }
+
+std::string textOf(const Napi::Value& value) { return value.As<Napi::String>().Utf8Value(); }
+
+std::vector<std::string> textsOf(const Napi::Value& value) {
+  const auto array = value.As<Napi::Array>();
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < array.Length(); i++) texts.push_back(textOf(array[i]));
+  return texts;
+}
+
+HostMemory memoryOf(const Napi::Value& value) {
+  if (value.IsTypedArray()) {
+    const auto view = value.As<Napi::TypedArray>();
+    auto buffer = view.ArrayBuffer();
+    return {static_cast<uint8_t*>(buffer.Data()) + view.ByteOffset(), view.ByteLength()};
+  }
+  if (value.IsDataView()) {
+    auto view = value.As<Napi::DataView>();
+    return {static_cast<uint8_t*>(view.Data()), view.ByteLength()};
+  }
+  if (value.IsArrayBuffer()) {
+    auto buffer = value.As<Napi::ArrayBuffer>();
+    return {static_cast<uint8_t*>(buffer.Data()), buffer.ByteLength()};
+  }
+  misuse("INVALID_ARGUMENT", "expected an ArrayBuffer or a view of one");
+}
+
+}  // namespace mercer

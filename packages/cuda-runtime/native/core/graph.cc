@@ -1,0 +1,62 @@
+#include "graph.h"
+
+namespace mercer {
+
+Graph::Graph(SharedUse shared, cu::CUgraph graph, std::vector<std::shared_ptr<void>> kept)
+    : use(std::move(shared)), graph_(graph), kept_(std::move(kept)) {}
+
+Graph::~Graph() {
+  if (use->device.tryEnter()) driver().cuGraphDestroy(graph_);
+}
+
+size_t Graph::nodeCount() {
+  Device& device = use->enter();
+  size_t count = 0;
+  MERCER_CU(&device, cuGraphGetNodes, graph_, nullptr, &count);
+  return count;
+}
+
+/// The executable graph and what it refers to; outlives launches under way.
+struct GraphExec::Owned {
+  SharedUse use;
+  cu::CUgraphExec exec = nullptr;
+  std::vector<std::shared_ptr<void>> kept;
+  ~Owned() {
+    if (exec && use->device.tryEnter()) driver().cuGraphExecDestroy(exec);
+  }
+};
+
+GraphExec::GraphExec(Graph& graph) : use(graph.use), owned_(std::make_shared<Owned>()) {
+  Device& device = use->enter();
+  owned_->use = use;
+  owned_->kept = graph.kept();
+  MERCER_CU(&device, cuGraphInstantiateWithFlags, &owned_->exec, graph.handle(), 0ull);
+}
+
+GraphExec::~GraphExec() { uses_.holdUntilIdle(owned_); }
+
+void GraphExec::mustShareDevice(const SharedStream& stream) const {
+  if (&stream->use->device != &use->device)
+    misuse("DEVICE_MISMATCH", "the graph was captured on cuda:" + std::to_string(use->device.ordinal) +
+                                  ", the stream belongs to cuda:" +
+                                  std::to_string(stream->use->device.ordinal));
+}
+
+void GraphExec::launch(const SharedStream& stream) {
+  mustShareDevice(stream);
+  use->enter();
+  Device& device = stream->enter();
+  MERCER_CU(&device, cuGraphLaunch, owned_->exec, stream->handle());
+  uses_.note(stream);
+  stream->launched(owned_);
+}
+
+void GraphExec::upload(const SharedStream& stream) {
+  mustShareDevice(stream);
+  stream->refuseCapture("uploading a graph");
+  Device& device = stream->enter();
+  MERCER_CU(&device, cuGraphUpload, owned_->exec, stream->handle());
+  uses_.note(stream);
+}
+
+}  // namespace mercer

@@ -1,0 +1,64 @@
+// Loaded code: modules, their functions and launching them.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "stream.h"
+#include "use_tracker.h"
+
+namespace mercer {
+
+class Module : public std::enable_shared_from_this<Module> {
+ public:
+  Module(SharedUse use, const void* image);
+  ~Module();
+  Module(const Module&) = delete;
+
+  const SharedUse use;
+  cu::CUmodule handle() const noexcept;
+  /// After this its functions refuse to launch; the code is unloaded when nothing uses it.
+  void close() noexcept { closed_.store(true); }
+  /// The device, alive and current; throws `DISPOSED` after close.
+  Device& enter();
+  UseTracker uses;
+
+ private:
+  std::shared_ptr<cu::CUmod_st> module_;
+  std::atomic<bool> closed_{false};
+};
+
+/// Geometry of a launch as it stands in the scratch page shared with JavaScript.
+struct LaunchGeometry {
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t sharedMemBytes;
+  uint32_t cluster[3];  // all 0: none
+  uint32_t programmatic;
+};
+
+class Function {
+ public:
+  Function(std::shared_ptr<Module> module, const std::string& name);
+
+  const std::shared_ptr<Module> module;
+  const std::string name;
+  int attribute(int which);
+  void setAttribute(int which, int value);
+  int maxActiveBlocks(int blockThreads, size_t dynamicSharedBytes);
+  int maxActiveClusters(const LaunchGeometry& geometry);
+  void launch(const LaunchGeometry& geometry, const SharedStream& stream, const uint8_t* params,
+              size_t paramBytes, const uint32_t* offsets, size_t count);
+  /// Byte sizes of the parameters, empty where the driver cannot tell.
+  const std::vector<size_t>& paramSizes() const noexcept { return sizes_; }
+
+ private:
+  void checkParams(size_t paramBytes, const uint32_t* offsets, size_t count) const;
+
+  cu::CUfunction function_ = nullptr;
+  bool sizesKnown_ = false;
+  std::vector<size_t> sizes_;
+};
+
+}  // namespace mercer

@@ -1,0 +1,32 @@
+// Pinned slots through which pageable host memory travels.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace mercer {
+
+class Device;
+
+/// A slot returns to the device's list with its last owner.
+using SharedSlot = std::shared_ptr<void>;
+
+class Staging {
+ public:
+  static constexpr size_t kSlotBytes = size_t{4} << 20;
+
+  explicit Staging(Device& device) : device_(device) {}
+  /// The device must be current.
+  SharedSlot take();
+
+ private:
+  void giveBack(void* slot) noexcept;
+
+  Device& device_;
+  std::mutex mutex_;
+  std::vector<void*> spare_;
+};
+
+}  // namespace mercer

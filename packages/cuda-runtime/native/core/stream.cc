@@ -1,0 +1,172 @@
+#include "stream.h"
+
+#include <algorithm>
+
+#include "graph.h"
+
+namespace mercer {
+
+namespace {
+constexpr uint64_t kLaunchesPerMark = 32;
+}
+
+Stream::Stream(SharedUse shared, int wanted) : use(std::move(shared)), priority(wanted) {
+  Device& device = use->enter();
+  MERCER_CU(&device, cuStreamCreateWithPriority, &handle_, cu::kStreamNonBlocking, wanted);
+}
+
+Stream::~Stream() {
+  marks_.clear();
+  if (!use->device.tryEnter()) return;
+  if (capture_) {
+    cu::CUgraph graph = nullptr;
+    if (!driver().cuStreamEndCapture(handle_, &graph) && graph) driver().cuGraphDestroy(graph);
+    for (auto address : capture_->frees) driver().cuMemFreeAsync(address, handle_);
+  }
+  driver().cuStreamDestroy(handle_);
+}
+
+void Stream::launched(const std::shared_ptr<void>& kept) {
+  if (capture_) {
+    if (kept && (capture_->kept.empty() || capture_->kept.back() != kept)) capture_->kept.push_back(kept);
+    return;
+  }
+  if (++launched_ % kLaunchesPerMark == 0) addMark();
+}
+
+void Stream::addMark() {
+  Mark mark{launched_, this->mark()};
+  std::lock_guard lock(mutex_);
+  marks_.push_back(std::move(mark));
+  dropFinishedMarks();
+}
+
+void Stream::dropFinishedMarks() {
+  while (!marks_.empty()) {
+    if (marks_.front().sequence > completed_) {
+      const auto result = driver().cuEventQuery(marks_.front().event.get());
+      if (result == cu::kNotReady) return;
+      check(result, "cuEventQuery", &use->device);
+      completed_ = marks_.front().sequence;
+    }
+    marks_.pop_front();
+  }
+}
+
+uint64_t Stream::inFlight() {
+  if (!capture_) enter();
+  std::lock_guard lock(mutex_);
+  if (!capture_) dropFinishedMarks();
+  return launched_ - completed_;
+}
+
+void Stream::completed(uint64_t sequence) {
+  std::lock_guard lock(mutex_);
+  completed_ = std::max(completed_, sequence);
+}
+
+SharedEvent Stream::mark() {
+  Device& device = enter();
+  auto event = device.events.take();
+  MERCER_CU(&device, cuEventRecord, event.get(), handle_);
+  return event;
+}
+
+void Stream::whenDone(Waiter::Done done) {
+  refuseCapture("waiting for the stream");
+  auto event = mark();
+  use->device.waiter.add(this, std::move(event),
+                         [self = shared_from_this(), sequence = launched_,
+                          done = std::move(done)](const Failure* failure) {
+                           if (!failure) self->completed(sequence);
+                           done(failure);
+                         });
+}
+
+void Stream::whenBelow(uint64_t limit, Waiter::Done done) {
+  refuseCapture("waiting for room");
+  const uint64_t needed = launched_ < limit ? 0 : launched_ - limit + 1;
+  enter();
+  SharedEvent event;
+  uint64_t sequence = launched_;
+  {
+    std::lock_guard lock(mutex_);
+    dropFinishedMarks();
+    if (completed_ >= needed) {
+      sequence = 0;
+    } else {
+      for (const auto& mark : marks_) {
+        if (mark.sequence < needed) continue;
+        event = mark.event;
+        sequence = mark.sequence;
+        break;
+      }
+    }
+  }
+  if (sequence == 0) return done(nullptr);
+  if (!event) event = mark();
+  // Its own queue: an older mark must not wait behind a newer one.
+  const void* queue = event.get();
+  use->device.waiter.add(queue, std::move(event),
+                         [self = shared_from_this(), sequence,
+                          done = std::move(done)](const Failure* failure) {
+                           if (!failure) self->completed(sequence);
+                           done(failure);
+                         });
+}
+
+bool Stream::query() {
+  refuseCapture("asking whether the stream is done");
+  Device& device = enter();
+  const auto result = driver().cuStreamQuery(handle_);
+  if (result == cu::kNotReady) return false;
+  check(result, "cuStreamQuery", &device);
+  completed(launched_);
+  return true;
+}
+
+void Stream::synchronize() {
+  refuseCapture("waiting for the stream");
+  Device& device = enter();
+  MERCER_CU(&device, cuStreamSynchronize, handle_);
+  completed(launched_);
+}
+
+void Stream::refuseCapture(const char* what) const {
+  if (capture_)
+    misuse("CAPTURING", std::string(what) + " is not possible while the stream captures a graph");
+}
+
+void Stream::beginCapture() {
+  refuseCapture("a second capture");
+  Device& device = enter();
+  MERCER_CU(&device, cuStreamBeginCapture, handle_, cu::kCaptureModeRelaxed);
+  capture_.emplace();
+}
+
+std::shared_ptr<Graph> Stream::endCapture() {
+  if (!capture_) misuse("NOT_CAPTURING", "the stream does not capture a graph");
+  Device& device = enter();
+  Capture capture = std::move(*capture_);
+  capture_.reset();
+  cu::CUgraph graph = nullptr;
+  const auto result = driver().cuStreamEndCapture(handle_, &graph);
+  for (auto address : capture.frees) driver().cuMemFreeAsync(address, handle_);
+  check(result, "cuStreamEndCapture", &device);
+  return std::make_shared<Graph>(use, graph, std::move(capture.kept));
+}
+
+void Stream::keepForCapture(std::shared_ptr<void> kept) {
+  if (capture_) capture_->kept.push_back(std::move(kept));
+}
+
+void Stream::freeAsync(cu::CUdeviceptr address) noexcept {
+  if (!use->device.tryEnter()) return;
+  if (capture_) {
+    capture_->frees.push_back(address);
+    return;
+  }
+  driver().cuMemFreeAsync(address, handle_);
+}
+
+}  // namespace mercer

@@ -1,0 +1,75 @@
+// A non-blocking stream: work in order, a count of launches in flight, graph capture.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "device.h"
+
+namespace mercer {
+
+class Graph;
+
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  Stream(SharedUse use, int priority);
+  ~Stream();
+  Stream(const Stream&) = delete;
+
+  const SharedUse use;
+  const int priority;
+  cu::CUstream handle() const noexcept { return handle_; }
+  /// The device, alive and current.
+  Device& enter() { return use->enter(); }
+
+  /// Counts one launch and keeps what a capture in progress must keep.
+  void launched(const std::shared_ptr<void>& kept);
+  /// Launches enqueued and not known finished; asks the driver about recorded marks only.
+  uint64_t inFlight();
+  /// An event recorded now, after everything enqueued so far.
+  SharedEvent mark();
+  /// Calls `done` on the waiter's thread when all work enqueued so far is done.
+  void whenDone(Waiter::Done done);
+  /// Calls `done` when fewer than `limit` launches are in flight.
+  void whenBelow(uint64_t limit, Waiter::Done done);
+  bool query();
+  void synchronize();
+
+  bool capturing() const noexcept { return capture_.has_value(); }
+  /// Throws `CAPTURING`: `what` cannot be part of a graph.
+  void refuseCapture(const char* what) const;
+  void beginCapture();
+  std::shared_ptr<Graph> endCapture();
+  /// Keeps an object until the graph being captured dies.
+  void keepForCapture(std::shared_ptr<void> kept);
+  /// Frees device memory in stream order; postponed to the end of a capture.
+  void freeAsync(cu::CUdeviceptr address) noexcept;
+
+ private:
+  struct Mark {
+    uint64_t sequence;
+    SharedEvent event;
+  };
+  struct Capture {
+    std::vector<std::shared_ptr<void>> kept;
+    std::vector<cu::CUdeviceptr> frees;
+  };
+
+  void addMark();
+  void dropFinishedMarks();
+  void completed(uint64_t sequence);
+
+  cu::CUstream handle_ = nullptr;
+  std::mutex mutex_;  // marks_, completed_: the waiter's thread reports completion
+  uint64_t launched_ = 0;
+  uint64_t completed_ = 0;
+  std::deque<Mark> marks_;
+  std::optional<Capture> capture_;
+};
+
+using SharedStream = std::shared_ptr<Stream>;
+
+}  // namespace mercer
