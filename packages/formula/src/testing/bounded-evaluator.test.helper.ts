@@ -71,7 +71,7 @@ const OPERATIONS: Readonly<Record<string, (x: Bounded, y: Bounded, z: Bounded) =
   div: (x, y) => {
     const value = x.value / y.value;
     const room = Math.abs(y.value) - y.error;
-    const pole = y.value === 0 && x.value !== 0;
+    const pole = y.value === 0 && (x.value !== 0 || x.error > 0);
     const lost = value === 0 && x.value !== 0 && Number.isFinite(y.value);
     return step(
       value,
