@@ -29,6 +29,7 @@ export type { BoolExpr, Expr, NodeOf, Operand, RealExpr } from './expr.js';
 export { FormulaError, type FormulaErrorCode } from './formula-error.js';
 export { internedCount, isExpr } from './intern-table.js';
 export { OPS, SIGNATURES, type ExprType, type Op, type Signature } from './op.js';
+export { isNonNegative } from './is-non-negative.js';
 export { postOrder } from './post-order.js';
 export { print } from './print.js';
 export { fold, type ArgResults, type Rule, type RuleTable } from './rule-table.js';

@@ -10,6 +10,7 @@ import {
   exp,
   ge,
   gt,
+  isNonNegative,
   log,
   lt,
   max,
@@ -200,5 +201,21 @@ describe('simplify, rule by rule', () => {
     for (let i = 0; i < 50_000; i++) deep = add(mul(deep, 0.5), 1);
     expect(evaluate(simplify(deep), { x: 3 })).toBeCloseTo(2, 12);
     expect(evaluate(differentiate(deep, 'x'), { x: 3 })).toBe(0);
+  });
+});
+
+describe('isNonNegative', () => {
+  it('is never wrong where it says yes', () => {
+    let claims = 0;
+    fc.assert(
+      fc.property(anyDepth, data, (expr, point) => {
+        const assumed = NAMES.filter((name) => (point[name] ?? 0) >= 0);
+        if (!isNonNegative(expr, assumed)) return;
+        claims++;
+        expect(evaluate(expr, point)).not.toBeLessThan(0);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(claims).toBeGreaterThan(500);
   });
 });
