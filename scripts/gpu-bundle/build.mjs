@@ -35,19 +35,32 @@ function keepInPackage(/** @type {string} */ file) {
   return /^(package\.json|build|build\/Release|test(\/.*)?)$/.test(file);
 }
 
+/** Throws when a package is not built for the bundle. */
+function checkBuilt(
+  /** @type {import('../lib/workspace.mjs').WorkspacePackage} */ { name, directory, native },
+) {
+  if (!existsSync(path.join(directory, 'dist')))
+    throw new Error(`${name} is not built. Run: pnpm build`);
+  if (!native) return;
+  const release = path.join(directory, 'build/Release');
+  const addons = existsSync(release)
+    ? readdirSync(release).filter((file) => file.endsWith('.node'))
+    : [];
+  if (addons.length === 0)
+    throw new Error(`${name} has no addon in build/Release. Run: pnpm build`);
+  for (const addon of addons) checkAddon(path.join(release, addon));
+}
+
 function copyWorkspace() {
   mkdirSync(path.join(app, 'node_modules/@mercer'), { recursive: true });
-  for (const { name, folder, directory, native } of workspacePackages()) {
-    if (!existsSync(path.join(directory, 'dist')))
-      throw new Error(`${name} is not built. Run: pnpm build`);
-    if (native) {
-      const release = path.join(directory, 'build/Release');
-      const addons = existsSync(release)
-        ? readdirSync(release).filter((file) => file.endsWith('.node'))
-        : [];
-      if (addons.length === 0)
-        throw new Error(`${name} has no addon in build/Release. Run: pnpm build`);
-      for (const addon of addons) checkAddon(path.join(release, addon));
+  for (const entry of workspacePackages()) {
+    const { name, folder, directory } = entry;
+    try {
+      checkBuilt(entry);
+    } catch (error) {
+      if (!process.argv.includes('--partial')) throw error;
+      console.warn(`--partial: ${/** @type {Error} */ (error).message}`);
+      if (!existsSync(path.join(directory, 'dist'))) continue;
     }
     copyPruned(directory, path.join(app, 'packages', folder), { name, keep: keepInPackage });
     symlinkSync(path.join('../../packages', folder), path.join(app, 'node_modules', name));

@@ -13,7 +13,8 @@ export function readJson(file) {
 
 /**
  * Every package under packages/, sorted by folder name.
- * @returns {{ name: string, folder: string, directory: string, manifest: any, native: boolean }[]}
+ * @typedef {{ name: string, folder: string, directory: string, manifest: any, native: boolean }} WorkspacePackage
+ * @returns {WorkspacePackage[]}
  */
 export function workspacePackages(base = root) {
   return readdirSync(path.join(base, 'packages'))
