@@ -32,7 +32,7 @@ export { OPS, SIGNATURES, type ExprType, type Op, type Signature } from './op.js
 export { isNonNegative } from './is-non-negative.js';
 export { postOrder } from './post-order.js';
 export { print } from './print.js';
-export { fold, type ArgResults, type Rule, type RuleTable } from './rule-table.js';
+export { applyRule, fold, type ArgResults, type Rule, type RuleTable } from './rule-table.js';
 export { simplify, type SimplifyOptions } from './simplify.js';
 export { substitute } from './substitute.js';
 export { variables } from './variables.js';
