@@ -24,3 +24,18 @@ export {
 } from './pairwise/norm-expressions.js';
 export { pairwiseParams, withWorkspace, type PairwiseProgram } from './pairwise/program.js';
 export * from './elementwise/index.js';
+export { planPairwise } from './pairwise/plan.js';
+export { emitPairwise } from './pairwise/emit.js';
+export type {
+  CudaPairwisePlan,
+  DotConfig,
+  DotPlan,
+  OuterConfig,
+  OuterPlan,
+  PairwisePlan,
+  PowerConfig,
+  TileConfig,
+  TilePlan,
+} from './pairwise/plan-types.js';
+export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-json.js';
+export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';

@@ -49,7 +49,11 @@ export function normExpressions(
     return { inner, outer: skipEpilogue ? s : sqrt(s), reduce: 'sum' };
   }
   const exponent = p === 'runtime' ? variable('p') : constant(p);
-  const inner = simplify(pow(distance, exponent)) as RealExpr;
+  const inner = simplify(pow(distance, exponent));
   const root = p === 'runtime' ? div(1, exponent) : constant(1 / p);
-  return { inner, outer: skipEpilogue ? s : (simplify(pow(s, root)) as RealExpr), reduce: 'sum' };
+  return {
+    inner,
+    outer: skipEpilogue ? s : simplify(pow(s, root), { nonNegative: ['s'] }),
+    reduce: 'sum',
+  };
 }

@@ -1,0 +1,216 @@
+import {
+  evaluate,
+  postOrder,
+  variables,
+  type Expr,
+  type Op,
+  type RuleTable,
+} from '@mercer/formula';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import { cudaLiteral, cudaType } from './cuda-literal.js';
+import type { CudaHelper } from './cuda-math.js';
+
+/** How an expression is written. */
+export interface CudaExpressionOptions {
+  readonly dtype: PairwiseDType;
+  /** C++ text of each variable of the data type. */
+  readonly bindings: Readonly<Record<string, string>>;
+  /** Names of variables that are the same for a whole launch, held in double. */
+  readonly uniform?: readonly string[];
+  /** Variables that are never below 0. */
+  readonly nonNegative?: readonly string[];
+  /** Square roots within 2 u by the special-function unit instead of correctly rounded ones. */
+  readonly approximateRoots?: boolean;
+  /** Prefix of the local names. */
+  readonly prefix?: string;
+}
+
+/** An expression as C++ text. */
+export interface CudaExpression {
+  /** Declarations of shared subexpressions, in order. */
+  readonly statements: readonly string[];
+  /** Declarations that depend on uniform variables only, to be hoisted to the top of the kernel. */
+  readonly uniformStatements: readonly string[];
+  /** The value. */
+  readonly result: string;
+  readonly helpers: ReadonlySet<CudaHelper>;
+}
+
+/**
+ * Writes an expression as CUDA C++. Every distinct node becomes one local, so a subexpression that
+ * occurs twice is computed once; constants have the data type; min and max keep NaN.
+ */
+export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): CudaExpression {
+  const { dtype, bindings, uniform = [], prefix = 't' } = options;
+  const type = cudaType(dtype);
+  const helpers = new Set<CudaHelper>();
+  const statements: string[] = [];
+  const uniformStatements: string[] = [];
+  const text = new Map<Expr, string>();
+  const nonNegative = signOf(new Set(options.nonNegative));
+  const context: Context = {
+    dtype,
+    helpers,
+    nonNegative,
+    roots: options.approximateRoots === true ? 'approximate' : 'rounded',
+    bind: (name) => {
+      const bound = bindings[name];
+      if (bound === undefined) throw new RangeError(`cannot emit '${name}': it is not bound.`);
+      return bound;
+    },
+    exponentLow: () => undefined,
+  };
+  const isUniform = (node: Expr): boolean => {
+    const names = variables(node);
+    return names.length > 0 && names.every((name) => uniform.includes(name));
+  };
+  let count = 0;
+  // Held in double; the low part keeps what rounding to float32 would lose of an exponent. Only
+  // what is used outside the uniform part gets a name.
+  const nameUniform = (node: Expr): void => {
+    if (text.has(node) || !isUniform(node)) return;
+    const name = `${prefix}u${String(count++)}`;
+    uniformStatements.push(`const double ${name}_wide = ${emitWide(node)};`);
+    uniformStatements.push(`const ${type} ${name} = (${type})${name}_wide;`);
+    text.set(node, name);
+  };
+  nameUniform(expr);
+  for (const node of postOrder(expr)) {
+    if (isUniform(node)) continue;
+    node.args.forEach(nameUniform);
+    const args = node.args.map((arg) => text.get(arg) ?? '');
+    const low = exponentLowPart(node, isUniform, text);
+    const table = rules({ ...context, exponentLow: () => low });
+    // One untyped step: arity was checked when the node was built.
+    const rule = table[node.op] as unknown as (args: readonly string[], node: Expr) => string;
+    const value = rule(args, node);
+    if (node.args.length === 0 || node.type === 'bool') {
+      text.set(node, node.type === 'bool' ? `(${value})` : value);
+      continue;
+    }
+    const name = `${prefix}${String(count++)}`;
+    statements.push(`const ${type} ${name} = ${value};`);
+    text.set(node, name);
+  }
+  return { statements, uniformStatements, result: text.get(expr) ?? '', helpers };
+}
+
+interface Context {
+  readonly dtype: PairwiseDType;
+  readonly helpers: Set<CudaHelper>;
+  readonly nonNegative: (node: Expr) => boolean;
+  readonly roots: 'approximate' | 'rounded';
+  readonly bind: (name: string) => string;
+  readonly exponentLow: () => string | undefined;
+}
+
+function rules(context: Context): RuleTable<string> {
+  const { dtype, helpers } = context;
+  const isFloat = dtype === 'float32';
+  const fn = (float: string, double: string): string => (isFloat ? float : double);
+  const lit = (value: number): string => cudaLiteral(value, dtype);
+  const need = (helper: CudaHelper): void => void helpers.add(helper);
+  const infix =
+    (symbol: string) =>
+    ([a, b]: readonly [string, string]): string =>
+      `${a} ${symbol} ${b}`;
+  return {
+    const: (_, { value }) => lit(value),
+    var: (_, { name }) => context.bind(name),
+    add: infix('+'),
+    sub: infix('-'),
+    mul: infix('*'),
+    div: infix('/'),
+    neg: ([x]) => `-${x}`,
+    abs: ([x]) => `${fn('fabsf', 'fabs')}(${x})`,
+    sign: ([x]) => `${x} > ${lit(0)} ? ${lit(1)} : ${x} < ${lit(0)} ? ${lit(-1)} : ${x}`,
+    sqrt: ([x]) => {
+      if (!isFloat || context.roots === 'rounded') return `${fn('sqrtf', 'sqrt')}(${x})`;
+      need('sqrtApproximate');
+      return `sqrt_approximate(${x})`;
+    },
+    rsqrt: ([x]) => `${x} == ${lit(0)} ? ${lit(0)} : ${lit(1)} / ${fn('sqrtf', 'sqrt')}(${x})`,
+    pow: ([x, y], { args: [base] }) => {
+      if (!context.nonNegative(base)) {
+        need('powAny');
+        return `pow_any(${x}, ${y})`;
+      }
+      need('powNonNegative');
+      return `pow_nonnegative(${x}, ${y}, ${context.exponentLow() ?? lit(0)})`;
+    },
+    exp: ([x]) => `${fn('expf', 'exp')}(${x})`,
+    log: ([x]) => `${fn('logf', 'log')}(${x})`,
+    min: ([a, b]) => (need('min'), `min_nan(${a}, ${b})`),
+    max: ([a, b]) => (need('max'), `max_nan(${a}, ${b})`),
+    lt: infix('<'),
+    le: infix('<='),
+    gt: infix('>'),
+    ge: infix('>='),
+    eq: infix('=='),
+    ne: infix('!='),
+    select: ([c, a, b]) => `${c} ? ${a} : ${b}`,
+  };
+}
+
+/** What the exponent of a power loses when it is rounded to float32, as text. */
+function exponentLowPart(
+  node: Expr,
+  isUniform: (node: Expr) => boolean,
+  text: ReadonlyMap<Expr, string>,
+): string | undefined {
+  const exponent = node.op === 'pow' ? node.args[1] : undefined;
+  if (exponent === undefined) return undefined;
+  if (exponent.value !== undefined) {
+    return cudaLiteral(exponent.value - Math.fround(exponent.value), 'float32');
+  }
+  const name = isUniform(exponent) ? text.get(exponent) : undefined;
+  return name === undefined ? undefined : `(float)(${name}_wide - (double)${name})`;
+}
+
+/** A uniform expression in double precision: arithmetic on launch scalars only. */
+function emitWide(node: Expr): string {
+  if (node.value !== undefined) return cudaLiteral(evaluate(node, {}), 'float64');
+  if (node.name !== undefined) return node.name;
+  const [a = '', b = ''] = node.args.map(emitWide);
+  const infix: Partial<Record<Op, string>> = { add: '+', sub: '-', mul: '*', div: '/' };
+  const symbol = infix[node.op];
+  if (symbol !== undefined) return `(${a} ${symbol} ${b})`;
+  if (node.op === 'neg') return `(-${a})`;
+  if (node.op === 'sqrt') return `sqrt(${a})`;
+  if (node.op === 'abs') return `fabs(${a})`;
+  throw new RangeError(
+    `cannot emit '${node.op}' of launch scalars: only + - * / sqrt abs are. ` +
+      `Compute it on the host and pass the result.`,
+  );
+}
+
+/** Whether a node is non-negative, from the names assumed and the shape of the expression. */
+function signOf(assumed: ReadonlySet<string>): (node: Expr) => boolean {
+  const known = (node: Expr): boolean => {
+    const [a, b] = node.args;
+    switch (node.op) {
+      case 'const':
+        return (node.value ?? Number.NaN) >= 0;
+      case 'var':
+        return assumed.has(node.name ?? '');
+      case 'abs':
+      case 'sqrt':
+      case 'rsqrt':
+      case 'exp':
+        return true;
+      case 'mul':
+        return a === b || (known(a as Expr) && known(b as Expr));
+      case 'add':
+      case 'div':
+      case 'min':
+        return known(a as Expr) && known(b as Expr);
+      case 'max':
+        return known(a as Expr) || known(b as Expr);
+      case 'pow':
+        return known(a as Expr);
+      default:
+        return false;
+    }
+  };
+  return known;
+}

@@ -1,0 +1,38 @@
+import type { PairwiseDType } from '../pairwise/problem.js';
+
+/** The CUDA C++ type of a dtype that kernels compute in. */
+export function cudaType(dtype: PairwiseDType): 'float' | 'double' {
+  return dtype === 'float32' ? 'float' : 'double';
+}
+
+/** A literal of the data type: rounded to float32 where it is float32, never of a wider type. */
+export function cudaLiteral(value: number, dtype: PairwiseDType): string {
+  const isFloat = dtype === 'float32';
+  if (Number.isNaN(value)) {
+    return isFloat ? '__int_as_float(0x7fffffff)' : '__longlong_as_double(0x7fffffffffffffffll)';
+  }
+  const rounded = isFloat ? Math.fround(value) : value;
+  if (!Number.isFinite(rounded)) {
+    const infinity = isFloat
+      ? '__int_as_float(0x7f800000)'
+      : '__longlong_as_double(0x7ff0000000000000ll)';
+    return rounded > 0 ? infinity : `(-${infinity})`;
+  }
+  const digits = Object.is(rounded, -0) ? '-0.0' : withPoint(shortest(rounded, isFloat));
+  const text = isFloat ? `${digits}f` : digits;
+  return digits.startsWith('-') ? `(${text})` : text;
+}
+
+/** The shortest decimal that reads back as the same float32 (or float64). */
+function shortest(value: number, isFloat: boolean): string {
+  if (!isFloat) return String(value);
+  for (let digits = 6; digits <= 9; digits += 1) {
+    const text = String(Number(value.toPrecision(digits)));
+    if (Math.fround(Number(text)) === value) return text;
+  }
+  return String(value);
+}
+
+function withPoint(text: string): string {
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}

@@ -1,0 +1,13 @@
+/** `text` with every non-empty line indented by `spaces`. */
+export function indent(text: string, spaces = 2): string {
+  const pad = ' '.repeat(spaces);
+  return text
+    .split('\n')
+    .map((line) => (line === '' ? line : pad + line))
+    .join('\n');
+}
+
+/** The non-empty parts, one after the other, one line break between them. */
+export function lines(...parts: readonly (string | undefined | false)[]): string {
+  return parts.filter((part): part is string => typeof part === 'string' && part !== '').join('\n');
+}

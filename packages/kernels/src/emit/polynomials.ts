@@ -1,0 +1,28 @@
+// Minimax coefficients, lowest power first, found by Remez exchange at 40 digits and rounded to the
+// data type. Errors are of the unrounded polynomials, u = 2^-24 or 2^-53.
+
+/** 2^x on [-1/2, 1/2], relative error 1.5 u; the constant is fixed at 1 so that 1^p is 1. */
+export const EXP2_FLOAT32: readonly number[] = [
+  1, 0.6931470036506653, 0.24022242426872253, 0.05550733581185341, 0.009671512991189957,
+  0.001326472614891827,
+];
+
+/** log2(1 + x) / x on [-1/4, 1/2], relative error 0.45 u. */
+export const LOG2_FLOAT32: readonly number[] = [
+  1.4426950216293335, -0.7213484644889832, 0.4809020757675171, -0.36057591438293457,
+  0.2881914973258972, -0.2427235096693039, 0.2163248509168625, -0.17423021793365479,
+  0.07806672900915146,
+];
+
+/** 2^x on [-1/2, 1/2], relative error 0.03 u. */
+export const EXP2_FLOAT64: readonly number[] = [
+  1, 0.6931471805599453, 0.24022650695910155, 0.055504108664819925, 0.009618129107588337,
+  0.001333355814678991, 0.00015403530462512627, 1.5252733489995965e-5, 1.32154330902654e-6,
+  1.017819801983449e-7, 7.074105548879416e-9, 4.4352828224003545e-10,
+];
+
+/** log2((1 + s) / (1 - s)) / s in powers of s^2, for s^2 <= 1/25, relative error 0.13 u. */
+export const LOG2_FLOAT64: readonly number[] = [
+  2.8853900817779268, 0.9617966939261046, 0.57707801628828, 0.4121985964789993, 0.32059759619852246,
+  0.26237683542082996, 0.21995907345926868, 0.22209129114250756,
+];

@@ -1,0 +1,146 @@
+import type { CudaLimits } from '../device-limits.js';
+import type { CudaKernel } from '../emitted-kernel.js';
+import { absoluteStep, fastPowerStep } from '../pairwise/cuda/pair-step.js';
+import { pairLoopKernel, type PairLoop } from './cuda-pair-loop.js';
+
+/** What a limit kernel measures. */
+export interface LimitKernel {
+  /** Key in reports. */
+  readonly limit: string;
+  /** What the loop does, for people. */
+  readonly title: string;
+  readonly kernel: CudaKernel;
+}
+
+const written = (
+  entry: string,
+  name: string,
+  dtype: PairLoop['dtype'],
+  body: string,
+  slots = 2,
+): PairLoop => {
+  const type = dtype === 'float32' ? 'float' : 'double';
+  return {
+    name,
+    entry,
+    dtype,
+    functions: `__device__ __forceinline__ ${type} accumulate(${type} sum, ${type} x, ${type} y) {
+  ${body}
+}`,
+    setup: '',
+    step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y})`,
+    slots,
+    special: 0,
+    tile: dtype === 'float32' ? [8, 8] : [8, 4],
+  };
+};
+
+/**
+ * The loops of `mercer bench limits` on a GPU. Pairs per second of the loop with the same arithmetic
+ * as a kernel are that kernel's issue limit; `copy` gives the memory bandwidth and `empty` the cost
+ * of a launch.
+ */
+export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
+  const loop = (limit: string, title: string, pairs: PairLoop): LimitKernel => ({
+    limit,
+    title,
+    kernel: pairLoopKernel(pairs, limits),
+  });
+  const power = (eighths: number, entry: string, name: string): PairLoop => ({
+    ...fastPowerStep(eighths),
+    name,
+    entry,
+    dtype: 'float32',
+    tile: [8, 8],
+  });
+  const fused: PairLoop = {
+    ...absoluteStep(),
+    name: 'limit: fused difference, addition of the absolute value',
+    entry: 'limit_fma_add',
+    dtype: 'float32',
+    tile: [8, 8],
+  };
+  return [
+    loop(
+      'fp32-add-add',
+      'two additions a pair (p = 1, plain)',
+      written('limit_add_add', 'limit: two additions', 'float32', 'return sum + fabsf(x - y);'),
+    ),
+    loop('fp32-fma-add', 'multiply-add and addition (p = 1)', fused),
+    loop(
+      'fp32-add-fma',
+      'addition and multiply-add (p = 2)',
+      written(
+        'limit_add_fma',
+        'limit: addition and multiply-add',
+        'float32',
+        'const float d = x - y; return fmaf(d, d, sum);',
+      ),
+    ),
+    loop(
+      'fp32-fma',
+      'one multiply-add a pair',
+      written('limit_fma', 'limit: multiply-add', 'float32', 'return fmaf(x, y, sum);', 1),
+    ),
+    loop(
+      'fp32-power-special',
+      'any p, special-function unit only',
+      power(0, 'limit_power_special', 'limit: power on the special-function unit'),
+    ),
+    loop(
+      'fp32-power-mixed',
+      'any p, polynomial for 5 pairs of 8',
+      power(5, 'limit_power_mixed', 'limit: power, polynomial for 5 of 8'),
+    ),
+    loop(
+      'fp64-add-fma',
+      'float64 addition and multiply-add (p = 2)',
+      written(
+        'limit_float64',
+        'limit: float64 addition and multiply-add',
+        'float64',
+        'const double d = x - y; return fma(d, d, sum);',
+      ),
+    ),
+    { limit: 'copy', title: 'device copy, read and write', kernel: copyKernel(limits) },
+    { limit: 'empty', title: 'empty launch', kernel: emptyKernel() },
+  ];
+}
+
+/** Copies `k` float4 of `a` to `out`. */
+function copyKernel(limits: CudaLimits): CudaKernel {
+  const blocks = limits.multiprocessors * 16;
+  return {
+    dialect: 'cuda',
+    name: 'limit: copy',
+    entry: 'limit_copy',
+    source: `extern "C" __global__ void __launch_bounds__(512)
+limit_copy(const float4* __restrict__ a, float4* __restrict__ out, long long k) {
+  const long long stride = (long long)gridDim.x * 512;
+  #pragma unroll 4
+  for (long long i = (long long)blockIdx.x * 512 + threadIdx.x; i < k; i += stride) out[i] = a[i];
+}
+`,
+    params: [
+      { name: 'a', kind: 'pointer', dtype: 'float32', access: 'read' },
+      { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
+      { name: 'k', kind: 'scalar', type: 'int64' },
+    ],
+    options: [],
+    geometry: () => ({ grid: [blocks, 1, 1], block: [512, 1, 1], sharedMemBytes: 0 }),
+    cost: ({ k = 0 }) => ({ bytes: 32 * k, flops: 0 }),
+  };
+}
+
+function emptyKernel(): CudaKernel {
+  return {
+    dialect: 'cuda',
+    name: 'limit: empty launch',
+    entry: 'limit_empty',
+    source: `extern "C" __global__ void limit_empty(float* out) {}\n`,
+    params: [{ name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' }],
+    options: [],
+    geometry: () => ({ grid: [1, 1, 1], block: [32, 1, 1], sharedMemBytes: 0 }),
+    cost: () => ({ bytes: 0, flops: 0 }),
+  };
+}

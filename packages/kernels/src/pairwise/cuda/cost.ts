@@ -1,0 +1,22 @@
+import { dtypeBytes } from '../../dtype.js';
+import type { KernelCost, Scalars } from '../../emitted-kernel.js';
+import type { CudaPairwisePlan } from '../plan-types.js';
+import type { PairStep } from './pair-step.js';
+
+/** What a pairwise launch must do at least: operands read once, the output written once. */
+export function pairwiseCost(
+  plan: CudaPairwisePlan,
+  step: Pick<PairStep, 'slots' | 'special'>,
+  scalars: Scalars,
+): KernelCost {
+  const { m = 0, n = 0, k = 0, batch = 0, batchStrideA = 1, batchStrideB = 1 } = scalars;
+  const layers = (stride: number): number => (stride === 0 ? Math.min(batch, 1) : batch);
+  const elements = layers(batchStrideA) * m * k + layers(batchStrideB) * n * k + batch * m * n;
+  const pairs = batch * m * n * k;
+  return {
+    bytes: elements * dtypeBytes(plan.dtype),
+    flops: pairs * 2 * step.slots,
+    issueSlots: pairs * step.slots,
+    specialOps: pairs * step.special,
+  };
+}

@@ -1,0 +1,146 @@
+import { dtypeBytes } from '../../dtype.js';
+import { cudaType } from '../../emit/cuda-literal.js';
+import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import type { DotPlan } from '../plan-types.js';
+import { pairwiseParams } from '../program.js';
+import { pairwiseCost } from './cost.js';
+import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { pairFunctions, pairStep } from './pair-step.js';
+
+/** The kernel whose lanes share each sum: operands go straight from memory to registers. */
+export function dotKernel(plan: DotPlan): CudaKernel {
+  const { lanes, warps, rows, columns, vector, threads } = plan.dot;
+  const type = cudaType(plan.dtype);
+  const step = pairStep(plan);
+  const groupsPerBlock = warps > 1 ? 1 : threads / lanes;
+  const width = lanes * warps * vector;
+  const outputs = rows * columns;
+  const source = `${pairFunctions(plan, step)}
+${fetchFunction(plan, 'rows', vector)}
+${fetchFunction(plan, 'columns', vector)}
+
+extern "C" __global__ void __launch_bounds__(${String(threads)})
+pairwise_dot(${parameterList(plan)}) {
+  ${operandRoles(plan)}
+  ${step.setup}
+  const int lane = threadIdx.x % ${String(lanes * warps)};
+  const long long rowGroups = (rowCount + ${String(rows - 1)}) / ${String(rows)};
+  const long long columnGroups = (columnCount + ${String(columns - 1)}) / ${String(columns)};
+  const long long perBatch = rowGroups * columnGroups;
+  long long index = (long long)blockIdx.x * ${String(groupsPerBlock)} + threadIdx.x / ${String(lanes * warps)};
+  // a group past the end repeats the last one and stores nothing: its lanes take part in shuffles
+  const bool live = index < perBatch * batch;
+  if (!live) index = perBatch * batch - 1;
+  const long long layer = index / perBatch;
+  index -= layer * perBatch;
+  const long long rowStart = index / columnGroups * ${String(rows)};
+  const long long columnStart = index % columnGroups * ${String(columns)};
+  const ${type}* const rowSource = rows + layer * rowBatch;
+  const ${type}* const columnSource = columns + layer * columnBatch;
+
+  ${type} sum[${String(rows)}][${String(columns)}] = {};
+  #pragma unroll ${String(outputs >= 8 ? 1 : 4)}
+  for (long long at = lane * ${String(vector)}; at < k; at += ${String(width)}) {
+    ${type} x[${String(rows)}][${String(vector)}], y[${String(columns)}][${String(vector)}];
+    #pragma unroll
+    for (int i = 0; i < ${String(rows)}; ++i) fetch_rows(x[i], rowSource, rowStride, min(rowStart + i, rowCount - 1), at, k);
+    #pragma unroll
+    for (int j = 0; j < ${String(columns)}; ++j) fetch_columns(y[j], columnSource, columnStride, min(columnStart + j, columnCount - 1), at, k);
+    #pragma unroll
+    for (int c = 0; c < ${String(vector)}; ++c)
+      #pragma unroll
+      for (int i = 0; i < ${String(rows)}; ++i)
+        #pragma unroll
+        for (int j = 0; j < ${String(columns)}; ++j)
+          sum[i][j] = ${step.step('sum[i][j]', 'x[i][c]', 'y[j][c]', 'j')};
+  }
+  #pragma unroll
+  for (int i = 0; i < ${String(rows)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(columns)}; ++j)
+      #pragma unroll
+      for (int offset = ${String(lanes / 2)}; offset > 0; offset /= 2) {
+        const ${type} other = __shfl_xor_sync(0xffffffffu, sum[i][j], offset);
+        sum[i][j] = ${step.combine('sum[i][j]', 'other')};
+      }
+${warps > 1 ? blockReduce(plan, type, step.combine) : groupStore(plan, type)}
+}
+`;
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: 'pairwise_dot',
+    source,
+    params: pairwiseParams(plan.dtype),
+    options: [],
+    geometry: (scalars: Scalars) => {
+      const size = roleSizes(plan, scalars);
+      const groups = Math.ceil(size.rows / rows) * Math.ceil(size.columns / columns) * size.batch;
+      const grid = Math.ceil(groups / groupsPerBlock);
+      return { grid: [grid, 1, 1], block: [threads, 1, 1], sharedMemBytes: 0 };
+    },
+    cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
+  };
+}
+
+/** `vector` steps of k of one row; steps past the end read as 0. */
+function fetchFunction(plan: DotPlan, name: 'rows' | 'columns', vector: number): string {
+  const type = cudaType(plan.dtype);
+  const layout = name === 'rows' ? plan.rowsLayout : plan.columnsLayout;
+  const aligned = name === 'rows' ? plan.alignedRows : plan.alignedColumns;
+  const signature = `__device__ __forceinline__ void fetch_${name}(${type}* r, const ${type}* __restrict__ s, long long stride, long long row, long long at, long long k)`;
+  const place = layout === 'row' ? 's[row * stride + at + c]' : 's[(at + c) * stride + row]';
+  const single = `#pragma unroll
+  for (int c = 0; c < ${String(vector)}; ++c) r[c] = at + c < k ? ${place} : 0;`;
+  if (layout === 'column' || !aligned || vector * dtypeBytes(plan.dtype) !== 16) {
+    return `${signature} {
+  ${single}
+}`;
+  }
+  const names = ['x', 'y', 'z', 'w'].slice(0, vector);
+  return `${signature} {
+  if (at + ${String(vector)} <= k) {
+    const ${type}${String(vector)} v = *reinterpret_cast<const ${type}${String(vector)}*>(s + row * stride + at);
+    ${names.map((part, c) => `r[${String(c)}] = v.${part};`).join(' ')}
+    return;
+  }
+  ${single}
+}`;
+}
+
+/** Every lane holds every sum: lane t writes outputs t, t + lanes, ... */
+function groupStore(plan: DotPlan, type: string): string {
+  const { lanes, rows, columns } = plan.dot;
+  return `  if (!live) return;
+  ${type}* const target = out + layer * batchStrideOut;
+  #pragma unroll
+  for (int i = 0; i < ${String(rows)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(columns)}; ++j)
+      if (lane == (i * ${String(columns)} + j) % ${String(lanes)} && rowStart + i < rowCount && columnStart + j < columnCount)
+        target[(rowStart + i) * ldo + columnStart + j] = finish(sum[i][j], p);`;
+}
+
+/** One sum of every warp through shared memory, combined in the order of the warps. */
+function blockReduce(
+  plan: DotPlan,
+  type: string,
+  combine: (x: string, y: string) => string,
+): string {
+  const { warps, rows, columns } = plan.dot;
+  const outputs = rows * columns;
+  return `  __shared__ ${type} parts[${String(warps)}][${String(outputs)}];
+  #pragma unroll
+  for (int i = 0; i < ${String(rows)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(columns)}; ++j)
+      if (lane % 32 == (i * ${String(columns)} + j) % 32) parts[lane / 32][i * ${String(columns)} + j] = sum[i][j];
+  __syncthreads();
+  if (lane < ${String(outputs)}) {
+    ${type} total = parts[0][lane];
+    #pragma unroll
+    for (int part = 1; part < ${String(warps)}; ++part) total = ${combine('total', 'parts[part][lane]')};
+    const long long row = rowStart + lane / ${String(columns)}, column = columnStart + lane % ${String(columns)};
+    if (row < rowCount && column < columnCount) out[layer * batchStrideOut + row * ldo + column] = finish(total, p);
+  }`;
+}

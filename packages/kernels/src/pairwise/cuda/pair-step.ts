@@ -1,0 +1,164 @@
+import { abs, pow, sub, variable, variables, type RealExpr } from '@mercer/formula';
+import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
+import { cudaHelpers, horner, type CudaHelper } from '../../emit/cuda-math.js';
+import { emitCudaExpression } from '../../emit/cuda-expression.js';
+import { lines } from '../../emit/indent.js';
+import { EXP2_FLOAT32 } from '../../emit/polynomials.js';
+import { fromJson } from '../expression-json.js';
+import type { CudaPairwisePlan } from '../plan-types.js';
+
+/** What one pair (row element x, column element y) adds to its accumulator, as text. */
+export interface PairStep {
+  /** Math helpers that the step and the epilogue need. */
+  readonly helpers: ReadonlySet<CudaHelper>;
+  /** Device functions. */
+  readonly functions: string;
+  /** Locals at the top of the kernel; they may read the parameters `k` and `p`. */
+  readonly setup: string;
+  /** The new accumulator for one pair; `column` is the column's place in the thread's tile. */
+  step(accumulator: string, x: string, y: string, column: string): string;
+  /** Two partial accumulators into one. */
+  combine(x: string, y: string): string;
+  /** Instructions of the arithmetic pipe and of the special-function unit per pair. */
+  readonly slots: number;
+  readonly special: number;
+}
+
+const a = variable('a');
+const b = variable('b');
+const distance = abs(sub(a, b));
+const power = pow(distance, variable('p'));
+
+/** Chooses the form of the pair's arithmetic from the plan's inner expression. */
+export function pairStep(plan: CudaPairwisePlan): PairStep {
+  const inner = fromJson(plan.inner) as RealExpr;
+  if (plan.dtype === 'float32' && plan.reduce === 'sum') {
+    if (inner === distance) return absoluteStep();
+    if (inner === power && plan.power?.path === 'fast') {
+      return fastPowerStep(plan.power.polynomialEighths);
+    }
+  }
+  return generalStep(plan, inner);
+}
+
+/**
+ * |x - y| as a fused multiply-add with a factor that only the hardware knows to be 1: an addition
+ * and a multiply-add issue faster than two additions.
+ */
+export function absoluteStep(): PairStep {
+  return {
+    helpers: new Set(),
+    functions: `__device__ __forceinline__ float accumulate(float sum, float x, float y, float one) {
+  return sum + fabsf(fmaf(x, one, -y));
+}`,
+    setup: 'const float one = k < 0 ? 0.0f : 1.0f;',
+    step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y}, one)`,
+    combine: (x, y) => `${x} + ${y}`,
+    slots: 2,
+    special: 0,
+  };
+}
+
+/**
+ * |x - y|^p by lg2 and ex2. The special-function unit would be the limit, so part of the columns
+ * take 2^t from a polynomial: t = n + f by rounding, the exponent field from n saturated to
+ * [-127, 128] (so that it is exactly 0 or infinity at the ends), log2 of 0 lifted to a finite number
+ * below the range so that f stays finite, and NaN passing through f.
+ */
+export function fastPowerStep(eighths: number): PairStep {
+  const magic = 12582912;
+  return {
+    helpers: new Set(),
+    functions: `struct Power { float p, scaled, lowest; };
+__device__ __forceinline__ float log2_distance(float x, float y) {
+  float l;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(l) : "f"(fabsf(x - y)));
+  return l;
+}
+__device__ __forceinline__ float add_special(float sum, float x, float y, Power c) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(log2_distance(x, y) * c.p));
+  return sum + r;
+}
+__device__ __forceinline__ float add_polynomial(float sum, float x, float y, Power c) {
+  float l = log2_distance(x, y), exponent;
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(l) : "f"(c.lowest));
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(exponent) : "f"(l), "f"(c.scaled), "f"(${cudaLiteral(127 / 255, 'float32')}));
+  const float n = fmaf(exponent, 255.0f, ${cudaLiteral(magic, 'float32')});
+  const float f = fmaf(l, c.p, ${cudaLiteral(magic + 127, 'float32')} - n);
+  const float r = ${horner(EXP2_FLOAT32, 'f', 'float32')};
+  return fmaf(r, __int_as_float(__float_as_int(n) << 23), sum);
+}`,
+    setup: `const Power power = {(float)p, (float)(p / 255.0), (float)(-256.0 / p)};`,
+    step: (sum, x, y, column) =>
+      eighths === 0
+        ? `add_special(${sum}, ${x}, ${y}, power)`
+        : `(${column}) % 8 < ${String(eighths)} ? add_polynomial(${sum}, ${x}, ${y}, power) : add_special(${sum}, ${x}, ${y}, power)`,
+    combine: (x, y) => `${x} + ${y}`,
+    slots: 5 + (9 * eighths) / 8,
+    special: 2 - eighths / 8,
+  };
+}
+
+/** Any expression, printed as it is. */
+function generalStep(plan: CudaPairwisePlan, inner: RealExpr): PairStep {
+  const type = cudaType(plan.dtype);
+  const usesP = variables(inner).includes('p');
+  const [rows, columns] = plan.swapped ? ['b', 'a'] : ['a', 'b'];
+  const text = emitCudaExpression(inner, {
+    dtype: plan.dtype,
+    bindings: { [rows]: 'x', [columns]: 'y' },
+    uniform: ['p'],
+    approximateRoots: true,
+  });
+  const helpers = new Set(text.helpers);
+  if (plan.reduce === 'max') helpers.add('max');
+  const combine = (x: string, y: string): string =>
+    plan.reduce === 'max' ? `max_nan(${x}, ${y})` : `${x} + ${y}`;
+  return {
+    helpers,
+    functions: `__device__ __forceinline__ ${type} accumulate(${type} total, ${type} x, ${type} y${usesP ? ', double p' : ''}) {
+${text.uniformStatements
+  .concat(text.statements)
+  .map((line) => `  ${line}`)
+  .join('\n')}
+  return ${combine('total', text.result)};
+}`,
+    setup: '',
+    step: (total, x, y) => `accumulate(${total}, ${x}, ${y}${usesP ? ', p' : ''})`,
+    combine,
+    slots: Math.max(2, text.statements.length + (plan.reduce === 'max' ? 1 : 0)),
+    special: 0,
+  };
+}
+
+/** The outer expression as a device function `finish(s, p)`, with what it needs. */
+export function finishFunction(plan: CudaPairwisePlan): { text: string; helpers: Set<CudaHelper> } {
+  const type = cudaType(plan.dtype);
+  const outer = fromJson(plan.outer);
+  const text = emitCudaExpression(outer, {
+    dtype: plan.dtype,
+    bindings: { s: 's' },
+    uniform: ['p'],
+    nonNegative: ['s'],
+  });
+  return {
+    text: lines(
+      `__device__ __forceinline__ ${type} finish(${type} s, double p) {`,
+      ...text.uniformStatements.concat(text.statements).map((line) => `  ${line}`),
+      `  return ${text.result};`,
+      '}',
+    ),
+    helpers: new Set(text.helpers),
+  };
+}
+
+/** Helpers, step and epilogue: the functions in front of every kernel of a plan. */
+export function pairFunctions(plan: CudaPairwisePlan, step: PairStep): string {
+  const finish = finishFunction(plan);
+  return lines(
+    cudaHelpers(new Set([...step.helpers, ...finish.helpers]), plan.dtype),
+    step.functions,
+    finish.text,
+  );
+}

@@ -1,0 +1,139 @@
+import { abs, pow, sub, variable, variables } from '@mercer/formula';
+import type { CudaLimits } from '../../device-limits.js';
+import { toJson } from '../expression-json.js';
+import type { PairwiseProblem } from '../problem.js';
+import type {
+  CudaPairwisePlan,
+  DotConfig,
+  DotPlan,
+  OuterConfig,
+  OuterPlan,
+  PowerConfig,
+  TilePlan,
+} from '../plan-types.js';
+import { estimateDot, estimateTile, type RoleSizes } from './estimate.js';
+import { pairStep } from './pair-step.js';
+import { summarise } from './summarise.js';
+import { tileConfigs, type StepWeight } from './tile-configs.js';
+
+/** Sums up to this long are bound by writing the output. */
+const LONGEST_OUTER_SUM = 4;
+const SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+/** Largest exponent for which lg2 and ex2 hold the published bound of a power. */
+export const LARGEST_FAST_EXPONENT = 2;
+
+const power = pow(abs(sub(variable('a'), variable('b'))), variable('p'));
+
+/** The plan of a pairwise problem on a GPU: a pure function of the problem and the limits. */
+export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): CudaPairwisePlan {
+  const swapped = problem.layoutOut === 'column';
+  const powerConfig = choosePower(problem);
+  const base = {
+    kind: 'cuda' as const,
+    dtype: problem.dtype,
+    inner: toJson(problem.inner),
+    outer: toJson(problem.outer),
+    reduce: problem.reduce,
+    swapped,
+    rowsLayout: swapped ? problem.layoutB : problem.layoutA,
+    columnsLayout: swapped ? problem.layoutA : problem.layoutB,
+    alignedRows: swapped ? problem.alignedB : problem.alignedA,
+    alignedColumns: swapped ? problem.alignedA : problem.alignedB,
+    alignedOut: problem.alignedOut,
+    ...(powerConfig === undefined ? {} : { power: powerConfig }),
+  };
+  const size: RoleSizes = {
+    rows: swapped ? problem.n : problem.m,
+    columns: swapped ? problem.m : problem.n,
+    k: problem.k,
+    batch: problem.batch,
+  };
+  const finish = <P extends CudaPairwisePlan>(plan: Omit<P, 'summary'>): P =>
+    Object.freeze({ ...plan, summary: summarise(plan as unknown as CudaPairwisePlan) } as P);
+
+  if (size.k <= LONGEST_OUTER_SUM) {
+    const outerProduct = chooseOuter(problem, size);
+    return finish<OuterPlan>({ ...base, strategy: 'outer', outerProduct });
+  }
+  const weight = weigh(problem, powerConfig);
+  const draft = { ...base, strategy: 'tile', summary: '' } as unknown as TilePlan;
+  const { slots } = pairStep(draft);
+  let best: { seconds: number; plan: CudaPairwisePlan } | undefined;
+  const consider = (seconds: number, plan: () => CudaPairwisePlan): void => {
+    if (best === undefined || seconds < best.seconds) best = { seconds, plan: plan() };
+  };
+  for (const tile of tileConfigs(problem.dtype, weight)) {
+    for (const splitK of SPLITS) {
+      if (splitK > 1 && size.k / splitK < 2 * tile.tileK) break;
+      const seconds = estimateTile(tile, splitK, size, slots, problem.dtype, limits);
+      consider(seconds, () => finish<TilePlan>({ ...base, strategy: 'tile', tile, splitK }));
+    }
+  }
+  for (const dot of dotConfigs(base, size, weight)) {
+    const seconds = estimateDot(dot, size, slots, problem.dtype, limits);
+    consider(seconds, () => finish<DotPlan>({ ...base, strategy: 'dot', dot }));
+  }
+  if (best === undefined) throw new Error('no plan: the table of tiles is empty.');
+  return best.plan;
+}
+
+function choosePower(problem: PairwiseProblem): PowerConfig | undefined {
+  if (problem.inner !== power || problem.dtype !== 'float32') return undefined;
+  const fast = problem.p === undefined || problem.p <= LARGEST_FAST_EXPONENT;
+  return Object.freeze({ path: fast ? 'fast' : 'accurate', polynomialEighths: fast ? 5 : 8 });
+}
+
+function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepWeight {
+  if (config !== undefined) return config.path === 'fast' ? 'power' : 'heavy';
+  return variables(problem.inner).includes('p') ? 'heavy' : 'light';
+}
+
+/** Threads along the columns first, as many as the row is long; 16-byte stores where allowed. */
+function chooseOuter(problem: PairwiseProblem, size: RoleSizes): OuterConfig {
+  const widest = problem.dtype === 'float32' ? 4 : 2;
+  const vector = problem.alignedOut && size.columns >= widest ? widest : 1;
+  const threadsX = Math.min(64, powerOfTwoFrom(Math.ceil(size.columns / vector)));
+  const threadsY = 256 / threadsX;
+  const rows = size.rows * size.columns * size.batch >= 1 << 20 ? 8 : 1;
+  return Object.freeze({ k: size.k, threadsX, threadsY, vector, rows });
+}
+
+/** Groups of lanes for matrix-vector shapes and for few outputs with a long sum. */
+function dotConfigs(
+  base: Pick<DotPlan, 'dtype' | 'rowsLayout' | 'columnsLayout'>,
+  size: RoleSizes,
+  weight: StepWeight,
+): DotConfig[] {
+  const widest = base.dtype === 'float32' ? 4 : 2;
+  // a column-major operand is contiguous along its rows: lanes along k would not read it in order
+  if (base.rowsLayout === 'column' && size.rows > 1) return [];
+  if (base.columnsLayout === 'column' && size.columns > 1) return [];
+  const vector = weight === 'heavy' ? 1 : widest;
+  const lanes = Math.min(32, powerOfTwoFrom(Math.ceil(size.k / vector)));
+  const shapes: readonly (readonly [number, number])[] =
+    weight === 'heavy'
+      ? [
+          [1, 1],
+          [2, 2],
+        ]
+      : [
+          [1, 1],
+          [1, 4],
+          [4, 1],
+          [2, 2],
+          [4, 4],
+        ];
+  const configs: DotConfig[] = [];
+  for (const [rows, columns] of shapes) {
+    if (rows > size.rows || columns > size.columns) continue;
+    configs.push({ lanes, warps: 1, rows, columns, vector, threads: 256 });
+    if (lanes === 32 && size.k >= 8 * 32 * vector) {
+      configs.push({ lanes, warps: 8, rows, columns, vector, threads: 256 });
+    }
+  }
+  return configs.map((config) => Object.freeze(config));
+}
+
+function powerOfTwoFrom(count: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, count)));
+}

@@ -1,0 +1,54 @@
+import { dtypeBytes } from '../../dtype.js';
+import { cudaType } from '../../emit/cuda-literal.js';
+import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import type { TilePlan } from '../plan-types.js';
+import { pairwiseParams, withWorkspace } from '../program.js';
+import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { pairFunctions, pairStep } from './pair-step.js';
+
+const THREADS = 256;
+
+/** The second step of a plan that splits k: partial sums combined in a fixed order, then the root. */
+export function splitReduceKernel(plan: TilePlan): CudaKernel {
+  const type = cudaType(plan.dtype);
+  const step = pairStep(plan);
+  const source = `${pairFunctions(plan, step)}
+
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+pairwise_split_reduce(${parameterList(plan, 'read')}) {
+  ${operandRoles(plan)}
+  const long long perBatch = rowCount * columnCount, total = perBatch * batch;
+  const long long first = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;
+  for (long long i = first; i < total; i += (long long)gridDim.x * ${String(THREADS)}) {
+    ${type} sum = workspace[i];
+    #pragma unroll ${String(Math.min(plan.splitK - 1, 8))}
+    for (int part = 1; part < ${String(plan.splitK)}; ++part) {
+      const ${type} next = workspace[part * total + i];
+      sum = ${step.combine('sum', 'next')};
+    }
+    const long long layer = i / perBatch, row = (i - layer * perBatch) / columnCount;
+    const long long column = i - layer * perBatch - row * columnCount;
+    out[layer * batchStrideOut + row * ldo + column] = finish(sum, p);
+  }
+}
+`;
+  return {
+    dialect: 'cuda',
+    name: `${plan.summary}, combine`,
+    entry: 'pairwise_split_reduce',
+    source,
+    params: withWorkspace(pairwiseParams(plan.dtype), 'read'),
+    options: [],
+    geometry: (scalars: Scalars) => {
+      const { rows, columns, batch } = roleSizes(plan, scalars);
+      const blocks = Math.ceil((rows * columns * batch) / THREADS);
+      return { grid: [Math.min(blocks, 65536), 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 };
+    },
+    cost: (scalars: Scalars) => {
+      const { rows, columns, batch } = roleSizes(plan, scalars);
+      const outputs = rows * columns * batch;
+      const bytes = outputs * (plan.splitK + 1) * dtypeBytes(plan.dtype);
+      return { bytes, flops: outputs * plan.splitK, issueSlots: outputs * plan.splitK };
+    },
+  };
+}

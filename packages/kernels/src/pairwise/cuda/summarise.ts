@@ -1,0 +1,37 @@
+import { print } from '@mercer/formula';
+import { fromJson } from '../expression-json.js';
+import type { CudaPairwisePlan } from '../plan-types.js';
+
+/** One readable line about a plan. */
+export function summarise(plan: CudaPairwisePlan): string {
+  const operand = (layout: string, aligned: boolean): string =>
+    `${layout}${aligned ? '' : ' unaligned'}`;
+  const parts = [
+    `${plan.reduce} of ${print(fromJson(plan.inner))}`,
+    plan.dtype,
+    strategy(plan),
+    `${operand(plan.rowsLayout, plan.alignedRows)} x ${operand(plan.columnsLayout, plan.alignedColumns)}`,
+  ];
+  if (plan.swapped) parts.push('transposed output');
+  if (plan.power !== undefined) parts.push(`${plan.power.path} power`);
+  return `pairwise ${parts.join(', ')}`;
+}
+
+function strategy(plan: CudaPairwisePlan): string {
+  switch (plan.strategy) {
+    case 'tile': {
+      const { tileRows, tileColumns, tileK, stages, threadRows, threadColumns } = plan.tile;
+      const split = plan.splitK === 1 ? '' : ` split ${String(plan.splitK)}`;
+      const threads = String(threadRows * threadColumns);
+      return `tile ${String(tileRows)}x${String(tileColumns)}x${String(tileK)} (${threads} threads, ${String(stages)} stages)${split}`;
+    }
+    case 'dot': {
+      const { lanes, warps, rows, columns } = plan.dot;
+      return `dot ${String(rows)}x${String(columns)} over ${String(lanes * warps)} lanes`;
+    }
+    case 'outer': {
+      const { k, threadsX, threadsY, vector } = plan.outerProduct;
+      return `outer k=${String(k)} (${String(threadsX)}x${String(threadsY)} threads, ${String(vector)} a store)`;
+    }
+  }
+}

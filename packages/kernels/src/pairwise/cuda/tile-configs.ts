@@ -1,0 +1,61 @@
+import type { PairwiseDType } from '../problem.js';
+import type { TileConfig } from '../plan-types.js';
+
+/** What the arithmetic of one pair asks of a tile. */
+export type StepWeight = 'light' | 'power' | 'heavy';
+
+const tile = (
+  [tileRows, tileColumns, tileK]: readonly [number, number, number],
+  [threadRows, threadColumns]: readonly [number, number],
+  [stages, chunkK, blocksPerMultiprocessor]: readonly [number, number, number],
+): TileConfig =>
+  Object.freeze({
+    tileRows,
+    tileColumns,
+    tileK,
+    threadRows,
+    threadColumns,
+    stages,
+    chunkK,
+    blocksPerMultiprocessor,
+  });
+
+/**
+ * The tiles that a plan may use, largest first. Light steps (two instructions a pair) live from
+ * large register tiles; long ones (powers) reuse operands less and keep the text short.
+ */
+const CONFIGS: {
+  readonly [D in PairwiseDType]: { readonly [W in StepWeight]: readonly TileConfig[] };
+} = {
+  float32: {
+    light: [
+      tile([128, 128, 16], [16, 16], [3, 2, 2]),
+      tile([64, 64, 16], [8, 16], [3, 2, 4]),
+      tile([128, 32, 16], [16, 8], [3, 2, 4]),
+      tile([32, 128, 16], [8, 16], [3, 2, 4]),
+      tile([32, 32, 32], [8, 8], [3, 2, 8]),
+    ],
+    power: [
+      tile([128, 128, 16], [16, 16], [3, 2, 2]),
+      tile([64, 64, 16], [8, 16], [3, 2, 4]),
+      tile([128, 32, 16], [16, 8], [3, 2, 4]),
+      tile([32, 128, 16], [8, 16], [3, 2, 4]),
+      tile([32, 32, 32], [8, 8], [3, 2, 8]),
+    ],
+    heavy: [tile([64, 64, 16], [16, 16], [3, 1, 2]), tile([32, 32, 32], [8, 8], [3, 1, 8])],
+  },
+  float64: {
+    light: [
+      tile([64, 64, 16], [16, 8], [3, 2, 3]),
+      tile([32, 64, 16], [8, 16], [3, 2, 4]),
+      tile([32, 32, 16], [8, 8], [3, 2, 6]),
+    ],
+    power: [],
+    heavy: [tile([64, 32, 16], [16, 16], [3, 1, 2]), tile([32, 32, 16], [8, 8], [3, 1, 6])],
+  },
+};
+
+/** Candidate tiles of a data type and kind of arithmetic. */
+export function tileConfigs(dtype: PairwiseDType, weight: StepWeight): readonly TileConfig[] {
+  return CONFIGS[dtype][weight];
+}

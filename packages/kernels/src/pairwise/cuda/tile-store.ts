@@ -1,0 +1,103 @@
+import { dtypeBytes } from '../../dtype.js';
+import { cudaType } from '../../emit/cuda-literal.js';
+import { lines } from '../../emit/indent.js';
+import type { TileConfig } from '../plan-types.js';
+import { group, placeInTile, wide, type TileOperand } from './tile-operand.js';
+
+/** Where the tile goes: the output through the epilogue, or raw partial sums in the workspace. */
+export interface TileStore {
+  readonly aligned: boolean;
+  readonly partial: boolean;
+}
+
+/** The way of a finished tile through shared memory, some rows at a time. */
+interface StorePhases {
+  readonly phases: number;
+  readonly rows: number;
+  readonly stride: number;
+}
+
+/** Padding that puts the four rows of a warp's store into different banks. */
+const PADDING = 8;
+
+function storePhases(
+  rows: TileOperand,
+  columns: TileOperand,
+  tile: TileConfig,
+  sharedMemBytes: number,
+): StorePhases {
+  const stride = tile.tileColumns + PADDING;
+  const least = group(rows);
+  for (let perPhase = rows.perThread; perPhase > least; perPhase -= least) {
+    const count = perPhase * rows.threads;
+    const fits = count * stride * dtypeBytes(columns.dtype) <= sharedMemBytes;
+    if (rows.perThread % perPhase === 0 && fits) {
+      return { phases: rows.perThread / perPhase, rows: count, stride };
+    }
+  }
+  return { phases: rows.perThread / least, rows: least * rows.threads, stride };
+}
+
+/** Bytes of shared memory that storing needs at least. */
+export function storeBytes(rows: TileOperand, columns: TileOperand, tile: TileConfig): number {
+  const { rows: count, stride } = storePhases(rows, columns, tile, 0);
+  return count * stride * dtypeBytes(columns.dtype);
+}
+
+/**
+ * Writes the tile: sums go to shared memory and come back row by row, so that the epilogue is one
+ * short loop and the stores are wide and in order whatever the thread's tile looks like. Expects
+ * `sum`, `target` (the batch's output), `targetStride`, `rowStart`, `columnStart`, `threadRow`,
+ * `threadColumn`, `rowsHere` and `columnsHere`.
+ */
+export function storeTile(
+  rows: TileOperand,
+  columns: TileOperand,
+  tile: TileConfig,
+  sharedMemBytes: number,
+  store: TileStore,
+): string {
+  const type = cudaType(rows.dtype);
+  const threads = tile.threadRows * tile.threadColumns;
+  const plan = storePhases(rows, columns, tile, sharedMemBytes);
+  const perPhase = rows.perThread / plan.phases;
+  const vector = store.aligned ? wide(rows.dtype) : 1;
+  const perLine = columns.extent / vector;
+  const value = (text: string): string => (store.partial ? text : `finish(${text}, p)`);
+  const names = ['x', 'y', 'z', 'w'].slice(0, vector);
+  const write =
+    vector === 1
+      ? `if (column < columnsHere) *to = ${value('*from')};`
+      : lines(
+          `if (column + ${String(vector)} <= columnsHere) {`,
+          `        ${type}${String(vector)} v = *reinterpret_cast<const ${type}${String(vector)}*>(from);`,
+          store.partial
+            ? ''
+            : `        ${names.map((n) => `v.${n} = finish(v.${n}, p);`).join(' ')}`,
+          `        *reinterpret_cast<${type}${String(vector)}*>(to) = v;`,
+          '      } else {',
+          '        #pragma unroll 1',
+          `        for (int c = 0; column + c < columnsHere; ++c) to[c] = ${value('from[c]')};`,
+          '      }',
+        );
+  return `${type}* const staged = reinterpret_cast<${type}*>(memory);
+#pragma unroll
+for (int phase = 0; phase < ${String(plan.phases)}; ++phase) {
+  __syncthreads();
+  #pragma unroll
+  for (int i = 0; i < ${String(perPhase)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(columns.perThread)}; ++j)
+      staged[(${placeInTile(rows, 'threadRow', 'i')}) * ${String(plan.stride)} + ${placeInTile(columns, 'threadColumn', 'j')}] = sum[phase * ${String(perPhase)} + i][j];
+  __syncthreads();
+  #pragma unroll 1
+  for (int e = thread; e < ${String(plan.rows * perLine)}; e += ${String(threads)}) {
+    const int line = e / ${String(perLine)}, row = phase * ${String(plan.rows)} + line, column = e % ${String(perLine)} * ${String(vector)};
+    if (row < rowsHere) {
+      const ${type}* const from = staged + line * ${String(plan.stride)} + column;
+      ${type}* const to = target + (rowStart + row) * targetStride + columnStart + column;
+      ${write}
+    }
+  }
+}`;
+}

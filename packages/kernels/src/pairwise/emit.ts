@@ -1,0 +1,38 @@
+import { dtypeBytes } from '../dtype.js';
+import type { Scalars } from '../emitted-kernel.js';
+import { dotKernel } from './cuda/dot-kernel.js';
+import { outerKernel } from './cuda/outer-kernel.js';
+import { splitReduceKernel } from './cuda/split-reduce-kernel.js';
+import { tileKernel } from './cuda/tile-kernel.js';
+import type { CudaPairwisePlan, PairwisePlan, TilePlan } from './plan-types.js';
+import type { PairwiseProgram } from './program.js';
+
+/**
+ * The kernels of a plan, as text. The same plan always gives the same text.
+ */
+export function emitPairwise(plan: PairwisePlan): PairwiseProgram {
+  return emitCudaPairwise(plan);
+}
+
+function emitCudaPairwise(plan: CudaPairwisePlan): PairwiseProgram {
+  const none = (): number => 0;
+  switch (plan.strategy) {
+    case 'dot':
+      return { steps: [{ kernel: dotKernel(plan) }], workspaceBytes: none };
+    case 'outer':
+      return { steps: [{ kernel: outerKernel(plan) }], workspaceBytes: none };
+    case 'tile':
+      return plan.splitK === 1
+        ? { steps: [{ kernel: tileKernel(plan) }], workspaceBytes: none }
+        : {
+            steps: [{ kernel: tileKernel(plan) }, { kernel: splitReduceKernel(plan) }],
+            workspaceBytes: (scalars) => partialBytes(plan, scalars),
+          };
+  }
+}
+
+/** One value per part and output. */
+function partialBytes(plan: TilePlan, scalars: Scalars): number {
+  const { m = 0, n = 0, batch = 0 } = scalars;
+  return plan.splitK * batch * m * n * dtypeBytes(plan.dtype);
+}

@@ -1,0 +1,103 @@
+import type { ExpressionJson } from './expression-json.js';
+import type { Layout, PairwiseDType, Reduce } from './problem.js';
+
+/** Sizes of the register-tiled kernel. Rows run over the first operand, columns over the second. */
+export interface TileConfig {
+  readonly tileRows: number;
+  readonly tileColumns: number;
+  /** Steps of k that one stage in shared memory holds. */
+  readonly tileK: number;
+  readonly threadRows: number;
+  readonly threadColumns: number;
+  /** Stages in shared memory, loaded ahead asynchronously. */
+  readonly stages: number;
+  /** Steps of k whose operands are held in registers at once: 1, 2 or 4. */
+  readonly chunkK: number;
+  /** Blocks of one multiprocessor that the register budget is cut for. */
+  readonly blocksPerMultiprocessor: number;
+}
+
+/** Sizes of the kernel whose lanes share the sum over k. */
+export interface DotConfig {
+  /** Lanes along k: a power of two up to 32. */
+  readonly lanes: number;
+  /** Warps along k; above 1 the group is a whole block. */
+  readonly warps: number;
+  /** Outputs of one group. */
+  readonly rows: number;
+  readonly columns: number;
+  /** Elements of k that one load takes. */
+  readonly vector: number;
+  readonly threads: number;
+}
+
+/** Sizes of the kernel for very short sums, bound by writing the output. */
+export interface OuterConfig {
+  /** Length of the sum, fixed in the text. */
+  readonly k: number;
+  readonly threadsX: number;
+  readonly threadsY: number;
+  /** Contiguous outputs of one store. */
+  readonly vector: number;
+  /** Outputs of one thread along the rows. */
+  readonly rows: number;
+}
+
+/** How float32 powers with a run-time exponent are computed. */
+export interface PowerConfig {
+  /**
+   * 'fast': lg2 and ex2 on the special-function unit, ex2 by a polynomial for part of the columns.
+   * 'accurate': polynomials only, for exponents where the fast way exceeds the published bound.
+   */
+  readonly path: 'fast' | 'accurate';
+  /** Of every eight columns, how many take the polynomial. */
+  readonly polynomialEighths: number;
+}
+
+interface CudaPlanBase {
+  readonly kind: 'cuda';
+  /** One readable line. */
+  readonly summary: string;
+  readonly dtype: PairwiseDType;
+  readonly inner: ExpressionJson;
+  readonly outer: ExpressionJson;
+  readonly reduce: Reduce;
+  /**
+   * The output is column-major: rows of the kernel run over b and columns over a, so that the
+   * text only ever writes row-major.
+   */
+  readonly swapped: boolean;
+  /** Layouts and alignments after the swap. */
+  readonly rowsLayout: Layout;
+  readonly columnsLayout: Layout;
+  readonly alignedRows: boolean;
+  readonly alignedColumns: boolean;
+  readonly alignedOut: boolean;
+  readonly power?: PowerConfig;
+}
+
+/** Register tiles over shared memory, optionally with the sum over k cut into parts. */
+export interface TilePlan extends CudaPlanBase {
+  readonly strategy: 'tile';
+  readonly tile: TileConfig;
+  /** Parts of k, each by its own block; above 1 a second kernel combines them in a fixed order. */
+  readonly splitK: number;
+}
+
+/** Lanes share the sum: for few outputs or matrix-vector shapes. */
+export interface DotPlan extends CudaPlanBase {
+  readonly strategy: 'dot';
+  readonly dot: DotConfig;
+}
+
+/** Every thread keeps its operands in registers and writes: for very short sums. */
+export interface OuterPlan extends CudaPlanBase {
+  readonly strategy: 'outer';
+  readonly outerProduct: OuterConfig;
+}
+
+/** A plan for a GPU. */
+export type CudaPairwisePlan = TilePlan | DotPlan | OuterPlan;
+
+/** A plan: plain frozen data, the same for the same problem and limits. */
+export type PairwisePlan = CudaPairwisePlan;
