@@ -9,7 +9,7 @@ const directions = readdirSync(new URL('./packages', import.meta.url)).map((fold
   return {
     name: `${folder}-looks-down-only`,
     comment: `${folder} may import ${below.join(', ') || 'no other package'} (scripts/lint/layers.mjs)`,
-    severity: 'error',
+    severity: /** @type {const} */ ('error'),
     from: { path: `^packages/${folder}/`, pathNot: tests },
     to: { path: '^packages/', pathNot: `^packages/(${[folder, ...below].join('|')})/` },
   };

@@ -13,6 +13,7 @@ const require = createRequire(join(root, 'package.json'));
 const stampFile = join(root, 'build', '.inputs');
 const releaseDir = join(root, 'build', 'Release');
 
+/** @param {string} folder */
 function files(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true })

@@ -17,27 +17,32 @@ const environment = Object.assign({}, process.env, {
   npm_config_update_notifier: 'false',
 });
 
+/** @param {string} message @returns {never} */
 function stop(message) {
   process.stderr.write('\n' + message + '\n\n');
   process.exit(1);
 }
 
+/** @param {string} message */
 function say(message) {
   process.stderr.write('mercer: ' + message + '\n');
 }
 
+/** @param {string} program @param {string[]} args @param {import('node:child_process').SpawnSyncOptions} [options] */
 function run(program, args, options) {
   const settings = Object.assign({ cwd: root, env: environment, stdio: 'inherit' }, options);
   return spawnSync(program, args, settings);
 }
 
+/** @param {string} program */
 function answers(program) {
   return spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
 function checkNode() {
-  const version = process.versions.node.split('.').map(Number);
-  if (version[0] > 20 || (version[0] === 20 && version[1] >= 19)) return;
+  const version = process.versions.node.split('.');
+  const major = Number(version[0]);
+  if (major > 20 || (major === 20 && Number(version[1]) >= 19)) return;
   stop(
     'Mercer needs Node 20.19 or newer; this is ' +
       process.version +
@@ -49,7 +54,8 @@ function checkNode() {
 function checkCompiler() {
   const missing = [];
   if (!answers('cmake')) missing.push('cmake');
-  const compilers = [process.env.CXX, 'c++', 'g++', 'clang++'].filter(Boolean);
+  const compilers = ['c++', 'g++', 'clang++'];
+  if (process.env.CXX) compilers.unshift(process.env.CXX);
   if (!compilers.some(answers))
     missing.push('a C++17 compiler (tried ' + compilers.join(', ') + ')');
   if (missing.length === 0) return;
@@ -126,13 +132,13 @@ function build() {
     process.stderr.write(String(result.stdout || ''));
     stop('The build failed; the first error stands above.');
   }
-  const summary = /Cached:\s+(\d+) cached, (\d+) total/.exec(result.stdout || '');
+  const summary = /Cached:\s+(\d+) cached, (\d+) total/.exec(String(result.stdout || ''));
   if (summary && summary[1] !== summary[2])
     say('built ' + (Number(summary[2]) - Number(summary[1])) + ' of ' + summary[2] + ' parts');
 }
 
 /** Everything, then what kills processes and measures time, alone and one file after the other. */
-function test(args) {
+function test(/** @type {string[]} */ args) {
   if (args.length > 0) return run(path.join(bin, 'vitest'), ['run'].concat(args)).status;
   const ordinary = run(path.join(bin, 'vitest'), [
     'run',
@@ -148,7 +154,7 @@ function test(args) {
   return ordinary || stress;
 }
 
-function demo(args) {
+function demo(/** @type {string[]} */ args) {
   return run(
     process.execPath,
     [path.join(root, 'packages/cli/dist/main.js'), 'demo'].concat(
@@ -157,13 +163,15 @@ function demo(args) {
   ).status;
 }
 
+/** @type {Record<string, (args: string[]) => number | null>} */
 const commands = { demo, test, build: () => 0 };
-const command = process.argv[2];
-if (!Object.prototype.hasOwnProperty.call(commands, command)) {
+const command = commands[String(process.argv[2])];
+if (!command) {
   stop('usage: node scripts/run.mjs ' + Object.keys(commands).join('|') + ' [arguments]');
 }
 checkNode();
 checkCompiler();
 install();
 build();
-process.exit(commands[command](process.argv.slice(3)));
+const status = command(process.argv.slice(3));
+process.exit(status === null ? 1 : status);

@@ -1,5 +1,5 @@
 // Finds every ```ts fence in Markdown files and in the docstrings of published TypeScript.
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { root, workspacePackages } from '../lib/workspace.mjs';
 
@@ -68,6 +68,7 @@ function fromMarkdown(file) {
 
 /** @param {string} folder relative to the root @param {RegExp} pattern @returns {string[]} */
 function filesUnder(folder, pattern) {
+  if (!existsSync(path.join(root, folder))) return [];
   return readdirSync(path.join(root, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && pattern.test(entry.name))
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))

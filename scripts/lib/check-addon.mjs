@@ -3,7 +3,7 @@ import path from 'node:path';
 import { hasProgram, run } from './shell.mjs';
 
 /** Newest symbol version of the C library that a bundled addon may ask for (Ubuntu 24.04 has 2.39, Debian 12 has 2.36). */
-const MAX_GLIBC = [2, 36];
+const MAX_GLIBC = /** @type {const} */ ([2, 36]);
 /** Libraries of the C library itself; Node needs the loader and these anyway. */
 const ALLOWED = /^(libc|libm|libdl|libpthread|librt|ld-linux-x86-64)\.so/;
 

@@ -12,7 +12,7 @@ export default class CountReporter {
     for (const module of modules) {
       if (module.errors().length > 0) counts.failed += 1;
       for (const test of module.children.allTests()) {
-        const { state } = test.result();
+        const { state } = /** @type {{ state: string }} */ (test.result());
         counts[state === 'passed' || state === 'failed' ? state : 'skipped'] += 1;
         if (state !== 'passed' && state !== 'failed') {
           const file = path.relative(process.cwd(), module.moduleId);

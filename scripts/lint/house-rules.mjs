@@ -15,7 +15,7 @@ const kebabCaseFile = {
   },
   create(/** @type {import('eslint').Rule.RuleContext} */ context) {
     return {
-      Program(/** @type {import('estree').Program} */ node) {
+      Program(/** @type {any} */ node) {
         const name = path.basename(context.filename);
         if (!KEBAB_CASE.test(name)) context.report({ node, messageId: 'name', data: { name } });
       },
