@@ -1,0 +1,127 @@
+import { misuse } from './errors.js';
+import type { Addon, FunctionHandle } from './native/addon.js';
+import { handleOf, native } from './native/owned.js';
+import { loadAddon } from './native/load-addon.js';
+import type { CudaStream } from './stream.js';
+
+/** How many blocks of how many threads, with how much dynamic shared memory. */
+export interface LaunchGeometry {
+  readonly grid: readonly [x: number, y: number, z: number];
+  readonly block: readonly [x: number, y: number, z: number];
+  readonly sharedMemBytes: number;
+  /** Blocks per cluster (compute capability 9.0 and newer). */
+  readonly cluster?: readonly [x: number, y: number, z: number] | undefined;
+  /** Lets the kernel begin before the one ahead has ended; it must wait with griddepcontrol itself. */
+  readonly programmatic?: boolean | undefined;
+}
+
+/** What the compiler and the driver know about a kernel. */
+export interface FunctionAttributes {
+  readonly registers: number;
+  readonly localBytes: number;
+  readonly sharedBytes: number;
+  readonly constBytes: number;
+  readonly maxThreadsPerBlock: number;
+  /** 90 for sm_90. */
+  readonly binaryVersion: number;
+}
+
+/** A kernel of a loaded module. Usable until the module is disposed. */
+export class CudaFunction {
+  readonly #addon: Addon;
+  readonly #geometry: Uint32Array;
+  /** @internal */
+  readonly [native]: FunctionHandle;
+  readonly name: string;
+  /** @internal */
+  constructor(addon: Addon, handle: FunctionHandle, name: string) {
+    this.#addon = addon;
+    this.#geometry = loadAddon().geometry;
+    this[native] = handle;
+    this.name = name;
+  }
+
+  get attributes(): FunctionAttributes {
+    const get = (attribute: number): number =>
+      this.#addon.functionAttribute(this[native], attribute);
+    return {
+      maxThreadsPerBlock: get(0),
+      sharedBytes: get(1),
+      constBytes: get(2),
+      localBytes: get(3),
+      registers: get(4),
+      binaryVersion: get(6),
+    };
+  }
+
+  /** Byte sizes of the parameters in order; empty on drivers older than CUDA 12.4. */
+  get paramBytes(): readonly number[] {
+    return this.#addon.functionParamSizes(this[native]);
+  }
+
+  /** Must be called before a launch with more than 48 KiB of dynamic shared memory. */
+  setMaxDynamicSharedMem(bytes: number): void {
+    this.#addon.functionSetAttribute(this[native], 8, bytes);
+  }
+
+  /** Allows clusters of more than 8 blocks, which only some devices can run. */
+  allowNonPortableClusterSize(): void {
+    this.#addon.functionSetAttribute(this[native], 14, 1);
+  }
+
+  /** How many blocks of this size one multiprocessor holds at a time. */
+  maxActiveBlocks(blockThreads: number, dynamicSharedBytes: number): number {
+    return this.#addon.functionMaxActiveBlocks(this[native], blockThreads, dynamicSharedBytes);
+  }
+
+  /** How many clusters of this geometry the device holds at a time. */
+  maxActiveClusters(geometry: LaunchGeometry): number {
+    this.#writeGeometry(geometry);
+    return this.#addon.functionMaxActiveClusters(this[native]);
+  }
+
+  /**
+   * Enqueues the kernel and returns. `params` holds the parameters packed like a C struct,
+   * `paramOffsets` where each begins; both are copied during the call. The memory that pointers
+   * among the parameters refer to must stay alive until the work is done (or be freed in the
+   * stream's order).
+   */
+  launch(
+    geometry: LaunchGeometry,
+    stream: CudaStream,
+    params: Uint8Array,
+    paramOffsets: Uint32Array,
+  ): void {
+    this.#writeGeometry(geometry);
+    this.#addon.launch(this[native], handleOf(stream, 'CudaStream'), params, paramOffsets);
+  }
+
+  #writeGeometry(geometry: LaunchGeometry): void {
+    const { grid, block, cluster } = geometry;
+    const page = this.#geometry;
+    page[0] = grid[0];
+    page[1] = grid[1];
+    page[2] = grid[2];
+    page[3] = block[0];
+    page[4] = block[1];
+    page[5] = block[2];
+    page[6] = geometry.sharedMemBytes;
+    page[7] = cluster === undefined ? 0 : cluster[0];
+    page[8] = cluster === undefined ? 0 : cluster[1];
+    page[9] = cluster === undefined ? 0 : cluster[2];
+    page[10] = geometry.programmatic === true ? 1 : 0;
+    // A number that does not survive the trip (negative, fractional, above 2^32) must not launch.
+    if (
+      page[0] !== grid[0] ||
+      page[1] !== grid[1] ||
+      page[2] !== grid[2] ||
+      page[6] !== geometry.sharedMemBytes
+    ) {
+      throw misuse(
+        'INVALID_ARGUMENT',
+        `Grid [${grid.join(', ')}] with ${String(geometry.sharedMemBytes)} bytes of shared memory is not a launch ` +
+          `geometry of ${this.name}: whole numbers from 0 to 2^32 - 1 are needed.`,
+      );
+    }
+  }
+}

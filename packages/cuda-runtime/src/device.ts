@@ -1,0 +1,137 @@
+import { cudaAttributes, type CudaAttribute } from './attributes.js';
+import { DeviceBuffer } from './device-buffer.js';
+import { type CudaError } from './errors.js';
+import { CudaEvent } from './event.js';
+import { MemoryPool } from './memory-pool.js';
+import { CudaModule } from './module.js';
+import type { Addon, DeviceHandle } from './native/addon.js';
+import { Owned, handleOf, native } from './native/owned.js';
+import { PinnedBuffer } from './pinned-buffer.js';
+import { CudaStream } from './stream.js';
+
+/** One GPU. Get it from `cuda.device(index)`; its primary context is retained at that moment. */
+export class CudaDevice extends Owned<DeviceHandle> {
+  readonly #addon: Addon;
+  readonly #onDispose: () => void;
+  #defaultStream: CudaStream | undefined;
+  readonly index: number;
+  readonly name: string;
+  /** `GPU-xxxxxxxx-...`, as nvidia-smi prints it. */
+  readonly uuid: string;
+  readonly computeCapability: readonly [major: number, minor: number];
+  /** Real architecture with its suffix: `sm_90a`, `sm_86`. */
+  readonly arch: string;
+  /** The stream-ordered memory pool. */
+  readonly pool: MemoryPool;
+  /** @internal */
+  constructor(addon: Addon, index: number, onDispose: () => void) {
+    super(addon.deviceOpen(index));
+    this.#addon = addon;
+    this.#onDispose = onDispose;
+    this.index = index;
+    const info = addon.deviceInfo(index);
+    this.name = info.name;
+    this.uuid = info.uuid;
+    const major = this.attribute('computeCapabilityMajor');
+    const minor = this.attribute('computeCapabilityMinor');
+    this.computeCapability = [major, minor];
+    this.arch = archOf(major, minor);
+    this.pool = new MemoryPool(addon, this[native]);
+  }
+
+  /** A device attribute by name. */
+  attribute(name: CudaAttribute): number {
+    return this.#addon.deviceAttribute(this.index, cudaAttributes[name]);
+  }
+
+  /** Free and total bytes, other processes included. */
+  memoryInfo(): { freeBytes: number; totalBytes: number } {
+    return this.#addon.deviceMemory(this[native]);
+  }
+
+  /** This thread's own non-blocking stream (never the driver's stream 0). */
+  get defaultStream(): CudaStream {
+    this.#defaultStream ??= this.createStream();
+    return this.#defaultStream;
+  }
+
+  /** A new non-blocking stream; see `streamPriorityRange`. */
+  createStream(options: { readonly priority?: number } = {}): CudaStream {
+    return new CudaStream(this.#addon, this, options.priority ?? 0);
+  }
+
+  /** The least and the greatest priority; lower numbers run first. */
+  get streamPriorityRange(): readonly [least: number, greatest: number] {
+    return this.#addon.priorityRange(this[native]);
+  }
+
+  /** A new event; only those with timing can be subtracted. */
+  createEvent(options: { readonly timing?: boolean } = {}): CudaEvent {
+    return new CudaEvent(this.#addon, this, options.timing ?? false);
+  }
+
+  /**
+   * Device memory from the pool, usable in the order of `stream`. Throws `OutOfMemoryError` when
+   * trimming the pool did not help.
+   */
+  allocate(bytes: number, stream: CudaStream): DeviceBuffer {
+    const handle = this.#addon.bufferCreate(handleOf(stream, 'CudaStream'), bytes);
+    return new DeviceBuffer(this.#addon, stream.device, handle, bytes);
+  }
+
+  /** Page-locked host memory. */
+  allocatePinned(bytes: number): PinnedBuffer {
+    return new PinnedBuffer(this.#addon, this, bytes);
+  }
+
+  /** Loads a cubin, fatbin or PTX text. */
+  loadModule(image: Uint8Array): CudaModule {
+    return new CudaModule(this.#addon, this, image);
+  }
+
+  /** Resolves when the default stream is done; other streams have their own `synchronize`. */
+  synchronize(): Promise<void> {
+    return this.defaultStream.synchronize();
+  }
+
+  /** Waits here until everything on the device is done, whoever enqueued it. */
+  synchronizeSync(): void {
+    this.#addon.deviceSynchronize(this[native]);
+  }
+
+  /** True if kernels here can reach the memory of `peer`. */
+  canAccessPeer(peer: CudaDevice): boolean {
+    return this.#addon.canAccessPeer(this[native], handleOf(peer, 'CudaDevice'));
+  }
+
+  /** Lets kernels here use the memory of `peer` (one direction). May be called twice. */
+  enablePeerAccess(peer: CudaDevice): void {
+    this.#addon.enablePeerAccess(this[native], handleOf(peer, 'CudaDevice'));
+  }
+
+  /** The first error that made the device unusable, if there was one. */
+  get dead(): CudaError | undefined {
+    return this.#addon.deviceCause(this[native]) as CudaError | undefined;
+  }
+
+  /** Bytes of device buffers alive in this process. */
+  get liveBytes(): number {
+    return this.#addon.deviceLive(this[native]).bytes;
+  }
+
+  /** Number of device buffers alive in this process. */
+  get liveBuffers(): number {
+    return this.#addon.deviceLive(this[native]).buffers;
+  }
+
+  /** Disables this object and everything made from it on this thread. `cuda.device` gives a new one. */
+  override dispose(): void {
+    this.#onDispose();
+    this.#addon.deviceClose(this[native]);
+  }
+}
+
+/** Hopper and newer have features only the suffixed architecture may use. */
+function archOf(major: number, minor: number): string {
+  return `sm_${String(major * 10 + minor)}${major >= 9 ? 'a' : ''}`;
+}

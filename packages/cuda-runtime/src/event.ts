@@ -1,0 +1,34 @@
+import type { CudaDevice } from './device.js';
+import type { Addon, EventHandle } from './native/addon.js';
+import { Owned, handleOf, native } from './native/owned.js';
+
+/** A point in a stream's work. Record it with `stream.record(event)`. */
+export class CudaEvent extends Owned<EventHandle> {
+  readonly #addon: Addon;
+  readonly device: CudaDevice;
+  /** @internal */
+  constructor(addon: Addon, device: CudaDevice, timing: boolean) {
+    super(addon.eventCreate(device[native], timing));
+    this.#addon = addon;
+    this.device = device;
+  }
+
+  /** True when the work before the latest record is done, or it was never recorded. */
+  query(): boolean {
+    return this.#addon.eventQuery(this[native]);
+  }
+
+  /** Resolves when the work before the latest record is done; rejects with the device's error. */
+  synchronize(): Promise<void> {
+    return this.#addon.eventWhenDone(this[native]);
+  }
+
+  /** Milliseconds of device time between two finished events made with `timing: true`. */
+  elapsedMs(since: CudaEvent): number {
+    return this.#addon.eventElapsedMs(this[native], handleOf(since, 'CudaEvent'));
+  }
+
+  override dispose(): void {
+    this.#addon.eventDispose(this[native]);
+  }
+}

@@ -1,0 +1,88 @@
+import { LibraryNotFoundError } from '../errors.js';
+import type { Addon, OpenResult } from '../native/addon.js';
+import { loadAddon } from '../native/load-addon.js';
+import { describeFailure, type LibraryReport } from './library-report.js';
+import {
+  driverCandidates,
+  nvrtcLibrary,
+  supportedMajors,
+  toolkitCandidates,
+} from './search-paths.js';
+
+const DRIVER_REMEDY =
+  'Install the NVIDIA driver (nvidia-smi must work), or in a container pass the GPU through (--gpus all). ' +
+  'MERCER_CUDA_DRIVER_PATH names an exact file. Without a GPU use the CPU backend.';
+const NVRTC_REMEDY =
+  'Install NVRTC of CUDA 12 or 13: pip install nvidia-cuda-nvrtc in an active virtual environment, or the CUDA toolkit, ' +
+  'and point MERCER_CUDA_HOME at it, or name the exact file in MERCER_CUDA_NVRTC_PATH. CUDA 11 is too old.';
+
+let driver: LibraryReport | undefined;
+let nvrtc: LibraryReport | undefined;
+
+/** Opens the driver on first use and remembers the outcome. Never throws. */
+export function driverReport(): LibraryReport {
+  driver ??= attempt(DRIVER_REMEDY, (addon) => {
+    const result = addon.openDriver(driverCandidates(process.env));
+    return [result, result.opened ? formatDriverVersion(addon.driverVersion()) : undefined];
+  });
+  return driver;
+}
+
+/** Opens NVRTC on first use and remembers the outcome. Never throws. */
+export function nvrtcReport(): LibraryReport {
+  nvrtc ??= attempt(NVRTC_REMEDY, (addon) => {
+    const driverMajor = Number.parseInt(driverReport().version ?? '', 10);
+    const majors = supportedMajors(Number.isNaN(driverMajor) ? undefined : driverMajor);
+    const result = addon.openNvrtc(toolkitCandidates(nvrtcLibrary, process.env, majors), 0);
+    if (!result.opened) return [result, undefined];
+    const { major, minor } = addon.nvrtcInfo();
+    return [result, `${String(major)}.${String(minor)}`];
+  });
+  return nvrtc;
+}
+
+/** The addon with the driver open. */
+export function requireDriver(): Addon {
+  const report = driverReport();
+  if (!report.found) throw notFound('the CUDA driver (libcuda.so.1)', report);
+  return loadAddon().addon;
+}
+
+/** The addon with NVRTC open. */
+export function requireNvrtc(): Addon {
+  const report = nvrtcReport();
+  if (!report.found) throw notFound('NVRTC (libnvrtc.so.13 or libnvrtc.so.12)', report);
+  return loadAddon().addon;
+}
+
+/** 13000 -> `13.0`. */
+function formatDriverVersion(version: number): string {
+  return `${String(Math.floor(version / 1000))}.${String(Math.floor((version % 1000) / 10))}`;
+}
+
+function notFound(library: string, report: LibraryReport): LibraryNotFoundError {
+  const message = describeFailure(`${library} could not be opened`, report);
+  return new LibraryNotFoundError(message, library, report.attempts);
+}
+
+function attempt(
+  remedy: string,
+  open: (addon: Addon) => [result: OpenResult, version: string | undefined],
+): LibraryReport {
+  try {
+    const [result, version] = open(loadAddon().addon);
+    if (!result.opened) return { found: false, attempts: result.attempts, remedy };
+    return {
+      found: true,
+      path: result.path,
+      attempts: result.attempts,
+      ...(version === undefined ? {} : { version }),
+    };
+  } catch (error) {
+    if (error instanceof LibraryNotFoundError) {
+      return { found: false, attempts: error.attempts, remedy: error.message };
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    return { found: false, attempts: [{ path: '(addon)', error: message }], remedy };
+  }
+}

@@ -1,0 +1,31 @@
+import { CudaFunction } from './cuda-function.js';
+import type { CudaDevice } from './device.js';
+import type { Addon, ModuleHandle } from './native/addon.js';
+import { Owned, native } from './native/owned.js';
+
+/** Code loaded on one device. */
+export class CudaModule extends Owned<ModuleHandle> {
+  readonly #addon: Addon;
+  readonly device: CudaDevice;
+  /** @internal */
+  constructor(addon: Addon, device: CudaDevice, image: Uint8Array) {
+    super(addon.moduleLoad(device[native], image));
+    this.#addon = addon;
+    this.device = device;
+  }
+
+  /** The kernel with this (lowered) name. */
+  function(entry: string): CudaFunction {
+    return new CudaFunction(this.#addon, this.#addon.moduleFunction(this[native], entry), entry);
+  }
+
+  /** Address and size of a `__device__` or `__constant__` variable. */
+  variable(name: string): { address: bigint; bytes: number } {
+    return this.#addon.moduleGlobal(this[native], name);
+  }
+
+  /** Launching its functions becomes an error; work already enqueued stays valid. */
+  override dispose(): void {
+    this.#addon.moduleDispose(this[native]);
+  }
+}

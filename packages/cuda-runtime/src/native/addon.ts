@@ -1,0 +1,199 @@
+import type { LoadAttempt } from '../errors.js';
+import type { NativeFailure } from './failure.js';
+
+declare const kind: unique symbol;
+/** An opaque, type-tagged handle of the addon. */
+export interface Handle<K extends string> {
+  readonly [kind]: K;
+}
+export type DeviceHandle = Handle<'device'>;
+export type StreamHandle = Handle<'stream'>;
+export type EventHandle = Handle<'event'>;
+export type BufferHandle = Handle<'buffer'>;
+export type PinnedHandle = Handle<'pinned'>;
+export type ModuleHandle = Handle<'module'>;
+export type FunctionHandle = Handle<'function'>;
+export type GraphHandle = Handle<'graph'>;
+export type GraphExecHandle = Handle<'graphExec'>;
+
+/** Host memory: a buffer or a view of one. */
+export type HostMemory = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
+
+export interface Candidate {
+  readonly path: string;
+  readonly onlyIfLoaded?: boolean;
+}
+
+export interface OpenResult {
+  readonly opened: boolean;
+  readonly path: string;
+  readonly attempts: readonly LoadAttempt[];
+}
+
+/** The raw calls, one per driver operation. They throw the errors of `errors.ts`. */
+export interface Addon {
+  initialise(makeError: (failure: NativeFailure) => Error): ArrayBuffer;
+  pendingCount(): number;
+
+  openDriver(candidates: readonly Candidate[]): OpenResult;
+  openNvrtc(candidates: readonly Candidate[], major: number): OpenResult;
+  driverVersion(): number;
+  nvrtcInfo(): { major: number; minor: number; identity: string; archs: number[] };
+
+  deviceCount(): number;
+  deviceInfo(index: number): { name: string; uuid: string; totalBytes: number };
+  deviceAttribute(index: number, attribute: number): number;
+  deviceOpen(index: number): DeviceHandle;
+  deviceClose(device: DeviceHandle): void;
+  deviceMemory(device: DeviceHandle): { freeBytes: number; totalBytes: number };
+  deviceLive(device: DeviceHandle): { bytes: number; buffers: number };
+  deviceCause(device: DeviceHandle): Error | undefined;
+  deviceSynchronize(device: DeviceHandle): void;
+  priorityRange(device: DeviceHandle): [least: number, greatest: number];
+  canAccessPeer(device: DeviceHandle, peer: DeviceHandle): boolean;
+  enablePeerAccess(device: DeviceHandle, peer: DeviceHandle): void;
+
+  streamCreate(device: DeviceHandle, priority: number): StreamHandle;
+  streamDispose(stream: StreamHandle): void;
+  streamHandle(stream: StreamHandle): bigint;
+  streamQuery(stream: StreamHandle): boolean;
+  streamSynchronize(stream: StreamHandle): void;
+  streamWhenDone(stream: StreamHandle): Promise<void>;
+  streamWhenBelow(stream: StreamHandle, limit: number): Promise<void>;
+  streamInFlight(stream: StreamHandle): number;
+  streamCapturing(stream: StreamHandle): boolean;
+  streamBeginCapture(stream: StreamHandle): void;
+  streamEndCapture(stream: StreamHandle): GraphHandle;
+
+  eventCreate(device: DeviceHandle, timing: boolean): EventHandle;
+  eventDispose(event: EventHandle): void;
+  eventRecord(event: EventHandle, stream: StreamHandle): void;
+  eventWaitedBy(event: EventHandle, stream: StreamHandle): void;
+  eventQuery(event: EventHandle): boolean;
+  eventWhenDone(event: EventHandle): Promise<void>;
+  eventElapsedMs(event: EventHandle, since: EventHandle): number;
+
+  bufferCreate(stream: StreamHandle, bytes: number): BufferHandle;
+  bufferAddress(buffer: BufferHandle): bigint;
+  bufferFree(buffer: BufferHandle, stream: StreamHandle | undefined): void;
+  poolState(device: DeviceHandle): {
+    usedBytes: number;
+    reservedBytes: number;
+    releaseThresholdBytes: number;
+  };
+  poolSetThreshold(device: DeviceHandle, bytes: number): void;
+  poolTrim(device: DeviceHandle, keepBytes: number): void;
+  pinnedCreate(
+    device: DeviceHandle,
+    bytes: number,
+  ): { handle: PinnedHandle; arrayBuffer: ArrayBuffer };
+  pinnedDispose(pinned: PinnedHandle, arrayBuffer: ArrayBuffer): void;
+
+  copyToDevice(
+    stream: StreamHandle,
+    to: BufferHandle,
+    toOffset: number,
+    from: HostMemory,
+    fromOffset: number,
+    bytes: number,
+  ): true | Promise<void>;
+  copyToDeviceSync(
+    stream: StreamHandle,
+    to: BufferHandle,
+    toOffset: number,
+    from: HostMemory,
+    fromOffset: number,
+    bytes: number,
+  ): void;
+  copyToHost(
+    stream: StreamHandle,
+    from: BufferHandle,
+    fromOffset: number,
+    to: HostMemory,
+    toOffset: number,
+    bytes: number,
+  ): Promise<void>;
+  copyToHostSync(
+    stream: StreamHandle,
+    from: BufferHandle,
+    fromOffset: number,
+    to: HostMemory,
+    toOffset: number,
+    bytes: number,
+  ): void;
+  copyFromPinned(
+    stream: StreamHandle,
+    to: BufferHandle,
+    toOffset: number,
+    from: PinnedHandle,
+    fromOffset: number,
+    bytes: number,
+  ): Promise<void>;
+  copyToPinned(
+    stream: StreamHandle,
+    from: BufferHandle,
+    fromOffset: number,
+    to: PinnedHandle,
+    toOffset: number,
+    bytes: number,
+  ): Promise<void>;
+  copyBetweenBuffers(
+    stream: StreamHandle,
+    to: BufferHandle,
+    toOffset: number,
+    from: BufferHandle,
+    fromOffset: number,
+    bytes: number,
+  ): void;
+  memset(
+    stream: StreamHandle,
+    buffer: BufferHandle,
+    offset: number,
+    value: number,
+    count: number,
+    width: number,
+  ): void;
+
+  moduleLoad(device: DeviceHandle, image: Uint8Array): ModuleHandle;
+  moduleDispose(module: ModuleHandle): void;
+  moduleFunction(module: ModuleHandle, name: string): FunctionHandle;
+  moduleGlobal(module: ModuleHandle, name: string): { address: bigint; bytes: number };
+  functionAttribute(fn: FunctionHandle, attribute: number): number;
+  functionSetAttribute(fn: FunctionHandle, attribute: number, value: number): void;
+  functionParamSizes(fn: FunctionHandle): number[];
+  functionMaxActiveBlocks(fn: FunctionHandle, blockThreads: number, sharedBytes: number): number;
+  functionMaxActiveClusters(fn: FunctionHandle): number;
+  launch(
+    fn: FunctionHandle,
+    stream: StreamHandle,
+    params: Uint8Array,
+    paramOffsets: Uint32Array,
+  ): void;
+  tensorMapEncode(
+    dtype: number,
+    address: bigint,
+    sizes: BigUint64Array,
+    strideBytes: BigUint64Array,
+    box: Uint32Array,
+    elementStrides: Uint32Array,
+    interleave: number,
+    swizzle: number,
+    l2Promotion: number,
+    oobFill: number,
+  ): Uint8Array;
+
+  graphNodeCount(graph: GraphHandle): number;
+  graphDispose(graph: GraphHandle): void;
+  graphInstantiate(graph: GraphHandle): GraphExecHandle;
+  graphExecLaunch(exec: GraphExecHandle, stream: StreamHandle): void;
+  graphExecUpload(exec: GraphExecHandle, stream: StreamHandle): void;
+  graphExecDispose(exec: GraphExecHandle): void;
+
+  nvrtcCompile(
+    source: string,
+    fileName: string,
+    options: readonly string[],
+    nameExpressions: readonly string[],
+    ptx: boolean,
+  ): Promise<{ binary: Uint8Array; log: string; loweredNames: [string, string][] }>;
+}

@@ -1,0 +1,98 @@
+import { CudaError, NvrtcError, OutOfMemoryError, misuse } from '../errors.js';
+import { formatBytes } from '../format-bytes.js';
+
+/** What the addon tells about a failure; this file turns it into an error class and a sentence. */
+export interface NativeFailure {
+  readonly kind: 'cuda' | 'nvrtc' | 'outOfMemory' | 'misuse';
+  readonly code: number;
+  readonly name: string;
+  readonly call: string;
+  readonly what: string;
+  readonly log: string;
+  readonly source: string;
+  readonly requested: number;
+  readonly free: number;
+  readonly live: number;
+  readonly device: number;
+}
+
+const ILLEGAL_ACCESS =
+  'The device cannot be used again in this process: restart it. Find the faulty access with compute-sanitizer.';
+const TOO_OLD =
+  'Update the NVIDIA driver, or use an NVRTC no newer than the driver (MERCER_CUDA_HOME chooses one).';
+
+/** What helps against a driver error, by its number. */
+const remedies: Readonly<Record<number, string>> = {
+  1: 'Check grid, block, cluster, shared memory and ranges against the limits of the device.',
+  100: 'Check that a GPU is visible: nvidia-smi, CUDA_VISIBLE_DEVICES.',
+  200: 'The image is not a cubin, fatbin or PTX text for this driver; compile it again.',
+  209: 'Compile for the architecture of this device (see device.arch).',
+  214: 'The device has a memory error: restart the process and have the GPU checked.',
+  218: 'The PTX does not assemble on this driver; look for instructions the device does not have.',
+  222: TOO_OLD,
+  700: ILLEGAL_ACCESS,
+  701: 'The kernel needs more registers, threads or shared memory than a block can have; use a smaller block, or setMaxDynamicSharedMem.',
+  702: 'A display driver watchdog ended the kernel: split the work, or use a GPU without a display.',
+  710: 'A device-side assert failed. The device cannot be used again in this process: restart it.',
+  716: ILLEGAL_ACCESS,
+  719: ILLEGAL_ACCESS,
+  802: 'The system is not ready for CUDA: on NVSwitch systems check that the fabric manager runs.',
+  900: 'This operation cannot be part of a graph; move it out of the capture.',
+  901: 'The capture was broken by an operation that cannot be captured; begin again without it.',
+};
+
+const misuseRemedies: Readonly<Record<string, string>> = {
+  DISPOSED: 'Keep the object until its last use, or make a new one.',
+  CAPTURING: 'End the capture first, or use another stream.',
+  DEVICE_MISMATCH: 'Use objects of one device together.',
+  NO_SUCH_DEVICE: 'Use an index below cuda.deviceCount().',
+  NO_SUCH_FUNCTION:
+    'Pass the lowered name from nvrtc.compile, or an extern "C" kernel\'s own name.',
+  FORKED: 'Start child processes with spawn, which also runs exec.',
+};
+
+/** The error for a failure of the addon: "what failed: why. How to fix it." */
+export function toError(failure: NativeFailure): Error {
+  const where = failure.device >= 0 ? ` on cuda:${String(failure.device)}` : '';
+  const { code, name, call, log, source } = failure;
+  const base = { code, name, call, ...(failure.device >= 0 ? { device: failure.device } : {}) };
+  switch (failure.kind) {
+    case 'misuse': {
+      const remedy = misuseRemedies[name];
+      return misuse(name, sentence(failure.what, remedy));
+    }
+    case 'nvrtc': {
+      const remedy =
+        code === 7
+          ? 'libnvrtc-builtins was not found: keep it beside libnvrtc.'
+          : 'Correct the source or the options.';
+      const firstError =
+        log.split('\n').find((line) => line.includes('error')) ?? log.split('\n')[0];
+      return new NvrtcError(sentence(`${call} failed: ${name}: ${firstError ?? ''}`, remedy), {
+        code,
+        name,
+        log,
+        source,
+        call,
+      });
+    }
+    case 'outOfMemory':
+      return new OutOfMemoryError(
+        `${call}${where} failed: ${formatBytes(failure.requested)} asked for, ${formatBytes(failure.free)} free, ` +
+          `${formatBytes(failure.live)} held by live buffers of this process. ` +
+          'Dispose what is no longer needed, or work in smaller pieces.',
+        { ...base, requested: failure.requested, free: failure.free, live: failure.live },
+      );
+    case 'cuda': {
+      const text = `${call}${where} failed: ${name} (${String(code)}): ${failure.what}`;
+      if (code === 222)
+        return new CudaError(sentence(text, TOO_OLD), { ...base, code: 'DRIVER_TOO_OLD' });
+      return new CudaError(sentence(text, remedies[code]), base);
+    }
+  }
+}
+
+function sentence(text: string, remedy: string | undefined): string {
+  const ended = /[.!?]$/.test(text) ? text : `${text}.`;
+  return remedy === undefined ? ended : `${ended} ${remedy}`;
+}

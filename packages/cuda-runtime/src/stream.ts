@@ -1,0 +1,226 @@
+import type { DeviceBuffer } from './device-buffer.js';
+import type { CudaDevice } from './device.js';
+import { misuse } from './errors.js';
+import type { CudaEvent } from './event.js';
+import { CudaGraph } from './graph.js';
+import type { Addon, HostMemory, StreamHandle } from './native/addon.js';
+import { Owned, handleOf, native } from './native/owned.js';
+import { PinnedBuffer } from './pinned-buffer.js';
+
+/**
+ * Work in order on one device. Everything enqueued runs in the order of the calls; nothing here
+ * waits for the device except the methods that end in `Sync`.
+ */
+export class CudaStream extends Owned<StreamHandle> {
+  readonly #addon: Addon;
+  readonly device: CudaDevice;
+  /** Lower runs first; see `device.streamPriorityRange`. */
+  readonly priority: number;
+  /** @internal */
+  constructor(addon: Addon, device: CudaDevice, priority: number) {
+    super(addon.streamCreate(device[native], priority));
+    this.#addon = addon;
+    this.device = device;
+    this.priority = priority;
+  }
+
+  /** The driver's CUstream, for libraries that take one. */
+  get handle(): bigint {
+    return this.#addon.streamHandle(this[native]);
+  }
+
+  /**
+   * Copies host memory to the device. Up to 4 MiB the bytes are taken during the call and the promise
+   * is already resolved; larger (and pinned) sources are read while the stream gets there and must
+   * not change until the promise resolves. In stream order from the moment of the call either way.
+   */
+  copyToDevice(
+    dst: DeviceBuffer,
+    dstOffset: number,
+    src: HostMemory | PinnedBuffer,
+    srcOffset = 0,
+    bytes = byteLengthOf(src) - srcOffset,
+  ): Promise<void> {
+    return settled(() => {
+      const to = handleOf(dst, 'DeviceBuffer');
+      if (src instanceof PinnedBuffer) {
+        return this.#addon.copyFromPinned(
+          this[native],
+          to,
+          dstOffset,
+          src[native],
+          srcOffset,
+          bytes,
+        );
+      }
+      refuseResizable(src);
+      return this.#addon.copyToDevice(this[native], to, dstOffset, src, srcOffset, bytes);
+    });
+  }
+
+  /** The same; returns once the source has been read, which may mean waiting for the stream. */
+  copyToDeviceSync(
+    dst: DeviceBuffer,
+    dstOffset: number,
+    src: HostMemory,
+    srcOffset = 0,
+    bytes = byteLengthOf(src) - srcOffset,
+  ): void {
+    const to = handleOf(dst, 'DeviceBuffer');
+    this.#addon.copyToDeviceSync(this[native], to, dstOffset, src, srcOffset, bytes);
+  }
+
+  /** Copies device memory to the host; resolves when the bytes are in `dst`. */
+  copyToHost(
+    dst: HostMemory | PinnedBuffer,
+    src: DeviceBuffer,
+    srcOffset = 0,
+    bytes = Math.min(byteLengthOf(dst), src.bytes - srcOffset),
+    dstOffset = 0,
+  ): Promise<void> {
+    return settled(() => {
+      const from = handleOf(src, 'DeviceBuffer');
+      if (dst instanceof PinnedBuffer) {
+        return this.#addon.copyToPinned(
+          this[native],
+          from,
+          srcOffset,
+          dst[native],
+          dstOffset,
+          bytes,
+        );
+      }
+      refuseResizable(dst);
+      return this.#addon.copyToHost(this[native], from, srcOffset, dst, dstOffset, bytes);
+    });
+  }
+
+  /** The same, waiting here. */
+  copyToHostSync(
+    dst: HostMemory,
+    src: DeviceBuffer,
+    srcOffset = 0,
+    bytes = Math.min(byteLengthOf(dst), src.bytes - srcOffset),
+    dstOffset = 0,
+  ): void {
+    const from = handleOf(src, 'DeviceBuffer');
+    this.#addon.copyToHostSync(this[native], from, srcOffset, dst, dstOffset, bytes);
+  }
+
+  /** Copies between buffers, of one device or of two (directly where they can, else through the host). */
+  copyDeviceToDevice(
+    dst: DeviceBuffer,
+    dstOffset: number,
+    src: DeviceBuffer,
+    srcOffset: number,
+    bytes: number,
+  ): void {
+    const to = handleOf(dst, 'DeviceBuffer');
+    const from = handleOf(src, 'DeviceBuffer');
+    this.#addon.copyBetweenBuffers(this[native], to, dstOffset, from, srcOffset, bytes);
+  }
+
+  /** Fills `bytes` bytes with elements of `width` bytes that all equal `value` (its low bits). */
+  memset(
+    buffer: DeviceBuffer,
+    offset: number,
+    value: number,
+    bytes: number,
+    width: 1 | 2 | 4 = 1,
+  ): void {
+    if (bytes % width !== 0) {
+      throw misuse(
+        'INVALID_ARGUMENT',
+        `${String(bytes)} bytes are not a whole number of elements of ${String(width)} bytes. Pass a multiple.`,
+      );
+    }
+    const to = handleOf(buffer, 'DeviceBuffer');
+    this.#addon.memset(this[native], to, offset, value, bytes / width, width);
+  }
+
+  /** Marks this point of the stream. */
+  record(event: CudaEvent): void {
+    this.#addon.eventRecord(handleOf(event, 'CudaEvent'), this[native]);
+  }
+
+  /** Later work on this stream waits for the event, also one of another device. */
+  wait(event: CudaEvent): void {
+    this.#addon.eventWaitedBy(handleOf(event, 'CudaEvent'), this[native]);
+  }
+
+  /** Resolves when all work enqueued so far is done; rejects with the device's error. */
+  synchronize(): Promise<void> {
+    return this.whenDone();
+  }
+
+  /** Waits here until all work enqueued so far is done. */
+  synchronizeSync(): void {
+    this.#addon.streamSynchronize(this[native]);
+  }
+
+  /** True when nothing is left to do. */
+  query(): boolean {
+    return this.#addon.streamQuery(this[native]);
+  }
+
+  /** Resolves when all work enqueued so far is done; rejects with the device's error. */
+  whenDone(): Promise<void> {
+    return settled(() => this.#addon.streamWhenDone(this[native]));
+  }
+
+  /** Resolves when fewer than `limit` launches are in flight. */
+  whenInFlightBelow(limit: number): Promise<void> {
+    return settled(() => this.#addon.streamWhenBelow(this[native], limit));
+  }
+
+  /** Launches enqueued and not known finished: an upper bound, exact to 32 launches. */
+  get inFlight(): number {
+    return this.#addon.streamInFlight(this[native]);
+  }
+
+  /** True between beginCapture and endCapture. */
+  get capturing(): boolean {
+    return this.#addon.streamCapturing(this[native]);
+  }
+
+  /** From here on work is recorded into a graph instead of running. */
+  beginCapture(): void {
+    this.#addon.streamBeginCapture(this[native]);
+  }
+
+  /** Ends the capture and returns what was recorded. */
+  endCapture(): CudaGraph {
+    return new CudaGraph(this.#addon, this.#addon.streamEndCapture(this[native]));
+  }
+
+  /** Work under way finishes; later use of this object is an error. */
+  override dispose(): void {
+    this.#addon.streamDispose(this[native]);
+  }
+}
+
+function byteLengthOf(memory: HostMemory | PinnedBuffer): number {
+  return memory instanceof PinnedBuffer ? memory.bytes : memory.byteLength;
+}
+
+/** A buffer that shrinks during a copy would pull its pages away from under it. */
+function refuseResizable(memory: HostMemory): void {
+  const buffer = ArrayBuffer.isView(memory) ? memory.buffer : memory;
+  const { resizable, growable } = buffer as { resizable?: boolean; growable?: boolean };
+  if (resizable === true && growable !== true) {
+    throw misuse(
+      'INVALID_ARGUMENT',
+      'A resizable ArrayBuffer may shrink while the device reads or writes it. Copy to a fixed one first.',
+    );
+  }
+}
+
+/** A promise also for what is thrown before there is one. */
+function settled(start: () => true | Promise<void>): Promise<void> {
+  try {
+    const outcome = start();
+    return outcome === true ? Promise.resolve() : outcome;
+  } catch (error) {
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+}
