@@ -1,0 +1,2 @@
+export function buildFakeDriver(): Promise<string>;
+export function buildFakeNvrtc(major: number): Promise<string>;

@@ -1,0 +1,47 @@
+// Builds the fake driver and fake NVRTCs with the system's C++ compiler, once per content.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+function fingerprint() {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(here).sort()) hash.update(readFileSync(join(here, name)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+const folder = join(here, '..', '..', 'build', 'fake', fingerprint());
+
+async function compile(output, sources, flags) {
+  if (existsSync(output)) return output;
+  mkdirSync(dirname(output), { recursive: true });
+  const temporary = `${output}.${String(process.pid)}-${Math.random().toString(36).slice(2)}`;
+  const compiler = process.env.CXX ?? 'c++';
+  const files = sources.map((name) => join(here, name));
+  const args = ['-std=c++17', '-O1', '-g', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
+  await new Promise((resolve, reject) => {
+    const child = spawn(compiler, [...args, ...flags, ...files, '-o', temporary], { stdio: 'inherit' });
+    child.on('error', reject);
+    child.on('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`${compiler} could not build ${output}`)),
+    );
+  });
+  renameSync(temporary, output);
+  return output;
+}
+
+/** Path of a libcuda.so.1 whose devices are plain memory. Settings: MERCER_FAKE_*, see state.h. */
+export function buildFakeDriver() {
+  const sources = ['state.cc', 'fake-driver.cc', 'memory.cc', 'code.cc'];
+  return compile(join(folder, 'libcuda.so.1'), sources, ['-Wl,-soname,libcuda.so.1']);
+}
+
+/** Path of a libnvrtc.so.<major> that compiles nothing. */
+export function buildFakeNvrtc(major) {
+  const name = `libnvrtc.so.${String(major)}`;
+  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  return compile(join(folder, name), ['fake-nvrtc.cc'], flags);
+}

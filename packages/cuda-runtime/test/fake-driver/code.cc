@@ -1,0 +1,177 @@
+// Modules, launches, graphs, tensor maps.
+//
+// An image is the text "FAKE name(8,8,4) other()" with the byte sizes of each kernel's parameters;
+// anything that begins like an ELF file or PTX is taken too and then has every kernel asked for.
+// Kernels do nothing for MERCER_FAKE_KERNEL_US microseconds, except
+//   increment(pointer, int64 n)   adds 1 to n bytes
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+#include "state.h"
+
+using namespace fake;
+
+FAKE cuModuleLoadData(Module** module, const char* image) {
+  if (const int status = contextStatus()) return status;
+  if (setting("PTX_TOO_NEW", 0)) return 222;
+  auto made = std::make_unique<Module>();
+  made->device = current();
+  if (!std::strncmp(image, "FAKE", 4)) {
+    std::istringstream words(image + 4);
+    for (std::string word; words >> word;) {
+      auto kernel = std::make_unique<Kernel>();
+      kernel->name = word.substr(0, word.find('('));
+      std::istringstream sizes(word.substr(word.find('(') + 1));
+      for (size_t size; sizes >> size; sizes.get()) kernel->params.push_back(size);
+      made->kernels.push_back(std::move(kernel));
+    }
+  } else if (!std::strncmp(image, "\x7f" "ELF", 4) || !std::strncmp(image, "//", 2)) {
+    made->open = true;
+  } else {
+    return kInvalidImage;
+  }
+  *module = made.release();
+  counters().modules++;
+  return 0;
+}
+
+// Waits for the device, as the real one may.
+FAKE cuModuleUnload(Module* module) {
+  if (const int status = contextStatus()) return status;
+  module->device->drain();
+  delete module;
+  counters().modules--;
+  return 0;
+}
+
+FAKE cuModuleGetFunction(Kernel** kernel, Module* module, const char* name) {
+  if (const int status = contextStatus()) return status;
+  for (auto& known : module->kernels)
+    if (known->name == name) {
+      *kernel = known.get();
+      return 0;
+    }
+  if (!module->open) return kNotFound;
+  module->kernels.push_back(std::make_unique<Kernel>(Kernel{name, {}}));
+  *kernel = module->kernels.back().get();
+  return 0;
+}
+
+FAKE cuModuleGetGlobal_v2(uint64_t*, size_t*, Module*, const char*) { return kNotFound; }
+
+FAKE cuFuncGetAttribute(int* value, int attribute, Kernel*) {
+  static const int values[] = {1024, 0, 0, 0, 32, 90, 90, 0, 49152, 0, 0, 0, 0, 0, 0, 0};
+  *value = attribute < 16 ? values[attribute] : 0;
+  return 0;
+}
+
+FAKE cuFuncSetAttribute(Kernel*, int attribute, int value) {
+  return attribute == 8 && value > 232448 ? kInvalidValue : 0;
+}
+
+FAKE cuFuncGetParamInfo(Kernel* kernel, size_t index, size_t* offset, size_t* size) {
+  if (index >= kernel->params.size()) return kInvalidValue;
+  *offset = 0;
+  *size = kernel->params[index];
+  return 0;
+}
+
+FAKE cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int threads, size_t) {
+  *blocks = threads > 0 ? 2048 / threads : 0;
+  return 0;
+}
+
+FAKE cuOccupancyMaxActiveClusters(int* clusters, Kernel*, const void*) {
+  *clusters = 16;
+  return 0;
+}
+
+struct LaunchConfig {
+  unsigned grid[3], block[3], sharedBytes;
+  Stream* stream;
+  void* attributes;
+  unsigned count;
+};
+
+FAKE cuLaunchKernelEx(const LaunchConfig* config, Kernel* kernel, void** params, void**) {
+  if (const int status = contextStatus()) return status;
+  if (!config->grid[0] || !config->block[0] || config->block[0] * config->block[1] * config->block[2] > 1024)
+    return kInvalidValue;
+  const int number = ++counters().launches;
+  const long delay = setting("KERNEL_US", 0);
+  const bool faulty = setting("FAULT_AT", 0) == number;
+  uint64_t address = 0;
+  int64_t length = 0;
+  if (kernel->name == "increment") {
+    std::memcpy(&address, params[0], 8);
+    std::memcpy(&length, params[1], 8);
+  }
+  auto* device = config->stream->device;
+  config->stream->add([=] {
+    if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    if (faulty) device->fault = kIllegalAddress;
+    for (int64_t i = 0; i < length; i++) reinterpret_cast<unsigned char*>(address)[i]++;
+  });
+  return 0;
+}
+
+FAKE cuTensorMapEncodeTiled(uint64_t* map, int dtype, unsigned rank, void* address, const uint64_t* sizes,
+                            const uint64_t*, const unsigned* box, const unsigned*, int, int, int, int) {
+  if (reinterpret_cast<uintptr_t>(address) % 16 || rank > 5) return kInvalidValue;
+  for (unsigned i = 0; i < rank; i++)
+    if (box[i] > 256 || box[i] == 0 || sizes[i] == 0) return kInvalidValue;
+  std::memset(map, 0, 128);
+  map[0] = reinterpret_cast<uintptr_t>(address);
+  map[1] = static_cast<uint64_t>(dtype);
+  map[2] = sizes[0];
+  return 0;
+}
+
+FAKE cuStreamBeginCapture_v2(Stream* stream, int) {
+  if (const int status = contextStatus()) return status;
+  std::lock_guard lock(stream->mutex);
+  if (stream->capture) return kCaptureUnsupported;
+  stream->capture = new Graph;
+  counters().graphs++;
+  return 0;
+}
+
+FAKE cuStreamEndCapture(Stream* stream, Graph** graph) {
+  if (const int status = contextStatus()) return status;
+  std::lock_guard lock(stream->mutex);
+  *graph = std::exchange(stream->capture, nullptr);
+  return *graph ? 0 : kCaptureInvalid;
+}
+
+FAKE cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
+  if (const int status = contextStatus()) return status;
+  *exec = new Graph(*graph);
+  counters().execs++;
+  return 0;
+}
+
+FAKE cuGraphLaunch(Graph* exec, Stream* stream) {
+  if (const int status = contextStatus()) return status;
+  for (const auto& task : exec->tasks) stream->add(task);
+  return 0;
+}
+
+FAKE cuGraphUpload(Graph*, Stream*) { return contextStatus(); }
+
+FAKE cuGraphGetNodes(Graph* graph, void*, size_t* count) {
+  *count = graph->tasks.size();
+  return 0;
+}
+
+FAKE cuGraphDestroy(Graph* graph) {
+  delete graph;
+  counters().graphs--;
+  return 0;
+}
+
+FAKE cuGraphExecDestroy(Graph* exec) {
+  delete exec;
+  counters().execs--;
+  return 0;
+}

@@ -1,0 +1,118 @@
+#include "state.h"
+
+namespace fake {
+
+std::vector<Device*>& devices() {
+  static auto* list = new std::vector<Device*>;
+  return *list;
+}
+
+Device*& current() {
+  static thread_local Device* device = nullptr;
+  return device;
+}
+
+int contextStatus() {
+  if (devices().empty()) return kNotInitialized;
+  if (!current()) return kInvalidContext;
+  return current()->fault;
+}
+
+void Stream::add(Task task) {
+  std::lock_guard lock(mutex);
+  if (capture) {
+    capture->tasks.push_back(std::move(task));
+    return;
+  }
+  tasks.push_back(std::move(task));
+  changed.notify_all();
+}
+
+void Stream::run() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    if (tasks.empty()) {
+      if (closing) break;
+      changed.wait(lock);
+      continue;
+    }
+    Task task = std::move(tasks.front());
+    tasks.pop_front();
+    busy = true;
+    lock.unlock();
+    // After a fault nothing runs any more, host callbacks included.
+    if (!device->fault) task();
+    task = nullptr;
+    lock.lock();
+    busy = false;
+    changed.notify_all();
+  }
+  lock.unlock();
+  {
+    std::lock_guard guard(device->streamsMutex);
+    device->streams.erase(this);
+  }
+  counters().streams--;
+  delete this;
+}
+
+bool Stream::idle() {
+  std::lock_guard lock(mutex);
+  return tasks.empty() && !busy;
+}
+
+void Stream::drain() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [this] { return tasks.empty() && !busy; });
+}
+
+void Device::drain() {
+  for (;;) {
+    {
+      std::lock_guard lock(streamsMutex);
+      bool idle = true;
+      for (auto* stream : streams) idle = idle && stream->idle();
+      if (idle || fault) return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+int Device::allocate(uint64_t* address, uint64_t bytes, bool pooled) {
+  std::lock_guard lock(mutex);
+  const uint64_t after = pooled ? std::max(reserved, used + bytes) + plain : reserved + plain + bytes;
+  if (after > total()) return kOutOfMemory;
+  void* memory = std::malloc(bytes);
+  if (!memory) return kOutOfMemory;
+  if (pooled) {
+    used += bytes;
+    reserved = std::max(reserved, used);
+  } else {
+    plain += bytes;
+  }
+  *address = reinterpret_cast<uint64_t>(memory);
+  allocations[*address] = bytes;
+  counters().buffers++;
+  return 0;
+}
+
+int Device::release(uint64_t address, bool pooled) {
+  std::lock_guard lock(mutex);
+  const auto found = allocations.find(address);
+  if (found == allocations.end()) return kInvalidValue;
+  (pooled ? used : plain) -= found->second;
+  allocations.erase(found);
+  std::free(reinterpret_cast<void*>(address));
+  counters().buffers--;
+  return 0;
+}
+
+bool Device::contains(uint64_t address, uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  auto found = allocations.upper_bound(address);
+  if (found == allocations.begin()) return false;
+  --found;
+  return address + bytes <= found->first + found->second;
+}
+
+}  // namespace fake
