@@ -157,7 +157,7 @@ function test(/** @type {string[]} */ args) {
 function demo(/** @type {string[]} */ args) {
   return run(
     process.execPath,
-    [path.join(root, 'packages/cli/dist/main.js'), 'demo'].concat(
+    [path.join(root, 'packages/cli/bin/mercer.js'), 'demo'].concat(
       args.length > 0 ? args : ['digits'],
     ),
   ).status;

@@ -25,14 +25,19 @@ const here = import.meta.dirname;
 const output = path.join(root, '.gpu');
 const app = path.join(output, 'app');
 
-/** What of a workspace package goes along: the manifest, dist with only the GPU tests, the addon, and test/. */
-function keepInPackage(/** @type {string} */ file) {
-  if (/^dist(\/|$)/.test(file))
-    return (
-      !/\.(test|test-d|compile\.test|stress\.test)\.js$/.test(file) || file.endsWith('.gpu.test.js')
-    );
-  if (/^build\/Release\//.test(file)) return file.endsWith('.node');
-  return /^(package\.json|build|build\/Release|test(\/.*)?)$/.test(file);
+/**
+ * What of a workspace package goes along: what it publishes (of dist's tests the GPU ones), the addon, and test/.
+ * @param {any} manifest
+ */
+function keepInPackage(manifest) {
+  /** @type {string[]} */
+  const published = manifest.files.filter((/** @type {string} */ entry) => !entry.startsWith('!'));
+  const tops = new Set(['package.json', 'build', 'test', ...published]);
+  return (/** @type {string} */ file) => {
+    if (!tops.has(String(file.split('/')[0]))) return false;
+    if (/\.test\.js(\.map)?$|\.test-d\./.test(file)) return /\.gpu\.test\.js/.test(file);
+    return !/^build\/(?!Release(\/[^/]+\.node)?$)/.test(file);
+  };
 }
 
 /** Throws when a package is not built for the bundle. */
@@ -54,7 +59,7 @@ function checkBuilt(
 function copyWorkspace() {
   mkdirSync(path.join(app, 'node_modules/@mercer'), { recursive: true });
   for (const entry of workspacePackages()) {
-    const { name, folder, directory } = entry;
+    const { name, folder, directory, manifest } = entry;
     try {
       checkBuilt(entry);
     } catch (error) {
@@ -62,7 +67,8 @@ function copyWorkspace() {
       console.warn(`--partial: ${/** @type {Error} */ (error).message}`);
       if (!existsSync(path.join(directory, 'dist'))) continue;
     }
-    copyPruned(directory, path.join(app, 'packages', folder), { name, keep: keepInPackage });
+    const keep = keepInPackage(manifest);
+    copyPruned(directory, path.join(app, 'packages', folder), { name, keep });
     symlinkSync(path.join('../../packages', folder), path.join(app, 'node_modules', name));
   }
 }

@@ -94,7 +94,7 @@ home= problem=
 choose
 export PATH="$home/bin:$home/app/node_modules/.bin:${PATH:-/usr/bin:/bin}"
 app=$home/app
-mercer=$app/packages/cli/dist/main.js
+mercer=$app/packages/cli/bin/mercer.js
 
 case $command in
   path) printf '%s\n' "$home" ;;

@@ -36,7 +36,7 @@ describe('the bundle without a GPU', () => {
   it('answers mercer doctor', () => {
     const report = execFileSync(
       process.execPath,
-      [path.join(root, 'packages/cli/dist/main.js'), 'doctor', '--json'],
+      [path.join(root, 'packages/cli/bin/mercer.js'), 'doctor', '--json'],
       {
         encoding: 'utf8',
       },
