@@ -16,6 +16,7 @@ export { npyStrides, type NpyArray, type NpyArrayInput } from './npy-array.js';
 export { decodeNpy, encodeNpy, type NpyReadOptions, type NpyWriteOptions } from './npy-codec.js';
 export { readNpy } from './read-npy.js';
 export { writeNpy } from './write-npy.js';
+export { writeFileWhole } from './write-file-whole.js';
 export { listNpz, readNpz, type NpzMember, type NpzReadOptions } from './read-npz.js';
 export { writeNpz, type NpzWriteOptions } from './write-npz.js';
 export {

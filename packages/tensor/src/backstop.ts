@@ -1,0 +1,141 @@
+import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Storage } from './storage.js';
+
+/** What outlives a tensor object: its hold on the storage. */
+export class Lifetime {
+  readonly storage: Storage;
+  released = false;
+
+  constructor(storage: Storage) {
+    this.storage = storage;
+  }
+
+  /** Gives up the hold; false when that was done before. */
+  release(): boolean {
+    if (this.released) return false;
+    this.released = true;
+    watched.delete(this);
+    this.storage.dispose();
+    return true;
+  }
+}
+
+/** An object with a lifetime; while `census` is set, inspecting it puts its lifetime there. */
+export interface Owner {
+  readonly lifetime: Lifetime;
+}
+
+const watched = new Set<Lifetime>();
+const owners = new WeakSet();
+let census: Set<Lifetime> | undefined;
+
+const registry = new FinalizationRegistry<Lifetime>((lifetime) => {
+  reclaim(lifetime);
+});
+
+function reclaim(lifetime: Lifetime): void {
+  const { device } = lifetime.storage;
+  if (lifetime.release()) device.noteLeak();
+}
+
+/** Frees the storage when the owner is collected without having been disposed. */
+export function watch(owner: object, lifetime: Lifetime): void {
+  watched.add(lifetime);
+  owners.add(owner);
+  registry.register(owner, lifetime, lifetime);
+}
+
+/** The owner was disposed: nothing to watch any more. */
+export function unwatch(owner: object, lifetime: Lifetime): void {
+  owners.delete(owner);
+  registry.unregister(lifetime);
+}
+
+/** True while the living are being counted: an owner's inspector then adds its lifetime to the census and says ''. */
+export function answerCensus(lifetime: Lifetime): boolean {
+  census?.add(lifetime);
+  return census !== undefined;
+}
+
+/** Handles that are neither disposed nor known to be unreachable. */
+export function watchedCount(): number {
+  return watched.size;
+}
+
+/** Lives as long as this module: a census that misses it cannot be trusted. */
+class Witness {
+  readonly lifetime = new Lifetime(undefined as unknown as Storage);
+  [inspect.custom](): string {
+    answerCensus(this.lifetime);
+    return '';
+  }
+}
+const witnesses: Witness[] = [];
+
+/**
+ * Collects garbage and frees what no tensor object reaches any more, now, without waiting for the event loop: V8 runs
+ * finalisers only between tasks, and a synchronous loop has no between. Which owners are still alive is read from a
+ * WeakSet, whose entries util.inspect lists on demand; unlike WeakRef.deref() that does not keep them alive for the rest
+ * of the task. Returns how many were freed.
+ */
+export function sweep(): number {
+  if (watched.size === 0) return 0;
+  collectGarbage();
+  const alive = takeCensus();
+  if (alive === undefined) return 0;
+  let freed = 0;
+  for (const lifetime of [...watched]) {
+    if (!alive.has(lifetime)) {
+      registry.unregister(lifetime);
+      reclaim(lifetime);
+      freed++;
+    }
+  }
+  return freed;
+}
+
+function takeCensus(): Set<Lifetime> | undefined {
+  if (witnesses.length < 3) {
+    const witness = new Witness();
+    witnesses.push(witness);
+    owners.add(witness);
+  }
+  const found = new Set<Lifetime>();
+  census = found;
+  try {
+    const text = inspect(owners, {
+      showHidden: true,
+      customInspect: true,
+      depth: Infinity,
+      maxArrayLength: Infinity,
+      maxStringLength: Infinity,
+      compact: true,
+    });
+    const complete = witnesses.every((witness) => found.has(witness.lifetime));
+    return complete && !text.includes('more item') ? found : undefined;
+  } finally {
+    census = undefined;
+  }
+}
+
+let collect: (() => void) | undefined;
+
+/** A full collection: the engine's own `gc`, made visible for a moment where the program did not ask for it. */
+function collectGarbage(): void {
+  collect ??= (globalThis as { gc?: () => void }).gc ?? exposeGc();
+  collect();
+}
+
+function exposeGc(): () => void {
+  try {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as unknown;
+    setFlagsFromString('--no-expose-gc');
+    if (typeof gc === 'function') return gc as () => void;
+  } catch {
+    // An engine without these: what was collected by itself is still found.
+  }
+  return () => undefined;
+}

@@ -1,0 +1,212 @@
+import { freemem, totalmem } from 'node:os';
+import {
+  cpu,
+  OutOfMemoryError,
+  type CpuEvent,
+  type CpuStream,
+  type HostBuffer,
+} from '@mercer/cpu-runtime';
+import { hostToolchain, type DebugOption } from '@mercer/jit-cache';
+import { packParams, type CpuGeometry, type CpuLimits, type EmittedKernel } from '@mercer/kernels';
+import { DeviceCore, NativeOutOfMemory } from './device-core.js';
+import type { Device } from './device.js';
+import { jitCache, toolchainOf } from './jit.js';
+import type { NativeFunction } from './native-function.js';
+import type { NativeMemory, Storage } from './storage.js';
+import { StreamCore } from './stream.js';
+
+/** Host copies up to this size are done at once; longer ones would hold up the event loop. */
+const IMMEDIATE_BYTES = 2 ** 20;
+/** From this size on the system is asked what it has: it would promise more and kill the process later. */
+const CHECKED_BYTES = 2 ** 26;
+
+class CpuStreamCore extends StreamCore<CpuEvent> {
+  readonly native: CpuStream;
+
+  constructor(device: Device, label: string, native: CpuStream) {
+    super(device, label);
+    this.native = native;
+  }
+
+  get inFlight(): number {
+    return this.native.inFlight;
+  }
+
+  record(): CpuEvent {
+    return this.native.record();
+  }
+
+  recordTimed(): CpuEvent {
+    return this.native.record();
+  }
+
+  protected waitEvent(event: CpuEvent): void {
+    this.native.wait(event);
+  }
+
+  protected whenDone(): Promise<void> {
+    return this.native.whenDone();
+  }
+
+  protected release(): void {
+    this.native.dispose();
+  }
+}
+
+const bufferOf = (storage: Storage): HostBuffer => storage.handle as HostBuffer;
+
+/** The CPU. */
+export class CpuDevice extends DeviceCore<CpuStreamCore> {
+  readonly kind = 'cpu';
+  readonly index = 0;
+  readonly id = 'cpu';
+  readonly zeroed = true;
+  #facts: { readonly name: string; readonly limits: CpuLimits } | undefined;
+
+  get name(): string {
+    return this.#read().name;
+  }
+
+  get limits(): CpuLimits {
+    return this.#read().limits;
+  }
+
+  #read(): { readonly name: string; readonly limits: CpuLimits } {
+    if (this.#facts === undefined) {
+      const { level, model, l1Bytes, l2Bytes } = cpu.info();
+      const limits = { kind: 'cpu', level, cores: cpu.threads, l1Bytes, l2Bytes } as const;
+      this.#facts = { name: model, limits };
+    }
+    return this.#facts;
+  }
+
+  protected newStream(label: string): CpuStreamCore {
+    return new CpuStreamCore(this, label, cpu.createStream());
+  }
+
+  protected allocateNative(bytes: number): NativeMemory {
+    if (bytes >= CHECKED_BYTES) {
+      const { freeBytes } = this.memoryInfo();
+      if (bytes > freeBytes) throw new NativeOutOfMemory('the machine has no such amount free');
+    }
+    let buffer: HostBuffer;
+    try {
+      buffer = cpu.allocate(bytes);
+    } catch (cause) {
+      if (cause instanceof OutOfMemoryError) throw new NativeOutOfMemory(cause.message, { cause });
+      throw cause;
+    }
+    return {
+      address: Number(buffer.address),
+      handle: buffer,
+      // Enqueued work keeps the memory itself.
+      free: () => {
+        buffer.dispose();
+      },
+    };
+  }
+
+  protected trim(): void {
+    // Freed host memory goes back to the system by itself.
+  }
+
+  protected memoryInfo(): { freeBytes: number; totalBytes: number } {
+    const limit = process.constrainedMemory();
+    const totalBytes = Math.min(totalmem(), limit > 0 ? limit : Infinity);
+    const unused = totalBytes - process.memoryUsage.rss();
+    return { freeBytes: Math.max(0, Math.min(freemem(), unused)), totalBytes };
+  }
+
+  async build(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<NativeFunction> {
+    const { source, options, entry } = kernel;
+    const unit = {
+      language: 'c++',
+      source,
+      options,
+      target: this.limits.level,
+      names: [entry],
+    } as const;
+    const toolchain = await toolchainOf(hostToolchain);
+    const { binary, loweredNames } = await jitCache().get(unit, toolchain, debugOf(debug));
+    const paramBytes = packParams(kernel.params).bytes;
+    const native = cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes });
+    return {
+      launch: (geometry, stream, packed, keepAlive) => {
+        native.launch(geometry as CpuGeometry, (stream as CpuStreamCore).native, packed, keepAlive);
+      },
+    };
+  }
+
+  upload(
+    to: Storage,
+    byteOffset: number,
+    source: ArrayBufferView,
+    stream: CpuStreamCore,
+  ): Promise<void> | undefined {
+    const { byteLength } = source;
+    if (byteLength === 0) return undefined;
+    // Bytes of the source must be taken before the caller may change them; a short copy of them is taken now.
+    const now = byteLength <= IMMEDIATE_BYTES;
+    const from = now ? bytesOf(source).slice() : source;
+    stream.native.enqueueCopy(bufferOf(to), byteOffset, from, 0, byteLength);
+    stream.enqueued++;
+    return now ? undefined : stream.native.whenDone();
+  }
+
+  async download(
+    from: Storage,
+    byteOffset: number,
+    target: ArrayBufferView,
+    stream: CpuStreamCore,
+  ): Promise<void> {
+    const { byteLength } = target;
+    if (byteLength > 0) {
+      stream.native.enqueueCopy(target, 0, bufferOf(from), byteOffset, byteLength);
+      stream.enqueued++;
+    }
+    await stream.native.whenDone();
+  }
+
+  move(
+    to: Storage,
+    toOffset: number,
+    from: Storage,
+    fromOffset: number,
+    bytes: number,
+    stream: CpuStreamCore,
+  ): void {
+    stream.native.enqueueCopy(bufferOf(to), toOffset, bufferOf(from), fromOffset, bytes);
+    stream.enqueued++;
+  }
+
+  /** Short fills are a copy of a filled array, so that small tensors need no compiler. */
+  memset(
+    to: Storage,
+    byteOffset: number,
+    count: number,
+    width: number,
+    pattern: bigint,
+    stream: CpuStreamCore,
+  ): boolean {
+    const bytes = count * width;
+    if (bytes > IMMEDIATE_BYTES) return false;
+    const filled = Buffer.alloc(bytes, elementBytes(width, pattern));
+    stream.native.enqueueCopy(bufferOf(to), byteOffset, filled, 0, bytes);
+    stream.enqueued++;
+    return true;
+  }
+}
+
+function bytesOf(view: ArrayBufferView): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function elementBytes(width: number, pattern: bigint): Uint8Array {
+  const element = new DataView(new ArrayBuffer(8));
+  element.setBigUint64(0, pattern, true);
+  return new Uint8Array(element.buffer, 0, width);
+}
+
+function debugOf(debug: DebugOption | undefined): { debug?: DebugOption } {
+  return debug === undefined ? {} : { debug };
+}

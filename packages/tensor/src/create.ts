@@ -1,0 +1,171 @@
+import { isDType, type DType } from '@mercer/kernels';
+import type { ArrowLike } from './arrow.js';
+import { checkShape, describe, formatShape } from './checked-size.js';
+import type { DeviceLike } from './device.js';
+import { deviceCore } from './devices.js';
+import { hostArray, type StridedSource, type TensorSource } from './host-array.js';
+import { MercerError } from './mercer-error.js';
+import type { Nested } from './nested.js';
+import { allocateTensor } from './operations.js';
+import { enqueueFill } from './elementwise.js';
+import { isTensor, Tensor, type StreamOption } from './tensor.js';
+import type { InputTypedArray } from './typed-arrays.js';
+
+/** Where a new tensor goes. */
+export interface PlacementOptions extends StreamOption {
+  /** Default: the device of `stream`, else defaultDevice(). */
+  readonly device?: DeviceLike | undefined;
+}
+
+/** Options of empty, zeros and full. */
+export interface NewOptions<D extends DType> extends PlacementOptions {
+  /** Default 'float32'. */
+  readonly dtype?: D | undefined;
+}
+
+/** Options of tensor. */
+export interface TensorOptions<D extends DType> extends PlacementOptions {
+  /** Default: the type of the data; nested numbers are float32, booleans bool, bigints int64. */
+  readonly dtype?: D | undefined;
+  /** Default: the shape of the data; a typed array has rank 1. */
+  readonly shape?: readonly number[] | undefined;
+}
+
+/** What arrays nested up to eight deep hold; rows that are typed arrays hold numbers. */
+type LeafOf<S, Depth extends readonly 0[] = []> = Depth['length'] extends 8
+  ? unknown
+  : S extends ArrayBufferView
+    ? Depth extends []
+      ? S
+      : number
+    : S extends readonly (infer E)[]
+      ? LeafOf<E, [...Depth, 0]>
+      : S;
+
+type DTypeOfLeaf<L> = L extends Float64Array
+  ? 'float64'
+  : L extends Float32Array | number
+    ? 'float32'
+    : L extends BigInt64Array | BigUint64Array | Uint32Array | bigint
+      ? 'int64'
+      : L extends Int32Array | Int16Array | Int8Array
+        ? 'int32'
+        : L extends Uint8Array | Uint8ClampedArray
+          ? 'uint8'
+          : L extends boolean
+            ? 'bool'
+            : DType;
+
+/** The dtype of a tensor made from data of type S without the option `dtype`. */
+export type DTypeOf<S> = DTypeOfLeaf<LeafOf<S>>;
+
+function place({ device, stream }: PlacementOptions): ReturnType<typeof deviceCore> {
+  return deviceCore(device ?? stream?.device);
+}
+
+function checkDType<D extends DType>(dtype: D, what: string): D {
+  if (isDType(dtype)) return dtype;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${describe(dtype)} is not a dtype. Use float64, float32, float16, bfloat16, int64, int32, uint8 or bool.`,
+  );
+}
+
+/**
+ * A tensor from data: a typed array, nested arrays, `{ data, shape, stride, offset }` as ndarray packages and the .npy
+ * reader give it, or Arrow data. Resolves when the data has been read, so it may be changed afterwards. Data that is
+ * dense in another order (Fortran order, a transposed ndarray) keeps its strides; data with gaps is packed.
+ *
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY, NO_BACKEND
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor(new Float32Array([1, 2, 3, 4]), { shape: [2, 2], device: 'cpu' });
+ * const b = await tensor([[true], [false]], { device: 'cpu' });
+ * console.log(a.dtype, a.shape, b.dtype, b.shape); // float32 [ 2, 2 ] bool [ 2, 1 ]
+ * ```
+ */
+export function tensor<D extends DType>(
+  data: TensorSource,
+  options: TensorOptions<D> & { readonly dtype: D },
+): Promise<Tensor<D>>;
+export function tensor<const S extends InputTypedArray | Nested>(
+  data: S,
+  options?: Omit<TensorOptions<DType>, 'dtype'>,
+): Promise<Tensor<DTypeOf<S>>>;
+export function tensor(
+  data: StridedSource | ArrowLike | TensorSource,
+  options?: TensorOptions<DType>,
+): Promise<Tensor>;
+export async function tensor(
+  data: TensorSource,
+  options: TensorOptions<DType> = {},
+): Promise<Tensor> {
+  if (isTensor(data)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `tensor: the data is ${data.label} already. Use clone(), cast() or to(device).`,
+    );
+  }
+  const dtype = options.dtype === undefined ? undefined : checkDType(options.dtype, 'tensor');
+  const host = hostArray(data, { shape: options.shape, dtype }, 'tensor');
+  const device = place(options);
+  const stream = device.streamFor(options.stream, 'tensor');
+  const { shape, strides, offset } = host;
+  const purpose = `${host.dtype} ${formatShape(shape)}`;
+  const storage = device.allocate(host.data.byteLength, { stream, purpose });
+  const result = new Tensor(storage, host.dtype, { shape, strides, offset });
+  try {
+    const taken = device.upload(storage, 0, host.data, stream);
+    storage.noteWrite(stream);
+    await taken;
+  } catch (error) {
+    result.dispose();
+    throw error;
+  }
+  return result;
+}
+
+/**
+ * A row-major tensor whose elements are undefined until they are written. Synchronous: it only takes memory.
+ *
+ * @throws MercerError INVALID_ARGUMENT, OUT_OF_MEMORY, NO_BACKEND
+ */
+export function empty<D extends DType = 'float32'>(
+  shape: readonly number[],
+  options: NewOptions<D> = {},
+): Tensor<D> {
+  const dtype = checkDType(options.dtype ?? ('float32' as D), 'empty');
+  const device = place(options);
+  return allocateTensor(device, checkShape(shape, 'empty'), dtype, options.stream);
+}
+
+/** A row-major tensor of zeros. */
+export async function zeros<D extends DType = 'float32'>(
+  shape: readonly number[],
+  options: NewOptions<D> = {},
+): Promise<Tensor<D>> {
+  const device = place(options);
+  return device.zeroed ? empty(shape, options) : full(shape, 0, options);
+}
+
+/** A row-major tensor with one value everywhere. */
+export async function full<D extends DType = 'float32'>(
+  shape: readonly number[],
+  value: number | bigint | boolean,
+  options: NewOptions<D> = {},
+): Promise<Tensor<D>> {
+  const result = empty(shape, options);
+  try {
+    const { device } = result.storage;
+    const stream = device.streamFor(options.stream, 'full');
+    if (!stream.hasRoom()) await stream.room();
+    await enqueueFill(device, result, value, stream);
+  } catch (error) {
+    result.dispose();
+    throw error;
+  }
+  return result;
+}

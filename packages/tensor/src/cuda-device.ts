@@ -1,0 +1,251 @@
+import {
+  cuda,
+  nvrtc,
+  OutOfMemoryError,
+  type CudaDevice as NativeDevice,
+  type CudaEvent,
+  type CudaStream,
+  type DeviceBuffer,
+} from '@mercer/cuda-runtime';
+import { cudaTarget, nvrtcToolchain, type DebugOption } from '@mercer/jit-cache';
+import {
+  packParams,
+  type CudaGeometry,
+  type CudaLimits,
+  type EmittedKernel,
+} from '@mercer/kernels';
+import { DeviceCore, NativeOutOfMemory } from './device-core.js';
+import type { Device } from './device.js';
+import { jitCache, toolchainOf } from './jit.js';
+import { MercerError } from './mercer-error.js';
+import type { NativeFunction } from './native-function.js';
+import type { NativeMemory, Storage, StreamUse } from './storage.js';
+import { StreamCore } from './stream.js';
+
+/** Dynamic shared memory that a kernel may use without asking. */
+const PLAIN_SHARED_BYTES = 48 * 1024;
+const TWO_32 = 2n ** 32n;
+
+class CudaStreamCore extends StreamCore<CudaEvent> {
+  readonly native: CudaStream;
+
+  constructor(device: Device, label: string, native: CudaStream) {
+    super(device, label);
+    this.native = native;
+  }
+
+  get inFlight(): number {
+    return this.native.inFlight;
+  }
+
+  record(): CudaEvent {
+    return this.#event(false);
+  }
+
+  recordTimed(): CudaEvent {
+    return this.#event(true);
+  }
+
+  #event(timing: boolean): CudaEvent {
+    const event = this.native.device.createEvent({ timing });
+    this.native.record(event);
+    return event;
+  }
+
+  protected waitEvent(event: CudaEvent): void {
+    this.native.wait(event);
+  }
+
+  protected whenDone(): Promise<void> {
+    return this.native.whenDone();
+  }
+
+  protected release(): void {
+    this.native.dispose();
+  }
+}
+
+const bufferOf = (storage: Storage): DeviceBuffer => storage.handle as DeviceBuffer;
+
+/** One GPU. */
+export class CudaDevice extends DeviceCore<CudaStreamCore> {
+  readonly kind = 'cuda';
+  readonly index: number;
+  readonly id: `cuda:${number}`;
+  readonly zeroed = false;
+  #native: NativeDevice | undefined;
+  #limits: CudaLimits | undefined;
+  #releases: CudaStreamCore | undefined;
+
+  constructor(index: number) {
+    super();
+    this.index = index;
+    this.id = `cuda:${index}`;
+  }
+
+  /** The runtime's device; opening it makes the primary context. */
+  get native(): NativeDevice {
+    this.#native ??= cuda.device(this.index);
+    return this.#native;
+  }
+
+  get name(): string {
+    return this.native.name;
+  }
+
+  get limits(): CudaLimits {
+    if (this.#limits === undefined) {
+      const { native } = this;
+      this.#limits = Object.freeze({
+        kind: 'cuda',
+        arch: native.arch,
+        computeCapability: native.computeCapability,
+        multiprocessors: native.attribute('multiprocessorCount'),
+        maxThreadsPerBlock: native.attribute('maxThreadsPerBlock'),
+        sharedMemPerBlockOptin: native.attribute('maxSharedMemoryPerBlockOptin'),
+        sharedMemPerMultiprocessor: native.attribute('maxSharedMemoryPerMultiprocessor'),
+        registersPerMultiprocessor: native.attribute('maxRegistersPerMultiprocessor'),
+        l2Bytes: native.attribute('l2CacheBytes'),
+      });
+    }
+    return this.#limits;
+  }
+
+  protected newStream(label: string, priority: number | undefined): CudaStreamCore {
+    const options = priority === undefined ? {} : { priority };
+    return new CudaStreamCore(this, label, this.native.createStream(options));
+  }
+
+  protected allocateNative(bytes: number, stream: CudaStreamCore): NativeMemory {
+    let buffer: DeviceBuffer;
+    try {
+      buffer = this.native.allocate(bytes, stream.native);
+    } catch (cause) {
+      if (cause instanceof OutOfMemoryError) throw new NativeOutOfMemory(cause.message, { cause });
+      throw cause;
+    }
+    return {
+      address: Number(buffer.address),
+      handle: buffer,
+      free: (uses) => {
+        buffer.free(this.#freeingStream(uses).native);
+      },
+    };
+  }
+
+  /** The one stream of all uses, or one that waits for all of them. */
+  #freeingStream(uses: readonly StreamUse[]): CudaStreamCore {
+    const first = uses[0]?.stream as CudaStreamCore | undefined;
+    if (first !== undefined && !first.disposed && uses.every(({ stream }) => stream === first)) {
+      return first;
+    }
+    this.#releases ??= this.newStream(`${this.id} releases`, undefined);
+    for (const use of uses) this.#releases.waitFor(use);
+    this.#releases.enqueued++;
+    return this.#releases;
+  }
+
+  protected trim(): void {
+    this.native.synchronizeSync();
+    this.native.pool.trimTo(0);
+  }
+
+  protected memoryInfo(): { freeBytes: number; totalBytes: number } {
+    return this.native.memoryInfo();
+  }
+
+  async build(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<NativeFunction> {
+    const { source, options, entry } = kernel;
+    const target = cudaTarget(this.native.arch, nvrtc.supportedArchs());
+    const unit = { language: 'cuda', source, options, target, names: [entry] } as const;
+    const toolchain = await toolchainOf(nvrtcToolchain);
+    const request = debug === undefined ? {} : { debug };
+    const { binary, loweredNames } = await jitCache().get(unit, toolchain, request);
+    const native = this.native.loadModule(binary).function(loweredNames[entry] ?? entry);
+    const offsets = Uint32Array.from(packParams(kernel.params).offsets);
+    let granted = PLAIN_SHARED_BYTES;
+    return {
+      launch: (geometry, stream, packed) => {
+        const { sharedMemBytes } = geometry as CudaGeometry;
+        if (sharedMemBytes > granted) {
+          native.setMaxDynamicSharedMem(sharedMemBytes);
+          granted = sharedMemBytes;
+        }
+        native.launch(geometry as CudaGeometry, (stream as CudaStreamCore).native, packed, offsets);
+      },
+    };
+  }
+
+  upload(
+    to: Storage,
+    byteOffset: number,
+    source: ArrayBufferView,
+    stream: CudaStreamCore,
+  ): Promise<void> | undefined {
+    if (source.byteLength === 0) return undefined;
+    stream.enqueued++;
+    return stream.native.copyToDevice(bufferOf(to), byteOffset, source);
+  }
+
+  async download(
+    from: Storage,
+    byteOffset: number,
+    target: ArrayBufferView,
+    stream: CudaStreamCore,
+  ): Promise<void> {
+    if (target.byteLength === 0) {
+      await stream.native.whenDone();
+      return;
+    }
+    stream.enqueued++;
+    await stream.native.copyToHost(target, bufferOf(from), byteOffset, target.byteLength);
+  }
+
+  move(
+    to: Storage,
+    toOffset: number,
+    from: Storage,
+    fromOffset: number,
+    bytes: number,
+    stream: CudaStreamCore,
+  ): void {
+    stream.native.copyDeviceToDevice(bufferOf(to), toOffset, bufferOf(from), fromOffset, bytes);
+    stream.enqueued++;
+  }
+
+  memset(
+    to: Storage,
+    byteOffset: number,
+    count: number,
+    width: number,
+    pattern: bigint,
+    stream: CudaStreamCore,
+  ): boolean {
+    let unit: number = width;
+    if (width === 8) {
+      if (pattern >> 32n !== pattern % TWO_32) return false;
+      unit = 4;
+    }
+    if (unit !== 1 && unit !== 2 && unit !== 4) return false;
+    const value = Number(pattern % TWO_32);
+    stream.native.memset(bufferOf(to), byteOffset, value, count * width, unit);
+    stream.enqueued++;
+    return true;
+  }
+}
+
+/** @throws MercerError NO_BACKEND when this machine has no such GPU. */
+export function assertCudaIndex(index: number): void {
+  const report = cuda.report();
+  const count = report.devices.length;
+  if (index < count && report.nvrtc.found) return;
+  const why = !report.driver.found
+    ? 'the CUDA driver was not found'
+    : index >= count
+      ? `there are ${String(count)} GPUs`
+      : 'NVRTC was not found';
+  throw new MercerError(
+    'NO_BACKEND',
+    `device cuda:${String(index)}: ${why}${report.error === undefined ? '' : ` (${report.error})`}. Run \`mercer doctor\` for what was tried and what to install, or use device 'cpu'.`,
+  );
+}

@@ -1,0 +1,211 @@
+import type { DeviceLimits, EmittedKernel } from '@mercer/kernels';
+import type { DebugOption } from '@mercer/jit-cache';
+import { sweep } from './backstop.js';
+import type { AllocateOptions, Device, DeviceId, DeviceMemory } from './device.js';
+import { KernelTable } from './kernel-table.js';
+import type { LoadedKernel } from './loaded-kernel.js';
+import { outOfMemory } from './memory-table.js';
+import { MercerError } from './mercer-error.js';
+import type { NativeFunction } from './native-function.js';
+import { Storage, type NativeMemory, type StreamUse } from './storage.js';
+import { StreamCore, type Stream } from './stream.js';
+
+/** Below these a collection is not worth its time. */
+const SWEEP_STORAGES = 4096;
+const DEFAULT_SWEEP_BYTES = 2 ** 28;
+
+/** Thrown by `allocateNative` when the device has no such amount. @internal */
+export class NativeOutOfMemory extends Error {}
+
+/** What both kinds of device share: accounting, reclaiming, the table of loaded kernels. @internal */
+export abstract class DeviceCore<S extends StreamCore = StreamCore> implements Device {
+  abstract readonly kind: 'cpu' | 'cuda';
+  abstract readonly index: number;
+  abstract readonly id: DeviceId;
+  abstract readonly name: string;
+  abstract readonly limits: DeviceLimits;
+  memoryLimitBytes: number | undefined;
+  readonly #live = new Set<Storage>();
+  readonly #kernels = new KernelTable(this);
+  #streams: WeakRef<S>[] = [];
+  #defaultStream: S | undefined;
+  #liveBytes = 0;
+  #peakBytes = 0;
+  #leaks = 0;
+  #sweepAtBytes = DEFAULT_SWEEP_BYTES;
+  #sweepAtStorages = SWEEP_STORAGES;
+  #streamCount = 0;
+
+  protected abstract newStream(label: string, priority: number | undefined): S;
+  /** @throws NativeOutOfMemory */
+  protected abstract allocateNative(bytes: number, stream: S): NativeMemory;
+  /** Waits for pending frees and hands unused memory back to the system. */
+  protected abstract trim(): void;
+  protected abstract memoryInfo(): { freeBytes: number; totalBytes: number };
+  /** Compiles and loads. */
+  abstract build(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<NativeFunction>;
+  /** Host bytes into a storage. The promise resolves when `source` may be changed; nothing to wait for without one. */
+  abstract upload(
+    to: Storage,
+    byteOffset: number,
+    source: ArrayBufferView,
+    stream: S,
+  ): Promise<void> | undefined;
+  /** Bytes of a storage into host memory; resolves when they are there. */
+  abstract download(
+    from: Storage,
+    byteOffset: number,
+    target: ArrayBufferView,
+    stream: S,
+  ): Promise<void>;
+  /** Bytes between storages of this device, or from another device of the same kind. */
+  abstract move(
+    to: Storage,
+    toOffset: number,
+    from: Storage,
+    fromOffset: number,
+    bytes: number,
+    stream: S,
+  ): void;
+  /** Fills without a kernel where the device can; false where a kernel is needed. */
+  abstract memset(
+    to: Storage,
+    byteOffset: number,
+    count: number,
+    width: number,
+    pattern: bigint,
+    stream: S,
+  ): boolean;
+  /** True when new memory is zero. */
+  abstract readonly zeroed: boolean;
+
+  get defaultStream(): S {
+    this.#defaultStream ??= this.#addStream(this.newStream(`${this.id} default stream`, undefined));
+    return this.#defaultStream;
+  }
+
+  createStream(options: { readonly priority?: number } = {}): S {
+    const label = `${this.id} stream ${String(++this.#streamCount)}`;
+    return this.#addStream(this.newStream(label, options.priority));
+  }
+
+  #addStream(stream: S): S {
+    this.#streams = this.#streams.filter((ref) => ref.deref() !== undefined);
+    this.#streams.push(new WeakRef(stream));
+    return stream;
+  }
+
+  /** The stream an operation runs on: the caller's, checked, or the default. */
+  streamFor(stream: Stream | undefined, what: string): S {
+    if (stream === undefined) return this.defaultStream;
+    if (!(stream instanceof StreamCore)) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${what}: options.stream is not a stream of this package. Use device.createStream().`,
+      );
+    }
+    if (stream.device !== this) {
+      throw new MercerError(
+        'DEVICE_MISMATCH',
+        `${what}: ${stream.label} belongs to ${stream.device.id} and the work to ${this.id}. Use a stream of ${this.id}.`,
+      );
+    }
+    stream.assertAlive();
+    return stream as S;
+  }
+
+  async synchronize(): Promise<void> {
+    const alive = this.#streams.map((ref) => ref.deref()).filter((s) => s !== undefined);
+    await Promise.all(alive.filter((s) => !s.disposed).map((stream) => stream.synchronize()));
+  }
+
+  memory(): DeviceMemory {
+    return {
+      device: this.id,
+      liveBytes: this.#liveBytes,
+      liveStorages: this.#live.size,
+      peakBytes: this.#peakBytes,
+      leaks: this.#leaks,
+      ...this.memoryInfo(),
+    };
+  }
+
+  /** Storages alive, for the table in errors. */
+  liveStorages(): Iterable<Storage> {
+    return this.#live;
+  }
+
+  allocate(bytes: number, options: AllocateOptions = {}): Storage {
+    if (!Number.isSafeInteger(bytes) || bytes < 0) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `allocate: ${String(bytes)} is not a number of bytes. Pass an integer from 0 to 2^53 - 1.`,
+      );
+    }
+    const stream = this.streamFor(options.stream, 'allocate');
+    const use: StreamUse = { stream, seq: stream.enqueued };
+    const purpose = options.purpose ?? 'memory';
+    const memory = this.#reserve(bytes, stream, purpose);
+    const storage = new Storage(this, memory, bytes, purpose, use);
+    this.#live.add(storage);
+    this.#liveBytes += bytes;
+    if (this.#liveBytes > this.#peakBytes) this.#peakBytes = this.#liveBytes;
+    return storage;
+  }
+
+  /** The storage's last owner is gone. */
+  forget(storage: Storage): void {
+    if (this.#live.delete(storage)) this.#liveBytes -= storage.bytes;
+  }
+
+  /** The backstop freed a tensor that nobody disposed. */
+  noteLeak(): void {
+    this.#leaks++;
+  }
+
+  load(
+    kernel: EmittedKernel,
+    options: { readonly debug?: DebugOption } = {},
+  ): Promise<LoadedKernel> {
+    return this.#kernels.get(kernel, options.debug);
+  }
+
+  /** The kernel if an earlier `load` has finished. */
+  loaded(kernel: EmittedKernel): LoadedKernel | undefined {
+    return this.#kernels.peek(kernel);
+  }
+
+  #reserve(bytes: number, stream: S, purpose: string): NativeMemory {
+    if (this.#liveBytes + bytes > this.#sweepAtBytes || this.#live.size >= this.#sweepAtStorages) {
+      this.#sweep(bytes);
+    }
+    const memory = this.#tryReserve(bytes, stream);
+    if (!(memory instanceof NativeOutOfMemory)) return memory;
+    this.#sweep(bytes);
+    this.trim();
+    const again = this.#tryReserve(bytes, stream);
+    if (!(again instanceof NativeOutOfMemory)) return again;
+    throw outOfMemory(this, bytes, purpose, again);
+  }
+
+  #tryReserve(bytes: number, stream: S): NativeMemory | NativeOutOfMemory {
+    if (this.memoryLimitBytes !== undefined && this.#liveBytes + bytes > this.memoryLimitBytes) {
+      return new NativeOutOfMemory(
+        `the limit set for ${this.id} is ${String(this.memoryLimitBytes)} bytes`,
+      );
+    }
+    try {
+      return this.allocateNative(bytes, stream);
+    } catch (error) {
+      if (error instanceof NativeOutOfMemory) return error;
+      throw error;
+    }
+  }
+
+  /** Frees what is unreachable, and waits with the next time until twice of what is left is in use. */
+  #sweep(bytes: number): void {
+    sweep();
+    this.#sweepAtBytes = Math.max(DEFAULT_SWEEP_BYTES, 2 * (this.#liveBytes + bytes));
+    this.#sweepAtStorages = Math.max(SWEEP_STORAGES, 2 * this.#live.size);
+  }
+}

@@ -1,0 +1,100 @@
+import { cuda } from '@mercer/cuda-runtime';
+import { describe } from './checked-size.js';
+import { CpuDevice } from './cpu-device.js';
+import { assertCudaIndex, CudaDevice } from './cuda-device.js';
+import { DeviceCore } from './device-core.js';
+import type { Device, DeviceLike } from './device.js';
+import { MercerError } from './mercer-error.js';
+
+let theCpu: CpuDevice | undefined;
+const gpus = new Map<number, CudaDevice>();
+let chosen: DeviceCore | undefined;
+
+function cpuDevice(): CpuDevice {
+  theCpu ??= new CpuDevice();
+  return theCpu;
+}
+
+function cudaDevice(index: number): CudaDevice {
+  let gpu = gpus.get(index);
+  if (gpu === undefined) {
+    assertCudaIndex(index);
+    gpu = new CudaDevice(index);
+    gpus.set(index, gpu);
+  }
+  return gpu;
+}
+
+/**
+ * A device by name: 'cpu', 'cuda' (the first GPU) or 'cuda:1'. The same object every time; without a name, the default.
+ *
+ * @throws MercerError NO_BACKEND when this machine has no such device
+ *
+ * @example
+ * ```ts
+ * import { device } from '@mercer/tensor';
+ *
+ * const cpu = device('cpu');
+ * console.log(cpu.id, cpu.limits.kind); // cpu cpu
+ * ```
+ */
+export function device(like?: DeviceLike): Device {
+  return deviceCore(like);
+}
+
+/** The same with the class that this package works with. */
+export function deviceCore(like?: DeviceLike): DeviceCore {
+  if (like === undefined) return defaultCore();
+  if (like instanceof DeviceCore) return like;
+  if (like === 'cpu') return cpuDevice();
+  const match = typeof like === 'string' ? /^cuda(?::(\d+))?$/.exec(like) : null;
+  if (match === null) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `device: ${describe(like)} is not a device. Use 'cpu', 'cuda', 'cuda:0' or what device() returned.`,
+    );
+  }
+  return cudaDevice(Number(match[1] ?? 0));
+}
+
+/** Every device of this machine that can compute: GPUs first, then the CPU. */
+export function devices(): Device[] {
+  const report = cuda.report();
+  const usable = report.nvrtc.found ? report.devices : [];
+  return [...usable.map(({ index }) => cudaDevice(index)), cpuDevice()];
+}
+
+/**
+ * Where tensors go when nothing says otherwise: what MERCER_DEVICE names, else the first GPU if the driver and NVRTC
+ * load, else the CPU, with one notice. Decided once; a failing call never changes it.
+ */
+export function defaultDevice(): Device {
+  return defaultCore();
+}
+
+function defaultCore(): DeviceCore {
+  chosen ??= choose();
+  return chosen;
+}
+
+function choose(): DeviceCore {
+  const forced = process.env['MERCER_DEVICE'];
+  if (forced !== undefined && forced !== '') return deviceCore(forced as DeviceLike);
+  const report = cuda.report();
+  if (report.devices.length > 0 && report.nvrtc.found) return cudaDevice(0);
+  const why = !report.driver.found
+    ? 'no CUDA driver was found'
+    : report.devices.length === 0
+      ? 'the CUDA driver sees no GPU'
+      : 'NVRTC was not found';
+  process.emitWarning(
+    `computing on the CPU, because ${why}. Set MERCER_DEVICE=cpu to say that this is meant, or run \`mercer doctor\`.`,
+    { type: 'MercerNotice', code: 'MERCER_CPU_FALLBACK' },
+  );
+  return cpuDevice();
+}
+
+/** Devices that were used so far, for reports. */
+export function openDevices(): readonly DeviceCore[] {
+  return [...gpus.values(), ...(theCpu === undefined ? [] : [theCpu])];
+}

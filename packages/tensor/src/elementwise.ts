@@ -1,0 +1,134 @@
+import {
+  dtypeBytes,
+  emitCopy,
+  emitFill,
+  planCopy,
+  planFill,
+  type CopyPlan,
+  type DType,
+  type EmittedKernel,
+  type FillPlan,
+} from '@mercer/kernels';
+import { sizeOfShape } from './checked-size.js';
+import type { DeviceCore } from './device-core.js';
+import { storageElement } from './host-convert.js';
+import { elementRange, isDense, isRowMajor, type Layout } from './layout.js';
+import type { Storage } from './storage.js';
+import type { StreamCore } from './stream.js';
+import { newStorageArray } from './typed-arrays.js';
+
+/** Typed elements of a storage, as the element kernels see them. */
+export interface ElementView extends Layout {
+  readonly dtype: DType;
+  readonly storage: Storage;
+}
+
+/** Kernel values by plan, so that each plan is emitted once and its loaded kernel found by identity. */
+const kernels = new Map<string, EmittedKernel>();
+
+function kernelFor(plan: CopyPlan | FillPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
+  const key = `${dialect} ${JSON.stringify(plan)}`;
+  let kernel = kernels.get(key);
+  if (kernel === undefined) {
+    kernel = plan.family === 'copy' ? emitCopy(plan, dialect) : emitFill(plan, dialect);
+    kernels.set(key, kernel);
+  }
+  return kernel;
+}
+
+/** Same order of the same elements on both sides, without gaps: one block of bytes. */
+function isBlock(a: Layout, b: Layout): boolean {
+  if (isRowMajor(a.shape, a.strides) && isRowMajor(b.shape, b.strides)) return true;
+  const same = a.strides.every((stride, i) => stride === b.strides[i] || (a.shape[i] ?? 1) < 2);
+  return same && isDense(a.shape, a.strides);
+}
+
+/**
+ * Enqueues a copy with conversion between two views of one shape on one device, which share no memory. Resolves when it
+ * is enqueued.
+ */
+export async function enqueueCopy(
+  device: DeviceCore,
+  to: ElementView,
+  from: ElementView,
+  stream: StreamCore,
+): Promise<void> {
+  const size = sizeOfShape(to.shape);
+  if (size === 0) return;
+  if (to.dtype === from.dtype && isBlock(to, from)) {
+    const width = dtypeBytes(to.dtype);
+    from.storage.beforeRead(stream);
+    to.storage.beforeWrite(stream);
+    const { offset: toOffset } = to;
+    device.move(
+      to.storage,
+      toOffset * width,
+      from.storage,
+      from.offset * width,
+      size * width,
+      stream,
+    );
+    from.storage.noteRead(stream);
+    to.storage.noteWrite(stream);
+    return;
+  }
+  const { plan, scalars, srcOffset, dstOffset } = planCopy({
+    from: from.dtype,
+    to: to.dtype,
+    shape: to.shape,
+    srcStrides: from.strides,
+    dstStrides: to.strides,
+  });
+  const kernel = await device.load(kernelFor(plan, device.kind));
+  if (!stream.hasRoom()) await stream.room();
+  kernel.launch(stream, {
+    pointers: [memoryAt(from, srcOffset), memoryAt(to, dstOffset)],
+    scalars,
+  });
+}
+
+function memoryAt(
+  view: ElementView,
+  extra: number,
+): { storage: Storage; byteOffset: number; dtype: DType } {
+  const byteOffset = (view.offset + extra) * dtypeBytes(view.dtype);
+  return { storage: view.storage, byteOffset, dtype: view.dtype };
+}
+
+/** The bits of one element. */
+function patternOf(value: unknown, dtype: DType, what: string): bigint {
+  const element = newStorageArray(dtype, 1);
+  (element as { [i: number]: number | bigint })[0] = storageElement(value, dtype, what);
+  const bytes = new Uint8Array(8);
+  bytes.set(new Uint8Array(element.buffer));
+  return new DataView(bytes.buffer).getBigUint64(0, true);
+}
+
+/** Enqueues a fill of a view. Resolves when it is enqueued. */
+export async function enqueueFill(
+  device: DeviceCore,
+  to: ElementView,
+  value: unknown,
+  stream: StreamCore,
+): Promise<void> {
+  const pattern = patternOf(value, to.dtype, 'fill');
+  const size = sizeOfShape(to.shape);
+  if (size === 0) return;
+  if (isDense(to.shape, to.strides)) {
+    const width = dtypeBytes(to.dtype);
+    const first = (elementRange(to)?.first ?? to.offset) * width;
+    to.storage.beforeWrite(stream);
+    if (device.memset(to.storage, first, size, width, pattern, stream)) {
+      to.storage.noteWrite(stream);
+      return;
+    }
+  }
+  const { plan, scalars, dstOffset } = planFill(to);
+  const kernel = await device.load(kernelFor(plan, device.kind));
+  if (!stream.hasRoom()) await stream.room();
+  const signed = (bits: bigint): number => Number(BigInt.asIntN(32, bits));
+  kernel.launch(stream, {
+    pointers: [memoryAt(to, dstOffset)],
+    scalars: { ...scalars, lo: signed(pattern), hi: signed(pattern >> 32n) },
+  });
+}

@@ -1,0 +1,55 @@
+import { JitCache, type CacheOptions, type Toolchain } from '@mercer/jit-cache';
+import { MercerError } from './mercer-error.js';
+
+let shared: JitCache | undefined;
+let owned = true;
+
+/** The compile cache that all devices of this thread share; opened at first use. */
+export function jitCache(): JitCache {
+  shared ??= JitCache.open();
+  return shared;
+}
+
+/**
+ * Chooses the compile cache before the first kernel is compiled: options for the shared one, or a cache of the caller's.
+ *
+ * @throws MercerError INVALID_ARGUMENT once a cache is in use
+ *
+ * @example
+ * ```ts
+ * import { configureJitCache } from '@mercer/tensor';
+ *
+ * configureJitCache({ mode: 'off' }); // memory only
+ * ```
+ */
+export function configureJitCache(options: CacheOptions | JitCache): void {
+  if (shared !== undefined) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      'configureJitCache: the cache is in use already. Call it before the first operation that compiles.',
+    );
+  }
+  owned = !(options instanceof JitCache);
+  shared = options instanceof JitCache ? options : JitCache.open(options);
+}
+
+/** Closes the shared cache; the next compile opens it anew. A cache of the caller's is left open. */
+export async function closeJitCache(): Promise<void> {
+  const closing = shared;
+  shared = undefined;
+  if (owned) await closing?.close();
+  owned = true;
+}
+
+const toolchains = new Map<() => Promise<Toolchain>, Promise<Toolchain>>();
+
+/** A toolchain, looked for once; a failed search is repeated by the next call. */
+export function toolchainOf(make: () => Promise<Toolchain>): Promise<Toolchain> {
+  let found = toolchains.get(make);
+  if (found === undefined) {
+    found = make();
+    toolchains.set(make, found);
+    found.catch(() => toolchains.delete(make));
+  }
+  return found;
+}

@@ -1,0 +1,54 @@
+import type { EmittedKernel } from '@mercer/kernels';
+import type { DebugOption } from '@mercer/jit-cache';
+import type { DeviceCore } from './device-core.js';
+import { LoadedKernel } from './loaded-kernel.js';
+import { MercerError } from './mercer-error.js';
+import type { NativeFunction } from './native-function.js';
+
+/**
+ * The kernels of one device. A text is compiled and loaded once, however many kernel values carry it; each value keeps
+ * its own parameters and geometry. A failure is not kept.
+ */
+export class KernelTable {
+  readonly #device: DeviceCore;
+  readonly #functions = new Map<string, Promise<NativeFunction>>();
+  readonly #pending = new WeakMap<EmittedKernel, Promise<LoadedKernel>>();
+  readonly #ready = new WeakMap<EmittedKernel, LoadedKernel>();
+
+  constructor(device: DeviceCore) {
+    this.#device = device;
+  }
+
+  /** The loaded kernel if there is one already. */
+  peek(kernel: EmittedKernel): LoadedKernel | undefined {
+    return this.#ready.get(kernel);
+  }
+
+  get(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
+    const known = this.#pending.get(kernel);
+    if (known !== undefined) return known;
+    const loading = this.#load(kernel, debug);
+    this.#pending.set(kernel, loading);
+    loading.catch(() => this.#pending.delete(kernel));
+    return loading;
+  }
+
+  async #load(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
+    if (kernel.dialect !== this.#device.kind) {
+      throw new MercerError(
+        'DEVICE_MISMATCH',
+        `loading ${kernel.name}: its text is for '${kernel.dialect}' and the device is ${this.#device.id}. Emit it for '${this.#device.kind}'.`,
+      );
+    }
+    const key = `${kernel.entry}\n${JSON.stringify(kernel.options)}\n${kernel.source}`;
+    let building = this.#functions.get(key);
+    if (building === undefined) {
+      building = this.#device.build(kernel, debug);
+      this.#functions.set(key, building);
+      building.catch(() => this.#functions.delete(key));
+    }
+    const loaded = new LoadedKernel(this.#device, kernel, await building, debug);
+    this.#ready.set(kernel, loaded);
+    return loaded;
+  }
+}

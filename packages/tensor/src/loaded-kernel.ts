@@ -1,0 +1,183 @@
+import {
+  dtypeBytes,
+  type CpuGeometry,
+  type CudaGeometry,
+  type DType,
+  type EmittedKernel,
+  type KernelParam,
+  type Scalars,
+} from '@mercer/kernels';
+import { debugPrinter, type DebugOption, type DebugPrinter } from '@mercer/jit-cache';
+import { describe } from './checked-size.js';
+import type { Device } from './device.js';
+import type { DeviceCore } from './device-core.js';
+import { MercerError } from './mercer-error.js';
+import type { NativeFunction } from './native-function.js';
+import { ParamPacker } from './param-packer.js';
+import { activeProfiler } from './profiler.js';
+import { Storage } from './storage.js';
+import type { Stream, StreamCore } from './stream.js';
+
+/** Typed memory at a byte offset of a storage; a Tensor is one. */
+export interface MemoryArgument {
+  readonly storage: Storage;
+  readonly byteOffset: number;
+  readonly dtype: DType;
+}
+
+/** What a pointer parameter can be bound to: typed memory, untyped memory, or a bare address, which nothing tracks. */
+export type PointerArgument = MemoryArgument | Storage | bigint;
+
+/** Arguments of one launch. */
+export interface LaunchArguments {
+  /** One per pointer parameter, in their order. */
+  readonly pointers: readonly PointerArgument[];
+  /** By parameter name; may hold more, which geometry and cost may use. */
+  readonly scalars: Scalars;
+  /** One per tensorMap parameter, 128 bytes each (CUDA). */
+  readonly tensorMaps?: readonly Uint8Array[];
+}
+
+type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
+
+/** A kernel on a device, ready to launch. */
+export class LoadedKernel {
+  readonly device: Device;
+  readonly kernel: EmittedKernel;
+  readonly #core: DeviceCore;
+  readonly #native: NativeFunction;
+  readonly #pointers: readonly PointerParam[];
+  readonly #packer: ParamPacker;
+  readonly #print: DebugPrinter | undefined;
+
+  /** @internal Use `device.load`. */
+  constructor(
+    device: DeviceCore,
+    kernel: EmittedKernel,
+    native: NativeFunction,
+    debug: DebugOption | undefined,
+  ) {
+    this.device = device;
+    this.#core = device;
+    this.kernel = kernel;
+    this.#native = native;
+    this.#pointers = kernel.params.filter((param) => param.kind === 'pointer');
+    this.#packer = new ParamPacker(kernel);
+    this.#print = debugPrinter(debug);
+  }
+
+  /**
+   * Enqueues one launch and returns. Memory written on another stream is waited for by that stream's event; the uses are
+   * noted, so that memory disposed right afterwards is returned when the launch is done. Blocks only while too many
+   * launches are in flight; `await stream.room()` before it avoids that.
+   *
+   * @throws MercerError DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED, INVALID_ARGUMENT
+   */
+  launch(stream: Stream, args: LaunchArguments): void {
+    const { scalars, pointers } = args;
+    const core = this.#core.streamFor(stream, `launch of ${this.kernel.name}`);
+    if (pointers.length !== this.#pointers.length) throw this.#wrongCount(pointers.length);
+    const keepAlive: object[] = [];
+    for (let i = 0; i < pointers.length; i++) this.#bind(i, pointers[i], keepAlive);
+    this.#packer.setScalars(scalars);
+    if (args.tensorMaps !== undefined) this.#packer.setTensorMaps(args.tensorMaps);
+    const geometry = this.kernel.geometry(scalars);
+    if (isEmpty(geometry)) return;
+    for (let i = 0; i < pointers.length; i++) this.#before(i, pointers[i], core);
+    core.admit();
+    const profiler = activeProfiler();
+    const begin = profiler?.begin(core);
+    this.#native.launch(geometry, core, this.#packer.bytes, keepAlive);
+    core.enqueued++;
+    if (profiler !== undefined && begin !== undefined) {
+      profiler.end(core, begin, this.kernel, scalars);
+    }
+    for (let i = 0; i < pointers.length; i++) this.#after(i, pointers[i], core);
+    this.#print?.(`launch ${this.kernel.name} on ${core.label}: ${formatGeometry(geometry)}`);
+  }
+
+  #bind(index: number, argument: PointerArgument | undefined, keepAlive: object[]): void {
+    if (typeof argument === 'bigint') {
+      this.#packer.setBigPointer(index, argument);
+      return;
+    }
+    const storage = storageOf(argument);
+    if (storage === undefined || argument === undefined) throw this.#wrongKind(index, argument);
+    storage.assertAlive();
+    if (storage.device !== this.#core) throw this.#wrongDevice(index, storage);
+    let address = storage.address;
+    if (!(argument instanceof Storage)) {
+      const param = this.#pointers[index];
+      if (param?.dtype !== 'byte' && param?.dtype !== argument.dtype) {
+        throw this.#wrongType(index, argument.dtype);
+      }
+      address += argument.byteOffset;
+    }
+    this.#packer.setPointer(index, address);
+    keepAlive.push(storage.handle);
+  }
+
+  #before(index: number, argument: PointerArgument | undefined, stream: StreamCore): void {
+    const storage = typeof argument === 'bigint' ? undefined : storageOf(argument);
+    if (this.#pointers[index]?.access === 'read') storage?.beforeRead(stream);
+    else storage?.beforeWrite(stream);
+  }
+
+  #after(index: number, argument: PointerArgument | undefined, stream: StreamCore): void {
+    const storage = typeof argument === 'bigint' ? undefined : storageOf(argument);
+    if (this.#pointers[index]?.access === 'read') storage?.noteRead(stream);
+    else storage?.noteWrite(stream);
+  }
+
+  #parameter(index: number): string {
+    return `launch of ${this.kernel.name}: parameter '${this.#pointers[index]?.name ?? String(index)}'`;
+  }
+
+  #wrongCount(given: number): MercerError {
+    const names = this.#pointers.map((param) => param.name).join(', ');
+    return new MercerError(
+      'INVALID_ARGUMENT',
+      `launch of ${this.kernel.name}: ${String(given)} pointers given, ${String(this.#pointers.length)} needed (${names}). Pass one per pointer parameter, in order.`,
+    );
+  }
+
+  #wrongKind(index: number, argument: unknown): MercerError {
+    return new MercerError(
+      'INVALID_ARGUMENT',
+      `${this.#parameter(index)} is bound to ${describe(argument)}. Pass a tensor, a storage or an address.`,
+    );
+  }
+
+  #wrongType(index: number, dtype: DType): MercerError {
+    return new MercerError(
+      'DTYPE_MISMATCH',
+      `${this.#parameter(index)} points to ${String(this.#pointers[index]?.dtype)} and the tensor holds ${dtype}. Cast it, or emit the kernel for ${dtype} (${String(dtypeBytes(dtype))} bytes an element).`,
+    );
+  }
+
+  #wrongDevice(index: number, storage: Storage): MercerError {
+    return new MercerError(
+      'DEVICE_MISMATCH',
+      `${this.#parameter(index)} lies on ${storage.device.id} and the kernel is loaded on ${this.device.id}. Move it with to(device).`,
+    );
+  }
+}
+
+function storageOf(argument: MemoryArgument | Storage | undefined): Storage | undefined {
+  if (argument instanceof Storage) return argument;
+  const storage: unknown = argument?.storage;
+  return storage instanceof Storage ? storage : undefined;
+}
+
+function isEmpty(geometry: CpuGeometry | CudaGeometry): boolean {
+  if ('tasks' in geometry) return geometry.tasks === 0;
+  return geometry.grid[0] === 0 || geometry.grid[1] === 0 || geometry.grid[2] === 0;
+}
+
+function formatGeometry(geometry: CpuGeometry | CudaGeometry): string {
+  if ('tasks' in geometry) {
+    return `tasks ${String(geometry.tasks)}, chunk ${String(geometry.chunk)}, scratch ${String(geometry.scratchBytes)} bytes`;
+  }
+  const cluster = geometry.cluster === undefined ? '' : `, cluster ${geometry.cluster.join('x')}`;
+  return `grid ${geometry.grid.join('x')}, block ${geometry.block.join('x')}, shared ${String(geometry.sharedMemBytes)} bytes${cluster}`;
+}

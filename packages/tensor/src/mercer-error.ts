@@ -1,0 +1,44 @@
+/** What went wrong, for programs; the message is for people. */
+export type MercerErrorCode =
+  /** Shapes, ranks or extents that do not fit together. */
+  | 'SHAPE_MISMATCH'
+  | 'DTYPE_MISMATCH'
+  /** Tensors, streams or kernels of different devices in one call. */
+  | 'DEVICE_MISMATCH'
+  | 'INVALID_ARGUMENT'
+  /** A tensor, stream or scope was used after it was disposed. */
+  | 'DISPOSED'
+  /** An output shares memory with an input or with itself. */
+  | 'OVERLAP'
+  | 'OUT_OF_MEMORY'
+  /** The device asked for does not exist or cannot be used. */
+  | 'NO_BACKEND'
+  /** The layout asked for needs a copy; the message names the call that makes it. */
+  | 'NOT_CONTIGUOUS'
+  /** Two copies of this package in one program. */
+  | 'TWO_COPIES';
+
+/**
+ * The error of everything that works on tensors. `message` says what failed, why, and how to fix it.
+ *
+ * @example
+ * ```ts
+ * import { MercerError, tensor } from '@mercer/tensor';
+ *
+ * try {
+ *   await tensor([[1, 2], [3]], { device: 'cpu' });
+ * } catch (error) {
+ *   if (!(error instanceof MercerError)) throw error;
+ *   console.log(error.code); // SHAPE_MISMATCH
+ * }
+ * ```
+ */
+export class MercerError extends Error {
+  override readonly name = 'MercerError';
+  readonly code: MercerErrorCode;
+
+  constructor(code: MercerErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,111 @@
+import type { DType } from '@mercer/kernels';
+import { empty, full, tensor, zeros, type NewOptions } from './create.js';
+import { MercerError } from './mercer-error.js';
+import { Tensor } from './tensor.js';
+
+/**
+ * Owns the tensors that are made through it or given to `track`, and nothing else: tensors made by other code that runs
+ * meanwhile are not touched.
+ */
+export class Scope {
+  readonly #owned = new Set<Tensor>();
+  #closed = false;
+
+  /** The scope disposes this tensor when it ends. Returns it. */
+  track<T extends Tensor>(tensor: T): T {
+    if (this.#closed) {
+      tensor.dispose();
+      throw new MercerError(
+        'DISPOSED',
+        `scope: ${tensor.label} was made after its scope had ended, and was disposed. Await everything inside the scope.`,
+      );
+    }
+    this.#owned.add(tensor);
+    return tensor;
+  }
+
+  /** The caller disposes this tensor, not the scope. Returns it. */
+  keep<T extends Tensor>(tensor: T): T {
+    this.#owned.delete(tensor);
+    return tensor;
+  }
+
+  /** As the function `tensor`, owned by the scope. */
+  readonly tensor: typeof tensor = (async (...args: Parameters<typeof tensor>) =>
+    this.track(await tensor(...args))) as typeof tensor;
+
+  /** As the function `empty`, owned by the scope. */
+  empty<D extends DType = 'float32'>(shape: readonly number[], options?: NewOptions<D>): Tensor<D> {
+    return this.track(empty(shape, options));
+  }
+
+  /** As the function `zeros`, owned by the scope. */
+  async zeros<D extends DType = 'float32'>(
+    shape: readonly number[],
+    options?: NewOptions<D>,
+  ): Promise<Tensor<D>> {
+    return this.track(await zeros(shape, options));
+  }
+
+  /** As the function `full`, owned by the scope. */
+  async full<D extends DType = 'float32'>(
+    shape: readonly number[],
+    value: number | bigint | boolean,
+    options?: NewOptions<D>,
+  ): Promise<Tensor<D>> {
+    return this.track(await full(shape, value, options));
+  }
+
+  /** Disposes everything owned. Calling it again does nothing. */
+  dispose(): void {
+    this.#closed = true;
+    for (const tensor of this.#owned) tensor.dispose();
+    this.#owned.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** Tensors in a returned value: itself, or in arrays and plain objects to this depth. */
+const ESCAPE_DEPTH = 4;
+
+function keepReturned(scope: Scope, value: unknown, depth: number): void {
+  if (value instanceof Tensor) {
+    scope.keep(value);
+  } else if (depth > 0 && typeof value === 'object' && value !== null) {
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (Array.isArray(value) || prototype === Object.prototype || prototype === null) {
+      for (const part of Object.values(value)) keepReturned(scope, part, depth - 1);
+    }
+  }
+}
+
+/**
+ * Runs an async function and disposes, also when it throws, the tensors made through `s` (`s.tensor`, `s.empty`,
+ * `s.zeros`, `s.full`) or tracked with `s.track(t)`. Tensors in the returned value escape: the value itself, or inside
+ * arrays and plain objects; anything else that shall live on is kept with `s.keep(t)`.
+ *
+ * @example
+ * ```ts
+ * import { scope } from '@mercer/tensor';
+ *
+ * const result = await scope(async (s) => {
+ *   const a = await s.tensor([1.5, 2.5], { device: 'cpu' });
+ *   const whole = s.track(await a.cast('int32'));
+ *   return whole.cast('float64'); // escapes; a and whole are disposed
+ * });
+ * console.log(await result.toNested()); // [ 1, 2 ]
+ * ```
+ */
+export async function scope<T>(body: (s: Scope) => Promise<T> | T): Promise<T> {
+  const s = new Scope();
+  try {
+    const value = await body(s);
+    keepReturned(s, value, ESCAPE_DEPTH);
+    return value;
+  } finally {
+    s.dispose();
+  }
+}

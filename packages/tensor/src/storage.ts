@@ -1,0 +1,121 @@
+import { MercerError } from './mercer-error.js';
+import type { DeviceCore } from './device-core.js';
+import type { StreamCore } from './stream.js';
+
+/** A use of memory: everything that was enqueued on `stream` up to number `seq`. */
+export interface StreamUse {
+  readonly stream: StreamCore;
+  readonly seq: number;
+}
+
+/** Memory as the runtime of a device gives it. */
+export interface NativeMemory {
+  /** First byte; device addresses fit in 53 bits. */
+  readonly address: number;
+  /** What a launch must keep alive. */
+  readonly handle: object;
+  /** Gives the memory back once every listed use is done. */
+  free(uses: readonly StreamUse[]): void;
+}
+
+/**
+ * A block of device memory, shared by the tensors that are views of it and counted by them. It remembers on which
+ * streams it was last written and read, so that work on other streams waits and its memory is returned in order.
+ */
+export class Storage {
+  readonly device: DeviceCore;
+  readonly bytes: number;
+  readonly address: number;
+  /** What the memory is for, in the table of live bytes: "float32 [3, 4]", "workspace". */
+  readonly purpose: string;
+  /** @internal */
+  readonly handle: object;
+  readonly #memory: NativeMemory;
+  #references = 1;
+  #writer: StreamUse;
+  #readers: StreamUse[] = [];
+
+  /** @internal Use `device.allocate`. */
+  constructor(
+    device: DeviceCore,
+    memory: NativeMemory,
+    bytes: number,
+    purpose: string,
+    allocatedOn: StreamUse,
+  ) {
+    this.device = device;
+    this.bytes = bytes;
+    this.address = memory.address;
+    this.handle = memory.handle;
+    this.purpose = purpose;
+    this.#memory = memory;
+    this.#writer = allocatedOn;
+  }
+
+  get disposed(): boolean {
+    return this.#references === 0;
+  }
+
+  /** The stream that wrote last. @internal */
+  get lastWrite(): StreamUse {
+    return this.#writer;
+  }
+
+  /** One more owner. @internal */
+  retain(): this {
+    this.assertAlive();
+    this.#references++;
+    return this;
+  }
+
+  /** One owner less; the last one returns the memory, after the work that uses it. Calling it more often does nothing. */
+  dispose(): void {
+    if (this.#references === 0) return;
+    this.#references--;
+    if (this.#references > 0) return;
+    this.device.forget(this);
+    this.#memory.free([this.#writer, ...this.#readers]);
+    this.#readers = [];
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** @internal */
+  assertAlive(): void {
+    if (this.#references === 0) {
+      throw new MercerError(
+        'DISPOSED',
+        `storage (${this.purpose} on ${this.device.id}): its memory was given back. Use it before dispose().`,
+      );
+    }
+  }
+
+  /** Makes `stream` wait for the last write on another stream. @internal */
+  beforeRead(stream: StreamCore): void {
+    if (this.#writer.stream !== stream) stream.waitFor(this.#writer);
+  }
+
+  /** Makes `stream` wait for the last write and all reads since on other streams. @internal */
+  beforeWrite(stream: StreamCore): void {
+    if (this.#writer.stream !== stream) stream.waitFor(this.#writer);
+    for (const reader of this.#readers) {
+      if (reader.stream !== stream) stream.waitFor(reader);
+    }
+  }
+
+  /** Notes that the newest work on `stream` reads. @internal */
+  noteRead(stream: StreamCore): void {
+    const use = { stream, seq: stream.enqueued };
+    const at = this.#readers.findIndex((reader) => reader.stream === stream);
+    if (at < 0) this.#readers.push(use);
+    else this.#readers[at] = use;
+  }
+
+  /** Notes that the newest work on `stream` writes; it ran after every read before, so those are settled. @internal */
+  noteWrite(stream: StreamCore): void {
+    this.#writer = { stream, seq: stream.enqueued };
+    if (this.#readers.length > 0) this.#readers = [];
+  }
+}

@@ -1,0 +1,159 @@
+import type { Device } from './device.js';
+import { MercerError } from './mercer-error.js';
+import type { StreamUse } from './storage.js';
+
+/** Launches that may be in flight on one stream; a full driver queue would block the caller for long. */
+export const LAUNCH_LIMIT = 256;
+const MARK_EVERY = LAUNCH_LIMIT / 4;
+const SLEEP_MS = 0.05;
+
+/**
+ * A queue of work on one device, first in, first out. Operations take `options.stream`; without it they use the device's
+ * default stream. Work on two streams is ordered by the tensors it touches.
+ */
+export interface Stream {
+  readonly device: Device;
+  /** Readable name: 'cuda:0 stream 1'. */
+  readonly label: string;
+  /** Launches enqueued and not known to be finished. */
+  readonly inFlight: number;
+  /**
+   * Resolves when another launch can be enqueued without blocking. Awaited operations do this themselves; call it
+   * between synchronous calls of a prepared kernel.
+   */
+  room(): Promise<void>;
+  /** Resolves when everything enqueued so far is done; rejects with the device's error. */
+  synchronize(): Promise<void>;
+  /** Enqueued work still runs. Using the stream afterwards is an error; disposing it twice is not. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+/** An event of either runtime. @internal */
+export interface NativeEvent {
+  query(): boolean;
+  synchronize(): Promise<void>;
+  elapsedMs(since: never): number;
+  dispose(): void;
+}
+
+interface Mark {
+  readonly event: NativeEvent;
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** What both kinds of stream share: order across streams and the bound on launches in flight. @internal */
+export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements Stream {
+  readonly device: Device;
+  readonly label: string;
+  /** Number of operations enqueued so far. */
+  enqueued = 0;
+  #disposed = false;
+  #upperBound = 0;
+  #sinceMark = 0;
+  #marks: Mark[] = [];
+  readonly #waitedFor = new WeakMap<StreamCore, number>();
+  #tail: { readonly seq: number; readonly event: E } | undefined;
+
+  constructor(device: Device, label: string) {
+    this.device = device;
+    this.label = label;
+  }
+
+  abstract get inFlight(): number;
+  abstract record(): E;
+  /** An event that can be measured against others. */
+  abstract recordTimed(): E;
+  protected abstract waitEvent(event: E): void;
+  protected abstract whenDone(): Promise<void>;
+  protected abstract release(): void;
+
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  assertAlive(): void {
+    if (this.#disposed) {
+      throw new MercerError(
+        'DISPOSED',
+        `${this.label}: the stream was disposed. Create another with device.createStream().`,
+      );
+    }
+  }
+
+  /** Work enqueued here from now on starts after the other stream's work up to `use.seq`. */
+  waitFor(use: StreamUse): void {
+    const other = use.stream as StreamCore<E>;
+    if (other === this || (this.#waitedFor.get(other) ?? -1) >= use.seq) return;
+    const tail = other.tail();
+    this.waitEvent(tail.event);
+    this.#waitedFor.set(other, tail.seq);
+  }
+
+  /** An event behind everything enqueued so far; the same one while nothing is added. */
+  tail(): { readonly seq: number; readonly event: E } {
+    if (this.#tail?.seq !== this.enqueued) {
+      this.#tail?.event.dispose();
+      this.#tail = { seq: this.enqueued, event: this.record() };
+    }
+    return this.#tail;
+  }
+
+  /** True when a launch would not have to wait. */
+  hasRoom(): boolean {
+    if (this.#upperBound < LAUNCH_LIMIT) return true;
+    this.#upperBound = this.inFlight;
+    return this.#upperBound < LAUNCH_LIMIT;
+  }
+
+  /** Counts one launch in, and blocks while too many are in flight. */
+  admit(): void {
+    this.assertAlive();
+    while (!this.hasRoom()) Atomics.wait(sleeper, 0, 0, SLEEP_MS);
+    this.#upperBound++;
+    this.#sinceMark++;
+    if (this.#sinceMark === MARK_EVERY) {
+      this.#sinceMark = 0;
+      this.#marks = this.#marks.filter((mark) => {
+        const pending = !mark.event.query();
+        if (!pending) mark.event.dispose();
+        return pending;
+      });
+      this.#marks.push({ event: this.record() });
+    }
+  }
+
+  async room(): Promise<void> {
+    this.assertAlive();
+    while (!this.hasRoom()) {
+      const oldest = this.#marks.find((mark) => !mark.event.query());
+      // A failed device has no queue left; its error reaches whoever waits for results.
+      await (oldest?.event.synchronize() ?? this.whenDone()).catch(() => undefined);
+      if (oldest === undefined) return;
+    }
+  }
+
+  async synchronize(): Promise<void> {
+    this.assertAlive();
+    await this.whenDone();
+  }
+
+  /** Resolves when everything enqueued so far is done, also on a stream that was disposed since. */
+  tailDone(): Promise<void> {
+    return this.#disposed ? this.tail().event.synchronize() : this.whenDone();
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.tail();
+    this.#disposed = true;
+    for (const mark of this.#marks) mark.event.dispose();
+    this.#marks = [];
+    this.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}

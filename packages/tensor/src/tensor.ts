@@ -1,0 +1,293 @@
+import { inspect } from 'node:util';
+import { dtypeBytes, type DType } from '@mercer/kernels';
+import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
+import { BRAND, packageVersion, twoCopies } from './brand.js';
+import { bytesOf, describe, formatShape, sizeOfShape } from './checked-size.js';
+import type { Device, DeviceLike } from './device.js';
+import { isRowMajor, type Layout } from './layout.js';
+import { MercerError } from './mercer-error.js';
+import {
+  castTensor,
+  cloneTensor,
+  contiguousTensor,
+  copyTensor,
+  fillTensor,
+  moveTensor,
+} from './operations.js';
+import { readNested, readRaw, readTyped } from './readback.js';
+import type { Storage } from './storage.js';
+import type { Stream } from './stream.js';
+import type { NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
+import {
+  broadcastLayout,
+  permuteLayout,
+  reshapeLayout,
+  sliceLayout,
+  type SliceRange,
+} from './views.js';
+
+/** Options of operations that enqueue work. */
+export interface StreamOption {
+  /** Where the work is enqueued; default: the device's default stream. */
+  readonly stream?: Stream | undefined;
+}
+
+/** Options of operations that make a tensor or write one that exists. */
+export interface OutOption<D extends DType = DType> extends StreamOption {
+  /** Takes the result: same shape, dtype and device, no memory shared with the inputs. */
+  readonly out?: Tensor<D> | undefined;
+}
+
+let count = 0;
+const disposeSites = new WeakMap<Tensor, Error>();
+const keepSites = (process.env['MERCER_DEBUG'] ?? '').split(',').includes('tensor');
+
+/**
+ * A strided view of device memory. Views share storage and each is disposed by itself; the memory is returned with the
+ * last one, in stream order, so disposing right after an operation was enqueued is fine. Strides and offset count elements.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[1, 2, 3], [4, 5, 6]], { device: 'cpu' });
+ * const column = a.slice(null, 1);
+ * console.log(column.shape, await column.toNested()); // [ 2 ] [ 2, 5 ]
+ * ```
+ */
+export class Tensor<D extends DType = DType> implements Layout {
+  readonly device: Device;
+  readonly dtype: D;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+  /** Number of elements. */
+  readonly size: number;
+  /** Bytes from the start of the storage to the first element. */
+  readonly byteOffset: number;
+  readonly #id = ++count;
+  readonly #lifetime: Lifetime;
+
+  /** @internal Takes over one reference to the storage. Use tensor(), empty(), zeros() or full(). */
+  constructor(storage: Storage, dtype: D, layout: Layout) {
+    this.device = storage.device;
+    this.dtype = dtype;
+    this.shape = Object.freeze([...layout.shape]);
+    this.strides = Object.freeze([...layout.strides]);
+    this.offset = layout.offset;
+    this.size = sizeOfShape(layout.shape);
+    this.byteOffset = layout.offset * dtypeBytes(dtype);
+    this.#lifetime = new Lifetime(storage);
+    watch(this, this.#lifetime);
+  }
+
+  get [BRAND](): string {
+    return packageVersion();
+  }
+
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  /** Bytes of the elements; the storage may be larger or, for a broadcast view, smaller. */
+  get bytes(): number {
+    return bytesOf(this.size, this.dtype);
+  }
+
+  /** Readable name: 'float32 [3, 4] tensor #7 on cuda:0'. */
+  get label(): string {
+    return `${this.dtype} ${formatShape(this.shape)} tensor #${String(this.#id)} on ${this.device.id}`;
+  }
+
+  get disposed(): boolean {
+    return this.#lifetime.released;
+  }
+
+  /** The memory, shared by all views of it. @throws MercerError DISPOSED */
+  get storage(): Storage {
+    if (this.#lifetime.released) throw this.#disposedError();
+    return this.#lifetime.storage;
+  }
+
+  /** True when the elements lie in row-major order without gaps. */
+  get isContiguous(): boolean {
+    return isRowMajor(this.shape, this.strides);
+  }
+
+  /** Part of the tensor, one range per dimension: an index, `[start, stop, step]`, or null for all. Shares memory. */
+  slice(...ranges: readonly SliceRange[]): Tensor<D> {
+    return this.#view(sliceLayout(this, ranges));
+  }
+
+  /** The last two dimensions exchanged; a tensor of rank 0 or 1 as it is. Shares memory. */
+  transpose(): Tensor<D> {
+    const axes = this.shape.map((_, axis) => axis);
+    if (axes.length >= 2) axes.push(...axes.splice(-2).reverse());
+    return this.#view(permuteLayout(this, axes));
+  }
+
+  /** Dimension `axes[i]` becomes dimension i. Shares memory. */
+  permute(axes: readonly number[]): Tensor<D> {
+    return this.#view(permuteLayout(this, axes));
+  }
+
+  /**
+   * The same elements in row-major order under another shape; one extent may be -1. Shares memory.
+   *
+   * @throws MercerError NOT_CONTIGUOUS where a copy would be needed: call contiguous() first.
+   */
+  reshape(shape: readonly number[]): Tensor<D> {
+    return this.#view(reshapeLayout(this, shape));
+  }
+
+  /** Repeated along dimensions of extent 1 and along new leading ones, with stride 0. Shares memory. */
+  broadcastTo(shape: readonly number[]): Tensor<D> {
+    return this.#view(broadcastLayout(this, shape));
+  }
+
+  /** Another handle for the same elements, disposed by itself. */
+  view(): Tensor<D> {
+    return this.#view(this);
+  }
+
+  #view(layout: Layout): Tensor<D> {
+    return new Tensor(this.storage.retain(), this.dtype, layout);
+  }
+
+  /** The elements in row-major order without gaps: a view where they are so already, else a copy. */
+  contiguous(options: StreamOption = {}): Promise<Tensor<D>> {
+    return contiguousTensor(this, options);
+  }
+
+  /** A row-major copy. */
+  clone(options: OutOption<D> = {}): Promise<Tensor<D>> {
+    return cloneTensor(this, options);
+  }
+
+  /**
+   * The elements as another dtype, always a copy. Floating to floating rounds to nearest even; floating to integer
+   * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`.
+   */
+  cast<E extends DType>(dtype: E, options: OutOption<E> = {}): Promise<Tensor<E>> {
+    return castTensor(this, dtype, options);
+  }
+
+  /** A copy on another device, or another handle for the same elements where they are there already. */
+  to(device: DeviceLike, options: StreamOption = {}): Promise<Tensor<D>> {
+    return moveTensor(this, device, options);
+  }
+
+  /** Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor. */
+  copyFrom(source: Tensor, options: StreamOption = {}): Promise<this> {
+    return copyTensor(this, source, options).then(() => this);
+  }
+
+  /** Overwrites every element with one value. Resolves with this tensor. */
+  fill(value: number | bigint | boolean, options: StreamOption = {}): Promise<this> {
+    return fillTensor(this, value, options).then(() => this);
+  }
+
+  /**
+   * The elements in row-major order, once the device has them; rejects with the device's error. float16 and bfloat16
+   * come as Float32Array, or with `raw: true` as their bits in a Uint16Array.
+   */
+  toTypedArray(options?: StreamOption & { readonly raw?: false }): Promise<TypedArrayOf<D>>;
+  toTypedArray(options: StreamOption & { readonly raw: true }): Promise<RawArrayOf<D>>;
+  toTypedArray(
+    options: StreamOption & { readonly raw?: boolean } = {},
+  ): Promise<TypedArrayOf<D> | RawArrayOf<D>> {
+    return options.raw === true ? readRaw(this, options) : readTyped(this, options);
+  }
+
+  /** Nested arrays as deep as the rank (at rank 0 the element itself), once the device has the elements. */
+  toNested(options: StreamOption = {}): Promise<NestedOf<D>> {
+    return readNested(this, options);
+  }
+
+  /** Resolves with this tensor when what was enqueued to write it is done; rejects with the device's error. */
+  async ready(): Promise<this> {
+    await this.storage.lastWrite.stream.tailDone();
+    return this;
+  }
+
+  /** Returns the memory with the last view of it. Calling it again does nothing; any other use is an error. */
+  dispose(): void {
+    if (!this.#lifetime.release()) return;
+    unwatch(this, this.#lifetime);
+    if (keepSites) disposeSites.set(this, new Error(`${this.label} was disposed here`));
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** Shape, dtype and device; never the elements, which would have to be read back. */
+  [inspect.custom](): string {
+    if (answerCensus(this.#lifetime)) return '';
+    return `Tensor(${this.dtype} ${formatShape(this.shape)} on ${this.device.id}${this.disposed ? ', disposed' : ''})`;
+  }
+
+  toString(): string {
+    return this[inspect.custom]();
+  }
+
+  /** What JSON.stringify sees: shape, dtype and device. */
+  toJSON(): { dtype: D; shape: readonly number[]; device: string } {
+    return { dtype: this.dtype, shape: this.shape, device: this.device.id };
+  }
+
+  #disposedError(): MercerError {
+    const cause = disposeSites.get(this);
+    return new MercerError(
+      'DISPOSED',
+      `${this.label} was disposed and cannot be used. Use it before dispose() or the end of its scope, or keep it with scope.keep(). MERCER_DEBUG=tensor records where it was disposed.`,
+      cause === undefined ? undefined : { cause },
+    );
+  }
+}
+
+/** True for a tensor of this copy of the package. */
+export function isTensor(value: unknown): value is Tensor {
+  return value instanceof Tensor;
+}
+
+/**
+ * Checks an argument that must be a live tensor.
+ *
+ * @throws MercerError INVALID_ARGUMENT, DISPOSED, or TWO_COPIES naming both versions
+ */
+export function assertTensor(value: unknown, what: string): asserts value is Tensor {
+  if (value instanceof Tensor) {
+    // The getter throws for a disposed tensor.
+    void value.storage;
+    return;
+  }
+  throw (
+    twoCopies(value, what) ??
+    new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: expected a tensor, got ${describe(value)}. Make one with tensor(data).`,
+    )
+  );
+}
+
+/**
+ * The device that all tensors of a call share.
+ *
+ * @throws MercerError DEVICE_MISMATCH naming the first two that differ
+ */
+export function commonDevice(tensors: readonly Tensor[], what: string): Device {
+  const [first] = tensors;
+  if (first === undefined) {
+    throw new MercerError('INVALID_ARGUMENT', `${what}: no tensor given. Pass at least one.`);
+  }
+  for (const tensor of tensors) {
+    if (tensor.device !== first.device) {
+      throw new MercerError(
+        'DEVICE_MISMATCH',
+        `${what}: ${first.label} and ${tensor.label} are on different devices. Move one with to('${first.device.id}').`,
+      );
+    }
+  }
+  return first.device;
+}
