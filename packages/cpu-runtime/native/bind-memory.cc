@@ -78,16 +78,19 @@ napi_value allocateInside(napi_env env, napi_callback_info info) {
 napi_value externalArrayBuffer(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
   Slot<HostMemory>& slot = slotOf<HostMemory>(env, arguments.at[0]);
-  auto* owner = new std::shared_ptr<HostMemory>(handleOf<HostMemory>(env, arguments.at[0]));
+  const auto& memory = handleOf<HostMemory>(env, arguments.at[0]);
+  auto cell = std::make_shared<ViewCell>(ViewCell{memory});
+  auto* owner = new std::shared_ptr<ViewCell>(cell);
   const auto finalize = [](napi_env, void*, void* hint) {
-    delete static_cast<std::shared_ptr<HostMemory>*>(hint);
+    delete static_cast<std::shared_ptr<ViewCell>*>(hint);
   };
   napi_value buffer;
   const napi_status status = napi_create_external_arraybuffer(
-      env, (*owner)->data(), static_cast<size_t>((*owner)->bytes()), finalize, owner, &buffer);
+      env, memory->data(), static_cast<size_t>(memory->bytes()), finalize, owner, &buffer);
   if (status == napi_ok) {
     // V8 counts the bytes of the ArrayBuffer itself from now on.
     reportBytes(env, -std::exchange(slot.reported, 0));
+    slot.view = std::move(cell);
     return buffer;
   }
   delete owner;
@@ -99,10 +102,13 @@ napi_value externalArrayBuffer(napi_env env, napi_callback_info info) {
 napi_value disposeBuffer(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   Slot<HostMemory>& slot = slotOf<HostMemory>(env, arguments.at[0]);
-  bool isBuffer = false;
-  // The ArrayBuffer owns the memory too: detach it, so that JS cannot see freed memory.
-  if (napi_is_arraybuffer(env, arguments.at[1], &isBuffer) == napi_ok && isBuffer)
-    napi_detach_arraybuffer(env, arguments.at[1]);
+  bool detached = true;
+  // The ArrayBuffer owns native memory too: detach it, so that JS cannot see freed memory. One that was transferred keeps
+  // it. Memory inside V8 must not be detached: that would free it under the work that is enqueued.
+  if (slot.view && napi_is_detached_arraybuffer(env, arguments.at[1], &detached) == napi_ok &&
+      !detached && napi_detach_arraybuffer(env, arguments.at[1]) == napi_ok)
+    slot.view->memory.reset();
+  slot.view.reset();
   slot.value.reset();
   reportBytes(env, -std::exchange(slot.reported, 0));
   return undefinedValue(env);

@@ -51,6 +51,9 @@ napi_value stats(napi_env env, napi_callback_info) {
   napi_create_object(env, &object);
   setNumber(env, object, "liveBytes", static_cast<double>(HostMemory::liveBytes.load()));
   setNumber(env, object, "liveBuffers", static_cast<double>(HostMemory::liveBuffers.load()));
+  int64_t external = 0;
+  napi_adjust_external_memory(env, 0, &external);
+  setNumber(env, object, "externalBytes", static_cast<double>(external));
   setNumber(env, object, "floatControlViolations",
             static_cast<double>(Pool::get().fpViolations.load()));
   return object;

@@ -48,10 +48,17 @@ struct HandleType<HostMemory> {
   static constexpr napi_type_tag tag = {0x6d65726365720005ull, 0x3e7b5d9a2c8f1640ull};
 };
 
+// What an ArrayBuffer over native memory owns. Node runs the finaliser of such a buffer some turns of the loop after it
+// was detached; emptying the cell gives the memory back at once.
+struct ViewCell {
+  std::shared_ptr<HostMemory> memory;
+};
+
 template <class T>
 struct Slot {
   std::shared_ptr<T> value;
-  int64_t reported = 0;  // bytes told to the collector
+  int64_t reported = 0;            // bytes told to the collector
+  std::shared_ptr<ViewCell> view;  // buffers only
 };
 
 // Told to V8 on the JS thread only, when the handle is made, emptied or collected.
@@ -62,7 +69,7 @@ inline void reportBytes(napi_env env, int64_t change) {
 
 template <class T>
 napi_value makeHandle(napi_env env, std::shared_ptr<T> value, int64_t bytes = 0) {
-  auto slot = std::make_unique<Slot<T>>(Slot<T>{std::move(value), bytes});
+  auto slot = std::make_unique<Slot<T>>(Slot<T>{std::move(value), bytes, nullptr});
   napi_value handle;
   const auto finalize = [](napi_env finalEnv, void* data, void*) {
     std::unique_ptr<Slot<T>> owned(static_cast<Slot<T>*>(data));
@@ -82,6 +89,9 @@ template <class T>
 Slot<T>* findSlot(napi_env env, napi_value value) {
   bool same = false;
   void* data = nullptr;
+  napi_valuetype type;
+  // Asking null or undefined for its tag would leave a pending TypeError.
+  if (napi_typeof(env, value, &type) != napi_ok || type != napi_external) return nullptr;
   if (napi_check_object_type_tag(env, value, &HandleType<T>::tag, &same) != napi_ok || !same ||
       napi_get_value_external(env, value, &data) != napi_ok)
     return nullptr;

@@ -93,6 +93,8 @@ void Pool::advance(const std::shared_ptr<Stream>& stream, Effects& effects) {
           op.launch->stream = stream;
           stream->blocked = true;
           stream->env->running += 1;
+          // A stream that was idle has no claim on the time it did not use.
+          stream->servedNs = std::max(stream->servedNs, virtualNs_);
           active_.push_back(op.launch.get());
           activeCount_.store(active_.size(), std::memory_order_relaxed);
           effects.newWork = true;

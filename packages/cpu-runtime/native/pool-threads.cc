@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kSpin = std::chrono::microseconds(20);
 constexpr auto kSlice = std::chrono::microseconds(100);
+constexpr int64_t kSliceNs = 100'000;
 constexpr size_t kStackBytes = 8u << 20;
 
 inline void relax() {
@@ -126,7 +127,10 @@ void Pool::run(size_t index) {
       continue;
     }
     launch->users += 1;
-    const bool more = active_.size() > 1 ||
+    const bool shared = active_.size() > 1;
+    const Clock::time_point start = shared ? Clock::now() : Clock::time_point{};
+    if (shared) launch->stream->servedNs += kSliceNs;  // so that the next thread looks elsewhere
+    const bool more = shared ||
                       launch->next.load(std::memory_order_relaxed) + launch->chunk < launch->tasks;
     lock.unlock();
     if (more) wakeOne();
@@ -134,6 +138,10 @@ void Pool::run(size_t index) {
     Effects effects;
     lock.lock();
     if (!ok) launch->stream->outOfMemory = true;
+    if (shared)
+      launch->stream->servedNs +=
+          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count() -
+          kSliceNs;
     launch->users -= 1;
     if (launch->users == 0 && launch->exhausted()) finish(launch, effects);
     if (effects.any()) {
@@ -173,19 +181,22 @@ bool Pool::work(Launch& launch, Scratch& scratch) {
   return true;
 }
 
-// Round robin over launches with unclaimed tasks; forgets those without.
+// The launch whose stream had the least thread time; forgets launches without unclaimed tasks.
 Launch* Pool::pick() {
-  while (!active_.empty()) {
-    if (cursor_ >= active_.size()) cursor_ = 0;
-    Launch* launch = active_[cursor_];
-    if (!launch->exhausted()) {
-      cursor_ += 1;
-      return launch;
+  Launch* best = nullptr;
+  for (size_t i = 0; i < active_.size();) {
+    Launch* launch = active_[i];
+    if (launch->exhausted()) {
+      active_[i] = active_.back();
+      active_.pop_back();
+      activeCount_.store(active_.size(), std::memory_order_relaxed);
+      continue;
     }
-    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(cursor_));
-    activeCount_.store(active_.size(), std::memory_order_relaxed);
+    if (best == nullptr || launch->stream->servedNs < best->stream->servedNs) best = launch;
+    ++i;
   }
-  return nullptr;
+  if (best != nullptr) virtualNs_ = std::max(virtualNs_, best->stream->servedNs);
+  return best;
 }
 
 void Pool::wakeOne() {

@@ -66,7 +66,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::vector<Launch*> active_;
-  size_t cursor_ = 0;
+  int64_t virtualNs_ = 0;  // service of the stream picked last
   std::vector<bool> alive_;
   size_t target_ = 0;  // 0: not decided yet
   bool started_ = false;

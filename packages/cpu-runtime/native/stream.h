@@ -71,6 +71,7 @@ class Stream {
   std::deque<Op> ops;
   bool blocked = false;  // the head runs, or waits for an event
   bool outOfMemory = false;
+  int64_t servedNs = 0;  // thread time received, on the pool's virtual clock
   std::atomic<int64_t> inFlight{0};  // launches enqueued and not done
 };
 

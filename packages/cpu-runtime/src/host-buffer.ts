@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { rawBinding } from './addon.js';
 import { Branded } from './brand.js';
 import { CpuRuntimeError, OutOfMemoryError } from './errors.js';
@@ -126,6 +127,12 @@ export function keepAliveOf(object: object): object {
 
 /** @internal Throws for memory that can move or shrink under a running kernel. */
 export function assertStable(view: HostBytes, what: string): void {
+  if (!ArrayBuffer.isView(view) && !types.isArrayBuffer(view)) {
+    throw new CpuRuntimeError(
+      'INVALID_ARGUMENT',
+      `${what} failed: got ${view === null ? 'null' : typeof view}. Pass a typed array, a DataView or an ArrayBuffer.`,
+    );
+  }
   const buffer = ArrayBuffer.isView(view) ? view.buffer : view;
   if ((buffer as { resizable?: boolean }).resizable === true) {
     throw new CpuRuntimeError(

@@ -27,7 +27,13 @@ export interface RawInfo {
 export interface RawBinding {
   setErrorClass(errorClass: new (code: never, message: string) => Error): void;
   info(): RawInfo;
-  stats(): { liveBytes: number; liveBuffers: number; floatControlViolations: number };
+  stats(): {
+    liveBytes: number;
+    liveBuffers: number;
+    /** What V8 was told about memory outside its heap, by everyone in this environment. */
+    externalBytes: number;
+    floatControlViolations: number;
+  };
   threads(): number;
   setThreads(threads: number): void;
   suggestThreads(threads: number): void;
