@@ -10,9 +10,20 @@ const projects = readdirSync('packages').map((folder) => {
     : { root, test: { ...packageTests, name: `@mercer/${folder}` } };
 });
 
+/** The workspace's own scripts. */
+const scripts = {
+  root: 'scripts',
+  test: {
+    name: 'scripts',
+    include: ['**/*.test.mjs'],
+    exclude: ['gpu-bundle/smoke.test.mjs'],
+    testTimeout: 60_000,
+  },
+};
+
 export default defineConfig({
   test: {
-    projects,
+    projects: [...projects, scripts],
     reporters: ['default', './scripts/lib/count-reporter.mjs'],
   },
 });

@@ -4,7 +4,8 @@ import path from 'node:path';
 
 const DROPPED_NAMES =
   /^(node_modules|\.turbo|\.bin|docs?|examples?|benchmarks?|coverage|man|README.*|CHANGELOG.*|HISTORY.*|SECURITY.*|CONTRIBUTING.*|binding\.gyp|\.tsbuildinfo)$/i;
-const DROPPED_ENDINGS = /\.(d\.[cm]?ts|d\.[cm]?ts\.map|md|markdown|flow|tsbuildinfo|html|cc|cpp|h|gyp|gypi)$/i;
+const DROPPED_ENDINGS =
+  /\.(d\.[cm]?ts|d\.[cm]?ts\.map|md|markdown|flow|tsbuildinfo|html|cc|cpp|h|gyp|gypi)$/i;
 
 /** Larger parts of single packages that nothing loads on a linux-x64 glibc host. */
 const DROPPED_PARTS = /** @type {Record<string, RegExp>} */ ({

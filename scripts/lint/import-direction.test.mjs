@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { root } from '../lib/workspace.mjs';
+
+/** @type {string[]} */
+const folders = [];
+afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
+
+/**
+ * Runs the real rules over a small workspace.
+ * @param {Record<string, string>} files contents by path below packages/
+ */
+function cruise(files) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mercer-layers-'));
+  folders.push(folder);
+  cpSync(path.join(root, '.dependency-cruiser.mjs'), path.join(folder, '.dependency-cruiser.mjs'));
+  cpSync(path.join(root, 'tsconfig.base.json'), path.join(folder, 'tsconfig.base.json'));
+  mkdirSync(path.join(folder, 'scripts'));
+  cpSync(path.join(root, 'scripts/lint'), path.join(folder, 'scripts/lint'), { recursive: true });
+  mkdirSync(path.join(folder, 'node_modules/@mercer'), { recursive: true });
+  symlinkSync(
+    path.join(root, 'node_modules/typescript'),
+    path.join(folder, 'node_modules/typescript'),
+  );
+  for (const name of ['formula', 'kernels', 'tensor']) {
+    const directory = path.join(folder, 'packages', name);
+    mkdirSync(path.join(directory, 'src'), { recursive: true });
+    mkdirSync(path.join(directory, 'dist'));
+    symlinkSync(directory, path.join(folder, 'node_modules/@mercer', name));
+    const manifest = { name: `@mercer/${name}`, type: 'module', exports: './dist/index.js' };
+    const dependencies = { '@mercer/formula': '*', '@mercer/kernels': '*', '@mercer/tensor': '*' };
+    writeFileSync(
+      path.join(directory, 'package.json'),
+      JSON.stringify({ ...manifest, dependencies }),
+    );
+    writeFileSync(path.join(directory, 'dist/index.js'), 'export const here = 1;\n');
+    writeFileSync(path.join(directory, 'src/index.ts'), 'export const here = 1;\n');
+  }
+  for (const [file, text] of Object.entries(files))
+    writeFileSync(path.join(folder, 'packages', file), text);
+  const program = path.join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const result = spawnSync(
+    process.execPath,
+    [program, '--config', '.dependency-cruiser.mjs', '--output-type', 'err', 'packages'],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+    },
+  );
+  return { status: result.status, output: result.stdout + result.stderr };
+}
+
+describe('the rules of import direction', () => {
+  it('let a package look down', () => {
+    const result = cruise({ 'tensor/src/index.ts': "export { here } from '@mercer/kernels';\n" });
+    expect(result).toMatchObject({ status: 0 });
+  });
+
+  it('refuse to look up', () => {
+    const { status, output } = cruise({
+      'formula/src/index.ts': "export { here } from '@mercer/kernels';\n",
+    });
+    expect(status).not.toBe(0);
+    expect(output).toContain('formula-looks-down-only');
+  });
+
+  it('refuse to look up for a type only', () => {
+    const { output } = cruise({
+      'kernels/src/index.ts': "export type { here } from '@mercer/tensor';\n",
+    });
+    expect(output).toContain('kernels-looks-down-only');
+  });
+
+  it('refuse circles', () => {
+    const { output } = cruise({
+      'formula/src/index.ts': "export { a } from './a.js';\n",
+      'formula/src/a.ts': "export { b as a } from './b.js';\n",
+      'formula/src/b.ts': "export { a as b } from './a.js';\n",
+    });
+    expect(output).toContain('no-circular');
+  });
+
+  it('refuse what does not resolve', () => {
+    const { output } = cruise({ 'formula/src/index.ts': "export { a } from './gone.js';\n" });
+    expect(output).toContain('not-to-unresolvable');
+  });
+});
