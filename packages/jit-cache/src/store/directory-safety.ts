@@ -8,7 +8,7 @@ const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
 function refuse(path: string, why: string, fix: string): never {
-  throw new StoreFault('UNSAFE_DIRECTORY', `${path} ${why}. ${fix}`);
+  throw new StoreFault('UNSAFE_DIRECTORY', `${path} ${why}`, fix);
 }
 
 function octal(stat: Stats): string {
@@ -87,7 +87,7 @@ export function checkOwnFile(path: string, system: System): void {
     );
   }
   if ((stat.mode & OTHERS_WRITE) !== 0) {
-    refuse(path, `can be written by other users (mode ${octal(stat)})`, `Remove it: rm ${path}`);
+    refuse(path, `can be written by other users (mode ${octal(stat)})`, `Run: rm ${path}`);
   }
   if ((stat.mode & OTHERS) !== 0) chmodSync(path, stat.mode & 0o600);
 }

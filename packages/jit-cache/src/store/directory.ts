@@ -20,7 +20,8 @@ function absoluteSetting(name: string, value: string): string {
   if (isAbsolute(value)) return value;
   throw new StoreFault(
     'INVALID_SETTING',
-    `${name}=${value} is not an absolute path. Set it to one that begins with /.`,
+    `${name}=${value} is not an absolute path`,
+    'Set it to one that begins with /.',
   );
 }
 
@@ -34,7 +35,8 @@ function choose(system: System, option: string | undefined): Choice {
   if (home && isAbsolute(home)) return { path: join(home, '.cache', 'mercer'), base: home };
   throw new StoreFault(
     'NO_HOME',
-    'there is no home folder. Set MERCER_CACHE_DIR to a folder of your own.',
+    'there is no home folder',
+    'Set MERCER_CACHE_DIR to a folder of your own.',
   );
 }
 
@@ -42,7 +44,8 @@ function make(choice: Choice, system: System, create = true): void {
   if (choice.base !== undefined && !existsSync(choice.base)) {
     throw new StoreFault(
       'NO_HOME',
-      `the home folder ${choice.base} does not exist. Set MERCER_CACHE_DIR to a folder of your own.`,
+      `the home folder ${choice.base} does not exist`,
+      'Set MERCER_CACHE_DIR to a folder of your own.',
     );
   }
   checkAncestors(choice.path, system);

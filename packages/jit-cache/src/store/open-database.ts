@@ -41,7 +41,8 @@ function peek(driver: Driver, path: string): void {
   }
   throw new StoreFault(
     'FOREIGN_DATABASE',
-    `${path} is the database of another program and was left alone. Move it away, or set MERCER_CACHE_DIR elsewhere.`,
+    `${path} is the database of another program and was left alone`,
+    'Move it away, or set MERCER_CACHE_DIR to another folder.',
   );
 }
 
@@ -57,7 +58,8 @@ function openForReading(driver: Driver, path: string): Connection {
   } catch (error) {
     connection.close();
     const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (errorKind(error) !== 'unavailable' || log > 0) throw error;
+    const kind = errorKind(error);
+    if ((kind !== 'unavailable' && kind !== 'readonly') || log > 0) throw error;
     return driver.open(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true });
   }
 }
@@ -66,6 +68,8 @@ function openForReading(driver: Driver, path: string): Connection {
 function openOnce(request: OpenRequest, identity: string): Database | undefined {
   const { driver, path, readOnly } = request;
   checkOwnFile(path, request.system);
+  // Ours appear under their name whole; SQLite would take an empty file for a new database.
+  if (statSync(path).size === 0) throw new StoreFault('BROKEN', `${path} is empty`);
   peek(driver, path);
   let connection: Connection | undefined = readOnly
     ? openForReading(driver, path)

@@ -30,9 +30,12 @@ export async function underRepairLock<T>(
     } catch (error) {
       if (errorKind(error) !== 'busy') throw error;
       if (system.monotonicMs() - started > LIMIT_MS) {
-        throw new StoreFault('LOCKED', `${path} has been locked for ${String(LIMIT_MS)} ms`, {
-          cause: error,
-        });
+        throw new StoreFault(
+          'LOCKED',
+          `${path} has been locked for ${String(LIMIT_MS)} ms`,
+          undefined,
+          { cause: error },
+        );
       }
     } finally {
       // Closing ends the transaction and lets go of the lock.

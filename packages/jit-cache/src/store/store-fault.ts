@@ -20,7 +20,10 @@ export class StoreFault extends Error {
 
   constructor(
     readonly code: FaultCode,
+    /** Why, without a full stop. */
     message: string,
+    /** What to do about it, a sentence; the usual advice where left out. */
+    readonly fix?: string,
     options?: ErrorOptions,
   ) {
     super(message, options);

@@ -11,6 +11,10 @@ import { StoreFault } from './store-fault.js';
 import type { System } from './system.js';
 
 const MOST_REPAIRS = 3;
+const USUAL_FIX =
+  'Set MERCER_CACHE_DIR to a folder of your own that can be written, or MERCER_CACHE=off.';
+const FREE_SPACE = 'Free some space there, or set MERCER_CACHE_DIR to a folder on another disk.';
+const LEAST_FREE_BYTES = 2 ** 18;
 const CANTOPEN = 14;
 const IOERR = 10;
 const PROTOCOL = 15;
@@ -183,7 +187,8 @@ export class StoreSession {
       if (!driver) {
         throw new StoreFault(
           'NO_DRIVER',
-          'this Node has no node:sqlite and @photostructure/sqlite is not installed. Run: npm install @photostructure/sqlite (or use Node 22.13 or newer).',
+          'this Node has no node:sqlite and @photostructure/sqlite is not installed',
+          'Run: npm install @photostructure/sqlite (or use Node 22.13 or newer).',
         );
       }
       const found = findDirectory(system, directory, !readOnly);
@@ -192,7 +197,9 @@ export class StoreSession {
       try {
         return await this.#openAt(driver, found.path);
       } catch (error) {
-        if (found.avoided || readOnly || !cannotLog(error)) throw error;
+        this.#assertRoom(found.path, error);
+        const stays = found.avoided !== undefined || !system.isWritable(found.path);
+        if (stays || readOnly || !cannotLog(error)) throw error;
         // A folder on a disk of this machine may do what this one cannot.
         place = makeLocalDirectory(system);
         if (place === found.path) throw error;
@@ -204,6 +211,14 @@ export class StoreSession {
       this.#giveUp(place, error);
       return undefined;
     }
+  }
+
+  /** SQLite tells of a full disk in several ways; the user needs the one true reason. */
+  #assertRoom(directory: string, cause: unknown): void {
+    const free = this.#options.system.freeBytes(directory);
+    if (free === undefined || free > LEAST_FREE_BYTES) return;
+    const why = `${directory} is on a full disk (${String(free)} bytes free)`;
+    throw new StoreFault('FULL', why, FREE_SPACE, { cause });
   }
 
   async #openAt(driver: Driver, directory: string): Promise<Opened> {
@@ -240,10 +255,7 @@ export class StoreSession {
     const full = errorKind(error) === 'full';
     const code = fault?.code ?? (full ? 'FULL' : 'UNAVAILABLE');
     const why = fault?.message ?? `${place}: ${text(error)}`;
-    const fix = full
-      ? 'Free some space there, or set MERCER_CACHE_DIR to a folder on another disk.'
-      : 'Set MERCER_CACHE_DIR to a folder of your own that can be written, or MERCER_CACHE=off.';
-    this.#warn(code, why, fault && /[.)]$/.test(why) ? '' : fix, error);
+    this.#warn(code, why, fault?.fix ?? (full ? FREE_SPACE : USUAL_FIX), error);
   }
 
   #warnMoved(why: string, place: string, cause: unknown): void {
@@ -267,7 +279,6 @@ export class StoreSession {
     this.#reason ??= why;
     if (this.#warned) return;
     this.#warned = true;
-    const message = `${what}: ${why}${/[.)]$/.test(why) ? '' : '.'} ${fix}`.trim();
-    this.#options.onWarning({ code, message, cause });
+    this.#options.onWarning({ code, message: `${what}: ${why}. ${fix}`, cause });
   }
 }

@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync, statfsSync } from 'node:fs';
+import { accessSync, constants, readFileSync, readlinkSync, statfsSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { loadDriver, type Driver } from './driver.js';
 
@@ -27,6 +27,9 @@ export interface System {
   startTime(pid: number): string;
   /** The file system's magic number, undefined where it says nothing. */
   fileSystemType(path: string): number | undefined;
+  /** Bytes that this user may still write there, undefined where that cannot be told. */
+  freeBytes(path: string): number | undefined;
+  isWritable(path: string): boolean;
   driver(): Driver | undefined;
 }
 
@@ -73,6 +76,12 @@ export function realSystem(): System {
     startTime,
     fileSystemType: (path) =>
       process.platform === 'linux' ? quietly(() => statfsSync(path).type) : undefined,
+    freeBytes: (path) =>
+      quietly(() => {
+        const { bavail, bsize } = statfsSync(path);
+        return bavail * bsize;
+      }),
+    isWritable: (path) => quietly(() => (accessSync(path, constants.W_OK), true)) ?? false,
     driver: loadDriver,
   };
 }
