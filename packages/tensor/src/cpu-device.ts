@@ -10,6 +10,7 @@ import { hostToolchain, type DebugOption } from '@mercer/jit-cache';
 import { packParams, type CpuGeometry, type CpuLimits, type EmittedKernel } from '@mercer/kernels';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device } from './device.js';
+import { HostPool } from './host-pool.js';
 import { jitCache, toolchainOf } from './jit.js';
 import type { NativeFunction } from './native-function.js';
 import type { NativeMemory, Storage } from './storage.js';
@@ -60,7 +61,7 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
   readonly kind = 'cpu';
   readonly index = 0;
   readonly id = 'cpu';
-  readonly zeroed = true;
+  readonly #pool = new HostPool();
   #facts: { readonly name: string; readonly limits: CpuLimits } | undefined;
 
   get name(): string {
@@ -84,14 +85,15 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     return new CpuStreamCore(this, label, cpu.createStream());
   }
 
-  protected allocateNative(bytes: number): NativeMemory {
+  protected allocateNative(bytes: number, stream: CpuStreamCore, zeroed: boolean): NativeMemory {
     if (bytes >= CHECKED_BYTES) {
       const { freeBytes } = this.memoryInfo();
       if (bytes > freeBytes) throw new NativeOutOfMemory('the machine has no such amount free');
     }
     let buffer: HostBuffer;
     try {
-      buffer = cpu.allocate(bytes);
+      // Memory of the system is zero, that of the pool is not.
+      buffer = zeroed ? cpu.allocate(bytes) : this.#pool.take(bytes, stream);
     } catch (cause) {
       if (cause instanceof OutOfMemoryError) throw new NativeOutOfMemory(cause.message, { cause });
       throw cause;
@@ -100,14 +102,14 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
       address: Number(buffer.address),
       handle: buffer,
       // Enqueued work keeps the memory itself.
-      free: () => {
-        buffer.dispose();
+      free: (uses) => {
+        this.#pool.give(buffer, uses);
       },
     };
   }
 
   protected trim(): void {
-    // Freed host memory goes back to the system by itself.
+    this.#pool.clear();
   }
 
   protected memoryInfo(): { freeBytes: number; totalBytes: number } {

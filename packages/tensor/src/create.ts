@@ -148,7 +148,9 @@ export async function zeros<D extends DType = 'float32'>(
   options: NewOptions<D> = {},
 ): Promise<Tensor<D>> {
   const device = place(options);
-  return device.zeroed ? empty(shape, options) : full(shape, 0, options);
+  if (device.kind === 'cuda') return full(shape, 0, options);
+  const dtype = checkDType(options.dtype ?? ('float32' as D), 'zeros');
+  return allocateTensor(device, checkShape(shape, 'zeros'), dtype, options.stream, true);
 }
 
 /** A row-major tensor with one value everywhere. */

@@ -72,7 +72,6 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   readonly kind = 'cuda';
   readonly index: number;
   readonly id: `cuda:${number}`;
-  readonly zeroed = false;
   #native: NativeDevice | undefined;
   #limits: CudaLimits | undefined;
   #releases: CudaStreamCore | undefined;

@@ -38,7 +38,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
 
   protected abstract newStream(label: string, priority: number | undefined): S;
   /** @throws NativeOutOfMemory */
-  protected abstract allocateNative(bytes: number, stream: S): NativeMemory;
+  protected abstract allocateNative(bytes: number, stream: S, zeroed: boolean): NativeMemory;
   /** Waits for pending frees and hands unused memory back to the system. */
   protected abstract trim(): void;
   protected abstract memoryInfo(): { freeBytes: number; totalBytes: number };
@@ -76,8 +76,6 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     pattern: bigint,
     stream: S,
   ): boolean;
-  /** True when new memory is zero. */
-  abstract readonly zeroed: boolean;
 
   get defaultStream(): S {
     this.#defaultStream ??= this.#addStream(this.newStream(`${this.id} default stream`, undefined));
@@ -145,7 +143,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     const stream = this.streamFor(options.stream, 'allocate');
     const use: StreamUse = { stream, seq: stream.enqueued };
     const purpose = options.purpose ?? 'memory';
-    const memory = this.#reserve(bytes, stream, purpose);
+    const memory = this.#reserve({ bytes, stream, purpose, zeroed: options.zeroed === true });
     const storage = new Storage(this, memory, bytes, purpose, use);
     this.#live.add(storage);
     this.#liveBytes += bytes;
@@ -175,27 +173,28 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     return this.#kernels.peek(kernel);
   }
 
-  #reserve(bytes: number, stream: S, purpose: string): NativeMemory {
+  #reserve(request: Request<S>): NativeMemory {
+    const { bytes, purpose } = request;
     if (this.#liveBytes + bytes > this.#sweepAtBytes || this.#live.size >= this.#sweepAtStorages) {
       this.#sweep(bytes);
     }
-    const memory = this.#tryReserve(bytes, stream);
+    const memory = this.#tryReserve(request);
     if (!(memory instanceof NativeOutOfMemory)) return memory;
     this.#sweep(bytes);
     this.trim();
-    const again = this.#tryReserve(bytes, stream);
+    const again = this.#tryReserve(request);
     if (!(again instanceof NativeOutOfMemory)) return again;
     throw outOfMemory(this, bytes, purpose, again);
   }
 
-  #tryReserve(bytes: number, stream: S): NativeMemory | NativeOutOfMemory {
+  #tryReserve({ bytes, stream, zeroed }: Request<S>): NativeMemory | NativeOutOfMemory {
     if (this.memoryLimitBytes !== undefined && this.#liveBytes + bytes > this.memoryLimitBytes) {
       return new NativeOutOfMemory(
         `the limit set for ${this.id} is ${String(this.memoryLimitBytes)} bytes`,
       );
     }
     try {
-      return this.allocateNative(bytes, stream);
+      return this.allocateNative(bytes, stream, zeroed);
     } catch (error) {
       if (error instanceof NativeOutOfMemory) return error;
       throw error;
@@ -208,4 +207,11 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     this.#sweepAtBytes = Math.max(DEFAULT_SWEEP_BYTES, 2 * (this.#liveBytes + bytes));
     this.#sweepAtStorages = Math.max(SWEEP_STORAGES, 2 * this.#live.size);
   }
+}
+
+interface Request<S> {
+  readonly bytes: number;
+  readonly stream: S;
+  readonly purpose: string;
+  readonly zeroed: boolean;
 }

@@ -32,6 +32,8 @@ export interface AllocateOptions {
   readonly stream?: Stream | undefined;
   /** What the memory is for, shown in the table of live bytes. */
   readonly purpose?: string;
+  /** Zeroed memory where the device has such at no cost (the CPU); elsewhere the content is undefined all the same. */
+  readonly zeroed?: boolean;
 }
 
 /** A GPU or the CPU: memory, streams, and the kernels loaded on it. There is one object per device. */

@@ -22,9 +22,11 @@ export function allocateTensor<D extends DType>(
   shape: readonly number[],
   dtype: D,
   stream: Stream | undefined,
+  zeroed = false,
 ): Tensor<D> {
   const bytes = bytesOf(sizeOfShape(shape), dtype);
-  const storage = device.allocate(bytes, { stream, purpose: `${dtype} ${formatShape(shape)}` });
+  const purpose = `${dtype} ${formatShape(shape)}`;
+  const storage = device.allocate(bytes, { stream, purpose, zeroed });
   return new Tensor(storage, dtype, { shape, strides: rowMajorStrides(shape), offset: 0 });
 }
 
