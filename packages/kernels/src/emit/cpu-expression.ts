@@ -1,0 +1,177 @@
+import {
+  applyRule,
+  isNonNegative,
+  postOrder,
+  variables,
+  type Expr,
+  type Op,
+  type RuleTable,
+} from '@mercer/formula';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import { cpuLiteral } from './cpu-literal.js';
+import type { CpuHelper } from './cpu-math.js';
+
+/** How an expression is written. */
+export interface CpuExpressionOptions {
+  readonly dtype: PairwiseDType;
+  /** Name of the function that is written. */
+  readonly name: string;
+  /** The variables that become its vector parameters, in order. */
+  readonly parameters: readonly string[];
+  /** Launch scalars, held in double: `[variable, C++ text]`. */
+  readonly uniforms: Readonly<Record<string, string>>;
+  /** Variables that are never below 0. */
+  readonly nonNegative?: readonly string[];
+}
+
+/** An expression as a function over vectors. */
+export interface CpuExpression {
+  /** The function's definition. */
+  readonly text: string;
+  /** A call of it with these arguments. */
+  readonly call: (...args: readonly string[]) => string;
+  /** Double-precision expressions of launch scalars that the function takes as vectors. */
+  readonly uniforms: readonly UniformValue[];
+  readonly helpers: ReadonlySet<CpuHelper>;
+}
+
+/** A value that is the same for a whole launch. */
+export interface UniformValue {
+  /** Name of the vector; `<name>_low` is what rounding it to the data type lost. */
+  readonly name: string;
+  /** C++ text of its value in double precision. */
+  readonly wide: string;
+}
+
+/**
+ * Writes an expression as a host C++ function over vectors `V` (see `vectorPrelude`). Every distinct
+ * node is computed once; constants have the data type; min and max keep NaN. Arithmetic on launch
+ * scalars alone is done once per launch in double precision.
+ */
+export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): CpuExpression {
+  const { dtype, name, parameters } = options;
+  const helpers = new Set<CpuHelper>();
+  const statements: string[] = [];
+  const uniforms: UniformValue[] = [];
+  const text = new Map<Expr, string>();
+  for (const node of postOrder(expr)) {
+    const uniform = wideText(node, options.uniforms);
+    if (uniform !== undefined && node.value === undefined) {
+      const value = { name: `${name}_u${String(uniforms.length)}`, wide: uniform };
+      uniforms.push(value);
+      text.set(node, value.name);
+      continue;
+    }
+    const args = node.args.map((arg) => text.get(arg) ?? '');
+    const rules = ruleTable({ ...options, helpers, low: lowPart(node, uniforms, text, dtype) });
+    const value = applyRule(rules, node, args);
+    if (node.args.length === 0) {
+      text.set(node, value);
+      continue;
+    }
+    const local = `t${String(statements.length)}`;
+    statements.push(`  const ${node.type === 'bool' ? 'I' : 'V'} ${local} = ${value};`);
+    text.set(node, local);
+  }
+  const result = text.get(expr) ?? '';
+  const used = uniforms.filter((u) => [...statements, result].some((line) => mentions(line, u)));
+  const all = [...parameters, ...used.flatMap((u) => [u.name, `${u.name}_low`])];
+  const body = [...statements, `  return ${result};`].join('\n');
+  return {
+    text: `INLINE V ${name}(${all.map((p) => `V ${p}`).join(', ')}) {\n${body}\n}`,
+    call: (...args) =>
+      `${name}(${[...args, ...used.flatMap((u) => [u.name, `${u.name}_low`])].join(', ')})`,
+    uniforms: used,
+    helpers,
+  };
+}
+
+const mentions = (line: string, { name }: UniformValue): boolean =>
+  new RegExp(`\\b${name}(_low)?\\b`).test(line);
+
+interface RuleContext extends CpuExpressionOptions {
+  readonly helpers: Set<CpuHelper>;
+  /** What the exponent of this node lost to rounding, as text. */
+  readonly low: string;
+}
+
+function ruleTable(context: RuleContext): RuleTable<string> {
+  const { dtype, helpers } = context;
+  const infix =
+    (symbol: string) =>
+    ([a, b]: readonly [string, string]): string =>
+      `${a} ${symbol} ${b}`;
+  const call =
+    (helper: CpuHelper, name: string) =>
+    (args: readonly string[]): string => {
+      helpers.add(helper);
+      return `${name}(${args.join(', ')})`;
+    };
+  return {
+    const: (_, { value }) => `splat(${cpuLiteral(value, dtype)})`,
+    var: (_, { name }) => {
+      if (context.parameters.includes(name)) return name;
+      throw new RangeError(
+        `cannot emit '${name}': the function '${context.name}' has no such variable. ` +
+          `Use ${context.parameters.join(', ')}.`,
+      );
+    },
+    add: infix('+'),
+    sub: infix('-'),
+    mul: infix('*'),
+    div: infix('/'),
+    neg: ([x]) => `-${x}`,
+    abs: call('abs', 'abs_v'),
+    sign: call('sign', 'sign_v'),
+    sqrt: call('sqrt', 'sqrt_v'),
+    rsqrt: call('rsqrt', 'rsqrt_v'),
+    pow: ([x, y], { args: [base] }) =>
+      isNonNegative(base, context.nonNegative)
+        ? call('powNonNegative', 'pow_nonnegative')([x, y, context.low])
+        : call('powAny', 'pow_any')([x, y]),
+    exp: call('exp', 'exp_v'),
+    log: call('log', 'log_v'),
+    min: call('min', 'min_v'),
+    max: call('max', 'max_v'),
+    lt: infix('<'),
+    le: infix('<='),
+    gt: infix('>'),
+    ge: infix('>='),
+    eq: infix('=='),
+    ne: infix('!='),
+    select: call('blend', 'blend_v'),
+  };
+}
+
+/** What the exponent of a power loses when it is rounded to the data type. */
+function lowPart(
+  node: Expr,
+  uniforms: readonly UniformValue[],
+  text: ReadonlyMap<Expr, string>,
+  dtype: PairwiseDType,
+): string {
+  const exponent = node.op === 'pow' ? node.args[1] : undefined;
+  if (exponent?.value !== undefined && dtype === 'float32' && Number.isFinite(exponent.value)) {
+    return `splat(${cpuLiteral(exponent.value - Math.fround(exponent.value), dtype)})`;
+  }
+  const name = exponent === undefined ? undefined : text.get(exponent);
+  return uniforms.some((u) => u.name === name) ? `${name ?? ''}_low` : 'splat(0)';
+}
+
+const WIDE: Partial<Record<Op, (args: readonly string[]) => string>> = {
+  add: ([a, b]) => `(${a ?? ''} + ${b ?? ''})`,
+  sub: ([a, b]) => `(${a ?? ''} - ${b ?? ''})`,
+  mul: ([a, b]) => `(${a ?? ''} * ${b ?? ''})`,
+  div: ([a, b]) => `(${a ?? ''} / ${b ?? ''})`,
+  neg: ([x]) => `(-${x ?? ''})`,
+};
+
+/** Double-precision text of an expression of launch scalars and constants; else undefined. */
+function wideText(node: Expr, uniforms: Readonly<Record<string, string>>): string | undefined {
+  if (node.value !== undefined) return cpuLiteral(node.value, 'float64');
+  if (node.name !== undefined) return uniforms[node.name];
+  const names = variables(node);
+  if (names.length === 0 || !names.every((name) => Object.hasOwn(uniforms, name))) return undefined;
+  const args = node.args.map((arg) => wideText(arg, uniforms));
+  return args.every((arg) => arg !== undefined) ? WIDE[node.op]?.(args) : undefined;
+}

@@ -1,0 +1,241 @@
+import type { PairwiseDType } from '../pairwise/problem.js';
+import { cpuLiteral } from './cpu-literal.js';
+import { instruction, type CpuLevel } from './cpu-vector.js';
+import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
+
+/** Vector functions that emitted expressions may call. */
+export type CpuHelper =
+  | 'abs'
+  | 'blend'
+  | 'max'
+  | 'min'
+  | 'sign'
+  | 'sqrt'
+  | 'clamp'
+  | 'maxBits'
+  | 'rsqrt'
+  | 'round'
+  | 'log2Split'
+  | 'exp2Split'
+  | 'powNonNegative'
+  | 'powAny'
+  | 'exp'
+  | 'log';
+
+const NEEDS: { readonly [H in CpuHelper]: readonly CpuHelper[] } = {
+  abs: [],
+  blend: [],
+  max: [],
+  min: [],
+  sign: [],
+  sqrt: [],
+  clamp: [],
+  maxBits: [],
+  rsqrt: ['sqrt'],
+  round: ['abs'],
+  log2Split: [],
+  exp2Split: ['clamp'],
+  powNonNegative: ['round', 'log2Split', 'exp2Split'],
+  powAny: ['abs', 'round', 'powNonNegative'],
+  exp: ['round', 'exp2Split'],
+  log: ['log2Split'],
+};
+
+/** The text of the helpers asked for and of those that they need, each once, in order of need. */
+export function cpuHelpers(
+  wanted: Iterable<CpuHelper>,
+  dtype: PairwiseDType,
+  level: CpuLevel,
+): string {
+  const all = new Set<CpuHelper>();
+  const include = (helper: CpuHelper): void => {
+    NEEDS[helper].forEach(include);
+    all.add(helper);
+  };
+  for (const helper of wanted) include(helper);
+  const texts = helperTexts(format(dtype), level);
+  return [...all].map((helper) => texts[helper]).join('\n');
+}
+
+/** The numbers of a floating-point format that the helpers are written with. */
+interface Format {
+  readonly dtype: PairwiseDType;
+  /** Bits of the fraction. */
+  readonly fraction: number;
+  readonly bias: number;
+  /** Suffix of instructions: single or double. */
+  readonly suffix: 'ps' | 'pd';
+  readonly lit: (value: number) => string;
+  /** An integer literal of the lane width. */
+  readonly int: (value: bigint) => string;
+}
+
+function format(dtype: PairwiseDType): Format {
+  const isFloat = dtype === 'float32';
+  return {
+    dtype,
+    fraction: isFloat ? 23 : 52,
+    bias: isFloat ? 127 : 1023,
+    suffix: isFloat ? 'ps' : 'pd',
+    lit: (value) => cpuLiteral(value, dtype),
+    int: (value) => `0x${value.toString(16)}${isFloat ? '' : 'll'}`,
+  };
+}
+
+/** Horner's scheme; the compiler contracts each step to a fused multiply-add where there is one. */
+function horner(coefficients: readonly number[], x: string, lit: Format['lit']): string {
+  return coefficients.map(lit).reduceRight((high, low) => `(${high} * ${x} + ${low})`);
+}
+
+function helperTexts(f: Format, level: CpuLevel): { readonly [H in CpuHelper]: string } {
+  const { lit, int } = f;
+  const sign = 1n << BigInt(f.dtype === 'float32' ? 31 : 63);
+  const hardware = level === 'x86-64-v4';
+  const infinity = lit(Infinity);
+  return {
+    abs: `INLINE V abs_v(V x) { return (V)((I)x & ${int(sign - 1n)}); }`,
+    blend: `INLINE V blend_v(I condition, V x, V y) { return condition ? x : y; }`,
+    // NaN stays: a comparison with NaN is false, so the second argument's NaN is taken as it is.
+    max: `INLINE V max_v(V x, V y) { return (x > y) | (x != x) ? x : y; }`,
+    min: `INLINE V min_v(V x, V y) { return (x < y) | (x != x) ? x : y; }`,
+    sign: `INLINE V sign_v(V x) {
+  return x > splat(0) ? splat(1) : x < splat(0) ? splat(-1) : x;
+}`,
+    sqrt: instruction('sqrt_v', level === 'arm64' ? 'fsqrt' : 'sqrt', level, f.dtype),
+    // Of x and NaN either may come out; of NaN and y it is y on x86.
+    clamp: [
+      instruction('at_least', level === 'arm64' ? 'fmaxnm' : 'max', level, f.dtype, 2),
+      instruction('no_more_than', level === 'arm64' ? 'fminnm' : 'min', level, f.dtype, 2),
+    ].join('\n'),
+    // Non-negative values are ordered like their bits, and NaN lies above infinity.
+    maxBits: `INLINE V max_bits(V x, V y) { return (V)((I)x > (I)y ? (I)x : (I)y); }`,
+    rsqrt: `INLINE V rsqrt_v(V x) { return x == splat(0) ? splat(0) : splat(1) / sqrt_v(x); }`,
+    round: hardware
+      ? `INLINE V round_v(V x) {
+  V r;
+  asm("vrndscale${f.suffix} $8, %1, %0" : "=v"(r) : "v"(x));
+  return r;
+}`
+      : `// nearest whole number, ties to even
+INLINE V round_v(V x) {
+  const V whole = splat(${lit(2 ** f.fraction)});
+  const V r = (V)((I)((abs_v(x) + whole) - whole) | ((I)x & ${signMask(f)}));
+  return abs_v(x) < whole ? r : x;
+}`,
+    log2Split: hardware ? hardwareLog2(f) : portableLog2(f, infinity),
+    exp2Split: hardware ? hardwareExp2(f) : portableExp2(f),
+    powNonNegative: `// x^(y + y_low) for x >= 0, with y e kept exact in a fused multiply-add
+INLINE V pow_nonnegative(V x, V y, V y_low) {
+  V e;
+  const V l = log2_split(x, e);
+  const V t = y * e + y * l;
+  const V n = round_v(t);
+  const V r = exp2_split(n, y * l + (y_low * e + (y * e - n)));
+  return y == splat(0) ? splat(1) : r;
+}`,
+    powAny: `// x^y as IEEE 754 defines it
+INLINE V pow_any(V x, V y) {
+  V r = pow_nonnegative(abs_v(x), y, splat(0));
+  r = abs_v(x) == splat(1) ? splat(1) : r;
+  const V half = y * splat(${lit(0.5)});
+  const I odd = (round_v(y) == y) & (round_v(half) != half);
+  const I no_root = (round_v(y) != y) & (abs_v(x) < splat(${infinity})) & (y == y);
+  const V negative = no_root ? splat(${lit(NaN)}) : odd ? -r : r;
+  r = x < splat(0) ? negative : r;
+  return x == splat(1) ? splat(1) : r;
+}`,
+    exp: `INLINE V exp_v(V x) {
+  const V n = round_v(x * splat(${lit(Math.LOG2E)}));
+  const V r = (x - n * splat(${lit(LN2_HIGH[f.dtype])})) - n * splat(${lit(LN2_LOW[f.dtype])});
+  return exp2_split(x < splat(${infinity}) ? n : x, r * splat(${lit(Math.LOG2E)}));
+}`,
+    log: `INLINE V log_v(V x) {
+  V e;
+  const V l = log2_split(x, e);
+  const V r = e * splat(${lit(LN2_HIGH[f.dtype])}) + (e * splat(${lit(LN2_LOW[f.dtype])}) + l * splat(${lit(Math.LN2)}));
+  return x < splat(0) ? splat(${lit(NaN)}) : abs_v(e) < splat(${infinity}) ? r : e;
+}`,
+  };
+}
+
+/** ln 2 in two parts; the high one has enough trailing zeros for exact products with exponents. */
+const LN2_HIGH = { float32: 0.693359375, float64: 0.6931471803691238 } as const;
+const LN2_LOW = { float32: -2.12194440054690583e-4, float64: 1.9082149292705877e-10 } as const;
+
+const signMask = (f: Format): string =>
+  f.dtype === 'float32' ? '(int)0x80000000' : '(long long)0x8000000000000000ull';
+
+/** log2(m) from m in [3/4, 3/2). */
+function log2OfMantissa(f: Format): string {
+  if (f.dtype === 'float32') {
+    return `  const V g = m - splat(1);
+  return g * ${horner(LOG2_FLOAT32, 'g', f.lit)};`;
+  }
+  return `  const V s = (m - splat(1)) / (m + splat(1)), z = s * s;
+  return s * ${horner(LOG2_FLOAT64, 'z', f.lit)};`;
+}
+
+// vgetexp and vgetmant take denormals as they are and give e = -inf for 0, +inf for inf, NaN for
+// NaN, with m = 1: nothing else has to be done for special values.
+function hardwareLog2(f: Format): string {
+  return `// e and log2(m) of x = 2^e m for x >= 0, m in [3/4, 3/2); e is -inf for 0, x for inf and NaN
+INLINE V log2_split(V x, V& e) {
+  V m, x_e;
+  asm("vgetexp${f.suffix} %1, %0" : "=v"(x_e) : "v"(x));
+  asm("vgetmant${f.suffix} $3, %1, %0" : "=v"(m) : "v"(x));
+  e = m < splat(1) ? x_e + splat(1) : x_e;
+${log2OfMantissa(f)}
+}`;
+}
+
+function portableLog2(f: Format, infinity: string): string {
+  const { lit, int, fraction, bias } = f;
+  const quarter = 1n << BigInt(fraction - 1);
+  const lift = fraction + 1;
+  // An integer below 2^fraction put into the fraction of 2^fraction reads as 2^fraction + integer.
+  const magic = BigInt(bias + fraction) << BigInt(fraction);
+  return `// e and log2(m) of x = 2^e m for x >= 0, m in [3/4, 3/2); e is -inf for 0, x for inf and NaN
+INLINE V log2_split(V x, V& e) {
+  const I tiny = x < splat(${lit(2 ** (1 - bias))});
+  const U bits = (U)(tiny ? x * splat(${lit(2 ** lift)}) : x);
+  const U shift = (bits + ${int(quarter)}) >> ${String(fraction)};
+  const V m = (V)(bits - ((shift - ${String(bias)}) << ${String(fraction)}));
+  e = (V)(shift | ${int(magic)}) - splat(${lit(2 ** fraction + bias)});
+  e = tiny ? e - splat(${lit(lift)}) : e;
+  e = x > splat(0) ? e : splat(-${infinity});
+  e = x < splat(${infinity}) ? e : x;
+${log2OfMantissa(f)}
+}`;
+}
+
+const exp2Polynomial = (f: Format): string =>
+  horner(f.dtype === 'float32' ? EXP2_FLOAT32 : EXP2_FLOAT64, 'c', f.lit);
+
+// f is NaN or far from 0 only where n alone decides: infinite, NaN or outside the range.
+const clampFraction = `  const V c = no_more_than(at_least(f, splat(-1)), splat(1));`;
+
+function hardwareExp2(f: Format): string {
+  return `// 2^(n + f) for whole n, infinities and NaN; f counts where n is finite, and |f| <= 1/2 there
+INLINE V exp2_split(V n, V f) {
+${clampFraction}
+  V r;
+  asm("vscalef${f.suffix} %2, %1, %0" : "=v"(r) : "v"(${exp2Polynomial(f)}), "v"(n));
+  return r;
+}`;
+}
+
+function portableExp2(f: Format): string {
+  const { lit, bias, fraction } = f;
+  // Adding 1.5 * 2^fraction leaves a whole number in the low bits; the shift drops the rest.
+  const magic = 1.5 * 2 ** fraction + bias;
+  const [low, high] = [1 - bias, bias];
+  return `INLINE V power_of_two(V n) { return (V)((U)(n + splat(${lit(magic)})) << ${String(fraction)}); }
+// 2^(n + f) for whole n, infinities and NaN; f counts where n is finite, and |f| <= 1/2 there
+INLINE V exp2_split(V n, V f) {
+${clampFraction}
+  const V k = no_more_than(at_least(n, splat(${lit(2 * low)})), splat(${lit(2 * high)}));
+  const V k1 = no_more_than(at_least(k, splat(${lit(low)})), splat(${lit(high)}));
+  const V r = ${exp2Polynomial(f)} * power_of_two(k1) * power_of_two(k - k1);
+  return n == n ? r : n;
+}`;
+}

@@ -1,0 +1,86 @@
+import type { CpuLimits } from '../device-limits.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+
+/** Instruction-set level of a host kernel. */
+export type CpuLevel = CpuLimits['level'];
+
+/** The vector registers of a level. */
+export interface VectorUnit {
+  readonly bytes: 16 | 32 | 64;
+  readonly registers: 16 | 32;
+}
+
+const UNITS: { readonly [L in CpuLevel]: VectorUnit } = {
+  'x86-64-v2': { bytes: 16, registers: 16 },
+  'x86-64-v3': { bytes: 32, registers: 16 },
+  'x86-64-v4': { bytes: 64, registers: 32 },
+  arm64: { bytes: 16, registers: 32 },
+};
+
+/** The widest vector registers that a level promises. */
+export function vectorUnit(level: CpuLevel): VectorUnit {
+  return UNITS[level];
+}
+
+/** How many values one vector holds. */
+export function lanesOf(level: CpuLevel, dtype: PairwiseDType): number {
+  return UNITS[level].bytes / (dtype === 'float32' ? 4 : 8);
+}
+
+/** One instruction on vector registers as a C++ function `V name(V x, V y)` or `V name(V x)`. */
+export function instruction(
+  name: string,
+  operation: string,
+  level: CpuLevel,
+  dtype: PairwiseDType,
+  operands: 1 | 2 = 1,
+): string {
+  const parameters = operands === 1 ? 'V x' : 'V x, V y';
+  const head = `INLINE V ${name}(${parameters}) {\n  V r`;
+  if (level === 'arm64') {
+    const lane = dtype === 'float32' ? '4s' : '2d';
+    const sources = operands === 1 ? `%1.${lane}` : `%1.${lane}, %2.${lane}`;
+    const inputs = operands === 1 ? '"w"(x)' : '"w"(x), "w"(y)';
+    return `${head};\n  asm("${operation} %0.${lane}, ${sources}" : "=w"(r) : ${inputs});\n  return r;\n}`;
+  }
+  const suffix = dtype === 'float32' ? 'ps' : 'pd';
+  if (level === 'x86-64-v2') {
+    const code = `${operation}${suffix} %1, %0`;
+    return operands === 1
+      ? `${head};\n  asm("${code}" : "=x"(r) : "x"(x));\n  return r;\n}`
+      : `${head} = x;\n  asm("${code}" : "+x"(r) : "x"(y));\n  return r;\n}`;
+  }
+  const register = level === 'x86-64-v4' ? 'v' : 'x';
+  const inputs = operands === 1 ? `"${register}"(x)` : `"${register}"(x), "${register}"(y)`;
+  const sources = operands === 1 ? '%1' : '%2, %1';
+  return `${head};\n  asm("v${operation}${suffix} ${sources}, %0" : "=${register}"(r) : ${inputs});\n  return r;\n}`;
+}
+
+/**
+ * The types that every host kernel starts with. `T` is the data type, `V` a vector of it, `I` and `U`
+ * vectors of signed and unsigned integers of the same width (`I` is also what a comparison gives).
+ * No intrinsics header: including one costs more compile time than the rest of the kernel, so what
+ * vector types do not offer is written as an instruction.
+ */
+export function vectorPrelude(level: CpuLevel, dtype: PairwiseDType): string {
+  const { bytes } = vectorUnit(level);
+  const isFloat = dtype === 'float32';
+  const lanes = lanesOf(level, dtype);
+  const integer = isFloat ? 'int' : 'long long';
+  const vector = (base: string, name: string, align: number = bytes): string =>
+    `typedef ${base} ${name} __attribute__((vector_size(${String(bytes)}), aligned(${String(align)}), may_alias));`;
+  return `#include <stdint.h>
+#include <stddef.h>
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#endif
+#define INLINE static inline __attribute__((always_inline))
+typedef ${isFloat ? 'float' : 'double'} T;
+${vector('T', 'V')}
+${vector('T', 'VU', isFloat ? 4 : 8)}
+${vector(integer, 'I')}
+${vector(`unsigned ${integer}`, 'U')}
+constexpr int64_t LANES = ${String(lanes)};
+
+INLINE V splat(T x) { return (V){${Array<string>(lanes).fill('x').join(', ')}}; }`;
+}

@@ -1,0 +1,180 @@
+import type { RealExpr } from '@mercer/formula';
+import type { CpuKernel } from '../emitted-kernel.js';
+import { emitCpuExpression, type CpuExpression } from '../emit/cpu-expression.js';
+import { cpuLiteral } from '../emit/cpu-literal.js';
+import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
+import { vectorPrelude } from '../emit/cpu-vector.js';
+import { cpuPairwiseCost, cpuPairwiseGeometry } from './cpu-geometry.js';
+import { microKernelText, uniformLocals, type CpuReduction } from './cpu-micro-kernel.js';
+import { packingText } from './cpu-packing.js';
+import type { CpuPairwisePlan } from './cpu-plan.js';
+import { fromJson } from './expression-json.js';
+import { pairwiseParams, type PairwiseProgram } from './program.js';
+
+const ENTRY = 'mercer_pairwise';
+
+/** The host kernel of a plan: one step, no workspace. */
+export function emitPairwiseCpu(plan: CpuPairwisePlan): PairwiseProgram {
+  const kernel: CpuKernel = {
+    dialect: 'cpu',
+    name: kernelName(plan),
+    entry: ENTRY,
+    source: sourceText(plan),
+    params: pairwiseParams(plan.dtype),
+    options: [],
+    geometry: (scalars) => cpuPairwiseGeometry(plan, scalars),
+    cost: (scalars) => cpuPairwiseCost(plan, scalars),
+  };
+  return { steps: [{ kernel }], workspaceBytes: () => 0 };
+}
+
+function kernelName(plan: CpuPairwisePlan): string {
+  const layouts = [plan.layoutA, plan.layoutB, plan.layoutOut].map((l) => l[0]).join('');
+  const tile = `${String(plan.tileRows)}x${String(plan.tileVectors)}`;
+  return `pairwise ${plan.dtype} ${layouts} ${plan.reduce} ${tile} ${plan.level}`;
+}
+
+function sourceText(plan: CpuPairwisePlan): string {
+  const common = { dtype: plan.dtype, uniforms: { p: 'p' } };
+  const innerExpr = fromJson(plan.inner) as RealExpr;
+  const inner = emitCpuExpression(innerExpr, { ...common, name: 'inner', parameters: ['a', 'b'] });
+  const outer = emitCpuExpression(fromJson(plan.outer), {
+    ...common,
+    name: 'outer',
+    parameters: ['s'],
+    nonNegative: ['s'],
+  });
+  const helpers = new Set<CpuHelper>([...inner.helpers, ...outer.helpers]);
+  const reduction = reductionOf(plan, innerExpr, helpers);
+  return `${vectorPrelude(plan.level, plan.dtype)}
+${cpuHelpers(helpers, plan.dtype, plan.level)}
+
+${inner.text}
+${outer.text}
+
+${uniformsText([inner, outer])}
+
+${packingText(plan)}
+
+${microKernelText(plan, inner, reduction)}
+
+${storeText(plan, outer)}
+
+${entryText(plan)}
+`;
+}
+
+/** Sums start at 0; a maximum at -inf, or at 0 where no value is below it. */
+function reductionOf(
+  plan: CpuPairwisePlan,
+  inner: RealExpr,
+  helpers: Set<CpuHelper>,
+): CpuReduction {
+  if (plan.reduce === 'sum') return { start: '0', combine: (sum, value) => `${sum} + ${value}` };
+  // The result of abs has no sign bit, not even NaN's, so it can be compared by its bits.
+  if (inner.op === 'abs') {
+    helpers.add('maxBits');
+    return {
+      start: '0',
+      combine: (sum, value) => `max_bits(${sum}, ${value})`,
+    };
+  }
+  helpers.add('max');
+  return {
+    start: cpuLiteral(-Infinity, plan.dtype),
+    combine: (sum, value) => `max_v(${sum}, ${value})`,
+  };
+}
+
+function uniformsText(expressions: readonly CpuExpression[]): string {
+  const all = expressions.flatMap((expression) => expression.uniforms);
+  const members = all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
+  const values = all
+    .map(
+      ({ name, wide }) => `  const double ${name} = ${wide};
+  u.${name} = splat((T)${name});
+  u.${name}_low = splat((T)(${name} - (double)(T)${name}));
+`,
+    )
+    .join('');
+  return `// values that depend on launch scalars alone
+struct Uniforms {
+${members}};
+INLINE void set_uniforms(Uniforms& u, double p) {
+  (void)p;
+  (void)u;
+${values}}`;
+}
+
+function storeText(plan: CpuPairwisePlan, outer: CpuExpression): string {
+  const direct = (plan.layoutOut === 'row') !== plan.swapped;
+  const value = outer.call('*(const V*)(s + c)');
+  return `// out = outer(partial results), for the part of the block that exists
+static void store(T* out, int64_t ld, T* tile, int64_t rows, int64_t columns, const Uniforms& u) {
+  (void)u;
+${uniformLocals(outer)}  for (int64_t r = 0; r < rows; r++) {
+    T* s = tile + r * BLOCK_COLUMNS;
+${
+  direct
+    ? `    T* o = out + r * ld;
+    int64_t c = 0;
+    for (; c + LANES <= columns; c += LANES) *(VU*)(o + c) = ${value};
+    if (c < columns) {
+      const V last = ${value};
+      for (int64_t i = 0; c + i < columns; i++) o[c + i] = last[i];
+    }
+  }`
+    : `    for (int64_t c = 0; c < columns; c += LANES) *(V*)(s + c) = ${value};
+  }
+  transpose(out, ld, tile, BLOCK_COLUMNS, rows, columns);`
+}
+}`;
+}
+
+function entryText(plan: CpuPairwisePlan): string {
+  const [row, column] = plan.swapped ? ['b', 'a'] : ['a', 'b'];
+  const [rows, columns] = plan.swapped ? ['n', 'm'] : ['m', 'n'];
+  const offset = (layout: 'row' | 'column', point: string, k: string, ld: string): string =>
+    layout === 'row' ? `${point} * ${ld} + ${k}` : `${k} * ${ld} + ${point}`;
+  const layoutOf = (name: string): 'row' | 'column' => (name === 'a' ? plan.layoutA : plan.layoutB);
+  const [m, n] = plan.swapped ? ['c0', 'r0'] : ['r0', 'c0'];
+  return `struct Args {
+  const T *a, *b;
+  T* out;
+  int64_t m, n, k, batch, lda, ldb, ldo, batch_a, batch_b, batch_out;
+  double p;
+};
+
+extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  Uniforms u;
+  set_uniforms(u, g.p);
+  T* tile = (T*)scratch;
+  T* packed_columns = tile + BLOCK_ROWS * BLOCK_COLUMNS;
+  T* packed_rows = packed_columns + BLOCK_COLUMNS * BLOCK_DEPTH;
+  const int64_t row_blocks = (g.${rows} + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  const int64_t column_blocks = (g.${columns} + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+  for (int64_t task = begin; task < end; task++) {
+    const int64_t block = task / row_blocks, l = block / column_blocks;
+    const int64_t r0 = task % row_blocks * BLOCK_ROWS, c0 = block % column_blocks * BLOCK_COLUMNS;
+    const int64_t rows = at_most(g.${rows} - r0, BLOCK_ROWS);
+    const int64_t columns = at_most(g.${columns} - c0, BLOCK_COLUMNS);
+    for (int64_t i = 0; g.k == 0 && i < BLOCK_ROWS * BLOCK_COLUMNS; i++) tile[i] = 0;
+    for (int64_t k0 = 0; k0 < g.k; k0 += BLOCK_DEPTH) {
+      const int64_t depth = at_most(g.k - k0, BLOCK_DEPTH);
+      const T* row_data = g.${row} + l * g.batch_${row} + ${offset(layoutOf(row), 'r0', 'k0', `g.ld${row}`)};
+      const T* column_data = g.${column} + l * g.batch_${column} + ${offset(layoutOf(column), 'c0', 'k0', `g.ld${column}`)};
+      pack_columns(packed_columns, column_data, g.ld${column}, columns, depth);
+      pack_rows(packed_rows, row_data, g.ld${row}, rows, depth);
+      for (int64_t c = 0; c < columns; c += TILE_COLUMNS) {
+        for (int64_t r = 0; r < rows; r += TILE_ROWS) {
+          micro_kernel(packed_rows + r * ROW_STRIDE, packed_columns + c * BLOCK_DEPTH,
+                       tile + r * BLOCK_COLUMNS + c, depth, k0 == 0, u);
+        }
+      }
+    }
+    T* out = g.out + l * g.batch_out + ${offset(plan.layoutOut, m, n, 'g.ldo')};
+    store(out, g.ldo, tile, rows, columns, u);
+  }
+}`;
+}

@@ -1,0 +1,120 @@
+import { postOrder, type Expr } from '@mercer/formula';
+import type { CpuLimits } from '../device-limits.js';
+import { lanesOf, vectorUnit, type CpuLevel } from '../emit/cpu-vector.js';
+import { toJson, type ExpressionJson } from './expression-json.js';
+import type { Layout, PairwiseDType, PairwiseProblem, Reduce } from './problem.js';
+
+/**
+ * How a pairwise problem is computed on a CPU. Rows are the points that are broadcast, columns those
+ * that lie side by side in a vector; a and b swap these roles where `swapped`. A task computes
+ * `blockRows` x `blockColumns` results, `blockDepth` steps of k at a time, in register tiles of
+ * `tileRows` x `tileVectors` vectors.
+ */
+export interface CpuPairwisePlan {
+  readonly kind: 'cpu';
+  /** One readable line. */
+  readonly summary: string;
+  readonly level: CpuLevel;
+  readonly cores: number;
+  readonly dtype: PairwiseDType;
+  readonly inner: ExpressionJson;
+  readonly outer: ExpressionJson;
+  readonly reduce: Reduce;
+  readonly layoutA: Layout;
+  readonly layoutB: Layout;
+  readonly layoutOut: Layout;
+  readonly swapped: boolean;
+  readonly tileRows: number;
+  readonly tileVectors: number;
+  readonly blockRows: number;
+  readonly blockColumns: number;
+  readonly blockDepth: number;
+}
+
+/** Expressions of at most this many operations are bound by loads and get the largest tile. */
+const CHEAP_OPS = 6;
+/** Bytes of the packed columns and of the partial results of one task, each. */
+const BLOCK_BYTES = 512 * 1024;
+const BLOCK_DEPTH_BYTES = 1024;
+const MAX_BLOCK_ROWS = 240;
+const TASKS_PER_CORE = 4;
+
+/** Chooses a plan for sizes like the problem's; the plan is right for all sizes. */
+export function planPairwiseCpu(problem: PairwiseProblem, limits: CpuLimits): CpuPairwisePlan {
+  const { dtype, layoutOut } = problem;
+  const lanes = lanesOf(limits.level, dtype);
+  const bytes = dtype === 'float32' ? 4 : 8;
+  // Vectors go along the contiguous axis of the output, unless only the other axis fills one.
+  const [contiguous, other] = layoutOut === 'row' ? [problem.n, problem.m] : [problem.m, problem.n];
+  const alongContiguous = contiguous >= lanes || contiguous >= other;
+  const swapped = (layoutOut === 'column') === alongContiguous;
+  const [rows, columns] = swapped ? [problem.n, problem.m] : [problem.m, problem.n];
+
+  const [tileRows, tileVectors] = registerTile(problem, limits.level, rows, columns, lanes);
+  const tileColumns = tileVectors * lanes;
+  const blockDepth = BLOCK_DEPTH_BYTES / bytes;
+  let blockColumns = roundUp(Math.min(columns, BLOCK_BYTES / bytes / blockDepth), tileColumns);
+  let blockRows = roundUp(Math.min(rows, MAX_BLOCK_ROWS), tileRows);
+  const tasks = (): number =>
+    Math.ceil(rows / blockRows) * Math.ceil(columns / blockColumns) * problem.batch;
+  // Enough tasks for every core to stay busy to the end; small tiles pack more than they save.
+  while (tasks() < TASKS_PER_CORE * limits.cores) {
+    if (blockColumns > 2 * tileColumns && blockColumns * 2 >= blockRows) {
+      blockColumns = roundUp(blockColumns / 2, tileColumns);
+    } else if (blockRows > 4 * tileRows) {
+      blockRows = roundUp(blockRows / 2, tileRows);
+    } else break;
+  }
+  return Object.freeze({
+    kind: 'cpu',
+    summary:
+      `cpu ${limits.level} tile ${String(tileRows)}x${String(tileColumns)} ` +
+      `block ${String(blockRows)}x${String(blockColumns)}x${String(blockDepth)}` +
+      (swapped ? ' swapped' : ''),
+    level: limits.level,
+    cores: limits.cores,
+    dtype,
+    inner: toJson(problem.inner),
+    outer: toJson(problem.outer),
+    reduce: problem.reduce,
+    layoutA: problem.layoutA,
+    layoutB: problem.layoutB,
+    layoutOut,
+    swapped,
+    tileRows,
+    tileVectors,
+    blockRows,
+    blockColumns,
+    blockDepth,
+  });
+}
+
+/** Rows and vectors of accumulators; what is left of the registers holds operands. */
+function registerTile(
+  problem: PairwiseProblem,
+  level: CpuLevel,
+  rows: number,
+  columns: number,
+  lanes: number,
+): [rows: number, vectors: number] {
+  const cheap = countOps(problem.inner) <= CHEAP_OPS;
+  const many = vectorUnit(level).registers === 32;
+  const largest = cheap ? (many ? 4 : 2) : 2;
+  const vectors = Math.max(1, Math.min(largest, Math.ceil(columns / lanes)));
+  const accumulators = cheap ? (many ? 24 : 8) : 8;
+  return [Math.max(1, Math.min(Math.floor(accumulators / vectors), 8, rows)), vectors];
+}
+
+/** Operations of an expression, leaves apart; transcendental ones weigh as many as they cost. */
+export function countOps(expr: Expr): number {
+  const weight = (node: Expr): number => {
+    if (node.args.length === 0) return 0;
+    if (node.op === 'pow') return 30;
+    return node.op === 'exp' || node.op === 'log' ? 15 : 1;
+  };
+  return postOrder(expr).reduce((sum, node) => sum + weight(node), 0);
+}
+
+function roundUp(value: number, multiple: number): number {
+  return Math.max(1, Math.ceil(value / multiple)) * multiple;
+}
