@@ -40,8 +40,16 @@ function reclaim(lifetime: Lifetime): void {
   if (lifetime.release()) device.noteLeak();
 }
 
+/** Below this many tensors a collection is not worth its time. */
+const SWEEP_OWNERS = 4096;
+let sweepAt = SWEEP_OWNERS;
+
 /** Frees the storage when the owner is collected without having been disposed. */
 export function watch(owner: object, lifetime: Lifetime): void {
+  if (watched.size >= sweepAt) {
+    sweep();
+    sweepAt = Math.max(SWEEP_OWNERS, 2 * watched.size);
+  }
   watched.add(lifetime);
   owners.add(owner);
   registry.register(owner, lifetime, lifetime);

@@ -10,8 +10,7 @@ import type { NativeFunction } from './native-function.js';
 import { Storage, type NativeMemory, type StreamUse } from './storage.js';
 import { StreamCore, type Stream } from './stream.js';
 
-/** Below these a collection is not worth its time. */
-const SWEEP_STORAGES = 4096;
+/** Below this a collection is not worth its time. */
 const DEFAULT_SWEEP_BYTES = 2 ** 28;
 
 /** Thrown by `allocateNative` when the device has no such amount. @internal */
@@ -33,7 +32,6 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
   #peakBytes = 0;
   #leaks = 0;
   #sweepAtBytes = DEFAULT_SWEEP_BYTES;
-  #sweepAtStorages = SWEEP_STORAGES;
   #streamCount = 0;
 
   protected abstract newStream(label: string, priority: number | undefined): S;
@@ -175,9 +173,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
 
   #reserve(request: Request<S>): NativeMemory {
     const { bytes, purpose } = request;
-    if (this.#liveBytes + bytes > this.#sweepAtBytes || this.#live.size >= this.#sweepAtStorages) {
-      this.#sweep(bytes);
-    }
+    if (this.#liveBytes + bytes > this.#sweepAtBytes) this.#sweep(bytes);
     const memory = this.#tryReserve(request);
     if (!(memory instanceof NativeOutOfMemory)) return memory;
     this.#sweep(bytes);
@@ -205,7 +201,6 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
   #sweep(bytes: number): void {
     sweep();
     this.#sweepAtBytes = Math.max(DEFAULT_SWEEP_BYTES, 2 * (this.#liveBytes + bytes));
-    this.#sweepAtStorages = Math.max(SWEEP_STORAGES, 2 * this.#live.size);
   }
 }
 
