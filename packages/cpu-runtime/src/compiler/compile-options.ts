@@ -53,7 +53,7 @@ const commonFlags: readonly string[] = [
  * @throws CpuRuntimeError `INVALID_ARGUMENT` for a level or an option that is not on the list
  */
 export function compilerArguments(level: CpuLevel, options: readonly string[]): string[] {
-  const flags = (levelFlags as Partial<Record<string, readonly string[]>>)[level];
+  const flags = Object.hasOwn(levelFlags, level) ? levelFlags[level] : undefined;
   if (flags === undefined) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',

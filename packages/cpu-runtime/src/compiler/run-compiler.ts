@@ -79,7 +79,8 @@ export function runCompiler(
     });
     child.on('close', (status, ended) => {
       settle();
-      resolve({ status, signal: ended, timedOut, log });
+      // Where the folder was tells nobody anything, and it differs from run to run.
+      resolve({ status, signal: ended, timedOut, log: log.replaceAll(`${folder}/`, '') });
     });
     child.stdin.end(source);
     if (signal?.aborted === true) endGroup();
