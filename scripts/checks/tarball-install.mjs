@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from '../lib/shell.mjs';
-import { packAll } from '../release/pack.mjs';
+import { lastPacked, packAll } from '../release/pack.mjs';
 
 const EXPECTED = [0, 5, 5, 0];
 
@@ -22,7 +22,7 @@ const programs = {
 
 const project = mkdtempSync(path.join(tmpdir(), 'mercer-user-'));
 try {
-  const packed = packAll();
+  const packed = process.argv.includes('--reuse') ? lastPacked() : packAll();
   const files = Object.fromEntries(packed.map(({ name, tarball }) => [name, `file:${tarball}`]));
   const manifest = {
     name: 'a-users-project',
