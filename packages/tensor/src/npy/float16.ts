@@ -26,7 +26,7 @@ export function numberToFloat16Bits(value: number): number {
   if (magnitude >= 0x477ff000) return sign | 0x7c00; // 65520 and above round to infinity
   if (magnitude < 0x38800000) {
     // Below 2^-14: the result is a multiple of 2^-24; adding 0.5 makes the float32 adder round to one.
-    floatView[0] = Math.abs(floatView[0] ?? 0) + 0.5;
+    floatView[0] = Math.abs(floatView[0]) + 0.5;
     return sign | ((bitsView[0] ?? 0) - 0x3f000000);
   }
   const odd = (magnitude >>> 13) & 1;

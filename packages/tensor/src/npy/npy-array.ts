@@ -93,9 +93,7 @@ export function checkArrayInput(input: NpyArrayInput): NpyArray {
   const dtype = input.dtype ?? natural;
   const fits = dtype === natural || (dtype === 'bool' && natural === 'uint8');
   if (!isNpyDType(dtype) || !fits) {
-    throw argument(
-      `elements of type '${String(dtype)}' do not live in a ${input.data.constructor.name}`,
-    );
+    throw argument(`elements of type '${dtype}' do not live in a ${input.data.constructor.name}`);
   }
   const { shape } = input;
   if (shape.length > 64) throw argument(`${shape.length} axes are more than the 64 of the format`);

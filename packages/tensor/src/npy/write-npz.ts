@@ -63,7 +63,11 @@ function checkMembers(members: readonly (readonly [string, NpyArrayInput])[]): v
 
 /** No separators and no control characters, so that no unpacking tool is led astray by a name. */
 function isPlainName(name: string): boolean {
-  return [...name].every((letter) => letter >= ' ' && letter !== '/' && letter !== '\\');
+  for (let i = 0; i < name.length; i++) {
+    const letter = name.charAt(i);
+    if (letter < ' ' || letter === '/' || letter === '\\') return false;
+  }
+  return true;
 }
 
 function* archivePieces(
