@@ -1,1 +1,18 @@
-export {};
+/**
+ * Mercer in one import: tensors on GPU and CPU, fused pairwise kernels, and what they stand on.
+ *
+ * @packageDocumentation
+ */
+export * from '@mercer/tensor';
+export * from '@mercer/pairwise';
+export * as formula from '@mercer/formula';
+export { cuda, nvrtc, type CudaReport } from '@mercer/cuda-runtime';
+export { cpu, type CpuReport } from '@mercer/cpu-runtime';
+export {
+  JitCache,
+  type CacheOptions,
+  type CacheStats,
+  type CacheWarning,
+  type EntryInfo,
+  type VerifyReport,
+} from '@mercer/jit-cache';

@@ -15,13 +15,18 @@ export function withCommonOptions(command: Command): Command {
 }
 
 /**
+ * What a command does. A method, so that each command may declare the options that its own definition guarantees.
+ */
+interface CommandRunner {
+  run(output: Output, options: CommonOptions, args: string[]): Promise<void>;
+}
+
+/**
  * Wraps what a command does: gives it an Output made from its options, its parsed options and its arguments.
  */
-export function action<Options extends CommonOptions>(
-  run: (output: Output, options: Options, args: string[]) => Promise<void>,
-): (this: Command) => Promise<void> {
+export function action(run: CommandRunner['run']): (this: Command) => Promise<void> {
   return async function (this: Command): Promise<void> {
-    const options: Options = this.optsWithGlobals();
+    const options: CommonOptions = this.optsWithGlobals();
     const output = new Output({ json: options.json === true, debug: options.debug === true });
     try {
       await run(output, options, this.args);

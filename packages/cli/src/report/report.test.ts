@@ -7,7 +7,9 @@ import { encodeGreyPng } from './png.js';
 describe('html', () => {
   it('escapes values, keeps nested html and joins lists', () => {
     const items = ['<a>', 'b&c'].map((text) => html`<li title="${'"' + text}">${text}</li>`);
-    const list = html`<ul>${items}</ul>`.text;
+    const list = html`<ul>
+      ${items}
+    </ul>`.text;
     expect(list.replace(/>\s+</g, '><')).toBe(
       '<ul><li title="&quot;&lt;a&gt;">&lt;a&gt;</li><li title="&quot;b&amp;c">b&amp;c</li></ul>',
     );

@@ -1,0 +1,66 @@
+import type { ErrorInUnits } from './accuracy.js';
+import type { Cell } from './cells.js';
+import type { CompileTimes } from './compile-times.js';
+import type { DataSet } from './data-sets.js';
+import type { Floor } from './floor.js';
+import type { DeviceLimitsReport } from './limits.js';
+import type { MachineDescription } from './machine.js';
+import type { PeerReport } from './peers.js';
+import type { Spread } from './statistics.js';
+
+/** One measured cell. */
+export interface CellResult extends Cell {
+  readonly ms: Spread;
+  /** Which plan the kernel follows, in one line. */
+  readonly plan: string;
+  /** Error of sampled distances against float64 on each kind of data; the times are those of the first. */
+  readonly errors: Readonly<Partial<Record<DataSet, ErrorInUnits>>>;
+  readonly floor?: Floor;
+  /** Floor by median time: 1 is the limit. */
+  readonly shareOfFloor?: number;
+}
+
+/** A cell that was not measured, and why. */
+export interface SkippedCell extends Cell {
+  readonly reason: string;
+}
+
+/** A cell that takes more than twice its floor, and why. */
+export interface SlowCell extends Cell {
+  readonly shareOfFloor: number;
+  readonly reason: string;
+}
+
+/** Microseconds of one steady call from JavaScript, until it returns; the device works on behind it. */
+export interface CallOverhead {
+  readonly preparedUs: number;
+  readonly awaitedUs: number;
+  readonly calls: number;
+}
+
+/** The result of `mercer bench cdist`: what is written as JSON. */
+export interface BenchReport {
+  readonly schema: 1;
+  readonly suite: 'cdist';
+  readonly command: string;
+  readonly startedAt: string;
+  readonly machine: MachineDescription;
+  readonly device: DeviceDescription;
+  readonly limits: DeviceLimitsReport;
+  readonly callOverhead: CallOverhead;
+  readonly compile: CompileTimes;
+  readonly cells: readonly CellResult[];
+  readonly belowHalfOfFloor: readonly SlowCell[];
+  readonly skipped: readonly SkippedCell[];
+  readonly peers: PeerReport;
+}
+
+/** The device that was measured. */
+export interface DeviceDescription {
+  readonly id: string;
+  readonly name: string;
+  readonly driver?: string;
+  readonly nvrtc?: string;
+  readonly compiler?: string;
+  readonly limits: unknown;
+}

@@ -1,0 +1,158 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Cell } from './cells.js';
+import { makeOperands } from './data-sets.js';
+import type { Spread } from './statistics.js';
+
+/** Another library's time for one cell, or why it has none. */
+export interface PeerCell extends Cell {
+  readonly peer: string;
+  readonly ms?: Spread;
+  readonly maxErrorInUnits?: number;
+  readonly error?: string;
+}
+
+/** What the peers' process said. */
+export interface PeerReport {
+  readonly found: boolean;
+  /** Why something is missing, when it is. */
+  readonly reason?: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly cells: readonly PeerCell[];
+}
+
+export interface PeerOptions {
+  readonly python: string;
+  readonly device: 'cpu' | `cuda:${number}`;
+  readonly maxSecondsPerCell: number;
+  /** A folder that holds the Python package `kermac`, when that peer is wanted. */
+  readonly kermacPath?: string;
+  readonly onProgress?: (done: number) => void;
+  readonly script?: string;
+}
+
+const SCRIPT = fileURLToPath(new URL('../../peers/cdist_peers.py', import.meta.url));
+
+/** The Python that is asked when none is named: MERCER_PYTHON, else the first python3 on the path. */
+export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const named = env['MERCER_PYTHON'] ?? '';
+  if (named !== '') return named;
+  return (env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, 'python3'))
+    .find((path) => existsSync(path));
+}
+
+/**
+ * Times the peers on the same cells, operands and device in a process of their own.
+ * A peer that is not installed, or fails, is reported and never thrown.
+ */
+export async function runPeers(cells: readonly Cell[], options: PeerOptions): Promise<PeerReport> {
+  const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe' });
+  const folder = await mkdtemp(join(tmpdir(), 'mercer-peers-'));
+  try {
+    return await new PeerSession(child, folder, options).run(cells);
+  } finally {
+    child.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface PeerLine {
+  readonly versions?: Record<string, string>;
+  readonly missing?: string;
+  readonly ready?: boolean;
+  readonly cell?: Omit<PeerCell, 'p'> & { readonly p: number | 'inf' };
+}
+
+class PeerSession {
+  private versions: Record<string, string> = {};
+  private readonly reasons: string[] = [];
+  private readonly cells: PeerCell[] = [];
+  private errorText = '';
+
+  constructor(
+    private readonly child: ChildProcessWithoutNullStreams,
+    private readonly folder: string,
+    private readonly options: PeerOptions,
+  ) {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.errorText = (this.errorText + text).slice(-2000);
+    });
+    child.stdin.on('error', () => undefined); // a child that died is reported by its exit
+  }
+
+  async run(cells: readonly Cell[]): Promise<PeerReport> {
+    const closed = new Promise<string | undefined>((resolve) => {
+      this.child.on('error', (cause) => {
+        resolve(cause.message);
+      });
+      this.child.on('close', (status) => {
+        resolve(status === 0 ? undefined : `exit status ${String(status)}`);
+      });
+    });
+    const { device, maxSecondsPerCell, kermacPath } = this.options;
+    this.send({ device, maxSecondsPerCell, kermacPath: kermacPath ?? null });
+    let next = 0;
+    for await (const text of createInterface({ input: this.child.stdout })) {
+      const line = parseLine(text);
+      this.take(line);
+      if (line.ready !== true) continue;
+      const cell = cells[next++];
+      if (cell === undefined) this.child.stdin.end();
+      else await this.sendCell(cell);
+      this.options.onProgress?.(next - 1);
+    }
+    const failure = await closed;
+    if (failure !== undefined) this.reasons.push([failure, this.errorText.trim()].join(': '));
+    return {
+      found: Object.keys(this.versions).length > 0,
+      ...(this.reasons.length > 0 ? { reason: this.reasons.join('; ') } : {}),
+      versions: this.versions,
+      cells: this.cells,
+    };
+  }
+
+  /** The operands travel as raw files: both sides measure and check the same numbers. */
+  private async sendCell(cell: Cell): Promise<void> {
+    const operands = makeOperands(
+      'normal',
+      cell.dtype,
+      cell.m * cell.batch,
+      cell.n * cell.batch,
+      cell.k,
+    );
+    const paths = { a: join(this.folder, 'a.bin'), b: join(this.folder, 'b.bin') };
+    await writeFile(paths.a, operands.a);
+    await writeFile(paths.b, operands.b);
+    this.send({ ...cell, p: cell.p === Infinity ? 'inf' : cell.p, ...paths });
+  }
+
+  private send(message: unknown): void {
+    this.child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  private take(line: PeerLine): void {
+    if (line.versions !== undefined) this.versions = { ...this.versions, ...line.versions };
+    if (line.missing !== undefined) this.reasons.push(line.missing);
+    if (line.cell === undefined) return;
+    const { p, ...rest } = line.cell;
+    this.cells.push({ ...rest, p: p === 'inf' ? Infinity : p });
+  }
+}
+
+/** Lines that are no JSON object, such as a library's chatter, say nothing. */
+function parseLine(text: string): PeerLine {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

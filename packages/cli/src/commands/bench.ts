@@ -1,0 +1,132 @@
+import { defaultDevice, device, type Device } from '@mercer/core';
+import { writeFileWhole } from '@mercer/core/npy';
+import { Command } from 'commander';
+import { runCdistSuite } from '../bench/cdist-suite.js';
+import { FULL_GRID, gridCells, QUICK_GRID, type Cell, type GridAxes } from '../bench/cells.js';
+import { DATA_SETS, type DataSet } from '../bench/data-sets.js';
+import { commandLine, describeMachine } from '../bench/machine.js';
+import { measureLimits } from '../bench/measure-limits.js';
+import { defaultPython } from '../bench/peers.js';
+import { plotReport, renderLimits, renderReport } from '../bench/render-report.js';
+import {
+  parseChoice,
+  parseCount,
+  parseDevice,
+  parseList,
+  parseP,
+  parseSeconds,
+  type DeviceId,
+} from '../options/parse-option.js';
+import { jsonText } from '../output/json-text.js';
+import type { Output } from '../output/output.js';
+import { action, withCommonOptions, type CommonOptions } from './with-output.js';
+
+interface BenchOptions extends CommonOptions {
+  readonly device?: DeviceId;
+  readonly out?: string;
+}
+
+interface CdistBenchOptions extends BenchOptions, Partial<GridAxes> {
+  readonly quick?: boolean;
+  readonly data: readonly DataSet[];
+  readonly maxSeconds: number;
+  readonly plot?: string;
+  readonly python?: string;
+  readonly kermac?: string;
+  readonly peers: boolean;
+}
+
+const parseCounts = parseList(parseCount);
+
+/** `mercer bench cdist|limits`: measurements with everything that is needed to judge them. */
+export function benchCommand(): Command {
+  const command = new Command('bench').description('measure kernels beside their limits and peers');
+  command.addCommand(
+    sub('limits', "what the device's arithmetic, memory and launches can do at most").action(
+      action(limits),
+    ),
+  );
+  command.addCommand(
+    sub('cdist', 'distances over a grid of shapes, with errors, floors and peers')
+      .option('--quick', 'a dozen cells instead of the whole grid')
+      .option('--m <list>', 'rows of a', parseCounts)
+      .option('--n <list>', 'rows of b', parseCounts)
+      .option('--k <list>', 'inner dimensions', parseCounts)
+      .option('--batch <list>', 'batch sizes', parseCounts)
+      .option('--p <list>', 'exponents of the norm', parseList(parseP))
+      .option(
+        '--dtype <list>',
+        'float32, float64',
+        parseList(parseChoice<Cell['dtype']>(['float32', 'float64'])),
+      )
+      .option(
+        '--data <list>',
+        `data for the errors: ${DATA_SETS.join(', ')}`,
+        parseList(parseChoice(DATA_SETS)),
+        [...DATA_SETS],
+      )
+      .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
+      .option('--plot <file>', 'also draw an SVG plot')
+      .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
+      .option('--kermac <folder>', 'folder of the Python package kermac, for that peer')
+      .option('--no-peers', 'do not look for other libraries')
+      .action(action(cdist)),
+  );
+  return command;
+}
+
+function sub(name: string, description: string): Command {
+  const command = new Command(name)
+    .description(description)
+    .option('--device <id>', 'cpu or cuda:0; the first GPU that works, else the CPU', parseDevice)
+    .option('--out <file>', 'also write the result as JSON');
+  return withCommonOptions(command);
+}
+
+function chosen({ device: id }: BenchOptions): Device {
+  return id === undefined ? defaultDevice() : device(id);
+}
+
+async function limits(output: Output, options: BenchOptions): Promise<void> {
+  const report = await measureLimits(chosen(options), (title) => output.progress.update(title));
+  const result = {
+    schema: 1,
+    suite: 'limits',
+    command: commandLine(),
+    machine: describeMachine(),
+    ...report,
+  };
+  await writeJson(options.out, result);
+  output.result(result, () => renderLimits(report, output));
+}
+
+async function cdist(output: Output, options: CdistBenchOptions): Promise<void> {
+  const grid = options.quick === true ? QUICK_GRID : FULL_GRID;
+  const { m, n, k, batch, p, dtype } = options;
+  const cells = gridCells({
+    m: m ?? grid.m,
+    n: n ?? grid.n,
+    k: k ?? grid.k,
+    batch: batch ?? grid.batch,
+    p: p ?? grid.p,
+    dtype: dtype ?? grid.dtype,
+  });
+  const report = await runCdistSuite({
+    device: chosen(options),
+    cells,
+    dataSets: options.data,
+    maxSecondsPerCell: options.maxSeconds,
+    python: options.peers ? (options.python ?? defaultPython()) : undefined,
+    kermacPath: options.kermac,
+    onProgress: (text, done, total) => output.progress.update(text, done, total),
+  });
+  await writeJson(options.out, report);
+  if (options.plot !== undefined) {
+    await writeFileWhole(options.plot, [Buffer.from(plotReport(report))]);
+  }
+  output.result(report, () => renderReport(report, output));
+}
+
+async function writeJson(path: string | undefined, value: unknown): Promise<void> {
+  if (path !== undefined) await writeFileWhole(path, [Buffer.from(`${jsonText(value)}\n`)]);
+}

@@ -1,0 +1,80 @@
+import {
+  cpu,
+  cuda,
+  devices,
+  JitCache,
+  type CacheStats,
+  type CpuReport,
+  type CudaReport,
+} from '@mercer/core';
+import { describeMachine, type MachineDescription } from '../bench/machine.js';
+import { adviseInstall, type Advice } from './advice.js';
+import { distribution, type Distribution } from './distribution.js';
+import { folderWarning } from './folder-safety.js';
+import { nvidiaGpuOnBus } from './pci.js';
+import { probeDevice, type Backend } from './probe-device.js';
+
+/** Everything that the doctor found. */
+export interface Examination {
+  readonly machine: MachineDescription;
+  readonly distribution: Distribution;
+  readonly backends: readonly Backend[];
+  readonly cpu: CpuReport;
+  readonly cuda: CudaReport;
+  readonly gpuOnBus: boolean;
+  readonly cache: CacheStats;
+  readonly warnings: readonly string[];
+  readonly advice: readonly Advice[];
+}
+
+/** Looks at the whole machine and computes a distance on every device that it offers. Never throws. */
+export async function examine(): Promise<Examination> {
+  const [cpuReport, cudaReport] = [cpu.report(), cuda.report()];
+  const ids = new Set(['cpu', ...deviceIds()]);
+  const backends: Backend[] = [];
+  for (const id of ids) backends.push(await probeDevice(id));
+  const system = distribution();
+  const gpuOnBus = nvidiaGpuOnBus();
+  const libraries = [cudaReport.driver.path, cudaReport.nvrtc.path].filter(
+    (path) => path !== undefined,
+  );
+  return {
+    machine: describeMachine(),
+    distribution: system,
+    backends,
+    cpu: cpuReport,
+    cuda: cudaReport,
+    gpuOnBus,
+    cache: await cacheStats(),
+    warnings: libraries.map(folderWarning).filter((warning) => warning !== undefined),
+    advice: adviseInstall(
+      {
+        compiler: cpuReport.compiler === undefined,
+        driver: !cudaReport.driver.found,
+        nvrtc: !cudaReport.nvrtc.found,
+        gpuOnBus,
+      },
+      system.manager,
+    ),
+  };
+}
+
+function deviceIds(): string[] {
+  try {
+    return devices().map((device) => device.id);
+  } catch {
+    return []; // each device is probed below and says itself what is wrong
+  }
+}
+
+async function cacheStats(): Promise<CacheStats> {
+  const cache = JitCache.open({
+    ...(process.env['MERCER_CACHE'] ? {} : { mode: 'ro' }),
+    onWarning: () => undefined,
+  });
+  try {
+    return await cache.stats();
+  } finally {
+    await cache.close();
+  }
+}

@@ -1,0 +1,100 @@
+import { formatBytes } from '../output/format.js';
+import type { Output } from '../output/output.js';
+import type { Examination } from './examine.js';
+
+interface LibraryLike {
+  readonly found: boolean;
+  readonly path?: string;
+  readonly version?: string;
+  readonly attempts: readonly Attempt[];
+}
+
+interface Attempt {
+  readonly path: string;
+  readonly error: string;
+}
+
+/** The doctor's findings as text: devices first, then what they rest on, then what to do. */
+export function renderExamination(found: Examination, output: Output, attempts: boolean): string {
+  return [
+    backends(found, output),
+    foundations(found, output, attempts),
+    store(found, output),
+    warnings(found, output),
+    advice(found, output),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function backends(found: Examination, output: Output): string {
+  const lines = found.backends.map(({ id, name, works, error }) => {
+    const mark = works ? output.colors.green('works') : output.colors.red('fails');
+    const why = error === undefined ? '' : `\n    ${error.trim().replaceAll('\n', '\n    ')}`;
+    return `  ${mark}  ${id}${name === undefined ? '' : `  ${name}`}${why}`;
+  });
+  return [output.heading('Devices'), ...lines].join('\n');
+}
+
+function foundations(found: Examination, output: Output, attempts: boolean): string {
+  const { cpu, cuda, machine, distribution } = found;
+  const compiler = cpu.compiler;
+  const lines = [
+    output.heading('Machine'),
+    item('system', `${distribution.name}, ${machine.platform}, Node ${machine.node}`),
+    item('processor', `${machine.cpu}, ${cpu.cores} cores, ${cpu.simd} (${cpu.level})`),
+    item(
+      'compiler',
+      compiler === undefined ? 'none found' : `${compiler.path} (${compiler.version})`,
+    ),
+    ...(attempts || compiler === undefined ? attemptLines(cpu.attempts) : []),
+    item('NVIDIA', found.gpuOnBus ? 'a GPU is on the PCI bus' : 'no GPU seen on the PCI bus'),
+    item('driver', library(cuda.driver)),
+    ...(attempts ? attemptLines(cuda.driver.attempts) : []),
+    item('NVRTC', library(cuda.nvrtc)),
+    ...(attempts ? attemptLines(cuda.nvrtc.attempts) : []),
+  ];
+  return lines.join('\n');
+}
+
+function store(found: Examination, output: Output): string {
+  const { cache } = found;
+  const reason = cache.reason === undefined ? '' : ` (${cache.reason})`;
+  return [
+    output.heading('Kernel store'),
+    item('state', `${cache.state}${reason}`),
+    item('file', cache.path ?? 'none yet'),
+    item('holds', `${cache.entries} kernels, ${formatBytes(cache.usedBytes)}`),
+  ].join('\n');
+}
+
+function warnings(found: Examination, { colors }: Output): string {
+  return found.warnings.map((text) => `${colors.yellow('warning:')} ${text}`).join('\n');
+}
+
+function advice(found: Examination, output: Output): string {
+  if (found.advice.length === 0) return '';
+  const lines = found.advice.map(
+    ({ text, command }) => `  ${text}\n    ${output.colors.cyan(command)}`,
+  );
+  return [output.heading('What to install'), ...lines].join('\n');
+}
+
+function item(name: string, text: string): string {
+  return `  ${name.padEnd(10)} ${text}`;
+}
+
+function library(report: LibraryLike): string {
+  if (!report.found) {
+    const count = report.attempts.length;
+    return `not found (${count} ${count === 1 ? 'place' : 'places'} tried; --attempts lists them)`;
+  }
+  return `${report.version ?? ''}  ${report.path ?? ''}`.trim();
+}
+
+function attemptLines(tried: readonly Attempt[]): string[] {
+  return tried.map(({ path, error }) => {
+    const text = error.trim().replaceAll('\n', ' ');
+    return `      ${path}: ${text === '' ? 'found' : text}`;
+  });
+}

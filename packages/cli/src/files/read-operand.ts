@@ -1,0 +1,93 @@
+import {
+  float16ToFloat32,
+  listNpz,
+  npyStrides,
+  readNpy,
+  readNpz,
+  type NpyArray,
+} from '@mercer/core/npy';
+import { CliError, usageError } from '../cli-error.js';
+
+export type FloatDType = 'float32' | 'float64';
+
+/** Rows ready to become a tensor without another copy. */
+export interface Operand {
+  readonly dtype: FloatDType;
+  readonly data: Float32Array | Float64Array;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/**
+ * Reads `file.npy`, `file.npz` (when it holds one array) or `file.npz:name`. float16 becomes float32, which is exact;
+ * other types are converted only when `dtype` asks for it.
+ */
+async function readOperand(name: string, dtype?: FloatDType): Promise<Operand> {
+  const array = await readArray(name);
+  if (array.shape.length < 2) {
+    throw new CliError(
+      'SHAPE_MISMATCH',
+      `Cannot use '${name}': its shape (${array.shape.join(', ')}) has no rows. Save a matrix, or a batch of matrices.`,
+    );
+  }
+  const data = floats(name, array, dtype);
+  return {
+    dtype: data instanceof Float64Array ? 'float64' : 'float32',
+    data,
+    shape: array.shape,
+    strides: npyStrides(array),
+    offset: 0,
+  };
+}
+
+/** Reads both operands of a distance; they must have one element type. */
+export async function readOperands(
+  nameA: string,
+  nameB: string,
+  dtype?: FloatDType,
+): Promise<[Operand, Operand]> {
+  const [a, b] = await Promise.all([readOperand(nameA, dtype), readOperand(nameB, dtype)]);
+  if (a.dtype === b.dtype) return [a, b];
+  throw new CliError(
+    'DTYPE_MISMATCH',
+    `Cannot mix element types: '${nameA}' is ${a.dtype} and '${nameB}' is ${b.dtype}. Add --dtype float64 (or float32) to convert both.`,
+  );
+}
+
+async function readArray(name: string): Promise<NpyArray> {
+  const member = /^(.*\.npz):([^:]+)$/i.exec(name);
+  if (member !== null) {
+    const [, path = '', key = ''] = member;
+    const found = (await readNpz(path, { members: [key] })).get(key);
+    if (found !== undefined) return found;
+  }
+  if (!/\.npz$/i.test(name)) return readNpy(name);
+  const names = (await listNpz(name)).map((entry) => entry.name);
+  const [only] = names;
+  if (only === undefined || names.length > 1) {
+    throw usageError(
+      `Cannot use '${name}': it holds ${names.length} arrays (${names.slice(0, 10).join(', ')}). Name one, as in '${name}:${only ?? 'x'}'`,
+    );
+  }
+  return readArray(`${name}:${only}`);
+}
+
+function floats(name: string, array: NpyArray, dtype?: FloatDType): Float32Array | Float64Array {
+  const { data } = array;
+  const floating = array.dtype === 'float16' ? float16ToFloat32(data as Uint16Array) : data;
+  if (floating instanceof Float32Array)
+    return dtype === 'float64' ? Float64Array.from(floating) : floating;
+  if (floating instanceof Float64Array)
+    return dtype === 'float32' ? Float32Array.from(floating) : floating;
+  if (dtype === undefined) {
+    throw new CliError(
+      'DTYPE_MISMATCH',
+      `Cannot use '${name}': its elements are ${array.dtype} and distances are computed in float32 or float64. Add --dtype float32 to convert them.`,
+    );
+  }
+  const out =
+    dtype === 'float32' ? new Float32Array(floating.length) : new Float64Array(floating.length);
+  for (let i = 0; i < floating.length; i++) out[i] = Number(floating[i]);
+  return out;
+}

@@ -1,0 +1,7 @@
+/**
+ * What a benchmark needs beside the operations: the kernels that measure a device's limits.
+ *
+ * @packageDocumentation
+ */
+export { cudaLimitKernels, type LimitKernel } from '@mercer/kernels';
+export type { EmittedKernel, KernelCost, Scalars } from '@mercer/kernels';

@@ -1,0 +1,6 @@
+/**
+ * numpy's .npy and .npz files.
+ *
+ * @packageDocumentation
+ */
+export * from '@mercer/tensor/npy';
