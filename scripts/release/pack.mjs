@@ -1,0 +1,78 @@
+// Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), the
+// native ones with their platform packages added as optional dependencies, and the platform packages themselves.
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { run } from '../lib/shell.mjs';
+import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
+import { writePlatformPackages } from './platform-packages.mjs';
+
+const tarballs = path.join(root, 'release/tarballs');
+const listFile = path.join(tarballs, 'packed.json');
+
+/** @param {string} directory @param {string} program @returns {string} path of the tarball it wrote */
+function pack(directory, program) {
+  const target = mkdtempSync(path.join(tmpdir(), 'mercer-pack-'));
+  const options = program === 'npm' ? ['--ignore-scripts'] : [];
+  run(program, ['pack', ...options, '--pack-destination', target], { cwd: directory, quiet: true });
+  const file = readdirSync(target).find((name) => name.endsWith('.tgz'));
+  if (!file) throw new Error(`${program} pack wrote no tarball for ${directory}`);
+  return path.join(target, file);
+}
+
+/** Takes a tarball apart, lets `edit` change its package.json, and packs it again. */
+function repack(/** @type {string} */ tarball, /** @type {(manifest: any) => void} */ edit) {
+  const folder = path.dirname(tarball);
+  run('tar', ['-xzf', tarball, '-C', folder]);
+  rmSync(tarball);
+  const manifestFile = path.join(folder, 'package/package.json');
+  const manifest = readJson(manifestFile);
+  edit(manifest);
+  writeFileSync(manifestFile, `${JSON.stringify(manifest, null, 2)}\n`);
+  const packed = pack(path.join(folder, 'package'), 'npm');
+  rmSync(folder, { recursive: true });
+  return packed;
+}
+
+/** @typedef {{ name: string, tarball: string, platform: boolean }} Packed */
+
+/** @returns {Packed[]} what the last packAll wrote */
+export function lastPacked() {
+  return readJson(listFile);
+}
+
+/** @returns {Packed[]} */
+export function packAll() {
+  rmSync(tarballs, { recursive: true, force: true });
+  mkdirSync(tarballs, { recursive: true });
+  const platforms = writePlatformPackages();
+  const keep = (/** @type {string} */ name, /** @type {string} */ tarball, platform = false) => {
+    const target = path.join(tarballs, path.basename(tarball));
+    run('mv', [tarball, target]);
+    rmSync(path.dirname(tarball), { recursive: true });
+    return { name, tarball: target, platform };
+  };
+  const packages = workspacePackages().map(({ name, directory }) => {
+    const own = platforms.filter((entry) => entry.owner === name);
+    const plain = pack(directory, 'pnpm');
+    if (own.length === 0) return keep(name, plain);
+    const withPlatforms = repack(plain, (manifest) => {
+      manifest.optionalDependencies = {
+        ...manifest.optionalDependencies,
+        ...Object.fromEntries(own.map((entry) => [entry.name, entry.version])),
+      };
+    });
+    return keep(name, withPlatforms);
+  });
+  const packed = [
+    ...packages,
+    ...platforms.map(({ name, directory }) => keep(name, pack(directory, 'npm'), true)),
+  ];
+  writeFileSync(listFile, JSON.stringify(packed));
+  return packed;
+}
+
+if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {
+  for (const { tarball } of packAll()) console.log(path.relative(root, tarball));
+}

@@ -1,0 +1,69 @@
+// Writes one package per native package for the platform this runs on: release/platform/<name>-linux-x64-gnu, holding the
+// addon and nothing that runs at install. Its version is exactly that of the package whose addon it carries.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { checkAddon } from '../lib/check-addon.mjs';
+import { root, workspacePackages } from '../lib/workspace.mjs';
+
+/** The platform's three words as the loaders spell them: linux, x64, gnu. */
+export function currentPlatform() {
+  const { platform, arch } = process;
+  if (platform !== 'linux') return { platform, arch, libc: undefined, suffix: `${platform}-${arch}` };
+  const header = /** @type {any} */ (process.report.getReport()).header;
+  const libc = header.glibcVersionRuntime ? 'gnu' : 'musl';
+  return { platform, arch, libc, suffix: `${platform}-${arch}-${libc}` };
+}
+
+/** @param {{ name: string, directory: string }} owner @returns {string} path of the one addon in build/Release */
+export function addonOf({ name, directory }) {
+  const release = path.join(directory, 'build/Release');
+  const addons = existsSync(release) ? readdirSync(release).filter((file) => file.endsWith('.node')) : [];
+  if (addons.length !== 1) throw new Error(`${name} has ${addons.length} addons in build/Release, not one. Run: pnpm build`);
+  return path.join(release, String(addons[0]));
+}
+
+/** @returns {{ owner: string, name: string, version: string, directory: string }[]} */
+export function writePlatformPackages(target = path.join(root, 'release/platform')) {
+  rmSync(target, { recursive: true, force: true });
+  const { platform, arch, libc, suffix } = currentPlatform();
+  return workspacePackages()
+    .filter(({ native }) => native)
+    .map((owner) => {
+      const addon = addonOf(owner);
+      checkAddon(addon);
+      const name = `${owner.name}-${suffix}`;
+      const directory = path.join(target, `${owner.folder}-${suffix}`);
+      mkdirSync(directory, { recursive: true });
+      const file = path.basename(addon);
+      const { version, license, engines, repository, publishConfig } = owner.manifest;
+      const manifest = {
+        name,
+        version,
+        description: `The compiled part of ${owner.name} for ${suffix}`,
+        license,
+        repository,
+        engines,
+        os: [platform],
+        cpu: [arch],
+        ...(libc && { libc: [libc === 'gnu' ? 'glibc' : 'musl'] }),
+        main: `./${file}`,
+        files: [file],
+        publishConfig,
+      };
+      writeFileSync(path.join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+      writeFileSync(
+        path.join(directory, 'README.md'),
+        `# ${name}\n\nThe compiled part of \`${owner.name}\` for ${suffix}. Install \`${owner.name}\`, not this.\n`,
+      );
+      copyFileSync(path.join(root, 'LICENSE'), path.join(directory, 'LICENSE'));
+      copyFileSync(addon, path.join(directory, file));
+      return { owner: owner.name, name, version, directory };
+    });
+}
+
+if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {
+  for (const { name, version, directory } of writePlatformPackages()) {
+    console.log(`${name}@${version}  ${path.relative(root, directory)}`);
+  }
+}
