@@ -104,12 +104,11 @@ describe('hostile archives', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 20);
   });
 
-  it('many members that each stay below the limit are added up', async () => {
-    const names = Array.from({ length: 40 }, (_, i) => `m${i}.npy`);
-    const zeros = encodeNpy({ data: new Uint8Array(2 ** 23), shape: [2 ** 23] });
-    const bomb = zipSync(Object.fromEntries(names.map((name) => [name, zeros])), { level: 1 });
+  it('members that each stay below the limit are added up', async () => {
+    let bomb = zipSync({ 'a.npy': ones, 'b.npy': ones, 'c.npy': ones });
+    for (const member of [0, 1, 2]) bomb = patchDirectory(bomb, 24, 10 ** 8, 4, member);
     expect(await rejectionCode(readNpz(bomb))).toBe('NPY_TOO_LARGE');
-    expect((await readNpz(bomb, { members: ['m7'] })).get('m7')?.shape).toEqual([2 ** 23]);
+    expect(await rejectionCode(readNpz(bomb, { members: ['b', 'c'] }))).toBe('NPY_INVALID');
   });
 
   it('a member that expands beyond what the directory announces is stopped', async () => {
@@ -194,10 +193,18 @@ describe('hostile archives', () => {
   });
 });
 
-/** Sets a field of the first member in the central directory. */
-function patchDirectory(bytes: Uint8Array, field: number, value: number, width = 4): Uint8Array {
-  const copy = Uint8Array.from(bytes);
-  const start = Buffer.from(copy.buffer).indexOf(Buffer.from('PK\x01\x02', 'latin1'));
-  Buffer.from(copy.buffer).writeUIntLE(value, start + field, width);
-  return copy;
+/** Sets a field of one member (the first unless said) in the central directory. */
+function patchDirectory(
+  bytes: Uint8Array,
+  field: number,
+  value: number,
+  width = 4,
+  member = 0,
+): Uint8Array {
+  const copy = Buffer.from(bytes);
+  const signature = Buffer.from('PK\x01\x02', 'latin1');
+  let start = copy.indexOf(signature);
+  for (let i = 0; i < member; i++) start = copy.indexOf(signature, start + 4);
+  copy.writeUIntLE(value, start + field, width);
+  return new Uint8Array(copy);
 }
