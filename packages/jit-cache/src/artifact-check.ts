@@ -11,17 +11,32 @@ function machineFor(target: string): number | undefined {
   return target === 'arm64' ? MACHINE_ARM64 : undefined;
 }
 
-function elfTrouble(binary: Uint8Array, machine: number | undefined): string | undefined {
+/** The architecture in a cubin's flags, which moved by eight bits in version 8 of its format. */
+function smNumber(view: Buffer): number | undefined {
+  const version = view[8] ?? 0;
+  if (version !== 7 && version !== 8) return undefined;
+  return (view.readUInt32LE(48) >>> (version === 8 ? 8 : 0)) & 0xff;
+}
+
+function tableEnd(view: Buffer, offsetAt: number, sizeAt: number): number {
+  const bytes = view.readUInt16LE(sizeAt) * view.readUInt16LE(sizeAt + 2);
+  return Number(view.readBigUInt64LE(offsetAt)) + bytes;
+}
+
+function elfTrouble(binary: Uint8Array, target: string): string | undefined {
+  const machine = machineFor(target);
+  const sm = Number(/^sm_(\d+)/.exec(target)?.[1]);
   const view = Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength);
   if (view.length < HEADER_BYTES) return `it has only ${String(view.length)} bytes`;
   if (view.readUInt32BE(0) !== 0x7f454c46) return 'it does not begin like an ELF file';
   if (view[4] !== 2 || view[5] !== 1) return 'it is not a 64-bit little-endian ELF file';
   const found = view.readUInt16LE(18);
   if (machine !== undefined && found !== machine) return `it is for ELF machine ${String(found)}`;
-  const sections = view.readBigUInt64LE(40);
-  const sectionBytes = view.readUInt16LE(58) * view.readUInt16LE(60);
-  const end = sections + BigInt(sectionBytes);
-  return end > BigInt(view.length) ? `it is cut off at ${String(view.length)} bytes` : undefined;
+  const built = machine === MACHINE_CUDA ? smNumber(view) : undefined;
+  if (built !== undefined && built !== sm) return `it is for sm_${String(built)}`;
+  // The tables of sections and segments: a file that was cut off lacks the later one.
+  const end = Math.max(tableEnd(view, 40, 58), tableEnd(view, 32, 54));
+  return end > view.length ? `it is cut off at ${String(view.length)} bytes` : undefined;
 }
 
 function ptxTrouble(binary: Uint8Array): string | undefined {
@@ -31,9 +46,7 @@ function ptxTrouble(binary: Uint8Array): string | undefined {
 
 /** What is wrong with a compiled binary for a target, undefined where nothing is. */
 export function artifactTrouble(target: string, binary: Uint8Array): string | undefined {
-  return target.startsWith('compute_')
-    ? ptxTrouble(binary)
-    : elfTrouble(binary, machineFor(target));
+  return target.startsWith('compute_') ? ptxTrouble(binary) : elfTrouble(binary, target);
 }
 
 /** Throws ARTIFACT_INVALID unless the binary has the form that its target asks for. */

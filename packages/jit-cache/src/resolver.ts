@@ -1,5 +1,10 @@
 import { artifactTrouble, assertArtifact } from './artifact-check.js';
-import { acquireLease, withHeartbeat, type LeaseRequest } from './compile-once.js';
+import {
+  acquireLease,
+  withHeartbeat,
+  type LeaseOutcome,
+  type LeaseRequest,
+} from './compile-once.js';
 import type { DebugPrinter } from './debug.js';
 import type { CacheKey } from './key.js';
 import type { MemoryTier } from './memory-tier.js';
@@ -105,7 +110,9 @@ export class Resolver {
       },
     };
     for (;;) {
-      const lease = await acquireLease(request);
+      const lease: LeaseOutcome = writer.isLogFull
+        ? { kind: 'compile', held: false }
+        : await acquireLease(request);
       if (lease.kind === 'compile') {
         const entry = lease.held
           ? await withHeartbeat(request, () => this.#compile(wanted))

@@ -127,7 +127,10 @@ export async function openDatabase(request: OpenRequest): Promise<Database> {
       }
     } catch (error) {
       const kind = errorKind(error);
-      if (kind === 'broken' && !request.readOnly && identity !== undefined) {
+      const isExchanged = identity !== undefined && fileIdentity(path) !== identity;
+      if (isExchanged) {
+        // Another process set it aside while we looked: whatever we saw, look again.
+      } else if (kind === 'broken' && !request.readOnly && identity !== undefined) {
         await underRepairLock(driver, lockPath, system, () => {
           repairBroken(request, identity, error);
         });

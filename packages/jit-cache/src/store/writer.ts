@@ -18,6 +18,7 @@ export class StoreWriter {
   #touchTimer: NodeJS.Timeout | undefined;
   /** A long reader keeps the log from being emptied. */
   #logPinned = false;
+  #logFull = false;
 
   constructor(
     private readonly session: StoreSession,
@@ -32,6 +33,11 @@ export class StoreWriter {
    */
   put(record: EntryRecord, owner: string): void {
     this.#track(this.#put(record, owner));
+  }
+
+  /** A long reader pins a log that is as long as it may get: not even a lease should be written. */
+  get isLogFull(): boolean {
+    return this.#logFull;
   }
 
   /** Notes that an entry was used. Written at most hourly per entry, and several at once. */
@@ -88,6 +94,10 @@ export class StoreWriter {
     const { limits, system } = this;
     const bytes = record.binary.length + record.log.length + ROW_BYTES;
     if (this.#logPinned) await this.#boundLog();
+    if (this.#logFull) {
+      this.counters.notStored++;
+      return;
+    }
     const room = !this.#logPinned && bytes <= limits.maxEntryBytes;
     const done = await this.session.write((database) => {
       releaseLease(database, record.key, owner);
@@ -111,7 +121,11 @@ export class StoreWriter {
 
   async #boundLog(): Promise<void> {
     const { maxLogBytes } = this.limits;
-    this.#logPinned = !(await this.session.read((database) => boundLog(database, maxLogBytes)));
+    const logBytes = await this.session.read((database) =>
+      boundLog(database, maxLogBytes) ? 0 : database.logBytes(),
+    );
+    this.#logPinned = logBytes !== 0;
+    this.#logFull = logBytes !== undefined && logBytes > 2 * maxLogBytes;
   }
 
   async #shrink(maxFileBytes: number): Promise<void> {

@@ -7,7 +7,7 @@ import { loadDriver } from '../store/driver.js';
 import { realSystem } from '../store/system.js';
 import type { CacheWarning, CompileUnit, Toolchain } from '../types.js';
 import type { ChildGet, ChildJob, ChildResult, ChildSettings } from './child-jobs.js';
-import { fakeToolchain, fakeUnit } from './fake-toolchain.js';
+import { fakeToolchain, fakeUnit, testToolchain } from './fake-toolchain.js';
 import { stormWith } from './storm.js';
 import { spiedDriver } from './test-system.js';
 
@@ -49,7 +49,7 @@ async function getOne(cache: JitCache, unit: CompileUnit, toolchain: Toolchain):
 
 async function getUnits(units: readonly CompileUnit[], statement?: number): Promise<ChildResult> {
   const cache = openCache(statement);
-  const toolchain = fakeToolchain(settings.toolchain);
+  const toolchain = await testToolchain(settings.toolchain);
   const gets: ChildGet[] = [];
   for (const unit of units) gets.push(await getOne(cache, unit, toolchain));
   const stats = await cache.stats();

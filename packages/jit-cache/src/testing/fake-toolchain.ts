@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hostToolchain } from '../toolchains/host.js';
+import { nvrtcToolchain } from '../toolchains/nvrtc.js';
 import type { CompileUnit, Toolchain } from '../types.js';
 
 /** What a fake toolchain does; plain data, so that a child process can be given it. */
@@ -11,18 +13,22 @@ export interface FakeToolchainOptions {
   /** Every compile appends a line here: the count across processes. */
   readonly counterFile?: string;
   readonly fails?: boolean;
+  /** A real compiler instead of the fake one, counted all the same. */
+  readonly real?: 'host' | 'nvrtc';
 }
 
 /** Bytes that only this identity, source and target give, in the form of an ELF file. */
 export function fakeBinary(identity: string, unit: CompileUnit, bytes = 4096): Uint8Array {
   const binary = new Uint8Array(Math.max(64, bytes));
-  let block = createHash('sha256')
-    .update(JSON.stringify([identity, unit]))
-    .digest();
-  for (let at = 64; at < binary.length; at += 32) {
-    binary.set(block.subarray(0, Math.min(32, binary.length - at)), at);
-    block = createHash('sha256').update(block).digest();
-  }
+  const body = binary.length - 64;
+  const hash = createHash('shake128', { outputLength: Math.max(1, body) });
+  binary.set(
+    hash
+      .update(JSON.stringify([identity, unit]))
+      .digest()
+      .subarray(0, body),
+    64,
+  );
   binary.set([0x7f, 0x45, 0x4c, 0x46, 2, 1]);
   binary[18] = unit.target.startsWith('sm_') ? 190 : 62;
   return binary;
@@ -43,6 +49,19 @@ export function fakeToolchain(options: FakeToolchainOptions = {}): Toolchain {
         loweredNames: Object.fromEntries(unit.names.map((name) => [name, `_Z${name}`])),
         log: `compiled ${unit.source}`,
       };
+    },
+  };
+}
+
+/** The toolchain that the options ask for. */
+export async function testToolchain(options: FakeToolchainOptions = {}): Promise<Toolchain> {
+  if (options.real === undefined) return fakeToolchain(options);
+  const real = options.real === 'host' ? await hostToolchain() : await nvrtcToolchain();
+  return {
+    ...real,
+    compile(unit) {
+      if (options.counterFile) appendFileSync(options.counterFile, `${String(process.pid)} real\n`);
+      return real.compile(unit);
     },
   };
 }

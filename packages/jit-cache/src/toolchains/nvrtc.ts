@@ -1,20 +1,6 @@
-import type { CompileOutput, Toolchain } from '../types.js';
+import { cuda, nvrtc } from '@mercer/cuda-runtime';
+import type { Toolchain } from '../types.js';
 import { nvrtcFlags } from './nvrtc-options.js';
-
-/** What this toolchain needs of `@mercer/cuda-runtime`. */
-export interface NvrtcRuntime {
-  readonly nvrtc: {
-    identity(): string;
-    compile(request: {
-      source: string;
-      fileName: string;
-      options: string[];
-      nameExpressions: string[];
-      output: 'cubin' | 'ptx';
-    }): Promise<CompileOutput>;
-  };
-  readonly cuda: { report(): { readonly driver: { readonly version?: unknown } } };
-}
 
 /**
  * NVRTC, as `@mercer/cuda-runtime` finds it. A target `sm_...` gives a cubin, `compute_...` gives
@@ -22,16 +8,20 @@ export interface NvrtcRuntime {
  *
  * @throws LibraryNotFoundError with every place that was tried
  */
-export async function nvrtcToolchain(runtime?: NvrtcRuntime): Promise<Toolchain> {
-  const { nvrtc, cuda } =
-    runtime ?? ((await import('@mercer/cuda-runtime')) as unknown as NvrtcRuntime);
-  const identity = `nvrtc ${nvrtc.identity()}`;
+export function nvrtcToolchain(): Promise<Toolchain> {
+  return new Promise((resolve) => {
+    resolve(makeToolchain());
+  });
+}
+
+function makeToolchain(): Toolchain {
+  const identity = nvrtc.identity();
   return {
     name: 'nvrtc',
     identity,
     identityFor: (target) =>
       target.startsWith('compute_')
-        ? `${identity}; driver ${JSON.stringify(cuda.report().driver.version ?? 'none')}`
+        ? `${identity}; driver ${cuda.report().driver.version ?? 'none'}`
         : identity,
     compile: ({ source, options, target, names }) =>
       nvrtc.compile({
