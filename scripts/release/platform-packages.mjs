@@ -9,7 +9,8 @@ import { root, workspacePackages } from '../lib/workspace.mjs';
 /** The platform's three words as the loaders spell them: linux, x64, gnu. */
 export function currentPlatform() {
   const { platform, arch } = process;
-  if (platform !== 'linux') return { platform, arch, libc: undefined, suffix: `${platform}-${arch}` };
+  if (platform !== 'linux')
+    return { platform, arch, libc: undefined, suffix: `${platform}-${arch}` };
   const header = /** @type {any} */ (process.report.getReport()).header;
   const libc = header.glibcVersionRuntime ? 'gnu' : 'musl';
   return { platform, arch, libc, suffix: `${platform}-${arch}-${libc}` };
@@ -18,8 +19,13 @@ export function currentPlatform() {
 /** @param {{ name: string, directory: string }} owner @returns {string} path of the one addon in build/Release */
 export function addonOf({ name, directory }) {
   const release = path.join(directory, 'build/Release');
-  const addons = existsSync(release) ? readdirSync(release).filter((file) => file.endsWith('.node')) : [];
-  if (addons.length !== 1) throw new Error(`${name} has ${addons.length} addons in build/Release, not one. Run: pnpm build`);
+  const addons = existsSync(release)
+    ? readdirSync(release).filter((file) => file.endsWith('.node'))
+    : [];
+  if (addons.length !== 1)
+    throw new Error(
+      `${name} has ${addons.length} addons in build/Release, not one. Run: pnpm build`,
+    );
   return path.join(release, String(addons[0]));
 }
 
