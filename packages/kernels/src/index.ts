@@ -26,6 +26,7 @@ export { pairwiseParams, withWorkspace, type PairwiseProgram } from './pairwise/
 export * from './elementwise/index.js';
 export { planPairwise } from './pairwise/plan.js';
 export { emitPairwise } from './pairwise/emit.js';
+export type { CpuPairwisePlan } from './pairwise/cpu-plan.js';
 export type {
   CudaPairwisePlan,
   DotConfig,

@@ -12,34 +12,32 @@ export {
   type PlacementOptions,
   type TensorOptions,
 } from './create.js';
-export type { AllocateOptions, Device, DeviceId, DeviceLike, DeviceMemory } from './device.js';
-export { defaultDevice, device, devices } from './devices.js';
-export type { StridedSource, TensorSource } from './host-array.js';
-export { closeJitCache, configureJitCache, jitCache } from './jit.js';
-export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 export type {
+  AllocateOptions,
+  Device,
+  DeviceId,
+  DeviceLike,
+  DeviceMemory,
   LaunchArguments,
   LoadedKernel,
   MemoryArgument,
   PointerArgument,
-} from './loaded-kernel.js';
+  Storage,
+  Stream,
+  StreamOption,
+} from './device.js';
+export { defaultDevice, device, devices } from './devices.js';
+export type { StridedSource, TensorSource } from './host-array.js';
+export { closeJitCache, configureJitCache, jitCache } from './jit.js';
+export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
-export { checkOut } from './operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from './overlap.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { scope, Scope } from './scope.js';
-export type { Storage } from './storage.js';
-export type { Stream } from './stream.js';
-export {
-  assertTensor,
-  commonDevice,
-  isTensor,
-  Tensor,
-  type OutOption,
-  type StreamOption,
-} from './tensor.js';
+export { assertTensor, isTensor, Tensor, type OutOption } from './tensor.js';
+export { checkOut, commonDevice } from './tensor-checks.js';
 export type {
   ElementOf,
   InputTypedArray,

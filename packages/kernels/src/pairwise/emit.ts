@@ -1,5 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
+import { emitPairwiseCpu } from './cpu-emit.js';
 import { dotKernel } from './cuda/dot-kernel.js';
 import { outerKernel } from './cuda/outer-kernel.js';
 import { splitReduceKernel } from './cuda/split-reduce-kernel.js';
@@ -11,7 +12,7 @@ import type { PairwiseProgram } from './program.js';
  * The kernels of a plan, as text. The same plan always gives the same text.
  */
 export function emitPairwise(plan: PairwisePlan): PairwiseProgram {
-  return emitCudaPairwise(plan);
+  return plan.kind === 'cuda' ? emitCudaPairwise(plan) : emitPairwiseCpu(plan);
 }
 
 function emitCudaPairwise(plan: CudaPairwisePlan): PairwiseProgram {

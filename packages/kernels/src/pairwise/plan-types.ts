@@ -1,3 +1,4 @@
+import type { CpuPairwisePlan } from './cpu-plan.js';
 import type { ExpressionJson } from './expression-json.js';
 import type { Layout, PairwiseDType, Reduce } from './problem.js';
 
@@ -100,4 +101,4 @@ export interface OuterPlan extends CudaPlanBase {
 export type CudaPairwisePlan = TilePlan | DotPlan | OuterPlan;
 
 /** A plan: plain frozen data, the same for the same problem and limits. */
-export type PairwisePlan = CudaPairwisePlan;
+export type PairwisePlan = CudaPairwisePlan | CpuPairwisePlan;

@@ -1,5 +1,6 @@
 import { evaluate, print, variables } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
+import { planPairwiseCpu } from './cpu-plan.js';
 import { planCudaPairwise } from './cuda/plan-cuda.js';
 import type { PairwisePlan } from './plan-types.js';
 import type { PairwiseProblem } from './problem.js';
@@ -28,8 +29,9 @@ import type { PairwiseProblem } from './problem.js';
  */
 export function planPairwise(problem: PairwiseProblem, limits: DeviceLimits): PairwisePlan {
   checkExpressions(problem);
-  if (limits.kind === 'cuda') return planCudaPairwise(problem, limits);
-  throw new Error('no CPU plan');
+  return limits.kind === 'cuda'
+    ? planCudaPairwise(problem, limits)
+    : planPairwiseCpu(problem, limits);
 }
 
 function checkExpressions({ inner, outer, p = 1.5 }: PairwiseProblem): void {

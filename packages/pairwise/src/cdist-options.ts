@@ -1,0 +1,27 @@
+import { MercerError, type DebugOption, type DeviceLike, type OutOption } from '@mercer/tensor';
+import type { PairwiseDType } from '@mercer/kernels';
+
+/** Options of `cdist`; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */
+export interface CdistOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
+  /** The norm: any p > 0, or Infinity for the largest difference. Default 2. */
+  readonly p?: number | undefined;
+  /** Leave out the final root: the result is sum |a - b|^p. Default false. */
+  readonly skipEpilogue?: boolean | undefined;
+  /** Where typed and nested arrays are placed, when neither input is a tensor. Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}
+
+/**
+ * Checks p.
+ *
+ * @throws MercerError INVALID_ARGUMENT for NaN, zero and negative values
+ */
+export function checkNorm(p: number): void {
+  if (typeof p === 'number' && p > 0) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `cdist: p is ${String(p)}, and a p-norm needs p > 0. Pass a positive number, or Infinity for the largest difference.`,
+  );
+}

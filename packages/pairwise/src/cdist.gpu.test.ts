@@ -1,0 +1,101 @@
+import { devices, empty, tensor, zeros } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { normalValues, referenceCdist } from './cdist-reference.test-support.js';
+import { describeCdist } from './cdist-suite.test-support.js';
+import { cdist, planOf } from './index.js';
+
+const gpus = devices().filter((found) => found.kind === 'cuda');
+
+it.skipIf(gpus.length > 0)('cdist on a GPU: no device', ({ skip }) => skip('no device'));
+
+for (const gpu of gpus) {
+  describe(`cdist on ${gpu.id}`, () => {
+    describeCdist(() => gpu);
+
+    it('numbers more than 2^31 outputs', { timeout: 120_000 }, async () => {
+      const [m, n, k] = [50_000, 50_000, 3];
+      const a = normalValues(m * k, 1);
+      const b = normalValues(n * k, 2);
+      const x = await tensor(a, { shape: [m, k], dtype: 'float32', device: gpu });
+      const y = await tensor(b, { shape: [n, k], dtype: 'float32', device: gpu });
+      for (const p of [1, 1.3, 2]) {
+        using d = await cdist(x, y, { p });
+        for (const row of [0, 21_474, 42_949, 42_950, m - 1]) {
+          using part = d.slice([row, row + 1]);
+          const actual = (await part.toTypedArray()) as Float32Array;
+          const expected = referenceCdist(
+            { rows: 1, columns: k, values: a.slice(row * k, row * k + k) },
+            { rows: n, columns: k, values: b },
+            p,
+          );
+          let worst = 0;
+          for (let i = 0; i < n; i++) {
+            const want = expected[i] ?? NaN;
+            worst = Math.max(worst, Math.abs((actual[i] ?? NaN) - want) / Math.max(want, 1e-30));
+          }
+          expect(worst).toBeLessThan(4e-6);
+        }
+      }
+    });
+
+    it('has no limit on the number of rows of either input', { timeout: 120_000 }, async () => {
+      const many = 65_535 * 128 + 1000;
+      const points = normalValues(many, 3);
+      const line = await tensor(points, { shape: [many, 1], dtype: 'float32', device: gpu });
+      const one = await tensor([[0.25]], { dtype: 'float32', device: gpu });
+      using tall = await cdist(line, one, { p: 1 });
+      using wide = await cdist(one, line, { p: 1 });
+      const [down, across] = [await tall.toTypedArray(), await wide.toTypedArray()];
+      for (const i of [0, 8_388_479, 8_388_480, many - 1]) {
+        const want = Math.abs((points[i] ?? NaN) - 0.25);
+        expect(down[i]).toBeCloseTo(want, 6);
+        expect(across[i]).toBeCloseTo(want, 6);
+      }
+    });
+
+    it('works on after it ran out of memory', async () => {
+      const x = await zeros([1_000_000, 1], { dtype: 'float32', device: gpu });
+      await expect(cdist(x, x)).rejects.toMatchObject({ code: 'OUT_OF_MEMORY' });
+      const small = await cdist(x.slice([0, 4]), x.slice([0, 4]));
+      expect([...(await small.toTypedArray())]).toEqual(new Array(16).fill(0));
+    });
+
+    it('keeps device memory level over 10,000 calls', { timeout: 120_000 }, async () => {
+      const x = await zeros([64, 16], { dtype: 'float32', device: gpu });
+      const call = await cdist.prepare(x, x, { p: 2 });
+      const settle = async (count: number): Promise<number> => {
+        for (let i = 0; i < count; i++) {
+          if (i % 64 === 0) await x.device.defaultStream.room();
+          call(x, x).dispose();
+        }
+        await gpu.synchronize();
+        return gpu.memory().liveBytes;
+      };
+      const before = await settle(1000);
+      expect(await settle(10_000)).toBe(before);
+    });
+
+    it('orders work across streams', async () => {
+      const values = normalValues(3000 * 64, 5);
+      const first = gpu.createStream();
+      const second = gpu.createStream();
+      const x = await tensor(values, { shape: [3000, 64], dtype: 'float32', device: gpu });
+      for (let i = 0; i < 20; i++) {
+        const out = empty([3000, 3000], { dtype: 'float32', device: gpu, stream: first });
+        await cdist(x, x, { p: 1.3, out, stream: first });
+        using again = await cdist(out.slice([0, 2]), out.slice([1, 3]), { p: 1, stream: second });
+        out.dispose();
+        const actual = (await again.toTypedArray()) as Float32Array;
+        expect(actual.every((v) => v > 0 && Number.isFinite(v))).toBe(true);
+      }
+      first.dispose();
+      second.dispose();
+    });
+
+    it('prints the plan of the large problem', async () => {
+      const x = await zeros([30_000, 1024], { dtype: 'float32', device: gpu });
+      using d = await cdist(x, x, { p: 2 });
+      expect(planOf(d)?.summary).toContain('tile');
+    });
+  });
+}

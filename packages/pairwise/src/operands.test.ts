@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { collapseBatchStride } from './batch-stride.js';
+import { matrixLayout } from './matrix-layout.js';
+
+describe('matrixLayout', () => {
+  it.each([
+    [[4, 3], [3, 1], { layout: 'row', leadingStride: 3 }],
+    [[4, 3], [7, 1], { layout: 'row', leadingStride: 7 }],
+    [[4, 3], [1, 4], { layout: 'column', leadingStride: 4 }],
+    [[4, 3], [1, 9], { layout: 'column', leadingStride: 9 }],
+    [[4, 3], [0, 1], { layout: 'row', leadingStride: 0 }],
+    [[4, 3], [6, 2], undefined],
+    [[4, 3], [-3, 1], undefined],
+    [[4, 3], [3, -1], undefined],
+    [[5, 1], [1, 1], { layout: 'column', leadingStride: 8 }],
+    [[5, 1], [6, 1], { layout: 'row', leadingStride: 6 }],
+    [[5, 1], [-6, 1], undefined],
+    [[1, 5], [99, 1], { layout: 'row', leadingStride: 8 }],
+    [[1, 5], [1, 3], { layout: 'column', leadingStride: 3 }],
+    [[1, 5], [1, -3], undefined],
+    [[1, 1], [-9, -9], { layout: 'row', leadingStride: 1 }],
+  ] as const)('%j with strides %j', (shape, strides, expected) => {
+    expect(matrixLayout(shape, strides)).toEqual(expected);
+  });
+});
+
+describe('collapseBatchStride', () => {
+  it.each([
+    [[], [], 0],
+    [[1, 1], [5, 7], 0],
+    [[3], [20], 20],
+    [[3], [0], 0],
+    [[2, 3], [60, 20], 20],
+    [[2, 1, 3], [60, 999, 20], 20],
+    [[2, 3], [0, 0], 0],
+    [[2, 3], [0, 20], undefined],
+    [[2, 3], [20, 0], undefined],
+    [[2, 3], [70, 20], undefined],
+  ])('batch %j with strides %j', (shape, strides, expected) => {
+    expect(collapseBatchStride(shape, strides)).toBe(expected);
+  });
+});

@@ -1,0 +1,183 @@
+import {
+  dtypeBytes,
+  type PairwiseDType,
+  type PairwiseProblem,
+  type Scalars,
+} from '@mercer/kernels';
+import {
+  broadcastShapes,
+  checkOut,
+  commonDevice,
+  formatShape,
+  MercerError,
+  type Device,
+  type Tensor,
+} from '@mercer/tensor';
+import { collapseBatchStride } from './batch-stride.js';
+import { matrixLayout, type MatrixView } from './matrix-layout.js';
+
+/** One operand, ready for a kernel. */
+export interface Operand extends MatrixView {
+  /** Elements between two batch entries; 0 broadcasts. */
+  readonly batchStride: number;
+  /** Address, leading stride and batch stride are multiples of 16 bytes. */
+  readonly aligned: boolean;
+}
+
+/** Shapes of a pairwise call: a (..., M, K), b (..., N, K), result (..., M, N). */
+export interface PairwiseShape {
+  readonly dtype: PairwiseDType;
+  readonly device: Device;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly batchShape: readonly number[];
+  readonly batch: number;
+  readonly outShape: readonly number[];
+}
+
+/**
+ * Checks two inputs against each other.
+ *
+ * @throws MercerError DTYPE_MISMATCH, DEVICE_MISMATCH or SHAPE_MISMATCH, with the offending values
+ */
+export function pairwiseShape(what: string, a: Tensor, b: Tensor): PairwiseShape {
+  const dtype = commonDType(what, a, b);
+  const device = commonDevice([a, b], what);
+  for (const [name, x] of [
+    ['a', a],
+    ['b', b],
+  ] as const) {
+    if (x.rank < 2) {
+      throw new MercerError(
+        'SHAPE_MISMATCH',
+        `${what}: ${name} has shape ${formatShape(x.shape)}, and a matrix of points needs at least two axes, (..., points, features). Reshape a single point to (1, ${String(x.size)}).`,
+      );
+    }
+  }
+  const [m, k] = [extent(a, -2), extent(a, -1)];
+  const n = extent(b, -2);
+  if (extent(b, -1) !== k) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: a ${formatShape(a.shape)} has ${String(k)} features and b ${formatShape(b.shape)} has ${String(extent(b, -1))}. The last axes must have the same extent.`,
+    );
+  }
+  const batchShape = batchOf(what, a, b);
+  const batch = batchShape.reduce((product, size) => product * size, 1);
+  return {
+    ...{ dtype, device, m, n, k },
+    ...{ batchShape, batch, outShape: [...batchShape, m, n] },
+  };
+}
+
+/**
+ * Reads an input's layout, or undefined when it needs a copy before a kernel can take it.
+ */
+export function inputOperand(x: Tensor, shape: PairwiseShape): Operand | undefined {
+  const view = matrixLayout(x.shape, x.strides);
+  const batchStride = collapseBatchStride(shape.batchShape, broadcastStrides(x, shape));
+  if (view === undefined || batchStride === undefined || batchStride < 0) return undefined;
+  return operand(x, view, batchStride);
+}
+
+/**
+ * Checks an output and reads its layout.
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, NOT_CONTIGUOUS or OVERLAP
+ */
+export function outOperand(
+  what: string,
+  out: Tensor,
+  shape: PairwiseShape,
+  inputs: readonly Tensor[],
+): Operand {
+  const { dtype, device } = shape;
+  checkOut(out, { shape: shape.outShape, dtype, device }, inputs, what);
+  const view = matrixLayout(out.shape, out.strides);
+  const batchStride = collapseBatchStride(shape.batchShape, out.strides.slice(0, -2));
+  if (view === undefined || batchStride === undefined || batchStride < 0) {
+    throw new MercerError(
+      'NOT_CONTIGUOUS',
+      `${what}: out has strides ${formatShape(out.strides)}. One of its last two axes must be contiguous, no stride negative, and the batch axes evenly spaced. Compute into a new tensor and copy it.`,
+    );
+  }
+  return operand(out, view, batchStride);
+}
+
+/** The scalar arguments of a pairwise kernel. */
+export function pairwiseScalars(
+  shape: PairwiseShape,
+  a: Operand,
+  b: Operand,
+  out: Operand,
+  p: number,
+): Scalars {
+  return {
+    ...{ m: shape.m, n: shape.n, k: shape.k, batch: shape.batch },
+    ...{ lda: a.leadingStride, ldb: b.leadingStride, ldo: out.leadingStride },
+    batchStrideA: a.batchStride,
+    batchStrideB: b.batchStride,
+    batchStrideOut: out.batchStride,
+    p,
+  };
+}
+
+/** What the planner has to know about the operands. */
+export function problemLayouts(
+  a: Operand,
+  b: Operand,
+  out: Operand,
+): Pick<
+  PairwiseProblem,
+  'layoutA' | 'layoutB' | 'layoutOut' | 'alignedA' | 'alignedB' | 'alignedOut'
+> {
+  return {
+    ...{ layoutA: a.layout, layoutB: b.layout, layoutOut: out.layout },
+    ...{ alignedA: a.aligned, alignedB: b.aligned, alignedOut: out.aligned },
+  };
+}
+
+function operand(x: Tensor, view: MatrixView, batchStride: number): Operand {
+  const perVector = 16 / dtypeBytes(x.dtype);
+  const aligned = [x.offset, view.leadingStride, batchStride].every((v) => v % perVector === 0);
+  return { ...view, batchStride, aligned };
+}
+
+function broadcastStrides(x: Tensor, shape: PairwiseShape): number[] {
+  const missing = shape.batchShape.length - (x.rank - 2);
+  return shape.batchShape.map((_, axis) => {
+    const own = axis - missing;
+    return own < 0 || x.shape[own] === 1 ? 0 : (x.strides[own] ?? 0);
+  });
+}
+
+function commonDType(what: string, a: Tensor, b: Tensor): PairwiseDType {
+  if (a.dtype !== b.dtype) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: a is ${a.dtype} and b is ${b.dtype}. Cast one of them, for example await a.cast('${b.dtype}').`,
+    );
+  }
+  if (a.dtype === 'float32' || a.dtype === 'float64') return a.dtype;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${what}: the inputs are ${a.dtype}, and distances are computed in float32 or float64. Cast them first, for example await a.cast('float32').`,
+  );
+}
+
+function extent(x: Tensor, axis: -1 | -2): number {
+  return x.shape[x.rank + axis] ?? 1;
+}
+
+function batchOf(what: string, a: Tensor, b: Tensor): readonly number[] {
+  try {
+    return broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2));
+  } catch (cause) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: the batch axes of a ${formatShape(a.shape)} and b ${formatShape(b.shape)} do not broadcast. Each pair of extents must be equal, or one of them 1.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,25 @@
+import type { PairwisePlan } from '@mercer/kernels';
+import type { Tensor } from '@mercer/tensor';
+
+const plans = new WeakMap<Tensor, PairwisePlan>();
+
+/** Remembers the plan that a result was computed with. */
+export function rememberPlan(result: Tensor, plan: PairwisePlan): void {
+  plans.set(result, plan);
+}
+
+/**
+ * The plan that a pairwise result was computed with: a plain frozen value whose `summary` is one readable line. Undefined
+ * for a tensor that no pairwise operation wrote, and for results without elements, which need no kernel.
+ *
+ * @example
+ * ```ts
+ * import { cdist, planOf } from '@mercer/pairwise';
+ *
+ * const d = await cdist([[0, 0], [3, 4]], [[0, 0]], { device: 'cpu' });
+ * console.log(planOf(d)?.summary);
+ * ```
+ */
+export function planOf(result: Tensor): PairwisePlan | undefined {
+  return plans.get(result);
+}
