@@ -200,7 +200,7 @@ function patchDirectory(
   value: number,
   width = 4,
   member = 0,
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const copy = Buffer.from(bytes);
   const signature = Buffer.from('PK\x01\x02', 'latin1');
   let start = copy.indexOf(signature);
