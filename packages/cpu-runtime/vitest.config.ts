@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts'],
     pool: 'forks',
+    fileParallelism: false, // some tests measure time
     testTimeout: 60_000,
   },
 });

@@ -57,8 +57,6 @@ export function assertOwn<T extends Branded>(
 
 function describe(value: unknown): string {
   if (value === null) return 'null';
-  if (typeof value !== 'object' && typeof value !== 'function') {
-    return `${typeof value} ${String(value)}`;
-  }
+  if (typeof value !== 'object') return typeof value;
   return (value.constructor as { name?: string } | undefined)?.name ?? 'an object';
 }

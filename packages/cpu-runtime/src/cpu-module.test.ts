@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rawBinding } from './addon.js';
 import { cpu } from './cpu.js';
@@ -57,8 +58,7 @@ describe('loading', () => {
     expect([...results]).toEqual(Array.from({ length: 40 }, (_, i) => i));
   });
 
-  it('needs no descriptor that stays open and no file', async () => {
-    const { readdirSync, readFileSync } = await import('node:fs');
+  it('needs no descriptor that stays open and no file', () => {
     const count = (): number => readdirSync('/proc/self/fd').length;
     const before = count();
     const modules = Array.from({ length: 20 }, () => cpu.loadModule(image));
@@ -68,7 +68,6 @@ describe('loading', () => {
   });
 
   it('unmaps a module when handle, functions and launches are gone', async () => {
-    const { readFileSync } = await import('node:fs');
     const mapped = (): number =>
       new Set(
         readFileSync('/proc/self/maps', 'utf8')

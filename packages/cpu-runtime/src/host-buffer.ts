@@ -126,7 +126,7 @@ export function keepAliveOf(object: object): object {
 }
 
 /** @internal Throws for memory that can move or shrink under a running kernel. */
-export function assertStable(view: HostBytes, what: string): void {
+export function assertStable(view: unknown, what: string): asserts view is HostBytes {
   if (!ArrayBuffer.isView(view) && !types.isArrayBuffer(view)) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',

@@ -57,7 +57,7 @@ export function compilerArguments(level: CpuLevel, options: readonly string[]): 
   if (flags === undefined) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
-      `compiling a kernel failed: "${String(level)}" is no instruction set level. Use one of ${Object.keys(levelFlags).join(', ')}.`,
+      `compiling a kernel failed: "${level}" is no instruction set level. Use one of ${Object.keys(levelFlags).join(', ')}.`,
     );
   }
   for (const option of options) {

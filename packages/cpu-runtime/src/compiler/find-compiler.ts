@@ -109,7 +109,7 @@ function ask(candidate: Candidate, question: readonly string[]): Promise<string>
       { timeout: versionTimeoutMs, env: environment() },
       (error, stdout) => {
         if (error === null) resolve(stdout);
-        else reject(error);
+        else reject(new Error(failure(error), { cause: error }));
       },
     );
   });
@@ -148,7 +148,8 @@ export async function findCompiler(): Promise<CompilerInfo> {
       if (typeof verdict !== 'string') return verdict;
       attempts.push({ path: labelOf(candidate), error: verdict });
     } catch (error) {
-      attempts.push({ path: labelOf(candidate), error: failure(error) });
+      const why = error instanceof Error ? error.message : String(error);
+      attempts.push({ path: labelOf(candidate), error: why });
     }
   }
   throw new CompilerNotFoundError(attempts, compilerRemedy);
