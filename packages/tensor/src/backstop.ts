@@ -1,14 +1,14 @@
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Storage } from './storage.js';
+import type { StorageBlock } from './storage-block.js';
 
 /** What outlives a tensor object: its hold on the storage. */
 export class Lifetime {
-  readonly storage: Storage;
+  readonly storage: StorageBlock;
   released = false;
 
-  constructor(storage: Storage) {
+  constructor(storage: StorageBlock) {
     this.storage = storage;
   }
 
@@ -20,11 +20,6 @@ export class Lifetime {
     this.storage.dispose();
     return true;
   }
-}
-
-/** An object with a lifetime; while `census` is set, inspecting it puts its lifetime there. */
-export interface Owner {
-  readonly lifetime: Lifetime;
 }
 
 const watched = new Set<Lifetime>();
@@ -74,7 +69,7 @@ export function watchedCount(): number {
 
 /** Lives as long as this module: a census that misses it cannot be trusted. */
 class Witness {
-  readonly lifetime = new Lifetime(undefined as unknown as Storage);
+  readonly lifetime = new Lifetime(undefined as unknown as StorageBlock);
   [inspect.custom](): string {
     answerCensus(this.lifetime);
     return '';

@@ -15,10 +15,11 @@ export function formatShape(shape: readonly number[]): string {
  * @throws MercerError INVALID_ARGUMENT for an extent that is not a count, or a rank above 32.
  */
 export function checkShape(shape: readonly number[], what: string): readonly number[] {
-  if (!Array.isArray(shape)) {
+  const given: unknown = shape;
+  if (!Array.isArray(given)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: the shape is ${describe(shape)}. Pass an array of extents such as [3, 4].`,
+      `${what}: the shape is ${describe(given)}. Pass an array of extents such as [3, 4].`,
     );
   }
   if (shape.length > MAX_RANK) {

@@ -13,8 +13,8 @@ import type { Device } from './device.js';
 import { HostPool } from './host-pool.js';
 import { jitCache, toolchainOf } from './jit.js';
 import type { NativeFunction } from './native-function.js';
-import type { NativeMemory, Storage } from './storage.js';
-import { StreamCore } from './stream.js';
+import type { NativeMemory, StorageBlock } from './storage-block.js';
+import { StreamCore } from './stream-core.js';
 
 /** Host copies up to this size are done at once; longer ones would hold up the event loop. */
 const IMMEDIATE_BYTES = 2 ** 20;
@@ -54,7 +54,13 @@ class CpuStreamCore extends StreamCore<CpuEvent> {
   }
 }
 
-const bufferOf = (storage: Storage): HostBuffer => storage.handle as HostBuffer;
+/** A stream of this device is of its class: `streamFor` has seen to that. */
+function nativeOf(stream: StreamCore): CpuStream {
+  if (stream instanceof CpuStreamCore) return stream.native;
+  throw new TypeError(`${stream.label} is not a stream of the CPU`);
+}
+
+const bufferOf = (storage: StorageBlock): HostBuffer => storage.handle as HostBuffer;
 
 /** The CPU. */
 export class CpuDevice extends DeviceCore<CpuStreamCore> {
@@ -119,7 +125,10 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     return { freeBytes: Math.max(0, Math.min(freemem(), unused)), totalBytes };
   }
 
-  async build(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<NativeFunction> {
+  protected async build(
+    kernel: EmittedKernel,
+    debug: DebugOption | undefined,
+  ): Promise<NativeFunction> {
     const { source, options, entry } = kernel;
     const unit = {
       language: 'c++',
@@ -134,13 +143,13 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     const native = cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes });
     return {
       launch: (geometry, stream, packed, keepAlive) => {
-        native.launch(geometry as CpuGeometry, (stream as CpuStreamCore).native, packed, keepAlive);
+        native.launch(geometry as CpuGeometry, nativeOf(stream), packed, keepAlive);
       },
     };
   }
 
   upload(
-    to: Storage,
+    to: StorageBlock,
     byteOffset: number,
     source: ArrayBufferView,
     stream: CpuStreamCore,
@@ -156,7 +165,7 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
   }
 
   async download(
-    from: Storage,
+    from: StorageBlock,
     byteOffset: number,
     target: ArrayBufferView,
     stream: CpuStreamCore,
@@ -170,9 +179,9 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
   }
 
   move(
-    to: Storage,
+    to: StorageBlock,
     toOffset: number,
-    from: Storage,
+    from: StorageBlock,
     fromOffset: number,
     bytes: number,
     stream: CpuStreamCore,
@@ -183,7 +192,7 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
 
   /** Short fills are a copy of a filled array, so that small tensors need no compiler. */
   memset(
-    to: Storage,
+    to: StorageBlock,
     byteOffset: number,
     count: number,
     width: number,

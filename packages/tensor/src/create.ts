@@ -1,14 +1,14 @@
-import { isDType, type DType } from '@mercer/kernels';
+import type { DType } from '@mercer/kernels';
 import type { ArrowLike } from './arrow.js';
-import { checkShape, describe, formatShape } from './checked-size.js';
-import type { DeviceLike } from './device.js';
+import { checkShape } from './checked-size.js';
+import type { DeviceLike, StreamOption } from './device.js';
 import { deviceCore } from './devices.js';
 import { hostArray, type StridedSource, type TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
 import type { Nested } from './nested.js';
-import { allocateTensor } from './operations.js';
-import { enqueueFill } from './elementwise.js';
-import { isTensor, Tensor, type StreamOption } from './tensor.js';
+import { allocateLayout, allocateView, filled, fillView } from './operations.js';
+import { streamFor } from './stream-core.js';
+import { checkDType, isTensor, wrap, type Tensor } from './tensor.js';
 import type { InputTypedArray } from './typed-arrays.js';
 
 /** Where a new tensor goes. */
@@ -63,14 +63,6 @@ function place({ device, stream }: PlacementOptions): ReturnType<typeof deviceCo
   return deviceCore(device ?? stream?.device);
 }
 
-function checkDType<D extends DType>(dtype: D, what: string): D {
-  if (isDType(dtype)) return dtype;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${describe(dtype)} is not a dtype. Use float64, float32, float16, bfloat16, int64, int32, uint8 or bool.`,
-  );
-}
-
 /**
  * A tensor from data: a typed array, nested arrays, `{ data, shape, stride, offset }` as ndarray packages and the .npy
  * reader give it, or Arrow data. Resolves when the data has been read, so it may be changed afterwards. Data that is
@@ -112,20 +104,13 @@ export async function tensor(
   const dtype = options.dtype === undefined ? undefined : checkDType(options.dtype, 'tensor');
   const host = hostArray(data, { shape: options.shape, dtype }, 'tensor');
   const device = place(options);
-  const stream = device.streamFor(options.stream, 'tensor');
-  const { shape, strides, offset } = host;
-  const purpose = `${host.dtype} ${formatShape(shape)}`;
-  const storage = device.allocate(host.data.byteLength, { stream, purpose });
-  const result = new Tensor(storage, host.dtype, { shape, strides, offset });
-  try {
-    const taken = device.upload(storage, 0, host.data, stream);
-    storage.noteWrite(stream);
+  const stream = streamFor(device, options.stream, 'tensor');
+  const view = await filled(allocateLayout(device, host, host.dtype, { stream }), async (to) => {
+    const taken = device.upload(to.storage, 0, host.data, stream);
+    to.storage.noteWrite(stream);
     await taken;
-  } catch (error) {
-    result.dispose();
-    throw error;
-  }
-  return result;
+  });
+  return wrap(view, host.dtype);
 }
 
 /**
@@ -139,7 +124,8 @@ export function empty<D extends DType = 'float32'>(
 ): Tensor<D> {
   const dtype = checkDType(options.dtype ?? ('float32' as D), 'empty');
   const device = place(options);
-  return allocateTensor(device, checkShape(shape, 'empty'), dtype, options.stream);
+  const { stream } = options;
+  return wrap(allocateView(device, checkShape(shape, 'empty'), dtype, { stream }), dtype);
 }
 
 /** A row-major tensor of zeros. */
@@ -150,7 +136,9 @@ export async function zeros<D extends DType = 'float32'>(
   const device = place(options);
   if (device.kind === 'cuda') return full(shape, 0, options);
   const dtype = checkDType(options.dtype ?? ('float32' as D), 'zeros');
-  return allocateTensor(device, checkShape(shape, 'zeros'), dtype, options.stream, true);
+  const { stream } = options;
+  const view = allocateView(device, checkShape(shape, 'zeros'), dtype, { stream, zeroed: true });
+  return wrap(view, dtype);
 }
 
 /** A row-major tensor with one value everywhere. */
@@ -161,10 +149,7 @@ export async function full<D extends DType = 'float32'>(
 ): Promise<Tensor<D>> {
   const result = empty(shape, options);
   try {
-    const { device } = result.storage;
-    const stream = device.streamFor(options.stream, 'full');
-    if (!stream.hasRoom()) await stream.room();
-    await enqueueFill(device, result, value, stream);
+    await fillView(result, value, options);
   } catch (error) {
     result.dispose();
     throw error;

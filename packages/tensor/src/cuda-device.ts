@@ -19,8 +19,8 @@ import type { Device } from './device.js';
 import { jitCache, toolchainOf } from './jit.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
-import type { NativeMemory, Storage, StreamUse } from './storage.js';
-import { StreamCore } from './stream.js';
+import type { NativeMemory, StorageBlock } from './storage-block.js';
+import { StreamCore, type StreamUse } from './stream-core.js';
 
 /** Dynamic shared memory that a kernel may use without asking. */
 const PLAIN_SHARED_BYTES = 48 * 1024;
@@ -65,7 +65,13 @@ class CudaStreamCore extends StreamCore<CudaEvent> {
   }
 }
 
-const bufferOf = (storage: Storage): DeviceBuffer => storage.handle as DeviceBuffer;
+/** A stream of this device is of its class: `streamFor` has seen to that. */
+function nativeOf(stream: StreamCore): CudaStream {
+  if (stream instanceof CudaStreamCore) return stream.native;
+  throw new TypeError(`${stream.label} is not a stream of a GPU`);
+}
+
+const bufferOf = (storage: StorageBlock): DeviceBuffer => storage.handle as DeviceBuffer;
 
 /** One GPU. */
 export class CudaDevice extends DeviceCore<CudaStreamCore> {
@@ -153,7 +159,10 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     return this.native.memoryInfo();
   }
 
-  async build(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<NativeFunction> {
+  protected async build(
+    kernel: EmittedKernel,
+    debug: DebugOption | undefined,
+  ): Promise<NativeFunction> {
     const { source, options, entry } = kernel;
     const target = cudaTarget(this.native.arch, nvrtc.supportedArchs());
     const unit = { language: 'cuda', source, options, target, names: [entry] } as const;
@@ -170,13 +179,13 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
           native.setMaxDynamicSharedMem(sharedMemBytes);
           granted = sharedMemBytes;
         }
-        native.launch(geometry as CudaGeometry, (stream as CudaStreamCore).native, packed, offsets);
+        native.launch(geometry as CudaGeometry, nativeOf(stream), packed, offsets);
       },
     };
   }
 
   upload(
-    to: Storage,
+    to: StorageBlock,
     byteOffset: number,
     source: ArrayBufferView,
     stream: CudaStreamCore,
@@ -187,7 +196,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   }
 
   async download(
-    from: Storage,
+    from: StorageBlock,
     byteOffset: number,
     target: ArrayBufferView,
     stream: CudaStreamCore,
@@ -201,9 +210,9 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   }
 
   move(
-    to: Storage,
+    to: StorageBlock,
     toOffset: number,
-    from: Storage,
+    from: StorageBlock,
     fromOffset: number,
     bytes: number,
     stream: CudaStreamCore,
@@ -213,7 +222,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   }
 
   memset(
-    to: Storage,
+    to: StorageBlock,
     byteOffset: number,
     count: number,
     width: number,

@@ -1,14 +1,13 @@
 import type { DeviceLimits, EmittedKernel } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
-import type { AllocateOptions, Device, DeviceId, DeviceMemory } from './device.js';
+import type { AllocateOptions, DeviceId, DeviceMemory, LoadedKernel } from './device.js';
 import { KernelTable } from './kernel-table.js';
-import type { LoadedKernel } from './loaded-kernel.js';
 import { outOfMemory } from './memory-table.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
-import { Storage, type NativeMemory, type StreamUse } from './storage.js';
-import { StreamCore, type Stream } from './stream.js';
+import { StorageBlock, type NativeMemory, type StorageOwner } from './storage-block.js';
+import { streamFor, type StreamCore, type StreamUse } from './stream-core.js';
 
 /** Below this a collection is not worth its time. */
 const DEFAULT_SWEEP_BYTES = 2 ** 28;
@@ -17,15 +16,15 @@ const DEFAULT_SWEEP_BYTES = 2 ** 28;
 export class NativeOutOfMemory extends Error {}
 
 /** What both kinds of device share: accounting, reclaiming, the table of loaded kernels. @internal */
-export abstract class DeviceCore<S extends StreamCore = StreamCore> implements Device {
+export abstract class DeviceCore<S extends StreamCore = StreamCore> implements StorageOwner {
   abstract readonly kind: 'cpu' | 'cuda';
   abstract readonly index: number;
   abstract readonly id: DeviceId;
   abstract readonly name: string;
   abstract readonly limits: DeviceLimits;
   memoryLimitBytes: number | undefined;
-  readonly #live = new Set<Storage>();
-  readonly #kernels = new KernelTable(this);
+  readonly #live = new Set<StorageBlock>();
+  readonly #kernels = new KernelTable(this, (kernel, debug) => this.build(kernel, debug));
   #streams: WeakRef<S>[] = [];
   #defaultStream: S | undefined;
   #liveBytes = 0;
@@ -41,33 +40,36 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
   protected abstract trim(): void;
   protected abstract memoryInfo(): { freeBytes: number; totalBytes: number };
   /** Compiles and loads. */
-  abstract build(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<NativeFunction>;
+  protected abstract build(
+    kernel: EmittedKernel,
+    debug: DebugOption | undefined,
+  ): Promise<NativeFunction>;
   /** Host bytes into a storage. The promise resolves when `source` may be changed; nothing to wait for without one. */
   abstract upload(
-    to: Storage,
+    to: StorageBlock,
     byteOffset: number,
     source: ArrayBufferView,
     stream: S,
   ): Promise<void> | undefined;
   /** Bytes of a storage into host memory; resolves when they are there. */
   abstract download(
-    from: Storage,
+    from: StorageBlock,
     byteOffset: number,
     target: ArrayBufferView,
     stream: S,
   ): Promise<void>;
   /** Bytes between storages of this device, or from another device of the same kind. */
   abstract move(
-    to: Storage,
+    to: StorageBlock,
     toOffset: number,
-    from: Storage,
+    from: StorageBlock,
     fromOffset: number,
     bytes: number,
     stream: S,
   ): void;
   /** Fills without a kernel where the device can; false where a kernel is needed. */
   abstract memset(
-    to: Storage,
+    to: StorageBlock,
     byteOffset: number,
     count: number,
     width: number,
@@ -91,25 +93,6 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     return stream;
   }
 
-  /** The stream an operation runs on: the caller's, checked, or the default. */
-  streamFor(stream: Stream | undefined, what: string): S {
-    if (stream === undefined) return this.defaultStream;
-    if (!(stream instanceof StreamCore)) {
-      throw new MercerError(
-        'INVALID_ARGUMENT',
-        `${what}: options.stream is not a stream of this package. Use device.createStream().`,
-      );
-    }
-    if (stream.device !== this) {
-      throw new MercerError(
-        'DEVICE_MISMATCH',
-        `${what}: ${stream.label} belongs to ${stream.device.id} and the work to ${this.id}. Use a stream of ${this.id}.`,
-      );
-    }
-    stream.assertAlive();
-    return stream as S;
-  }
-
   async synchronize(): Promise<void> {
     const alive = this.#streams.map((ref) => ref.deref()).filter((s) => s !== undefined);
     await Promise.all(alive.filter((s) => !s.disposed).map((stream) => stream.synchronize()));
@@ -126,23 +109,18 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     };
   }
 
-  /** Storages alive, for the table in errors. */
-  liveStorages(): Iterable<Storage> {
-    return this.#live;
-  }
-
-  allocate(bytes: number, options: AllocateOptions = {}): Storage {
+  allocate(bytes: number, options: AllocateOptions = {}): StorageBlock {
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
       throw new MercerError(
         'INVALID_ARGUMENT',
         `allocate: ${String(bytes)} is not a number of bytes. Pass an integer from 0 to 2^53 - 1.`,
       );
     }
-    const stream = this.streamFor(options.stream, 'allocate');
+    const stream = streamFor(this, options.stream, 'allocate') as S;
     const use: StreamUse = { stream, seq: stream.enqueued };
     const purpose = options.purpose ?? 'memory';
     const memory = this.#reserve({ bytes, stream, purpose, zeroed: options.zeroed === true });
-    const storage = new Storage(this, memory, bytes, purpose, use);
+    const storage = new StorageBlock(this, memory, bytes, purpose, use);
     this.#live.add(storage);
     this.#liveBytes += bytes;
     if (this.#liveBytes > this.#peakBytes) this.#peakBytes = this.#liveBytes;
@@ -150,7 +128,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
   }
 
   /** The storage's last owner is gone. */
-  forget(storage: Storage): void {
+  forget(storage: StorageBlock): void {
     if (this.#live.delete(storage)) this.#liveBytes -= storage.bytes;
   }
 
@@ -166,11 +144,6 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     return this.#kernels.get(kernel, options.debug);
   }
 
-  /** The kernel if an earlier `load` has finished. */
-  loaded(kernel: EmittedKernel): LoadedKernel | undefined {
-    return this.#kernels.peek(kernel);
-  }
-
   #reserve(request: Request<S>): NativeMemory {
     const { bytes, purpose } = request;
     if (this.#liveBytes + bytes > this.#sweepAtBytes) this.#sweep(bytes);
@@ -180,7 +153,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements D
     this.trim();
     const again = this.#tryReserve(request);
     if (!(again instanceof NativeOutOfMemory)) return again;
-    throw outOfMemory(this, bytes, purpose, again);
+    throw outOfMemory(this, this.#live, bytes, purpose, again);
   }
 
   #tryReserve({ bytes, stream, zeroed }: Request<S>): NativeMemory | NativeOutOfMemory {
@@ -209,4 +182,9 @@ interface Request<S> {
   readonly stream: S;
   readonly purpose: string;
   readonly zeroed: boolean;
+}
+
+/** True for every device that this package made. @internal */
+export function isDeviceCore(value: unknown): value is DeviceCore {
+  return value instanceof DeviceCore;
 }

@@ -1,8 +1,5 @@
-import type { DeviceLimits, EmittedKernel } from '@mercer/kernels';
+import type { DeviceLimits, DType, EmittedKernel, Scalars } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
-import type { LoadedKernel } from './loaded-kernel.js';
-import type { Storage } from './storage.js';
-import type { Stream } from './stream.js';
 
 /** 'cpu', or 'cuda:' and the index of a GPU. */
 export type DeviceId = 'cpu' | `cuda:${number}`;
@@ -65,4 +62,83 @@ export interface Device {
   allocate(bytes: number, options?: AllocateOptions): Storage;
   /** Compiles the kernel through the cache and loads it, once per device. */
   load(kernel: EmittedKernel, options?: { readonly debug?: DebugOption }): Promise<LoadedKernel>;
+}
+
+/**
+ * A queue of work on one device, first in, first out. Operations take `options.stream`; without it they use the device's
+ * default stream. Work on two streams is ordered by the tensors it touches.
+ */
+export interface Stream {
+  readonly device: Device;
+  /** Readable name: 'cuda:0 stream 1'. */
+  readonly label: string;
+  /** Launches enqueued and not known to be finished. */
+  readonly inFlight: number;
+  /**
+   * Resolves when another launch can be enqueued without blocking. Awaited operations do this themselves; call it
+   * between synchronous calls of a prepared kernel.
+   */
+  room(): Promise<void>;
+  /** Resolves when everything enqueued so far is done; rejects with the device's error. */
+  synchronize(): Promise<void>;
+  /** Enqueued work still runs. Using the stream afterwards is an error; disposing it twice is not. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+/**
+ * A block of device memory, shared by the tensors that are views of it and counted by them. It remembers on which streams
+ * it was last written and read, so that work on other streams waits and the memory is returned in order.
+ */
+export interface Storage {
+  readonly device: Device;
+  readonly bytes: number;
+  /** First byte, as kernels see it; 0 where there are no bytes. */
+  readonly address: number;
+  /** What the memory is for, in the table of live bytes: "float32 [3, 4]", "workspace". */
+  readonly purpose: string;
+  readonly disposed: boolean;
+  /** One owner less; the last one returns the memory, after the work that uses it. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+/** Typed memory at a byte offset of a storage; a Tensor is one. */
+export interface MemoryArgument {
+  readonly storage: Storage;
+  readonly byteOffset: number;
+  readonly dtype: DType;
+}
+
+/** What a pointer parameter can be bound to: typed memory, untyped memory, or a bare address, which nothing tracks. */
+export type PointerArgument = MemoryArgument | Storage | bigint;
+
+/** Arguments of one launch. */
+export interface LaunchArguments {
+  /** One per pointer parameter, in their order. */
+  readonly pointers: readonly PointerArgument[];
+  /** By parameter name; may hold more, which geometry and cost may use. */
+  readonly scalars: Scalars;
+  /** One per tensorMap parameter, 128 bytes each (CUDA). */
+  readonly tensorMaps?: readonly Uint8Array[];
+}
+
+/** A kernel on a device, ready to launch. */
+export interface LoadedKernel {
+  readonly device: Device;
+  readonly kernel: EmittedKernel;
+  /**
+   * Enqueues one launch and returns. Memory written on another stream is waited for by that stream's event; the uses are
+   * noted, so that memory disposed right afterwards is returned when the launch is done. Blocks only while too many
+   * launches are in flight; `await stream.room()` before it avoids that.
+   *
+   * @throws MercerError DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED, INVALID_ARGUMENT
+   */
+  launch(stream: Stream, args: LaunchArguments): void;
+}
+
+/** Options of operations that enqueue work. */
+export interface StreamOption {
+  /** Where the work is enqueued; default: the device's default stream. */
+  readonly stream?: Stream | undefined;
 }

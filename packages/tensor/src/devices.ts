@@ -2,7 +2,7 @@ import { cuda } from '@mercer/cuda-runtime';
 import { describe } from './checked-size.js';
 import { CpuDevice } from './cpu-device.js';
 import { assertCudaIndex, CudaDevice } from './cuda-device.js';
-import { DeviceCore } from './device-core.js';
+import { isDeviceCore, type DeviceCore } from './device-core.js';
 import type { Device, DeviceLike } from './device.js';
 import { MercerError } from './mercer-error.js';
 
@@ -45,7 +45,7 @@ export function device(like?: DeviceLike): Device {
 /** The same with the class that this package works with. */
 export function deviceCore(like?: DeviceLike): DeviceCore {
   if (like === undefined) return defaultCore();
-  if (like instanceof DeviceCore) return like;
+  if (isDeviceCore(like)) return like;
   if (like === 'cpu') return cpuDevice();
   const match = typeof like === 'string' ? /^cuda(?::(\d+))?$/.exec(like) : null;
   if (match === null) {

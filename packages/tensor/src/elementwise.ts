@@ -13,14 +13,14 @@ import { sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
 import { storageElement } from './host-convert.js';
 import { elementRange, isDense, isRowMajor, type Layout } from './layout.js';
-import type { Storage } from './storage.js';
-import type { StreamCore } from './stream.js';
+import type { StorageBlock } from './storage-block.js';
+import type { StreamCore } from './stream-core.js';
 import { newStorageArray } from './typed-arrays.js';
 
 /** Typed elements of a storage, as the element kernels see them. */
 export interface ElementView extends Layout {
   readonly dtype: DType;
-  readonly storage: Storage;
+  readonly storage: StorageBlock;
 }
 
 /** Kernel values by plan, so that each plan is emitted once and its loaded kernel found by identity. */
@@ -90,7 +90,7 @@ export async function enqueueCopy(
 function memoryAt(
   view: ElementView,
   extra: number,
-): { storage: Storage; byteOffset: number; dtype: DType } {
+): { storage: StorageBlock; byteOffset: number; dtype: DType } {
   const byteOffset = (view.offset + extra) * dtypeBytes(view.dtype);
   return { storage: view.storage, byteOffset, dtype: view.dtype };
 }

@@ -5,11 +5,20 @@
 const single = new Float32Array(1);
 const bits = new Uint32Array(single.buffer);
 
+function patternOf(value: number): number {
+  single[0] = value;
+  return bits[0] ?? 0;
+}
+
+function valueOf(pattern: number): number {
+  bits[0] = pattern;
+  return single[0] ?? 0;
+}
+
 /** Bits of the float32 that `value` rounds to odd; NaN stays NaN. */
 function oddFloatBits(value: number): number {
-  single[0] = value;
-  const nearest = single[0];
-  const pattern = bits[0] ?? 0;
+  const pattern = patternOf(value);
+  const nearest = valueOf(pattern);
   if (nearest === value || Number.isNaN(value)) return pattern;
   return (Math.abs(nearest) > Math.abs(value) ? pattern - 1 : pattern) | 1;
 }
@@ -23,9 +32,7 @@ export function float16Bits(value: number): number {
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
   if (magnitude < 0x38800000) {
     // Adding 0.5 leaves a unit in the last place of 2^-24, float16's spacing below its normal range.
-    bits[0] = magnitude;
-    single[0] = (single[0] ?? 0) + 0.5;
-    return sign | ((bits[0] ?? 0) - 0x3f000000);
+    return sign | (patternOf(valueOf(magnitude) + 0.5) - 0x3f000000);
   }
   return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13);
 }

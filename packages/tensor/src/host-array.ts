@@ -134,7 +134,7 @@ function reshaped(layout: Layout, shape: readonly number[] | undefined, what: st
 /** The elements as they lie, where the layout covers a range of the data without gaps. */
 function block(data: StorageArray, layout: Layout): Layout & { data: StorageArray } {
   const size = sizeOfShape(layout.shape);
-  const part = data.subarray(layout.offset, layout.offset + size) as StorageArray;
+  const part = data.subarray(layout.offset, layout.offset + size);
   return { shape: layout.shape, strides: layout.strides, offset: 0, data: part };
 }
 

@@ -1,6 +1,5 @@
 import { cpu, type HostBuffer } from '@mercer/cpu-runtime';
-import type { StreamUse } from './storage.js';
-import type { StreamCore } from './stream.js';
+import type { StreamCore, StreamUse } from './stream-core.js';
 
 /** Larger buffers go back to the system at once: it hands out large pages quickly, and they would pin much memory. */
 const LARGEST_POOLED = 2 ** 26;

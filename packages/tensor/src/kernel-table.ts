@@ -1,27 +1,29 @@
 import type { EmittedKernel } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
-import type { DeviceCore } from './device-core.js';
-import { LoadedKernel } from './loaded-kernel.js';
+import { DeviceKernel } from './device-kernel.js';
+import type { Device, LoadedKernel } from './device.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
+
+/** Compiles a text and loads it. */
+export type Build = (
+  kernel: EmittedKernel,
+  debug: DebugOption | undefined,
+) => Promise<NativeFunction>;
 
 /**
  * The kernels of one device. A text is compiled and loaded once, however many kernel values carry it; each value keeps
  * its own parameters and geometry. A failure is not kept.
  */
 export class KernelTable {
-  readonly #device: DeviceCore;
+  readonly #device: Device;
+  readonly #build: Build;
   readonly #functions = new Map<string, Promise<NativeFunction>>();
   readonly #pending = new WeakMap<EmittedKernel, Promise<LoadedKernel>>();
-  readonly #ready = new WeakMap<EmittedKernel, LoadedKernel>();
 
-  constructor(device: DeviceCore) {
+  constructor(device: Device, build: Build) {
     this.#device = device;
-  }
-
-  /** The loaded kernel if there is one already. */
-  peek(kernel: EmittedKernel): LoadedKernel | undefined {
-    return this.#ready.get(kernel);
+    this.#build = build;
   }
 
   get(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
@@ -43,12 +45,10 @@ export class KernelTable {
     const key = `${kernel.entry}\n${JSON.stringify(kernel.options)}\n${kernel.source}`;
     let building = this.#functions.get(key);
     if (building === undefined) {
-      building = this.#device.build(kernel, debug);
+      building = this.#build(kernel, debug);
       this.#functions.set(key, building);
       building.catch(() => this.#functions.delete(key));
     }
-    const loaded = new LoadedKernel(this.#device, kernel, await building, debug);
-    this.#ready.set(kernel, loaded);
-    return loaded;
+    return new DeviceKernel(this.#device, kernel, await building, debug);
   }
 }

@@ -1,4 +1,4 @@
-import type { DeviceCore } from './device-core.js';
+import type { Device, Storage } from './device.js';
 import { MercerError } from './mercer-error.js';
 
 const ROWS = 10;
@@ -16,9 +16,9 @@ export function formatBytes(bytes: number): string {
 }
 
 /** What holds the device's memory, largest first, equal purposes together. */
-export function liveTable(device: DeviceCore): string {
+export function liveTable(storages: Iterable<Storage>): string {
   const groups = new Map<string, { count: number; bytes: number }>();
-  for (const { purpose, bytes } of device.liveStorages()) {
+  for (const { purpose, bytes } of storages) {
     const group = groups.get(purpose) ?? { count: 0, bytes: 0 };
     groups.set(purpose, { count: group.count + 1, bytes: group.bytes + bytes });
   }
@@ -35,7 +35,8 @@ export function liveTable(device: DeviceCore): string {
 
 /** The error of an allocation that failed also after unreachable memory was freed. */
 export function outOfMemory(
-  device: DeviceCore,
+  device: Device,
+  storages: Iterable<Storage>,
   bytes: number,
   purpose: string,
   cause: Error,
@@ -45,7 +46,7 @@ export function outOfMemory(
     'OUT_OF_MEMORY',
     `allocating ${String(bytes)} bytes (${formatBytes(bytes)}) for ${purpose} on ${device.id}: ${cause.message}. ` +
       `The device has ${formatBytes(freeBytes)} free of ${formatBytes(totalBytes)}; this program holds ${formatBytes(liveBytes)}:\n` +
-      `${liveTable(device)}\n` +
+      `${liveTable(storages)}\n` +
       'Unreachable tensors were freed already. Dispose tensors that you still hold (using, dispose(), scope()), reuse outputs with `out`, or work in smaller pieces.',
     { cause },
   );

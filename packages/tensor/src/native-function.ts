@@ -1,5 +1,5 @@
 import type { CpuGeometry, CudaGeometry } from '@mercer/kernels';
-import type { StreamCore } from './stream.js';
+import type { StreamCore } from './stream-core.js';
 
 /** A kernel loaded on a device, below argument checking. @internal */
 export interface NativeFunction {

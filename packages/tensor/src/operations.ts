@@ -1,61 +1,92 @@
 import type { DType } from '@mercer/kernels';
 import { bytesOf, formatShape, sizeOfShape } from './checked-size.js';
-import type { DeviceCore } from './device-core.js';
-import type { DeviceLike } from './device.js';
-import { deviceCore } from './devices.js';
-import { enqueueCopy, enqueueFill } from './elementwise.js';
-import { isDense, rowMajorStrides } from './layout.js';
+import { isDeviceCore, type DeviceCore } from './device-core.js';
+import type { Device, StreamOption } from './device.js';
+import { enqueueCopy, enqueueFill, type ElementView } from './elementwise.js';
+import { isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { assertNoOverlap, assertWritable } from './overlap.js';
-import type { Stream, StreamCore } from './stream.js';
-import { assertTensor, Tensor, type OutOption, type StreamOption } from './tensor.js';
+import { streamFor, type StreamCore } from './stream-core.js';
 import { broadcastLayout } from './views.js';
 
-/** Every tensor's device is of this package's class. */
-export function coreOf(tensor: Tensor): DeviceCore {
-  return tensor.storage.device;
+/*
+ * What the methods of Tensor do, on views of storages: below the tensor class, which wraps the results.
+ */
+
+/** Elements with a name for messages; a Tensor is one. */
+export interface Operand<D extends DType = DType> extends ElementView {
+  readonly dtype: D;
+  readonly label: string;
 }
 
-/** A row-major tensor with undefined elements, for operations; disposed by them when they fail. */
-export function allocateTensor<D extends DType>(
+/** Elements that hold one reference to their storage, which goes to whoever gets them. */
+export type OwnedView = ElementView;
+
+/** The class behind a device; every device is made by this package. */
+export function coreOf(device: Device): DeviceCore {
+  if (isDeviceCore(device)) return device;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `the device ${device.id} was not made by this package. Use device().`,
+  );
+}
+
+/** Row-major elements with undefined content (zeros on the CPU if asked for). */
+export function allocateView(
   device: DeviceCore,
   shape: readonly number[],
-  dtype: D,
-  stream: Stream | undefined,
-  zeroed = false,
-): Tensor<D> {
-  const bytes = bytesOf(sizeOfShape(shape), dtype);
+  dtype: DType,
+  options: StreamOption & { readonly zeroed?: boolean },
+): OwnedView {
+  const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
+  return allocateLayout(device, layout, dtype, options);
+}
+
+/** Elements in a dense layout that starts at 0. */
+export function allocateLayout(
+  device: DeviceCore,
+  layout: Layout,
+  dtype: DType,
+  { stream, zeroed = false }: StreamOption & { readonly zeroed?: boolean },
+): OwnedView {
+  const { shape, strides } = layout;
   const purpose = `${dtype} ${formatShape(shape)}`;
-  const storage = device.allocate(bytes, { stream, purpose, zeroed });
-  return new Tensor(storage, dtype, { shape, strides: rowMajorStrides(shape), offset: 0 });
+  const storage = device.allocate(bytesOf(sizeOfShape(shape), dtype), { stream, purpose, zeroed });
+  return { shape, strides, offset: 0, dtype, storage };
+}
+
+/** What an output must be. */
+export interface ExpectedOut {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly device: Device;
 }
 
 /**
  * Checks an output that the caller gave.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, DISPOSED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
-export function checkOut(
-  out: Tensor,
-  expected: { readonly shape: readonly number[]; readonly dtype: DType; readonly device: unknown },
-  inputs: readonly Tensor[],
+export function checkOutView(
+  out: Operand,
+  { shape, dtype, device }: ExpectedOut,
+  inputs: readonly Operand[],
   what: string,
 ): void {
-  assertTensor(out, `${what}: out`);
-  if (out.device !== expected.device) {
+  if (out.storage.device !== device) {
     throw new MercerError(
       'DEVICE_MISMATCH',
-      `${what}: out is ${out.label}, the inputs are elsewhere. Allocate it on the inputs' device.`,
+      `${what}: out is ${out.label} and the result is on ${device.id}. Allocate it there.`,
     );
   }
-  if (out.dtype !== expected.dtype) {
+  if (out.dtype !== dtype) {
     throw new MercerError(
       'DTYPE_MISMATCH',
-      `${what}: out is ${out.label} and the result is ${expected.dtype}. Allocate it with dtype '${expected.dtype}'.`,
+      `${what}: out is ${out.label} and the result is ${dtype}. Allocate it with dtype '${dtype}'.`,
     );
   }
-  const { shape } = expected;
-  if (out.rank !== shape.length || !shape.every((extent, i) => extent === out.shape[i])) {
+  const fits = out.shape.length === shape.length && shape.every((n, i) => n === out.shape[i]);
+  if (!fits) {
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: out is ${out.label} and the result has shape ${formatShape(shape)}. Allocate it with that shape.`,
@@ -64,136 +95,120 @@ export function checkOut(
   assertNoOverlap(out, inputs, what);
 }
 
-/** Runs `work` on a tensor that was just allocated, and gives its memory back if that fails. */
-async function built<T extends Tensor>(result: T, work: (result: T) => Promise<void>): Promise<T> {
+/** Runs `work` on memory that was just allocated, and gives it back if that fails. */
+export async function filled(
+  view: OwnedView,
+  work: (view: OwnedView) => Promise<void>,
+): Promise<OwnedView> {
   try {
-    await work(result);
-    return result;
+    await work(view);
+    return view;
   } catch (error) {
-    result.dispose();
+    view.storage.dispose();
     throw error;
   }
 }
 
-async function prepared(
-  tensor: Tensor,
-  options: StreamOption,
-  what: string,
-): Promise<{ device: DeviceCore; stream: StreamCore }> {
-  assertTensor(tensor, what);
-  const device = coreOf(tensor);
-  const stream = device.streamFor(options.stream, what);
-  if (!stream.hasRoom()) await stream.room();
-  return { device, stream };
+async function roomOn(device: Device, { stream }: StreamOption, what: string): Promise<StreamCore> {
+  const chosen = streamFor(device, stream, what);
+  if (!chosen.hasRoom()) await chosen.room();
+  return chosen;
 }
 
-/** See Tensor.cast. */
-export async function castTensor<E extends DType>(
-  source: Tensor,
-  dtype: E,
-  options: OutOption<E>,
-  what = 'cast',
-): Promise<Tensor<E>> {
-  const { device, stream } = await prepared(source, options, what);
-  const { out } = options;
-  if (out !== undefined) {
-    checkOut(out, { shape: source.shape, dtype, device }, [source], what);
-    await enqueueCopy(device, out, source, stream);
-    return out;
-  }
-  return built(allocateTensor(device, source.shape, dtype, stream), (result) =>
-    enqueueCopy(device, result, source, stream),
+/** A row-major copy with conversion. */
+export async function castView(
+  source: Operand,
+  dtype: DType,
+  options: StreamOption,
+  what: string,
+): Promise<OwnedView> {
+  const device = coreOf(source.storage.device);
+  const stream = await roomOn(device, options, what);
+  return filled(allocateView(device, source.shape, dtype, { stream }), (to) =>
+    enqueueCopy(device, to, source, stream),
   );
 }
 
-/** See Tensor.clone. */
-export function cloneTensor<D extends DType>(
-  source: Tensor<D>,
-  options: OutOption<D>,
-): Promise<Tensor<D>> {
-  return castTensor(source, source.dtype, options, 'clone');
-}
-
-/** See Tensor.contiguous. */
-export async function contiguousTensor<D extends DType>(
-  source: Tensor<D>,
+/** The same into memory of the caller's. */
+export async function castInto(
+  out: Operand,
+  source: Operand,
+  dtype: DType,
   options: StreamOption,
-): Promise<Tensor<D>> {
-  assertTensor(source, 'contiguous');
-  if (source.isContiguous) return source.view();
-  return castTensor(source, source.dtype, options, 'contiguous');
+  what: string,
+): Promise<void> {
+  const device = coreOf(source.storage.device);
+  checkOutView(out, { shape: source.shape, dtype, device }, [source], what);
+  const stream = await roomOn(device, options, what);
+  await enqueueCopy(device, out, source, stream);
 }
 
-/** See Tensor.copyFrom. */
-export async function copyTensor(
-  target: Tensor,
-  source: Tensor,
+/** Overwrites a view with another, converted and broadcast. */
+export async function copyInto(
+  target: Operand,
+  source: Operand,
   options: StreamOption,
 ): Promise<void> {
-  assertTensor(source, 'copyFrom');
-  const { device, stream } = await prepared(target, options, 'copyFrom');
-  if (source.device !== target.device) {
-    const here = await moveTensor(source, target.device, options);
+  const device = coreOf(target.storage.device);
+  if (source.storage.device !== device) {
+    const here = await moveView(source, device, options);
     try {
-      await copyTensor(target, here, options);
+      await copyInto(target, { ...here, label: source.label }, options);
     } finally {
-      here.dispose();
+      here.storage.dispose();
     }
     return;
   }
   const { shape, strides, offset } = broadcastLayout(source, target.shape);
   assertNoOverlap(target, [source], 'copyFrom');
+  const stream = await roomOn(device, options, 'copyFrom');
   const from = { shape, strides, offset, dtype: source.dtype, storage: source.storage };
   await enqueueCopy(device, target, from, stream);
 }
 
-/** See Tensor.fill. */
-export async function fillTensor(
-  target: Tensor,
-  value: number | bigint | boolean,
+/** Overwrites every element with one value. */
+export async function fillView(
+  target: Operand,
+  value: unknown,
   options: StreamOption,
 ): Promise<void> {
-  const { device, stream } = await prepared(target, options, 'fill');
   assertWritable(target, 'fill');
+  const device = coreOf(target.storage.device);
+  const stream = await roomOn(device, options, 'fill');
   await enqueueFill(device, target, value, stream);
 }
 
-/** See Tensor.to. The option `stream` belongs to the target device. */
-export async function moveTensor<D extends DType>(
-  source: Tensor<D>,
-  to: DeviceLike,
+/** A copy on another device; `options.stream` belongs to that device. */
+export async function moveView(
+  source: Operand,
+  target: DeviceCore,
   options: StreamOption,
-): Promise<Tensor<D>> {
-  assertTensor(source, 'to');
-  const target = deviceCore(to);
-  if (target === coreOf(source)) return source.view();
+): Promise<OwnedView> {
   // A view with gaps is packed where it lies; a dense one travels as it is and keeps its strides.
-  const dense = isDense(source.shape, source.strides);
-  const block = dense ? source.view() : await contiguousTensor(source, {});
+  if (isDense(source.shape, source.strides)) return moveBlock(source, target, options);
+  const packed = await castView(source, source.dtype, {}, 'to');
   try {
-    return await moveBlock(block, target, options);
+    return await moveBlock(packed, target, options);
   } finally {
-    block.dispose();
+    packed.storage.dispose();
   }
 }
 
-async function moveBlock<D extends DType>(
-  block: Tensor<D>,
+async function moveBlock(
+  block: ElementView,
   target: DeviceCore,
   options: StreamOption,
-): Promise<Tensor<D>> {
-  const stream = target.streamFor(options.stream, 'to');
-  const { bytes, dtype, shape, strides } = block;
-  const purpose = `${dtype} ${formatShape(shape)}`;
-  const storage = target.allocate(bytes, { stream, purpose });
-  const result = new Tensor(storage, dtype, { shape, strides, offset: 0 });
-  return built(result, async () => {
+): Promise<OwnedView> {
+  const stream = streamFor(target, options.stream, 'to');
+  const { dtype, storage: from } = block;
+  const bytes = bytesOf(sizeOfShape(block.shape), dtype);
+  const first = bytesOf(1, dtype) * block.offset;
+  return filled(allocateLayout(target, block, dtype, { stream }), async ({ storage }) => {
     if (bytes === 0) return;
-    const from = block.storage;
-    const source = coreOf(block);
+    const source = coreOf(from.device);
     if (source.kind === 'cuda' && target.kind === 'cuda') {
       from.beforeRead(stream);
-      target.move(storage, 0, from, block.byteOffset, bytes, stream);
+      target.move(storage, 0, from, first, bytes, stream);
       from.noteRead(stream);
       storage.noteWrite(stream);
       return;
@@ -201,11 +216,20 @@ async function moveBlock<D extends DType>(
     const host = new Uint8Array(bytes);
     const reading = source.defaultStream;
     from.beforeRead(reading);
-    const arrived = source.download(from, block.byteOffset, host, reading);
+    const arrived = source.download(from, first, host, reading);
     from.noteRead(reading);
     await arrived;
     const taken = target.upload(storage, 0, host, stream);
     storage.noteWrite(stream);
     await taken;
   });
+}
+
+/** Row-major elements: the view itself with one more reference, or a copy. */
+export async function contiguousView(source: Operand, options: StreamOption): Promise<OwnedView> {
+  if (!isRowMajor(source.shape, source.strides)) {
+    return castView(source, source.dtype, options, 'contiguous');
+  }
+  const { shape, strides, offset, dtype, storage } = source;
+  return { shape, strides, offset, dtype, storage: storage.retain() };
 }

@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { EmittedKernel, KernelCost, Scalars } from '@mercer/kernels';
 import type { DeviceId } from './device.js';
-import type { NativeEvent, StreamCore } from './stream.js';
+import type { NativeEvent, StreamCore } from './stream-core.js';
 
 /** One launch, as measured by events before and after it. */
 export interface ProfileRecord {

@@ -1,9 +1,12 @@
 import { dtypeBytes, type DType } from '@mercer/kernels';
+import { sizeOfShape } from './checked-size.js';
+import type { StreamOption } from './device.js';
+import type { ElementView } from './elementwise.js';
 import { readbackOf } from './host-convert.js';
 import { elementRange, isRowMajor, rowMajorStrides } from './layout.js';
-import { contiguousTensor, coreOf } from './operations.js';
+import { castView, coreOf, type Operand } from './operations.js';
+import { streamFor } from './stream-core.js';
 import { gather } from './strided-host.js';
-import { assertTensor, type StreamOption, type Tensor } from './tensor.js';
 import {
   newStorageArray,
   type ElementOf,
@@ -16,46 +19,42 @@ import {
 /** Views whose range is no larger than this are read whole and packed here: no kernel to compile. */
 const HOST_PACK_BYTES = 2 ** 16;
 
-/** The storage elements in row-major order. */
+/** The storage elements in row-major order, once the device has them. */
 export async function readRaw<D extends DType>(
-  tensor: Tensor<D>,
+  source: Operand<D>,
   options: StreamOption,
 ): Promise<RawArrayOf<D>> {
-  assertTensor(tensor, 'toTypedArray');
-  const range = elementRange(tensor);
-  const bytes = range === undefined ? 0 : (range.last - range.first + 1) * dtypeBytes(tensor.dtype);
-  if (range === undefined || isRowMajor(tensor.shape, tensor.strides)) {
-    return (await download(tensor, tensor.offset, tensor.size, options)) as RawArrayOf<D>;
+  const { dtype, shape, strides } = source;
+  const range = elementRange(source);
+  const size = sizeOfShape(shape);
+  if (range === undefined || isRowMajor(shape, strides)) {
+    return (await download(source, source.offset, size, options)) as RawArrayOf<D>;
   }
-  if (bytes <= HOST_PACK_BYTES) {
-    const span = await download(tensor, range.first, range.last - range.first + 1, options);
-    const layout = { ...layoutOf(tensor), offset: tensor.offset - range.first };
-    return gather(span, layout, newStorageArray(tensor.dtype, tensor.size)) as RawArrayOf<D>;
+  const span = range.last - range.first + 1;
+  if (span * dtypeBytes(dtype) <= HOST_PACK_BYTES) {
+    const data = await download(source, range.first, span, options);
+    const layout = { shape, strides, offset: source.offset - range.first };
+    return gather(data, layout, newStorageArray(dtype, size)) as RawArrayOf<D>;
   }
-  const packed = await contiguousTensor(tensor, options);
+  const packed = await castView(source, dtype, options, 'toTypedArray');
   try {
-    return (await download(packed, packed.offset, packed.size, options)) as RawArrayOf<D>;
+    return (await download(packed, 0, size, options)) as RawArrayOf<D>;
   } finally {
-    packed.dispose();
+    packed.storage.dispose();
   }
-}
-
-function layoutOf(tensor: Tensor): { shape: readonly number[]; strides: readonly number[] } {
-  return { shape: tensor.shape, strides: tensor.strides };
 }
 
 async function download(
-  tensor: Tensor,
+  { storage, dtype }: ElementView,
   first: number,
   count: number,
   options: StreamOption,
 ): Promise<StorageArray> {
-  const device = coreOf(tensor);
-  const stream = device.streamFor(options.stream, 'toTypedArray');
-  const target = newStorageArray(tensor.dtype, count);
-  const { storage } = tensor;
+  const device = coreOf(storage.device);
+  const stream = streamFor(device, options.stream, 'toTypedArray');
+  const target = newStorageArray(dtype, count);
   storage.beforeRead(stream);
-  const arrived = device.download(storage, first * dtypeBytes(tensor.dtype), target, stream);
+  const arrived = device.download(storage, first * dtypeBytes(dtype), target, stream);
   storage.noteRead(stream);
   await arrived;
   return target;
@@ -63,21 +62,20 @@ async function download(
 
 /** See Tensor.toTypedArray. */
 export async function readTyped<D extends DType>(
-  tensor: Tensor<D>,
+  source: Operand<D>,
   options: StreamOption,
 ): Promise<TypedArrayOf<D>> {
-  const { dtype } = tensor;
-  return readbackOf((await readRaw(tensor, options)) as StorageArray, dtype);
+  const { dtype } = source;
+  return readbackOf((await readRaw(source, options)) as StorageArray, dtype);
 }
 
 /** See Tensor.toNested. */
 export async function readNested<D extends DType>(
-  tensor: Tensor<D>,
+  source: Operand<D>,
   options: StreamOption,
 ): Promise<NestedOf<D>> {
-  const { dtype, shape } = tensor;
-  const flat = await readTyped(tensor, options);
-  const elements = flat as { readonly [i: number]: number | bigint };
+  const { dtype, shape } = source;
+  const elements = (await readTyped(source, options)) as { readonly [i: number]: number | bigint };
   const element = (at: number): ElementOf<D> =>
     (dtype === 'bool' ? elements[at] !== 0 : elements[at]) as ElementOf<D>;
   const strides = rowMajorStrides(shape);

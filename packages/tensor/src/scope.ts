@@ -31,8 +31,8 @@ export class Scope {
   }
 
   /** As the function `tensor`, owned by the scope. */
-  readonly tensor: typeof tensor = (async (...args: Parameters<typeof tensor>) =>
-    this.track(await tensor(...args))) as typeof tensor;
+  readonly tensor: typeof tensor = async (...args: Parameters<typeof tensor>) =>
+    this.track(await tensor(...args));
 
   /** As the function `empty`, owned by the scope. */
   empty<D extends DType = 'float32'>(shape: readonly number[], options?: NewOptions<D>): Tensor<D> {

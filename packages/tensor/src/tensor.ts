@@ -1,22 +1,16 @@
 import { inspect } from 'node:util';
-import { dtypeBytes, type DType } from '@mercer/kernels';
+import { dtypeBytes, isDType, type DType } from '@mercer/kernels';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
 import { bytesOf, describe, formatShape, sizeOfShape } from './checked-size.js';
-import type { Device, DeviceLike } from './device.js';
+import type { Device, DeviceLike, StreamOption } from './device.js';
+import { deviceCore } from './devices.js';
+import type { ElementView } from './elementwise.js';
 import { isRowMajor, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
-import {
-  castTensor,
-  cloneTensor,
-  contiguousTensor,
-  copyTensor,
-  fillTensor,
-  moveTensor,
-} from './operations.js';
+import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
 import { readNested, readRaw, readTyped } from './readback.js';
-import type { Storage } from './storage.js';
-import type { Stream } from './stream.js';
+import type { StorageBlock } from './storage-block.js';
 import type { NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
 import {
   broadcastLayout,
@@ -25,12 +19,6 @@ import {
   sliceLayout,
   type SliceRange,
 } from './views.js';
-
-/** Options of operations that enqueue work. */
-export interface StreamOption {
-  /** Where the work is enqueued; default: the device's default stream. */
-  readonly stream?: Stream | undefined;
-}
 
 /** Options of operations that make a tensor or write one that exists. */
 export interface OutOption<D extends DType = DType> extends StreamOption {
@@ -69,7 +57,7 @@ export class Tensor<D extends DType = DType> implements Layout {
   readonly #lifetime: Lifetime;
 
   /** @internal Takes over one reference to the storage. Use tensor(), empty(), zeros() or full(). */
-  constructor(storage: Storage, dtype: D, layout: Layout) {
+  constructor(storage: StorageBlock, dtype: D, layout: Layout) {
     this.device = storage.device;
     this.dtype = dtype;
     this.shape = Object.freeze([...layout.shape]);
@@ -104,9 +92,14 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   /** The memory, shared by all views of it. @throws MercerError DISPOSED */
-  get storage(): Storage {
-    if (this.#lifetime.released) throw this.#disposedError();
+  get storage(): StorageBlock {
+    this.assertAlive();
     return this.#lifetime.storage;
+  }
+
+  /** @throws MercerError DISPOSED naming the tensor */
+  assertAlive(): void {
+    if (this.#lifetime.released) throw this.#disposedError();
   }
 
   /** True when the elements lie in row-major order without gaps. */
@@ -155,13 +148,13 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   /** The elements in row-major order without gaps: a view where they are so already, else a copy. */
-  contiguous(options: StreamOption = {}): Promise<Tensor<D>> {
-    return contiguousTensor(this, options);
+  async contiguous(options: StreamOption = {}): Promise<Tensor<D>> {
+    return wrap(await contiguousView(this, options), this.dtype);
   }
 
   /** A row-major copy. */
   clone(options: OutOption<D> = {}): Promise<Tensor<D>> {
-    return cloneTensor(this, options);
+    return this.#copy(this.dtype, options, 'clone');
   }
 
   /**
@@ -169,22 +162,36 @@ export class Tensor<D extends DType = DType> implements Layout {
    * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`.
    */
   cast<E extends DType>(dtype: E, options: OutOption<E> = {}): Promise<Tensor<E>> {
-    return castTensor(this, dtype, options);
+    return this.#copy(dtype, options, 'cast');
+  }
+
+  async #copy<E extends DType>(dtype: E, options: OutOption<E>, what: string): Promise<Tensor<E>> {
+    checkDType(dtype, what);
+    const { out } = options;
+    if (out === undefined) return wrap(await castView(this, dtype, options, what), dtype);
+    assertTensor(out, `${what}: out`);
+    await castInto(out, this, dtype, options, what);
+    return out;
   }
 
   /** A copy on another device, or another handle for the same elements where they are there already. */
-  to(device: DeviceLike, options: StreamOption = {}): Promise<Tensor<D>> {
-    return moveTensor(this, device, options);
+  async to(device: DeviceLike, options: StreamOption = {}): Promise<Tensor<D>> {
+    const target = deviceCore(device);
+    if (target === this.storage.device) return this.view();
+    return wrap(await moveView(this, target, options), this.dtype);
   }
 
   /** Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor. */
-  copyFrom(source: Tensor, options: StreamOption = {}): Promise<this> {
-    return copyTensor(this, source, options).then(() => this);
+  async copyFrom(source: Tensor, options: StreamOption = {}): Promise<this> {
+    assertTensor(source, 'copyFrom');
+    await copyInto(this, source, options);
+    return this;
   }
 
   /** Overwrites every element with one value. Resolves with this tensor. */
-  fill(value: number | bigint | boolean, options: StreamOption = {}): Promise<this> {
-    return fillTensor(this, value, options).then(() => this);
+  async fill(value: number | bigint | boolean, options: StreamOption = {}): Promise<this> {
+    await fillView(this, value, options);
+    return this;
   }
 
   /**
@@ -246,6 +253,20 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 }
 
+/** The tensor of a view; takes over its reference to the storage. @internal */
+export function wrap<D extends DType>(view: ElementView, dtype: D): Tensor<D> {
+  return new Tensor(view.storage, dtype, view);
+}
+
+/** @throws MercerError INVALID_ARGUMENT for anything but a dtype's name */
+export function checkDType<D extends DType>(dtype: D, what: string): D {
+  if (isDType(dtype)) return dtype;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${describe(dtype)} is not a dtype. Use float64, float32, float16, bfloat16, int64, int32, uint8 or bool.`,
+  );
+}
+
 /** True for a tensor of this copy of the package. */
 export function isTensor(value: unknown): value is Tensor {
   return value instanceof Tensor;
@@ -258,8 +279,7 @@ export function isTensor(value: unknown): value is Tensor {
  */
 export function assertTensor(value: unknown, what: string): asserts value is Tensor {
   if (value instanceof Tensor) {
-    // The getter throws for a disposed tensor.
-    void value.storage;
+    value.assertAlive();
     return;
   }
   throw (
@@ -269,25 +289,4 @@ export function assertTensor(value: unknown, what: string): asserts value is Ten
       `${what}: expected a tensor, got ${describe(value)}. Make one with tensor(data).`,
     )
   );
-}
-
-/**
- * The device that all tensors of a call share.
- *
- * @throws MercerError DEVICE_MISMATCH naming the first two that differ
- */
-export function commonDevice(tensors: readonly Tensor[], what: string): Device {
-  const [first] = tensors;
-  if (first === undefined) {
-    throw new MercerError('INVALID_ARGUMENT', `${what}: no tensor given. Pass at least one.`);
-  }
-  for (const tensor of tensors) {
-    if (tensor.device !== first.device) {
-      throw new MercerError(
-        'DEVICE_MISMATCH',
-        `${what}: ${first.label} and ${tensor.label} are on different devices. Move one with to('${first.device.id}').`,
-      );
-    }
-  }
-  return first.device;
 }

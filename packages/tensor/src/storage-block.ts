@@ -1,11 +1,13 @@
 import { MercerError } from './mercer-error.js';
-import type { DeviceCore } from './device-core.js';
-import type { StreamCore } from './stream.js';
+import type { Device, Storage } from './device.js';
+import type { StreamCore, StreamUse } from './stream-core.js';
 
-/** A use of memory: everything that was enqueued on `stream` up to number `seq`. */
-export interface StreamUse {
-  readonly stream: StreamCore;
-  readonly seq: number;
+/** The device as its storages see it. */
+export interface StorageOwner extends Device {
+  /** The storage's last owner is gone. */
+  forget(storage: StorageBlock): void;
+  /** A tensor was collected that nobody had disposed. */
+  noteLeak(): void;
 }
 
 /** Memory as the runtime of a device gives it. */
@@ -18,15 +20,11 @@ export interface NativeMemory {
   free(uses: readonly StreamUse[]): void;
 }
 
-/**
- * A block of device memory, shared by the tensors that are views of it and counted by them. It remembers on which
- * streams it was last written and read, so that work on other streams waits and its memory is returned in order.
- */
-export class Storage {
-  readonly device: DeviceCore;
+/** The one implementation of Storage. */
+export class StorageBlock implements Storage {
+  readonly device: StorageOwner;
   readonly bytes: number;
   readonly address: number;
-  /** What the memory is for, in the table of live bytes: "float32 [3, 4]", "workspace". */
   readonly purpose: string;
   /** @internal */
   readonly handle: object;
@@ -37,7 +35,7 @@ export class Storage {
 
   /** @internal Use `device.allocate`. */
   constructor(
-    device: DeviceCore,
+    device: StorageOwner,
     memory: NativeMemory,
     bytes: number,
     purpose: string,
@@ -68,7 +66,6 @@ export class Storage {
     return this;
   }
 
-  /** One owner less; the last one returns the memory, after the work that uses it. Calling it more often does nothing. */
   dispose(): void {
     if (this.#references === 0) return;
     this.#references--;

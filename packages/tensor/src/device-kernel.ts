@@ -5,46 +5,23 @@ import {
   type DType,
   type EmittedKernel,
   type KernelParam,
-  type Scalars,
 } from '@mercer/kernels';
 import { debugPrinter, type DebugOption, type DebugPrinter } from '@mercer/jit-cache';
 import { describe } from './checked-size.js';
-import type { Device } from './device.js';
-import type { DeviceCore } from './device-core.js';
+import type { Device, LaunchArguments, LoadedKernel, PointerArgument, Stream } from './device.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
 import { ParamPacker } from './param-packer.js';
 import { activeProfiler } from './profiler.js';
-import { Storage } from './storage.js';
-import type { Stream, StreamCore } from './stream.js';
-
-/** Typed memory at a byte offset of a storage; a Tensor is one. */
-export interface MemoryArgument {
-  readonly storage: Storage;
-  readonly byteOffset: number;
-  readonly dtype: DType;
-}
-
-/** What a pointer parameter can be bound to: typed memory, untyped memory, or a bare address, which nothing tracks. */
-export type PointerArgument = MemoryArgument | Storage | bigint;
-
-/** Arguments of one launch. */
-export interface LaunchArguments {
-  /** One per pointer parameter, in their order. */
-  readonly pointers: readonly PointerArgument[];
-  /** By parameter name; may hold more, which geometry and cost may use. */
-  readonly scalars: Scalars;
-  /** One per tensorMap parameter, 128 bytes each (CUDA). */
-  readonly tensorMaps?: readonly Uint8Array[];
-}
+import { StorageBlock } from './storage-block.js';
+import { streamFor, type StreamCore } from './stream-core.js';
 
 type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
 
-/** A kernel on a device, ready to launch. */
-export class LoadedKernel {
+/** The one implementation of LoadedKernel. */
+export class DeviceKernel implements LoadedKernel {
   readonly device: Device;
   readonly kernel: EmittedKernel;
-  readonly #core: DeviceCore;
   readonly #native: NativeFunction;
   readonly #pointers: readonly PointerParam[];
   readonly #packer: ParamPacker;
@@ -52,13 +29,12 @@ export class LoadedKernel {
 
   /** @internal Use `device.load`. */
   constructor(
-    device: DeviceCore,
+    device: Device,
     kernel: EmittedKernel,
     native: NativeFunction,
     debug: DebugOption | undefined,
   ) {
     this.device = device;
-    this.#core = device;
     this.kernel = kernel;
     this.#native = native;
     this.#pointers = kernel.params.filter((param) => param.kind === 'pointer');
@@ -66,16 +42,9 @@ export class LoadedKernel {
     this.#print = debugPrinter(debug);
   }
 
-  /**
-   * Enqueues one launch and returns. Memory written on another stream is waited for by that stream's event; the uses are
-   * noted, so that memory disposed right afterwards is returned when the launch is done. Blocks only while too many
-   * launches are in flight; `await stream.room()` before it avoids that.
-   *
-   * @throws MercerError DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED, INVALID_ARGUMENT
-   */
   launch(stream: Stream, args: LaunchArguments): void {
     const { scalars, pointers } = args;
-    const core = this.#core.streamFor(stream, `launch of ${this.kernel.name}`);
+    const core = streamFor(this.device, stream, `launch of ${this.kernel.name}`);
     if (pointers.length !== this.#pointers.length) throw this.#wrongCount(pointers.length);
     const keepAlive: object[] = [];
     for (let i = 0; i < pointers.length; i++) this.#bind(i, pointers[i], keepAlive);
@@ -104,9 +73,9 @@ export class LoadedKernel {
     const storage = storageOf(argument);
     if (storage === undefined || argument === undefined) throw this.#wrongKind(index, argument);
     storage.assertAlive();
-    if (storage.device !== this.#core) throw this.#wrongDevice(index, storage);
+    if (storage.device !== this.device) throw this.#wrongDevice(index, storage);
     let address = storage.address;
-    if (!(argument instanceof Storage)) {
+    if ('dtype' in argument) {
       const param = this.#pointers[index];
       if (param?.dtype !== 'byte' && param?.dtype !== argument.dtype) {
         throw this.#wrongType(index, argument.dtype);
@@ -118,13 +87,13 @@ export class LoadedKernel {
   }
 
   #before(index: number, argument: PointerArgument | undefined, stream: StreamCore): void {
-    const storage = typeof argument === 'bigint' ? undefined : storageOf(argument);
+    const storage = storageOf(argument);
     if (this.#pointers[index]?.access === 'read') storage?.beforeRead(stream);
     else storage?.beforeWrite(stream);
   }
 
   #after(index: number, argument: PointerArgument | undefined, stream: StreamCore): void {
-    const storage = typeof argument === 'bigint' ? undefined : storageOf(argument);
+    const storage = storageOf(argument);
     if (this.#pointers[index]?.access === 'read') storage?.noteRead(stream);
     else storage?.noteWrite(stream);
   }
@@ -155,7 +124,7 @@ export class LoadedKernel {
     );
   }
 
-  #wrongDevice(index: number, storage: Storage): MercerError {
+  #wrongDevice(index: number, storage: StorageBlock): MercerError {
     return new MercerError(
       'DEVICE_MISMATCH',
       `${this.#parameter(index)} lies on ${storage.device.id} and the kernel is loaded on ${this.device.id}. Move it with to(device).`,
@@ -163,10 +132,11 @@ export class LoadedKernel {
   }
 }
 
-function storageOf(argument: MemoryArgument | Storage | undefined): Storage | undefined {
-  if (argument instanceof Storage) return argument;
-  const storage: unknown = argument?.storage;
-  return storage instanceof Storage ? storage : undefined;
+function storageOf(argument: PointerArgument | undefined): StorageBlock | undefined {
+  if (typeof argument !== 'object') return undefined;
+  if (argument instanceof StorageBlock) return argument;
+  const storage: unknown = 'storage' in argument ? argument.storage : undefined;
+  return storage instanceof StorageBlock ? storage : undefined;
 }
 
 function isEmpty(geometry: CpuGeometry | CudaGeometry): boolean {

@@ -1,33 +1,16 @@
-import type { Device } from './device.js';
+import type { Device, Stream } from './device.js';
 import { MercerError } from './mercer-error.js';
-import type { StreamUse } from './storage.js';
+
+/** A use of memory: everything that was enqueued on `stream` up to number `seq`. */
+export interface StreamUse {
+  readonly stream: StreamCore;
+  readonly seq: number;
+}
 
 /** Launches that may be in flight on one stream; a full driver queue would block the caller for long. */
 export const LAUNCH_LIMIT = 256;
 const MARK_EVERY = LAUNCH_LIMIT / 4;
 const SLEEP_MS = 0.05;
-
-/**
- * A queue of work on one device, first in, first out. Operations take `options.stream`; without it they use the device's
- * default stream. Work on two streams is ordered by the tensors it touches.
- */
-export interface Stream {
-  readonly device: Device;
-  /** Readable name: 'cuda:0 stream 1'. */
-  readonly label: string;
-  /** Launches enqueued and not known to be finished. */
-  readonly inFlight: number;
-  /**
-   * Resolves when another launch can be enqueued without blocking. Awaited operations do this themselves; call it
-   * between synchronous calls of a prepared kernel.
-   */
-  room(): Promise<void>;
-  /** Resolves when everything enqueued so far is done; rejects with the device's error. */
-  synchronize(): Promise<void>;
-  /** Enqueued work still runs. Using the stream afterwards is an error; disposing it twice is not. */
-  dispose(): void;
-  [Symbol.dispose](): void;
-}
 
 /** An event of either runtime. @internal */
 export interface NativeEvent {
@@ -156,4 +139,29 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+const isStreamCore = (value: unknown): value is StreamCore => value instanceof StreamCore;
+
+/**
+ * The stream an operation runs on: the caller's, checked, or the device's default.
+ *
+ * @throws MercerError INVALID_ARGUMENT, DEVICE_MISMATCH, DISPOSED
+ */
+export function streamFor(device: Device, stream: Stream | undefined, what: string): StreamCore {
+  const chosen: unknown = stream ?? device.defaultStream;
+  if (!isStreamCore(chosen)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: options.stream is not a stream of this package. Use device.createStream().`,
+    );
+  }
+  if (chosen.device !== device) {
+    throw new MercerError(
+      'DEVICE_MISMATCH',
+      `${what}: ${chosen.label} belongs to ${chosen.device.id} and the work to ${device.id}. Use a stream of ${device.id}.`,
+    );
+  }
+  chosen.assertAlive();
+  return chosen;
 }
