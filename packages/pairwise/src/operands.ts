@@ -44,18 +44,10 @@ export interface PairwiseShape {
 export function pairwiseShape(what: string, a: Tensor, b: Tensor): PairwiseShape {
   const dtype = commonDType(what, a, b);
   const device = commonDevice([a, b], what);
-  for (const [name, x] of [
-    ['a', a],
-    ['b', b],
-  ] as const) {
-    if (x.rank < 2) {
-      throw new MercerError(
-        'SHAPE_MISMATCH',
-        `${what}: ${name} has shape ${formatShape(x.shape)}, and a matrix of points needs at least two axes, (..., points, features). Reshape a single point to (1, ${String(x.size)}).`,
-      );
-    }
-  }
-  const [m, k] = [extent(a, -2), extent(a, -1)];
+  checkRank(what, 'a', a);
+  checkRank(what, 'b', b);
+  const m = extent(a, -2);
+  const k = extent(a, -1);
   const n = extent(b, -2);
   if (extent(b, -1) !== k) {
     throw new MercerError(
@@ -64,11 +56,17 @@ export function pairwiseShape(what: string, a: Tensor, b: Tensor): PairwiseShape
     );
   }
   const batchShape = batchOf(what, a, b);
-  const batch = batchShape.reduce((product, size) => product * size, 1);
-  return {
-    ...{ dtype, device, m, n, k },
-    ...{ batchShape, batch, outShape: [...batchShape, m, n] },
-  };
+  let batch = 1;
+  for (const size of batchShape) batch *= size;
+  return { dtype, device, m, n, k, batchShape, batch, outShape: [...batchShape, m, n] };
+}
+
+function checkRank(what: string, name: string, x: Tensor): void {
+  if (x.rank >= 2) return;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: ${name} has shape ${formatShape(x.shape)}, and a matrix of points needs at least two axes, (..., points, features). Reshape a single point to (1, ${String(x.size)}).`,
+  );
 }
 
 /**
@@ -76,7 +74,8 @@ export function pairwiseShape(what: string, a: Tensor, b: Tensor): PairwiseShape
  */
 export function inputOperand(x: Tensor, shape: PairwiseShape): Operand | undefined {
   const view = matrixLayout(x.shape, x.strides);
-  const batchStride = collapseBatchStride(shape.batchShape, broadcastStrides(x, shape));
+  const batchStride =
+    shape.batch === 1 ? 0 : collapseBatchStride(shape.batchShape, broadcastStrides(x, shape));
   if (view === undefined || batchStride === undefined || batchStride < 0) return undefined;
   return operand(x, view, batchStride);
 }
@@ -114,8 +113,13 @@ export function pairwiseScalars(
   p: number,
 ): Scalars {
   return {
-    ...{ m: shape.m, n: shape.n, k: shape.k, batch: shape.batch },
-    ...{ lda: a.leadingStride, ldb: b.leadingStride, ldo: out.leadingStride },
+    m: shape.m,
+    n: shape.n,
+    k: shape.k,
+    batch: shape.batch,
+    lda: a.leadingStride,
+    ldb: b.leadingStride,
+    ldo: out.leadingStride,
     batchStrideA: a.batchStride,
     batchStrideB: b.batchStride,
     batchStrideOut: out.batchStride,
@@ -140,8 +144,10 @@ export function problemLayouts(
 
 function operand(x: Tensor, view: MatrixView, batchStride: number): Operand {
   const perVector = 16 / dtypeBytes(x.dtype);
-  const aligned = [x.offset, view.leadingStride, batchStride].every((v) => v % perVector === 0);
-  return { ...view, batchStride, aligned };
+  const { layout, leadingStride } = view;
+  const aligned =
+    x.offset % perVector === 0 && leadingStride % perVector === 0 && batchStride % perVector === 0;
+  return { layout, leadingStride, batchStride, aligned };
 }
 
 function broadcastStrides(x: Tensor, shape: PairwiseShape): number[] {
@@ -170,7 +176,10 @@ function extent(x: Tensor, axis: -1 | -2): number {
   return x.shape[x.rank + axis] ?? 1;
 }
 
+const NO_BATCH: readonly number[] = Object.freeze([]);
+
 function batchOf(what: string, a: Tensor, b: Tensor): readonly number[] {
+  if (a.rank === 2 && b.rank === 2) return NO_BATCH;
   try {
     return broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2));
   } catch (cause) {
