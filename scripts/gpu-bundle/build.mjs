@@ -5,6 +5,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   realpathSync,
   rmSync,
@@ -69,7 +70,20 @@ function copyWorkspace() {
     }
     const keep = keepInPackage(manifest);
     copyPruned(directory, path.join(app, 'packages', folder), { name, keep });
+    dropSourceMapComments(path.join(app, 'packages', folder, 'dist'));
     symlinkSync(path.join('../../packages', folder), path.join(app, 'node_modules', name));
+  }
+}
+
+/** The maps stay behind, so nothing may point to them. */
+function dropSourceMapComments(/** @type {string} */ folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || !entry.name.endsWith('.js')) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'),
+    );
   }
 }
 

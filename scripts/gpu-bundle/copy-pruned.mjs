@@ -4,8 +4,7 @@ import path from 'node:path';
 
 const DROPPED_NAMES =
   /^(node_modules|\.turbo|\.bin|docs?|examples?|benchmarks?|coverage|man|README.*|CHANGELOG.*|HISTORY.*|SECURITY.*|CONTRIBUTING.*|binding\.gyp|\.tsbuildinfo)$/i;
-const DROPPED_ENDINGS =
-  /\.(d\.[cm]?ts|d\.[cm]?ts\.map|md|markdown|flow|tsbuildinfo|html|cc|cpp|h|gyp|gypi)$/i;
+const DROPPED_ENDINGS = /\.(d\.[cm]?ts|map|md|markdown|flow|tsbuildinfo|html|cc|cpp|h|gyp|gypi)$/i;
 
 /** Larger parts of single packages that nothing loads on a linux-x64 glibc host. */
 const DROPPED_PARTS = /** @type {Record<string, RegExp>} */ ({
@@ -27,8 +26,6 @@ export function copyPruned(source, target, { name, keep = () => true }) {
       const relative = path.relative(base, file).split(path.sep).join('/');
       if (relative === '') return true;
       if (DROPPED_NAMES.test(path.basename(file)) || DROPPED_ENDINGS.test(file)) return false;
-      // Source maps of our own packages stay: stack traces of a failed GPU test should name the source's lines.
-      if (file.endsWith('.map') && !name.startsWith('@mercer/')) return false;
       if (DROPPED_PARTS[name]?.test(relative)) return false;
       return keep(relative);
     },

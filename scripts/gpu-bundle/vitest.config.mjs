@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     include: process.env.MERCER_BUNDLE_TESTS === 'cpu' ? [...smokeTests, ...gpuTests] : gpuTests,
     pool: 'forks',
+    // Only the tests go through vitest's transformer; the packages load as they do for a user.
+    server: { deps: { external: [/\/packages\/[^/]+\/dist\/(?!.*\.test\.js$)/] } },
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
