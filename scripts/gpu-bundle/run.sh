@@ -105,7 +105,7 @@ case $command in
   test)
     export MERCER_BUNDLE_TESTS=gpu
     if [ "${1:-}" = --cpu ]; then
-      export MERCER_BUNDLE_TESTS=cpu
+      export MERCER_BUNDLE_TESTS=cpu CUDA_VISIBLE_DEVICES=-1
       shift
     fi
     cd "$app"
