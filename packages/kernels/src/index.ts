@@ -40,3 +40,4 @@ export type {
 } from './pairwise/plan-types.js';
 export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-json.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
+export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
