@@ -115,13 +115,22 @@ export class CudaFunction {
       page[0] !== grid[0] ||
       page[1] !== grid[1] ||
       page[2] !== grid[2] ||
-      page[6] !== geometry.sharedMemBytes
+      page[3] !== block[0] ||
+      page[4] !== block[1] ||
+      page[5] !== block[2] ||
+      page[6] !== geometry.sharedMemBytes ||
+      (cluster !== undefined &&
+        (page[7] !== cluster[0] || page[8] !== cluster[1] || page[9] !== cluster[2]))
     ) {
-      throw misuse(
-        'INVALID_ARGUMENT',
-        `Grid [${grid.join(', ')}] with ${String(geometry.sharedMemBytes)} bytes of shared memory is not a launch ` +
-          `geometry of ${this.name}: whole numbers from 0 to 2^32 - 1 are needed.`,
-      );
+      throw notAGeometry(this.name, geometry);
     }
   }
+}
+
+function notAGeometry(name: string, geometry: LaunchGeometry): Error {
+  return misuse(
+    'INVALID_ARGUMENT',
+    `${JSON.stringify(geometry)} is not a launch geometry of ${name}: ` +
+      'extents and bytes must be whole numbers from 0 to 2^32 - 1. Correct the numbers.',
+  );
 }

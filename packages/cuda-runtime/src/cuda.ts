@@ -56,8 +56,11 @@ export const cuda = {
   device(index = 0): CudaDevice {
     let device = devices.get(index);
     if (device === undefined) {
-      device = new CudaDevice(requireDriver(), index, () => devices.delete(index));
-      devices.set(index, device);
+      const made = new CudaDevice(requireDriver(), index, () => {
+        if (devices.get(index) === made) devices.delete(index);
+      });
+      devices.set(index, made);
+      device = made;
     }
     return device;
   },

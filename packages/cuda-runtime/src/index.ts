@@ -17,7 +17,7 @@ export { CudaGraph, CudaGraphExec } from './graph.js';
 export type { LibraryReport } from './library/library-report.js';
 export { MemoryPool } from './memory-pool.js';
 export { CudaModule } from './module.js';
-export type { HostMemory } from './native/addon.js';
+export type { HostMemory } from './host-memory.js';
 export { nvrtc, type CompileRequest, type CompileResult } from './nvrtc.js';
 export { PinnedBuffer } from './pinned-buffer.js';
 export { CudaStream } from './stream.js';

@@ -3,7 +3,8 @@ import type { CudaDevice } from './device.js';
 import { misuse } from './errors.js';
 import type { CudaEvent } from './event.js';
 import { CudaGraph } from './graph.js';
-import type { Addon, HostMemory, StreamHandle } from './native/addon.js';
+import { bytesOf, type HostMemory } from './host-memory.js';
+import type { Addon, StreamHandle } from './native/addon.js';
 import { Owned, handleOf, native } from './native/owned.js';
 import { PinnedBuffer } from './pinned-buffer.js';
 
@@ -53,8 +54,8 @@ export class CudaStream extends Owned<StreamHandle> {
           bytes,
         );
       }
-      refuseResizable(src);
-      return this.#addon.copyToDevice(this[native], to, dstOffset, src, srcOffset, bytes);
+      const memory = bytesOf(src);
+      return this.#addon.copyToDevice(this[native], to, dstOffset, memory, srcOffset, bytes);
     });
   }
 
@@ -67,7 +68,7 @@ export class CudaStream extends Owned<StreamHandle> {
     bytes = byteLengthOf(src) - srcOffset,
   ): void {
     const to = handleOf(dst, 'DeviceBuffer');
-    this.#addon.copyToDeviceSync(this[native], to, dstOffset, src, srcOffset, bytes);
+    this.#addon.copyToDeviceSync(this[native], to, dstOffset, bytesOf(src), srcOffset, bytes);
   }
 
   /** Copies device memory to the host; resolves when the bytes are in `dst`. */
@@ -90,8 +91,8 @@ export class CudaStream extends Owned<StreamHandle> {
           bytes,
         );
       }
-      refuseResizable(dst);
-      return this.#addon.copyToHost(this[native], from, srcOffset, dst, dstOffset, bytes);
+      const memory = bytesOf(dst);
+      return this.#addon.copyToHost(this[native], from, srcOffset, memory, dstOffset, bytes);
     });
   }
 
@@ -104,7 +105,7 @@ export class CudaStream extends Owned<StreamHandle> {
     dstOffset = 0,
   ): void {
     const from = handleOf(src, 'DeviceBuffer');
-    this.#addon.copyToHostSync(this[native], from, srcOffset, dst, dstOffset, bytes);
+    this.#addon.copyToHostSync(this[native], from, srcOffset, bytesOf(dst), dstOffset, bytes);
   }
 
   /** Copies between buffers, of one device or of two (directly where they can, else through the host). */
@@ -201,18 +202,6 @@ export class CudaStream extends Owned<StreamHandle> {
 
 function byteLengthOf(memory: HostMemory | PinnedBuffer): number {
   return memory instanceof PinnedBuffer ? memory.bytes : memory.byteLength;
-}
-
-/** A buffer that shrinks during a copy would pull its pages away from under it. */
-function refuseResizable(memory: HostMemory): void {
-  const buffer = ArrayBuffer.isView(memory) ? memory.buffer : memory;
-  const { resizable, growable } = buffer as { resizable?: boolean; growable?: boolean };
-  if (resizable === true && growable !== true) {
-    throw misuse(
-      'INVALID_ARGUMENT',
-      'A resizable ArrayBuffer may shrink while the device reads or writes it. Copy to a fixed one first.',
-    );
-  }
 }
 
 /** A promise also for what is thrown before there is one. */

@@ -58,20 +58,13 @@ std::vector<std::string> textsOf(const Napi::Value& value) {
 }
 
 HostMemory memoryOf(const Napi::Value& value) {
-  if (value.IsTypedArray()) {
-    const auto view = value.As<Napi::TypedArray>();
-    auto buffer = view.ArrayBuffer();
-    return {static_cast<uint8_t*>(buffer.Data()) + view.ByteOffset(), view.ByteLength()};
-  }
-  if (value.IsDataView()) {
-    auto view = value.As<Napi::DataView>();
-    return {static_cast<uint8_t*>(view.Data()), view.ByteLength()};
-  }
-  if (value.IsArrayBuffer()) {
-    auto buffer = value.As<Napi::ArrayBuffer>();
-    return {static_cast<uint8_t*>(buffer.Data()), buffer.ByteLength()};
-  }
-  misuse("INVALID_ARGUMENT", "expected an ArrayBuffer or a view of one");
+  // The plain call, because node-addon-api's accessors refuse views of shared memory.
+  void* data = nullptr;
+  size_t bytes = 0;
+  napi_typedarray_type type;
+  if (napi_get_typedarray_info(value.Env(), value, &type, &bytes, &data, nullptr, nullptr) || type != napi_uint8_array)
+    misuse("INVALID_ARGUMENT", "expected a Uint8Array");
+  return {static_cast<uint8_t*>(data), bytes};
 }
 
 }  // namespace mercer

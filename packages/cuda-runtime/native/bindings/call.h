@@ -61,7 +61,7 @@ int64_t integerOf(const Napi::Value& value);
 std::string textOf(const Napi::Value& value);
 std::vector<std::string> textsOf(const Napi::Value& value);
 
-/// Memory of an ArrayBuffer or a view.
+/// Memory of a Uint8Array; the TypeScript side makes one of any other view.
 struct HostMemory {
   uint8_t* data;
   size_t bytes;

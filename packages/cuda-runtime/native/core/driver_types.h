@@ -94,7 +94,8 @@ struct CUlaunchConfig {
   unsigned numAttrs;
 };
 
-struct alignas(64) CUtensorMap {
+// 64 bytes in CUDA 12, 128 in CUDA 13.
+struct alignas(128) CUtensorMap {
   cuuint64_t opaque[16];
 };
 

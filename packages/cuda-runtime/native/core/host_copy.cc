@@ -22,7 +22,6 @@ struct LargeCopy {
     size_t bytes;
   };
   SharedAccess access;
-  SharedBuffer buffer;
   SharedSlot slot;
   std::vector<Step> steps;
 
@@ -32,20 +31,26 @@ struct LargeCopy {
   }
 };
 
+/// The buffer, unless it is freed in this stream's order anyway: then it need not outlive the copy.
+SharedBuffer heldFor(const Stream& stream, const SharedBuffer& buffer) {
+  return buffer->stream.get() == &stream ? nullptr : buffer;
+}
+
 template <typename Enqueue>
 void enqueueLarge(Stream& stream, const SharedBuffer& buffer, size_t bytes, const SharedAccess& access,
                   Waiter::Done done, Enqueue enqueue) {
   Device& device = stream.enter();
-  auto* copy = new LargeCopy{access, buffer, device.staging.take(), {}};
+  auto* copy = new LargeCopy{access, device.staging.take(), {}};
   copy->steps.reserve(bytes / Staging::kSlotBytes + 1);  // steps never move
   try {
     for (size_t at = 0; at < bytes; at += Staging::kSlotBytes)
       enqueue(device, *copy, at, std::min(Staging::kSlotBytes, bytes - at));
-    stream.whenDone([copy, done](const Failure* failure) {
+    stream.whenDone([copy, done, held = heldFor(stream, buffer)](const Failure* failure) mutable {
       if (failure)
         copy->access->cancel();
       else
         delete copy;
+      held.reset();  // before the promise settles: whoever awaits it finds the memory freed
       done(failure);
     });
   } catch (...) {
@@ -70,7 +75,7 @@ void copyToDeviceNow(Stream& stream, const SharedBuffer& to, uint64_t offset, co
   auto slot = device.staging.take();
   std::memcpy(slot.get(), from, bytes);
   MERCER_CU(&device, cuMemcpyHtoDAsync, address, slot.get(), bytes, stream.handle());
-  stream.whenDone([slot, to](const Failure*) {});
+  stream.whenDone([slot, held = heldFor(stream, to)](const Failure*) {});
 }
 
 void copyToDeviceLater(Stream& stream, const SharedBuffer& to, uint64_t offset, const void* from,
@@ -95,7 +100,11 @@ void copyToSlot(Stream& stream, const SharedBuffer& from, uint64_t offset, size_
   const auto address = from->at(offset, bytes);
   auto slot = device.staging.take();
   if (bytes > 0) MERCER_CU(&device, cuMemcpyDtoHAsync, slot.get(), address, bytes, stream.handle());
-  stream.whenDone([slot, from, done = std::move(done)](const Failure* f) { done(f, slot); });
+  stream.whenDone(
+      [slot, held = heldFor(stream, from), done = std::move(done)](const Failure* f) mutable {
+        held.reset();
+        done(f, std::move(slot));
+      });
 }
 
 void copyToHostLater(Stream& stream, void* to, const SharedBuffer& from, uint64_t offset,
@@ -131,7 +140,12 @@ void finish(Stream& stream, const SharedBuffer& buffer, const std::shared_ptr<Pi
     done(nullptr);
     return;
   }
-  stream.whenDone([buffer, pinned, done = std::move(done)](const Failure* f) { done(f); });
+  stream.whenDone([held = heldFor(stream, buffer), owner = pinned,
+                   done = std::move(done)](const Failure* f) mutable {
+    held.reset();
+    owner.reset();
+    done(f);
+  });
 }
 
 }  // namespace

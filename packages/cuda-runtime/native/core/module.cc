@@ -8,7 +8,7 @@ Module::Module(SharedUse shared, const void* image) : use(std::move(shared)) {
   Device& device = use->enter();
   cu::CUmodule module = nullptr;
   MERCER_CU(&device, cuModuleLoadData, &module, image);
-  module_ = std::shared_ptr<cu::CUmod_st>(module, [use = use](cu::CUmodule m) {
+  code_ = std::shared_ptr<cu::CUmod_st>(module, [use = use](cu::CUmodule m) {
     try {
       // Unloading may wait for the device.
       sweep([use, m] {
@@ -20,12 +20,16 @@ Module::Module(SharedUse shared, const void* image) : use(std::move(shared)) {
   });
 }
 
-Module::~Module() { uses.holdUntilIdle(module_); }
+Module::~Module() { close(); }
 
-cu::CUmodule Module::handle() const noexcept { return module_.get(); }
+void Module::close() noexcept {
+  if (!code_) return;
+  uses.holdUntilIdle(code_);
+  code_.reset();
+}
 
 Device& Module::enter() {
-  if (closed_.load(std::memory_order_relaxed))
+  if (!code_)
     misuse("DISPOSED", "the module was disposed, and with it its functions");
   return use->enter();
 }
@@ -131,7 +135,7 @@ void Function::launch(const LaunchGeometry& geometry, const SharedStream& stream
                                   std::to_string(stream->use->device.ordinal));
   if (stream->use != module->use) stream->enter();
   checkParams(paramBytes, offsets, count);
-  alignas(64) static thread_local uint8_t packed[kMaxParamBytes];
+  alignas(128) static thread_local uint8_t packed[kMaxParamBytes];
   static thread_local void* pointers[kMaxParams];
   __builtin_memcpy(packed, params, paramBytes);
   for (size_t i = 0; i < count; i++) pointers[i] = packed + offsets[i];
@@ -139,7 +143,7 @@ void Function::launch(const LaunchGeometry& geometry, const SharedStream& stream
   const auto config = configure(geometry, stream->handle(), attributes);
   MERCER_CU(&device, cuLaunchKernelEx, &config, function_, pointers, nullptr);
   module->uses.note(stream);
-  stream->launched(module);
+  stream->launched(module->code());
 }
 
 }  // namespace mercer

@@ -1,7 +1,6 @@
 // Loaded code: modules, their functions and launching them.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <vector>
 
@@ -17,16 +16,18 @@ class Module : public std::enable_shared_from_this<Module> {
   Module(const Module&) = delete;
 
   const SharedUse use;
-  cu::CUmodule handle() const noexcept;
-  /// After this its functions refuse to launch; the code is unloaded when nothing uses it.
-  void close() noexcept { closed_.store(true); }
+  cu::CUmodule handle() const noexcept { return code_.get(); }
+  /// The loaded code itself: what a captured graph keeps.
+  const std::shared_ptr<cu::CUmod_st>& code() const noexcept { return code_; }
+  /// After this its functions refuse to launch; the code is unloaded when the work under way is done
+  /// and no graph refers to it. Called on the environment's thread, like every launch.
+  void close() noexcept;
   /// The device, alive and current; throws `DISPOSED` after close.
   Device& enter();
   UseTracker uses;
 
  private:
-  std::shared_ptr<cu::CUmod_st> module_;
-  std::atomic<bool> closed_{false};
+  std::shared_ptr<cu::CUmod_st> code_;
 };
 
 /// Geometry of a launch as it stands in the scratch page shared with JavaScript.

@@ -16,9 +16,6 @@ export type FunctionHandle = Handle<'function'>;
 export type GraphHandle = Handle<'graph'>;
 export type GraphExecHandle = Handle<'graphExec'>;
 
-/** Host memory: a buffer or a view of one. */
-export type HostMemory = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
-
 export interface Candidate {
   readonly path: string;
   readonly onlyIfLoaded?: boolean;
@@ -93,7 +90,7 @@ export interface Addon {
     stream: StreamHandle,
     to: BufferHandle,
     toOffset: number,
-    from: HostMemory,
+    from: Uint8Array,
     fromOffset: number,
     bytes: number,
   ): true | Promise<void>;
@@ -101,7 +98,7 @@ export interface Addon {
     stream: StreamHandle,
     to: BufferHandle,
     toOffset: number,
-    from: HostMemory,
+    from: Uint8Array,
     fromOffset: number,
     bytes: number,
   ): void;
@@ -109,7 +106,7 @@ export interface Addon {
     stream: StreamHandle,
     from: BufferHandle,
     fromOffset: number,
-    to: HostMemory,
+    to: Uint8Array,
     toOffset: number,
     bytes: number,
   ): Promise<void>;
@@ -117,7 +114,7 @@ export interface Addon {
     stream: StreamHandle,
     from: BufferHandle,
     fromOffset: number,
-    to: HostMemory,
+    to: Uint8Array,
     toOffset: number,
     bytes: number,
   ): void;

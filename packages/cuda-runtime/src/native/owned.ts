@@ -54,6 +54,8 @@ function foreign(object: unknown, what: string): Error {
 }
 
 function describe(value: unknown): string {
+  if (typeof value !== 'object') return typeof value;
   if (value === null) return 'null';
-  return typeof value === 'object' ? `an object of class ${value.constructor.name}` : typeof value;
+  const { constructor } = value as { constructor?: { name?: string } };
+  return `an object of class ${constructor?.name ?? '(none)'}`;
 }

@@ -23,7 +23,9 @@ async function compile(output, sources, flags) {
   const files = sources.map((name) => join(here, name));
   const args = ['-std=c++17', '-O1', '-g', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
   await new Promise((resolve, reject) => {
-    const child = spawn(compiler, [...args, ...flags, ...files, '-o', temporary], { stdio: 'inherit' });
+    const child = spawn(compiler, [...args, ...flags, ...files, '-o', temporary], {
+      stdio: 'inherit',
+    });
     child.on('error', reject);
     child.on('exit', (code) =>
       code === 0 ? resolve() : reject(new Error(`${compiler} could not build ${output}`)),

@@ -1,0 +1,78 @@
+// Compares the hand declarations with a real cuda.h: compiled by a test where one exists, never by the build.
+//   c++ -std=c++17 -fsyntax-only -I <toolkit>/include native/check/abi_check.cc
+#define __CUDA_API_VERSION_INTERNAL 1  // every exported name, no renaming macros
+#include <cuda.h>
+
+#include <type_traits>
+
+#include "../core/driver_types.h"
+
+namespace {
+
+using namespace mercer;
+
+/// Equal in what a call passes: size, and whether it is a pointer.
+template <typename A, typename B>
+constexpr bool sameParameter() {
+  return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
+         std::is_floating_point_v<A> == std::is_floating_point_v<B>;
+}
+
+template <typename A, typename B>
+struct Same : std::false_type {};
+
+template <typename R, typename... A, typename S, typename... B>
+struct Same<R(A...), S(B...)> {
+  static constexpr bool check() {
+    if constexpr (sizeof...(A) != sizeof...(B))
+      return false;
+    else
+      return sizeof(R) == sizeof(S) && (sameParameter<A, B>() && ...);
+  }
+  static constexpr bool value = check();
+};
+
+static_assert(sizeof(cu::CUuuid) == sizeof(::CUuuid));
+static_assert(sizeof(cu::CUmemPoolProps) == sizeof(::CUmemPoolProps));
+static_assert(offsetof(cu::CUmemPoolProps, location) == offsetof(::CUmemPoolProps, location));
+static_assert(offsetof(cu::CUmemPoolProps, maxSize) == offsetof(::CUmemPoolProps, maxSize));
+static_assert(sizeof(cu::CUmemAccessDesc) == sizeof(::CUmemAccessDesc));
+static_assert(sizeof(cu::CUlaunchAttribute) == sizeof(::CUlaunchAttribute));
+static_assert(offsetof(cu::CUlaunchAttribute, value) == offsetof(::CUlaunchAttribute, value));
+static_assert(sizeof(cu::CUlaunchAttributeValue) == sizeof(::CUlaunchAttributeValue));
+static_assert(sizeof(cu::CUlaunchConfig) == sizeof(::CUlaunchConfig));
+static_assert(offsetof(cu::CUlaunchConfig, hStream) == offsetof(::CUlaunchConfig, hStream));
+static_assert(offsetof(cu::CUlaunchConfig, numAttrs) == offsetof(::CUlaunchConfig, numAttrs));
+static_assert(sizeof(cu::CUtensorMap) == sizeof(::CUtensorMap) && alignof(cu::CUtensorMap) >= alignof(::CUtensorMap));
+
+static_assert(cu::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY && cu::kNoDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(cu::kNotFound == CUDA_ERROR_NOT_FOUND && cu::kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(cu::kPeerAccessAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+static_assert(cu::kStreamNonBlocking == CU_STREAM_NON_BLOCKING && cu::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(cu::kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE);
+static_assert(cu::kCaptureModeRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(cu::kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+static_assert(cu::kPoolReservedCurrent == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+static_assert(cu::kPoolUsedCurrent == CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+static_assert(cu::kAttributeClusterDimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+static_assert(cu::kAttributeProgrammaticStreamSerialization ==
+              CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+static_assert(cu::kDeviceMemoryPools == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+static_assert(cu::kFuncMaxDynamicShared == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(cu::kFuncNonPortableCluster == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+
+}  // namespace
+
+// Signatures: the declared one against the function that the exported name stands for in the header.
+namespace mercer::cu {
+#define MERCER_DRIVER(name, exported, version, required, ...) using name##_declared = __VA_ARGS__;
+#include "../core/driver_symbols.inc"
+#undef MERCER_DRIVER
+}  // namespace mercer::cu
+
+#define MERCER_DRIVER(name, exported, version, required, ...) \
+  static_assert(Same<mercer::cu::name##_declared, decltype(MERCER_HEADER_##name)>::value, #name);
+#ifdef MERCER_HEADER_NAMES
+#include MERCER_HEADER_NAMES
+#include "../core/driver_symbols.inc"
+#endif

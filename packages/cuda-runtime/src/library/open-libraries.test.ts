@@ -1,0 +1,206 @@
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildFakeDriver, buildFakeNvrtc } from '../../test/fake-driver/build.mjs';
+import { runScript } from '../../test/run-script.mjs';
+import type { CudaReport } from '../cuda.js';
+
+let folder = '';
+let fakeDriver = '';
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mercer-open-'));
+  fakeDriver = await buildFakeDriver();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs a script whose last line of output is JSON. */
+async function json(body: string, env: Record<string, string> = {}): Promise<unknown> {
+  const { stdout, stderr, code } = await runScript(body, env);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+const report = 'console.log(JSON.stringify(mercer.cuda.report()))';
+const failure = (call: string): string =>
+  `try { ${call} } catch (e) { console.log(JSON.stringify({ code: e.code, class: e.constructor.name, message: e.message, attempts: e.attempts })) }`;
+interface Failure {
+  code: string;
+  class: string;
+  message: string;
+  attempts: { path: string; error: string }[];
+}
+
+describe('importing', () => {
+  test('opens no library, makes no file and never throws', async () => {
+    const found = await json(
+      `import { readFileSync } from 'node:fs';
+       console.log(JSON.stringify({ maps: /mercer_cuda|libcuda|nvrtc/.test(readFileSync('/proc/self/maps', 'latin1')) }))`,
+      { MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1' },
+    );
+    expect(found).toEqual({ maps: false });
+  });
+
+  test('an addon that cannot be loaded is an error with attempts and remedies; isAvailable is false', async () => {
+    const copied = join(folder, 'copy');
+    const here = join(import.meta.dirname, '../..');
+    cpSync(join(here, 'dist'), join(copied, 'dist'), { recursive: true });
+    copyFileSync(join(here, 'package.json'), join(copied, 'package.json'));
+    const found = (await json(
+      `const { cuda, nvrtc } = await import(${JSON.stringify(join(copied, 'dist/index.js'))});
+       const before = [cuda.isAvailable(), nvrtc.isAvailable(), cuda.report().driver.found];
+       try { cuda.deviceCount() } catch (e) {
+         console.log(JSON.stringify({ before, message: e.message, attempts: e.attempts }))
+       }`,
+    )) as Failure & { before: boolean[] };
+    expect(found.before).toEqual([false, false, false]);
+    expect(found.attempts).toHaveLength(2);
+    expect(found.attempts[0]?.path).toMatch(/^@mercer\/cuda-runtime-linux-/);
+    expect(found.attempts[1]?.path).toBe(join(copied, 'build/Release/mercer_cuda.node'));
+    expect(found.message).toContain('1. Install with optional dependencies');
+  });
+});
+
+describe('the driver', () => {
+  test('absent: every place tried, a remedy, and nothing thrown by report', async () => {
+    const found = (await json(report, {
+      MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1',
+    })) as CudaReport;
+    expect(found.driver.found).toBe(false);
+    expect(found.driver.attempts).toEqual([
+      {
+        path: '/nonexistent/libcuda.so.1',
+        error: expect.stringContaining('No such file') as string,
+      },
+    ]);
+    expect(found.driver.remedy).toContain('MERCER_CUDA_DRIVER_PATH');
+    expect(found.devices).toEqual([]);
+  });
+
+  test('absent: the call that needs it throws LibraryNotFoundError with the attempts, the second time too', async () => {
+    const found = (await json(
+      `let first; try { mercer.cuda.device(0) } catch (e) { first = e.message }
+       ${failure('mercer.cuda.device(0)').replace('JSON.stringify({', 'JSON.stringify({ same: first === e.message,')}`,
+      { MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1' },
+    )) as Failure & { same: boolean };
+    expect(found).toMatchObject({
+      code: 'LIBRARY_NOT_FOUND',
+      class: 'LibraryNotFoundError',
+      same: true,
+    });
+    expect(found.message).toContain('/nonexistent/libcuda.so.1');
+    expect(found.attempts).toHaveLength(1);
+  });
+
+  test('found: path, version and devices', async () => {
+    const found = (await json(report, {
+      MERCER_CUDA_DRIVER_PATH: fakeDriver,
+      MERCER_FAKE_DEVICES: '3',
+      MERCER_FAKE_DRIVER_VERSION: '12080',
+    })) as CudaReport;
+    expect(found.driver).toMatchObject({ found: true, path: fakeDriver, version: '12.8' });
+    expect(found.devices.map(({ index, name }) => [index, name])).toEqual([
+      [0, 'Fake GPU 0'],
+      [1, 'Fake GPU 1'],
+      [2, 'Fake GPU 2'],
+    ]);
+  });
+
+  test('with no device: found, but not available', async () => {
+    const found = await json(
+      'console.log(JSON.stringify([mercer.cuda.isAvailable(), mercer.cuda.deviceCount(), mercer.cuda.report().driver.found]))',
+      { MERCER_CUDA_DRIVER_PATH: fakeDriver, MERCER_FAKE_DEVICES: '0' },
+    );
+    expect(found).toEqual([false, 0, true]);
+  });
+
+  test('older than 12.0 is refused by name', async () => {
+    const found = (await json(failure('mercer.cuda.device(0)'), {
+      MERCER_CUDA_DRIVER_PATH: fakeDriver,
+      MERCER_FAKE_DRIVER_VERSION: '11080',
+    })) as Failure;
+    expect(found.attempts[0]?.error).toContain('DRIVER_TOO_OLD: it supports CUDA 11.8');
+  });
+
+  test('a stub for linking is refused', async () => {
+    const stubs = join(folder, 'stubs');
+    mkdirSync(stubs);
+    copyFileSync(fakeDriver, join(stubs, 'libcuda.so.1'));
+    const found = (await json(report, {
+      MERCER_CUDA_DRIVER_PATH: join(stubs, 'libcuda.so.1'),
+    })) as CudaReport;
+    expect(found.driver.found).toBe(false);
+    expect(found.driver.attempts[0]?.error).toContain('stub for linking');
+  });
+
+  test('a file that is no driver is refused with what it lacks', async () => {
+    const nvrtc = await buildFakeNvrtc(13);
+    const found = (await json(report, { MERCER_CUDA_DRIVER_PATH: nvrtc })) as CudaReport;
+    expect(found.driver.attempts[0]?.error).toContain('no symbol cuInit');
+  });
+
+  test('is found by the system search through LD_LIBRARY_PATH', async () => {
+    const found = (await json(report, { LD_LIBRARY_PATH: join(fakeDriver, '..') })) as CudaReport;
+    expect(found.driver).toMatchObject({ found: true, path: fakeDriver });
+  });
+});
+
+describe('NVRTC', () => {
+  test('of CUDA 11 is refused with a message', async () => {
+    const old = await buildFakeNvrtc(11);
+    const found = (await json(failure('mercer.nvrtc.version()'), {
+      MERCER_CUDA_NVRTC_PATH: old,
+    })) as Failure;
+    expect(found.class).toBe('LibraryNotFoundError');
+    expect(found.attempts).toEqual([
+      { path: old, error: 'WRONG_MAJOR: it is NVRTC 11.0, but CUDA 12 or 13 is needed' },
+    ]);
+    expect(found.message).toContain('CUDA 11 is too old');
+  });
+
+  test('named exactly but absent: an error, no search elsewhere', async () => {
+    const found = (await json(report, {
+      MERCER_CUDA_NVRTC_PATH: '/nonexistent/libnvrtc.so.13',
+      LD_LIBRARY_PATH: join(await buildFakeNvrtc(13), '..'),
+    })) as CudaReport;
+    expect(found.nvrtc.found).toBe(false);
+    expect(found.nvrtc.attempts).toHaveLength(1);
+  });
+
+  test.each([
+    ['13.0', '13000', '13.0'],
+    ['12.4', '12040', '12.0'],
+  ])(
+    'for a driver of %s the toolkit of the same major comes first',
+    async (_name, version, expected) => {
+      const both = join(folder, `both-${version}`);
+      mkdirSync(join(both, 'lib64'), { recursive: true });
+      for (const major of [12, 13]) {
+        copyFileSync(
+          await buildFakeNvrtc(major),
+          join(both, 'lib64', `libnvrtc.so.${String(major)}`),
+        );
+      }
+      const found = (await json(report, {
+        MERCER_CUDA_DRIVER_PATH: fakeDriver,
+        MERCER_FAKE_DRIVER_VERSION: version,
+        MERCER_CUDA_HOME: both,
+      })) as CudaReport;
+      expect(found.nvrtc).toMatchObject({ found: true, version: expected });
+      expect(found.nvrtc.path).toContain(both);
+    },
+  );
+
+  test('its identity has the version and no path, and is the same from another folder', async () => {
+    const original = await buildFakeNvrtc(13);
+    const moved = join(folder, 'moved');
+    mkdirSync(moved);
+    copyFileSync(original, join(moved, 'libnvrtc.so.13'));
+    const ask = 'console.log(JSON.stringify(mercer.nvrtc.identity()))';
+    const first = await json(ask, { MERCER_CUDA_NVRTC_PATH: original });
+    const second = await json(ask, { MERCER_CUDA_NVRTC_PATH: join(moved, 'libnvrtc.so.13') });
+    expect(first).toBe(second);
+    expect(first).toMatch(/^nvrtc-13\.0-[0-9a-f]{16,}/);
+    expect(first).not.toBe(await json(ask, { MERCER_CUDA_NVRTC_PATH: await buildFakeNvrtc(12) }));
+  });
+});

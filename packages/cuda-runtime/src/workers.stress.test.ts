@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { buildFakeDriver, buildFakeNvrtc } from '../test/fake-driver/build.mjs';
+import { runScript } from '../test/run-script.mjs';
+
+/** A worker that keeps every kind of work going until it is ended. */
+const busyWorker = `
+  const { parentPort, workerData } = await import('node:worker_threads');
+  const { cuda, nvrtc } = await import(workerData.entry);
+  const device = cuda.device(0);
+  const stream = device.defaultStream;
+  const image = new TextEncoder().encode('FAKE k()');
+  const kernel = device.loadModule(image).function('k');
+  const big = new Uint8Array(9 << 20);
+  const buffer = device.allocate(big.length, stream);
+  const pinned = device.allocatePinned(1 << 20);
+  stream.beginCapture();
+  stream.memset(buffer, 0, 1, 100);
+  const graph = stream.endCapture().instantiate();
+  const swallow = (promise) => promise.catch(() => undefined);
+  for (let round = 0; ; round++) {
+    for (let i = 0; i < 20; i++) {
+      kernel.launch({ grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 }, stream, new Uint8Array(0), new Uint32Array(0));
+    }
+    graph.launch(stream);
+    void swallow(stream.copyToDevice(buffer, 0, big));
+    void swallow(stream.copyToHost(big, buffer));
+    void swallow(stream.copyToHost(pinned, buffer, 0, 1 << 20));
+    void swallow(nvrtc.compile({ source: 'kernel ' + round }));
+    device.allocate(1 << 16, stream).free();
+    const event = device.createEvent();
+    stream.record(event);
+    void swallow(event.synchronize());
+    if (round === 1) parentPort.postMessage('busy');
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (round % 4 === 3) await swallow(stream.whenDone());
+  }`;
+
+const start = `
+  const { Worker } = await import('node:worker_threads');
+  const entry = import.meta.resolve ? ENTRY : '';
+  const code = ${JSON.stringify(busyWorker)};
+  function begin() {
+    const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(code)), { workerData: { entry } });
+    const busy = new Promise((resolve, reject) => { worker.once('message', resolve); worker.once('error', reject); });
+    return { worker, busy };
+  }
+  const count = (index) => addon.deviceAttribute(0, 10000 + index);
+  const live = () => ({ streams: count(0), buffers: count(2), modules: count(4), graphs: count(5), execs: count(6) });
+  const settle = async () => {
+    for (let i = 0; i < 200; i++) {
+      const now = live();
+      if (Object.values(now).every((n) => n === 0)) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return live();
+  };`;
+
+async function environment(): Promise<Record<string, string>> {
+  return {
+    MERCER_CUDA_DRIVER_PATH: await buildFakeDriver(),
+    MERCER_CUDA_NVRTC_PATH: await buildFakeNvrtc(13),
+    MERCER_FAKE_KERNEL_US: '300',
+    MERCER_FAKE_COMPILE_MS: '20',
+    MERCER_FAKE_TOTAL_BYTES: String(2 ** 31),
+  };
+}
+
+const entry = JSON.stringify(new URL('../dist/index.js', import.meta.url).href);
+const addonModule = JSON.stringify(new URL('../dist/native/load-addon.js', import.meta.url).href);
+const script = (body: string): string =>
+  `const { addon } = (await import(${addonModule})).loadAddon();\n${start.replace('ENTRY', entry)}\n${body}`;
+
+describe('eight workers', () => {
+  test('ended in the middle of their work leave no live object, three times over, and exit code 0', async () => {
+    const { code, signal, stdout, stderr } = await runScript(
+      script(`
+        mercer.cuda.isAvailable();
+        const rounds = [];
+        for (let round = 0; round < 3; round++) {
+          const workers = Array.from({ length: 8 }, begin);
+          await Promise.all(workers.map(({ busy }) => busy));
+          await Promise.all(workers.map(({ worker }) => worker.terminate()));
+          rounds.push({ ...(await settle()), pinned: count(3), events: count(1) });
+        }
+        console.log(JSON.stringify(rounds));`),
+      await environment(),
+    );
+    expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
+    const rounds = JSON.parse(stdout) as Record<string, number>[];
+    for (const { streams, buffers, modules, graphs, execs, pinned, events } of rounds) {
+      expect({ streams, buffers, modules, graphs, execs }).toEqual({
+        streams: 0,
+        buffers: 0,
+        modules: 0,
+        graphs: 0,
+        execs: 0,
+      });
+      // What stays belongs to the process: spare events and staging slots, both bounded.
+      expect(pinned).toBeLessThanOrEqual(8);
+      expect(events).toBeLessThanOrEqual(256);
+    }
+  }, 120_000);
+
+  test('still busy when the process exits do not disturb its exit code', async () => {
+    for (const ending of ['process.exit(0)', 'process.exitCode = 0; process.exit()']) {
+      const { code, signal, stderr } = await runScript(
+        script(`
+          const workers = Array.from({ length: 8 }, begin);
+          await Promise.all(workers.map(({ busy }) => busy));
+          ${ending};`),
+        await environment(),
+      );
+      expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
+    }
+  }, 120_000);
+});
+
+describe('the main thread', () => {
+  test('exits with code 0 in the middle of a kernel, copies and compiles', async () => {
+    const { code, signal, stderr } = await runScript(
+      `const device = mercer.cuda.device(0);
+       const stream = device.defaultStream;
+       const kernel = device.loadModule(new TextEncoder().encode('FAKE k()')).function('k');
+       kernel.launch({ grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 }, stream, new Uint8Array(0), new Uint32Array(0));
+       const buffer = device.allocate(9 << 20, stream);
+       void stream.copyToHost(new Uint8Array(9 << 20), buffer);
+       void mercer.nvrtc.compile({ source: 'x' });
+       device.allocatePinned(100).dispose();
+       setTimeout(() => process.exit(0), 30);`,
+      { ...(await environment()), MERCER_FAKE_KERNEL_US: '1000000', MERCER_FAKE_COMPILE_MS: '200' },
+    );
+    expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
+  });
+
+  test('stays alive while a promise is pending, and ends when none is', async () => {
+    const { code, stdout } = await runScript(
+      `const device = mercer.cuda.device(0);
+       const kernel = device.loadModule(new TextEncoder().encode('FAKE k()')).function('k');
+       kernel.launch({ grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 }, device.defaultStream, new Uint8Array(0), new Uint32Array(0));
+       device.synchronize().then(() => console.log('done'));`,
+      { ...(await environment()), MERCER_FAKE_KERNEL_US: '300000' },
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' });
+  });
+});

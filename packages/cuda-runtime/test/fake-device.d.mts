@@ -1,0 +1,37 @@
+export type FakeSetting =
+  | 'TOTAL_BYTES'
+  | 'DEVICES'
+  | 'DRIVER_VERSION'
+  | 'CAPABILITY'
+  | 'POOLS'
+  | 'PEER'
+  | 'KERNEL_US'
+  | 'FAULT_AT'
+  | 'PINNED_BYTES'
+  | 'PTX_TOO_NEW'
+  | 'COMPILE_MS'
+  | 'COMPILE_RESULT';
+export function useFakeDriver(settings?: Partial<Record<FakeSetting, number>>): Promise<void>;
+export function fake(name: FakeSetting, value: number | undefined): void;
+export interface FakeCounts {
+  readonly streams: number;
+  readonly events: number;
+  readonly buffers: number;
+  readonly pinned: number;
+  readonly modules: number;
+  readonly graphs: number;
+  readonly execs: number;
+  readonly launches: number;
+  readonly hostCalls: number;
+  readonly trims: number;
+  readonly pools: number;
+  readonly contexts: number;
+}
+export function fakeCounts(addon: {
+  deviceAttribute(index: number, attribute: number): number;
+}): FakeCounts;
+/** The counts once nothing changes any more. */
+export function settledCounts(addon: {
+  deviceAttribute(index: number, attribute: number): number;
+}): Promise<FakeCounts>;
+export function fakeImage(text: string): Uint8Array;

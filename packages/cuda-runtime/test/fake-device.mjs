@@ -1,0 +1,51 @@
+// The fake driver in this process: set up before the first use of `cuda`.
+import { buildFakeDriver } from './fake-driver/build.mjs';
+
+/** Chooses the fake driver and its settings (MERCER_FAKE_<name>). */
+export async function useFakeDriver(settings = {}) {
+  process.env.MERCER_CUDA_DRIVER_PATH = await buildFakeDriver();
+  for (const [name, value] of Object.entries(settings))
+    process.env[`MERCER_FAKE_${name}`] = String(value);
+}
+
+/** Changes a setting of the fake driver at run time. */
+export function fake(name, value) {
+  if (value === undefined) delete process.env[`MERCER_FAKE_${name}`];
+  else process.env[`MERCER_FAKE_${name}`] = String(value);
+}
+
+const names = [
+  'streams',
+  'events',
+  'buffers',
+  'pinned',
+  'modules',
+  'graphs',
+  'execs',
+  'launches',
+  'hostCalls',
+  'trims',
+  'pools',
+  'contexts',
+];
+
+/** Live objects and calls as the fake driver counts them. */
+export function fakeCounts(addon) {
+  return Object.fromEntries(names.map((name, i) => [name, addon.deviceAttribute(0, 10000 + i)]));
+}
+
+/** The counts once nothing changes any more: what earlier work left to other threads is done. */
+export async function settledCounts(addon) {
+  for (let last = '', same = 0; ;) {
+    const now = JSON.stringify(fakeCounts(addon));
+    same = now === last ? same + 1 : 0;
+    if (same === 3) return JSON.parse(now);
+    last = now;
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+/** An image for the fake driver: kernels with the byte sizes of their parameters. */
+export function fakeImage(text) {
+  return new TextEncoder().encode(`FAKE ${text}`);
+}

@@ -1,0 +1,2 @@
+export function nvrtcEnvironment(): Record<string, string>;
+export function useNvrtc(): void;

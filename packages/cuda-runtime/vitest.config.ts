@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+import { packageTests } from '../../vitest.shared.js';
+
+export default defineConfig({
+  test: {
+    ...packageTests,
+    name: '@mercer/cuda-runtime',
+    // Tests of several processes run the built files.
+    globalSetup: ['./vitest.global-setup.ts'],
+  },
+});
