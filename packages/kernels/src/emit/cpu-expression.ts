@@ -74,11 +74,14 @@ export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): Cp
     text.set(node, local);
   }
   const result = text.get(expr) ?? '';
-  const used = uniforms.filter((u) => [...statements, result].some((line) => mentions(line, u)));
+  const lines = [...statements, result];
+  const used = uniforms.filter(({ name: u }) =>
+    lines.some((line) => mentions(line, u) || mentions(line, `${u}_low`)),
+  );
   const all = [...parameters, ...used.flatMap((u) => [u.name, `${u.name}_low`])];
   const body = [...statements, `  return ${result};`].join('\n');
   return {
-    text: `INLINE V ${name}(${all.map((p) => `V ${p}`).join(', ')}) {\n${body}\n}`,
+    text: `INLINE V ${name}(${all.map((p) => (lines.some((line) => mentions(line, p)) ? `V ${p}` : `UNUSED V ${p}`)).join(', ')}) {\n${body}\n}`,
     call: (...args) =>
       `${name}(${[...args, ...used.flatMap((u) => [u.name, `${u.name}_low`])].join(', ')})`,
     uniforms: used,
@@ -86,8 +89,7 @@ export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): Cp
   };
 }
 
-const mentions = (line: string, { name }: UniformValue): boolean =>
-  new RegExp(`\\b${name}(_low)?\\b`).test(line);
+const mentions = (line: string, name: string): boolean => new RegExp(`\\b${name}\\b`).test(line);
 
 interface RuleContext extends CpuExpressionOptions {
   readonly helpers: Set<CpuHelper>;

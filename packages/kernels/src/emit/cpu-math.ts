@@ -96,8 +96,8 @@ function helperTexts(f: Format, level: CpuLevel): { readonly [H in CpuHelper]: s
     abs: `INLINE V abs_v(V x) { return (V)((I)x & ${int(sign - 1n)}); }`,
     blend: `INLINE V blend_v(I condition, V x, V y) { return condition ? x : y; }`,
     // NaN stays: a comparison with NaN is false, so the second argument's NaN is taken as it is.
-    max: `INLINE V max_v(V x, V y) { return (x > y) | (x != x) ? x : y; }`,
-    min: `INLINE V min_v(V x, V y) { return (x < y) | (x != x) ? x : y; }`,
+    max: `INLINE V max_v(V x, V y) { return ((x > y) | (x != x)) ? x : y; }`,
+    min: `INLINE V min_v(V x, V y) { return ((x < y) | (x != x)) ? x : y; }`,
     sign: `INLINE V sign_v(V x) {
   return x > splat(0) ? splat(1) : x < splat(0) ? splat(-1) : x;
 }`,
@@ -124,8 +124,11 @@ INLINE V round_v(V x) {
 }`,
     log2Split: hardware ? hardwareLog2(f) : portableLog2(f, infinity),
     exp2Split: hardware ? hardwareExp2(f) : portableExp2(f),
-    powNonNegative: `// x^(y + y_low) for x >= 0, with y e kept exact in a fused multiply-add
-INLINE V pow_nonnegative(V x, V y, V y_low) {
+    powNonNegative: `// x^(y + y_low) for x >= 0, with y e kept exact in a fused multiply-add; NaN if y is NaN
+INLINE V pow_nonnegative(V x, V exponent, V y_low) {
+  // an exponent of this size decides as an infinite one does, but has finite products
+  const V most = splat(${lit(f.dtype === 'float32' ? 1e30 : 1e300)});
+  const V y = exponent > most ? most : exponent < -most ? -most : exponent;
   V e;
   const V l = log2_split(x, e);
   const V t = y * e + y * l;
@@ -136,7 +139,7 @@ INLINE V pow_nonnegative(V x, V y, V y_low) {
     powAny: `// x^y as IEEE 754 defines it
 INLINE V pow_any(V x, V y) {
   V r = pow_nonnegative(abs_v(x), y, splat(0));
-  r = abs_v(x) == splat(1) ? splat(1) : r;
+  r = ((abs_v(x) == splat(1)) & (y == y)) ? splat(1) : r;
   const V half = y * splat(${lit(0.5)});
   const I odd = (round_v(y) == y) & (round_v(half) != half);
   const I no_root = (round_v(y) != y) & (abs_v(x) < splat(${infinity})) & (y == y);

@@ -74,7 +74,7 @@ export function vectorPrelude(level: CpuLevel, dtype: PairwiseDType): string {
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #endif
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline, unused))
 typedef ${isFloat ? 'float' : 'double'} T;
 ${vector('T', 'V')}
 ${vector('T', 'VU', isFloat ? 4 : 8)}
@@ -82,5 +82,6 @@ ${vector(integer, 'I')}
 ${vector(`unsigned ${integer}`, 'U')}
 constexpr int64_t LANES = ${String(lanes)};
 
+#define UNUSED __attribute__((unused))
 INLINE V splat(T x) { return (V){${Array<string>(lanes).fill('x').join(', ')}}; }`;
 }

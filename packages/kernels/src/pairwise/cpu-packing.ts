@@ -69,7 +69,7 @@ function transposeText(plan: CpuPairwisePlan): string {
 #endif
 
 // to[c][r] = from[r][c], in blocks of 16-byte vectors
-static void transpose(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t rows, int64_t columns) {
+UNUSED static void transpose(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t rows, int64_t columns) {
   int64_t r = 0;
 #if defined(HAS_SHUFFLE)
   for (; r + ${String(edge)} <= rows; r += ${String(edge)}) {
