@@ -8,8 +8,10 @@ import { root, workspacePackages } from '../lib/workspace.mjs';
 
 const require = createRequire(path.join(root, 'package.json'));
 
+const libraries = workspacePackages().filter(({ manifest }) => manifest.exports['.']);
+
 describe('the bundle without a GPU', () => {
-  it.each(workspacePackages().map(({ name }) => name))('imports and requires %s', async (name) => {
+  it.each(libraries.map(({ name }) => name))('imports and requires %s', async (name) => {
     const imported = await import(require.resolve(name));
     expect(Object.keys(require(name))).toEqual(expect.arrayContaining(Object.keys(imported)));
   });
@@ -31,6 +33,22 @@ describe('the bundle without a GPU', () => {
     const database = new DatabaseSync(':memory:');
     expect(database.prepare('select 6 * 7 as answer').get()).toMatchObject({ answer: 42 });
     database.close();
+  });
+
+  it('computes distances on the CPU', async () => {
+    const { cdist, tensor } = await import(require.resolve('@mercer/core'));
+    const points = await tensor(
+      [
+        [0, 0],
+        [3, 4],
+      ],
+      { dtype: 'float32', device: 'cpu' },
+    );
+    const distances = await cdist(points, points, { p: 2 });
+    expect(await distances.toNested()).toEqual([
+      [0, 5],
+      [5, 0],
+    ]);
   });
 
   it('answers mercer doctor', () => {
