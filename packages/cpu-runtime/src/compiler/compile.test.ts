@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cpu } from '../cpu.js';
@@ -140,6 +140,30 @@ describe('compile', () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
     expect(gone()).toBe(true);
     expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it('takes a batch in turns, without warnings', async () => {
+    const most = join(folder, 'most');
+    // Each run notes how many are at work beside it.
+    vi.stubEnv(
+      'CXX',
+      fakeCompiler(
+        `: > ../busy-$$; ls .. | grep -c busy >> ${most}; sleep 0.05; rm ../busy-$$; exit 1`,
+      ),
+    );
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', listen);
+    const results = await Promise.allSettled(
+      Array.from({ length: 24 }, () => cpu.compile({ source: plain, level })),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    process.removeListener('warning', listen);
+    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
+    const counts = readFileSync(most, 'utf8').trim().split('\n').map(Number);
+    expect(counts).toHaveLength(24);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(availableParallelism());
+    expect(warnings).toEqual([]);
   });
 
   it('stops when its signal aborts', async () => {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { CompileError, CpuRuntimeError } from '../errors.js';
 import { compilerArguments, type CpuLevel } from './compile-options.js';
@@ -46,22 +47,44 @@ export async function compile(request: CompileRequest): Promise<CompileResult> {
   const flags = compilerArguments(level, options);
   signal?.throwIfAborted();
   const compiler = request.compiler ?? (await findCompiler());
-  return withPrivateFolder(async (folder) => {
-    const output = join(folder, 'kernel.so');
-    const prefixMap = `-ffile-prefix-map=${folder}=.`;
-    const args = [...compiler.prefix, ...flags, prefixMap, '-o', output, '-'];
-    const run = await start(compiler, args, source, { folder, timeoutMs, signal });
-    signal?.throwIfAborted();
-    assertSucceeded(compiler, run, source, timeoutMs);
-    const binary = await readFile(output).catch((cause: unknown) => {
-      throw new CompileError(
-        'COMPILER_BROKEN',
-        `compiling a kernel failed: ${compiler.path} reported success but wrote no file. Check that it is a compiler, or set CXX to another.`,
-        { log: run.log, source, cause },
-      );
-    });
-    return { binary: new Uint8Array(binary), log: run.log };
-  });
+  return inTurn(() =>
+    withPrivateFolder(async (folder) => {
+      signal?.throwIfAborted();
+      const output = join(folder, 'kernel.so');
+      const prefixMap = `-ffile-prefix-map=${folder}=.`;
+      const args = [...compiler.prefix, ...flags, prefixMap, '-o', output, '-'];
+      const run = await start(compiler, args, source, { folder, timeoutMs, signal });
+      signal?.throwIfAborted();
+      assertSucceeded(compiler, run, source, timeoutMs);
+      const binary = await readFile(output).catch((cause: unknown) => {
+        throw new CompileError(
+          'COMPILER_BROKEN',
+          `compiling a kernel failed: ${compiler.path} reported success but wrote no file. Check that it is a compiler, or set CXX to another.`,
+          { log: run.log, source, cause },
+        );
+      });
+      return { binary: new Uint8Array(binary), log: run.log };
+    }),
+  );
+}
+
+let compiling = 0;
+const waiting: (() => void)[] = [];
+
+/** As many compilers at once as there are cores: more would only take memory. */
+async function inTurn<T>(body: () => Promise<T>): Promise<T> {
+  if (compiling >= availableParallelism()) {
+    await new Promise<void>((resolve) => waiting.push(resolve)); // its place is handed over
+  } else {
+    compiling += 1;
+  }
+  try {
+    return await body();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) compiling -= 1;
+    else next();
+  }
 }
 
 async function start(

@@ -64,6 +64,13 @@ function candidates(): Lookup[] {
 // One call tells both: GCC and Clang print the version, then the target.
 const questions = [['--version'], ['-dumpmachine'], ['-dumpversion']] as const;
 
+/** Which file a path leads to, and which edition of it. */
+function fileState(path: string): string {
+  const real = realpathSync(path);
+  const { size, mtimeMs } = statSync(real);
+  return `${real} ${size} ${mtimeMs}`;
+}
+
 function judge(candidate: Candidate, answers: readonly string[]): CompilerInfo | string {
   const [banner = '', machine = '', dumped = ''] = answers.map((answer) => answer.trim());
   const version = banner.split('\n')[0] ?? '';
@@ -82,9 +89,8 @@ function judge(candidate: Candidate, answers: readonly string[]): CompilerInfo |
     return `too old: ${version}; needed is ${kind === 'gcc' ? 'GCC' : 'Clang'} ${String(oldest[kind])} or newer`;
   }
   const { path, prefix } = candidate;
-  const { size, mtimeMs } = statSync(realpathSync(path));
   const identity = createHash('sha256')
-    .update(JSON.stringify([realpathSync(path), prefix, version, machine, size, mtimeMs]))
+    .update(JSON.stringify([fileState(path), prefix, version, machine]))
     .digest('hex');
   return { path, prefix, kind, version, identity: `${kind}-${String(major)}-${identity}` };
 }
@@ -129,13 +135,35 @@ export const compilerRemedy =
   'dnf install gcc-c++; Arch: pacman -S gcc; Alpine: apk add g++; openSUSE: zypper install gcc-c++; macOS: ' +
   'xcode-select --install. Or point CXX at one.';
 
+interface Remembered {
+  readonly environment: string;
+  readonly state: string;
+  readonly info: CompilerInfo;
+}
+
+let remembered: Remembered | undefined;
+
+/** Asking a compiler takes three processes; the answer holds while the environment and the file stay the same. */
+function recall(): CompilerInfo | undefined {
+  if (remembered?.environment !== searchEnvironment()) return undefined;
+  try {
+    return fileState(remembered.info.path) === remembered.state ? remembered.info : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const searchEnvironment = (): string => JSON.stringify([process.env['CXX'], process.env['PATH']]);
+
 /**
  * Looks for a compiler: CXX, c++, g++, clang++, the first that answers, is GCC 11 or Clang 12 or newer, and compiles for this
- * machine. Found compilers are not remembered: the answer follows the environment.
+ * machine. The answer follows the environment: another CXX, PATH or compiler file is noticed.
  *
  * @throws CompilerNotFoundError with every attempt and what to install
  */
 export async function findCompiler(): Promise<CompilerInfo> {
+  const known = recall();
+  if (known !== undefined) return known;
   const attempts: Attempt[] = [];
   for (const candidate of candidates()) {
     if (isAttempt(candidate)) {
@@ -143,9 +171,14 @@ export async function findCompiler(): Promise<CompilerInfo> {
       continue;
     }
     try {
+      const environment = searchEnvironment();
+      const state = fileState(candidate.path);
       const answers = await Promise.all(questions.map((question) => ask(candidate, question)));
       const verdict = judge(candidate, answers);
-      if (typeof verdict !== 'string') return verdict;
+      if (typeof verdict !== 'string') {
+        remembered = { environment, state, info: verdict };
+        return verdict;
+      }
       attempts.push({ path: labelOf(candidate), error: verdict });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

@@ -27,6 +27,19 @@ function environment(folder: string): NodeJS.ProcessEnv {
   return result;
 }
 
+// One listener for all: a batch compiles many kernels at once.
+const running = new Set<() => void>();
+let watching = false;
+
+function endWithProcess(end: () => void): void {
+  running.add(end);
+  if (watching) return;
+  watching = true;
+  process.once('exit', () => {
+    for (const one of running) one();
+  });
+}
+
 /** Runs a compiler in `folder`, the source on its standard input. Rejects only when it cannot be started at all. */
 export function runCompiler(
   path: string,
@@ -61,11 +74,11 @@ export function runCompiler(
       endGroup();
     }, timeoutMs);
     signal?.addEventListener('abort', endGroup, { once: true });
-    process.once('exit', endGroup);
+    endWithProcess(endGroup);
     const settle = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', endGroup);
-      process.removeListener('exit', endGroup);
+      running.delete(endGroup);
     };
     const collect = (chunk: Buffer): void => {
       if (log.length < maxLogBytes) log += chunk.toString('utf8');
