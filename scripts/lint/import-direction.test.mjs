@@ -74,6 +74,30 @@ describe('the rules of import direction', () => {
     expect(output).toContain('kernels-looks-down-only');
   });
 
+  it('hold for tests too', () => {
+    const { output } = cruise({
+      'formula/src/a.test.ts': "export { here } from '@mercer/kernels';\n",
+    });
+    expect(output).toContain('formula-tests-look-down-only');
+  });
+
+  it('refuse helpers of tests in published code', () => {
+    const { output } = cruise({
+      'formula/src/index.ts': "export { a } from './a.test-support.js';\n",
+      'formula/src/a.test-support.ts': 'export const a = 1;\n',
+    });
+    expect(output).toContain('published-code-imports-no-tests');
+  });
+
+  it('allow two files of a package to name each other as types', () => {
+    const result = cruise({
+      'formula/src/index.ts': "export { A } from './a.js';\n",
+      'formula/src/a.ts': "import type { B } from './b.js';\nexport class A { b?: B }\n",
+      'formula/src/b.ts': "import { A } from './a.js';\nexport class B extends A {}\n",
+    });
+    expect(result).toMatchObject({ status: 0 });
+  });
+
   it('refuse circles', () => {
     const { output } = cruise({
       'formula/src/index.ts': "export { a } from './a.js';\n",
