@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cpu } from './cpu.js';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { include_dir: headers } = createRequire(import.meta.url)('node-api-headers') as {
+  include_dir: string;
+};
+
+// The pool's sources without the bindings, driven by test/native/pool-race.cc, which plays Node.
+const sources = readdirSync(join(root, 'native'))
+  .filter((name) => name.endsWith('.cc') && !name.startsWith('bind-') && name !== 'addon.cc')
+  .map((name) => join(root, 'native', name));
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mercer-race-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function build(flags: readonly string[]): Promise<string> {
+  const { path, prefix } = await cpu.findCompiler();
+  const program = join(folder, 'pool-race');
+  const include = [`-I${headers}`, `-I${join(root, 'native')}`, '-DNAPI_VERSION=9'];
+  const input = [join(root, 'test/native/pool-race.cc'), ...sources];
+  const args = ['-std=gnu++17', '-O1', '-g', ...flags, ...include, ...input];
+  await run(path, [...prefix, ...args, '-o', program, '-ldl', '-lpthread']);
+  return program;
+}
+
+describe('the pool without Node', () => {
+  // Where the compiler has no such sanitizer, building fails and so does the test: install libtsan or compiler-rt.
+  it.each(['thread', 'address,undefined'])(
+    'runs six environments that come and go, under the %s sanitizer',
+    async (sanitizer) => {
+      const program = await build([`-fsanitize=${sanitizer}`]);
+      const env = {
+        ...process.env,
+        TSAN_OPTIONS: 'halt_on_error=1',
+        UBSAN_OPTIONS: 'halt_on_error=1',
+      };
+      const { stdout, stderr } = await run(program, [], { env });
+      expect(stderr).toBe('');
+      expect(stdout).toBe('ok\n');
+    },
+    240_000,
+  );
+});
