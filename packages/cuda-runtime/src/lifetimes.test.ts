@@ -99,13 +99,13 @@ describe('parents stay alive', () => {
 
   test('code stays loaded until the launches under way are done', async () => {
     const { modules: before } = await settledCounts(addon);
-    fake('KERNEL_US', 50_000);
+    fake('KERNEL_US', 200_000);
     const module = device.loadModule(fakeImage('k()'));
     module.function('k').launch(geometry, stream, ...none);
     fake('KERNEL_US', 0);
     const done = stream.whenDone();
     module.dispose();
-    await collectGarbage();
+    await new Promise((resolve) => setTimeout(resolve, 20));
     expect(fakeCounts(addon).modules).toBe(before + 1);
     await done;
     await expect.poll(() => fakeCounts(addon).modules).toBe(before);

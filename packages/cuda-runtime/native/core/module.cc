@@ -45,7 +45,13 @@ Function::Function(std::shared_ptr<Module> shared, const std::string& wanted)
   sizesKnown_ = true;
   for (size_t index = 0;; index++) {
     size_t offset = 0, size = 0;
-    if (driver().cuFuncGetParamInfo(function_, index, &offset, &size)) break;
+    const cu::CUresult result = driver().cuFuncGetParamInfo(function_, index, &offset, &size);
+    if (result) {
+      // Past the last parameter the driver says "invalid value"; anything else means that it cannot tell.
+      sizesKnown_ = result == cu::kInvalidValue;
+      if (!sizesKnown_) sizes_.clear();
+      break;
+    }
     sizes_.push_back(size);
   }
 }

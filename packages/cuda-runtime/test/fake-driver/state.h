@@ -21,7 +21,7 @@ namespace fake {
 
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidContext = 201,
               kInvalidImage = 200, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kPeerEnabled = 704,
-              kCaptureUnsupported = 900, kCaptureInvalid = 901;
+              kNotSupported = 801, kCaptureUnsupported = 900, kCaptureInvalid = 901;
 
 /// A setting, read anew every time: MERCER_FAKE_<name>.
 inline long setting(const char* name, long otherwise) {
@@ -96,6 +96,7 @@ int contextStatus();
 struct Kernel {
   std::string name;
   std::vector<size_t> params;
+  bool untold = false;  // of a real binary, whose parameters the fake driver does not read
 };
 struct Module {
   Device* device;
