@@ -97,14 +97,12 @@ async function work(/** @type {number} */ number) {
     const begun = performance.now();
     const text = readFileSync(join(root, 'src', mutant.file), 'utf8');
     let verdict = 'killed';
-    if (text.split(mutant.find).length !== 2) {
+    const edits = [mutant, ...(mutant.and ? [mutant.and] : [])];
+    if (edits.some(({ find }) => text.split(find).length !== 2)) {
       verdict = 'STALE: its text does not stand exactly once in the source';
     } else {
-      write(
-        copy,
-        mutant.file,
-        text.replace(mutant.find, () => mutant.replace),
-      );
+      const mutated = edits.reduce((all, edit) => all.replace(edit.find, () => edit.replace), text);
+      write(copy, mutant.file, mutated);
       const { failed, passed, output } = await runTests(copy, [mutant.test], mutant.pattern);
       if (failed === 0) verdict = passed > 0 ? 'SURVIVED' : `NO TEST RAN: ${output.slice(-500)}`;
       write(copy, mutant.file, text);

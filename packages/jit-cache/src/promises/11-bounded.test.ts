@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -115,6 +116,28 @@ test('a hit within the hour writes nothing; a later one writes once, behind', as
   await third.close();
   expect(writes.filter((sql) => sql === 'BEGIN IMMEDIATE')).toHaveLength(1);
   expect(writes.filter((sql) => sql.startsWith('UPDATE'))).toHaveLength(3);
+});
+
+test('a program that ends without closing has counted its hits as use', async () => {
+  const directory = temporaryDirectory();
+  const cache = JitCache.open({ directory });
+  await cache.get(fakeUnit('used at the end'), fakeToolchain());
+  await cache.close();
+  const connection = loadDriver()?.open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
+  connection?.exec('UPDATE entry SET last_used = 5');
+  const built = (name: string): string => new URL(`../../dist/${name}.js`, import.meta.url).href;
+  const script = `
+    import { JitCache } from '${built('cache')}';
+    import { fakeToolchain, fakeUnit } from '${built('testing/fake-toolchain')}';
+    const cache = JitCache.open({ directory: ${JSON.stringify(directory)} });
+    const { origin } = await cache.get(fakeUnit('used at the end'), fakeToolchain());
+    process.stdout.write(origin);
+    process.exit();`;
+  const args = ['--input-type=module', '-e', script];
+  expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('store');
+  const row = connection?.prepare('SELECT last_used FROM entry').get();
+  expect(Number(row?.['last_used'])).toBeGreaterThan(Date.now() - 60_000);
+  connection?.close();
 });
 
 test('no VACUUM, and space is given back in steps of at most 64 pages', async () => {

@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -64,6 +65,8 @@ test.each([0o000, 0o022, 0o077, 0o777])(
     expect(mode(directory)).toBe('700');
     const files = readdirSync(directory);
     expect(files).toContain('kernels-v1.sqlite');
+    // Also the parent that had to be made.
+    expect(mode(dirname(directory))).toBe('700');
     for (const file of files) expect([file, mode(join(directory, file))]).toEqual([file, '600']);
   },
 );
@@ -151,6 +154,7 @@ test('a symbolic link in place of the database is refused, and its target left a
   writeFileSync(target, 'precious', { mode: 0o600 });
   give(target);
   symlinkSync(target, join(directory, 'kernels-v1.sqlite'));
+  if (isRoot) lchownSync(join(directory, 'kernels-v1.sqlite'), OTHER, OTHER);
   await assertRefused(directory);
   expect(readFileSync(target, 'utf8')).toBe('precious');
 });
@@ -203,7 +207,7 @@ test("a user's own private group may write above it, any other group may not", (
   const above = join(base, 'above');
   mkdirSync(above);
   chmodSync(above, 0o775);
-  const { uid = 0, gid = 0 } = lstatSync(above);
+  const { uid, gid } = lstatSync(above);
   const check = (system: Parameters<typeof testSystem>[0]): void => {
     checkAncestors(join(above, 'cache'), testSystem(system));
   };

@@ -91,7 +91,7 @@ test('a file system that answers wal and keeps no log is avoided', async () => {
         const { exec } = connection;
         connection.exec = (sql) => {
           const isSwitch = sql === 'PRAGMA journal_mode = WAL' && location.startsWith(usual);
-          exec(isSwitch ? 'PRAGMA journal_mode = TRUNCATE' : sql);
+          exec(isSwitch ? 'PRAGMA journal_mode = DELETE' : sql);
         };
         return connection;
       },

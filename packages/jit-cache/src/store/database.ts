@@ -62,19 +62,17 @@ export class Database {
 
   close(): void {
     this.#statements.clear();
-    for (const end of [
-      // A binding that cannot finalise statements closes only when they are collected; the log
-      // is emptied now, as far as other readers allow.
-      () => void (this.readOnly || this.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
-      () => {
-        this.connection.close();
-      },
-    ]) {
-      try {
-        end();
-      } catch {
-        // A broken connection may refuse either; there is nothing left to save.
-      }
+    try {
+      // A binding that cannot finalise statements closes only when they are collected; the log is
+      // emptied now, as far as other readers allow.
+      if (!this.readOnly) this.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Locked or broken: the next process empties it.
+    }
+    try {
+      this.connection.close();
+    } catch {
+      // A broken connection may refuse to close properly; there is nothing left to save.
     }
   }
 }

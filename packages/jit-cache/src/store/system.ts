@@ -21,7 +21,7 @@ export interface System {
   /** A clock that nobody sets, ms. */
   monotonicMs(): number;
   /** In [0, 1). */
-  random(): number;
+  readonly random: () => number;
   isAlive(pid: number): boolean;
   /** When a process started, in the kernel's own count; empty where it cannot be had. */
   startTime(pid: number): string;

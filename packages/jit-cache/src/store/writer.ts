@@ -44,13 +44,20 @@ export class StoreWriter {
   touch(hex: string, key: Uint8Array, lastUsed: number): void {
     if (this.system.now() - lastUsed < TOUCH_AFTER_MS) return;
     this.#touched.set(hex, key);
-    this.#touchTimer ??= setTimeout(() => {
-      this.#track(this.flushTouches());
-    }, TOUCH_DELAY_MS).unref();
+    if (this.#touchTimer) return;
+    this.#touchTimer = setTimeout(this.#flushBehind, TOUCH_DELAY_MS).unref();
+    // A program that ends before, without closing the cache: the first attempt of a write is made
+    // at once, which is all that can be done then.
+    process.once('exit', this.#flushBehind);
   }
+
+  readonly #flushBehind = (): void => {
+    this.#track(this.flushTouches());
+  };
 
   async flushTouches(): Promise<void> {
     clearTimeout(this.#touchTimer);
+    process.off('exit', this.#flushBehind);
     this.#touchTimer = undefined;
     if (this.#touched.size === 0) return;
     const keys = [...this.#touched.values()];

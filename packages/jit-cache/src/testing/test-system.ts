@@ -19,8 +19,14 @@ export function spiedDriver(spy: Spy): Driver {
       spy('open', location);
       const inner = real.open(location, options);
       const connection: Connection = {
-        exec: (sql) => (spy(sql, location), inner.exec(sql)),
-        close: () => (spy('close', location), inner.close()),
+        exec(sql) {
+          spy(sql, location);
+          inner.exec(sql);
+        },
+        close() {
+          spy('close', location);
+          inner.close();
+        },
         prepare(sql) {
           const statement = inner.prepare(sql);
           return {
