@@ -6,7 +6,7 @@ import { cdist, planOf } from './index.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 
-it.skipIf(gpus.length > 0)('cdist on a GPU: no device', ({ skip }) => skip('no device'));
+if (gpus.length === 0) it.skip('cdist on a GPU: no device');
 
 for (const gpu of gpus) {
   describe(`cdist on ${gpu.id}`, () => {
@@ -83,7 +83,7 @@ for (const gpu of gpus) {
       for (let i = 0; i < 20; i++) {
         const out = empty([3000, 3000], { dtype: 'float32', device: gpu, stream: first });
         await cdist(x, x, { p: 1.3, out, stream: first });
-        using again = await cdist(out.slice([0, 2]), out.slice([1, 3]), { p: 1, stream: second });
+        using again = await cdist(out.slice([0, 2]), out.slice([2, 4]), { p: 1, stream: second });
         out.dispose();
         const actual = (await again.toTypedArray()) as Float32Array;
         expect(actual.every((v) => v > 0 && Number.isFinite(v))).toBe(true);
