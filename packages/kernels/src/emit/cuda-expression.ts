@@ -19,7 +19,7 @@ export interface CudaExpressionOptions {
   readonly uniform?: readonly string[];
   /** Variables that are never below 0. */
   readonly nonNegative?: readonly string[];
-  /** Square roots within 2 u by the special-function unit instead of correctly rounded ones. */
+  /** Square roots of non-negative float32 values within 2 u instead of rounded in one further step. */
   readonly approximateRoots?: boolean;
   /** Prefix of the local names. */
   readonly prefix?: string;
@@ -79,7 +79,7 @@ export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): 
     if (isUniform(node)) continue;
     node.args.forEach(nameUniform);
     const args = node.args.map((arg) => text.get(arg) ?? '');
-    const low = exponentLowPart(node, isUniform, text);
+    const low = dtype === 'float32' ? exponentLowPart(node, isUniform, text) : undefined;
     const table = rules({ ...context, exponentLow: () => low });
     // One untyped step: arity was checked when the node was built.
     const rule = table[node.op] as unknown as (args: readonly string[], node: Expr) => string;
@@ -124,8 +124,12 @@ function rules(context: Context): RuleTable<string> {
     neg: ([x]) => `-${x}`,
     abs: ([x]) => `${fn('fabsf', 'fabs')}(${x})`,
     sign: ([x]) => `${x} > ${lit(0)} ? ${lit(1)} : ${x} < ${lit(0)} ? ${lit(-1)} : ${x}`,
-    sqrt: ([x]) => {
-      if (!isFloat || context.roots === 'rounded') return `${fn('sqrtf', 'sqrt')}(${x})`;
+    sqrt: ([x], { args: [arg] }) => {
+      if (!isFloat || !context.nonNegative(arg)) return `${fn('sqrtf', 'sqrt')}(${x})`;
+      if (context.roots === 'rounded') {
+        need('sqrtNonNegative');
+        return `sqrt_nonnegative(${x})`;
+      }
       need('sqrtApproximate');
       return `sqrt_approximate(${x})`;
     },
