@@ -1,5 +1,5 @@
+import { dtypeBytes } from '../dtype.js';
 import type { CpuGeometry, KernelCost, Scalars } from '../emitted-kernel.js';
-import type { RealExpr } from '@mercer/formula';
 import { countOps, type CpuPairwisePlan } from './cpu-plan.js';
 import { fromJson } from './expression-json.js';
 
@@ -7,16 +7,9 @@ import { fromJson } from './expression-json.js';
 const CHUNK_OPS = 2e6;
 const CHUNKS_PER_CORE = 4;
 
-const scalar = (scalars: Scalars, name: string): number => scalars[name] ?? 0;
-
 /** Tasks and scratch of a launch. */
 export function cpuPairwiseGeometry(plan: CpuPairwisePlan, scalars: Scalars): CpuGeometry {
-  const [m, n, k, batch] = ['m', 'n', 'k', 'batch'].map((name) => scalar(scalars, name)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const { m = 0, n = 0, k = 0, batch = 0 } = scalars;
   const [rows, columns] = plan.swapped ? [n, m] : [m, n];
   const tasks = Math.ceil(rows / plan.blockRows) * Math.ceil(columns / plan.blockColumns) * batch;
   const opsPerTask =
@@ -28,7 +21,7 @@ export function cpuPairwiseGeometry(plan: CpuPairwisePlan, scalars: Scalars): Cp
 
 /** Partial results, packed columns and packed rows of one task. */
 function scratchBytes(plan: CpuPairwisePlan): number {
-  const bytes = plan.dtype === 'float32' ? 4 : 8;
+  const bytes = dtypeBytes(plan.dtype);
   const rowStride = plan.blockDepth + 64 / bytes;
   const values =
     plan.blockRows * plan.blockColumns +
@@ -37,20 +30,22 @@ function scratchBytes(plan: CpuPairwisePlan): number {
   return values * bytes;
 }
 
-/** What a launch does: each operation of the inner expression counts as one, and so does the sum. */
+/**
+ * What a launch must do: operands read once, the output written once, each operation of the inner
+ * expression and of the sum once. A product that is summed is one instruction where there is a fused
+ * multiply-add.
+ */
 export function cpuPairwiseCost(plan: CpuPairwisePlan, scalars: Scalars): KernelCost {
-  const [m, n, k, batch] = ['m', 'n', 'k', 'batch'].map((name) => scalar(scalars, name)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  const bytes = plan.dtype === 'float32' ? 4 : 8;
-  const copies = (stride: string): number => (scalar(scalars, stride) === 0 ? 1 : batch);
-  const inner = countOps(fromJson(plan.inner) as RealExpr);
+  const { m = 0, n = 0, k = 0, batch = 0, batchStrideA = 1, batchStrideB = 1 } = scalars;
+  const copies = (stride: number): number => (stride === 0 ? Math.min(batch, 1) : batch);
+  const elements = m * k * copies(batchStrideA) + n * k * copies(batchStrideB) + m * n * batch;
+  const inner = fromJson(plan.inner);
+  const fuses = plan.level !== 'x86-64-v2' && plan.reduce === 'sum' && inner.op === 'mul';
+  const ops = 1 + countOps(inner);
+  const pairs = m * n * k * batch;
   return {
-    bytes:
-      bytes * (m * k * copies('batchStrideA') + n * k * copies('batchStrideB') + m * n * batch),
-    flops: m * n * k * batch * (1 + inner),
+    bytes: elements * dtypeBytes(plan.dtype),
+    flops: pairs * ops,
+    issueSlots: pairs * (fuses ? ops - 1 : ops),
   };
 }

@@ -101,7 +101,7 @@ function registerTile(
   const many = vectorUnit(level).registers === 32;
   const largest = cheap ? (many ? 4 : 2) : 2;
   const vectors = Math.max(1, Math.min(largest, Math.ceil(columns / lanes)));
-  const accumulators = cheap ? (many ? 24 : 8) : 8;
+  const accumulators = cheap ? (many ? 24 : 12) : 8;
   return [Math.max(1, Math.min(Math.floor(accumulators / vectors), 8, rows)), vectors];
 }
 
