@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { packageTests } from '../../vitest.shared.js';
 
@@ -7,5 +8,9 @@ export default defineConfig({
     name: '@mercer/tensor',
     // Sweeps and timings: one file at a time on a small machine.
     fileParallelism: false,
+    env: {
+      // Not the user's cache.
+      MERCER_CACHE_DIR: fileURLToPath(new URL('./node_modules/.cache/mercer', import.meta.url)),
+    },
   },
 });

@@ -256,7 +256,7 @@ export function elementSuite(name: string, getDevice: () => Device, { whole }: S
               view = next;
             }
             counts.add('dtype', dtype);
-            const expected = elementsOf(view, memory as RawArray);
+            const expected = elementsOf(view, memory);
             expect(Array.from((await view.toTypedArray({ raw: true })) as RawArray)).toEqual(
               expected,
             );
