@@ -8,6 +8,7 @@ import { artifactTrouble } from './artifact-check.js';
 import { JitCache } from './cache.js';
 import { loadDriver } from './store/driver.js';
 import { compilesIn, testToolchain } from './testing/fake-toolchain.js';
+import { percentile, watchLoop } from './testing/loop-watch.js';
 import { startChild } from './testing/run-child.js';
 import { temporaryDirectory } from './testing/temporary-directory.js';
 import type { CompileUnit } from './types.js';
@@ -142,28 +143,27 @@ describe.each(cases)('$real', ({ real, missing, make, lowered }) => {
     await cache.close();
   });
 
-  run(named('a batch compiles in parallel while a 10 ms timer keeps p99 under 50 ms'), async () => {
-    const toolchain = await testToolchain({ real });
-    const cache = JitCache.open({ directory: temporaryDirectory() });
-    const delays: number[] = [];
-    let last = performance.now();
-    const timer = setInterval(() => {
-      const now = performance.now();
-      delays.push(now - last - 10);
-      last = now;
-    }, 10);
-    const long = 'x[i] = x[i] * y + x[i + 1];'.repeat(600);
-    const units = Array.from({ length: 4 }, (_, n) => make(`${long} x[i] += ${String(n)}.0f;`));
-    const seen: number[] = [];
-    const all = await cache.getAll(units, toolchain, { onProgress: ({ done }) => seen.push(done) });
-    clearInterval(timer);
-    expect(seen).toEqual([1, 2, 3, 4]);
-    expect(new Set(all.map(({ key }) => key)).size).toBe(4);
-    delays.sort((a, b) => a - b);
-    expect(delays.length).toBeGreaterThan(20);
-    expect(delays[Math.floor(delays.length * 0.99)]).toBeLessThan(50);
-    await cache.close();
-  });
+  run(
+    named('a batch compiles in parallel and never blocks the event loop for 50 ms (p99)'),
+    async () => {
+      const toolchain = await testToolchain({ real });
+      const cache = JitCache.open({ directory: temporaryDirectory() });
+      const stop = watchLoop();
+      const long = 'x[i] = x[i] * y + x[i + 1];'.repeat(600);
+      const units = Array.from({ length: 4 }, (_, n) => make(`${long} x[i] += ${String(n)}.0f;`));
+      const seen: number[] = [];
+      const all = await cache.getAll(units, toolchain, {
+        onProgress: ({ done }) => seen.push(done),
+      });
+      const { activeMs } = stop();
+      expect(seen).toEqual([1, 2, 3, 4]);
+      expect(new Set(all.map(({ key }) => key)).size).toBe(4);
+      // The compilers have all cores: only what the loop itself does is counted.
+      expect(activeMs.length).toBeGreaterThan(10);
+      expect(percentile(activeMs, 0.99)).toBeLessThan(50);
+      await cache.close();
+    },
+  );
 });
 
 describe('nvrtc targets', () => {

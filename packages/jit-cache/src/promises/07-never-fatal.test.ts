@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { JitCache } from '../cache.js';
@@ -89,10 +89,11 @@ test('a home that may not be written, as an ordinary user', async () => {
 });
 
 test('a home that does not exist is not made', async () => {
-  const env = { HOME: '/nonexistent-home' };
-  const { code, message } = await assertOneWarning({ env });
+  const HOME = join(temporaryDirectory(), 'nonexistent');
+  const { code, message } = await assertOneWarning({ env: { HOME } });
   expect(code).toBe('NO_HOME');
-  expect(message).toContain('/nonexistent-home');
+  expect(message).toContain(HOME);
+  expect(existsSync(HOME)).toBe(false);
 });
 
 test('no home at all', async () => {

@@ -1,5 +1,6 @@
 import type { CacheOptions, CacheStats, CacheWarning, CompileUnit } from '../types.js';
 import type { FakeToolchainOptions } from './fake-toolchain.js';
+import type { LoopReport } from './loop-watch.js';
 
 /** What every child is told. */
 export interface ChildSettings {
@@ -45,7 +46,7 @@ export interface ChildResult {
   readonly gets: ChildGet[];
   readonly stats: CacheStats;
   readonly warnings: Omit<CacheWarning, 'cause'>[];
-  readonly delaysMs?: number[];
+  readonly loop?: LoopReport;
   readonly reads?: number;
   readonly bad?: string[];
 }

@@ -8,6 +8,7 @@ import { realSystem } from '../store/system.js';
 import type { CacheWarning, CompileUnit, Toolchain } from '../types.js';
 import type { ChildGet, ChildJob, ChildResult, ChildSettings } from './child-jobs.js';
 import { fakeToolchain, fakeUnit, testToolchain } from './fake-toolchain.js';
+import { watchLoop } from './loop-watch.js';
 import { stormWith } from './storm.js';
 import { spiedDriver } from './test-system.js';
 
@@ -69,23 +70,17 @@ async function holdLock(path: string, holdMs: number): Promise<void> {
 async function timer(durationMs: number, unitBytes: number): Promise<ChildResult> {
   const cache = openCache();
   const toolchain = fakeToolchain({ ...settings.toolchain, bytes: unitBytes });
-  const delaysMs: number[] = [];
-  let last = performance.now();
-  const tick = setInterval(() => {
-    const now = performance.now();
-    delaysMs.push(Math.max(0, now - last - 10));
-    last = now;
-  }, 10);
+  const stop = watchLoop();
   const gets: ChildGet[] = [];
   const end = performance.now() + durationMs;
   for (let n = 0; performance.now() < end; n++) {
     gets.push(await getOne(cache, fakeUnit(`timed ${String(n)}`), toolchain));
     await sleep(20);
   }
-  clearInterval(tick);
+  const loop = stop();
   const stats = await cache.stats();
   await cache.close();
-  return { gets, stats, warnings, delaysMs };
+  return { gets, stats, warnings, loop };
 }
 
 async function storm(durationMs: number, keys: number): Promise<ChildResult> {
