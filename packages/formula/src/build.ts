@@ -24,7 +24,7 @@ export function build<K extends ApplyOp>(
   if (!Object.hasOwn(SIGNATURES, op) || (op as Op) === 'const' || (op as Op) === 'var') {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build '${String(op)}': it is not an operation with arguments. ` +
+      `cannot build '${op}': it is not an operation with arguments. ` +
         `Use one of ${OPS.filter((name) => name !== 'const' && name !== 'var').join(', ')}.`,
     );
   }

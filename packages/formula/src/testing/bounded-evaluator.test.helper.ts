@@ -20,8 +20,8 @@ export function evaluateBounded(expr: Expr, data: Readonly<Record<string, number
   if (expr.name !== undefined) return { value: data[expr.name] ?? NaN, error: 0, trusted: true };
   const args = expr.args.map((arg) => evaluateBounded(arg, data));
   const x = args[0] as Bounded;
-  const y = (args[1] ?? x) as Bounded;
-  const z = (args[2] ?? x) as Bounded;
+  const y = args[1] ?? x;
+  const z = args[2] ?? x;
   const { value, error, trusted } = OPERATIONS[expr.op]?.(x, y, z) ?? fail(expr.op);
   const fromFinite = args.every((arg) => Number.isFinite(arg.value));
   const size = Math.abs(value);
