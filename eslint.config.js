@@ -27,6 +27,7 @@ export default tseslint.config(
       'prefer-const': 'error',
     },
   },
+  { files: ['**/*.{ts,mts}'], languageOptions: { parser: tseslint.parser } },
   {
     files: typeScript,
     extends: [tseslint.configs.strictTypeChecked],
