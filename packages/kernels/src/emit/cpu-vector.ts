@@ -57,6 +57,24 @@ export function instruction(
 }
 
 /**
+ * Stores that bypass the caches: `stream_store(T* to, V x)` to an address aligned to the vector, and
+ * `stream_end()` before other threads may read. Ordinary stores on arm64.
+ */
+export function streamingText(level: CpuLevel, dtype: PairwiseDType): string {
+  if (level === 'arm64') {
+    return `INLINE void stream_store(T* to, V x) { *(V*)to = x; }
+INLINE void stream_end() {}`;
+  }
+  const suffix = dtype === 'float32' ? 'ps' : 'pd';
+  const [code, register] =
+    level === 'x86-64-v2' ? ['movnt', 'x'] : ['vmovnt', level === 'x86-64-v4' ? 'v' : 'x'];
+  return `INLINE void stream_store(T* to, V x) {
+  asm volatile("${code}${suffix} %1, %0" : "=m"(*(V*)to) : "${register}"(x));
+}
+INLINE void stream_end() { asm volatile("sfence" ::: "memory"); }`;
+}
+
+/**
  * The types that every host kernel starts with. `T` is the data type, `V` a vector of it, `I` and `U`
  * vectors of signed and unsigned integers of the same width (`I` is also what a comparison gives).
  * No intrinsics header: including one costs more compile time than the rest of the kernel, so what

@@ -1,9 +1,10 @@
 import type { RealExpr } from '@mercer/formula';
+import { dtypeBytes } from '../dtype.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { emitCpuExpression, type CpuExpression } from '../emit/cpu-expression.js';
 import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
-import { vectorPrelude } from '../emit/cpu-vector.js';
+import { streamingText, vectorPrelude } from '../emit/cpu-vector.js';
 import { cpuPairwiseCost, cpuPairwiseGeometry } from './cpu-geometry.js';
 import { microKernelText, uniformLocals, type CpuReduction } from './cpu-micro-kernel.js';
 import { packingText } from './cpu-packing.js';
@@ -109,21 +110,28 @@ ${values}}`;
 function storeText(plan: CpuPairwisePlan, outer: CpuExpression): string {
   const direct = (plan.layoutOut === 'row') !== plan.swapped;
   const value = outer.call('*(const V*)(s + c)');
-  return `// out = outer(partial results), for the part of the block that exists
-static void store(T* out, int64_t ld, T* tile, int64_t rows, int64_t columns, const Uniforms& u) {
+  return `${streamingText(plan.level, plan.dtype)}
+
+// out = outer(partial results), for the part of the block that exists
+static void store(T* out, int64_t ld, T* tile, int64_t rows, int64_t columns, int stream, const Uniforms& u) {
   (void)u;
+  (void)stream;
 ${uniformLocals(outer)}  for (int64_t r = 0; r < rows; r++) {
     T* s = tile + r * BLOCK_COLUMNS;
 ${
   direct
     ? `    T* o = out + r * ld;
     int64_t c = 0;
+    if (stream && (uintptr_t)o % sizeof(V) == 0) {
+      for (; c + LANES <= columns; c += LANES) stream_store(o + c, ${value});
+    }
     for (; c + LANES <= columns; c += LANES) *(VU*)(o + c) = ${value};
     if (c < columns) {
       const V last = ${value};
       for (int64_t i = 0; c + i < columns; i++) o[c + i] = last[i];
     }
-  }`
+  }
+  if (stream) stream_end();`
     : `    for (int64_t c = 0; c < columns; c += LANES) *(V*)(s + c) = ${value};
   }
   transpose(out, ld, tile, BLOCK_COLUMNS, rows, columns);`
@@ -154,6 +162,7 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scr
   T* packed_rows = packed_columns + BLOCK_COLUMNS * BLOCK_DEPTH;
   const int64_t row_blocks = (g.${rows} + BLOCK_ROWS - 1) / BLOCK_ROWS;
   const int64_t column_blocks = (g.${columns} + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+  const int stream = g.m * g.n * g.batch >= ${String(Math.ceil(plan.streamBytes / dtypeBytes(plan.dtype)))};
   for (int64_t task = begin; task < end; task++) {
     const int64_t block = task / row_blocks, l = block / column_blocks;
     const int64_t r0 = task % row_blocks * BLOCK_ROWS, c0 = block % column_blocks * BLOCK_COLUMNS;
@@ -174,7 +183,7 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scr
       }
     }
     T* out = g.out + l * g.batch_out + ${offset(plan.layoutOut, m, n, 'g.ldo')};
-    store(out, g.ldo, tile, rows, columns, u);
+    store(out, g.ldo, tile, rows, columns, stream, u);
   }
 }`;
 }

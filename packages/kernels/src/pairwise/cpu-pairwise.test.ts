@@ -84,6 +84,8 @@ const SHAPES: readonly Shape[] = [
   { m: 32, n: 70, k: 16, batch: 1 },
   { m: 1, n: 150, k: 9, batch: 1, gap: 2 },
   { m: 150, n: 1, k: 9, batch: 1 },
+  // Rows of the output that are aligned to every vector, in both orders.
+  { m: 64, n: 64, k: 5, batch: 1 },
   { m: 9, n: 23, k: 20, batch: 3, shared: 'a', gap: 5 },
   { m: 19, n: 23, k: 3, batch: 2, shared: 'b' },
   { m: 5, n: 6, k: 2, batch: 2, shared: 'both' },
@@ -286,6 +288,7 @@ function cutSmall(plan: CpuPairwisePlan): CpuPairwisePlan {
     blockRows: 2 * plan.tileRows,
     blockColumns: 2 * tileColumns,
     blockDepth: 16,
+    streamBytes: 0,
   };
 }
 

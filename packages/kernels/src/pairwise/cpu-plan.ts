@@ -29,6 +29,8 @@ export interface CpuPairwisePlan {
   readonly blockRows: number;
   readonly blockColumns: number;
   readonly blockDepth: number;
+  /** Outputs of at least this many bytes are written past the caches, where alignment allows. */
+  readonly streamBytes: number;
 }
 
 /** Expressions of at most this many operations are bound by loads and get the largest tile. */
@@ -37,6 +39,8 @@ const CHEAP_OPS = 6;
 const BLOCK_BYTES = 512 * 1024;
 const BLOCK_DEPTH_BYTES = 1024;
 const MAX_BLOCK_ROWS = 240;
+/** About a last-level cache: what is larger is gone before anybody reads it. */
+const STREAM_BYTES = 32 * 1024 * 1024;
 const TASKS_PER_CORE = 4;
 
 /** Chooses a plan for sizes like the problem's; the plan is right for all sizes. */
@@ -86,6 +90,7 @@ export function planPairwiseCpu(problem: PairwiseProblem, limits: CpuLimits): Cp
     blockRows,
     blockColumns,
     blockDepth,
+    streamBytes: STREAM_BYTES,
   });
 }
 
