@@ -31,6 +31,7 @@ function runGpuTests() {
         env: { ...process.env, MERCER_BUNDLE_TESTS: 'gpu', MERCER_TEST_COUNTS: countsFile },
       },
     );
+    if (!existsSync(countsFile)) throw new Error('the GPU tests ended without counts; see above');
     const total = { passed: 0, failed: 0, skipped: 0 };
     for (const line of readFileSync(countsFile, 'utf8').trim().split('\n')) {
       const counts = JSON.parse(line);
@@ -41,6 +42,14 @@ function runGpuTests() {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * The driver's own version where its file name carries it (libcuda.so.580.65.06), else the CUDA version it speaks.
+ * @param {{ path?: string, version?: string }} driver
+ */
+function driverVersion({ path: file = '', version = 'unknown' }) {
+  return /\.so\.(\d+\.[\d.]+)$/.exec(file)?.[1] ?? version;
 }
 
 const { cuda, nvrtc } = await importPackage('cuda-runtime');
@@ -64,7 +73,7 @@ const report = {
   date: new Date().toISOString(),
   command: 'bash .gpu/run.sh report, or pnpm gpu:report',
   node: process.version,
-  driver: cuda.report().driver.version ?? null,
+  driver: driverVersion(cuda.report().driver),
   nvrtc: nvrtc.version(),
   devices: gpus.map(({ name }) => name),
   architectures: [...byArch.values()].map(({ name, limits }) => ({ device: name, limits })),
