@@ -3,5 +3,5 @@
  *
  * @packageDocumentation
  */
-export { cudaLimitKernels, type LimitKernel } from '@mercer/kernels';
+export { cpuLimitKernels, cudaLimitKernels } from '@mercer/kernels';
 export type { EmittedKernel, KernelCost, Scalars } from '@mercer/kernels';

@@ -16,3 +16,4 @@ export {
   type EntryInfo,
   type VerifyReport,
 } from '@mercer/jit-cache';
+export type { CpuLimits, CudaLimits, DeviceLimits } from '@mercer/kernels';

@@ -7,12 +7,12 @@ import type {
   SlowCell,
 } from './bench-report.js';
 import { callOverhead } from './call-overhead.js';
-import { cellName, type Cell } from './cells.js';
+import { cellName, groupByOperands, type Cell } from './cells.js';
 import { compileTimes } from './compile-times.js';
 import type { DataSet } from './data-sets.js';
 import { slowReason } from './floor.js';
 import { commandLine, describeMachine } from './machine.js';
-import { measureCell } from './measure-cell.js';
+import { measureCells } from './measure-cells.js';
 import { measureLimits } from './measure-limits.js';
 import { runPeers, type PeerReport } from './peers.js';
 
@@ -41,11 +41,16 @@ export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport>
   const compile = await compileTimes(device.id);
   const measured: CellResult[] = [];
   const skipped: SkippedCell[] = [];
-  for (const [i, cell] of cells.entries()) {
-    onProgress(cellName(cell), i, cells.length);
-    const result = await measureCell(cell, { ...options, limits });
-    if ('reason' in result) skipped.push(result);
-    else measured.push(result);
+  const visited = new Set<Cell>();
+  for (const group of groupByOperands(cells)) {
+    const results = await measureCells(group, { ...options, limits }, (cell) => {
+      visited.add(cell);
+      onProgress(cellName(cell), visited.size, cells.length);
+    });
+    for (const result of results) {
+      if ('reason' in result) skipped.push(result);
+      else measured.push(result);
+    }
   }
   return {
     schema: 1,

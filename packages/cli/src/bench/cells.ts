@@ -49,6 +49,18 @@ export function gridCells(axes: GridAxes): Cell[] {
   return cells.sort((a, b) => cellPairs(a) * a.k - cellPairs(b) * b.k);
 }
 
+/** Cells that share their operands, in the order in which they come. */
+export function groupByOperands(cells: readonly Cell[]): Cell[][] {
+  const groups = new Map<string, Cell[]>();
+  for (const cell of cells) {
+    const key = [cell.dtype, cell.m, cell.n, cell.k, cell.batch].join();
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [cell]);
+    else group.push(cell);
+  }
+  return [...groups.values()];
+}
+
 /** Distances that a cell computes. */
 export function cellPairs(cell: Cell): number {
   return cell.m * cell.n * cell.batch;
@@ -58,10 +70,14 @@ export function elementBytes(cell: Cell): 4 | 8 {
   return cell.dtype === 'float32' ? 4 : 8;
 }
 
+/** Bytes of both inputs. */
+export function operandBytes(cell: Cell): number {
+  return (cell.m + cell.n) * cell.k * cell.batch * elementBytes(cell);
+}
+
 /** Bytes that must move at the least: both inputs read and the result written once. */
 export function cellBytes(cell: Cell): number {
-  const elements = (cell.m + cell.n) * cell.k + cell.m * cell.n;
-  return elements * cell.batch * elementBytes(cell);
+  return operandBytes(cell) + cellPairs(cell) * elementBytes(cell);
 }
 
 /** A cell in a few letters, for tables and progress. */

@@ -70,11 +70,15 @@ function repeatRows(
 ): void {
   const aRows = a.length / columns;
   const bRows = b.length / columns;
+  const noise = Float64Array.from({ length: 65521 }, () => random.normal());
   for (let row = 0; row < bRows; row += 2) {
     const from = random.integer(aRows) * columns;
-    const step = row % 4 === 0 ? 0 : 1e-4;
+    const line = b.subarray(row * columns, (row + 1) * columns);
+    line.set(a.subarray(from, from + columns));
+    if (row % 4 === 0) continue;
+    const start = random.integer(noise.length);
     for (let k = 0; k < columns; k++) {
-      b[row * columns + k] = (a[from + k] ?? 0) + (step === 0 ? 0 : step * random.normal());
+      line[k] = (line[k] ?? 0) + 1e-4 * (noise[(start + k) % noise.length] ?? 0);
     }
   }
 }

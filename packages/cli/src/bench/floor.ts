@@ -8,35 +8,39 @@ export interface Floor {
 }
 
 /**
- * The largest of three: the arithmetic of every pair at the rate of a register-only loop, both inputs and the result
- * moved once at the rate of a copy, and one launch. Undefined when the limits hold none of them.
+ * The largest of three: the arithmetic of every pair at the rate of a register-only loop; both inputs and the result
+ * moved once at the rate of a copy, except for as many bytes as the last cache keeps from call to call; and one launch.
+ * Undefined for norms whose arithmetic no loop measures: the other two alone would flatter.
  */
 export function floorOf(cell: Cell, limits: DeviceLimitsReport): Floor | undefined {
-  const floors: Floor[] = [];
   const pairs = pairsPerSecond(cell, limits);
-  if (pairs !== undefined) {
-    floors.push({ kind: 'issue', ms: ((cellPairs(cell) * cell.k) / pairs) * 1e3 });
-  }
+  if (pairs === undefined) return undefined;
+  const floors: Floor[] = [{ kind: 'issue', ms: ((cellPairs(cell) * cell.k) / pairs) * 1e3 }];
   const bytes = best(limits, [], 'bytesPerSecond');
+  const moved = Math.max(0, cellBytes(cell) - limits.cacheBytes);
   if (bytes !== undefined) {
-    floors.push({ kind: 'bandwidth', ms: (cellBytes(cell) / bytes) * 1e3 });
+    floors.push({ kind: 'bandwidth', ms: (moved / bytes) * 1e3 });
   }
   const launch = limits.limits.find((entry) => entry.limit === 'empty');
   if (launch !== undefined) floors.push({ kind: 'launch', ms: launch.ms.median });
   return floors.sort((a, b) => b.ms - a.ms)[0];
 }
 
-/** Rate of the loop with the arithmetic of the cell's norm; undefined for norms that no loop stands for. */
+/**
+ * Rate of the loop with the arithmetic of the cell's norm; undefined for norms that no loop stands for.
+ * On a CPU a difference and a multiply-add take one slot each of its multiply-add rate.
+ */
 function pairsPerSecond(cell: Cell, limits: DeviceLimitsReport): number | undefined {
   const rate = (...names: string[]): number | undefined => best(limits, names, 'pairsPerSecond');
-  if (cell.dtype === 'float64') {
-    return cell.p === 1 || cell.p === 2 || cell.p === Infinity
-      ? rate('fp64-add-fma', 'cpu-fp64-add-fma')
-      : undefined;
+  const plain = cell.p === 1 || cell.p === 2 || cell.p === Infinity;
+  if (limits.device === 'cpu') {
+    const fma = rate(cell.dtype === 'float32' ? 'cpu-fp32-fma' : 'cpu-fp64-fma');
+    return plain ? scaled(fma, 1 / 2) : undefined;
   }
-  if (cell.p === 1) return rate('fp32-add-add', 'fp32-fma-add', 'cpu-fp32-add-fma');
-  if (cell.p === 2) return rate('fp32-add-fma', 'cpu-fp32-add-fma');
-  if (cell.p === Infinity) return rate('fp32-add-add', 'cpu-fp32-add-fma');
+  if (cell.dtype === 'float64') return plain ? rate('fp64-add-fma') : undefined;
+  if (cell.p === 1) return rate('fp32-add-add', 'fp32-fma-add');
+  if (cell.p === 2) return rate('fp32-add-fma');
+  if (cell.p === Infinity) return rate('fp32-add-add');
   if (cell.p === 3) return scaled(rate('fp32-fma'), 1 / 3); // difference, square, multiply-add
   const special = rate('fp32-power-special');
   if (cell.p === 0.5 || cell.p === 1.5) return scaled(special, 2); // one square root instead of lg2 and ex2

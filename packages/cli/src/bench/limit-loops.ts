@@ -1,35 +1,89 @@
-import type { Device } from '@mercer/core';
-import { cudaLimitKernels, type EmittedKernel, type Scalars } from '@mercer/core/bench';
+import type { CpuLimits, CudaLimits, Device } from '@mercer/core';
+import {
+  cpuLimitKernels,
+  cudaLimitKernels,
+  type EmittedKernel,
+  type KernelCost,
+  type Scalars,
+} from '@mercer/core/bench';
 
-/** A loop that measures one limit. */
+/** A kernel that measures one limit, with what its launch takes. */
 export interface LimitLoop {
   readonly limit: string;
   readonly title: string;
   readonly kernel: EmittedKernel;
-  /** Element pairs that a launch with these scalars goes through, for loops over pairs. */
-  readonly pairs?: (scalars: Scalars) => number;
+  /** Arguments for a loop of `length` steps. */
+  readonly scalars: (length: number) => Scalars;
+  /** Bytes of memory for each pointer parameter. */
+  readonly storageBytes: readonly number[];
+  /** Length that is tried first, or the only one when `fixed`. */
+  readonly length: number;
+  readonly fixed: boolean;
+  /** Work of one launch, from which rates follow. */
+  readonly work: (scalars: Scalars) => LimitWork;
 }
 
+/** Amounts of one launch. */
+export interface LimitWork {
+  readonly bytes?: number | undefined;
+  readonly pairs?: number | undefined;
+  readonly issueSlots?: number | undefined;
+  readonly specialOps?: number | undefined;
+}
+
+const COPY_BYTES = 2 ** 29;
+const FIRST_LENGTH = 256;
+
 /** The loops of a device. */
-export function limitLoops(device: Device): LimitLoop[] {
-  const { limits } = device;
-  return limits.kind === 'cuda' ? cudaLoops(cudaLimitKernels(limits)) : [];
+export function limitLoops({ limits }: Device): LimitLoop[] {
+  return limits.kind === 'cuda' ? cudaLoops(limits) : cpuLoops(limits);
 }
 
 /**
  * Every float32 loop has the tile of the multiply-add loop, which spends one instruction on a pair: its cost counts the
  * pairs of all of them. The float64 loop spends two.
  */
-function cudaLoops(kernels: readonly Omit<LimitLoop, 'pairs'>[]): LimitLoop[] {
-  const slots = (limit: string, scalars: Scalars): number =>
-    kernels.find((entry) => entry.limit === limit)?.kernel.cost?.(scalars).issueSlots ?? 0;
-  return kernels.map((entry) => {
-    if (entry.limit.startsWith('fp32-')) {
-      return { ...entry, pairs: (scalars: Scalars) => slots('fp32-fma', scalars) };
-    }
-    if (entry.limit.startsWith('fp64-')) {
-      return { ...entry, pairs: (scalars: Scalars) => slots(entry.limit, scalars) / 2 };
-    }
-    return entry;
+function cudaLoops(limits: CudaLimits): LimitLoop[] {
+  const entries = cudaLimitKernels(limits);
+  const fma = entries.find((entry) => entry.limit === 'fp32-fma')?.kernel;
+  return entries.map(({ limit, title, kernel }) => {
+    const pointers = kernel.params.filter((param) => param.kind === 'pointer').length;
+    const copies = pointers > 1;
+    const length = copies ? COPY_BYTES / 16 : FIRST_LENGTH; // the copy loop counts units of 16 bytes
+    const scalars = (steps: number): Scalars => ({ k: steps, p: 1.3 });
+    const { grid, block } = kernel.geometry(scalars(length));
+    const threads = grid[0] * block[0];
+    return {
+      ...{ limit, title, kernel, scalars, length },
+      storageBytes: new Array<number>(pointers).fill(copies ? COPY_BYTES : threads * 8),
+      fixed: copies || !kernel.params.some((param) => param.name === 'k'),
+      work: (values) => {
+        const cost = costOf(kernel, values);
+        const pairs = limit.startsWith('fp32-')
+          ? fma?.cost?.(values).issueSlots
+          : limit.startsWith('fp64-')
+            ? (cost.issueSlots ?? 0) / 2
+            : undefined;
+        return { ...cost, pairs };
+      },
+    };
   });
+}
+
+/** A multiply-add counts as two operations in the cost and as one instruction here. */
+function cpuLoops(limits: CpuLimits): LimitLoop[] {
+  const tasks = limits.cores * 8;
+  return cpuLimitKernels(limits).map(({ limit, title, kernel }) => ({
+    ...{ limit, title, kernel, length: FIRST_LENGTH, fixed: false },
+    scalars: (iterations) => ({ tasks, iterations, x: 0.5, y: 1 }),
+    storageBytes: [tasks * 8],
+    work: (values) => {
+      const instructions = (costOf(kernel, values).flops ?? 0) / 2;
+      return { pairs: instructions, issueSlots: instructions };
+    },
+  }));
+}
+
+function costOf(kernel: EmittedKernel, scalars: Scalars): Partial<KernelCost> {
+  return kernel.cost?.(scalars) ?? {};
 }

@@ -1,6 +1,6 @@
 import type { Spread } from './statistics.js';
 
-/** One measured limit of a device. */
+/** One measured limit of a device. Rates are those of the tenth percentile of the times: what it can do undisturbed. */
 export interface MeasuredLimit {
   /** Key, such as `fp32-add-fma`. */
   readonly limit: string;
@@ -17,6 +17,8 @@ export interface MeasuredLimit {
 export interface DeviceLimitsReport {
   readonly device: string;
   readonly deviceName: string;
+  /** Bytes that the last cache keeps from one call to the next. */
+  readonly cacheBytes: number;
   readonly limits: readonly MeasuredLimit[];
 }
 

@@ -1,14 +1,13 @@
-import { type Device, type Storage } from '@mercer/core';
-import { type KernelCost } from '@mercer/core/bench';
-import { limitLoops, type LimitLoop } from './limit-loops.js';
+import { cpu, empty, type Device } from '@mercer/core';
+import { limitLoops, type LimitLoop, type LimitWork } from './limit-loops.js';
 import type { DeviceLimitsReport, MeasuredLimit } from './limits.js';
 import { spreadOf } from './statistics.js';
 import { timeCalls } from './timer.js';
 
 const TARGET_MS = 25;
 const CALLS = 9;
-const FIRST_STEPS = 256;
-const COPY_BYTES = { cuda: 2 ** 29, cpu: 2 ** 26 } as const;
+const LONGEST_LOOP = 2 ** 30;
+const CPU_COPY_BYTES = 2 ** 28;
 
 /** Measures every limit of a device: what its arithmetic, its memory and its launches can do at most. */
 export async function measureLimits(
@@ -16,58 +15,95 @@ export async function measureLimits(
   onProgress: (title: string) => void,
 ): Promise<DeviceLimitsReport> {
   const limits: MeasuredLimit[] = [];
-  const kernels = limitLoops(device);
-  for (const entry of kernels) {
-    onProgress(entry.title);
-    limits.push(await measureLimit(device, entry));
+  for (const loop of limitLoops(device)) {
+    onProgress(loop.title);
+    limits.push(await measureLoop(device, loop));
   }
-  return { device: device.id, deviceName: device.name, limits };
+  if (device.kind === 'cpu') {
+    onProgress('copy and launch');
+    limits.push(await measureCpuCopy(device), await measureCpuLaunch(device));
+  }
+  return { device: device.id, deviceName: device.name, cacheBytes: cacheBytes(device), limits };
 }
 
-async function measureLimit(device: Device, entry: LimitLoop): Promise<MeasuredLimit> {
-  const { kernel, limit, title } = entry;
-  const loaded = await device.load(kernel);
-  const moves = kernel.params.some((param) => param.name === 'a');
-  const copyElements = COPY_BYTES[device.kind] / 16; // the copy loop counts in units of 16 bytes
-  let k = moves ? copyElements : FIRST_STEPS;
-  const storages = allocateFor(device, entry, k);
+function cacheBytes({ limits }: Device): number {
+  if (limits.kind === 'cuda') return limits.l2Bytes;
+  return Math.max(limits.l2Bytes * limits.cores, cpu.info().l3Bytes);
+}
+
+async function measureLoop(device: Device, loop: LimitLoop): Promise<MeasuredLimit> {
+  const loaded = await device.load(loop.kernel);
+  const pointers = loop.storageBytes.map((bytes) =>
+    device.allocate(bytes, { purpose: 'limit loop' }),
+  );
+  let scalars = loop.scalars(loop.length);
+  const launch = (): void => {
+    loaded.launch(device.defaultStream, { pointers, scalars });
+  };
   try {
-    const launch = (): void => {
-      loaded.launch(device.defaultStream, { pointers: storages, scalars: { k, p: 1.3 } });
-    };
     await timeCalls(device, 3, launch);
-    if (!moves && kernel.params.some((param) => param.name === 'k')) {
-      const [once = 1] = await timeCalls(device, 1, launch);
-      k = Math.min(2 ** 30, Math.max(1, Math.round((k * TARGET_MS) / Math.max(once, 1e-3))));
+    if (!loop.fixed) {
+      const once = Math.min(...(await timeCalls(device, 3, launch)));
+      const length = Math.round((loop.length * TARGET_MS) / Math.max(once, 1e-3));
+      scalars = loop.scalars(Math.min(LONGEST_LOOP, Math.max(1, length)));
       await timeCalls(device, 2, launch);
     }
     const ms = spreadOf(await timeCalls(device, CALLS, launch));
-    return { limit, title, ms, ...rates(entry, k, ms.median) };
+    return { limit: loop.limit, title: loop.title, ms, ...rates(loop.work(scalars), ms.p10) };
   } finally {
-    for (const storage of storages) storage.dispose();
+    for (const storage of pointers) storage.dispose();
   }
 }
 
-/** One element for each thread of a loop, whole buffers for a copy. */
-function allocateFor(device: Device, { kernel }: LimitLoop, k: number): Storage[] {
-  const pointers = kernel.params.filter((param) => param.kind === 'pointer');
-  const copies = pointers.length > 1;
-  const geometry = kernel.geometry({ k, p: 1.3 });
-  const threads = 'grid' in geometry ? geometry.grid[0] * geometry.block[0] : geometry.tasks * 64;
-  return pointers.map(() =>
-    device.allocate(copies ? k * 16 : threads * 8, { purpose: 'limit loop' }),
-  );
+/** The CPU has no loop of its own for these: a copy of a tensor and the smallest fill stand for them. */
+async function measureCpuCopy(device: Device): Promise<MeasuredLimit> {
+  const shape = [CPU_COPY_BYTES / 4];
+  const [from, to] = [empty(shape, { device }), empty(shape, { device })];
+  try {
+    await to.copyFrom(await from.fill(1));
+    const ms = spreadOf(await timeAwaited(CALLS, () => to.copyFrom(from)));
+    const title = 'copy of a tensor, read and write';
+    return { limit: 'copy', title, ms, ...rates({ bytes: 2 * CPU_COPY_BYTES }, ms.p10) };
+  } finally {
+    from.dispose();
+    to.dispose();
+  }
 }
 
-function rates({ kernel, pairs }: LimitLoop, k: number, ms: number): Partial<MeasuredLimit> {
-  const cost: Partial<KernelCost> = kernel.cost?.({ k, p: 1.3 }) ?? {};
-  const perSecond = (amount: number | undefined): number | undefined =>
-    amount === undefined || amount === 0 || ms === 0 ? undefined : (amount / ms) * 1e3;
-  const all = {
-    bytesPerSecond: perSecond(cost.bytes),
-    pairsPerSecond: perSecond(pairs?.({ k, p: 1.3 })),
-    issuePerSecond: perSecond(cost.issueSlots),
-    specialPerSecond: perSecond(cost.specialOps),
+async function measureCpuLaunch(device: Device): Promise<MeasuredLimit> {
+  const one = empty([1], { device });
+  try {
+    await timeAwaited(200, () => one.fill(1));
+    const ms = spreadOf(await timeAwaited(500, () => one.fill(1)));
+    return { limit: 'empty', title: 'launch of the smallest kernel', ms };
+  } finally {
+    one.dispose();
+  }
+}
+
+async function timeAwaited(
+  calls: number,
+  call: () => Promise<{ ready(): Promise<unknown> }>,
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < calls; i++) {
+    const start = performance.now();
+    await (await call()).ready();
+    times.push(performance.now() - start);
+  }
+  return times;
+}
+
+function rates(work: LimitWork, ms: number): Partial<MeasuredLimit> {
+  const perSecond = {
+    bytesPerSecond: work.bytes,
+    pairsPerSecond: work.pairs,
+    issuePerSecond: work.issueSlots,
+    specialPerSecond: work.specialOps,
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(
+    Object.entries(perSecond).flatMap(([name, amount]) =>
+      amount === undefined || amount === 0 || ms === 0 ? [] : [[name, (amount / ms) * 1e3]],
+    ),
+  );
 }

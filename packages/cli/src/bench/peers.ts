@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Cell } from './cells.js';
 import { makeOperands } from './data-sets.js';
@@ -54,8 +54,8 @@ export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | un
  * A peer that is not installed, or fails, is reported and never thrown.
  */
 export async function runPeers(cells: readonly Cell[], options: PeerOptions): Promise<PeerReport> {
-  const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe' });
   const folder = await mkdtemp(join(tmpdir(), 'mercer-peers-'));
+  const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe' });
   try {
     return await new PeerSession(child, folder, options).run(cells);
   } finally {
@@ -76,6 +76,9 @@ class PeerSession {
   private readonly reasons: string[] = [];
   private readonly cells: PeerCell[] = [];
   private errorText = '';
+  /** Why the process ended before its time, once it has ended. */
+  private readonly closed: Promise<string | undefined>;
+  private readonly lines: Interface;
 
   constructor(
     private readonly child: ChildProcessWithoutNullStreams,
@@ -85,22 +88,24 @@ class PeerSession {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.errorText = (this.errorText + text).slice(-2000);
     });
+    this.lines = createInterface({ input: child.stdout });
+    this.closed = new Promise((resolve) => {
+      child.on('error', (cause) => {
+        this.lines.close(); // it never started: no line will come
+        resolve(cause.message);
+      });
+      child.on('close', (status) =>
+        resolve(status === 0 ? undefined : `exit status ${status ?? 'none'}`),
+      );
+    });
     child.stdin.on('error', () => undefined); // a child that died is reported by its exit
   }
 
   async run(cells: readonly Cell[]): Promise<PeerReport> {
-    const closed = new Promise<string | undefined>((resolve) => {
-      this.child.on('error', (cause) => {
-        resolve(cause.message);
-      });
-      this.child.on('close', (status) => {
-        resolve(status === 0 ? undefined : `exit status ${String(status)}`);
-      });
-    });
     const { device, maxSecondsPerCell, kermacPath } = this.options;
     this.send({ device, maxSecondsPerCell, kermacPath: kermacPath ?? null });
     let next = 0;
-    for await (const text of createInterface({ input: this.child.stdout })) {
+    for await (const text of this.lines) {
       const line = parseLine(text);
       this.take(line);
       if (line.ready !== true) continue;
@@ -109,7 +114,7 @@ class PeerSession {
       else await this.sendCell(cell);
       this.options.onProgress?.(next - 1);
     }
-    const failure = await closed;
+    const failure = await this.closed;
     if (failure !== undefined) this.reasons.push([failure, this.errorText.trim()].join(': '));
     return {
       found: Object.keys(this.versions).length > 0,

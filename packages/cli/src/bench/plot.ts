@@ -4,8 +4,10 @@ import { escapeHtml } from '../report/escape-html.js';
 export interface Series {
   readonly name: string;
   readonly points: readonly { readonly x: number; readonly y: number }[];
-  /** Dashed, for limits. */
-  readonly dashed?: boolean;
+  /** Series of one group share a colour. */
+  readonly group: number;
+  /** Lines with dots, dashed lines for limits, hollow dots for others' results. */
+  readonly style: 'own' | 'limit' | 'peer';
 }
 
 const WIDTH = 880;
@@ -103,21 +105,21 @@ function power(decade: number): string {
 }
 
 function drawSeries(line: Series, index: number, x: Axis, y: Axis): string {
-  const color = PALETTE[index % PALETTE.length] ?? '#000000';
-  const points = [...line.points].sort((a, b) => a.x - b.x);
-  const path = points.map((point) => `${x.at(point.x).toFixed(1)},${y.at(point.y).toFixed(1)}`);
-  const dots = line.dashed
-    ? ''
-    : points
-        .map(
-          (point) =>
-            `<circle cx="${x.at(point.x).toFixed(1)}" cy="${y.at(point.y).toFixed(1)}" r="3" fill="${color}" fill-opacity="0.75"/>`,
-        )
-        .join('');
+  const color = PALETTE[line.group % PALETTE.length] ?? '#000000';
+  const dash = line.style === 'limit' ? ' stroke-dasharray="6 4"' : '';
+  const opacity = { own: 0.4, limit: 0.9, peer: 0.15 }[line.style];
+  const fill = line.style === 'own' ? color : '#ffffff';
+  const points = line.points
+    .toSorted((a, b) => a.x - b.x || a.y - b.y)
+    .map((point) => [x.at(point.x).toFixed(1), y.at(point.y).toFixed(1)] as const);
+  const path = points.map(([px, py]) => `${px},${py}`).join(' ');
+  const dot = (px: string, py: string): string =>
+    line.style === 'limit'
+      ? ''
+      : `<circle cx="${px}" cy="${py}" r="3.5" fill="${fill}" stroke="${color}"/>`;
   const legendY = TOP + 8 + index * 22;
   const legendX = WIDTH - RIGHT + 18;
-  const dash = line.dashed ? ' stroke-dasharray="6 4"' : '';
-  return `<polyline points="${path.join(' ')}" fill="none" stroke="${color}" stroke-width="1.5" stroke-opacity="${line.dashed ? 1 : 0.35}"${dash}/>${dots}
-<line x1="${legendX}" y1="${legendY}" x2="${legendX + 22}" y2="${legendY}" stroke="${color}" stroke-width="3"${dash}/>
+  return `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="1.5" stroke-opacity="${opacity}"${dash}/>${points.map(([px, py]) => dot(px, py)).join('')}
+<line x1="${legendX}" y1="${legendY}" x2="${legendX + 22}" y2="${legendY}" stroke="${color}" stroke-width="2"${dash}/>${dot(String(legendX + 11), String(legendY))}
 <text x="${legendX + 30}" y="${legendY + 4}" fill="#1c2330">${escapeHtml(line.name)}</text>`;
 }

@@ -112,19 +112,20 @@ export function plotReport(report: BenchReport): string {
   const work = (cell: Cell): number => cell.m * cell.n * cell.k * cell.batch;
   const series: Series[] = [];
   const norms = [...new Set(report.cells.map((cell) => cell.p))];
-  for (const p of norms) {
+  for (const [group, p] of norms.entries()) {
     const own = report.cells.filter((cell) => cell.p === p);
     const name = `p = ${formatP(p)}`;
-    series.push({ name, points: own.map((cell) => ({ x: work(cell), y: cell.ms.median })) });
+    const points = own.map((cell) => ({ x: work(cell), y: cell.ms.median }));
+    series.push({ name, points, group, style: 'own' });
     const floors = own.flatMap((cell) =>
       cell.floor === undefined ? [] : [{ x: work(cell), y: cell.floor.ms }],
     );
-    if (floors.length > 0) series.push({ name: `${name}, floor`, points: floors, dashed: true });
+    series.push({ name: `${name}, floor`, points: floors, group, style: 'limit' });
     for (const peer of new Set(report.peers.cells.map((cell) => cell.peer))) {
-      const points = report.peers.cells
+      const others = report.peers.cells
         .filter((cell) => cell.peer === peer && cell.p === p && cell.ms !== undefined)
         .map((cell) => ({ x: work(cell), y: cell.ms?.median ?? 0 }));
-      if (points.length > 0) series.push({ name: `${peer}, ${name}`, points });
+      series.push({ name: `${name}, ${peer}`, points: others, group, style: 'peer' });
     }
   }
   return logPlot(

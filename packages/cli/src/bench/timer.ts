@@ -41,7 +41,7 @@ async function timeByClock(device: Device, calls: number, call: () => void): Pro
   return times;
 }
 
-const TARGET_MS = 300;
+const TARGET_MS = 150;
 const MOST_CALLS = 100;
 const LEAST_CALLS = 5;
 

@@ -1,4 +1,3 @@
-import { defaultDevice, device, type Device } from '@mercer/core';
 import { writeFileWhole } from '@mercer/core/npy';
 import { Command } from 'commander';
 import { runCdistSuite } from '../bench/cdist-suite.js';
@@ -8,6 +7,8 @@ import { commandLine, describeMachine } from '../bench/machine.js';
 import { measureLimits } from '../bench/measure-limits.js';
 import { defaultPython } from '../bench/peers.js';
 import { plotReport, renderLimits, renderReport } from '../bench/render-report.js';
+import { assertWritable } from '../files/assert-writable.js';
+import { chooseDevice } from '../options/choose-device.js';
 import {
   parseChoice,
   parseCount,
@@ -83,12 +84,11 @@ function sub(name: string, description: string): Command {
   return withCommonOptions(command);
 }
 
-function chosen({ device: id }: BenchOptions): Device {
-  return id === undefined ? defaultDevice() : device(id);
-}
-
 async function limits(output: Output, options: BenchOptions): Promise<void> {
-  const report = await measureLimits(chosen(options), (title) => output.progress.update(title));
+  await assertWritable(options.out);
+  const report = await measureLimits(chooseDevice(options.device), (title) =>
+    output.progress.update(title),
+  );
   const result = {
     schema: 1,
     suite: 'limits',
@@ -101,6 +101,7 @@ async function limits(output: Output, options: BenchOptions): Promise<void> {
 }
 
 async function cdist(output: Output, options: CdistBenchOptions): Promise<void> {
+  await assertWritable(options.out, options.plot);
   const grid = options.quick === true ? QUICK_GRID : FULL_GRID;
   const { m, n, k, batch, p, dtype } = options;
   const cells = gridCells({
@@ -112,7 +113,7 @@ async function cdist(output: Output, options: CdistBenchOptions): Promise<void> 
     dtype: dtype ?? grid.dtype,
   });
   const report = await runCdistSuite({
-    device: chosen(options),
+    device: chooseDevice(options.device),
     cells,
     dataSets: options.data,
     maxSecondsPerCell: options.maxSeconds,

@@ -54,11 +54,9 @@ function sub(name: string, description: string): Command {
 async function withCache(
   output: Output,
   options: CacheCommandOptions,
-  mode: 'rw' | 'ro',
   body: (cache: JitCache) => Promise<void>,
 ): Promise<void> {
   const settings: CacheOptions = {
-    ...(process.env['MERCER_CACHE'] ? {} : { mode }),
     ...(options.dir === undefined ? {} : { directory: options.dir }),
     onWarning: (warning: CacheWarning) => {
       output.note(`note: ${warning.message}`);
@@ -73,7 +71,7 @@ async function withCache(
 }
 
 async function stats(output: Output, options: CacheCommandOptions): Promise<void> {
-  await withCache(output, options, 'ro', async (cache) => {
+  await withCache(output, options, async (cache) => {
     const { counters: _, ...found } = await cache.stats();
     output.result(found, () => {
       const lines: [string, string][] = [
@@ -90,7 +88,7 @@ async function stats(output: Output, options: CacheCommandOptions): Promise<void
 }
 
 async function list(output: Output, options: CacheCommandOptions): Promise<void> {
-  await withCache(output, options, 'ro', async (cache) => {
+  await withCache(output, options, async (cache) => {
     const entries = await cache.list();
     output.result(entries, () => {
       if (entries.length === 0) return 'The store holds no kernel.';
@@ -121,7 +119,7 @@ function row(entry: EntryInfo): string[] {
 }
 
 async function verify(output: Output, options: CacheCommandOptions): Promise<void> {
-  await withCache(output, options, 'rw', async (cache) => {
+  await withCache(output, options, async (cache) => {
     const report = await cache.verify();
     output.result(report, () =>
       report.corrupt === 0
@@ -132,7 +130,7 @@ async function verify(output: Output, options: CacheCommandOptions): Promise<voi
 }
 
 async function prune(output: Output, options: PruneOptions): Promise<void> {
-  await withCache(output, options, 'rw', async (cache) => {
+  await withCache(output, options, async (cache) => {
     const removed = await cache.prune({ maxBytes: options.maxBytes });
     const { entries, usedBytes } = await requireStore(cache);
     output.result(
@@ -143,7 +141,7 @@ async function prune(output: Output, options: PruneOptions): Promise<void> {
 }
 
 async function clear(output: Output, options: ClearOptions): Promise<void> {
-  await withCache(output, options, 'rw', async (cache) => {
+  await withCache(output, options, async (cache) => {
     const before = await requireStore(cache);
     if (options.yes !== true) {
       throw usageError(

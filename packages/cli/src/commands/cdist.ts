@@ -1,8 +1,10 @@
-import { cdist, device, planOf, tensor, type Tensor } from '@mercer/core';
+import { cdist, planOf, tensor, type Tensor } from '@mercer/core';
 import { writeNpy } from '@mercer/core/npy';
 import { Command } from 'commander';
 import { usageError } from '../cli-error.js';
+import { assertWritable } from '../files/assert-writable.js';
 import { readOperands, type FloatDType, type Operand } from '../files/read-operand.js';
+import { chooseDevice } from '../options/choose-device.js';
 import { parseChoice, parseDevice, parseP, type DeviceId } from '../options/parse-option.js';
 import { formatMs, formatP } from '../output/format.js';
 import type { Output } from '../output/output.js';
@@ -40,11 +42,12 @@ async function run(output: Output, options: CdistOptions, args: string[]): Promi
       `Cannot write '${options.out}': distances are written as .npy. End the name in .npy`,
     );
   }
+  await assertWritable(options.out);
   output.progress.update('reading');
   const start = performance.now();
   const [a, b] = await readOperands(fileA, fileB, options.dtype);
   const read = performance.now();
-  const target = options.device === undefined ? undefined : device(options.device);
+  const target = chooseDevice(options.device);
   const place = (operand: Operand): Promise<Tensor<FloatDType>> =>
     tensor(operand, { dtype: operand.dtype, device: target });
   output.progress.update('computing');

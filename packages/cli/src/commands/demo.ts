@@ -8,6 +8,7 @@ import { digitsReport } from '../digits/digits-report.js';
 import { DIGIT_PIXELS, loadDigits } from '../digits/load-digits.js';
 import { DEMO_NEIGHBOURS, runDemo } from '../digits/run-demo.js';
 import { splitDigits } from '../digits/split-digits.js';
+import { assertWritable } from '../files/assert-writable.js';
 import { parseDevice, parseList, parseP, type DeviceId } from '../options/parse-option.js';
 import { formatMs, formatP } from '../output/format.js';
 import type { Output } from '../output/output.js';
@@ -25,7 +26,9 @@ export function demoCommand(): Command {
   command.addCommand(
     withCommonOptions(
       new Command('digits')
-        .description('name 2,000 handwritten digits by their nearest neighbours among 8,000')
+        .description(
+          'name a fifth of 10,000 handwritten digits by their nearest neighbours among the rest',
+        )
         .option('--out <file>', 'where the report goes', 'report.html')
         .option(
           '--device <ids>',
@@ -44,6 +47,7 @@ export function demoCommand(): Command {
 }
 
 async function run(output: Output, options: DigitsOptions): Promise<void> {
+  await assertWritable(options.out);
   output.progress.update('loading the digits');
   const split = splitDigits(loadDigits());
   const runs: DemoRun[] = [];

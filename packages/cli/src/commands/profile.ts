@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { best, type DeviceLimitsReport } from '../bench/limits.js';
 import { measureLimits } from '../bench/measure-limits.js';
 import { CliError } from '../cli-error.js';
+import { assertWritable } from '../files/assert-writable.js';
 import { formatBytes, formatMs, formatRate, formatShare } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import { chromeTrace } from '../profile/chrome-trace.js';
@@ -35,6 +36,7 @@ export function profileCommand(): Command {
 }
 
 async function run(output: Output, options: ProfileOptions, command: string[]): Promise<void> {
+  await assertWritable(options.trace);
   const { events, exitStatus, wallMs } = await runProfiled(command, output.json);
   const ids = [...new Set(events.map((event) => event.device))];
   const rates = await ratesOf(ids, options, output);

@@ -77,7 +77,7 @@ function timesSection(result: DemoResult): SafeHtml {
   const pairs = result.testCount * result.trainCount;
   return html`<section>
     <h3>Time for all ${count(pairs)} distances</h3>
-    ${barChart('Time for all distances, by norm and device', bars)}
+    <div class="scroll">${barChart('Time for all distances, by norm and device', bars)}</div>
   </section>`;
 }
 

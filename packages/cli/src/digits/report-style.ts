@@ -6,7 +6,7 @@ export const REPORT_STYLE = `
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 40px 24px 80px; max-width: 1040px; color: var(--ink); background: var(--ground); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-h1 { margin: 0 0 8px; font-size: 30px; line-height: 1.2; letter-spacing: -0.01em; }
+h1 { margin: 0 0 14px; font-size: 30px; line-height: 1.2; letter-spacing: -0.01em; }
 h2 { margin: 48px 0 8px; font-size: 21px; }
 h3 { margin: 24px 0 8px; font-size: 16px; }
 p { margin: 0 0 16px; max-width: 44em; }
@@ -33,7 +33,7 @@ HEAT
 .gallery .pair { display: flex; justify-content: center; gap: 6px; margin-bottom: 6px; }
 .gallery .said { color: var(--bad); font-weight: 600; }
 .gallery .votes { color: var(--soft); font-size: 13px; }
-svg { display: block; max-width: 100%; height: auto; }
+svg { display: block; min-width: 560px; max-width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 svg .soft { fill: var(--soft); }
 svg .bar { fill: var(--accent); }

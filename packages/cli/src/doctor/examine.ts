@@ -68,10 +68,7 @@ function deviceIds(): string[] {
 }
 
 async function cacheStats(): Promise<CacheStats> {
-  const cache = JitCache.open({
-    ...(process.env['MERCER_CACHE'] ? {} : { mode: 'ro' }),
-    onWarning: () => undefined,
-  });
+  const cache = JitCache.open({ onWarning: () => undefined });
   try {
     return await cache.stats();
   } finally {

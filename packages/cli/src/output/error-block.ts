@@ -11,15 +11,11 @@ export function errorBlock(error: unknown, colors: Colors, debug: boolean): stri
   const lines = [`${colors.red(colors.bold('error:'))} ${indent(messageOf(error))}`];
   const code = codeOf(error);
   if (code !== undefined) lines.push(colors.dim(`  code: ${code}`));
-  let cause = causeOf(error);
-  for (let i = 0; i < MAX_CAUSES && cause !== undefined; i++) {
-    lines.push(colors.dim(`  caused by: ${indent(messageOf(cause))}`));
-    cause = causeOf(cause);
-  }
+  const causes = causesOf(error);
+  for (const cause of causes) lines.push(colors.dim(`  caused by: ${indent(messageOf(cause))}`));
   if (debug) {
     lines.push(stackOf(error));
-    for (let c = causeOf(error); c !== undefined; c = causeOf(c))
-      lines.push('caused by:', stackOf(c));
+    for (const cause of causes) lines.push('caused by:', stackOf(cause));
   }
   return lines.join('\n') + '\n';
 }
@@ -40,8 +36,16 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' || typeof code === 'number' ? String(code) : undefined;
 }
 
-function causeOf(error: unknown): unknown {
-  return error instanceof Error && error.cause !== error ? (error.cause ?? undefined) : undefined;
+/** The chain of causes, of bounded length: an error may name itself. */
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = [];
+  let next = error;
+  while (next instanceof Error && causes.length < MAX_CAUSES) {
+    next = next.cause;
+    if (next === undefined || next === null) break;
+    causes.push(next);
+  }
+  return causes;
 }
 
 function stackOf(error: unknown): string {

@@ -14,7 +14,7 @@ export function formatBytes(bytes: number): string {
 /** A time given in milliseconds, in the unit that suits it. */
 export function formatMs(ms: number): string {
   if (!Number.isFinite(ms)) return '-';
-  if (Math.abs(ms) >= 10_000) return `${significant(ms / 1000)} s`;
+  if (Math.abs(ms) >= 1000) return `${significant(ms / 1000)} s`;
   if (Math.abs(ms) >= 1) return `${significant(ms)} ms`;
   return `${significant(ms * 1000)} us`;
 }

@@ -1,0 +1,202 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mercer, mercerJson } from '../testing/run-bin.js';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-cli-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('mercer doctor', () => {
+  it('finds the CPU working and says where it looked for CUDA', async () => {
+    const missing = { MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1' };
+    const found = await mercerJson(['doctor'], missing);
+    expect(found).toMatchObject({
+      backends: [{ id: 'cpu', works: true }],
+      cuda: { driver: { found: false } },
+    });
+    const text = await mercer(['doctor', '--attempts'], missing);
+    expect(text.status).toBe(0);
+    expect(text.stdout).toContain('/nonexistent/libcuda.so.1');
+    expect(text.stdout).toMatch(/works {2}cpu/);
+  });
+
+  it('fails when nothing works, and says what to install', async () => {
+    const run = await mercer(['doctor'], {
+      MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1',
+      MERCER_CACHE: 'off',
+      CXX: '/nonexistent/c++',
+      PATH: '/nonexistent',
+    });
+    expect(run.status).toBe(1);
+    expect(run.stdout).toMatch(/fails {2}cpu/);
+    expect(run.stdout).toContain('What to install');
+    expect(run.stderr).toMatch(/^error: Cannot compute on this machine/);
+  });
+});
+
+describe('mercer cache', () => {
+  it('lists, verifies, prunes and clears the store of a folder', async () => {
+    const dir = join(folder, 'store');
+    await mercerJson(['doctor'], { MERCER_CACHE_DIR: dir, MERCER_CACHE: 'rw' });
+    const list = (await mercerJson(['cache', 'list', '--dir', dir])) as {
+      key: string;
+      bytes: number;
+    }[];
+    expect(list.length).toBeGreaterThan(0);
+    expect(await mercerJson(['cache', 'stats', '--dir', dir])).toMatchObject({
+      state: 'disk',
+      entries: list.length,
+    });
+    expect(await mercerJson(['cache', 'verify', '--dir', dir])).toEqual({
+      checked: list.length,
+      corrupt: 0,
+    });
+    const table = await mercer(['cache', 'list', '--dir', dir]);
+    expect(table.stdout).toContain(list[0]?.key.slice(0, 12));
+    expect(await mercerJson(['cache', 'prune', '--dir', dir, '--max-bytes', '1G'])).toMatchObject({
+      removed: 0,
+      entries: list.length,
+    });
+    const unconfirmed = await mercer(['cache', 'clear', '--dir', dir]);
+    expect(unconfirmed).toMatchObject({ status: 2, stdout: '' });
+    expect(unconfirmed.stderr).toContain('--yes');
+    expect(await mercerJson(['cache', 'clear', '--dir', dir, '--yes'])).toEqual({
+      removed: list.length,
+    });
+    expect(await mercerJson(['cache', 'list', '--dir', dir])).toEqual([]);
+  });
+});
+
+describe('mercer bench', () => {
+  it('measures the limits of the CPU', async () => {
+    const out = join(folder, 'limits.json');
+    const report = (await mercerJson(['bench', 'limits', '--device', 'cpu', '--out', out])) as {
+      device: string;
+      limits: { limit: string; bytesPerSecond?: number; issuePerSecond?: number }[];
+    };
+    expect(report.device).toBe('cpu');
+    const by = new Map(report.limits.map((entry) => [entry.limit, entry]));
+    expect(by.get('copy')?.bytesPerSecond).toBeGreaterThan(1e8);
+    expect(by.get('cpu-fp32-fma')?.issuePerSecond).toBeGreaterThan(1e8);
+    expect(JSON.parse(await readFile(out, 'utf8'))).toEqual(report);
+  });
+
+  it('times a grid with errors, floors, overhead and compile times, and draws it', async () => {
+    const plot = join(folder, 'plot.svg');
+    const grid = [
+      '--m',
+      '1,20',
+      '--n',
+      '300',
+      '--k',
+      '64',
+      '--batch',
+      '1,2',
+      '--p',
+      '1,inf',
+      '--data',
+      'normal,close',
+    ];
+    const report = (await mercerJson([
+      'bench',
+      'cdist',
+      '--device',
+      'cpu',
+      ...grid,
+      '--no-peers',
+      '--plot',
+      plot,
+      '--max-seconds',
+      '5',
+    ])) as {
+      command: string;
+      cells: {
+        p: unknown;
+        ms: { median: number; p10: number; p90: number };
+        errors: Record<string, { max: number }>;
+      }[];
+      callOverhead: { preparedUs: number };
+      compile: { coldMs: number; warmMs: number };
+      skipped: unknown[];
+    };
+    expect(report.command).toMatch(/^mercer bench cdist --device cpu --m 1,20/);
+    expect(report.cells.length).toBe(8);
+    expect(report.skipped).toEqual([]);
+    for (const { ms, errors } of report.cells) {
+      expect(ms.p10).toBeGreaterThan(0);
+      expect(ms.p90).toBeGreaterThanOrEqual(ms.median);
+      expect(Object.keys(errors)).toEqual(['normal', 'close']);
+      for (const { max } of Object.values(errors)) expect(max).toBeLessThan(100);
+    }
+    expect(report.callOverhead.preparedUs).toBeGreaterThan(0);
+    expect(report.compile.coldMs).toBeGreaterThan(report.compile.warmMs);
+    const svg = await readFile(plot, 'utf8');
+    expect(svg.match(/<circle/g)?.length).toBeGreaterThanOrEqual(8);
+  });
+
+  it('leaves out what would take too long and says so', async () => {
+    const report = await mercerJson([
+      'bench',
+      'cdist',
+      '--device',
+      'cpu',
+      '--m',
+      '30000',
+      '--n',
+      '30000',
+      '--k',
+      '4096',
+      '--batch',
+      '1',
+      '--p',
+      '2',
+      '--no-peers',
+      '--max-seconds',
+      '0.001',
+    ]);
+    expect(report).toMatchObject({ cells: [], skipped: [{ m: 30000 }] });
+  });
+});
+
+describe('mercer profile', () => {
+  const script = `
+    import { cdist } from '@mercer/core';
+    const d = await cdist([[0, 0], [3, 4]], [[1, 1]], { device: 'cpu' });
+    console.log('printed by the program', (await d.toNested()).length);
+  `;
+
+  it("shows a program's kernels, writes a trace, and keeps its output apart with --json", async () => {
+    const trace = join(folder, 'trace.json');
+    const args = ['profile', '--no-limits', '--trace', trace];
+    const program = ['node', '--input-type=module', '-e', script];
+    const run = await mercer([...args, '--json', ...program]);
+    expect(run.status).toBe(0);
+    const result = JSON.parse(run.stdout) as {
+      launches: number;
+      kernels: { calls: number; device: string }[];
+    };
+    expect(result.launches).toBeGreaterThan(0);
+    expect(result.kernels[0]).toMatchObject({ device: 'cpu' });
+    expect(run.stderr).toContain('printed by the program 2');
+    const { traceEvents } = JSON.parse(await readFile(trace, 'utf8')) as {
+      traceEvents: { ph: string }[];
+    };
+    expect(traceEvents.filter((event) => event.ph === 'X').length).toBe(result.launches);
+  });
+
+  it('reports a program that fails, that is missing, and that launches nothing', async () => {
+    const failing = await mercer(['profile', '--no-limits', 'node', '-e', 'process.exit(3)']);
+    expect(failing.status).toBe(1);
+    expect(failing.stderr).toContain('ended with status 3');
+    expect(failing.stdout).toContain('launched no kernel');
+    const missing = await mercer(['profile', '/nonexistent/program']);
+    expect(missing.status).toBe(1);
+    expect(missing.stderr).toContain("Cannot run '/nonexistent/program'");
+  });
+});

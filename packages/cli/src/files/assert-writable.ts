@@ -1,0 +1,26 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { CliError } from '../cli-error.js';
+
+/** Checks before the work, not after it, that files can be made where the results shall go. */
+export async function assertWritable(...paths: readonly (string | undefined)[]): Promise<void> {
+  for (const path of paths) {
+    if (path === undefined) continue;
+    const folder = dirname(path);
+    try {
+      await access(folder, constants.W_OK | constants.X_OK);
+      if ((await stat(folder)).isDirectory()) continue;
+    } catch (cause) {
+      throw cannotWrite(path, folder, cause);
+    }
+    throw cannotWrite(path, folder);
+  }
+}
+
+function cannotWrite(path: string, folder: string, cause?: unknown): CliError {
+  return new CliError(
+    'CANNOT_WRITE',
+    `Cannot write '${path}': no file can be made in '${folder}'. Create the folder, or name another.`,
+    { cause },
+  );
+}

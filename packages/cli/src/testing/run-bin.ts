@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** What a run of the built command left behind. */
+export interface BinRun {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The package: programs that the tests profile import @mercer/core from here. */
+const HERE = fileURLToPath(new URL('../..', import.meta.url));
+
+export const BIN = fileURLToPath(new URL('../../bin/mercer.js', import.meta.url));
+
+/** Runs the built `mercer` as a user would, without a terminal, on the CPU. */
+export function mercer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<BinRun> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [BIN, ...args], {
+      cwd: HERE,
+      env: { ...plainEnvironment(), MERCER_DEVICE: 'cpu', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (status) => {
+      resolve({ status, stdout, stderr });
+    });
+  });
+}
+
+/** Without the colour settings that a test runner passes on. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const { FORCE_COLOR: _force, NO_COLOR: _no, ...rest } = process.env;
+  return rest;
+}
+
+/** The same, with its standard output parsed; fails on anything but one JSON value. */
+export async function mercerJson(
+  args: readonly string[],
+  env?: NodeJS.ProcessEnv,
+): Promise<unknown> {
+  const run = await mercer([...args, '--json'], env);
+  if (run.status !== 0) throw new Error(`mercer ${args.join(' ')} failed: ${run.stderr}`);
+  return JSON.parse(run.stdout) as unknown;
+}
