@@ -14,6 +14,7 @@ import {
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
+import { problemKey } from './problem-key.js';
 
 /** A plan whose kernels are loaded on a device. */
 export interface LoadedProgram {
@@ -22,7 +23,25 @@ export interface LoadedProgram {
   readonly kernels: readonly LoadedKernel[];
 }
 
-const loaded = new WeakMap<Device, Map<string, Promise<LoadedProgram>>>();
+/** Problems whose programs are found without planning again; beyond this many, the memory starts anew. */
+const REMEMBERED_PROBLEMS = 4096;
+
+interface DevicePrograms {
+  readonly byPlan: Map<string, Promise<LoadedProgram>>;
+  /** The expressions are held, so that their ids, which are in the key, are not given to others. */
+  readonly byProblem: Map<string, { problem: PairwiseProblem; loaded: Promise<LoadedProgram> }>;
+}
+
+const programs = new WeakMap<Device, DevicePrograms>();
+
+function programsOf(device: Device): DevicePrograms {
+  let known = programs.get(device);
+  if (known === undefined) {
+    known = { byPlan: new Map(), byProblem: new Map() };
+    programs.set(device, known);
+  }
+  return known;
+}
 
 /**
  * Plans a problem and loads its kernels, once per plan and device.
@@ -34,18 +53,22 @@ export async function loadProgram(
   problem: PairwiseProblem,
   debug?: DebugOption,
 ): Promise<LoadedProgram> {
+  const { byPlan, byProblem } = programsOf(device);
+  const quiet = debug === undefined || debug === false;
+  const problemId = problemKey(problem);
+  const same = quiet ? byProblem.get(problemId) : undefined;
+  if (same !== undefined) return same.loaded;
   const plan = planPairwise(problem, device.limits);
-  const key = JSON.stringify(plan);
-  let programs = loaded.get(device);
-  if (programs === undefined) loaded.set(device, (programs = new Map()));
-  const known = programs.get(key);
-  if (known !== undefined && (debug === undefined || debug === false)) return known;
-  const pending = load(device, plan, debug);
-  programs.set(key, pending);
+  const planId = JSON.stringify(plan);
+  const loaded = (quiet ? byPlan.get(planId) : undefined) ?? load(device, plan, debug);
+  if (byProblem.size >= REMEMBERED_PROBLEMS) byProblem.clear();
+  byPlan.set(planId, loaded);
+  byProblem.set(problemId, { problem, loaded });
   try {
-    return await pending;
+    return await loaded;
   } catch (error) {
-    programs.delete(key);
+    byPlan.delete(planId);
+    byProblem.delete(problemId);
     throw error;
   }
 }
