@@ -19,6 +19,8 @@ export interface CudaExpressionOptions {
   readonly uniform?: readonly string[];
   /** Variables that are never below 0. */
   readonly nonNegative?: readonly string[];
+  /** Uniform variables that are above 0. */
+  readonly positive?: readonly string[];
   /** Square roots of non-negative float32 values within 2 u instead of rounded in one further step. */
   readonly approximateRoots?: boolean;
   /** Prefix of the local names. */
@@ -48,10 +50,12 @@ export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): 
   const uniformStatements: string[] = [];
   const text = new Map<Expr, string>();
   const nonNegative = signOf(new Set(options.nonNegative));
+  const positive = signOf(new Set(options.positive));
   const context: Context = {
     dtype,
     helpers,
     nonNegative,
+    positive: (node) => node.value !== 0 && positive(node),
     roots: options.approximateRoots === true ? 'approximate' : 'rounded',
     bind: (name) => {
       const bound = bindings[name];
@@ -99,6 +103,8 @@ interface Context {
   readonly dtype: PairwiseDType;
   readonly helpers: Set<CudaHelper>;
   readonly nonNegative: (node: Expr) => boolean;
+  /** A constant above 0, or a launch scalar that must be. */
+  readonly positive: (node: Expr) => boolean;
   readonly roots: 'approximate' | 'rounded';
   readonly bind: (name: string) => string;
   readonly exponentLow: () => string | undefined;
@@ -134,10 +140,14 @@ function rules(context: Context): RuleTable<string> {
       return `sqrt_approximate(${x})`;
     },
     rsqrt: ([x]) => `${x} == ${lit(0)} ? ${lit(0)} : ${lit(1)} / ${fn('sqrtf', 'sqrt')}(${x})`,
-    pow: ([x, y], { args: [base] }) => {
+    pow: ([x, y], { args: [base, exponent] }) => {
       if (!context.nonNegative(base)) {
         need('powAny');
         return `pow_any(${x}, ${y})`;
+      }
+      if (context.positive(exponent)) {
+        need('powPositive');
+        return `pow_positive(${x}, ${y}, ${context.exponentLow() ?? lit(0)})`;
       }
       need('powNonNegative');
       return `pow_nonnegative(${x}, ${y}, ${context.exponentLow() ?? lit(0)})`;

@@ -4,7 +4,15 @@ import { cudaLiteral } from './cuda-literal.js';
 
 /** Helper functions that emitted expressions may call. */
 export type CudaHelper =
-  'exp2Split' | 'log2Split' | 'powNonNegative' | 'powAny' | 'max' | 'min' | 'sqrtApproximate';
+  | 'exp2Split'
+  | 'log2Split'
+  | 'powNonNegative'
+  | 'powAny'
+  | 'max'
+  | 'min'
+  | 'sqrtApproximate'
+  | 'sqrtNonNegative'
+  | 'powPositive';
 
 const NEEDS: { readonly [H in CudaHelper]: readonly CudaHelper[] } = {
   exp2Split: [],
@@ -14,6 +22,8 @@ const NEEDS: { readonly [H in CudaHelper]: readonly CudaHelper[] } = {
   max: [],
   min: [],
   sqrtApproximate: [],
+  sqrtNonNegative: [],
+  powPositive: [],
 };
 
 /**
@@ -71,6 +81,17 @@ __device__ __forceinline__ float pow_nonnegative(float x, float y, float y_low) 
   }
   return y == 0.0f ? 1.0f : r;
 }`,
+  powPositive: `// x^(y + y_low) for x >= 0 and y > 0, without a branch; 0, inf, NaN and denormals are their own powers
+__device__ __forceinline__ float pow_positive(float x, float y, float y_low) {
+  const int bits = __float_as_int(x), shift = (bits - 0x3f400000) >> 23;
+  const float e = (float)shift, g = __int_as_float(bits - (shift << 23)) - 1.0f;
+  const float l = g * ${horner(LOG2_FLOAT32, 'g', 'float32')};
+  const float t = fminf(fmaxf(fmaf(y, e, y * l), -127.0f), 128.0f);
+  const float n = t + 12583039.0f, whole = n - 12583039.0f;
+  const float f = fmaf(y, l, fmaf(y_low, e, fmaf(y, e, -whole)));
+  const float r = ${horner(EXP2_FLOAT32, 'f', 'float32')} * __int_as_float(__float_as_int(n) << 23);
+  return (unsigned)bits - 0x00800000u < 0x7f000000u ? r : x;
+}`,
   powAny: `// x^y as IEEE 754 defines it, signs included
 __device__ __forceinline__ float pow_any(float x, float y) {
   if (x == 1.0f) return 1.0f;
@@ -96,6 +117,14 @@ __device__ __forceinline__ float sqrt_approximate(float x) {
   float r;
   asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
+}`,
+  sqrtNonNegative: `// one corrected step from the approximate 1/sqrt(x), without a branch: exact where the root is
+__device__ __forceinline__ float sqrt_nonnegative(float x) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaxf(x, 1.17549435e-38f)));
+  const float y = x * r;
+  const float root = fmaf(fmaf(-y, y, x), 0.5f * r, y);
+  return x == __int_as_float(0x7f800000) ? x : root;
 }`,
 };
 
@@ -137,6 +166,23 @@ __device__ __forceinline__ double pow_nonnegative(double x, double y, double y_l
   }
   return y == 0.0 ? 1.0 : r;
 }`,
+  powPositive: `// x^(y + y_low) for x >= 0 and y > 0, without a branch; 0, inf, NaN and denormals are their own powers
+__device__ __forceinline__ double pow_positive(double x, double y, double y_low) {
+  const int high = __double2hiint(x), shift = (high - 0x3fe80000) >> 20;
+  const double e = (double)shift, m = __hiloint2double(high - (shift << 20), __double2loint(x));
+  const double d = m + 1.0, g = m - 1.0;
+  double q;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(q) : "d"(d));
+  q = fma(fma(-d, q, 1.0), q, q);
+  q = fma(fma(-d, q, 1.0), q, q);
+  const double s0 = g * q, s = fma(fma(-d, s0, g), q, s0), z = s * s;
+  const double l = s * ${horner(LOG2_FLOAT64, 'z', 'float64')};
+  const double t = fmin(fmax(fma(y, e, y * l), -1023.0), 1024.0);
+  const double n = t + 6755399441056767.0, whole = n - 6755399441056767.0;
+  const double f = fma(y, l, fma(y_low, e, fma(y, e, -whole)));
+  const double r = ${horner(EXP2_FLOAT64, 'f', 'float64')} * __hiloint2double(__double2loint(n) << 20, 0);
+  return (unsigned)high - 0x00100000u < 0x7fe00000u ? r : x;
+}`,
   powAny: `// x^y as IEEE 754 defines it, signs included
 __device__ __forceinline__ double pow_any(double x, double y) {
   if (x == 1.0) return 1.0;
@@ -154,4 +200,5 @@ __device__ __forceinline__ double min_nan(double x, double y) {
   return x < y || x != x ? x : y;
 }`,
   sqrtApproximate: `__device__ __forceinline__ double sqrt_approximate(double x) { return sqrt(x); }`,
+  sqrtNonNegative: `__device__ __forceinline__ double sqrt_nonnegative(double x) { return sqrt(x); }`,
 };

@@ -89,8 +89,8 @@ export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
     ),
     loop(
       'fp32-power-mixed',
-      'any p, polynomial for 5 pairs of 8',
-      power(5, 'limit_power_mixed', 'limit: power, polynomial for 5 of 8'),
+      'any p, polynomial for 3 pairs of 8',
+      power(3, 'limit_power_mixed', 'limit: power, polynomial for 3 of 8'),
     ),
     loop(
       'fp64-add-fma',

@@ -15,7 +15,7 @@ export interface PairLoop {
   readonly functions: string;
   /** Locals; may read the parameters `k` (iterations) and `p`. */
   readonly setup: string;
-  step(sum: string, x: string, y: string, column: string): string;
+  step(sum: string, x: string, y: string, place: string): string;
   readonly slots: number;
   readonly special: number;
   /** Rows and columns of one thread's tile. */
@@ -62,7 +62,7 @@ ${loop.entry}(${type}* __restrict__ out, long long k, double p) {
     #pragma unroll
     for (int i = 0; i < ${rows}; ++i)
       #pragma unroll
-      for (int j = 0; j < ${columns}; ++j) sum[i][j] = ${loop.step('sum[i][j]', 'x[i]', 'y[j]', 'j')};
+      for (int j = 0; j < ${columns}; ++j) sum[i][j] = ${loop.step('sum[i][j]', 'x[i]', 'y[j]', `i * ${columns} + j`)};
   }
   ${type} total = 0;
   #pragma unroll

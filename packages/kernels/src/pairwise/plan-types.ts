@@ -12,7 +12,7 @@ export interface TileConfig {
   readonly threadColumns: number;
   /** Stages in shared memory, loaded ahead asynchronously. */
   readonly stages: number;
-  /** Steps of k whose operands are held in registers at once: 1, 2 or 4. */
+  /** Steps of k that the text repeats. */
   readonly chunkK: number;
   /** Blocks of one multiprocessor that the register budget is cut for. */
   readonly blocksPerMultiprocessor: number;

@@ -39,7 +39,7 @@ pairwise_dot(${parameterList(plan)}) {
   const ${type}* const columnSource = columns + layer * columnBatch;
 
   ${type} sum[${String(rows)}][${String(columns)}] = {};
-  #pragma unroll ${String(outputs >= 8 ? 1 : 4)}
+  #pragma unroll ${String(outputs >= 4 ? 1 : 4)}
   for (long long at = lane * ${String(vector)}; at < k; at += ${String(width)}) {
     ${type} x[${String(rows)}][${String(vector)}], y[${String(columns)}][${String(vector)}];
     #pragma unroll
@@ -52,7 +52,7 @@ pairwise_dot(${parameterList(plan)}) {
       for (int i = 0; i < ${String(rows)}; ++i)
         #pragma unroll
         for (int j = 0; j < ${String(columns)}; ++j)
-          sum[i][j] = ${step.step('sum[i][j]', 'x[i][c]', 'y[j][c]', 'j')};
+          sum[i][j] = ${step.step('sum[i][j]', 'x[i][c]', 'y[j][c]', `(i * ${String(columns)} + j) * ${String(vector)} + c`)};
   }
   #pragma unroll
   for (int i = 0; i < ${String(rows)}; ++i)

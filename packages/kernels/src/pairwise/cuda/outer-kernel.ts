@@ -1,4 +1,5 @@
 import { cudaType } from '../../emit/cuda-literal.js';
+import { indent } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { OuterPlan } from '../plan-types.js';
 import { pairwiseParams } from '../program.js';
@@ -6,61 +7,53 @@ import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
 import { pairFunctions, pairStep } from './pair-step.js';
 
-/** The kernel for very short sums: operands in registers, wide stores, k fixed in the text. */
+/**
+ * The kernel for very short sums, bound by writing: a block keeps its rows and columns in shared
+ * memory, a thread its columns in registers; k is fixed in the text.
+ */
 export function outerKernel(plan: OuterPlan): CudaKernel {
   const { k, threadsX, threadsY, vector, rows } = plan.outerProduct;
   const threads = threadsX * threadsY;
+  const [tileRows, tileColumns] = [threadsY * rows, threadsX * vector];
   const type = cudaType(plan.dtype);
   const step = pairStep(plan);
-  const place = (layout: string, row: string, stride: string): string =>
-    layout === 'row' ? `(${row}) * ${stride} + c` : `c * ${stride} + (${row})`;
-  const names = ['x', 'y', 'z', 'w'].slice(0, vector);
-  const wideStore = `${type}${String(vector)} v;
-      ${names.map((part, j) => `v.${part} = finish(sum[${String(j)}], p);`).join(' ')}
-      *reinterpret_cast<${type}${String(vector)}*>(line) = v;`;
-  const singleStore = `#pragma unroll
-      for (int j = 0; j < ${String(vector)}; ++j)
-        if (column + j < columnCount) line[j] = finish(sum[j], p);`;
   const source = `${pairFunctions(plan, step)}
 
 extern "C" __global__ void __launch_bounds__(${String(threads)})
 pairwise_outer(${parameterList(plan)}) {
+  __shared__ ${type} rowTile[${String(tileRows * Math.max(k, 1))}], columnTile[${String(tileColumns * Math.max(k, 1))}];
   ${operandRoles(plan)}
   ${step.setup}
-  const unsigned columnTiles = (unsigned)((columnCount + ${String(threadsX * vector - 1)}) / ${String(threadsX * vector)});
-  const unsigned rowTiles = (unsigned)((rowCount + ${String(threadsY * rows - 1)}) / ${String(threadsY * rows)});
+  const unsigned columnTiles = (unsigned)((columnCount + ${String(tileColumns - 1)}) / ${String(tileColumns)});
+  const unsigned rowTiles = (unsigned)((rowCount + ${String(tileRows - 1)}) / ${String(tileRows)});
   const unsigned layer = blockIdx.x / (columnTiles * rowTiles), index = blockIdx.x % (columnTiles * rowTiles);
-  const long long column = ((long long)(index % columnTiles) * ${String(threadsX)} + threadIdx.x % ${String(threadsX)}) * ${String(vector)};
-  const long long rowStart = (long long)(index / columnTiles) * ${String(threadsY * rows)} + threadIdx.x / ${String(threadsX)};
-  if (column >= columnCount) return;
-  const ${type}* const rowSource = rows + layer * rowBatch;
-  const ${type}* const columnSource = columns + layer * columnBatch;
+  const long long rowStart = (long long)(index / columnTiles) * ${String(tileRows)};
+  const long long columnStart = (long long)(index % columnTiles) * ${String(tileColumns)};
+  const int rowsHere = (int)min(rowCount - rowStart, ${String(tileRows)}ll);
+  const int columnsHere = (int)min(columnCount - columnStart, ${String(tileColumns)}ll);
+${indent(fill(plan, 'row', tileRows))}
+${indent(fill(plan, 'column', tileColumns))}
+  __syncthreads();
+  const int column = threadIdx.x % ${String(threadsX)} * ${String(vector)}, threadRow = threadIdx.x / ${String(threadsX)};
+  if (column >= columnsHere) return;
   ${type} y[${String(vector)}][${String(Math.max(k, 1))}];
   #pragma unroll
   for (int j = 0; j < ${String(vector)}; ++j)
     #pragma unroll
-    for (int c = 0; c < ${String(k)}; ++c) y[j][c] = columnSource[${place(plan.columnsLayout, 'min(column + j, columnCount - 1)', 'columnStride')}];
-  #pragma unroll ${String(Math.min(rows, 2))}
-  for (int i = 0; i < ${String(rows)}; ++i) {
-    const long long row = rowStart + i * ${String(threadsY)};
-    if (row >= rowCount) return;
+    for (int c = 0; c < ${String(k)}; ++c) y[j][c] = columnTile[(column + j) * ${String(k)} + c];
+  ${type}* line = out + layer * batchStrideOut + (rowStart + threadRow) * ldo + columnStart + column;
+  #pragma unroll ${plan.power === undefined ? '4' : '1'}
+  for (int row = threadRow; row < rowsHere; row += ${String(threadsY)}, line += ${String(threadsY)} * ldo) {
     ${type} sum[${String(vector)}] = {};
     #pragma unroll
     for (int c = 0; c < ${String(k)}; ++c) {
-      const ${type} x = __ldg(rowSource + ${place(plan.rowsLayout, 'row', 'rowStride')});
+      const ${type} x = rowTile[row * ${String(k)} + c];
       #pragma unroll
-      for (int j = 0; j < ${String(vector)}; ++j) sum[j] = ${step.step('sum[j]', 'x', 'y[j][c]', 'j')};
+      for (int j = 0; j < ${String(vector)}; ++j) sum[j] = ${step.step('sum[j]', 'x', 'y[j][c]', `j * ${String(k)} + c`)};
     }
-    ${type}* const line = out + layer * batchStrideOut + row * ldo + column;
-    ${
-      vector > 1
-        ? `if (column + ${String(vector)} <= columnCount) {
-      ${wideStore}
-    } else {
-      ${singleStore}
-    }`
-        : singleStore
-    }
+    #pragma unroll
+    for (int j = 0; j < ${String(vector)}; ++j) sum[j] = finish(sum[j], p);
+${indent(store(type, vector), 4)}
   }
 }
 `;
@@ -73,10 +66,41 @@ pairwise_outer(${parameterList(plan)}) {
     options: [],
     geometry: (scalars: Scalars) => {
       const size = roleSizes(plan, scalars);
-      const tiles =
-        Math.ceil(size.columns / (threadsX * vector)) * Math.ceil(size.rows / (threadsY * rows));
+      const tiles = Math.ceil(size.columns / tileColumns) * Math.ceil(size.rows / tileRows);
       return { grid: [tiles * size.batch, 1, 1], block: [threads, 1, 1], sharedMemBytes: 0 };
     },
     cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
   };
+}
+
+/** Copies the block's part of an operand to shared memory, in the order of memory. */
+function fill(plan: OuterPlan, name: 'row' | 'column', extent: number): string {
+  const { k, threadsX, threadsY } = plan.outerProduct;
+  const layout = name === 'row' ? plan.rowsLayout : plan.columnsLayout;
+  const type = cudaType(plan.dtype);
+  const [place, step] =
+    layout === 'row'
+      ? [`e / ${String(k)}`, `e % ${String(k)}`]
+      : [`e % ${String(extent)}`, `e / ${String(extent)}`];
+  const from =
+    layout === 'row'
+      ? `(${name}Start + place) * ${name}Stride + step`
+      : `step * ${name}Stride + ${name}Start + place`;
+  return `for (int e = threadIdx.x; e < ${String(extent * k)}; e += ${String(threadsX * threadsY)}) {
+  const int place = ${k === 0 ? '0' : place}, step = ${k === 0 ? '0' : step};
+  const ${type}* const source = ${name}s + layer * ${name}Batch;
+  ${name}Tile[place * ${String(k)} + step] = place < ${name}sHere ? source[${from}] : 0;
+}`;
+}
+
+function store(type: string, vector: number): string {
+  if (vector === 1) return '*line = sum[0];';
+  const values = Array.from({ length: vector }, (_, j) => `sum[${String(j)}]`).join(', ');
+  return `if (column + ${String(vector)} <= columnsHere) {
+  *reinterpret_cast<${type}${String(vector)}*>(line) = make_${type}${String(vector)}(${values});
+} else {
+  #pragma unroll
+  for (int j = 0; j < ${String(vector)}; ++j)
+    if (column + j < columnsHere) line[j] = sum[j];
+}`;
 }

@@ -3,7 +3,7 @@ import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, horner, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { lines } from '../../emit/indent.js';
-import { EXP2_FLOAT32 } from '../../emit/polynomials.js';
+import { EXP2_FLOAT32, LOG2_FLOAT32 } from '../../emit/polynomials.js';
 import { fromJson } from '../expression-json.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 
@@ -15,8 +15,8 @@ export interface PairStep {
   readonly functions: string;
   /** Locals at the top of the kernel; they may read the parameters `k` and `p`. */
   readonly setup: string;
-  /** The new accumulator for one pair; `column` is the column's place in the thread's tile. */
-  step(accumulator: string, x: string, y: string, column: string): string;
+  /** The new accumulator for one pair; `place` is the pair's number in the thread's tile. */
+  step(accumulator: string, x: string, y: string, place: string): string;
   /** Two partial accumulators into one. */
   combine(x: string, y: string): string;
   /** Instructions of the arithmetic pipe and of the special-function unit per pair. */
@@ -34,8 +34,9 @@ export function pairStep(plan: CudaPairwisePlan): PairStep {
   const inner = fromJson(plan.inner) as RealExpr;
   if (plan.dtype === 'float32' && plan.reduce === 'sum') {
     if (inner === distance) return absoluteStep();
-    if (inner === power && plan.power?.path === 'fast') {
-      return fastPowerStep(plan.power.polynomialEighths);
+    if (inner === power && plan.power !== undefined) {
+      const { path, polynomialEighths } = plan.power;
+      return path === 'fast' ? fastPowerStep(polynomialEighths) : accuratePowerStep();
     }
   }
   return generalStep(plan, inner);
@@ -59,6 +60,9 @@ export function absoluteStep(): PairStep {
   };
 }
 
+/** lg2.approx truncates: its results are this much too small, relatively, on average. */
+const LOG2_BIAS = 0.6 * 2 ** -24;
+
 /**
  * |x - y|^p by lg2 and ex2. The special-function unit would be the limit, so part of the columns
  * take 2^t from a polynomial: t = n + f by rounding, the exponent field from n saturated to
@@ -69,15 +73,16 @@ export function fastPowerStep(eighths: number): PairStep {
   const magic = 12582912;
   return {
     helpers: new Set(),
-    functions: `struct Power { float p, scaled, lowest; };
+    functions: `struct Power { float p, low, scaled, lowest; };
 __device__ __forceinline__ float log2_distance(float x, float y) {
   float l;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(l) : "f"(fabsf(x - y)));
   return l;
 }
 __device__ __forceinline__ float add_special(float sum, float x, float y, Power c) {
+  const float l = log2_distance(x, y);
   float r;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(log2_distance(x, y) * c.p));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaf(l, c.p, l * c.low)));
   return sum + r;
 }
 __device__ __forceinline__ float add_polynomial(float sum, float x, float y, Power c) {
@@ -85,18 +90,42 @@ __device__ __forceinline__ float add_polynomial(float sum, float x, float y, Pow
   asm("max.NaN.f32 %0, %0, %1;" : "+f"(l) : "f"(c.lowest));
   asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(exponent) : "f"(l), "f"(c.scaled), "f"(${cudaLiteral(127 / 255, 'float32')}));
   const float n = fmaf(exponent, 255.0f, ${cudaLiteral(magic, 'float32')});
-  const float f = fmaf(l, c.p, ${cudaLiteral(magic + 127, 'float32')} - n);
+  const float f = fmaf(l, c.low, fmaf(l, c.p, ${cudaLiteral(magic + 127, 'float32')} - n));
   const float r = ${horner(EXP2_FLOAT32, 'f', 'float32')};
   return fmaf(r, __int_as_float(__float_as_int(n) << 23), sum);
 }`,
-    setup: `const Power power = {(float)p, (float)(p / 255.0), (float)(-256.0 / p)};`,
-    step: (sum, x, y, column) =>
+    // p in two parts, the lower one above 0, so that both products of an infinite logarithm agree
+    setup: `const double exponent = p * ${String(1 + LOG2_BIAS)};
+  float high = (float)exponent;
+  if ((double)high >= exponent) high = __int_as_float(__float_as_int(high) - 1);
+  const Power power = {high, (float)(exponent - (double)high), (float)(p / 255.0), (float)(-256.0 / p)};`,
+    step: (sum, x, y, place) =>
       eighths === 0
         ? `add_special(${sum}, ${x}, ${y}, power)`
-        : `(${column}) % 8 < ${String(eighths)} ? add_polynomial(${sum}, ${x}, ${y}, power) : add_special(${sum}, ${x}, ${y}, power)`,
+        : `(${place}) * ${String(eighths)} % 8 < ${String(eighths)} ? add_polynomial(${sum}, ${x}, ${y}, power) : add_special(${sum}, ${x}, ${y}, power)`,
     combine: (x, y) => `${x} + ${y}`,
-    slots: 5 + (9 * eighths) / 8,
+    slots: 6 + (9 * eighths) / 8,
     special: 2 - eighths / 8,
+  };
+}
+
+/**
+ * |x - y|^p by polynomials alone: d = 2^e m with m in [3/4, 3/2), and p e is exact inside a fused
+ * multiply-add, so the error does not grow with |log2 d|. Zero, infinity, NaN and denormals are their
+ * own powers.
+ */
+export function accuratePowerStep(): PairStep {
+  return {
+    helpers: new Set(['powPositive']),
+    functions: `struct Power { float p, low; };
+__device__ __forceinline__ float accumulate(float sum, float x, float y, Power c) {
+  return sum + pow_positive(fabsf(x - y), c.p, c.low);
+}`,
+    setup: `const Power power = {(float)p, (float)(p - (double)(float)p)};`,
+    step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y}, power)`,
+    combine: (x, y) => `${x} + ${y}`,
+    slots: 35,
+    special: 0,
   };
 }
 
@@ -109,6 +138,7 @@ function generalStep(plan: CudaPairwisePlan, inner: RealExpr): PairStep {
     dtype: plan.dtype,
     bindings: { [rows]: 'x', [columns]: 'y' },
     uniform: ['p'],
+    positive: ['p'],
     approximateRoots: true,
   });
   const helpers = new Set(text.helpers);
@@ -140,6 +170,7 @@ export function finishFunction(plan: CudaPairwisePlan): { text: string; helpers:
     dtype: plan.dtype,
     bindings: { s: 's' },
     uniform: ['p'],
+    positive: ['p'],
     nonNegative: ['s'],
   });
   return {

@@ -19,6 +19,8 @@ import { tileConfigs, type StepWeight } from './tile-configs.js';
 /** Sums up to this long are bound by writing the output. */
 const LONGEST_OUTER_SUM = 4;
 const SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+const FAST: PowerConfig = Object.freeze({ path: 'fast', polynomialEighths: 3 });
+const ACCURATE: PowerConfig = Object.freeze({ path: 'accurate', polynomialEighths: 8 });
 /** Largest exponent for which lg2 and ex2 hold the published bound of a power. */
 export const LARGEST_FAST_EXPONENT = 2;
 
@@ -52,7 +54,7 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     Object.freeze({ ...plan, summary: summarise(plan as unknown as CudaPairwisePlan) } as P);
 
   if (size.k <= LONGEST_OUTER_SUM) {
-    const outerProduct = chooseOuter(problem, size);
+    const outerProduct = chooseOuter(problem, size, limits);
     return finish<OuterPlan>({ ...base, strategy: 'outer', outerProduct });
   }
   const weight = weigh(problem, powerConfig);
@@ -80,7 +82,7 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
 function choosePower(problem: PairwiseProblem): PowerConfig | undefined {
   if (problem.inner !== power || problem.dtype !== 'float32') return undefined;
   const fast = problem.p === undefined || problem.p <= LARGEST_FAST_EXPONENT;
-  return Object.freeze({ path: fast ? 'fast' : 'accurate', polynomialEighths: fast ? 5 : 8 });
+  return fast ? FAST : ACCURATE;
 }
 
 function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepWeight {
@@ -89,12 +91,15 @@ function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepW
 }
 
 /** Threads along the columns first, as many as the row is long; 16-byte stores where allowed. */
-function chooseOuter(problem: PairwiseProblem, size: RoleSizes): OuterConfig {
+function chooseOuter(problem: PairwiseProblem, size: RoleSizes, limits: CudaLimits): OuterConfig {
   const widest = problem.dtype === 'float32' ? 4 : 2;
   const vector = problem.alignedOut && size.columns >= widest ? widest : 1;
   const threadsX = Math.min(64, powerOfTwoFrom(Math.ceil(size.columns / vector)));
   const threadsY = 256 / threadsX;
-  const rows = size.rows * size.columns * size.batch >= 1 << 20 ? 8 : 1;
+  const tiles = (rows: number): number =>
+    Math.ceil(size.columns / (threadsX * vector)) * Math.ceil(size.rows / (threadsY * rows));
+  const enough = 8 * limits.multiprocessors;
+  const rows = [16, 8, 4, 2].find((count) => tiles(count) * size.batch >= enough) ?? 1;
   return Object.freeze({ k: size.k, threadsX, threadsY, vector, rows });
 }
 

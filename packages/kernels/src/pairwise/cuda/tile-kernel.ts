@@ -7,8 +7,15 @@ import { pairwiseParams, withWorkspace } from '../program.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
 import { pairFunctions, pairStep } from './pair-step.js';
-import { computeTile, readFunctions, threadOffset } from './tile-compute.js';
-import { loadFunction, sharedElements, tileOperand } from './tile-operand.js';
+import { computeTile, readFunctions } from './tile-compute.js';
+import {
+  copyFunctions,
+  group,
+  loadFunction,
+  loadSetup,
+  sharedElements,
+  tileOperand,
+} from './tile-operand.js';
 import { storeBytes, storeTile } from './tile-store.js';
 
 /** Rows of tiles that are walked together, so that their operands stay in the L2 cache. */
@@ -42,12 +49,13 @@ export function tileKernel(plan: TilePlan): CudaKernel {
   const partial = splitK > 1;
   const params = pairwiseParams(plan.dtype);
   const type = cudaType(plan.dtype);
-  const advance = (operand: 'row' | 'column', layout: string): string =>
-    layout === 'row' ? `start` : `start * ${operand}Stride`;
   const source = `${readFunctions(plan.dtype)}
 ${pairFunctions(plan, step)}
+${copyFunctions([rows, columns])}
 ${loadFunction(rows, tile)}
 ${loadFunction(columns, tile)}
+
+${locateFunction(plan)}
 
 extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(tile.blocksPerMultiprocessor)})
 pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
@@ -55,41 +63,38 @@ pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
   ${operandRoles(plan)}
   ${step.setup}
 
-  // which tile: batch, then part of k, then groups of ${String(TILES_PER_GROUP)} rows of tiles, column by column
-  const unsigned rowTiles = (unsigned)((rowCount + ${String(tile.tileRows - 1)}) / ${String(tile.tileRows)});
-  const unsigned columnTiles = (unsigned)((columnCount + ${String(tile.tileColumns - 1)}) / ${String(tile.tileColumns)});
-  unsigned index = blockIdx.x;
-  const unsigned perBatch = rowTiles * columnTiles * ${String(splitK)}u;
-  const unsigned layer = index / perBatch;
-  index -= layer * perBatch;
-  const unsigned part = index % ${String(splitK)}u;
-  index /= ${String(splitK)}u;
-  const unsigned perGroup = ${String(TILES_PER_GROUP)}u * columnTiles;
-  const unsigned firstRow = index / perGroup * ${String(TILES_PER_GROUP)}u;
-  const unsigned groupRows = min(rowTiles - firstRow, ${String(TILES_PER_GROUP)}u);
-  index %= perGroup;
-  const long long rowStart = (long long)(firstRow + index % groupRows) * ${String(tile.tileRows)};
-  const long long columnStart = (long long)(index / groupRows) * ${String(tile.tileColumns)};
-  const int rowsHere = (int)min(rowCount - rowStart, ${String(tile.tileRows)}ll);
-  const int columnsHere = (int)min(columnCount - columnStart, ${String(tile.tileColumns)}ll);
+  const Place place = locate(blockIdx.x, rowCount, columnCount);
 
   // which steps of k
   const int kTiles = (int)((k + ${String(tile.tileK - 1)}) / ${String(tile.tileK)});
   const int tilesPerPart = (kTiles + ${String(splitK - 1)}) / ${String(splitK)};
-  const int firstTile = min((int)part * tilesPerPart, kTiles);
+  const int firstTile = min((int)place.part * tilesPerPart, kTiles);
   const int tileEnd = min(firstTile + tilesPerPart, kTiles);
 
-  const ${type}* const rowSource = rows + layer * rowBatch + rowStart${plan.rowsLayout === 'row' ? ' * rowStride' : ''};
-  const ${type}* const columnSource = columns + layer * columnBatch + columnStart${plan.columnsLayout === 'row' ? ' * columnStride' : ''};
   const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
   const int thread = threadIdx.x;
+  const long long kStart = (long long)firstTile * ${String(tile.tileK)};
+  ${loadSetup(rows, tile, {
+    base: 'rows + place.layer * rowBatch',
+    stride: 'rowStride',
+    place: 'place.rowStart',
+    kStart: 'kStart',
+    count: `(int)min(rowCount - place.rowStart, ${String(tile.tileRows)}ll)`,
+    sharedOffset: 0,
+  })}
+  ${loadSetup(columns, tile, {
+    base: 'columns + place.layer * columnBatch',
+    stride: 'columnStride',
+    place: 'place.columnStart',
+    kStart: 'kStart',
+    count: `(int)min(columnCount - place.columnStart, ${String(tile.tileColumns)}ll)`,
+    sharedOffset: rowElements * bytes,
+  })}
   const auto load = [&](int t, int stage) {
     if (t < tileEnd) {
-      const long long start = (long long)t * ${String(tile.tileK)};
-      const int steps = (int)min(k - start, ${String(tile.tileK)}ll);
-      const unsigned target = shared + stage * ${String(stageElements * bytes)};
-      load_rows(target, rowSource + ${advance('row', plan.rowsLayout)}, rowStride, rowsHere, steps, thread);
-      load_columns(target + ${String(rowElements * bytes)}, columnSource + ${advance('column', plan.columnsLayout)}, columnStride, columnsHere, steps, thread);
+      const int steps = (int)min(k - (long long)t * ${String(tile.tileK)}, ${String(tile.tileK)}ll);
+      load_rows(rowsTarget + stage * ${String(stageElements * bytes)}, rowsSource, rowStride, rowsInner, rowsOuter, rowsLeft, steps);
+      load_columns(columnsTarget + stage * ${String(stageElements * bytes)}, columnsSource, columnStride, columnsInner, columnsOuter, columnsLeft, steps);
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
@@ -100,27 +105,38 @@ pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
   const int threadColumn = warp % ${String(tile.threadColumns / 8)} * 8 + lane % 8;
   ${type} sum[${String(rows.perThread)}][${String(columns.perThread)}] = {};
 
-  #pragma unroll
-  for (int stage = 0; stage < ${String(tile.stages - 1)}; ++stage) load(firstTile + stage, stage);
+  // the first ${String(tile.stages - 1)} turns only load
   int stage = 0;
   #pragma unroll 1
-  for (int t = firstTile; t < tileEnd; ++t) {
-    asm volatile("cp.async.wait_group ${String(tile.stages - 2)};" ::: "memory");
-    __syncthreads();
+  for (int t = firstTile - ${String(tile.stages - 1)}; t < tileEnd; ++t) {
+    if (t >= firstTile) {
+      asm volatile("cp.async.wait_group ${String(tile.stages - 2)};" ::: "memory");
+      __syncthreads();
+    }
     load(t + ${String(tile.stages - 1)}, stage == 0 ? ${String(tile.stages - 1)} : stage - 1);
-    const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * ${String(stageElements)} + ${threadOffset(rows, tile, 'threadRow')};
-    const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * ${String(stageElements)} + ${String(rowElements)} + ${threadOffset(columns, tile, 'threadColumn')};
+    if (t < firstTile) {
+      stage = stage == ${String(tile.stages - 1)} ? 0 : stage + 1;
+      continue;
+    }
+    const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * ${String(stageElements)} + threadRow * ${String(group(rows))};
+    const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * ${String(stageElements)} + ${String(rowElements)} + threadColumn * ${String(group(columns))};
 ${indent(computeTile(rows, columns, tile, step), 4)}
     stage = stage == ${String(tile.stages - 1)} ? 0 : stage + 1;
   }
   asm volatile("cp.async.wait_group 0;" ::: "memory");
 
+  // found again rather than kept: the loop needs every register
+  unsigned block;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+  const Place end = locate(block, rowCount, columnCount);
+  const int rowsHere = (int)min(rowCount - end.rowStart, ${String(tile.tileRows)}ll);
+  const int columnsHere = (int)min(columnCount - end.columnStart, ${String(tile.tileColumns)}ll);
   ${
     partial
-      ? `${type}* const target = workspace + ((long long)part * batch + layer) * rowCount * columnCount;
-  const long long targetStride = columnCount;`
-      : `${type}* const target = out + layer * batchStrideOut;
-  const long long targetStride = ldo;`
+      ? `const long long targetStride = columnCount;
+  ${type}* const target = workspace + ((long long)end.part * batch + end.layer) * rowCount * columnCount + end.rowStart * targetStride + end.columnStart;`
+      : `const long long targetStride = ldo;
+  ${type}* const target = out + end.layer * batchStrideOut + end.rowStart * targetStride + end.columnStart;`
   }
 ${indent(storeTile(rows, columns, tile, sharedMemBytes, { aligned: plan.alignedOut && !partial, partial }))}
 }
@@ -140,4 +156,23 @@ ${indent(storeTile(rows, columns, tile, sharedMemBytes, { aligned: plan.alignedO
     },
     cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
   };
+}
+
+/** Which tile a block computes: batch, then part of k, then groups of rows of tiles. */
+function locateFunction({ tile, splitK }: TilePlan): string {
+  const group = `${String(TILES_PER_GROUP)}u`;
+  return `struct Place { long long rowStart, columnStart; unsigned layer, part; };
+__device__ __forceinline__ Place locate(unsigned index, long long rowCount, long long columnCount) {
+  const unsigned rowTiles = (unsigned)((rowCount + ${String(tile.tileRows - 1)}) / ${String(tile.tileRows)});
+  const unsigned columnTiles = (unsigned)((columnCount + ${String(tile.tileColumns - 1)}) / ${String(tile.tileColumns)});
+  const unsigned perBatch = rowTiles * columnTiles * ${String(splitK)}u, layer = index / perBatch;
+  index -= layer * perBatch;
+  const unsigned part = index % ${String(splitK)}u;
+  index /= ${String(splitK)}u;
+  // ${String(TILES_PER_GROUP)} rows of tiles together, column by column, so that operands stay in the L2 cache
+  const unsigned perGroup = ${group} * columnTiles, firstRow = index / perGroup * ${group};
+  const unsigned groupRows = min(rowTiles - firstRow, ${group});
+  index %= perGroup;
+  return {(long long)(firstRow + index % groupRows) * ${String(tile.tileRows)}, (long long)(index / groupRows) * ${String(tile.tileColumns)}, layer, part};
+}`;
 }

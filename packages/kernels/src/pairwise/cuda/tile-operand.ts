@@ -30,23 +30,23 @@ export function tileOperand(
 export const wide = (dtype: PairwiseDType): number => 16 / dtypeBytes(dtype);
 
 /**
- * Stride of shared memory in elements. k-contiguous operands keep their rows, padded by 16 bytes so
- * that eight rows read at once lie in eight different bank groups; the others are kept by k.
+ * Stride of shared memory in elements: operands are kept by k, so that a thread reads neighbouring
+ * rows with one instruction. The padding of 16 bytes puts the elements that a warp copies out of a
+ * k-contiguous operand, 8 steps of k of 4 rows, into different banks.
  */
-export function sharedStride(operand: TileOperand, tile: TileConfig): number {
-  return operand.layout === 'row' ? tile.tileK + wide(operand.dtype) : operand.extent;
+export function sharedStride(operand: TileOperand): number {
+  return operand.extent + wide(operand.dtype);
 }
 
 /** Elements of one stage in shared memory. */
 export function sharedElements(operand: TileOperand, tile: TileConfig): number {
-  const count = operand.layout === 'row' ? operand.extent : tile.tileK;
-  return count * sharedStride(operand, tile);
+  return tile.tileK * sharedStride(operand);
 }
 
-/** Neighbouring elements of the operand that one thread reads at once where it is kept by k. */
+/** Neighbouring elements of the operand that one thread reads at once. */
 export function group(operand: TileOperand): number {
   const most = wide(operand.dtype);
-  return operand.layout === 'column' && operand.perThread % most === 0 ? most : 1;
+  return operand.perThread % most === 0 ? most : 1;
 }
 
 /** Place in the tile of the thread's element `index`: text, from the thread's own coordinate. */
@@ -57,35 +57,133 @@ export function placeInTile(operand: TileOperand, coordinate: string, index: str
   return `${coordinate} * ${String(g)} + ${index} / ${String(g)} * ${step} + ${index} % ${String(g)}`;
 }
 
+/** How the threads of a block share the copying of one tile. */
+interface CopyShape {
+  /** Elements of one copy. */
+  readonly vector: number;
+  /** Threads side by side along the contiguous axis. */
+  readonly across: number;
+  /** Copies of one thread along the contiguous axis and along the other one. */
+  readonly innerPasses: number;
+  readonly outerPasses: number;
+  /** Steps of the other axis between two passes, and its extent. */
+  readonly outerStep: number;
+  readonly outerExtent: number;
+}
+
+/** Neighbouring steps of k that a warp copies of one row of a k-contiguous operand. */
+const STEPS_ACROSS = 8;
+
+function copyShape(operand: TileOperand, tile: TileConfig): CopyShape {
+  const threads = tile.threadRows * tile.threadColumns;
+  const byK = operand.layout === 'column';
+  // A k-contiguous operand is turned on its way: every element is copied alone.
+  const vector = byK && operand.aligned ? wide(operand.dtype) : 1;
+  const innerVectors = (byK ? operand.extent : tile.tileK) / vector;
+  const outerExtent = byK ? tile.tileK : operand.extent;
+  const across = Math.min(innerVectors, byK ? threads : STEPS_ACROSS);
+  const outerStep = threads / across;
+  return {
+    vector,
+    across,
+    innerPasses: innerVectors / across,
+    outerPasses: Math.ceil(outerExtent / outerStep),
+    outerStep,
+    outerExtent,
+  };
+}
+
+/** Place in a stage of the element at `inner` along the contiguous axis, `outer` along the other. */
+function sharedPlace(operand: TileOperand, inner: string, outer: string): string {
+  const stride = String(sharedStride(operand));
+  return operand.layout === 'column'
+    ? `(${outer}) * ${stride} + ${inner}`
+    : `(${inner}) * ${stride} + ${outer}`;
+}
+
+/** This thread's first source and target, and how much of the tile lies inside the operand. */
+export function loadSetup(operand: TileOperand, tile: TileConfig, start: LoadStart): string {
+  const { vector, across } = copyShape(operand, tile);
+  const { name } = operand;
+  const bytes = dtypeBytes(operand.dtype);
+  const type = cudaType(operand.dtype);
+  const byK = operand.layout === 'column';
+  const [first, second] = byK
+    ? [`${start.kStart} + ${name}Outer`, `${start.place} + ${name}Inner`]
+    : [`${start.place} + ${name}Outer`, `${start.kStart} + ${name}Inner`];
+  return `const int ${name}Inner = thread % ${String(across)} * ${String(vector)}, ${name}Outer = thread / ${String(across)};
+  const ${type}* ${name}Source = ${start.base} + (${first}) * ${start.stride} + ${second};
+  const unsigned ${name}Target = shared + (${sharedPlace(operand, `${name}Inner`, `${name}Outer`)}) * ${String(bytes)}${start.sharedOffset === 0 ? '' : ` + ${String(start.sharedOffset)}`};
+  const int ${name}Left = ${start.count} - ${byK ? `${name}Inner` : `${name}Outer`};`;
+}
+
+/** Texts that place an operand's first tile. */
+export interface LoadStart {
+  readonly base: string;
+  readonly stride: string;
+  readonly place: string;
+  readonly kStart: string;
+  readonly count: string;
+  /** Bytes. */
+  readonly sharedOffset: number;
+}
+
 /**
- * The function `load_<name>`: asynchronous copies of one tile into shared memory. Elements outside
- * the operand become 0, which adds nothing to a sum or maximum of distances.
+ * The function `load_<name>`: asynchronous copies of this thread's part of one tile into shared
+ * memory; moves the source to the next tile. Elements outside the operand become 0, which adds
+ * nothing to a sum or maximum of distances.
  */
 export function loadFunction(operand: TileOperand, tile: TileConfig): string {
   const type = cudaType(operand.dtype);
   const bytes = dtypeBytes(operand.dtype);
-  const vector = operand.aligned ? wide(operand.dtype) : 1;
+  const shape = copyShape(operand, tile);
+  const { vector, across, innerPasses, outerPasses, outerStep, outerExtent } = shape;
   const threads = tile.threadRows * tile.threadColumns;
-  const stride = sharedStride(operand, tile);
   const byK = operand.layout === 'column';
-  const inner = (byK ? operand.extent : tile.tileK) / vector;
-  const outer = byK ? tile.tileK : operand.extent;
-  const step = threads / inner;
-  const passes = Math.ceil(outer / step);
-  const [innerLimit, outerLimit] = byK ? ['count', 'steps'] : ['steps', 'count'];
-  const guard = outer % step === 0 ? '' : `if (outer + pass * ${String(step)} < ${String(outer)}) `;
   const cache = vector * bytes === 16 ? 'cg' : 'ca';
-  return `// ${operand.name}: ${byK ? 'k by ' + operand.name : operand.name + ' by k'}, ${String(vector * bytes)} bytes a copy
-__device__ __forceinline__ void load_${operand.name}(unsigned target, const ${type}* __restrict__ source, long long stride, int count, int steps, int thread) {
-  const int inner = thread % ${String(inner)} * ${String(vector)}, outer = thread / ${String(inner)};
-  const int valid = min(max(${innerLimit} - inner, 0), ${String(vector)}) * ${String(bytes)};
-  source += outer * stride + inner;
-  target += (outer * ${String(stride)} + inner) * ${String(bytes)};
-  #pragma unroll
-  for (int pass = 0; pass < ${String(passes)}; ++pass) {
-    ${guard}asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${String(vector * bytes)}, %2;" ::
-      "r"(target + pass * ${String(step * stride * bytes)}), "l"(source + pass * ${String(step)} * stride),
-      "r"(outer + pass * ${String(step)} < ${outerLimit} ? valid : 0) : "memory");
+  const size = String(vector * bytes);
+  const innerStep = across * vector;
+  const clamp = (text: string): string =>
+    `min(max(${text}, 0), ${String(vector)}) * ${String(bytes)}`;
+  const place = `o * ${String(outerStep)}`;
+  const innerPlace = innerPasses === 1 ? '' : ` - i * ${String(innerStep)}`;
+  const whole = byK ? clamp(`left${innerPlace}`) : `${place} < left ? ${size} : 0`;
+  const cut = byK
+    ? `outer + ${place} < steps ? ${clamp(`left${innerPlace}`)} : 0`
+    : `${place} < left ? ${clamp(`steps - inner${innerPlace}`)} : 0`;
+  const guard =
+    outerExtent % outerStep === 0 && outerStep <= outerExtent
+      ? ''
+      : `if (outer + ${place} < ${String(outerExtent)}) `;
+  const copies = (valid: string, unroll: string): string => `#pragma unroll${unroll}
+    for (int o = 0; o < ${String(outerPasses)}; ++o)
+      #pragma unroll${unroll}
+      for (int i = 0; i < ${String(innerPasses)}; ++i)
+        ${guard}copy_${cache}${size}(target + (${sharedPlace(operand, `i * ${String(innerStep)}`, `o * ${String(outerStep)}`)}) * ${String(bytes)}, source + o * ${String(outerStep)} * stride + i * ${String(innerStep)}, ${valid});`;
+  return `// ${operand.name}${byK ? '' : ', turned'}: ${String(threads)} threads copy ${size} bytes at a time
+__device__ __forceinline__ void load_${operand.name}(unsigned target, const ${type}*& source, long long stride, int inner, int outer, int left, int steps) {
+  if (steps >= ${String(tile.tileK)}) {
+    ${copies(whole, '')}
+  } else {
+    ${copies(cut, ' 1')}
   }
+  source += ${byK ? `${String(tile.tileK)} * stride` : String(tile.tileK)};
 }`;
+}
+
+/** The copies of `size` bytes that a kernel uses: bytes past `valid` are filled with zeros. */
+export function copyFunctions(operands: readonly TileOperand[]): string {
+  const sizes = new Set(
+    operands.map((operand) =>
+      operand.aligned && operand.layout === 'column' ? 16 : dtypeBytes(operand.dtype),
+    ),
+  );
+  return [...sizes]
+    .map((size) => {
+      const cache = size === 16 ? 'cg' : 'ca';
+      return `__device__ __forceinline__ void copy_${cache}${String(size)}(unsigned target, const void* source, int valid) {
+  asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${String(size)}, %2;" :: "r"(target), "l"(source), "r"(valid) : "memory");
+}`;
+    })
+    .join('\n');
 }

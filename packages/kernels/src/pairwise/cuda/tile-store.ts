@@ -47,7 +47,7 @@ export function storeBytes(rows: TileOperand, columns: TileOperand, tile: TileCo
 /**
  * Writes the tile: sums go to shared memory and come back row by row, so that the epilogue is one
  * short loop and the stores are wide and in order whatever the thread's tile looks like. Expects
- * `sum`, `target` (the batch's output), `targetStride`, `rowStart`, `columnStart`, `threadRow`,
+ * `sum`, `target` (the tile's first output), `targetStride`, `threadRow`,
  * `threadColumn`, `rowsHere` and `columnsHere`.
  */
 export function storeTile(
@@ -95,7 +95,7 @@ for (int phase = 0; phase < ${String(plan.phases)}; ++phase) {
     const int line = e / ${String(perLine)}, row = phase * ${String(plan.rows)} + line, column = e % ${String(perLine)} * ${String(vector)};
     if (row < rowsHere) {
       const ${type}* const from = staged + line * ${String(plan.stride)} + column;
-      ${type}* const to = target + (rowStart + row) * targetStride + columnStart + column;
+      ${type}* const to = target + row * targetStride + column;
       ${write}
     }
   }
