@@ -26,10 +26,10 @@ export function columnMajorStrides(shape: readonly number[]): number[] {
 
 /** True when the elements follow each other in row-major order without gaps. Strides of extents below 2 do not count. */
 export function isRowMajor(shape: readonly number[], strides: readonly number[]): boolean {
+  if (shape.includes(0)) return true;
   let step = 1;
   for (let i = shape.length - 1; i >= 0; i--) {
     const extent = shape[i] ?? 1;
-    if (extent === 0) return true;
     if (extent !== 1) {
       if (strides[i] !== step) return false;
       step *= extent;

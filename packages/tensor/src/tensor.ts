@@ -161,7 +161,7 @@ export class Tensor<D extends DType = DType> implements Layout {
    * The elements as another dtype, always a copy. Floating to floating rounds to nearest even; floating to integer
    * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`.
    */
-  cast<E extends DType>(dtype: E, options: OutOption<E> = {}): Promise<Tensor<E>> {
+  cast<E extends DType>(dtype: E, options: OutOption<NoInfer<E>> = {}): Promise<Tensor<E>> {
     return this.#copy(dtype, options, 'cast');
   }
 

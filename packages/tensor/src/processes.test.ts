@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/* Programs of their own: what happens once per process, at its end, in worker threads, and with a broken cache. */
+
+const entry = pathToFileURL(join(import.meta.dirname, '..', 'dist', 'index.js')).href;
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mercer-tensor-'));
+});
+afterAll(() => {
+  chmodSync(folder, 0o700);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(body: string, env: Record<string, string> = {}): Promise<Outcome> {
+  const source = `import * as mercer from ${JSON.stringify(entry)};\nconst { tensor, zeros, full, empty, device, memory } = mercer;\n${body}`;
+  const file = join(folder, `program-${String(Math.random()).slice(2)}.mjs`);
+  writeFileSync(file, source);
+  const nothing = { MERCER_CUDA_DRIVER_PATH: join(folder, 'no-libcuda.so.1') };
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [file],
+      { env: { ...process.env, ...nothing, ...env }, timeout: 50_000 },
+      (_, stdout, stderr) => {
+        resolve({ code: child.exitCode, stdout, stderr });
+      },
+    );
+  });
+}
+
+const CAST = `const t = await tensor([1.5, 2.5], { device: 'cpu' });\nconsole.log((await (await t.cast('int32')).toNested()).join());`;
+
+describe('a process of its own', () => {
+  it('falls back to the CPU with one notice', async () => {
+    const { stdout, stderr, code } = await run(
+      `for (let i = 0; i < 3; i++) console.log((await tensor([i])).device.id);`,
+    );
+    expect(stdout).toBe('cpu\ncpu\ncpu\n');
+    expect(stderr.match(/MERCER_CPU_FALLBACK/g)).toHaveLength(1);
+    expect(stderr).toContain('no CUDA driver was found');
+    expect(code).toBe(0);
+  });
+
+  it('does as MERCER_DEVICE says, without a notice or with an error', async () => {
+    const chosen = await run(`console.log((await tensor([1])).device.id);`, {
+      MERCER_DEVICE: 'cpu',
+    });
+    expect(chosen).toEqual({ code: 0, stdout: 'cpu\n', stderr: '' });
+    const missing = await run(`await tensor([1]).catch((e) => console.log(e.code, e.message));`, {
+      MERCER_DEVICE: 'cuda:0',
+    });
+    expect(missing.stdout).toMatch(
+      /^NO_BACKEND device cuda:0: the CUDA driver was not found.*mercer doctor/,
+    );
+  });
+
+  it('ends by itself when nothing is left to do', async () => {
+    const { code, stdout } = await run(
+      `await (await full([1e6], 1, { device: 'cpu' })).cast('int64'); console.log('end');`,
+    );
+    expect([code, stdout]).toEqual([0, 'end\n']);
+  });
+
+  it('writes the profile that MERCER_PROFILE asks for', async () => {
+    const file = join(folder, 'profile.jsonl');
+    const { code } = await run(
+      `const t = await full([3e6], 1, { device: 'cpu' }); for (let i = 0; i < 5; i++) await t.cast('float64');`,
+      {
+        MERCER_PROFILE: file,
+      },
+    );
+    expect(code).toBe(0);
+    const records = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; durationMs: number; cost: unknown });
+    expect(records.map(({ name }) => name)).toEqual([
+      'fill_b32_linear',
+      ...new Array<string>(5).fill('cast_f32_f64_linear'),
+    ]);
+    expect(records.every(({ durationMs }) => durationMs > 0)).toBe(true);
+    expect(records[1]?.cost).toEqual({ bytes: 3.6e7, flops: 0 });
+  });
+
+  it('prints compiles and launches for MERCER_DEBUG=jit', async () => {
+    const { stderr } = await run(CAST, { MERCER_DEBUG: 'jit', MERCER_CACHE: 'off' });
+    expect(stderr).toMatch(/mercer jit: miss/);
+    expect(stderr).toMatch(
+      /mercer jit: launch cast_f32_i32_linear on cpu default stream: tasks 1, chunk 1/,
+    );
+  });
+
+  it('says where a tensor was disposed for MERCER_DEBUG=tensor', async () => {
+    const { stdout } = await run(
+      `const t = empty([1], { device: 'cpu' });\nfunction culprit() { t.dispose(); }\nculprit();\ntry { t.slice(0); } catch (e) { console.log(e.cause.stack); }`,
+      { MERCER_DEBUG: 'tensor' },
+    );
+    expect(stdout).toContain('culprit');
+  });
+
+  it('computes with a corrupt cache, a cache that cannot be written, and no home', async () => {
+    const corrupt = join(folder, 'corrupt');
+    mkdirSync(corrupt, { mode: 0o700 });
+    writeFileSync(join(corrupt, 'kernels-v1.sqlite'), 'this is no database'.repeat(1000));
+    const sealed = join(folder, 'sealed');
+    mkdirSync(sealed, { mode: 0o500 });
+    const cases: Record<string, string>[] = [
+      { MERCER_CACHE_DIR: corrupt },
+      { MERCER_CACHE_DIR: join(sealed, 'below') },
+      { MERCER_CACHE_DIR: '/dev/null/below' },
+      { MERCER_CACHE_DIR: '', XDG_CACHE_HOME: '', HOME: '/nonexistent' },
+    ];
+    for (const env of cases) {
+      const { code, stdout } = await run(CAST, env);
+      expect({ env, code, stdout }).toEqual({ env, code: 0, stdout: '1,2\n' });
+    }
+  });
+
+  it('names the missing compiler', async () => {
+    const { stdout } = await run(
+      `await (await tensor([1], { device: 'cpu' })).cast('int32').catch((e) => console.log(e.code));`,
+      { PATH: '/nonexistent', CXX: '/nonexistent/c++', MERCER_CACHE: 'off' },
+    );
+    expect(stdout).toBe('COMPILER_NOT_FOUND\n');
+  });
+
+  it('works in eight workers at once, and survives their end in the middle of work', async () => {
+    const body = `
+      import { Worker, isMainThread, parentPort } from 'node:worker_threads';
+      if (isMainThread) {
+        const workers = Array.from({ length: 8 }, () => new Worker(new URL(import.meta.url)));
+        const sums = await Promise.all(workers.map((w) => new Promise((ok, no) => { w.once('message', ok); w.once('error', no); })));
+        await new Promise((r) => setTimeout(r, 30));
+        await Promise.all(workers.map((w) => w.terminate()));
+        const t = await full([1000], 2, { device: 'cpu' });
+        console.log(sums.join(), (await (await t.cast('float64')).toTypedArray())[999]);
+      } else {
+        const t = await full([1e6], 1, { device: 'cpu' });
+        const c = await t.cast('float64');
+        parentPort.postMessage((await c.toTypedArray()).reduce((a, b) => a + b));
+        for (;;) { await c.cast('float32', { out: t }); await t.cast('float64', { out: c }); }
+      }`;
+    const { code, stdout, stderr } = await run(body);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `${new Array(8).fill(1e6).join()} 2\n`,
+      stderr: '',
+    });
+  });
+
+  it('can be imported without touching anything', async () => {
+    const { stdout, stderr } = await run(
+      `console.log(Object.keys(mercer).length > 10, memory().devices.length);`,
+    );
+    expect([stdout, stderr]).toEqual(['true 0\n', '']);
+  });
+
+  it('does not grow in a long synchronous loop', async () => {
+    const { stdout } = await run(`
+      const { emitCopy, planCopy } = await import(${JSON.stringify(import.meta.resolve('@mercer/kernels'))});
+      const cpu = device('cpu');
+      const { plan, scalars } = planCopy({ from: 'float32', to: 'float64', shape: [500], srcStrides: [1], dstStrides: [1] });
+      const kernel = await cpu.load(emitCopy(plan, 'cpu'));
+      const source = await full([500], 1, { device: 'cpu' });
+      const rounds = [];
+      for (let round = 0; round < 6; round++) {
+        for (let i = 0; i < 20000; i++) kernel.launch(cpu.defaultStream, { pointers: [source, empty([500], { dtype: 'float64', device: 'cpu' })], scalars });
+        rounds.push(process.memoryUsage.rss());
+      }
+      console.log(rounds.join());`);
+    const rounds = stdout.trim().split(',').map(Number);
+    // 480 MB of results went through.
+    expect((rounds[5] ?? Infinity) - (rounds[1] ?? 0)).toBeLessThan(50e6);
+  });
+});

@@ -1,0 +1,114 @@
+import { assertType, describe, expectTypeOf, test } from 'vitest';
+import {
+  device,
+  empty,
+  full,
+  memory,
+  scope,
+  tensor,
+  zeros,
+  type Device,
+  type DType,
+  type LoadedKernel,
+  type MemoryReport,
+  type NestedOf,
+  type RawArrayOf,
+  type Storage,
+  type Stream,
+  type Tensor,
+  type TypedArrayOf,
+} from './index.js';
+
+describe('public signatures', () => {
+  test('dtype from the data', () => {
+    expectTypeOf(tensor([1, 2])).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(tensor([[true]])).resolves.toEqualTypeOf<Tensor<'bool'>>();
+    expectTypeOf(tensor([[[1n]]])).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(tensor(3)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(tensor(new Float64Array(1))).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(tensor(new Int16Array(1), { shape: [1, 1] })).resolves.toEqualTypeOf<
+      Tensor<'int32'>
+    >();
+    expectTypeOf(tensor(new BigInt64Array(1))).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(tensor(new Uint8Array(1))).resolves.toEqualTypeOf<Tensor<'uint8'>>();
+    expectTypeOf(tensor([new Float64Array(1)])).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(tensor([1], { dtype: 'bfloat16' })).resolves.toEqualTypeOf<Tensor<'bfloat16'>>();
+    expectTypeOf(
+      tensor({ data: new Float32Array(1), shape: [1] }),
+    ).resolves.toEqualTypeOf<Tensor>();
+    // @ts-expect-error text is no data
+    void tensor('1');
+    // @ts-expect-error no such dtype
+    void empty([1], { dtype: 'float8' });
+  });
+
+  test('dtype from the options', () => {
+    expectTypeOf(empty([2])).toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(empty([2], { dtype: 'int64' })).toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(zeros([2], { dtype: 'bool', device: 'cuda:1' })).resolves.toEqualTypeOf<
+      Tensor<'bool'>
+    >();
+    expectTypeOf(full([2], 1n, { dtype: 'uint8' })).resolves.toEqualTypeOf<Tensor<'uint8'>>();
+  });
+
+  test('readback', () => {
+    expectTypeOf<TypedArrayOf<'float16'>>().toEqualTypeOf<Float32Array<ArrayBuffer>>();
+    expectTypeOf<TypedArrayOf<'int64'>>().toEqualTypeOf<BigInt64Array<ArrayBuffer>>();
+    expectTypeOf<TypedArrayOf<'bool'>>().toEqualTypeOf<Uint8Array<ArrayBuffer>>();
+    expectTypeOf<RawArrayOf<'bfloat16'>>().toEqualTypeOf<Uint16Array<ArrayBuffer>>();
+    expectTypeOf<RawArrayOf<'float64'>>().toEqualTypeOf<Float64Array<ArrayBuffer>>();
+    const half = empty([1], { dtype: 'float16' });
+    expectTypeOf(half.toTypedArray()).resolves.toEqualTypeOf<Float32Array<ArrayBuffer>>();
+    expectTypeOf(half.toTypedArray({ raw: true })).resolves.toEqualTypeOf<
+      Uint16Array<ArrayBuffer>
+    >();
+    expectTypeOf(half.toNested()).resolves.toEqualTypeOf<NestedOf<'float16'>>();
+    expectTypeOf(half.ready()).resolves.toEqualTypeOf<Tensor<'float16'>>();
+  });
+
+  test('operations', () => {
+    const a = empty([2, 3], { dtype: 'int32' });
+    expectTypeOf(a.slice(0, [1, null, -1], null)).toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(a.transpose()).toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(a.permute([1, 0]).reshape([6]).broadcastTo([2, 6]).view()).toEqualTypeOf<
+      Tensor<'int32'>
+    >();
+    expectTypeOf(a.cast('float16')).resolves.toEqualTypeOf<Tensor<'float16'>>();
+    expectTypeOf(
+      a.cast('float16', { out: empty([2, 3], { dtype: 'float16' }) }),
+    ).resolves.toEqualTypeOf<Tensor<'float16'>>();
+    // @ts-expect-error out has another dtype
+    void a.cast('float16', { out: a });
+    expectTypeOf(a.clone()).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(a.contiguous()).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(a.to('cpu')).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(a.fill(1)).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(a.copyFrom(empty([1]))).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(a.shape).toEqualTypeOf<readonly number[]>();
+    // @ts-expect-error shapes do not change
+    a.shape[0] = 1;
+    assertType<Tensor>(a);
+    assertType<Disposable>(a);
+  });
+
+  test('devices', () => {
+    expectTypeOf(device('cuda')).toEqualTypeOf<Device>();
+    const d = device('cpu');
+    expectTypeOf(d.createStream({ priority: 1 })).toExtend<Stream>();
+    expectTypeOf(d.defaultStream.room()).resolves.toBeVoid();
+    expectTypeOf(d.allocate(10, { purpose: 'workspace' })).toExtend<Storage>();
+    expectTypeOf(d.load).returns.resolves.toEqualTypeOf<LoadedKernel>();
+    expectTypeOf(memory()).toEqualTypeOf<MemoryReport>();
+    expectTypeOf<DType>().toEqualTypeOf<
+      'float64' | 'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'uint8' | 'bool'
+    >();
+  });
+
+  test('scope', () => {
+    expectTypeOf(
+      scope(async (s) => s.track(await s.zeros([1], { dtype: 'bool' }))),
+    ).resolves.toEqualTypeOf<Tensor<'bool'>>();
+    expectTypeOf(scope((s) => s.tensor([1n]))).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(scope((s) => s.empty([1]).size)).resolves.toEqualTypeOf<number>();
+  });
+});
