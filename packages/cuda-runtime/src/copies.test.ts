@@ -114,7 +114,7 @@ describe('offsets and views', () => {
     const backing = pattern(64);
     await stream.copyToDevice(buffer, 10, new Float32Array(backing.buffer, 8, 4), 4, 12);
     await stream.copyToDevice(buffer, 40, new DataView(backing.buffer, 1, 5));
-    await stream.copyToDevice(buffer, 60, backing.buffer as ArrayBuffer, 60);
+    await stream.copyToDevice(buffer, 60, backing.buffer, 60);
     const out = new Uint8Array(new SharedArrayBuffer(120));
     await stream.copyToHost(out, buffer, 0, 100, 20);
     expect([...out.slice(30, 42)]).toEqual([...backing.slice(12, 24)]);
@@ -199,6 +199,27 @@ describe('memset', () => {
     expect([...out.slice(8, 12)]).toEqual([...bytes]);
     expect([...out.slice(20, 24)]).toEqual([...bytes]);
     expect([...out.slice(0, 8), ...out.slice(24)].every((byte) => byte === 0)).toBe(true);
+    buffer.free();
+  });
+});
+
+describe('very large copies', () => {
+  test('take larger steps when many are pending, keep their order and free their slots', async () => {
+    const { addon } = loadAddon();
+    const bytes = 48 * MiB + 3;
+    const buffer = device.allocate(bytes, stream);
+    const source = pattern(bytes);
+    const calls = fakeCounts(addon).hostCalls;
+    increment(buffer.address, 0, 30_000);
+    const pending = Array.from({ length: 5 }, () => stream.copyToDevice(buffer, 0, source));
+    increment(buffer.address, bytes);
+    const out = new Uint8Array(bytes);
+    pending.push(stream.copyToHost(out, buffer));
+    await Promise.all(pending);
+    expect(out.every((byte, i) => byte === ((source[i]! + 1) & 255))).toBe(true);
+    // 13 steps of 4 MiB each would be 78 callbacks; the driver blocks at 56.
+    expect(fakeCounts(addon).hostCalls - calls).toBeLessThan(50);
+    await expect.poll(() => fakeCounts(addon).pinned).toBeLessThanOrEqual(8);
     buffer.free();
   });
 });

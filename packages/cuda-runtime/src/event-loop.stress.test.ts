@@ -34,7 +34,8 @@ interface Measured {
   elapsed: number;
 }
 
-describe('a 10 ms timer keeps its 99th percentile below 50 ms', () => {
+// Retried, because another program may take the processor for 50 ms; a loop that a compile or a kernel blocks fails each time.
+describe('a 10 ms timer keeps its 99th percentile below 50 ms', { retry: 3 }, () => {
   test('during a 2 s kernel with copies behind it, frees and disposals', async () => {
     const measurement = await run(
       `const device = mercer.cuda.device(0);

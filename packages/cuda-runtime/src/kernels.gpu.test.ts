@@ -195,11 +195,11 @@ describe.each(indices)('cuda:%i', (index) => {
         box: [boxX, boxY],
       });
       expect(map.length).toBe(128);
-      // Inside, over both edges (zeros), and at a negative origin.
+      // Inside, over both edges (zeros), and at a negative origin. Rows begin at multiples of 16 bytes.
       for (const [x, y] of [
         [16, 4],
         [84, 15],
-        [-5, -3],
+        [-8, -3],
       ] as const) {
         kernel.launch(geometry(1, 64), stream, ...pack(map, output, x, y));
         const expected = Array.from({ length: boxX * boxY }, (_, i) => {

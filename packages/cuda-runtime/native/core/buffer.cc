@@ -31,8 +31,10 @@ Buffer::Buffer(SharedStream shared, uint64_t size)
   if (bytes > 0) {
     stream->refuseCapture("allocating");
     auto result = tryAllocate(device, *stream, &address_, bytes);
-    if (result == cu::kOutOfMemory) {
-      if (device.pool()) driver().cuMemPoolTrimTo(device.pool(), 0);
+    for (const bool wait : {false, true}) {
+      if (result != cu::kOutOfMemory) break;
+      if (wait) stream->synchronize();
+      trimPool(device, 0);
       result = tryAllocate(device, *stream, &address_, bytes);
     }
     if (result == cu::kOutOfMemory) outOfMemory(device, bytes);
@@ -92,7 +94,9 @@ void setPoolThreshold(Device& device, uint64_t bytes) {
 }
 
 void trimPool(Device& device, uint64_t keepBytes) {
-  if (device.pool()) MERCER_CU(&device, cuMemPoolTrimTo, device.pool(), keepBytes);
+  if (!device.pool()) return;
+  Stream::settleIdle(device);
+  MERCER_CU(&device, cuMemPoolTrimTo, device.pool(), keepBytes);
 }
 
 }  // namespace mercer

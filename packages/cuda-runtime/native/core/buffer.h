@@ -7,7 +7,8 @@ namespace mercer {
 
 class Buffer {
  public:
-  /// Throws an OutOfMemory failure after trimming the pool and trying again.
+  /// Before an OutOfMemory failure the pool is trimmed and, if that does not help, the work of this
+  /// stream is waited for: what was freed behind it may be just what is missing.
   Buffer(SharedStream stream, uint64_t bytes);
   ~Buffer();
   Buffer(const Buffer&) = delete;

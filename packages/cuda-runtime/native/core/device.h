@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "driver.h"
@@ -13,6 +14,8 @@
 #include "waiter.h"
 
 namespace mercer {
+
+class Stream;
 
 /// Lives as long as the process: primary context, memory pool, waiter, spare events, slots.
 class Device {
@@ -39,6 +42,13 @@ class Device {
 
   std::atomic<uint64_t> liveBytes{0};
   std::atomic<uint64_t> liveBuffers{0};
+
+  /// Host callbacks enqueued between copies and not yet known to have run.
+  std::atomic<size_t> pendingCallbacks{0};
+
+  /// The streams of all environments. Begin and end of a capture happen under the mutex.
+  std::mutex streamsMutex;
+  std::set<Stream*> streams;
 
   Waiter waiter;
   SpareEvents events;

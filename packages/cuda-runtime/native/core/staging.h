@@ -10,7 +10,7 @@ namespace mercer {
 
 class Device;
 
-/// A slot returns to the device's list with its last owner.
+/// An ordinary slot returns to the device's list with its last owner; a larger one is freed.
 using SharedSlot = std::shared_ptr<void>;
 
 class Staging {
@@ -18,11 +18,11 @@ class Staging {
   static constexpr size_t kSlotBytes = size_t{4} << 20;
 
   explicit Staging(Device& device) : device_(device) {}
-  /// The device must be current.
-  SharedSlot take();
+  /// The device must be current. Throws OutOfMemory.
+  SharedSlot take(size_t bytes = kSlotBytes);
 
  private:
-  void giveBack(void* slot) noexcept;
+  void giveBack(void* slot, bool ordinary) noexcept;
 
   Device& device_;
   std::mutex mutex_;

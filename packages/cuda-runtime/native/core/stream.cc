@@ -13,9 +13,15 @@ constexpr uint64_t kLaunchesPerMark = 32;
 Stream::Stream(SharedUse shared, int wanted) : use(std::move(shared)), priority(wanted) {
   Device& device = use->enter();
   MERCER_CU(&device, cuStreamCreateWithPriority, &handle_, cu::kStreamNonBlocking, wanted);
+  std::lock_guard lock(device.streamsMutex);
+  device.streams.insert(this);
 }
 
 Stream::~Stream() {
+  {
+    std::lock_guard lock(use->device.streamsMutex);
+    use->device.streams.erase(this);
+  }
   marks_.clear();
   if (!use->device.tryEnter()) return;
   if (capture_) {
@@ -140,6 +146,7 @@ void Stream::refuseCapture(const char* what) const {
 void Stream::beginCapture() {
   refuseCapture("a second capture");
   Device& device = enter();
+  std::lock_guard lock(device.streamsMutex);
   MERCER_CU(&device, cuStreamBeginCapture, handle_, cu::kCaptureModeRelaxed);
   capture_.emplace();
 }
@@ -147,6 +154,7 @@ void Stream::beginCapture() {
 std::shared_ptr<Graph> Stream::endCapture() {
   if (!capture_) misuse("NOT_CAPTURING", "the stream does not capture a graph");
   Device& device = enter();
+  std::lock_guard lock(device.streamsMutex);
   Capture capture = std::move(*capture_);
   capture_.reset();
   cu::CUgraph graph = nullptr;
@@ -154,6 +162,13 @@ std::shared_ptr<Graph> Stream::endCapture() {
   for (auto address : capture.frees) driver().cuMemFreeAsync(address, handle_);
   check(result, "cuStreamEndCapture", &device);
   return std::make_shared<Graph>(use, graph, std::move(capture.kept));
+}
+
+void Stream::settleIdle(Device& device) {
+  std::lock_guard lock(device.streamsMutex);
+  for (Stream* stream : device.streams)
+    if (!stream->capturing() && driver().cuStreamQuery(stream->handle_) == cu::kSuccess)
+      driver().cuStreamSynchronize(stream->handle_);
 }
 
 void Stream::keepForCapture(std::shared_ptr<void> kept) {

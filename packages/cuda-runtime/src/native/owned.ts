@@ -41,7 +41,7 @@ export function handleOf<H>(object: { readonly [native]: H }, what: string): H {
 }
 
 function foreign(object: unknown, what: string): Error {
-  const brand =
+  const brand: unknown =
     typeof object === 'object' && object !== null ? Reflect.get(object, brandKey) : undefined;
   if (typeof brand === 'string') {
     return misuse(

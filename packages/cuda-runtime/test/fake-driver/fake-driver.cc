@@ -115,6 +115,7 @@ FAKE cuCtxSetCurrent(Device* context) {
 FAKE cuCtxSynchronize() {
   if (const int status = contextStatus()) return status;
   current()->drain();
+  current()->settle();
   return current()->fault;
 }
 
@@ -158,6 +159,7 @@ FAKE cuStreamSynchronize(Stream* stream) {
   if (const int status = contextStatus()) return status;
   if (stream->capture) return kCaptureUnsupported;
   stream->drain();
+  stream->device->settle();
   return stream->device->fault;
 }
 

@@ -89,7 +89,7 @@ FAKE cuMemPoolCreate(Device** pool, const PoolProps* props) {
 FAKE cuMemPoolTrimTo(Device* pool, size_t keep) {
   std::lock_guard lock(pool->mutex);
   counters().trims++;
-  pool->reserved = std::max(pool->used, std::min<uint64_t>(pool->reserved, keep));
+  pool->reserved = std::max(std::min(pool->reserved, pool->used + pool->unsettled), std::min<uint64_t>(pool->reserved, keep));
   return 0;
 }
 

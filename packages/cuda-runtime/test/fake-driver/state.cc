@@ -78,6 +78,11 @@ void Device::drain() {
   }
 }
 
+void Device::settle() {
+  std::lock_guard lock(mutex);
+  unsettled = 0;
+}
+
 int Device::allocate(uint64_t* address, uint64_t bytes, bool pooled) {
   std::lock_guard lock(mutex);
   const uint64_t after = pooled ? std::max(reserved, used + bytes) + plain : reserved + plain + bytes;
@@ -101,6 +106,7 @@ int Device::release(uint64_t address, bool pooled) {
   const auto found = allocations.find(address);
   if (found == allocations.end()) return kInvalidValue;
   (pooled ? used : plain) -= found->second;
+  if (pooled) unsettled += found->second;
   allocations.erase(found);
   std::free(reinterpret_cast<void*>(address));
   counters().buffers--;

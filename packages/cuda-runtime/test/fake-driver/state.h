@@ -75,6 +75,7 @@ struct Device {
   std::mutex mutex;  // memory
   std::map<uint64_t, uint64_t> allocations;
   uint64_t used = 0, reserved = 0, threshold = 0, plain = 0;
+  uint64_t unsettled = 0;  // freed, but not yet known free: no synchronisation since
   std::atomic<int> fault{0};
   std::mutex streamsMutex;
   std::set<Stream*> streams;
@@ -85,6 +86,7 @@ struct Device {
   int release(uint64_t address, bool pooled);
   bool contains(uint64_t address, uint64_t bytes);
   void drain();
+  void settle();
 };
 
 std::vector<Device*>& devices();

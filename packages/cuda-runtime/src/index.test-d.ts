@@ -1,0 +1,92 @@
+import { expectTypeOf, test } from 'vitest';
+import {
+  cuda,
+  encodeTensorMap,
+  nvrtc,
+  type CompileResult,
+  type CudaAttribute,
+  type CudaDevice,
+  type CudaError,
+  type CudaEvent,
+  type CudaFunction,
+  type CudaGraph,
+  type CudaGraphExec,
+  type CudaModule,
+  type CudaReport,
+  type CudaStream,
+  type DeviceBuffer,
+  type FunctionAttributes,
+  type HostMemory,
+  type LaunchGeometry,
+  type OutOfMemoryError,
+  type PinnedBuffer,
+  type TensorMapOptions,
+} from './index.js';
+
+test('cuda', () => {
+  expectTypeOf(cuda.isAvailable).toEqualTypeOf<() => boolean>();
+  expectTypeOf(cuda.report).returns.toEqualTypeOf<CudaReport>();
+  expectTypeOf(cuda.device).toEqualTypeOf<(index?: number) => CudaDevice>();
+  expectTypeOf(cuda.deviceCount).returns.toBeNumber();
+});
+
+test('devices', () => {
+  expectTypeOf<CudaDevice['attribute']>().toEqualTypeOf<(name: CudaAttribute) => number>();
+  expectTypeOf<CudaDevice['computeCapability']>().toEqualTypeOf<
+    readonly [major: number, minor: number]
+  >();
+  expectTypeOf<CudaDevice['defaultStream']>().toEqualTypeOf<CudaStream>();
+  expectTypeOf<CudaDevice['allocate']>().toEqualTypeOf<
+    (bytes: number, stream: CudaStream) => DeviceBuffer
+  >();
+  expectTypeOf<CudaDevice['allocatePinned']>().toEqualTypeOf<(bytes: number) => PinnedBuffer>();
+  expectTypeOf<CudaDevice['loadModule']>().toEqualTypeOf<(image: Uint8Array) => CudaModule>();
+  expectTypeOf<CudaDevice['synchronize']>().returns.toEqualTypeOf<Promise<void>>();
+  expectTypeOf<CudaDevice['dead']>().toEqualTypeOf<CudaError | undefined>();
+  expectTypeOf<CudaDevice>().toExtend<Disposable>();
+  // @ts-expect-error: not a device attribute
+  cuda.device(0).attribute('colour');
+});
+
+test('streams and memory', () => {
+  expectTypeOf<DeviceBuffer['address']>().toBeBigInt();
+  expectTypeOf<DeviceBuffer['free']>().toEqualTypeOf<(stream?: CudaStream) => void>();
+  expectTypeOf<CudaStream['copyToDevice']>().parameters.toEqualTypeOf<
+    [
+      dst: DeviceBuffer,
+      dstOffset: number,
+      src: HostMemory | PinnedBuffer,
+      srcOffset?: number,
+      bytes?: number,
+    ]
+  >();
+  expectTypeOf<CudaStream['copyToDevice']>().returns.toEqualTypeOf<Promise<void>>();
+  expectTypeOf<CudaStream['copyToHost']>().returns.toEqualTypeOf<Promise<void>>();
+  expectTypeOf<CudaStream['copyDeviceToDevice']>().returns.toBeVoid();
+  expectTypeOf<Parameters<CudaStream['memset']>[4]>().toEqualTypeOf<1 | 2 | 4 | undefined>();
+  expectTypeOf<CudaStream['record']>().toEqualTypeOf<(event: CudaEvent) => void>();
+  expectTypeOf<CudaStream['whenDone']>().returns.toEqualTypeOf<Promise<void>>();
+  expectTypeOf<CudaStream['inFlight']>().toBeNumber();
+  expectTypeOf<CudaStream['endCapture']>().returns.toEqualTypeOf<CudaGraph>();
+  expectTypeOf<CudaGraph['instantiate']>().returns.toEqualTypeOf<CudaGraphExec>();
+  expectTypeOf<CudaEvent['elapsedMs']>().toEqualTypeOf<(since: CudaEvent) => number>();
+  // A buffer is no stream, though both own a handle.
+  expectTypeOf<DeviceBuffer>().not.toExtend<CudaStream>();
+});
+
+test('functions', () => {
+  expectTypeOf<CudaModule['function']>().toEqualTypeOf<(entry: string) => CudaFunction>();
+  expectTypeOf<CudaFunction['attributes']>().toEqualTypeOf<FunctionAttributes>();
+  expectTypeOf<CudaFunction['launch']>().parameters.toEqualTypeOf<
+    [geometry: LaunchGeometry, stream: CudaStream, params: Uint8Array, paramOffsets: Uint32Array]
+  >();
+  expectTypeOf(encodeTensorMap).toEqualTypeOf<(options: TensorMapOptions) => Uint8Array>();
+});
+
+test('nvrtc and errors', () => {
+  expectTypeOf(nvrtc.compile).returns.toEqualTypeOf<Promise<CompileResult>>();
+  expectTypeOf(nvrtc.version).returns.toEqualTypeOf<[major: number, minor: number]>();
+  expectTypeOf<CompileResult['loweredNames']>().toEqualTypeOf<Readonly<Record<string, string>>>();
+  expectTypeOf<OutOfMemoryError>().toExtend<CudaError>();
+  expectTypeOf<CudaError['code']>().toEqualTypeOf<number | string>();
+});
