@@ -46,6 +46,8 @@ export interface BenchReport {
   readonly startedAt: string;
   readonly machine: MachineDescription;
   readonly device: DeviceDescription;
+  /** What the kinds of data are; the first was timed. */
+  readonly dataSets: Readonly<Record<string, string>>;
   readonly limits: DeviceLimitsReport;
   readonly callOverhead: CallOverhead;
   readonly compile: CompileTimes;

@@ -9,7 +9,7 @@ import type {
 import { callOverhead } from './call-overhead.js';
 import { cellName, groupByOperands, type Cell } from './cells.js';
 import { compileTimes } from './compile-times.js';
-import type { DataSet } from './data-sets.js';
+import { DATA_SET_TEXT, type DataSet } from './data-sets.js';
 import { slowReason } from './floor.js';
 import { commandLine, describeMachine } from './machine.js';
 import { measureCells } from './measure-cells.js';
@@ -38,7 +38,7 @@ export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport>
   onProgress('call overhead');
   const overhead = await callOverhead(device);
   onProgress('compile times');
-  const compile = await compileTimes(device.id);
+  const compile = await compileTimes(device);
   const measured: CellResult[] = [];
   const skipped: SkippedCell[] = [];
   const visited = new Set<Cell>();
@@ -59,6 +59,7 @@ export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport>
     startedAt,
     machine: describeMachine(),
     device: describeDevice(device),
+    dataSets: Object.fromEntries(options.dataSets.map((set) => [set, DATA_SET_TEXT[set]])),
     limits,
     callOverhead: overhead,
     compile,
@@ -83,7 +84,7 @@ function residentThreads({ limits }: Device): number {
 async function peers(measured: readonly CellResult[], options: SuiteOptions): Promise<PeerReport> {
   const { device, maxSecondsPerCell, python, kermacPath, onProgress } = options;
   if (python === undefined) {
-    return { found: false, reason: 'no Python to ask for peers', versions: {}, cells: [] };
+    return { found: false, reason: 'no Python was asked for peers', versions: {}, cells: [] };
   }
   const cells = measured.map(({ dtype, p, m, n, k, batch }) => ({ dtype, p, m, n, k, batch }));
   return runPeers(cells, {
