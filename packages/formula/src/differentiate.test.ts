@@ -68,7 +68,7 @@ describe('differentiate, on random expressions', () => {
     );
     console.log(`first derivatives: ${JSON.stringify(outcomes)}`);
     expect(counts.report('differentiate')).toEqual([]);
-    expect(outcomes.dependent).toBeGreaterThan(600);
+    expect(outcomes.dependent).toBeGreaterThan(400);
   });
 
   it('agrees with the complex step for second derivatives', () => {
@@ -91,7 +91,7 @@ describe('differentiate, on random expressions', () => {
     );
     console.log(`second derivatives: ${JSON.stringify(outcomes)}`);
     expect(counts.report('differentiate twice')).toEqual([]);
-    expect(outcomes.dependent).toBeGreaterThan(150);
+    expect(outcomes.dependent).toBeGreaterThan(50);
   });
 
   it.each([

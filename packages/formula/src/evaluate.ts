@@ -4,7 +4,7 @@ import { applyRule, type RuleTable } from './rule-table.js';
 import { postOrder } from './post-order.js';
 
 /** IEEE 754 pow: unlike `Math.pow`, 1 to any power and -1 to an infinite power are 1. */
-export function powIeee(base: number, exponent: number): number {
+function powIeee(base: number, exponent: number): number {
   if (base === 1 || (base === -1 && Math.abs(exponent) === Infinity)) return 1;
   return base ** exponent;
 }

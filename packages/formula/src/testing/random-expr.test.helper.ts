@@ -5,7 +5,6 @@ import {
   OPS,
   postOrder,
   variable,
-  type ApplyOp,
   type BoolExpr,
   type Expr,
   type Op,
@@ -94,6 +93,3 @@ export class OpCounts {
     return [...this.#counts].flatMap(([op, count]) => (count === 0 ? [op] : []));
   }
 }
-
-/** True for an operation that is built from arguments. */
-export const isApplied = (op: Op): op is ApplyOp => op !== 'const' && op !== 'var';
