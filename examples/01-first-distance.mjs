@@ -12,6 +12,6 @@ const kilometres = [
 for (const p of [1, 2, Infinity]) {
   const distances = await cdist(kilometres, kilometres, { p });
   console.log(`\np = ${p} on ${distances.device.id}: ${planOf(distances)?.summary}`);
-  const rows = await distances.toNested();
-  cities.forEach((city, i) => console.log(city.padEnd(8), rows[i]));
+  const flat = await distances.toTypedArray(); // row by row
+  cities.forEach((city, i) => console.log(city.padEnd(8), ...flat.subarray(3 * i, 3 * i + 3)));
 }

@@ -3,8 +3,7 @@
 import { cdist, defaultDevice, tensor } from '@mercer/core';
 
 const device = defaultDevice();
-/** @param {number} rows */
-const points = (rows) =>
+const points = (rows = 0) =>
   tensor(
     Float32Array.from({ length: rows * 16 }, (_, i) => Math.sin(i)),
     { shape: [rows, 16], device },

@@ -5,8 +5,7 @@ import { cdist, tensor } from '@mercer/core';
 let state = 7;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
 
-/** @param {number} count */
-function spirals(count) {
+function spirals(count = 0) {
   const labels = Uint8Array.from({ length: count }, (_, i) => i % 2);
   const points = new Float32Array(count * 2);
   for (let i = 0; i < count; i++) {
@@ -23,13 +22,13 @@ const a = await tensor(fresh.points, { shape: [400, 2] });
 const b = await tensor(known.points, { shape: [1000, 2] });
 
 for (const p of [1, 2, Infinity]) {
-  const rows = await (await cdist(a, b, { p })).toNested();
-  const correct = rows.filter((row, i) => {
+  const distances = await (await cdist(a, b, { p })).toTypedArray();
+  let right = 0;
+  fresh.labels.forEach((label, i) => {
+    const row = distances.subarray(1000 * i, 1000 * (i + 1));
     const nearest = [...row.keys()].sort((x, y) => (row[x] ?? 0) - (row[y] ?? 0)).slice(0, 7);
     const ones = nearest.filter((j) => known.labels[j] === 1).length;
-    return (ones > 3 ? 1 : 0) === fresh.labels[i];
+    if ((ones > 3 ? 1 : 0) === label) right++;
   });
-  console.log(
-    `p = ${p}: ${((100 * correct.length) / rows.length).toFixed(1)}% of 400 points named right`,
-  );
+  console.log(`p = ${p}: ${right} of ${fresh.labels.length} points named right`);
 }

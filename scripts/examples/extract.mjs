@@ -42,7 +42,7 @@ export function collectExamples() {
 
 /** @returns {Example[]} the numbered programs under examples/ */
 export function collectPrograms() {
-  return filesUnder('examples', /^\d.*\.ts$/).map((file) => {
+  return filesUnder('examples', /^\d.*\.(ts|mjs)$/).map((file) => {
     const code = read(file);
     const noRun = /^\/\/ no-run:\s*(.+)$/m.exec(code)?.[1];
     return { file, line: 1, code, noRun, problem: undefined };

@@ -16,7 +16,7 @@ export type NpyErrorCode =
  * try {
  *   decodeNpy(new Uint8Array([1, 2, 3]));
  * } catch (error) {
- *   console.log(error instanceof NpyError, error.code); // true NPY_TRUNCATED
+ *   if (error instanceof NpyError) console.log(error.code); // NPY_TRUNCATED
  * }
  * ```
  */
