@@ -20,7 +20,7 @@ import { simplify } from './simplify.js';
  * import { abs, differentiate, mul, pow, print, sub, variable } from '@mercer/formula';
  * const d = sub(variable('a'), variable('b'));
  * console.log(print(differentiate(mul(d, d), 'a'))); // 2 * (a - b)
- * console.log(print(differentiate(pow(abs(d), 1.5), 'a'))); // 1.5 * (sqrt(abs(a - b)) * sign(a - b))
+ * console.log(print(differentiate(pow(abs(d), 1.5), 'a'))); // 1.5 * (sign(a - b) * sqrt(abs(a - b)))
  * ```
  */
 export function differentiate(expr: Expr, by: Expr | string): RealExpr {

@@ -19,11 +19,10 @@ export type RuleTable<R> = { readonly [K in Op]: Rule<K, R> };
  *
  * ```ts
  * import { add, fold, mul, OPS, variable, type RuleTable } from '@mercer/formula';
- * const one = () => 1;
  * const total = (args: readonly number[]) => args.reduce((sum, n) => sum + n, 1);
  * const size = Object.fromEntries(OPS.map((op) => [op, total])) as unknown as RuleTable<number>;
  * const x = variable('x');
- * console.log(fold(size, add(mul(x, x), 1)), one()); // 5 1
+ * console.log(fold(size, add(mul(x, x), 1))); // 5
  * ```
  */
 export function fold<R>(rules: RuleTable<R>, root: Expr): R {
