@@ -50,7 +50,7 @@ const unary = { args: ['real'], type: 'real' } as const;
 const binary = { args: ['real', 'real'], type: 'real' } as const;
 const comparison = { args: ['real', 'real'], type: 'bool' } as const;
 
-/** Signatures at run time, the mirror of {@link ArgTypes}. */
+/** Signatures at run time, the mirror of `ArgTypes`. */
 export const SIGNATURES: { readonly [K in Op]: Signature<K> } = {
   const: { args: [], type: 'real' },
   var: { args: [], type: 'real' },
