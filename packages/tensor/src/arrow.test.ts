@@ -10,7 +10,6 @@ import {
   Table,
   Utf8,
   vectorFromArray,
-  Float64,
   Float16,
   Int8,
   Uint32,
