@@ -23,7 +23,7 @@ export function emitPairwiseCpu(plan: CpuPairwisePlan): PairwiseProgram {
     source: sourceText(plan),
     params: pairwiseParams(plan.dtype),
     options: [],
-    geometry: (scalars) => cpuPairwiseGeometry(plan, scalars),
+    geometry: cpuPairwiseGeometry(plan),
     cost: (scalars) => cpuPairwiseCost(plan, scalars),
   };
   return { steps: [{ kernel }], workspaceBytes: () => 0 };

@@ -7,16 +7,26 @@ import { fromJson } from './expression-json.js';
 const CHUNK_OPS = 2e6;
 const CHUNKS_PER_CORE = 4;
 
-/** Tasks and scratch of a launch. */
-export function cpuPairwiseGeometry(plan: CpuPairwisePlan, scalars: Scalars): CpuGeometry {
+/** Tasks and scratch of the launches of a plan, as a function of their scalars. */
+export function cpuPairwiseGeometry(plan: CpuPairwisePlan): (scalars: Scalars) => CpuGeometry {
+  const opsPerPair = 1 + countOps(fromJson(plan.inner));
+  const scratch = scratchBytes(plan);
+  return (scalars) => geometry(plan, opsPerPair, scratch, scalars);
+}
+
+function geometry(
+  plan: CpuPairwisePlan,
+  opsPerPair: number,
+  scratch: number,
+  scalars: Scalars,
+): CpuGeometry {
   const { m = 0, n = 0, k = 0, batch = 0 } = scalars;
   const [rows, columns] = plan.swapped ? [n, m] : [m, n];
   const tasks = Math.ceil(rows / plan.blockRows) * Math.ceil(columns / plan.blockColumns) * batch;
-  const opsPerTask =
-    (m * n * batch * Math.max(k, 1) * (1 + countOps(fromJson(plan.inner)))) / Math.max(tasks, 1);
+  const opsPerTask = (m * n * batch * Math.max(k, 1) * opsPerPair) / Math.max(tasks, 1);
   const worthwhile = Math.ceil(CHUNK_OPS / Math.max(opsPerTask, 1));
   const fair = Math.max(1, Math.floor(tasks / (CHUNKS_PER_CORE * plan.cores)));
-  return { tasks, chunk: Math.min(worthwhile, fair), scratchBytes: scratchBytes(plan) };
+  return { tasks, chunk: Math.min(worthwhile, fair), scratchBytes: scratch };
 }
 
 /** Partial results, packed columns and packed rows of one task. */

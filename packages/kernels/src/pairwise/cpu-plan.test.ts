@@ -40,15 +40,15 @@ describe('CPU pairwise plans', () => {
   });
 
   it('use the registers of the level', () => {
-    expect(plan().summary).toMatchInlineSnapshot(`"cpu x86-64-v4 tile 6x64 block 240x512x256"`);
+    expect(plan().summary).toMatchInlineSnapshot(`"cpu x86-64-v4 tile 6x64 block 192x512x256"`);
     expect(plan({}, 2, 'x86-64-v3').summary).toMatchInlineSnapshot(
-      `"cpu x86-64-v3 tile 6x16 block 240x512x256"`,
+      `"cpu x86-64-v3 tile 6x16 block 192x512x256"`,
     );
     expect(plan(normExpressions('runtime')).summary).toMatchInlineSnapshot(
-      `"cpu x86-64-v4 tile 4x32 block 240x512x256"`,
+      `"cpu x86-64-v4 tile 4x32 block 128x512x256"`,
     );
     expect(plan({ dtype: 'float64' }).summary).toMatchInlineSnapshot(
-      `"cpu x86-64-v4 tile 6x32 block 240x512x128"`,
+      `"cpu x86-64-v4 tile 6x32 block 192x512x128"`,
     );
   });
 
@@ -69,6 +69,15 @@ describe('CPU pairwise plans', () => {
         }
       }
     }
+  });
+
+  it('are few, however many sizes there are', () => {
+    const texts = new Set<string>();
+    for (let size = 0; size < 4000; size++) {
+      const [m, n] = [1 + ((size * 7919) % 30000), 1 + ((size * 104729) % 30000)];
+      texts.add(JSON.stringify(plan({ m, n, k: 1 + size })));
+    }
+    expect(texts.size).toBeLessThanOrEqual(24);
   });
 
   it('give many small batches to a worker at a time', () => {

@@ -57,17 +57,15 @@ export function planPairwiseCpu(problem: PairwiseProblem, limits: CpuLimits): Cp
   const [tileRows, tileVectors] = registerTile(problem, limits.level, rows, columns, lanes);
   const tileColumns = tileVectors * lanes;
   const blockDepth = BLOCK_DEPTH_BYTES / bytes;
-  let blockColumns = roundUp(Math.min(columns, BLOCK_BYTES / bytes / blockDepth), tileColumns);
-  let blockRows = roundUp(Math.min(rows, MAX_BLOCK_ROWS), tileRows);
+  let blockColumns = block(Math.min(columns, BLOCK_BYTES / bytes / blockDepth), tileColumns);
+  let blockRows = block(Math.min(rows, MAX_BLOCK_ROWS), tileRows);
   const tasks = (): number =>
     Math.ceil(rows / blockRows) * Math.ceil(columns / blockColumns) * problem.batch;
   // Enough tasks for every core to stay busy to the end; small tiles pack more than they save.
   while (tasks() < TASKS_PER_CORE * limits.cores) {
-    if (blockColumns > 2 * tileColumns && blockColumns * 2 >= blockRows) {
-      blockColumns = roundUp(blockColumns / 2, tileColumns);
-    } else if (blockRows > 4 * tileRows) {
-      blockRows = roundUp(blockRows / 2, tileRows);
-    } else break;
+    if (blockColumns > 2 * tileColumns && blockColumns * 2 >= blockRows) blockColumns /= 2;
+    else if (blockRows > 4 * tileRows) blockRows /= 2;
+    else break;
   }
   return Object.freeze({
     kind: 'cpu',
@@ -107,7 +105,8 @@ function registerTile(
   const largest = cheap ? (many ? 4 : 2) : 2;
   const vectors = Math.max(1, Math.min(largest, Math.ceil(columns / lanes)));
   const accumulators = cheap ? (many ? 24 : 12) : 8;
-  return [Math.max(1, Math.min(Math.floor(accumulators / vectors), 8, rows)), vectors];
+  const most = Math.min(Math.floor(accumulators / vectors), 8);
+  return [rows >= most ? most : 2 ** Math.floor(Math.log2(Math.max(1, rows))), vectors];
 }
 
 /** Operations of an expression, leaves apart; transcendental ones weigh as many as they cost. */
@@ -120,6 +119,10 @@ export function countOps(expr: Expr): number {
   return postOrder(expr).reduce((sum, node) => sum + weight(node), 0);
 }
 
-function roundUp(value: number, multiple: number): number {
-  return Math.max(1, Math.ceil(value / multiple)) * multiple;
+/**
+ * A block of about this extent: a power of two tiles, so that problems of many sizes share few
+ * plans, each of which is one compilation.
+ */
+function block(extent: number, tile: number): number {
+  return tile * 2 ** Math.floor(Math.log2(Math.max(1, Math.ceil(extent / tile))));
 }
