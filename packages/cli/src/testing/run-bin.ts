@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What a run of the built command left behind. */
@@ -11,6 +14,10 @@ export interface BinRun {
 /** The package: programs that the tests profile import @mercer/core from here. */
 const HERE = fileURLToPath(new URL('../..', import.meta.url));
 
+/** A store of this test process's own: the user's is neither needed nor touched. */
+const STORE = mkdtempSync(join(tmpdir(), 'mercer-cli-store-'));
+process.once('exit', () => rmSync(STORE, { recursive: true, force: true }));
+
 export const BIN = fileURLToPath(new URL('../../bin/mercer.js', import.meta.url));
 
 /** Runs the built `mercer` as a user would, without a terminal, on the CPU. */
@@ -18,7 +25,7 @@ export function mercer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [BIN, ...args], {
       cwd: HERE,
-      env: { ...plainEnvironment(), MERCER_DEVICE: 'cpu', ...env },
+      env: { ...plainEnvironment(), MERCER_DEVICE: 'cpu', MERCER_CACHE_DIR: STORE, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let stdout = '';
@@ -43,7 +50,10 @@ export async function mercerJson(
   args: readonly string[],
   env?: NodeJS.ProcessEnv,
 ): Promise<unknown> {
-  const run = await mercer([...args, '--json'], env);
+  // What follows the command of `profile` belongs to the profiled program.
+  const [command = '', ...rest] = args;
+  const all = command === 'profile' ? [command, '--json', ...rest] : [...args, '--json'];
+  const run = await mercer(all, env);
   if (run.status !== 0) throw new Error(`mercer ${args.join(' ')} failed: ${run.stderr}`);
   return JSON.parse(run.stdout) as unknown;
 }

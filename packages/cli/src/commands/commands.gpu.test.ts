@@ -1,0 +1,116 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { devices } from '@mercer/core';
+import { readNpy, writeNpy } from '@mercer/core/npy';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeOperands } from '../bench/data-sets.js';
+import { plainDistances } from '../bench/plain-distance.js';
+import { mercerJson } from '../testing/run-bin.js';
+
+const gpus = devices().filter((found) => found.kind === 'cuda');
+
+if (gpus.length === 0) it.skip('the command line on a GPU: no device');
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-cli-gpu-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+for (const { id } of gpus) {
+  describe(`mercer on ${id}`, () => {
+    it('doctor finds the device working', async () => {
+      const found = (await mercerJson(['doctor'])) as {
+        backends: { id: string; works: boolean }[];
+      };
+      expect(found.backends.find((backend) => backend.id === id)).toMatchObject({ works: true });
+    });
+
+    it('cdist computes distances between files', async () => {
+      const { a, b } = makeOperands('normal', 'float32', 70, 90, 33);
+      const at = (name: string): string => join(folder, name);
+      await writeNpy(at('a.npy'), { data: a, shape: [70, 33] });
+      await writeNpy(at('b.npy'), { data: b, shape: [90, 33] });
+      const args = ['cdist', at('a.npy'), at('b.npy'), '--p', '1.3', '--device', id];
+      expect(await mercerJson([...args, '--out', at('d.npy')])).toMatchObject({ device: id });
+      const { data } = await readNpy(at('d.npy'));
+      plainDistances(a, b, 33, 1.3).forEach((want, i) => {
+        expect(Math.abs(Number(data[i]) - want)).toBeLessThanOrEqual(1e-5 * want);
+      });
+    });
+
+    it('demo digits classifies as it does on a CPU', async () => {
+      const out = join(folder, 'report.html');
+      const args = ['demo', 'digits', '--device', id, '--p', '2', '--out', out];
+      const { runs } = (await mercerJson(args)) as { runs: { device: string; accuracy: number }[] };
+      expect(runs.map(({ device }) => device)).toEqual([id]);
+      // 1899 of 2004 on a CPU; distances that differ in the last bit may swap two neighbours.
+      expect(Math.abs((runs[0]?.accuracy ?? 0) - 1899 / 2004)).toBeLessThan(0.002);
+      expect(await readFile(out, 'utf8')).toContain(`on ${id}`);
+    });
+
+    it('bench limits and bench cdist give rates, floors and shares', async () => {
+      const grid = [
+        '--m',
+        '1000',
+        '--n',
+        '1000',
+        '--k',
+        '64,1024',
+        '--batch',
+        '1',
+        '--p',
+        '1,1.3,2,inf',
+      ];
+      const report = (await mercerJson([
+        'bench',
+        'cdist',
+        '--device',
+        id,
+        ...grid,
+        '--no-peers',
+      ])) as {
+        device: { driver?: string };
+        limits: { limits: { limit: string; pairsPerSecond?: number; bytesPerSecond?: number }[] };
+        cells: {
+          ms: { median: number };
+          floor?: { ms: number };
+          shareOfFloor?: number;
+          errors: Record<string, { max: number }>;
+        }[];
+      };
+      expect(report.device.driver).toMatch(/^\d+/);
+      for (const { limit, pairsPerSecond, bytesPerSecond } of report.limits.limits) {
+        if (limit === 'copy') expect(bytesPerSecond).toBeGreaterThan(1e10);
+        else if (limit !== 'empty') expect(pairsPerSecond).toBeGreaterThan(1e9);
+      }
+      expect(report.cells.length).toBe(8);
+      for (const { ms, floor, shareOfFloor, errors } of report.cells) {
+        expect(ms.median).toBeGreaterThan(0);
+        expect(shareOfFloor).toBeCloseTo((floor?.ms ?? NaN) / ms.median, 9);
+        // A share above 1 by more than the noise of the limit would mean a floor that is none.
+        expect(shareOfFloor).toBeLessThan(1.15);
+        for (const { max } of Object.values(errors)) expect(max).toBeLessThan(1000);
+      }
+    });
+
+    it('profile measures with events and puts shares beside the limits', async () => {
+      const script = `
+        import { cdist, tensor } from '@mercer/core';
+        const a = await tensor(new Float32Array(2048 * 256).fill(1), { shape: [2048, 256], device: '${id}' });
+        for (let i = 0; i < 5; i++) await (await cdist(a, a, { p: 2 })).ready();
+      `;
+      const program = ['node', '--input-type=module', '-e', script];
+      const result = (await mercerJson(['profile', ...program])) as {
+        kernels: { device: string; calls: number; totalMs: number; shareOfIssue?: number }[];
+      };
+      const kernel = result.kernels.find(({ device, calls }) => device === id && calls % 5 === 0);
+      expect(kernel?.totalMs).toBeGreaterThan(0);
+      expect(kernel?.shareOfIssue).toBeGreaterThan(0);
+      expect(kernel?.shareOfIssue).toBeLessThan(1.15);
+    });
+  });
+}
