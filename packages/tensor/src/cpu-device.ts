@@ -178,6 +178,11 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     await stream.native.whenDone();
   }
 
+  hostView(of: StorageBlock, byteOffset: number, bytes: number): Uint8Array {
+    const buffer = bufferOf(of);
+    return new Uint8Array(buffer.arrayBuffer, buffer.byteOffset + byteOffset, bytes);
+  }
+
   move(
     to: StorageBlock,
     toOffset: number,

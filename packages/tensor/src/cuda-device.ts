@@ -209,6 +209,10 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     await stream.native.copyToHost(target, bufferOf(from), byteOffset, target.byteLength);
   }
 
+  hostView(): undefined {
+    return undefined;
+  }
+
   move(
     to: StorageBlock,
     toOffset: number,

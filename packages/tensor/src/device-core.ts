@@ -58,6 +58,8 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     target: ArrayBufferView,
     stream: S,
   ): Promise<void>;
+  /** The bytes themselves where the host can reach them; the caller sees to the order of accesses. */
+  abstract hostView(of: StorageBlock, byteOffset: number, bytes: number): Uint8Array | undefined;
   /** Bytes between storages of this device, or from another device of the same kind. */
   abstract move(
     to: StorageBlock,

@@ -39,7 +39,12 @@ export class HostPool {
     if (spares !== undefined) {
       for (let i = spares.length - 1; i >= 0; i--) {
         const spare = spares[i];
-        if (spare?.stream !== stream) continue;
+        if (spare === undefined) continue;
+        if (spare.stream !== stream) {
+          // Nobody else will come for the buffers of a stream that is gone.
+          if (!spare.stream.disposed) continue;
+          stream.waitFor({ stream: spare.stream, seq: spare.stream.enqueued });
+        }
         spares[i] = spares.at(-1) ?? spare;
         spares.pop();
         this.#bytes -= size;

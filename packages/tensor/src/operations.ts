@@ -6,6 +6,7 @@ import { enqueueCopy, enqueueFill, type ElementView } from './elementwise.js';
 import { isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { assertNoOverlap, assertWritable } from './overlap.js';
+import type { StorageBlock } from './storage-block.js';
 import { streamFor, type StreamCore } from './stream-core.js';
 import { broadcastLayout } from './views.js';
 
@@ -213,16 +214,40 @@ async function moveBlock(
       storage.noteWrite(stream);
       return;
     }
-    const host = new Uint8Array(bytes);
-    const reading = source.defaultStream;
-    from.beforeRead(reading);
-    const arrived = source.download(from, first, host, reading);
-    from.noteRead(reading);
-    await arrived;
-    const taken = target.upload(storage, 0, host, stream);
-    storage.noteWrite(stream);
-    await taken;
+    from.retain();
+    try {
+      await moveThroughHost(from, first, storage, stream);
+    } finally {
+      from.dispose();
+    }
   });
+}
+
+/** One side is the CPU, whose memory the other device reads or writes directly; it must be still while that happens. */
+async function moveThroughHost(
+  from: StorageBlock,
+  first: number,
+  to: StorageBlock,
+  stream: StreamCore,
+): Promise<void> {
+  const source = coreOf(from.device);
+  const target = coreOf(to.device);
+  const reading = source.defaultStream;
+  from.beforeRead(reading);
+  const readable = source.hostView(from, first, to.bytes);
+  if (readable !== undefined) {
+    await reading.tailDone();
+    const taken = target.upload(to, 0, readable, stream);
+    to.noteWrite(stream);
+    await taken;
+    return;
+  }
+  // The buffer may have come from a pool, with the end of its former life still enqueued.
+  await stream.tailDone();
+  const writable = target.hostView(to, 0, to.bytes) ?? new Uint8Array(to.bytes);
+  const arrived = source.download(from, first, writable, reading);
+  from.noteRead(reading);
+  await arrived;
 }
 
 /** Row-major elements: the view itself with one more reference, or a copy. */

@@ -1,4 +1,5 @@
 import type { DType } from '@mercer/kernels';
+import { MercerError } from './mercer-error.js';
 
 /** The typed array in which the elements of each dtype lie in memory; float16 and bfloat16 as 16-bit patterns. */
 export interface StorageArrays {
@@ -59,13 +60,7 @@ export type InputTypedArray =
 /** Any array of the storage kind. */
 export type StorageArray = StorageArrays[DType];
 
-type StorageConstructor = new (
-  buffer: ArrayBufferLike,
-  byteOffset?: number,
-  length?: number,
-) => StorageArray;
-
-const CONSTRUCTORS: { readonly [D in DType]: StorageConstructor } = {
+const CONSTRUCTORS: { readonly [D in DType]: new (length: number) => StorageArrays[D] } = {
   float64: Float64Array,
   float32: Float32Array,
   float16: Uint16Array,
@@ -76,18 +71,19 @@ const CONSTRUCTORS: { readonly [D in DType]: StorageConstructor } = {
   bool: Uint8Array,
 };
 
-/** A typed array of the dtype's storage kind over existing memory. */
-export function storageArrayOver<D extends DType>(
-  dtype: D,
-  buffer: ArrayBufferLike,
-  byteOffset: number,
-  length: number,
-): StorageArrays[D] {
-  return new CONSTRUCTORS[dtype](buffer, byteOffset, length) as StorageArrays[D];
-}
-
-/** A new zeroed typed array of the dtype's storage kind. */
+/**
+ * A new zeroed typed array of the dtype's storage kind.
+ *
+ * @throws MercerError OUT_OF_MEMORY when the engine cannot make one of that length
+ */
 export function newStorageArray<D extends DType>(dtype: D, length: number): StorageArrays[D] {
-  const Constructor = CONSTRUCTORS[dtype] as unknown as new (length: number) => StorageArrays[D];
-  return new Constructor(length);
+  try {
+    return new CONSTRUCTORS[dtype](length);
+  } catch (cause) {
+    throw new MercerError(
+      'OUT_OF_MEMORY',
+      `host memory: a typed array of ${String(length)} ${dtype} elements cannot be made (${String(cause)}). Work in slices.`,
+      { cause },
+    );
+  }
 }
