@@ -1,4 +1,4 @@
-import { CudaError } from '@mercer/cuda-runtime';
+import { cuda, CudaError } from '@mercer/cuda-runtime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fake, useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
@@ -97,6 +97,35 @@ describe('GPUs behind the fake driver', () => {
     expect(gpu.memory().leaks).toBeGreaterThan(400);
     expect(gpu.memory().liveBytes).toBeLessThanOrEqual(TOTAL);
     await gpu.synchronize();
+  });
+
+  it('give memory back only when every stream that used it is done', async () => {
+    const gpu = device('cuda:0');
+    const kernel = await gpu.load(incrementKernel('cuda'));
+    const [fast, slow] = [gpu.createStream(), gpu.createStream()];
+    const t = await zeros([2 ** 20], { dtype: 'uint8', device: gpu, stream: fast });
+    await gpu.synchronize();
+    const { pool } = cuda.device(0);
+    const used = pool.usedBytes;
+    fake('KERNEL_US', 50_000);
+    kernel.launch(slow, { pointers: [t], scalars: { n: 16 } });
+    fake('KERNEL_US', undefined);
+    const copy = await t.clone({ stream: fast }); // waits for the write on the other stream
+    const other = await zeros([1], { device: gpu, stream: slow });
+    t.dispose();
+    expect(gpu.memory().liveBytes).toBe(2 ** 20 + 4);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(pool.usedBytes).toBeGreaterThanOrEqual(used + 2 ** 20);
+    expect((await copy.toTypedArray({ stream: fast }))[15]).toBe(1);
+    copy.dispose();
+    other.dispose();
+    await gpu.synchronize();
+    for (let i = 0; i < 100 && pool.usedBytes >= used; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(pool.usedBytes).toBeLessThan(used);
+    fast.dispose();
+    slow.dispose();
   });
 
   it('carry a failed kernel to whoever waits, and to every later call', async () => {
