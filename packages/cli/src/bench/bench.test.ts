@@ -121,7 +121,7 @@ describe('floorOf', () => {
       },
       { limit: 'fp32-power-mixed', title: '', ms: once, pairsPerSecond: 2.5e12 },
       { limit: 'copy', title: '', ms: once, bytesPerSecond: 4e12 },
-      { limit: 'empty', title: '', ms: once },
+      { limit: 'launch', title: '', ms: once },
     ],
   };
 

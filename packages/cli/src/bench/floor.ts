@@ -21,7 +21,7 @@ export function floorOf(cell: Cell, limits: DeviceLimitsReport): Floor | undefin
   if (bytes !== undefined) {
     floors.push({ kind: 'bandwidth', ms: (moved / bytes) * 1e3 });
   }
-  const launch = limits.limits.find((entry) => entry.limit === 'empty');
+  const launch = limits.limits.find((entry) => entry.limit === 'launch');
   if (launch !== undefined) floors.push({ kind: 'launch', ms: launch.ms.median });
   return floors.sort((a, b) => b.ms - a.ms)[0];
 }

@@ -48,7 +48,7 @@ function cudaLoops(limits: CudaLimits): LimitLoop[] {
   const fma = entries.find((entry) => entry.limit === 'fp32-fma')?.kernel;
   return entries.map(({ limit, title, kernel }) => {
     const pointers = kernel.params.filter((param) => param.kind === 'pointer').length;
-    const copies = pointers > 1;
+    const copies = limit === 'copy';
     const length = copies ? COPY_BYTES / 16 : FIRST_LENGTH; // the copy loop counts units of 16 bytes
     const scalars = (steps: number): Scalars => ({ k: steps, p: 1.3 });
     const { grid, block } = kernel.geometry(scalars(length));
@@ -58,6 +58,7 @@ function cudaLoops(limits: CudaLimits): LimitLoop[] {
       storageBytes: new Array<number>(pointers).fill(copies ? COPY_BYTES : threads * 8),
       fixed: copies || !kernel.params.some((param) => param.name === 'k'),
       work: (values) => {
+        if (limit === 'launch') return {}; // its time is the limit
         const cost = costOf(kernel, values);
         const pairs = limit.startsWith('fp32-')
           ? fma?.cost?.(values).issueSlots

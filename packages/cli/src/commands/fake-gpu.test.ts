@@ -1,0 +1,73 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nvrtc } from '@mercer/core';
+import { writeNpy } from '@mercer/core/npy';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+// The fake driver lives in the workspace only; its kernels do nothing, so nothing here looks at results.
+import { buildFakeDriver } from '../../../cuda-runtime/test/fake-driver/build.mjs';
+import { mercerJson } from '../testing/run-bin.js';
+
+/** Where NVRTC is looked for first: the environment's choice, else the workspace's own copy. */
+const CUDA_HOME =
+  process.env['MERCER_CUDA_HOME'] ?? fileURLToPath(new URL('../../../../.nvrtc', import.meta.url));
+process.env['MERCER_CUDA_HOME'] = CUDA_HOME;
+const missing = nvrtc.isAvailable()
+  ? ''
+  : ' (skipped: no NVRTC; set MERCER_CUDA_HOME or fill .nvrtc)';
+
+let folder = '';
+let env: NodeJS.ProcessEnv = {};
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-fake-gpu-'));
+  env = {
+    MERCER_CUDA_DRIVER_PATH: await buildFakeDriver(),
+    MERCER_CUDA_HOME: CUDA_HOME,
+    MERCER_DEVICE: '',
+  };
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe.skipIf(missing !== '')(`with a driver whose kernels do nothing${missing}`, () => {
+  it('doctor sees that the GPU computes nonsense, and works on the CPU', async () => {
+    const found = (await mercerJson(['doctor'], env)) as {
+      backends: { id: string; works: boolean; error?: string }[];
+      cuda: { driver: { found: boolean; path: string }; nvrtc: { found: boolean } };
+    };
+    expect(found.cuda).toMatchObject({ driver: { found: true }, nvrtc: { found: true } });
+    const works = new Map(found.backends.map(({ id, ...backend }) => [id, backend]));
+    expect(works.get('cpu')).toMatchObject({ works: true });
+    expect(works.get('cuda:0')).toMatchObject({ works: false });
+    expect(works.get('cuda:0')?.error).toMatch(/\(0, 0\) and \(3, 4\) came out as/);
+  });
+
+  it('bench limits brackets every loop with events', async () => {
+    const report = (await mercerJson(['bench', 'limits', '--device', 'cuda:0'], env)) as {
+      limits: { limit: string; ms: { count: number }; bytesPerSecond?: number }[];
+    };
+    const names = report.limits.map(({ limit }) => limit);
+    expect(names).toEqual(
+      expect.arrayContaining(['fp32-add-fma', 'fp32-power-special', 'copy', 'launch']),
+    );
+    for (const { ms } of report.limits) expect(ms.count).toBeGreaterThanOrEqual(9);
+    expect(report.limits.filter(({ bytesPerSecond }) => bytesPerSecond !== undefined).length).toBe(
+      1,
+    );
+  });
+
+  it('profile takes its records from the device and names it in the trace', async () => {
+    const [a, trace] = [join(folder, 'a.npy'), join(folder, 'trace.json')];
+    await writeNpy(a, { data: new Float32Array(64), shape: [8, 8] });
+    const program = ['mercer', 'cdist', a, a, '--device', 'cuda:0', '--out', join(folder, 'd.npy')];
+    const result = await mercerJson(['profile', '--no-limits', '--trace', trace, ...program], env);
+    expect(result).toMatchObject({
+      exitStatus: 0,
+      launches: 1,
+      kernels: [{ device: 'cuda:0', calls: 1 }],
+    });
+    expect(await readFile(trace, 'utf8')).toContain('"name":"cuda:0"');
+  });
+});
