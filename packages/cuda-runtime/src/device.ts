@@ -84,9 +84,18 @@ export class CudaDevice extends Owned<DeviceHandle> {
     return new PinnedBuffer(this.#addon, this, bytes);
   }
 
-  /** Loads a cubin, fatbin or PTX text. */
+  /**
+   * Loads a cubin, fatbin or PTX text. The driver may wait for work under way on the device, here
+   * and at the first launch of each kernel: while other work runs, prefer `loadModuleAsync`.
+   */
   loadModule(image: Uint8Array): CudaModule {
-    return new CudaModule(this.#addon, this, image);
+    return new CudaModule(this.#addon, this, this.#addon.moduleLoad(this[native], image));
+  }
+
+  /** The same on another thread; the kernels named in `entries` are loaded as well. */
+  async loadModuleAsync(image: Uint8Array, entries: readonly string[] = []): Promise<CudaModule> {
+    const handle = await this.#addon.moduleLoadLater(this[native], image, entries);
+    return new CudaModule(this.#addon, this, handle);
   }
 
   /** Resolves when the default stream is done; other streams have their own `synchronize`. */

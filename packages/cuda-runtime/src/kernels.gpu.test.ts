@@ -7,9 +7,9 @@ import { encodeTensorMap } from './tensor-map.js';
 
 const indices = cuda.isAvailable() ? Array.from({ length: cuda.deviceCount() }, (_, i) => i) : [];
 
-test.skipIf(indices.length > 0)('no CUDA device: GPU tests are skipped', () => {
-  expect(cuda.isAvailable()).toBe(false);
-});
+if (indices.length === 0) {
+  test.skip('GPU tests: no CUDA device', () => undefined);
+}
 
 /** Packs pointers and 32-bit integers like a C struct. */
 function pack(...values: (DeviceBuffer | number | Uint8Array)[]): [Uint8Array, Uint32Array] {

@@ -45,6 +45,17 @@ describe('functions', () => {
     expect(() => kernel.setMaxDynamicSharedMem(300_000)).toThrow('CUDA_ERROR_INVALID_VALUE');
   });
 
+  test('can be loaded on another thread, kernels included', async () => {
+    const loaded = await device.loadModuleAsync(fakeImage('late()'), ['late']);
+    loaded.function('late').launch(one, stream, ...none);
+    await stream.whenDone();
+    loaded.dispose();
+    await expect(device.loadModuleAsync(fakeImage('late()'), ['absent'])).rejects.toMatchObject({
+      code: 'NO_SUCH_FUNCTION',
+    });
+    await expect(device.loadModuleAsync(new Uint8Array(9))).rejects.toMatchObject({ code: 200 });
+  });
+
   test('a broken image is an error of its own', () => {
     expect(() => device.loadModule(new TextEncoder().encode('garbage'))).toThrow(
       'CUDA_ERROR_INVALID_IMAGE',

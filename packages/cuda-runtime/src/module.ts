@@ -8,8 +8,8 @@ export class CudaModule extends Owned<ModuleHandle> {
   readonly #addon: Addon;
   readonly device: CudaDevice;
   /** @internal */
-  constructor(addon: Addon, device: CudaDevice, image: Uint8Array) {
-    super(addon.moduleLoad(device[native], image));
+  constructor(addon: Addon, device: CudaDevice, handle: ModuleHandle) {
+    super(handle);
     this.#addon = addon;
     this.device = device;
   }

@@ -9,6 +9,7 @@ export type FakeSetting =
   | 'FAULT_AT'
   | 'PINNED_BYTES'
   | 'PTX_TOO_NEW'
+  | 'LOAD_WAITS'
   | 'COMPILE_MS'
   | 'COMPILE_RESULT';
 export function useFakeDriver(settings?: Partial<Record<FakeSetting, number>>): Promise<void>;

@@ -1,3 +1,4 @@
+#include "../core/janitor.h"
 #include "kinds.h"
 
 namespace mercer {
@@ -10,6 +11,26 @@ Napi::Value moduleLoad(const Napi::CallbackInfo& info) {
   std::vector<uint8_t> copy(image.data, image.data + image.bytes);
   copy.push_back(0);
   return wrap(info.Env(), std::make_shared<Module>(share<DeviceUse>(info[0]), copy.data()));
+}
+
+/// (device, image, names): loads module and kernels on the loader's thread; resolves to the handle.
+Napi::Value moduleLoadLater(const Napi::CallbackInfo& info) {
+  const auto use = share<DeviceUse>(info[0]);
+  const HostMemory image = memoryOf(info[1]);
+  auto copy = std::make_shared<std::vector<uint8_t>>(image.data, image.data + image.bytes);
+  copy->push_back(0);
+  auto names = textsOf(info[2]);
+  auto pending = Environment::of(info.Env()).begin({}, {});
+  runOnLoader([use, copy, names = std::move(names), settle = pending.settle] {
+    try {
+      auto module = std::make_shared<Module>(use, copy->data());
+      for (const auto& name : names) Function(module, name).load();
+      settle({std::nullopt, [module](Napi::Env env) { return wrap(env, module); }});
+    } catch (const Failure& failure) {
+      settle({failure, {}});
+    }
+  });
+  return pending.promise;
 }
 
 Napi::Value moduleDispose(const Napi::CallbackInfo& info) {
@@ -109,6 +130,7 @@ Napi::Value tensorMapEncode(const Napi::CallbackInfo& info) {
 
 void exportModules(Napi::Object exports) {
   method<moduleLoad>(exports, "moduleLoad");
+  method<moduleLoadLater>(exports, "moduleLoadLater");
   method<moduleDispose>(exports, "moduleDispose");
   method<moduleFunction>(exports, "moduleFunction");
   method<moduleGlobal>(exports, "moduleGlobal");

@@ -55,9 +55,7 @@ Buffer::~Buffer() {
   }
   try {
     // cuMemFree waits for the device, so it is not done on this thread.
-    sweep([&device, address = address_] {
-      if (device.tryEnter()) driver().cuMemFree(address);
-    });
+    sweep(device, [address = address_] { driver().cuMemFree(address); });
   } catch (...) {
     // Out of host memory: this device memory is lost until the process ends.
   }

@@ -1,11 +1,18 @@
-// A thread for driver calls that may wait for the device.
+// Threads for driver calls that may wait for the device.
 #pragma once
 
 #include <functional>
 
 namespace mercer {
 
-/// Runs `task` on the janitor's thread; dropped when the process is exiting.
-void sweep(std::function<void()> task);
+class Device;
+
+/// Frees something with a call that synchronises the device. Such a call also keeps other threads out
+/// of the driver, so it is made when none of our streams has work, at the latest after half a minute.
+/// The device is current when `task` runs; nothing runs on a dead device or when the process exits.
+void sweep(Device& device, std::function<void()> task);
+
+/// Runs `task` on the thread that loads code.
+void runOnLoader(std::function<void()> task);
 
 }  // namespace mercer

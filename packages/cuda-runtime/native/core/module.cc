@@ -11,9 +11,7 @@ Module::Module(SharedUse shared, const void* image) : use(std::move(shared)) {
   code_ = std::shared_ptr<cu::CUmod_st>(module, [use = use](cu::CUmodule m) {
     try {
       // Unloading may wait for the device.
-      sweep([use, m] {
-        if (use->device.tryEnter()) driver().cuModuleUnload(m);
-      });
+      sweep(use->device, [m] { driver().cuModuleUnload(m); });
     } catch (...) {
       // Out of host memory: the code stays loaded.
     }
@@ -54,6 +52,11 @@ Function::Function(std::shared_ptr<Module> shared, const std::string& wanted)
     }
     sizes_.push_back(size);
   }
+}
+
+void Function::load() {
+  Device& device = module->enter();
+  if (driver().cuFuncLoad) MERCER_CU(&device, cuFuncLoad, function_);
 }
 
 int Function::attribute(int which) {

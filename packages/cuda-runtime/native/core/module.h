@@ -45,6 +45,8 @@ class Function {
 
   const std::shared_ptr<Module> module;
   const std::string name;
+  /// Loads the code now instead of at the first launch, which would wait for the device.
+  void load();
   int attribute(int which);
   void setAttribute(int which, int value);
   int maxActiveBlocks(int blockThreads, size_t dynamicSharedBytes);

@@ -19,9 +19,7 @@ Pinned::Pinned(SharedUse shared, uint64_t size) : use(std::move(shared)), bytes(
 Pinned::~Pinned() {
   try {
     // Freeing page-locked memory waits for the device.
-    sweep([use = use, data = data_] {
-      if (use->device.tryEnter()) driver().cuMemFreeHost(data);
-    });
+    sweep(use->device, [data = data_] { driver().cuMemFreeHost(data); });
   } catch (...) {
     // Out of host memory: these pages stay locked until the process ends.
   }

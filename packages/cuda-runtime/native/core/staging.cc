@@ -32,9 +32,7 @@ void Staging::giveBack(void* slot, bool ordinary) noexcept {
     }
   }
   try {
-    sweep([this, slot] {
-      if (device_.tryEnter()) driver().cuMemFreeHost(slot);
-    });
+    sweep(device_, [slot] { driver().cuMemFreeHost(slot); });
   } catch (...) {
     // Out of host memory: the slot is lost, nothing else.
   }

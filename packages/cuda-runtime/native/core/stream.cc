@@ -164,11 +164,17 @@ std::shared_ptr<Graph> Stream::endCapture() {
   return std::make_shared<Graph>(use, graph, std::move(capture.kept));
 }
 
-void Stream::settleIdle(Device& device) {
+bool Stream::settleIdle(Device& device) {
   std::lock_guard lock(device.streamsMutex);
-  for (Stream* stream : device.streams)
-    if (!stream->capturing() && driver().cuStreamQuery(stream->handle_) == cu::kSuccess)
+  bool all = true;
+  for (Stream* stream : device.streams) {
+    if (stream->capturing()) continue;
+    if (driver().cuStreamQuery(stream->handle_) == cu::kSuccess)
       driver().cuStreamSynchronize(stream->handle_);
+    else
+      all = false;
+  }
+  return all;
 }
 
 void Stream::keepForCapture(std::shared_ptr<void> kept) {

@@ -41,7 +41,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool capturing() const noexcept { return capture_.has_value(); }
   /// Synchronises the streams that have nothing to do, which costs nothing: the pool counts memory
   /// as free only after a synchronisation, however long ago it was freed.
-  static void settleIdle(Device& device);
+  /// True if that was all of them; the device must be current.
+  static bool settleIdle(Device& device);
   /// Throws `CAPTURING`: `what` cannot be part of a graph.
   void refuseCapture(const char* what) const;
   void beginCapture();

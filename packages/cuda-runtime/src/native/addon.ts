@@ -152,6 +152,11 @@ export interface Addon {
   ): void;
 
   moduleLoad(device: DeviceHandle, image: Uint8Array): ModuleHandle;
+  moduleLoadLater(
+    device: DeviceHandle,
+    image: Uint8Array,
+    names: readonly string[],
+  ): Promise<ModuleHandle>;
   moduleDispose(module: ModuleHandle): void;
   moduleFunction(module: ModuleHandle, name: string): FunctionHandle;
   moduleGlobal(module: ModuleHandle, name: string): { address: bigint; bytes: number };

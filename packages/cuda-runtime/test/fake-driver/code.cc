@@ -15,6 +15,7 @@ using namespace fake;
 FAKE cuModuleLoadData(Module** module, const char* image) {
   if (const int status = contextStatus()) return status;
   if (setting("PTX_TOO_NEW", 0)) return 222;
+  if (setting("LOAD_WAITS", 0)) current()->drain();
   auto made = std::make_unique<Module>();
   made->device = current();
   if (!std::strncmp(image, "FAKE", 4)) {
@@ -39,7 +40,9 @@ FAKE cuModuleLoadData(Module** module, const char* image) {
 // Waits for the device, as the real one may.
 FAKE cuModuleUnload(Module* module) {
   if (const int status = contextStatus()) return status;
+  module->device->locked = true;
   module->device->drain();
+  module->device->locked = false;
   delete module;
   counters().modules--;
   return 0;
@@ -65,6 +68,8 @@ FAKE cuFuncGetAttribute(int* value, int attribute, Kernel*) {
   *value = attribute < 16 ? values[attribute] : 0;
   return 0;
 }
+
+FAKE cuFuncLoad(Kernel*) { return contextStatus(); }
 
 FAKE cuFuncSetAttribute(Kernel*, int attribute, int value) {
   return attribute == 8 && value > 232448 ? kInvalidValue : 0;

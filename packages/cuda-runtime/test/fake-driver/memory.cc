@@ -50,7 +50,9 @@ FAKE cuMemAlloc_v2(uint64_t* address, size_t bytes) {
 
 FAKE cuMemFree_v2(uint64_t address) {
   if (const int status = contextStatus()) return status;
+  current()->locked = true;
   current()->drain();
+  current()->locked = false;
   return current()->release(address, false);
 }
 
@@ -67,7 +69,9 @@ FAKE cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
 // Waits for the device, as the real one does.
 FAKE cuMemFreeHost(void* memory) {
   if (const int status = contextStatus()) return status;
+  current()->locked = true;
   current()->drain();
+  current()->locked = false;
   std::lock_guard lock(pinnedMutex());
   if (!pinnedPages().erase(reinterpret_cast<uintptr_t>(memory))) return kInvalidValue;
   std::free(memory);

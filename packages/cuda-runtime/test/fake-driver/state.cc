@@ -15,6 +15,7 @@ Device*& current() {
 int contextStatus() {
   if (devices().empty()) return kNotInitialized;
   if (!current()) return kInvalidContext;
+  while (current()->locked) std::this_thread::sleep_for(std::chrono::microseconds(100));
   return current()->fault;
 }
 

@@ -77,6 +77,7 @@ struct Device {
   uint64_t used = 0, reserved = 0, threshold = 0, plain = 0;
   uint64_t unsettled = 0;  // freed, but not yet known free: no synchronisation since
   std::atomic<int> fault{0};
+  std::atomic<bool> locked{false};  // a synchronising free keeps other callers out, as in the real driver
   std::mutex streamsMutex;
   std::set<Stream*> streams;
   std::set<Device*> peers;
