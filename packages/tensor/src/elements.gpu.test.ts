@@ -1,11 +1,9 @@
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { devices } from './devices.js';
 import { elementSuite } from './test-support/element-suite.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 
-test.skipIf(gpus.length > 0)('no CUDA device: GPU tests are skipped', () => {
-  expect(gpus).toEqual([]);
-});
+if (gpus.length === 0) test.skip('GPU tests: no CUDA device', () => undefined);
 
 for (const gpu of gpus) elementSuite(gpu.id, () => gpu, { whole: true });

@@ -8,9 +8,7 @@ import type { MercerError } from './mercer-error.js';
 const NEEDED = 60 * 2 ** 30;
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 
-test.skipIf(gpus.length > 0)('no CUDA device: GPU tests are skipped', () => {
-  expect(gpus).toEqual([]);
-});
+if (gpus.length === 0) test.skip('GPU tests: no CUDA device', () => undefined);
 
 for (const gpu of gpus) {
   const { freeBytes } = gpu.memory();
@@ -18,13 +16,8 @@ for (const gpu of gpus) {
 
   describe(`${gpu.id} beyond 2^31 elements`, () => {
     const roomy = freeBytes >= NEEDED;
-    it.skipIf(roomy)(
-      `has ${String(freeBytes)} bytes free, ${String(NEEDED)} needed: skipped`,
-      () => {
-        expect(freeBytes).toBeLessThan(NEEDED);
-      },
-    );
-
+    if (!roomy)
+      it.skip(`${String(freeBytes)} bytes free, ${String(NEEDED)} needed`, () => undefined);
     it.skipIf(!roomy)('fills and casts in one run of elements', { timeout: 120_000 }, async () => {
       const size = 2 ** 31 + 12_345;
       const a = await full([size], 3, { dtype: 'uint8', device });
