@@ -133,8 +133,3 @@ function unique(candidates: readonly Candidate[]): Candidate[] {
     return true;
   });
 }
-
-/** The toolkit's root for a library's path: what lies above `lib`, `lib64` or `targets/x/lib`. */
-export function toolkitRoot(path: string): string {
-  return dirname(dirname(path));
-}
