@@ -7,7 +7,6 @@ import {
   type Scalars,
 } from '@mercer/kernels';
 import {
-  empty,
   type DebugOption,
   type Device,
   type LoadedKernel,
@@ -94,7 +93,9 @@ export function launchProgram(
 ): void {
   const bytes = program.workspaceBytes(scalars);
   const workspace =
-    bytes === 0 ? undefined : empty([bytes], { dtype: 'uint8', device: stream.device, stream });
+    bytes === 0
+      ? undefined
+      : stream.device.allocate(bytes, { stream, purpose: 'workspace of a pairwise kernel' });
   try {
     for (const [index, kernel] of kernels.entries()) {
       const step = program.steps[index];
