@@ -61,7 +61,7 @@ export interface Cdist {
  * console.log(await d.toNested()); // [ [ 5 ], [ 5 ] ]
  * ```
  */
-export const cdist: Cdist = Object.assign(compute, { prepare: prepareCdist }) as Cdist;
+export const cdist: Cdist = Object.assign(compute, { prepare: prepareCdist });
 
 async function compute(
   a: PairwiseInput,

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { Candidate } from '../native/addon.js';
 
 /** Where a library of the toolkit may lie. One row per library; cuBLASLt and others join here. */
