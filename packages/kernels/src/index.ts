@@ -41,3 +41,4 @@ export type {
 export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-json.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
+export { defaultKernels, defaultPairwiseKernels, type NamedKernel } from './default-kernels.js';

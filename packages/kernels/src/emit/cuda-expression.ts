@@ -1,5 +1,6 @@
 import {
   evaluate,
+  isNonNegative,
   postOrder,
   variables,
   type Expr,
@@ -36,6 +37,10 @@ export interface CudaExpression {
   /** The value. */
   readonly result: string;
   readonly helpers: ReadonlySet<CudaHelper>;
+  /** Instructions of the arithmetic pipe, about; an absolute value rides on its user. */
+  readonly slots: number;
+  /** Instructions of the special-function unit. */
+  readonly special: number;
 }
 
 /**
@@ -49,13 +54,16 @@ export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): 
   const statements: string[] = [];
   const uniformStatements: string[] = [];
   const text = new Map<Expr, string>();
-  const nonNegative = signOf(new Set(options.nonNegative));
-  const positive = signOf(new Set(options.positive));
+  const assumed = [...(options.nonNegative ?? []), ...(options.positive ?? [])];
+  const nonNegative = (node: Expr): boolean => isNonNegative(node, assumed);
   const context: Context = {
     dtype,
     helpers,
     nonNegative,
-    positive: (node) => node.value !== 0 && positive(node),
+    positive: (node) =>
+      node.value !== 0 &&
+      nonNegative(node) &&
+      variables(node).every((name) => options.positive?.includes(name) === true),
     roots: options.approximateRoots === true ? 'approximate' : 'rounded',
     bind: (name) => {
       const bound = bindings[name];
@@ -96,7 +104,47 @@ export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): 
     statements.push(`const ${type} ${name} = ${value};`);
     text.set(node, name);
   }
-  return { statements, uniformStatements, result: text.get(expr) ?? '', helpers };
+  const slots = statements.length === 0 ? 0 : countSlots(expr, isUniform, dtype);
+  const special = dtype === 'float32' ? countRoots(expr) : 0;
+  return { statements, uniformStatements, result: text.get(expr) ?? '', helpers, slots, special };
+}
+
+// Measured lengths of the helpers; everything else is one instruction.
+const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
+  float32: {
+    const: 0,
+    var: 0,
+    abs: 0,
+    neg: 0,
+    sqrt: 2,
+    rsqrt: 8,
+    pow: 34,
+    exp: 12,
+    log: 16,
+    div: 8,
+  },
+  float64: {
+    const: 0,
+    var: 0,
+    abs: 0,
+    neg: 0,
+    sqrt: 16,
+    rsqrt: 24,
+    pow: 45,
+    exp: 20,
+    log: 30,
+    div: 12,
+  },
+};
+
+function countSlots(expr: Expr, isUniform: (node: Expr) => boolean, dtype: PairwiseDType): number {
+  let slots = 0;
+  for (const node of postOrder(expr)) if (!isUniform(node)) slots += SLOTS[dtype][node.op] ?? 1;
+  return slots;
+}
+
+function countRoots(expr: Expr): number {
+  return postOrder(expr).filter((node) => node.op === 'sqrt').length;
 }
 
 interface Context {
@@ -196,35 +244,4 @@ function emitWide(node: Expr): string {
     `cannot emit '${node.op}' of launch scalars: only + - * / sqrt abs are. ` +
       `Compute it on the host and pass the result.`,
   );
-}
-
-/** Whether a node is non-negative, from the names assumed and the shape of the expression. */
-function signOf(assumed: ReadonlySet<string>): (node: Expr) => boolean {
-  const known = (node: Expr): boolean => {
-    const [a, b] = node.args;
-    switch (node.op) {
-      case 'const':
-        return (node.value ?? Number.NaN) >= 0;
-      case 'var':
-        return assumed.has(node.name ?? '');
-      case 'abs':
-      case 'sqrt':
-      case 'rsqrt':
-      case 'exp':
-        return true;
-      case 'mul':
-        return a === b || (known(a as Expr) && known(b as Expr));
-      case 'add':
-      case 'div':
-      case 'min':
-        return known(a as Expr) && known(b as Expr);
-      case 'max':
-        return known(a as Expr) || known(b as Expr);
-      case 'pow':
-        return known(a as Expr);
-      default:
-        return false;
-    }
-  };
-  return known;
 }

@@ -37,8 +37,8 @@ const written = (
 
 /**
  * The loops of `mercer bench limits` on a GPU. Pairs per second of the loop with the same arithmetic
- * as a kernel are that kernel's issue limit; `copy` gives the memory bandwidth and `empty` the cost
- * of a launch.
+ * as a kernel are that kernel's issue limit; `copy` gives the memory bandwidth and `launch`
+ * the least time of a kernel.
  */
 export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
   const loop = (limit: string, title: string, pairs: PairLoop): LimitKernel => ({
@@ -89,8 +89,8 @@ export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
     ),
     loop(
       'fp32-power-mixed',
-      'any p, polynomial for 3 pairs of 8',
-      power(3, 'limit_power_mixed', 'limit: power, polynomial for 3 of 8'),
+      'any p, polynomial for half of the pairs',
+      power(4, 'limit_power_mixed', 'limit: power, polynomial for half'),
     ),
     loop(
       'fp64-add-fma',
@@ -103,7 +103,7 @@ export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
       ),
     ),
     { limit: 'copy', title: 'device copy, read and write', kernel: copyKernel(limits) },
-    { limit: 'empty', title: 'empty launch', kernel: emptyKernel() },
+    { limit: 'launch', title: 'launch that reads and writes one element', kernel: launchKernel() },
   ];
 }
 
@@ -132,15 +132,22 @@ limit_copy(const float4* __restrict__ a, float4* __restrict__ out, long long k) 
   };
 }
 
-function emptyKernel(): CudaKernel {
+/** One thread reads one element and writes it: a launch with one trip through memory. */
+function launchKernel(): CudaKernel {
   return {
     dialect: 'cuda',
-    name: 'limit: empty launch',
-    entry: 'limit_empty',
-    source: `extern "C" __global__ void limit_empty(float* out) {}\n`,
-    params: [{ name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' }],
+    name: 'limit: launch',
+    entry: 'limit_launch',
+    source: `extern "C" __global__ void limit_launch(const float* __restrict__ a, float* __restrict__ out) {
+  if (threadIdx.x == 0) out[0] = a[0] + 1.0f;
+}
+`,
+    params: [
+      { name: 'a', kind: 'pointer', dtype: 'float32', access: 'read' },
+      { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
+    ],
     options: [],
     geometry: () => ({ grid: [1, 1, 1], block: [32, 1, 1], sharedMemBytes: 0 }),
-    cost: () => ({ bytes: 0, flops: 0 }),
+    cost: () => ({ bytes: 8, flops: 1 }),
   };
 }

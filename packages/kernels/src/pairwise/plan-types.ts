@@ -10,6 +10,8 @@ export interface TileConfig {
   readonly tileK: number;
   readonly threadRows: number;
   readonly threadColumns: number;
+  /** Groups of threadRows x threadColumns threads that take turns with the steps of k. */
+  readonly slicesK: number;
   /** Stages in shared memory, loaded ahead asynchronously. */
   readonly stages: number;
   /** Steps of k that the text repeats. */

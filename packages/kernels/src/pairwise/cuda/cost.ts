@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../../dtype.js';
 import type { KernelCost, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
-import type { PairStep } from './pair-step.js';
+import { finishFunction, type PairStep } from './pair-step.js';
 
 /** What a pairwise launch must do at least: operands read once, the output written once. */
 export function pairwiseCost(
@@ -13,10 +13,11 @@ export function pairwiseCost(
   const layers = (stride: number): number => (stride === 0 ? Math.min(batch, 1) : batch);
   const elements = layers(batchStrideA) * m * k + layers(batchStrideB) * n * k + batch * m * n;
   const pairs = batch * m * n * k;
+  const roots = batch * m * n * finishFunction(plan).slots;
   return {
     bytes: elements * dtypeBytes(plan.dtype),
-    flops: pairs * 2 * step.slots,
-    issueSlots: pairs * step.slots,
+    flops: 2 * (pairs * step.slots + roots),
+    issueSlots: pairs * step.slots + roots,
     specialOps: pairs * step.special,
   };
 }

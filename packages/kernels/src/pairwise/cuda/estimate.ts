@@ -2,6 +2,7 @@ import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
 import type { PairwiseDType } from '../problem.js';
 import type { DotConfig, TileConfig } from '../plan-types.js';
+import { blockThreads, stageBytes } from './tile-operand.js';
 
 /** Sizes of a problem by role. */
 export interface RoleSizes {
@@ -12,14 +13,24 @@ export interface RoleSizes {
 }
 
 // Round figures of current data-centre parts: they only rank plans, they promise nothing.
-const CLOCK_HZ = 1.75e9;
+const CLOCK_HZ = 1.9e9;
 const LANES = 128;
 const MEMORY_BYTES_PER_SECOND = 4e12;
 const CACHE_BYTES_PER_SECOND = 5e12;
-const LAUNCH_SECONDS = 2.5e-6;
+const LAUNCH_SECONDS = 1.8e-6;
+/** A second kernel behind the first. */
+const NEXT_LAUNCH_SECONDS = 1.5e-6;
 /** Latency of filling the first stages and of storing the tile. */
-const TILE_SECONDS = 2e-6;
+const TILE_SECONDS = 1.5e-6;
+/** From asking for a tile of k to having it in shared memory, one tile at a time. */
+const LOAD_SECONDS = 0.8e-6;
+/** Time of reading an operand from shared memory into a register, in issue slots. */
+const READ_SLOTS = 2.25;
+/** Instructions of one turn of the loop over k. */
+const TURN_SLOTS = 8;
 
+/** Shared memory that the system keeps per block. */
+const RESERVED = 1024;
 /** Warps on one multiprocessor that hide the latency of the arithmetic and of shared memory. */
 const WARPS_FOR_FULL_ISSUE = 8;
 
@@ -36,20 +47,29 @@ export function estimateTile(
   const blocks = tiles * size.batch * splitK;
   const kPerPart = Math.ceil(Math.ceil(size.k / tile.tileK) / splitK) * tile.tileK;
   const lanes = dtype === 'float32' ? LANES : LANES / 2;
-  const perThread = (tile.tileRows * tile.tileColumns) / (tile.threadRows * tile.threadColumns);
-  // shared-memory reads take issue slots too, the more the smaller the thread's tile
-  const overhead = 1.05 + 0.8 / Math.sqrt(perThread) / slots;
-  const blockSeconds =
-    (tile.tileRows * tile.tileColumns * kPerPart * slots * overhead) / (lanes * CLOCK_HZ);
+  const own = [tile.tileRows / tile.threadRows, tile.tileColumns / tile.threadColumns] as const;
+  const perStep =
+    slots * own[0] * own[1] + READ_SLOTS * (own[0] + own[1]) + TURN_SLOTS / tile.chunkK;
+  const combining = tile.slicesK > 1 ? 3 * own[0] * own[1] * tile.slicesK : 0;
+  const threadSlots = (kPerPart / tile.slicesK) * perStep + combining;
+  const threads = blockThreads(tile);
+  const blockSeconds = (threads * threadSlots) / (lanes * CLOCK_HZ);
   const perMultiprocessor = Math.ceil(blocks / limits.multiprocessors);
-  const resident = Math.min(perMultiprocessor, tile.blocksPerMultiprocessor);
-  const warps = (resident * tile.threadRows * tile.threadColumns) / 32;
-  const efficiency = Math.min(1, warps / WARPS_FOR_FULL_ISSUE);
-  const waves = Math.ceil(perMultiprocessor / tile.blocksPerMultiprocessor);
-  const compute = (perMultiprocessor * blockSeconds) / efficiency + waves * TILE_SECONDS;
+  const fitting = Math.floor(
+    limits.sharedMemPerMultiprocessor / (stageBytes(tile, dtype) + RESERVED),
+  );
+  const residentMost = Math.max(1, Math.min(tile.blocksPerMultiprocessor, fitting));
+  const resident = Math.min(perMultiprocessor, residentMost);
+  const warps = (resident * threads) / 32;
+  const efficiency = Math.min(1, 0.35 + (0.65 * warps) / WARPS_FOR_FULL_ISSUE);
+  const waves = Math.ceil(perMultiprocessor / residentMost);
+  const turns = kPerPart / tile.tileK;
+  const loading = (waves * turns * LOAD_SECONDS) / (tile.stages - 1);
+  const compute =
+    Math.max((perMultiprocessor * blockSeconds) / efficiency, loading) + waves * TILE_SECONDS;
   const outputs = size.rows * size.columns * size.batch * dtypeBytes(dtype);
   const partials = splitK > 1 ? outputs * 2 * splitK : 0;
-  const combine = splitK > 1 ? LAUNCH_SECONDS + partials / MEMORY_BYTES_PER_SECOND : 0;
+  const combine = splitK > 1 ? NEXT_LAUNCH_SECONDS + partials / MEMORY_BYTES_PER_SECOND : 0;
   return LAUNCH_SECONDS + Math.max(compute, memorySeconds(size, dtype)) + combine;
 }
 
@@ -68,10 +88,10 @@ export function estimateDot(
   const steps = Math.ceil(size.k / (lanesUsed * dot.vector)) * dot.vector;
   const lanes = dtype === 'float32' ? LANES : LANES / 2;
   const reduce = perGroup * Math.log2(Math.max(2, dot.lanes)) * 3;
-  const threadSlots = steps * perGroup * slots * 1.3 + steps * 4 + reduce + 150;
+  const threadSlots = steps * perGroup * slots * 1.3 + steps * 4 + reduce + 200;
   const compute = (groups * lanesUsed * threadSlots) / (lanes * limits.multiprocessors * CLOCK_HZ);
   const read = groups * (dot.rows + dot.columns) * size.k * dtypeBytes(dtype);
-  const latency = (steps / dot.vector) * 0.35e-6 + 1e-6;
+  const latency = (steps / dot.vector) * 0.2e-6 + 0.5e-6;
   return (
     LAUNCH_SECONDS +
     Math.max(compute, read / CACHE_BYTES_PER_SECOND, memorySeconds(size, dtype), latency)

@@ -61,7 +61,7 @@ export function absoluteStep(): PairStep {
 }
 
 /** lg2.approx truncates: its results are this much too small, relatively, on average. */
-const LOG2_BIAS = 0.6 * 2 ** -24;
+const LOG2_BIAS = 0.75 * 2 ** -24;
 
 /**
  * |x - y|^p by lg2 and ex2. The special-function unit would be the limit, so part of the columns
@@ -157,13 +157,17 @@ ${text.uniformStatements
     setup: '',
     step: (total, x, y) => `accumulate(${total}, ${x}, ${y}${usesP ? ', p' : ''})`,
     combine,
-    slots: Math.max(2, text.statements.length + (plan.reduce === 'max' ? 1 : 0)),
-    special: 0,
+    slots: text.slots + 1,
+    special: text.special,
   };
 }
 
 /** The outer expression as a device function `finish(s, p)`, with what it needs. */
-export function finishFunction(plan: CudaPairwisePlan): { text: string; helpers: Set<CudaHelper> } {
+export function finishFunction(plan: CudaPairwisePlan): {
+  text: string;
+  helpers: Set<CudaHelper>;
+  slots: number;
+} {
   const type = cudaType(plan.dtype);
   const outer = fromJson(plan.outer);
   const text = emitCudaExpression(outer, {
@@ -181,6 +185,7 @@ export function finishFunction(plan: CudaPairwisePlan): { text: string; helpers:
       '}',
     ),
     helpers: new Set(text.helpers),
+    slots: text.slots,
   };
 }
 

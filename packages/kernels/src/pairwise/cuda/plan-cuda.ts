@@ -15,11 +15,12 @@ import { estimateDot, estimateTile, type RoleSizes } from './estimate.js';
 import { pairStep } from './pair-step.js';
 import { summarise } from './summarise.js';
 import { tileConfigs, type StepWeight } from './tile-configs.js';
+import { stageBytes } from './tile-operand.js';
 
 /** Sums up to this long are bound by writing the output. */
 const LONGEST_OUTER_SUM = 4;
 const SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
-const FAST: PowerConfig = Object.freeze({ path: 'fast', polynomialEighths: 3 });
+const FAST: PowerConfig = Object.freeze({ path: 'fast', polynomialEighths: 4 });
 const ACCURATE: PowerConfig = Object.freeze({ path: 'accurate', polynomialEighths: 8 });
 /** Largest exponent for which lg2 and ex2 hold the published bound of a power. */
 export const LARGEST_FAST_EXPONENT = 2;
@@ -65,6 +66,7 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     if (best === undefined || seconds < best.seconds) best = { seconds, plan: plan() };
   };
   for (const tile of tileConfigs(problem.dtype, weight)) {
+    if (stageBytes(tile, problem.dtype) > limits.sharedMemPerBlockOptin) continue;
     for (const splitK of SPLITS) {
       if (splitK > 1 && size.k / splitK < 2 * tile.tileK) break;
       const seconds = estimateTile(tile, splitK, size, slots, problem.dtype, limits);
@@ -75,7 +77,12 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     const seconds = estimateDot(dot, size, slots, problem.dtype, limits);
     consider(seconds, () => finish<DotPlan>({ ...base, strategy: 'dot', dot }));
   }
-  if (best === undefined) throw new Error('no plan: the table of tiles is empty.');
+  if (best === undefined) {
+    throw new RangeError(
+      `cannot plan for ${limits.arch}: no tile fits its ${String(limits.sharedMemPerBlockOptin)} bytes of shared memory ` +
+        `per block. Use a GPU of compute capability 8.0 or newer.`,
+    );
+  }
   return best.plan;
 }
 
@@ -94,12 +101,12 @@ function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepW
 function chooseOuter(problem: PairwiseProblem, size: RoleSizes, limits: CudaLimits): OuterConfig {
   const widest = problem.dtype === 'float32' ? 4 : 2;
   const vector = problem.alignedOut && size.columns >= widest ? widest : 1;
-  const threadsX = Math.min(64, powerOfTwoFrom(Math.ceil(size.columns / vector)));
+  const threadsY0 = Math.min(4, powerOfTwoFrom(size.rows));
+  const threadsX = Math.min(256 / threadsY0, powerOfTwoFrom(Math.ceil(size.columns / vector)));
   const threadsY = 256 / threadsX;
   const tiles = (rows: number): number =>
     Math.ceil(size.columns / (threadsX * vector)) * Math.ceil(size.rows / (threadsY * rows));
-  const enough = 8 * limits.multiprocessors;
-  const rows = [16, 8, 4, 2].find((count) => tiles(count) * size.batch >= enough) ?? 1;
+  const rows = [16, 8, 4, 2].find((n) => tiles(n) * size.batch >= limits.multiprocessors) ?? 1;
   return Object.freeze({ k: size.k, threadsX, threadsY, vector, rows });
 }
 

@@ -1,6 +1,7 @@
 import { print } from '@mercer/formula';
 import { fromJson } from '../expression-json.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
+import { blockThreads } from './tile-operand.js';
 
 /** One readable line about a plan. */
 export function summarise(plan: CudaPairwisePlan): string {
@@ -20,10 +21,11 @@ export function summarise(plan: CudaPairwisePlan): string {
 function strategy(plan: CudaPairwisePlan): string {
   switch (plan.strategy) {
     case 'tile': {
-      const { tileRows, tileColumns, tileK, stages, threadRows, threadColumns } = plan.tile;
+      const { tileRows, tileColumns, tileK, stages, slicesK } = plan.tile;
       const split = plan.splitK === 1 ? '' : ` split ${String(plan.splitK)}`;
-      const threads = String(threadRows * threadColumns);
-      return `tile ${String(tileRows)}x${String(tileColumns)}x${String(tileK)} (${threads} threads, ${String(stages)} stages)${split}`;
+      const threads = String(blockThreads(plan.tile));
+      const slices = slicesK === 1 ? '' : `, ${String(slicesK)} slices of k`;
+      return `tile ${String(tileRows)}x${String(tileColumns)}x${String(tileK)} (${threads} threads, ${String(stages)} stages${slices})${split}`;
     }
     case 'dot': {
       const { lanes, warps, rows, columns } = plan.dot;

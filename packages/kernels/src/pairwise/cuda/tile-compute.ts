@@ -32,7 +32,7 @@ export function computeTile(
   const type = cudaType(rows.dtype);
   const place = `i * ${String(columns.perThread)} + j`;
   return `#pragma unroll ${String(tile.chunkK)}
-for (int kk = 0; kk < ${String(tile.tileK)}; ++kk) {
+for (int kk = ${tile.slicesK === 1 ? '0' : 'slice'}; kk < ${String(tile.tileK)}; kk += ${String(tile.slicesK)}) {
   ${type} x[${String(rows.perThread)}], y[${String(columns.perThread)}];
 ${indent(readStep(rows, 'x', 'rowTile'))}
 ${indent(readStep(columns, 'y', 'columnTile'))}

@@ -6,7 +6,7 @@ export type StepWeight = 'light' | 'power' | 'heavy';
 
 const tile = (
   [tileRows, tileColumns, tileK]: readonly [number, number, number],
-  [threadRows, threadColumns]: readonly [number, number],
+  [threadRows, threadColumns, slicesK = 1]: readonly [number, number, number?],
   [stages, chunkK, blocksPerMultiprocessor]: readonly [number, number, number],
 ): TileConfig =>
   Object.freeze({
@@ -15,6 +15,7 @@ const tile = (
     tileK,
     threadRows,
     threadColumns,
+    slicesK,
     stages,
     chunkK,
     blocksPerMultiprocessor,
@@ -30,16 +31,21 @@ const CONFIGS: {
   float32: {
     light: [
       tile([128, 128, 32], [16, 16], [2, 1, 2]),
-      tile([64, 64, 32], [8, 16], [2, 1, 4]),
-      tile([128, 32, 32], [16, 8], [2, 1, 4]),
-      tile([32, 128, 32], [8, 16], [2, 1, 4]),
-      tile([32, 32, 32], [8, 8], [3, 1, 8]),
+      tile([64, 64, 32], [8, 8, 4], [4, 1, 2]),
+      tile([64, 64, 32], [8, 16], [3, 2, 4]),
+      tile([128, 32, 32], [16, 8], [3, 2, 3]),
+      tile([32, 128, 32], [8, 16], [3, 2, 3]),
+      tile([32, 64, 64], [4, 8, 8], [3, 1, 2]),
+      tile([64, 32, 64], [4, 8, 8], [3, 1, 2]),
+      tile([32, 32, 64], [4, 8, 8], [4, 1, 3]),
+      tile([16, 16, 128], [4, 8, 8], [4, 1, 2]),
     ],
     power: [
       tile([64, 64, 16], [8, 16], [3, 1, 4]),
-      tile([128, 32, 32], [16, 8], [2, 1, 4]),
-      tile([32, 128, 32], [8, 16], [2, 1, 4]),
-      tile([32, 32, 32], [8, 8], [3, 1, 8]),
+      tile([128, 32, 32], [16, 8], [3, 1, 3]),
+      tile([32, 128, 32], [8, 16], [3, 1, 3]),
+      tile([32, 32, 64], [4, 8, 8], [4, 1, 2]),
+      tile([16, 16, 128], [4, 8, 8], [4, 1, 2]),
     ],
     heavy: [tile([64, 64, 16], [16, 16], [3, 1, 2]), tile([32, 32, 32], [8, 8], [3, 1, 8])],
   },
@@ -48,6 +54,7 @@ const CONFIGS: {
       tile([64, 64, 16], [16, 8], [3, 1, 3]),
       tile([32, 64, 16], [8, 16], [3, 1, 4]),
       tile([32, 32, 16], [8, 8], [3, 1, 6]),
+      tile([32, 32, 32], [4, 8, 4], [2, 1, 4]),
     ],
     power: [],
     heavy: [tile([64, 32, 16], [16, 16], [3, 1, 2]), tile([32, 32, 16], [8, 8], [3, 1, 6])],

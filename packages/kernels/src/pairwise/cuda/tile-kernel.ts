@@ -9,6 +9,7 @@ import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
 import { pairFunctions, pairStep } from './pair-step.js';
 import { computeTile, readFunctions } from './tile-compute.js';
 import {
+  blockThreads,
   copyFunctions,
   group,
   loadFunction,
@@ -24,7 +25,8 @@ const TILES_PER_GROUP = 16;
 /** The register-tiled kernel; with `splitK` above 1 it writes partial sums to the workspace. */
 export function tileKernel(plan: TilePlan): CudaKernel {
   const { tile, splitK } = plan;
-  const threads = tile.threadRows * tile.threadColumns;
+  const threads = blockThreads(tile);
+  const sliceThreads = tile.threadRows * tile.threadColumns;
   const bytes = dtypeBytes(plan.dtype);
   const step = pairStep(plan);
   const rows = tileOperand(
@@ -100,7 +102,7 @@ pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
   };
 
   // lanes of a warp cover 4 rows by 8 columns
-  const int lane = thread % 32, warp = thread / 32;
+  const int lane = thread % 32, warp = thread ${tile.slicesK === 1 ? '' : `% ${String(sliceThreads)} `}/ 32;${tile.slicesK === 1 ? '' : `\n  const int slice = thread / ${String(sliceThreads)};`}
   const int threadRow = warp / ${String(tile.threadColumns / 8)} * 4 + lane / 8;
   const int threadColumn = warp % ${String(tile.threadColumns / 8)} * 8 + lane % 8;
   ${type} sum[${String(rows.perThread)}][${String(columns.perThread)}] = {};
@@ -138,7 +140,7 @@ ${indent(computeTile(rows, columns, tile, step), 4)}
       : `const long long targetStride = ldo;
   ${type}* const target = out + end.layer * batchStrideOut + end.rowStart * targetStride + end.columnStart;`
   }
-${indent(storeTile(rows, columns, tile, sharedMemBytes, { aligned: plan.alignedOut && !partial, partial }))}
+${indent(storeTile(rows, columns, tile, sharedMemBytes, { aligned: plan.alignedOut && !partial, partial, combine: step.combine }))}
 }
 `;
   return {

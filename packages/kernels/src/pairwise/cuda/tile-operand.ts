@@ -26,6 +26,11 @@ export function tileOperand(
   return { ...role, extent, threads, perThread: extent / threads };
 }
 
+/** Threads of a block. */
+export function blockThreads(tile: TileConfig): number {
+  return tile.threadRows * tile.threadColumns * tile.slicesK;
+}
+
 /** Elements in 16 bytes. */
 export const wide = (dtype: PairwiseDType): number => 16 / dtypeBytes(dtype);
 
@@ -36,6 +41,12 @@ export const wide = (dtype: PairwiseDType): number => 16 / dtypeBytes(dtype);
  */
 export function sharedStride(operand: TileOperand): number {
   return operand.extent + wide(operand.dtype);
+}
+
+/** Bytes of shared memory that the stages of a tile take. */
+export function stageBytes(tile: TileConfig, dtype: PairwiseDType): number {
+  const perStep = tile.tileRows + tile.tileColumns + 2 * wide(dtype);
+  return tile.stages * tile.tileK * perStep * dtypeBytes(dtype);
 }
 
 /** Elements of one stage in shared memory. */
@@ -75,7 +86,7 @@ interface CopyShape {
 const STEPS_ACROSS = 8;
 
 function copyShape(operand: TileOperand, tile: TileConfig): CopyShape {
-  const threads = tile.threadRows * tile.threadColumns;
+  const threads = blockThreads(tile);
   const byK = operand.layout === 'column';
   // A k-contiguous operand is turned on its way: every element is copied alone.
   const vector = byK && operand.aligned ? wide(operand.dtype) : 1;
@@ -138,7 +149,7 @@ export function loadFunction(operand: TileOperand, tile: TileConfig): string {
   const bytes = dtypeBytes(operand.dtype);
   const shape = copyShape(operand, tile);
   const { vector, across, innerPasses, outerPasses, outerStep, outerExtent } = shape;
-  const threads = tile.threadRows * tile.threadColumns;
+  const threads = blockThreads(tile);
   const byK = operand.layout === 'column';
   const cache = vector * bytes === 16 ? 'cg' : 'ca';
   const size = String(vector * bytes);

@@ -1,13 +1,15 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
-import { lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/indent.js';
 import type { TileConfig } from '../plan-types.js';
-import { group, placeInTile, wide, type TileOperand } from './tile-operand.js';
+import { blockThreads, group, placeInTile, wide, type TileOperand } from './tile-operand.js';
 
 /** Where the tile goes: the output through the epilogue, or raw partial sums in the workspace. */
 export interface TileStore {
   readonly aligned: boolean;
   readonly partial: boolean;
+  /** How the sums of two slices of k become one. */
+  combine(x: string, y: string): string;
 }
 
 /** The way of a finished tile through shared memory, some rows at a time. */
@@ -58,7 +60,7 @@ export function storeTile(
   store: TileStore,
 ): string {
   const type = cudaType(rows.dtype);
-  const threads = tile.threadRows * tile.threadColumns;
+  const threads = blockThreads(tile);
   const plan = storePhases(rows, columns, tile, sharedMemBytes);
   const perPhase = rows.perThread / plan.phases;
   const vector = store.aligned ? wide(rows.dtype) : 1;
@@ -80,15 +82,34 @@ export function storeTile(
           `        for (int c = 0; column + c < columnsHere; ++c) to[c] = ${value('from[c]')};`,
           '      }',
         );
+  const put = (value: (place: string, own: string) => string): string => `#pragma unroll
+for (int i = 0; i < ${String(perPhase)}; ++i)
+  #pragma unroll
+  for (int j = 0; j < ${String(columns.perThread)}; ++j) {
+    ${type}& place = staged[(${placeInTile(rows, 'threadRow', 'i')}) * ${String(plan.stride)} + ${placeInTile(columns, 'threadColumn', 'j')}];
+    place = ${value('place', `sum[phase * ${String(perPhase)} + i][j]`)};
+  }`;
+  // slices of k are combined one after the other, always in the same order
+  const stage =
+    tile.slicesK === 1
+      ? put((_, own) => own)
+      : lines(
+          'if (slice == 0) {',
+          indent(put((_, own) => own)),
+          '}',
+          '#pragma unroll 1',
+          `for (int turn = 1; turn < ${String(tile.slicesK)}; ++turn) {`,
+          '  __syncthreads();',
+          '  if (slice == turn) {',
+          indent(put(store.combine), 4),
+          '  }',
+          '}',
+        );
   return `${type}* const staged = reinterpret_cast<${type}*>(memory);
 #pragma unroll
 for (int phase = 0; phase < ${String(plan.phases)}; ++phase) {
   __syncthreads();
-  #pragma unroll
-  for (int i = 0; i < ${String(perPhase)}; ++i)
-    #pragma unroll
-    for (int j = 0; j < ${String(columns.perThread)}; ++j)
-      staged[(${placeInTile(rows, 'threadRow', 'i')}) * ${String(plan.stride)} + ${placeInTile(columns, 'threadColumn', 'j')}] = sum[phase * ${String(perPhase)} + i][j];
+${indent(stage)}
   __syncthreads();
   #pragma unroll 1
   for (int e = thread; e < ${String(plan.rows * perLine)}; e += ${String(threads)}) {
