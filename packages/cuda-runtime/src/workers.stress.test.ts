@@ -49,7 +49,7 @@ const start = `
   const settle = async () => {
     for (let i = 0; i < 200; i++) {
       const now = live();
-      if (Object.values(now).every((n) => n === 0)) break;
+      if (Object.values(now).every((n) => n === 0) && count(3) <= 8) break;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     return live();

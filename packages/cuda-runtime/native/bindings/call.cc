@@ -38,6 +38,26 @@ void disposedHandle(Kind kind) {
   misuse("DISPOSED", std::string("the ") + kindName(kind) + " was disposed");
 }
 
+void raise(Napi::Env env) noexcept {
+  try {
+    Failure failure;
+    failure.name = "OUT_OF_HOST_MEMORY";
+    try {
+      throw;
+    } catch (const Napi::Error& error) {
+      if (!error.IsEmpty()) napi_throw(env, error.Value());
+      return;
+    } catch (const Failure& known) {
+      failure = known;
+    } catch (const std::exception& error) {
+      failure.what = error.what();
+    }
+    napi_throw(env, Environment::of(env).makeError(failure).Value());
+  } catch (...) {
+    // The environment is ending.
+  }
+}
+
 uint64_t bytesOf(const Napi::Value& value) {
   const double number = value.As<Napi::Number>().DoubleValue();
   if (!(number >= 0) || number > 9007199254740991.0 || number != static_cast<double>(static_cast<uint64_t>(number)))

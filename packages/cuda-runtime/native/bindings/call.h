@@ -68,12 +68,17 @@ struct HostMemory {
 };
 HostMemory memoryOf(const Napi::Value& value);
 
+/// Turns the exception being handled into a JavaScript one. Never throws: in an environment that is
+/// being terminated no exception can be raised any more, and none may leave the addon.
+void raise(Napi::Env env) noexcept;
+
 template <Napi::Value (*body)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
   try {
     return body(info);
-  } catch (const Failure& failure) {
-    throw Environment::of(info.Env()).makeError(failure);
+  } catch (...) {
+    raise(info.Env());
+    return Napi::Value();
   }
 }
 

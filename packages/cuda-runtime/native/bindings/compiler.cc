@@ -30,7 +30,7 @@ Napi::Value nvrtcCompile(const Napi::CallbackInfo& info) {
   runOnCompilePool([job = std::move(job), settle = pending.settle] {
     try {
       auto output = std::make_shared<CompileOutput>(compile(job));
-      settle({std::nullopt, [output](Napi::Env env) { return outputOf(env, *output); }});
+      settle({std::nullopt, [output](Napi::Env env, const auto&) { return outputOf(env, *output); }});
     } catch (const Failure& failure) {
       settle({failure, {}});
     } catch (const std::exception& error) {

@@ -43,16 +43,14 @@ Napi::Value toDeviceSync(const Napi::CallbackInfo& info) {
 /// destination is seen.
 Napi::Value smallToHost(const Napi::CallbackInfo& info, Stream& stream, const SharedBuffer& from,
                         uint64_t offset, uint64_t memoryOffset, uint64_t bytes) {
-  auto memory = std::make_shared<Napi::Reference<Napi::Value>>(Napi::Persistent(info[3]));
-  auto pending = Environment::of(info.Env()).begin({}, [memory] { memory->Reset(); });
+  auto pending = Environment::of(info.Env()).begin({info[3]}, {});
   const auto settle = pending.settle;
   try {
     copyToSlot(stream, from, offset, bytes, [=](const Failure* failure, SharedSlot slot) {
       if (failure) return settle({*failure, {}});
-      settle({std::nullopt, [=](Napi::Env env) -> Napi::Value {
-                uint8_t* to = part(memoryOf(memory->Value()), memoryOffset, bytes);
+      settle({std::nullopt, [=](Napi::Env env, const std::vector<Napi::Value>& kept) -> Napi::Value {
+                uint8_t* to = part(memoryOf(kept[0]), memoryOffset, bytes);
                 if (bytes > 0) std::memcpy(to, slot.get(), bytes);
-                memory->Reset();
                 return env.Undefined();
               }});
     });

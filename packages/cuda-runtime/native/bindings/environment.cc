@@ -75,8 +75,8 @@ void Environment::deliver() {
     if (found == pending_.end()) continue;
     Entry entry = std::move(found->second);
     pending_.erase(found);
-    Napi::HandleScope scope(env_);
     try {
+      Napi::HandleScope scope(env_);
       finish(entry, outcome);
     } catch (...) {
       // The environment is being terminated: nobody can receive the outcome.
@@ -88,7 +88,13 @@ void Environment::deliver() {
 void Environment::finish(Entry& entry, Outcome& outcome) {
   try {
     if (outcome.failure) throw *outcome.failure;
-    entry.deferred.Resolve(outcome.value ? outcome.value(env_) : env_.Undefined());
+    std::vector<Napi::Value> kept;
+    for (auto ref : entry.kept) {
+      napi_value value = nullptr;
+      napi_get_reference_value(env_, ref, &value);
+      kept.emplace_back(env_, value);
+    }
+    entry.deferred.Resolve(outcome.value ? outcome.value(env_, kept) : env_.Undefined());
   } catch (const Failure& failure) {
     entry.deferred.Reject(makeError(failure).Value());
   } catch (const Napi::Error& error) {

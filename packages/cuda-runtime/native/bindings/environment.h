@@ -15,10 +15,12 @@
 
 namespace mercer {
 
-/// How pending work ended: a failure, or a value made on the JavaScript thread.
+/// How pending work ended: a failure, or a value made on the JavaScript thread, where `kept` are the
+/// values that were kept reachable. No JavaScript value or reference may be captured: the function is
+/// destroyed on any thread.
 struct Outcome {
   std::optional<Failure> failure;
-  std::function<Napi::Value(Napi::Env)> value;
+  std::function<Napi::Value(Napi::Env, const std::vector<Napi::Value>& kept)> value;
 };
 
 class Environment : public std::enable_shared_from_this<Environment> {
@@ -34,7 +36,6 @@ class Environment : public std::enable_shared_from_this<Environment> {
     std::function<void(Outcome)> settle;
   };
   Pending begin(std::vector<Napi::Value> kept, std::function<void()> cancel);
-  /// Adds to the newest pending promise's `cancel`.
   size_t pendingCount() const { return pending_.size(); }
 
   Napi::Error makeError(const Failure& failure);

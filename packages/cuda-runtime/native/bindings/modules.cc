@@ -25,7 +25,7 @@ Napi::Value moduleLoadLater(const Napi::CallbackInfo& info) {
     try {
       auto module = std::make_shared<Module>(use, copy->data());
       for (const auto& name : names) Function(module, name).load();
-      settle({std::nullopt, [module](Napi::Env env) { return wrap(env, module); }});
+      settle({std::nullopt, [module](Napi::Env env, const auto&) { return wrap(env, module); }});
     } catch (const Failure& failure) {
       settle({failure, {}});
     }
