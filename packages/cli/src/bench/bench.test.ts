@@ -150,11 +150,14 @@ describe('floorOf', () => {
 
   it('gives a reason for every slow cell', () => {
     const small = { ...cell, m: 1, n: 1 };
-    expect(slowReason(small, { kind: 'launch', ms: 1 }, 1000)).toMatch(/1 distances of 64 terms/);
-    expect(slowReason(small, { kind: 'issue', ms: 1 }, 1000)).toMatch(/cannot occupy 1000/);
-    expect(slowReason({ ...cell, m: 3 }, { kind: 'issue', ms: 1 }, 10)).toMatch(/a side of 3/);
-    expect(slowReason({ ...cell, k: 3 }, { kind: 'issue', ms: 1 }, 10)).toMatch(/inner axis of 3/);
-    expect(slowReason(cell, { kind: 'issue', ms: 1 }, 10)).toMatch(/unexplained/);
+    const issue = { kind: 'issue', ms: 1 } as const;
+    const launch = { kind: 'launch', ms: 1 } as const;
+    expect(slowReason(small, launch, 1000, 1)).toMatch(/1 distances of 64 terms/);
+    expect(slowReason(cell, issue, 1000, 0.4)).toMatch(/2\.5 times the least launch/);
+    expect(slowReason(small, issue, 1000, 0.01)).toMatch(/cannot occupy 1000/);
+    expect(slowReason({ ...cell, m: 3 }, issue, 10, 0.01)).toMatch(/a side of 3/);
+    expect(slowReason({ ...cell, k: 3 }, issue, 10, 0.01)).toMatch(/inner axis of 3/);
+    expect(slowReason(cell, issue, 10, 0.01)).toMatch(/unexplained/);
   });
 });
 

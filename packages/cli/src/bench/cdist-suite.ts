@@ -11,6 +11,7 @@ import { cellName, groupByOperands, type Cell } from './cells.js';
 import { compileTimes } from './compile-times.js';
 import { DATA_SET_TEXT, type DataSet } from './data-sets.js';
 import { slowReason } from './floor.js';
+import type { DeviceLimitsReport } from './limits.js';
 import { commandLine, describeMachine } from './machine.js';
 import { measureCells } from './measure-cells.js';
 import { measureLimits } from './measure-limits.js';
@@ -64,17 +65,19 @@ export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport>
     callOverhead: overhead,
     compile,
     cells: measured,
-    belowHalfOfFloor: measured.flatMap((cell) => slow(cell, device)),
+    belowHalfOfFloor: measured.flatMap((cell) => slow(cell, device, limits)),
     skipped,
     peers: await peers(measured, options),
   };
 }
 
-function slow(result: CellResult, device: Device): SlowCell[] {
+function slow(result: CellResult, device: Device, limits: DeviceLimitsReport): SlowCell[] {
   const { floor, shareOfFloor, dtype, p, m, n, k, batch } = result;
   if (floor === undefined || shareOfFloor === undefined || shareOfFloor >= 0.5) return [];
   const cell: Cell = { dtype, p, m, n, k, batch };
-  return [{ ...cell, shareOfFloor, reason: slowReason(cell, floor, residentThreads(device)) }];
+  const launch = limits.limits.find((entry) => entry.limit === 'launch');
+  const reason = slowReason(cell, floor, residentThreads(device), launch?.ms.median ?? 0);
+  return [{ ...cell, shareOfFloor, reason }];
 }
 
 function residentThreads({ limits }: Device): number {

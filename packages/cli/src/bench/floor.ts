@@ -52,10 +52,18 @@ function scaled(value: number | undefined, factor: number): number | undefined {
 }
 
 /** Why a cell may lie below half of its floor, from its shape alone. */
-export function slowReason(cell: Cell, floor: Floor, residentThreads: number): string {
+export function slowReason(
+  cell: Cell,
+  floor: Floor,
+  residentThreads: number,
+  launchMs: number,
+): string {
   const pairs = cellPairs(cell);
   if (floor.kind === 'launch') {
     return `${pairs} distances of ${cell.k} terms: the time of one chain of loads and additions, not of the launch, decides`;
+  }
+  if (floor.ms < 4 * launchMs) {
+    return `its floor is ${(floor.ms / launchMs).toFixed(1)} times the least launch, which comes on top of it`;
   }
   if (pairs < residentThreads) {
     return `${pairs} distances cannot occupy ${residentThreads} resident threads, also with the inner axis split`;
