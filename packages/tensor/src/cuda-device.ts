@@ -169,7 +169,9 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     const toolchain = await toolchainOf(nvrtcToolchain);
     const request = debug === undefined ? {} : { debug };
     const { binary, loweredNames } = await jitCache().get(unit, toolchain, request);
-    const native = this.native.loadModule(binary).function(loweredNames[entry] ?? entry);
+    // Loaded elsewhere: the driver may wait for a kernel under way, and the event loop must not.
+    const name = loweredNames[entry] ?? entry;
+    const native = (await this.native.loadModuleAsync(binary, [name])).function(name);
     const offsets = Uint32Array.from(packParams(kernel.params).offsets);
     let granted = PLAIN_SHARED_BYTES;
     return {
