@@ -18,14 +18,20 @@ export function parameterList(plan: CudaPairwisePlan, workspace?: 'read' | 'writ
  * column-major output is the transposed problem.
  */
 export function operandRoles(plan: CudaPairwisePlan): string {
-  const [x, y, sizeX, sizeY] = plan.swapped ? ['b', 'a', 'n', 'm'] : ['a', 'b', 'm', 'n'];
+  const [x, y] = plan.swapped ? ['b', 'a'] : ['a', 'b'];
   const [bigX, bigY] = [x.toUpperCase(), y.toUpperCase()];
   const type = cudaType(plan.dtype);
   return `const ${type}* __restrict__ const rows = ${x};
   const ${type}* __restrict__ const columns = ${y};
-  const long long rowCount = ${sizeX}, columnCount = ${sizeY};
+  ${roleCounts(plan)}
   const long long rowStride = ld${x}, columnStride = ld${y};
   const long long rowBatch = batchStride${bigX}, columnBatch = batchStride${bigY};`;
+}
+
+/** The sizes of the output by role. */
+export function roleCounts(plan: CudaPairwisePlan): string {
+  const [rows, columns] = plan.swapped ? ['n', 'm'] : ['m', 'n'];
+  return `const long long rowCount = ${rows}, columnCount = ${columns};`;
 }
 
 /** Rows and columns of a launch after the swap. */

@@ -5,7 +5,7 @@ import type { OuterPlan } from '../plan-types.js';
 import { pairwiseParams } from '../program.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
-import { pairFunctions, pairStep } from './pair-step.js';
+import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
 /**
  * The kernel for very short sums, bound by writing: a block keeps its rows and columns in shared
@@ -42,7 +42,7 @@ ${indent(fill(plan, 'column', tileColumns))}
     #pragma unroll
     for (int c = 0; c < ${String(k)}; ++c) y[j][c] = columnTile[(column + j) * ${String(k)} + c];
   ${type}* line = out + layer * batchStrideOut + (rowStart + threadRow) * ldo + columnStart + column;
-  #pragma unroll ${plan.power === undefined ? '4' : '1'}
+  #pragma unroll ${String(finishFunction(plan).slots + k * step.slots > 16 ? 1 : 4)}
   for (int row = threadRow; row < rowsHere; row += ${String(threadsY)}, line += ${String(threadsY)} * ldo) {
     ${type} sum[${String(vector)}] = {};
     #pragma unroll

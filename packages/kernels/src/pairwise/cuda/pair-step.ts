@@ -3,7 +3,7 @@ import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, horner, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { lines } from '../../emit/indent.js';
-import { EXP2_FLOAT32, LOG2_FLOAT32 } from '../../emit/polynomials.js';
+import { EXP2_FLOAT32 } from '../../emit/polynomials.js';
 import { fromJson } from '../expression-json.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 
@@ -16,9 +16,9 @@ export interface PairStep {
   /** Locals at the top of the kernel; they may read the parameters `k` and `p`. */
   readonly setup: string;
   /** The new accumulator for one pair; `place` is the pair's number in the thread's tile. */
-  step(accumulator: string, x: string, y: string, place: string): string;
+  readonly step: (accumulator: string, x: string, y: string, place: string) => string;
   /** Two partial accumulators into one. */
-  combine(x: string, y: string): string;
+  readonly combine: (x: string, y: string) => string;
   /** Instructions of the arithmetic pipe and of the special-function unit per pair. */
   readonly slots: number;
   readonly special: number;

@@ -94,7 +94,8 @@ function choosePower(problem: PairwiseProblem): PowerConfig | undefined {
 
 function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepWeight {
   if (config !== undefined) return config.path === 'fast' ? 'power' : 'heavy';
-  return variables(problem.inner).includes('p') ? 'heavy' : 'light';
+  if (variables(problem.inner).includes('p')) return 'heavy';
+  return problem.reduce === 'max' ? 'max' : 'light';
 }
 
 /** Threads along the columns first, as many as the row is long; 16-byte stores where allowed. */

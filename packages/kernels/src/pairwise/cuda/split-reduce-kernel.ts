@@ -3,7 +3,7 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { TilePlan } from '../plan-types.js';
 import { pairwiseParams, withWorkspace } from '../program.js';
-import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { parameterList, roleCounts, roleSizes } from './kernel-signature.js';
 import { pairFunctions, pairStep } from './pair-step.js';
 
 const THREADS = 256;
@@ -16,7 +16,7 @@ export function splitReduceKernel(plan: TilePlan): CudaKernel {
 
 extern "C" __global__ void __launch_bounds__(${String(THREADS)})
 pairwise_split_reduce(${parameterList(plan, 'read')}) {
-  ${operandRoles(plan)}
+  ${roleCounts(plan)}
   const long long perBatch = rowCount * columnCount, total = perBatch * batch;
   const long long first = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;
   for (long long i = first; i < total; i += (long long)gridDim.x * ${String(THREADS)}) {

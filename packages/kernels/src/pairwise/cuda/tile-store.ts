@@ -9,7 +9,7 @@ export interface TileStore {
   readonly aligned: boolean;
   readonly partial: boolean;
   /** How the sums of two slices of k become one. */
-  combine(x: string, y: string): string;
+  readonly combine: (x: string, y: string) => string;
 }
 
 /** The way of a finished tile through shared memory, some rows at a time. */
