@@ -1,8 +1,9 @@
-import type { CudaLimits } from './device-limits.js';
+import type { DeviceLimits } from './device-limits.js';
 import { defaultElementwisePlans } from './elementwise/default-elementwise.js';
 import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
 import type { EmittedKernel } from './emitted-kernel.js';
+import { cpuLimitKernels } from './limits/cpu-fma.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
 import { defaultPairwiseProblems } from './pairwise/default-problems.js';
 import { emitPairwise } from './pairwise/emit.js';
@@ -15,19 +16,19 @@ export interface NamedKernel {
 }
 
 /**
- * Every kernel that the default plans of every family give on a GPU, each text once: what is
- * compiled in tests and what a GPU report must cover.
+ * Every kernel that the default plans of every family give on a device, each text once: what is
+ * compiled in tests and, for a GPU, what its report must cover.
  */
-export function defaultKernels(limits: CudaLimits): NamedKernel[] {
+export function defaultKernels(limits: DeviceLimits): NamedKernel[] {
   return [
     ...defaultPairwiseKernels(limits),
-    ...defaultElementwiseKernels(),
+    ...defaultElementwiseKernels(limits),
     ...limitKernels(limits),
   ];
 }
 
 /** The pairwise part of {@link defaultKernels}. */
-export function defaultPairwiseKernels(limits: CudaLimits): NamedKernel[] {
+export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
   const bySource = new Map<string, NamedKernel>();
   for (const problem of defaultPairwiseProblems()) {
     for (const { kernel } of emitPairwise(planPairwise(problem, limits)).steps) {
@@ -37,13 +38,14 @@ export function defaultPairwiseKernels(limits: CudaLimits): NamedKernel[] {
   return [...bySource.values()];
 }
 
-function defaultElementwiseKernels(): NamedKernel[] {
+function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
   return defaultElementwisePlans().map((plan) => {
-    const kernel = plan.family === 'copy' ? emitCopy(plan, 'cuda') : emitFill(plan, 'cuda');
+    const kernel = plan.family === 'copy' ? emitCopy(plan, kind) : emitFill(plan, kind);
     return { name: kernel.name, kernel };
   });
 }
 
-function limitKernels(limits: CudaLimits): NamedKernel[] {
-  return cudaLimitKernels(limits).map(({ kernel }) => ({ name: kernel.name, kernel }));
+function limitKernels(limits: DeviceLimits): NamedKernel[] {
+  const kernels = limits.kind === 'cuda' ? cudaLimitKernels(limits) : cpuLimitKernels(limits);
+  return kernels.map(({ kernel }) => ({ name: kernel.name, kernel }));
 }
