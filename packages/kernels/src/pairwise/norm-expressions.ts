@@ -10,7 +10,7 @@ export interface NormExpressions {
 }
 
 /** Exponents up to this one become products and square roots when they are half-integers. */
-export const MAX_SPECIALISED_EXPONENT = 8;
+const MAX_SPECIALISED_EXPONENT = 8;
 
 /**
  * Whether a kernel is written for this very p: 1, 2, infinity, and the integers and half-integers

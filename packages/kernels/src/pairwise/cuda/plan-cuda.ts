@@ -23,7 +23,7 @@ const SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 const FAST: PowerConfig = Object.freeze({ path: 'fast', polynomialEighths: 4 });
 const ACCURATE: PowerConfig = Object.freeze({ path: 'accurate', polynomialEighths: 8 });
 /** Largest exponent for which lg2 and ex2 hold the published bound of a power. */
-export const LARGEST_FAST_EXPONENT = 2;
+const LARGEST_FAST_EXPONENT = 2;
 
 const power = pow(abs(sub(variable('a'), variable('b'))), variable('p'));
 

@@ -49,8 +49,7 @@ const CONFIGS: {
 } = {
   float32: {
     light: [tile([128, 128, 32], [16, 16], [2, 1, 2]), ...SMALLER],
-    // a maximum runs on another pipe at half the rate: more text between two barriers hides it
-    max: [tile([128, 128, 16], [16, 16], [3, 2, 2]), ...SMALLER],
+    max: [tile([128, 128, 16], [16, 16], [3, 1, 2]), ...SMALLER],
     power: [
       tile([64, 64, 16], [8, 16], [3, 1, 4]),
       tile([128, 32, 32], [16, 8], [3, 1, 3]),
