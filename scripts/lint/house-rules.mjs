@@ -1,7 +1,7 @@
 // Lint rules of this repository's own.
 import path from 'node:path';
 
-const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*$/;
+const KEBAB_CASE = /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*$/;
 
 /** One concept a file, named in kebab-case for its main export. */
 const kebabCaseFile = {
