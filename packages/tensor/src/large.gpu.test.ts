@@ -101,7 +101,8 @@ for (const gpu of gpus) {
       await held.fill(4);
       expect((await held.toTypedArray())[2 ** 20 - 1]).toBe(4);
       held.dispose();
-      expect(device.memory().liveBytes).toBe(liveBytes);
+      // Less where the attempt also collected what earlier tests forgot.
+      expect(device.memory().liveBytes).toBeLessThanOrEqual(liveBytes);
     });
 
     it('frees what a synchronous loop forgot', { timeout: 120_000 }, async () => {

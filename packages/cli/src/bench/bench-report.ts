@@ -33,7 +33,10 @@ export interface SlowCell extends Cell {
 
 /** Microseconds of one steady call from JavaScript, until it returns; the device works on behind it. */
 export interface CallOverhead {
+  /** Prepared, into an output that exists. */
   readonly preparedUs: number;
+  /** Prepared, with a new result that is disposed at once. */
+  readonly preparedNewUs: number;
   readonly awaitedUs: number;
   readonly calls: number;
 }

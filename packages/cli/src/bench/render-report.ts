@@ -37,7 +37,7 @@ export function renderReport(report: BenchReport, output: Output): string {
   const { callOverhead, compile } = report;
   return [
     renderLimits(report.limits, output),
-    `${output.heading('Calls')}\nprepared ${significant(callOverhead.preparedUs)} us, awaited ${significant(callOverhead.awaitedUs)} us a call; first kernel of a process ${formatMs(compile.coldMs)} cold, ${formatMs(compile.warmMs)} from the store`,
+    `${output.heading('Calls')}\nprepared ${significant(callOverhead.preparedUs)} us into an output and ${significant(callOverhead.preparedNewUs)} us with a new one, awaited ${significant(callOverhead.awaitedUs)} us a call; first kernel of a process ${formatMs(compile.coldMs)} cold, ${formatMs(compile.warmMs)} from the store`,
     `${output.heading(`cdist on ${report.device.id} (${report.device.name})`)}\n${cells(report, output)}`,
     slowCells(report, output),
     skipped(report, output),
