@@ -335,6 +335,25 @@ export function describeCdist(device: () => Device): void {
       await expectDistances(out, a, b, 1.3);
     });
 
+    it('takes single rows and single columns of results and inputs', async () => {
+      for (const columns of [1, 6]) {
+        const a = matrix(9, columns, 5);
+        const b = matrix(4, columns, 6);
+        const x = await upload(a, 'row', 0, 'float32', device());
+        const y = await upload(b, 'row', 0, 'float32', device());
+        const k = await cdist.prepare(x, y, { p: 1 });
+        for (const m of [1, 9])
+          for (const n of [1, 4]) {
+            const left = { ...a, rows: m, values: a.values.slice(0, m * columns) };
+            const right = { ...b, rows: n, values: b.values.slice(0, n * columns) };
+            const fresh = k(x.slice([0, m]), y.slice([0, n]));
+            await expectDistances(fresh, left, right, 1);
+            const again = k(x.slice([0, m]), y.slice([0, n]), { out: fresh });
+            await expectDistances(again, left, right, 1);
+          }
+      }
+    });
+
     it('refuses what it was not prepared for', async () => {
       const x = await zeros([4, 6], { dtype: 'float32', device: device() });
       const k = await cdist.prepare(x, x, { p: 2 });

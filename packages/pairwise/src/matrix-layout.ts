@@ -12,35 +12,35 @@ export interface MatrixView {
  * Reads the layout of the last two axes, or returns undefined when neither axis is contiguous or the other stride is negative
  * (such an operand has to be copied first).
  *
- * An axis of extent 1 has no meaningful stride: a matrix with one column counts as column-major when its rows are
- * contiguous, which lets kernels load along them.
+ * An axis of extent 1 has no meaningful stride, so one row or one column can be read either way: as `preferred` where that
+ * fits; else a single column whose rows are contiguous counts as column-major, which lets kernels load along them.
  */
 export function matrixLayout(
   shape: readonly number[],
   strides: readonly number[],
+  preferred?: Layout,
 ): MatrixView | undefined {
   const rank = shape.length;
   const rows = shape[rank - 2] ?? 1;
   const columns = shape[rank - 1] ?? 1;
   const rowStride = strides[rank - 2] ?? 1;
   const columnStride = strides[rank - 1] ?? 1;
-  if (columns <= 1 && rows > 1) {
-    if (rowStride === 1) return { layout: 'column', leadingStride: unusedStride(rows) };
-    return rowStride >= 0 ? { layout: 'row', leadingStride: rowStride } : undefined;
-  }
-  if (rows <= 1 && columns <= 1) return { layout: 'row', leadingStride: 1 };
-  if (rows <= 1) {
-    if (columnStride === 1) return { layout: 'row', leadingStride: unusedStride(columns) };
-    return columnStride >= 0 ? { layout: 'column', leadingStride: columnStride } : undefined;
-  }
-  if (columnStride === 1 && rowStride >= 0) return { layout: 'row', leadingStride: rowStride };
-  if (rowStride === 1 && columnStride >= 0) {
-    return { layout: 'column', leadingStride: columnStride };
-  }
-  return undefined;
+  const byRows = view('row', columns, columnStride, rows, rowStride);
+  const byColumns = view('column', rows, rowStride, columns, columnStride);
+  const first = preferred ?? (columns <= 1 && rows > 1 ? 'column' : 'row');
+  return first === 'row' ? (byRows ?? byColumns) : (byColumns ?? byRows);
 }
 
-/** A leading stride that no kernel will step by, rounded up so that it does not spoil the alignment. */
-function unusedStride(extent: number): number {
-  return Math.ceil(extent / 4) * 4;
+/** The view along one axis, the line, or undefined where the line is not contiguous or the lines run backwards. */
+function view(
+  layout: Layout,
+  length: number,
+  step: number,
+  lines: number,
+  leadingStride: number,
+): MatrixView | undefined {
+  if (length > 1 && step !== 1) return undefined;
+  // No kernel steps from the only line to a next one: rounded up, its length does not spoil the alignment.
+  if (lines <= 1) return { layout, leadingStride: Math.ceil(length / 4) * 4 };
+  return leadingStride < 0 ? undefined : { layout, leadingStride };
 }

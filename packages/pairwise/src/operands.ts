@@ -1,5 +1,6 @@
 import {
   dtypeBytes,
+  type Layout,
   type PairwiseDType,
   type PairwiseProblem,
   type Scalars,
@@ -72,8 +73,12 @@ function checkRank(what: string, name: string, x: Tensor): void {
 /**
  * Reads an input's layout, or undefined when it needs a copy before a kernel can take it.
  */
-export function inputOperand(x: Tensor, shape: PairwiseShape): Operand | undefined {
-  const view = matrixLayout(x.shape, x.strides);
+export function inputOperand(
+  x: Tensor,
+  shape: PairwiseShape,
+  preferred?: Layout,
+): Operand | undefined {
+  const view = matrixLayout(x.shape, x.strides, preferred);
   const batchStride =
     shape.batch === 1 ? 0 : collapseBatchStride(shape.batchShape, broadcastStrides(x, shape));
   if (view === undefined || batchStride === undefined || batchStride < 0) return undefined;
@@ -90,10 +95,11 @@ export function outOperand(
   out: Tensor,
   shape: PairwiseShape,
   inputs: readonly Tensor[],
+  preferred?: Layout,
 ): Operand {
   const { dtype, device } = shape;
   checkOut(out, { shape: shape.outShape, dtype, device }, inputs, what);
-  const view = matrixLayout(out.shape, out.strides);
+  const view = matrixLayout(out.shape, out.strides, preferred);
   const batchStride = collapseBatchStride(shape.batchShape, out.strides.slice(0, -2));
   if (view === undefined || batchStride === undefined || batchStride < 0) {
     throw new MercerError(

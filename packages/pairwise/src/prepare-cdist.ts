@@ -54,7 +54,7 @@ export const prepareCdist: PrepareCdist = async <D extends PairwiseDType>(
   const [aligned, fallback] = await Promise.all([load(example.operands), load(loose)]);
 
   const run = (x: Tensor<D>, y: Tensor<D>, { out, stream }: OutOption<D> = {}): Tensor<D> => {
-    const call = bind(x, y, out);
+    const call = bind(x, y, out, example.operands);
     checkPrepared(call, example);
     const target = out ?? newOutput<D>(call.shape, stream);
     if (target.size === 0) return target;
@@ -84,22 +84,30 @@ interface Call {
   readonly operands: Operands;
 }
 
-function bind(a: Tensor, b: Tensor, out: Tensor | undefined): Call {
+/** Checks the tensors of a call; what can be read in several ways is read like the operands of `like`. */
+function bind(a: Tensor, b: Tensor, out: Tensor | undefined, like?: Operands): Call {
   assertTensor(a, 'cdist: a');
   assertTensor(b, 'cdist: b');
   const shape = pairwiseShape('cdist', a, b);
   return {
     shape,
     operands: [
-      readable('a', a, shape),
-      readable('b', b, shape),
-      out === undefined ? rowMajorOutput(shape) : outOperand('cdist', out, shape, [a, b]),
+      readable('a', a, shape, like?.[0].layout),
+      readable('b', b, shape, like?.[1].layout),
+      out === undefined
+        ? rowMajorOutput(shape)
+        : outOperand('cdist', out, shape, [a, b], like?.[2].layout ?? 'row'),
     ],
   };
 }
 
-function readable(name: string, x: Tensor, shape: PairwiseShape): Operand {
-  const operand = inputOperand(x, shape);
+function readable(
+  name: string,
+  x: Tensor,
+  shape: PairwiseShape,
+  layout: Operand['layout'] | undefined,
+): Operand {
+  const operand = inputOperand(x, shape, layout);
   if (operand !== undefined) return operand;
   throw new MercerError(
     'NOT_CONTIGUOUS',
