@@ -66,10 +66,12 @@ describe('10,000 rounds', () => {
        const stream = device.defaultStream;
        const buffer = device.allocate(8, stream);
        async function round() {
-         try { device.allocate(2 ** 40, stream) } catch {}
-         try { stream.memset(buffer, 0, 0, 9) } catch {}
-         try { device.loadModule(new Uint8Array(10)) } catch {}
-         await stream.copyToHost(new Uint8Array(1), buffer, 9, 1).catch(() => undefined);
+         let failed = 0;
+         try { device.allocate(2 ** 40, stream) } catch { failed++ }
+         try { stream.memset(buffer, 0, 0, 9) } catch { failed++ }
+         try { device.loadModule(new Uint8Array(10)) } catch { failed++ }
+         await stream.copyToHost(new Uint8Array(1), buffer, 9, 1).catch(() => failed++);
+         if (failed !== 4) throw new Error(failed + ' of 4 calls failed');
        }
        const rss = () => { gc(); gc(); return process.memoryUsage().rss; };
        for (let i = 0; i < 2000; i++) await round();
