@@ -2,6 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { buildFakeDriver, buildFakeNvrtc } from '../test/fake-driver/build.mjs';
 import { runScript } from '../test/run-script.mjs';
 
+/** A worker that is nearly always inside the call that makes an object. */
+const makingWorker = `
+  const { parentPort, workerData } = await import('node:worker_threads');
+  const { cuda } = await import(workerData.entry);
+  const device = cuda.device(0);
+  parentPort.postMessage('busy');
+  for (;;) device.allocate(1 << 16, device.defaultStream).free();`;
+
 /** A worker that keeps every kind of work going until it is ended. */
 const busyWorker = `
   const { parentPort, workerData } = await import('node:worker_threads');
@@ -38,8 +46,9 @@ const busyWorker = `
 const start = `
   const { Worker } = await import('node:worker_threads');
   const entry = import.meta.resolve ? ENTRY : '';
-  const code = ${JSON.stringify(busyWorker)};
-  function begin() {
+  const busyCode = ${JSON.stringify(busyWorker)};
+  const makingCode = ${JSON.stringify(makingWorker)};
+  function begin(code) {
     const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(code)), { workerData: { entry } });
     const busy = new Promise((resolve, reject) => { worker.once('message', resolve); worker.once('error', reject); });
     return { worker, busy };
@@ -77,7 +86,7 @@ describe('eight workers', () => {
         mercer.cuda.isAvailable();
         const rounds = [];
         for (let round = 0; round < 3; round++) {
-          const workers = Array.from({ length: 8 }, begin);
+          const workers = Array.from({ length: 8 }, () => begin(busyCode));
           await Promise.all(workers.map(({ busy }) => busy));
           await Promise.all(workers.map(({ worker }) => worker.terminate()));
           rounds.push({ ...(await settle()), pinned: count(3), events: count(1) });
@@ -101,11 +110,27 @@ describe('eight workers', () => {
     }
   }, 120_000);
 
+  test('ended inside the call that makes an object leave none without an owner', async () => {
+    const { code, signal, stdout, stderr } = await runScript(
+      script(`
+        mercer.cuda.isAvailable();
+        for (let round = 0; round < 15; round++) {
+          const workers = Array.from({ length: 4 }, () => begin(makingCode));
+          await Promise.all(workers.map(({ busy }) => busy));
+          await Promise.all(workers.map(({ worker }) => worker.terminate()));
+        }
+        console.log(JSON.stringify(await settle()));`),
+      await environment(),
+    );
+    expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({ streams: 0, buffers: 0, modules: 0, graphs: 0, execs: 0 });
+  }, 120_000);
+
   test('still busy when the process exits do not disturb its exit code', async () => {
     for (const ending of ['process.exit(0)', 'process.exitCode = 0; process.exit()']) {
       const { code, signal, stderr } = await runScript(
         script(`
-          const workers = Array.from({ length: 8 }, begin);
+          const workers = Array.from({ length: 8 }, () => begin(busyCode));
           await Promise.all(workers.map(({ busy }) => busy));
           ${ending};`),
         await environment(),

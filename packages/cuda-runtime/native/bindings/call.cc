@@ -17,7 +17,10 @@ const char* kindName(Kind kind) {
 }
 
 Napi::Value wrapBox(Napi::Env env, Kind kind, std::shared_ptr<void> object) {
-  auto external = Napi::External<Box>::New(env, new Box{kind, std::move(object)}, finalize);
+  auto box = std::make_unique<Box>(Box{kind, std::move(object)});
+  // Fails in an environment that is being terminated, and then no finaliser runs.
+  auto external = Napi::External<Box>::New(env, box.get(), finalize);
+  box.release();
   external.TypeTag(&kHandleTag);
   return external;
 }
