@@ -5,5 +5,7 @@ export const packageTests = {
   pool: 'forks' as const,
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  /** A test that asserts nothing fails. */
+  expect: { requireAssertions: true },
   typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
 };

@@ -67,7 +67,9 @@ describe('out of memory', () => {
       );
     fake('KERNEL_US', undefined);
     first.free();
-    device.allocate(70 * MiB, stream).free();
+    const second = device.allocate(70 * MiB, stream);
+    expect(device.liveBytes).toBe(70 * MiB);
+    second.free();
     module.dispose();
   });
 
