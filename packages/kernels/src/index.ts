@@ -22,6 +22,24 @@ export {
   normExpressions,
   type NormExpressions,
 } from './pairwise/norm-expressions.js';
+export {
+  customParameterName,
+  descriptorExpressions,
+  isOneAtZero,
+  type CustomKernelFields,
+  type DescriptorExpressions,
+  type DescriptorNumbers,
+  type DescriptorParts,
+  type DescriptorPower,
+  type InnerOperator,
+  type KnownValue,
+} from './pairwise/kernel-expressions.js';
+export type {
+  KernelName,
+  PlainKernel,
+  ProductKernel,
+  RadialKernel,
+} from './pairwise/kernel-expressions-functions.js';
 export { pairwiseParams, withWorkspace, type PairwiseProgram } from './pairwise/program.js';
 export * from './elementwise/index.js';
 export { planPairwise } from './pairwise/plan.js';
