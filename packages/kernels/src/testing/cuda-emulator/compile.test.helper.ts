@@ -1,0 +1,94 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CudaKernel } from '../../emitted-kernel.js';
+import { HARNESS } from './harness.test.helper.js';
+import { hostSource } from './shim.test.helper.js';
+import { translateSource } from './translate-source.test.helper.js';
+
+let folder: string | undefined;
+
+/** A private folder for everything that is compiled, removed when the process ends. */
+function workFolder(): string {
+  if (folder === undefined) {
+    const made = mkdtempSync(join(tmpdir(), 'cuda-kernels-'));
+    folder = made;
+    process.once('exit', () => {
+      rmSync(made, { recursive: true, force: true });
+    });
+  }
+  return folder;
+}
+
+function run(args: readonly string[]): void {
+  const { status, stderr } = spawnSync('g++', args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`g++ failed: ${stderr.slice(0, 4000)}`);
+}
+
+let harness: string | undefined;
+
+/** The program that runs a compiled kernel, compiled once per process. */
+export function harnessProgram(): string {
+  if (harness === undefined) {
+    const path = join(workFolder(), 'harness');
+    writeFileSync(`${path}.cpp`, HARNESS);
+    run(
+      ['-std=c++17', '-O2', '-U_FORTIFY_SOURCE', '-fno-stack-protector', '-rdynamic', '-w'].concat([
+        `${path}.cpp`,
+        '-o',
+        path,
+        '-ldl',
+      ]),
+    );
+    harness = path;
+  }
+  return harness;
+}
+
+const FLAGS = [
+  ...['-std=c++17', '-O1', '-g1', '-fPIC', '-w', '-fno-exceptions', '-fno-rtti', '-fwrapv'],
+  ...['-fno-strict-aliasing', '-fno-math-errno', '-fno-trapping-math', '-fno-stack-protector'],
+];
+/** Calls before every access, which the harness answers itself. */
+const CHECKS = ['-fsanitize=thread,alignment,bounds', '-fno-sanitize-recover=all'];
+const FUSED = process.arch === 'x64' ? ['-mfma'] : [];
+
+const libraries = new Map<string, string>();
+
+/** Compiles a kernel's text into a shared object, each text once per process. */
+export function kernelLibrary(kernel: CudaKernel, check: boolean): string {
+  const key = `${String(check)} ${kernel.source}`;
+  const known = libraries.get(key);
+  if (known !== undefined) return known;
+  const path = join(workFolder(), `k${String(libraries.size)}`);
+  const fused = kernel.options.some(({ name, value }) => name === 'fmad' && value === false)
+    ? ['-ffp-contract=off']
+    : ['-ffp-contract=fast'];
+  writeFileSync(`${path}.cpp`, hostSource(translateSource(kernel.source), kernel.entry));
+  run([
+    ...FLAGS,
+    ...FUSED,
+    ...fused,
+    ...(check ? CHECKS : []),
+    '-c',
+    `${path}.cpp`,
+    '-o',
+    `${path}.o`,
+  ]);
+  run(['-shared', `${path}.o`, '-o', `${path}.so`]);
+  libraries.set(key, `${path}.so`);
+  return `${path}.so`;
+}
+
+/** The line of the kernel's text that an address of its library belongs to, undefined if unknown. */
+export function lineOf(library: string, address: string): number | undefined {
+  try {
+    const offset = `0x${Number(address).toString(16)}`;
+    const text = execFileSync('addr2line', ['-i', '-e', library, offset], { encoding: 'utf8' });
+    const line = /(?:^|\/)kernel:(\d+)/m.exec(text)?.[1];
+    return line === undefined ? undefined : Number(line);
+  } catch {
+    return undefined;
+  }
+}
