@@ -16,7 +16,14 @@ export type {
   Scalars,
 } from './emitted-kernel.js';
 export type { CpuLimits, CudaLimits, DeviceLimits } from './device-limits.js';
-export type { Layout, PairwiseDType, PairwiseProblem, Reduce } from './pairwise/problem.js';
+export type {
+  DiagonalMode,
+  Layout,
+  PairwiseDType,
+  PairwiseProblem,
+  Reduce,
+} from './pairwise/problem.js';
+export type { PlanExtras } from './pairwise/plan-extras.js';
 export {
   isSpecialisedNorm,
   normExpressions,
@@ -40,7 +47,13 @@ export type {
   ProductKernel,
   RadialKernel,
 } from './pairwise/kernel-expressions-functions.js';
-export { pairwiseParams, withWorkspace, type PairwiseProgram } from './pairwise/program.js';
+export {
+  diagonalParams,
+  pairwiseParams,
+  valueParams,
+  withWorkspace,
+  type PairwiseProgram,
+} from './pairwise/program.js';
 export * from './elementwise/index.js';
 export { planPairwise } from './pairwise/plan.js';
 export { emitPairwise } from './pairwise/emit.js';

@@ -1,42 +1,48 @@
 import type { RealExpr } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import type { CpuKernel } from '../emitted-kernel.js';
-import { emitCpuExpression, type CpuExpression } from '../emit/cpu-expression.js';
+import { emitCpuExpression } from '../emit/cpu-expression.js';
 import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
-import { streamingText, vectorPrelude } from '../emit/cpu-vector.js';
+import { vectorPrelude } from '../emit/cpu-vector.js';
+import { cpuDiagonalKernel } from './cpu-diagonal.js';
 import { cpuPairwiseCost, cpuPairwiseGeometry } from './cpu-geometry.js';
-import { microKernelText, uniformLocals, type CpuReduction } from './cpu-micro-kernel.js';
+import { microKernelText, type CpuReduction } from './cpu-micro-kernel.js';
 import { packingText } from './cpu-packing.js';
 import type { CpuPairwisePlan } from './cpu-plan.js';
+import { storeText } from './cpu-store.js';
+import { TRIANGLE_TEXT } from './cpu-triangle.js';
+import { parameterMembers, setUniforms, uniformNames, uniformsText } from './cpu-uniforms.js';
 import { fromJson } from './expression-json.js';
 import { pairwiseParams, type PairwiseProgram } from './program.js';
 
 const ENTRY = 'mercer_pairwise';
 
-/** The host kernel of a plan: one step, no workspace. */
+/** The host kernel of a plan, and that of its diagonal; no workspace. */
 export function emitPairwiseCpu(plan: CpuPairwisePlan): PairwiseProgram {
   const kernel: CpuKernel = {
     dialect: 'cpu',
     name: kernelName(plan),
     entry: ENTRY,
     source: sourceText(plan),
-    params: pairwiseParams(plan.dtype),
+    params: pairwiseParams(plan.dtype, plan.parameters),
     options: [],
     geometry: cpuPairwiseGeometry(plan),
     cost: (scalars) => cpuPairwiseCost(plan, scalars),
   };
-  return { steps: [{ kernel }], workspaceBytes: () => 0 };
+  const last = plan.diagonal === undefined ? [] : [{ kernel: cpuDiagonalKernel(plan) }];
+  return { steps: [{ kernel }, ...last], workspaceBytes: () => 0 };
 }
 
 function kernelName(plan: CpuPairwisePlan): string {
   const layouts = [plan.layoutA, plan.layoutB, plan.layoutOut].map((l) => l[0]).join('');
   const tile = `${String(plan.tileRows)}x${String(plan.tileVectors)}`;
-  return `pairwise ${plan.dtype} ${layouts} ${plan.reduce} ${tile} ${plan.level}`;
+  const symmetric = plan.symmetric === true ? ' symmetric' : '';
+  return `pairwise ${plan.dtype} ${layouts} ${plan.reduce} ${tile} ${plan.level}${symmetric}`;
 }
 
 function sourceText(plan: CpuPairwisePlan): string {
-  const common = { dtype: plan.dtype, uniforms: { p: 'p' } };
+  const common = { dtype: plan.dtype, uniforms: uniformNames(plan) };
   const innerExpr = fromJson(plan.inner) as RealExpr;
   const inner = emitCpuExpression(innerExpr, { ...common, name: 'inner', parameters: ['a', 'b'] });
   const outer = emitCpuExpression(fromJson(plan.outer), {
@@ -53,14 +59,14 @@ ${cpuHelpers(helpers, plan.dtype, plan.level)}
 ${inner.text}
 ${outer.text}
 
-${uniformsText([inner, outer])}
+${uniformsText(plan, [inner, outer])}
 
 ${packingText(plan)}
 
 ${microKernelText(plan, inner, reduction)}
 
 ${storeText(plan, outer)}
-
+${plan.symmetric === true ? `\n${TRIANGLE_TEXT}\n` : ''}
 ${entryText(plan)}
 `;
 }
@@ -87,56 +93,27 @@ function reductionOf(
   };
 }
 
-function uniformsText(expressions: readonly CpuExpression[]): string {
-  const all = expressions.flatMap((expression) => expression.uniforms);
-  const members = all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
-  const values = all
-    .map(
-      ({ name, wide }) => `  const double ${name} = ${wide};
-  u.${name} = splat((T)${name});
-  u.${name}_low = splat((T)(${name} - (double)(T)${name}));
+/** Finds the task's block, as text: tasks of a batch entry lie side by side. */
+function blockText(plan: CpuPairwisePlan): { counts: string; place: string } {
+  const [rows, columns] = plan.swapped ? ['n', 'm'] : ['m', 'n'];
+  if (plan.symmetric === true) {
+    return {
+      counts: '  const int64_t blocks = triangle_blocks(g.m);\n',
+      place: `    const int64_t l = task / blocks;
+    int64_t r0, c0;
+    triangle_block(task % blocks, g.m, r0, c0);
 `,
-    )
-    .join('');
-  return `// values that depend on launch scalars alone
-struct Uniforms {
-${members}};
-INLINE void set_uniforms(Uniforms& u, double p) {
-  (void)p;
-  (void)u;
-${values}}`;
-}
-
-function storeText(plan: CpuPairwisePlan, outer: CpuExpression): string {
-  const direct = (plan.layoutOut === 'row') !== plan.swapped;
-  const value = outer.call('*(const V*)(s + c)');
-  return `${streamingText(plan.level, plan.dtype)}
-
-// out = outer(partial results), for the part of the block that exists
-static void store(T* out, int64_t ld, T* tile, int64_t rows, int64_t columns, int stream, const Uniforms& u) {
-  (void)u;
-  (void)stream;
-${uniformLocals(outer)}  for (int64_t r = 0; r < rows; r++) {
-    T* s = tile + r * BLOCK_COLUMNS;
-${
-  direct
-    ? `    T* o = out + r * ld;
-    int64_t c = 0;
-    if (stream && (uintptr_t)o % sizeof(V) == 0) {
-      for (; c + LANES <= columns; c += LANES) stream_store(o + c, ${value});
-    }
-    for (; c + LANES <= columns; c += LANES) *(VU*)(o + c) = ${value};
-    if (c < columns) {
-      const V last = ${value};
-      for (int64_t i = 0; c + i < columns; i++) o[c + i] = last[i];
-    }
+    };
   }
-  if (stream) stream_end();`
-    : `    for (int64_t c = 0; c < columns; c += LANES) *(V*)(s + c) = ${value};
-  }
-  transpose(out, ld, tile, BLOCK_COLUMNS, rows, columns);`
-}
-}`;
+  return {
+    counts: `  const int64_t row_blocks = (g.${rows} + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  const int64_t column_blocks = (g.${columns} + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+  const int stream = g.m * g.n * g.batch >= ${String(Math.ceil(plan.streamBytes / dtypeBytes(plan.dtype)))};
+`,
+    place: `    const int64_t block = task / row_blocks, l = block / column_blocks;
+    const int64_t r0 = task % row_blocks * BLOCK_ROWS, c0 = block % column_blocks * BLOCK_COLUMNS;
+`,
+  };
 }
 
 function entryText(plan: CpuPairwisePlan): string {
@@ -146,27 +123,24 @@ function entryText(plan: CpuPairwisePlan): string {
     layout === 'row' ? `${point} * ${ld} + ${k}` : `${k} * ${ld} + ${point}`;
   const layoutOf = (name: string): 'row' | 'column' => (name === 'a' ? plan.layoutA : plan.layoutB);
   const [m, n] = plan.swapped ? ['c0', 'r0'] : ['r0', 'c0'];
+  const { counts, place } = blockText(plan);
+  const symmetric = plan.symmetric === true;
+  const perLayer = plan.parameters !== undefined;
   return `struct Args {
   const T *a, *b;
   T* out;
   int64_t m, n, k, batch, lda, ldb, ldo, batch_a, batch_b, batch_out;
   double p;
-};
+${parameterMembers(plan)}};
 
 extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scratch) {
   const Args& g = *(const Args*)args;
   Uniforms u;
-  set_uniforms(u, g.p);
-  T* tile = (T*)scratch;
+${perLayer ? '  int64_t layer = -1;\n' : `  ${setUniforms(plan)}\n`}  T* tile = (T*)scratch;
   T* packed_columns = tile + BLOCK_ROWS * BLOCK_COLUMNS;
   T* packed_rows = packed_columns + BLOCK_COLUMNS * BLOCK_DEPTH;
-  const int64_t row_blocks = (g.${rows} + BLOCK_ROWS - 1) / BLOCK_ROWS;
-  const int64_t column_blocks = (g.${columns} + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
-  const int stream = g.m * g.n * g.batch >= ${String(Math.ceil(plan.streamBytes / dtypeBytes(plan.dtype)))};
-  for (int64_t task = begin; task < end; task++) {
-    const int64_t block = task / row_blocks, l = block / column_blocks;
-    const int64_t r0 = task % row_blocks * BLOCK_ROWS, c0 = block % column_blocks * BLOCK_COLUMNS;
-    const int64_t rows = at_most(g.${rows} - r0, BLOCK_ROWS);
+${counts}  for (int64_t task = begin; task < end; task++) {
+${place}${perLayer ? `    if (l != layer) ${setUniforms(plan)}\n    layer = l;\n` : ''}    const int64_t rows = at_most(g.${rows} - r0, BLOCK_ROWS);
     const int64_t columns = at_most(g.${columns} - c0, BLOCK_COLUMNS);
     for (int64_t i = 0; g.k == 0 && i < BLOCK_ROWS * BLOCK_COLUMNS; i++) tile[i] = 0;
     for (int64_t k0 = 0; k0 < g.k; k0 += BLOCK_DEPTH) {
@@ -177,13 +151,17 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scr
       pack_rows(packed_rows, row_data, g.ld${row}, rows, depth);
       for (int64_t c = 0; c < columns; c += TILE_COLUMNS) {
         for (int64_t r = 0; r < rows; r += TILE_ROWS) {
-          micro_kernel(packed_rows + r * ROW_STRIDE, packed_columns + c * BLOCK_DEPTH,
+${symmetric ? '          if (r0 + r + TILE_ROWS <= c0 + c) continue;\n' : ''}          micro_kernel(packed_rows + r * ROW_STRIDE, packed_columns + c * BLOCK_DEPTH,
                        tile + r * BLOCK_COLUMNS + c, depth, k0 == 0, u);
         }
       }
     }
-    T* out = g.out + l * g.batch_out + ${offset(plan.layoutOut, m, n, 'g.ldo')};
-    store(out, g.ldo, tile, rows, columns, stream, u);
+${
+  symmetric
+    ? '    store(g.out + l * g.batch_out, g.ldo, tile, r0, c0, rows, columns, u);'
+    : `    T* out = g.out + l * g.batch_out + ${offset(plan.layoutOut, m, n, 'g.ldo')};
+    store(out, g.ldo, tile, rows, columns, stream, u);`
+}
   }
 }`;
 }

@@ -2,6 +2,7 @@ import { postOrder, type Expr } from '@mercer/formula';
 import type { CpuLimits } from '../device-limits.js';
 import { lanesOf, vectorUnit, type CpuLevel } from '../emit/cpu-vector.js';
 import { toJson, type ExpressionJson } from './expression-json.js';
+import { planExtras, type PlanExtras } from './plan-extras.js';
 import type { Layout, PairwiseDType, PairwiseProblem, Reduce } from './problem.js';
 
 /**
@@ -10,7 +11,7 @@ import type { Layout, PairwiseDType, PairwiseProblem, Reduce } from './problem.j
  * `blockRows` x `blockColumns` results, `blockDepth` steps of k at a time, in register tiles of
  * `tileRows` x `tileVectors` vectors.
  */
-export interface CpuPairwisePlan {
+export interface CpuPairwisePlan extends PlanExtras {
   readonly kind: 'cpu';
   /** One readable line. */
   readonly summary: string;
@@ -59,8 +60,9 @@ export function planPairwiseCpu(problem: PairwiseProblem, limits: CpuLimits): Cp
   const blockDepth = BLOCK_DEPTH_BYTES / bytes;
   let blockColumns = block(Math.min(columns, BLOCK_BYTES / bytes / blockDepth), tileColumns);
   let blockRows = block(Math.min(rows, MAX_BLOCK_ROWS), tileRows);
+  const share = problem.symmetric === true ? 0.5 : 1;
   const tasks = (): number =>
-    Math.ceil(rows / blockRows) * Math.ceil(columns / blockColumns) * problem.batch;
+    Math.ceil(rows / blockRows) * Math.ceil(columns / blockColumns) * problem.batch * share;
   // Enough tasks for every core to stay busy to the end; small tiles pack more than they save.
   while (tasks() < TASKS_PER_CORE * limits.cores) {
     if (blockColumns > 2 * tileColumns && blockColumns * 2 >= blockRows) blockColumns /= 2;
@@ -72,7 +74,8 @@ export function planPairwiseCpu(problem: PairwiseProblem, limits: CpuLimits): Cp
     summary:
       `cpu ${limits.level} tile ${String(tileRows)}x${String(tileColumns)} ` +
       `block ${String(blockRows)}x${String(blockColumns)}x${String(blockDepth)}` +
-      (swapped ? ' swapped' : ''),
+      (swapped ? ' swapped' : '') +
+      (problem.symmetric === true ? ' symmetric' : ''),
     level: limits.level,
     cores: limits.cores,
     dtype,
@@ -89,6 +92,7 @@ export function planPairwiseCpu(problem: PairwiseProblem, limits: CpuLimits): Cp
     blockColumns,
     blockDepth,
     streamBytes: STREAM_BYTES,
+    ...planExtras(problem),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { CpuPairwisePlan } from './cpu-plan.js';
 import type { ExpressionJson } from './expression-json.js';
+import type { PlanExtras } from './plan-extras.js';
 import type { Layout, PairwiseDType, Reduce } from './problem.js';
 
 /** Sizes of the register-tiled kernel. Rows run over the first operand, columns over the second. */
@@ -57,7 +58,7 @@ export interface PowerConfig {
   readonly polynomialEighths: number;
 }
 
-interface CudaPlanBase {
+interface CudaPlanBase extends PlanExtras {
   readonly kind: 'cuda';
   /** One readable line. */
   readonly summary: string;

@@ -13,6 +13,12 @@ export type Layout = 'row' | 'column';
 export type Reduce = 'sum' | 'max';
 
 /**
+ * How the elements with n = m + `diagonalOffset` are regularised by r: 'set' makes them 1 + r, 'add'
+ * adds r to them.
+ */
+export type DiagonalMode = 'set' | 'add';
+
+/**
  * The problem of a pairwise kernel:
  * `out[l,m,n] = outer(reduce_k inner(a[l,m,k], b[l,n,k]))`.
  */
@@ -23,9 +29,9 @@ export interface PairwiseProblem {
   readonly n: number;
   readonly k: number;
   readonly batch: number;
-  /** In the variables `a`, `b` and optionally `p`; must be 0 for a = b = 0. */
+  /** In the variables `a`, `b` and optionally `p` and parameters; must be 0 for a = b = 0. */
   readonly inner: RealExpr;
-  /** In the variable `s` and optionally `p`. */
+  /** In the variable `s` and optionally `p` and parameters. */
   readonly outer: RealExpr;
   readonly reduce: Reduce;
   /** Layouts of a (batch, m, k), b (batch, n, k) and out (batch, m, n). */
@@ -38,4 +44,16 @@ export interface PairwiseProblem {
   readonly alignedOut: boolean;
   /** The value of the run-time scalar `p`, where the expressions use it; a hint like the sizes. */
   readonly p?: number;
+  /**
+   * Names of further variables of the expressions, each a number of the launch or one value per batch
+   * entry in device memory. Where 'p' is among them, it takes the place of the scalar `p`.
+   */
+  readonly parameters?: readonly string[];
+  /**
+   * b is a, so that m = n: each pair is computed once and stored twice, and the result is exactly
+   * symmetric. `inner` must not change when a and b are exchanged.
+   */
+  readonly symmetric?: boolean;
+  /** Regularises a diagonal of the output, in a last step of its own. */
+  readonly diagonal?: DiagonalMode;
 }

@@ -1,0 +1,64 @@
+import { dtypeBytes } from '../dtype.js';
+import type { CpuKernel } from '../emitted-kernel.js';
+import { PARAMETER_VALUE } from './cpu-uniforms.js';
+import type { CpuPairwisePlan } from './cpu-plan.js';
+import { diagonalLength, diagonalParams } from './program.js';
+
+const ENTRY = 'mercer_pairwise_diagonal';
+/** Elements of one task. */
+const TASK_ELEMENTS = 4096;
+
+/** The last step of a plan that regularises a diagonal of the output. */
+export function cpuDiagonalKernel(plan: CpuPairwisePlan): CpuKernel {
+  const total = (scalars: Readonly<Record<string, number>>): number =>
+    (scalars['batch'] ?? 0) * diagonalLength(scalars);
+  return {
+    dialect: 'cpu',
+    name: `pairwise ${plan.dtype} diagonal ${plan.diagonal ?? ''}`,
+    entry: ENTRY,
+    source: sourceText(plan),
+    params: diagonalParams(plan.dtype),
+    options: [],
+    geometry: (scalars) => ({
+      tasks: Math.ceil(total(scalars) / TASK_ELEMENTS),
+      chunk: 1,
+      scratchBytes: 0,
+    }),
+    cost: (scalars) => ({
+      bytes: total(scalars) * dtypeBytes(plan.dtype) * (plan.diagonal === 'set' ? 1 : 2),
+      flops: total(scalars),
+    }),
+  };
+}
+
+function sourceText(plan: CpuPairwisePlan): string {
+  const [row, column] = plan.layoutOut === 'row' ? ['ldo', '1'] : ['1', 'ldo'];
+  return `#include <stdint.h>
+#define INLINE static inline __attribute__((always_inline, unused))
+typedef ${plan.dtype === 'float32' ? 'float' : 'double'} T;
+${PARAMETER_VALUE}
+struct Args {
+  T* out;
+  int64_t m, n, batch, ldo, batch_out, offset;
+  const T* at;
+  int64_t stride;
+  double value;
+};
+
+// elements with n = m + offset
+extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const int64_t row = g.offset < 0 ? -g.offset : 0, column = g.offset > 0 ? g.offset : 0;
+  const int64_t rows = g.m - row, columns = g.n - column, count = rows < columns ? rows : columns;
+  if (count <= 0) return;
+  const int64_t ldo = g.ldo, total = count * g.batch;
+  const int64_t last = end * ${String(TASK_ELEMENTS)} < total ? end * ${String(TASK_ELEMENTS)} : total;
+  for (int64_t e = begin * ${String(TASK_ELEMENTS)}; e < last; e++) {
+    const int64_t layer = e / count, i = e - layer * count;
+    const double r = parameter_value(g.at, g.stride, g.value, layer);
+    T& element = g.out[layer * g.batch_out + (row + i) * ${row} + (column + i) * ${column}];
+    element = (T)(${plan.diagonal === 'set' ? '1' : '(double)element'} + r);
+  }
+}
+`;
+}

@@ -1,0 +1,58 @@
+import type { CpuExpression } from '../emit/cpu-expression.js';
+import type { CpuPairwisePlan } from './cpu-plan.js';
+
+/** C++ text of the launch values that expressions may read, by the name of the variable. */
+export function uniformNames({ parameters = [] }: CpuPairwisePlan): Record<string, string> {
+  const own = parameters.map((name, i) => [name, parameterText(i)] as const);
+  return { p: 'p', ...Object.fromEntries(own) };
+}
+
+/** Parameters go by their number: their names come from outside and may be words of C++. */
+const parameterText = (index: number): string => `parameter${String(index)}`;
+
+/** Members of the launch's arguments for the parameters, each a pointer, a stride and a value. */
+export function parameterMembers({ parameters = [] }: CpuPairwisePlan): string {
+  return parameters
+    .map((_, i) => {
+      const name = parameterText(i);
+      return `  const T* ${name}_at;\n  int64_t ${name}_stride;\n  double ${name};\n`;
+    })
+    .join('');
+}
+
+/** The struct of all values that depend on the launch alone, and the function that fills it. */
+export function uniformsText(plan: CpuPairwisePlan, expressions: readonly CpuExpression[]): string {
+  const { parameters = [] } = plan;
+  const all = expressions.flatMap((expression) => expression.uniforms);
+  const members = all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
+  const values = all
+    .map(
+      ({ name, wide }) => `  const double ${name} = ${wide};
+  u.${name} = splat((T)${name});
+  u.${name}_low = splat((T)(${name} - (double)(T)${name}));
+`,
+    )
+    .join('');
+  const own = parameters.map((_, i) => parameterText(i));
+  return `// values that depend on launch scalars alone
+struct Uniforms {
+${members}};
+INLINE void set_uniforms(Uniforms& u, double p${own.map((name) => `, double ${name}`).join('')}) {
+  (void)p;
+  (void)u;
+${own.map((name) => `  (void)${name};\n`).join('')}${values}}${own.length === 0 ? '' : `\n${PARAMETER_VALUE}`}`;
+}
+
+/** Reads a value that is a number or lies in memory, one per batch entry. */
+export const PARAMETER_VALUE = `INLINE double parameter_value(const T* at, int64_t stride, double value, int64_t layer) {
+  return at == nullptr ? value : (double)at[layer * stride];
+}`;
+
+/** The call that fills the struct for batch entry `l`. */
+export function setUniforms({ parameters = [] }: CpuPairwisePlan): string {
+  const values = parameters.map((_, i) => {
+    const name = parameterText(i);
+    return `, parameter_value(g.${name}_at, g.${name}_stride, g.${name}, l)`;
+  });
+  return `set_uniforms(u, g.p${values.join('')});`;
+}
