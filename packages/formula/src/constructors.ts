@@ -49,6 +49,8 @@ export const pow = (...args: [base: Operand, exponent: Operand]): RealExpr => bu
 export const exp = (...args: [x: Operand]): RealExpr => build('exp', args);
 /** Natural logarithm; -inf at 0, NaN below. */
 export const log = (...args: [x: Operand]): RealExpr => build('log', args);
+/** Hyperbolic tangent, in [-1, 1]. */
+export const tanh = (...args: [x: Operand]): RealExpr => build('tanh', args);
 /** The smaller argument; NaN if either is NaN. At a tie the derivative is the first argument's. */
 export const min = (...args: Two): RealExpr => build('min', args);
 /** The larger argument; NaN if either is NaN. At a tie the derivative is the first argument's. */

@@ -69,12 +69,14 @@ export const DERIVATIVE: { readonly [K in Op]: DerivativeRule<K> } = {
   rsqrt: (_, [dx], node) => times(dx, () => mul(-0.5, mul(mul(node, node), node))),
   pow: ([base, exponent], [dBase, dExponent], node) =>
     plus(
-      times(dBase, () => powerPartial(base, exponent)),
+      // x ^ 0 is 1 everywhere, and 0 x ^ -1 would be NaN at 0.
+      exponent.value === 0 ? undefined : times(dBase, () => powerPartial(base, exponent)),
       // x ^ y log(x) is 0 at x = 0, as x log x is.
       times(dExponent, () => select(eq(base, 0), 0, mul(node, log(base)))),
     ),
   exp: (_, [dx], node) => times(dx, () => node),
   log: ([x], [dx]) => dx && div(dx, x),
+  tanh: (_, [dx], node) => times(dx, () => sub(1, mul(node, node))),
   min: ([a, b], [da, db]) => choose(le(a, b), da, db),
   max: ([a, b], [da, db]) => choose(ge(a, b), da, db),
   lt: none,
@@ -87,7 +89,10 @@ export const DERIVATIVE: { readonly [K in Op]: DerivativeRule<K> } = {
 };
 
 /**
- * d(x ^ y)/dx = y x ^ (y - 1). Where that has no finite value at x = 0 although x ^ y is finite
+ * d(x ^ y)/dx = y x ^ (y - 1), inside a selection wherever x ^ (y - 1) may be infinite at x = 0: an
+ * infinity would meet sign(0) = 0 in the derivative of |d| ^ y and give NaN, also in the derivatives
+ * of this derivative. So every derivative of |d| ^ y by d or y is finite at d = 0 for every y > 0,
+ * and the first is 0. Where that has no finite value at x = 0 although x ^ y is finite
  * (0 < y < 1) the derivative is 0 by convention, as sqrt's is. Poles (y < 0) stay poles where the
  * exponent is a constant.
  */

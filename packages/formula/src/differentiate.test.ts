@@ -18,8 +18,10 @@ import {
   rsqrt,
   select,
   sign,
+  simplify,
   sqrt,
   sub,
+  tanh,
   variable,
   type Expr,
   type RealExpr,
@@ -126,12 +128,15 @@ describe('differentiate, conventions where there is no derivative', () => {
     ['|x| ^ 1', pow(abs(x), 1), 0],
     ['|x| ^ 1.3', pow(abs(x), 1.3), 0],
     ['x ^ 1', pow(x, 1), 1],
+    ['x ^ 0', pow(x, 0), 0],
     ['max(x, 0): the first', max(x, 0), 1],
     ['max(0, x): the first', max(0, x), 0],
     ['min(x, 0): the first', min(x, 0), 1],
     ['min(0, x): the first', min(0, x), 0],
     ['select(x < 0, 3 x, 5 x)', select(lt(x, 0), mul(3, x), mul(5, x)), 5],
     ['a pole stays a pole', div(1, x), -Infinity],
+    ['tanh(x)', tanh(x), 1],
+    ['tanh(|x|)', tanh(abs(x)), 0],
   ])('%s', (_, expr, wanted) => {
     expect(at0(expr) + 0).toBe(wanted);
   });
@@ -145,6 +150,44 @@ describe('differentiate, conventions where there is no derivative', () => {
     }
     expect(evaluate(differentiate(pow(x, p), 'x'), { x: 0, p: 1 })).toBe(1);
     expect(evaluate(differentiate(pow(abs(d), p), 'p'), { a: 2, b: 2, p: 1.3 })).toBe(0);
+  });
+
+  // A zero difference contributes exactly 0 for every p > 0, and so does its change.
+  it.each([0.1, 0.25, 0.5, 0.7, 0.75, 1, 1.2, 1.25, 1.5, 1.75, 1.9, 2, 2.25, 2.5, 3, 3.5, 4, 7.3])(
+    '|d|^%f at a zero difference: every derivative is finite, the first is 0',
+    (value) => {
+      const point = { a: 2, b: 2, p: value };
+      const power = pow(abs(d), value);
+      // p in the text, in the text and simplified to products and roots, and at run time.
+      for (const expr of [power, simplify(power), pow(abs(d), p)]) {
+        for (const first of ['a', 'b', 'p'] as const) {
+          const once = differentiate(expr, first);
+          expect(evaluate(once, point) + 0, print(once)).toBe(0);
+          for (const second of ['a', 'b', 'p'] as const) {
+            const twice = differentiate(once, second);
+            const slope = evaluate(twice, point);
+            // Only |d|^2 = d^2 has a second derivative that is not 0 there.
+            const smooth =
+              value === 2 && expr !== pow(abs(d), p) && first !== 'p' && second !== 'p';
+            const wanted = smooth ? (first === second ? 2 : -2) : 0;
+            expect(slope + 0, print(twice)).toBe(wanted);
+            expect(evaluate(differentiate(twice, 'a'), point), print(twice)).not.toBeNaN();
+          }
+        }
+      }
+    },
+  );
+
+  it.each([0.25, 0.5, 0.8, 1, 1.3, 2, 3.75])('the norm s^(1/p) at s = 0, p = %f', (value) => {
+    const s = variable('s');
+    for (const expr of [pow(s, div(1, p)), pow(s, 1 / value)]) {
+      const bySum = differentiate(expr, s);
+      expect(evaluate(bySum, { s: 0, p: value }), print(bySum)).toBe(value === 1 ? 1 : 0);
+      for (const by of ['s', 'p'] as const) {
+        expect(evaluate(differentiate(expr, by), { s: 0, p: value })).not.toBeNaN();
+        expect(evaluate(differentiate(bySum, by), { s: 0, p: value })).not.toBeNaN();
+      }
+    }
   });
 
   it('leaves out terms that do not depend on the variable', () => {

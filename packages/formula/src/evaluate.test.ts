@@ -45,6 +45,7 @@ const MEANING: Readonly<Record<string, (a: number, b: number) => number | boolea
   rsqrt: (a) => (a === 0 ? 0 : 1 / Math.sqrt(a)),
   exp: (a) => Math.exp(a),
   log: (a) => Math.log(a),
+  tanh: (a) => Math.tanh(a),
 };
 
 describe('evaluate', () => {

@@ -30,6 +30,7 @@ export const FLOAT64: RuleTable<number> = {
   pow: ([base, exponent]) => powIeee(base, exponent),
   exp: ([x]) => Math.exp(x),
   log: ([x]) => Math.log(x),
+  tanh: ([x]) => Math.tanh(x),
   min: ([a, b]) => Math.min(a, b),
   max: ([a, b]) => Math.max(a, b),
   lt: ([a, b]) => Number(a < b),

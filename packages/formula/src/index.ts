@@ -21,6 +21,7 @@ export {
   sign,
   sqrt,
   sub,
+  tanh,
   variable,
 } from './constructors.js';
 export { differentiate } from './differentiate.js';

@@ -23,6 +23,7 @@ export const NON_NEGATIVE: RuleTable<boolean> = {
   pow: ([base], { args }) => base || isEven(args[1].value),
   exp: always,
   log: unknown,
+  tanh: ([x]) => x,
   min: both,
   max: either,
   lt: always,

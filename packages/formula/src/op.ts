@@ -17,6 +17,7 @@ export interface ArgTypes {
   pow: ['real', 'real'];
   exp: ['real'];
   log: ['real'];
+  tanh: ['real'];
   min: ['real', 'real'];
   max: ['real', 'real'];
   lt: ['real', 'real'];
@@ -66,6 +67,7 @@ export const SIGNATURES: { readonly [K in Op]: Signature<K> } = {
   pow: binary,
   exp: unary,
   log: unary,
+  tanh: unary,
   min: binary,
   max: binary,
   lt: comparison,

@@ -47,6 +47,7 @@ const TEXT: RuleTable<Printed> = {
   pow: ([base, exponent]) => at(POWER, `${wrap(base, ATOM)} ^ ${right(exponent, POWER)}`),
   exp: call('exp'),
   log: call('log'),
+  tanh: call('tanh'),
   min: call('min'),
   max: call('max'),
   lt: infix('<', COMPARE, SUM),

@@ -4,6 +4,8 @@ import type { RealExpr } from './expr.js';
 import type { Facts, SimplifyRule } from './simplify-rules.js';
 
 const LARGEST_UNROLLED = 8;
+/** Odd multiples of 1/4 up to this one become products and nested square roots. */
+const LARGEST_QUARTER = 4;
 
 /** Powers with a constant exponent: products where x may be negative, roots where it may not. */
 export const powerOf: SimplifyRule = (node, facts) => {
@@ -29,23 +31,26 @@ function nestedPower(base: RealExpr, power: number, facts: Facts): RealExpr | un
 }
 
 function unrolled(base: RealExpr, power: number, facts: Facts): RealExpr | undefined {
-  const doubled = 2 * power;
-  if (!Number.isInteger(doubled)) return undefined;
-  const half = doubled % 2 !== 0;
-  if (half && !facts.isNonNegative(base)) return undefined;
+  const quarters = 4 * power;
+  if (!Number.isInteger(quarters)) return undefined;
+  if (quarters % 2 !== 0 && Math.abs(power) > LARGEST_QUARTER) return undefined;
+  if (!Number.isInteger(power) && !facts.isNonNegative(base)) return undefined;
   if (power < 0) return div(1, unrolledPositive(base, -power));
   return unrolledPositive(base, power);
 }
 
 function unrolledPositive(base: RealExpr, power: number): RealExpr {
   const whole = Math.floor(power);
-  const root = power === whole ? undefined : sqrt(base);
-  if (whole === 0) return root ?? constant(1);
+  const rest = power - whole;
+  const root = rest >= 0.5 ? sqrt(base) : undefined;
+  const fourthRoot = rest % 0.5 === 0 ? undefined : sqrt(sqrt(base));
   // |x| ^ odd = (x * x) ^ k * |x|: the square needs no absolute value.
   const plain = base.op === 'abs' ? (base.args[0] as RealExpr) : base;
   const even = evenPower(plain, whole - (whole % 2));
   const odd = whole % 2 === 1 ? base : undefined;
-  return [even, odd, root].filter(isPresent).reduce((product, factor) => mul(product, factor));
+  return [even, odd, root, fourthRoot]
+    .filter(isPresent)
+    .reduce((product, factor) => mul(product, factor));
 }
 
 /** `x ^ power` by squaring, for an even power; undefined for 0. */

@@ -41,7 +41,10 @@ function mergeConstants(a: RealExpr, b: RealExpr): RealExpr | undefined {
   return undefined;
 }
 
-/** `sign(x) * |x|`, `sign(x) * x`, `|x| * |x|` and `sqrt(x) * sqrt(x)`. */
+/**
+ * `|x| * |x|` is `x * x`, `sqrt(x) * sqrt(x)` is `x` where x is not negative, and a sign is taken
+ * up by a factor that has the absolute value: the products that derivatives of norms consist of.
+ */
 function mergeEqual(
   a: RealExpr,
   b: RealExpr,
@@ -54,12 +57,42 @@ function mergeEqual(
     [a, b],
     [b, a],
   ] as const) {
-    if (s.op !== 'sign') continue;
-    const of = s.args[0] as RealExpr;
-    if (x === of) return abs(of);
-    if (x.op === 'abs' && x.args[0] === of) return of;
+    const merged = s.op === 'sign' ? signed(s.args[0] as RealExpr, x) : undefined;
+    if (merged !== undefined) return merged;
   }
   return undefined;
+}
+
+/** How many products deep a sign looks for its factor, so that long products stay cheap. */
+const SIGN_REACH = 4;
+
+/**
+ * `sign(x) * product` without the sign, where a factor (of a quotient, of its numerator) takes it:
+ * `|x|` becomes `x`; if there is none, `x` becomes `|x|`. So `sign(x) * (x * x)` is `x * |x|`.
+ * Undefined where no factor takes it.
+ */
+function signed(x: RealExpr, product: RealExpr): RealExpr | undefined {
+  return (
+    replaceFactor(product, (factor) =>
+      factor.op === 'abs' && factor.args[0] === x ? x : undefined,
+    ) ?? replaceFactor(product, (factor) => (factor === x ? abs(x) : undefined))
+  );
+}
+
+function replaceFactor(
+  product: RealExpr,
+  replacement: (factor: RealExpr) => RealExpr | undefined,
+  reach = SIGN_REACH,
+): RealExpr | undefined {
+  const whole = replacement(product);
+  if (whole !== undefined || reach === 0) return whole;
+  if (product.op !== 'mul' && product.op !== 'div') return undefined;
+  const [a, b] = operands(product);
+  const left = replaceFactor(a, replacement, reach - 1);
+  if (product.op === 'div') return left && div(left, b);
+  if (left !== undefined) return mul(left, b);
+  const right = replaceFactor(b, replacement, reach - 1);
+  return right === undefined ? undefined : mul(a, right);
 }
 
 function order(a: RealExpr, b: RealExpr): RealExpr | undefined {

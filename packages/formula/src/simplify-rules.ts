@@ -1,4 +1,4 @@
-import { abs, add, log, lt, le, mul, neg, pow, select, sign, sub } from './constructors.js';
+import { abs, add, log, lt, le, mul, neg, pow, select, sign, sub, tanh } from './constructors.js';
 import { FLOAT64 } from './evaluate.js';
 import type { Expr, RealExpr } from './expr.js';
 import type { Op } from './op.js';
@@ -90,6 +90,12 @@ export const SIMPLIFY: { readonly [K in Op]: SimplifyRule } = {
     const x = first(node);
     if (x.op === 'exp') return first(x);
     return x.op === 'div' && first(x).value === 1 ? neg(log(second(x))) : undefined;
+  },
+  tanh: (node) => {
+    const x = first(node);
+    if (x.op === 'neg') return neg(tanh(first(x)));
+    const { factor, rest } = scaled(x);
+    return factor < 0 ? neg(tanh(mul(-factor, rest))) : undefined;
   },
   // Arguments of min and max keep their order: at a tie the derivative is the first one's.
   min: (node) => {

@@ -24,14 +24,17 @@ export interface SimplifyOptions {
  * - an intermediate result that leaves the floating-point range: `sqrt(x * x)` becomes `abs(x)`,
  *   which is right where the square overflows, and `pow(x, -8)` becomes `1 / (...)`.
  *
- * `pow(x, c)` with integer c, |c| <= 8, becomes products; half-integer c, only where x is known to
- * be non-negative, products and a square root.
+ * `pow(x, c)` with integer c, |c| <= 8, becomes products; where x is known to be non-negative,
+ * half-integer c, |c| <= 8, products and a square root, and odd multiples of 1/4, |c| <= 4, products
+ * and nested square roots. Products that derivatives of norms consist of get shorter:
+ * `sign(x) * abs(x)` becomes `x`, `sign(x) * x` becomes `abs(x)`, also among further factors.
  *
  * ```ts
  * import { abs, pow, print, simplify, sub, variable } from '@mercer/formula';
  * const d = abs(sub(variable('a'), variable('b')));
  * console.log(print(simplify(pow(d, 3)))); // (a - b) * (a - b) * abs(a - b)
  * console.log(print(simplify(pow(variable('s'), 0.5), { nonNegative: ['s'] }))); // sqrt(s)
+ * console.log(print(simplify(pow(variable('s'), 0.25), { nonNegative: ['s'] }))); // sqrt(sqrt(s))
  * ```
  */
 export function simplify<E extends Expr>(expr: E, options: SimplifyOptions = {}): E {

@@ -13,6 +13,7 @@ import {
   select,
   simplify,
   substitute,
+  tanh,
   variable,
   variables,
   type BoolExpr,
@@ -30,6 +31,7 @@ describe('public signatures', () => {
     expectTypeOf(add(x, 1)).toEqualTypeOf<RealExpr>();
     expectTypeOf(lt(x, 1)).toEqualTypeOf<BoolExpr>();
     expectTypeOf(select(lt(x, 1), x, 0)).toEqualTypeOf<RealExpr>();
+    expectTypeOf(tanh(x)).toEqualTypeOf<RealExpr>();
     expectTypeOf(constant(1)).toEqualTypeOf<RealExpr>();
     expectTypeOf(build('pow', [x, 2])).toEqualTypeOf<RealExpr>();
     expectTypeOf(build('ge', [x, 2])).toEqualTypeOf<BoolExpr>();

@@ -108,6 +108,8 @@ const OPERATIONS: Readonly<Record<string, (x: Bounded, y: Bounded, z: Bounded) =
     const lost = (value === 0 || value === Infinity) && Number.isFinite(x.value);
     return step(value, finiteOr0(value * Math.expm1(x.error)), !lost);
   },
+  // Its slope is at most 1.
+  tanh: (x) => step(Math.tanh(x.value), x.error),
   log: (x) => step(Math.log(x.value), finiteOr0(x.error / Math.abs(x.value)), offZero(x)),
   min: (x, y) => ({ value: Math.min(x.value, y.value), error: x.error + y.error, trusted: true }),
   max: (x, y) => ({ value: Math.max(x.value, y.value), error: x.error + y.error, trusted: true }),

@@ -72,6 +72,8 @@ export function complexStep(
       case 'log':
         need(x[0] > CLEARANCE);
         return logarithm(x);
+      case 'tanh':
+        return hyperbolicTangent(x);
       case 'pow':
         away(x[0]);
         if (Number.isInteger(y[0]) && Math.abs(y[0]) <= 16 && !dependsOn(node.args[1])) {
@@ -119,6 +121,11 @@ function exponential(x: Complex): Complex {
 
 function logarithm(x: Complex): Complex {
   return [Math.log(Math.hypot(x[0], x[1])), Math.atan2(x[1], x[0])];
+}
+
+function hyperbolicTangent(x: Complex): Complex {
+  const size = Math.cosh(2 * x[0]) + Math.cos(2 * x[1]);
+  return [Math.sinh(2 * x[0]) / size, Math.sin(2 * x[1]) / size];
 }
 
 function power(x: Complex, n: number): Complex {

@@ -35,11 +35,14 @@ export const smoothLeaf = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(0.25, 0.5, 1, 2, 3).map(constant) },
 );
 
-const UNARY = ['neg', 'abs', 'sign', 'sqrt', 'rsqrt', 'exp', 'log'] as const;
+const UNARY = ['neg', 'abs', 'sign', 'sqrt', 'rsqrt', 'exp', 'log', 'tanh'] as const;
 const BINARY = ['add', 'sub', 'mul', 'div', 'pow', 'min', 'max'] as const;
 const COMPARE = ['lt', 'le', 'gt', 'ge', 'eq', 'ne'] as const;
 
-const POWERS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 1.3, -1, -2, -0.5, -1.5, -8, 9, 0.25];
+const POWERS = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 1.3, -1, -2, -0.5, -1.5, -8, 9, 0.25, 0.75, 1.25, 3.75,
+  -0.25, 4.25,
+];
 
 /** Random real expressions up to `depth` operations deep, every operation among them. */
 export function realExpr(

@@ -113,6 +113,7 @@ function allowance(expr: RealExpr, point: { a: number; b: number }, unit: number
     return 4 + (variablesAreRounded ? 5 : 2) * s;
   }
   if (expr.op === 'log') return 4 + (variablesAreRounded ? 1 / Math.abs(evaluate(expr, point)) : 0);
+  if (expr.op === 'tanh') return 6;
   if (unit === 2 ** -53) return 0;
   return expr.op === 'rsqrt' ? 2 : 1;
 }

@@ -133,6 +133,7 @@ function ruleTable(context: RuleContext): RuleTable<string> {
         : call('powAny', 'pow_any')([x, y]),
     exp: call('exp', 'exp_v'),
     log: call('log', 'log_v'),
+    tanh: call('tanh', 'tanh_v'),
     min: call('min', 'min_v'),
     max: call('max', 'max_v'),
     lt: infix('<'),

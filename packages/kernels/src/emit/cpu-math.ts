@@ -1,7 +1,14 @@
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cpuLiteral } from './cpu-literal.js';
 import { instruction, type CpuLevel } from './cpu-vector.js';
-import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
+import {
+  EXP2_FLOAT32,
+  EXP2_FLOAT64,
+  LOG2_FLOAT32,
+  LOG2_FLOAT64,
+  TANH_FLOAT32,
+  TANH_FLOAT64,
+} from './polynomials.js';
 
 /** Vector functions that emitted expressions may call. */
 export type CpuHelper =
@@ -20,7 +27,8 @@ export type CpuHelper =
   | 'powNonNegative'
   | 'powAny'
   | 'exp'
-  | 'log';
+  | 'log'
+  | 'tanh';
 
 const NEEDS: { readonly [H in CpuHelper]: readonly CpuHelper[] } = {
   abs: [],
@@ -39,6 +47,7 @@ const NEEDS: { readonly [H in CpuHelper]: readonly CpuHelper[] } = {
   powAny: ['abs', 'round', 'powNonNegative'],
   exp: ['round', 'exp2Split'],
   log: ['log2Split'],
+  tanh: ['abs', 'exp'],
 };
 
 /** The text of the helpers asked for and of those that they need, each once, in order of need. */
@@ -157,6 +166,13 @@ INLINE V pow_any(V x, V y) {
   const V l = log2_split(x, e);
   const V r = e * splat(${lit(LN2_HIGH[f.dtype])}) + (e * splat(${lit(LN2_LOW[f.dtype])}) + l * splat(${lit(Math.LN2)}));
   return x < splat(0) ? splat(${lit(NaN)}) : abs_v(e) < splat(${infinity}) ? r : e;
+}`,
+    // x + x^3 P(x^2) near 0, where 1 - 2 / (e^2x + 1) would cancel; its sign is put back by bits.
+    tanh: `INLINE V tanh_v(V x) {
+  const V size = abs_v(x), z = x * x;
+  const V near = x + x * (z * ${horner(f.dtype === 'float32' ? TANH_FLOAT32 : TANH_FLOAT64, 'z', lit)});
+  const V far = splat(1) - splat(2) / (exp_v(size + size) + splat(1));
+  return size < splat(${lit(0.5)}) ? near : (V)((I)far | ((I)x & ${signMask(f)}));
 }`,
   };
 }

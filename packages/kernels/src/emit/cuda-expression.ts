@@ -121,6 +121,7 @@ const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
     pow: 34,
     exp: 12,
     log: 16,
+    tanh: 22,
     div: 8,
   },
   float64: {
@@ -133,6 +134,7 @@ const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
     pow: 45,
     exp: 20,
     log: 30,
+    tanh: 50,
     div: 12,
   },
 };
@@ -202,6 +204,8 @@ function rules(context: Context): RuleTable<string> {
     },
     exp: ([x]) => `${fn('expf', 'exp')}(${x})`,
     log: ([x]) => `${fn('logf', 'log')}(${x})`,
+    // Within 2 units in the last place, and about 20 instructions in float32.
+    tanh: ([x]) => `${fn('tanhf', 'tanh')}(${x})`,
     min: ([a, b]) => (need('min'), `min_nan(${a}, ${b})`),
     max: ([a, b]) => (need('max'), `max_nan(${a}, ${b})`),
     lt: infix('<'),
