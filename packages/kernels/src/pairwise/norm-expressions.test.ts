@@ -7,6 +7,9 @@ test.each([
   [2, '(a - b) * (a - b)', 'sqrt(s)', 'sum'],
   [Infinity, 'abs(a - b)', 's', 'max'],
   [0.5, 'sqrt(abs(a - b))', 's * s', 'sum'],
+  [0.25, 'sqrt(sqrt(abs(a - b)))', 's * s * (s * s)', 'sum'],
+  [0.75, 'sqrt(abs(a - b)) * sqrt(sqrt(abs(a - b)))', `s ^ ${String(1 / 0.75)}`, 'sum'],
+  [1.25, 'abs(a - b) * sqrt(sqrt(abs(a - b)))', 's ^ 0.8', 'sum'],
   [3, '(a - b) * (a - b) * abs(a - b)', `s ^ ${String(1 / 3)}`, 'sum'],
   ['runtime', 'abs(a - b) ^ p', 's ^ (1 / p)', 'sum'],
 ] as const)('p = %s', (p, inner, outer, reduce) => {
@@ -21,7 +24,9 @@ test('skipEpilogue leaves the sum alone', () => {
 });
 
 describe('every exponent means the same as its definition', () => {
-  test.each([0.5, 1, 1.3, 1.5, 2, 2.5, 3, 4.5, 8, 11])('p = %f', (p) => {
+  test.each([
+    0.25, 0.5, 0.75, 1, 1.25, 1.3, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3, 3.25, 3.75, 4.5, 8, 11,
+  ])('p = %f', (p) => {
     const { inner, outer } = normExpressions(p);
     for (const [a, b] of [
       [3, 1],
@@ -40,6 +45,10 @@ test.each([0, -1, Number.NaN, -Infinity])('refuses p = %f', (p) => {
 });
 
 test('which exponents have their own text', () => {
-  expect([0.5, 1, 2, 7.5, 8, Infinity].every(isSpecialisedNorm)).toBe(true);
-  expect([0, 1.3, 0.25, 8.5, 9, Number.NaN, -1].some(isSpecialisedNorm)).toBe(false);
+  expect([0.25, 0.5, 0.75, 1, 1.75, 2, 3.75, 4, 7.5, 8, Infinity].every(isSpecialisedNorm)).toBe(
+    true,
+  );
+  expect(
+    [0, 1.3, 0.125, 4.25, 7.75, 8.5, 9, -Infinity, Number.NaN, -1].some(isSpecialisedNorm),
+  ).toBe(false);
 });

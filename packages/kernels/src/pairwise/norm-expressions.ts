@@ -9,15 +9,21 @@ export interface NormExpressions {
   readonly reduce: Reduce;
 }
 
-/** Exponents up to this one become products and square roots when they are half-integers. */
-const MAX_SPECIALISED_EXPONENT = 8;
+/** Half-integer exponents up to this one become products and square roots. */
+const MAX_HALF_INTEGER = 8;
+/** Odd multiples of 1/4 up to this one become products and nested square roots. */
+const MAX_QUARTER = 4;
 
 /**
- * Whether a kernel is written for this very p: 1, 2, infinity, and the integers and half-integers
- * up to 8. Every other p shares one kernel that takes p as a run-time scalar.
+ * Whether a kernel is written for this very p: infinity, integers and half-integers up to 8, and
+ * multiples of 1/4 up to 4. Every other p shares one kernel that takes p as a run-time scalar.
  */
 export function isSpecialisedNorm(p: number): boolean {
-  return p === Infinity || (p > 0 && p <= MAX_SPECIALISED_EXPONENT && Number.isInteger(2 * p));
+  if (p === Infinity) return true;
+  if (!(p > 0)) return false;
+  return p <= MAX_QUARTER
+    ? Number.isInteger(4 * p)
+    : p <= MAX_HALF_INTEGER && Number.isInteger(2 * p);
 }
 
 /**
