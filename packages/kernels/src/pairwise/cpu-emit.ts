@@ -136,11 +136,11 @@ ${parameterMembers(plan)}};
 extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scratch) {
   const Args& g = *(const Args*)args;
   Uniforms u;
-${perLayer ? '  int64_t layer = -1;\n' : `  ${setUniforms(plan)}\n`}  T* tile = (T*)scratch;
+${perLayer ? '' : `  ${setUniforms(plan)}\n`}  T* tile = (T*)scratch;
   T* packed_columns = tile + BLOCK_ROWS * BLOCK_COLUMNS;
   T* packed_rows = packed_columns + BLOCK_COLUMNS * BLOCK_DEPTH;
 ${counts}  for (int64_t task = begin; task < end; task++) {
-${place}${perLayer ? `    if (l != layer) ${setUniforms(plan)}\n    layer = l;\n` : ''}    const int64_t rows = at_most(g.${rows} - r0, BLOCK_ROWS);
+${place}${perLayer ? `    ${setUniforms(plan)}\n` : ''}    const int64_t rows = at_most(g.${rows} - r0, BLOCK_ROWS);
     const int64_t columns = at_most(g.${columns} - c0, BLOCK_COLUMNS);
     for (int64_t i = 0; g.k == 0 && i < BLOCK_ROWS * BLOCK_COLUMNS; i++) tile[i] = 0;
     for (int64_t k0 = 0; k0 < g.k; k0 += BLOCK_DEPTH) {

@@ -97,7 +97,8 @@ export function runnableLevels(): CpuLevel[] {
 
 const FLAGS = ['-O3', '-fno-math-errno', '-fno-trapping-math', '-Wall', '-Wextra', '-Werror'];
 
-function compile(compiler: string, source: string, flags: readonly string[]): string {
+/** Compiles host C++ with the flags of kernels; gives the path. */
+export function compile(compiler: string, source: string, flags: readonly string[]): string {
   const path = join(workFolder(), `u${String(count++)}`);
   writeFileSync(`${path}.cpp`, source);
   execFileSync(compiler, [...FLAGS, ...flags, `${path}.cpp`, '-o', path, '-ldl'], {
