@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CudaKernel } from '../../emitted-kernel.js';
+import { runnableLevels } from '../cpu-harness.test.helper.js';
 import { HARNESS } from './harness.test.helper.js';
-import { hostSource } from './shim.test.helper.js';
+import { hostSource, SHIM } from './shim.test.helper.js';
 import { translateSource } from './translate-source.test.helper.js';
 
 let folder: string | undefined;
@@ -24,6 +25,17 @@ function workFolder(): string {
 function run(args: readonly string[]): void {
   const { status, stderr } = spawnSync('g++', args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`g++ failed: ${stderr.slice(0, 4000)}`);
+}
+
+let shim: string | undefined;
+
+/** The header in front of every kernel, so that lines of the kernel's file are lines of its text. */
+function shimHeader(): string {
+  if (shim === undefined) {
+    shim = join(workFolder(), 'shim.h');
+    writeFileSync(shim, SHIM);
+  }
+  return shim;
 }
 
 let harness: string | undefined;
@@ -52,7 +64,8 @@ const FLAGS = [
 ];
 /** Calls before every access, which the harness answers itself. */
 const CHECKS = ['-fsanitize=thread,alignment,bounds', '-fno-sanitize-recover=all'];
-const FUSED = process.arch === 'x64' ? ['-mfma'] : [];
+/** Products and sums fuse, as they do on a GPU, where this machine has an instruction for it. */
+const FUSED = runnableLevels().includes('x86-64-v3') ? ['-mfma'] : [];
 
 const libraries = new Map<string, string>();
 
@@ -71,6 +84,8 @@ export function kernelLibrary(kernel: CudaKernel, check: boolean): string {
     ...FUSED,
     ...fused,
     ...(check ? CHECKS : []),
+    '-include',
+    shimHeader(),
     '-c',
     `${path}.cpp`,
     '-o',
@@ -86,7 +101,7 @@ export function lineOf(library: string, address: string): number | undefined {
   try {
     const offset = `0x${Number(address).toString(16)}`;
     const text = execFileSync('addr2line', ['-i', '-e', library, offset], { encoding: 'utf8' });
-    const line = /(?:^|\/)kernel:(\d+)/m.exec(text)?.[1];
+    const line = /\/k\d+\.cpp:(\d+)/.exec(text)?.[1];
     return line === undefined ? undefined : Number(line);
   } catch {
     return undefined;

@@ -13,7 +13,9 @@ struct Region { u8* start; size_t bytes; std::string name; bool writable, shared
 static const size_t PAGE = 4096, SPACING = (size_t)1 << 30, MOST_REGIONS = 40;
 static u8* arena;
 static std::vector<Region> regions;
-static Region fixed;
+// static shared arrays, and all that lies between them
+static std::vector<Region> fixed;
+static u8 *fixed_start, *fixed_stop;
 static bool checked;
 
 static Byte* make_shadow(size_t bytes) {
@@ -40,8 +42,11 @@ static int make_region(const std::string& name, size_t bytes, size_t remainder, 
 static Region* region_of(const u8* at) {
   const size_t distance = at - arena;
   if (at >= arena && distance / SPACING < regions.size()) return &regions[distance / SPACING];
-  if (at >= fixed.start && at < fixed.start + fixed.bytes) return &fixed;
-  return 0;
+  if (at < fixed_start || at >= fixed_stop) return 0;
+  Region* nearest = &fixed[0];
+  for (Region& r : fixed)
+    if (at >= r.start && (at < r.start + r.bytes || r.start > nearest->start)) nearest = &r;
+  return nearest;
 }
 `;
 

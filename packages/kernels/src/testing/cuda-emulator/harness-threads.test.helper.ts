@@ -159,12 +159,12 @@ extern "C" unsigned emu_exchange(int what, int line, unsigned mask, const void* 
 static const unsigned DYNAMIC_WINDOW = 0x400, FIXED_WINDOW = 0x40000000;
 extern "C" unsigned emu_shared_address(const void* pointer) {
   const u8* const p = (const u8*)pointer;
-  if (p >= fixed.start && p < fixed.start + fixed.bytes) return FIXED_WINDOW + (p - fixed.start);
+  if (p >= fixed_start && p < fixed_stop) return FIXED_WINDOW + (p - fixed_start);
   return DYNAMIC_WINDOW + (p - emu_dynamic_shared);
 }
 extern "C" void emu_copy_async(unsigned window, const void* from, int size, int valid) {
   void* const pc = HERE;
-  u8* const to = window >= FIXED_WINDOW ? fixed.start + (window - FIXED_WINDOW) : emu_dynamic_shared + (window - DYNAMIC_WINDOW);
+  u8* const to = window >= FIXED_WINDOW ? fixed_start + (window - FIXED_WINDOW) : emu_dynamic_shared + (window - DYNAMIC_WINDOW);
   if (size != 4 && size != 8 && size != 16) fail_at(pc, "cp.async of ", size, " bytes");
   if (valid < 0 || valid > size) fail_at(pc, "cp.async of ", size, " bytes, of which ", valid, " are valid");
   if ((size_t)to % size != 0 || (size_t)from % size != 0)

@@ -77,7 +77,7 @@ static void run_block(u32 number, const std::vector<u32>& order) {
   block_number = number;
   emu_block_index = {number % g.x, number / g.x % g.y, number / g.x / g.y};
   forget(regions[0]);
-  forget(fixed);
+  for (const Region& r : fixed) forget(r);
   ++now;
   at_barrier = votes = 0;
   for (auto& warp : warps) warp.clear();
@@ -111,6 +111,24 @@ static void check_signature(const char* wanted) {
   describe(kinds);
   if (strcmp(kinds, wanted) != 0) fail("the parameters are declared as ", wanted, ", but the entry takes ", kinds);
 }
+struct alignas(32) Array { u8* at; size_t bytes; const char* name; };
+static void list_arrays(void* library) {
+  size_t count = 0;
+  const Array* const arrays = ((const Array* (*)(size_t*))dlsym(library, "emu_list_arrays"))(&count);
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const Array& a = arrays[i];
+    fixed.push_back({a.at, a.bytes, std::string("the shared array ") + a.name, true, true, checked ? make_shadow(a.bytes) : 0});
+    if (i == 0 || a.at < fixed_start) fixed_start = a.at;
+    fixed_stop = std::max(fixed_stop, a.at + a.bytes);
+    bytes += a.bytes;
+  }
+  if (count > 0) {
+    fixed_start -= 256;
+    fixed_stop += 256;
+  }
+  if (bytes > 48 << 10) fail("static shared arrays of ", bytes, " bytes, more than 49152");
+}
 // argv: library, signature, names of the pointers; the rest from the standard input
 int main(int, char** argv) {
   make_arena();
@@ -126,9 +144,7 @@ int main(int, char** argv) {
   const bool shuffled = read_number();
   const int count = read_number();
   emu_dynamic_shared = regions[make_region("the dynamic shared memory", shared, 0, 16, true, true)].start;
-  size_t fixed_bytes = 0;
-  u8* const fixed_start = ((u8* (*)(size_t*))dlsym(library, "emu_static_shared"))(&fixed_bytes);
-  fixed = {fixed_start, fixed_bytes, "the static shared memory", true, true, checked ? make_shadow(fixed_bytes) : 0};
+  list_arrays(library);
   std::vector<int64_t> values(count);
   std::vector<void*> args(count);
   std::vector<int> results;

@@ -14,7 +14,6 @@ typedef unsigned long emu_size;
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
-#define __shared__ static __attribute__((section("emu_shared")))
 #define __syncthreads() ((void)emu_barrier(__LINE__, 0))
 #define __syncthreads_count(x) emu_barrier(__LINE__, (x) != 0)
 #define __syncthreads_or(x) (emu_barrier(__LINE__, (x) != 0) != 0)
@@ -46,9 +45,17 @@ extern "C" {
   void emu_fence();
   void emu_atomic(void* pointer, int size);
   void emu_trap(int line, const char* what);
-  extern char emu_start[] __asm__("__start_emu_shared") __attribute__((weak, visibility("hidden")));
-  extern char emu_stop[] __asm__("__stop_emu_shared") __attribute__((weak, visibility("hidden")));
 }
+// every shared array is listed, with a gap before it that nobody may touch
+struct __align__(32) EmuArray { void* at; emu_size bytes; const char* name; };
+extern "C" {
+  extern const EmuArray emu_arrays_start[] __asm__("__start_emu_arrays") __attribute__((weak, visibility("hidden")));
+  extern const EmuArray emu_arrays_stop[] __asm__("__stop_emu_arrays") __attribute__((weak, visibility("hidden")));
+}
+#define EMU_SHARED static __attribute__((section("emu_shared"), used))
+#define EMU_LIST(number, name) \
+  EMU_SHARED unsigned char emu_gap_##number[256]; \
+  static const EmuArray emu_array_##number __attribute__((section("emu_arrays"), used)) = {(void*)&name, sizeof name, #name};
 #define threadIdx emu_thread_index
 #define blockIdx emu_block_index
 #define blockDim emu_block_size
@@ -68,7 +75,7 @@ template <class T> static inline EmuLanes<T> emu_lanes(int what, int line, unsig
   return all;
 }
 static inline void emu_syncwarp(int line, unsigned mask = 0xffffffffu) { emu_lanes(EMU_SYNC, line, mask, 0); }
-#define __syncwarp(...) emu_syncwarp(__LINE__, ##__VA_ARGS__)
+#define __syncwarp(...) emu_syncwarp(__LINE__ __VA_OPT__(,) __VA_ARGS__)
 template <class T> static inline T __shfl_sync(unsigned mask, T value, int from, int width = 32) {
   const int lane = emu_lane(), base = lane & ~(width - 1);
   return emu_lanes(EMU_SHUFFLE, 0, mask, value).of[base + (from & (width - 1))];
@@ -153,15 +160,17 @@ template <class... A, int... I> static void emu_pass(void (*f)(A...), void* cons
 template <class... A> static void emu_call(void (*f)(A...), void* const* args) { emu_pass(f, args, typename EmuRange<sizeof...(A)>::type()); }
 `;
 
-/** A kernel as one file of host C++; `text` is its translated source. */
+/** The header that makes CUDA C++ of host C++. */
+export const SHIM = [LANGUAGE, SHIM_MATH, TOGETHER, SHIM_PTX, CALL].join('');
+
+/** A kernel as a file of host C++ behind the header; `text` is its translated source. */
 export function hostSource(text: string, entry: string): string {
-  return `${LANGUAGE}${SHIM_MATH}${TOGETHER}${SHIM_PTX}${CALL}
-namespace {
-#line 1 "kernel"
+  return `namespace {
+#line 1
 ${text}
 }
 extern "C" int emu_signature(char* kinds) { return emu_describe(${entry}, kinds); }
 extern "C" void emu_run(void* const* args) { emu_call(${entry}, args); }
-extern "C" char* emu_static_shared(emu_size* bytes) { *bytes = emu_stop - emu_start; return emu_start; }
+extern "C" const EmuArray* emu_list_arrays(emu_size* count) { *count = emu_arrays_stop - emu_arrays_start; return emu_arrays_start; }
 `;
 }

@@ -3,17 +3,30 @@ import { translateAsm } from './translate-asm.test.helper.js';
 
 const UNSIZED_SHARED =
   /extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?((?:unsigned\s+)?\w+)\s+(\w+)\[\]/g;
+const SHARED = /(?<!extern\s+)__shared__\s+([^;]*);/g;
 
 /**
- * The text of a kernel as host C++: inline assembly as calls of functions, and the dynamic shared memory
- * as a pointer. Lines stay where they are, so that messages can name them.
+ * The text of a kernel as host C++: inline assembly as calls of functions, dynamic shared memory as a
+ * pointer, static shared arrays one by one. Lines stay where they are, so that messages can name them.
  */
 export function translateSource(source: string): string {
-  return translateAsm(source, DECLARED_PTX).replaceAll(
-    UNSIZED_SHARED,
-    (_, type: string, name: string) =>
-      `${type}* const ${name} = reinterpret_cast<${type}*>(emu_dynamic_shared)`,
-  );
+  let count = 0;
+  return translateAsm(source, DECLARED_PTX)
+    .replaceAll(
+      UNSIZED_SHARED,
+      (_, type: string, name: string) =>
+        `${type}* const ${name} = reinterpret_cast<${type}*>(emu_dynamic_shared)`,
+    )
+    .replaceAll(SHARED, (_, declaration: string) => {
+      const [first = '', ...others] = declaration.split(/,(?![^[(<]*[\])>])/);
+      const [, type = '', own = ''] = /^([\s\S]*?)(\w+\s*(?:\[[\s\S]*)?)$/.exec(first) ?? [];
+      return [own, ...others]
+        .map((one) => {
+          const name = /\w+/.exec(one)?.[0] ?? '';
+          return `EMU_SHARED ${type} ${one}; EMU_LIST(${count++}, ${name})`;
+        })
+        .join(' ');
+    });
 }
 
 /** Threads that the entry's launch bounds allow, undefined where it has none. */
