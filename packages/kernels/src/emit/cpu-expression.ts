@@ -4,12 +4,12 @@ import {
   postOrder,
   variables,
   type Expr,
-  type Op,
   type RuleTable,
 } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cpuLiteral } from './cpu-literal.js';
 import type { CpuHelper } from './cpu-math.js';
+import { emitWideExpression } from './wide-expression.js';
 
 /** How an expression is written. */
 export interface CpuExpressionOptions {
@@ -39,27 +39,26 @@ export interface CpuExpression {
 export interface UniformValue {
   /** Name of the vector; `<name>_low` is what rounding it to the data type lost. */
   readonly name: string;
-  /** C++ text of its value in double precision. */
+  /** C++ text of its value in double precision; it may call builtins of the mathematics library. */
   readonly wide: string;
 }
 
 /**
  * Writes an expression as a host C++ function over vectors `V` (see `vectorPrelude`). Every distinct
- * node is computed once; constants have the data type; min and max keep NaN. Arithmetic on launch
- * scalars alone is done once per launch in double precision.
+ * node is computed once; constants have the data type; min and max keep NaN. What depends on launch
+ * scalars alone, comparisons too, is computed once per launch in double precision.
  */
 export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): CpuExpression {
   const { dtype, name, parameters } = options;
   const helpers = new Set<CpuHelper>();
   const statements: string[] = [];
-  const uniforms: UniformValue[] = [];
+  const uniforms: { readonly name: string; readonly node: Expr }[] = [];
   const text = new Map<Expr, string>();
   for (const node of postOrder(expr)) {
-    const uniform = wideText(node, options.uniforms);
-    if (uniform !== undefined && node.value === undefined) {
-      const value = { name: `${name}_u${String(uniforms.length)}`, wide: uniform };
-      uniforms.push(value);
-      text.set(node, value.name);
+    if (isUniform(node, options.uniforms)) {
+      const value = `${name}_u${String(uniforms.length)}`;
+      uniforms.push({ name: value, node });
+      text.set(node, node.type === 'bool' ? `(${value} != splat(0))` : value);
       continue;
     }
     const args = node.args.map((arg) => text.get(arg) ?? '');
@@ -84,7 +83,10 @@ export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): Cp
     text: `INLINE V ${name}(${all.map((p) => (lines.some((line) => mentions(line, p)) ? `V ${p}` : `UNUSED V ${p}`)).join(', ')}) {\n${body}\n}`,
     call: (...args) =>
       `${name}(${[...args, ...used.flatMap((u) => [u.name, `${u.name}_low`])].join(', ')})`,
-    uniforms: used,
+    uniforms: used.map(({ name: u, node }) => ({
+      name: u,
+      wide: wideText(node, options.uniforms),
+    })),
     helpers,
   };
 }
@@ -149,7 +151,7 @@ function ruleTable(context: RuleContext): RuleTable<string> {
 /** What the exponent of a power loses when it is rounded to the data type. */
 function lowPart(
   node: Expr,
-  uniforms: readonly UniformValue[],
+  uniforms: readonly { readonly name: string }[],
   text: ReadonlyMap<Expr, string>,
   dtype: PairwiseDType,
 ): string {
@@ -161,20 +163,18 @@ function lowPart(
   return uniforms.some((u) => u.name === name) ? `${name ?? ''}_low` : 'splat(0)';
 }
 
-const WIDE: Partial<Record<Op, (args: readonly string[]) => string>> = {
-  add: ([a, b]) => `(${a ?? ''} + ${b ?? ''})`,
-  sub: ([a, b]) => `(${a ?? ''} - ${b ?? ''})`,
-  mul: ([a, b]) => `(${a ?? ''} * ${b ?? ''})`,
-  div: ([a, b]) => `(${a ?? ''} / ${b ?? ''})`,
-  neg: ([x]) => `(-${x ?? ''})`,
-};
-
-/** Double-precision text of an expression of launch scalars and constants; else undefined. */
-function wideText(node: Expr, uniforms: Readonly<Record<string, string>>): string | undefined {
-  if (node.value !== undefined) return cpuLiteral(node.value, 'float64');
-  if (node.name !== undefined) return uniforms[node.name];
+/** Whether an expression reads launch scalars and nothing else. */
+function isUniform(node: Expr, uniforms: Readonly<Record<string, string>>): boolean {
   const names = variables(node);
-  if (names.length === 0 || !names.every((name) => Object.hasOwn(uniforms, name))) return undefined;
-  const args = node.args.map((arg) => wideText(arg, uniforms));
-  return args.every((arg) => arg !== undefined) ? WIDE[node.op]?.(args) : undefined;
+  return names.length > 0 && names.every((name) => Object.hasOwn(uniforms, name));
+}
+
+/** C++ text of a uniform expression in double precision; a comparison is 1 or 0. */
+function wideText(node: Expr, uniforms: Readonly<Record<string, string>>): string {
+  const text = emitWideExpression(node, {
+    literal: (value) => cpuLiteral(value, 'float64'),
+    variable: (name) => uniforms[name] ?? '',
+    mathFunction: (name) => `__builtin_${name}`,
+  });
+  return node.type === 'bool' ? `(${text} ? 1.0 : 0.0)` : text;
 }

@@ -1,5 +1,4 @@
 import {
-  evaluate,
   isNonNegative,
   postOrder,
   variables,
@@ -10,6 +9,7 @@ import {
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cudaLiteral, cudaType } from './cuda-literal.js';
 import type { CudaHelper } from './cuda-math.js';
+import { emitWideExpression } from './wide-expression.js';
 
 /** How an expression is written. */
 export interface CudaExpressionOptions {
@@ -22,7 +22,10 @@ export interface CudaExpressionOptions {
   readonly nonNegative?: readonly string[];
   /** Uniform variables that are above 0. */
   readonly positive?: readonly string[];
-  /** Square roots of non-negative float32 values within 2 u instead of rounded in one further step. */
+  /**
+   * Square roots of non-negative float32 values within 2 u instead of rounded in one further step,
+   * and their reciprocals within 2.2 u; both are 0 for a denormal value.
+   */
   readonly approximateRoots?: boolean;
   /** Prefix of the local names. */
   readonly prefix?: string;
@@ -32,7 +35,10 @@ export interface CudaExpressionOptions {
 export interface CudaExpression {
   /** Declarations of shared subexpressions, in order. */
   readonly statements: readonly string[];
-  /** Declarations that depend on uniform variables only, to be hoisted to the top of the kernel. */
+  /**
+   * Declarations that depend on uniform variables only, to be hoisted to the top of the kernel. They
+   * may call the compiler's double-precision functions.
+   */
   readonly uniformStatements: readonly string[];
   /** The value. */
   readonly result: string;
@@ -82,9 +88,13 @@ export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): 
   const nameUniform = (node: Expr): void => {
     if (text.has(node) || !isUniform(node)) return;
     const name = `${prefix}u${String(count++)}`;
-    uniformStatements.push(`const double ${name}_wide = ${emitWide(node)};`);
-    uniformStatements.push(`const ${type} ${name} = (${type})${name}_wide;`);
     text.set(node, name);
+    if (node.type === 'bool') {
+      uniformStatements.push(`const bool ${name} = ${wideText(node)};`);
+      return;
+    }
+    uniformStatements.push(`const double ${name}_wide = ${wideText(node)};`);
+    uniformStatements.push(`const ${type} ${name} = (${type})${name}_wide;`);
   };
   nameUniform(expr);
   for (const node of postOrder(expr)) {
@@ -146,7 +156,7 @@ function countSlots(expr: Expr, isUniform: (node: Expr) => boolean, dtype: Pairw
 }
 
 function countRoots(expr: Expr): number {
-  return postOrder(expr).filter((node) => node.op === 'sqrt').length;
+  return postOrder(expr).filter((node) => node.op === 'sqrt' || node.op === 'rsqrt').length;
 }
 
 interface Context {
@@ -189,7 +199,13 @@ function rules(context: Context): RuleTable<string> {
       need('sqrtApproximate');
       return `sqrt_approximate(${x})`;
     },
-    rsqrt: ([x]) => `${x} == ${lit(0)} ? ${lit(0)} : ${lit(1)} / ${fn('sqrtf', 'sqrt')}(${x})`,
+    rsqrt: ([x], { args: [arg] }) => {
+      const at0 = `${x} == ${lit(0)} ? ${lit(0)}`;
+      if (!context.nonNegative(arg)) return `${at0} : ${lit(1)} / ${fn('sqrtf', 'sqrt')}(${x})`;
+      if (!isFloat || context.roots === 'rounded') return `${at0} : ${fn('rsqrtf', 'rsqrt')}(${x})`;
+      need('rsqrtApproximate');
+      return `rsqrt_approximate(${x})`;
+    },
     pow: ([x, y], { args: [base, exponent] }) => {
       if (!context.nonNegative(base)) {
         need('powAny');
@@ -233,19 +249,11 @@ function exponentLowPart(
   return name === undefined ? undefined : `(float)(${name}_wide - (double)${name})`;
 }
 
-/** A uniform expression in double precision: arithmetic on launch scalars only. */
-function emitWide(node: Expr): string {
-  if (node.value !== undefined) return cudaLiteral(evaluate(node, {}), 'float64');
-  if (node.name !== undefined) return node.name;
-  const [a = '', b = ''] = node.args.map(emitWide);
-  const infix: Partial<Record<Op, string>> = { add: '+', sub: '-', mul: '*', div: '/' };
-  const symbol = infix[node.op];
-  if (symbol !== undefined) return `(${a} ${symbol} ${b})`;
-  if (node.op === 'neg') return `(-${a})`;
-  if (node.op === 'sqrt') return `sqrt(${a})`;
-  if (node.op === 'abs') return `fabs(${a})`;
-  throw new RangeError(
-    `cannot emit '${node.op}' of launch scalars: only + - * / sqrt abs are. ` +
-      `Compute it on the host and pass the result.`,
-  );
+/** A uniform expression in double precision, by the functions that the compiler has. */
+function wideText(node: Expr): string {
+  return emitWideExpression(node, {
+    literal: (value) => cudaLiteral(value, 'float64'),
+    variable: (name) => name,
+    mathFunction: (name) => name,
+  });
 }

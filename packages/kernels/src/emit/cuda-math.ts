@@ -11,6 +11,7 @@ export type CudaHelper =
   | 'max'
   | 'min'
   | 'sqrtApproximate'
+  | 'rsqrtApproximate'
   | 'sqrtNonNegative'
   | 'powPositive';
 
@@ -22,6 +23,7 @@ const NEEDS: { readonly [H in CudaHelper]: readonly CudaHelper[] } = {
   max: [],
   min: [],
   sqrtApproximate: [],
+  rsqrtApproximate: [],
   sqrtNonNegative: [],
   powPositive: [],
 };
@@ -118,6 +120,12 @@ __device__ __forceinline__ float sqrt_approximate(float x) {
   asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }`,
+  rsqrtApproximate: `// 1 / sqrt(x) within 2.2 u, for x >= 0; 0 for 0 and for a denormal x
+__device__ __forceinline__ float rsqrt_approximate(float x) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return x < 1.17549435e-38f ? 0.0f : r;
+}`,
   sqrtNonNegative: `// one corrected step from the approximate 1/sqrt(x), without a branch: exact where the root is
 __device__ __forceinline__ float sqrt_nonnegative(float x) {
   float r;
@@ -200,5 +208,6 @@ __device__ __forceinline__ double min_nan(double x, double y) {
   return x < y || x != x ? x : y;
 }`,
   sqrtApproximate: `__device__ __forceinline__ double sqrt_approximate(double x) { return sqrt(x); }`,
+  rsqrtApproximate: `__device__ __forceinline__ double rsqrt_approximate(double x) { return x == 0.0 ? 0.0 : rsqrt(x); }`,
   sqrtNonNegative: `__device__ __forceinline__ double sqrt_nonnegative(double x) { return sqrt(x); }`,
 };
