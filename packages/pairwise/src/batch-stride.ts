@@ -21,3 +21,20 @@ export function collapseBatchStride(
   }
   return stride ?? 0;
 }
+
+/**
+ * The stride, in elements, of an operand with batch axes of its own over a batch that these broadcast to: 0 when it is the
+ * same for every batch entry, undefined when one stride cannot describe it.
+ */
+export function strideOverBatch(
+  shape: readonly number[],
+  strides: readonly number[],
+  batchShape: readonly number[],
+): number | undefined {
+  const missing = batchShape.length - shape.length;
+  const spread = batchShape.map((_, axis) => {
+    const own = axis - missing;
+    return own < 0 || shape[own] === 1 ? 0 : (strides[own] ?? 0);
+  });
+  return collapseBatchStride(batchShape, spread);
+}

@@ -14,7 +14,7 @@ import {
   type Device,
   type Tensor,
 } from '@mercer/tensor';
-import { collapseBatchStride } from './batch-stride.js';
+import { collapseBatchStride, strideOverBatch } from './batch-stride.js';
 import { matrixLayout, type MatrixView } from './matrix-layout.js';
 
 /** One operand, ready for a kernel. */
@@ -24,6 +24,9 @@ export interface Operand extends MatrixView {
   /** Address, leading stride and batch stride are multiples of 16 bytes. */
   readonly aligned: boolean;
 }
+
+/** The operands of a pairwise kernel. */
+export type Operands = readonly [a: Operand, b: Operand, out: Operand];
 
 /** Shapes of a pairwise call: a (..., M, K), b (..., N, K), result (..., M, N). */
 export interface PairwiseShape {
@@ -37,12 +40,23 @@ export interface PairwiseShape {
   readonly outShape: readonly number[];
 }
 
+/** The batch axes that something beside a and b brings into a call. */
+export interface NamedBatch {
+  readonly label: string;
+  readonly batch: readonly number[];
+}
+
 /**
- * Checks two inputs against each other.
+ * Checks two inputs against each other, and the batch axes of the parameters, which broadcast with theirs.
  *
  * @throws MercerError DTYPE_MISMATCH, DEVICE_MISMATCH or SHAPE_MISMATCH, with the offending values
  */
-export function pairwiseShape(what: string, a: Tensor, b: Tensor): PairwiseShape {
+export function pairwiseShape(
+  what: string,
+  a: Tensor,
+  b: Tensor,
+  parameters: readonly NamedBatch[] = [],
+): PairwiseShape {
   const dtype = commonDType(what, a, b);
   const device = commonDevice([a, b], what);
   checkRank(what, 'a', a);
@@ -56,7 +70,10 @@ export function pairwiseShape(what: string, a: Tensor, b: Tensor): PairwiseShape
       `${what}: a ${formatShape(a.shape)} has ${String(k)} features and b ${formatShape(b.shape)} has ${String(extent(b, -1))}. The last axes must have the same extent.`,
     );
   }
-  const batchShape = batchOf(what, a, b);
+  const batchShape = parameters.reduce(
+    (shape, { label, batch }) => withBatch(what, shape, label, batch),
+    batchOf(what, a, b),
+  );
   let batch = 1;
   for (const size of batchShape) batch *= size;
   return { dtype, device, m, n, k, batchShape, batch, outShape: [...batchShape, m, n] };
@@ -80,7 +97,9 @@ export function inputOperand(
 ): Operand | undefined {
   const view = matrixLayout(x.shape, x.strides, preferred);
   const batchStride =
-    shape.batch === 1 ? 0 : collapseBatchStride(shape.batchShape, broadcastStrides(x, shape));
+    shape.batch === 1
+      ? 0
+      : strideOverBatch(x.shape.slice(0, -2), x.strides.slice(0, -2), shape.batchShape);
   if (view === undefined || batchStride === undefined || batchStride < 0) return undefined;
   return operand(x, view, batchStride);
 }
@@ -110,14 +129,8 @@ export function outOperand(
   return operand(out, view, batchStride);
 }
 
-/** The scalar arguments of a pairwise kernel. */
-export function pairwiseScalars(
-  shape: PairwiseShape,
-  a: Operand,
-  b: Operand,
-  out: Operand,
-  p: number,
-): Scalars {
+/** The scalar arguments of a pairwise kernel, parameters apart. */
+export function pairwiseScalars(shape: PairwiseShape, [a, b, out]: Operands, p: number): Scalars {
   return {
     m: shape.m,
     n: shape.n,
@@ -134,11 +147,7 @@ export function pairwiseScalars(
 }
 
 /** What the planner has to know about the operands. */
-export function problemLayouts(
-  a: Operand,
-  b: Operand,
-  out: Operand,
-): Pick<
+export function problemLayouts([a, b, out]: Operands): Pick<
   PairwiseProblem,
   'layoutA' | 'layoutB' | 'layoutOut' | 'alignedA' | 'alignedB' | 'alignedOut'
 > {
@@ -154,14 +163,6 @@ function operand(x: Tensor, view: MatrixView, batchStride: number): Operand {
   const aligned =
     x.offset % perVector === 0 && leadingStride % perVector === 0 && batchStride % perVector === 0;
   return { layout, leadingStride, batchStride, aligned };
-}
-
-function broadcastStrides(x: Tensor, shape: PairwiseShape): number[] {
-  const missing = shape.batchShape.length - (x.rank - 2);
-  return shape.batchShape.map((_, axis) => {
-    const own = axis - missing;
-    return own < 0 || x.shape[own] === 1 ? 0 : (x.strides[own] ?? 0);
-  });
 }
 
 function commonDType(what: string, a: Tensor, b: Tensor): PairwiseDType {
@@ -192,6 +193,24 @@ function batchOf(what: string, a: Tensor, b: Tensor): readonly number[] {
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: the batch axes of a ${formatShape(a.shape)} and b ${formatShape(b.shape)} do not broadcast. Each pair of extents must be equal, or one of them 1.`,
+      { cause },
+    );
+  }
+}
+
+function withBatch(
+  what: string,
+  shape: readonly number[],
+  label: string,
+  batch: readonly number[],
+): readonly number[] {
+  if (batch.length === 0) return shape;
+  try {
+    return broadcastShapes(shape, batch);
+  } catch (cause) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${label} has batch axes ${formatShape(batch)} and the data ${formatShape(shape)}. Pass one value, or a shape that broadcasts with the batch axes.`,
       { cause },
     );
   }

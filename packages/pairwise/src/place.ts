@@ -1,5 +1,11 @@
-import { isTensor, tensor, type Tensor, type TensorSource } from '@mercer/tensor';
-import type { CdistOptions } from './cdist-options.js';
+import {
+  isTensor,
+  tensor,
+  type DeviceLike,
+  type OutOption,
+  type Tensor,
+  type TensorSource,
+} from '@mercer/tensor';
 
 /** An input of a pairwise operation: a tensor, or data that one can be made from. */
 export type PairwiseInput = Tensor | TensorSource;
@@ -7,21 +13,27 @@ export type PairwiseInput = Tensor | TensorSource;
 /** Inputs as tensors; those that had to be made are disposed by `release`. */
 export interface PlacedInputs {
   readonly a: Tensor;
+  /** The same tensor as a where b was left out. */
   readonly b: Tensor;
   release(): void;
 }
 
+interface PlaceOptions extends OutOption {
+  readonly device?: DeviceLike | undefined;
+}
+
 /**
- * Makes tensors of the inputs that are none yet, on the device of the other input, of `out` or of the options, in that
- * order.
+ * Makes tensors of the inputs that are none yet, on the device of the other input, of `out`, of a parameter or of the
+ * options, in that order.
  */
 export async function placeInputs(
   a: PairwiseInput,
-  b: PairwiseInput,
-  options: Pick<CdistOptions, 'out' | 'stream' | 'device'>,
+  b: PairwiseInput | undefined,
+  options: PlaceOptions,
+  parameters: readonly Tensor[] = [],
 ): Promise<PlacedInputs> {
   const made: Tensor[] = [];
-  const home = [a, b, options.out].find(isTensor);
+  const home = [a, b, options.out, ...parameters].find(isTensor);
   const device = home?.device ?? options.device;
   const dtype = home?.dtype;
   const place = async (x: PairwiseInput): Promise<Tensor> => {
@@ -35,7 +47,8 @@ export async function placeInputs(
     for (const x of made) x.dispose();
   };
   try {
-    return { a: await place(a), b: await place(b), release };
+    const first = await place(a);
+    return { a: first, b: b === undefined ? first : await place(b), release };
   } catch (error) {
     release();
     throw error;

@@ -4,6 +4,8 @@ import type { PairwiseProblem } from '@mercer/kernels';
 export function problemKey(problem: PairwiseProblem): string {
   const { dtype, m, n, k, batch, inner, outer, reduce, p } = problem;
   const { layoutA, layoutB, layoutOut, alignedA, alignedB, alignedOut } = problem;
+  const { parameters = [], symmetric = false, diagonal = '' } = problem;
   const aligned = (alignedA ? 1 : 0) + (alignedB ? 2 : 0) + (alignedOut ? 4 : 0);
-  return `${dtype} ${String(m)} ${String(n)} ${String(k)} ${String(batch)} ${String(inner.id)} ${String(outer.id)} ${reduce} ${String(p)} ${layoutA} ${layoutB} ${layoutOut} ${String(aligned)}`;
+  const extras = `${parameters.join(',')} ${symmetric ? 'symmetric' : ''} ${diagonal}`;
+  return `${dtype} ${String(m)} ${String(n)} ${String(k)} ${String(batch)} ${String(inner.id)} ${String(outer.id)} ${reduce} ${String(p)} ${layoutA} ${layoutB} ${layoutOut} ${String(aligned)} ${extras}`;
 }

@@ -10,7 +10,7 @@ import {
   rsqrt,
   simplify,
   sqrt,
-  sub,
+  tanh,
   variable,
   type RealExpr,
 } from '@mercer/formula';
@@ -77,5 +77,5 @@ export const KERNEL_FUNCTIONS: Readonly<Record<KernelName, KernelFunction>> = {
     pow(add(1, mul(d, abs(div(0.5, mul(alpha, squaredBandwidth))))), neg(alpha)),
   inverseMultiquadric: (d) => rsqrt(onePlusScaled(d)),
   polynomial: (t, degree) => simplify(pow(affine(t), degree)),
-  sigmoid: (t) => sub(1, div(2, add(exp(mul(2, affine(t))), 1))),
+  sigmoid: (t) => tanh(affine(t)),
 };

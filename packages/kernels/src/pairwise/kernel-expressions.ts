@@ -107,11 +107,10 @@ export function descriptorExpressions(
     );
   }
   const exponent = largest ? constant(1) : exponentOf(p, 'p');
-  const product = mul(variable('a'), variable('b'));
-  const turns = innerPower === 'none' || innerPower === 'sqrt';
-  const [first, second] = turns ? ['b', 'a'] : ['a', 'b'];
-  const x =
-    innerOperator === 'dot' ? product : sub(variable(first ?? 'a'), variable(second ?? 'b'));
+  const [a, b] = [variable('a'), variable('b')];
+  // The order matters to these alone; the others share the text of the norms.
+  const ordered = innerPower === 'none' || innerPower === 'sqrt';
+  const x = innerOperator === 'dot' ? mul(a, b) : ordered ? sub(b, a) : sub(a, b);
   const inner = powered(x, innerPower, () => simplify(pow(abs(x), exponent)));
 
   const s = variable('s');

@@ -1,0 +1,97 @@
+import {
+  assertTensor,
+  type DebugOption,
+  type DeviceLike,
+  type OutOption,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
+import { readableValues } from './bind-values.js';
+import { inputOperand, outOperand, pairwiseShape, type PairwiseShape } from './operands.js';
+import { givenOutput, launchCall, loadCall, newOutput, type Bound } from './pairwise-call.js';
+import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
+import { placeInputs, type PairwiseInput } from './place.js';
+
+/** Options of a call that say nothing about what is computed. */
+export interface ExecuteOptions extends OutOption {
+  readonly device?: DeviceLike | undefined;
+  readonly debug?: DebugOption | undefined;
+}
+
+/**
+ * Computes a spec over a and b, or over a alone where b is undefined. Everything is checked, copied where a kernel cannot
+ * read it, and compiled before the first write to the output.
+ *
+ * @throws MercerError, the compiler's or the loader's error
+ */
+export async function execute(
+  spec: PairwiseSpec,
+  a: PairwiseInput,
+  b: PairwiseInput | undefined,
+  options: ExecuteOptions,
+): Promise<Tensor> {
+  const { what } = spec;
+  const { out, stream, debug } = options;
+  if (out !== undefined) assertTensor(out, `${what}: out`);
+  const parameters = parameterTensors(spec);
+  const inputs = await placeInputs(
+    a,
+    b,
+    options,
+    parameters.map(({ tensor }) => tensor),
+  );
+  const copies: Tensor[] = [];
+  try {
+    assertTensor(inputs.a, `${what}: a`);
+    assertTensor(inputs.b, `${what}: b`);
+    const shape = pairwiseShape(what, inputs.a, inputs.b, parameters);
+    spec.check?.(shape.dtype);
+    const given = out && givenOutput(spec, shape, out, [inputs.a, inputs.b]);
+    const readableSpec = await readableValues(spec, shape, copies, { stream });
+    const x = await readable(inputs.a, shape, stream, copies);
+    const y = inputs.b === inputs.a ? x : await readable(inputs.b, shape, stream, copies);
+    const target = given ?? fresh(what, shape, stream);
+    if (target.tensor.size === 0) return target.tensor;
+    try {
+      const operands = [x.operand, y.operand, target.operand] as const;
+      const loaded = await loadCall(spec, shape, operands, debug);
+      const queue = stream ?? shape.device.defaultStream;
+      await queue.room();
+      launchCall(loaded, readableSpec, shape, { a: x, b: y, out: target }, queue);
+      return target.tensor;
+    } catch (error) {
+      if (given === undefined) target.tensor.dispose();
+      throw error;
+    }
+  } finally {
+    for (const copy of copies) copy.dispose();
+    inputs.release();
+  }
+}
+
+function fresh(what: string, shape: PairwiseShape, stream: Stream | undefined): Bound {
+  const tensor = newOutput(shape, stream);
+  return { tensor, operand: outOperand(what, tensor, shape, []) };
+}
+
+/** The input as a kernel can read it: itself, or a row-major copy of its broadcast or oddly strided view. */
+async function readable(
+  x: Tensor,
+  shape: PairwiseShape,
+  stream: Stream | undefined,
+  copies: Tensor[],
+): Promise<Bound> {
+  const direct = inputOperand(x, shape);
+  if (direct !== undefined) return { tensor: x, operand: direct };
+  // First the plain copy; a batch that one stride cannot describe is spelled out as well.
+  const packed = await x.clone({ stream });
+  copies.push(packed);
+  const plain = inputOperand(packed, shape);
+  if (plain !== undefined) return { tensor: packed, operand: plain };
+  using spread = packed.broadcastTo([...shape.batchShape, ...x.shape.slice(-2)]);
+  const full = await spread.clone({ stream });
+  copies.push(full);
+  const operand = inputOperand(full, shape);
+  if (operand === undefined) throw new Error('a row-major copy is always readable');
+  return { tensor: full, operand };
+}

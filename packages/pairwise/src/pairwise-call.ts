@@ -1,0 +1,144 @@
+import type { PairwiseProblem } from '@mercer/kernels';
+import { empty, type DebugOption, type Stream, type Tensor } from '@mercer/tensor';
+import { bindValues } from './bind-values.js';
+import {
+  outOperand,
+  pairwiseScalars,
+  problemLayouts,
+  type Operand,
+  type Operands,
+  type PairwiseShape,
+} from './operands.js';
+import { launchProgram, loadProgram, type LoadedProgram } from './pairwise-program.js';
+import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
+import { rememberPlan } from './plan-of.js';
+import { loadRows, preparedRows, rowsOperand, type LoadedRows } from './row-preparation.js';
+
+/** A tensor and how a kernel reads it. */
+export interface Bound {
+  readonly tensor: Tensor;
+  readonly operand: Operand;
+}
+
+/** The tensors of a call; b is the same object as a where there is one input. */
+export interface BoundTensors {
+  readonly a: Bound;
+  readonly b: Bound;
+  readonly out: Bound;
+}
+
+/** The kernels of a call on their device. */
+export interface LoadedCall {
+  readonly main: LoadedProgram;
+  readonly rows?: { readonly a: LoadedRows; readonly b: LoadedRows };
+}
+
+/** The problem of a call over operands of these shapes and layouts. */
+export function pairwiseProblem(
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  operands: Operands,
+): PairwiseProblem {
+  const { dtype, m, n, k, batch } = shape;
+  const { expressions, p, parameters, diagonal } = spec;
+  const { inner, outer, reduce } = expressions;
+  return {
+    ...{ inner, outer, reduce, dtype, m, n, k, batch },
+    ...problemLayouts(spec.align ? operands : unaligned(operands)),
+    ...(p !== undefined && { p }),
+    ...(parameters.length > 0 && { parameters: parameters.map(({ name }) => name) }),
+    ...(spec.symmetric && { symmetric: true }),
+    ...(diagonal && { diagonal: diagonal.mode }),
+  };
+}
+
+/** The operands with nothing said about their alignment. */
+export function unaligned([a, b, out]: Operands): Operands {
+  return [
+    { ...a, aligned: false },
+    { ...b, aligned: false },
+    { ...out, aligned: false },
+  ];
+}
+
+/** Plans a call and loads its kernels. @throws the compiler's or the loader's error */
+export async function loadCall(
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  operands: Operands,
+  debug: DebugOption | undefined,
+): Promise<LoadedCall> {
+  const [a, b, out] = operands;
+  if (spec.rows === undefined) {
+    return { main: await loadProgram(shape.device, pairwiseProblem(spec, shape, operands), debug) };
+  }
+  const prepared = [rowsOperand(shape), rowsOperand(shape), out] as const;
+  const [main, rowsA, rowsB] = await Promise.all([
+    loadProgram(shape.device, pairwiseProblem(spec, shape, prepared), debug),
+    loadRows(spec.rows, shape, shape.m, a, debug),
+    loadRows(spec.rows, shape, shape.n, b, debug),
+  ]);
+  return { main, rows: { a: rowsA, b: rowsB } };
+}
+
+/**
+ * Enqueues a call: the rows are prepared in memory of the call's own where the spec says so, which returns to the pool
+ * behind the launches.
+ *
+ * @throws MercerError as `bindParameter` and `launch` do
+ */
+export function launchCall(
+  loaded: LoadedCall,
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  tensors: BoundTensors,
+  stream: Stream,
+): void {
+  const values = bindValues(spec, shape);
+  const made: Tensor[] = [];
+  try {
+    const { out } = tensors;
+    let { a, b } = tensors;
+    if (loaded.rows !== undefined && spec.rows !== undefined) {
+      const one = a === b;
+      a = preparedRows(loaded.rows.a, spec, shape, shape.m, a, stream, made);
+      b = one ? a : preparedRows(loaded.rows.b, spec, shape, shape.n, b, stream, made);
+    }
+    launchProgram(
+      loaded.main,
+      stream,
+      { a: a.tensor, b: b.tensor, out: out.tensor, ...values.pointers },
+      {
+        ...pairwiseScalars(shape, [a.operand, b.operand, out.operand], spec.p ?? 1),
+        ...values.scalars,
+      },
+    );
+    rememberPlan(out.tensor, loaded.main.plan);
+  } finally {
+    for (const tensor of made) tensor.dispose();
+  }
+}
+
+/**
+ * Checks an output that the caller gave; it may share memory with no input and no parameter.
+ *
+ * @throws MercerError as `outOperand` does
+ */
+export function givenOutput(
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  out: Tensor,
+  inputs: readonly Tensor[],
+  preferred?: Operand['layout'],
+): Bound {
+  const read = [...inputs, ...parameterTensors(spec).map(({ tensor }) => tensor)];
+  return { tensor: out, operand: outOperand(spec.what, out, shape, read, preferred) };
+}
+
+/** A new row-major output. */
+export function newOutput(
+  { outShape, dtype, device }: PairwiseShape,
+  stream: Stream | undefined,
+): Tensor {
+  return empty(outShape, { dtype, device, stream });
+}

@@ -1,0 +1,131 @@
+import type { PairwiseDType } from '@mercer/kernels';
+import type { DebugOption, DeviceLike, OutOption, Tensor } from '@mercer/tensor';
+import type { CustomKernel } from './custom-kernel.js';
+import type { KernelDescriptor } from './kernel-descriptor.js';
+
+/**
+ * A value of a call: a number, or a tensor of the data's dtype and device with one value ([] or [1]) or with a shape that
+ * broadcasts with the batch axes. A tensor is read by the kernel; nothing waits for it.
+ */
+export type ParameterValue<D extends PairwiseDType = PairwiseDType> = number | Tensor<D>;
+
+/** Options that every descriptor takes; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */
+export interface PairwiseCallOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
+  /**
+   * Regularises the diagonal, the elements with m + x = n + y: a kernel of differences that is 1 between equal rows becomes
+   * 1 + r there (Kermac's convention), to all others r is added.
+   */
+  readonly regularization?: ParameterValue<D> | undefined;
+  /** x and y: rows and columns in front of this tile of a larger matrix. Default [0, 0]. */
+  readonly regularizationOffset?: readonly [x: number, y: number] | undefined;
+  /**
+   * Features are multiplied by this before anything else: a number, a tensor (K) with one factor per feature, or (..., K)
+   * with one per batch entry and feature.
+   */
+  readonly scale?: ParameterValue<D> | undefined;
+  /** false: one kernel whatever the alignment of the operands is. Default true: operands aligned to 16 bytes get their own. */
+  readonly align?: boolean | undefined;
+  /** Where typed and nested arrays are placed, when no input is a tensor. Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}
+
+/** Parameters that a kernel of this name needs. */
+interface ParametersOfKernel {
+  none: never;
+  cosine: never;
+  laplace: 'bandwidth';
+  gaussian: 'bandwidth';
+  matern12: 'bandwidth';
+  matern32: 'bandwidth';
+  matern52: 'bandwidth';
+  cauchy: 'bandwidth';
+  inverseMultiquadric: 'bandwidth';
+  rationalQuadratic: 'bandwidth' | 'alpha';
+  polynomial: 'gamma' | 'offset' | 'degree';
+  sigmoid: 'gamma' | 'offset';
+}
+
+type KernelOptions<K, D extends PairwiseDType> = K extends keyof ParametersOfKernel
+  ? { readonly [N in ParametersOfKernel[K]]: ParameterValue<D> }
+  : K extends CustomKernel<infer P>
+    ? [P] extends [never]
+      ? unknown
+      : { readonly parameters: { readonly [N in P]: ParameterValue<D> } }
+    : never;
+
+type Absent<N extends string> = { readonly [P in N]?: undefined };
+type Given<N extends string, D extends PairwiseDType> = { readonly [P in N]: ParameterValue<D> };
+
+/** Exponents apart, or one p for all of them. */
+type ByNorm<N extends string, D extends PairwiseDType> =
+  (Given<'p', D> & Absent<N>) | (Given<N, D> & Absent<'p'>);
+
+type ExponentOptions<
+  F extends KernelDescriptor,
+  D extends PairwiseDType,
+> = F['innerPower'] extends 'pow'
+  ? ByNorm<F['outerPower'] extends 'pow' ? 'innerP' | 'outerP' : 'innerP', D>
+  : F['outerPower'] extends 'pow'
+    ? ByNorm<'outerP', D>
+    : unknown;
+
+interface EpsilonOption<D extends PairwiseDType> {
+  /** Distances below it count as 0. Default 1e-5 for laplace and gaussian (Kermac's convention), 0 for all others. */
+  readonly epsilon?: ParameterValue<D> | undefined;
+}
+
+interface SymmetricOption<S extends boolean> {
+  /**
+   * One input: b is a and is left out. Each pair is computed once and mirrored, so the result is exactly symmetric. Default:
+   * whether b is left out. Not for `diff` with innerPower 'none' or 'sqrt', which change when a and b are exchanged.
+   */
+  readonly symmetric?: S | undefined;
+}
+
+type OperatorOptions<
+  F extends KernelDescriptor,
+  D extends PairwiseDType,
+> = F['innerOperator'] extends 'diff'
+  ? EpsilonOption<D> & SymmetricOption<F['innerPower'] extends 'none' | 'sqrt' ? false : boolean>
+  : SymmetricOption<boolean>;
+
+/** Every parameter of every descriptor, for code that does not know which one it has; checked at run time. */
+export interface AnyRunKernelOptions<D extends PairwiseDType = PairwiseDType>
+  extends PairwiseCallOptions<D>, EpsilonOption<D>, SymmetricOption<boolean> {
+  /** Sets innerP = p and outerP = 1/p. */
+  readonly p?: ParameterValue<D> | undefined;
+  readonly innerP?: ParameterValue<D> | undefined;
+  readonly outerP?: ParameterValue<D> | undefined;
+  readonly bandwidth?: ParameterValue<D> | undefined;
+  readonly alpha?: ParameterValue<D> | undefined;
+  readonly gamma?: ParameterValue<D> | undefined;
+  readonly offset?: ParameterValue<D> | undefined;
+  readonly degree?: ParameterValue<D> | undefined;
+  /** Values of a custom kernel's parameters, by name. */
+  readonly parameters?: Readonly<Record<string, ParameterValue<D>>> | undefined;
+}
+
+/**
+ * The options of `runKernel` for a descriptor: those that every call takes, and exactly the parameters that this descriptor
+ * has. Needed ones are demanded and others refused, by the compiler and at run time.
+ */
+export type RunKernelOptions<
+  F extends KernelDescriptor = KernelDescriptor,
+  D extends PairwiseDType = PairwiseDType,
+> = [KernelDescriptor] extends [F]
+  ? AnyRunKernelOptions<D>
+  : PairwiseCallOptions<D> &
+      KernelOptions<F['kernel'], D> &
+      ExponentOptions<F, D> &
+      OperatorOptions<F, D>;
+
+/** What follows the last required argument: the options, which may be left out where all of them may. */
+export type OptionsArgument<O> = Partial<O> extends O ? [options?: O | undefined] : [options: O];
+
+/** The same with b in front, which is left out where there is one input. */
+export type InputAndOptions<B, O> =
+  Partial<O> extends O
+    ? [b?: B | undefined, options?: O | undefined]
+    : [b: B | undefined, options: O];

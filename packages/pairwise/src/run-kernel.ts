@@ -1,0 +1,90 @@
+import type { PairwiseDType } from '@mercer/kernels';
+import type { Tensor, TensorSource } from '@mercer/tensor';
+import { execute } from './execute.js';
+import type { KernelDescriptor } from './kernel-descriptor.js';
+import { kernelSpec } from './kernel-spec.js';
+import type { PairwiseInput } from './place.js';
+import { prepareRunKernel, type PrepareRunKernel } from './prepare-run-kernel.js';
+import type {
+  AnyRunKernelOptions,
+  InputAndOptions,
+  OptionsArgument,
+  RunKernelOptions,
+} from './run-kernel-options.js';
+
+/** The call signatures of `runKernel`. */
+export interface RunKernel {
+  <F extends KernelDescriptor, D extends PairwiseDType>(
+    descriptor: F,
+    a: Tensor<D>,
+    ...rest: InputAndOptions<Tensor<NoInfer<D>> | TensorSource, RunKernelOptions<F, NoInfer<D>>>
+  ): Promise<Tensor<D>>;
+  <F extends KernelDescriptor, D extends PairwiseDType>(
+    descriptor: F,
+    a: TensorSource,
+    b: Tensor<D>,
+    ...rest: OptionsArgument<RunKernelOptions<F, NoInfer<D>>>
+  ): Promise<Tensor<D>>;
+  <F extends KernelDescriptor, D extends PairwiseDType = PairwiseDType>(
+    descriptor: F,
+    a: TensorSource,
+    ...rest: InputAndOptions<TensorSource, RunKernelOptions<F, D>>
+  ): Promise<Tensor<D>>;
+  /** Compiles once and returns a synchronous function: see PreparedKernel. */
+  readonly prepare: PrepareRunKernel;
+}
+
+/**
+ * A kernel matrix: `out[..., m, n] = kernel(outer(sum_k inner(a[..., m, k], b[..., n, k])))`, see KernelDescriptor for the
+ * parts and the formulas.
+ *
+ * Shapes: a (..., M, K), b (..., N, K), result (..., M, N). b left out is a: each pair is then computed once and mirrored.
+ * The leading batch axes broadcast, and so do those of the parameters. dtype float32 or float64, the same for all. Inputs may
+ * be row- or column-major with any leading stride; other strides are copied first. Memory beyond the result is needed for
+ * such copies, for rows that are scaled or normalised, and where few rows make it worth splitting the sum.
+ *
+ * A parameter is a number or a tensor, which the kernel reads itself: no call waits for the device. Exponents given as numbers
+ * are built into the kernel where they are integers or half-integers up to 8 or multiples of 1/4 up to 4, and so is `degree`.
+ *
+ * - epsilon (differences only): values of d below it count as 0. Default 1e-5 for laplace and gaussian, as in Kermac, 0 for all
+ *   others.
+ * - regularization r: where the kernel is one of differences with value 1 between equal rows, the diagonal becomes 1 + r
+ *   whatever was computed there, as in Kermac; to the diagonal of all others r is added. The diagonal is where
+ *   m + x = n + y, with regularizationOffset [x, y].
+ * - scale multiplies the features first: exp(-s / 2) of data times 1 / h per feature is an anisotropic Gaussian.
+ *
+ * Accuracy (u = 2^-24 in float32, 2^-53 in float64): the sum has the bound of `cdist`. A kernel of it adds what its formula
+ * makes of that bound: exp(-x) within (4 + 2 |x|) u and what the relative error of x gives, x times as much; a power (1 + s)^-e
+ * within (6 + 1.5 e |log2(1 + s)|) u and e times the relative error of its base. Equal rows have s = 0 exactly. NaN in a row
+ * makes its values NaN, a regularised diagonal of ones apart.
+ *
+ * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
+ *
+ * @throws MercerError INVALID_ARGUMENT (descriptor, options), SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP and
+ *   NOT_CONTIGUOUS (out), DISPOSED, OUT_OF_MEMORY; nothing is written then
+ *
+ * @example
+ * ```ts
+ * import { gaussianL2, runKernel } from '@mercer/pairwise';
+ *
+ * const points = [[0, 0], [3, 4]];
+ * const k = await runKernel(gaussianL2, points, undefined, {
+ *   bandwidth: 5,
+ *   regularization: 1e-3,
+ *   device: 'cpu',
+ * });
+ * console.log(await k.toNested()); // 1.001 on the diagonal, exp(-1/2) beside it
+ * ```
+ */
+export const runKernel: RunKernel = Object.assign(compute, { prepare: prepareRunKernel });
+
+async function compute(
+  descriptor: KernelDescriptor,
+  a: PairwiseInput,
+  b?: PairwiseInput,
+  options: AnyRunKernelOptions = {},
+): Promise<Tensor<never>> {
+  const spec = kernelSpec('runKernel', descriptor, b === undefined || b === a, options);
+  const second = spec.symmetric ? undefined : b;
+  return (await execute(spec, a, second, options)) as Tensor<never>;
+}
