@@ -69,7 +69,9 @@ __device__ __forceinline__ float exp2_split(float n, float f) {
   return r * __int_as_float((half + 127) << 23) * __int_as_float((whole - half + 127) << 23);
 }`,
   powNonNegative: `// x^(y + y_low) for x >= 0; NaN below
-__device__ __forceinline__ float pow_nonnegative(float x, float y, float y_low) {
+__device__ __forceinline__ float pow_nonnegative(float x, float exponent, float y_low) {
+  // an exponent of this size decides as an infinite one does, but has finite products
+  const float y = fabsf(exponent) > 1e30f ? copysignf(1e30f, exponent) : exponent;
   float e;
   const float l = log2_split(x, e);
   const float t = fmaf(y, e, y * l);
@@ -160,7 +162,9 @@ __device__ __forceinline__ double exp2_split(double n, double f) {
   return r * __hiloint2double((half + 1023) << 20, 0) * __hiloint2double((whole - half + 1023) << 20, 0);
 }`,
   powNonNegative: `// x^(y + y_low) for x >= 0; NaN below
-__device__ __forceinline__ double pow_nonnegative(double x, double y, double y_low) {
+__device__ __forceinline__ double pow_nonnegative(double x, double exponent, double y_low) {
+  // an exponent of this size decides as an infinite one does, but has finite products
+  const double y = fabs(exponent) > 1e300 ? copysign(1e300, exponent) : exponent;
   double e;
   const double l = log2_split(x, e);
   const double t = fma(y, e, y * l);

@@ -1,0 +1,22 @@
+import { describe, expect, test } from 'vitest';
+import { runCudaKernel } from '../testing/cuda-emulator.test.helper.js';
+import { everyOpKernel } from './every-op-kernel.test.helper.js';
+import { ALL, compare, expected, SCALARS } from './every-op.test.helper.js';
+
+describe.each(['float32', 'float64'] as const)('expressions in CUDA, emulated, %s', (dtype) => {
+  test.each([
+    ['as in an epilogue', false, { denormals: true, roots: 0 }],
+    ['with approximate roots', true, { denormals: true, roots: 2 }],
+  ] as const)('mean what the evaluator says, %s', (_, approximateRoots, relaxed) => {
+    const kernel = everyOpKernel(dtype, approximateRoots);
+    const { x, y } = expected(dtype);
+    const values = dtype === 'float32' ? Float32Array : Float64Array;
+    const out = new values(ALL.length * x.length);
+    runCudaKernel(kernel, {
+      scalars: { n: x.length, ...SCALARS },
+      options: { check: false },
+      pointers: [new values(x), new values(y), out],
+    });
+    expect(compare(dtype, out, relaxed).slice(0, 20)).toEqual([]);
+  });
+});
