@@ -70,6 +70,7 @@ export type {
   TilePlan,
 } from './pairwise/plan-types.js';
 export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-json.js';
+export * from './pairwise-gradient/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
 export { defaultKernels, defaultPairwiseKernels, type NamedKernel } from './default-kernels.js';

@@ -12,3 +12,5 @@ export { emitCopy } from './emit-copy.js';
 export { emitFill } from './emit-fill.js';
 export { defaultElementwisePlans } from './default-elementwise.js';
 export type { ElementType, RawElement } from './element-type.js';
+export { planSum, type SumDType, type SumPlan, type SumProblem } from './sum-plan.js';
+export { emitSum } from './emit-sum.js';

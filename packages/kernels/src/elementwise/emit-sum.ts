@@ -1,0 +1,131 @@
+import { dtypeBytes } from '../dtype.js';
+import type {
+  CpuKernel,
+  CudaKernel,
+  EmittedKernel,
+  KernelCost,
+  Scalars,
+} from '../emitted-kernel.js';
+import { prelude, type Dialect } from './conversion-text.js';
+import { scalar } from './copy-params.js';
+import { sumParams, type SumDType, type SumPlan } from './sum-plan.js';
+
+const THREADS = 256;
+/** Outputs of one task on a CPU. */
+const SPAN = 256;
+const MAX_GRID_X = 2 ** 31 - 1;
+
+const typeOf = (dtype: SumDType): string => (dtype === 'float32' ? 'float' : 'double');
+
+/**
+ * A sum over an axis in the given dialect.
+ *
+ * ```ts
+ * import { emitSum, planSum } from '@mercer/kernels';
+ * const plan = planSum({ from: 'float64', to: 'float32', outputs: 3, count: 1000 });
+ * console.log(emitSum(plan, 'cuda').entry); // mercer_sum_block
+ * ```
+ */
+export function emitSum(plan: SumPlan, dialect: Dialect): EmittedKernel {
+  return dialect === 'cuda' ? emitSumCuda(plan) : emitSumCpu(plan);
+}
+
+function cost({ from, to }: SumPlan, scalars: Scalars): KernelCost {
+  const outputs = outputCount(scalars);
+  const terms = outputs * scalar(scalars, 'count');
+  return { bytes: terms * dtypeBytes(from) + outputs * dtypeBytes(to), flops: terms };
+}
+
+function outputCount(scalars: Scalars): number {
+  return scalar(scalars, 'outer') * scalar(scalars, 'inner');
+}
+
+function emitSumCuda(plan: SumPlan): CudaKernel {
+  const [S, D] = [typeOf(plan.from), typeOf(plan.to)];
+  const entry = `mercer_sum_${plan.mode}`;
+  const place = `const i64 o = index / inner, i = index - o * inner;
+    const ${S}* const from = src + o * strideOuter + i * strideInner;`;
+  const body =
+    plan.mode === 'each'
+      ? `  for (i64 index = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x; index < outer * inner; index += (i64)gridDim.x * ${String(THREADS)}) {
+    ${place}
+    double sum = 0.0;
+    #pragma unroll 4
+    for (i64 j = 0; j < count; ++j) sum += (double)from[j * strideCount];
+    dst[index] = (${D})sum;
+  }`
+      : `  __shared__ double parts[${String(THREADS)}];
+  for (i64 index = blockIdx.x; index < outer * inner; index += gridDim.x) {
+    ${place}
+    double sum = 0.0;
+    #pragma unroll 4
+    for (i64 j = threadIdx.x; j < count; j += ${String(THREADS)}) sum += (double)from[j * strideCount];
+    parts[threadIdx.x] = sum;
+    #pragma unroll 1
+    for (int half = ${String(THREADS / 2)}; half > 0; half /= 2) {
+      __syncthreads();
+      if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) dst[index] = (${D})parts[0];
+    __syncthreads();
+  }`;
+  return {
+    dialect: 'cuda',
+    name: `sum ${plan.mode} ${plan.from} ${plan.to}`,
+    entry,
+    source: `${prelude('cuda')}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+${entry}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, i64 outer, i64 count, i64 inner, i64 strideOuter, i64 strideCount, i64 strideInner) {
+${body}
+}
+`,
+    params: sumParams(plan),
+    options: [],
+    geometry: (scalars) => {
+      const outputs = outputCount(scalars);
+      const blocks = plan.mode === 'each' ? Math.ceil(outputs / THREADS) : outputs;
+      return {
+        grid: [Math.min(blocks, MAX_GRID_X), 1, 1],
+        block: [THREADS, 1, 1],
+        sharedMemBytes: 0,
+      };
+    },
+    cost: (scalars) => cost(plan, scalars),
+  };
+}
+
+function emitSumCpu(plan: SumPlan): CpuKernel {
+  const [S, D] = [typeOf(plan.from), typeOf(plan.to)];
+  return {
+    dialect: 'cpu',
+    name: `sum ${plan.from} ${plan.to}`,
+    entry: 'mercer_sum',
+    source: `${prelude('cpu')}
+struct Args { const ${S}* src; ${D}* dst; i64 outer, count, inner, stride_outer, stride_count, stride_inner; };
+
+extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& p = *(const Args*)args;
+  const i64 spans = (p.inner + ${String(SPAN - 1)}) / ${String(SPAN)};
+  for (i64 task = begin; task < end; ++task) {
+    const i64 o = task / spans, first = task % spans * ${String(SPAN)};
+    const i64 width = p.inner - first < ${String(SPAN)} ? p.inner - first : ${String(SPAN)};
+    double sum[${String(SPAN)}] = {};
+    for (i64 j = 0; j < p.count; ++j) {
+      const ${S}* from = p.src + o * p.stride_outer + j * p.stride_count + first * p.stride_inner;
+      if (p.stride_inner == 1) { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i]; }
+      else { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i * p.stride_inner]; }
+    }
+    for (i64 i = 0; i < width; ++i) p.dst[o * p.inner + first + i] = (${D})sum[i];
+  }
+}
+`,
+    params: sumParams(plan),
+    options: [],
+    geometry: (scalars) => ({
+      tasks: scalar(scalars, 'outer') * Math.ceil(scalar(scalars, 'inner') / SPAN),
+      chunk: 1,
+      scratchBytes: 0,
+    }),
+    cost: (scalars) => cost(plan, scalars),
+  };
+}

@@ -1,0 +1,221 @@
+import { dtypeBytes } from '../dtype.js';
+import { emitCpuExpression, type CpuExpression } from '../emit/cpu-expression.js';
+import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
+import { vectorPrelude } from '../emit/cpu-vector.js';
+import type { CpuGeometry, CpuKernel, Scalars } from '../emitted-kernel.js';
+import { gradientCost } from './gradient-cost.js';
+import { gradientParams } from './gradient-params.js';
+import type { CpuGradientPlan } from './gradient-plan.js';
+import { cpuPackingText } from './cpu-packing.js';
+import { cpuPairsText, cpuSumsText } from './cpu-first-phase.js';
+import { cpuParametersText, cpuRowsText } from './cpu-second-phase.js';
+import { CPU_MOST_ROWS, CPU_TILE_ROWS } from './cpu-sizes.js';
+import { planExpressions, type PlanExpressions } from './plan-expressions.js';
+
+const ENTRY = 'mercer_pairwise_gradient';
+
+/** The functions that the text of a plan calls. */
+export interface CpuGradientFunctions {
+  readonly inner: CpuExpression;
+  readonly pairs: readonly CpuExpression[];
+  readonly values: readonly (CpuExpression | undefined)[];
+  readonly terms: readonly (CpuExpression | undefined)[];
+}
+
+/** The host kernel of a gradient plan. */
+export function emitCpuGradient(plan: CpuGradientPlan): CpuKernel {
+  return {
+    dialect: 'cpu',
+    name: plan.summary,
+    entry: ENTRY,
+    source: sourceText(plan),
+    params: gradientParams(plan),
+    options: [],
+    geometry: (scalars) => geometry(plan, scalars),
+    cost: (scalars) => gradientCost(plan, scalars),
+  };
+}
+
+function geometry(plan: CpuGradientPlan, scalars: Scalars): CpuGeometry {
+  const { m = 0, batch = 0 } = scalars;
+  const tasks = Math.ceil(m / plan.blockRows) * plan.parts * batch;
+  const tiles = tileCount(plan) * CPU_MOST_ROWS * plan.blockColumns;
+  const packed = plan.blockDepth * plan.blockColumns + CPU_MOST_ROWS * (plan.blockDepth + 16);
+  return { tasks, chunk: 1, scratchBytes: (tiles + packed) * dtypeBytes(plan.dtype) };
+}
+
+/** Tiles of one value per pair: s and the upstream gradient at first, and the index of a maximum. */
+function tileCount(plan: CpuGradientPlan): number {
+  return Math.max(2, plan.pairs.length) + (plan.reduce === 'max' ? 1 : 0);
+}
+
+function sourceText(plan: CpuGradientPlan): string {
+  const expressions = planExpressions(plan);
+  const functions = gradientFunctions(plan, expressions);
+  const all = allFunctions(functions);
+  const helpers = new Set<CpuHelper>(all.flatMap((each) => [...each.helpers]));
+  const rows = plan.target === 'rows';
+  return `${vectorPrelude(plan.level, plan.dtype)}
+constexpr int64_t TILE_ROWS = ${String(CPU_TILE_ROWS)}, MOST_ROWS = ${String(CPU_MOST_ROWS)};
+constexpr int64_t BLOCK_COLUMNS = ${String(plan.blockColumns)}, BLOCK_DEPTH = ${String(plan.blockDepth)};
+constexpr int64_t ROW_STRIDE = BLOCK_DEPTH + 16, TILE = MOST_ROWS * BLOCK_COLUMNS;
+typedef ${plan.dtype === 'float32' ? 'int' : 'long long'} index_t;
+INLINE int64_t at_most(int64_t x, int64_t limit) { return x < limit ? x : limit; }
+${cpuHelpers(helpers, plan.dtype, plan.level)}
+
+${all.map(({ text }) => text).join('\n')}
+
+${uniformsText(plan, all, expressions.uniform)}
+
+${argsText(plan)}
+
+${cpuPackingText(plan)}
+
+${plan.readsSum ? cpuSumsText(plan, functions.inner) : ''}
+
+${cpuPairsText(plan, functions)}
+
+${expressions.readsTerms ? (rows ? cpuRowsText(plan, functions) : cpuParametersText(plan, functions)) : ''}
+
+${entryText(plan, expressions)}
+`;
+}
+
+function gradientFunctions(
+  plan: CpuGradientPlan,
+  expressions: PlanExpressions,
+): CpuGradientFunctions {
+  const uniforms = Object.fromEntries(expressions.uniform.map((name) => [name, name]));
+  const common = { dtype: plan.dtype, uniforms, nonNegative: plan.nonNegative };
+  const perPair = ['upstream', 's'];
+  const perStep = ['a', 'b', ...expressions.pairNames];
+  return {
+    inner: emitCpuExpression(expressions.inner, {
+      ...{ ...common, name: 'inner', parameters: ['a', 'b'] },
+    }),
+    pairs: expressions.pairs.map((each, i) =>
+      emitCpuExpression(each, { ...common, name: `pair_${String(i)}`, parameters: perPair }),
+    ),
+    values: expressions.sums.map(({ value }, i) =>
+      value === undefined
+        ? undefined
+        : emitCpuExpression(value, { ...common, name: `value_${String(i)}`, parameters: perPair }),
+    ),
+    terms: expressions.sums.map(({ term }, i) =>
+      term === undefined
+        ? undefined
+        : emitCpuExpression(term, { ...common, name: `term_${String(i)}`, parameters: perStep }),
+    ),
+  };
+}
+
+function allFunctions({ inner, pairs, values, terms }: CpuGradientFunctions): CpuExpression[] {
+  return [inner, ...pairs, ...values, ...terms].filter((each) => each !== undefined);
+}
+
+function uniformsText(
+  plan: CpuGradientPlan,
+  functions: readonly CpuExpression[],
+  names: readonly string[],
+): string {
+  const all = functions.flatMap((each) => each.uniforms);
+  const members = all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
+  const values = all
+    .map(
+      ({ name, wide }) => `  const double ${name} = ${wide};
+  u.${name} = splat((T)${name});
+  u.${name}_low = splat((T)(${name} - (double)(T)${name}));
+`,
+    )
+    .join('');
+  const parameters = names.map((name) => `UNUSED double ${name}`).join(', ');
+  return `// values that depend on parameters alone
+struct Uniforms {
+${members}};
+INLINE void set_uniforms(UNUSED Uniforms& u, ${parameters}) {
+${values}}`;
+}
+
+function argsText(plan: CpuGradientPlan): string {
+  const out = plan.target === 'rows' ? 'T' : 'double';
+  const parameters = plan.parameters.map(
+    (_, i) =>
+      `  const T* theta${String(i)}_at;\n  int64_t theta${String(i)}_stride;\n  double theta${String(i)}_value;\n`,
+  );
+  return `struct Args {
+  const T *a, *b, *gradient;
+  ${out}* out;
+  int64_t m, n, k, batch, row_a, step_a, row_b, step_b, row_g, column_g, batch_a, batch_b, batch_g;
+  int64_t parts, block_rows;
+  double p;
+${parameters.join('')}${plan.maskDiagonal ? '  int64_t diagonal_offset;\n' : ''}};`;
+}
+
+function entryText(plan: CpuGradientPlan, { readsTerms }: PlanExpressions): string {
+  const rows = plan.target === 'rows';
+  const thetas = plan.parameters.map((_, i) => {
+    const name = `theta${String(i)}`;
+    return `g.${name}_at ? (double)g.${name}_at[l * g.${name}_stride] : g.${name}_value`;
+  });
+  const sums = plan.sums.length;
+  const pack = `pack_columns(packed_columns, g.b + l * g.batch_b, g.row_b, g.step_b, n0, columns, k0, depth);
+        pack_rows(packed_rows, g.a + l * g.batch_a, g.row_a, g.step_a, r0, rows, k0, depth);`;
+  const first = `      for (int64_t k0 = 0; k0 < g.k; k0 += BLOCK_DEPTH) {
+        const int64_t depth = at_most(g.k - k0, BLOCK_DEPTH);
+        ${pack}
+        sums(packed_rows, packed_columns, tiles, k0, depth, rows, columns, u);
+      }
+      if (g.k == 0) empty_sums(tiles);
+`;
+  const second = `      for (int64_t k0 = 0; k0 < g.k; k0 += BLOCK_DEPTH) {
+        const int64_t depth = at_most(g.k - k0, BLOCK_DEPTH);
+        ${
+          plan.readsSum
+            ? `// what the first phase packed is still there where k fits one block
+        if (g.k > BLOCK_DEPTH) {
+          ${pack.replace(/\n/, '\n  ')}
+        }`
+            : pack
+        }
+        ${
+          rows
+            ? 'add_rows(packed_rows, packed_columns, tiles, out + k0, g.k, k0, depth, rows, columns, u);'
+            : 'add_parameters(packed_rows, packed_columns, tiles, total, k0, depth, rows, columns, u);'
+        }
+      }
+`;
+  return `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  T* tiles = (T*)scratch;
+  T* packed_columns = tiles + ${String(tileCount(plan))} * TILE;
+  T* packed_rows = packed_columns + BLOCK_COLUMNS * BLOCK_DEPTH;
+  const int64_t row_blocks = (g.m + g.block_rows - 1) / g.block_rows;
+  const int64_t column_blocks = (g.n + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+  const int64_t per_part = (column_blocks + g.parts - 1) / g.parts;
+  for (int64_t task = begin; task < end; task++) {
+    const int64_t r0 = task % row_blocks * g.block_rows, rows = at_most(g.m - r0, g.block_rows);
+    const int64_t part = task / row_blocks % g.parts, l = task / row_blocks / g.parts;
+    const int64_t first = at_most(part * per_part, column_blocks), last = at_most(first + per_part, column_blocks);
+    Uniforms u;
+    set_uniforms(u, ${['g.p', ...thetas].join(', ')});
+${
+  rows
+    ? `    T* out = g.out + ((part * g.batch + l) * g.m + r0) * g.k;
+    for (int64_t i = 0; i < rows * g.k; i++) out[i] = 0;
+`
+    : `    double total[${String(sums)}] = {};
+`
+}    for (int64_t block = first; block < last; block++) {
+      const int64_t n0 = block * BLOCK_COLUMNS, columns = at_most(g.n - n0, BLOCK_COLUMNS);
+${plan.readsSum ? first : ''}      pack_gradient(tiles + TILE, g, l, r0, rows, n0, columns);
+      pairs(tiles, ${rows ? '' : 'total, '}rows, columns, u);
+${readsTerms ? second : ''}    }
+${
+  rows
+    ? ''
+    : `    const int64_t blocks = row_blocks * g.parts, place = part * row_blocks + task % row_blocks;
+    for (int64_t j = 0; j < ${String(sums)}; j++) g.out[(j * g.batch + l) * blocks + place] = total[j];
+`
+}  }
+}`;
+}

@@ -1,0 +1,122 @@
+import { cudaType } from '../emit/cuda-literal.js';
+import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
+import { indent, lines } from '../emit/indent.js';
+import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
+import { gradientCost } from './gradient-cost.js';
+import { gradientParams } from './gradient-params.js';
+import type { CudaGradientPlan } from './gradient-plan.js';
+import { cudaFunctions, type CudaFunctions } from './cuda-functions.js';
+import { cudaPairsText, cudaSumsText } from './cuda-first-phase.js';
+import { cudaParametersText, cudaRowsText, cudaTotalsText } from './cuda-second-phase.js';
+import { gradientSharedBytes } from './cuda-sizes.js';
+import { cudaReadText, cudaTilesText, loadText } from './cuda-tiles.js';
+import { planExpressions, type PlanExpressions } from './plan-expressions.js';
+
+const ENTRY = 'pairwise_gradient';
+
+/** Threads of a block: 16 along the rows and 16 along the columns or k. */
+export const CUDA_GRADIENT_THREADS = 256;
+
+/** The GPU kernel of a gradient plan. */
+export function emitCudaGradient(plan: CudaGradientPlan): CudaKernel {
+  const expressions = planExpressions(plan);
+  const functions = cudaFunctions(plan, expressions);
+  const tiles = keptTiles(plan, expressions);
+  const sharedMemBytes = Math.max(
+    gradientSharedBytes(plan, tiles, plan.dtype),
+    plan.target === 'rows' ? 0 : CUDA_GRADIENT_THREADS * 8,
+  );
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: ENTRY,
+    source: sourceText(plan, expressions, functions),
+    params: gradientParams(plan),
+    options: [],
+    geometry: (scalars) => geometry(plan, sharedMemBytes, scalars),
+    cost: (scalars) => gradientCost(plan, scalars),
+  };
+}
+
+/** What is kept in shared memory per pair: rows read it along other threads, parameters only their own. */
+function keptTiles(
+  plan: CudaGradientPlan,
+  { pairs }: PlanExpressions,
+): { values: number; index: boolean } {
+  const rows = plan.target === 'rows';
+  return { values: rows ? pairs.length : 0, index: rows && plan.reduce === 'max' };
+}
+
+function geometry(plan: CudaGradientPlan, sharedMemBytes: number, scalars: Scalars): CudaGeometry {
+  const { m = 0, batch = 0 } = scalars;
+  const blocks = Math.ceil(m / (16 * plan.rowsPerThread)) * plan.parts * batch;
+  return { grid: [blocks, 1, 1], block: [CUDA_GRADIENT_THREADS, 1, 1], sharedMemBytes };
+}
+
+function signature(plan: CudaGradientPlan): string {
+  const type = cudaType(plan.dtype);
+  const out = plan.target === 'rows' ? type : 'double';
+  const parameters = plan.parameters.map(
+    (_, i) =>
+      `,\n    const ${type}* __restrict__ theta${String(i)}At, long long theta${String(i)}Stride, double theta${String(i)}Value`,
+  );
+  return `const ${type}* __restrict__ a, const ${type}* __restrict__ b, const ${type}* __restrict__ gradient, ${out}* __restrict__ out,
+    long long m, long long n, long long k, long long batch, long long rowStrideA, long long stepStrideA,
+    long long rowStrideB, long long stepStrideB, long long rowStrideG, long long columnStrideG, long long batchStrideA,
+    long long batchStrideB, long long batchStrideG, long long parts, long long blockRows, double p${parameters.join('')}${plan.maskDiagonal ? ',\n    long long diagonalOffset' : ''}`;
+}
+
+function sourceText(
+  plan: CudaGradientPlan,
+  expressions: PlanExpressions,
+  functions: CudaFunctions,
+): string {
+  const rows = plan.target === 'rows';
+  const helpers = new Set<CudaHelper>(functions.helpers);
+  const thetas = plan.parameters.map((_, i) => {
+    const name = `theta${String(i)}`;
+    return `const double ${name} = ${name}At != nullptr ? (double)${name}At[layer * ${name}Stride] : ${name}Value;`;
+  });
+  const first = plan.readsSum ? cudaSumsText(plan) : '';
+  const second = !expressions.readsTerms
+    ? ''
+    : rows
+      ? cudaRowsText(plan)
+      : cudaParametersText(plan, expressions);
+  return `${cudaHelpers(helpers, plan.dtype)}
+${cudaReadText(plan.dtype)}
+${loadText(plan)}
+
+extern "C" __global__ void __launch_bounds__(${String(CUDA_GRADIENT_THREADS)}, 2)
+${ENTRY}(${signature(plan)}) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const int thread = threadIdx.x, along = thread % 16, down = thread / 16;
+  const long long rowTiles = (m + ROWS - 1) / ROWS, columnTiles = (n + COLUMNS - 1) / COLUMNS;
+  const long long tile = blockIdx.x % rowTiles, part = blockIdx.x / rowTiles % parts, layer = blockIdx.x / rowTiles / parts;
+  const long long tilesPerPart = (columnTiles + parts - 1) / parts;
+  const long long firstTile = min(part * tilesPerPart, columnTiles), tileEnd = min(firstTile + tilesPerPart, columnTiles);
+  const long long rowStart = tile * ROWS;
+${indent(lines(...thetas, functions.setup))}
+${indent(cudaTilesText(plan, expressions))}
+  a += layer * batchStrideA;
+  b += layer * batchStrideB;
+  gradient += layer * batchStrideG;
+${
+  rows
+    ? `  out += ((part * batch + layer) * m + rowStart) * k;
+  // a part without columns contributes 0
+  if (firstTile == tileEnd) {
+    for (long long i = thread; i < min(m - rowStart, (long long)ROWS) * k; i += ${String(CUDA_GRADIENT_THREADS)}) out[i] = 0;
+  }`
+    : `  double total[${String(plan.sums.length)}] = {};`
+}
+
+  #pragma unroll 1
+  for (long long at = firstTile; at < tileEnd; ++at) {
+    const long long columnStart = at * COLUMNS;
+${indent(lines(first, cudaPairsText(plan, expressions), second), 4)}
+  }
+${rows ? '' : indent(cudaTotalsText(plan))}
+}
+`.replace(/\n{3,}/g, '\n\n');
+}

@@ -1,0 +1,48 @@
+import type { KernelParam } from '../kernel-param.js';
+import type { PairwiseGradientPlan } from './gradient-plan.js';
+
+const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+
+/**
+ * The parameters of a gradient kernel: inputs a and b, the upstream `gradient`, `out`; sizes;
+ * strides in elements, any, of rows and steps of k of a and b, of rows and columns of the gradient and
+ * of batch entries (0 broadcasts); the plan's `parts` and `blockRows` ({@link gradientBlocking}); p; per
+ * parameter `<name>At` (0: not in
+ * memory), `<name>Stride` between batch entries and `<name>Value`; and `diagonalOffset` where the
+ * diagonal is masked.
+ *
+ * For rows `out` is (parts, batch, m, k) in the data type; for parameters (parameters, batch, blocks)
+ * in float64, see `gradientBlocks`. What is split is summed by the caller.
+ */
+export function gradientParams(plan: PairwiseGradientPlan): KernelParam[] {
+  const { dtype } = plan;
+  const out = plan.target === 'rows' ? dtype : 'float64';
+  return [
+    { name: 'a', kind: 'pointer', dtype, access: 'read' },
+    { name: 'b', kind: 'pointer', dtype, access: 'read' },
+    { name: 'gradient', kind: 'pointer', dtype, access: 'read' },
+    { name: 'out', kind: 'pointer', dtype: out, access: 'write' },
+    ...['m', 'n', 'k', 'batch', 'rowStrideA', 'stepStrideA', 'rowStrideB', 'stepStrideB'].map(size),
+    ...['rowStrideG', 'columnStrideG', 'batchStrideA', 'batchStrideB', 'batchStrideG'].map(size),
+    ...['parts', 'blockRows'].map(size),
+    { name: 'p', kind: 'scalar', type: 'float64' },
+    ...plan.parameters.flatMap((name): KernelParam[] => [
+      { name: `${name}At`, kind: 'pointer', dtype, access: 'read' },
+      size(`${name}Stride`),
+      { name: `${name}Value`, kind: 'scalar', type: 'float64' },
+    ]),
+    ...(plan.maskDiagonal ? [size('diagonalOffset')] : []),
+  ];
+}
+
+/** How a plan cuts its launches: scalars that each launch passes. */
+export function gradientBlocking(plan: PairwiseGradientPlan): { parts: number; blockRows: number } {
+  const blockRows = plan.kind === 'cpu' ? plan.blockRows : 16 * plan.rowsPerThread;
+  return { parts: plan.parts, blockRows };
+}
+
+/** Blocks (tasks) of one batch entry: the last axis of the output of parameter gradients. */
+export function gradientBlocks(plan: PairwiseGradientPlan, m: number): number {
+  const { parts, blockRows } = gradientBlocking(plan);
+  return Math.ceil(m / blockRows) * parts;
+}

@@ -1,0 +1,82 @@
+import {
+  abs,
+  build,
+  constant,
+  postOrder,
+  sub,
+  substitute,
+  variable,
+  variables,
+  type ApplyOp,
+  type Expr,
+  type RealExpr,
+} from '@mercer/formula';
+import { normExpressions } from '../pairwise/norm-expressions.js';
+import type { Reduce } from '../pairwise/problem.js';
+
+/** What a pairwise kernel computes: `outer(reduce_k inner(a, b))`, with named parameters. */
+export interface ForwardExpressions {
+  /** In a, b, p and the parameters. */
+  readonly inner: RealExpr;
+  /** In s, p and the parameters. */
+  readonly outer: RealExpr;
+  readonly reduce: Reduce;
+  readonly parameters?: readonly string[];
+}
+
+/** A sum of powers of differences: `s = sum_k |a - b|^exponent`. */
+export interface PowerSum {
+  /** A constant, or a variable that is the same for all pairs. */
+  readonly exponent: RealExpr;
+  /** `s^(1/exponent)` and the outer expression in the variable `distance`, where it reads s only so. */
+  readonly root?: { readonly of: RealExpr; readonly rest: RealExpr };
+}
+
+const difference = sub(variable('a'), variable('b'));
+const distance = abs(difference);
+
+/** The specialised norms by their inner expression, which are interned: equal ones are identical. */
+const BY_INNER: ReadonlyMap<Expr, number> = new Map(
+  Array.from({ length: 32 }, (_, i) => (i + 1) / 4).map((p) => [normExpressions(p).inner, p]),
+);
+
+/**
+ * Recognises the inner expression of a p-norm, `|a - b|^p` or what a specialised p is written as,
+ * and whether the outer expression is a function of the distance alone; undefined for other
+ * expressions and for p = 1 and 2, whose plain derivatives are as good.
+ */
+export function powerSum({ inner, outer, reduce }: ForwardExpressions): PowerSum | undefined {
+  if (reduce !== 'sum') return undefined;
+  const exponent = exponentOf(inner);
+  if (exponent === undefined || exponent.value === 1 || exponent.value === 2) return undefined;
+  const root =
+    exponent.value === undefined
+      ? substitute(normExpressions('runtime').outer, { p: exponent })
+      : normExpressions(exponent.value).outer;
+  if (!postOrder(outer).includes(root)) return { exponent };
+  const rest = replaceNode(outer, root, variable('distance'));
+  return variables(rest).includes('s') ? { exponent } : { exponent, root: { of: root, rest } };
+}
+
+function exponentOf(inner: RealExpr): RealExpr | undefined {
+  const known = BY_INNER.get(inner);
+  if (known !== undefined) return constant(known);
+  if (inner.op !== 'pow' || inner.args[0] !== distance) return undefined;
+  const exponent = inner.args[1] as RealExpr;
+  return exponent.value !== undefined || exponent.name !== undefined ? exponent : undefined;
+}
+
+/** `expr` with one node replaced wherever it occurs. */
+function replaceNode(expr: RealExpr, node: RealExpr, by: RealExpr): RealExpr {
+  if (expr === node) return by;
+  const results = new Map<Expr, Expr>([[node, by]]);
+  for (const each of postOrder(expr)) {
+    if (results.has(each)) continue;
+    const args = each.args.map((arg) => results.get(arg) ?? arg);
+    results.set(
+      each,
+      args.every((arg, i) => arg === each.args[i]) ? each : build(each.op as ApplyOp, args),
+    );
+  }
+  return results.get(expr) as RealExpr;
+}
