@@ -1,12 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { runnableLevels } from '../cpu-harness.test.helper.js';
 import { HARNESS } from './harness.test.helper.js';
 import { hostSource, SHIM } from './shim.test.helper.js';
 import { translateSource } from './translate-source.test.helper.js';
+
+/** Named here, since they are no packages of ours. */
+const COMPILER = 'g++';
+const ADDRESS_TO_LINE = 'addr2line';
 
 let folder: string | undefined;
 
@@ -23,7 +29,7 @@ function workFolder(): string {
 }
 
 function run(args: readonly string[]): void {
-  const { status, stderr } = spawnSync('g++', args, { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(COMPILER, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`g++ failed: ${stderr.slice(0, 4000)}`);
 }
 
@@ -40,22 +46,35 @@ function shimHeader(): string {
 
 let harness: string | undefined;
 
-/** The program that runs a compiled kernel, compiled once per process. */
+/**
+ * The program that runs a compiled kernel. Every process that tests kernels needs the same, so it is kept
+ * beside the installed packages under a name that its text decides.
+ */
 export function harnessProgram(): string {
-  if (harness === undefined) {
-    const path = join(workFolder(), 'harness');
-    writeFileSync(`${path}.cpp`, HARNESS);
+  harness ??= findHarness();
+  return harness;
+}
+
+function findHarness(): string {
+  const key = createHash('sha256').update(`${process.arch} ${HARNESS}`).digest('hex').slice(0, 16);
+  const folder = fileURLToPath(
+    new URL('../../../node_modules/.cache/cuda-emulator', import.meta.url),
+  );
+  const path = join(folder, key);
+  if (!existsSync(path)) {
+    mkdirSync(folder, { recursive: true });
+    // complete before it has its name, since other processes may look for it meanwhile
+    const draft = `${path}-${process.pid}`;
+    const source = join(workFolder(), 'harness.cpp');
+    writeFileSync(source, HARNESS);
     run(
-      ['-std=c++17', '-O2', '-U_FORTIFY_SOURCE', '-fno-stack-protector', '-rdynamic', '-w'].concat([
-        `${path}.cpp`,
-        '-o',
-        path,
-        '-ldl',
+      ['-std=c++17', '-O1', '-U_FORTIFY_SOURCE', '-fno-stack-protector', '-rdynamic', '-w'].concat([
+        ...[source, '-o', draft, '-ldl'],
       ]),
     );
-    harness = path;
+    renameSync(draft, path);
   }
-  return harness;
+  return path;
 }
 
 const FLAGS = [
@@ -80,18 +99,11 @@ export function kernelLibrary(kernel: CudaKernel, check: boolean): string {
     : ['-ffp-contract=fast'];
   writeFileSync(`${path}.cpp`, hostSource(translateSource(kernel.source), kernel.entry));
   run([
-    ...FLAGS,
-    ...FUSED,
-    ...fused,
-    ...(check ? CHECKS : []),
-    '-include',
-    shimHeader(),
-    '-c',
-    `${path}.cpp`,
-    '-o',
-    `${path}.o`,
+    ...[...FLAGS, ...FUSED, ...fused, ...(check ? CHECKS : [])],
+    ...['-include', shimHeader(), '-shared', `${path}.cpp`, '-o', `${path}.so`],
+    // the calls of the checks stay open: the harness has them
+    ...['-nodefaultlibs', '-lm', '-lc', '-lgcc'],
   ]);
-  run(['-shared', `${path}.o`, '-o', `${path}.so`]);
   libraries.set(key, `${path}.so`);
   return `${path}.so`;
 }
@@ -100,7 +112,7 @@ export function kernelLibrary(kernel: CudaKernel, check: boolean): string {
 export function lineOf(library: string, address: string): number | undefined {
   try {
     const offset = `0x${Number(address).toString(16)}`;
-    const text = execFileSync('addr2line', ['-i', '-e', library, offset], { encoding: 'utf8' });
+    const text = execFileSync(ADDRESS_TO_LINE, ['-i', '-e', library, offset], { encoding: 'utf8' });
     const line = /\/k\d+\.cpp:(\d+)/.exec(text)?.[1];
     return line === undefined ? undefined : Number(line);
   } catch {
