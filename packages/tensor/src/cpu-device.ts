@@ -6,7 +6,12 @@ import {
   type CpuStream,
   type HostBuffer,
 } from '@mercer/cpu-runtime';
-import { hostToolchain, type DebugOption } from '@mercer/jit-cache';
+import {
+  hostToolchain,
+  type CompileUnit,
+  type DebugOption,
+  type Toolchain,
+} from '@mercer/jit-cache';
 import { packParams, type CpuGeometry, type CpuLimits, type EmittedKernel } from '@mercer/kernels';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device } from './device.js';
@@ -125,20 +130,25 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     return { freeBytes: Math.max(0, Math.min(freemem(), unused)), totalBytes };
   }
 
+  protected compileUnit({ source, options, entry }: EmittedKernel): CompileUnit {
+    return { language: 'c++', source, options, target: this.limits.level, names: [entry] };
+  }
+
+  protected toolchain(): Promise<Toolchain> {
+    return toolchainOf(hostToolchain);
+  }
+
   protected async build(
     kernel: EmittedKernel,
     debug: DebugOption | undefined,
   ): Promise<NativeFunction> {
-    const { source, options, entry } = kernel;
-    const unit = {
-      language: 'c++',
-      source,
-      options,
-      target: this.limits.level,
-      names: [entry],
-    } as const;
-    const toolchain = await toolchainOf(hostToolchain);
-    const { binary, loweredNames } = await jitCache().get(unit, toolchain, debugOf(debug));
+    const { entry } = kernel;
+    const unit = this.compileUnit(kernel);
+    const { binary, loweredNames } = await jitCache().get(
+      unit,
+      await this.toolchain(),
+      debugOf(debug),
+    );
     const paramBytes = packParams(kernel.params).bytes;
     const native = cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes });
     return {

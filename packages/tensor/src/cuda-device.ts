@@ -7,7 +7,13 @@ import {
   type CudaStream,
   type DeviceBuffer,
 } from '@mercer/cuda-runtime';
-import { cudaTarget, nvrtcToolchain, type DebugOption } from '@mercer/jit-cache';
+import {
+  cudaTarget,
+  nvrtcToolchain,
+  type CompileUnit,
+  type DebugOption,
+  type Toolchain,
+} from '@mercer/jit-cache';
 import {
   packParams,
   type CudaGeometry,
@@ -159,16 +165,23 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     return this.native.memoryInfo();
   }
 
+  protected compileUnit({ source, options, entry }: EmittedKernel): CompileUnit {
+    const target = cudaTarget(this.native.arch, nvrtc.supportedArchs());
+    return { language: 'cuda', source, options, target, names: [entry] };
+  }
+
+  protected toolchain(): Promise<Toolchain> {
+    return toolchainOf(nvrtcToolchain);
+  }
+
   protected async build(
     kernel: EmittedKernel,
     debug: DebugOption | undefined,
   ): Promise<NativeFunction> {
-    const { source, options, entry } = kernel;
-    const target = cudaTarget(this.native.arch, nvrtc.supportedArchs());
-    const unit = { language: 'cuda', source, options, target, names: [entry] } as const;
-    const toolchain = await toolchainOf(nvrtcToolchain);
+    const { entry } = kernel;
+    const unit = this.compileUnit(kernel);
     const request = debug === undefined ? {} : { debug };
-    const { binary, loweredNames } = await jitCache().get(unit, toolchain, request);
+    const { binary, loweredNames } = await jitCache().get(unit, await this.toolchain(), request);
     // Loaded elsewhere: the driver may wait for a kernel under way, and the event loop must not.
     const name = loweredNames[entry] ?? entry;
     const native = (await this.native.loadModuleAsync(binary, [name])).function(name);

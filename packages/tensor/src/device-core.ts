@@ -1,8 +1,15 @@
 import type { DeviceLimits, EmittedKernel } from '@mercer/kernels';
-import type { DebugOption } from '@mercer/jit-cache';
+import type { CompileUnit, DebugOption, Toolchain } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
-import type { AllocateOptions, DeviceId, DeviceMemory, LoadedKernel } from './device.js';
-import { KernelTable } from './kernel-table.js';
+import type {
+  AllocateOptions,
+  DeviceId,
+  DeviceMemory,
+  LoadAllOptions,
+  LoadedKernel,
+} from './device.js';
+import { jitCache } from './jit.js';
+import { checkDialect, KernelTable } from './kernel-table.js';
 import { outOfMemory } from './memory-table.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
@@ -39,6 +46,9 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   /** Waits for pending frees and hands unused memory back to the system. */
   protected abstract trim(): void;
   protected abstract memoryInfo(): { freeBytes: number; totalBytes: number };
+  /** What the compile cache is asked for. */
+  protected abstract compileUnit(kernel: EmittedKernel): CompileUnit;
+  protected abstract toolchain(): Promise<Toolchain>;
   /** Compiles and loads. */
   protected abstract build(
     kernel: EmittedKernel,
@@ -144,6 +154,25 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     options: { readonly debug?: DebugOption } = {},
   ): Promise<LoadedKernel> {
     return this.#kernels.get(kernel, options.debug);
+  }
+
+  async loadAll(
+    kernels: readonly EmittedKernel[],
+    { debug, onProgress }: LoadAllOptions = {},
+  ): Promise<LoadedKernel[]> {
+    const load = debug === undefined ? {} : { debug };
+    for (const kernel of kernels) checkDialect(this, kernel);
+    const units = kernels.map((kernel) => this.compileUnit(kernel));
+    // Each is in the cache afterwards, where loading finds it.
+    await jitCache().getAll(units, await this.toolchain(), {
+      ...load,
+      ...(onProgress && {
+        onProgress: ({ done, total }) => {
+          onProgress({ done, total });
+        },
+      }),
+    });
+    return Promise.all(kernels.map((kernel) => this.load(kernel, load)));
   }
 
   #reserve(request: Request<S>): NativeMemory {

@@ -62,6 +62,24 @@ export interface Device {
   allocate(bytes: number, options?: AllocateOptions): Storage;
   /** Compiles the kernel through the cache and loads it, once per device. */
   load(kernel: EmittedKernel, options?: { readonly debug?: DebugOption }): Promise<LoadedKernel>;
+  /**
+   * Loads several kernels, in the order given; what has to be compiled is compiled several at once. Every kernel is tried
+   * even when one fails; then that failure is thrown, or a BatchError of @mercer/jit-cache with all of them.
+   */
+  loadAll(kernels: readonly EmittedKernel[], options?: LoadAllOptions): Promise<LoadedKernel[]>;
+}
+
+/** Options of `device.loadAll`. */
+export interface LoadAllOptions {
+  readonly debug?: DebugOption;
+  /** Called when another kernel is compiled, or found in the cache. */
+  readonly onProgress?: (progress: LoadProgress) => void;
+}
+
+/** Where a `loadAll` stands. */
+export interface LoadProgress {
+  readonly done: number;
+  readonly total: number;
 }
 
 /**

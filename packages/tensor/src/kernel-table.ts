@@ -36,12 +36,7 @@ export class KernelTable {
   }
 
   async #load(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
-    if (kernel.dialect !== this.#device.kind) {
-      throw new MercerError(
-        'DEVICE_MISMATCH',
-        `loading ${kernel.name}: its text is for '${kernel.dialect}' and the device is ${this.#device.id}. Emit it for '${this.#device.kind}'.`,
-      );
-    }
+    checkDialect(this.#device, kernel);
     const key = `${kernel.entry}\n${JSON.stringify(kernel.options)}\n${kernel.source}`;
     let building = this.#functions.get(key);
     if (building === undefined) {
@@ -51,4 +46,13 @@ export class KernelTable {
     }
     return new DeviceKernel(this.#device, kernel, await building, debug);
   }
+}
+
+/** @throws MercerError DEVICE_MISMATCH for a kernel whose text is for the other kind of device */
+export function checkDialect(device: Device, kernel: EmittedKernel): void {
+  if (kernel.dialect === device.kind) return;
+  throw new MercerError(
+    'DEVICE_MISMATCH',
+    `loading ${kernel.name}: its text is for '${kernel.dialect}' and the device is ${device.id}. Emit it for '${device.kind}'.`,
+  );
 }

@@ -63,6 +63,31 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
       expect(other.kernel.name).toBe('other');
     });
 
+    it('loads several kernels at once, and tells how far it is', async () => {
+      const base = incrementKernel(device.kind);
+      const kernels = [0, 1, 2].map((i) => ({
+        ...base,
+        ...{ name: `increment ${String(i)}`, source: `${base.source}\n// ${String(i)}\n` },
+      }));
+      const steps: string[] = [];
+      const loaded = await device.loadAll(kernels, {
+        onProgress: ({ done, total }) => steps.push(`${String(done)}/${String(total)}`),
+      });
+      expect(loaded.map(({ kernel }) => kernel)).toEqual(kernels);
+      expect(steps).toEqual(['1/3', '2/3', '3/3']);
+      const t = await bytes(1000);
+      for (const one of loaded) {
+        one.launch(device.defaultStream, { pointers: [t], scalars: { n: 1000 } });
+      }
+      expect((await t.toTypedArray()).every((x) => x === 3)).toBe(true);
+      t.dispose();
+      expect(await device.loadAll([])).toEqual([]);
+      const other = incrementKernel(device.kind === 'cpu' ? 'cuda' : 'cpu');
+      expect(await codeOf(() => device.loadAll([base, other]))).toBe('DEVICE_MISMATCH');
+      const broken = { ...base, source: 'no program at all' };
+      await expect(device.loadAll([base, broken])).rejects.toThrow();
+    });
+
     it('runs launches of one stream in order', async () => {
       const t = await bytes(100_000);
       for (let i = 0; i < 50; i++) launch(t);
