@@ -1,6 +1,63 @@
 export { cdist, type Cdist } from './cdist.js';
 export type { CdistOptions } from './cdist-options.js';
+export { customKernel, type CustomKernel, type CustomKernelOptions } from './custom-kernel.js';
+export { kernelDescriptor, type DescriptorOf, type KernelDescriptor } from './kernel-descriptor.js';
 export { planOf } from './plan-of.js';
 export type { PairwiseInput } from './place.js';
 export type { PreparedCdist, PrepareCdist, PrepareCdistOptions } from './prepare-cdist.js';
-export type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
+export type {
+  PreparedKernel,
+  PreparedKernelOptions,
+  PrepareRunKernel,
+} from './prepare-run-kernel.js';
+export {
+  precompile,
+  type PrecompileEntry,
+  type PrecompileLayouts,
+  type PrecompileOptions,
+  type PrecompileParameters,
+  type PrecompileReport,
+  type PrecompileSize,
+} from './precompile.js';
+export {
+  cauchy,
+  cosine,
+  dot,
+  gaussianL2,
+  inverseMultiquadric,
+  l1Norm,
+  l2Norm,
+  laplaceL1,
+  laplaceL2,
+  matern12,
+  matern32,
+  matern52,
+  pNorm,
+  polynomial,
+  rationalQuadratic,
+  sigmoid,
+} from './ready-made.js';
+export { runKernel, type RunKernel } from './run-kernel.js';
+export type {
+  AnyRunKernelOptions,
+  InputAndOptions,
+  OptionsArgument,
+  PairwiseCallOptions,
+  ParameterValue,
+  RunKernelOptions,
+} from './run-kernel-options.js';
+export type {
+  DescriptorPower,
+  InnerOperator,
+  PairwiseDType,
+  PairwisePlan,
+  PlainKernel,
+  ProductKernel,
+  RadialKernel,
+} from '@mercer/kernels';
+export {
+  cdistBackward,
+  type CdistBackwardOptions,
+  type CdistVariable,
+  type Gradients,
+} from './cdist-backward.js';

@@ -22,16 +22,26 @@ export function rowsOperand({ dtype, k }: PairwiseShape, rows = 1, batchStride =
   };
 }
 
-/** Plans and loads the kernel that scales and normalises `rows` rows of an operand. */
-export function loadRows(
+/** The plan that scales and normalises `rows` rows of an operand. */
+export function rowsPlan(
   { normalise, scale }: NonNullable<PairwiseSpec['rows']>,
   { dtype, device, k, batch }: PairwiseShape,
   rows: number,
   { layout }: Operand,
+): RowsPlan {
+  const problem = { dtype, m: rows, k, batch, layout, scale: scale !== undefined, normalise };
+  return planRows(problem, device.limits);
+}
+
+/** Plans and loads that kernel. */
+export function loadRows(
+  spec: NonNullable<PairwiseSpec['rows']>,
+  shape: PairwiseShape,
+  rows: number,
+  operand: Operand,
   debug: DebugOption | undefined,
 ): Promise<LoadedRows> {
-  const problem = { dtype, m: rows, k, batch, layout, scale: scale !== undefined, normalise };
-  return loadPlan(device, planRows(problem, device.limits), emitRows, debug);
+  return loadPlan(shape.device, rowsPlan(spec, shape, rows, operand), emitRows, debug);
 }
 
 /**

@@ -1,0 +1,242 @@
+import { emitPairwise, planPairwise, type Layout, type PairwiseDType } from '@mercer/kernels';
+import type { EmittedKernel, PairwiseProgram } from '@mercer/kernels';
+import {
+  device as deviceOf,
+  empty,
+  type DebugOption,
+  type Device,
+  type DeviceLike,
+  type LoadProgress,
+} from '@mercer/tensor';
+import { checkDescriptor } from './check-descriptor.js';
+import type { KernelDescriptor } from './kernel-descriptor.js';
+import { parametersOf } from './kernel-parameters.js';
+import { kernelSpec } from './kernel-spec.js';
+import type { Operand, PairwiseShape } from './operands.js';
+import { pairwiseProblem } from './pairwise-call.js';
+import type { PairwiseSpec } from './pairwise-spec.js';
+import { rowsOperand, rowsPlan } from './row-preparation.js';
+import { emitRows } from './rows-shim.js';
+import type { AnyRunKernelOptions } from './run-kernel-options.js';
+
+/** A value as kernels know it: a number, which may be built in, or `'tensor'` for one that a call brings in memory. */
+type BuiltIn = number | 'tensor';
+
+/** What of the options of a call makes another kernel; values that do not, such as the bandwidth, are not named. */
+export interface PrecompileParameters {
+  readonly p?: BuiltIn | undefined;
+  readonly innerP?: BuiltIn | undefined;
+  readonly outerP?: BuiltIn | undefined;
+  readonly degree?: BuiltIn | undefined;
+  /** Default: the descriptor's. */
+  readonly epsilon?: BuiltIn | undefined;
+  /** For calls of one input. Default false. */
+  readonly symmetric?: boolean | undefined;
+  /** For calls with a regularised diagonal. Default false. */
+  readonly regularization?: boolean | undefined;
+  /** For calls with scaled features. Default false. */
+  readonly scale?: boolean | undefined;
+}
+
+/** A descriptor with what its calls will be like. */
+export interface PrecompileEntry extends PrecompileParameters {
+  readonly descriptor: KernelDescriptor;
+}
+
+/** Sizes that a plan is chosen for. */
+export interface PrecompileSize {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  /** Default 1. */
+  readonly batch?: number;
+}
+
+/** Layouts of the operands: the last axis contiguous ('row') or the one before it ('column'). */
+export type PrecompileLayouts = readonly [a: Layout, b: Layout, out: Layout];
+
+/** Options of `precompile`. */
+export interface PrecompileOptions {
+  /** Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** Default: all eight. */
+  readonly layouts?: readonly PrecompileLayouts[] | undefined;
+  /** Default: float32. */
+  readonly dtypes?: readonly PairwiseDType[] | undefined;
+  /**
+   * true: kernels for operands that are all aligned to 16 bytes, for an unaligned result of aligned inputs, and for none
+   * aligned. false: the last alone, which calls with `align: false` use. Default true.
+   */
+  readonly align?: boolean | undefined;
+  /** Default: 1000 x 1000 x 64 and 30000 x 30000 x 1024. */
+  readonly sizes?: readonly PrecompileSize[] | undefined;
+  /** Called when another kernel is compiled, or found in the cache. */
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  readonly debug?: DebugOption | undefined;
+}
+
+/** What `precompile` did. */
+export interface PrecompileReport {
+  /** Different kernels that were asked for. */
+  readonly kernels: number;
+}
+
+const SIZES: readonly PrecompileSize[] = [
+  { m: 1000, n: 1000, k: 64 },
+  { m: 30000, n: 30000, k: 1024 },
+];
+const BOTH = ['row', 'column'] as const;
+const LAYOUTS: readonly PrecompileLayouts[] = BOTH.flatMap((a) =>
+  BOTH.flatMap((b) => BOTH.map((out) => [a, b, out] as const)),
+);
+
+/**
+ * Compiles the kernels of descriptors in one parallel batch, so that later calls of `runKernel` find them in the cache, in
+ * this process and in others. Every layout and alignment is a kernel of its own, and so are an exponent and a degree that
+ * are built in: a descriptor with exponents or a degree is given with them.
+ *
+ * A kernel computes any sizes; which one is chosen depends on them. `sizes` lists those to choose for; the default is a
+ * medium and a large shape, which stand for the sizes between them and beyond.
+ *
+ * @throws MercerError INVALID_ARGUMENT for descriptors and parameters that do not go together; the compiler's error, or a
+ *   BatchError of @mercer/jit-cache with all of them
+ *
+ * @example
+ * ```ts
+ * import { l1Norm, pNorm, precompile } from '@mercer/pairwise';
+ *
+ * const { kernels } = await precompile([l1Norm, { descriptor: pNorm, p: 1.5 }], {
+ *   device: 'cpu',
+ *   layouts: [['row', 'row', 'row']],
+ *   sizes: [{ m: 100, n: 100, k: 10 }],
+ *   onProgress: ({ done, total }) => console.log(`${String(done)} of ${String(total)}`),
+ * });
+ * console.log(kernels); // 2
+ * ```
+ */
+export async function precompile(
+  descriptors: readonly (KernelDescriptor | PrecompileEntry)[],
+  options: PrecompileOptions = {},
+): Promise<PrecompileReport> {
+  const device = deviceOf(options.device);
+  const kernels = new Map<string, readonly EmittedKernel[]>();
+  for (const entry of descriptors.map(entryOf)) {
+    for (const dtype of options.dtypes ?? ['float32']) {
+      for (const variant of variantsOf(entry, dtype, device, options)) collect(kernels, variant);
+    }
+  }
+  const all = [...kernels.values()].flat();
+  const { onProgress, debug } = options;
+  await device.loadAll(all, {
+    ...(onProgress && { onProgress }),
+    ...(debug !== undefined && { debug }),
+  });
+  return { kernels: all.length };
+}
+
+function entryOf(given: KernelDescriptor | PrecompileEntry): PrecompileEntry {
+  return typeof given === 'object' && 'descriptor' in given ? given : { descriptor: given };
+}
+
+interface Variant {
+  readonly spec: PairwiseSpec;
+  readonly shape: PairwiseShape;
+  readonly operands: readonly [a: Operand, b: Operand, out: Operand];
+}
+
+function variantsOf(
+  entry: PrecompileEntry,
+  dtype: PairwiseDType,
+  device: Device,
+  { layouts = LAYOUTS, sizes = SIZES, align = true }: PrecompileOptions,
+): Variant[] {
+  const spec = specOf(entry, dtype, device, align);
+  const alignments = align ? ALIGNMENTS : ALIGNMENTS.slice(-1);
+  return sizes.flatMap(({ m, n, k, batch = 1 }) => {
+    const shape = { dtype, device, m, n, k, batch, batchShape: [], outShape: [] };
+    return layouts
+      .filter(([a, b]) => !spec.symmetric || (a === b && m === n))
+      .flatMap((layout) =>
+        alignments.map((aligned) => ({
+          spec,
+          shape,
+          operands: [
+            operand(layout[0], aligned[0]),
+            operand(layout[1], aligned[1]),
+            operand(layout[2], aligned[2]),
+          ] as const,
+        })),
+      );
+  });
+}
+
+const ALIGNMENTS: readonly (readonly [a: boolean, b: boolean, out: boolean])[] = [
+  [true, true, true],
+  [true, true, false],
+  [false, false, false],
+];
+
+function operand(layout: Layout, aligned: boolean): Operand {
+  return { layout, aligned, leadingStride: 0, batchStride: 0 };
+}
+
+/** The spec of a call with these parameters; whatever makes no other kernel has any value. */
+function specOf(
+  { descriptor, ...parameters }: PrecompileEntry,
+  dtype: PairwiseDType,
+  device: Device,
+  align: boolean,
+): PairwiseSpec {
+  checkDescriptor(descriptor, 'precompile');
+  const { symmetric = false, regularization = false, scale = false, ...values } = parameters;
+  const { kernel } = descriptor;
+  const custom = typeof kernel === 'string' ? [] : kernel.parameters;
+  const stand = empty([1], { dtype, device });
+  try {
+    const options: AnyRunKernelOptions = {
+      ...Object.fromEntries(
+        parametersOf(descriptor)
+          .needed.filter((name) => name !== 'degree')
+          .map((name) => [name, 1]),
+      ),
+      ...Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [name, value === 'tensor' ? stand : value]),
+      ),
+      ...(custom.length > 0 && {
+        parameters: Object.fromEntries(custom.map((name) => [name, 1])),
+      }),
+      ...(regularization && { regularization: 1 }),
+      ...(scale && { scale: 1 }),
+      symmetric,
+      align,
+    };
+    return kernelSpec('precompile', descriptor, symmetric, options);
+  } finally {
+    stand.dispose();
+  }
+}
+
+function collect(
+  kernels: Map<string, readonly EmittedKernel[]>,
+  { spec, shape, operands }: Variant,
+): void {
+  const { limits } = shape.device;
+  const add = <P extends object>(plan: P, emit: (plan: P) => PairwiseProgram): void => {
+    const key = JSON.stringify(plan);
+    if (!kernels.has(key)) {
+      kernels.set(
+        key,
+        emit(plan).steps.map((step) => step.kernel),
+      );
+    }
+  };
+  if (spec.rows === undefined) {
+    add(planPairwise(pairwiseProblem(spec, shape, operands), limits), emitPairwise);
+    return;
+  }
+  const [a, b, out] = operands;
+  const rows = rowsOperand(shape);
+  add(planPairwise(pairwiseProblem(spec, shape, [rows, rows, out]), limits), emitPairwise);
+  add(rowsPlan(spec.rows, shape, shape.m, a), emitRows);
+  add(rowsPlan(spec.rows, shape, shape.n, b), emitRows);
+}
