@@ -10,7 +10,16 @@ import {
 export type { Memory } from './cuda-emulator/launch.test.helper.js';
 
 /**
- * Runs the text of a CUDA kernel on the CPU, one launch with the kernel's own geometry.
+ * Runs the text of a CUDA kernel on the CPU, one launch with the kernel's own geometry, and throws an
+ * error with the block, the thread and the line where the kernel does what it must not:
+ * - it touches memory outside its buffers or its shared arrays, or misaligned, or writes what it declares as read;
+ * - threads use shared or device memory that another thread changes, with no barrier (in a warp: no
+ *   `__syncwarp`) between them, or that a cp.async is still copying to;
+ * - a barrier or a warp operation is not reached by all, or inline assembly is unknown;
+ * - parameters, launch bound and geometry do not fit together.
+ *
+ * Shared memory starts as NaN (all bits set) in each block. An address is as aligned as the view it comes
+ * from: `byteOffset` modulo 256. Products and sums may fuse, as on a GPU.
  *
  * ```ts no-run needs the test helpers, which are not published
  * const { kernel } = emitPairwise(plan).steps[0];

@@ -8,7 +8,8 @@ typedef uint32_t u32;
 // who touched a byte last, and when: a clock of barriers and, within a warp, of __syncwarp
 struct Touch { u32 who, when, clock; };
 struct Byte { Touch write, read, other; u32 copying; bool atomic; };
-struct Region { u8* start; size_t bytes; std::string name; bool writable, shared; Byte* shadow; };
+// one Byte for every four as long as only whole words are touched
+struct Region { u8* start; size_t bytes; std::string name; bool writable, shared; Byte* shadow; bool fine; };
 
 static const size_t PAGE = 4096, SPACING = (size_t)1 << 30, MOST_REGIONS = 40;
 static u8* arena;
@@ -36,7 +37,7 @@ static int make_region(const std::string& name, size_t bytes, size_t remainder, 
   size_t start = room - bytes;
   while (start % step != remainder % step) --start;
   memset(place, 0xff, room);
-  regions.push_back({place + start, bytes, name, writable, shared, checked ? make_shadow(bytes) : 0});
+  regions.push_back({place + start, bytes, name, writable, shared, checked ? make_shadow(bytes) : 0, false});
   return regions.size() - 1;
 }
 static Region* region_of(const u8* at) {
@@ -54,8 +55,8 @@ static Region* region_of(const u8* at) {
 export const HARNESS_CHECK = String.raw`
 static u32 now, fence_seen;
 static u32 me() { return block_number * threads.size() + current->number + 1; }
-static bool ordered(const Touch& t) {
-  if (t.who == 0 || t.who == me()) return true;
+static bool ordered(const Region& r, const Touch& t, u32 mine) {
+  if (t.who == 0 || t.who == mine || (r.shared && t.when < now)) return true;
   const u32 block = (t.who - 1) / threads.size(), number = (t.who - 1) % threads.size();
   if (block != block_number) return fence_seen;
   if (t.when < now) return true;
@@ -65,8 +66,13 @@ static bool ordered(const Touch& t) {
   const u32 block = (t.who - 1) / threads.size(), number = (t.who - 1) % threads.size();
   fail_at(pc, mine, " byte ", offset, " of ", r.name, ", which thread ", number,
       block == block_number ? " of the same block " : " of block " + std::to_string(block) + " ", theirs,
-      block == block_number ? " with no barrier between them" : "");
+      block == block_number && t.when == now ? " with no barrier between them" : "");
 }
+static void refine(Region& r) {
+  for (size_t i = 0; i < r.bytes; ++i) r.shadow[i] = r.shadow[i & ~(size_t)3];
+  r.fine = true;
+}
+static bool is_copying(const Byte& b) { return b.copying != 0 && (b.copying - 1) / threads.size() == block_number; }
 enum Kind { READ, WRITE, ATOMIC, COPY };
 static void touch(const u8* at, size_t size, Kind kind, void* pc) {
   if ((size_t)at < PAGE) fail_at(pc, kind == READ ? "reads" : "writes", " at address ", (size_t)at);
@@ -78,38 +84,40 @@ static void touch(const u8* at, size_t size, Kind kind, void* pc) {
   if (kind != READ && !r->writable) fail_at(pc, "writes to ", r->name, ", which is declared as read");
   if (!r->shadow || !r->writable) return;
   const Touch mine = {me(), now, current->clock};
-  for (size_t i = offset; i < offset + size; ++i) {
+  if (!r->fine && (offset % 4 != 0 || size % 4 != 0)) refine(*r);
+  const size_t step = r->fine ? 1 : 4;
+  for (size_t i = offset; i < offset + size; i += step) {
     Byte& b = r->shadow[i];
-    if (b.copying != 0) {
-      const Touch t = {b.copying, now, 0};
-      if (b.copying == me()) fail_at(pc, kind == READ ? "reads" : "writes", " byte ", i, " of ", r->name, " while its own cp.async to it is not waited for");
-      race(*r, i, kind == READ ? "reads" : "writes", "is copying to by cp.async", t, pc);
+    if (b.copying != 0 && is_copying(b)) {
+      const char* const what = kind == READ ? "reads" : "writes";
+      if (b.copying == mine.who) fail_at(pc, what, " byte ", i, " of ", r->name, ", which it is copying to by cp.async itself, before the wait");
+      race(*r, i, what, "is copying to by cp.async", {b.copying, 0, 0}, pc);
     }
     if (kind == READ) {
-      if (!ordered(b.write)) race(*r, i, "reads", "wrote", b.write, pc);
+      if (!ordered(*r, b.write, mine.who)) race(*r, i, "reads", "wrote", b.write, pc);
       if (b.read.who != mine.who) b.other = b.read;
       b.read = mine;
       continue;
     }
     const char* const what = kind == ATOMIC ? "changes" : "writes";
-    if (!ordered(b.write) && !(kind == ATOMIC && b.atomic)) race(*r, i, what, "wrote", b.write, pc);
-    if (!ordered(b.read)) race(*r, i, what, "read", b.read, pc);
-    if (!ordered(b.other)) race(*r, i, what, "read", b.other, pc);
+    if (!ordered(*r, b.write, mine.who) && !(kind == ATOMIC && b.atomic)) race(*r, i, what, "wrote", b.write, pc);
+    if (!ordered(*r, b.read, mine.who)) race(*r, i, what, "read", b.read, pc);
+    if (!ordered(*r, b.other, mine.who)) race(*r, i, what, "read", b.other, pc);
     b.write = mine;
     b.atomic = kind == ATOMIC;
-    if (kind == COPY) b.copying = me();
+    if (kind == COPY) b.copying = mine.who;
   }
 }
 static void arrived(u8* at, size_t size) {
   Region* const r = region_of(at);
   if (!r || !r->shadow) return;
-  for (size_t i = at - r->start; i < at - r->start + size; ++i) {
+  const size_t offset = at - r->start;
+  for (size_t i = offset; i < offset + size; i += r->fine ? 1 : 4) {
     r->shadow[i].copying = 0;
     r->shadow[i].write = {me(), now, current->clock};
   }
 }
 // what the compiler calls before every access of the kernel
-#define HERE __builtin_return_address(0)
 #define HOOK(n) \
   extern "C" void __tsan_read##n(void* at) { touch((u8*)at, n, READ, HERE); } \
   extern "C" void __tsan_write##n(void* at) { touch((u8*)at, n, WRITE, HERE); } \

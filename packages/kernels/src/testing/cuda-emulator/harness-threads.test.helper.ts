@@ -8,6 +8,7 @@ struct Thread {
   int number;
   State state;
   int line;
+  void* place;
   bool started;
   ucontext_t first;
   jmp_buf context;
@@ -19,7 +20,7 @@ static const unsigned MOST_BYTES = 64;
 // lanes of a warp that meet under one mask; two sets of slots, since a lane may be one meeting ahead
 struct Meeting {
   unsigned mask, here, present[2], generation;
-  int what, line;
+  int what;
   unsigned bytes;
   u8 slots[2][32][MOST_BYTES];
 };
@@ -102,6 +103,7 @@ static void release_barrier() {
 extern "C" int emu_barrier(int line, int vote) {
   current->state = AT_BARRIER;
   current->line = line;
+  current->place = HERE;
   votes += vote != 0;
   if (++at_barrier == threads.size()) release_barrier();
   leave();
@@ -124,9 +126,10 @@ static void meeting_complete(unsigned warp, Meeting& m) {
   m.present[m.generation++ & 1] = m.here;
   m.here = 0;
 }
-extern "C" unsigned emu_exchange(int what, int line, unsigned mask, const void* mine, unsigned bytes, void* all) {
+extern "C" unsigned emu_exchange(int what, unsigned mask, const void* mine, unsigned bytes, void* all) {
+  void* const pc = HERE;
   const unsigned lane = current->number % 32, warp = current->number / 32;
-  if (!(mask >> lane & 1)) fail_line(line, "a warp operation with mask ", mask, ", in which its own lane is missing");
+  if (!(mask >> lane & 1)) fail_at(pc, "a warp operation with mask ", mask, ", in which its own lane is missing");
   if (bytes > MOST_BYTES) fail("a warp operation on ", bytes, " bytes");
   std::vector<Meeting>& all_meetings = warps[warp];
   size_t at = 0;
@@ -140,15 +143,14 @@ extern "C" unsigned emu_exchange(int what, int line, unsigned mask, const void* 
   if (m->here == 0) {
     m->what = what;
     m->bytes = bytes;
-    m->line = line;
     memset(m->slots[set], 0xff, sizeof m->slots[set]);
   } else if (m->what != what || m->bytes != bytes) {
-    fail_line(line, "lanes of a warp meet in different operations");
+    fail_at(pc, "lanes of a warp meet in different operations");
   }
   memcpy(m->slots[set][lane], mine, bytes);
   m->here |= 1u << lane;
   current->state = IN_WARP;
-  current->line = line;
+  current->place = pc;
   if (m->here == (mask & alive(warp))) meeting_complete(warp, *m);
   if (current->state != READY) leave();
   m = &warps[warp][at];

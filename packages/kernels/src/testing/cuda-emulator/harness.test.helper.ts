@@ -22,6 +22,7 @@ static std::string text_of(const std::string& s) { return s; }
 template <class T> static std::string text_of(T number) { return std::to_string(number); }
 static std::string situation();
 static size_t library_start;
+#define HERE __builtin_return_address(0)
 // a failure in the kernel's text: the line, or the address in the library for the caller to look up
 template <class... T> [[noreturn]] static void fail(T... parts) {
   std::string all = situation();
@@ -68,16 +69,12 @@ static unsigned random_below(unsigned n) {
 static void shuffle(std::vector<u32>& order) {
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_below(i)]);
 }
-static void forget(const Region& r) {
-  memset(r.start, 0xff, r.bytes);
-  if (r.shadow) memset(r.shadow, 0, r.bytes * sizeof(Byte));
-}
 static void run_block(u32 number, const std::vector<u32>& order) {
   const uint3 g = emu_grid_size;
   block_number = number;
   emu_block_index = {number % g.x, number / g.x % g.y, number / g.x / g.y};
-  forget(regions[0]);
-  for (const Region& r : fixed) forget(r);
+  memset(regions[0].start, 0xff, regions[0].bytes);
+  for (const Region& r : fixed) memset(r.start, 0xff, r.bytes);
   ++now;
   at_barrier = votes = 0;
   for (auto& warp : warps) warp.clear();
@@ -101,7 +98,7 @@ static void run_block(u32 number, const std::vector<u32>& order) {
     current = &t;
     const char* const waits = t.state == AT_BARRIER ? "waits at a barrier" : "waits for lanes of its warp";
     const char* const does = other->state == DONE ? " has ended" : other->state == AT_BARRIER ? " waits at a barrier" : " waits for lanes of its warp";
-    fail_line(t.line, waits, " for ever: ", where(*other), does, other->state == DONE ? "" : " in line " + std::to_string(other->line));
+    fail_at(t.place, waits, " for ever: ", where(*other), does);
   }
   current = 0;
 }
@@ -118,7 +115,7 @@ static void list_arrays(void* library) {
   size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
     const Array& a = arrays[i];
-    fixed.push_back({a.at, a.bytes, std::string("the shared array ") + a.name, true, true, checked ? make_shadow(a.bytes) : 0});
+    fixed.push_back({a.at, a.bytes, std::string("the shared array ") + a.name, true, true, checked ? make_shadow(a.bytes) : 0, false});
     if (i == 0 || a.at < fixed_start) fixed_start = a.at;
     fixed_stop = std::max(fixed_stop, a.at + a.bytes);
     bytes += a.bytes;

@@ -19,7 +19,7 @@ export type Memory =
   | BigUint64Array;
 
 export interface LaunchOptions {
-  /** 'shuffled': blocks, and the threads of a block, in a random order that is always the same. */
+  /** 'shuffled': blocks, and the threads of a block, in a random order, the same every time. */
   readonly blocks?: 'in order' | 'shuffled';
   /** False runs faster and checks bounds by pages only. Default true. */
   readonly check?: boolean;
@@ -66,7 +66,7 @@ export function launchKernel(
   const { status, signal, stdout, stderr } = spawnSync(
     harnessProgram(),
     [library, params.map(signature).join(''), ...names],
-    { input: Buffer.concat(parts), maxBuffer: 1 << 28 },
+    { input: Buffer.concat(parts), maxBuffer: 1 << 28, timeout: 120_000 },
   );
   if (status !== 0) {
     const message = stderr.toString() || `it ended with ${String(signal ?? status)}`;

@@ -64,7 +64,7 @@ static inline double emu_tf32(unsigned bits) { return __uint_as_float(bits & ~0x
 // a3 (group + 8, place + 4); b0 (place, group), b1 (place + 4, group); c0, c1 (group, 2 place + 0, 1), c2, c3 (group + 8, same)
 static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float& d0, float& d1, float& d2, float& d3,
     unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1, float c0, float c1, float c2, float c3) {
-  const EmuLanes<EmuFragments> all = emu_lanes(EMU_MMA, 0, 0xffffffffu, EmuFragments{{a0, a1, a2, a3}, {b0, b1}});
+  const EmuLanes<EmuFragments> all = emu_lanes(EMU_MMA, 0xffffffffu, EmuFragments{{a0, a1, a2, a3}, {b0, b1}});
   const unsigned lane = emu_lane(), group = lane / 4, place = lane % 4;
   const float c[4] = {c0, c1, c2, c3};
   float d[4];
@@ -80,7 +80,7 @@ static inline void ptx_mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32(float&
 struct EmuPair { double a, b; };
 // 8 x 8 += 8 x 4 by 4 x 8: a (group, place), b (place, group), c0, c1 (group, 2 place + 0, 1)
 static inline void ptx_mma_sync_aligned_m8n8k4_row_col_f64_f64_f64_f64(double& d0, double& d1, double a, double b, double c0, double c1) {
-  const EmuLanes<EmuPair> all = emu_lanes(EMU_MMA, 0, 0xffffffffu, EmuPair{a, b});
+  const EmuLanes<EmuPair> all = emu_lanes(EMU_MMA, 0xffffffffu, EmuPair{a, b});
   const unsigned lane = emu_lane(), group = lane / 4, place = lane % 4;
   double d[2] = {c0, c1};
   for (unsigned i = 0; i < 2; ++i)

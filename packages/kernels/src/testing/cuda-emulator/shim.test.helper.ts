@@ -36,7 +36,7 @@ extern "C" {
   extern uint3 emu_thread_index, emu_block_index, emu_block_size, emu_grid_size;
   extern unsigned char* emu_dynamic_shared;
   int emu_barrier(int line, int vote);
-  unsigned emu_exchange(int what, int line, unsigned mask, const void* mine, unsigned bytes, void* all);
+  unsigned emu_exchange(int what, unsigned mask, const void* mine, unsigned bytes, void* all);
   unsigned emu_lane();
   unsigned emu_shared_address(const void* pointer);
   void emu_copy_async(unsigned to, const void* from, int size, int valid);
@@ -69,34 +69,33 @@ extern "C" {
 const TOGETHER = String.raw`
 enum { EMU_SYNC, EMU_SHUFFLE, EMU_VOTE, EMU_MMA };
 template <class T> struct EmuLanes { T of[32]; unsigned present; };
-template <class T> static inline EmuLanes<T> emu_lanes(int what, int line, unsigned mask, T mine) {
+template <class T> static inline EmuLanes<T> emu_lanes(int what, unsigned mask, T mine) {
   EmuLanes<T> all;
-  all.present = emu_exchange(what, line, mask, &mine, sizeof(T), all.of);
+  all.present = emu_exchange(what, mask, &mine, sizeof(T), all.of);
   return all;
 }
-static inline void emu_syncwarp(int line, unsigned mask = 0xffffffffu) { emu_lanes(EMU_SYNC, line, mask, 0); }
-#define __syncwarp(...) emu_syncwarp(__LINE__ __VA_OPT__(,) __VA_ARGS__)
+static inline void __syncwarp(unsigned mask = 0xffffffffu) { emu_lanes(EMU_SYNC, mask, 0); }
 template <class T> static inline T __shfl_sync(unsigned mask, T value, int from, int width = 32) {
   const int lane = emu_lane(), base = lane & ~(width - 1);
-  return emu_lanes(EMU_SHUFFLE, 0, mask, value).of[base + (from & (width - 1))];
+  return emu_lanes(EMU_SHUFFLE, mask, value).of[base + (from & (width - 1))];
 }
 template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32) {
   const int lane = emu_lane(), from = lane ^ bits;
-  const EmuLanes<T> all = emu_lanes(EMU_SHUFFLE, 0, mask, value);
+  const EmuLanes<T> all = emu_lanes(EMU_SHUFFLE, mask, value);
   return from < (lane | (width - 1)) + 1 ? all.of[from] : value;
 }
 template <class T> static inline T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32) {
   const unsigned lane = emu_lane();
-  const EmuLanes<T> all = emu_lanes(EMU_SHUFFLE, 0, mask, value);
+  const EmuLanes<T> all = emu_lanes(EMU_SHUFFLE, mask, value);
   return (lane & (width - 1)) + by < (unsigned)width ? all.of[lane + by] : value;
 }
 template <class T> static inline T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32) {
   const unsigned lane = emu_lane();
-  const EmuLanes<T> all = emu_lanes(EMU_SHUFFLE, 0, mask, value);
+  const EmuLanes<T> all = emu_lanes(EMU_SHUFFLE, mask, value);
   return (lane & (width - 1)) >= by ? all.of[lane - by] : value;
 }
 static inline unsigned __ballot_sync(unsigned mask, int vote) {
-  const EmuLanes<int> all = emu_lanes(EMU_VOTE, 0, mask, vote);
+  const EmuLanes<int> all = emu_lanes(EMU_VOTE, mask, vote);
   unsigned bits = 0;
   for (int i = 0; i < 32; ++i) if (all.present >> i & 1 && all.of[i]) bits |= 1u << i;
   return bits;
@@ -104,7 +103,7 @@ static inline unsigned __ballot_sync(unsigned mask, int vote) {
 static inline int __any_sync(unsigned mask, int vote) { return __ballot_sync(mask, vote) != 0; }
 static inline int __all_sync(unsigned mask, int vote) { return __ballot_sync(mask, !vote) == 0; }
 template <class T, class F> static inline T emu_fold(unsigned mask, T value, F f) {
-  const EmuLanes<T> all = emu_lanes(EMU_VOTE, 0, mask, value);
+  const EmuLanes<T> all = emu_lanes(EMU_VOTE, mask, value);
   bool first = true;
   T total = value;
   for (int i = 0; i < 32; ++i) if (all.present >> i & 1) { total = first ? all.of[i] : f(total, all.of[i]); first = false; }

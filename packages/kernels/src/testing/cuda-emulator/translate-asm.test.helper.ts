@@ -5,7 +5,7 @@
 export function translateAsm(source: string, declared: ReadonlySet<string>): string {
   let result = '';
   let done = 0;
-  for (const match of source.matchAll(/\basm\s*(?:volatile\s*)?\(/g)) {
+  for (const match of source.matchAll(/(?<!\/\/.*)\basm\s*(?:volatile\s*)?\(/g)) {
     const open = match.index + match[0].length;
     const close = closing(source, open);
     const text = source.slice(open, close);

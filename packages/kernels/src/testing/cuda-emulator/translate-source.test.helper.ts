@@ -3,7 +3,7 @@ import { translateAsm } from './translate-asm.test.helper.js';
 
 const UNSIZED_SHARED =
   /extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?((?:unsigned\s+)?\w+)\s+(\w+)\[\]/g;
-const SHARED = /(?<!extern\s+)__shared__\s+([^;]*);/g;
+const SHARED = /(?<!\/\/.*|extern\s+)__shared__\s+([^;]*);/g;
 
 /**
  * The text of a kernel as host C++: inline assembly as calls of functions, dynamic shared memory as a
