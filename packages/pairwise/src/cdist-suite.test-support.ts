@@ -1,7 +1,6 @@
 import { assert, describe, expect, it } from 'vitest';
 import {
   empty,
-  MercerError,
   tensor,
   zeros,
   type Device,
@@ -11,42 +10,10 @@ import {
 import { cdist, planOf } from './index.js';
 import {
   distanceBound,
-  normalValues,
   referenceCdist,
   type ReferenceMatrix,
 } from './cdist-reference.test-support.js';
-
-type Order = 'row' | 'column';
-
-/** u of each dtype. */
-const UNIT = { float32: 2 ** -24, float64: 2 ** -53 } as const;
-
-/** Uploads a matrix in a memory order, each line padded by `pad` elements. */
-async function upload(
-  matrix: ReferenceMatrix,
-  order: Order,
-  pad: number,
-  dtype: 'float32' | 'float64',
-  device: Device,
-): Promise<Tensor<'float32' | 'float64'>> {
-  const { rows, columns, values } = matrix;
-  const lines = order === 'row' ? rows : columns;
-  const length = (order === 'row' ? columns : rows) + pad;
-  const padded = new Float64Array(lines * length).fill(NaN);
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < columns; c++) {
-      const at = order === 'row' ? r * length + c : c * length + r;
-      padded[at] = values[r * columns + c] ?? NaN;
-    }
-  }
-  const whole = await tensor(padded, { shape: [lines, length], dtype, device });
-  const view = whole.slice([0, lines], [0, length - pad]);
-  return order === 'row' ? view : view.transpose();
-}
-
-function matrix(rows: number, columns: number, seed: number): ReferenceMatrix {
-  return { rows, columns, values: normalValues(rows * columns, seed) };
-}
+import { expectCode, matrix, ORDERS, UNIT, upload } from './matrices.test-support.js';
 
 async function expectDistances(
   result: Tensor,
@@ -75,18 +42,7 @@ async function expectDistances(
   }
 }
 
-async function expectCode(promise: Promise<unknown>, code: MercerErrorCode): Promise<string> {
-  const error: unknown = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  assert(error instanceof MercerError, `expected a MercerError ${code}, got ${String(error)}`);
-  expect(error.code).toBe(code);
-  return error.message;
-}
-
 const NORMS = [0.5, 1, 1.3, 1.5, 2, 2.7, 3, 4, Infinity];
-const ORDERS: readonly Order[] = ['row', 'column'];
 
 /** What `cdist` promises, for one device. Every device runs the same suite. */
 export function describeCdist(device: () => Device): void {
