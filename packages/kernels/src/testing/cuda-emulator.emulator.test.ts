@@ -99,6 +99,86 @@ describe('lanes of a warp', () => {
   });
 });
 
+describe('instructions', () => {
+  const approximate = ['lg2', 'ex2', 'sqrt', 'rsqrt', 'rcp'];
+  test('that approximate are cut towards zero, denormals to zero', () => {
+    const calls = approximate.map(
+      (name, i) =>
+        `asm("${name}.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a[t])); out[32 * ${i} + t] = r;`,
+    );
+    const kernel = smallKernel(`float r; ${calls.join('\n  ')}`);
+    const a = new Float32Array(32).fill(1).map((x, i) => x + i / 7);
+    a.set([0, 2 ** -130, 4, Infinity, NaN]);
+    const got = runSmall(kernel, a, 160);
+    const row = (name: string): number[] => got.slice(32 * approximate.indexOf(name)).slice(0, 32);
+    const edges = (name: string): number[] => row(name).slice(0, 5);
+    expect(edges('lg2')).toEqual([-Infinity, -Infinity, 2, Infinity, NaN]);
+    expect(edges('ex2')).toEqual([1, 1, 16, Infinity, NaN]);
+    expect(edges('sqrt')).toEqual([0, 0, 2, Infinity, NaN]);
+    expect(edges('rsqrt')).toEqual([Infinity, Infinity, 0.5, 0, NaN]);
+    expect(edges('rcp')).toEqual([Infinity, Infinity, 0.25, 0, NaN]);
+    const exact = [
+      Math.log2,
+      (x: number) => 2 ** x,
+      Math.sqrt,
+      (x: number) => x ** -0.5,
+      (x: number) => 1 / x,
+    ];
+    approximate.forEach((name, i) => {
+      row(name).forEach((value, at) => {
+        if (at < 5) return;
+        const error = (exact[i]!(a[at]!) - value) / value;
+        expect(error).toBeGreaterThan(-1e-15);
+        expect(error).toBeLessThan(2 ** -23);
+      });
+    });
+  });
+
+  test('that take and give double precision', () => {
+    const kernel = smallKernel(`double q, r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(q) : "d"((double)a[t]));
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"((double)a[t]));
+  out[t] = (float)(fabs(q * a[t] - 1) + fabs(r * r * a[t] - 1));
+  out[32 + t] = (float)(__double2loint(q) | __double2loint(r));
+  double d0 = 1, d1 = 2;
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+    : "+d"(d0), "+d"(d1) : "d"((double)a[t]), "d"((double)(2 * a[t])));
+  out[64 + 2 * t] = (float)d0;
+  out[65 + 2 * t] = (float)d1;`);
+    const a = count(32).map((x) => x + 1);
+    const got = runSmall(kernel, a, 128);
+    expect(Math.max(...got.slice(0, 32))).toBeLessThan(2 ** -18);
+    expect(Math.max(...got.slice(0, 32))).toBeGreaterThan(0);
+    expect(got.slice(32, 64)).toEqual(lanes(() => 0));
+    const product = Array.from({ length: 64 }, (_, i) => {
+      const [row, column] = [i >> 3, i % 8];
+      // lane 4 row + k holds a (row, k), lane 4 column + k holds b (k, column)
+      let sum = 1 + (column % 2);
+      for (let k = 0; k < 4; k += 1) sum += a[4 * row + k]! * 2 * a[4 * column + k]!;
+      return sum;
+    });
+    expect(got.slice(64)).toEqual(product);
+  });
+
+  test('that compare, saturate and ask for a place', () => {
+    const kernel = smallKernel(`float r;
+  unsigned lane;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a[t]), "f"(4.0f)); out[t] = r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a[t]), "f"(4.0f)); out[32 + t] = r;
+  asm("fma.rn.sat.f32 %0, %1, 0f3e800000, %2;" : "=f"(r) : "f"(a[t]), "f"(-0.5f)); out[64 + t] = r;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane)); out[96 + t] = lane;`);
+    const a = count(32);
+    a[31] = NaN;
+    const sat = (x: number): number => Math.min(Math.max(x / 4 - 0.5, 0), 1);
+    expect(runSmall(kernel, a, 128)).toEqual([
+      ...lanes((i) => (i === 31 ? NaN : Math.max(i, 4))),
+      ...lanes((i) => (i === 31 ? NaN : Math.min(i, 4))),
+      ...lanes((i) => (i === 31 ? 0 : sat(i))),
+      ...lanes((i) => i),
+    ]);
+  });
+});
+
 describe('asynchronous copies', () => {
   const copy = `__device__ void copy(float* to, const float* from, int valid) {
   const unsigned at = (unsigned)__cvta_generic_to_shared(to);
@@ -117,6 +197,22 @@ describe('asynchronous copies', () => {
       return i % 4 < 4 - ((i >> 2) % 4) ? i : 0;
     });
     expect(runSmall(smallKernel(body, {}, copy), count(128), 128)).toEqual(wanted);
+  });
+
+  test('of single words need no number of valid bytes', () => {
+    const words = `__device__ void copy(float* to, const float* from) {
+  const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\\n\\tcp.async.wait_all;" :: "r"(at), "l"(from) : "memory");
+}`;
+    const kernel = smallKernel(
+      `extern __shared__ float x[];
+  copy(x + t, a + 31 - t);
+  __syncthreads();
+  out[t] = x[t ^ 1];`,
+      { sharedMemBytes: 128 },
+      words,
+    );
+    expect(runSmall(kernel, count(32), 32)).toEqual(lanes((i) => 31 - (i ^ 1)));
   });
 
   const broken: readonly (readonly [string, string | RegExp, string, RegExp])[] = [

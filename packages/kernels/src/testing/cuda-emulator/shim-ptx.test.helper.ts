@@ -19,26 +19,13 @@ EMU_APPROXIMATE(ex2, exp2(x))
 EMU_APPROXIMATE(sqrt, sqrt(x))
 EMU_APPROXIMATE(rsqrt, 1.0 / sqrt(x))
 EMU_APPROXIMATE(rcp, 1.0 / x)
-EMU_APPROXIMATE(sin, sin(x))
-EMU_APPROXIMATE(cos, cos(x))
-// five digits only
-static inline void ptx_tanh_approx_f32(float& r, float a) { r = (float)(tanh((double)a) * (1.0 + 0x1p-11)); r = fabsf(r) > 1.0f ? copysignf(1.0f, r) : r; }
 static inline void ptx_rcp_approx_ftz_f64(double& r, double a) { r = emu_high(emu_flush(1.0 / emu_flush(emu_high(a)))); }
 static inline void ptx_rsqrt_approx_ftz_f64(double& r, double a) { r = emu_high(emu_flush(1.0 / sqrt(emu_flush(emu_high(a))))); }
 static inline float emu_nan() { return __int_as_float(0x7fffffff); }
 static inline void ptx_max_NaN_f32(float& r, float a, float b) { r = a != a || b != b ? emu_nan() : fmaxf(a, b); }
 static inline void ptx_min_NaN_f32(float& r, float a, float b) { r = a != a || b != b ? emu_nan() : fminf(a, b); }
-static inline void ptx_max_f32(float& r, float a, float b) { r = fmaxf(a, b); }
-static inline void ptx_min_f32(float& r, float a, float b) { r = fminf(a, b); }
-static inline void ptx_fma_rn_f32(float& r, float a, float b, float c) { r = fmaf(a, b, c); }
 static inline void ptx_fma_rn_sat_f32(float& r, float a, float b, float c) { r = __saturatef(fmaf(a, b, c)); }
-static inline void ptx_fma_rn_f64(double& r, double a, double b, double c) { r = fma(a, b, c); }
-static inline void ptx_add_rn_f32(float& r, float a, float b) { r = __fadd_rn(a, b); }
-static inline void ptx_mul_rn_f32(float& r, float a, float b) { r = __fmul_rn(a, b); }
-static inline void ptx_sqrt_rn_f32(float& r, float a) { r = sqrtf(a); }
 static inline void ptx_mov_u32(unsigned& r, unsigned a) { r = a; }
-static inline void ptx_mov_b32(unsigned& r, unsigned a) { r = a; }
-static inline void ptx_mov_b32(float& r, unsigned a) { r = __uint_as_float(a); }
 template <class T> static inline const void* emu_pointer(T* p) { return p; }
 static inline const void* emu_pointer(unsigned long long p) { return (const void*)p; }
 static inline const void* emu_pointer(unsigned long p) { return (const void*)p; }
