@@ -73,4 +73,5 @@ export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-jso
 export * from './pairwise-gradient/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
+export { defaultParameterisedKernels } from './pairwise/default-parameterised.js';
 export { defaultKernels, defaultPairwiseKernels, type NamedKernel } from './default-kernels.js';

@@ -26,7 +26,7 @@ const SYMMETRIC: readonly ParameterCase[] = [
   { m: 1, n: 1, k: 3, batch: 2, memory: 'own' },
   { m: 37, n: 37, k: 18, batch: 3, memory: 'own', gap: 1 },
   { m: 150, n: 150, k: 5, batch: 1, memory: 'none' },
-  { m: 64, n: 64, k: 40, batch: 2, memory: 'shared', shared: 'both' },
+  { m: 64, n: 64, k: 17, batch: 2, memory: 'shared', shared: 'both' },
   { m: 20, n: 20, k: 0, batch: 1, memory: 'own', diagonalOffset: 3 },
   { m: 0, n: 0, k: 4, batch: 1 },
 ];

@@ -1,6 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
 import { emitPairwiseCpu } from './cpu-emit.js';
+import { diagonalKernel } from './cuda/diagonal-kernel.js';
 import { dotKernel } from './cuda/dot-kernel.js';
 import { outerKernel } from './cuda/outer-kernel.js';
 import { splitReduceKernel } from './cuda/split-reduce-kernel.js';
@@ -16,6 +17,13 @@ export function emitPairwise(plan: PairwisePlan): PairwiseProgram {
 }
 
 function emitCudaPairwise(plan: CudaPairwisePlan): PairwiseProgram {
+  const program = emitOutputs(plan);
+  if (plan.diagonal === undefined) return program;
+  return { ...program, steps: [...program.steps, { kernel: diagonalKernel(plan) }] };
+}
+
+/** The kernels that write the output. */
+function emitOutputs(plan: CudaPairwisePlan): PairwiseProgram {
   const none = (): number => 0;
   switch (plan.strategy) {
     case 'dot':

@@ -65,6 +65,12 @@ export const FAMILIES: readonly Family[] = [
     p: 3,
   },
   {
+    name: 'a power without parameters',
+    expressions: normExpressions('runtime'),
+    values: {},
+    p: 1.3,
+  },
+  {
     name: 'a maximum',
     expressions: {
       inner: mul(abs(difference), gamma),

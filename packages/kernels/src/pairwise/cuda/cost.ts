@@ -3,7 +3,10 @@ import type { KernelCost, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { finishFunction, type PairStep } from './pair-step.js';
 
-/** What a pairwise launch must do at least: operands read once, the output written once. */
+/**
+ * What a pairwise launch must do at least: operands read once, the output written once; of a symmetric
+ * problem one operand and one half of the pairs.
+ */
 export function pairwiseCost(
   plan: CudaPairwisePlan,
   step: Pick<PairStep, 'slots' | 'special'>,
@@ -11,9 +14,12 @@ export function pairwiseCost(
 ): KernelCost {
   const { m = 0, n = 0, k = 0, batch = 0, batchStrideA = 1, batchStrideB = 1 } = scalars;
   const layers = (stride: number): number => (stride === 0 ? Math.min(batch, 1) : batch);
-  const elements = layers(batchStrideA) * m * k + layers(batchStrideB) * n * k + batch * m * n;
-  const pairs = batch * m * n * k;
-  const roots = batch * m * n * finishFunction(plan).slots;
+  const symmetric = plan.symmetric === true;
+  const other = symmetric ? 0 : layers(batchStrideB) * n * k;
+  const elements = layers(batchStrideA) * m * k + other + batch * m * n;
+  const outputs = batch * (symmetric ? (m * (m + 1)) / 2 : m * n);
+  const pairs = outputs * k;
+  const roots = outputs * finishFunction(plan).slots;
   return {
     bytes: elements * dtypeBytes(plan.dtype),
     flops: 2 * (pairs * step.slots + roots),

@@ -5,39 +5,55 @@ import type { DotPlan } from '../plan-types.js';
 import { pairwiseParams } from '../program.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
-import { pairFunctions, pairStep } from './pair-step.js';
+import { triangleFunctions, triangleTiles } from './triangle.js';
+import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './pair-step.js';
 
 /** The kernel whose lanes share each sum: operands go straight from memory to registers. */
 export function dotKernel(plan: DotPlan): CudaKernel {
   const { lanes, warps, rows, columns, vector, threads } = plan.dot;
   const type = cudaType(plan.dtype);
   const step = pairStep(plan);
+  const finish = finishFunction(plan);
+  const symmetric = plan.symmetric === true;
+  const triangle = { tileRows: rows, tileColumns: columns, together: 1 };
+  const layerSetup = [step.perLayer === true ? step.setup : '', finish.setup('layer')].filter(
+    (text) => text !== '',
+  );
   const groupsPerBlock = warps > 1 ? 1 : threads / lanes;
   const width = lanes * warps * vector;
   const outputs = rows * columns;
   const source = `${pairFunctions(plan, step)}
 ${fetchFunction(plan, 'rows', vector)}
 ${fetchFunction(plan, 'columns', vector)}
-
+${symmetric ? `${triangleFunctions(triangle)}\n` : ''}
 extern "C" __global__ void __launch_bounds__(${String(threads)})
 pairwise_dot(${parameterList(plan)}) {
   ${operandRoles(plan)}
-  ${step.setup}
+  ${step.perLayer === true ? '' : step.setup}
   const int lane = threadIdx.x % ${String(lanes * warps)};
   const long long rowGroups = (rowCount + ${String(rows - 1)}) / ${String(rows)};
-  const long long columnGroups = (columnCount + ${String(columns - 1)}) / ${String(columns)};
-  const long long perBatch = rowGroups * columnGroups;
+${
+  symmetric
+    ? '  const long long perBatch = tiles_of(rowCount);'
+    : `  const long long columnGroups = (columnCount + ${String(columns - 1)}) / ${String(columns)};
+  const long long perBatch = rowGroups * columnGroups;`
+}
   long long index = (long long)blockIdx.x * ${String(groupsPerBlock)} + threadIdx.x / ${String(lanes * warps)};
   // a group past the end repeats the last one and stores nothing: its lanes take part in shuffles
   const bool live = index < perBatch * batch;
   if (!live) index = perBatch * batch - 1;
   const long long layer = index / perBatch;
   index -= layer * perBatch;
-  const long long rowStart = index / columnGroups * ${String(rows)};
-  const long long columnStart = index % columnGroups * ${String(columns)};
+${
+  symmetric
+    ? `  const Tile group = tile_at(index, rowGroups);
+  const long long rowStart = group.row * ${String(rows)}, columnStart = group.column * ${String(columns)};`
+    : `  const long long rowStart = index / columnGroups * ${String(rows)};
+  const long long columnStart = index % columnGroups * ${String(columns)};`
+}
   const ${type}* const rowSource = rows + layer * rowBatch;
   const ${type}* const columnSource = columns + layer * columnBatch;
-
+${layerSetup.map((text) => `  ${text}\n`).join('')}
   ${type} sum[${String(rows)}][${String(columns)}] = {};
   #pragma unroll ${String(outputs >= 4 ? 1 : 4)}
   for (long long at = lane * ${String(vector)}; at < k; at += ${String(width)}) {
@@ -63,7 +79,7 @@ pairwise_dot(${parameterList(plan)}) {
         const ${type} other = __shfl_xor_sync(0xffffffffu, sum[i][j], offset);
         sum[i][j] = ${step.combine('sum[i][j]', 'other')};
       }
-${warps > 1 ? blockReduce(plan, type, step.combine) : groupStore(plan, type)}
+${warps > 1 ? blockReduce(plan, type, step.combine, finish) : groupStore(plan, type, finish)}
 }
 `;
   return {
@@ -71,12 +87,14 @@ ${warps > 1 ? blockReduce(plan, type, step.combine) : groupStore(plan, type)}
     name: plan.summary,
     entry: 'pairwise_dot',
     source,
-    params: pairwiseParams(plan.dtype),
+    params: pairwiseParams(plan.dtype, plan.parameters),
     options: [],
     geometry: (scalars: Scalars) => {
       const size = roleSizes(plan, scalars);
-      const groups = Math.ceil(size.rows / rows) * Math.ceil(size.columns / columns) * size.batch;
-      const grid = Math.ceil(groups / groupsPerBlock);
+      const groups = symmetric
+        ? triangleTiles(size.rows, triangle)
+        : Math.ceil(size.rows / rows) * Math.ceil(size.columns / columns);
+      const grid = Math.ceil((groups * size.batch) / groupsPerBlock);
       return { grid: [grid, 1, 1], block: [threads, 1, 1], sharedMemBytes: 0 };
     },
     cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
@@ -109,7 +127,7 @@ function fetchFunction(plan: DotPlan, name: 'rows' | 'columns', vector: number):
 }
 
 /** Every lane holds every sum: lane t writes outputs t, t + lanes, ... */
-function groupStore(plan: DotPlan, type: string): string {
+function groupStore(plan: DotPlan, type: string, finish: FinishFunction): string {
   const { lanes, rows, columns } = plan.dot;
   return `  if (!live) return;
   ${type}* const target = out + layer * batchStrideOut;
@@ -117,8 +135,13 @@ function groupStore(plan: DotPlan, type: string): string {
   for (int i = 0; i < ${String(rows)}; ++i)
     #pragma unroll
     for (int j = 0; j < ${String(columns)}; ++j)
-      if (lane == (i * ${String(columns)} + j) % ${String(lanes)} && rowStart + i < rowCount && columnStart + j < columnCount)
-        target[(rowStart + i) * ldo + columnStart + j] = finish(sum[i][j], p);`;
+      if (lane == (i * ${String(columns)} + j) % ${String(lanes)} && rowStart + i < rowCount && columnStart + j < columnCount${
+        plan.symmetric === true
+          ? ` && rowStart + i >= columnStart + j)
+        target[(rowStart + i) * ldo + columnStart + j] = target[(columnStart + j) * ldo + rowStart + i] = ${finish.call('sum[i][j]')};`
+          : `)
+        target[(rowStart + i) * ldo + columnStart + j] = ${finish.call('sum[i][j]')};`
+      }`;
 }
 
 /** One sum of every warp through shared memory, combined in the order of the warps. */
@@ -126,6 +149,7 @@ function blockReduce(
   plan: DotPlan,
   type: string,
   combine: (x: string, y: string) => string,
+  finish: FinishFunction,
 ): string {
   const { warps, rows, columns } = plan.dot;
   const outputs = rows * columns;
@@ -141,6 +165,11 @@ function blockReduce(
     #pragma unroll
     for (int part = 1; part < ${String(warps)}; ++part) total = ${combine('total', 'parts[part][lane]')};
     const long long row = rowStart + lane / ${String(columns)}, column = columnStart + lane % ${String(columns)};
-    if (row < rowCount && column < columnCount) out[layer * batchStrideOut + row * ldo + column] = finish(total, p);
+${
+  plan.symmetric === true
+    ? `    ${type}* const target = out + layer * batchStrideOut;
+    if (row < rowCount && column <= row) target[row * ldo + column] = target[column * ldo + row] = ${finish.call('total')};`
+    : `    if (row < rowCount && column < columnCount) out[layer * batchStrideOut + row * ldo + column] = ${finish.call('total')};`
+}
   }`;
 }

@@ -3,6 +3,7 @@ import { dtypeBytes } from '../../dtype.js';
 import type { PairwiseDType } from '../problem.js';
 import type { DotConfig, TileConfig } from '../plan-types.js';
 import { blockThreads, stageBytes } from './tile-operand.js';
+import { triangleTiles } from './triangle.js';
 
 /** Sizes of a problem by role. */
 export interface RoleSizes {
@@ -10,6 +11,8 @@ export interface RoleSizes {
   readonly columns: number;
   readonly k: number;
   readonly batch: number;
+  /** Only tiles on the diagonal and below it are computed. */
+  readonly symmetric?: boolean;
 }
 
 // Round figures of current data-centre parts: they only rank plans, they promise nothing.
@@ -43,7 +46,7 @@ export function estimateTile(
   dtype: PairwiseDType,
   limits: CudaLimits,
 ): number {
-  const tiles = Math.ceil(size.rows / tile.tileRows) * Math.ceil(size.columns / tile.tileColumns);
+  const tiles = countTiles(size, tile);
   const blocks = tiles * size.batch * splitK;
   const kPerPart = Math.ceil(Math.ceil(size.k / tile.tileK) / splitK) * tile.tileK;
   const lanes = dtype === 'float32' ? LANES : LANES / 2;
@@ -81,8 +84,7 @@ export function estimateDot(
   dtype: PairwiseDType,
   limits: CudaLimits,
 ): number {
-  const groups =
-    Math.ceil(size.rows / dot.rows) * Math.ceil(size.columns / dot.columns) * size.batch;
+  const groups = countTiles(size, { tileRows: dot.rows, tileColumns: dot.columns }) * size.batch;
   const perGroup = dot.rows * dot.columns;
   const lanesUsed = dot.lanes * dot.warps;
   const steps = Math.ceil(size.k / (lanesUsed * dot.vector)) * dot.vector;
@@ -96,6 +98,16 @@ export function estimateDot(
     LAUNCH_SECONDS +
     Math.max(compute, read / CACHE_BYTES_PER_SECOND, memorySeconds(size, dtype), latency)
   );
+}
+
+function countTiles(
+  size: RoleSizes,
+  { tileRows, tileColumns }: Pick<TileConfig, 'tileRows' | 'tileColumns'>,
+): number {
+  if (size.symmetric === true) {
+    return triangleTiles(size.rows, { tileRows, tileColumns, together: 1 });
+  }
+  return Math.ceil(size.rows / tileRows) * Math.ceil(size.columns / tileColumns);
 }
 
 /** Seconds to read both operands once and write the output once. */

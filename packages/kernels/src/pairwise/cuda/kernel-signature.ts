@@ -1,5 +1,6 @@
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
+import { parameterDeclarations } from './parameters.js';
 
 /** The parameter list of every pairwise kernel as C++ text. */
 export function parameterList(plan: CudaPairwisePlan, workspace?: 'read' | 'write'): string {
@@ -10,7 +11,7 @@ export function parameterList(plan: CudaPairwisePlan, workspace?: 'read' | 'writ
       : `, ${workspace === 'read' ? 'const ' : ''}${type}* __restrict__ workspace`;
   return `const ${type}* __restrict__ a, const ${type}* __restrict__ b, ${type}* __restrict__ out,
     long long m, long long n, long long k, long long batch, long long lda, long long ldb, long long ldo,
-    long long batchStrideA, long long batchStrideB, long long batchStrideOut, double p${extra}`;
+    long long batchStrideA, long long batchStrideB, long long batchStrideOut, double p${parameterDeclarations(plan)}${extra}`;
 }
 
 /**

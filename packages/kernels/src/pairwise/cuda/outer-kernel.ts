@@ -7,9 +7,13 @@ import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
+/** How far the block's first row lies below its first column; far away only the sign matters. */
+const LEAD = '  const int lead = (int)max(min(rowStart - columnStart, 1048576ll), -1048576ll);\n';
+
 /**
  * The kernel for very short sums, bound by writing: a block keeps its rows and columns in shared
- * memory, a thread its columns in registers; k is fixed in the text.
+ * memory, a thread its columns in registers; k is fixed in the text. All of a symmetric output must be written
+ * as well, so both halves are computed, by the same arithmetic.
  */
 export function outerKernel(plan: OuterPlan): CudaKernel {
   const { k, threadsX, threadsY, vector, rows } = plan.outerProduct;
@@ -17,19 +21,24 @@ export function outerKernel(plan: OuterPlan): CudaKernel {
   const [tileRows, tileColumns] = [threadsY * rows, threadsX * vector];
   const type = cudaType(plan.dtype);
   const step = pairStep(plan);
+  const finish = finishFunction(plan);
+  const symmetric = plan.symmetric === true;
+  const layerSetup = [step.perLayer === true ? step.setup : '', finish.setup('layer')].filter(
+    (text) => text !== '',
+  );
   const source = `${pairFunctions(plan, step)}
 
 extern "C" __global__ void __launch_bounds__(${String(threads)})
 pairwise_outer(${parameterList(plan)}) {
   __shared__ ${type} rowTile[${String(tileRows * Math.max(k, 1))}], columnTile[${String(tileColumns * Math.max(k, 1))}];
   ${operandRoles(plan)}
-  ${step.setup}
+  ${step.perLayer === true ? '' : step.setup}
   const unsigned columnTiles = (unsigned)((columnCount + ${String(tileColumns - 1)}) / ${String(tileColumns)});
   const unsigned rowTiles = (unsigned)((rowCount + ${String(tileRows - 1)}) / ${String(tileRows)});
   const unsigned layer = blockIdx.x / (columnTiles * rowTiles), index = blockIdx.x % (columnTiles * rowTiles);
   const long long rowStart = (long long)(index / columnTiles) * ${String(tileRows)};
   const long long columnStart = (long long)(index % columnTiles) * ${String(tileColumns)};
-  const int rowsHere = (int)min(rowCount - rowStart, ${String(tileRows)}ll);
+${layerSetup.map((text) => `  ${text}\n`).join('')}${symmetric ? LEAD : ''}  const int rowsHere = (int)min(rowCount - rowStart, ${String(tileRows)}ll);
   const int columnsHere = (int)min(columnCount - columnStart, ${String(tileColumns)}ll);
 ${indent(fill(plan, 'row', tileRows))}
 ${indent(fill(plan, 'column', tileColumns))}
@@ -42,17 +51,25 @@ ${indent(fill(plan, 'column', tileColumns))}
     #pragma unroll
     for (int c = 0; c < ${String(k)}; ++c) y[j][c] = columnTile[(column + j) * ${String(k)} + c];
   ${type}* line = out + layer * batchStrideOut + (rowStart + threadRow) * ldo + columnStart + column;
-  #pragma unroll ${String(finishFunction(plan).slots + k * step.slots > 16 ? 1 : 4)}
+  #pragma unroll ${String(finish.slots + k * step.slots > 16 ? 1 : 4)}
   for (int row = threadRow; row < rowsHere; row += ${String(threadsY)}, line += ${String(threadsY)} * ldo) {
     ${type} sum[${String(vector)}] = {};
     #pragma unroll
     for (int c = 0; c < ${String(k)}; ++c) {
       const ${type} x = rowTile[row * ${String(k)} + c];
       #pragma unroll
-      for (int j = 0; j < ${String(vector)}; ++j) sum[j] = ${step.step('sum[j]', 'x', 'y[j][c]', `j * ${String(k)} + c`)};
+      for (int j = 0; j < ${String(vector)}; ++j) ${
+        symmetric
+          ? `{
+        // the point of the larger index first, by one path: both places of a pair get the same bits
+        const bool below = lead + row >= column + j;
+        sum[j] = ${step.step('sum[j]', 'below ? x : y[j][c]', 'below ? y[j][c] : x', '0')};
+      }`
+          : `sum[j] = ${step.step('sum[j]', 'x', 'y[j][c]', `j * ${String(k)} + c`)};`
+      }
     }
     #pragma unroll
-    for (int j = 0; j < ${String(vector)}; ++j) sum[j] = finish(sum[j], p);
+    for (int j = 0; j < ${String(vector)}; ++j) sum[j] = ${finish.call('sum[j]')};
 ${indent(store(type, vector), 4)}
   }
 }
@@ -62,7 +79,7 @@ ${indent(store(type, vector), 4)}
     name: plan.summary,
     entry: 'pairwise_outer',
     source,
-    params: pairwiseParams(plan.dtype),
+    params: pairwiseParams(plan.dtype, plan.parameters),
     options: [],
     geometry: (scalars: Scalars) => {
       const size = roleSizes(plan, scalars);

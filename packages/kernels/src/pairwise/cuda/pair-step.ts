@@ -4,6 +4,8 @@ import { cudaHelpers, horner, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { lines } from '../../emit/indent.js';
 import { EXP2_FLOAT32 } from '../../emit/polynomials.js';
+import { readValue, renameParameters, valueFunction } from './parameters.js';
+import { splitUniforms } from './uniforms.js';
 import { fromJson } from '../expression-json.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 
@@ -15,6 +17,8 @@ export interface PairStep {
   readonly functions: string;
   /** Locals at the top of the kernel; they may read the parameters `k` and `p`. */
   readonly setup: string;
+  /** Whether `setup` reads the parameters of a batch entry, and so needs `layer`. */
+  readonly perLayer?: boolean;
   /** The new accumulator for one pair; `place` is the pair's number in the thread's tile. */
   readonly step: (accumulator: string, x: string, y: string, place: string) => string;
   /** Two partial accumulators into one. */
@@ -36,7 +40,9 @@ export function pairStep(plan: CudaPairwisePlan): PairStep {
     if (inner === distance) return absoluteStep();
     if (inner === power && plan.power !== undefined) {
       const { path, polynomialEighths } = plan.power;
-      return path === 'fast' ? fastPowerStep(polynomialEighths) : accuratePowerStep();
+      if (path === 'fast') return fastPowerStep(polynomialEighths);
+      const { exponent } = renameParameters(inner, plan);
+      return accuratePowerStep(exponent === undefined ? undefined : readValue(exponent, 'layer'));
     }
   }
   return generalStep(plan, inner);
@@ -114,14 +120,17 @@ __device__ __forceinline__ float add_polynomial(float sum, float x, float y, Pow
  * multiply-add, so the error does not grow with |log2 d|. Zero, infinity, NaN and denormals are their
  * own powers.
  */
-export function accuratePowerStep(): PairStep {
+export function accuratePowerStep(exponent?: string): PairStep {
+  const [name, declaration] =
+    exponent === undefined ? ['p', ''] : ['exponent', `const double exponent = ${exponent};\n  `];
   return {
     helpers: new Set(['powPositive']),
     functions: `struct Power { float p, low; };
 __device__ __forceinline__ float accumulate(float sum, float x, float y, Power c) {
   return sum + pow_positive(fabsf(x - y), c.p, c.low);
 }`,
-    setup: `const Power power = {(float)p, (float)(p - (double)(float)p)};`,
+    setup: `${declaration}const Power power = {(float)${name}, (float)(${name} - (double)(float)${name})};`,
+    ...(exponent === undefined ? {} : { perLayer: true }),
     step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y}, power)`,
     combine: (x, y) => `${x} + ${y}`,
     slots: 35,
@@ -132,60 +141,80 @@ __device__ __forceinline__ float accumulate(float sum, float x, float y, Power c
 /** Any expression, printed as it is. */
 function generalStep(plan: CudaPairwisePlan, inner: RealExpr): PairStep {
   const type = cudaType(plan.dtype);
-  const usesP = variables(inner).includes('p');
+  const split = splitUniforms(inner, plan, 'StepUniforms');
+  const usesP = split === undefined && variables(inner).includes('p');
   const [rows, columns] = plan.swapped ? ['b', 'a'] : ['a', 'b'];
-  const text = emitCudaExpression(inner, {
+  const text = emitCudaExpression(split?.expr ?? inner, {
     dtype: plan.dtype,
     bindings: { [rows]: 'x', [columns]: 'y' },
     uniform: ['p'],
     positive: ['p'],
+    ...split?.options,
     approximateRoots: true,
   });
   const helpers = new Set(text.helpers);
   if (plan.reduce === 'max') helpers.add('max');
   const combine = (x: string, y: string): string =>
     plan.reduce === 'max' ? `max_nan(${x}, ${y})` : `${x} + ${y}`;
+  const uniforms = split === undefined ? '' : `, const ${split.type}& uniforms`;
   return {
     helpers,
-    functions: `__device__ __forceinline__ ${type} accumulate(${type} total, ${type} x, ${type} y${usesP ? ', double p' : ''}) {
-${text.uniformStatements
-  .concat(text.statements)
+    functions: `${split === undefined ? '' : `${split.text}\n`}__device__ __forceinline__ ${type} accumulate(${type} total, ${type} x, ${type} y${usesP ? ', double p' : ''}${uniforms}) {
+${(split?.locals ?? [])
+  .concat(text.uniformStatements, text.statements)
   .map((line) => `  ${line}`)
   .join('\n')}
   return ${combine('total', text.result)};
 }`,
-    setup: '',
-    step: (total, x, y) => `accumulate(${total}, ${x}, ${y}${usesP ? ', p' : ''})`,
+    setup: split === undefined ? '' : `const ${split.type} stepUniforms = ${split.value('layer')};`,
+    ...(split === undefined ? {} : { perLayer: true }),
+    step: (total, x, y) =>
+      `accumulate(${total}, ${x}, ${y}${usesP ? ', p' : ''}${split === undefined ? '' : ', stepUniforms'})`,
     combine,
     slots: text.slots + 1,
     special: text.special,
   };
 }
 
+/** The outer expression as a device function, and how a kernel calls it. */
+export interface FinishFunction {
+  readonly text: string;
+  readonly helpers: ReadonlySet<CudaHelper>;
+  readonly slots: number;
+  /** A call, as text. */
+  readonly call: (value: string) => string;
+  /** Locals that calls need, for a batch entry; '' where there are none. */
+  readonly setup: (layer: string) => string;
+}
+
 /** The outer expression as a device function `finish(s, p)`, with what it needs. */
-export function finishFunction(plan: CudaPairwisePlan): {
-  text: string;
-  helpers: Set<CudaHelper>;
-  slots: number;
-} {
+export function finishFunction(plan: CudaPairwisePlan): FinishFunction {
   const type = cudaType(plan.dtype);
   const outer = fromJson(plan.outer);
-  const text = emitCudaExpression(outer, {
+  const split = splitUniforms(outer, plan, 'FinishUniforms');
+  const options = { uniform: ['p'], positive: ['p'], ...split?.options };
+  const text = emitCudaExpression(split?.expr ?? outer, {
     dtype: plan.dtype,
     bindings: { s: 's' },
-    uniform: ['p'],
-    positive: ['p'],
-    nonNegative: ['s'],
+    ...options,
+    nonNegative: ['s', ...(split?.options.nonNegative ?? [])],
   });
+  const argument = split === undefined ? 'double p' : `const ${split.type}& uniforms`;
   return {
     text: lines(
-      `__device__ __forceinline__ ${type} finish(${type} s, double p) {`,
-      ...text.uniformStatements.concat(text.statements).map((line) => `  ${line}`),
+      split?.text,
+      `__device__ __forceinline__ ${type} finish(${type} s, ${argument}) {`,
+      ...(split?.locals ?? [])
+        .concat(text.uniformStatements, text.statements)
+        .map((line) => `  ${line}`),
       `  return ${text.result};`,
       '}',
     ),
     helpers: new Set(text.helpers),
     slots: text.slots,
+    call: (value) => `finish(${value}, ${split === undefined ? 'p' : 'finishUniforms'})`,
+    setup: (layer) =>
+      split === undefined ? '' : `const ${split.type} finishUniforms = ${split.value(layer)};`,
   };
 }
 
@@ -194,6 +223,7 @@ export function pairFunctions(plan: CudaPairwisePlan, step: PairStep): string {
   const finish = finishFunction(plan);
   return lines(
     cudaHelpers(new Set([...step.helpers, ...finish.helpers]), plan.dtype),
+    plan.parameters !== undefined && valueFunction(plan.dtype),
     step.functions,
     finish.text,
   );

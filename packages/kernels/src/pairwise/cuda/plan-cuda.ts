@@ -1,6 +1,7 @@
-import { abs, pow, sub, variable, variables } from '@mercer/formula';
+import { abs, postOrder, pow, sub, variable, variables, type Op } from '@mercer/formula';
 import type { CudaLimits } from '../../device-limits.js';
 import { toJson } from '../expression-json.js';
+import { planExtras } from '../plan-extras.js';
 import type { PairwiseProblem } from '../problem.js';
 import type {
   CudaPairwisePlan,
@@ -25,6 +26,9 @@ const ACCURATE: PowerConfig = Object.freeze({ path: 'accurate', polynomialEighth
 /** Largest exponent for which lg2 and ex2 hold the published bound of a power. */
 const LARGEST_FAST_EXPONENT = 2;
 
+/** Operations that become many instructions. */
+const LONG_OPERATIONS: readonly Op[] = ['pow', 'exp', 'log', 'tanh'];
+
 const power = pow(abs(sub(variable('a'), variable('b'))), variable('p'));
 
 /** The plan of a pairwise problem on a GPU: a pure function of the problem and the limits. */
@@ -44,12 +48,14 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     alignedColumns: swapped ? problem.alignedA : problem.alignedB,
     alignedOut: problem.alignedOut,
     ...(powerConfig === undefined ? {} : { power: powerConfig }),
+    ...planExtras(problem),
   };
   const size: RoleSizes = {
     rows: swapped ? problem.n : problem.m,
     columns: swapped ? problem.m : problem.n,
     k: problem.k,
     batch: problem.batch,
+    ...(problem.symmetric === true ? { symmetric: true } : {}),
   };
   const finish = <P extends CudaPairwisePlan>(plan: Omit<P, 'summary'>): P =>
     Object.freeze({ ...plan, summary: summarise(plan as unknown as CudaPairwisePlan) } as P);
@@ -88,13 +94,18 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
 
 function choosePower(problem: PairwiseProblem): PowerConfig | undefined {
   if (problem.inner !== power || problem.dtype !== 'float32') return undefined;
+  // an exponent in memory may be any
+  if (problem.parameters?.includes('p') === true) return ACCURATE;
   const fast = problem.p === undefined || problem.p <= LARGEST_FAST_EXPONENT;
   return fast ? FAST : ACCURATE;
 }
 
 function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepWeight {
   if (config !== undefined) return config.path === 'fast' ? 'power' : 'heavy';
-  if (variables(problem.inner).includes('p')) return 'heavy';
+  const { inner, parameters = [] } = problem;
+  if (variables(inner).includes('p')) return 'heavy';
+  const others = variables(inner).some((name) => parameters.includes(name));
+  if (others && postOrder(inner).some(({ op }) => LONG_OPERATIONS.includes(op))) return 'heavy';
   return problem.reduce === 'max' ? 'max' : 'light';
 }
 

@@ -4,7 +4,7 @@ import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { TilePlan } from '../plan-types.js';
 import { pairwiseParams, withWorkspace } from '../program.js';
 import { parameterList, roleCounts, roleSizes } from './kernel-signature.js';
-import { pairFunctions, pairStep } from './pair-step.js';
+import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
 const THREADS = 256;
 
@@ -12,6 +12,10 @@ const THREADS = 256;
 export function splitReduceKernel(plan: TilePlan): CudaKernel {
   const type = cudaType(plan.dtype);
   const step = pairStep(plan);
+  const finish = finishFunction(plan);
+  const symmetric = plan.symmetric === true;
+  const place = `    const long long layer = i / perBatch, row = (i - layer * perBatch) / columnCount;
+    const long long column = i - layer * perBatch - row * columnCount;`;
   const source = `${pairFunctions(plan, step)}
 
 extern "C" __global__ void __launch_bounds__(${String(THREADS)})
@@ -20,15 +24,19 @@ pairwise_split_reduce(${parameterList(plan, 'read')}) {
   const long long perBatch = rowCount * columnCount, total = perBatch * batch;
   const long long first = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;
   for (long long i = first; i < total; i += (long long)gridDim.x * ${String(THREADS)}) {
-    ${type} sum = workspace[i];
+${symmetric ? `${place}\n    if (row < column) continue;\n` : ''}    ${type} sum = workspace[i];
     #pragma unroll ${String(Math.min(plan.splitK - 1, 8))}
     for (int part = 1; part < ${String(plan.splitK)}; ++part) {
       const ${type} next = workspace[part * total + i];
       sum = ${step.combine('sum', 'next')};
     }
-    const long long layer = i / perBatch, row = (i - layer * perBatch) / columnCount;
-    const long long column = i - layer * perBatch - row * columnCount;
-    out[layer * batchStrideOut + row * ldo + column] = finish(sum, p);
+${symmetric ? '' : `${place}\n`}${finish.setup('layer') === '' ? '' : `    ${finish.setup('layer')}\n`}${
+    symmetric
+      ? `    const ${type} value = ${finish.call('sum')};
+    out[layer * batchStrideOut + row * ldo + column] = value;
+    out[layer * batchStrideOut + column * ldo + row] = value;`
+      : `    out[layer * batchStrideOut + row * ldo + column] = ${finish.call('sum')};`
+  }
   }
 }
 `;
@@ -37,7 +45,7 @@ pairwise_split_reduce(${parameterList(plan, 'read')}) {
     name: `${plan.summary}, combine`,
     entry: 'pairwise_split_reduce',
     source,
-    params: withWorkspace(pairwiseParams(plan.dtype), 'read'),
+    params: withWorkspace(pairwiseParams(plan.dtype, plan.parameters), 'read'),
     options: [],
     geometry: (scalars: Scalars) => {
       const { rows, columns, batch } = roleSizes(plan, scalars);

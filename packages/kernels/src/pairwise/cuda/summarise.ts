@@ -13,6 +13,9 @@ export function summarise(plan: CudaPairwisePlan): string {
     strategy(plan),
     `${operand(plan.rowsLayout, plan.alignedRows)} x ${operand(plan.columnsLayout, plan.alignedColumns)}`,
   ];
+  if (plan.symmetric === true) parts.push('symmetric');
+  if (plan.parameters !== undefined) parts.push(`parameters ${plan.parameters.join(' ')}`);
+  if (plan.diagonal !== undefined) parts.push(`diagonal ${plan.diagonal}`);
   if (plan.swapped) parts.push('transposed output');
   if (plan.power !== undefined) parts.push(`${plan.power.path} power`);
   return `pairwise ${parts.join(', ')}`;

@@ -6,7 +6,7 @@ import type { TilePlan } from '../plan-types.js';
 import { pairwiseParams, withWorkspace } from '../program.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
-import { pairFunctions, pairStep } from './pair-step.js';
+import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 import { computeTile, readFunctions } from './tile-compute.js';
 import {
   blockThreads,
@@ -18,9 +18,13 @@ import {
   tileOperand,
 } from './tile-operand.js';
 import { storeBytes, storeTile } from './tile-store.js';
+import { storeSymmetricTile } from './tile-store-symmetric.js';
+import { triangleFunctions, triangleTiles, type Triangle } from './triangle.js';
 
 /** Rows of tiles that are walked together, so that their operands stay in the L2 cache. */
 const TILES_PER_GROUP = 16;
+/** Rows between a tile and the diagonal beyond which all of the tile lies below it. */
+const FAR = 1 << 20;
 
 /** The register-tiled kernel; with `splitK` above 1 it writes partial sums to the workspace. */
 export function tileKernel(plan: TilePlan): CudaKernel {
@@ -29,6 +33,8 @@ export function tileKernel(plan: TilePlan): CudaKernel {
   const sliceThreads = tile.threadRows * tile.threadColumns;
   const bytes = dtypeBytes(plan.dtype);
   const step = pairStep(plan);
+  const finish = finishFunction(plan);
+  const mirrored = plan.symmetric === true && splitK === 1;
   const rows = tileOperand(
     { name: 'rows', layout: plan.rowsLayout, aligned: plan.alignedRows, dtype: plan.dtype },
     tile,
@@ -49,8 +55,13 @@ export function tileKernel(plan: TilePlan): CudaKernel {
     storeBytes(rows, columns, tile),
   );
   const partial = splitK > 1;
-  const params = pairwiseParams(plan.dtype);
+  const params = pairwiseParams(plan.dtype, plan.parameters);
   const type = cudaType(plan.dtype);
+  const finishSetup = partial ? '' : finish.setup('end.layer');
+  const store = {
+    ...{ aligned: plan.alignedOut && !partial, partial },
+    ...{ combine: step.combine, finish: finish.call },
+  };
   const source = `${readFunctions(plan.dtype)}
 ${pairFunctions(plan, step)}
 ${copyFunctions([rows, columns])}
@@ -63,9 +74,11 @@ extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(tile.b
 pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
   extern __shared__ __align__(16) unsigned char memory[];
   ${operandRoles(plan)}
-  ${step.setup}
+  ${step.perLayer === true ? '' : step.setup}
 
-  const Place place = locate(blockIdx.x, rowCount, columnCount);
+  const Place place = locate(blockIdx.x, rowCount, columnCount);${
+    step.perLayer === true ? `\n  const unsigned layer = place.layer;\n  ${step.setup}` : ''
+  }
 
   // which steps of k
   const int kTiles = (int)((k + ${String(tile.tileK - 1)}) / ${String(tile.tileK)});
@@ -139,8 +152,15 @@ ${indent(computeTile(rows, columns, tile, step), 4)}
   ${type}* const target = workspace + ((long long)end.part * batch + end.layer) * rowCount * columnCount + end.rowStart * targetStride + end.columnStart;`
       : `const long long targetStride = ldo;
   ${type}* const target = out + end.layer * batchStrideOut + end.rowStart * targetStride + end.columnStart;`
+  }${finishSetup === '' ? '' : `\n  ${finishSetup}`}${
+    mirrored
+      ? `
+  ${type}* const mirror = out + end.layer * batchStrideOut + end.columnStart * targetStride + end.rowStart;
+  // far below the diagonal the distance from it no longer matters
+  const int lead = (int)min(end.rowStart - end.columnStart, ${String(FAR)}ll);`
+      : ''
   }
-${indent(storeTile(rows, columns, tile, sharedMemBytes, { aligned: plan.alignedOut && !partial, partial, combine: step.combine }))}
+${indent(mirrored ? storeSymmetricTile(rows, columns, tile, sharedMemBytes, store) : storeTile(rows, columns, tile, sharedMemBytes, store))}
 }
 `;
   return {
@@ -153,17 +173,29 @@ ${indent(storeTile(rows, columns, tile, sharedMemBytes, { aligned: plan.alignedO
     geometry: (scalars: Scalars) => {
       const size = roleSizes(plan, scalars);
       const tiles =
-        Math.ceil(size.rows / tile.tileRows) * Math.ceil(size.columns / tile.tileColumns);
+        plan.symmetric === true
+          ? triangleTiles(size.rows, triangle(tile))
+          : Math.ceil(size.rows / tile.tileRows) * Math.ceil(size.columns / tile.tileColumns);
       return { grid: [tiles * splitK * size.batch, 1, 1], block: [threads, 1, 1], sharedMemBytes };
     },
     cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
   };
 }
 
+const triangle = ({ tileRows, tileColumns }: TilePlan['tile']): Triangle => ({
+  tileRows,
+  tileColumns,
+  together: TILES_PER_GROUP,
+});
+
+const PLACE = 'struct Place { long long rowStart, columnStart; unsigned layer, part; };';
+
 /** Which tile a block computes: batch, then part of k, then groups of rows of tiles. */
-function locateFunction({ tile, splitK }: TilePlan): string {
+function locateFunction(plan: TilePlan): string {
+  const { tile, splitK } = plan;
+  if (plan.symmetric === true) return locateInTriangle(plan);
   const group = `${String(TILES_PER_GROUP)}u`;
-  return `struct Place { long long rowStart, columnStart; unsigned layer, part; };
+  return `${PLACE}
 __device__ __forceinline__ Place locate(unsigned index, long long rowCount, long long columnCount) {
   const unsigned rowTiles = (unsigned)((rowCount + ${String(tile.tileRows - 1)}) / ${String(tile.tileRows)});
   const unsigned columnTiles = (unsigned)((columnCount + ${String(tile.tileColumns - 1)}) / ${String(tile.tileColumns)});
@@ -176,5 +208,17 @@ __device__ __forceinline__ Place locate(unsigned index, long long rowCount, long
   const unsigned groupRows = min(rowTiles - firstRow, ${group});
   index %= perGroup;
   return {(long long)(firstRow + index % groupRows) * ${String(tile.tileRows)}, (long long)(index / groupRows) * ${String(tile.tileColumns)}, layer, part};
+}`;
+}
+
+function locateInTriangle({ tile, splitK }: TilePlan): string {
+  return `${triangleFunctions(triangle(tile))}
+${PLACE}
+__device__ __forceinline__ Place locate(unsigned index, long long rowCount, long long columnCount) {
+  const unsigned perBatch = (unsigned)tiles_of(rowCount) * ${String(splitK)}u, layer = index / perBatch;
+  index -= layer * perBatch;
+  const unsigned part = index % ${String(splitK)}u;
+  const Tile tile = tile_at(index / ${String(splitK)}u, (rowCount + ${String(tile.tileRows - 1)}) / ${String(tile.tileRows)});
+  return {(long long)tile.row * ${String(tile.tileRows)}, (long long)tile.column * ${String(tile.tileColumns)}, layer, part};
 }`;
 }

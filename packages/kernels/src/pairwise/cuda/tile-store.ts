@@ -10,10 +10,12 @@ export interface TileStore {
   readonly partial: boolean;
   /** How the sums of two slices of k become one. */
   readonly combine: (x: string, y: string) => string;
+  /** The epilogue of a sum, as text. */
+  readonly finish: (value: string) => string;
 }
 
 /** The way of a finished tile through shared memory, some rows at a time. */
-interface StorePhases {
+export interface StorePhases {
   readonly phases: number;
   readonly rows: number;
   readonly stride: number;
@@ -22,7 +24,8 @@ interface StorePhases {
 /** Padding that puts the four rows of a warp's store into different banks. */
 const PADDING = 8;
 
-function storePhases(
+/** The phases that fit the shared memory of a kernel. */
+export function storePhases(
   rows: TileOperand,
   columns: TileOperand,
   tile: TileConfig,
@@ -62,10 +65,9 @@ export function storeTile(
   const type = cudaType(rows.dtype);
   const threads = blockThreads(tile);
   const plan = storePhases(rows, columns, tile, sharedMemBytes);
-  const perPhase = rows.perThread / plan.phases;
   const vector = store.aligned ? wide(rows.dtype) : 1;
   const perLine = columns.extent / vector;
-  const value = (text: string): string => (store.partial ? text : `finish(${text}, p)`);
+  const value = (text: string): string => (store.partial ? text : store.finish(text));
   const names = ['x', 'y', 'z', 'w'].slice(0, vector);
   const write =
     vector === 1
@@ -75,41 +77,18 @@ export function storeTile(
           `        ${type}${String(vector)} v = *reinterpret_cast<const ${type}${String(vector)}*>(from);`,
           store.partial
             ? ''
-            : `        ${names.map((n) => `v.${n} = finish(v.${n}, p);`).join(' ')}`,
+            : `        ${names.map((n) => `v.${n} = ${store.finish(`v.${n}`)};`).join(' ')}`,
           `        *reinterpret_cast<${type}${String(vector)}*>(to) = v;`,
           '      } else {',
           '        #pragma unroll 1',
           `        for (int c = 0; column + c < columnsHere; ++c) to[c] = ${value('from[c]')};`,
           '      }',
         );
-  const put = (value: (place: string, own: string) => string): string => `#pragma unroll
-for (int i = 0; i < ${String(perPhase)}; ++i)
-  #pragma unroll
-  for (int j = 0; j < ${String(columns.perThread)}; ++j) {
-    ${type}& place = staged[(${placeInTile(rows, 'threadRow', 'i')}) * ${String(plan.stride)} + ${placeInTile(columns, 'threadColumn', 'j')}];
-    place = ${value('place', `sum[phase * ${String(perPhase)} + i][j]`)};
-  }`;
-  // slices of k are combined one after the other, always in the same order
-  const stage =
-    tile.slicesK === 1
-      ? put((_, own) => own)
-      : lines(
-          'if (slice == 0) {',
-          indent(put((_, own) => own)),
-          '}',
-          '#pragma unroll 1',
-          `for (int turn = 1; turn < ${String(tile.slicesK)}; ++turn) {`,
-          '  __syncthreads();',
-          '  if (slice == turn) {',
-          indent(put(store.combine), 4),
-          '  }',
-          '}',
-        );
   return `${type}* const staged = reinterpret_cast<${type}*>(memory);
 #pragma unroll
 for (int phase = 0; phase < ${String(plan.phases)}; ++phase) {
   __syncthreads();
-${indent(stage)}
+${indent(stagePhase(rows, columns, tile, plan, store.combine))}
   __syncthreads();
   #pragma unroll 1
   for (int e = thread; e < ${String(plan.rows * perLine)}; e += ${String(threads)}) {
@@ -121,4 +100,38 @@ ${indent(stage)}
     }
   }
 }`;
+}
+
+/** The sums of one phase on their way to `staged` in shared memory, as text. */
+export function stagePhase(
+  rows: TileOperand,
+  columns: TileOperand,
+  tile: TileConfig,
+  phase: StorePhases,
+  combine: (x: string, y: string) => string,
+): string {
+  const type = cudaType(rows.dtype);
+  const perPhase = rows.perThread / phase.phases;
+  const put = (value: (place: string, own: string) => string): string => `#pragma unroll
+for (int i = 0; i < ${String(perPhase)}; ++i)
+  #pragma unroll
+  for (int j = 0; j < ${String(columns.perThread)}; ++j) {
+    ${type}& place = staged[(${placeInTile(rows, 'threadRow', 'i')}) * ${String(phase.stride)} + ${placeInTile(columns, 'threadColumn', 'j')}];
+    place = ${value('place', `sum[phase * ${String(perPhase)} + i][j]`)};
+  }`;
+  // slices of k are combined one after the other, always in the same order
+  return tile.slicesK === 1
+    ? put((_, own) => own)
+    : lines(
+        'if (slice == 0) {',
+        indent(put((_, own) => own)),
+        '}',
+        '#pragma unroll 1',
+        `for (int turn = 1; turn < ${String(tile.slicesK)}; ++turn) {`,
+        '  __syncthreads();',
+        '  if (slice == turn) {',
+        indent(put(combine), 4),
+        '  }',
+        '}',
+      );
 }
