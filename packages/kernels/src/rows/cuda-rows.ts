@@ -1,0 +1,118 @@
+import { cudaType } from '../emit/cuda-literal.js';
+import { indent, lines } from '../emit/indent.js';
+import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { cudaNormFunctions } from './cuda-norm.js';
+import { rowsCost, rowsParams } from './rows-params.js';
+import type { RowsPlan } from './rows-plan.js';
+
+const THREADS = 256;
+/** Rows, and steps of k, of a tile that turns a column-major operand. */
+const TILE = 32;
+const GROUPS = THREADS / TILE;
+
+/** The kernel that scales and normalises rows on a GPU. */
+export function cudaRowsKernel(plan: RowsPlan): CudaKernel {
+  const perBlock = plan.layout === 'column' ? TILE : THREADS / plan.threadsPerRow;
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: 'rows_prepare',
+    source: sourceText(plan),
+    params: rowsParams(plan),
+    options: [],
+    geometry: (scalars: Scalars) => {
+      const { m = 0, batch = 0 } = scalars;
+      // tiles of a column-major operand end with their batch entry
+      const blocks =
+        plan.layout === 'column'
+          ? Math.ceil(m / perBlock) * batch
+          : Math.ceil((m * batch) / perBlock);
+      return { grid: [blocks, 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 };
+    },
+    cost: (scalars) => rowsCost(plan, scalars),
+  };
+}
+
+function sourceText(plan: RowsPlan): string {
+  const type = cudaType(plan.dtype);
+  const needsNorm = plan.normalise || plan.norms;
+  const scale = plan.scale
+    ? `,\n    const ${type}* __restrict__ scaleAt, long long scaleBatchStride, long long scaleStride, double scaleValue`
+    : '';
+  return lines(
+    needsNorm && cudaNormFunctions(plan),
+    `extern "C" __global__ void __launch_bounds__(${String(THREADS)})`,
+    `rows_prepare(const ${type}* __restrict__ x, ${type}* __restrict__ out, long long m, long long k, long long batch,`,
+    `    long long ldx, long long ldo, long long batchStrideX, long long batchStrideOut${scale}${plan.norms ? `, ${type}* __restrict__ norms` : ''}) {`,
+    indent(plan.layout === 'column' ? columnText(plan, type) : rowText(plan, type)),
+    '}',
+    '',
+  ).concat('\n');
+}
+
+/** Text that declares `value(c)`: the scaled element of a row at step c of k, in double. */
+function valueText(plan: RowsPlan, element: string): string {
+  const scaled = plan.scale
+    ? `(double)${element} * (scaleAt == nullptr ? scaleValue : (double)scaleAt[layer * scaleBatchStride + c * scaleStride])`
+    : `(double)${element}`;
+  return `const auto value = [&](long long c) { return ${scaled}; };`;
+}
+
+/** The result for a scaled element, as text. */
+function resultText(plan: RowsPlan, type: string, value: string): string {
+  return plan.normalise ? `(${type})divide(${value}, norm)` : `(${type})${value}`;
+}
+
+function rowText(plan: RowsPlan, type: string): string {
+  const lanes = String(plan.threadsPerRow);
+  const wholeBlock = plan.threadsPerRow > 32;
+  const row =
+    plan.threadsPerRow === THREADS
+      ? 'blockIdx.x'
+      : `(long long)blockIdx.x * ${String(THREADS / plan.threadsPerRow)} + threadIdx.x / ${lanes}`;
+  return lines(
+    `const int lane = threadIdx.x % ${lanes};`,
+    `const long long index = ${row};`,
+    'if (index >= m * batch) return;',
+    'const long long layer = index / m, row = index - layer * m;',
+    `const ${type}* const source = x + layer * batchStrideX + row * ldx;`,
+    `${type}* const target = out + layer * batchStrideOut + row * ldo;`,
+    valueText(plan, 'source[c]'),
+    (plan.normalise || plan.norms) &&
+      lines(
+        wholeBlock && '__shared__ double parts[8];',
+        `const Norm norm = norm_of(value, lane, ${lanes}, k, ${wholeBlock ? 'BlockShare{parts}' : 'WarpShare{}'});`,
+      ),
+    plan.norms && `if (lane == 0) norms[index] = (${type})(norm.unit * norm.root);`,
+    `for (long long c = lane; c < k; c += ${lanes}) target[c] = ${resultText(plan, type, 'value(c)')};`,
+  );
+}
+
+function columnText(plan: RowsPlan, type: string): string {
+  const tile = String(TILE);
+  return lines(
+    `__shared__ ${type} turned[${tile}][${String(TILE + 1)}];`,
+    `const int lane = threadIdx.x % ${tile}, group = threadIdx.x / ${tile};`,
+    `const long long tiles = (m + ${String(TILE - 1)}) / ${tile}, layer = blockIdx.x / tiles;`,
+    `const long long start = (blockIdx.x - layer * tiles) * ${tile}, row = start + lane;`,
+    'const bool live = row < m;',
+    '// a lane past the end reads the last row and writes nothing',
+    `const ${type}* const source = x + layer * batchStrideX + (live ? row : m - 1);`,
+    `${type}* const target = out + layer * batchStrideOut + start * ldo;`,
+    valueText(plan, 'source[c * ldx]'),
+    (plan.normalise || plan.norms) &&
+      lines(
+        `__shared__ double parts[${String(GROUPS)}][${tile}];`,
+        `const Norm norm = norm_of(value, group, ${String(GROUPS)}, k, GroupShare{&parts[0][0] + lane});`,
+      ),
+    plan.norms &&
+      `if (live && group == 0) norms[layer * m + row] = (${type})(norm.unit * norm.root);`,
+    `for (long long from = 0; from < k; from += ${tile}) {`,
+    '  __syncthreads();',
+    `  for (int c = group; c < ${tile} && from + c < k; c += ${String(GROUPS)}) turned[c][lane] = ${resultText(plan, type, 'value(from + c)')};`,
+    '  __syncthreads();',
+    `  for (int r = group; r < ${tile} && start + r < m; r += ${String(GROUPS)})`,
+    '    if (from + lane < k) target[r * ldo + from + lane] = turned[lane][r];',
+    '}',
+  );
+}

@@ -1,0 +1,39 @@
+import type { NamedKernel } from '../default-kernels.js';
+import type { DeviceLimits } from '../device-limits.js';
+import { emitRows } from './emit-rows.js';
+import { planRows } from './rows-plan.js';
+import type { RowsProblem } from './rows-problem.js';
+
+/** Problems whose plans stand for all: both layouts, long and short rows, with and without each part. */
+export function rowsProblems(): RowsProblem[] {
+  const problems: RowsProblem[] = [];
+  for (const dtype of ['float32', 'float64'] as const) {
+    for (const [m, k] of [
+      [30000, 64],
+      [10, 100_000],
+    ] as const) {
+      for (const layout of ['row', 'column'] as const) {
+        const sizes = { dtype, m, k, batch: 1, layout };
+        problems.push({ ...sizes, scale: true, normalise: false });
+        problems.push({ ...sizes, scale: false, normalise: true });
+        problems.push({ ...sizes, scale: true, normalise: true, norms: true });
+        problems.push({ ...sizes, scale: false, normalise: false, norms: true });
+      }
+    }
+  }
+  return problems;
+}
+
+/**
+ * Every kernel that the plans of {@link rowsProblems} give on a device, each text once: compiled in
+ * tests. Not yet part of the GPU report, so not of `defaultKernels` either.
+ */
+export function defaultRowsKernels(limits: DeviceLimits): NamedKernel[] {
+  const bySource = new Map<string, NamedKernel>();
+  for (const problem of rowsProblems()) {
+    for (const { kernel } of emitRows(planRows(problem, limits)).steps) {
+      bySource.set(kernel.source, { name: kernel.name, kernel });
+    }
+  }
+  return [...bySource.values()];
+}
