@@ -84,6 +84,21 @@ export async function sumTo<D extends PairwiseDType>(
   }
 }
 
+/** The sum of tensors of one shape, in their order. */
+export async function addTensors(tensors: readonly Tensor[], place: SumPlace): Promise<Tensor> {
+  const [first] = tensors;
+  if (first === undefined) throw new Error('there is nothing to add');
+  if (tensors.length === 1) return first.view();
+  const dtype = first.dtype === 'float64' ? 'float64' : 'float32';
+  const { device, shape } = first;
+  const all = empty([tensors.length, ...shape], { dtype, device, stream: place.stream });
+  for (const [index, each] of tensors.entries()) {
+    using part = all.slice(index);
+    await part.copyFrom(each, { stream: place.stream });
+  }
+  return sumTo(all, shape, dtype, place);
+}
+
 /** A run of axes that are all summed or all kept. */
 interface AxisGroup {
   readonly summed: boolean;

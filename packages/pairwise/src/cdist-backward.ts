@@ -12,6 +12,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { backwardOperand, checkUpstream } from './backward-operands.js';
+import { checkWrt } from './backward-wrt.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';
 import { pairwiseShape } from './operands.js';
 import {
@@ -20,14 +21,10 @@ import {
   rowsBackward,
   type BackwardCall,
 } from './pairwise-backward.js';
+import type { Gradients } from './run-kernel-backward-options.js';
 
 /** What `cdistBackward` differentiates by. */
 export type CdistVariable = 'a' | 'b' | 'p';
-
-/** Exactly the gradients that were asked for, each in the shape of its variable; p's has shape []. */
-export type Gradients<W extends readonly string[], D extends PairwiseDType> = {
-  readonly [N in W[number]]: Tensor<D>;
-};
 
 /** Options of `cdistBackward`: those of the forward call, and what is wanted. */
 export interface CdistBackwardOptions<W extends readonly CdistVariable[]>
@@ -116,22 +113,4 @@ export async function cdistBackward<
   } finally {
     for (const copy of copies) copy.dispose();
   }
-}
-
-/**
- * The wanted names as a set.
- *
- * @throws MercerError INVALID_ARGUMENT for a name that is none of the allowed ones
- */
-export function checkWrt(
-  what: string,
-  wrt: readonly string[],
-  allowed: readonly string[],
-): ReadonlySet<string> {
-  const strangers = wrt.filter((name) => !allowed.includes(name));
-  if (strangers.length === 0) return new Set(wrt);
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: wrt names ${strangers.map((name) => `'${name}'`).join(', ')}, which this call does not have. Use some of ${allowed.join(', ')}.`,
-  );
 }

@@ -87,7 +87,7 @@ function sourceText(
 ${cudaReadText(plan.dtype)}
 ${loadText(plan)}
 
-extern "C" __global__ void __launch_bounds__(${String(CUDA_GRADIENT_THREADS)}, 2)
+extern "C" __global__ void __launch_bounds__(${String(CUDA_GRADIENT_THREADS)}, ${plan.dtype === 'float32' ? '2' : '1'})
 ${ENTRY}(${signature(plan)}) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int thread = threadIdx.x, along = thread % 16, down = thread / 16;

@@ -8,7 +8,7 @@ import type { PlanExpressions } from './plan-expressions.js';
 export function pairLoop(plan: CudaGradientPlan, body: string): string {
   const type = cudaType(plan.dtype);
   const rows = String(plan.rowsPerThread);
-  const unroll = plan.columnsAtOnce === 1 ? '1' : '4';
+  const unroll = String(plan.columnsAtOnce);
   return `#pragma unroll ${unroll}
 for (int kk = 0; kk < steps; ++kk) {
   ${type} x[${rows}], y[4];

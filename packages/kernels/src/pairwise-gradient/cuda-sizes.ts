@@ -9,7 +9,7 @@ export interface CudaGradientSizes {
   /** Steps of k in shared memory. */
   readonly tileK: number;
   /** Neighbouring columns that the second phase takes at once. */
-  readonly columnsAtOnce: 1 | 4;
+  readonly columnsAtOnce: 1 | 2 | 4;
   readonly parts: number;
 }
 
@@ -46,11 +46,14 @@ export function chooseCudaSizes(
   const fits = (rowsPerThread: 1 | 2 | 4): boolean =>
     gradientSharedBytes({ rowsPerThread, tileK }, tiles, dtype) <=
     Math.min(budget, limits.sharedMemPerBlockOptin);
-  const candidates = ([4, 2, 1] as const).filter((rows) => fits(rows) && (cheap || rows <= 2));
+  // Registers: 16 sums of float64, or 16 copies of a power, would spill.
+  const most = (cheap ? 4 : 2) / (dtype === 'float32' ? 1 : 2);
+  const candidates = ([4, 2, 1] as const).filter((rows) => fits(rows) && rows <= most);
   const rowsPerThread = candidates.find((rows) => 8 * rows < m) ?? candidates.at(-1) ?? 1;
+  const columnsAtOnce = !cheap ? 1 : dtype === 'float32' ? 4 : 2;
   const wanted = BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors;
   const blocks = Math.ceil(m / (16 * rowsPerThread)) * batch;
   let parts = 1;
   while (blocks * parts < wanted && parts * 2 * CUDA_TILE_COLUMNS <= n) parts *= 2;
-  return { rowsPerThread, tileK, columnsAtOnce: cheap ? 4 : 1, parts };
+  return { rowsPerThread, tileK, columnsAtOnce, parts };
 }

@@ -36,7 +36,8 @@ export function loadText(plan: CudaGradientPlan): string {
   const extents = [
     `ROWS = ${String(rows)}, COLUMNS = ${String(CUDA_TILE_COLUMNS)}, STEPS = ${String(plan.tileK)}`,
     // 16 bytes of padding spread neighbouring steps of k over the banks
-    `ROW_STRIDE = ROWS + ${String(padding)}, COLUMN_STRIDE = COLUMNS + ${String(padding)}, INDEX_STRIDE = COLUMNS + 4`,
+    `ROW_STRIDE = ROWS + ${String(padding)}, COLUMN_STRIDE = COLUMNS + ${String(padding)}`,
+    ...(plan.target === 'rows' && plan.reduce === 'max' ? ['INDEX_STRIDE = COLUMNS + 4'] : []),
   ];
   return lines(
     ...extents.map((each) => `constexpr int ${each};`),

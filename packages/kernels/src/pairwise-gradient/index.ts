@@ -9,3 +9,4 @@ export {
 export type { PairwiseGradientProblem } from './gradient-problem.js';
 export { emitPairwiseGradient } from './emit.js';
 export type { ForwardExpressions } from './scaled-norm.js';
+export { emitRowsGradient, planRowsGradient, type RowsGradientPlan } from './rows-gradient.js';
