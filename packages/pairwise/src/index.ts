@@ -38,6 +38,12 @@ export {
   sigmoid,
 } from './ready-made.js';
 export { runKernel, type RunKernel } from './run-kernel.js';
+export { runKernelBackward } from './run-kernel-backward.js';
+export type {
+  Gradients,
+  RunKernelBackwardOptions,
+  RunKernelVariable,
+} from './run-kernel-backward-options.js';
 export type {
   AnyRunKernelOptions,
   InputAndOptions,
@@ -55,9 +61,4 @@ export type {
   ProductKernel,
   RadialKernel,
 } from '@mercer/kernels';
-export {
-  cdistBackward,
-  type CdistBackwardOptions,
-  type CdistVariable,
-  type Gradients,
-} from './cdist-backward.js';
+export { cdistBackward, type CdistBackwardOptions, type CdistVariable } from './cdist-backward.js';

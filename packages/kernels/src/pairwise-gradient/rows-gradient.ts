@@ -1,0 +1,203 @@
+import type { DeviceLimits } from '../device-limits.js';
+import { dtypeBytes } from '../dtype.js';
+import type { CpuKernel, CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
+
+/**
+ * Goes back through the preparation of rows, `y[l,m,k] = x[l,m,k] scale[l,k]`, then with `normalise`
+ * y / |y|. From dy it writes, for target 'x', dx; for target 'scale' what each element contributes to
+ * the gradient of its factor, x dz, to be summed over rows. A zero row, normalised, gets 0.
+ */
+export interface RowsGradientPlan {
+  readonly family: 'rows-gradient';
+  readonly kind: DeviceLimits['kind'];
+  readonly dtype: PairwiseDType;
+  readonly normalise: boolean;
+  readonly target: 'x' | 'scale';
+}
+
+/** The plan for a kind of device: the text does not depend on more. */
+export function planRowsGradient(
+  problem: Pick<RowsGradientPlan, 'dtype' | 'normalise' | 'target'>,
+  { kind }: Pick<DeviceLimits, 'kind'>,
+): RowsGradientPlan {
+  const { dtype, normalise, target } = problem;
+  return Object.freeze({ family: 'rows-gradient', kind, dtype, normalise, target });
+}
+
+/**
+ * The kernel of a plan. Parameters: x, dy and out (both row-major without gaps, batch strides m k), m, k,
+ * batch, the strides of x, `scaleAt` (address 0: `scaleValue` for all), its strides over the batch
+ * and the features.
+ */
+export function emitRowsGradient(plan: RowsGradientPlan): PairwiseProgram {
+  const kernel = plan.kind === 'cuda' ? cudaKernel(plan) : cpuKernel(plan);
+  return { steps: [{ kernel }], workspaceBytes: () => 0 };
+}
+
+const ENTRY = 'rows_gradient';
+const THREADS = 256;
+/** Rows of one task on a CPU; a warp has one row at a time on a GPU. */
+const TASK_ROWS = 64;
+
+function params({ dtype }: RowsGradientPlan): KernelParam[] {
+  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+  return [
+    { name: 'x', kind: 'pointer', dtype, access: 'read' },
+    { name: 'dy', kind: 'pointer', dtype, access: 'read' },
+    { name: 'out', kind: 'pointer', dtype, access: 'write' },
+    { name: 'scaleAt', kind: 'pointer', dtype, access: 'read' },
+    ...['m', 'k', 'batch', 'rowStrideX', 'stepStrideX', 'batchStrideX'].map(size),
+    ...['scaleBatchStride', 'scaleStride'].map(size),
+    { name: 'scaleValue', kind: 'scalar', type: 'float64' },
+  ];
+}
+
+function cost({ dtype }: RowsGradientPlan, { m = 0, k = 0, batch = 0 }: Scalars): KernelCost {
+  const elements = m * k * batch;
+  return { bytes: 3 * elements * dtypeBytes(dtype), flops: 8 * elements };
+}
+
+const typeOf = (dtype: PairwiseDType): string => (dtype === 'float32' ? 'float' : 'double');
+
+const name = ({ dtype, normalise, target }: RowsGradientPlan): string =>
+  `rows gradient ${dtype} ${normalise ? 'normalised' : 'scaled'} of ${target}`;
+
+/** One row of x, dy and the factors by step of k, in double. */
+const VALUES = `const double f = factors ? (double)factors[t * scaleStride] : scaleValue;
+      const double xt = (double)row[t * stepStrideX], z = xt * f;`;
+
+/**
+ * With z = x f and y = z / |z|: dz = (dy - z (z . dy) / |z|^2) / |z|. Rows are scaled by their largest
+ * |z| first, so that squares neither overflow nor vanish.
+ */
+function bodyText(
+  { normalise, target, dtype }: RowsGradientPlan,
+  loop: (body: string) => string,
+  combine: { readonly max: string; readonly sums: string },
+): string {
+  const value = target === 'x' ? 'dz * f' : 'dz * xt';
+  const type = typeOf(dtype);
+  if (!normalise) {
+    return loop(`${VALUES}
+      const double dz = (double)upstream[t];
+      to[t] = (${type})(${value});`);
+  }
+  return `double most = 0.0;
+    ${loop(`${VALUES}
+      const double size = z < 0.0 ? -z : z;
+      most = size > most || size != size ? size : most;`)}
+    ${combine.max}
+    const double unit = most > 0.0 ? 1.0 / most : 0.0;
+    double squares = 0.0, product = 0.0;
+    ${loop(`${VALUES}
+      squares += (z * unit) * (z * unit);
+      product += (z * unit) * (double)upstream[t];`)}
+    ${combine.sums}
+    const double inverse = squares > 0.0 ? 1.0 / squares : 0.0;
+    const double length = squares > 0.0 ? unit / SQRT(squares) : 0.0;
+    ${loop(`${VALUES}
+      const double dz = ((double)upstream[t] - (z * unit) * (product * inverse)) * length;
+      to[t] = (${type})(${value});`)}`;
+}
+
+const ROW = (type: string): string => `const long long l = index / m, r = index - l * m;
+    const ${type}* const row = x + l * batchStrideX + r * rowStrideX;
+    const ${type}* const factors = scaleAt ? scaleAt + l * scaleBatchStride : scaleAt;
+    const ${type}* const upstream = dy + index * k;
+    ${type}* const to = out + index * k;`;
+
+function cudaKernel(plan: RowsGradientPlan): CudaKernel {
+  const type = typeOf(plan.dtype);
+  const reduce = (each: string): string =>
+    `for (int half = 16; half > 0; half /= 2) {
+      ${each}
+    }`;
+  const text = bodyText(
+    plan,
+    (body) => `for (long long t = lane; t < k; t += 32) {
+      ${body}
+    }`,
+    {
+      max: reduce(`const double other = __shfl_xor_sync(0xffffffffu, most, half);
+      most = other > most || other != other ? other : most;`),
+      sums: reduce(`squares += __shfl_xor_sync(0xffffffffu, squares, half);
+      product += __shfl_xor_sync(0xffffffffu, product, half);`),
+    },
+  );
+  return {
+    dialect: 'cuda',
+    name: name(plan),
+    entry: ENTRY,
+    source: `#define SQRT(x) sqrt(x)
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+${ENTRY}(const ${type}* __restrict__ x, const ${type}* __restrict__ dy, ${type}* __restrict__ out, const ${type}* __restrict__ scaleAt,
+    long long m, long long k, long long batch, long long rowStrideX, long long stepStrideX, long long batchStrideX,
+    long long scaleBatchStride, long long scaleStride, double scaleValue) {
+  const int lane = threadIdx.x % 32;
+  const long long warps = (long long)gridDim.x * ${String(THREADS / 32)};
+  for (long long index = (long long)blockIdx.x * ${String(THREADS / 32)} + threadIdx.x / 32; index < m * batch; index += warps) {
+    ${ROW(type)}
+    ${text}
+  }
+}
+`,
+    params: params(plan),
+    options: [],
+    geometry: ({ m = 0, batch = 0 }) => ({
+      grid: [Math.min(Math.ceil((m * batch) / (THREADS / 32)), 2 ** 31 - 1), 1, 1],
+      block: [THREADS, 1, 1],
+      sharedMemBytes: 0,
+    }),
+    cost: (scalars) => cost(plan, scalars),
+  };
+}
+
+function cpuKernel(plan: RowsGradientPlan): CpuKernel {
+  const type = typeOf(plan.dtype);
+  const text = bodyText(
+    plan,
+    (body) => `for (long long t = 0; t < k; t++) {
+      ${body}
+    }`,
+    { max: '', sums: '' },
+  );
+  return {
+    dialect: 'cpu',
+    name: name(plan),
+    entry: ENTRY,
+    source: `#include <stdint.h>
+#define SQRT(x) __builtin_sqrt(x)
+struct Args {
+  const ${type} *x, *dy;
+  ${type}* out;
+  const ${type}* scaleAt;
+  int64_t m, k, batch, rowStrideX, stepStrideX, batchStrideX, scaleBatchStride, scaleStride;
+  double scaleValue;
+};
+extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
+  const Args g = *(const Args*)args;
+  const ${type} *const x = g.x, *const dy = g.dy, *const scaleAt = g.scaleAt;
+  ${type}* const out = g.out;
+  const long long m = g.m, k = g.k, rowStrideX = g.rowStrideX, stepStrideX = g.stepStrideX, batchStrideX = g.batchStrideX;
+  const long long scaleBatchStride = g.scaleBatchStride, scaleStride = g.scaleStride;
+  const double scaleValue = g.scaleValue;
+  const long long rows = m * g.batch, last = end * ${String(TASK_ROWS)} < rows ? end * ${String(TASK_ROWS)} : rows;
+  for (long long index = begin * ${String(TASK_ROWS)}; index < last; index++) {
+    ${ROW(type)}
+    ${text}
+  }
+}
+`,
+    params: params(plan),
+    options: [],
+    geometry: ({ m = 0, batch = 0 }) => ({
+      tasks: Math.ceil((m * batch) / TASK_ROWS),
+      chunk: 1,
+      scratchBytes: 0,
+    }),
+    cost: (scalars) => cost(plan, scalars),
+  };
+}

@@ -1,0 +1,19 @@
+import { MercerError } from '@mercer/tensor';
+
+/**
+ * The wanted names as a set.
+ *
+ * @throws MercerError INVALID_ARGUMENT for a name that is none of the allowed ones
+ */
+export function checkWrt(
+  what: string,
+  wrt: readonly string[],
+  allowed: readonly string[],
+): ReadonlySet<string> {
+  const strangers = wrt.filter((name) => !allowed.includes(name));
+  if (strangers.length === 0) return new Set(wrt);
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: wrt names ${strangers.map((name) => `'${name}'`).join(', ')}, which this call does not have. Use some of ${allowed.join(', ')}.`,
+  );
+}

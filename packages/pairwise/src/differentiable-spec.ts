@@ -1,0 +1,47 @@
+import {
+  descriptorExpressions,
+  type DescriptorExpressions,
+  type KnownValue,
+} from '@mercer/kernels';
+import { isTensor } from '@mercer/tensor';
+import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
+import type { AnyRunKernelOptions, ParameterValue } from './run-kernel-options.js';
+
+/** Expressions with everything that is differentiated by as a variable, and the values of the variables. */
+export interface DifferentiableSpec {
+  readonly expressions: Pick<DescriptorExpressions, 'inner' | 'outer' | 'reduce'>;
+  readonly parameters: readonly NamedValue[];
+}
+
+/**
+ * The expressions of a call for gradients of parameters. Exponents that were given as numbers stand in the text as numbers or
+ * as the launch scalar; where their gradient is wanted they become parameters.
+ */
+export function differentiableSpec(
+  spec: PairwiseSpec,
+  descriptor: KernelDescriptor,
+  options: AnyRunKernelOptions,
+  wrt: ReadonlySet<string>,
+): DifferentiableSpec {
+  const { p, innerP, outerP, degree } = options;
+  if (!['p', 'innerP', 'outerP'].some((name) => wrt.has(name))) return spec;
+  const open = (value: ParameterValue | undefined): KnownValue | undefined =>
+    value === undefined ? undefined : 'parameter';
+  const expressions = descriptorExpressions(descriptor, {
+    ...{ p: open(p), innerP: open(innerP), outerP: open(outerP) },
+    degree: isTensor(degree) ? 'parameter' : degree,
+    epsilon: spec.parameters.some(({ name }) => name === 'epsilon'),
+  });
+  const exponent = (name: string): NamedValue => {
+    if (name === 'outerP') return { name, label: name, value: outerP ?? NaN };
+    const label = p === undefined ? 'innerP' : 'p';
+    return { name, label, value: options[label] ?? NaN };
+  };
+  return {
+    expressions,
+    parameters: expressions.parameters.map(
+      (name) => spec.parameters.find((each) => each.name === name) ?? exponent(name),
+    ),
+  };
+}

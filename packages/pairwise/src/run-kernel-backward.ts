@@ -1,0 +1,71 @@
+import type { PairwiseDType } from '@mercer/kernels';
+import { assertTensor, type Tensor } from '@mercer/tensor';
+import { backwardOf, type ForwardCall } from './kernel-backward.js';
+import type { KernelDescriptor } from './kernel-descriptor.js';
+import type {
+  Gradients,
+  RunKernelBackwardOptions,
+  RunKernelVariable,
+} from './run-kernel-backward-options.js';
+import type { AnyRunKernelOptions } from './run-kernel-options.js';
+
+/**
+ * Gradients of `runKernel(descriptor, a, b, options)`: given `gradient` = dL/d(result), returns dL/da, dL/db and those of the
+ * parameters as asked for by `wrt`: bandwidth, alpha, gamma, offset, p (or innerP and outerP), scale, regularization, and
+ * `parameters.name` of a custom kernel. It takes the inputs of the forward call, not its result: what the kernel needs is
+ * computed again inside, and nothing of the size of the result is stored.
+ *
+ * Left out b is a, as in `runKernel`: the gradient of a is then that of both roles. The gradient of a parameter has its
+ * shape, [] for a number; what was broadcast is summed.
+ *
+ * Conventions where no derivative exists: a zero difference contributes exactly 0 for every power, and so do a pair at
+ * distance 0 of a norm, a pair that epsilon clamps, and a row of zeros under cosine; for p = Infinity all goes to the first k
+ * that attains the maximum; 0 log 0 is 0. A regularised diagonal of 1 + r does not depend on the inputs: the gradient counts
+ * as 0 there, except for r itself.
+ *
+ * Accuracy: derivatives are taken of the expressions by rule; sums over pairs add (2 sqrt N + 4) u relative to the sum of
+ * their absolute values, gradients of parameters are summed in double precision. Products of a polynomial and an exponential
+ * (Matern) are differentiated as a whole, so that close points lose nothing. The same inputs give the same bits.
+ *
+ * @throws MercerError as `runKernel` does; INVALID_ARGUMENT for a name in wrt that the call does not have
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@mercer/tensor';
+ * import { gaussianL2, runKernelBackward } from '@mercer/pairwise';
+ *
+ * const a = await tensor([[0], [1]], { device: 'cpu' });
+ * const b = await tensor([[0]], { device: 'cpu' });
+ * const upstream = await tensor([[1], [1]], { device: 'cpu' });
+ * const { a: da, bandwidth } = await runKernelBackward(gaussianL2, upstream, a, b, {
+ *   bandwidth: 1,
+ *   wrt: ['a', 'bandwidth'],
+ * });
+ * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
+ * ```
+ */
+export async function runKernelBackward<
+  F extends KernelDescriptor,
+  D extends PairwiseDType,
+  B extends Tensor<NoInfer<D>> | undefined,
+  const W extends readonly RunKernelVariable<F>[] = [B] extends [Tensor]
+    ? readonly ['a', 'b']
+    : readonly ['a'],
+>(
+  descriptor: F,
+  gradient: Tensor<D>,
+  a: Tensor<NoInfer<D>>,
+  b: B,
+  options: RunKernelBackwardOptions<F, NoInfer<D>, W>,
+): Promise<Gradients<W, D>> {
+  assertTensor(gradient, 'runKernelBackward: gradient');
+  assertTensor(a, 'runKernelBackward: a');
+  if (b !== undefined) assertTensor(b, 'runKernelBackward: b');
+  const { wrt, ...forward } = options as AnyRunKernelOptions & {
+    readonly wrt?: readonly string[] | undefined;
+  };
+  const one = b === undefined || (b as Tensor | undefined) === a;
+  const call: ForwardCall = { descriptor, gradient, a, b: one ? a : b, one, options: forward };
+  const wanted = wrt ?? (one ? ['a'] : ['a', 'b']);
+  return (await backwardOf(call, wanted)) as Gradients<W, D>;
+}
