@@ -1,0 +1,57 @@
+import { nvrtc } from '@mercer/cuda-runtime';
+import { describe, expect, test } from 'vitest';
+import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { H200 } from '../testing/h200.test.helper.js';
+import { defaultCdistGradKernels } from './default-problems.js';
+
+useNvrtc();
+const available = nvrtc.isAvailable();
+const kernels = defaultCdistGradKernels(H200);
+/**
+ * Bytes that a thread may keep in local memory: two values that the loop over the stages reads once a
+ * turn of a thousand instructions. The tensor-core kernel is cut to the last register.
+ */
+const SPILLED_BYTES = 8;
+
+async function compile(source: string, arch: string): Promise<string> {
+  const options = [`--gpu-architecture=${arch}`, '--ptxas-options=-v'];
+  return (await nvrtc.compile({ source, options })).log;
+}
+
+describe.skipIf(!available)(
+  'cdist-grad kernels through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  () => {
+    test.each(['sm_90a', 'sm_120'])(
+      'every default kernel compiles for %s and stays in registers',
+      { timeout: 300_000 },
+      async (arch) => {
+        expect(kernels.length).toBeGreaterThan(30);
+        const problems: string[] = [];
+        for (const { name, kernel } of kernels) {
+          const log = await compile(kernel.source, arch);
+          expect(log).toContain('registers');
+          const spilled = Number(/(\d+) bytes spill stores/.exec(log)?.[1] ?? 0);
+          if (spilled > SPILLED_BYTES) problems.push(`${name}: ${String(spilled)} bytes spilled`);
+          if (log.includes('warning')) problems.push(`${name}: ${log}`);
+        }
+        expect(problems).toEqual([]);
+      },
+    );
+
+    test.each(['sm_80', 'sm_86', 'sm_89', 'sm_100'])(
+      'one kernel of each kind compiles for %s',
+      { timeout: 120_000 },
+      async (arch) => {
+        const byEntry = new Map(kernels.map((named) => [named.kernel.entry, named]));
+        expect([...byEntry.keys()].sort()).toEqual([
+          'cdist_grad_fma',
+          'cdist_grad_mma',
+          'cdist_grad_split',
+        ]);
+        for (const { kernel } of byEntry.values()) {
+          expect(await compile(kernel.source, arch)).toContain('registers');
+        }
+      },
+    );
+  },
+);

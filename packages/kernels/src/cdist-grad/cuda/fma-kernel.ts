@@ -1,0 +1,196 @@
+import { dtypeBytes } from '../../dtype.js';
+import { cudaType } from '../../emit/cuda-literal.js';
+import { indent, lines } from '../../emit/indent.js';
+import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import { withWorkspace } from '../../pairwise/program.js';
+import { cdistGradCost } from '../cost.js';
+import { cdistGradParams, sizesOf } from '../program.js';
+import type { FmaConfig, FmaPlan } from '../plan-types.js';
+import { pipelineLoop, pipelineSetup } from './pipeline.js';
+import {
+  blockCount,
+  foundAgain,
+  locateFunction,
+  parameterList,
+  termSetup,
+  type BlockTile,
+} from './signature.js';
+import { copyFunctions, stageFunction, type StagedOperand } from './stage-copy.js';
+import { storeRow } from './store-row.js';
+import { termStep } from './term-step.js';
+
+/** Extents of the tile of a block. */
+export function fmaTile(config: FmaConfig): BlockTile {
+  return {
+    o: config.tileO,
+    n: config.perThreadN * config.threadsN,
+    m: config.perThreadM * config.threadsM,
+  };
+}
+
+/** The operands of a stage: all by k, so that a thread reads neighbours with one instruction. */
+export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): StagedOperand[] {
+  const { dtype, fma } = plan;
+  const tile = fmaTile(fma);
+  const wide = 16 / dtypeBytes(dtype);
+  // The padding keeps 16-byte reads aligned and spreads the element copies of a warp over the banks.
+  const turned = { dtype, inner: fma.tileK, innerIsK: true, aligned: false, turned: true };
+  return [
+    {
+      ...{ name: 'a', dtype, outer: fma.tileK, inner: tile.m, innerIsK: false, turned: false },
+      ...{ aligned: plan.alignedA, stride: tile.m },
+    },
+    { name: 'b', ...turned, outer: tile.n, stride: roundUp(tile.n, wide) + wide, repeatLast: true },
+    { name: 'c', ...turned, outer: tile.o, stride: roundUp(tile.o, wide) + wide },
+  ];
+}
+
+const roundUp = (value: number, to: number): number => Math.ceil(value / to) * to;
+
+/** The kernel of plain multiply-adds; with `splitK` above 1 it writes partial sums to the workspace. */
+export function fmaKernel(plan: FmaPlan): CudaKernel {
+  const { fma: config, dtype, splitK } = plan;
+  const type = cudaType(dtype);
+  const tile = fmaTile(config);
+  const threads = config.threadsN * config.threadsM;
+  const operands = fmaOperands(plan);
+  const step = termStep(plan);
+  const partial = splitK > 1;
+  const pipeline = pipelineSetup(operands, { ...config, splitK, dtype });
+  const source = `${step.functions}
+${readFunctions(dtype)}
+${copyFunctions(operands, threads)}
+${operands.map((operand) => stageFunction(operand, config.tileK, threads)).join('\n')}
+${locateFunction(tile, splitK, type)}
+
+extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(config.blocksPerMultiprocessor)})
+cdist_grad_fma(${parameterList(plan, partial ? 'write' : undefined)}) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const Place place = locate(blockIdx.x, o, n, m);
+  ${termSetup(step, 'place.layer')}
+  const unsigned thread = threadIdx.x;
+${placeText(config, 'thread', 'place')}
+${pipeline.text}
+
+  ${type} z[${String(config.perThreadN)}][${String(config.perThreadM)}];
+  const ${type}* const zs = d + place.layer * batchStrideD + (place.nStart + nPlace) * ldd + place.mStart + mPlace;
+  #pragma unroll
+  for (int i = 0; i < ${String(config.perThreadN)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(config.perThreadM)}; ++j)
+      z[i][j] = nPlace + i < nHere && mPlace + j < mHere ? zs[i * ldd + j] : (${type})0;
+  ${type} sum[${String(config.tileO)}][${String(config.perThreadN)}][${String(config.perThreadM)}] = {};
+
+${pipelineLoop(config.stages, computeText(plan, pipeline.places))}
+
+${foundAgain(placeText(config, 'threadAgain', 'end'))}
+${indent(storeText(plan))}
+  }
+}
+`;
+  const params = cdistGradParams(dtype);
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: 'cdist_grad_fma',
+    source,
+    params: partial ? withWorkspace(params, 'write') : params,
+    options: [],
+    geometry: (scalars: Scalars) => ({
+      grid: [blockCount(tile, splitK, sizesOf(scalars)), 1, 1],
+      block: [threads, 1, 1],
+      sharedMemBytes: pipeline.sharedMemBytes,
+    }),
+    cost: (scalars: Scalars) => cdistGradCost(plan, step, scalars),
+  };
+}
+
+const threadPlace = (config: FmaConfig, thread: string): string =>
+  `const int mPlace = ${thread} % ${String(config.threadsM)} * ${String(config.perThreadM)}, nPlace = ${thread} / ${String(config.threadsM)} * ${String(config.perThreadN)};`;
+
+/** A thread's place in the block, and how much of the block exists. */
+function placeText(config: FmaConfig, thread: string, place: string): string {
+  const tile = fmaTile(config);
+  return `  ${threadPlace(config, thread)}
+  const int nHere = (int)min(n - ${place}.nStart, ${String(tile.n)}ll), mHere = (int)min(m - ${place}.mStart, ${String(tile.m)}ll);`;
+}
+
+/** All steps of k of one stage: the factors once, then a multiply-add for each row of c. */
+function computeText(plan: FmaPlan, places: Readonly<Record<'a' | 'b' | 'c', number>>): string {
+  const { fma: config, dtype } = plan;
+  const type = cudaType(dtype);
+  const { perThreadN, perThreadM, tileO } = config;
+  const [a, b, c] = fmaOperands(plan);
+  const stage = `reinterpret_cast<const ${type}*>(memory) + stage * STAGE`;
+  const read = (name: string, count: number, from: string, stride: number): string =>
+    readText(name, count, `${from} + kk * ${String(stride)}`, dtype);
+  const { term } = termStep(plan);
+  return `${threadPlace(config, 'own')}
+const ${type}* const as = ${stage} + ${String(places.a)} + mPlace;
+const ${type}* const bs = ${stage} + ${String(places.b)} + nPlace;
+const ${type}* const cs = ${stage} + ${String(places.c)};
+#pragma unroll ${String(config.chunkK)}
+for (int kk = 0; kk < ${String(config.tileK)}; ++kk) {
+  ${type} x[${String(perThreadN)}], w[${String(perThreadM)}], t[${String(perThreadN)}][${String(perThreadM)}], q[${String(tileO)}];
+${indent(lines(read('x', perThreadN, 'bs', b?.stride ?? 0), read('w', perThreadM, 'as', a?.stride ?? 0), read('q', tileO, 'cs', c?.stride ?? 0)))}
+  #pragma unroll
+  for (int i = 0; i < ${String(perThreadN)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(perThreadM)}; ++j) t[i][j] = ${term('z[i][j] - x[i]', 'w[j]')};
+  #pragma unroll
+  for (int r = 0; r < ${String(tileO)}; ++r)
+    #pragma unroll
+    for (int i = 0; i < ${String(perThreadN)}; ++i)
+      #pragma unroll
+      for (int j = 0; j < ${String(perThreadM)}; ++j) sum[r][i][j] = ${dtype === 'float32' ? 'fmaf' : 'fma'}(q[r], t[i][j], sum[r][i][j]);
+}`;
+}
+
+/** Neighbours in shared memory with the widest reads that fit. */
+function readText(name: string, count: number, from: string, dtype: FmaPlan['dtype']): string {
+  const widest = 16 / dtypeBytes(dtype);
+  const vector = [widest, 2, 1].find((size) => size <= widest && count % size === 0) ?? 1;
+  const one =
+    vector === 1
+      ? `${name}[h] = *(${from} + h);`
+      : `read${String(vector)}(${name} + h * ${String(vector)}, ${from} + h * ${String(vector)});`;
+  return lines('#pragma unroll', `for (int h = 0; h < ${String(count / vector)}; ++h) ${one}`);
+}
+
+function readFunctions(dtype: FmaPlan['dtype']): string {
+  const type = cudaType(dtype);
+  const pair = `__device__ __forceinline__ void read2(${type}* r, const ${type}* s) {
+  const ${type}2 v = *reinterpret_cast<const ${type}2*>(s);
+  r[0] = v.x; r[1] = v.y;
+}`;
+  if (dtype === 'float64') return pair;
+  return `${pair}
+__device__ __forceinline__ void read4(float* r, const float* s) {
+  const float4 v = *reinterpret_cast<const float4*>(s);
+  r[0] = v.x; r[1] = v.y; r[2] = v.z; r[3] = v.w;
+}`;
+}
+
+function storeText(plan: FmaPlan): string {
+  const { fma: config, dtype, splitK } = plan;
+  const type = cudaType(dtype);
+  const wide = 16 / dtypeBytes(dtype);
+  const partial = splitK > 1;
+  const vector = plan.alignedOut && !partial && config.perThreadM % wide === 0 ? wide : 1;
+  const target = partial
+    ? `const long long strideN = m, strideR = n * m;
+  ${type}* const target = workspace + (((long long)end.part * batch + end.layer) * o + end.oStart) * strideR + (end.nStart + nPlace) * m + end.mStart + mPlace;`
+    : `const long long strideN = ldo, strideR = strideO;
+  ${type}* const target = out + end.layer * batchStrideOut + end.oStart * strideO + (end.nStart + nPlace) * ldo + end.mStart + mPlace;`;
+  return `  const int oHere = (int)min(o - end.oStart, ${String(config.tileO)}ll);
+  ${target}
+  #pragma unroll
+  for (int r = 0; r < ${String(config.tileO)}; ++r)
+    if (r < oHere)
+      #pragma unroll
+      for (int i = 0; i < ${String(config.perThreadN)}; ++i)
+        if (nPlace + i < nHere) {
+          ${type}* const to = target + r * strideR + i * strideN;
+${indent(storeRow({ dtype, vector, count: config.perThreadM, value: (j) => `sum[r][i][${j}]`, left: 'mHere - mPlace' }), 10)}
+        }`;
+}

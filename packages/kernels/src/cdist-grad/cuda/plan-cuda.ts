@@ -1,0 +1,137 @@
+import { print, type RealExpr } from '@mercer/formula';
+import type { CudaLimits } from '../../device-limits.js';
+import { dtypeBytes } from '../../dtype.js';
+import { fromJson, toJson } from '../../pairwise/expression-json.js';
+import { RUNTIME_DERIVATIVE } from '../norm-derivative.js';
+import type { CdistGradProblem } from '../problem.js';
+import type { CudaCdistGradPlan, FmaPlan, MmaPlan, PowerPath } from '../plan-types.js';
+import { fmaConfigs, mmaConfigs, type TermWeight } from './configs.js';
+import { estimateFma, estimateMma } from './estimate.js';
+import { fmaOperands, fmaTile } from './fma-kernel.js';
+import { MMA_TILE_K, mmaOperands, mmaTile } from './mma-kernel.js';
+import { stageElements } from './pipeline.js';
+import { blockCount, type BlockTile } from './signature.js';
+import type { StagedOperand } from './stage-copy.js';
+import { termStep } from './term-step.js';
+
+/** What measurements may fix instead of the estimate. */
+export interface CdistGradPlanOptions {
+  /** GPU only: plain multiply-adds or tensor cores. float64 has no tensor-core kernel. */
+  readonly strategy?: 'fma' | 'mma';
+}
+
+const SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+/** Largest |p - 1| for which lg2 and ex2 hold the published bound. */
+const LARGEST_FAST_EXPONENT = 2;
+/** Factors of at most this many instructions may be repeated often in the text. */
+const LIGHT_SLOTS = 20;
+
+/** The plan of a problem on a GPU: a pure function of its arguments. */
+export function planCudaCdistGrad(
+  problem: CdistGradProblem,
+  limits: CudaLimits,
+  options: CdistGradPlanOptions = {},
+): CudaCdistGradPlan {
+  const { dtype } = problem;
+  const power = choosePower(problem);
+  const base = {
+    kind: 'cuda' as const,
+    family: 'cdist-grad' as const,
+    dtype,
+    phi: toJson(problem.phi),
+    ...(power === undefined ? {} : { power }),
+    alignedA: problem.alignedA,
+    alignedB: problem.alignedB,
+    alignedC: problem.alignedC,
+    alignedOut: problem.alignedOut,
+  };
+  const term = termStep(base);
+  const weight: TermWeight = term.slots <= LIGHT_SLOTS ? 'light' : 'heavy';
+  let best: { seconds: number; plan: CudaCdistGradPlan } | undefined;
+  const consider = (
+    operands: readonly StagedOperand[],
+    { tile, stages, tileK, residentBlocks }: Candidate,
+    seconds: (splitK: number) => number,
+    plan: (splitK: number) => CudaCdistGradPlan,
+  ): void => {
+    const sharedMemBytes = stageElements(operands) * stages * dtypeBytes(dtype);
+    if (sharedMemBytes > limits.sharedMemPerBlockOptin) return;
+    const fills = blockCount(tile, 1, problem) > 2 * residentBlocks * limits.multiprocessors;
+    for (const splitK of SPLITS) {
+      if (splitK > 1 && (fills || problem.k / splitK < 4 * tileK)) break;
+      const time = seconds(splitK);
+      if (best === undefined || time < best.seconds) best = { seconds: time, plan: plan(splitK) };
+    }
+  };
+  if (options.strategy !== 'mma') {
+    for (const fma of fmaConfigs(dtype, weight)) {
+      consider(
+        fmaOperands({ ...base, fma }),
+        { ...fma, tile: fmaTile(fma), residentBlocks: fma.blocksPerMultiprocessor },
+        (splitK) => estimateFma(fma, splitK, problem, term, dtype, limits),
+        (splitK) => finish({ ...base, strategy: 'fma', fma, splitK, summary: '' }),
+      );
+    }
+  }
+  if (options.strategy !== 'fma' && dtype === 'float32') {
+    for (const mma of mmaConfigs(weight)) {
+      consider(
+        mmaOperands({ ...base, mma }),
+        {
+          ...{ ...mma, tile: mmaTile(mma), tileK: MMA_TILE_K },
+          residentBlocks: mma.blocksPerMultiprocessor,
+        },
+        (splitK) => estimateMma(mma, splitK, problem, term, limits),
+        (splitK) => finish({ ...base, strategy: 'mma', mma, splitK, summary: '' }),
+      );
+    }
+  }
+  if (best === undefined) throw impossible(problem, limits, options);
+  return best.plan;
+}
+
+/** What a configuration says about its blocks. */
+interface Candidate {
+  readonly tile: BlockTile;
+  readonly stages: number;
+  readonly tileK: number;
+  readonly residentBlocks: number;
+}
+
+function choosePower({ phi, dtype, p }: CdistGradProblem): PowerPath | undefined {
+  if (phi !== RUNTIME_DERIVATIVE || dtype !== 'float32') return undefined;
+  const fast = p !== undefined && Math.abs(p - 1) <= LARGEST_FAST_EXPONENT;
+  return fast ? 'fast' : 'accurate';
+}
+
+function finish(plan: FmaPlan | MmaPlan): CudaCdistGradPlan {
+  return Object.freeze({ ...plan, summary: summarise(plan) });
+}
+
+function summarise(plan: CudaCdistGradPlan): string {
+  const tile = plan.strategy === 'fma' ? fmaTile(plan.fma) : mmaTile(plan.mma);
+  const phi = fromJson(plan.phi) as RealExpr;
+  const parts = [
+    phi === RUNTIME_DERIVATIVE ? 'any p' : print(phi),
+    plan.dtype,
+    `${plan.strategy === 'fma' ? 'multiply-add' : 'tensor core'} tile ${String(tile.o)}x${String(tile.n)}x${String(tile.m)}`,
+  ];
+  if (plan.splitK > 1) parts.push(`split ${String(plan.splitK)}`);
+  if (plan.power !== undefined) parts.push(`${plan.power} power`);
+  const loose = (['A', 'B', 'C', 'Out'] as const).filter((name) => !plan[`aligned${name}`]);
+  if (loose.length > 0) parts.push(`${loose.join(', ').toLowerCase()} unaligned`);
+  return `cdist-grad ${parts.join(', ')}`;
+}
+
+function impossible(
+  { dtype }: CdistGradProblem,
+  limits: CudaLimits,
+  { strategy }: CdistGradPlanOptions,
+): RangeError {
+  const why =
+    strategy === 'mma' && dtype === 'float64'
+      ? 'float64 has no tensor-core kernel. Use the strategy fma'
+      : `no tile fits its ${String(limits.sharedMemPerBlockOptin)} bytes of shared memory per block. ` +
+        'Use a GPU of compute capability 8.0 or newer';
+  return new RangeError(`cannot plan for ${limits.arch}: ${why}.`);
+}

@@ -1,0 +1,82 @@
+import { cudaType } from '../../emit/cuda-literal.js';
+import { indent } from '../../emit/indent.js';
+import { CDIST_GRAD_INTEGERS } from '../program.js';
+import type { CudaCdistGradPlan } from '../plan-types.js';
+import type { TermStep } from './term-step.js';
+
+/** The parameter list of every kernel of the family as C++ text. */
+export function parameterList(plan: CudaCdistGradPlan, workspace?: 'read' | 'write'): string {
+  const type = cudaType(plan.dtype);
+  const inputs = ['a', 'b', 'c', 'd'].map((name) => `const ${type}* __restrict__ ${name}`);
+  const integers = CDIST_GRAD_INTEGERS.map((name) => `long long ${name}`);
+  const half = integers.length / 2;
+  const extra =
+    workspace === undefined
+      ? ''
+      : `, ${workspace === 'read' ? 'const ' : ''}${type}* __restrict__ workspace`;
+  return `${inputs.join(', ')}, ${type}* __restrict__ out,
+    ${integers.slice(0, half).join(', ')},
+    ${integers.slice(half).join(', ')},
+    const ${type}* __restrict__ pAt, long long pStride, double pValue${extra}`;
+}
+
+/** The exponent of this block's batch entry, where the term needs it. */
+export function termSetup(step: TermStep, layer: string): string {
+  if (!step.usesP) return '';
+  return `const double p = pAt == nullptr ? pValue : (double)pAt[${layer} * pStride];
+  ${step.setup}`;
+}
+
+/** Extents of the tile of a block. */
+export interface BlockTile {
+  readonly o: number;
+  readonly n: number;
+  readonly m: number;
+}
+
+/** Bytes of shared memory of the struct Kept, rounded up. */
+export const KEPT_BYTES = 96;
+
+/** Rows of tiles that are walked together, so that their operands stay in the L2 cache. */
+const TILES_PER_GROUP = 16;
+
+/** Which tile a block computes: batch, part of k, rows of c, then groups of tiles along n. */
+export function locateFunction(tile: BlockTile, splitK: number, type: 'float' | 'double'): string {
+  const tiles = (name: string, extent: number): string =>
+    `(unsigned)((${name} + ${String(extent - 1)}) / ${String(extent)})`;
+  const group = `${String(TILES_PER_GROUP)}u`;
+  return `struct Place { long long oStart, nStart, mStart; unsigned layer, part; };
+// what the loop would have to keep in registers, which the sums need
+struct Kept { Place place; const ${type}* sources[3]; long long steps; int counts[3], turns; };
+__device__ __forceinline__ Place locate(unsigned index, long long o, long long n, long long m) {
+  const unsigned oTiles = ${tiles('o', tile.o)}, nTiles = ${tiles('n', tile.n)}, mTiles = ${tiles('m', tile.m)};
+  const unsigned perPart = nTiles * mTiles, perLayer = perPart * oTiles * ${String(splitK)}u, layer = index / perLayer;
+  index -= layer * perLayer;
+  const unsigned part = index % ${String(splitK)}u;
+  index /= ${String(splitK)}u;
+  const unsigned oTile = index / perPart;
+  index -= oTile * perPart;
+  const unsigned perGroup = ${group} * mTiles, first = index / perGroup * ${group}, rows = min(nTiles - first, ${group});
+  index %= perGroup;
+  return {(long long)oTile * ${String(tile.o)}, (long long)(first + index % rows) * ${String(tile.n)}, (long long)(index / rows) * ${String(tile.m)}, layer, part};
+}`;
+}
+
+/** Opens the part behind the loop, with the thread's and the block's place read again. */
+export function foundAgain(placeText: string): string {
+  return `  {
+    unsigned threadAgain;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(threadAgain));
+    const Place end = kept->place;
+${indent(placeText)}`;
+}
+
+/** Blocks of a launch. */
+export function blockCount(
+  tile: BlockTile,
+  splitK: number,
+  sizes: { readonly m: number; readonly n: number; readonly o: number; readonly batch: number },
+): number {
+  const { m, n, o, batch } = sizes;
+  return Math.ceil(m / tile.m) * Math.ceil(n / tile.n) * Math.ceil(o / tile.o) * batch * splitK;
+}

@@ -1,0 +1,22 @@
+import { dtypeBytes } from '../dtype.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
+import { emitCdistGradCpu } from './cpu/emit-cpu.js';
+import { fmaKernel } from './cuda/fma-kernel.js';
+import { mmaKernel } from './cuda/mma-kernel.js';
+import { splitKernel } from './cuda/split-kernel.js';
+import type { CdistGradPlan } from './plan-types.js';
+import { sizesOf } from './program.js';
+
+/** The kernels of a plan, as text. The same plan always gives the same text. */
+export function emitCdistGrad(plan: CdistGradPlan): PairwiseProgram {
+  if (plan.kind === 'cpu') return emitCdistGradCpu(plan);
+  const kernel = plan.strategy === 'fma' ? fmaKernel(plan) : mmaKernel(plan);
+  if (plan.splitK === 1) return { steps: [{ kernel }], workspaceBytes: () => 0 };
+  return {
+    steps: [{ kernel }, { kernel: splitKernel(plan) }],
+    workspaceBytes: (scalars) => {
+      const { m, n, o, batch } = sizesOf(scalars);
+      return plan.splitK * batch * o * n * m * dtypeBytes(plan.dtype);
+    },
+  };
+}

@@ -1,0 +1,17 @@
+export type { CdistGradProblem } from './problem.js';
+export { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
+export { cdistGradParams } from './program.js';
+export { planCdistGrad } from './plan.js';
+export { emitCdistGrad } from './emit.js';
+export type { CdistGradPlanOptions } from './cuda/plan-cuda.js';
+export type {
+  CdistGradPlan,
+  CpuCdistGradPlan,
+  CudaCdistGradPlan,
+  FmaConfig,
+  FmaPlan,
+  MmaConfig,
+  MmaPlan,
+  PowerPath,
+} from './plan-types.js';
+export { defaultCdistGradKernels } from './default-problems.js';

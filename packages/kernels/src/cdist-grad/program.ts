@@ -1,0 +1,41 @@
+import type { Scalars } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+
+/**
+ * The parameters of every kernel of the family. Sizes and strides in elements; `lda` to `ldd` are the
+ * strides of the axis before the last one, `ldo` and `strideO` those of the output along n and along
+ * o; a batch stride of 0 broadcasts. p is the value at `pAt + l * pStride` where that address is not
+ * 0, else `pValue`. A kernel of a plan that splits k has one more, last: the pointer `workspace`.
+ */
+export function cdistGradParams(dtype: PairwiseDType): KernelParam[] {
+  const read = (name: string): KernelParam => ({ name, kind: 'pointer', dtype, access: 'read' });
+  return [
+    ...['a', 'b', 'c', 'd'].map(read),
+    { name: 'out', kind: 'pointer', dtype, access: 'write' },
+    ...CDIST_GRAD_INTEGERS.map((name): KernelParam => ({ name, kind: 'scalar', type: 'int64' })),
+    read('pAt'),
+    { name: 'pStride', kind: 'scalar', type: 'int64' },
+    { name: 'pValue', kind: 'scalar', type: 'float64' },
+  ];
+}
+
+/** Names of the sizes and strides, in the order of the parameters. */
+export const CDIST_GRAD_INTEGERS = [
+  ...['m', 'n', 'o', 'k', 'batch', 'lda', 'ldb', 'ldc', 'ldd', 'ldo', 'strideO'],
+  ...['batchStrideA', 'batchStrideB', 'batchStrideC', 'batchStrideD', 'batchStrideOut'],
+] as const;
+
+/** Sizes of a launch. */
+export interface CdistGradSizes {
+  readonly m: number;
+  readonly n: number;
+  readonly o: number;
+  readonly k: number;
+  readonly batch: number;
+}
+
+/** The sizes among a launch's scalars. */
+export function sizesOf({ m = 0, n = 0, o = 0, k = 0, batch = 0 }: Scalars): CdistGradSizes {
+  return { m, n, o, k, batch };
+}
