@@ -19,8 +19,13 @@ const UNSQUARED: readonly string[] = ['laplace', 'matern12', 'matern32', 'matern
 /** Kermac's default, for its own kernels. */
 const KERMAC_EPSILON = 1e-5;
 
+/** Whether a call has one input: b was left out, or it is a and the call says that it is symmetric. */
+export function isOneInput(a: unknown, b: unknown, { symmetric }: AnyRunKernelOptions): boolean {
+  return b === undefined || (b === a && symmetric === true);
+}
+
 /**
- * What a call of `runKernel` computes. `one` tells that b was left out, or is a.
+ * What a call of `runKernel` computes. `one` tells that it has one input.
  *
  * @throws MercerError INVALID_ARGUMENT for the descriptor and for options that do not go with it
  */

@@ -1,4 +1,10 @@
-import { emitPairwise, planPairwise, type Layout, type PairwiseDType } from '@mercer/kernels';
+import {
+  emitPairwise,
+  emitRows,
+  planPairwise,
+  type Layout,
+  type PairwiseDType,
+} from '@mercer/kernels';
 import type { EmittedKernel, PairwiseProgram } from '@mercer/kernels';
 import {
   device as deviceOf,
@@ -16,7 +22,6 @@ import type { Operand, PairwiseShape } from './operands.js';
 import { pairwiseProblem } from './pairwise-call.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { rowsOperand, rowsPlan } from './row-preparation.js';
-import { emitRows } from './rows-shim.js';
 import type { AnyRunKernelOptions } from './run-kernel-options.js';
 
 /** A value as kernels know it: a number, which may be built in, or `'tensor'` for one that a call brings in memory. */

@@ -2,7 +2,7 @@ import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import { MercerError, type OutOption, type Tensor } from '@mercer/tensor';
 import { checkValue } from './kernel-parameters.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
-import { kernelSpec } from './kernel-spec.js';
+import { isOneInput, kernelSpec } from './kernel-spec.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import { prepareCall } from './prepare-call.js';
 import type {
@@ -58,7 +58,7 @@ async function prepare(
   options: AnyRunKernelOptions = {},
 ): Promise<unknown> {
   const what = 'runKernel';
-  const prepared = kernelSpec(what, descriptor, b === undefined || b === a, options);
+  const prepared = kernelSpec(what, descriptor, isOneInput(a, b, options), options);
   const second = prepared.symmetric ? undefined : b;
   const call = await prepareCall(prepared, a, second, options);
   const run = (x: Tensor, y?: Tensor, given: CallOptions = {}): Tensor => {

@@ -1,5 +1,4 @@
-import { dtypeBytes } from '@mercer/kernels';
-import { emitRows, planRows, type RowsPlan } from './rows-shim.js';
+import { dtypeBytes, emitRows, planRows, type RowsPlan } from '@mercer/kernels';
 import { empty, type DebugOption, type Stream, type Tensor } from '@mercer/tensor';
 import type { Operand, PairwiseShape } from './operands.js';
 import type { Bound } from './pairwise-call.js';

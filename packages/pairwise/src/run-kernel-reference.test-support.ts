@@ -90,7 +90,7 @@ function pair(
       : sumOf(descriptor, x, y, parameters, precision);
   const d = outerOf(descriptor, s, parameters, precision);
   const { epsilon = defaultEpsilon(descriptor) } = parameters;
-  const clamped = descriptor.innerOperator === 'diff' && d.value < epsilon;
+  const clamped = epsilon !== 0 && descriptor.innerOperator === 'diff' && d.value < epsilon;
   return kernelOf(descriptor, clamped ? { value: 0, error: 0 } : d, parameters, precision);
 }
 
@@ -178,6 +178,7 @@ function kernelOf(
   const f = kernelFunction(descriptor, parameters);
   const { bandwidth: h = NaN, alpha = NaN, gamma = NaN, offset = NaN, degree = NaN } = parameters;
   const value = f(d);
+  if (!Number.isFinite(d)) return { value, error: 0 };
   const size = Math.abs(value);
   switch (descriptor.kernel) {
     case 'none':

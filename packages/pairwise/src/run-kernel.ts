@@ -2,7 +2,7 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor, TensorSource } from '@mercer/tensor';
 import { execute } from './execute.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
-import { kernelSpec } from './kernel-spec.js';
+import { isOneInput, kernelSpec } from './kernel-spec.js';
 import type { PairwiseInput } from './place.js';
 import { prepareRunKernel, type PrepareRunKernel } from './prepare-run-kernel.js';
 import type {
@@ -84,7 +84,7 @@ async function compute(
   b?: PairwiseInput,
   options: AnyRunKernelOptions = {},
 ): Promise<Tensor<never>> {
-  const spec = kernelSpec('runKernel', descriptor, b === undefined || b === a, options);
+  const spec = kernelSpec('runKernel', descriptor, isOneInput(a, b, options), options);
   const second = spec.symmetric ? undefined : b;
   return (await execute(spec, a, second, options)) as Tensor<never>;
 }

@@ -1,0 +1,205 @@
+import { tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { uniformGenerator, type ReferenceMatrix } from './cdist-reference.test-support.js';
+import {
+  cdist,
+  cosine,
+  dot,
+  gaussianL2,
+  kernelDescriptor,
+  laplaceL1,
+  matern32,
+  matern52,
+  pNorm,
+  rationalQuadratic,
+  runKernel,
+  type PairwiseDType,
+} from './index.js';
+import { matrix, upload, uploadBatch } from './matrices.test-support.js';
+import { expectKernel } from './run-kernel-checks.test-support.js';
+
+/** Shapes, strides, special values, memory, and what a call waits for. */
+export function describeKernelOperands(device: () => Device): void {
+  const place = (x: ReferenceMatrix): Promise<Tensor<PairwiseDType>> =>
+    upload(x, 'row', 0, 'float32', device());
+
+  it('computes random shapes, strides and batches', async () => {
+    const uniform = uniformGenerator(2026);
+    const below = (count: number): number => Math.floor(uniform() * count);
+    const options = { p: 1.3, bandwidth: 3 } as const;
+    const descriptor = kernelDescriptor({
+      ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
+    });
+    for (let round = 0; round < 16; round++) {
+      const [m, n] = [[1, 8, 9][below(3)] ?? 1, [1, 8, 9][below(3)] ?? 1];
+      const k = [1, 2, 7][below(3)] ?? 1;
+      const batch = 1 + below(3);
+      const [as, bs] = [0, 1].map((side) =>
+        Array.from({ length: below(2) === 0 ? 1 : batch }, (_, l) =>
+          matrix(side === 0 ? m : n, k, 100 * round + 10 * side + l),
+        ),
+      );
+      if (as === undefined || bs === undefined) throw new Error('two sides');
+      const place = async (parts: ReferenceMatrix[]): Promise<Tensor<PairwiseDType>> => {
+        const x = await uploadBatch(parts, 'float32', device());
+        if (below(3) > 0) return x;
+        // The same values at other strides: columns first, every second element, or backwards.
+        const turned = await x.transpose().clone();
+        return turned.transpose();
+      };
+      const [x, y] = [await place(as), await place(bs)];
+      const result = await runKernel(descriptor, x, y, options);
+      for (let l = 0; l < (result.shape[0] ?? 0); l++) {
+        const [a, b] = [as[l % as.length], bs[l % bs.length]];
+        if (a === undefined || b === undefined) throw new Error('a matrix of each');
+        await expectKernel(result.slice(l), descriptor, a, b, options);
+      }
+    }
+  });
+
+  it('computes products of one feature', async () => {
+    const [a, b] = [matrix(5, 1, 1), matrix(6, 1, 2)];
+    await expectKernel(await runKernel(dot, await place(a), await place(b)), dot, a, b);
+  });
+
+  it('reads inputs of any strides', async () => {
+    const source = matrix(12, 10, 5);
+    const x = await place(source);
+    const reversed = x.slice([null, null, -1], [null, null, 2]);
+    const expected: ReferenceMatrix = {
+      ...{ rows: 12, columns: 5 },
+      values: Float64Array.from({ length: 60 }, (_, i) => {
+        const [row, column] = [11 - Math.floor(i / 5), 2 * (i % 5)];
+        return source.values[row * 10 + column] ?? NaN;
+      }),
+    };
+    const result = await runKernel(gaussianL2, reversed, undefined, { bandwidth: 2 });
+    await expectKernel(result, gaussianL2, expected, expected, { bandwidth: 2 });
+  });
+
+  it('has empty results, and kernels of zero where there is nothing to sum', async () => {
+    const make = (shape: number[]): Promise<Tensor<'float32'>> =>
+      zeros(shape, { dtype: 'float32', device: device() });
+    const options = { bandwidth: 1, regularization: 0.5 };
+    const none = await runKernel(gaussianL2, await make([0, 3]), await make([4, 3]), options);
+    expect(none.shape).toEqual([0, 4]);
+    const entries = await runKernel(gaussianL2, await make([0, 2, 3]), undefined, options);
+    expect(entries.shape).toEqual([0, 2, 2]);
+    const parameters = await tensor(new Float32Array(0), { shape: [0], device: device() });
+    const noEntries = await runKernel(gaussianL2, await make([2, 3]), undefined, {
+      bandwidth: parameters,
+    });
+    expect(noEntries.shape).toEqual([0, 2, 2]);
+    const blank = await runKernel(gaussianL2, await make([2, 0]), undefined, options);
+    expect([...(await blank.toTypedArray())]).toEqual([1.5, 1, 1, 1.5]);
+    const cosines = await runKernel(cosine, await make([2, 0]));
+    expect([...(await cosines.toTypedArray())]).toEqual([0, 0, 0, 0]);
+  });
+
+  it('carries NaN and infinity', async () => {
+    const rows: ReferenceMatrix = {
+      ...{ rows: 4, columns: 2 },
+      values: Float64Array.of(0, 0, 1, NaN, Infinity, 0, 2, 1),
+    };
+    const x = await place(rows);
+    for (const [descriptor, options] of [
+      [gaussianL2, { bandwidth: 2 }],
+      [laplaceL1, { bandwidth: 8 }],
+      [matern32, { bandwidth: 2 }],
+      [matern52, { bandwidth: 2 }],
+      [rationalQuadratic, { bandwidth: 2, alpha: 0.5 }],
+    ] as const) {
+      const result = await runKernel(descriptor as typeof rationalQuadratic, x, x, {
+        ...(options as { bandwidth: number; alpha: number }),
+      });
+      await expectKernel(result, descriptor, rows, rows, options);
+    }
+  });
+
+  it('is exactly its value at 0 between equal rows', async () => {
+    const values = new Float64Array(9 * 7).fill(Math.fround(0.1));
+    const rows: ReferenceMatrix = { rows: 9, columns: 7, values };
+    const x = await place(rows);
+    for (const [descriptor, options, want] of [
+      [gaussianL2, { bandwidth: 0.01 }, 1],
+      [matern52, { bandwidth: 0.01 }, 1],
+      [pNorm, { p: 1.3 }, 0],
+      [pNorm, { p: Infinity }, 0],
+    ] as const) {
+      const result = await runKernel(descriptor as typeof gaussianL2, x, x, {
+        ...(options as { bandwidth: number }),
+      });
+      expect([...(await result.toTypedArray())]).toEqual(new Array(81).fill(want));
+    }
+  });
+
+  it('does not change what a descriptor means, whatever was called before', async () => {
+    const a = matrix(9, 7, 5);
+    const x = await place(a);
+    const twin = kernelDescriptor({ ...pNorm });
+    expect(twin).toEqual(pNorm);
+    await cdist(x, x, { p: 3, skipEpilogue: true });
+    await runKernel(pNorm, x, x, { innerP: 3, outerP: 1 });
+    const [first, second] = [
+      await runKernel(pNorm, x, x, { p: 3 }),
+      await runKernel(twin, x, x, { p: 3 }),
+    ];
+    await expectKernel(first, pNorm, a, a, { p: 3 });
+    expect(await second.toTypedArray()).toEqual(await first.toTypedArray());
+  });
+
+  it('takes nested and typed arrays, on the device of a parameter', async () => {
+    const bandwidth = await tensor([2], { dtype: 'float64', device: device() });
+    const k = await runKernel(gaussianL2, [[0], [2]], undefined, { bandwidth });
+    expect(k.device).toBe(device());
+    expect(k.dtype).toBe('float64');
+    expect((await k.toTypedArray())[1]).toBeCloseTo(Math.exp(-0.5), 12);
+  });
+
+  it('leaves nothing behind', async () => {
+    const x = await place(matrix(12, 10, 5));
+    const bandwidth = await tensor([1, 2, 4], { dtype: 'float32', device: device() });
+    const call = async (): Promise<void> => {
+      const odd = x.slice([null, null, -1], [null, null, 2]);
+      const column = bandwidth.slice([null, null, 2]);
+      for (const made of [
+        await runKernel(gaussianL2, odd, x.slice(null, [0, 5]), { bandwidth, scale: 2 }),
+        await runKernel(cosine, odd),
+        await runKernel(gaussianL2, x, undefined, { bandwidth: column, regularization: column }),
+      ]) {
+        made.dispose();
+      }
+      await expect(
+        runKernel(gaussianL2, odd, odd, { bandwidth, scale: bandwidth }),
+      ).rejects.toThrow('factors');
+      odd.dispose();
+      column.dispose();
+    };
+    await call();
+    const before = device().memory();
+    for (let i = 0; i < 5; i++) await call();
+    await device().synchronize();
+    const { liveBytes, liveStorages } = device().memory();
+    expect([liveBytes, liveStorages]).toEqual([before.liveBytes, before.liveStorages]);
+  });
+
+  describe('waits for nothing', () => {
+    it('enqueues behind work that is not done, whatever its parameters are', async () => {
+      const stream = device().createStream();
+      const load = await zeros([3000, 700], { dtype: 'float32', device: device() });
+      const x = await place(matrix(8, 4, 1));
+      const bandwidth = await tensor([2], { dtype: 'float32', device: device() });
+      const options = { bandwidth, regularization: bandwidth, scale: bandwidth, stream };
+      // Compiled beforehand: a compile takes longer than the load.
+      (await runKernel(gaussianL2, x, undefined, options)).dispose();
+      (await cdist(load.slice([0, 300]), load, { p: 1.3, stream })).dispose();
+      await stream.synchronize();
+      for (let i = 0; i < 3; i++) (await cdist(load, load, { p: 1.3, stream })).dispose();
+      const result = await runKernel(gaussianL2, x, undefined, options);
+      const inFlight = stream.inFlight;
+      await result.ready();
+      expect(inFlight).toBeGreaterThan(0);
+      stream.dispose();
+    });
+  });
+}

@@ -1,0 +1,187 @@
+import { variable } from '@mercer/formula';
+import type { Tensor } from '@mercer/tensor';
+import { describe, expectTypeOf, it } from 'vitest';
+import {
+  cosine,
+  customKernel,
+  dot,
+  gaussianL2,
+  kernelDescriptor,
+  l1Norm,
+  pNorm,
+  polynomial,
+  precompile,
+  rationalQuadratic,
+  runKernel,
+  sigmoid,
+  type AnyRunKernelOptions,
+  type KernelDescriptor,
+  type PairwiseDType,
+  type PairwisePlan,
+  type RunKernelOptions,
+} from './index.js';
+
+declare const f32: Tensor<'float32'>;
+declare const f64: Tensor<'float64'>;
+declare const i32: Tensor<'int32'>;
+declare const unknownOne: KernelDescriptor;
+
+const diff = { innerOperator: 'diff', innerPower: 'square', outerPower: 'none' } as const;
+const product = { innerOperator: 'dot', innerPower: 'none', outerPower: 'none' } as const;
+
+describe('kernelDescriptor', () => {
+  it('keeps the literal types', () => {
+    const made = kernelDescriptor({ ...diff, outerPower: 'pow', kernel: 'laplace' });
+    expectTypeOf(made.outerPower).toEqualTypeOf<'pow'>();
+    expectTypeOf(made.kernel).toEqualTypeOf<'laplace'>();
+    expectTypeOf(made).toExtend<KernelDescriptor>();
+    // @ts-expect-error it is immutable
+    made.kernel = 'laplace';
+  });
+
+  it('takes laplace, gaussian, none and custom kernels with any powers', () => {
+    kernelDescriptor({ ...product, innerPower: 'abs', outerPower: 'sqrt', kernel: 'gaussian' });
+    kernelDescriptor({ ...product, kernel: customKernel(variable('d')) });
+    kernelDescriptor({ ...diff, innerPower: 'pow', kernel: 'none' });
+  });
+
+  it('refuses combinations that mean nothing', () => {
+    // @ts-expect-error a radial kernel of a product
+    kernelDescriptor({ ...product, kernel: 'matern52' });
+    // @ts-expect-error a radial kernel of a distance
+    kernelDescriptor({ ...diff, outerPower: 'sqrt', kernel: 'cauchy' });
+    // @ts-expect-error a kernel of products of a difference
+    kernelDescriptor({ ...diff, kernel: 'polynomial' });
+    // @ts-expect-error no such kernel
+    kernelDescriptor({ ...diff, kernel: 'gauss' });
+    // @ts-expect-error no such power
+    kernelDescriptor({ ...diff, innerPower: 'cube', kernel: 'none' });
+    // @ts-expect-error a part is missing
+    kernelDescriptor({ innerOperator: 'diff', innerPower: 'abs', kernel: 'none' });
+    // @ts-expect-error not made by customKernel
+    kernelDescriptor({ ...diff, kernel: { expression: 'exp(-d)' } });
+  });
+});
+
+describe('runKernel', () => {
+  it('returns the dtype of its tensors', () => {
+    expectTypeOf(runKernel(dot, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(runKernel(dot, f32, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(runKernel(dot, f64, [[1]])).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(runKernel(dot, [[1]], f64)).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(runKernel(dot, [[1]])).resolves.toEqualTypeOf<Tensor<PairwiseDType>>();
+    expectTypeOf(runKernel(gaussianL2, [[1]], f64, { bandwidth: 1 })).resolves.toEqualTypeOf<
+      Tensor<'float64'>
+    >();
+  });
+
+  it('demands what the descriptor needs', () => {
+    void runKernel(gaussianL2, f32, undefined, { bandwidth: f32 });
+    void runKernel(gaussianL2, f32, f32, { bandwidth: 1, epsilon: 0, regularization: f32 });
+    void runKernel(rationalQuadratic, f32, f32, { bandwidth: 1, alpha: f32 });
+    void runKernel(polynomial, f32, f32, { gamma: 1, offset: f32, degree: 2 });
+    void runKernel(sigmoid, f32, f32, { gamma: 1, offset: 0 });
+    // @ts-expect-error no bandwidth
+    void runKernel(gaussianL2, f32, f32);
+    // @ts-expect-error no bandwidth
+    void runKernel(gaussianL2, f32, f32, {});
+    // @ts-expect-error no bandwidth, though b is a tensor
+    void runKernel(gaussianL2, [[1]], f32);
+    // @ts-expect-error alpha is missing
+    void runKernel(rationalQuadratic, f32, f32, { bandwidth: 1 });
+    // @ts-expect-error the degree is missing
+    void runKernel(polynomial, f32, f32, { gamma: 1, offset: 0 });
+  });
+
+  it('refuses what the descriptor does not use', () => {
+    // @ts-expect-error the 1-norm has no bandwidth
+    void runKernel(l1Norm, f32, f32, { bandwidth: 1 });
+    // @ts-expect-error nor an exponent
+    void runKernel(l1Norm, f32, f32, { p: 1 });
+    // @ts-expect-error a product has no epsilon
+    void runKernel(cosine, f32, f32, { epsilon: 1 });
+    // @ts-expect-error no such option
+    void runKernel(dot, f32, f32, { bandwith: 1 });
+    // @ts-expect-error a parameter of another dtype
+    void runKernel(gaussianL2, f32, f32, { bandwidth: f64 });
+    // @ts-expect-error no number and no tensor
+    void runKernel(gaussianL2, f32, f32, { bandwidth: '1' });
+    // @ts-expect-error two dtypes
+    void runKernel(dot, f32, f64);
+    // @ts-expect-error integers have no kernel
+    void runKernel(dot, i32, i32);
+    // @ts-expect-error out has another dtype
+    void runKernel(dot, f32, f32, { out: f64 });
+  });
+
+  it('takes p, or the exponents apart', () => {
+    void runKernel(pNorm, f32, f32, { p: 1.5 });
+    void runKernel(pNorm, f32, f32, { innerP: 1.5, outerP: f32 });
+    // @ts-expect-error one exponent of two
+    void runKernel(pNorm, f32, f32, { innerP: 1.5 });
+    // @ts-expect-error one way or the other
+    void runKernel(pNorm, f32, f32, { p: 1.5, innerP: 1.5, outerP: 1 });
+    // @ts-expect-error no exponent at all
+    void runKernel(pNorm, f32, f32);
+    const sum = kernelDescriptor({ ...diff, innerPower: 'pow', kernel: 'none' });
+    void runKernel(sum, f32, f32, { innerP: 1.5 });
+    // @ts-expect-error no power outside the sum
+    void runKernel(sum, f32, f32, { innerP: 1.5, outerP: 1 });
+  });
+
+  it('is symmetric only where a and b can be exchanged', () => {
+    void runKernel(dot, f32, undefined, { symmetric: true });
+    const signed = kernelDescriptor({ ...diff, innerPower: 'none', kernel: 'none' });
+    void runKernel(signed, f32, undefined, { symmetric: false });
+    // @ts-expect-error b - a changes its sign
+    void runKernel(signed, f32, undefined, { symmetric: true });
+  });
+
+  it('demands the parameters of a custom kernel by name', () => {
+    const kernel = customKernel(variable('d'), { parameters: ['c', 'e'] });
+    const custom = kernelDescriptor({ ...diff, kernel });
+    void runKernel(custom, f32, f32, { parameters: { c: 1, e: f32 } });
+    // @ts-expect-error e is missing
+    void runKernel(custom, f32, f32, { parameters: { c: 1 } });
+    // @ts-expect-error there is no f
+    void runKernel(custom, f32, f32, { parameters: { c: 1, e: 1, f: 1 } });
+    // @ts-expect-error they are parameters
+    void runKernel(custom, f32, f32);
+    const plain = kernelDescriptor({ ...diff, kernel: customKernel(variable('d')) });
+    void runKernel(plain, f32, f32);
+    // @ts-expect-error it has none
+    void runKernel(plain, f32, f32, { parameters: { c: 1 } });
+  });
+
+  it('takes everything for a descriptor that is not known', () => {
+    expectTypeOf<RunKernelOptions>().toEqualTypeOf<AnyRunKernelOptions>();
+    void runKernel(unknownOne, f32, f32, { bandwidth: 1, p: 2, symmetric: false });
+    // @ts-expect-error no such option
+    void runKernel(unknownOne, f32, f32, { bandwith: 1 });
+  });
+
+  it('prepares a synchronous function', async () => {
+    const k = await runKernel.prepare(gaussianL2, f32, undefined, { bandwidth: 1 });
+    expectTypeOf(k(f32)).toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(k.plan).toEqualTypeOf<PairwisePlan>();
+    k(f32, f32, { bandwidth: f32, out: f32 });
+    // @ts-expect-error not a parameter of the descriptor
+    k(f32, f32, { gamma: 1 });
+    // @ts-expect-error another dtype
+    k(f64);
+    // @ts-expect-error fixed by prepare
+    k(f32, f32, { symmetric: true });
+    // @ts-expect-error no bandwidth
+    await runKernel.prepare(gaussianL2, f32);
+  });
+});
+
+describe('precompile', () => {
+  it('takes descriptors, alone or with what is built in', () => {
+    void precompile([l1Norm, { descriptor: pNorm, p: 'tensor' }], { dtypes: ['float64'] });
+    // @ts-expect-error no such dtype
+    void precompile([l1Norm], { dtypes: ['float16'] });
+    // @ts-expect-error no such layout
+    void precompile([l1Norm], { layouts: [['row', 'row']] });
+  });
+});
