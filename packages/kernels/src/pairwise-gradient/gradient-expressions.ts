@@ -20,7 +20,7 @@ import {
 } from '@mercer/formula';
 import type { PairwiseDType, Reduce } from '../pairwise/problem.js';
 import { outerDerivative } from './outer-derivative.js';
-import { powerSum, type ForwardExpressions, type PowerSum } from './scaled-norm.js';
+import { isEven, powerSum, type ForwardExpressions, type PowerSum } from './scaled-norm.js';
 
 /**
  * A gradient of `out = outer(reduce_k inner(a, b))` in two phases. The first computes s of a pair;
@@ -201,7 +201,11 @@ function assemble(
   };
 }
 
-/** The same kernel with its operands exchanged: rows of b against rows of a. */
+/**
+ * The same kernel with its operands exchanged: rows of b against rows of a. Where the inner expression
+ * is even in the difference it stays as it is, and so does the text of the kernels.
+ */
 export function exchangeOperands(forward: ForwardExpressions): ForwardExpressions {
+  if (isEven(forward.inner)) return forward;
   return { ...forward, inner: simplify(substitute(forward.inner, { a: b, b: a })) };
 }

@@ -24,6 +24,7 @@ import { exchangeOperands, parameterGradients, rowsGradient } from './gradient-e
 import { gradientBlocking, gradientBlocks } from './gradient-params.js';
 import { planPairwiseGradient } from './gradient-plan.js';
 import type { PairwiseGradientProblem } from './gradient-problem.js';
+import { emitRowsGradient, planRowsGradient } from './rows-gradient.js';
 import type { ForwardExpressions } from './scaled-norm.js';
 
 type Values = Float32Array | Float64Array;
@@ -49,10 +50,10 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
-  { name: 'p = 2', forward: normExpressions(2), dtype: 'float32', size: [70, 130, 37, 2] },
+  { name: 'p = 2', forward: normExpressions(2), dtype: 'float32', size: [66, 130, 35, 1] },
   {
     ...{ name: 'p = 2, few rows', forward: normExpressions(2), dtype: 'float64' },
-    ...{ size: [3, 200, 5, 1], parts: 3 },
+    ...{ size: [3, 200, 5, 2], parts: 3 },
   },
   {
     ...{ name: 'p = 1.3', forward: normExpressions('runtime'), p: 1.3, dtype: 'float32' },
@@ -202,5 +203,36 @@ describe('gradient kernels in the emulator', () => {
       for (let j = 0; j < count; j++) sum += source[(o * count + j) * inner + i] ?? NaN;
       expect(Math.abs(x - sum)).toBeLessThan(2 ** -24 * sum * 1.001);
     });
+  });
+
+  test.each([true, false])('goes back through rows, normalised: %s', (normalise) => {
+    const [m, k, batch] = [11, 37, 2];
+    const x = new Float64Array(batch * m * k).map(() => random() - 0.5).fill(0, 0, k);
+    const dy = new Float64Array(batch * m * k).map(() => random() - 0.5);
+    const factors = new Float64Array(batch * k).map(() => random() + 0.5);
+    for (const target of ['x', 'scale'] as const) {
+      const out = new Float64Array(batch * m * k);
+      const plan = planRowsGradient({ dtype: 'float64', normalise, target }, H200);
+      runCudaProgram(emitRowsGradient(plan), {
+        scalars: {
+          ...{ m, k, batch, rowStrideX: k, stepStrideX: 1, batchStrideX: m * k },
+          ...{ scaleBatchStride: k, scaleStride: 1, scaleValue: 0 },
+        },
+        pointers: { x, dy, out, scaleAt: factors },
+      });
+      for (let row = 0; row < batch * m; row++) {
+        const f = (t: number): number => factors[Math.floor(row / m) * k + t] ?? NaN;
+        const z = Array.from({ length: k }, (_, t) => (x[row * k + t] ?? NaN) * f(t));
+        const squares = z.reduce((total, value) => total + value * value, 0);
+        const along = z.reduce((total, value, t) => total + value * (dy[row * k + t] ?? NaN), 0);
+        z.forEach((value, t) => {
+          const up = dy[row * k + t] ?? NaN;
+          const turned = squares === 0 ? 0 : (up - (value * along) / squares) / Math.sqrt(squares);
+          const dz = normalise ? turned : up;
+          const want = dz * (target === 'x' ? f(t) : (x[row * k + t] ?? NaN));
+          expect(Math.abs((out[row * k + t] ?? NaN) - want)).toBeLessThan(1e-12);
+        });
+      }
+    }
   });
 });

@@ -67,7 +67,9 @@ const name = ({ dtype, normalise, target }: RowsGradientPlan): string =>
 
 /** One row of x, dy and the factors by step of k, in double. */
 const VALUES = `const double f = factors ? (double)factors[t * scaleStride] : scaleValue;
-      const double xt = (double)row[t * stepStrideX], z = xt * f;`;
+      const double xt = (double)row[t * stepStrideX];`;
+const PRODUCT = `${VALUES}
+      const double z = xt * f;`;
 
 /**
  * With z = x f and y = z / |z|: dz = (dy - z (z . dy) / |z|^2) / |z|. Rows are scaled by their largest
@@ -81,24 +83,25 @@ function bodyText(
   const value = target === 'x' ? 'dz * f' : 'dz * xt';
   const type = typeOf(dtype);
   if (!normalise) {
-    return loop(`${VALUES}
-      const double dz = (double)upstream[t];
-      to[t] = (${type})(${value});`);
+    const factor = '(factors ? (double)factors[t * scaleStride] : scaleValue)';
+    const other = target === 'x' ? factor : '(double)row[t * stepStrideX]';
+    return `(void)row, (void)factors;
+    ${loop(`to[t] = (${type})((double)upstream[t] * ${other});`)}`;
   }
   return `double most = 0.0;
-    ${loop(`${VALUES}
+    ${loop(`${PRODUCT}
       const double size = z < 0.0 ? -z : z;
       most = size > most || size != size ? size : most;`)}
     ${combine.max}
     const double unit = most > 0.0 ? 1.0 / most : 0.0;
     double squares = 0.0, product = 0.0;
-    ${loop(`${VALUES}
+    ${loop(`${PRODUCT}
       squares += (z * unit) * (z * unit);
       product += (z * unit) * (double)upstream[t];`)}
     ${combine.sums}
     const double inverse = squares > 0.0 ? 1.0 / squares : 0.0;
     const double length = squares > 0.0 ? unit / SQRT(squares) : 0.0;
-    ${loop(`${VALUES}
+    ${loop(`${PRODUCT}
       const double dz = ((double)upstream[t] - (z * unit) * (product * inverse)) * length;
       to[t] = (${type})(${value});`)}`;
 }

@@ -2,7 +2,9 @@ import {
   abs,
   build,
   constant,
+  neg,
   postOrder,
+  simplify,
   sub,
   substitute,
   variable,
@@ -64,6 +66,14 @@ function exponentOf(inner: RealExpr): RealExpr | undefined {
   if (inner.op !== 'pow' || inner.args[0] !== distance) return undefined;
   const exponent = inner.args[1] as RealExpr;
   return exponent.value !== undefined || exponent.name !== undefined ? exponent : undefined;
+}
+
+/** Whether `inner` is a function of a - b that does not change with its sign. */
+export function isEven(inner: RealExpr): boolean {
+  const x = variable('difference');
+  const plain = simplify(replaceNode(inner, difference, x));
+  if (variables(plain).some((name) => name === 'a' || name === 'b')) return false;
+  return simplify(substitute(plain, { difference: neg(x) })) === plain;
 }
 
 /** `expr` with one node replaced wherever it occurs. */
