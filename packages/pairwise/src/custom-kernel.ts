@@ -43,7 +43,7 @@ const made = new WeakSet();
 export function customKernel<const P extends string = never>(
   expression: RealExpr,
   options: CustomKernelOptions<P> = {},
-): CustomKernel<P> {
+): CustomKernel<NoInfer<P>> {
   const parameters = Object.freeze([...(options.parameters ?? [])]);
   checkExpression(expression, parameters);
   const kernel = Object.freeze({ expression, parameters });

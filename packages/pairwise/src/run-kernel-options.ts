@@ -49,10 +49,10 @@ interface ParametersOfKernel {
 
 type KernelOptions<K, D extends PairwiseDType> = K extends keyof ParametersOfKernel
   ? { readonly [N in ParametersOfKernel[K]]: ParameterValue<D> }
-  : K extends CustomKernel<infer P>
-    ? [P] extends [never]
+  : K extends CustomKernel
+    ? [K['parameters'][number]] extends [never]
       ? unknown
-      : { readonly parameters: { readonly [N in P]: ParameterValue<D> } }
+      : { readonly parameters: { readonly [N in K['parameters'][number]]: ParameterValue<D> } }
     : never;
 
 type Absent<N extends string> = { readonly [P in N]?: undefined };
@@ -121,11 +121,17 @@ export type RunKernelOptions<
       ExponentOptions<F, D> &
       OperatorOptions<F, D>;
 
+/** Names of the options that cannot be left out, of each alternative. */
+type NeededOptions<O> = O extends unknown
+  ? { [N in keyof O]-?: undefined extends O[N] ? never : N }[keyof O]
+  : never;
+
 /** What follows the last required argument: the options, which may be left out where all of them may. */
-export type OptionsArgument<O> = Partial<O> extends O ? [options?: O | undefined] : [options: O];
+export type OptionsArgument<O> = [NeededOptions<O>] extends [never]
+  ? [options?: O | undefined]
+  : [options: O];
 
 /** The same with b in front, which is left out where there is one input. */
-export type InputAndOptions<B, O> =
-  Partial<O> extends O
-    ? [b?: B | undefined, options?: O | undefined]
-    : [b: B | undefined, options: O];
+export type InputAndOptions<B, O> = [NeededOptions<O>] extends [never]
+  ? [b?: B | undefined, options?: O | undefined]
+  : [b: B | undefined, options: O];

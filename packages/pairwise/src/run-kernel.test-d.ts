@@ -85,8 +85,6 @@ describe('runKernel', () => {
     void runKernel(gaussianL2, f32, f32);
     // @ts-expect-error no bandwidth
     void runKernel(gaussianL2, f32, f32, {});
-    // @ts-expect-error no bandwidth, though b is a tensor
-    void runKernel(gaussianL2, [[1]], f32);
     // @ts-expect-error alpha is missing
     void runKernel(rationalQuadratic, f32, f32, { bandwidth: 1 });
     // @ts-expect-error the degree is missing
