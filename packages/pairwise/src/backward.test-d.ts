@@ -1,0 +1,84 @@
+import type { Tensor } from '@mercer/tensor';
+import { variable } from '@mercer/formula';
+import { describe, expectTypeOf, it } from 'vitest';
+import {
+  cdistBackward,
+  customKernel,
+  gaussianL2,
+  kernelDescriptor,
+  pNorm,
+  polynomial,
+  rationalQuadratic,
+  runKernelBackward,
+  type Gradients,
+} from './index.js';
+
+declare const f32: Tensor<'float32'>;
+declare const f64: Tensor<'float64'>;
+declare const i32: Tensor<'int32'>;
+
+describe('cdistBackward', () => {
+  it('has exactly the wanted gradients', () => {
+    expectTypeOf(cdistBackward(f32, f32, f32)).resolves.toEqualTypeOf<
+      Gradients<readonly ['a', 'b'], 'float32'>
+    >();
+    const some = cdistBackward(f64, f64, f64, { p: 3, wrt: ['a', 'p'] });
+    expectTypeOf(some).resolves.toHaveProperty('p').toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(some).resolves.not.toHaveProperty('b');
+  });
+
+  it('refuses mixed and integer dtypes, and names that it does not have', () => {
+    // @ts-expect-error two dtypes
+    void cdistBackward(f32, f64, f32);
+    // @ts-expect-error integers have no gradient
+    void cdistBackward(i32, i32, i32);
+    // @ts-expect-error no such variable
+    void cdistBackward(f32, f32, f32, { wrt: ['bandwidth'] });
+  });
+});
+
+describe('runKernelBackward', () => {
+  it('has exactly the wanted gradients', () => {
+    const both = runKernelBackward(gaussianL2, f32, f32, f32, { bandwidth: 1 });
+    expectTypeOf(both).resolves.toEqualTypeOf<Gradients<readonly ['a', 'b'], 'float32'>>();
+    const one = runKernelBackward(gaussianL2, f32, f32, undefined, { bandwidth: 1 });
+    expectTypeOf(one).resolves.toEqualTypeOf<Gradients<readonly ['a'], 'float32'>>();
+    const named = runKernelBackward(rationalQuadratic, f64, f64, undefined, {
+      ...{ bandwidth: f64, alpha: 2, scale: f64 },
+      wrt: ['bandwidth', 'alpha', 'scale'],
+    });
+    expectTypeOf(named).resolves.toHaveProperty('alpha').toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(named).resolves.not.toHaveProperty('a');
+  });
+
+  it('names the parameters of the descriptor and no others', () => {
+    void runKernelBackward(pNorm, f32, f32, f32, { p: 1.5, wrt: ['p', 'a'] });
+    void runKernelBackward(pNorm, f32, f32, f32, {
+      innerP: 2,
+      outerP: 1,
+      wrt: ['innerP', 'outerP'],
+    });
+    // @ts-expect-error a norm has no bandwidth
+    void runKernelBackward(pNorm, f32, f32, f32, { p: 1.5, wrt: ['bandwidth'] });
+    const cubic = { gamma: 1, offset: 0, degree: 3 };
+    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['gamma', 'offset'] });
+    // @ts-expect-error the degree is an integer
+    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['degree'] });
+    // @ts-expect-error the bandwidth is missing
+    void runKernelBackward(gaussianL2, f32, f32, f32, {});
+    // @ts-expect-error there is no output to write
+    void runKernelBackward(gaussianL2, f32, f32, f32, { bandwidth: 1, out: f32 });
+  });
+
+  it('names the parameters of a custom kernel', () => {
+    const decay = kernelDescriptor({
+      ...{ innerOperator: 'diff', innerPower: 'square', outerPower: 'none' },
+      kernel: customKernel(variable('d'), { parameters: ['c'] }),
+    });
+    const options = { parameters: { c: 2 } };
+    const result = runKernelBackward(decay, f32, f32, f32, { ...options, wrt: ['parameters.c'] });
+    expectTypeOf(result).resolves.toHaveProperty('parameters.c').toEqualTypeOf<Tensor<'float32'>>();
+    // @ts-expect-error no such parameter
+    void runKernelBackward(decay, f32, f32, f32, { ...options, wrt: ['parameters.e'] });
+  });
+});
