@@ -64,15 +64,18 @@ describe('parameters, by value and from memory', () => {
 });
 
 describe('symmetric problems', () => {
-  it.each(covered)('%s, %s, %s, diagonal %s', (_, dtype, __, mode, i, family) => {
-    const extra = mode === 'set' || mode === 'add' ? { diagonal: mode } : {};
-    const same = { m: 150, layoutB: LAYOUTS[i]?.[0] ?? 'row', symmetric: true };
-    const problem = problemOf(family, i, { dtype, ...same, ...extra });
-    const plan: CpuPairwisePlan = planPairwiseCpu(problem, limits);
-    const flat = { ...cutSmall(plan), blockRows: plan.tileRows * 4 };
-    const cut = [cutSmall(plan), flat, plan][i % 3] ?? plan;
-    for (const shape of SYMMETRIC) checkParameters(cut, problem, family, shape, runCpuProgram);
-  });
+  it.each(covered.filter((_, c) => (c + (c >> 1)) % 2 === 0))(
+    '%s, %s, %s, diagonal %s',
+    (_, dtype, __, mode, i, family) => {
+      const extra = mode === 'set' || mode === 'add' ? { diagonal: mode } : {};
+      const same = { m: 150, layoutB: LAYOUTS[i]?.[0] ?? 'row', symmetric: true };
+      const problem = problemOf(family, i, { dtype, ...same, ...extra });
+      const plan: CpuPairwisePlan = planPairwiseCpu(problem, limits);
+      const flat = { ...cutSmall(plan), blockRows: plan.tileRows * 4 };
+      const cut = [cutSmall(plan), flat, plan][i % 3] ?? plan;
+      for (const shape of SYMMETRIC) checkParameters(cut, problem, family, shape, runCpuProgram);
+    },
+  );
 
   it('do about half of the work', () => {
     const problem = problemOf(FAMILIES[0] as Family, 0, { m: 4000, n: 4000, symmetric: true });

@@ -16,8 +16,24 @@ export function checkRows(
   form: ScaleForm,
   limits: DeviceLimits,
   run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
-  fill: () => number = () => random() - 0.5,
+  fill?: () => number,
 ): void {
+  const { program, launch, verify } = rowsLaunch(problem, form, limits, fill);
+  run(program, launch);
+  verify();
+}
+
+/** A launch of a plan on random data, and what checks its outputs. */
+export function rowsLaunch(
+  problem: RowsProblem,
+  form: ScaleForm,
+  limits: DeviceLimits,
+  fill: () => number = () => random() - 0.5,
+): {
+  readonly program: PairwiseProgram;
+  readonly launch: ProgramLaunch;
+  readonly verify: () => void;
+} {
   const { dtype, m, k, batch, layout, normalise } = problem;
   const plan = planRows(problem, limits);
   const arrayOf = dtype === 'float32' ? Float32Array : Float64Array;
@@ -32,42 +48,45 @@ export function checkRows(
   const number = 1.7;
   const [batchStride, stride] = [layers === 1 ? 0 : perFeature ? k : 1, perFeature ? 1 : 0];
   const inMemory = form !== 'number';
-  run(emitRows(plan), {
+  const launch = {
     scalars: {
       ...{ m, k, batch, ldx: X.ld, ldo: Y.ld, batchStrideX: X.stride, batchStrideOut: Y.stride },
       ...{ scaleBatchStride: inMemory ? batchStride : 1e6, scaleStride: inMemory ? stride : 1e6 },
       scaleValue: inMemory ? NaN : number,
     },
     pointers: { x: X.values, out: Y.values, norms, scaleAt: inMemory ? scales : null },
-  });
-  const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
-  const written = new Set<number>();
-  for (let l = 0; l < batch; l += 1) {
-    for (let i = 0; i < m; i += 1) {
-      const row = Array.from({ length: k }, (_, c) => {
-        const scale = inMemory ? (scales[l * batchStride + c * stride] ?? NaN) : number;
-        return (X.values[X.at(l, i, c)] ?? NaN) * (problem.scale ? scale : 1);
-      });
-      const norm = Math.hypot(...row);
-      const close = (got: number | undefined, wanted: number, what: string): void => {
-        const bound = (4 + (dtype === 'float64' ? k / 8 : 0)) * unit * Math.abs(wanted);
-        if (!Object.is(got, wanted) && !(Math.abs((got ?? NaN) - wanted) <= bound)) {
-          throw new Error(
-            `${plan.summary}, scale by ${form}, ${what} ${[l, i].join(', ')}: ${String(got)}, not ${String(wanted)}`,
-          );
-        }
-      };
-      if (problem.norms === true) close(norms[l * m + i], norm, 'norm');
-      row.forEach((v, c) => {
-        const position = Y.at(l, i, c);
-        written.add(position);
-        close(Y.values[position], normalise && norm !== 0 ? v / norm : v, `step ${String(c)} of`);
-      });
+  };
+  const verify = (): void => {
+    const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
+    const written = new Set<number>();
+    for (let l = 0; l < batch; l += 1) {
+      for (let i = 0; i < m; i += 1) {
+        const row = Array.from({ length: k }, (_, c) => {
+          const scale = inMemory ? (scales[l * batchStride + c * stride] ?? NaN) : number;
+          return (X.values[X.at(l, i, c)] ?? NaN) * (problem.scale ? scale : 1);
+        });
+        const norm = Math.hypot(...row);
+        const close = (got: number | undefined, wanted: number, what: string): void => {
+          const bound = (4 + (dtype === 'float64' ? k / 8 : 0)) * unit * Math.abs(wanted);
+          if (!Object.is(got, wanted) && !(Math.abs((got ?? NaN) - wanted) <= bound)) {
+            throw new Error(
+              `${plan.summary}, scale by ${form}, ${what} ${[l, i].join(', ')}: ${String(got)}, not ${String(wanted)}`,
+            );
+          }
+        };
+        if (problem.norms === true) close(norms[l * m + i], norm, 'norm');
+        row.forEach((v, c) => {
+          const position = Y.at(l, i, c);
+          written.add(position);
+          close(Y.values[position], normalise && norm !== 0 ? v / norm : v, `step ${String(c)} of`);
+        });
+      }
     }
-  }
-  Y.values.forEach((value, position) => {
-    if (!written.has(position)) expect(value, `output ${String(position)}`).toBe(untouched);
-  });
+    Y.values.forEach((value, position) => {
+      if (!written.has(position)) expect(value, `output ${String(position)}`).toBe(untouched);
+    });
+  };
+  return { program: emitRows(plan), launch, verify };
 }
 
 /** The cases that both dialects meet: every layout, data type, way of scaling and part. */

@@ -104,6 +104,18 @@ export function checkParameters(
   shape: ParameterCase,
   run: Runner,
 ): void {
+  const { launch, verify } = parameterLaunch(plan, problem, family, shape);
+  run(emitPairwise(plan), launch);
+  verify();
+}
+
+/** A launch of a plan on random data, and what checks its outputs. */
+export function parameterLaunch(
+  plan: PairwisePlan,
+  problem: PairwiseProblem,
+  family: Family,
+  shape: ParameterCase,
+): { readonly launch: ProgramLaunch; readonly verify: () => void } {
   const { m, n, k, batch, gap = 0, shared, memory = 'none' } = shape;
   const { diagonalOffset = 0, regularization = 0.125 } = shape;
   const { dtype, layoutA, layoutB, layoutOut, symmetric = false, parameters = [] } = problem;
@@ -141,7 +153,7 @@ export function checkParameters(
     ),
     ...Object.fromEntries(scalarsOf('regularization', ridge[0] ?? 0, inMemory)),
   };
-  run(emitPairwise(plan), {
+  const launch: ProgramLaunch = {
     scalars,
     pointers: {
       ...{ a: A.values, b: B.values, out: out.values },
@@ -150,7 +162,34 @@ export function checkParameters(
       ),
       regularizationAt: inMemory ? ridge : null,
     },
-  });
+  };
+  return {
+    launch,
+    verify: () => {
+      verifyOutputs({ plan, problem, family, shape, A, B, out, own, ridge, untouched });
+    },
+  };
+}
+
+interface Outputs {
+  readonly plan: PairwisePlan;
+  readonly problem: PairwiseProblem;
+  readonly family: Family;
+  readonly shape: ParameterCase;
+  readonly A: Matrices;
+  readonly B: Matrices;
+  readonly out: Matrices;
+  /** Values of the parameters and of the regularisation, one or one per batch entry. */
+  readonly own: Readonly<Record<string, Float32Array | Float64Array>>;
+  readonly ridge: Float32Array | Float64Array;
+  /** What lies between the rows of the output. */
+  readonly untouched: number;
+}
+
+function verifyOutputs(outputs: Outputs): void {
+  const { plan, problem, family, shape, A, B, out, own, ridge, untouched } = outputs;
+  const { m, n, k, batch, memory = 'none', diagonalOffset = 0 } = shape;
+  const { dtype, symmetric = false, parameters = [] } = problem;
   const written = new Set<number>();
   for (let l = 0; l < batch; l += 1) {
     const layer = memory === 'own' ? l : 0;

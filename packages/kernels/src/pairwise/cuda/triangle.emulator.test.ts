@@ -55,7 +55,7 @@ function places(triangle: Triangle, count: number, numbers: readonly number[]): 
 
 describe.each(SHAPES)('tiles of $tileRows x $tileColumns, $together rows together', (triangle) => {
   const { tileRows, tileColumns } = triangle;
-  test.each([1, tileRows, tileRows * 3 + 1, tileColumns * 21 - 1, tileRows * 35])(
+  test.each([1, tileColumns * 21 - 1, tileRows * 35])(
     'are each met once among %i rows',
     (count) => {
       const wanted: string[] = [];
