@@ -30,6 +30,8 @@ export interface Case {
   /** Options that are not differentiated by. */
   readonly fixed?: AnyRunKernelOptions;
   readonly reference: Reference;
+  /** Also in float32. */
+  readonly float32?: boolean;
 }
 
 const [d, c, e] = [variable('d'), variable('c'), variable('e')];
@@ -54,7 +56,7 @@ export const CASES: readonly Case[] = [
     reference: (x, y) => Math.sqrt(squared(x, y)),
   },
   {
-    ...{ name: 'pNorm', descriptor: pairwise.pNorm, parameters: { p: 2.7 } },
+    ...{ float32: true, name: 'pNorm', descriptor: pairwise.pNorm, parameters: { p: 2.7 } },
     reference: (x, y, q) => powers(x, y, of(q, 'p')) ** (1 / of(q, 'p')),
   },
   {
@@ -62,7 +64,12 @@ export const CASES: readonly Case[] = [
     reference: (x, y, q) => Math.exp(-powers(x, y, 1) / of(q, 'bandwidth')),
   },
   {
-    ...{ name: 'laplaceL2', descriptor: pairwise.laplaceL2, parameters: { bandwidth: 3 } },
+    ...{
+      float32: true,
+      name: 'laplaceL2',
+      descriptor: pairwise.laplaceL2,
+      parameters: { bandwidth: 3 },
+    },
     reference: (x, y, q) => Math.exp(-Math.sqrt(squared(x, y)) / of(q, 'bandwidth')),
   },
   {
@@ -96,7 +103,12 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    ...{ name: 'matern52', descriptor: pairwise.matern52, parameters: { bandwidth: 2 } },
+    ...{
+      float32: true,
+      name: 'matern52',
+      descriptor: pairwise.matern52,
+      parameters: { bandwidth: 2 },
+    },
     reference: (x, y, q) => {
       const r = Math.sqrt(5 * squared(x, y)) / of(q, 'bandwidth');
       return (1 + r + (r * r) / 3) * Math.exp(-r);
@@ -107,7 +119,7 @@ export const CASES: readonly Case[] = [
     reference: (x, y, q) => 1 / (1 + squared(x, y) / of(q, 'bandwidth') ** 2),
   },
   {
-    ...{ name: 'rationalQuadratic', descriptor: pairwise.rationalQuadratic },
+    ...{ float32: true, name: 'rationalQuadratic', descriptor: pairwise.rationalQuadratic },
     parameters: { bandwidth: 2, alpha: 1.5 },
     reference: (x, y, q) =>
       (1 + squared(x, y) / (2 * of(q, 'alpha') * of(q, 'bandwidth') ** 2)) ** -of(q, 'alpha'),
@@ -122,11 +134,11 @@ export const CASES: readonly Case[] = [
     reference: product,
   },
   {
-    ...{ name: 'cosine', descriptor: pairwise.cosine, parameters: {} },
+    ...{ float32: true, name: 'cosine', descriptor: pairwise.cosine, parameters: {} },
     reference: (x, y) => product(x, y) / Math.sqrt(product(x, x) * product(y, y)),
   },
   {
-    ...{ name: 'polynomial', descriptor: pairwise.polynomial, fixed: { degree: 3 } },
+    ...{ float32: true, name: 'polynomial', descriptor: pairwise.polynomial, fixed: { degree: 3 } },
     parameters: { gamma: 0.3, offset: 0.7 },
     reference: (x, y, q) => (of(q, 'gamma') * product(x, y) + of(q, 'offset')) ** 3,
   },
@@ -135,7 +147,7 @@ export const CASES: readonly Case[] = [
     reference: (x, y, q) => Math.tanh(of(q, 'gamma') * product(x, y) + of(q, 'offset')),
   },
   {
-    ...{ name: 'a custom kernel', descriptor: CUSTOM, parameters: { c: 5, e: 1.2 } },
+    ...{ float32: true, name: 'a custom kernel', descriptor: CUSTOM, parameters: { c: 5, e: 1.2 } },
     reference: (x, y, q) =>
       Math.exp(-squared(x, y) / of(q, 'c')) * Math.log(of(q, 'e') + squared(x, y)),
   },
