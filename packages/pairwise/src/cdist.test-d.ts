@@ -1,6 +1,12 @@
 import type { Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
-import { cdist, planOf, type PairwisePlan, type PreparedCdist } from './index.js';
+import {
+  cdist,
+  planOf,
+  type CdistGradPlan,
+  type PairwisePlan,
+  type PreparedCdist,
+} from './index.js';
 
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
@@ -32,6 +38,6 @@ describe('cdist', () => {
   });
 
   it('tells its plan', () => {
-    expectTypeOf(planOf).returns.toEqualTypeOf<PairwisePlan | undefined>();
+    expectTypeOf(planOf).returns.toEqualTypeOf<PairwisePlan | CdistGradPlan | undefined>();
   });
 });

@@ -1,8 +1,16 @@
 export { cdist, type Cdist } from './cdist.js';
 export type { CdistOptions } from './cdist-options.js';
+export { cdistGrad, type CdistGrad } from './cdist-grad.js';
+export type { CdistGradOptions } from './cdist-grad-options.js';
+export type {
+  PrepareCdistGrad,
+  PrepareCdistGradOptions,
+  PreparedCdistGrad,
+  PreparedCdistGradOptions,
+} from './cdist-grad-prepare.js';
 export { customKernel, type CustomKernel, type CustomKernelOptions } from './custom-kernel.js';
 export { kernelDescriptor, type DescriptorOf, type KernelDescriptor } from './kernel-descriptor.js';
-export { planOf } from './plan-of.js';
+export { planOf, type ResultPlan } from './plan-of.js';
 export type { PairwiseInput } from './place.js';
 export type { PreparedCdist, PrepareCdist, PrepareCdistOptions } from './prepare-cdist.js';
 export type {
@@ -53,6 +61,7 @@ export type {
   RunKernelOptions,
 } from './run-kernel-options.js';
 export type {
+  CdistGradPlan,
   DescriptorPower,
   InnerOperator,
   PairwiseDType,

@@ -1,10 +1,4 @@
-import {
-  dtypeBytes,
-  type Layout,
-  type PairwiseDType,
-  type PairwiseProblem,
-  type Scalars,
-} from '@mercer/kernels';
+import { dtypeBytes, type Layout, type PairwiseDType, type PairwiseProblem } from '@mercer/kernels';
 import {
   broadcastShapes,
   checkOut,
@@ -92,7 +86,7 @@ function checkRank(what: string, name: string, x: Tensor): void {
  */
 export function inputOperand(
   x: Tensor,
-  shape: PairwiseShape,
+  shape: Pick<PairwiseShape, 'batch' | 'batchShape'>,
   preferred?: Layout,
 ): Operand | undefined {
   const view = matrixLayout(x.shape, x.strides, preferred);
@@ -130,7 +124,11 @@ export function outOperand(
 }
 
 /** The scalar arguments of a pairwise kernel, parameters apart. */
-export function pairwiseScalars(shape: PairwiseShape, [a, b, out]: Operands, p: number): Scalars {
+export function pairwiseScalars(
+  shape: PairwiseShape,
+  [a, b, out]: Operands,
+  p: number,
+): Record<string, number> {
   return {
     m: shape.m,
     n: shape.n,

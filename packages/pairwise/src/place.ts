@@ -32,8 +32,20 @@ export async function placeInputs(
   options: PlaceOptions,
   parameters: readonly Tensor[] = [],
 ): Promise<PlacedInputs> {
+  const inputs = b === undefined ? [a] : [a, b];
+  const { tensors, release } = await placeAll(inputs, options, parameters);
+  const [first, second = first] = tensors as [Tensor, Tensor?];
+  return { a: first, b: second, release };
+}
+
+/** The same for any number of inputs. */
+export async function placeAll(
+  inputs: readonly PairwiseInput[],
+  options: PlaceOptions,
+  parameters: readonly Tensor[] = [],
+): Promise<{ readonly tensors: readonly Tensor[]; release(): void }> {
   const made: Tensor[] = [];
-  const home = [a, b, options.out, ...parameters].find(isTensor);
+  const home = [...inputs, options.out, ...parameters].find(isTensor);
   const device = home?.device ?? options.device;
   const dtype = home?.dtype;
   const place = async (x: PairwiseInput): Promise<Tensor> => {
@@ -47,8 +59,9 @@ export async function placeInputs(
     for (const x of made) x.dispose();
   };
   try {
-    const first = await place(a);
-    return { a: first, b: b === undefined ? first : await place(b), release };
+    const tensors: Tensor[] = [];
+    for (const input of inputs) tensors.push(await place(input));
+    return { tensors, release };
   } catch (error) {
     release();
     throw error;

@@ -1,10 +1,13 @@
-import type { PairwisePlan } from '@mercer/kernels';
+import type { CdistGradPlan, PairwisePlan } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 
-const plans = new WeakMap<Tensor, PairwisePlan>();
+/** A plan of any operation of this package. */
+export type ResultPlan = PairwisePlan | CdistGradPlan;
+
+const plans = new WeakMap<Tensor, ResultPlan>();
 
 /** Remembers the plan that a result was computed with. */
-export function rememberPlan(result: Tensor, plan: PairwisePlan): void {
+export function rememberPlan(result: Tensor, plan: ResultPlan): void {
   plans.set(result, plan);
 }
 
@@ -20,6 +23,6 @@ export function rememberPlan(result: Tensor, plan: PairwisePlan): void {
  * console.log(planOf(d)?.summary);
  * ```
  */
-export function planOf(result: Tensor): PairwisePlan | undefined {
+export function planOf(result: Tensor): ResultPlan | undefined {
   return plans.get(result);
 }

@@ -85,7 +85,10 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scr
     const int64_t columns = at_most(g.m - m0, BLOCK_M), count = at_most(g.n - n0, BLOCK_N);
     const int64_t heights = at_most(g.o - o0, BLOCK_O);
 ${usesP ? '    const double p = g.pAt ? (double)g.pAt[l * g.pStride] : g.pValue;\n    const Uniforms u(p);\n' : ''}    pack(lines, g.d + l * g.batchStrideD + n0 * g.ldd + m0, g.ldd, count, columns);
-    for (int64_t i = 0; i < count * BLOCK_O * BLOCK_M; i++) sums[i] = 0;
+    const int64_t used = (heights + TILE_O - 1) / TILE_O * TILE_O * BLOCK_M;
+    for (int64_t i = 0; i < count; i++) {
+      for (int64_t j = 0; j < used; j++) sums[i * BLOCK_O * BLOCK_M + j] = 0;
+    }
     for (int64_t k0 = 0; k0 < g.k; k0 += BLOCK_K) {
       const int64_t depth = at_most(g.k - k0, BLOCK_K);
       pack(weights, g.a + l * g.batchStrideA + k0 * g.lda + m0, g.lda, depth, columns);

@@ -8,10 +8,8 @@ import type { CdistGradProblem } from '../problem.js';
 
 /** Steps of k whose factors are kept in the first-level cache. */
 const BLOCK_K = 64;
-/** Rows of c of one task at most. */
-const BLOCK_O = 64;
-/** Lines of d that share one block of a. */
-const BLOCK_N = 16;
+/** Lines of d that share one block of a: many, or few where there would not be tasks for all cores. */
+const BLOCK_N = { many: 16, few: 2 } as const;
 const TASKS_PER_CORE = 4;
 
 /** Chooses a plan for sizes like the problem's; the plan is right for all sizes. */
@@ -20,15 +18,12 @@ export function planCdistGradCpu(problem: CdistGradProblem, limits: CpuLimits): 
   const { level, cores } = limits;
   const many = vectorUnit(level).registers === 32;
   const lanes = lanesOf(level, dtype);
-  const [tileO, tileVectors] = registerTile(o, many);
+  const [tileO, tileVectors, blockO] = rowTile(o, many);
   // 256 bytes of every line: at most four vectors, at least a register tile.
   const blockVectors = Math.max(4, Math.min(8, 256 / vectorUnit(level).bytes));
   const blockM = blockVectors * lanes;
-  const blockO = Math.min(BLOCK_O, Math.ceil(powerOfTwoFrom(o) / tileO) * tileO);
-  let blockN = Math.min(BLOCK_N, powerOfTwoFrom(n));
-  const tasks = (): number =>
-    Math.ceil(m / blockM) * Math.ceil(n / blockN) * Math.ceil(o / blockO) * batch;
-  while (blockN > 1 && tasks() < TASKS_PER_CORE * cores) blockN /= 2;
+  const tasks = Math.ceil(m / blockM) * Math.ceil(n / BLOCK_N.many) * Math.ceil(o / blockO) * batch;
+  const blockN = tasks < TASKS_PER_CORE * cores ? BLOCK_N.few : BLOCK_N.many;
   const name = phi === RUNTIME_DERIVATIVE ? 'any p' : print(phi);
   return Object.freeze({
     kind: 'cpu',
@@ -41,13 +36,13 @@ export function planCdistGradCpu(problem: CdistGradProblem, limits: CpuLimits): 
   });
 }
 
-/** Rows of c and vectors of factors whose products stay in registers. */
-function registerTile(o: number, many: boolean): [rows: number, vectors: number] {
-  if (o <= 1) return [1, 4];
-  if (o <= 2) return [2, 4];
-  return many && o > 4 ? [8, 2] : [4, many ? 4 : 2];
-}
-
-function powerOfTwoFrom(count: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1, count)));
+/**
+ * Rows of c and vectors of factors whose products stay in registers, and rows of one task. Few classes:
+ * each is a compilation.
+ */
+function rowTile(o: number, many: boolean): [tileO: number, vectors: number, blockO: number] {
+  if (o <= 2) return [2, 4, 2];
+  if (o <= 4) return [4, many ? 4 : 2, 4];
+  const blockO = o <= 16 ? 16 : 64;
+  return many ? [8, 2, blockO] : [4, 2, blockO];
 }

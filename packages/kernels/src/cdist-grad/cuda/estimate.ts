@@ -73,7 +73,7 @@ export function estimateMma(
   const tiles = config.perWarpN * config.perWarpM;
   // Of 32 steps: eight factors a lane, twelve products and eight additions a tile, c and a for all tiles.
   const issue =
-    tiles * (8 * (term.slots + 3) + 12 + 8) + 2 * config.perWarpN + 8 * config.perWarpM + 60;
+    tiles * (8 * (term.slots + 3) + 12 + 8) + 2 * config.perWarpN + 8 * config.perWarpM + 160;
   const tensor = tiles * 12 * MMA_CYCLES;
   const special = tiles * 8 * term.special * SPECIAL_CYCLES;
   return seconds(splitK, size, 'float32', limits, {

@@ -22,7 +22,7 @@ const plan = (
 describe('which plan', () => {
   test('sixteen rows take tensor cores, one row does not', () => {
     expect(plan(2, [1024, 1024, 16, 4096]).summary).toMatchInlineSnapshot(
-      `"cdist-grad delta, float32, tensor core tile 16x8x32"`,
+      `"cdist-grad delta, float32, tensor core tile 16x16x32"`,
     );
     expect(plan(1.3, [1024, 1024, 16, 4096]).summary).toMatchInlineSnapshot(
       `"cdist-grad any p, float32, tensor core tile 16x16x32, fast power"`,
@@ -133,11 +133,11 @@ describe('plans as values', () => {
           1,
         ],
         "grid": [
-          4096,
+          2048,
           1,
           1,
         ],
-        "sharedMemBytes": 26848,
+        "sharedMemBytes": 31328,
       }
     `);
     expect(kernel.geometry({ ...sizes, n: 0 }).grid[0]).toBe(0);

@@ -1,0 +1,124 @@
+import {
+  emitCdistGrad,
+  isSpecialisedDerivative,
+  normDerivative,
+  planCdistGrad,
+  type CdistGradPlan,
+  type CdistGradProblem,
+} from '@mercer/kernels';
+import {
+  empty,
+  isTensor,
+  type DebugOption,
+  type Device,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
+import { WHAT } from './cdist-grad-options.js';
+import {
+  gradScalars,
+  type GradInputs,
+  type GradOperands,
+  type GradOutput,
+  type GradShape,
+} from './cdist-grad-operands.js';
+import { bindParameter } from './kernel-parameter.js';
+import { launchProgram, loadPlan, type LoadedProgram } from './pairwise-program.js';
+import { rememberPlan } from './plan-of.js';
+import type { ParameterValue } from './run-kernel-options.js';
+
+/** The kernels of a call on their device. */
+export type LoadedGrad = LoadedProgram<CdistGradPlan>;
+
+/** Problems whose programs are found without planning again; beyond this many, the memory starts anew. */
+const REMEMBERED_PROBLEMS = 1024;
+
+const known = new WeakMap<Device, Map<string, Promise<LoadedGrad>>>();
+
+/** Which operands may be read and written 16 bytes at a time. */
+export type GradAlignment = Pick<
+  CdistGradProblem,
+  'alignedA' | 'alignedB' | 'alignedC' | 'alignedOut'
+>;
+
+/** What the planner has to know about the operands. */
+export function gradAlignment({ a, b, c }: GradOperands, out: GradOutput): GradAlignment {
+  return {
+    alignedA: a.aligned,
+    alignedB: b.aligned,
+    alignedC: c.aligned,
+    alignedOut: out.aligned,
+  };
+}
+
+/**
+ * Plans a call and loads its kernels, once per problem and device.
+ *
+ * @throws the compiler's or the loader's error; a failure is not remembered
+ */
+export async function loadGrad(
+  shape: GradShape,
+  alignment: GradAlignment,
+  p: ParameterValue,
+  debug: DebugOption | undefined,
+): Promise<LoadedGrad> {
+  const { device, dtype, m, n, o, k, batch } = shape;
+  const inMemory = isTensor(p);
+  const key = JSON.stringify([dtype, m, n, o, k, batch, inMemory ? 'memory' : p, alignment]);
+  let programs = known.get(device);
+  if (programs === undefined || programs.size >= REMEMBERED_PROBLEMS) {
+    programs = new Map();
+    known.set(device, programs);
+  }
+  const quiet = debug === undefined || debug === false;
+  const same = quiet ? programs.get(key) : undefined;
+  if (same !== undefined) return same;
+  const specialised = !inMemory && isSpecialisedDerivative(p);
+  const plan = planCdistGrad(
+    {
+      ...{ dtype, m, n, o, k, batch, phi: normDerivative(specialised ? p : 'runtime') },
+      ...(inMemory ? {} : { p }),
+      ...alignment,
+    },
+    device.limits,
+  );
+  const loading = loadPlan(device, plan, emitCdistGrad, debug);
+  programs.set(key, loading);
+  try {
+    return await loading;
+  } catch (error) {
+    programs.delete(key);
+    throw error;
+  }
+}
+
+/** A call that is ready to be enqueued. */
+export interface GradCall {
+  readonly shape: GradShape;
+  readonly inputs: GradInputs;
+  readonly operands: GradOperands;
+  readonly out: Tensor;
+  readonly output: GradOutput;
+  readonly p: ParameterValue;
+}
+
+/** Enqueues a call and remembers its plan. @throws MercerError as `bindParameter` and `launch` do */
+export function launchGrad(loaded: LoadedGrad, call: GradCall, stream: Stream): void {
+  const { shape, inputs, operands, out, output } = call;
+  const p = bindParameter(WHAT, 'p', call.p, shape);
+  launchProgram(
+    loaded,
+    stream,
+    { a: inputs.a, b: inputs.b, c: inputs.c, d: inputs.d, out, pAt: p.pointer },
+    { ...gradScalars(shape, operands, output), pStride: p.stride, pValue: p.value },
+  );
+  rememberPlan(out, loaded.plan);
+}
+
+/** A new row-major output. */
+export function newGradOutput(
+  { outShape, dtype, device }: GradShape,
+  stream: Stream | undefined,
+): Tensor {
+  return empty(outShape, { dtype, device, stream });
+}

@@ -1,0 +1,169 @@
+import { dtypeBytes, type PairwiseDType, type Scalars } from '@mercer/kernels';
+import {
+  broadcastShapes,
+  checkOut,
+  commonDevice,
+  formatShape,
+  isTensor,
+  MercerError,
+  type Device,
+  type Tensor,
+} from '@mercer/tensor';
+import { collapseBatchStride } from './batch-stride.js';
+import { WHAT } from './cdist-grad-options.js';
+import { parameterBatch } from './kernel-parameter.js';
+import { matrixLayout } from './matrix-layout.js';
+import { inputOperand, type Operand } from './operands.js';
+import type { ParameterValue } from './run-kernel-options.js';
+
+/** The inputs by name: a (..., K, M), b (..., N, K), c (..., O, K), d (..., N, M). */
+export interface GradInputs {
+  readonly a: Tensor;
+  readonly b: Tensor;
+  readonly c: Tensor;
+  readonly d: Tensor;
+}
+
+/** Names of the inputs, in their order. */
+export const GRAD_INPUTS = ['a', 'b', 'c', 'd'] as const;
+
+/** Sizes of a call; the result is (..., O, N, M). */
+export interface GradShape {
+  readonly dtype: PairwiseDType;
+  readonly device: Device;
+  readonly m: number;
+  readonly n: number;
+  readonly o: number;
+  readonly k: number;
+  readonly batchShape: readonly number[];
+  readonly batch: number;
+  readonly outShape: readonly number[];
+}
+
+/** The output as a kernel writes it. */
+export interface GradOutput extends Pick<Operand, 'leadingStride' | 'batchStride' | 'aligned'> {
+  /** Elements between two rows of c. */
+  readonly strideO: number;
+}
+
+/** The axes of each input: where its sizes must agree. */
+const AXES = { a: ['k', 'm'], b: ['n', 'k'], c: ['o', 'k'], d: ['n', 'm'] } as const;
+
+/**
+ * Checks the inputs against each other and p's batch axes against theirs.
+ *
+ * @throws MercerError DTYPE_MISMATCH, DEVICE_MISMATCH or SHAPE_MISMATCH, with the offending values
+ */
+export function gradShape(inputs: GradInputs, p: ParameterValue): GradShape {
+  const dtype = commonDType(inputs);
+  const device = commonDevice(
+    GRAD_INPUTS.map((name) => inputs[name]),
+    WHAT,
+  );
+  const sizes: Partial<Record<'m' | 'n' | 'o' | 'k', { extent: number; from: string }>> = {};
+  for (const name of GRAD_INPUTS) {
+    const x = inputs[name];
+    if (x.rank < 2) {
+      throw new MercerError(
+        'SHAPE_MISMATCH',
+        `${WHAT}: ${name} has shape ${formatShape(x.shape)} and needs at least two axes, (..., ${AXES[name].join(', ').toUpperCase()}). Reshape it.`,
+      );
+    }
+    AXES[name].forEach((axis, i) => {
+      const extent = x.shape[x.rank - 2 + i] ?? 1;
+      const from = `${name} ${formatShape(x.shape)}`;
+      const known = (sizes[axis] ??= { extent, from });
+      if (known.extent === extent) return;
+      const big = axis.toUpperCase();
+      throw new MercerError(
+        'SHAPE_MISMATCH',
+        `${WHAT}: ${known.from} has ${big} = ${String(known.extent)} and ${from} has ${big} = ${String(extent)}. The shapes are a (..., K, M), b (..., N, K), c (..., O, K), d (..., N, M).`,
+      );
+    });
+  }
+  const batchShape = commonBatch(inputs, p);
+  const batch = batchShape.reduce((product, extent) => product * extent, 1);
+  const of = (axis: 'm' | 'n' | 'o' | 'k'): number => sizes[axis]?.extent ?? 0;
+  const [m, n, o, k] = [of('m'), of('n'), of('o'), of('k')];
+  return { dtype, device, m, n, o, k, batchShape, batch, outShape: [...batchShape, o, n, m] };
+}
+
+function commonDType({ a, b, c, d }: GradInputs): PairwiseDType {
+  const other = [b, c, d].find((x) => x.dtype !== a.dtype);
+  if (other === undefined && (a.dtype === 'float32' || a.dtype === 'float64')) return a.dtype;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    other === undefined
+      ? `${WHAT}: the inputs are ${a.dtype}, and sums are computed in float32 or float64. Cast them first, for example await a.cast('float32').`
+      : `${WHAT}: a is ${a.dtype}, b is ${b.dtype}, c is ${c.dtype} and d is ${d.dtype}. Cast them to one of float32 and float64.`,
+  );
+}
+
+function commonBatch(inputs: GradInputs, p: ParameterValue): readonly number[] {
+  const named = GRAD_INPUTS.map((name) => ({ name, shape: inputs[name].shape.slice(0, -2) }));
+  const shapes = [
+    ...named,
+    ...(isTensor(p) ? [{ name: 'p', shape: [...parameterBatch(p.shape)] }] : []),
+  ];
+  try {
+    return broadcastShapes(...shapes.map(({ shape }) => shape));
+  } catch (cause) {
+    const listed = shapes.map(({ name, shape }) => `${name} ${formatShape(shape)}`).join(', ');
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${WHAT}: the batch axes of ${listed} do not broadcast. Each pair of extents must be equal, or one of them 1.`,
+      { cause },
+    );
+  }
+}
+
+/** Reads an input, or returns undefined where it has to be copied: its last axis must be contiguous. */
+export function gradOperand(x: Tensor, shape: GradShape): Operand | undefined {
+  const operand = inputOperand(x, shape, 'row');
+  return operand?.layout === 'row' ? operand : undefined;
+}
+
+/**
+ * Checks an output and reads its strides.
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, NOT_CONTIGUOUS or OVERLAP
+ */
+export function gradOutput(out: Tensor, shape: GradShape, read: readonly Tensor[]): GradOutput {
+  const { dtype, device, outShape, batchShape, o } = shape;
+  checkOut(out, { shape: outShape, dtype, device }, read, WHAT);
+  const view = matrixLayout(out.shape, out.strides, 'row');
+  const batchStride = collapseBatchStride(batchShape, out.strides.slice(0, -3));
+  const strideO = o > 1 ? (out.strides[out.rank - 3] ?? 0) : 0;
+  const regular = batchStride !== undefined && batchStride >= 0 && strideO >= 0;
+  if (view?.layout !== 'row' || !regular) {
+    throw new MercerError(
+      'NOT_CONTIGUOUS',
+      `${WHAT}: out has strides ${formatShape(out.strides)}. Its last axis must be contiguous, no stride negative, and the batch axes evenly spaced. Compute into a new tensor and copy it.`,
+    );
+  }
+  const { leadingStride } = view;
+  const perVector = 16 / dtypeBytes(dtype);
+  const aligned = [out.offset, leadingStride, strideO, batchStride].every(
+    (value) => value % perVector === 0,
+  );
+  return { leadingStride, strideO, batchStride, aligned };
+}
+
+/** Every input as a kernel reads it. */
+export type GradOperands = Readonly<Record<(typeof GRAD_INPUTS)[number], Operand>>;
+
+/** The scalar arguments of a launch, p apart. */
+export function gradScalars(
+  { m, n, o, k, batch }: GradShape,
+  { a, b, c, d }: GradOperands,
+  out: GradOutput,
+): Scalars {
+  return {
+    ...{ m, n, o, k, batch, ldo: out.leadingStride, strideO: out.strideO },
+    ...{ lda: a.leadingStride, ldb: b.leadingStride },
+    ...{ ldc: c.leadingStride, ldd: d.leadingStride },
+    ...{ batchStrideA: a.batchStride, batchStrideB: b.batchStride },
+    ...{ batchStrideC: c.batchStride, batchStrideD: d.batchStride },
+    batchStrideOut: out.batchStride,
+  };
+}

@@ -1,0 +1,38 @@
+import type { PairwiseDType } from '@mercer/kernels';
+import {
+  isTensor,
+  MercerError,
+  type DebugOption,
+  type DeviceLike,
+  type OutOption,
+} from '@mercer/tensor';
+import type { ParameterValue } from './run-kernel-options.js';
+
+/** Options of `cdistGrad`; `out` has shape (..., O, N, M), the inputs' dtype and device, and shares no memory with them. */
+export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
+  /**
+   * The norm: a finite p > 0, or a tensor of the data's dtype and device with one value or one per batch entry, which the
+   * kernel reads and nothing waits for (there nobody checks that it is above 0). Default 2.
+   */
+  readonly p?: ParameterValue<D> | undefined;
+  /** Where typed and nested arrays are placed, when no input is a tensor. Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}
+
+/** Name of the operation in messages. */
+export const WHAT = 'cdistGrad';
+
+/**
+ * Checks p, as far as the host knows it.
+ *
+ * @throws MercerError INVALID_ARGUMENT for NaN, infinite, zero and negative values
+ */
+export function checkGradNorm(p: ParameterValue): void {
+  if (isTensor(p) || (typeof p === 'number' && p > 0 && p < Infinity)) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${WHAT}: p is ${String(p)}, and |d|^(p - 1) is summed for a finite p > 0. Pass a positive number, or a tensor of such.`,
+  );
+}

@@ -1,0 +1,174 @@
+import type { PairwiseDType } from '@mercer/kernels';
+import {
+  assertTensor,
+  isTensor,
+  type Stream,
+  type Tensor,
+  type TensorSource,
+} from '@mercer/tensor';
+import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
+import { checkGradNorm, WHAT, type CdistGradOptions } from './cdist-grad-options.js';
+import {
+  gradOperand,
+  gradOutput,
+  gradShape,
+  GRAD_INPUTS,
+  type GradInputs,
+  type GradShape,
+} from './cdist-grad-operands.js';
+import { prepareCdistGrad, type PrepareCdistGrad } from './cdist-grad-prepare.js';
+import { readableParameter } from './kernel-parameter.js';
+import type { Operand } from './operands.js';
+import { placeAll, type PairwiseInput } from './place.js';
+
+/** The call signatures of `cdistGrad`. */
+export interface CdistGrad {
+  <D extends PairwiseDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>> | TensorSource,
+    c: Tensor<NoInfer<D>> | TensorSource,
+    d: Tensor<NoInfer<D>> | TensorSource,
+    options?: CdistGradOptions<NoInfer<D>>,
+  ): Promise<Tensor<D>>;
+  <D extends PairwiseDType = PairwiseDType>(
+    a: TensorSource,
+    b: Tensor<D> | TensorSource,
+    c: Tensor<NoInfer<D>> | TensorSource,
+    d: Tensor<NoInfer<D>> | TensorSource,
+    options?: CdistGradOptions<NoInfer<D>>,
+  ): Promise<Tensor<D>>;
+  /** Compiles once and returns a synchronous function: see PreparedCdistGrad. */
+  readonly prepare: PrepareCdistGrad;
+}
+
+/**
+ * A weighted sum of norm derivatives, which is not the gradient of `cdist` (that is `cdistBackward`):
+ * `out[..., o, n, m] = sum_k c[..., o, k] a[..., k, m] sign(e) |e|^(p - 1)` with `e = d[..., n, m] - b[..., n, k]`.
+ *
+ * It is the step of recursive feature machines that makes average gradient outer products: a is the kernel matrix with the
+ * norm's root factor already in it, b the data, c the coefficients, d the points, each with its features along the first of
+ * its last two axes (b and d) — one call gives the gradients of O predictors at M points in N features.
+ *
+ * Shapes: a (..., K, M), b (..., N, K), c (..., O, K), d (..., N, M), result (..., O, N, M); the leading batch axes
+ * broadcast, those of p too. dtype float32 or float64, the same for all. The last axis of each tensor is contiguous, the
+ * others have any stride; inputs with other strides are copied first. Memory beyond the result is needed only for such
+ * copies and where few outputs make it worth splitting the sum.
+ *
+ * A zero difference contributes exactly 0 for every p > 0, also where p lies in device memory; nonzero differences are not
+ * clamped. On a GPU, where p < 2 (1 apart) or no multiple of 1/4, float32 differences below 2^-126 count as 0. NaN stays;
+ * where a term is infinite or above 2^127 the result is infinite or NaN.
+ *
+ * Accuracy (float32, u = 2^-24; float64 likewise), relative to the sum of |c a| |e|^(p - 1): (2 sqrt K + 24) u typically,
+ * (K + 24) u at worst, plus |p - 1| (1 + 1.5 |log2 |e||) u of each term. On a GPU float32 products may run on tensor cores, on
+ * operands split in two so that this bound holds. The same inputs give the same bits.
+ *
+ * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT (p), OVERLAP and NOT_CONTIGUOUS
+ *   (out), DISPOSED, OUT_OF_MEMORY; nothing is written then
+ *
+ * @example
+ * ```ts
+ * import { cdistGrad } from '@mercer/pairwise';
+ *
+ * // one point of two features, two data points, one row of coefficients
+ * const a = [[1], [2]]; // (K, M)
+ * const b = [[0, 1], [0, 3]]; // (N, K)
+ * const c = [[1, 10]]; // (O, K)
+ * const d = [[2], [3]]; // (N, M)
+ * const out = await cdistGrad(a, b, c, d, { p: 2, device: 'cpu' });
+ * console.log(await out.toNested()); // [ [ [ 22 ], [ 3 ] ] ]
+ * ```
+ */
+export const cdistGrad: CdistGrad = Object.assign(compute as CdistGrad, {
+  prepare: prepareCdistGrad,
+});
+
+async function compute(
+  a: PairwiseInput,
+  b: PairwiseInput,
+  c: PairwiseInput,
+  d: PairwiseInput,
+  options: CdistGradOptions = {},
+): Promise<Tensor> {
+  const { p: norm = 2, out, stream, debug } = options;
+  checkGradNorm(norm);
+  if (out !== undefined) assertTensor(out, `${WHAT}: out`);
+  const placed = await placeAll([a, b, c, d], options, isTensor(norm) ? [norm] : []);
+  const copies: Tensor[] = [];
+  try {
+    const given = named(placed.tensors);
+    const shape = gradShape(given, norm);
+    const read = isTensor(norm) ? [...placed.tensors, norm] : placed.tensors;
+    const output = out && gradOutput(out, shape, read);
+    const p = await readableParameter(WHAT, 'p', norm, shape, copies, { stream });
+    const { inputs, operands } = await readableInputs(given, shape, stream, copies);
+    const target = out ?? newGradOutput(shape, stream);
+    if (target.size === 0) return target;
+    try {
+      const written = output ?? gradOutput(target, shape, []);
+      const loaded = await loadGrad(shape, gradAlignment(operands, written), p, debug);
+      const queue = stream ?? shape.device.defaultStream;
+      await queue.room();
+      launchGrad(loaded, { shape, inputs, operands, out: target, output: written, p }, queue);
+      return target;
+    } catch (error) {
+      if (out === undefined) target.dispose();
+      throw error;
+    }
+  } finally {
+    for (const copy of copies) copy.dispose();
+    placed.release();
+  }
+}
+
+function named(tensors: readonly Tensor[]): GradInputs {
+  const [a, b, c, d] = tensors as [Tensor, Tensor, Tensor, Tensor];
+  const inputs = { a, b, c, d };
+  for (const name of GRAD_INPUTS) assertTensor(inputs[name], `${WHAT}: ${name}`);
+  return inputs;
+}
+
+/** The inputs as a kernel can read them: themselves, or row-major copies. */
+async function readableInputs(
+  given: GradInputs,
+  shape: GradShape,
+  stream: Stream | undefined,
+  copies: Tensor[],
+): Promise<{
+  readonly inputs: GradInputs;
+  readonly operands: Record<keyof GradInputs, Operand>;
+}> {
+  const inputs: Record<keyof GradInputs, Tensor> = { ...given };
+  const read = async (name: keyof GradInputs): Promise<Operand> => {
+    const direct = gradOperand(given[name], shape);
+    if (direct !== undefined) return direct;
+    const packed = await packedCopy(given[name], shape, stream, copies);
+    inputs[name] = packed.tensor;
+    return packed.operand;
+  };
+  const operands = {
+    ...{ a: await read('a'), b: await read('b') },
+    ...{ c: await read('c'), d: await read('d') },
+  };
+  return { inputs, operands };
+}
+
+/** A row-major copy; a batch that one stride cannot describe is spelled out as well. */
+async function packedCopy(
+  x: Tensor,
+  shape: GradShape,
+  stream: Stream | undefined,
+  copies: Tensor[],
+): Promise<{ readonly tensor: Tensor; readonly operand: Operand }> {
+  const packed = await x.clone({ stream });
+  copies.push(packed);
+  const plain = gradOperand(packed, shape);
+  if (plain !== undefined) return { tensor: packed, operand: plain };
+  using spread = packed.broadcastTo([...shape.batchShape, ...x.shape.slice(-2)]);
+  const full = await spread.clone({ stream });
+  copies.push(full);
+  const operand = gradOperand(full, shape);
+  if (operand === undefined) throw new Error('a row-major copy is always readable');
+  return { tensor: full, operand };
+}
