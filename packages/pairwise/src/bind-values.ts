@@ -1,4 +1,3 @@
-import type { Scalars } from '@mercer/kernels';
 import type { StreamOption, Tensor } from '@mercer/tensor';
 import {
   bindParameter,
@@ -6,39 +5,59 @@ import {
   type BoundParameter,
   type ParameterHome,
 } from './kernel-parameter.js';
-import type { Pointers } from './pairwise-program.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import { readableScale, type ScaleHome } from './row-scale.js';
 import type { ParameterValue } from './run-kernel-options.js';
 
-/** The parameters of a call by the names that kernels know. */
-export interface BoundValues {
-  readonly pointers: Pointers;
-  readonly scalars: Scalars;
+/** What a launch is given by name. */
+export interface LaunchValues {
+  readonly pointers: Record<string, BoundParameter['pointer']>;
+  readonly scalars: Record<string, number>;
+}
+
+interface ValueNames {
+  readonly at: string;
+  readonly stride: string;
+  readonly value: string;
+}
+
+/** The names that kernels know a parameter by. */
+const names = new Map<string, ValueNames>();
+
+function namesOf(name: string): ValueNames {
+  let known = names.get(name);
+  if (known === undefined) {
+    known = { at: `${name}At`, stride: `${name}Stride`, value: `${name}Value` };
+    names.set(name, known);
+  }
+  return known;
 }
 
 /**
- * Binds the parameters of the problem and of the diagonal.
+ * Binds the parameters of the problem and of the diagonal, and adds them to the values of a launch.
  *
  * @throws MercerError as `bindParameter` does
  */
-export function bindValues(spec: PairwiseSpec, home: ParameterHome): BoundValues {
-  const pointers: Record<string, BoundParameter['pointer']> = {};
-  const scalars: Record<string, number> = {};
-  const put = (name: string, bound: BoundParameter): void => {
-    pointers[`${name}At`] = bound.pointer;
-    scalars[`${name}Stride`] = bound.stride;
-    scalars[`${name}Value`] = bound.value;
-  };
-  for (const { name, label, value } of spec.parameters) {
-    put(name, bindParameter(spec.what, label, value, home));
+export function bindValues(
+  { what, parameters, diagonal }: PairwiseSpec,
+  home: ParameterHome,
+  launch: LaunchValues,
+): void {
+  for (const { name, label, value } of parameters) {
+    put(launch, name, bindParameter(what, label, value, home));
   }
-  if (spec.diagonal !== undefined) {
-    const { value, offset } = spec.diagonal;
-    put('regularization', bindParameter(spec.what, 'regularization', value, home));
-    scalars['diagonalOffset'] = offset;
-  }
-  return { pointers, scalars };
+  if (diagonal === undefined) return;
+  put(launch, REGULARIZATION, bindParameter(what, REGULARIZATION, diagonal.value, home));
+  launch.scalars['diagonalOffset'] = diagonal.offset;
+}
+
+const REGULARIZATION = 'regularization';
+
+function put({ pointers, scalars }: LaunchValues, name: string, bound: BoundParameter): void {
+  const { at, stride, value } = namesOf(name);
+  pointers[at] = bound.pointer;
+  scalars[stride] = bound.stride;
+  scalars[value] = bound.value;
 }
 
 /**

@@ -94,7 +94,6 @@ export function launchCall(
   tensors: BoundTensors,
   stream: Stream,
 ): void {
-  const values = bindValues(spec, shape);
   const made: Tensor[] = [];
   try {
     const { out } = tensors;
@@ -104,15 +103,10 @@ export function launchCall(
       a = preparedRows(loaded.rows.a, spec, shape, shape.m, a, stream, made);
       b = one ? a : preparedRows(loaded.rows.b, spec, shape, shape.n, b, stream, made);
     }
-    launchProgram(
-      loaded.main,
-      stream,
-      { a: a.tensor, b: b.tensor, out: out.tensor, ...values.pointers },
-      {
-        ...pairwiseScalars(shape, [a.operand, b.operand, out.operand], spec.p ?? 1),
-        ...values.scalars,
-      },
-    );
+    const pointers = { a: a.tensor, b: b.tensor, out: out.tensor };
+    const scalars = pairwiseScalars(shape, [a.operand, b.operand, out.operand], spec.p ?? 1);
+    bindValues(spec, shape, { pointers, scalars });
+    launchProgram(loaded.main, stream, pointers, scalars);
     rememberPlan(out.tensor, loaded.main.plan);
   } finally {
     for (const tensor of made) tensor.dispose();
@@ -131,7 +125,8 @@ export function givenOutput(
   inputs: readonly Tensor[],
   preferred?: Operand['layout'],
 ): Bound {
-  const read = [...inputs, ...parameterTensors(spec).map(({ tensor }) => tensor)];
+  const tensors = parameterTensors(spec);
+  const read = tensors.length === 0 ? inputs : [...inputs, ...tensors.map(({ tensor }) => tensor)];
   return { tensor: out, operand: outOperand(spec.what, out, shape, read, preferred) };
 }
 

@@ -43,8 +43,13 @@ export interface ParameterTensor extends NamedBatch {
   readonly tensor: Tensor;
 }
 
+const NONE: readonly ParameterTensor[] = Object.freeze([]);
+
 /** The tensors among the values of a call, with their batch axes. */
-export function parameterTensors(spec: PairwiseSpec): ParameterTensor[] {
+export function parameterTensors(spec: PairwiseSpec): readonly ParameterTensor[] {
+  if (spec.parameters.length === 0 && spec.diagonal === undefined && spec.rows === undefined) {
+    return NONE;
+  }
   const found: ParameterTensor[] = [];
   const add = (label: string, value: ParameterValue | undefined, inner: number): void => {
     if (!isTensor(value)) return;

@@ -1,0 +1,82 @@
+import { device, tensor, zeros, type Device } from '@mercer/tensor';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
+import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import {
+  cosine,
+  gaussianL2,
+  l1Norm,
+  planOf,
+  pNorm,
+  precompile,
+  runKernel,
+  type AnyRunKernelOptions,
+  type KernelDescriptor,
+} from './index.js';
+
+/**
+ * A GPU that compiles and accepts launches, but computes nothing: whether every kernel of a call gets the arguments that it
+ * declares. What the kernels compute is the matter of their own tests and of the GPU tests.
+ */
+describe('runKernel behind the fake driver', () => {
+  let gpu: Device;
+
+  beforeAll(async () => {
+    useNvrtc();
+    await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 31 });
+    gpu = device('cuda:0');
+  });
+
+  it.each<[string, KernelDescriptor, AnyRunKernelOptions<'float32'>, number]>([
+    ['a norm', l1Norm, {}, 1],
+    ['a run-time exponent', pNorm, { p: 1.3 }, 1],
+    ['a parameter', gaussianL2, { bandwidth: 2 }, 1],
+    ['a diagonal', gaussianL2, { bandwidth: 2, regularization: 1 }, 2],
+    ['scaled rows', gaussianL2, { bandwidth: 2, scale: 3 }, 2],
+    ['normalised rows', cosine, { regularization: 1 }, 3],
+  ])('binds the arguments of %s, in every strategy', async (_, descriptor, options, launches) => {
+    const strategies = new Set<string>();
+    const before = gpu.memory();
+    for (const [rows, k] of [
+      [1000, 64],
+      [2, 3000],
+      [2000, 1],
+      [32, 4096],
+    ] as const) {
+      const x = await zeros([2, rows, k], { dtype: 'float32', device: gpu });
+      const value = await tensor([1, 2], { dtype: 'float32', device: gpu });
+      const columns = value.reshape([2, 1]);
+      const inMemory = Object.fromEntries(
+        Object.keys(options).map((name) => [name, name === 'scale' ? columns : value]),
+      );
+      for (const given of [options, inMemory]) {
+        const lines: string[] = [];
+        const debug = (line: string): number => lines.push(line);
+        const result = await runKernel(descriptor, x, undefined, { ...given, debug });
+        const plan = planOf(result);
+        expect(plan?.kind).toBe('cuda');
+        if (plan?.kind === 'cuda' && 'strategy' in plan) strategies.add(plan.strategy);
+        const split = plan !== undefined && 'splitK' in plan && plan.splitK > 1;
+        const expected = launches + (split ? 1 : 0);
+        expect(lines.filter((line) => line.startsWith('launch'))).toHaveLength(expected);
+        result.dispose();
+      }
+      for (const one of [columns, value, x]) one.dispose();
+    }
+    await gpu.synchronize();
+    expect([...strategies].sort()).toEqual(['dot', 'outer', 'tile']);
+    expect(gpu.memory().liveBytes).toBe(before.liveBytes);
+  });
+
+  it('compiles the ready-made descriptors in one batch', async () => {
+    const { kernels } = await precompile([l1Norm, { descriptor: gaussianL2, symmetric: true }], {
+      ...{ device: gpu, sizes: [{ m: 1000, n: 1000, k: 64 }] },
+      layouts: [
+        ['row', 'row', 'row'],
+        ['row', 'column', 'column'],
+      ],
+    });
+    // Two layouts in three alignments of two inputs, one layout of one input.
+    expect(kernels).toBe(9);
+  });
+});
