@@ -47,8 +47,9 @@ export interface CdistBackwardOptions<W extends readonly CdistVariable[]>
  * Shapes: gradient (..., M, N), a (..., M, K), b (..., N, K), all of one dtype, float32 or float64, and one device; gradients
  * of inputs that were broadcast are summed over the broadcast axes. The same inputs give the same bits.
  *
- * Accuracy (float32, u = 2^-24), relative to the sum of the absolute values of what is added: (2 sqrt N + 4 + 2 e) u, with e
- * the bound of `cdist`'s distances at (p - 1) plus (6 + 1.5 |p - 1| |log2(|a - b| / D)|).
+ * Accuracy (float32, u = 2^-24): with r = |a - b| / D and D within e u (see `cdist`), each term is within
+ * (8 + |p - 1| (2 + e + 1.5 |log2 r|)) u, and a sum of N terms adds (2 sqrt N + 4) u of the sum of their absolute values. The
+ * terms of dp have p times the first, 16 u and the sum over K on top; a logarithm of r near 1 has the absolute error of r.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT (p; wrt; 'p' where p is Infinity),
  *   DISPOSED, OUT_OF_MEMORY

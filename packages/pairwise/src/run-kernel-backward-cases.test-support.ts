@@ -45,6 +45,11 @@ const POWERS_APART = kernelDescriptor({
   ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
 });
 
+const SIGNED = kernelDescriptor({
+  ...{ innerOperator: 'diff', innerPower: 'none', outerPower: 'none' },
+  kernel: customKernel(exp(neg(mul(c, mul(d, d)))), { parameters: ['c'] }),
+});
+
 /** Every named kernel, a custom one, and exponents apart. */
 export const CASES: readonly Case[] = [
   {
@@ -145,6 +150,10 @@ export const CASES: readonly Case[] = [
   {
     ...{ name: 'sigmoid', descriptor: pairwise.sigmoid, parameters: { gamma: 0.2, offset: 0.1 } },
     reference: (x, y, q) => Math.tanh(of(q, 'gamma') * product(x, y) + of(q, 'offset')),
+  },
+  {
+    ...{ name: 'a custom kernel of signed sums', descriptor: SIGNED, parameters: { c: 0.1 } },
+    reference: (x, y, q) => Math.exp(-of(q, 'c') * (sum(y) - sum(x)) ** 2),
   },
   {
     ...{ float32: true, name: 'a custom kernel', descriptor: CUSTOM, parameters: { c: 5, e: 1.2 } },

@@ -206,6 +206,36 @@ export function describeRunKernelBackward(device: () => Device): void {
     expectClose('alpha', await read(whole, 'alpha'), total(await all('alpha')), 1e-13);
   });
 
+  it('takes exponents from memory', async () => {
+    const [l, m, n, k] = [3, 5, 6, 4];
+    const norms = [0.5, 1, 2.5];
+    const [a, b, g] = [
+      normalValues(l * m * k, 6),
+      normalValues(l * n * k, 7),
+      normalValues(l * m * n, 8),
+    ];
+    b.set(a.subarray(0, k));
+    const x = await make(a, [l, m, k], 'float64');
+    const y = await make(b, [l, n, k], 'float64');
+    const upstream = await make(g, [l, m, n], 'float64');
+    const p = await make(norms, [l], 'float64');
+    const wrt = ['a', 'b', 'p'];
+    const whole = await backward(pairwise.pNorm, upstream, x, y, { p, epsilon: 0 }, wrt);
+    for (const [i, value] of norms.entries()) {
+      const inputs = [upstream.slice(i), x.slice(i), y.slice(i)] as const;
+      const each = await backward(pairwise.pNorm, ...inputs, { p: value, epsilon: 0 }, wrt);
+      for (const name of wrt) {
+        const part = { [name]: whole[name]?.slice(i) as Tensor };
+        expectClose(
+          `${name} ${String(value)}`,
+          await read(part, name),
+          await read(each, name),
+          1e-12,
+        );
+      }
+    }
+  });
+
   it('gives a regularised diagonal to the regularization alone, or adds it', async () => {
     const [m, n, k] = [4, 6, 3];
     const [a, b, g] = [normalValues(m * k, 1), normalValues(n * k, 2), normalValues(m * n, 3)];
