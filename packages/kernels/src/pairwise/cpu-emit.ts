@@ -1,4 +1,4 @@
-import type { RealExpr } from '@mercer/formula';
+import { isNonNegative, type RealExpr } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { emitCpuExpression } from '../emit/cpu-expression.js';
@@ -49,7 +49,7 @@ function sourceText(plan: CpuPairwisePlan): string {
     ...common,
     name: 'outer',
     parameters: ['s'],
-    nonNegative: ['s'],
+    nonNegative: isNonNegative(innerExpr) ? ['s'] : [],
   });
   const helpers = new Set<CpuHelper>([...inner.helpers, ...outer.helpers]);
   const reduction = reductionOf(plan, innerExpr, helpers);

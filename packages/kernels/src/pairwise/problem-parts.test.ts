@@ -121,6 +121,16 @@ describe.each(DEVICES)('plans with parameters on %s', (_, limits) => {
   });
 });
 
+describe('sums that may be negative', () => {
+  const products = { inner: mul(a, b), outer: pow(s, h), parameters: ['h'] };
+  test.each(DEVICES)('are raised to a power as IEEE 754 does, on %s', (_, limits) => {
+    const texts = (changes: Partial<PairwiseProblem>): string =>
+      emitPairwise(planPairwise(pairwiseProblem(changes), limits)).steps[0]?.kernel.source ?? '';
+    expect(texts(products)).toContain('pow_any(s,');
+    expect(texts({ ...products, inner: abs(mul(a, b)) })).not.toContain('pow_any(s,');
+  });
+});
+
 describe('on a GPU', () => {
   test('an exponent that may lie in memory takes the accurate power', () => {
     const problem = { ...normExpressions('runtime'), parameters: ['p'] };

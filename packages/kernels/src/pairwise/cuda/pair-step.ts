@@ -1,4 +1,4 @@
-import { abs, pow, sub, variable, variables, type RealExpr } from '@mercer/formula';
+import { abs, isNonNegative, pow, sub, variable, variables, type RealExpr } from '@mercer/formula';
 import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, horner, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
@@ -193,11 +193,13 @@ export function finishFunction(plan: CudaPairwisePlan): FinishFunction {
   const outer = fromJson(plan.outer);
   const split = splitUniforms(outer, plan, 'FinishUniforms');
   const options = { uniform: ['p'], positive: ['p'], ...split?.options };
+  // a sum or maximum of non-negative terms is non-negative; one of products is not
+  const reduced = isNonNegative(fromJson(plan.inner)) ? ['s'] : [];
   const text = emitCudaExpression(split?.expr ?? outer, {
     dtype: plan.dtype,
     bindings: { s: 's' },
     ...options,
-    nonNegative: ['s', ...(split?.options.nonNegative ?? [])],
+    nonNegative: [...reduced, ...(split?.options.nonNegative ?? [])],
   });
   const argument = split === undefined ? 'double p' : `const ${split.type}& uniforms`;
   return {
