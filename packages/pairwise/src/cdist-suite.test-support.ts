@@ -134,6 +134,13 @@ export function describeCdist(device: () => Device): void {
       await expectDistances(result, expected, expected, 1.3);
     });
 
+    it.each([0.25, 1.25, 3.75])('p = %d is a product of roots', async (p) => {
+      const [a, b] = [matrix(12, 20, 3), matrix(9, 20, 4)];
+      const x = await upload(a, 'row', 0, dtype, device());
+      const y = await upload(b, 'row', 0, dtype, device());
+      await expectDistances(await cdist(x, y, { p }), a, b, p);
+    });
+
     it('skips the root on request, and only then', async () => {
       const [a, b] = [matrix(8, 20, 3), matrix(9, 20, 4)];
       const x = await upload(a, 'row', 0, dtype, device());

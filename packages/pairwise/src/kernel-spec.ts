@@ -125,8 +125,12 @@ function symmetryOf(
   return symmetric ?? (one && exchangeable);
 }
 
-/** 1 / h, or 1 / h^2 where the kernel has that, must be a number of the data type: 0 times infinity is none. */
-function checkBandwidth(
+/**
+ * 1 / h, or 1 / h^2 where the kernel has that, must be a number of the data type: 0 times infinity is none.
+ *
+ * @throws MercerError INVALID_ARGUMENT
+ */
+export function checkBandwidth(
   what: string,
   { kernel }: KernelDescriptor,
   bandwidth: ParameterValue | undefined,

@@ -53,6 +53,7 @@ export async function prepareCall(
     checkInputs(spec.what, b, y);
     const call = bind(values, x, y, given, operands);
     checkPrepared(spec.what, call, example);
+    if (values !== spec) values.check?.(shape.dtype);
     const target = given ?? newOutput(call.shape, stream);
     if (target.size === 0) return target;
     try {

@@ -2,7 +2,7 @@ import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import { MercerError, type OutOption, type Tensor } from '@mercer/tensor';
 import { checkValue } from './kernel-parameters.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
-import { isOneInput, kernelSpec } from './kernel-spec.js';
+import { checkBandwidth, isOneInput, kernelSpec } from './kernel-spec.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import { prepareCall } from './prepare-call.js';
 import type {
@@ -63,7 +63,7 @@ async function prepare(
   const call = await prepareCall(prepared, a, second, options);
   const run = (x: Tensor, y?: Tensor, given: CallOptions = {}): Tensor => {
     const { out, stream, ...values } = given;
-    const spec = withValues(prepared, options, values);
+    const spec = withValues(prepared, descriptor, options, values);
     return call.run(spec, x, prepared.symmetric && y === x ? undefined : y, out, stream);
   };
   return Object.assign(run, { plan: call.plan });
@@ -74,6 +74,7 @@ type CallOptions = AnyRunKernelOptions;
 /** The prepared call with other values of its parameters. */
 function withValues(
   prepared: PairwiseSpec,
+  descriptor: KernelDescriptor,
   fixed: AnyRunKernelOptions,
   values: CallOptions,
 ): PairwiseSpec {
@@ -102,6 +103,9 @@ function withValues(
   const spec: PairwiseSpec = {
     ...prepared,
     parameters,
+    check: (dtype) => {
+      checkBandwidth(prepared.what, descriptor, values.bandwidth, dtype);
+    },
     ...(diagonal && {
       diagonal: { ...diagonal, value: take('regularization') ?? diagonal.value },
     }),

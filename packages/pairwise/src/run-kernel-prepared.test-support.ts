@@ -80,6 +80,7 @@ export function describePreparedKernel(device: () => Device): void {
         ['INVALID_ARGUMENT', () => norm(x)],
         ['INVALID_ARGUMENT', () => gauss(x, undefined, { regularization: 1 })],
         ['INVALID_ARGUMENT', () => gauss(x, undefined, { bandwidth: -1 })],
+        ['INVALID_ARGUMENT', () => gauss(x, undefined, { bandwidth: 1e-30 })],
         ['SHAPE_MISMATCH', () => gauss(x.slice(null, [0, 3]))],
         ['DTYPE_MISMATCH', () => gauss(double as never)],
         ['DTYPE_MISMATCH', () => gauss(x, undefined, { bandwidth: double.slice(0, 0) as never })],
