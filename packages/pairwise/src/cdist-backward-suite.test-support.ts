@@ -258,6 +258,22 @@ export function describeCdistBackward(device: () => Device): void {
       expect(await blank.p.toNested()).toBe(0);
     });
 
+    it('runs on any stream', async () => {
+      const [g, a, b] = [
+        await up(matrix(9, 11, 1)),
+        await up(matrix(9, 5, 2)),
+        await up(matrix(11, 5, 3)),
+      ];
+      const stream = device().createStream();
+      const [here, there] = [
+        await cdistBackward(g, a, b, { p: 3 }),
+        await cdistBackward(g, a, b, { p: 3, stream }),
+      ];
+      expect(await there.a.toTypedArray()).toEqual(await here.a.toTypedArray());
+      expect(await there.b.toTypedArray()).toEqual(await here.b.toTypedArray());
+      stream.dispose();
+    });
+
     it('gives the same bits every time', async () => {
       const [g, a, b] = [
         await up(matrix(40, 500, 1)),

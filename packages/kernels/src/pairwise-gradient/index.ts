@@ -1,3 +1,4 @@
+export { defaultGradientKernels } from './default-gradient-kernels.js';
 export { exchangeOperands } from './gradient-expressions.js';
 export { gradientBlocking, gradientBlocks } from './gradient-params.js';
 export {

@@ -1,0 +1,62 @@
+import { device, tensor, type Tensor } from '@mercer/tensor';
+import { expect, it } from 'vitest';
+import { normalValues } from './cdist-reference.test-support.js';
+import { cdistBackward, gaussianL2, runKernelBackward } from './index.js';
+
+// A file of its own: storages that other tests forgot would be returned while these count.
+const cpu = device('cpu');
+const live = (): number => cpu.memory().liveStorages;
+
+const make = (shape: number[], seed: number): Promise<Tensor<'float32' | 'float64'>> => {
+  const size = shape.reduce((product, extent) => product * extent, 1);
+  return tensor(normalValues(size, seed), { shape, dtype: 'float64', device: cpu });
+};
+
+async function expectKept(run: () => Promise<Readonly<Record<string, Tensor>>>): Promise<void> {
+  const before = live();
+  const gradients = Object.values(await run());
+  expect(live() - before).toBe(gradients.length);
+  for (const gradient of gradients) gradient.dispose();
+  expect(live()).toBe(before);
+}
+
+it('cdistBackward keeps nothing but the gradients', async () => {
+  const inputs = [
+    await make([3, 9, 11], 1),
+    await make([3, 9, 5], 2),
+    await make([11, 5], 3),
+  ] as const;
+  await expectKept(() => cdistBackward(...inputs, { p: 2.2, wrt: ['a', 'b', 'p'] }));
+  // strides that no single batch stride describes are copied
+  const [g, a, b] = [
+    await make([2, 3, 9, 9], 4),
+    await make([2, 1, 9, 5], 5),
+    await make([3, 9, 5], 6),
+  ];
+  await expectKept(() => cdistBackward(g, a, b, { wrt: ['a', 'b'] }));
+  for (const each of [...inputs, g, a, b]) each.dispose();
+});
+
+it('runKernelBackward keeps nothing but the gradients', async () => {
+  const [g, x] = [await make([4, 4], 1), await make([4, 3], 2)];
+  const options = { scale: 2, bandwidth: 1, regularization: 0.5 };
+  await expectKept(() =>
+    runKernelBackward(gaussianL2, g, x, undefined, {
+      ...options,
+      wrt: ['a', 'scale', 'bandwidth', 'regularization'],
+    }),
+  );
+  await expectKept(() =>
+    runKernelBackward(gaussianL2, g, x, undefined, { ...options, symmetric: false, wrt: ['a'] }),
+  );
+  g.dispose();
+  x.dispose();
+});
+
+it('a call that fails keeps nothing', async () => {
+  const [g, a, b] = [await make([4, 5], 1), await make([4, 3], 2), await make([5, 3], 3)];
+  const before = live();
+  await expect(cdistBackward(b, a, b)).rejects.toThrow('gradient has shape');
+  expect(live()).toBe(before);
+  for (const each of [g, a, b]) each.dispose();
+});
