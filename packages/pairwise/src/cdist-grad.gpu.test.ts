@@ -103,5 +103,5 @@ async function run(
   }
   workspace.dispose();
   const out = pointers[4] as Awaited<ReturnType<typeof upload>>;
-  return (await out.toTypedArray()) as Float32Array;
+  return await out.toTypedArray();
 }

@@ -33,8 +33,11 @@ export async function placeInputs(
   parameters: readonly Tensor[] = [],
 ): Promise<PlacedInputs> {
   const inputs = b === undefined ? [a] : [a, b];
-  const { tensors, release } = await placeAll(inputs, options, parameters);
-  const [first, second = first] = tensors as [Tensor, Tensor?];
+  const placed = await placeAll(inputs, options, parameters);
+  const [first, second = first] = placed.tensors as [Tensor, Tensor?];
+  const release = (): void => {
+    placed.release();
+  };
   return { a: first, b: second, release };
 }
 

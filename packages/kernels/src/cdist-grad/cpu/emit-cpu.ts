@@ -1,4 +1,3 @@
-import type { RealExpr } from '@mercer/formula';
 import { dtypeBytes } from '../../dtype.js';
 import { emitCpuExpression, type CpuExpression } from '../../emit/cpu-expression.js';
 import { cpuHelpers } from '../../emit/cpu-math.js';
@@ -19,7 +18,7 @@ const CHUNKS_PER_CORE = 4;
 
 /** The host kernel of a plan: one step, no workspace. */
 export function emitCdistGradCpu(plan: CpuCdistGradPlan): PairwiseProgram {
-  const phi = emitCpuExpression(fromJson(plan.phi) as RealExpr, {
+  const phi = emitCpuExpression(fromJson(plan.phi), {
     ...{ dtype: plan.dtype, name: 'phi', parameters: ['delta'], uniforms: { p: 'p' } },
   });
   const ops = countOps(fromJson(plan.phi)) + 2;

@@ -76,7 +76,14 @@ export function stageFunction(operand: StagedOperand, tileK: number, threads: nu
 
 /** The loop of one thread over its share of an operand, whole vectors or element by element. */
 function copies(operand: StagedOperand, shape: Shape, unit: 'vectors' | 'elements'): string {
-  const { dtype, innerIsK, turned, stride, line = (outer) => outer, repeatLast = false } = operand;
+  const {
+    dtype,
+    innerIsK,
+    turned,
+    stride,
+    line = (outer: string) => outer,
+    repeatLast = false,
+  } = operand;
   const { vector: own, across, step, passes } = shape;
   const vector = unit === 'vectors' ? own : 1;
   const parts = operand.inner / (across * own);
