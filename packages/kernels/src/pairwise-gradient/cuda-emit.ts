@@ -38,13 +38,13 @@ export function emitCudaGradient(plan: CudaGradientPlan): CudaKernel {
   };
 }
 
-/** What is kept in shared memory per pair: rows read it along other threads, parameters only their own. */
+/** What is kept in shared memory per pair: its values, s being the first of them for a while. */
 function keptTiles(
   plan: CudaGradientPlan,
   { pairs }: PlanExpressions,
 ): { values: number; index: boolean } {
-  const rows = plan.target === 'rows';
-  return { values: rows ? pairs.length : 0, index: rows && plan.reduce === 'max' };
+  const index = plan.target === 'rows' && plan.reduce === 'max';
+  return { values: Math.max(pairs.length, 1), index };
 }
 
 function geometry(plan: CudaGradientPlan, sharedMemBytes: number, scalars: Scalars): CudaGeometry {
@@ -87,7 +87,7 @@ function sourceText(
 ${cudaReadText(plan.dtype)}
 ${loadText(plan)}
 
-extern "C" __global__ void __launch_bounds__(${String(CUDA_GRADIENT_THREADS)}, ${plan.dtype === 'float32' ? '2' : '1'})
+extern "C" __global__ void __launch_bounds__(${String(CUDA_GRADIENT_THREADS)}, 2)
 ${ENTRY}(${signature(plan)}) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int thread = threadIdx.x, along = thread % 16, down = thread / 16;

@@ -8,7 +8,7 @@ import type { PlanExpressions } from './plan-expressions.js';
 export function pairLoop(plan: CudaGradientPlan, body: string): string {
   const type = cudaType(plan.dtype);
   const rows = String(plan.rowsPerThread);
-  const unroll = String(plan.columnsAtOnce);
+  const unroll = String(Math.min(plan.columnsAtOnce, 2));
   return `#pragma unroll ${unroll}
 for (int kk = 0; kk < steps; ++kk) {
   ${type} x[${rows}], y[4];
@@ -50,45 +50,58 @@ if ((v > sum[i][j] || v != v) && sum[i][j] == sum[i][j]) {
   );
 }
 
-/** Turns s and the upstream gradient of this thread's pairs into their values, kept or added up. */
+/**
+ * Turns s and the upstream gradient of the tile's pairs into their values, kept in shared memory or
+ * added up. In a loop of its own over shared memory: one copy of the expressions, and the gradient is
+ * read in the order in which it lies.
+ */
 export function cudaPairsText(plan: CudaGradientPlan, { pairs, sums }: PlanExpressions): string {
   const type = cudaType(plan.dtype);
   const rows = String(plan.rowsPerThread);
-  const target = plan.target === 'rows';
+  const zero = cudaLiteral(0, plan.dtype);
   const element = (x: string, y: string): string => {
-    const at = `${x} * rowStrideG + ${y} * columnStrideG`;
-    return plan.maskDiagonal
-      ? `(${y} == ${x} + diagonalOffset ? ${cudaLiteral(0, plan.dtype)} : gradient[${at}])`
-      : `gradient[${at}]`;
+    const value = `gradient[${x} * rowStrideG + ${y} * columnStrideG]`;
+    return plan.maskDiagonal ? `(${y} == ${x} + diagonalOffset ? ${zero} : ${value})` : value;
   };
   const upstream = plan.symmetric
     ? `${element('row', 'column')} + ${element('column', 'row')}`
     : element('row', 'column');
-  const s = plan.readsSum ? 'sum[i][j]' : cudaLiteral(0, plan.dtype);
-  const keep = pairs.map((_, v) => {
-    const value = `pair${String(v)}_of(upstream, ${s})`;
-    return target
-      ? `pairTile[(${String(v)} * ROWS + down * ${rows} + i) * COLUMN_STRIDE + along * 4 + j] = ${value};`
-      : `w${String(v)}[i][j] = ${value};`;
-  });
-  const add = sums.flatMap(({ value }, j) =>
-    value === undefined
-      ? []
-      : [`if (inside) total[${String(j)}] += (double)value${String(j)}_of(upstream, ${s});`],
-  );
+  const index =
+    plan.target === 'rows' && plan.reduce === 'max'
+      ? `indexTile[(down * ${rows} + i) * INDEX_STRIDE + along * 4 + j] = best[i][j];`
+      : '';
+  const stage = plan.readsSum
+    ? `#pragma unroll
+for (int i = 0; i < ${rows}; ++i)
+  #pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    pairTile[(down * ${rows} + i) * COLUMN_STRIDE + along * 4 + j] = sum[i][j];
+    ${index}
+  }`
+    : '';
+  const s = plan.readsSum ? '*cell' : zero;
   return lines(
-    ...(target ? [] : pairs.map((_, v) => `${type} w${String(v)}[${rows}][4];`)),
-    '#pragma unroll',
-    `for (int i = 0; i < ${rows}; ++i)`,
-    '  #pragma unroll',
-    '  for (int j = 0; j < 4; ++j) {',
-    `    const long long row = rowStart + down * ${rows} + i, column = columnStart + along * 4 + j;`,
-    '    const bool inside = row < m && column < n;',
-    `    const ${type} upstream = inside ? ${upstream} : ${cudaLiteral(0, plan.dtype)};`,
-    indent(lines(...keep, ...add), 4),
-    target && plan.reduce === 'max'
-      ? `    indexTile[(down * ${rows} + i) * INDEX_STRIDE + along * 4 + j] = best[i][j];`
-      : '',
-    '  }',
+    stage,
+    '__syncthreads();',
+    '#pragma unroll 1',
+    'for (int e = thread; e < ROWS * COLUMNS; e += 256) {',
+    '  const int i = columnStrideG == 1 ? e / COLUMNS : e % ROWS, j = columnStrideG == 1 ? e % COLUMNS : e / ROWS;',
+    '  const long long row = rowStart + i, column = columnStart + j;',
+    '  const bool inside = row < m && column < n;',
+    `  const ${type} upstream = inside ? ${upstream} : ${zero};`,
+    (plan.readsSum || pairs.length > 0) &&
+      `  ${type}* const cell = pairTile + i * COLUMN_STRIDE + j;`,
+    `  const ${type} s = ${s};`,
+    ...sums.flatMap(({ value }, j) =>
+      value === undefined
+        ? []
+        : [`  if (inside) total[${String(j)}] += (double)value${String(j)}_of(upstream, s);`],
+    ),
+    ...pairs.map((_, v) => {
+      const place = v === 0 ? '*cell' : `cell[${String(v)} * ROWS * COLUMN_STRIDE]`;
+      return `  ${place} = pair${String(v)}_of(upstream, s);`;
+    }),
+    '}',
+    '__syncthreads();',
   );
 }

@@ -60,7 +60,6 @@ for (int i = 0; i < ${rows}; ++i)
   }`;
   return lines(
     'const bool isFirst = at == firstTile;',
-    '__syncthreads();',
     walkText(indent(compute), plan.readsSum ? RELOAD : ''),
     '__syncthreads();',
   );
@@ -88,7 +87,21 @@ export function cudaParametersText(plan: CudaGradientPlan, { sums }: PlanExpress
     '  }',
     '}',
   );
-  return walkText(indent(body), plan.readsSum ? RELOAD : '');
+  const own = plan.pairs.map(
+    (_, v) =>
+      `w${String(v)}[i][j] = pairTile[(${String(v)} * ROWS + down * ${rows} + i) * COLUMN_STRIDE + along * 4 + j];`,
+  );
+  return lines(
+    ...plan.pairs.map((_, v) => `${type} w${String(v)}[${rows}][4];`),
+    '#pragma unroll',
+    `for (int i = 0; i < ${rows}; ++i)`,
+    '  #pragma unroll',
+    '  for (int j = 0; j < 4; ++j) {',
+    ...own.map((each) => `    ${each}`),
+    '  }',
+    walkText(indent(body), plan.readsSum ? RELOAD : ''),
+    '__syncthreads();',
+  );
 }
 
 /** The totals of a block, added up in a fixed order. */

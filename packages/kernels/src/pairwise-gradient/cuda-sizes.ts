@@ -41,13 +41,13 @@ export function chooseCudaSizes(
   const { m, n, batch, dtype, reduce, wrt } = problem;
   const cheap = ops <= CHEAP_OPS;
   const tileK = CUDA_TILE_K;
-  const tiles = { values: wrt === 'rows' ? values : 0, index: wrt === 'rows' && reduce === 'max' };
+  const tiles = { values: Math.max(values, 1), index: wrt === 'rows' && reduce === 'max' };
   const budget = limits.sharedMemPerMultiprocessor / BLOCKS_PER_MULTIPROCESSOR - 1024;
   const fits = (rowsPerThread: 1 | 2 | 4): boolean =>
     gradientSharedBytes({ rowsPerThread, tileK }, tiles, dtype) <=
     Math.min(budget, limits.sharedMemPerBlockOptin);
-  // Registers: 16 sums of float64, or 16 copies of a power, would spill.
-  const most = (cheap ? 4 : 2) / (dtype === 'float32' ? 1 : 2);
+  // Registers: 16 sums of float64, 16 copies of a power, or 16 indices beside the sums would spill.
+  const most = (cheap && reduce === 'sum' ? 4 : 2) / (dtype === 'float32' ? 1 : 2);
   const candidates = ([4, 2, 1] as const).filter((rows) => fits(rows) && rows <= most);
   const rowsPerThread = candidates.find((rows) => 8 * rows < m) ?? candidates.at(-1) ?? 1;
   const columnsAtOnce = !cheap ? 1 : dtype === 'float32' ? 4 : 2;

@@ -41,31 +41,32 @@ export function loadText(plan: CudaGradientPlan): string {
   ];
   return lines(
     ...extents.map((each) => `constexpr int ${each};`),
-    loadFunction('rows', plan.dtype, 'ROWS', 'ROW_STRIDE'),
-    loadFunction('columns', plan.dtype, 'COLUMNS', 'COLUMN_STRIDE'),
+    loadFunction('rows', plan.dtype, rows, 'ROW_STRIDE'),
+    loadFunction('columns', plan.dtype, CUDA_TILE_COLUMNS, 'COLUMN_STRIDE'),
   );
 }
 
 /**
  * Beyond the end the last point is repeated: what such pairs contribute is weighted by an upstream
- * gradient of 0, and is finite where the last real pair is. Steps of k past the end are not read. The
- * threads of a warp go along k, 8 steps of 4 points, where that is contiguous: whole sectors of memory
- * and all banks of shared memory are used; else along the points.
+ * gradient of 0, and is finite where the last real pair is. Steps of k past the end are not read. A
+ * warp takes 8 steps of k of 4 points where k is contiguous, else 32 points of one step: whole sectors
+ * of memory and all banks of shared memory.
  */
-function loadFunction(name: string, dtype: PairwiseDType, extent: string, stride: string): string {
+function loadFunction(name: string, dtype: PairwiseDType, extent: number, stride: string): string {
   const type = cudaType(dtype);
-  const loop = (point: string, step: string): string => `#pragma unroll 4
-    for (int e = threadIdx.x; e < ${extent} * STEPS; e += 256) {
-      const int point = ${point}, step = ${step};
-      if (step < steps) to[step * ${stride} + point] = from[min((long long)point, last) * stride + step * stepStride];
-    }`;
+  const passes = Math.max(1, extent / 32);
+  const guard = extent < 32 ? `point < ${String(extent)} && ` : '';
   return `__device__ __forceinline__ void load_${name}(${type}* to, const ${type}* __restrict__ from, long long stride, long long stepStride, long long start, long long count, long long k0, int steps) {
-  from += start * stride + k0 * stepStride;
-  const long long last = count - 1 - start;
-  if (stepStride == 1) {
-    ${loop(`e / 8 % ${extent}`, `e / (8 * ${extent}) * 8 + e % 8`)}
-  } else {
-    ${loop(`e % ${extent}`, `e / ${extent}`)}
+  const bool alongSteps = stepStride == 1;
+  const int point = alongSteps ? threadIdx.x / 8 : threadIdx.x % 32, step = alongSteps ? threadIdx.x % 8 : threadIdx.x / 32;
+  const ${type}* const first = from + (k0 + step) * stepStride;
+  ${type}* const target = to + step * ${stride} + point;
+  #pragma unroll
+  for (int i = 0; i < ${String(passes)}; ++i) {
+    const ${type}* const source = first + min(start + point + 32 * i, count - 1) * stride;
+    #pragma unroll
+    for (int j = 0; j < STEPS / 8; ++j)
+      if (${guard}step + 8 * j < steps) target[8 * j * ${stride} + 32 * i] = source[8 * j * stepStride];
   }
 }`;
 }
@@ -77,7 +78,8 @@ export function cudaTilesText(plan: CudaGradientPlan, { pairs }: PlanExpressions
   return lines(
     `${type}* const rowTile = reinterpret_cast<${type}*>(memory);`,
     `${type}* const columnTile = rowTile + STEPS * ROW_STRIDE;`,
-    rows && `${type}* const pairTile = columnTile + STEPS * COLUMN_STRIDE;`,
+    (plan.readsSum || pairs.length > 0) &&
+      `${type}* const pairTile = columnTile + STEPS * COLUMN_STRIDE;`,
     rows &&
       plan.reduce === 'max' &&
       `int* const indexTile = reinterpret_cast<int*>(pairTile + ${String(pairs.length)} * ROWS * COLUMN_STRIDE);`,

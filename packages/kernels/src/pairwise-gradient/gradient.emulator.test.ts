@@ -15,7 +15,13 @@ import { exchangeOperands } from './gradient-expressions.js';
 import { emitRowsGradient, planRowsGradient } from './rows-gradient.js';
 
 describe('gradient kernels in the emulator', () => {
-  const runner: GradientRunner = { limits: H200, run: runCudaProgram };
+  // Threads in a random order: a missing barrier shows.
+  const runner: GradientRunner = {
+    limits: H200,
+    run: (program, launch) => {
+      runCudaProgram(program, { ...launch, options: { blocks: 'shuffled' } });
+    },
+  };
 
   test.each(CASES)('rows: $name', (each) => {
     checkGradient(each, 'rows', runner);
