@@ -1,0 +1,36 @@
+import { nvrtc } from '@mercer/cuda-runtime';
+import { describe, expect, test } from 'vitest';
+import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test.helper.js';
+import { H200, pairwiseProblem } from '../testing/h200.test.helper.js';
+import { planCudaPairwise } from './cuda/plan-cuda.js';
+import { emitPairwise } from './emit.js';
+
+useNvrtc();
+
+describe.skipIf(!nvrtc.isAvailable())(
+  'kernels of descriptors through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  () => {
+    test.each(DESCRIPTOR_CASES)(
+      '$name in large tiles compiles for sm_90a without a spill',
+      { timeout: 120_000 },
+      async ({ family }) => {
+        for (const symmetric of [false, true]) {
+          const problem = pairwiseProblem({
+            ...{ ...family.expressions, dtype: 'float32', m: 30000, n: 30000, k: 1024 },
+            ...{ alignedA: true, alignedB: true, alignedOut: true, symmetric },
+          });
+          const plan = planCudaPairwise(problem, H200);
+          expect(plan.strategy).toBe('tile');
+          for (const { kernel } of emitPairwise(plan).steps) {
+            const options = ['--gpu-architecture=sm_90a', '--ptxas-options=-v'];
+            const { log } = await nvrtc.compile({ source: kernel.source, options });
+            expect(log).toContain('registers');
+            expect(log).not.toContain('warning');
+            expect(log).not.toMatch(/[1-9]\d* bytes spill stores/);
+          }
+        }
+      },
+    );
+  },
+);
