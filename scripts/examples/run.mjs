@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
-import { root, workspacePackages } from '../lib/workspace.mjs';
+import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { collectExamples, collectPrograms } from './extract.mjs';
 
 const TIMEOUT_MS = 120_000;
@@ -26,6 +26,13 @@ function createProject() {
     symlinkSync(directory, path.join(project, 'node_modules', name));
   }
   symlinkSync(path.join(root, 'node_modules/@types'), path.join(project, 'node_modules/@types'));
+  const examples = path.join(root, 'examples');
+  for (const name of Object.keys(readJson(path.join(examples, 'package.json')).devDependencies)) {
+    symlinkSync(
+      path.join(examples, 'node_modules', name),
+      path.join(project, 'node_modules', name),
+    );
+  }
   writeFileSync(
     path.join(project, 'package.json'),
     JSON.stringify({ type: 'module', private: true }),

@@ -2,9 +2,11 @@ import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { benchCommand } from './commands/bench.js';
 import { cacheCommand } from './commands/cache.js';
+import { cdistGradCommand } from './commands/cdist-grad.js';
 import { cdistCommand } from './commands/cdist.js';
 import { demoCommand } from './commands/demo.js';
 import { doctorCommand } from './commands/doctor.js';
+import { kernelCommand } from './commands/kernel.js';
 import { profileCommand } from './commands/profile.js';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
@@ -12,13 +14,17 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 /** The whole command line. Usage errors are thrown as CommanderError and nothing exits the process. */
 export function createProgram(): Command {
   const program = new Command('mercer')
-    .description('Fused distance kernels on GPU and CPU: check, run, measure and look.')
+    .description(
+      'Fused distances and kernel matrices on GPU and CPU: check, run, measure and look.',
+    )
     .version(version)
     .enablePositionalOptions()
     .showSuggestionAfterError();
   for (const command of [
     doctorCommand(),
     cdistCommand(),
+    kernelCommand(),
+    cdistGradCommand(),
     cacheCommand(),
     benchCommand(),
     profileCommand(),

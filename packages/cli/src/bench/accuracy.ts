@@ -1,14 +1,14 @@
 import type { Cell } from './cells.js';
-import type { Operands } from './data-sets.js';
-import { plainDistance } from './plain-distance.js';
+import { sizesOf, type FloatArray, type Truth } from './operations/operation.js';
+import { operationOf } from './operations/operations.js';
 
-/** Distances that are checked: some rows of the result, and some columns of each. */
+/** Results that are checked: some rows of the result, and some columns of each. */
 export interface Sample {
   readonly rows: readonly number[];
   readonly columns: readonly number[];
 }
 
-/** Largest and mean error of sampled distances, relative to the float64 value, in units of rounding (2^-24 or 2^-53). */
+/** Largest and mean error of sampled results against float64, in units of rounding (2^-24 or 2^-53) of their scale. */
 export interface ErrorInUnits {
   readonly max: number;
   readonly mean: number;
@@ -32,24 +32,25 @@ function spread(extent: number, count: number): number[] {
 }
 
 /**
- * Compares sampled rows of a result with distances computed in float64 from the same operands.
- * `resultRows[i]` is row `sample.rows[i]` of the result, all batches flattened into rows.
+ * Compares sampled rows of a result with what float64 gives from the same operands.
+ * `resultRows[i]` is row `sample.rows[i]` of the result, all axes but the last flattened into rows.
  */
 export function sampledError(
-  cell: Pick<Cell, 'dtype' | 'p' | 'm' | 'n' | 'k'>,
-  operands: Operands,
+  cell: Cell,
+  data: readonly FloatArray[],
   sample: Sample,
   resultRows: readonly ArrayLike<number>[],
 ): ErrorInUnits {
   const unit = cell.dtype === 'float32' ? 2 ** -24 : 2 ** -53;
+  const operation = operationOf(cell);
+  const { rows: rowsOfEntry } = sizesOf(operation, cell);
   let max = 0;
   let sum = 0;
   let count = 0;
   sample.rows.forEach((row, i) => {
-    const block = Math.floor(row / cell.m); // the batch this row lies in
+    const entry = Math.floor(row / rowsOfEntry);
     for (const column of sample.columns) {
-      const atB = (block * cell.n + column) * cell.k;
-      const truth = plainDistance(operands.a, row * cell.k, operands.b, atB, cell.k, cell.p);
+      const truth = operation.truth(cell, data, entry, row % rowsOfEntry, column);
       const error = relativeError(resultRows[i]?.[column] ?? NaN, truth) / unit;
       max = Math.max(max, error);
       sum += error;
@@ -59,9 +60,9 @@ export function sampledError(
   return { max, mean: count === 0 ? 0 : sum / count, count };
 }
 
-/** |got - truth| / truth; equal values err by 0, a distance where 0 is right or a NaN by infinity. */
-function relativeError(got: number, truth: number): number {
-  if (Object.is(got, truth) || got === truth) return 0;
-  const error = Math.abs(got - truth) / Math.abs(truth);
+/** |got - truth| / scale; equal values err by 0, anything where 0 is right or a NaN by infinity. */
+function relativeError(got: number, { value, scale }: Truth): number {
+  if (Object.is(got, value) || got === value) return 0;
+  const error = Math.abs(got - value) / scale;
   return Number.isNaN(error) ? Infinity : error;
 }

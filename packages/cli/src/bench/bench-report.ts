@@ -1,6 +1,6 @@
 import type { ErrorInUnits } from './accuracy.js';
 import type { Cell } from './cells.js';
-import type { CompileTimes } from './compile-times.js';
+import type { CompileTimes, DescriptorCompileTimes } from './compile-times.js';
 import type { DataSet } from './data-sets.js';
 import type { Floor } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
@@ -41,19 +41,26 @@ export interface CallOverhead {
   readonly calls: number;
 }
 
-/** The result of `mercer bench cdist`: what is written as JSON. */
+/** The suites of cells. */
+export type SuiteName = 'cdist' | 'kermac';
+
+/** The result of `mercer bench cdist` or `kermac`: what is written as JSON. */
 export interface BenchReport {
   readonly schema: 1;
-  readonly suite: 'cdist';
+  readonly suite: SuiteName;
   readonly command: string;
   readonly startedAt: string;
   readonly machine: MachineDescription;
   readonly device: DeviceDescription;
+  /** What the operations of the cells compute. */
+  readonly operations: Readonly<Record<string, string>>;
   /** What the kinds of data are; the first was timed. */
   readonly dataSets: Readonly<Record<string, string>>;
   readonly limits: DeviceLimitsReport;
   readonly callOverhead: CallOverhead;
-  readonly compile: CompileTimes;
+  readonly compile?: CompileTimes;
+  /** The whole set of descriptors compiled at once; suite kermac. */
+  readonly descriptors?: DescriptorCompileTimes;
   readonly cells: readonly CellResult[];
   readonly belowHalfOfFloor: readonly SlowCell[];
   readonly skipped: readonly SkippedCell[];

@@ -1,15 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import { sampledError, sampleOf } from './accuracy.js';
-import { cellBytes, cellName, FULL_GRID, gridCells, type Cell } from './cells.js';
+import { cellName, cellWork, FULL_GRID, gridCells, OPERATION_NAMES, type Cell } from './cells.js';
 import { DATA_SETS, makeOperands } from './data-sets.js';
 import { floorOf, slowReason } from './floor.js';
+import { kermacCells } from './kermac-cells.js';
 import type { DeviceLimitsReport } from './limits.js';
 import { commandLine } from './machine.js';
+import { sizesOf } from './operations/operation.js';
+import { OPERATIONS, operationOf } from './operations/operations.js';
 import { plainDistance, plainDistances } from './plain-distance.js';
 import { logPlot } from './plot.js';
 import { spreadOf } from './statistics.js';
 
-const cell: Cell = { dtype: 'float32', p: 2, m: 1000, n: 2000, k: 64, batch: 1 };
+const cell: Cell = {
+  operation: 'cdist',
+  dtype: 'float32',
+  p: 2,
+  m: 1000,
+  n: 2000,
+  k: 64,
+  batch: 1,
+};
+const gradient: Cell = { ...cell, operation: 'cdistGrad', o: 10 };
 const once = { median: 0.005, p10: 0.004, p90: 0.006, count: 9 };
 
 describe('spreadOf', () => {
@@ -30,7 +42,54 @@ describe('gridCells', () => {
     expect(cellName({ ...cell, p: Infinity, batch: 100, dtype: 'float64' })).toBe(
       'p=inf float64 100 x 1000 x 2000 x 64',
     );
-    expect(cellBytes(cell)).toBe((3000 * 64 + 2_000_000) * 4);
+    expect(cellName(gradient)).toBe('cdistGrad p=2 1000 x 2000 x 10 x 64');
+  });
+});
+
+describe('sizesOf', () => {
+  it('counts what an operation reads, writes and adds up', () => {
+    expect(sizesOf(operationOf(cell), { ...cell, batch: 3 })).toEqual({
+      rows: 1000,
+      columns: 2000,
+      results: 6_000_000,
+      operandBytes: 3 * 3000 * 64 * 4,
+      bytes: 3 * (3000 * 64 + 2_000_000) * 4,
+      work: 3 * 1000 * 2000 * 64,
+    });
+    const [a, b, c, d] = [64 * 1000, 2000 * 64, 10 * 64, 2000 * 1000];
+    expect(sizesOf(operationOf(gradient), gradient)).toEqual({
+      rows: 20_000,
+      columns: 1000,
+      results: 20_000_000,
+      operandBytes: (a + b + c + d) * 4,
+      bytes: (a + b + c + d + 20_000_000) * 4,
+      work: 10 * 1000 * 2000 * 64,
+    });
+  });
+});
+
+describe('kermacCells', () => {
+  it('takes the shapes that others were measured at on a GPU, small ones on a CPU', () => {
+    const names = kermacCells({ kind: 'cuda' }).map(cellName);
+    expect(names.length).toBe(3 + 1 + 1 + 1 + 1 + 4 * 3);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toContain('laplaceL2 p=2 30000 x 30000 x 1024');
+    expect(names).toContain('cdistGrad p=1.3 1000 x 1000 x 10 x 10000');
+    for (const small of kermacCells({ kind: 'cpu' })) expect(cellWork(small)).toBeLessThan(1e9);
+    expect(kermacCells({ kind: 'cpu', operations: ['pNorm'] }).map(cellName)).toEqual([
+      'pNorm p=1.3 1000 x 1000 x 64',
+    ]);
+  });
+
+  it('adds the grid, or takes the part of it whose axes are named', () => {
+    const whole = kermacCells({ kind: 'cuda', grid: true });
+    expect(whole.length).toBeGreaterThan(10 * 4 * 4 * 5 * 2);
+    const part = kermacCells({ kind: 'cuda', axes: { m: [7], n: [9], k: [3], batch: [1, 2] } });
+    expect(part.length).toBe(2 * (3 + 1 + 1 + 1 + 1 + 3));
+    expect(
+      part.filter(({ operation }) => operation === 'cdistGrad').every(({ o }) => o === 16),
+    ).toBe(true);
+    expect(part.map(cellWork)).toEqual(part.map(cellWork).sort((a, b) => a - b));
   });
 });
 
@@ -80,7 +139,8 @@ describe('plainDistance', () => {
 
 describe('sampledError', () => {
   const operands = makeOperands('normal', 'float32', 2 * 7, 2 * 9, 5);
-  const problem = { dtype: 'float32', p: 2, m: 7, n: 9, k: 5 } as const;
+  const problem: Cell = { ...cell, m: 7, n: 9, k: 5, batch: 2 };
+  const data = [operands.a, operands.b];
   const rows = Array.from({ length: 14 }, (_, row) =>
     Array.from({ length: 9 }, (__, column) =>
       plainDistance(operands.a, row * 5, operands.b, (Math.floor(row / 7) * 9 + column) * 5, 5, 2),
@@ -91,17 +151,73 @@ describe('sampledError', () => {
 
   it('samples the edges and finds no error in the truth, batch by batch', () => {
     expect([sample.rows[0], sample.rows.at(-1), sample.columns.length]).toEqual([0, 13, 9]);
-    expect(sampledError(problem, operands, sample, picked)).toMatchObject({ max: 0, mean: 0 });
+    expect(sampledError(problem, data, sample, picked)).toMatchObject({ max: 0, mean: 0 });
   });
 
   it('counts in units of rounding, and what should be 0 or is NaN as infinite', () => {
     const off = picked.map((row) => row.map((x) => x * (1 + 3 * 2 ** -24)));
-    expect(sampledError(problem, operands, sample, off).max).toBeCloseTo(3, 2);
+    expect(sampledError(problem, data, sample, off).max).toBeCloseTo(3, 2);
     const broken = picked.map((row, i) => (i === 0 ? row.map(() => NaN) : row));
-    expect(sampledError(problem, operands, sample, broken).max).toBe(Infinity);
-    const same = { a: operands.a, b: operands.a };
+    expect(sampledError(problem, data, sample, broken).max).toBe(Infinity);
+    const same = [operands.a, operands.a];
     const wrong = sampledError({ ...problem, n: 7 }, same, { rows: [0], columns: [0] }, [[1e-30]]);
     expect(wrong.max).toBe(Infinity);
+  });
+});
+
+describe('OPERATIONS', () => {
+  it.each(OPERATION_NAMES)('%s: its truth is what its formula says', (operation) => {
+    const tiny: Cell = { ...cell, operation, dtype: 'float64', p: 1.3, m: 3, n: 4, k: 5, batch: 2 };
+    const problem = operation === 'cdistGrad' ? { ...tiny, o: 2 } : tiny;
+    const { truth, makeData, operands, text, parameters } = OPERATIONS[operation];
+    expect(text).toMatch(/\w/);
+    const data = makeData('normal', problem);
+    const read = (name: string, entry: number, row: number, column: number): number => {
+      const i = operands(problem).findIndex((operand) => operand.name === name);
+      const [rows = 0, columns = 0] = operands(problem)[i]?.shape ?? [];
+      expect(data[i]?.length).toBe(2 * rows * columns);
+      return data[i]?.[(entry * rows + row) * columns + column] ?? NaN;
+    };
+    const ks = [0, 1, 2, 3, 4];
+    if (operation === 'cdistGrad') {
+      const terms = ks.map((k) => {
+        const delta = read('d', 1, 3, 2) - read('b', 1, 3, k);
+        return read('c', 1, 1, k) * read('a', 1, k, 2) * Math.sign(delta) * Math.abs(delta) ** 0.3;
+      });
+      const { value, scale } = truth(problem, data, 1, 1 * 4 + 3, 2);
+      expect(value).toBeCloseTo(
+        terms.reduce((sum, x) => sum + x, 0),
+        12,
+      );
+      expect(scale).toBeCloseTo(
+        terms.reduce((sum, x) => sum + Math.abs(x), 0),
+        12,
+      );
+      return;
+    }
+    const sum = ks.reduce(
+      (total, k) => total + Math.abs(read('a', 1, 2, k) - read('b', 1, 3, k)) ** 1.3,
+      0,
+    );
+    const d = sum ** (1 / 1.3);
+    const h = parameters?.(problem)['bandwidth'] ?? NaN;
+    const want = {
+      cdist: d,
+      pNorm: d,
+      laplaceL1: Math.exp(-d / h),
+      laplaceL2: Math.exp(-d / h),
+      gaussianL2: Math.exp((-d * d) / (2 * h * h)),
+    }[operation];
+    expect(truth(problem, data, 1, 2, 3).value).toBeCloseTo(want, 12);
+  });
+
+  it('takes 0 where a difference is 0, whatever p is', () => {
+    const tiny: Cell = { ...gradient, p: 0.5, m: 1, n: 1, k: 1, o: 1 };
+    const one = Float32Array.of(1);
+    expect(OPERATIONS.cdistGrad.truth(tiny, [one, one, one, one], 0, 0, 0)).toEqual({
+      value: 0,
+      scale: 0,
+    });
   });
 });
 
@@ -137,6 +253,21 @@ describe('floorOf', () => {
     expect(floorOf({ ...cell, m: 1, n: 1 }, limits)).toEqual({ kind: 'launch', ms: 0.005 });
   });
 
+  it('counts the multiply-adds of cdistGrad and what makes the factor that they multiply', () => {
+    const rates: DeviceLimitsReport = {
+      ...limits,
+      limits: [...limits.limits, { limit: 'fp32-fma', title: '', ms: once, pairsPerSecond: 2e13 }],
+    };
+    const terms = 1000 * 2000 * 64;
+    const ms = (p: number, o: number): number | undefined =>
+      floorOf({ ...gradient, p, o }, rates)?.ms;
+    expect(ms(2, 10)).toBeCloseTo((terms * 12) / 2e10, 9);
+    expect(ms(1, 10)).toBeCloseTo((terms * 12) / 2e10, 9);
+    expect(ms(1.3, 100)).toBeCloseTo((terms * 103) / 2e10, 9);
+    expect(ms(1.3, 1)).toBeCloseTo(terms / 2e9, 9); // the special-function unit decides
+    expect(floorOf(gradient, limits)).toBeUndefined(); // no loop measured multiply-adds
+  });
+
   it('takes half of the multiply-add rate on a CPU and has no floor for what no loop measures', () => {
     const cpu = {
       ...limits,
@@ -152,7 +283,7 @@ describe('floorOf', () => {
     const small = { ...cell, m: 1, n: 1 };
     const issue = { kind: 'issue', ms: 1 } as const;
     const launch = { kind: 'launch', ms: 1 } as const;
-    expect(slowReason(small, launch, 1000, 1)).toMatch(/1 distances of 64 terms/);
+    expect(slowReason(small, launch, 1000, 1)).toMatch(/1 results of 64 terms/);
     expect(slowReason(cell, issue, 1000, 0.4)).toMatch(/2\.5 times the least launch/);
     expect(slowReason(small, issue, 1000, 0.01)).toMatch(/cannot occupy 1000/);
     expect(slowReason({ ...cell, m: 3 }, issue, 10, 0.01)).toMatch(/a side of 3/);

@@ -1,10 +1,28 @@
-/** One problem of the grid: distances of `m` rows to `n` rows of `k` numbers, `batch` times over. */
+/** Operations that the bench knows; what each is stands in `operations/`. */
+export const OPERATION_NAMES = [
+  'cdist',
+  'pNorm',
+  'laplaceL1',
+  'laplaceL2',
+  'gaussianL2',
+  'cdistGrad',
+] as const;
+export type OperationName = (typeof OPERATION_NAMES)[number];
+
+/**
+ * One problem of the grid: an operation on `m` rows and `n` rows of `k` numbers, `batch` times over. For cdistGrad m, n, o and
+ * k are those of its formula: `out[o, n, m] = sum_k c[o, k] a[k, m] phi(d[n, m] - b[n, k])`.
+ */
 export interface Cell {
+  readonly operation: OperationName;
   readonly dtype: 'float32' | 'float64';
+  /** Exponent of the norm, also where it is part of the operation. */
   readonly p: number;
   readonly m: number;
   readonly n: number;
   readonly k: number;
+  /** Rows of coefficients; cdistGrad only. */
+  readonly o?: number;
   readonly batch: number;
 }
 
@@ -38,22 +56,29 @@ export const QUICK_GRID: GridAxes = {
   batch: [1],
 };
 
-/** Every combination, the small problems first. */
-export function gridCells(axes: GridAxes): Cell[] {
+/** Every combination for one operation, the small problems first. */
+export function gridCells(axes: GridAxes, operation: OperationName = 'cdist'): Cell[] {
   const cells: Cell[] = [];
   for (const dtype of axes.dtype)
     for (const p of axes.p)
       for (const batch of axes.batch)
         for (const k of axes.k)
-          for (const m of axes.m) for (const n of axes.n) cells.push({ dtype, p, m, n, k, batch });
-  return cells.sort((a, b) => cellPairs(a) * a.k - cellPairs(b) * b.k);
+          for (const m of axes.m)
+            for (const n of axes.n) cells.push({ operation, dtype, p, m, n, k, batch });
+  return smallFirst(cells);
+}
+
+/** Cells in the order of their work. */
+export function smallFirst(cells: readonly Cell[]): Cell[] {
+  return [...cells].sort((a, b) => cellWork(a) - cellWork(b));
 }
 
 /** Cells that share their operands, in the order in which they come. */
 export function groupByOperands(cells: readonly Cell[]): Cell[][] {
   const groups = new Map<string, Cell[]>();
   for (const cell of cells) {
-    const key = [cell.dtype, cell.m, cell.n, cell.k, cell.batch].join();
+    const family = cell.operation === 'cdistGrad' ? 'cdistGrad' : 'pairwise';
+    const key = [family, cell.dtype, cell.m, cell.n, cell.k, cell.o ?? 0, cell.batch].join();
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [cell]);
     else group.push(cell);
@@ -61,29 +86,21 @@ export function groupByOperands(cells: readonly Cell[]): Cell[][] {
   return [...groups.values()];
 }
 
-/** Distances that a cell computes. */
-export function cellPairs(cell: Cell): number {
-  return cell.m * cell.n * cell.batch;
+/** Terms that a cell's sums have together: element pairs, for cdistGrad times the rows of coefficients. */
+export function cellWork(cell: Cell): number {
+  return cell.m * cell.n * cell.k * cell.batch * (cell.o ?? 1);
 }
 
 export function elementBytes(cell: Cell): 4 | 8 {
   return cell.dtype === 'float32' ? 4 : 8;
 }
 
-/** Bytes of both inputs. */
-export function operandBytes(cell: Cell): number {
-  return (cell.m + cell.n) * cell.k * cell.batch * elementBytes(cell);
-}
-
-/** Bytes that must move at the least: both inputs read and the result written once. */
-export function cellBytes(cell: Cell): number {
-  return operandBytes(cell) + cellPairs(cell) * elementBytes(cell);
-}
-
 /** A cell in a few letters, for tables and progress. */
 export function cellName(cell: Cell): string {
+  const operation = cell.operation === 'cdist' ? '' : `${cell.operation} `;
   const batch = cell.batch === 1 ? '' : `${cell.batch} x `;
   const p = cell.p === Infinity ? 'inf' : cell.p;
   const type = cell.dtype === 'float32' ? '' : ` ${cell.dtype}`;
-  return `p=${p}${type} ${batch}${cell.m} x ${cell.n} x ${cell.k}`;
+  const sizes = cell.o === undefined ? [cell.m, cell.n, cell.k] : [cell.m, cell.n, cell.o, cell.k];
+  return `${operation}p=${p}${type} ${batch}${sizes.join(' x ')}`;
 }

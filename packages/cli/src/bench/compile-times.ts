@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -30,17 +30,55 @@ export async function firstCallMs(device: Device): Promise<number> {
 
 /** Measures both in processes of their own with a store that nobody else uses. */
 export async function compileTimes(device: Device): Promise<CompileTimes> {
+  const args = ['bench', 'first-call', '--device', device.id];
+  const [cold, warm] = await coldAndWarm<{ ms: number }>(args);
+  return { coldMs: cold.ms, warmMs: warm.ms };
+}
+
+/** Compiling the kernels of all ready-made descriptors at once, in milliseconds. */
+export interface DescriptorCompileTimes extends CompileTimes {
+  readonly descriptors: number;
+  readonly kernels: number;
+  /** Logical processors that compile. */
+  readonly cores: number;
+}
+
+/** The descriptors that Kermac has ready-made too, and the Gaussian; inputs in both layouts, aligned and not. */
+const SET = [
+  '--descriptors',
+  'l1Norm,l2Norm,pNorm,laplaceL1,laplaceL2,gaussianL2,dot',
+  '--layouts',
+  'rrr,rcr,crr,ccr',
+];
+
+/** Measures `mercer cache warm` with an empty store and with the one it filled, each in a process of its own. */
+export async function descriptorCompileTimes(device: Device): Promise<DescriptorCompileTimes> {
+  const args = ['cache', 'warm', '--device', device.id, ...SET];
+  type Warmed = { ms: number; kernels: number; descriptors: readonly string[] };
+  const [cold, warm] = await coldAndWarm<Warmed>(args);
+  return {
+    coldMs: cold.ms,
+    warmMs: warm.ms,
+    descriptors: cold.descriptors.length,
+    kernels: cold.kernels,
+    cores: availableParallelism(),
+  };
+}
+
+/** Runs a command of this program twice with the same store, empty at first. */
+async function coldAndWarm<T>(args: readonly string[]): Promise<[cold: T, warm: T]> {
   const directory = await mkdtemp(join(tmpdir(), 'mercer-cold-'));
   const { MERCER_PROFILE: _, ...rest } = process.env;
   const env = { ...rest, MERCER_CACHE_DIR: directory, MERCER_CACHE: 'rw' };
-  const args = [BIN, 'bench', 'first-call', '--device', device.id, '--json'];
-  const probe = async (): Promise<number> => {
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    return (JSON.parse(stdout) as { ms: number }).ms;
+  const probe = async (): Promise<T> => {
+    const { stdout } = await promisify(execFile)(process.execPath, [BIN, ...args, '--json'], {
+      env,
+    });
+    return JSON.parse(stdout) as T;
   };
   try {
-    const coldMs = await probe();
-    return { coldMs, warmMs: await probe() };
+    const cold = await probe();
+    return [cold, await probe()];
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -1,10 +1,12 @@
-import { cdist, tensor, type Device, type Tensor } from '@mercer/core';
+import { tensor, type Device } from '@mercer/core';
 import { sampledError, sampleOf, type ErrorInUnits } from './accuracy.js';
 import type { CellResult, SkippedCell } from './bench-report.js';
-import { cellBytes, operandBytes, type Cell } from './cells.js';
-import { makeOperands, type DataSet, type Operands } from './data-sets.js';
+import type { Cell } from './cells.js';
+import type { DataSet } from './data-sets.js';
 import { floorOf } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
+import { sizesOf, type Float, type FloatArray } from './operations/operation.js';
+import { operationOf } from './operations/operations.js';
 import { spreadOf, type Spread } from './statistics.js';
 import { measureCalls } from './timer.js';
 
@@ -18,8 +20,6 @@ export interface CellSettings {
   readonly dataSets: readonly DataSet[];
 }
 
-type Float = Tensor<'float32' | 'float64'>;
-
 /** Operands are made on the host; more than this would take longer to make than to measure. */
 const MOST_OPERAND_BYTES = 2 ** 33;
 
@@ -30,7 +30,14 @@ interface Measured {
   plan: string;
 }
 
-/** Times cells that share their operands and checks their distances, or says why one was skipped. */
+/** Operands on the host and on the device. */
+interface Placed {
+  readonly set: DataSet;
+  readonly data: readonly FloatArray[];
+  readonly tensors: readonly Float[];
+}
+
+/** Times cells that share their operands and checks their results, or says why one was skipped. */
 export async function measureCells(
   cells: readonly Cell[],
   settings: CellSettings,
@@ -46,18 +53,18 @@ export async function measureCells(
   const [first] = measured;
   if (first === undefined) return results;
   for (const set of settings.dataSets) {
-    const { dtype, m, n, k, batch } = first.cell;
-    const operands = makeOperands(set, dtype, m * batch, n * batch, k);
-    const a = await place(operands.a, first.cell, m, settings.device);
-    const b = await place(operands.b, first.cell, n, settings.device);
+    const data = operationOf(first.cell).makeData(set, first.cell);
+    const tensors: Float[] = [];
     try {
+      for (const [i, values] of data.entries()) {
+        tensors.push(await place(values, first.cell, i, settings.device));
+      }
       for (const entry of measured) {
         onCell(entry.cell);
-        await measureOne(entry, { a, b, operands, set }, settings);
+        await measureOne(entry, { set, data, tensors }, settings);
       }
     } finally {
-      a.dispose();
-      b.dispose();
+      for (const used of tensors) used.dispose();
     }
   }
   return [...results, ...measured.map((entry) => finish(entry, settings.limits))];
@@ -65,26 +72,26 @@ export async function measureCells(
 
 async function measureOne(
   entry: Measured,
-  data: { a: Float; b: Float; operands: Operands; set: DataSet },
+  { set, data, tensors }: Placed,
   { device, maxSecondsPerCell }: CellSettings,
 ): Promise<void> {
   const { cell } = entry;
-  const { a, b, operands, set } = data;
-  const prepared = await cdist.prepare(a, b, { p: cell.p });
-  const out = prepared(a, b);
+  const call = await operationOf(cell).prepare(cell, tensors);
+  const out = call.run();
   try {
     await out.ready();
     if (entry.ms === undefined) {
-      entry.plan = prepared.plan.summary;
+      entry.plan = call.plan;
       entry.ms = spreadOf(
         await measureCalls(device, maxSecondsPerCell, () => {
-          prepared(a, b, { out });
+          call.run(out);
         }),
       );
     }
-    entry.errors[set] = await errorOf(cell, operands, out);
+    entry.errors[set] = await errorOf(cell, data, out);
   } finally {
     out.dispose();
+    call.dispose();
   }
 }
 
@@ -99,15 +106,16 @@ function reasonToSkip(
   cell: Cell,
   { device, limits, maxSecondsPerCell }: CellSettings,
 ): string | undefined {
-  const bytes = cellBytes(cell);
+  const { bytes, operandBytes } = sizesOf(operationOf(cell), cell);
   const { freeBytes } = device.memory();
   if (bytes > freeBytes * 0.9) {
     return `needs ${bytes} bytes and ${device.id} has ${freeBytes} free`;
   }
-  if (operandBytes(cell) > MOST_OPERAND_BYTES) {
-    return `its operands of ${operandBytes(cell)} bytes exceed the ${MOST_OPERAND_BYTES} that are made on the host`;
+  if (operandBytes > MOST_OPERAND_BYTES) {
+    return `its operands of ${operandBytes} bytes exceed the ${MOST_OPERAND_BYTES} that are made on the host`;
   }
-  const floor = floorOf(cell, limits);
+  // Where no loop stands for the arithmetic, it takes at least as long as that of p = 2.
+  const floor = floorOf(cell, limits) ?? floorOf({ ...cell, p: 2 }, limits);
   if (floor !== undefined && floor.ms > maxSecondsPerCell * 1e3) {
     return `takes at least ${(floor.ms / 1e3).toFixed(1)} s a call and the limit is ${maxSecondsPerCell} s (--max-seconds)`;
   }
@@ -115,19 +123,21 @@ function reasonToSkip(
 }
 
 async function place(
-  data: Float32Array | Float64Array,
+  values: FloatArray,
   cell: Cell,
-  rows: number,
+  index: number,
   device: Device,
 ): Promise<Float> {
-  const shape = cell.batch === 1 ? [rows, cell.k] : [cell.batch, rows, cell.k];
-  return tensor(data, { shape, device });
+  const matrix = operationOf(cell).operands(cell)[index]?.shape ?? [];
+  const shape = cell.batch === 1 ? matrix : [cell.batch, ...matrix];
+  return tensor(values, { shape, device });
 }
 
-async function errorOf(cell: Cell, operands: Operands, out: Float): Promise<ErrorInUnits> {
-  const rows = cell.m * cell.batch;
-  const sample = sampleOf(rows, cell.n);
-  const flat = out.reshape([rows, cell.n]);
+async function errorOf(cell: Cell, data: readonly FloatArray[], out: Float): Promise<ErrorInUnits> {
+  const sizes = sizesOf(operationOf(cell), cell);
+  const rows = sizes.rows * cell.batch;
+  const sample = sampleOf(rows, sizes.columns);
+  const flat = out.reshape([rows, sizes.columns]);
   const values: ArrayLike<number>[] = [];
   for (const row of sample.rows) {
     const line = flat.slice(row);
@@ -135,5 +145,5 @@ async function errorOf(cell: Cell, operands: Operands, out: Float): Promise<Erro
     line.dispose();
   }
   flat.dispose();
-  return sampledError(cell, operands, sample, values);
+  return sampledError(cell, data, sample, values);
 }

@@ -7,8 +7,10 @@ import type { Cell } from './cells.js';
 import { defaultPython, runPeers } from './peers.js';
 
 const cells: Cell[] = [
-  { dtype: 'float32', p: 2, m: 20, n: 30, k: 5, batch: 1 },
-  { dtype: 'float64', p: Infinity, m: 7, n: 9, k: 3, batch: 2 },
+  { operation: 'cdist', dtype: 'float32', p: 2, m: 20, n: 30, k: 5, batch: 1 },
+  { operation: 'cdist', dtype: 'float64', p: Infinity, m: 7, n: 9, k: 3, batch: 2 },
+  { operation: 'gaussianL2', dtype: 'float32', p: 2, m: 8, n: 6, k: 4, batch: 1 },
+  { operation: 'cdistGrad', dtype: 'float32', p: 1, m: 6, n: 4, o: 3, k: 5, batch: 2 },
 ];
 const base = { device: 'cpu', maxSecondsPerCell: 1 } as const;
 
@@ -34,21 +36,33 @@ describe('runPeers', () => {
       let first = true;
       for await (const line of createInterface({ input: process.stdin })) {
         const message = JSON.parse(line);
-        if (first) { console.log('chatter'); say({ versions: { fake: '1' } }); first = false; }
+        if (first) {
+          console.log('chatter');
+          say({ versions: { fake: '1' } });
+          if (message.compilation) say({ compilation: { peer: 'fake', descriptors: 7, ms: 3 } });
+          if (process.env.XDG_CACHE_HOME === undefined) throw new Error('no cache of its own');
+          first = false;
+        }
         else {
-          const bytes = readFileSync(message.a).length;
-          say({ cell: { ...message, a: undefined, b: undefined, peer: 'fake', ms: { median: bytes, p10: 1, p90: 1, count: 1 } } });
+          const bytes = Object.values(message.operands).map(({ path }) => readFileSync(path).length);
+          say({ cell: { ...message, operands: undefined, bytes, peer: 'fake', ms: { median: 1, p10: 1, p90: 1, count: 1 } } });
         }
         say({ ready: true });
       }
     `);
-    const report = await runPeers(cells, { ...base, python: process.execPath, script: path });
+    const python = process.execPath;
+    const report = await runPeers(cells, { ...base, python, script: path, compilation: true });
     expect(report).toMatchObject({ found: true, versions: { fake: '1' } });
+    expect(report.compilation).toEqual({ peer: 'fake', descriptors: 7, ms: 3 });
     expect(report.reason).toBeUndefined();
-    expect(report.cells.map(({ peer, p, ms }) => [peer, p, ms?.median])).toEqual([
-      ['fake', 2, 20 * 5 * 4],
-      ['fake', Infinity, 2 * 7 * 3 * 8],
+    const seen = report.cells as unknown as { operation: string; p: number; bytes: number[] }[];
+    expect(seen.map(({ operation, p, bytes }) => [operation, p, bytes])).toEqual([
+      ['cdist', 2, [20 * 5 * 4, 30 * 5 * 4]],
+      ['cdist', Infinity, [2 * 7 * 3 * 8, 2 * 9 * 3 * 8]],
+      ['gaussianL2', 2, [8 * 4 * 4, 6 * 4 * 4]],
+      ['cdistGrad', 1, [5 * 6, 4 * 5, 3 * 5, 4 * 6].map((size) => 2 * size * 4)],
     ]);
+    expect(report.cells[2]).toMatchObject({ parameters: { bandwidth: 2 } });
   });
 
   it('reports a process that dies, that is not there, and a peer that is missing', async () => {
@@ -81,7 +95,7 @@ describe.skipIf(python === undefined)(
     it('answers in the agreed lines, with torch or with the reason why not', async () => {
       const report = await runPeers(cells, { ...base, python: python ?? '' });
       if (torch) {
-        expect(report.cells.length).toBe(2);
+        expect(report.cells.length).toBe(cells.length);
         for (const cell of report.cells) expect(cell.maxErrorInUnits).toBeLessThan(1e4);
       } else {
         expect(report).toMatchObject({ found: false, cells: [] });

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Cell } from './cells.js';
-import { makeOperands } from './data-sets.js';
+import { operationOf } from './operations/operations.js';
 import type { Spread } from './statistics.js';
 
 /** Another library's time for one cell, or why it has none. */
@@ -17,6 +17,13 @@ export interface PeerCell extends Cell {
   readonly error?: string;
 }
 
+/** How long a peer took to compile its ready-made kernels into an empty cache. */
+export interface PeerCompilation {
+  readonly peer: string;
+  readonly descriptors: number;
+  readonly ms: number;
+}
+
 /** What the peers' process said. */
 export interface PeerReport {
   readonly found: boolean;
@@ -24,6 +31,7 @@ export interface PeerReport {
   readonly reason?: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly cells: readonly PeerCell[];
+  readonly compilation?: PeerCompilation;
 }
 
 export interface PeerOptions {
@@ -32,11 +40,13 @@ export interface PeerOptions {
   readonly maxSecondsPerCell: number;
   /** A folder that holds the Python package `kermac`, when that peer is wanted. */
   readonly kermacPath?: string;
+  /** Also time how long a peer takes to compile its ready-made kernels. */
+  readonly compilation?: boolean;
   readonly onProgress?: (done: number) => void;
   readonly script?: string;
 }
 
-const SCRIPT = fileURLToPath(new URL('../../peers/cdist_peers.py', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../peers/peers.py', import.meta.url));
 
 /** The Python that is asked when none is named: MERCER_PYTHON, else the first python3 on the path. */
 export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | undefined {
@@ -55,7 +65,9 @@ export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | un
  */
 export async function runPeers(cells: readonly Cell[], options: PeerOptions): Promise<PeerReport> {
   const folder = await mkdtemp(join(tmpdir(), 'mercer-peers-'));
-  const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe' });
+  // A peer's own cache of compiled kernels starts empty and touches nobody's.
+  const env = { ...process.env, XDG_CACHE_HOME: join(folder, 'cache') };
+  const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe', env });
   try {
     return await new PeerSession(child, folder, options).run(cells);
   } finally {
@@ -69,12 +81,14 @@ interface PeerLine {
   readonly missing?: string;
   readonly ready?: boolean;
   readonly cell?: Omit<PeerCell, 'p'> & { readonly p: number | 'inf' };
+  readonly compilation?: PeerCompilation;
 }
 
 class PeerSession {
   private versions: Record<string, string> = {};
   private readonly reasons: string[] = [];
   private readonly cells: PeerCell[] = [];
+  private compilation: PeerCompilation | undefined;
   private errorText = '';
   /** Why the process ended before its time, once it has ended. */
   private readonly closed: Promise<string | undefined>;
@@ -102,8 +116,8 @@ class PeerSession {
   }
 
   async run(cells: readonly Cell[]): Promise<PeerReport> {
-    const { device, maxSecondsPerCell, kermacPath } = this.options;
-    this.send({ device, maxSecondsPerCell, kermacPath: kermacPath ?? null });
+    const { device, maxSecondsPerCell, kermacPath, compilation = false } = this.options;
+    this.send({ device, maxSecondsPerCell, kermacPath: kermacPath ?? null, compilation });
     let next = 0;
     for await (const text of this.lines) {
       const line = parseLine(text);
@@ -121,22 +135,22 @@ class PeerSession {
       ...(this.reasons.length > 0 ? { reason: this.reasons.join('; ') } : {}),
       versions: this.versions,
       cells: this.cells,
+      ...(this.compilation === undefined ? {} : { compilation: this.compilation }),
     };
   }
 
   /** The operands travel as raw files: both sides measure and check the same numbers. */
   private async sendCell(cell: Cell): Promise<void> {
-    const operands = makeOperands(
-      'normal',
-      cell.dtype,
-      cell.m * cell.batch,
-      cell.n * cell.batch,
-      cell.k,
-    );
-    const paths = { a: join(this.folder, 'a.bin'), b: join(this.folder, 'b.bin') };
-    await writeFile(paths.a, operands.a);
-    await writeFile(paths.b, operands.b);
-    this.send({ ...cell, p: cell.p === Infinity ? 'inf' : cell.p, ...paths });
+    const operation = operationOf(cell);
+    const data = operation.makeData('normal', cell);
+    const operands: Record<string, { path: string; shape: readonly number[] }> = {};
+    for (const [i, { name, shape }] of operation.operands(cell).entries()) {
+      const path = join(this.folder, `${name}.bin`);
+      await writeFile(path, data[i] ?? new Float32Array(0));
+      operands[name] = { path, shape };
+    }
+    const parameters = operation.parameters?.(cell) ?? {};
+    this.send({ ...cell, p: cell.p === Infinity ? 'inf' : cell.p, parameters, operands });
   }
 
   private send(message: unknown): void {
@@ -146,6 +160,7 @@ class PeerSession {
   private take(line: PeerLine): void {
     if (line.versions !== undefined) this.versions = { ...this.versions, ...line.versions };
     if (line.missing !== undefined) this.reasons.push(line.missing);
+    if (line.compilation !== undefined) this.compilation = line.compilation;
     if (line.cell === undefined) return;
     const { p, ...rest } = line.cell;
     this.cells.push({ ...rest, p: p === 'inf' ? Infinity : p });

@@ -11,7 +11,8 @@ export interface Series {
 }
 
 const WIDTH = 880;
-const HEIGHT = 520;
+const LEAST_HEIGHT = 520;
+const LEGEND_LINE = 22;
 const LEFT = 76;
 const RIGHT = 210;
 const TOP = 48;
@@ -30,6 +31,7 @@ export function logPlot(
   const drawn = series
     .map((line) => ({ ...line, points: line.points.filter(({ x, y }) => x > 0 && y > 0) }))
     .filter((line) => line.points.length > 0);
+  const height = Math.max(LEAST_HEIGHT, TOP + BOTTOM + drawn.length * LEGEND_LINE);
   const points = drawn.flatMap((line) => line.points);
   const x = axis(
     points.map((point) => point.x),
@@ -38,16 +40,16 @@ export function logPlot(
   );
   const y = axis(
     points.map((point) => point.y),
-    HEIGHT - BOTTOM,
+    height - BOTTOM,
     TOP,
   );
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="system-ui, sans-serif" font-size="13">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="system-ui, sans-serif" font-size="13">
 <title>${escapeHtml(title)}</title>
-<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>
+<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>
 <text x="${LEFT}" y="26" font-size="16" font-weight="600" fill="#1c2330">${escapeHtml(title)}</text>
-${grid(x, y)}
-<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 14}" text-anchor="middle" fill="#5b6675">${escapeHtml(xLabel)}</text>
-<text transform="translate(18 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle" fill="#5b6675">${escapeHtml(yLabel)}</text>
+${grid(x, y, height)}
+<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${height - 14}" text-anchor="middle" fill="#5b6675">${escapeHtml(xLabel)}</text>
+<text transform="translate(18 ${(TOP + height - BOTTOM) / 2}) rotate(-90)" text-anchor="middle" fill="#5b6675">${escapeHtml(yLabel)}</text>
 ${drawn.map((line, i) => drawSeries(line, i, x, y)).join('\n')}
 </svg>
 `;
@@ -74,13 +76,13 @@ function axis(values: readonly number[], start: number, end: number): Axis {
   };
 }
 
-function grid(x: Axis, y: Axis): string {
+function grid(x: Axis, y: Axis, height: number): string {
   const parts: string[] = [];
   for (const decade of decades(x)) {
     const at = x.at(10 ** decade).toFixed(1);
     parts.push(
-      `<line x1="${at}" y1="${TOP}" x2="${at}" y2="${HEIGHT - BOTTOM}" stroke="#e3e7ec"/>`,
-      `<text x="${at}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle" fill="#5b6675">${power(decade)}</text>`,
+      `<line x1="${at}" y1="${TOP}" x2="${at}" y2="${height - BOTTOM}" stroke="#e3e7ec"/>`,
+      `<text x="${at}" y="${height - BOTTOM + 18}" text-anchor="middle" fill="#5b6675">${power(decade)}</text>`,
     );
   }
   for (const decade of decades(y)) {
@@ -117,7 +119,7 @@ function drawSeries(line: Series, index: number, x: Axis, y: Axis): string {
     line.style === 'limit'
       ? ''
       : `<circle cx="${px}" cy="${py}" r="3.5" fill="${fill}" stroke="${color}"/>`;
-  const legendY = TOP + 8 + index * 22;
+  const legendY = TOP + 8 + index * LEGEND_LINE;
   const legendX = WIDTH - RIGHT + 18;
   return `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="1.5" stroke-opacity="${opacity}"${dash}/>${points.map(([px, py]) => dot(px, py)).join('')}
 <line x1="${legendX}" y1="${legendY}" x2="${legendX + 22}" y2="${legendY}" stroke="${color}" stroke-width="2"${dash}/>${dot(String(legendX + 11), String(legendY))}

@@ -1,7 +1,8 @@
 import { formatMs, formatP, formatRate, formatShare, significant } from '../output/format.js';
 import type { Output } from '../output/output.js';
-import type { BenchReport, CellResult } from './bench-report.js';
-import { cellName, type Cell } from './cells.js';
+import type { BenchReport, CallOverhead, CellResult } from './bench-report.js';
+import { cellName, cellWork, type Cell } from './cells.js';
+import type { CompileTimes } from './compile-times.js';
 import type { DeviceLimitsReport } from './limits.js';
 import { logPlot, type Series } from './plot.js';
 
@@ -37,14 +38,52 @@ export function renderReport(report: BenchReport, output: Output): string {
   const { callOverhead, compile } = report;
   return [
     renderLimits(report.limits, output),
-    `${output.heading('Calls')}\nprepared ${significant(callOverhead.preparedUs)} us into an output and ${significant(callOverhead.preparedNewUs)} us with a new one, awaited ${significant(callOverhead.awaitedUs)} us a call; first kernel of a process ${formatMs(compile.coldMs)} cold, ${formatMs(compile.warmMs)} from the store`,
-    `${output.heading(`cdist on ${report.device.id} (${report.device.name})`)}\n${cells(report, output)}`,
+    `${output.heading('Calls')}\n${calls(callOverhead)}${firstKernel(compile)}`,
+    descriptorSet(report, output),
+    `${output.heading(`${report.suite} on ${report.device.id} (${report.device.name})`)}\n${cells(report, output)}`,
     slowCells(report, output),
     skipped(report, output),
     peersLine(report),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+function calls({ preparedUs, preparedNewUs, awaitedUs }: CallOverhead): string {
+  return `prepared ${significant(preparedUs)} us into an output and ${significant(preparedNewUs)} us with a new one, awaited ${significant(awaitedUs)} us a call`;
+}
+
+function firstKernel(compile: CompileTimes | undefined): string {
+  if (compile === undefined) return '';
+  return `; first kernel of a process ${formatMs(compile.coldMs)} cold, ${formatMs(compile.warmMs)} from the store`;
+}
+
+/** What it takes to compile all ready-made descriptors, beside the peer that can do so too. */
+function descriptorSet({ descriptors, peers }: BenchReport, output: Output): string {
+  if (descriptors === undefined) return '';
+  const { coldMs, warmMs, kernels, cores } = descriptors;
+  const other = peers.compilation;
+  const rows = [
+    [
+      'mercer',
+      `${descriptors.descriptors} descriptors, ${kernels} kernels, ${cores} cores`,
+      formatMs(coldMs),
+      formatMs(warmMs),
+    ],
+    ...(other === undefined
+      ? []
+      : [[other.peer, `${other.descriptors} descriptors`, formatMs(other.ms), '-']]),
+  ];
+  const table = output.table(
+    [
+      { head: 'by' },
+      { head: 'what' },
+      { head: 'empty store', align: 'right' },
+      { head: 'filled store', align: 'right' },
+    ],
+    rows,
+  );
+  return `${output.heading('Compiling every descriptor')}\n${table}`;
 }
 
 function cells(report: BenchReport, output: Output): string {
@@ -79,7 +118,9 @@ function worstError(cell: CellResult): string {
 
 function peerTime(report: BenchReport, cell: Cell, peer: string): string {
   const found = report.peers.cells.find((other) => other.peer === peer && sameCell(other, cell));
-  return found?.ms === undefined ? (found?.error ?? '-').slice(0, 24) : formatMs(found.ms.median);
+  if (found?.ms === undefined) return (found?.error ?? '-').slice(0, 24);
+  const { ms, maxErrorInUnits: units } = found;
+  return `${formatMs(ms.median)}${units === undefined ? '' : ` (${significant(units)} u)`}`;
 }
 
 function sameCell(a: Cell, b: Cell): boolean {
@@ -107,31 +148,44 @@ function peersLine(report: BenchReport): string {
   return found ? `Peers: ${names.join(', ')}${missing}` : `No peers${missing}`;
 }
 
-/** Time against the work of a cell, for each norm and each peer, with the floors dashed. */
+/** Time against the work of a cell, for each operation, norm and peer, with the floors dashed. */
 export function plotReport(report: BenchReport): string {
-  const work = (cell: Cell): number => cell.m * cell.n * cell.k * cell.batch;
   const series: Series[] = [];
-  const norms = [...new Set(report.cells.map((cell) => cell.p))];
-  for (const [group, p] of norms.entries()) {
-    const own = report.cells.filter((cell) => cell.p === p);
-    const name = `p = ${formatP(p)}`;
-    const points = own.map((cell) => ({ x: work(cell), y: cell.ms.median }));
+  const peers = [...new Set(report.peers.cells.map((cell) => cell.peer))];
+  const groups = groupByLine(report.cells);
+  for (const [group, [name, own]] of [...groups].entries()) {
+    const points = own.map((cell) => ({ x: cellWork(cell), y: cell.ms.median }));
     series.push({ name, points, group, style: 'own' });
     const floors = own.flatMap((cell) =>
-      cell.floor === undefined ? [] : [{ x: work(cell), y: cell.floor.ms }],
+      cell.floor === undefined ? [] : [{ x: cellWork(cell), y: cell.floor.ms }],
     );
     series.push({ name: `${name}, floor`, points: floors, group, style: 'limit' });
-    for (const peer of new Set(report.peers.cells.map((cell) => cell.peer))) {
-      const others = report.peers.cells
-        .filter((cell) => cell.peer === peer && cell.p === p && cell.ms !== undefined)
-        .map((cell) => ({ x: work(cell), y: cell.ms?.median ?? 0 }));
+    for (const peer of peers) {
+      const others = report.peers.cells.flatMap((cell) =>
+        cell.peer === peer && lineName(cell) === name && cell.ms !== undefined
+          ? [{ x: cellWork(cell), y: cell.ms.median }]
+          : [],
+      );
       series.push({ name: `${name}, ${peer}`, points: others, group, style: 'peer' });
     }
   }
   return logPlot(
-    `cdist on ${report.device.name}`,
-    'element pairs (M x N x K x batch)',
+    `${report.suite} on ${report.device.name}`,
+    'terms (M x N x K x batch, for cdistGrad also x O)',
     'milliseconds (median)',
     series,
   );
+}
+
+function groupByLine<C extends Cell>(cells: readonly C[]): Map<string, C[]> {
+  const groups = new Map<string, C[]>();
+  for (const cell of cells) {
+    const name = lineName(cell);
+    groups.set(name, [...(groups.get(name) ?? []), cell]);
+  }
+  return groups;
+}
+
+function lineName({ operation, p }: Cell): string {
+  return `${operation === 'cdist' ? '' : `${operation} `}p = ${formatP(p)}`;
 }

@@ -1,13 +1,22 @@
 import { writeFileWhole } from '@mercer/core/npy';
 import { Command } from 'commander';
-import { runCdistSuite } from '../bench/cdist-suite.js';
-import { FULL_GRID, gridCells, QUICK_GRID, type Cell, type GridAxes } from '../bench/cells.js';
+import {
+  FULL_GRID,
+  gridCells,
+  OPERATION_NAMES,
+  QUICK_GRID,
+  type Cell,
+  type GridAxes,
+  type OperationName,
+} from '../bench/cells.js';
 import { firstCallMs } from '../bench/compile-times.js';
 import { DATA_SETS, type DataSet } from '../bench/data-sets.js';
+import { kermacCells } from '../bench/kermac-cells.js';
 import { commandLine, describeMachine } from '../bench/machine.js';
 import { measureLimits } from '../bench/measure-limits.js';
 import { defaultPython } from '../bench/peers.js';
 import { plotReport, renderLimits, renderReport } from '../bench/render-report.js';
+import { runSuite, type SuiteOptions } from '../bench/suite.js';
 import { assertWritable } from '../files/assert-writable.js';
 import { chooseDevice } from '../options/choose-device.js';
 import {
@@ -29,19 +38,28 @@ interface BenchOptions extends CommonOptions {
   readonly out?: string;
 }
 
-interface CdistBenchOptions extends BenchOptions, Partial<GridAxes> {
-  readonly quick?: boolean;
+interface SuiteBenchOptions extends BenchOptions, Partial<Omit<GridAxes, 'p' | 'dtype'>> {
   readonly data: readonly DataSet[];
   readonly maxSeconds: number;
   readonly plot?: string;
   readonly python?: string;
   readonly kermac?: string;
   readonly peers: boolean;
+  readonly compileTimes: boolean;
+}
+
+interface CdistBenchOptions extends SuiteBenchOptions, Partial<Pick<GridAxes, 'p' | 'dtype'>> {
+  readonly quick?: boolean;
+}
+
+interface KermacBenchOptions extends SuiteBenchOptions {
+  readonly grid?: boolean;
+  readonly operations?: readonly OperationName[];
 }
 
 const parseCounts = parseList(parseCount);
 
-/** `mercer bench cdist|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench cdist|kermac|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').description('measure kernels beside their limits and peers');
   command.addCommand(
@@ -50,34 +68,34 @@ export function benchCommand(): Command {
     ),
   );
   command.addCommand(
-    sub('cdist', 'distances over a grid of shapes, with errors, floors and peers')
-      .option('--quick', 'a dozen cells instead of the whole grid')
-      .option('--m <list>', 'rows of a', parseCounts)
-      .option('--n <list>', 'rows of b', parseCounts)
-      .option('--k <list>', 'inner dimensions', parseCounts)
-      .option('--batch <list>', 'batch sizes', parseCounts)
-      .option('--p <list>', 'exponents of the norm', parseList(parseP))
-      .option(
-        '--dtype <list>',
-        'float32, float64',
-        parseList(parseChoice<Cell['dtype']>(['float32', 'float64'])),
+    suite(
+      sub('cdist', 'distances over a grid of shapes, with errors, floors and peers')
+        .option('--quick', 'a dozen cells instead of the whole grid')
+        .option('--p <list>', 'exponents of the norm', parseList(parseP))
+        .option(
+          '--dtype <list>',
+          'float32, float64',
+          parseList(parseChoice<Cell['dtype']>(['float32', 'float64'])),
+        ),
+    ).action(action(cdist)),
+  );
+  command.addCommand(
+    suite(
+      sub(
+        'kermac',
+        'everything that Kermac computes, beside Kermac and torch, with errors and floors',
       )
-      .option(
-        '--data <list>',
-        `data for the errors: ${DATA_SETS.join(', ')}`,
-        parseList(parseChoice(DATA_SETS)),
-        [...DATA_SETS],
-      )
-      .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
-      .option('--plot <file>', 'also draw an SVG plot')
-      .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
-      .option('--kermac <folder>', 'folder of the Python package kermac, for that peer')
-      .option('--no-peers', 'do not look for other libraries')
-      .action(action(cdist)),
+        .option('--grid', 'also the whole grid of shapes; naming an axis measures that part of it')
+        .option(
+          '--operations <list>',
+          OPERATION_NAMES.join(', '),
+          parseList(parseChoice<OperationName>(OPERATION_NAMES)),
+        ),
+    ).action(action(kermac)),
   );
   command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),
-    { hidden: true }, // what `bench cdist` runs with an empty store and with a filled one
+    { hidden: true }, // what the suites run with an empty store and with a filled one
   );
   return command;
 }
@@ -88,6 +106,27 @@ function sub(name: string, description: string): Command {
     .option('--device <id>', 'cpu or cuda:0; the first GPU that works, else the CPU', parseDevice)
     .option('--out <file>', 'also write the result as JSON');
   return withCommonOptions(command);
+}
+
+/** Adds the options of a suite of cells. */
+function suite(command: Command): Command {
+  return command
+    .option('--m <list>', 'rows of a', parseCounts)
+    .option('--n <list>', 'rows of b', parseCounts)
+    .option('--k <list>', 'inner dimensions', parseCounts)
+    .option('--batch <list>', 'batch sizes', parseCounts)
+    .option(
+      '--data <list>',
+      `data for the errors: ${DATA_SETS.join(', ')}`,
+      parseList(parseChoice(DATA_SETS)),
+      [...DATA_SETS],
+    )
+    .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
+    .option('--plot <file>', 'also draw an SVG plot')
+    .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
+    .option('--kermac <folder>', 'folder of the Python package kermac, for that peer')
+    .option('--no-peers', 'do not look for other libraries')
+    .option('--no-compile-times', 'do not time compilation in processes of their own');
 }
 
 async function firstCall(output: Output, options: BenchOptions): Promise<void> {
@@ -112,7 +151,6 @@ async function limits(output: Output, options: BenchOptions): Promise<void> {
 }
 
 async function cdist(output: Output, options: CdistBenchOptions): Promise<void> {
-  await assertWritable(options.out, options.plot);
   const grid = options.quick === true ? QUICK_GRID : FULL_GRID;
   const { m, n, k, batch, p, dtype } = options;
   const cells = gridCells({
@@ -123,11 +161,34 @@ async function cdist(output: Output, options: CdistBenchOptions): Promise<void> 
     p: p ?? grid.p,
     dtype: dtype ?? grid.dtype,
   });
-  const report = await runCdistSuite({
+  await measure(output, options, { suite: 'cdist', cells });
+}
+
+async function kermac(output: Output, options: KermacBenchOptions): Promise<void> {
+  const { m, n, k, batch, grid, operations } = options;
+  const { kind } = chooseDevice(options.device);
+  const axes = {
+    ...(m && { m }),
+    ...(n && { n }),
+    ...(k && { k }),
+    ...(batch && { batch }),
+  };
+  const cells = kermacCells({ kind, operations, grid, axes });
+  await measure(output, options, { suite: 'kermac', cells });
+}
+
+async function measure(
+  output: Output,
+  options: SuiteBenchOptions,
+  what: Pick<SuiteOptions, 'suite' | 'cells'>,
+): Promise<void> {
+  await assertWritable(options.out, options.plot);
+  const report = await runSuite({
+    ...what,
     device: chooseDevice(options.device),
-    cells,
     dataSets: options.data,
     maxSecondsPerCell: options.maxSeconds,
+    compileTimes: options.compileTimes,
     python: options.peers ? (options.python ?? defaultPython()) : undefined,
     kermacPath: options.kermac,
     onProgress: (text, done, total) => output.progress.update(text, done, total),

@@ -4,6 +4,7 @@ import { CliError, usageError } from '../cli-error.js';
 import { parseBytes } from '../options/parse-option.js';
 import { formatBytes, formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
+import { cacheWarmCommand } from './cache-warm.js';
 import { action, withCommonOptions, type CommonOptions } from './with-output.js';
 
 interface CacheCommandOptions extends CommonOptions {
@@ -18,9 +19,10 @@ interface ClearOptions extends CacheCommandOptions {
   readonly yes?: boolean;
 }
 
-/** `mercer cache stats|list|verify|prune|clear`: the store of compiled kernels. */
+/** `mercer cache warm|stats|list|verify|prune|clear`: the store of compiled kernels. */
 export function cacheCommand(): Command {
   const command = new Command('cache').description('look after the store of compiled kernels');
+  command.addCommand(cacheWarmCommand());
   command.addCommand(
     sub('stats', 'where it is, how large it is, and how it works').action(action(stats)),
   );

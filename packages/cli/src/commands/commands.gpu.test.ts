@@ -42,6 +42,63 @@ for (const { id } of gpus) {
       });
     });
 
+    it('kernel and cdist-grad compute what a CPU computes', async () => {
+      const { a, b } = makeOperands('normal', 'float32', 70, 90, 33);
+      const at = (name: string): string => join(folder, name);
+      await writeNpy(at('x.npy'), { data: a, shape: [70, 33] });
+      await writeNpy(at('y.npy'), { data: b.subarray(0, 70 * 33), shape: [70, 33] });
+      const kernel = ['kernel', at('x.npy'), '--inner-operator', 'diff', '--inner-power', 'square'];
+      const gaussian = [...kernel, '--kernel', 'gaussian', '--bandwidth', '5,7'];
+      // (K, M) = (N, M) = (70, 33), (N, K) = (70, 70), (O, K) = (70, 70)
+      const square = ['kernel', at('x.npy'), at('y.npy'), '--inner-operator', 'dot'];
+      const files = ['x.npy', 's.npy', 's.npy', 'y.npy'].map(at);
+      await mercerJson([...square, '--inner-power', 'none', '--device', id, '--out', at('s.npy')]);
+      for (const [name, args] of [
+        ['k', gaussian],
+        ['g', ['cdist-grad', ...files, '--p', '1.3']],
+      ] as const) {
+        const [own, cpu] = [at(`${name}-gpu.npy`), at(`${name}-cpu.npy`)];
+        expect(await mercerJson([...args, '--device', id, '--out', own])).toMatchObject({
+          device: id,
+        });
+        await mercerJson([...args, '--device', 'cpu', '--out', cpu]);
+        const [got, want] = [await readNpy(own), await readNpy(cpu)];
+        expect(got.shape).toEqual(want.shape);
+        let largest = 0;
+        want.data.forEach((value) => (largest = Math.max(largest, Math.abs(Number(value)))));
+        want.data.forEach((value, i) => {
+          const error = Math.abs(Number(got.data[i]) - Number(value));
+          expect(error).toBeLessThanOrEqual(3e-5 * largest);
+        });
+      }
+    });
+
+    it('bench kermac gives times, errors and floors for every operation', async () => {
+      const axes = ['--m', '500', '--n', '400', '--k', '64', '--batch', '1'];
+      const args = ['bench', 'kermac', '--device', id, ...axes, '--no-peers'];
+      const report = (await mercerJson([...args, '--no-compile-times'])) as {
+        cells: {
+          ms: { median: number };
+          floor?: object;
+          errors: Record<string, { max: number }>;
+        }[];
+      };
+      expect(report.cells.length).toBe(10);
+      for (const { ms, floor, errors } of report.cells) {
+        expect(ms.median).toBeGreaterThan(0);
+        expect(floor).toBeDefined();
+        for (const { max } of Object.values(errors)) expect(max).toBeLessThan(1000);
+      }
+    });
+
+    it('cache warm compiles descriptors in parallel', async () => {
+      const store = { MERCER_CACHE_DIR: join(folder, 'store'), MERCER_CACHE: 'rw' };
+      const args = ['cache', 'warm', '--descriptors', 'laplaceL1,gaussianL2', '--device', id];
+      const { kernels } = (await mercerJson(args, store)) as { kernels: number };
+      expect(kernels).toBeGreaterThan(2);
+      expect((await mercerJson(['cache', 'list'], store)) as unknown[]).toHaveLength(kernels);
+    });
+
     it('demo digits classifies as it does on a CPU', async () => {
       const out = join(folder, 'report.html');
       const args = ['demo', 'digits', '--device', id, '--p', '2', '--out', out];

@@ -14,7 +14,16 @@ describe('mercer', () => {
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     const help = await mercer(['--help']);
     expect(help.status).toBe(0);
-    for (const name of ['doctor', 'cdist', 'cache', 'bench', 'profile', 'demo']) {
+    for (const name of [
+      'doctor',
+      'cdist',
+      'kernel',
+      'cdist-grad',
+      'cache',
+      'bench',
+      'profile',
+      'demo',
+    ]) {
       expect(help.stdout).toContain(`\n  ${name}`);
     }
   });
@@ -32,6 +41,9 @@ describe('mercer', () => {
     [['cache', 'prune', '--max-bytes', 'many'], /a size such as 500M/],
     [['bench', 'cdist', '--k', '3,,4'], /empty entry/],
     [['bench', 'cdist', '--m', '0'], /at least 1/],
+    [['bench', 'kermac', '--operations', 'cdist,mma'], /'mma' is none of cdist, pNorm/],
+    [['kernel', 'a.npy', '--inner-operator', 'diff', '--out', 'k.npy'], /'--inner-power <power>'/],
+    [['cdist-grad', 'a.npy', 'b.npy', '--out', 'g.npy'], /missing required argument 'C'/],
     [['demo', 'digits', '--p', '1,two'], /p must be a number above 0/],
     [['profile'], /missing required argument 'command'/],
   ])('%j is wrong usage: status 2, one block on stderr, nothing on stdout', async (args, why) => {

@@ -41,18 +41,25 @@ async function readOperand(name: string, dtype?: FloatDType): Promise<Operand> {
   };
 }
 
-/** Reads both operands of a distance; they must have one element type. */
+/** Reads the operands of one operation; they must have one element type. */
 export async function readOperands(
-  nameA: string,
-  nameB: string,
+  names: readonly string[],
   dtype?: FloatDType,
-): Promise<[Operand, Operand]> {
-  const [a, b] = await Promise.all([readOperand(nameA, dtype), readOperand(nameB, dtype)]);
-  if (a.dtype === b.dtype) return [a, b];
+): Promise<Operand[]> {
+  const operands = await Promise.all(names.map((name) => readOperand(name, dtype)));
+  const other = operands.findIndex((operand) => operand.dtype !== operands[0]?.dtype);
+  if (other < 0) return operands;
   throw new CliError(
     'DTYPE_MISMATCH',
-    `Cannot mix element types: '${nameA}' is ${a.dtype} and '${nameB}' is ${b.dtype}. Add --dtype float64 (or float32) to convert both.`,
+    `Cannot mix element types: '${names[0] ?? ''}' is ${operands[0]?.dtype ?? ''} and '${names[other] ?? ''}' is ${operands[other]?.dtype ?? ''}. Add --dtype float64 (or float32) to convert all.`,
   );
+}
+
+/** Reads values of a parameter, of any shape and of any number type, as `dtype`. */
+export async function readValues(name: string, dtype: FloatDType): Promise<Operand> {
+  const array = await readArray(name);
+  const data = floats(name, array, dtype);
+  return { dtype, data, shape: array.shape, strides: npyStrides(array), offset: 0 };
 }
 
 async function readArray(name: string): Promise<NpyArray> {
@@ -83,7 +90,7 @@ function floats(name: string, array: NpyArray, dtype?: FloatDType): Float32Array
   if (dtype === undefined) {
     throw new CliError(
       'DTYPE_MISMATCH',
-      `Cannot use '${name}': its elements are ${array.dtype} and distances are computed in float32 or float64. Add --dtype float32 to convert them.`,
+      `Cannot use '${name}': its elements are ${array.dtype} and it is computed in float32 or float64. Add --dtype float32 to convert them.`,
     );
   }
   const out =

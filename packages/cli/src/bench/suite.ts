@@ -5,24 +5,29 @@ import type {
   DeviceDescription,
   SkippedCell,
   SlowCell,
+  SuiteName,
 } from './bench-report.js';
 import { callOverhead } from './call-overhead.js';
 import { cellName, groupByOperands, type Cell } from './cells.js';
-import { compileTimes } from './compile-times.js';
+import { compileTimes, descriptorCompileTimes } from './compile-times.js';
 import { DATA_SET_TEXT, type DataSet } from './data-sets.js';
 import { slowReason } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
 import { commandLine, describeMachine } from './machine.js';
 import { measureCells } from './measure-cells.js';
 import { measureLimits } from './measure-limits.js';
+import { OPERATIONS } from './operations/operations.js';
 import { runPeers, type PeerReport } from './peers.js';
 
-/** What `mercer bench cdist` runs. */
+/** What `mercer bench cdist` or `kermac` runs. */
 export interface SuiteOptions {
+  readonly suite: SuiteName;
   readonly device: Device;
   readonly cells: readonly Cell[];
   readonly dataSets: readonly DataSet[];
   readonly maxSecondsPerCell: number;
+  /** Also time compilation, in processes of their own. */
+  readonly compileTimes: boolean;
   /** The Python that is asked for peers; none without it. */
   readonly python?: string | undefined;
   readonly kermacPath?: string | undefined;
@@ -30,8 +35,8 @@ export interface SuiteOptions {
 }
 
 /** Measures limits, call overhead, compile times, every cell and the peers, in this order in one run. */
-export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport> {
-  const { device, cells, onProgress } = options;
+export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
+  const { suite, device, cells, onProgress } = options;
   const startedAt = new Date().toISOString();
   const limits = await measureLimits(device, (title) => {
     onProgress(`limits: ${title}`);
@@ -39,7 +44,9 @@ export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport>
   onProgress('call overhead');
   const overhead = await callOverhead(device);
   onProgress('compile times');
-  const compile = await compileTimes(device);
+  const compile = options.compileTimes ? await compileTimes(device) : undefined;
+  const descriptors =
+    options.compileTimes && suite === 'kermac' ? await descriptorCompileTimes(device) : undefined;
   const measured: CellResult[] = [];
   const skipped: SkippedCell[] = [];
   const visited = new Set<Cell>();
@@ -55,15 +62,22 @@ export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport>
   }
   return {
     schema: 1,
-    suite: 'cdist',
+    suite,
     command: commandLine(),
     startedAt,
     machine: describeMachine(),
     device: describeDevice(device),
+    operations: Object.fromEntries(
+      [...new Set(cells.map(({ operation }) => operation))].map((name) => [
+        name,
+        OPERATIONS[name].text,
+      ]),
+    ),
     dataSets: Object.fromEntries(options.dataSets.map((set) => [set, DATA_SET_TEXT[set]])),
     limits,
     callOverhead: overhead,
-    compile,
+    ...(compile === undefined ? {} : { compile }),
+    ...(descriptors === undefined ? {} : { descriptors }),
     cells: measured,
     belowHalfOfFloor: measured.flatMap((cell) => slow(cell, device, limits)),
     skipped,
@@ -72,12 +86,17 @@ export async function runCdistSuite(options: SuiteOptions): Promise<BenchReport>
 }
 
 function slow(result: CellResult, device: Device, limits: DeviceLimitsReport): SlowCell[] {
-  const { floor, shareOfFloor, dtype, p, m, n, k, batch } = result;
+  const { floor, shareOfFloor } = result;
   if (floor === undefined || shareOfFloor === undefined || shareOfFloor >= 0.5) return [];
-  const cell: Cell = { dtype, p, m, n, k, batch };
+  const cell = cellOf(result);
   const launch = limits.limits.find((entry) => entry.limit === 'launch');
   const reason = slowReason(cell, floor, residentThreads(device), launch?.ms.median ?? 0);
   return [{ ...cell, shareOfFloor, reason }];
+}
+
+/** The problem alone, without what was measured. */
+function cellOf({ operation, dtype, p, m, n, k, o, batch }: Cell): Cell {
+  return { operation, dtype, p, m, n, k, ...(o === undefined ? {} : { o }), batch };
 }
 
 function residentThreads({ limits }: Device): number {
@@ -85,15 +104,16 @@ function residentThreads({ limits }: Device): number {
 }
 
 async function peers(measured: readonly CellResult[], options: SuiteOptions): Promise<PeerReport> {
-  const { device, maxSecondsPerCell, python, kermacPath, onProgress } = options;
+  const { suite, device, maxSecondsPerCell, python, kermacPath, onProgress } = options;
   if (python === undefined) {
     return { found: false, reason: 'no Python was asked for peers', versions: {}, cells: [] };
   }
-  const cells = measured.map(({ dtype, p, m, n, k, batch }) => ({ dtype, p, m, n, k, batch }));
+  const cells = measured.map(cellOf);
   return runPeers(cells, {
     python,
     device: device.id,
     maxSecondsPerCell,
+    compilation: options.compileTimes && suite === 'kermac',
     ...(kermacPath === undefined ? {} : { kermacPath }),
     onProgress: (done) => {
       onProgress('peers', done, cells.length);

@@ -1,0 +1,285 @@
+"""Times other libraries on the cells that `mercer bench cdist` and `mercer bench kermac` measure.
+
+Reads a set-up and then one cell a line from standard input (JSON; the operands are raw files) and answers on standard
+output: {"versions": {...}}, {"missing": "why"}, {"compilation": {peer, descriptors, ms}},
+{"cell": {..., "peer": "...", "ms": {median, p10, p90, count}, "maxErrorInUnits": u}}, and {"ready": true} when it waits
+for the next line.
+GPU work is timed with CUDA events, CPU work with a monotonic clock; every cell is warmed up first.
+"""
+
+import json
+import math
+import sys
+import time
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+def spread(values):
+    values = sorted(values)
+
+    def quantile(share):
+        position = share * (len(values) - 1)
+        below = math.floor(position)
+        above = min(below + 1, len(values) - 1)
+        return values[below] + (values[above] - values[below]) * (position - below)
+
+    return dict(median=quantile(0.5), p10=quantile(0.1), p90=quantile(0.9), count=len(values))
+
+
+def timer_for(torch, device):
+    """One bracketed call in milliseconds."""
+    if device == "cpu":
+
+        def wall(call):
+            start = time.perf_counter()
+            call()
+            return (time.perf_counter() - start) * 1e3
+
+        return wall
+
+    def events(call):
+        start = torch.cuda.Event(enable_timing=True)
+        end = torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
+
+    return events
+
+
+def measure(timer, call, max_seconds):
+    timer(call)  # may include the peer's own compilation
+    timer(call)
+    estimate = max(timer(call), 1e-3)
+    repeats = int(min(50, max(3, 300.0 / estimate)))
+    if estimate > max_seconds * 1e3:
+        repeats = 1
+    return spread([timer(call) for _ in range(repeats)])
+
+
+# What torch and Kermac do for each operation. A peer's function takes (operands, out, p, parameters); operands are tensors
+# (batch, rows, columns) by name. None where a peer cannot do it.
+
+
+def torch_operations(torch):
+    def norm(x, out, p, _):
+        return torch.cdist(x["a"], x["b"], p=p)
+
+    def laplace(x, out, p, parameters):
+        return torch.cdist(x["a"], x["b"], p=p).mul_(-1.0 / parameters["bandwidth"]).exp_()
+
+    def gaussian(x, out, p, parameters):
+        d = torch.cdist(x["a"], x["b"], p=p)
+        return d.mul_(d).mul_(-0.5 / parameters["bandwidth"] ** 2).exp_()
+
+    def cdist_grad(x, out, p, _):
+        a, b, c, d = (x[name] for name in "abcd")
+        if p == 2.0:  # two matrix products and one for each row of c
+            weighted = torch.einsum("lnk,lok,lkm->lonm", b, c, a)
+            return torch.matmul(c, a)[:, :, None, :] * d[:, None] - weighted
+        batch, features, points = b.shape
+        total = torch.zeros((batch, c.shape[1], features, d.shape[2]), dtype=d.dtype, device=d.device)
+        step = max(1, 2**27 // max(1, batch * features * d.shape[2]))
+        for start in range(0, points, step):
+            part = slice(start, start + step)
+            delta = d[:, :, :, None] - b[:, :, None, part]
+            phi = delta.sign() if p == 1.0 else delta.sign() * delta.abs().pow(p - 1.0)
+            total += torch.einsum("lok,lkm,lnmk->lonm", c[:, :, part], a[:, part], phi)
+        return total
+
+    return {
+        "cdist": norm,
+        "pNorm": norm,
+        "laplaceL1": laplace,
+        "laplaceL2": laplace,
+        "gaussianL2": gaussian,
+        "cdistGrad": cdist_grad,
+    }
+
+
+def kermac_operations(torch, kermac):
+    def descriptor(inner, outer, kernel):
+        return kermac.KernelDescriptor(
+            inner_operator=kermac.InnerOperator.DIFF,
+            inner_power=kermac.PowerType[inner],
+            outer_power=kermac.PowerType[outer],
+            kernel_type=kermac.KernelType[kernel],
+        )
+
+    def kernel(made):
+        def run(x, out, p, parameters):
+            return kermac.run_kernel(
+                made, x["a"], x["b"], out=out, bandwidth=parameters["bandwidth"], try_to_align=True
+            )
+
+        return run
+
+    exponents = {}
+
+    def p_norm(x, out, p, _):
+        key = (p, x["a"].shape[0])
+        if key not in exponents:
+            exponents[key] = torch.full((key[1],), p, device=x["a"].device)
+        return kermac.run_kernel(
+            kermac.kernel_descriptor_p_norm, x["a"], x["b"], out=out, p=exponents[key], try_to_align=True
+        )
+
+    return {
+        "cdist": lambda x, out, p, _: kermac.cdist(x["a"], x["b"], out=out, p=p),
+        "pNorm": p_norm,
+        "laplaceL1": kernel(kermac.kernel_descriptor_laplace_l1),
+        "laplaceL2": kernel(kermac.kernel_descriptor_laplace_l2),
+        "gaussianL2": kernel(descriptor("SQUARE", "NOOP", "GAUSSIAN")),
+        "cdistGrad": lambda x, out, p, _: kermac.cdist_grad(
+            x["a"], x["b"], x["c"], x["d"], out=out, p=p
+        ),
+    }
+
+
+def compile_kermac(torch, kermac, device):
+    """Compiles Kermac's ready-made descriptors; its cache is empty when this process starts."""
+    names = [name for name in dir(kermac) if name.startswith("kernel_descriptor_")]
+    start = time.perf_counter()
+    kermac.pre_compile_descriptors(
+        device=torch.device(device),
+        descriptors=[getattr(kermac, name) for name in names],
+        try_to_align=True,
+    )
+    ms = (time.perf_counter() - start) * 1e3
+    say(compilation=dict(peer="kermac", descriptors=len(names), ms=ms))
+
+
+# Errors: sampled results of the last batch entry against float64, like Mercer's own figures.
+
+
+def spread_indices(extent, count):
+    return sorted({round(i * (extent - 1) / max(1, count - 1)) for i in range(count)})
+
+
+def pairwise_truth(torch, x, result, p, cell):
+    """Sampled values, their truth, and the scale of the error, which is the truth itself."""
+    rows, columns = spread_indices(cell["m"], 6), spread_indices(cell["n"], 48)
+    a = x["a"][-1, rows].double()[:, None, :]
+    b = x["b"][-1, columns].double()[None, :, :]
+    d = (a - b).abs()
+    distance = d.amax(-1) if math.isinf(p) else d.pow(p).sum(-1).pow(1.0 / p)
+    h = cell["parameters"].get("bandwidth")
+    truth = {
+        "laplaceL1": lambda: (-distance / h).exp(),
+        "laplaceL2": lambda: (-distance / h).exp(),
+        "gaussianL2": lambda: (-distance * distance / (2 * h * h)).exp(),
+    }.get(cell["operation"], lambda: distance)()
+    return result[-1][rows][:, columns].double(), truth, truth.abs()
+
+
+def gradient_truth(torch, x, result, p, cell):
+    """The scale of the error is the sum of the terms' magnitudes: they have both signs."""
+    a, b, c, d = (x[name][-1].double() for name in "abcd")
+    o, n = spread_indices(c.shape[0], 2), spread_indices(b.shape[0], 3)
+    m = spread_indices(d.shape[1], 48)
+    delta = d[n][:, m][:, :, None] - b[n][:, None, :]
+    phi = torch.where(delta == 0, torch.zeros_like(delta), delta.sign() * delta.abs().pow(p - 1.0))
+    terms = c[o][:, None, None, :] * a[:, m].T[None, None] * phi[None]
+    got = result[-1][o][:, n][:, :, m].double()
+    return got, terms.sum(-1), terms.abs().sum(-1)
+
+
+def error_in_units(torch, x, result, p, cell):
+    truth_of = gradient_truth if cell["operation"] == "cdistGrad" else pairwise_truth
+    got, truth, scale = truth_of(torch, x, result, p, cell)
+    unit = 2.0**-24 if cell["dtype"] == "float32" else 2.0**-53
+    relative = torch.where(got == truth, torch.zeros_like(truth), (got - truth).abs() / scale)
+    return relative.max().item() / unit
+
+
+def find_peers(torch, setup):
+    """Each peer's operations by name."""
+    versions = {"torch": torch.__version__}
+    peers = {"torch": torch_operations(torch)}
+    if setup.get("kermacPath") and setup["device"] != "cpu":
+        sys.path.insert(0, setup["kermacPath"])
+        try:
+            import kermac
+
+            versions["kermac"] = str(getattr(kermac, "__version__", "unknown"))
+            if setup.get("compilation"):
+                compile_kermac(torch, kermac, setup["device"])
+            peers["kermac"] = kermac_operations(torch, kermac)
+        except Exception as error:
+            say(missing=f"kermac: {error}")
+    say(versions=versions)
+    return peers
+
+
+def can_run(peer, cell, p):
+    return peer != "kermac" or (cell["dtype"] == "float32" and not math.isinf(p))
+
+
+def result_shape(cell):
+    if cell["operation"] == "cdistGrad":
+        return (cell["batch"], cell["o"], cell["n"], cell["m"])
+    return (cell["batch"], cell["m"], cell["n"])
+
+
+def run_cell(torch, peers, timer, device, cell, max_seconds):
+    p = math.inf if cell["p"] == "inf" else float(cell["p"])
+    dtype = getattr(torch, cell["dtype"])
+    parameters = cell["parameters"]
+
+    def load(operand):
+        shape = (cell["batch"], *operand["shape"])
+        size = math.prod(shape)
+        host = torch.from_file(operand["path"], shared=False, size=size, dtype=dtype)
+        return host.reshape(shape).to(device)
+
+    named = {key: value for key, value in cell.items() if key not in ("operands", "parameters")}
+    for peer, operations in peers.items():
+        function = operations.get(cell["operation"])
+        if function is None or not can_run(peer, cell, p):
+            continue
+        try:
+            with torch.no_grad():
+                operands = {name: load(operand) for name, operand in cell["operands"].items()}
+                out = None
+                if peer == "kermac":
+                    out = torch.empty(result_shape(cell), dtype=dtype, device=device)
+                ms = measure(timer, lambda: function(operands, out, p, parameters), max_seconds)
+                result = function(operands, out, p, parameters)
+                units = error_in_units(torch, operands, result, p, cell)
+            say(cell={**named, "peer": peer, "ms": ms, "maxErrorInUnits": units})
+        except Exception as error:  # out of memory and unsupported cells are results too
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            say(cell={**named, "peer": peer, "error": reason[:200]})
+        finally:
+            operands = out = result = None
+            if device != "cpu":
+                torch.cuda.empty_cache()
+
+
+def main():
+    setup = json.loads(sys.stdin.readline())
+    device = setup["device"]
+    try:
+        import torch
+    except Exception as error:  # any broken installation is a missing peer
+        say(missing=f"torch: {error}")
+        return
+    if device != "cpu" and not torch.cuda.is_available():
+        say(missing=f"torch {torch.__version__} sees no CUDA device")
+        return
+    torch.backends.cuda.matmul.allow_tf32 = False
+    peers = find_peers(torch, setup)
+    timer = timer_for(torch, device)
+    say(ready=True)
+    for line in sys.stdin:
+        run_cell(torch, peers, timer, device, json.loads(line), setup["maxSecondsPerCell"])
+        say(ready=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+import { full, gaussianL2, laplaceL1, laplaceL2, pNorm, runKernel } from '@mercer/core';
+import type { Cell } from '../cells.js';
+import type { BenchCall } from './operation.js';
+import { pairwiseOperation } from './pairwise.js';
+
+/** Where exp(-1) to exp(-2) comes out for normal data, whatever K is. */
+const ofOneNorm = ({ k }: Cell): { bandwidth: number } => ({ bandwidth: k });
+const ofTwoNorm = ({ k }: Cell): { bandwidth: number } => ({ bandwidth: Math.sqrt(k) });
+
+/** Distances below it count as 0, in Kermac as here. */
+const EPSILON = 1e-5;
+const clamped = (distance: number): number => (distance < EPSILON ? 0 : distance);
+
+/** `exp(-|x - y|_1 / bandwidth)` */
+export const laplaceL1Operation = pairwiseOperation({
+  text: 'exp(-d / h) of the 1-norm, h = K',
+  parameters: ofOneNorm,
+  prepare: async (cell, a, b) => {
+    const call = await runKernel.prepare(laplaceL1, a, b, ofOneNorm(cell));
+    return pairCall(call.plan.summary, (out) => call(a, b, out));
+  },
+  finish: (distance, cell) => Math.exp(-clamped(distance) / ofOneNorm(cell).bandwidth),
+});
+
+/** `exp(-|x - y|_2 / bandwidth)` */
+export const laplaceL2Operation = pairwiseOperation({
+  text: 'exp(-d / h) of the 2-norm, h = sqrt(K)',
+  parameters: ofTwoNorm,
+  prepare: async (cell, a, b) => {
+    const call = await runKernel.prepare(laplaceL2, a, b, ofTwoNorm(cell));
+    return pairCall(call.plan.summary, (out) => call(a, b, out));
+  },
+  finish: (distance, cell) => Math.exp(-clamped(distance) / ofTwoNorm(cell).bandwidth),
+});
+
+/** `exp(-|x - y|_2^2 / (2 bandwidth^2))` */
+export const gaussianL2Operation = pairwiseOperation({
+  text: 'exp(-d^2 / (2 h^2)) of the 2-norm, h = sqrt(K)',
+  parameters: ofTwoNorm,
+  prepare: async (cell, a, b) => {
+    const call = await runKernel.prepare(gaussianL2, a, b, ofTwoNorm(cell));
+    return pairCall(call.plan.summary, (out) => call(a, b, out));
+  },
+  finish: (distance, cell) =>
+    Math.exp(-clamped(distance * distance) / (2 * ofTwoNorm(cell).bandwidth ** 2)),
+});
+
+/** The p-norm with one p for each batch entry, read from device memory. */
+export const pNormOperation = pairwiseOperation({
+  text: 'p-norm distances, p a tensor in device memory with one value for each batch entry',
+  prepare: async ({ batch, p, dtype }, a, b) => {
+    const exponents = await full([batch], p, { dtype, device: a.device });
+    const call = await runKernel.prepare(pNorm, a, b, { p: exponents });
+    return {
+      ...pairCall(call.plan.summary, (out) => call(a, b, out)),
+      dispose: () => {
+        exponents.dispose();
+      },
+    };
+  },
+});
+
+function pairCall(
+  plan: string,
+  run: (options: {
+    out?: Parameters<BenchCall['run']>[0] & object;
+  }) => ReturnType<BenchCall['run']>,
+): BenchCall {
+  return {
+    plan,
+    run: (out) => run(out === undefined ? {} : { out }),
+    dispose: () => undefined,
+  };
+}

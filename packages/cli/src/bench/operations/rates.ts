@@ -1,0 +1,37 @@
+import type { Cell } from '../cells.js';
+import { best, type DeviceLimitsReport } from '../limits.js';
+
+/**
+ * Element pairs a second of the loop with the arithmetic of the cell's norm; undefined for norms that no loop stands for.
+ * On a CPU a difference and a multiply-add take one slot each of its multiply-add rate.
+ */
+export function pairsPerSecond(cell: Cell, limits: DeviceLimitsReport): number | undefined {
+  const rate = (...names: string[]): number | undefined => best(limits, names, 'pairsPerSecond');
+  const plain = cell.p === 1 || cell.p === 2 || cell.p === Infinity;
+  if (limits.device === 'cpu') return plain ? scaled(multiplyAdds(cell, limits), 1 / 2) : undefined;
+  if (cell.dtype === 'float64') return plain ? rate('fp64-add-fma') : undefined;
+  if (cell.p === 1) return rate('fp32-add-add', 'fp32-fma-add');
+  if (cell.p === 2) return rate('fp32-add-fma');
+  if (cell.p === Infinity) return rate('fp32-add-add');
+  if (cell.p === 3) return scaled(rate('fp32-fma'), 1 / 3); // difference, square, multiply-add
+  const special = rate('fp32-power-special');
+  if (cell.p === 0.5 || cell.p === 1.5) return scaled(special, 2); // one square root instead of lg2 and ex2
+  return rate('fp32-power-special', 'fp32-power-mixed');
+}
+
+/** Multiply-adds a second. */
+export function multiplyAdds(cell: Cell, limits: DeviceLimitsReport): number | undefined {
+  if (limits.device === 'cpu') {
+    return best(
+      limits,
+      [cell.dtype === 'float32' ? 'cpu-fp32-fma' : 'cpu-fp64-fma'],
+      'pairsPerSecond',
+    );
+  }
+  if (cell.dtype === 'float32') return best(limits, ['fp32-fma'], 'pairsPerSecond');
+  return scaled(best(limits, ['fp64-add-fma'], 'pairsPerSecond'), 2); // two a pair
+}
+
+export function scaled(value: number | undefined, factor: number): number | undefined {
+  return value === undefined ? undefined : value * factor;
+}

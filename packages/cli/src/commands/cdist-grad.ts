@@ -1,0 +1,44 @@
+import { cdistGrad } from '@mercer/core';
+import { Command } from 'commander';
+import { computeToFile, renderFile, type FileOptions } from '../files/compute-to-file.js';
+import { parameterValue, shownValue } from '../options/parameter-value.js';
+import { parseValue, type ParameterText } from '../options/parse-value.js';
+import type { Output } from '../output/output.js';
+import { withFileOptions } from './with-file-options.js';
+import { action, type CommonOptions } from './with-output.js';
+
+interface CdistGradOptions extends CommonOptions, FileOptions {
+  readonly p: ParameterText;
+}
+
+/** `mercer cdist-grad A.npy B.npy C.npy D.npy --out G.npy`: weighted sums of norm derivatives. */
+export function cdistGradCommand(): Command {
+  return withFileOptions(
+    new Command('cdist-grad')
+      .description(
+        'out[o,n,m] = sum_k c[o,k] a[k,m] sign(t) |t|^(p-1), t = d[n,m] - b[n,k]; not the gradient of cdist',
+      )
+      .argument('<A>', 'kernel matrix (K, M), optionally batched: a .npy file, or file.npz:name')
+      .argument('<B>', 'data (N, K), a feature a row')
+      .argument('<C>', 'coefficients (O, K)')
+      .argument('<D>', 'data (N, M), a feature a row')
+      .option(
+        '--p <values>',
+        'a number, a list with one for each batch entry, or a .npy file',
+        parseValue,
+        {
+          numbers: [2],
+        },
+      ),
+    'where the sums (O, N, M) go (.npy)',
+  ).action(action(run));
+}
+
+async function run(output: Output, options: CdistGradOptions, args: string[]): Promise<void> {
+  const [a = '', b = '', c = '', d = ''] = args;
+  const summary = await computeToFile(output, [a, b, c, d], options, async (operands, device) =>
+    cdistGrad(...operands, { p: await parameterValue(options.p, operands[0].dtype, device) }),
+  );
+  const p = shownValue(options.p);
+  output.result({ ...summary, p }, () => renderFile(summary, `sums, p = ${String(p)}`));
+}

@@ -1,0 +1,155 @@
+import {
+  kernelDescriptor,
+  runKernel,
+  type AnyRunKernelOptions,
+  type Device,
+  type KernelDescriptor,
+} from '@mercer/core';
+import { Command } from 'commander';
+import { computeToFile, renderFile, type FileOptions } from '../files/compute-to-file.js';
+import type { FloatDType } from '../files/read-operand.js';
+import { parameterValue, shownValue } from '../options/parameter-value.js';
+import { parseChoice } from '../options/parse-option.js';
+import { parseOffset, parseValue, type ParameterText } from '../options/parse-value.js';
+import type { Output } from '../output/output.js';
+import { withFileOptions } from './with-file-options.js';
+import { action, type CommonOptions } from './with-output.js';
+
+const OPERATORS = ['diff', 'dot'] as const;
+const POWERS = ['none', 'abs', 'square', 'sqrt', 'pow'] as const;
+const KERNELS = [
+  'none',
+  'laplace',
+  'gaussian',
+  'matern12',
+  'matern32',
+  'matern52',
+  'cauchy',
+  'rationalQuadratic',
+  'inverseMultiquadric',
+  'cosine',
+  'polynomial',
+  'sigmoid',
+] as const;
+
+/** Parameters that are a number, a list, or a file; option names are theirs with hyphens. */
+const PARAMETERS = {
+  p: 'exponent inside the sum, and 1 / p outside',
+  innerP: 'exponent inside the sum',
+  outerP: 'exponent outside the sum',
+  bandwidth: 'bandwidth h of the kernel',
+  alpha: 'exponent of rationalQuadratic',
+  gamma: 'factor of the product in polynomial and sigmoid',
+  offset: 'constant of polynomial and sigmoid',
+  degree: 'exponent of polynomial',
+  epsilon: 'distances below it count as 0; 1e-5 for laplace and gaussian, else 0',
+  scale: 'factor of each feature, or one for all',
+  regularization: 'makes a diagonal of ones 1 + r; is added to any other',
+} as const;
+type ParameterOption = keyof typeof PARAMETERS;
+
+interface KernelOptions
+  extends CommonOptions, FileOptions, Partial<Record<ParameterOption, ParameterText>> {
+  readonly innerOperator: (typeof OPERATORS)[number];
+  readonly innerPower: (typeof POWERS)[number];
+  readonly outerPower: (typeof POWERS)[number];
+  readonly kernel: (typeof KERNELS)[number];
+  readonly regularizationOffset?: readonly [number, number];
+  readonly symmetric?: boolean;
+}
+
+/** `mercer kernel A.npy [B.npy] ... --out K.npy`: a kernel matrix of the rows of two files. */
+export function kernelCommand(): Command {
+  const command = new Command('kernel')
+    .description('a kernel matrix of the rows of A and of B, as a .npy file')
+    .argument('<A>', 'a .npy file of rows (optionally batched), or file.npz:name')
+    .argument('[B]', 'the other rows; those of A without it, each pair computed once')
+    .requiredOption('--inner-operator <op>', OPERATORS.join(' or '), parseChoice(OPERATORS))
+    .requiredOption('--inner-power <power>', `of each term: ${POWERS.join(', ')}`, power())
+    .option('--outer-power <power>', 'of the sum', power(), 'none')
+    .option('--kernel <name>', KERNELS.join(', '), parseChoice(KERNELS), 'none');
+  for (const [name, text] of Object.entries(PARAMETERS)) {
+    command.option(`--${hyphenated(name)} <values>`, text, parseValue);
+  }
+  command
+    .option(
+      '--regularization-offset <X,Y>',
+      'rows and columns in front of this tile of a larger matrix',
+      parseOffset,
+    )
+    .option('--symmetric', 'demand that each pair is computed once and mirrored; without B only')
+    .addHelpText(
+      'after',
+      '\nValues are a number, a list (one for each batch entry; for --scale one for each feature) or a .npy file.',
+    );
+  return withFileOptions(command, 'where the matrix goes (.npy)').action(action(run));
+}
+
+function power(): (text: string) => (typeof POWERS)[number] {
+  return parseChoice(POWERS);
+}
+
+function hyphenated(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+async function run(output: Output, options: KernelOptions, args: string[]): Promise<void> {
+  const [fileA = '', fileB] = args;
+  const descriptor = describe(options);
+  const files = fileB === undefined ? ([fileA] as const) : ([fileA, fileB] as const);
+  const summary = await computeToFile(output, files, options, async ([a, b], device) =>
+    runKernel(descriptor, a, b, await callOptions(options, a.dtype, device)),
+  );
+  const { innerOperator, innerPower, outerPower, kernel } = descriptor;
+  const parameters = Object.fromEntries(
+    given(options).map(([name, text]) => [name, shownValue(text)]),
+  );
+  output.result(
+    {
+      ...summary,
+      descriptor: { innerOperator, innerPower, outerPower, kernel },
+      parameters,
+      oneInput: fileB === undefined,
+    },
+    () => renderFile(summary, `kernel matrix, ${nameOf(options)}`),
+  );
+}
+
+/** The library says which combinations make sense. */
+function describe({
+  innerOperator,
+  innerPower,
+  outerPower,
+  kernel,
+}: KernelOptions): KernelDescriptor {
+  return kernelDescriptor({ innerOperator, innerPower, outerPower, kernel } as KernelDescriptor);
+}
+
+function nameOf({ innerOperator, innerPower, outerPower, kernel }: KernelOptions): string {
+  const powers = `${innerOperator}, inner ${innerPower}, outer ${outerPower}`;
+  return kernel === 'none' ? powers : `${kernel} of ${powers}`;
+}
+
+function given(options: KernelOptions): [ParameterOption, ParameterText][] {
+  return (Object.keys(PARAMETERS) as ParameterOption[]).flatMap((name) => {
+    const text = options[name];
+    return text === undefined ? [] : [[name, text]];
+  });
+}
+
+async function callOptions(
+  options: KernelOptions,
+  dtype: FloatDType,
+  device: Device,
+): Promise<AnyRunKernelOptions<FloatDType>> {
+  const values: [string, Awaited<ReturnType<typeof parameterValue>>][] = [];
+  for (const [name, text] of given(options)) {
+    values.push([name, await parameterValue(text, dtype, device)]);
+  }
+  const { regularizationOffset, symmetric } = options;
+  return {
+    ...Object.fromEntries(values),
+    ...(regularizationOffset && { regularizationOffset }),
+    ...(symmetric && { symmetric }),
+  };
+}

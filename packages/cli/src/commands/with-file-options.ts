@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import type { FloatDType } from '../files/read-operand.js';
+import { parseChoice, parseDevice } from '../options/parse-option.js';
+import { withCommonOptions } from './with-output.js';
+
+const parseDType = parseChoice<FloatDType>(['float32', 'float64']);
+
+/** Adds the options of commands that compute one file from others. */
+export function withFileOptions(command: Command, outText: string): Command {
+  return withCommonOptions(
+    command
+      .requiredOption('--out <file>', outText)
+      .option('--device <id>', 'cpu or cuda:0; the first GPU that works, else the CPU', parseDevice)
+      .option('--dtype <type>', 'convert all inputs to float32 or float64 first', parseDType),
+  );
+}
