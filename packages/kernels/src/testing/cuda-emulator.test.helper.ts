@@ -21,7 +21,7 @@ export type { Memory } from './cuda-emulator/launch.test.helper.js';
  * Shared memory starts as NaN (all bits set) in each block. An address is as aligned as the view it comes
  * from: `byteOffset` modulo 256. Products and sums may fuse, as on a GPU.
  *
- * ```ts no-run needs the test helpers, which are not published
+ * ```text
  * const { kernel } = emitPairwise(plan).steps[0];
  * const a = Float32Array.of(0, 3), b = Float32Array.of(0, 4), out = new Float32Array(1);
  * const scalars = { m: 1, n: 1, k: 2, batch: 1, lda: 2, ldb: 2, ldo: 1 };
