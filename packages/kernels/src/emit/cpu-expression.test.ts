@@ -56,22 +56,22 @@ describe.each(machines())('expressions by %s for %s', (compiler, level) => {
     const library = compileKernel(compiler, sourceOf(dtype, level), level);
     const { x, y } = expected(dtype);
     const count = x.length;
-    const bytes = dtype === 'float32' ? 4 : 8;
-    const pack = (values: readonly number[]): Uint8Array =>
-      new Uint8Array(
-        (dtype === 'float32' ? new Float32Array(values) : new Float64Array(values)).buffer,
-      );
+    const Values = dtype === 'float32' ? Float32Array : Float64Array;
     const params = new Uint8Array(48);
     const view = new DataView(params.buffer);
     view.setBigInt64(24, BigInt(count), true);
     view.setFloat64(32, SCALARS.p, true);
     view.setFloat64(40, SCALARS.q, true);
-    const raw = runKernel({
-      ...{ library, entry: 'apply', params, a: pack(x), b: pack(y) },
-      ...{ out: new Uint8Array(ALL.length * count * bytes), elementBytes: bytes },
+    const out = new Values(ALL.length * count);
+    runKernel({
+      ...{ library, entry: 'apply', params },
+      buffers: [
+        { at: 0, memory: new Values(x), written: false },
+        { at: 8, memory: new Values(y), written: false },
+        { at: 16, memory: out, written: true },
+      ],
       ...{ tasks: ALL.length, chunk: 1, scratchBytes: 64 },
     });
-    const out = dtype === 'float32' ? new Float32Array(raw.buffer) : new Float64Array(raw.buffer);
     expect(compare(dtype, out).slice(0, 20)).toEqual([]);
   });
 });

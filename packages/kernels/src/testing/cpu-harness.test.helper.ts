@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 
 /**
- * Loads a kernel and runs it once, in chunks of tasks given out of order. Every buffer ends at a
- * page that may not be touched; scratch is filled with NaN.
+ * Loads a kernel and runs it once with any number of buffers, in chunks of tasks given out of order.
+ * Every buffer ends at a page that may not be touched; scratch is filled with NaN.
  */
 const HARNESS = `
 #include <dlfcn.h>
@@ -29,25 +29,28 @@ int main(int, char** argv) {
   void* library = dlopen(argv[1], RTLD_NOW);
   if (!library) { fprintf(stderr, "%s", dlerror()); return 2; }
   auto run = (void (*)(const void*, int64_t, int64_t, void*))dlsym(library, argv[2]);
-  int64_t head[8];
+  int64_t head[5];
   read_all(head, sizeof head);
-  const int64_t tasks = head[0], chunk = head[1], scratch_bytes = head[2], params = head[3], element = head[7];
-  std::vector<int64_t> args(params / 8 + 1);
-  read_all(args.data(), params);
-  char* buffers[3];
-  for (int i = 0; i < 3; i++) {
-    buffers[i] = guarded(head[4 + i], element);
-    read_all(buffers[i], head[4 + i]);
-    args[i] = (int64_t)buffers[i];
+  const int64_t tasks = head[0], chunk = head[1], scratch_bytes = head[2], buffers = head[4];
+  std::vector<int64_t> args(head[3] / 8 + 1), places(4 * buffers + 1);
+  read_all(args.data(), head[3]);
+  // of each buffer: where its address goes, bytes, alignment, whether it is written
+  read_all(places.data(), 32 * buffers);
+  std::vector<char*> memory;
+  for (int64_t i = 0; i < buffers; i++) {
+    const int64_t *place = &places[4 * i];
+    memory.push_back(guarded(place[1], place[2]));
+    read_all(memory[i], place[1]);
+    args[place[0] / 8] = (int64_t)memory[i];
   }
   char* scratch = guarded((scratch_bytes + 63) / 64 * 64, 64);
   memset(scratch, 0xff, scratch_bytes);
-  const int64_t chunks = (tasks + chunk - 1) / chunk;
-  for (int64_t i = chunks - 1; i >= 0; i--) {
+  for (int64_t i = (tasks + chunk - 1) / chunk - 1; i >= 0; i--) {
     const int64_t begin = i * chunk, end = begin + chunk < tasks ? begin + chunk : tasks;
     run(args.data(), begin, end, scratch);
   }
-  fwrite(buffers[2], 1, head[6], stdout);
+  for (int64_t i = 0; i < buffers; i++)
+    if (places[4 * i + 3]) fwrite(memory[i], 1, places[4 * i + 1], stdout);
   return 0;
 }
 `;
@@ -122,42 +125,55 @@ const libraries = new Map<string, string>();
 
 let harness: string | undefined;
 
-/** What one run needs; `params` starts with three pointers, which the harness fills in. */
+/** Memory of a launch. */
+export type HostMemory = Float32Array | Float64Array | Uint8Array;
+
+/** A buffer of a run, whose address the harness puts into the parameters. */
+export interface HarnessBuffer {
+  /** Offset of the pointer in the parameters. */
+  readonly at: number;
+  readonly memory: HostMemory;
+  readonly written: boolean;
+}
+
+/** What one run needs. */
 export interface HarnessRun {
   readonly library: string;
   readonly entry: string;
   readonly params: Uint8Array;
-  readonly a: Uint8Array;
-  readonly b: Uint8Array;
-  /** Content of the output before the run. */
-  readonly out: Uint8Array;
-  readonly elementBytes: number;
+  readonly buffers: readonly HarnessBuffer[];
   readonly tasks: number;
   readonly chunk: number;
   readonly scratchBytes: number;
 }
 
-/** Runs a kernel in a process of its own and gives the output's bytes. */
-export function runKernel(run: HarnessRun): Uint8Array {
+/** Runs a kernel in a process of its own; buffers that it writes are changed in place. */
+export function runKernel(run: HarnessRun): void {
   harness ??= compile(compilers()[0] ?? 'c++', HARNESS, ['-std=c++17']);
-  const head = new BigInt64Array(
-    [
-      run.tasks,
-      run.chunk,
-      run.scratchBytes,
-      run.params.byteLength,
-      run.a.byteLength,
-      run.b.byteLength,
-      run.out.byteLength,
-      run.elementBytes,
-    ].map(BigInt),
+  const { tasks, chunk, scratchBytes, params, buffers } = run;
+  const int64s = (values: readonly number[]): Uint8Array =>
+    new Uint8Array(new BigInt64Array(values.map(BigInt)).buffer);
+  const bytes = buffers.map(
+    ({ memory }) => new Uint8Array(memory.buffer, memory.byteOffset, memory.byteLength),
   );
+  const places = buffers.flatMap(({ at, memory, written }) => [
+    at,
+    memory.byteLength,
+    memory.BYTES_PER_ELEMENT,
+    Number(written),
+  ]);
+  const head = [tasks, chunk, scratchBytes, params.byteLength, buffers.length];
   const { status, signal, stdout, stderr } = spawnSync(harness, [run.library, run.entry], {
-    input: Buffer.concat([Buffer.from(head.buffer), run.params, run.a, run.b, run.out]),
+    input: Buffer.concat([int64s(head), params, int64s(places), ...bytes]),
     maxBuffer: 1 << 28,
   });
   if (status !== 0) {
     throw new Error(`the kernel ended with ${String(signal ?? status)}: ${stderr.toString()}`);
   }
-  return Uint8Array.from(stdout);
+  let at = 0;
+  buffers.forEach(({ memory, written }, i) => {
+    if (!written) return;
+    bytes[i]?.set(stdout.subarray(at, at + memory.byteLength));
+    at += memory.byteLength;
+  });
 }

@@ -1,7 +1,8 @@
 import { nvrtc, type CudaDevice, type DeviceBuffer } from '@mercer/cuda-runtime';
 import { packParams } from '../kernel-param.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
-import type { HostMemory, ProgramLaunch } from './cpu-program.test.helper.js';
+import type { HostMemory } from './cpu-harness.test.helper.js';
+import type { ProgramLaunch } from './cpu-program.test.helper.js';
 
 /** Runs the steps of a CUDA program on a GPU; buffers that a step writes are changed in place. */
 export async function runGpuProgram(

@@ -2,13 +2,13 @@ import { abs, add, evaluate, exp, log, max, mul, neg, sqrt, sub, variable } from
 import { expect } from 'vitest';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { lanesOf, type CpuLevel } from '../emit/cpu-vector.js';
-import { packParams } from '../kernel-param.js';
 import { emitPairwiseCpu } from '../pairwise/cpu-emit.js';
 import { planPairwiseCpu, type CpuPairwisePlan } from '../pairwise/cpu-plan.js';
 import { fromJson } from '../pairwise/expression-json.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import type { Layout, PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
-import { compileKernel, runKernel } from './cpu-harness.test.helper.js';
+import { compileKernel } from './cpu-harness.test.helper.js';
+import { runCpuKernel } from './cpu-program.test.helper.js';
 
 const [a, b, s] = [variable('a'), variable('b'), variable('s')];
 
@@ -78,8 +78,6 @@ export interface Shape {
 type Values = Float32Array | Float64Array;
 const arrayOf = (dtype: PairwiseDType, length: number): Values =>
   dtype === 'float32' ? new Float32Array(length) : new Float64Array(length);
-const bytesOf = (values: Values): Uint8Array =>
-  new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 
 let seed = 1;
 /** Uniform in [0, 1), the same in every run. */
@@ -184,27 +182,15 @@ export function launch(
   out: Matrices,
 ): Values {
   const kernel = emitPairwiseCpu(plan).steps[0]?.kernel as CpuKernel;
-  const scalars: Record<string, number> = {
+  const scalars = {
     ...sizes,
     ...{ lda: A.ld, ldb: B.ld, ldo: out.ld },
     ...{ batchStrideA: A.stride, batchStrideB: B.stride, batchStrideOut: out.stride },
   };
-  const packed = packParams(kernel.params);
-  const view = new DataView(new ArrayBuffer(packed.bytes));
-  kernel.params.forEach((param, i) => {
-    if (param.kind !== 'scalar') return;
-    const offset = packed.offsets[i] as number;
-    const value = scalars[param.name] as number;
-    if (param.type === 'float64') view.setFloat64(offset, value, true);
-    else view.setBigInt64(offset, BigInt(value), true);
-  });
-  const geometry = kernel.geometry(scalars);
-  const raw = runKernel({
-    ...{ library, entry: kernel.entry, params: new Uint8Array(view.buffer) },
-    ...{ a: bytesOf(A.values), b: bytesOf(B.values), out: bytesOf(out.values) },
-    ...{ elementBytes: plan.dtype === 'float32' ? 4 : 8, ...geometry },
-  });
-  return plan.dtype === 'float32' ? new Float32Array(raw.buffer) : new Float64Array(raw.buffer);
+  const result = out.values.slice();
+  const pointers = { a: A.values, b: B.values, out: result };
+  runCpuKernel(kernel, library, { scalars, pointers });
+  return result;
 }
 
 /** The exact value in float64 and the published bound of its error. */
