@@ -1,21 +1,12 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../pairwise/program.js';
-import { cdistGradCost } from '../cost.js';
-import { cdistGradParams, sizesOf } from '../program.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
+import { readFunctions } from '../../pairwise/cuda/tile-compute.js';
 import type { FmaConfig, FmaPlan } from '../plan-types.js';
-import { pipelineLoop, pipelineSetup } from './pipeline.js';
-import {
-  blockCount,
-  foundAgain,
-  locateFunction,
-  parameterList,
-  termSetup,
-  type BlockTile,
-} from './signature.js';
-import { copyFunctions, stageFunction, type StagedOperand } from './stage-copy.js';
+import type { BlockTile } from './signature.js';
+import type { StagedOperand } from './stage-copy.js';
+import { stagedKernel, storeTarget } from './staged-kernel.js';
 import { storeRow } from './store-row.js';
 import { termStep } from './term-step.js';
 
@@ -47,62 +38,32 @@ export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): 
 
 const roundUp = (value: number, to: number): number => Math.ceil(value / to) * to;
 
-/** The kernel of plain multiply-adds; with `splitK` above 1 it writes partial sums to the workspace. */
+/** The kernel of plain multiply-adds. */
 export function fmaKernel(plan: FmaPlan): CudaKernel {
-  const { fma: config, dtype, splitK } = plan;
+  const { fma: config, dtype } = plan;
   const type = cudaType(dtype);
-  const tile = fmaTile(config);
-  const threads = config.threadsN * config.threadsM;
-  const operands = fmaOperands(plan);
-  const step = termStep(plan);
-  const partial = splitK > 1;
-  const pipeline = pipelineSetup(operands, { ...config, splitK, dtype });
-  const source = `${step.functions}
-${readFunctions(dtype)}
-${copyFunctions(operands, threads)}
-${operands.map((operand) => stageFunction(operand, config.tileK, threads)).join('\n')}
-${locateFunction(tile, splitK, type)}
-
-extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(config.blocksPerMultiprocessor)})
-cdist_grad_fma(${parameterList(plan, partial ? 'write' : undefined)}) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  const Place place = locate(blockIdx.x, o, n, m);
-  ${termSetup(step, 'place.layer')}
-  const unsigned thread = threadIdx.x;
-${placeText(config, 'thread', 'place')}
-${pipeline.text}
-
-  ${type} z[${String(config.perThreadN)}][${String(config.perThreadM)}];
+  const [rows, columns] = [String(config.perThreadN), String(config.perThreadM)];
+  return stagedKernel(plan, {
+    ...config,
+    entry: 'cdist_grad_fma',
+    tile: fmaTile(config),
+    threads: config.threadsN * config.threadsM,
+    operands: fmaOperands(plan),
+    functions: readFunctions(dtype),
+    place: placeText(config, 'thread', 'place'),
+    setup: () => `  ${type} z[${rows}][${columns}];
   const ${type}* const zs = d + place.layer * batchStrideD + (place.nStart + nPlace) * ldd + place.mStart + mPlace;
   #pragma unroll
-  for (int i = 0; i < ${String(config.perThreadN)}; ++i)
+  for (int i = 0; i < ${rows}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(config.perThreadM)}; ++j)
+    for (int j = 0; j < ${columns}; ++j)
       z[i][j] = nPlace + i < nHere && mPlace + j < mHere ? zs[i * ldd + j] : (${type})0;
-  ${type} sum[${String(config.tileO)}][${String(config.perThreadN)}][${String(config.perThreadM)}] = {};
-
-${pipelineLoop(config.stages, computeText(plan, pipeline.places))}
-
-${foundAgain(placeText(config, 'threadAgain', 'end'))}
-${indent(storeText(plan))}
-  }
-}
-`;
-  const params = cdistGradParams(dtype);
-  return {
-    dialect: 'cuda',
-    name: plan.summary,
-    entry: 'cdist_grad_fma',
-    source,
-    params: partial ? withWorkspace(params, 'write') : params,
-    options: [],
-    geometry: (scalars: Scalars) => ({
-      grid: [blockCount(tile, splitK, sizesOf(scalars)), 1, 1],
-      block: [threads, 1, 1],
-      sharedMemBytes: pipeline.sharedMemBytes,
-    }),
-    cost: (scalars: Scalars) => cdistGradCost(plan, step, scalars),
-  };
+  ${type} sum[${String(config.tileO)}][${rows}][${columns}] = {};`,
+    compute: ({ places }) => computeText(plan, places),
+    placeAgain: placeText(config, 'threadAgain', 'end'),
+    store: storeText(plan),
+    bytesBehind: 0,
+  });
 }
 
 const threadPlace = (config: FmaConfig, thread: string): string =>
@@ -157,33 +118,13 @@ function readText(name: string, count: number, from: string, dtype: FmaPlan['dty
   return lines('#pragma unroll', `for (int h = 0; h < ${String(count / vector)}; ++h) ${one}`);
 }
 
-function readFunctions(dtype: FmaPlan['dtype']): string {
-  const type = cudaType(dtype);
-  const pair = `__device__ __forceinline__ void read2(${type}* r, const ${type}* s) {
-  const ${type}2 v = *reinterpret_cast<const ${type}2*>(s);
-  r[0] = v.x; r[1] = v.y;
-}`;
-  if (dtype === 'float64') return pair;
-  return `${pair}
-__device__ __forceinline__ void read4(float* r, const float* s) {
-  const float4 v = *reinterpret_cast<const float4*>(s);
-  r[0] = v.x; r[1] = v.y; r[2] = v.z; r[3] = v.w;
-}`;
-}
-
 function storeText(plan: FmaPlan): string {
   const { fma: config, dtype, splitK } = plan;
   const type = cudaType(dtype);
   const wide = 16 / dtypeBytes(dtype);
-  const partial = splitK > 1;
-  const vector = plan.alignedOut && !partial && config.perThreadM % wide === 0 ? wide : 1;
-  const target = partial
-    ? `const long long strideN = m, strideR = n * m;
-  ${type}* const target = workspace + (((long long)end.part * batch + end.layer) * o + end.oStart) * strideR + (end.nStart + nPlace) * m + end.mStart + mPlace;`
-    : `const long long strideN = ldo, strideR = strideO;
-  ${type}* const target = out + end.layer * batchStrideOut + end.oStart * strideO + (end.nStart + nPlace) * ldo + end.mStart + mPlace;`;
+  const vector = plan.alignedOut && splitK === 1 && config.perThreadM % wide === 0 ? wide : 1;
   return `  const int oHere = (int)min(o - end.oStart, ${String(config.tileO)}ll);
-  ${target}
+  ${storeTarget(plan)}
   #pragma unroll
   for (int r = 0; r < ${String(config.tileO)}; ++r)
     if (r < oHere)

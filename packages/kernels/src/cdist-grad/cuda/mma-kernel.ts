@@ -1,19 +1,10 @@
 import { indent } from '../../emit/indent.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../pairwise/program.js';
-import { cdistGradCost } from '../cost.js';
-import { cdistGradParams, sizesOf } from '../program.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
 import type { MmaConfig, MmaPlan } from '../plan-types.js';
-import { pipelineLoop, pipelineSetup, type Pipeline } from './pipeline.js';
-import {
-  blockCount,
-  foundAgain,
-  locateFunction,
-  parameterList,
-  termSetup,
-  type BlockTile,
-} from './signature.js';
-import { copyFunctions, stageFunction, type StagedOperand } from './stage-copy.js';
+import type { Pipeline } from './pipeline.js';
+import type { BlockTile } from './signature.js';
+import type { StagedOperand } from './stage-copy.js';
+import { stagedKernel, storeTarget } from './staged-kernel.js';
 import { termStep } from './term-step.js';
 
 /** Rows of c of one tensor-core product. */
@@ -62,60 +53,32 @@ export function mmaOperands(
  * small part go to sums of their own, 32 steps of k long, which are then added to float32 registers.
  */
 export function mmaKernel(plan: MmaPlan): CudaKernel {
-  const { mma: config, splitK } = plan;
+  const { mma: config } = plan;
   const tile = mmaTile(config);
   const threads = 32 * config.warpsN * config.warpsM;
-  const operands = mmaOperands(plan);
-  const step = termStep(plan);
-  const partial = splitK > 1;
-  const pipeline = pipelineSetup(operands, {
-    ...{ dtype: 'float32', tileK: MMA_TILE_K, stages: config.stages, splitK },
-  });
-  const source = `${step.functions}
-${FUNCTIONS}
-${copyFunctions(operands, threads)}
-${operands.map((operand) => stageFunction(operand, MMA_TILE_K, threads)).join('\n')}
-${locateFunction(tile, splitK, 'float')}
-
-extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(config.blocksPerMultiprocessor)})
-cdist_grad_mma(${parameterList(plan, partial ? 'write' : undefined)}) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  const Place place = locate(blockIdx.x, o, n, m);
-  ${termSetup(step, 'place.layer')}
-  const unsigned thread = threadIdx.x;
-${pipeline.text}
-
-  // d behind the stages: the loop has no registers to spare for it
-  float* const zs = reinterpret_cast<float*>(memory + ${String(pipeline.sharedMemBytes)});
+  return stagedKernel(plan, {
+    ...config,
+    entry: 'cdist_grad_mma',
+    tile,
+    threads,
+    tileK: MMA_TILE_K,
+    operands: mmaOperands(plan),
+    functions: FUNCTIONS,
+    setup: ({
+      sharedMemBytes,
+    }) => `  // d behind the stages: the loop has no registers to spare for it
+  float* const zs = reinterpret_cast<float*>(memory + ${String(sharedMemBytes)});
   for (int e = (int)thread; e < ${String(tile.n * tile.m)}; e += ${String(threads)}) {
     const int i = e / ${String(tile.m)}, j = e % ${String(tile.m)};
     zs[e] = i < n - place.nStart && j < m - place.mStart ? d[place.layer * batchStrideD + (place.nStart + i) * ldd + place.mStart + j] : 0.0f;
   }
-  float sum[${String(config.perWarpN)}][${String(config.perWarpM)}][4] = {};
-
-${pipelineLoop(config.stages, computeText(plan, pipeline))}
-
-${foundAgain(placeText(config, 'threadAgain'))}
-${indent(storeText(plan))}
-  }
-}
-`;
-  const params = cdistGradParams('float32');
-  return {
-    dialect: 'cuda',
-    name: plan.summary,
-    entry: 'cdist_grad_mma',
-    source,
-    params: partial ? withWorkspace(params, 'write') : params,
-    options: [],
-    geometry: (scalars: Scalars) => ({
-      grid: [blockCount(tile, splitK, sizesOf(scalars)), 1, 1],
-      block: [threads, 1, 1],
-      sharedMemBytes: pipeline.sharedMemBytes + 4 * tile.n * tile.m,
-    }),
-    cost: (scalars: Scalars) =>
-      cdistGradCost(plan, step, scalars, (rows) => MMA_SLOTS * Math.ceil(rows / MMA_ROWS)),
-  };
+  float sum[${String(config.perWarpN)}][${String(config.perWarpM)}][4] = {};`,
+    compute: (pipeline) => computeText(plan, pipeline),
+    placeAgain: placeText(config, 'threadAgain'),
+    store: storeText(plan),
+    bytesBehind: 4 * tile.n * tile.m,
+    multiplySlots: (rows) => MMA_SLOTS * Math.ceil(rows / MMA_ROWS),
+  });
 }
 
 /** A lane's place in the block. */
@@ -198,20 +161,14 @@ for (int i = 0; i < ${String(perWarpN)}; ++i) {
 
 function storeText(plan: MmaPlan): string {
   const { mma: config, splitK } = plan;
-  const partial = splitK > 1;
-  const target = partial
-    ? `const long long strideN = m, strideR = n * m;
-  float* const target = workspace + (((long long)end.part * batch + end.layer) * o + end.oStart) * strideR + (end.nStart + nPlace) * m + end.mStart + mPlace;`
-    : `const long long strideN = ldo, strideR = strideO;
-  float* const target = out + end.layer * batchStrideOut + end.oStart * strideO + (end.nStart + nPlace) * ldo + end.mStart + mPlace;`;
-  const pair = plan.alignedOut && !partial;
+  const pair = plan.alignedOut && splitK === 1;
   const write = pair
     ? `if (column + 1 < mHere - mPlace) *reinterpret_cast<float2*>(to) = make_float2(sum[i][j][2 * half], sum[i][j][2 * half + 1]);
           else if (column < mHere - mPlace) to[0] = sum[i][j][2 * half];`
     : `if (column < mHere - mPlace) to[0] = sum[i][j][2 * half];
           if (column + 1 < mHere - mPlace) to[1] = sum[i][j][2 * half + 1];`;
   return `  const int nHere = (int)min(n - end.nStart, ${String(mmaTile(config).n)}ll), mHere = (int)min(m - end.mStart, ${String(mmaTile(config).m)}ll);
-  ${target}
+  ${storeTarget(plan)}
   #pragma unroll
   for (int half = 0; half < 2; ++half)
     if (g + 8 * half < o - end.oStart)

@@ -1,0 +1,102 @@
+import { cudaType } from '../../emit/cuda-literal.js';
+import { indent, lines } from '../../emit/indent.js';
+import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import { withWorkspace } from '../../pairwise/program.js';
+import { cdistGradCost } from '../cost.js';
+import type { FmaPlan, MmaPlan } from '../plan-types.js';
+import { cdistGradParams, sizesOf } from '../program.js';
+import { pipelineLoop, pipelineSetup, type Pipeline } from './pipeline.js';
+import {
+  blockCount,
+  foundAgain,
+  locateFunction,
+  parameterList,
+  termSetup,
+  type BlockTile,
+} from './signature.js';
+import { copyFunctions, stageFunction, type StagedOperand } from './stage-copy.js';
+import { termStep } from './term-step.js';
+
+/** What tells one kernel over stages in shared memory from another; texts are C++. */
+export interface StagedKernelParts {
+  readonly entry: string;
+  readonly tile: BlockTile;
+  /** Threads of a block. */
+  readonly threads: number;
+  readonly blocksPerMultiprocessor: number;
+  readonly stages: number;
+  readonly tileK: number;
+  readonly operands: readonly StagedOperand[];
+  /** Device functions. */
+  readonly functions: string;
+  /** Declares the place of a thread in the block, where `setup` reads it. */
+  readonly place?: string;
+  /** Declares the sums, and what else the loop needs, behind the pipeline's own declarations. */
+  readonly setup: (pipeline: Pipeline) => string;
+  /** Everything that is done with one stage. */
+  readonly compute: (pipeline: Pipeline) => string;
+  /** The same for `store`, behind the loop: from `threadAgain`, and `end` instead of `place`. */
+  readonly placeAgain: string;
+  readonly store: string;
+  /** Bytes of shared memory behind the stages. */
+  readonly bytesBehind: number;
+  /** Instructions of one factor's products with so many rows of c; default: one for each row. */
+  readonly multiplySlots?: (rows: number) => number;
+}
+
+/** A kernel that walks k in stages; with `splitK` above 1 it writes partial sums to the workspace. */
+export function stagedKernel(plan: FmaPlan | MmaPlan, parts: StagedKernelParts): CudaKernel {
+  const { dtype, splitK } = plan;
+  const { entry, tile, threads, stages, tileK, operands } = parts;
+  const step = termStep(plan);
+  const partial = splitK > 1;
+  const pipeline = pipelineSetup(operands, { dtype, tileK, stages, splitK });
+  const source = `${step.functions}
+${parts.functions}
+${copyFunctions(operands, threads)}
+${operands.map((operand) => stageFunction(operand, tileK, threads)).join('\n')}
+${locateFunction(tile, splitK, cudaType(dtype))}
+
+extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(parts.blocksPerMultiprocessor)})
+${entry}(${parameterList(plan, partial ? 'write' : undefined)}) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const Place place = locate(blockIdx.x, o, n, m);
+  ${termSetup(step, 'place.layer')}
+  const unsigned thread = threadIdx.x;
+${lines(parts.place, pipeline.text)}
+
+${parts.setup(pipeline)}
+
+${pipelineLoop(stages, parts.compute(pipeline))}
+
+${foundAgain(parts.placeAgain)}
+${indent(parts.store)}
+  }
+}
+`;
+  const params = cdistGradParams(dtype);
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry,
+    source,
+    params: partial ? withWorkspace(params, 'write') : params,
+    options: [],
+    geometry: (scalars: Scalars) => ({
+      grid: [blockCount(tile, splitK, sizesOf(scalars)), 1, 1],
+      block: [threads, 1, 1],
+      sharedMemBytes: pipeline.sharedMemBytes + parts.bytesBehind,
+    }),
+    cost: (scalars: Scalars) => cdistGradCost(plan, step, scalars, parts.multiplySlots),
+  };
+}
+
+/** Declares `target`, a thread's first element of the output or of its part of the workspace, and its strides. */
+export function storeTarget({ dtype, splitK }: FmaPlan | MmaPlan): string {
+  const type = cudaType(dtype);
+  return splitK > 1
+    ? `const long long strideN = m, strideR = n * m;
+  ${type}* const target = workspace + (((long long)end.part * batch + end.layer) * o + end.oStart) * strideR + (end.nStart + nPlace) * m + end.mStart + mPlace;`
+    : `const long long strideN = ldo, strideR = strideO;
+  ${type}* const target = out + end.layer * batchStrideOut + end.oStart * strideO + (end.nStart + nPlace) * ldo + end.mStart + mPlace;`;
+}
