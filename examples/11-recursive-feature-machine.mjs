@@ -11,7 +11,8 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { cdistGrad, dot, laplaceL1, runKernel, tensor } from '@mercer/core';
 
-const week = createRequire(import.meta.url)('vega-datasets/data/earthquakes.json');
+const require = createRequire(import.meta.url);
+const week = require('vega-datasets/data/earthquakes.json');
 const measured = ['nst', 'dmin', 'gap', 'rms'];
 const places = ['longitude', 'latitude', 'depth'];
 const kinds = ['net', 'magType', 'status'];
