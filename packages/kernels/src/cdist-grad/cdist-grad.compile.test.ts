@@ -2,6 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test.helper.js';
+import { assemblerLog, complaints } from '../testing/nvrtc-complaints.test.helper.js';
 import { defaultCdistGradKernels } from './default-problems.js';
 
 useNvrtc();
@@ -13,11 +14,6 @@ const kernels = defaultCdistGradKernels(H200);
  */
 const SPILLED_BYTES = 32;
 
-async function compile(source: string, arch: string): Promise<string> {
-  const options = [`--gpu-architecture=${arch}`, '--ptxas-options=-v'];
-  return (await nvrtc.compile({ source, options })).log;
-}
-
 describe.skipIf(!available)(
   'cdist-grad kernels through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
   () => {
@@ -26,15 +22,7 @@ describe.skipIf(!available)(
       { timeout: 300_000 },
       async (arch) => {
         expect(kernels.length).toBeGreaterThan(30);
-        const problems: string[] = [];
-        for (const { name, kernel } of kernels) {
-          const log = await compile(kernel.source, arch);
-          expect(log).toContain('registers');
-          const spilled = Number(/(\d+) bytes spill stores/.exec(log)?.[1] ?? 0);
-          if (spilled > SPILLED_BYTES) problems.push(`${name}: ${String(spilled)} bytes spilled`);
-          if (log.includes('warning')) problems.push(`${name}: ${log}`);
-        }
-        expect(problems).toEqual([]);
+        expect(await complaints(kernels, arch, () => SPILLED_BYTES)).toEqual([]);
       },
     );
 
@@ -49,7 +37,7 @@ describe.skipIf(!available)(
           'cdist_grad_split',
         ]);
         for (const { kernel } of byEntry.values()) {
-          expect(await compile(kernel.source, arch)).toContain('registers');
+          await assemblerLog(kernel.source, arch);
         }
       },
     );

@@ -1,6 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import { emitCpuExpression, type CpuExpression } from '../emit/cpu-expression.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
+import { uniformStruct } from '../emit/cpu-uniform-struct.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../emitted-kernel.js';
 import { gradientCost } from './gradient-cost.js';
@@ -118,16 +119,7 @@ function uniformsText(
   functions: readonly CpuExpression[],
   names: readonly string[],
 ): string {
-  const all = functions.flatMap((each) => each.uniforms);
-  const members = all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
-  const values = all
-    .map(
-      ({ name, wide }) => `  const double ${name} = ${wide};
-  u.${name} = splat((T)${name});
-  u.${name}_low = splat((T)(${name} - (double)(T)${name}));
-`,
-    )
-    .join('');
+  const { members, values } = uniformStruct(functions);
   const parameters = names.map((name) => `UNUSED double ${name}`).join(', ');
   return `// values that depend on parameters alone
 struct Uniforms {

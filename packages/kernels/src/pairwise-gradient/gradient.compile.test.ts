@@ -2,6 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test.helper.js';
+import { assemblerLog } from '../testing/nvrtc-complaints.test.helper.js';
 import { defaultGradientKernels } from './default-gradient-kernels.js';
 
 useNvrtc();
@@ -25,10 +26,7 @@ describe.skipIf(!nvrtc.isAvailable())(
       async () => {
         const problems: string[] = [];
         for (const { name, kernel } of kernels) {
-          const options = ['--gpu-architecture=sm_90a', '--ptxas-options=-v'];
-          const { log } = await nvrtc.compile({ source: kernel.source, options });
-          expect(log).toContain('registers');
-          problems.push(...complaints(name, log));
+          problems.push(...complaints(name, await assemblerLog(kernel.source, 'sm_90a')));
         }
         expect(problems).toEqual([]);
       },
@@ -43,9 +41,7 @@ describe.skipIf(!nvrtc.isAvailable())(
         );
         expect(byKind.size).toBeGreaterThan(4);
         for (const kernel of byKind.values()) {
-          const options = [`--gpu-architecture=${arch}`, '--ptxas-options=-v'];
-          const { log } = await nvrtc.compile({ source: kernel.source, options });
-          expect(log).toContain('registers');
+          await assemblerLog(kernel.source, arch);
         }
       },
     );

@@ -1,4 +1,5 @@
 import type { CpuExpression } from '../emit/cpu-expression.js';
+import { uniformStruct } from '../emit/cpu-uniform-struct.js';
 import type { CpuPairwisePlan } from './cpu-plan.js';
 
 /** C++ text of the launch values that expressions may read, by the name of the variable. */
@@ -23,16 +24,7 @@ export function parameterMembers({ parameters = [] }: CpuPairwisePlan): string {
 /** The struct of all values that depend on the launch alone, and the function that fills it. */
 export function uniformsText(plan: CpuPairwisePlan, expressions: readonly CpuExpression[]): string {
   const { parameters = [] } = plan;
-  const all = expressions.flatMap((expression) => expression.uniforms);
-  const members = all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
-  const values = all
-    .map(
-      ({ name, wide }) => `  const double ${name} = ${wide};
-  u.${name} = splat((T)${name});
-  u.${name}_low = splat((T)(${name} - (double)(T)${name}));
-`,
-    )
-    .join('');
+  const { members, values } = uniformStruct(expressions);
   const own = parameters.map((_, i) => parameterText(i));
   return `// values that depend on launch scalars alone
 struct Uniforms {
