@@ -1,5 +1,6 @@
 import { assert, describe, expect, it } from 'vitest';
 import { MercerError, tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
+import type { PairwiseDType } from '@mercer/kernels';
 import { cdistBackward, type CdistVariable } from './index.js';
 import {
   referenceCdistBackward,
@@ -11,47 +12,17 @@ import {
   uniformGenerator,
   type ReferenceMatrix,
 } from './cdist-reference.test-support.js';
+import { matrix, ORDERS, UNIT, upload, type Order } from './matrices.test-support.js';
 
-type DataType = 'float32' | 'float64';
-type Order = 'row' | 'column';
-
-const UNIT: { readonly [D in DataType]: number } = { float32: 2 ** -24, float64: 2 ** -53 };
 const NORMS = [0.5, 1, 1.3, 1.5, 2, 3, 7.5, Infinity];
-const ORDERS: readonly Order[] = ['row', 'column'];
 const ALL: readonly CdistVariable[] = ['a', 'b', 'p'];
 
 const wrtOf = (p: number): readonly CdistVariable[] => (p === Infinity ? ['a', 'b'] : ALL);
-
-function matrix(rows: number, columns: number, seed: number): ReferenceMatrix {
-  return { rows, columns, values: normalValues(rows * columns, seed) };
-}
 
 /** Rows that repeat each other and share coordinates with the other operand. */
 function coincident(rows: number, columns: number, seed: number): ReferenceMatrix {
   const values = normalValues(rows * columns, seed).map((value) => Math.round(value));
   return { rows, columns, values };
-}
-
-/** Uploads a matrix in a memory order, each line padded by `pad` elements of NaN. */
-async function upload(
-  { rows, columns, values }: ReferenceMatrix,
-  order: Order,
-  pad: number,
-  dtype: DataType,
-  device: Device,
-): Promise<Tensor<DataType>> {
-  const lines = order === 'row' ? rows : columns;
-  const length = (order === 'row' ? columns : rows) + pad;
-  const padded = new Float64Array(lines * length).fill(NaN);
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < columns; c++) {
-      const at = order === 'row' ? r * length + c : c * length + r;
-      padded[at] = values[r * columns + c] ?? NaN;
-    }
-  }
-  const whole = await tensor(padded, { shape: [lines, length], dtype, device });
-  const view = whole.slice([0, lines], [0, length - pad]);
-  return order === 'row' ? view : view.transpose();
 }
 
 async function expectGradient(
@@ -78,7 +49,7 @@ async function checkAll(
   g: ReferenceMatrix,
   a: ReferenceMatrix,
   b: ReferenceMatrix,
-  tensors: readonly [Tensor<DataType>, Tensor<DataType>, Tensor<DataType>],
+  tensors: readonly [Tensor<PairwiseDType>, Tensor<PairwiseDType>, Tensor<PairwiseDType>],
   options: { readonly p: number; readonly skipEpilogue?: boolean },
 ): Promise<void> {
   const { p, skipEpilogue = false } = options;
@@ -95,8 +66,11 @@ async function checkAll(
 /** What `cdistBackward` promises, for one device. Every device runs the same suite. */
 export function describeCdistBackward(device: () => Device): void {
   describe.each(['float32', 'float64'] as const)('%s', (dtype) => {
-    const up = (m: ReferenceMatrix, order: Order = 'row', pad = 0): Promise<Tensor<DataType>> =>
-      upload(m, order, pad, dtype, device());
+    const up = (
+      m: ReferenceMatrix,
+      order: Order = 'row',
+      pad = 0,
+    ): Promise<Tensor<PairwiseDType>> => upload(m, order, pad, dtype, device());
 
     it.each(NORMS)('p = %d holds the published bound on every small shape', async (p) => {
       for (const [m, n, k] of [
@@ -230,7 +204,7 @@ export function describeCdistBackward(device: () => Device): void {
     });
 
     it('has zero gradients where there is nothing to sum', async () => {
-      const make = (shape: number[]): Promise<Tensor<DataType>> =>
+      const make = (shape: number[]): Promise<Tensor<PairwiseDType>> =>
         zeros(shape, { dtype, device: device() });
       const result = await cdistBackward(
         await make([2, 0]),
@@ -289,8 +263,10 @@ export function describeCdistBackward(device: () => Device): void {
   });
 
   it('says what is wrong', async () => {
-    const make = (shape: number[], dtype: DataType = 'float32'): Promise<Tensor<DataType>> =>
-      zeros(shape, { dtype, device: device() });
+    const make = (
+      shape: number[],
+      dtype: PairwiseDType = 'float32',
+    ): Promise<Tensor<PairwiseDType>> => zeros(shape, { dtype, device: device() });
     const [g, a, b] = [await make([2, 3]), await make([2, 4]), await make([3, 4])];
     const code = async (promise: Promise<unknown>): Promise<string> => {
       const error: unknown = await promise.catch((reason: unknown) => reason);

@@ -15,7 +15,8 @@ import {
 } from './cdist-reference.test-support.js';
 import { expectCode, matrix, ORDERS, UNIT, upload } from './matrices.test-support.js';
 
-async function expectDistances(
+/** Expects every distance of a result within the published bound. */
+export async function expectDistances(
   result: Tensor,
   a: ReferenceMatrix,
   b: ReferenceMatrix,
