@@ -29,7 +29,8 @@ function inputs() {
   for (const file of [...sources, join(root, 'CMakeLists.txt'), fileURLToPath(import.meta.url)]) {
     hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   }
-  for (const name of ['node-addon-api', 'node-api-headers']) {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const name of ['node-addon-api', 'node-api-headers'].filter((it) => it in devDependencies)) {
     hash.update(`${name}@${require(`${name}/package.json`).version}\0`);
   }
   const environment = ['CXX', 'CXXFLAGS', 'LDFLAGS'].map((name) => process.env[name] ?? '');
