@@ -15,6 +15,7 @@ afterAll(async () => {
 describe('mercer cache warm', () => {
   it('compiles descriptors into the store, from which a later program computes', async () => {
     const store = { MERCER_CACHE_DIR: join(folder, 'store'), MERCER_CACHE: 'rw' };
+    const dir = ['--dir', join(folder, 'store')];
     const args = [
       'cache',
       'warm',
@@ -34,8 +35,8 @@ describe('mercer cache warm', () => {
     const list = (await mercerJson(['cache', 'list'], store)) as { key: string }[];
     expect(list.length).toBe(warmed.kernels);
     // The second time everything is found.
-    expect(await mercerJson(args, store)).toMatchObject({ kernels: warmed.kernels });
-    const found = (await mercerJson(['cache', 'list'], store)) as { key: string }[];
+    expect(await mercerJson([...args, ...dir])).toMatchObject({ kernels: warmed.kernels });
+    const found = (await mercerJson(['cache', 'list', ...dir])) as { key: string }[];
     expect(found.map(({ key }) => key).sort()).toEqual(list.map(({ key }) => key).sort());
   });
 

@@ -1,4 +1,4 @@
-import { precompile, type PrecompileLayouts } from '@mercer/core';
+import { configureJitCache, precompile, type PrecompileLayouts } from '@mercer/core';
 import { Command, InvalidArgumentError } from 'commander';
 import type { FloatDType } from '../files/read-operand.js';
 import { chooseDevice } from '../options/choose-device.js';
@@ -15,6 +15,7 @@ interface WarmOptions extends CommonOptions {
   readonly dtype: readonly FloatDType[];
   readonly layouts: readonly PrecompileLayouts[];
   readonly device?: DeviceId;
+  readonly dir?: string;
 }
 
 /** `mercer cache warm`: compiles kernels before they are needed. */
@@ -40,6 +41,7 @@ export function cacheWarmCommand(): Command {
         parseLayouts,
         [['row', 'row', 'row']] as const,
       )
+      .option('--dir <folder>', 'the store in this folder instead of the usual one')
       .option(
         '--device <id>',
         'cpu or cuda:0; the first GPU that works, else the CPU',
@@ -49,6 +51,7 @@ export function cacheWarmCommand(): Command {
 }
 
 async function warm(output: Output, options: WarmOptions): Promise<void> {
+  if (options.dir !== undefined) configureJitCache({ directory: options.dir });
   const device = chooseDevice(options.device);
   const { descriptors, dtype: dtypes, layouts } = options;
   const start = performance.now();
