@@ -1,4 +1,4 @@
-import { postOrder, type Expr } from '@mercer/formula';
+import { postOrder, type Expr, type Op } from '@mercer/formula';
 import type { CpuLimits } from '../device-limits.js';
 import { lanesOf, vectorUnit, type CpuLevel } from '../emit/cpu-vector.js';
 import { toJson, type ExpressionJson } from './expression-json.js';
@@ -113,13 +113,12 @@ function registerTile(
   return [rows >= most ? most : 2 ** Math.floor(Math.log2(Math.max(1, rows))), vectors];
 }
 
+/** Instructions of the operations that take more than one. */
+const WEIGHTS: { readonly [O in Op]?: number } = { exp: 15, log: 15, tanh: 20, pow: 30 };
+
 /** Operations of an expression, leaves apart; transcendental ones weigh as many as they cost. */
 export function countOps(expr: Expr): number {
-  const weight = (node: Expr): number => {
-    if (node.args.length === 0) return 0;
-    if (node.op === 'pow') return 30;
-    return node.op === 'exp' || node.op === 'log' ? 15 : 1;
-  };
+  const weight = ({ op, args }: Expr): number => (args.length === 0 ? 0 : (WEIGHTS[op] ?? 1));
   return postOrder(expr).reduce((sum, node) => sum + weight(node), 0);
 }
 
