@@ -13,6 +13,7 @@ describe('cdist under load on the CPU', () => {
     // Compiled beforehand: here only the kernel is under test.
     (await (await cdist(x.slice([0, 600]), x, { p: 1.3 })).ready()).dispose();
     const gaps: number[] = [];
+    const kernels: number[] = [];
     let last = performance.now();
     const timer = setInterval(() => {
       const now = performance.now();
@@ -21,15 +22,17 @@ describe('cdist under load on the CPU', () => {
     }, 10);
     const started = performance.now();
     while (performance.now() - started < 1500) {
+      const begun = performance.now();
       const d = await cdist(x, x, { p: 1.3 });
       await d.ready();
       d.dispose();
+      kernels.push(performance.now() - begun);
     }
     clearInterval(timer);
-    gaps.sort((a, b) => a - b);
-    const p99 = gaps[Math.floor(gaps.length * 0.99)] ?? Infinity;
+    // A call that waited for its kernel would stop the timer for as long as the kernel runs. Other programs that keep this
+    // machine busy delay the timer too, but they stretch the kernel even more.
     expect(gaps.length).toBeGreaterThan(30);
-    expect(p99, `p99 of ${String(gaps.length)} gaps`).toBeLessThan(50);
+    expect(Math.max(...gaps)).toBeLessThan(Math.min(...kernels) / 2);
   });
 
   it('does not grow over 10,000 calls', async () => {
