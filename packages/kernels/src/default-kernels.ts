@@ -2,18 +2,12 @@ import type { DeviceLimits } from './device-limits.js';
 import { defaultElementwisePlans } from './elementwise/default-elementwise.js';
 import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
-import type { EmittedKernel } from './emitted-kernel.js';
 import { cpuLimitKernels } from './limits/cpu-fma.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
+import { distinctKernels, type NamedKernel } from './named-kernel.js';
 import { defaultPairwiseProblems } from './pairwise/default-problems.js';
 import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
-
-/** A kernel with the name that reports know it by. */
-export interface NamedKernel {
-  readonly name: string;
-  readonly kernel: EmittedKernel;
-}
 
 /**
  * Every kernel that the default plans of every family give on a device, each text once: what is
@@ -29,13 +23,9 @@ export function defaultKernels(limits: DeviceLimits): NamedKernel[] {
 
 /** The pairwise part of {@link defaultKernels}. */
 export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
-  const bySource = new Map<string, NamedKernel>();
-  for (const problem of defaultPairwiseProblems()) {
-    for (const { kernel } of emitPairwise(planPairwise(problem, limits)).steps) {
-      bySource.set(kernel.source, { name: kernel.name, kernel });
-    }
-  }
-  return [...bySource.values()];
+  return distinctKernels(
+    defaultPairwiseProblems().map((problem) => emitPairwise(planPairwise(problem, limits))),
+  );
 }
 
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {

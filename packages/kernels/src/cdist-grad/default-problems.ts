@@ -1,5 +1,6 @@
 import type { DeviceLimits } from '../device-limits.js';
-import type { NamedKernel } from '../default-kernels.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { emitCdistGrad } from './emit.js';
 import { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
@@ -40,11 +41,9 @@ function problem(
  * are not yet part of the GPU report.
  */
 export function defaultCdistGradKernels(limits: DeviceLimits): NamedKernel[] {
-  const bySource = new Map<string, NamedKernel>();
+  const programs: PairwiseProgram[] = [];
   const add = (given: CdistGradProblem, options: CdistGradPlanOptions): void => {
-    for (const { kernel } of emitCdistGrad(planCdistGrad(given, limits, options)).steps) {
-      bySource.set(kernel.source, { name: kernel.name, kernel });
-    }
+    programs.push(emitCdistGrad(planCdistGrad(given, limits, options)));
   };
   for (const dtype of ['float32', 'float64'] as const) {
     for (const strategy of STRATEGIES) {
@@ -57,5 +56,5 @@ export function defaultCdistGradKernels(limits: DeviceLimits): NamedKernel[] {
       }
     }
   }
-  return [...bySource.values()];
+  return distinctKernels(programs);
 }

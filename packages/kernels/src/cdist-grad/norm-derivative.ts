@@ -12,9 +12,7 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-
-const LARGEST_HALF = 8;
-const LARGEST_QUARTER = 4;
+import { isSpecialisedNorm } from '../pairwise/norm-expressions.js';
 
 const delta = variable('delta');
 const distance = abs(delta);
@@ -29,12 +27,8 @@ export const RUNTIME_DERIVATIVE: RealExpr = guarded(mul(sign(delta), pow(distanc
  * kernel that takes p at run time.
  */
 export function isSpecialisedDerivative(norm: number): boolean {
-  const exponent = Math.abs(norm - 1);
-  if (!(norm > 0)) return false;
-  return (
-    (exponent <= LARGEST_HALF && Number.isInteger(2 * exponent)) ||
-    (exponent <= LARGEST_QUARTER && Number.isInteger(4 * exponent))
-  );
+  if (!(norm > 0) || norm === Infinity) return false;
+  return norm === 1 || isSpecialisedNorm(Math.abs(norm - 1));
 }
 
 /**

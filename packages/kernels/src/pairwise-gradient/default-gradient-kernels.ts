@@ -1,6 +1,7 @@
 import { add, div, exp, mul, neg, sqrt, sub, variable } from '@mercer/formula';
-import type { NamedKernel } from '../default-kernels.js';
 import type { DeviceLimits } from '../device-limits.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
 import { emitSum } from '../elementwise/emit-sum.js';
 import { planSum } from '../elementwise/sum-plan.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
@@ -41,11 +42,9 @@ const SIZES = [
  * large, and sums over axes. Compiled in tests and run in the emulator; not yet part of the GPU report.
  */
 export function defaultGradientKernels(limits: DeviceLimits): NamedKernel[] {
-  const bySource = new Map<string, NamedKernel>();
+  const programs: Pick<PairwiseProgram, 'steps'>[] = [];
   const include = (problem: PairwiseGradientProblem): void => {
-    for (const { kernel } of emitPairwiseGradient(planPairwiseGradient(problem, limits)).steps) {
-      bySource.set(kernel.source, { name: kernel.name, kernel });
-    }
+    programs.push(emitPairwiseGradient(planPairwiseGradient(problem, limits)));
   };
   for (const dtype of ['float32', 'float64'] as const) {
     const [m, n, k] = SIZES[0];
@@ -65,9 +64,7 @@ export function defaultGradientKernels(limits: DeviceLimits): NamedKernel[] {
     }
     for (const target of ['x', 'scale'] as const) {
       const plan = planRowsGradient({ dtype, normalise: target === 'x', target }, limits);
-      for (const { kernel } of emitRowsGradient(plan).steps) {
-        bySource.set(kernel.source, { name: kernel.name, kernel });
-      }
+      programs.push(emitRowsGradient(plan));
     }
     for (const mode of ['each', 'block'] as const) {
       const count = mode === 'each' ? 10 : 1000;
@@ -75,8 +72,8 @@ export function defaultGradientKernels(limits: DeviceLimits): NamedKernel[] {
         planSum({ from: 'float64', to: dtype, outputs: 1, count }),
         limits.kind,
       );
-      bySource.set(kernel.source, { name: kernel.name, kernel });
+      programs.push({ steps: [{ kernel }] });
     }
   }
-  return [...bySource.values()];
+  return distinctKernels(programs);
 }

@@ -1,6 +1,6 @@
 import { div, exp, mul, neg, pow, select, lt, sub, abs, variable } from '@mercer/formula';
-import type { NamedKernel } from '../default-kernels.js';
 import type { DeviceLimits } from '../device-limits.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitPairwise } from './emit.js';
 import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
@@ -84,15 +84,11 @@ function layouts(problem: PairwiseProblem): PairwiseProblem[] {
 }
 
 /**
- * Every kernel that the plans of {@link parameterisedProblems} give on a device, each text once:
- * compiled in tests. Not yet part of the GPU report, so not of `defaultKernels` either.
+ * Every kernel that the plans of `parameterisedProblems` give on a device, each text once: compiled in
+ * tests. Not yet part of the GPU report, so not of `defaultKernels` either.
  */
 export function defaultParameterisedKernels(limits: DeviceLimits): NamedKernel[] {
-  const bySource = new Map<string, NamedKernel>();
-  for (const problem of parameterisedProblems()) {
-    for (const { kernel } of emitPairwise(planPairwise(problem, limits)).steps) {
-      bySource.set(kernel.source, { name: kernel.name, kernel });
-    }
-  }
-  return [...bySource.values()];
+  return distinctKernels(
+    parameterisedProblems().map((problem) => emitPairwise(planPairwise(problem, limits))),
+  );
 }

@@ -1,5 +1,5 @@
-import type { NamedKernel } from '../default-kernels.js';
 import type { DeviceLimits } from '../device-limits.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitRows } from './emit-rows.js';
 import { planRows } from './rows-plan.js';
 import type { RowsProblem } from './rows-problem.js';
@@ -25,15 +25,9 @@ export function rowsProblems(): RowsProblem[] {
 }
 
 /**
- * Every kernel that the plans of {@link rowsProblems} give on a device, each text once: compiled in
- * tests. Not yet part of the GPU report, so not of `defaultKernels` either.
+ * Every kernel that the plans of `rowsProblems` give on a device, each text once: compiled in tests.
+ * Not yet part of the GPU report, so not of `defaultKernels` either.
  */
 export function defaultRowsKernels(limits: DeviceLimits): NamedKernel[] {
-  const bySource = new Map<string, NamedKernel>();
-  for (const problem of rowsProblems()) {
-    for (const { kernel } of emitRows(planRows(problem, limits)).steps) {
-      bySource.set(kernel.source, { name: kernel.name, kernel });
-    }
-  }
-  return [...bySource.values()];
+  return distinctKernels(rowsProblems().map((problem) => emitRows(planRows(problem, limits))));
 }

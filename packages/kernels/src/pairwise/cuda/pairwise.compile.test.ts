@@ -1,8 +1,9 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
-import { defaultPairwiseKernels, type NamedKernel } from '../../default-kernels.js';
+import { defaultPairwiseKernels } from '../../default-kernels.js';
 import { cudaLimitKernels } from '../../limits/cuda-limit-kernels.js';
+import type { NamedKernel } from '../../named-kernel.js';
 import { H200 } from '../../testing/h200.test.helper.js';
 
 useNvrtc();
