@@ -18,6 +18,7 @@ import {
   type GradOutput,
   type GradShape,
 } from './cdist-grad-operands.js';
+import { checkPreparedFor } from './check-prepared.js';
 import type { Operand } from './operands.js';
 import type { ParameterValue } from './run-kernel-options.js';
 
@@ -80,7 +81,7 @@ export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType
     (x: Tensor<D>, y: Tensor<D>, z: Tensor<D>, w: Tensor<D>, given: Given<D> = {}): Tensor<D> => {
       const p = normOfCall(norm, given.p);
       const call = bind({ a: x, b: y, c: z, d: w }, given.out, p);
-      checkPrepared(call.shape, shape);
+      checkPreparedFor(WHAT, call.shape, shape);
       const target = given.out ?? (newGradOutput(call.shape, given.stream) as Tensor<D>);
       if (target.size === 0) return target;
       try {
@@ -160,19 +161,4 @@ function normOfCall(
     'INVALID_ARGUMENT',
     `${WHAT}: prepared for p = ${isTensor(prepared) ? 'a tensor' : String(prepared)}, called with ${isTensor(given) ? `the ${given.label}` : String(given)}. Leave p out, or prepare with a tensor p and pass a tensor.`,
   );
-}
-
-function checkPrepared(shape: GradShape, fixed: GradShape): void {
-  if (shape.dtype !== fixed.dtype) {
-    throw new MercerError(
-      'DTYPE_MISMATCH',
-      `${WHAT}: prepared for ${fixed.dtype}, called with ${shape.dtype}. Prepare another for ${shape.dtype}.`,
-    );
-  }
-  if (shape.device !== fixed.device) {
-    throw new MercerError(
-      'DEVICE_MISMATCH',
-      `${WHAT}: prepared on ${fixed.device.id}, called with tensors on ${shape.device.id}. Prepare another there.`,
-    );
-  }
 }

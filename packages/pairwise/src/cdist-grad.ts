@@ -20,6 +20,7 @@ import { prepareCdistGrad, type PrepareCdistGrad } from './cdist-grad-prepare.js
 import { readableParameter } from './kernel-parameter.js';
 import type { Operand } from './operands.js';
 import { placeAll, type PairwiseInput } from './place.js';
+import { readableInput } from './readable-input.js';
 
 /** The call signatures of `cdistGrad`. */
 export interface CdistGrad {
@@ -141,34 +142,14 @@ async function readableInputs(
 }> {
   const inputs: Record<keyof GradInputs, Tensor> = { ...given };
   const read = async (name: keyof GradInputs): Promise<Operand> => {
-    const direct = gradOperand(given[name], shape);
-    if (direct !== undefined) return direct;
-    const packed = await packedCopy(given[name], shape, stream, copies);
-    inputs[name] = packed.tensor;
-    return packed.operand;
+    const target = { ...shape, stream, copies };
+    const readable = await readableInput(given[name], (t) => gradOperand(t, shape), target);
+    inputs[name] = readable.tensor;
+    return readable.operand;
   };
   const operands = {
     ...{ a: await read('a'), b: await read('b') },
     ...{ c: await read('c'), d: await read('d') },
   };
   return { inputs, operands };
-}
-
-/** A row-major copy; a batch that one stride cannot describe is spelled out as well. */
-async function packedCopy(
-  x: Tensor,
-  shape: GradShape,
-  stream: Stream | undefined,
-  copies: Tensor[],
-): Promise<{ readonly tensor: Tensor; readonly operand: Operand }> {
-  const packed = await x.clone({ stream });
-  copies.push(packed);
-  const plain = gradOperand(packed, shape);
-  if (plain !== undefined) return { tensor: packed, operand: plain };
-  using spread = packed.broadcastTo([...shape.batchShape, ...x.shape.slice(-2)]);
-  const full = await spread.clone({ stream });
-  copies.push(full);
-  const operand = gradOperand(full, shape);
-  if (operand === undefined) throw new Error('a row-major copy is always readable');
-  return { tensor: full, operand };
 }

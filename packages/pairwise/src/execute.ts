@@ -11,6 +11,7 @@ import { inputOperand, outOperand, pairwiseShape, type PairwiseShape } from './o
 import { givenOutput, launchCall, loadCall, newOutput, type Bound } from './pairwise-call.js';
 import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
 import { placeInputs, type PairwiseInput } from './place.js';
+import { readableInput } from './readable-input.js';
 
 /** Options of a call that say nothing about what is computed. */
 export interface ExecuteOptions extends OutOption {
@@ -48,8 +49,10 @@ export async function execute(
     spec.check?.(shape.dtype);
     const given = out && givenOutput(spec, shape, out, [inputs.a, inputs.b]);
     const readableSpec = await readableValues(spec, shape, copies, { stream });
-    const x = await readable(inputs.a, shape, stream, copies);
-    const y = inputs.b === inputs.a ? x : await readable(inputs.b, shape, stream, copies);
+    const readable = (input: Tensor): Promise<Bound> =>
+      readableInput(input, (t) => inputOperand(t, shape), { ...shape, stream, copies });
+    const x = await readable(inputs.a);
+    const y = inputs.b === inputs.a ? x : await readable(inputs.b);
     const target = given ?? fresh(what, shape, stream);
     if (target.tensor.size === 0) return target.tensor;
     try {
@@ -72,26 +75,4 @@ export async function execute(
 function fresh(what: string, shape: PairwiseShape, stream: Stream | undefined): Bound {
   const tensor = newOutput(shape, stream);
   return { tensor, operand: outOperand(what, tensor, shape, []) };
-}
-
-/** The input as a kernel can read it: itself, or a row-major copy of its broadcast or oddly strided view. */
-async function readable(
-  x: Tensor,
-  shape: PairwiseShape,
-  stream: Stream | undefined,
-  copies: Tensor[],
-): Promise<Bound> {
-  const direct = inputOperand(x, shape);
-  if (direct !== undefined) return { tensor: x, operand: direct };
-  // First the plain copy; a batch that one stride cannot describe is spelled out as well.
-  const packed = await x.clone({ stream });
-  copies.push(packed);
-  const plain = inputOperand(packed, shape);
-  if (plain !== undefined) return { tensor: packed, operand: plain };
-  using spread = packed.broadcastTo([...shape.batchShape, ...x.shape.slice(-2)]);
-  const full = await spread.clone({ stream });
-  copies.push(full);
-  const operand = inputOperand(full, shape);
-  if (operand === undefined) throw new Error('a row-major copy is always readable');
-  return { tensor: full, operand };
 }

@@ -7,6 +7,7 @@ import {
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
+import { checkPreparedFor } from './check-prepared.js';
 import { inputOperand, pairwiseShape, type Operand, type PairwiseShape } from './operands.js';
 import {
   givenOutput,
@@ -149,18 +150,7 @@ function checkInputs(what: string, example: Tensor | undefined, b: Tensor | unde
 function checkPrepared(what: string, call: Call, example: Call): void {
   const { shape, operands } = call;
   const fixed = example.shape;
-  if (shape.dtype !== fixed.dtype) {
-    throw new MercerError(
-      'DTYPE_MISMATCH',
-      `${what}: prepared for ${fixed.dtype}, called with ${shape.dtype}. Prepare another for ${shape.dtype}.`,
-    );
-  }
-  if (shape.device !== fixed.device) {
-    throw new MercerError(
-      'DEVICE_MISMATCH',
-      `${what}: prepared on ${fixed.device.id}, called with tensors on ${shape.device.id}. Prepare another there.`,
-    );
-  }
+  checkPreparedFor(what, shape, fixed);
   if (shape.k !== fixed.k) {
     throw new MercerError(
       'SHAPE_MISMATCH',

@@ -1,0 +1,34 @@
+import type { Stream, Tensor } from '@mercer/tensor';
+import type { Operand } from './operands.js';
+import type { Bound } from './pairwise-call.js';
+
+/** How copies are made; they are pushed to `copies`, whose owner disposes them. */
+export interface CopyTarget {
+  readonly batchShape: readonly number[];
+  readonly stream: Stream | undefined;
+  readonly copies: Tensor[];
+}
+
+/**
+ * The input as a kernel can read it: itself where `read` gives an operand, or a row-major copy of its broadcast or oddly
+ * strided view.
+ */
+export async function readableInput(
+  x: Tensor,
+  read: (x: Tensor) => Operand | undefined,
+  { batchShape, stream, copies }: CopyTarget,
+): Promise<Bound> {
+  const direct = read(x);
+  if (direct !== undefined) return { tensor: x, operand: direct };
+  // First the plain copy; a batch that one stride cannot describe is spelled out as well.
+  const packed = await x.clone({ stream });
+  copies.push(packed);
+  const plain = read(packed);
+  if (plain !== undefined) return { tensor: packed, operand: plain };
+  using spread = packed.broadcastTo([...batchShape, ...x.shape.slice(-2)]);
+  const full = await spread.clone({ stream });
+  copies.push(full);
+  const operand = read(full);
+  if (operand === undefined) throw new Error('a row-major copy is always readable');
+  return { tensor: full, operand };
+}
