@@ -1,6 +1,6 @@
 import type { CudaLimits } from '../device-limits.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { absoluteStep, fastPowerStep } from '../pairwise/cuda/pair-step.js';
+import { absoluteStep, fastPowerStep } from '../pairwise/cuda/power-step.js';
 import { pairLoopKernel, type PairLoop } from './cuda-pair-loop.js';
 
 /** What a limit kernel measures. */

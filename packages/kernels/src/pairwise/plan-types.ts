@@ -52,8 +52,9 @@ export interface PowerConfig {
   /**
    * 'fast': lg2 and ex2 on the special-function unit, ex2 by a polynomial for part of the columns.
    * 'accurate': polynomials only, for exponents where the fast way exceeds the published bound.
+   * 'either': both, and plain arithmetic for 1 and 2, for an exponent that each batch entry reads from memory.
    */
-  readonly path: 'fast' | 'accurate';
+  readonly path: 'fast' | 'accurate' | 'either';
   /** Of every eight columns, how many take the polynomial. */
   readonly polynomialEighths: number;
 }

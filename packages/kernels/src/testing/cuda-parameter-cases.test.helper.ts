@@ -3,6 +3,7 @@ import { FAMILIES, type Family, type ParameterCase } from './parameter-check.tes
 import { LAYOUTS } from './pairwise-check.test.helper.js';
 import type { CudaPairwisePlan, DotConfig, TileConfig } from '../pairwise/plan-types.js';
 import type { PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
+import { normExpressions } from '../pairwise/norm-expressions.js';
 import { planCudaPairwise } from '../pairwise/cuda/plan-cuda.js';
 import { tileConfigs } from '../pairwise/cuda/tile-configs.js';
 
@@ -150,10 +151,52 @@ function alignedSums(dtype: PairwiseDType, symmetric: boolean): CudaParameterCas
   });
 }
 
+/** Exponents in memory for which the arithmetic differs, in one launch of every strategy. */
+function exponents(): CudaParameterCase[] {
+  const family: Family = {
+    name: 'every way of raising to a power',
+    expressions: { ...normExpressions('runtime'), parameters: ['p'] },
+    values: { p: [0.5, 1, 1.3, 2, 2.7, 7.5] },
+  };
+  const own = { batch: 6, memory: 'own', gap: 1 } as const;
+  const sizes = [
+    [{ k: 1024 }, { m: 70, n: 66, k: 35 }],
+    [
+      { k: 1024, symmetric: true },
+      { m: 70, n: 70, k: 20 },
+    ],
+    [
+      { m: 200, n: 200, k: 4096 },
+      { m: 20, n: 33, k: 150 },
+    ],
+    [
+      { m: 32, n: 32, k: 4096 },
+      { m: 5, n: 4, k: 300 },
+    ],
+    [
+      { m: 1, k: 1024 },
+      { m: 1, n: 30, k: 70 },
+    ],
+    [{ k: 3 }, { m: 40, n: 70, k: 3 }],
+    [
+      { k: 3, symmetric: true },
+      { m: 70, n: 70, k: 3 },
+    ],
+  ] as const;
+  return sizes.map(([changes, shape], i) => {
+    const { problem, plan } = planned(family, i === 0 ? 7 : 0, changes);
+    return {
+      name: `exponents, ${JSON.stringify(changes)}`,
+      ...{ problem, plan, family, shapes: [{ ...own, ...shape }] },
+    };
+  });
+}
+
 /** Plans of every strategy with parameters, symmetry and diagonals. */
 export function cudaParameterCases(): CudaParameterCase[] {
   return [
     ...[false, true].flatMap((symmetric) => [...longSums(symmetric), ...shortSums(symmetric)]),
     ...DTYPES.flatMap((dtype) => [false, true].flatMap((s) => alignedSums(dtype, s))),
+    ...exponents(),
   ];
 }

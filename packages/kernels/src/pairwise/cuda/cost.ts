@@ -1,7 +1,8 @@
 import { dtypeBytes } from '../../dtype.js';
 import type { KernelCost, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
-import { finishFunction, type PairStep } from './pair-step.js';
+import type { PairStep } from './pair-arithmetic.js';
+import { finishFunction } from './pair-step.js';
 
 /**
  * What a pairwise launch must do at least: operands read once, the output written once; of a symmetric

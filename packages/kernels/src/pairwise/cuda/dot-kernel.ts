@@ -1,10 +1,12 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
+import { indent } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { DotPlan } from '../plan-types.js';
 import { pairwiseParams } from '../program.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { everyCase, type StepText } from './pair-arithmetic.js';
 import { triangleFunctions, triangleTiles } from './triangle.js';
 import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './pair-step.js';
 
@@ -55,20 +57,17 @@ ${
   const ${type}* const columnSource = columns + layer * columnBatch;
 ${layerSetup.map((text) => `  ${text}\n`).join('')}
   ${type} sum[${String(rows)}][${String(columns)}] = {};
-  #pragma unroll ${String(outputs >= 4 ? 1 : 4)}
+  #pragma unroll ${String(outputs >= 4 || step.cases !== undefined ? 1 : 4)}
   for (long long at = lane * ${String(vector)}; at < k; at += ${String(width)}) {
     ${type} x[${String(rows)}][${String(vector)}], y[${String(columns)}][${String(vector)}];
     #pragma unroll
     for (int i = 0; i < ${String(rows)}; ++i) fetch_rows(x[i], rowSource, rowStride, min(rowStart + i, rowCount - 1), at, k);
     #pragma unroll
     for (int j = 0; j < ${String(columns)}; ++j) fetch_columns(y[j], columnSource, columnStride, min(columnStart + j, columnCount - 1), at, k);
-    #pragma unroll
-    for (int c = 0; c < ${String(vector)}; ++c)
-      #pragma unroll
-      for (int i = 0; i < ${String(rows)}; ++i)
-        #pragma unroll
-        for (int j = 0; j < ${String(columns)}; ++j)
-          sum[i][j] = ${step.step('sum[i][j]', 'x[i][c]', 'y[j][c]', `(i * ${String(columns)} + j) * ${String(vector)} + c`)};
+${indent(
+  everyCase(step, (text) => addPairs(plan, text)),
+  4,
+)}
   }
   #pragma unroll
   for (int i = 0; i < ${String(rows)}; ++i)
@@ -99,6 +98,18 @@ ${warps > 1 ? blockReduce(plan, type, step.combine, finish) : groupStore(plan, t
     },
     cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
   };
+}
+
+/** Adds the pairs of the elements just fetched. */
+function addPairs({ dot: { rows, columns, vector } }: DotPlan, step: StepText): string {
+  const place = `(i * ${String(columns)} + j) * ${String(vector)} + c`;
+  return `#pragma unroll
+for (int c = 0; c < ${String(vector)}; ++c)
+  #pragma unroll
+  for (int i = 0; i < ${String(rows)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(columns)}; ++j)
+      sum[i][j] = ${step('sum[i][j]', 'x[i][c]', 'y[j][c]', place)};`;
 }
 
 /** `vector` steps of k of one row; steps past the end read as 0. */

@@ -62,9 +62,113 @@ test('an exponent in memory is read for the batch entry of the block', () => {
   expect(part(source, '  const Place place', '  // which steps of k')).toMatchInlineSnapshot(`
     "  const Place place = locate(blockIdx.x, rowCount, columnCount);
       const unsigned layer = place.layer;
-      const double exponent = parameter_value(parameter0At, parameter0Stride, parameter0Value, layer);
-      const Power power = {(float)exponent, (float)(exponent - (double)(float)exponent)};
+      const Power power = power_of(parameter_value(parameter0At, parameter0Stride, parameter0Value, layer));
 
+    "
+  `);
+});
+
+test('an exponent in memory decides once a stage which loop runs', () => {
+  const [source = ''] = sources({ ...normExpressions('runtime'), parameters: ['p'] });
+  expect(
+    part(
+      source,
+      '__device__ __forceinline__ Power power_of',
+      '__device__ __forceinline__ float finish',
+    ),
+  ).toMatchInlineSnapshot(`
+    "__device__ __forceinline__ Power power_of(double p) {
+      if (p == 1.0 || p == 2.0) return {(float)p, 0.0f, 0.0f, 0.0f, (int)p};
+      if (!(p >= 1e-30 && p < 2.0)) {
+        Power power = {(float)p, (float)(p - (double)(float)p)};
+        power.path = 3;
+        return power;
+      }
+      const double exponent = p * 1.0000000447034836;
+      float high = (float)exponent;
+      if ((double)high >= exponent) high = __int_as_float(__float_as_int(high) - 1);
+      return {high, (float)(exponent - (double)high), (float)p / 255.0f, -256.0f / (float)p};
+    }
+    // what depends on the launch and the batch entry alone
+    struct FinishUniforms { double u0; };
+    __device__ __forceinline__ FinishUniforms finish_uniforms_of(double p, double parameter0) {
+      const double v0u0_wide = (1.0 / parameter0);
+      const double v0u0 = (double)v0u0_wide;
+      return {v0u0};
+    }
+    "
+  `);
+  expect(part(source, '    if (power.path == 1)', '    stage = stage ==')).toMatchInlineSnapshot(`
+    "    if (power.path == 1) {
+          #pragma unroll 1
+          for (int kk = 0; kk < 16; kk += 1) {
+            float x[4], y[4];
+            #pragma unroll
+            for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
+            #pragma unroll
+            for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
+            #pragma unroll
+            for (int i = 0; i < 4; ++i)
+              #pragma unroll
+              for (int j = 0; j < 4; ++j)
+                sum[i][j] = add_absolute(sum[i][j], x[i], y[j], power.p);
+          }
+        } else if (power.path == 2) {
+          #pragma unroll 1
+          for (int kk = 0; kk < 16; kk += 1) {
+            float x[4], y[4];
+            #pragma unroll
+            for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
+            #pragma unroll
+            for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
+            #pragma unroll
+            for (int i = 0; i < 4; ++i)
+              #pragma unroll
+              for (int j = 0; j < 4; ++j)
+                sum[i][j] = add_square(sum[i][j], x[i], y[j]);
+          }
+        } else if (power.path == 3) {
+          #pragma unroll 1
+          for (int part = 0; part < 2; ++part) {
+            const float* const partTile = rowTile + part / 2 * 64 + part % 2 * 2;
+            #pragma unroll 1
+            for (int kk = 0; kk < 16; kk += 1) {
+              float x[2], y[4];
+              #pragma unroll
+              for (int h = 0; h < 1; ++h) read2(x + h * 2, partTile + kk * 68 + h * 32);
+              #pragma unroll
+              for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
+              #pragma unroll
+              for (int i = 0; i < 2; ++i)
+                #pragma unroll
+                for (int j = 0; j < 4; ++j)
+                  sum[i][j] = add_accurate(sum[i][j], x[i], y[j], power);
+            }
+            #pragma unroll
+            for (int i = 0; i < 2; ++i)
+              #pragma unroll
+              for (int j = 0; j < 4; ++j) {
+                const float done = sum[i][j];
+                #pragma unroll
+                for (int next = i + 2; next < 4; next += 2) sum[next - 2][j] = sum[next][j];
+                sum[2 + i][j] = done;
+              }
+          }
+        } else {
+          #pragma unroll 1
+          for (int kk = 0; kk < 16; kk += 1) {
+            float x[4], y[4];
+            #pragma unroll
+            for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
+            #pragma unroll
+            for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
+            #pragma unroll
+            for (int i = 0; i < 4; ++i)
+              #pragma unroll
+              for (int j = 0; j < 4; ++j)
+                sum[i][j] = (i * 4 + j) * 4 % 8 < 4 ? add_polynomial(sum[i][j], x[i], y[j], power) : add_special(sum[i][j], x[i], y[j], power);
+          }
+        }
     "
   `);
 });

@@ -5,6 +5,7 @@ import type { OuterPlan } from '../plan-types.js';
 import { pairwiseParams } from '../program.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { everyCase, type StepText } from './pair-arithmetic.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
 /** How far the block's first row lies below its first column; far away only the sign matters. */
@@ -54,20 +55,10 @@ ${indent(fill(plan, 'column', tileColumns))}
   #pragma unroll ${String(finish.slots + k * step.slots > 16 ? 1 : 4)}
   for (int row = threadRow; row < rowsHere; row += ${String(threadsY)}, line += ${String(threadsY)} * ldo) {
     ${type} sum[${String(vector)}] = {};
-    #pragma unroll
-    for (int c = 0; c < ${String(k)}; ++c) {
-      const ${type} x = rowTile[row * ${String(k)} + c];
-      #pragma unroll
-      for (int j = 0; j < ${String(vector)}; ++j) ${
-        symmetric
-          ? `{
-        // the point of the larger index first, by one path: both places of a pair get the same bits
-        const bool below = lead + row >= column + j;
-        sum[j] = ${step.step('sum[j]', 'below ? x : y[j][c]', 'below ? y[j][c] : x', '0')};
-      }`
-          : `sum[j] = ${step.step('sum[j]', 'x', 'y[j][c]', `j * ${String(k)} + c`)};`
-      }
-    }
+${indent(
+  everyCase(step, (text) => addPairs(plan, text)),
+  4,
+)}
     #pragma unroll
     for (int j = 0; j < ${String(vector)}; ++j) sum[j] = ${finish.call('sum[j]')};
 ${indent(store(type, vector), 4)}
@@ -88,6 +79,28 @@ ${indent(store(type, vector), 4)}
     },
     cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
   };
+}
+
+/**
+ * Adds the pairs of one row. In a symmetric problem the point of the larger index comes first, and all take
+ * place 0, so one way of raising to a power: both places of a pair get the same bits.
+ */
+function addPairs(plan: OuterPlan, step: StepText): string {
+  const { k, vector } = plan.outerProduct;
+  return `#pragma unroll
+for (int c = 0; c < ${String(k)}; ++c) {
+  const ${cudaType(plan.dtype)} x = rowTile[row * ${String(k)} + c];
+  #pragma unroll
+  for (int j = 0; j < ${String(vector)}; ++j) ${
+    plan.symmetric === true
+      ? `{
+    // the point of the larger index first, by one path: both places of a pair get the same bits
+    const bool below = lead + row >= column + j;
+    sum[j] = ${step('sum[j]', 'below ? x : y[j][c]', 'below ? y[j][c] : x', '0')};
+  }`
+      : `sum[j] = ${step('sum[j]', 'x', 'y[j][c]', `j * ${String(k)} + c`)};`
+  }
+}`;
 }
 
 /** Copies the block's part of an operand to shared memory, in the order of memory. */

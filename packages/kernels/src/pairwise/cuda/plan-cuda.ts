@@ -23,8 +23,11 @@ const LONGEST_OUTER_SUM = 4;
 const SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 const FAST: PowerConfig = Object.freeze({ path: 'fast', polynomialEighths: 4 });
 const ACCURATE: PowerConfig = Object.freeze({ path: 'accurate', polynomialEighths: 8 });
+const EITHER: PowerConfig = Object.freeze({ path: 'either', polynomialEighths: 4 });
 /** Largest exponent for which lg2 and ex2 hold the published bound of a power. */
 const LARGEST_FAST_EXPONENT = 2;
+
+const WEIGHT_OF_PATH = { fast: 'power', accurate: 'heavy', either: 'either' } as const;
 
 /** Operations that become many instructions. */
 const LONG_OPERATIONS: readonly Op[] = ['pow', 'exp', 'log', 'tanh'];
@@ -94,14 +97,14 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
 
 function choosePower(problem: PairwiseProblem): PowerConfig | undefined {
   if (problem.inner !== power || problem.dtype !== 'float32') return undefined;
-  // an exponent in memory may be any
-  if (problem.parameters?.includes('p') === true) return ACCURATE;
+  // an exponent in memory is known to the kernel alone
+  if (problem.parameters?.includes('p') === true) return EITHER;
   const fast = problem.p === undefined || problem.p <= LARGEST_FAST_EXPONENT;
   return fast ? FAST : ACCURATE;
 }
 
 function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepWeight {
-  if (config !== undefined) return config.path === 'fast' ? 'power' : 'heavy';
+  if (config !== undefined) return WEIGHT_OF_PATH[config.path];
   const { inner, parameters = [] } = problem;
   if (variables(inner).includes('p')) return 'heavy';
   const others = variables(inner).some((name) => parameters.includes(name));
@@ -122,6 +125,23 @@ function chooseOuter(problem: PairwiseProblem, size: RoleSizes, limits: CudaLimi
   return Object.freeze({ k: size.k, threadsX, threadsY, vector, rows });
 }
 
+type Outputs = readonly [rows: number, columns: number];
+const FEW_OUTPUTS: readonly Outputs[] = [
+  [1, 1],
+  [1, 4],
+  [4, 1],
+  [2, 2],
+];
+/** Outputs of one group of lanes. */
+const DOT_SHAPES: { readonly [weight in 'light' | 'either' | 'heavy']: readonly Outputs[] } = {
+  light: [...FEW_OUTPUTS, [4, 4]],
+  either: FEW_OUTPUTS,
+  heavy: [
+    [1, 1],
+    [2, 2],
+  ],
+};
+
 /** Groups of lanes for matrix-vector shapes and for few outputs with a long sum. */
 function dotConfigs(
   base: Pick<DotPlan, 'dtype' | 'rowsLayout' | 'columnsLayout'>,
@@ -134,19 +154,7 @@ function dotConfigs(
   if (base.columnsLayout === 'column' && size.columns > 1) return [];
   const vector = weight === 'heavy' ? 1 : widest;
   const lanes = Math.min(32, powerOfTwoFrom(Math.ceil(size.k / vector)));
-  const shapes: readonly (readonly [number, number])[] =
-    weight === 'heavy'
-      ? [
-          [1, 1],
-          [2, 2],
-        ]
-      : [
-          [1, 1],
-          [1, 4],
-          [4, 1],
-          [2, 2],
-          [4, 4],
-        ];
+  const shapes = DOT_SHAPES[weight === 'heavy' || weight === 'either' ? weight : 'light'];
   const configs: DotConfig[] = [];
   for (const [rows, columns] of shapes) {
     if (rows > size.rows || columns > size.columns) continue;

@@ -1,7 +1,7 @@
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { TileConfig } from '../plan-types.js';
-import type { PairStep } from './pair-step.js';
+import { everyCase, type PairStep, type StepText } from './pair-arithmetic.js';
 import { group, sharedStride, type TileOperand } from './tile-operand.js';
 
 /** Functions that read 2 or 4 neighbouring elements of shared memory with one instruction. */
@@ -19,6 +19,21 @@ __device__ __forceinline__ void read4(float* r, const float* s) {
 }`;
 }
 
+/** Elements of an operand that a thread takes from shared memory at one step of k. */
+interface Elements {
+  readonly operand: TileOperand;
+  readonly count: number;
+  /** Neighbours that one instruction reads. */
+  readonly together: number;
+  /** Where the first is at step 0, as text. */
+  readonly at: string;
+}
+
+const whole = (operand: TileOperand, at: string): Elements => ({
+  ...{ operand, at },
+  ...{ count: operand.perThread, together: group(operand) },
+});
+
 /**
  * All pairs of one stage. Expects `rowTile` and `columnTile` (this thread's places in shared memory)
  * and `sum`.
@@ -29,31 +44,69 @@ export function computeTile(
   tile: TileConfig,
   step: PairStep,
 ): string {
-  const type = cudaType(rows.dtype);
-  const place = `i * ${String(columns.perThread)} + j`;
+  const [x, y] = [whole(rows, 'rowTile'), whole(columns, 'columnTile')];
+  return everyCase(step, (text, long) =>
+    long ? inParts(x, y, tile, text) : loopOverK(x, y, tile, text),
+  );
+}
+
+function loopOverK(rows: Elements, columns: Elements, tile: TileConfig, step: StepText): string {
+  const type = cudaType(rows.operand.dtype);
+  const place = `i * ${String(columns.count)} + j`;
   return `#pragma unroll ${String(tile.chunkK)}
 for (int kk = ${tile.slicesK === 1 ? '0' : 'slice'}; kk < ${String(tile.tileK)}; kk += ${String(tile.slicesK)}) {
-  ${type} x[${String(rows.perThread)}], y[${String(columns.perThread)}];
-${indent(readStep(rows, 'x', 'rowTile'))}
-${indent(readStep(columns, 'y', 'columnTile'))}
+  ${type} x[${String(rows.count)}], y[${String(columns.count)}];
+${indent(readStep(rows, 'x'))}
+${indent(readStep(columns, 'y'))}
   #pragma unroll
-  for (int i = 0; i < ${String(rows.perThread)}; ++i)
+  for (int i = 0; i < ${String(rows.count)}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(columns.perThread)}; ++j)
-      sum[i][j] = ${step.step('sum[i][j]', 'x[i]', 'y[j]', place)};
+    for (int j = 0; j < ${String(columns.count)}; ++j)
+      sum[i][j] = ${step('sum[i][j]', 'x[i]', 'y[j]', place)};
+}`;
+}
+
+/** Elements of one operand that a long step takes at a time, beside all of the other one. */
+const PART = 2;
+
+/**
+ * The same with two of the longer operand's elements at a time, so that the text has fewer pairs.
+ * Registers have no index: after each turn the sums of the next elements move to the first places.
+ */
+function inParts(rows: Elements, columns: Elements, tile: TileConfig, step: StepText): string {
+  const byRows = rows.count >= columns.count;
+  const { operand, together, count: all, at } = byRows ? rows : columns;
+  const size = Math.min(PART, together);
+  const part = { operand, count: size, together: size, at: 'partTile' };
+  const [x, y] = byRows ? [part, columns] : [rows, part];
+  const type = cudaType(operand.dtype);
+  const perGroup = String(together / size);
+  const sum = (place: string): string => (byRows ? `sum[${place}][j]` : `sum[i][${place}]`);
+  const index = byRows ? 'i' : 'j';
+  return `#pragma unroll 1
+for (int part = 0; part < ${String(all / size)}; ++part) {
+  const ${type}* const partTile = ${at} + part / ${perGroup} * ${String(operand.threads * together)} + part % ${perGroup} * ${String(size)};
+${indent(loopOverK(x, y, tile, step))}
+  #pragma unroll
+  for (int i = 0; i < ${String(x.count)}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${String(y.count)}; ++j) {
+      const ${type} done = ${sum(index)};
+      #pragma unroll
+      for (int next = ${index} + ${String(size)}; next < ${String(all)}; next += ${String(size)}) ${sum(`next - ${String(size)}`)} = ${sum('next')};
+      ${sum(`${String(all - size)} + ${index}`)} = done;
+    }
 }`;
 }
 
 /** Reads the thread's elements of one step of k. */
-function readStep(operand: TileOperand, target: string, source: string): string {
-  const g = group(operand);
-  const from = `${source} + kk * ${String(sharedStride(operand))} + h * ${String(operand.threads * g)}`;
+function readStep({ operand, count, together, at }: Elements, target: string): string {
+  const g = String(together);
+  const from = `${at} + kk * ${String(sharedStride(operand))} + h * ${String(operand.threads * together)}`;
   return lines(
     '#pragma unroll',
-    `for (int h = 0; h < ${String(operand.perThread / g)}; ++h) ${
-      g === 1
-        ? `${target}[h] = *(${from});`
-        : `read${String(g)}(${target} + h * ${String(g)}, ${from});`
+    `for (int h = 0; h < ${String(count / together)}; ++h) ${
+      together === 1 ? `${target}[h] = *(${from});` : `read${g}(${target} + h * ${g}, ${from});`
     }`,
   );
 }

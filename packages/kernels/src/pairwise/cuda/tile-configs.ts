@@ -2,7 +2,7 @@ import type { PairwiseDType } from '../problem.js';
 import type { TileConfig } from '../plan-types.js';
 
 /** What the arithmetic of one pair asks of a tile. */
-export type StepWeight = 'light' | 'max' | 'power' | 'heavy';
+export type StepWeight = 'light' | 'max' | 'power' | 'either' | 'heavy';
 
 const tile = (
   [tileRows, tileColumns, tileK]: readonly [number, number, number],
@@ -57,12 +57,21 @@ const CONFIGS: {
       tile([32, 32, 64], [4, 8, 8], [4, 1, 2]),
       tile([16, 16, 128], [4, 8, 8], [4, 1, 2]),
     ],
+    // four loops over the pairs in one text: a thread has half as many of them
+    either: [
+      tile([64, 64, 16], [16, 16], [3, 1, 3]),
+      tile([128, 32, 32], [32, 8], [3, 1, 3]),
+      tile([32, 128, 32], [8, 32], [3, 1, 3]),
+      tile([32, 32, 64], [8, 8, 4], [4, 1, 3]),
+      tile([16, 16, 128], [4, 8, 8], [4, 1, 2]),
+    ],
     heavy: [tile([64, 64, 16], [16, 16], [3, 1, 2]), tile([32, 32, 32], [8, 8], [3, 1, 8])],
   },
   float64: {
     light: FLOAT64_LIGHT,
     max: FLOAT64_LIGHT,
     power: [],
+    either: [],
     heavy: [tile([64, 32, 16], [16, 16], [3, 1, 2]), tile([32, 32, 16], [8, 8], [3, 1, 6])],
   },
 };

@@ -9,11 +9,14 @@ import type { LaunchOptions } from './launch.test.helper.js';
 type Values = Float32Array | Float64Array;
 const UNTOUCHED = -12345.5;
 
-/** Runs the plan of a norm on random data: every distance within its published bound, nothing between them touched. */
+/**
+ * Runs the plan of a norm on random data: every distance within its published bound, nothing between them touched.
+ * A list of exponents goes to device memory, one for each batch entry.
+ */
 export function checkDistances(
   plan: CudaPairwisePlan,
   problem: PairwiseProblem,
-  p: number,
+  p: number | readonly number[],
   { m, n, k, batch, shared = 'none' }: Shape,
   options: LaunchOptions = {},
 ): void {
@@ -37,15 +40,20 @@ export function checkDistances(
     ...([problem.layoutOut, dtype, m, n, batch, gapOut, false, () => UNTOUCHED] as const),
   );
   const got = placed(out.values, problem.alignedOut);
+  const single = typeof p === 'number' ? p : undefined;
+  const exponentOf = (layer: number): number =>
+    single ?? Math.fround((p as readonly number[])[layer]!);
   runCudaProgram(emitPairwise(plan), {
     scalars: {
-      ...{ m, n, k, batch, p, lda: A.ld, ldb: B.ld, ldo: out.ld },
+      ...{ m, n, k, batch, p: single ?? NaN, pStride: 1, pValue: NaN },
+      ...{ lda: A.ld, ldb: B.ld, ldo: out.ld },
       ...{ batchStrideA: A.stride, batchStrideB: B.stride, batchStrideOut: out.stride },
     },
     pointers: {
       a: placed(A.values, problem.alignedA),
       b: placed(B.values, problem.alignedB),
       out: got,
+      pAt: typeof p === 'number' ? null : Float32Array.from(p),
     },
     options,
   });
@@ -58,7 +66,7 @@ export function checkDistances(
         );
         const { wanted, bound } = distance(
           differences,
-          p,
+          exponentOf(l),
           dtype === 'float32' ? 2 ** -24 : 2 ** -53,
         );
         const position = out.at(l, i, j);
