@@ -31,6 +31,16 @@ describe.skipIf(!available)(
       },
     );
 
+    test('every loop of an exponent in memory fits the registers of sm_80', async () => {
+      const either = kernels.filter(({ name }) => name.includes('either power'));
+      expect(either.length).toBeGreaterThan(3);
+      for (const { name, kernel } of either) {
+        const log = await compile(kernel.source, 'sm_80');
+        expect(log, name).toContain(' 0 bytes spill stores');
+        expect(log, name).not.toMatch(/[1-9]\d* bytes spill/);
+      }
+    });
+
     test.each(['sm_80', 'sm_86', 'sm_89', 'sm_100'])(
       'one kernel of each kind compiles for %s',
       { timeout: 120_000 },
