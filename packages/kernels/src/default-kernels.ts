@@ -10,8 +10,10 @@ import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
 
 /**
- * Every kernel that the default plans of every family give on a device, each text once: what is
- * compiled in tests and, for a GPU, what its report must cover.
+ * Every kernel that the default plans of distances, fills, copies and limits give on a device, each text
+ * once: what is compiled in tests and, for a GPU, what its report must cover. Parameters and symmetry,
+ * rows, gradients and `cdistGrad` have lists of their own, which are compiled in tests as well and not
+ * yet part of the report.
  */
 export function defaultKernels(limits: DeviceLimits): NamedKernel[] {
   return [

@@ -1,6 +1,7 @@
 import type { Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
+import { valueParams } from '../pairwise/program.js';
 
 /**
  * The parameters of every kernel of the family. Sizes and strides in elements; `lda` to `ldd` are the
@@ -14,9 +15,7 @@ export function cdistGradParams(dtype: PairwiseDType): KernelParam[] {
     ...['a', 'b', 'c', 'd'].map(read),
     { name: 'out', kind: 'pointer', dtype, access: 'write' },
     ...CDIST_GRAD_INTEGERS.map((name): KernelParam => ({ name, kind: 'scalar', type: 'int64' })),
-    read('pAt'),
-    { name: 'pStride', kind: 'scalar', type: 'int64' },
-    { name: 'pValue', kind: 'scalar', type: 'float64' },
+    ...valueParams('p', dtype),
   ];
 }
 

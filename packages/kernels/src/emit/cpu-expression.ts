@@ -18,7 +18,7 @@ export interface CpuExpressionOptions {
   readonly name: string;
   /** The variables that become its vector parameters, in order. */
   readonly parameters: readonly string[];
-  /** Launch scalars, held in double: `[variable, C++ text]`. */
+  /** C++ text of the launch scalars by the name of the variable; they are held in double. */
   readonly uniforms: Readonly<Record<string, string>>;
   /** Variables that are never below 0. */
   readonly nonNegative?: readonly string[];

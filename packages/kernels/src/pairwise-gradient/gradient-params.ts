@@ -1,4 +1,5 @@
 import type { KernelParam } from '../kernel-param.js';
+import { valueParams } from '../pairwise/program.js';
 import type { PairwiseGradientPlan } from './gradient-plan.js';
 
 const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
@@ -6,9 +7,8 @@ const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int6
 /**
  * The parameters of a gradient kernel: inputs a and b, the upstream `gradient`, `out`; sizes;
  * strides in elements, any, of rows and steps of k of a and b, of rows and columns of the gradient and
- * of batch entries (0 broadcasts); the plan's `parts` and `blockRows` ({@link gradientBlocking}); p; per
- * parameter `<name>At` (0: not in
- * memory), `<name>Stride` between batch entries and `<name>Value`; and `diagonalOffset` where the
+ * of batch entries (0 broadcasts); the plan's `parts` and `blockRows` ({@link gradientBlocking}); p;
+ * three for each name of the plan's parameters (see {@link valueParams}); and `diagonalOffset` where the
  * diagonal is masked.
  *
  * For rows `out` is (parts, batch, m, k) in the data type; for parameters (parameters, batch, blocks)
@@ -26,11 +26,7 @@ export function gradientParams(plan: PairwiseGradientPlan): KernelParam[] {
     ...['rowStrideG', 'columnStrideG', 'batchStrideA', 'batchStrideB', 'batchStrideG'].map(size),
     ...['parts', 'blockRows'].map(size),
     { name: 'p', kind: 'scalar', type: 'float64' },
-    ...plan.parameters.flatMap((name): KernelParam[] => [
-      { name: `${name}At`, kind: 'pointer', dtype, access: 'read' },
-      size(`${name}Stride`),
-      { name: `${name}Value`, kind: 'scalar', type: 'float64' },
-    ]),
+    ...plan.parameters.flatMap((name) => valueParams(name, dtype)),
     ...(plan.maskDiagonal ? [size('diagonalOffset')] : []),
   ];
 }

@@ -1,10 +1,11 @@
+import { add, exp, mul, tanh, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { emitPairwise } from './emit.js';
 import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
-import type { CpuPairwisePlan } from './cpu-plan.js';
+import { countOps, type CpuPairwisePlan } from './cpu-plan.js';
 import type { PairwiseProblem } from './problem.js';
 
 const LEVELS: readonly CpuLimits['level'][] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64'];
@@ -37,6 +38,13 @@ describe('CPU pairwise plans', () => {
       expect(back).toEqual(chosen);
       expect(kernelOf(back).source).toBe(kernelOf(chosen).source);
     }
+  });
+
+  it('weigh transcendental operations by what they cost, and shared ones once', () => {
+    const x = variable('x');
+    expect(countOps(x)).toBe(0);
+    expect(countOps(tanh(mul(x, 2)))).toBe(21);
+    expect(countOps(add(exp(x), mul(exp(x), exp(x))))).toBe(17);
   });
 
   it('use the registers of the level', () => {
