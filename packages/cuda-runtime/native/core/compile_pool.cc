@@ -23,7 +23,7 @@ struct Pool {
   bool stop = false;
 
   static unsigned limit() {
-    return std::clamp(std::thread::hardware_concurrency(), 2u, 9u) - 1;
+    return std::clamp(std::thread::hardware_concurrency(), 2u, 17u) - 1;
   }
 
   void run() {
