@@ -89,7 +89,7 @@ test('two keys are equal exactly when everything that is compiled is equal', () 
       else different++;
       expect(equalKeys).toBe(equalMeaning);
     }),
-    { numRuns: 2000, endOnFailure: true },
+    { numRuns: 2000, seed: 7, endOnFailure: true },
   );
   expect(Math.min(same, different)).toBeGreaterThan(20);
 });

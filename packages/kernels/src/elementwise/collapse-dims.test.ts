@@ -55,7 +55,7 @@ test('visits the same pairs with fewer dimensions', () => {
       if (collapsed.dims.length < dims.filter((d) => d.extent > 1).length) merged++;
       if (collapsed.dstOffset !== 0) turned++;
     }),
-    { numRuns: 1000 },
+    { numRuns: 1000, seed: 7 },
   );
   process.stdout.write(`collapseDims: merged ${String(merged)}, turned round ${String(turned)}\n`);
   expect(Math.min(merged, turned)).toBeGreaterThan(0);

@@ -150,7 +150,7 @@ describe('pairwise on random shapes and strides', () => {
           if (drawn.gap === 0) count('unpadded');
           check(plan, library, drawn, chosen);
         }),
-        { numRuns: 25 },
+        { numRuns: 25, seed: 7 },
       );
     });
     console.log(`random shapes: ${JSON.stringify(counts)}`);

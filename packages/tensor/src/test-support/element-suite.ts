@@ -268,7 +268,7 @@ export function elementSuite(name: string, getDevice: () => Device, { whole }: S
             for (const t of [base, loaded, view, copy]) t.dispose();
           },
         ),
-        { numRuns: whole ? 600 : 150 },
+        { numRuns: whole ? 600 : 150, seed: 7 },
       );
       expect(counts.report(`views on ${name}`)).toEqual([]);
     });

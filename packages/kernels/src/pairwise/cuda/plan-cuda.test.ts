@@ -86,7 +86,7 @@ describe('plans as values', () => {
           emitPairwise(from).steps.map(({ kernel }) => kernel.source);
         expect(texts(copy)).toEqual(texts(plan));
       }),
-      { numRuns: 200 },
+      { numRuns: 200, seed: 7 },
     );
   });
 
@@ -94,6 +94,8 @@ describe('plans as values', () => {
     const small = { ...H200, sharedMemPerBlockOptin: 99 << 10, multiprocessors: 20 };
     fc.assert(
       fc.property(problems, ({ norm, ...sizes }) => {
+        // More than a GPU's memory holds would need more blocks than a grid has.
+        fc.pre(sizes.m * sizes.n * sizes.batch < 2 ** 37);
         const plan = planCudaPairwise(
           pairwiseProblem({ ...sizes, ...normExpressions(norm) }),
           small,
@@ -111,7 +113,7 @@ describe('plans as values', () => {
           expect(launch.grid[0]).toBeLessThan(2 ** 31);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 200, seed: 7 },
     );
   });
 
