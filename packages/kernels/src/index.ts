@@ -15,6 +15,7 @@ export type {
   KernelCost,
   Scalars,
 } from './emitted-kernel.js';
+export { kernelKey } from './kernel-key.js';
 export type { CpuLimits, CudaLimits, DeviceLimits } from './device-limits.js';
 export type {
   DiagonalMode,

@@ -1,6 +1,7 @@
 import {
   emitPairwise,
   emitRows,
+  kernelKey,
   planPairwise,
   type Layout,
   type PairwiseDType,
@@ -124,19 +125,18 @@ export async function precompile(
   options: PrecompileOptions = {},
 ): Promise<PrecompileReport> {
   const device = deviceOf(options.device);
-  const kernels = new Map<string, readonly EmittedKernel[]>();
+  const kernels = new Map<string, EmittedKernel>();
   for (const entry of descriptors.map(entryOf)) {
     for (const dtype of options.dtypes ?? ['float32']) {
       for (const variant of variantsOf(entry, dtype, device, options)) collect(kernels, variant);
     }
   }
-  const all = [...kernels.values()].flat();
   const { onProgress, debug } = options;
-  await device.loadAll(all, {
+  await device.loadAll([...kernels.values()], {
     ...(onProgress && { onProgress }),
     ...(debug !== undefined && { debug }),
   });
-  return { kernels: all.length };
+  return { kernels: kernels.size };
 }
 
 function entryOf(given: KernelDescriptor | PrecompileEntry): PrecompileEntry {
@@ -221,27 +221,19 @@ function specOf(
   }
 }
 
-function collect(
-  kernels: Map<string, readonly EmittedKernel[]>,
-  { spec, shape, operands }: Variant,
-): void {
+/** Adds the kernels of a variant. Plans for different sizes can differ and still give the same text. */
+function collect(kernels: Map<string, EmittedKernel>, { spec, shape, operands }: Variant): void {
   const { limits } = shape.device;
-  const add = <P extends object>(plan: P, emit: (plan: P) => PairwiseProgram): void => {
-    const key = JSON.stringify(plan);
-    if (!kernels.has(key)) {
-      kernels.set(
-        key,
-        emit(plan).steps.map((step) => step.kernel),
-      );
-    }
+  const add = ({ steps }: PairwiseProgram): void => {
+    for (const { kernel } of steps) kernels.set(kernelKey(kernel), kernel);
   };
   if (spec.rows === undefined) {
-    add(planPairwise(pairwiseProblem(spec, shape, operands), limits), emitPairwise);
+    add(emitPairwise(planPairwise(pairwiseProblem(spec, shape, operands), limits)));
     return;
   }
   const [a, b, out] = operands;
   const rows = rowsOperand(shape);
-  add(planPairwise(pairwiseProblem(spec, shape, [rows, rows, out]), limits), emitPairwise);
-  add(rowsPlan(spec.rows, shape, shape.m, a), emitRows);
-  add(rowsPlan(spec.rows, shape, shape.n, b), emitRows);
+  add(emitPairwise(planPairwise(pairwiseProblem(spec, shape, [rows, rows, out]), limits)));
+  add(emitRows(rowsPlan(spec.rows, shape, shape.m, a)));
+  add(emitRows(rowsPlan(spec.rows, shape, shape.n, b)));
 }

@@ -6,6 +6,7 @@ import {
   cosine,
   gaussianL2,
   l1Norm,
+  laplaceL1,
   planOf,
   pNorm,
   precompile,
@@ -76,7 +77,30 @@ describe('runKernel behind the fake driver', () => {
         ['row', 'column', 'column'],
       ],
     });
-    // Two layouts in three alignments of two inputs, one layout of one input.
-    expect(kernels).toBe(9);
+    // Two inputs: rows are copied element by element, whatever their alignment, so that the result's decides; with columns
+    // all three alignments differ. One input: its one layout.
+    expect(kernels).toBe(2 + 3 + 2);
+  });
+
+  it('counts kernels, not plans: one for each entry of the cache', async () => {
+    const keys = new Set<string>();
+    const totals = new Set<number>();
+    let done = 0;
+    const { kernels } = await precompile([laplaceL1, gaussianL2], {
+      ...{ device: gpu, layouts: [['row', 'row', 'row']] },
+      onProgress: ({ total }) => {
+        totals.add(total);
+        done++;
+      },
+      debug: (line) => {
+        const key = /^(?:hit|compiled) \S+ sm_\S+ ([0-9a-f]{12})/.exec(line)?.[1];
+        if (key !== undefined) keys.add(key);
+      },
+    });
+    expect(kernels).toBe(keys.size);
+    expect([...totals]).toEqual([kernels]);
+    expect(done).toBe(kernels);
+    // Two sizes in three alignments are planned for each, and some of the plans have one text.
+    expect(kernels).toBe(2 * 2 * 2);
   });
 });

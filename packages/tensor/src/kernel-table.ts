@@ -1,4 +1,4 @@
-import type { EmittedKernel } from '@mercer/kernels';
+import { kernelKey, type EmittedKernel } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
 import { DeviceKernel } from './device-kernel.js';
 import type { Device, LoadedKernel } from './device.js';
@@ -37,7 +37,7 @@ export class KernelTable {
 
   async #load(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
     checkDialect(this.#device, kernel);
-    const key = `${kernel.entry}\n${JSON.stringify(kernel.options)}\n${kernel.source}`;
+    const key = kernelKey(kernel);
     let building = this.#functions.get(key);
     if (building === undefined) {
       building = this.#build(kernel, debug);
