@@ -5,6 +5,7 @@ import { normalValues } from './cdist-reference.test-support.js';
 import { referenceElement } from './cdist-grad-reference.test-support.js';
 import { describeCdistGrad } from './cdist-grad-suite.test-support.js';
 import { cdistGrad } from './index.js';
+import { expectLevelMemory } from './memory-level.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 
@@ -49,16 +50,9 @@ for (const gpu of gpus) {
     it('keeps device memory level over many calls', { timeout: 120_000 }, async () => {
       const a = await zeros([64, 64], { dtype: 'float32', device: gpu });
       const call = await cdistGrad.prepare(a, a, a, a, { p: 2 });
-      const settle = async (count: number): Promise<number> => {
-        for (let i = 0; i < count; i++) {
-          if (i % 64 === 0) await gpu.defaultStream.room();
-          call(a, a, a, a).dispose();
-        }
-        await gpu.synchronize();
-        return gpu.memory().liveBytes;
-      };
-      const before = await settle(200);
-      expect(await settle(2000)).toBe(before);
+      await expectLevelMemory(gpu, 2000, () => {
+        call(a, a, a, a).dispose();
+      });
     });
   });
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { normalValues } from './cdist-reference.test-support.js';
 import { describeCdist, expectDistances } from './cdist-suite.test-support.js';
 import { cdist, planOf } from './index.js';
+import { expectLevelMemory } from './memory-level.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 
@@ -54,16 +55,9 @@ for (const gpu of gpus) {
     it('keeps device memory level over 10,000 calls', { timeout: 120_000 }, async () => {
       const x = await zeros([64, 16], { dtype: 'float32', device: gpu });
       const call = await cdist.prepare(x, x, { p: 2 });
-      const settle = async (count: number): Promise<number> => {
-        for (let i = 0; i < count; i++) {
-          if (i % 64 === 0) await x.device.defaultStream.room();
-          call(x, x).dispose();
-        }
-        await gpu.synchronize();
-        return gpu.memory().liveBytes;
-      };
-      const before = await settle(1000);
-      expect(await settle(10_000)).toBe(before);
+      await expectLevelMemory(gpu, 10_000, () => {
+        call(x, x).dispose();
+      });
     });
 
     it('orders work across streams', async () => {

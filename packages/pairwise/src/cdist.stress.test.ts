@@ -50,7 +50,8 @@ describe('cdist under load on the CPU', () => {
     await settle(5_000);
     const before = await settle(2_000);
     const after = await settle(10_000);
-    expect(cpu.memory().liveBytes).toBe(live);
+    // Less where a collection found tensors of the test before.
+    expect(cpu.memory().liveBytes).toBeLessThanOrEqual(live);
     expect((after - before) / 2 ** 20, 'MiB of growth').toBeLessThan(24);
   });
 

@@ -2,6 +2,7 @@ import { devices, tensor, zeros } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { normalValues } from './cdist-reference.test-support.js';
 import { gaussianL2, laplaceL1, planOf, polynomial, runKernel } from './index.js';
+import { expectLevelMemory } from './memory-level.test-support.js';
 import { describePrecompile } from './precompile-suite.test-support.js';
 import { describeRunKernel } from './run-kernel-suite.test-support.js';
 
@@ -75,16 +76,9 @@ for (const gpu of gpus) {
       const x = await zeros([64, 16], { dtype: 'float32', device: gpu });
       const bandwidth = await tensor([1, 2], { dtype: 'float32', device: gpu });
       const call = await runKernel.prepare(gaussianL2, x, undefined, { bandwidth, scale: 2 });
-      const settle = async (count: number): Promise<number> => {
-        for (let i = 0; i < count; i++) {
-          if (i % 64 === 0) await gpu.defaultStream.room();
-          call(x).dispose();
-        }
-        await gpu.synchronize();
-        return gpu.memory().liveBytes;
-      };
-      const before = await settle(1000);
-      expect(await settle(10_000)).toBe(before);
+      await expectLevelMemory(gpu, 10_000, () => {
+        call(x).dispose();
+      });
     });
   });
 }
