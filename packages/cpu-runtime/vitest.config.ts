@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { packageTests } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts'],
-    pool: 'forks',
+    ...packageTests,
+    name: '@mercer/cpu-runtime',
     fileParallelism: false, // some tests measure time
-    testTimeout: 60_000,
   },
 });

@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { packageTests } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts'],
-    pool: 'forks',
+    ...packageTests,
+    name: '@mercer/formula',
     // The test of the intern table collects garbage on demand.
     execArgv: ['--expose-gc'],
-    typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
   },
 });

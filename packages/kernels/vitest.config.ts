@@ -1,5 +1,4 @@
 import { defineConfig } from 'vitest/config';
+import { packageTests } from '../../vitest.shared.js';
 
-export default defineConfig({
-  test: { include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: 60_000 },
-});
+export default defineConfig({ test: { ...packageTests, name: '@mercer/kernels' } });

@@ -98,10 +98,14 @@ describe('compile', () => {
   });
 
   it('ignores what users set for their own builds', async () => {
+    const request = { source: `#include <stdint.h>\n${plain}`, level };
+    const { binary: wanted } = await cpu.compile(request);
     mkdirSync(join(folder, 'include'));
     writeFileSync(join(folder, 'include', 'stdint.h'), '#error "not this one"');
     for (const name of ['CPATH', 'CPLUS_INCLUDE_PATH']) vi.stubEnv(name, join(folder, 'include'));
-    await cpu.compile({ source: `#include <stdint.h>\n${plain}`, level });
+    const { binary, log } = await cpu.compile(request);
+    expect(log).toBe('');
+    expect(Buffer.compare(binary, wanted)).toBe(0);
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,23 +100,52 @@ export function runnableLevels(): CpuLevel[] {
 
 const FLAGS = ['-O3', '-fno-math-errno', '-fno-trapping-math', '-Wall', '-Wextra', '-Werror'];
 
-/** Compiles host C++ with the flags of kernels; gives the path. */
-export function compile(compiler: string, source: string, flags: readonly string[]): string {
+/** Runs a compiler with the flags of kernels: the path of what it wrote, how it ended, what it said. */
+function runCompiler(
+  compiler: string,
+  source: string,
+  flags: readonly string[],
+): { path: string; status: number | null; log: string } {
   const path = join(workFolder(), `u${String(count++)}`);
   writeFileSync(`${path}.cpp`, source);
-  execFileSync(compiler, [...FLAGS, ...flags, `${path}.cpp`, '-o', path, '-ldl'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const { status, stderr, error } = spawnSync(
+    compiler,
+    [...FLAGS, ...flags, `${path}.cpp`, '-o', path, '-ldl'],
+    { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' },
+  );
+  if (error !== undefined) throw error;
+  return { path, status, log: stderr };
+}
+
+/** Compiles host C++ with the flags of kernels; gives the path. */
+export function compile(compiler: string, source: string, flags: readonly string[]): string {
+  const { path, status, log } = runCompiler(compiler, source, flags);
+  if (status !== 0) throw new Error(`${compiler} ended with ${String(status)}: ${log}`);
   return path;
+}
+
+const kernelFlags = (level: CpuLevel): string[] => [
+  '-shared',
+  '-fPIC',
+  `-march=${level === 'arm64' ? 'armv8-a' : level}`,
+];
+
+/** How a compiler ends on a kernel for a level, and its warnings, which are errors. */
+export function compilerVerdict(
+  compiler: string,
+  source: string,
+  level: CpuLevel,
+): { status: number | null; log: string } {
+  const { status, log } = runCompiler(compiler, source, kernelFlags(level));
+  return { status, log };
 }
 
 /** Compiles a kernel for a level into a shared object; warnings are errors. */
 export function compileKernel(compiler: string, source: string, level: CpuLevel): string {
-  const march = level === 'arm64' ? 'armv8-a' : level;
   const key = `${compiler} ${level} ${source}`;
   const known = libraries.get(key);
   if (known !== undefined) return known;
-  const library = compile(compiler, source, ['-shared', '-fPIC', `-march=${march}`]);
+  const library = compile(compiler, source, kernelFlags(level));
   libraries.set(key, library);
   return library;
 }
