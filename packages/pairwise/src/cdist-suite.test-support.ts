@@ -187,6 +187,21 @@ export function describeCdist(device: () => Device): void {
       }
     });
 
+    it.each([1, 2, Infinity])('p = %d keeps sums below the normal range', async (p) => {
+      // Sums of multiples of it, and of their squares for p = 2, are exact.
+      const smallest = dtype === 'float32' ? 2 ** -149 : 2 ** -1074;
+      const unit = p === 2 ? (dtype === 'float32' ? 2 ** -74 : 2 ** -537) : smallest;
+      const sizes = [0, 1, 2, 3, 50, 1000];
+      for (const columns of [1, 40]) {
+        const values = new Float64Array(sizes.length * columns);
+        sizes.forEach((size, row) => (values[row * columns] = size * unit));
+        const x = await upload({ rows: 6, columns, values }, 'row', 0, dtype, device());
+        const zero = await zeros([1, columns], { dtype, device: device() });
+        const actual = await (await cdist(x, zero, { p })).toTypedArray();
+        expect([...actual].map((value) => value / unit)).toEqual(sizes);
+      }
+    });
+
     it('is exactly 0 between equal rows', async () => {
       const a = matrix(40, 65, 9);
       const x = await upload(a, 'row', 0, dtype, device());

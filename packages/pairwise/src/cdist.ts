@@ -37,8 +37,8 @@ export interface Cdist {
  *
  * Accuracy (float32, u = 2^-24): each term |d|^p within (6 + 1.5 p |log2 |d||) u, the sum of K terms within
  * (2 sqrt K + 4) u typically and K u at worst, both relative; equal rows have distance exactly 0. NaN in a row makes its
- * distances NaN, for every p. On a GPU, where p is no integer or half-integer up to 8 and no multiple of 1/4 up to 4, float32
- * differences and sums below 2^-126 count as 0.
+ * distances NaN, for every p. On a GPU, where p is none of 1, 2 and infinity, float32 differences and sums below 2^-126 may
+ * count as 0.
  *
  * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
  *

@@ -128,13 +128,16 @@ __device__ __forceinline__ float rsqrt_approximate(float x) {
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return x < 1.17549435e-38f ? 0.0f : r;
 }`,
-  sqrtNonNegative: `// one corrected step from the approximate 1/sqrt(x), without a branch: exact where the root is
+  sqrtNonNegative: `// one corrected step from the approximate 1/sqrt(x), without a branch: exact where the root is; denormals are scaled
 __device__ __forceinline__ float sqrt_nonnegative(float x) {
+  const bool tiny = x < 1.17549435e-38f;
+  const float s = tiny ? x * 18446744073709551616.0f : x;
   float r;
-  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaxf(x, 1.17549435e-38f)));
-  const float y = x * r;
-  const float root = fmaf(fmaf(-y, y, x), 0.5f * r, y);
-  return x == __int_as_float(0x7f800000) ? x : root;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaxf(s, 1.17549435e-38f)));
+  const float y = s * r;
+  const float step = fmaf(fmaf(-y, y, s), 0.5f * r, y);
+  const float root = s == __int_as_float(0x7f800000) ? s : step;
+  return tiny ? root * 2.3283064365386963e-10f : root;
 }`,
 };
 
