@@ -34,8 +34,10 @@ export interface MmaConfig {
   readonly blocksPerMultiprocessor: number;
 }
 
-/** How float32 powers with a run-time exponent are computed: lg2 and ex2, or polynomials. */
-export type PowerPath = 'fast' | 'accurate';
+/**
+ * How float32 powers with a run-time exponent are computed: lg2 and ex2 for p above and for p below 1, or polynomials.
+ */
+export type PowerPath = 'fast' | 'fast-inverse' | 'accurate';
 
 interface CudaCdistGradBase {
   readonly kind: 'cuda';

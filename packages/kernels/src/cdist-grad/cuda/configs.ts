@@ -62,7 +62,7 @@ const FMA: {
 };
 
 const MMA: { readonly [W in TermWeight]: readonly MmaConfig[] } = {
-  light: [mma([8, 2], [2, 2], [3, 3]), mma([4, 2], [2, 2], [3, 3]), mma([2, 2], [2, 2], [3, 4])],
+  light: [mma([8, 2], [2, 2], [3, 2]), mma([4, 2], [2, 2], [3, 3]), mma([2, 2], [2, 2], [3, 4])],
   heavy: [mma([2, 2], [4, 1], [3, 4]), mma([2, 1], [4, 1], [3, 5])],
 };
 

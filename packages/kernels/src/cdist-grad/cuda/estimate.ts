@@ -17,9 +17,14 @@ export interface TermCost {
 const CLOCK_HZ = 1.8e9;
 /** A multiprocessor has four schedulers of one warp instruction a cycle. */
 const SCHEDULERS = 4;
-/** Cycles of a special-function instruction and of a tensor-core product of 16 x 8 x 8 on one scheduler. */
+/** Cycles of a special-function instruction on its unit. */
 const SPECIAL_CYCLES = 8;
-const MMA_CYCLES = 6.5;
+/**
+ * Cycles that a scheduler issues nothing else for a tensor-core product of 16 x 8 x 8, and for a special-function
+ * instruction: measured on an H200, where `mma.sync` and plain instructions add up instead of overlapping.
+ */
+const MMA_ISSUE_CYCLES = 6.1;
+const SPECIAL_ISSUE_CYCLES = 2.4;
 /** Share of the issue slots that a loop of these kernels reaches. */
 const EFFICIENCY = 0.85;
 const MEMORY_BYTES_PER_SECOND = 4e12;
@@ -27,13 +32,14 @@ const LAUNCH_SECONDS = 2e-6;
 const NEXT_LAUNCH_SECONDS = 1.5e-6;
 /** Latency of filling the first stages, reading d and storing a tile. */
 const BLOCK_CYCLES = 3000;
-/** Warps of one scheduler that hide the latency of the arithmetic. */
-const WARPS_FOR_FULL_ISSUE = 3;
+/** Warps of one scheduler that hide the latency of the arithmetic; products on tensor cores need fewer. */
+const WARPS_FOR_FULL_ISSUE = { fma: 3, mma: 2 } as const;
 
 /** Cycles of one warp for one step of k, and what surrounds them. */
 interface WarpWork {
   readonly cyclesPerStep: number;
   readonly warps: number;
+  readonly warpsForFullIssue: number;
   readonly residentBlocks: number;
   readonly tile: BlockTile;
   readonly tileK: number;
@@ -56,6 +62,7 @@ export function estimateFma(
   return seconds(splitK, size, dtype, limits, {
     cyclesPerStep: Math.max(issue / EFFICIENCY, special),
     warps: (config.threadsN * config.threadsM) / 32,
+    warpsForFullIssue: WARPS_FOR_FULL_ISSUE.fma,
     residentBlocks: config.blocksPerMultiprocessor,
     tile: fmaTile(config),
     tileK: config.tileK,
@@ -71,14 +78,15 @@ export function estimateMma(
   limits: CudaLimits,
 ): number {
   const tiles = config.perWarpN * config.perWarpM;
-  // Of 32 steps: eight factors a lane, twelve products and eight additions a tile, c and a for all tiles.
+  // Of 32 steps: eight factors a lane, twelve products and four additions a tile, c and a for all tiles.
+  const factors = 8 * (term.slots + 2 + term.special * SPECIAL_ISSUE_CYCLES);
   const issue =
-    tiles * (8 * (term.slots + 3) + 12 + 8) + 2 * config.perWarpN + 8 * config.perWarpM + 160;
-  const tensor = tiles * 12 * MMA_CYCLES;
+    tiles * (factors + 12 * MMA_ISSUE_CYCLES + 4) + 2 * config.perWarpN + 8 * config.perWarpM + 160;
   const special = tiles * 8 * term.special * SPECIAL_CYCLES;
   return seconds(splitK, size, 'float32', limits, {
-    cyclesPerStep: Math.max(issue / EFFICIENCY, tensor / EFFICIENCY, special) / MMA_TILE_K,
+    cyclesPerStep: Math.max(issue, special) / MMA_TILE_K,
     warps: config.warpsN * config.warpsM,
+    warpsForFullIssue: WARPS_FOR_FULL_ISSUE.mma,
     residentBlocks: config.blocksPerMultiprocessor,
     tile: mmaTile(config),
     tileK: MMA_TILE_K,
@@ -101,7 +109,7 @@ function seconds(
   const steps = Math.ceil(Math.ceil(size.k / work.tileK) / splitK) * work.tileK;
   const busy = Math.min(
     1,
-    0.25 + (0.75 * resident * work.warps) / SCHEDULERS / WARPS_FOR_FULL_ISSUE,
+    0.25 + (0.75 * resident * work.warps) / SCHEDULERS / work.warpsForFullIssue,
   );
   const cyclesPerBlock = (steps * work.cyclesPerStep * work.warps) / SCHEDULERS;
   const waves = Math.ceil(perMultiprocessor / work.residentBlocks);

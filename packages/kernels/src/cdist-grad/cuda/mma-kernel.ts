@@ -66,11 +66,10 @@ export function mmaKernel(plan: MmaPlan): CudaKernel {
     functions: FUNCTIONS,
     setup: ({
       sharedMemBytes,
-    }) => `  // d behind the stages: the loop has no registers to spare for it
-  float* const zs = reinterpret_cast<float*>(memory + ${String(sharedMemBytes)});
+    }) => `  // d behind the stages: the loop has no registers to spare for it. It comes with the first of them.
   for (int e = (int)thread; e < ${String(tile.n * tile.m)}; e += ${String(threads)}) {
     const int i = e / ${String(tile.m)}, j = e % ${String(tile.m)};
-    zs[e] = i < n - place.nStart && j < m - place.mStart ? d[place.layer * batchStrideD + (place.nStart + i) * ldd + place.mStart + j] : 0.0f;
+    copy4(shared + ${String(sharedMemBytes)} + 4 * e, d + place.layer * batchStrideD + (place.nStart + i) * ldd + place.mStart + j, i < n - place.nStart && j < m - place.mStart ? 4 : 0);
   }
   float sum[${String(config.perWarpN)}][${String(config.perWarpM)}][4] = {};`,
     compute: (pipeline) => computeText(plan, pipeline),
@@ -89,14 +88,17 @@ function placeText({ perWarpN, perWarpM, warpsM }: MmaConfig, thread: string): s
 }
 
 /**
- * Instructions of one factor beside its value: three to split it, 12 products for eight of them, and
- * eight additions of their two sums.
+ * Instructions of one factor beside its value: two to split it, 12 products for eight of them, and
+ * four additions of their sum.
  */
-export const MMA_SLOTS = 3 + 12 / 8 + 8 / 8;
+export const MMA_SLOTS = 2 + 12 / 8 + 4 / 8;
 
-const FUNCTIONS = `// the part of x that a tensor core takes: 11 bits, rounded
+const FUNCTIONS = `// the part of x that a tensor core takes, 11 bits: rounded, or cut at one instruction less
 __device__ __forceinline__ float high_part(float x) {
   return __int_as_float((__float_as_int(x) + 0x1000) & 0xffffe000);
+}
+__device__ __forceinline__ float first_bits(float x) {
+  return __int_as_float(__float_as_int(x) & 0xffffe000);
 }
 __device__ __forceinline__ void multiply(float* s, const float* c, float t0, float t1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -141,21 +143,27 @@ const float* const z = reinterpret_cast<const float*>(memory + ${String(sharedMe
 for (int i = 0; i < ${String(perWarpN)}; ++i) {
   float x[8];
   read8(x, bs + i * ${String(STRIDE_K)});
+  // first what only small parts give, then the rest on top of it: a small sum loses nothing to a large one
+  float part[${String(perWarpM)}][4] = {}, first[${String(perWarpM)}][8];
   #pragma unroll
-  for (int j = 0; j < ${String(perWarpM)}; ++j) {
-    const float y = z[i * ${String(mmaTile(plan.mma).m)} + 8 * j];
-    float large[4] = {}, small[4] = {};
+  for (int e = 0; e < 4; ++e)
     #pragma unroll
-    for (int e = 0; e < 4; ++e) {
+    for (int j = 0; j < ${String(perWarpM)}; ++j) {
+      const float y = z[i * ${String(mmaTile(plan.mma).m)} + 8 * j];
       const float t0 = ${term('y - x[2 * e]', 'w[j][2 * e]')}, t1 = ${term('y - x[2 * e + 1]', 'w[j][2 * e + 1]')};
-      const float h0 = high_part(t0), h1 = high_part(t1);
-      multiply(large, high[e], h0, h1);
-      multiply(small, low[e], h0, h1);
-      multiply(small, high[e], t0 - h0, t1 - h1);
+      first[j][2 * e] = first_bits(t0);
+      first[j][2 * e + 1] = first_bits(t1);
+      multiply(part[j], low[e], first[j][2 * e], first[j][2 * e + 1]);
+      multiply(part[j], high[e], t0 - first[j][2 * e], t1 - first[j][2 * e + 1]);
     }
+  #pragma unroll
+  for (int e = 0; e < 4; ++e)
     #pragma unroll
-    for (int e = 0; e < 4; ++e) sum[i][j][e] += large[e] + small[e];
-  }
+    for (int j = 0; j < ${String(perWarpM)}; ++j) multiply(part[j], high[e], first[j][2 * e], first[j][2 * e + 1]);
+  #pragma unroll
+  for (int j = 0; j < ${String(perWarpM)}; ++j)
+    #pragma unroll
+    for (int e = 0; e < 4; ++e) sum[i][j][e] += part[j][e];
 }`;
 }
 

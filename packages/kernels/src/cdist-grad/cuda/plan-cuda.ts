@@ -108,8 +108,8 @@ interface Candidate {
 
 function choosePower({ phi, dtype, p }: CdistGradProblem): PowerPath | undefined {
   if (phi !== RUNTIME_DERIVATIVE || dtype !== 'float32') return undefined;
-  const fast = p !== undefined && Math.abs(p - 1) <= LARGEST_FAST_EXPONENT;
-  return fast ? 'fast' : 'accurate';
+  if (p === undefined || Math.abs(p - 1) > LARGEST_FAST_EXPONENT) return 'accurate';
+  return p > 1 ? 'fast' : 'fast-inverse';
 }
 
 function finish(plan: FmaPlan | MmaPlan): CudaCdistGradPlan {

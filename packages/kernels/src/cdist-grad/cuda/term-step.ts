@@ -28,7 +28,9 @@ export function termStep(plan: Pick<CudaCdistGradPlan, 'dtype' | 'phi' | 'power'
   const single = plan.dtype === 'float32';
   if (phi === RUNTIME_DERIVATIVE) {
     if (!single) return accurateStep64();
-    return plan.power === 'fast' ? fastStep() : accurateStep();
+    return plan.power === undefined || plan.power === 'accurate'
+      ? accurateStep()
+      : fastStep(plan.power);
   }
   if (single && phi === normDerivative(1)) return signStep();
   // select(delta == 0, 0, sign(delta) * magnitude)
@@ -125,22 +127,23 @@ function expressionStep({ dtype }: Pick<CudaCdistGradPlan, 'dtype'>, phi: RealEx
 /** lg2.approx truncates: its results are this much too small, relatively, on average. */
 const LOG2_BIAS = 0.75 * 2 ** -24;
 
-/** |delta|^(p - 1) by lg2 and ex2; p - 1 in two parts of one sign, so that an infinite logarithm keeps it. */
-function fastStep(): TermStep {
+/**
+ * |delta|^(p - 1) by lg2 and ex2. The power of a zero difference, and of one below the normal range, comes out as 0
+ * where p - 1 is positive, and is replaced by 0 where it is negative.
+ */
+function fastStep(power: 'fast' | 'fast-inverse'): TermStep {
+  const inverse = power === 'fast-inverse';
+  const result = 'with_sign(r, delta) * a';
   return powerStep(
-    `struct Power { float high, low; };
-${WITH_SIGN}
-__device__ __forceinline__ float term(float delta, float a, Power e) {
+    `${WITH_SIGN}
+__device__ __forceinline__ float term(float delta, float a, float power) {
   float l, r;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(l) : "f"(fabsf(delta)));
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaf(l, e.high, l * e.low)));
-  return fabsf(delta) < ${SMALLEST} ? 0.0f : with_sign(r, delta) * a;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(l * power));
+  return ${inverse ? `fabsf(delta) < ${SMALLEST} ? 0.0f : ${result}` : result};
 }`,
-    `const double exponent = (p - 1.0) * ${String(1 + LOG2_BIAS)};
-  float high = (float)exponent;
-  if (exponent != 0.0 && fabs((double)high) >= fabs(exponent)) high = __int_as_float(__float_as_int(high) - 1);
-  const Power power = {high, (float)(exponent - (double)high)};`,
-    { slots: 9, special: 2 },
+    `const float power = (float)((p - 1.0) * ${String(1 + LOG2_BIAS)});`,
+    { slots: inverse ? 6 : 4, special: 2 },
   );
 }
 
