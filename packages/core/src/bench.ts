@@ -1,7 +1,8 @@
 /**
- * What a benchmark needs beside the operations: the kernels that measure a device's limits.
+ * What a benchmark needs beside the operations: the kernels that measure a device's limits, and which norms have a kernel of
+ * their own.
  *
  * @packageDocumentation
  */
-export { cpuLimitKernels, cudaLimitKernels } from '@mercer/kernels';
+export { cpuLimitKernels, cudaLimitKernels, isSpecialisedNorm } from '@mercer/kernels';
 export type { EmittedKernel, KernelCost, Scalars } from '@mercer/kernels';

@@ -8,6 +8,7 @@ import type { DeviceLimitsReport } from './limits.js';
 import { commandLine } from './machine.js';
 import { sizesOf } from './operations/operation.js';
 import { OPERATIONS, operationOf } from './operations/operations.js';
+import { pairsPerSecond } from './operations/rates.js';
 import { plainDistance, plainDistances } from './plain-distance.js';
 import { logPlot } from './plot.js';
 import { spreadOf } from './statistics.js';
@@ -251,6 +252,32 @@ describe('floorOf', () => {
     const cached = { ...limits, cacheBytes: 1e12 };
     expect(floorOf({ ...large, k: 1 }, cached)).toMatchObject({ kind: 'issue' });
     expect(floorOf({ ...cell, m: 1, n: 1 }, limits)).toEqual({ kind: 'launch', ms: 0.005 });
+  });
+
+  it('has the loop of every norm, and none for products of roots and higher powers', () => {
+    const loops = {
+      ...{ 'fp32-add-add': 1.5e13, 'fp32-fma-add': 1.6e13, 'fp32-add-max': 1.2e13 },
+      ...{ 'fp32-fma': 3e13, 'fp64-add-fma': 7e12, 'fp64-add-max': 4e12 },
+    };
+    const rates: DeviceLimitsReport = {
+      ...limits,
+      limits: [
+        ...limits.limits,
+        ...Object.entries(loops).map(([limit, perSecond]) => ({
+          ...{ limit, title: '', ms: once, pairsPerSecond: perSecond },
+        })),
+      ],
+    };
+    const rate = (p: number, dtype: Cell['dtype'] = 'float32'): number | undefined =>
+      pairsPerSecond({ ...cell, p, dtype }, rates);
+    expect([1, 2, Infinity, 1.3, 2.2].map((p) => rate(p))).toEqual([
+      1.6e13, 1e13, 1.2e13, 2.5e12, 2.5e12,
+    ]);
+    expect([0.5, 1.5, 3].map((p) => rate(p))).toEqual([4e12, 4e12, 1e13]);
+    for (const p of [0.25, 1.25, 2.5, 4, 8]) expect(rate(p)).toBeUndefined();
+    expect([1, 2, Infinity].map((p) => rate(p, 'float64'))).toEqual([7e12, 7e12, 4e12]);
+    expect(rate(1.3, 'float64')).toBeUndefined();
+    expect(floorOf({ ...gradient, p: 3 }, rates)).toBeUndefined();
   });
 
   it('counts the multiply-adds of cdistGrad and what makes the factor that they multiply', () => {

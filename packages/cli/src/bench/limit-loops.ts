@@ -41,7 +41,7 @@ export function limitLoops({ limits }: Device): LimitLoop[] {
 
 /**
  * Every float32 loop has the tile of the multiply-add loop, which spends one instruction on a pair: its cost counts the
- * pairs of all of them. The float64 loop spends two.
+ * pairs of all of them. The float64 loops spend two.
  */
 function cudaLoops(limits: CudaLimits): LimitLoop[] {
   const entries = cudaLimitKernels(limits);

@@ -1,4 +1,6 @@
 import type { CudaLimits } from '../device-limits.js';
+import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
+import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { absoluteStep, fastPowerStep } from '../pairwise/cuda/power-step.js';
 import { pairLoopKernel, type PairLoop } from './cuda-pair-loop.js';
@@ -12,21 +14,29 @@ export interface LimitKernel {
   readonly kernel: CudaKernel;
 }
 
+interface WrittenOptions {
+  readonly slots?: number;
+  readonly helpers?: readonly CudaHelper[];
+}
+
 const written = (
   entry: string,
   name: string,
   dtype: PairLoop['dtype'],
   body: string,
-  slots = 2,
+  { slots = 2, helpers = [] }: WrittenOptions = {},
 ): PairLoop => {
   const type = dtype === 'float32' ? 'float' : 'double';
   return {
     name,
     entry,
     dtype,
-    functions: `__device__ __forceinline__ ${type} accumulate(${type} sum, ${type} x, ${type} y) {
-  ${body}
-}`,
+    functions: lines(
+      cudaHelpers(helpers, dtype),
+      `__device__ __forceinline__ ${type} accumulate(${type} sum, ${type} x, ${type} y) {`,
+      `  ${body}`,
+      '}',
+    ),
     setup: '',
     step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y})`,
     slots,
@@ -78,9 +88,22 @@ export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
       ),
     ),
     loop(
+      'fp32-add-max',
+      'addition and maximum (p = infinity)',
+      written(
+        'limit_add_max',
+        'limit: addition and maximum',
+        'float32',
+        'return max_nan(sum, fabsf(x - y));',
+        { helpers: ['max'] },
+      ),
+    ),
+    loop(
       'fp32-fma',
       'one multiply-add a pair',
-      written('limit_fma', 'limit: multiply-add', 'float32', 'return fmaf(x, y, sum);', 1),
+      written('limit_fma', 'limit: multiply-add', 'float32', 'return fmaf(x, y, sum);', {
+        slots: 1,
+      }),
     ),
     loop(
       'fp32-power-special',
@@ -100,6 +123,17 @@ export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
         'limit: float64 addition and multiply-add',
         'float64',
         'const double d = x - y; return fma(d, d, sum);',
+      ),
+    ),
+    loop(
+      'fp64-add-max',
+      'float64 addition and maximum (p = infinity)',
+      written(
+        'limit_float64_max',
+        'limit: float64 addition and maximum',
+        'float64',
+        'return max_nan(sum, fabs(x - y));',
+        { helpers: ['max'] },
       ),
     ),
     { limit: 'copy', title: 'device copy, read and write', kernel: copyKernel(limits) },

@@ -1,4 +1,5 @@
 import { cdistGrad } from '@mercer/core';
+import { isSpecialisedNorm } from '@mercer/core/bench';
 import { best } from '../limits.js';
 import type { Cell } from '../cells.js';
 import { makeOperands, type DataSet } from '../data-sets.js';
@@ -43,6 +44,7 @@ export const cdistGradOperation: Operation = {
     const factors = cell.m * cell.n * cell.k * cell.batch;
     const issueMs = ((factors * ((cell.o ?? 1) + factorSlots(cell.p))) / rate) * 1e3;
     if (cell.p === 1 || cell.p === 2) return issueMs;
+    if (isSpecialisedNorm(cell.p)) return undefined; // products and roots: no loop measures them
     const special = best(limits, ['fp32-power-special'], 'pairsPerSecond');
     if (special === undefined || cell.dtype === 'float64') return undefined;
     return Math.max(issueMs, (factors / special) * 1e3);

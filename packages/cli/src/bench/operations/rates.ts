@@ -1,22 +1,30 @@
+import { isSpecialisedNorm } from '@mercer/core/bench';
 import type { Cell } from '../cells.js';
 import { best, type DeviceLimitsReport } from '../limits.js';
 
 /**
- * Element pairs a second of the loop with the arithmetic of the cell's norm; undefined for norms that no loop stands for.
- * On a CPU a difference and a multiply-add take one slot each of its multiply-add rate.
+ * Element pairs a second of the loop with the arithmetic of the cell's norm; undefined for norms that no loop stands for,
+ * such as those that are products and several roots. On a CPU a difference and a multiply-add take one slot each of its
+ * multiply-add rate.
  */
 export function pairsPerSecond(cell: Cell, limits: DeviceLimitsReport): number | undefined {
+  const { p, dtype } = cell;
   const rate = (...names: string[]): number | undefined => best(limits, names, 'pairsPerSecond');
-  const plain = cell.p === 1 || cell.p === 2 || cell.p === Infinity;
-  if (limits.device === 'cpu') return plain ? scaled(multiplyAdds(cell, limits), 1 / 2) : undefined;
-  if (cell.dtype === 'float64') return plain ? rate('fp64-add-fma') : undefined;
-  if (cell.p === 1) return rate('fp32-add-add', 'fp32-fma-add');
-  if (cell.p === 2) return rate('fp32-add-fma');
-  if (cell.p === Infinity) return rate('fp32-add-add');
-  if (cell.p === 3) return scaled(rate('fp32-fma'), 1 / 3); // difference, square, multiply-add
-  const special = rate('fp32-power-special');
-  if (cell.p === 0.5 || cell.p === 1.5) return scaled(special, 2); // one square root instead of lg2 and ex2
-  return rate('fp32-power-special', 'fp32-power-mixed');
+  if (limits.device === 'cpu') {
+    const plain = p === 1 || p === 2 || p === Infinity;
+    return plain ? scaled(multiplyAdds(cell, limits), 1 / 2) : undefined;
+  }
+  if (dtype === 'float64') {
+    if (p === Infinity) return rate('fp64-add-max');
+    return p === 1 || p === 2 ? rate('fp64-add-fma') : undefined;
+  }
+  if (p === 1) return rate('fp32-add-add', 'fp32-fma-add');
+  if (p === 2) return rate('fp32-add-fma');
+  if (p === Infinity) return rate('fp32-add-max');
+  if (p === 3) return scaled(rate('fp32-fma'), 1 / 3); // difference, square, multiply-add
+  // one square root instead of lg2 and ex2
+  if (p === 0.5 || p === 1.5) return scaled(rate('fp32-power-special'), 2);
+  return isSpecialisedNorm(p) ? undefined : rate('fp32-power-special', 'fp32-power-mixed');
 }
 
 /** Multiply-adds a second. */
