@@ -1,4 +1,5 @@
 import type { DeviceLimits } from './device-limits.js';
+import { defaultCdistGradKernels } from './cdist-grad/default-problems.js';
 import { defaultElementwisePlans } from './elementwise/default-elementwise.js';
 import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
@@ -6,18 +7,23 @@ import { cpuLimitKernels } from './limits/cpu-fma.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
 import { distinctKernels, type NamedKernel } from './named-kernel.js';
 import { defaultPairwiseProblems } from './pairwise/default-problems.js';
+import { defaultParameterisedKernels } from './pairwise/default-parameterised.js';
 import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
+import { defaultGradientKernels } from './pairwise-gradient/default-gradient-kernels.js';
+import { defaultRowsKernels } from './rows/default-rows.js';
 
 /**
- * Every kernel that the default plans of distances, fills, copies and limits give on a device, each text
- * once: what is compiled in tests and, for a GPU, what its report must cover. Parameters and symmetry,
- * rows, gradients and `cdistGrad` have lists of their own, which are compiled in tests as well and not
- * yet part of the report.
+ * The kernels that stand for every plan of every family on a device, each text once: what is compiled in tests and, for
+ * a GPU, what its report must cover.
  */
 export function defaultKernels(limits: DeviceLimits): NamedKernel[] {
   return [
     ...defaultPairwiseKernels(limits),
+    ...defaultParameterisedKernels(limits),
+    ...defaultRowsKernels(limits),
+    ...defaultGradientKernels(limits),
+    ...defaultCdistGradKernels(limits),
     ...defaultElementwiseKernels(limits),
     ...limitKernels(limits),
   ];

@@ -37,8 +37,7 @@ function problem(
 
 /**
  * The kernels that stand for the family, each text once: every norm at the large size, every size at
- * p = 2, with and without alignment, and on a GPU by either strategy. They are compiled in tests; they
- * are not yet part of the GPU report.
+ * p = 2, with and without alignment, and on a GPU by either strategy.
  */
 export function defaultCdistGradKernels(limits: DeviceLimits): NamedKernel[] {
   const programs: PairwiseProgram[] = [];

@@ -8,7 +8,7 @@ import type { CdistGradProblem } from './problem.js';
 
 /**
  * The plan of a weighted sum of norm derivatives on a device: plain frozen data, the same for the same
- * arguments. Its GPU kernels are not yet part of the GPU report.
+ * arguments.
  *
  * Throws a `RangeError` for a factor in other variables than `delta` (and `p`, in the one run-time form).
  *

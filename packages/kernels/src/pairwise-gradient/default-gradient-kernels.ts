@@ -39,7 +39,7 @@ const SIZES = [
 
 /**
  * Gradient kernels that stand for all: every norm, kernels with parameters, both targets, tall and
- * large, and sums over axes. Compiled in tests and run in the emulator; not yet part of the GPU report.
+ * large, and sums over axes.
  */
 export function defaultGradientKernels(limits: DeviceLimits): NamedKernel[] {
   const programs: Pick<PairwiseProgram, 'steps'>[] = [];

@@ -83,10 +83,7 @@ function layouts(problem: PairwiseProblem): PairwiseProblem[] {
   ];
 }
 
-/**
- * Every kernel that the plans of `parameterisedProblems` give on a device, each text once: compiled in
- * tests. Not yet part of the GPU report, so not of `defaultKernels` either.
- */
+/** Every kernel that the plans of `parameterisedProblems` give on a device, each text once. */
 export function defaultParameterisedKernels(limits: DeviceLimits): NamedKernel[] {
   return distinctKernels(
     parameterisedProblems().map((problem) => emitPairwise(planPairwise(problem, limits))),

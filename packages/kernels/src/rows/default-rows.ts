@@ -24,10 +24,7 @@ export function rowsProblems(): RowsProblem[] {
   return problems;
 }
 
-/**
- * Every kernel that the plans of `rowsProblems` give on a device, each text once: compiled in tests.
- * Not yet part of the GPU report, so not of `defaultKernels` either.
- */
+/** Every kernel that the plans of `rowsProblems` give on a device, each text once. */
 export function defaultRowsKernels(limits: DeviceLimits): NamedKernel[] {
   return distinctKernels(rowsProblems().map((problem) => emitRows(planRows(problem, limits))));
 }
