@@ -7,8 +7,11 @@ for the next line.
 GPU work is timed with CUDA events, CPU work with a monotonic clock; every cell is warmed up first.
 """
 
+import importlib.metadata
 import json
 import math
+import pathlib
+import re
 import sys
 import time
 
@@ -114,7 +117,7 @@ def kermac_operations(torch, kermac):
     def kernel(made):
         def run(x, out, p, parameters):
             return kermac.run_kernel(
-                made, x["a"], x["b"], out=out, bandwidth=parameters["bandwidth"], try_to_align=True
+                made, x["a"], x["b"], out=out, bandwidth=float(parameters["bandwidth"]), try_to_align=True
             )
 
         return run
@@ -197,6 +200,16 @@ def error_in_units(torch, x, result, p, cell):
     return relative.max().item() / unit
 
 
+def version_of(package):
+    """Of an installed package, or of a source tree with its pyproject.toml."""
+    try:
+        return importlib.metadata.version(package.__name__)
+    except importlib.metadata.PackageNotFoundError:
+        project = pathlib.Path(package.__file__).parents[2] / "pyproject.toml"
+        found = project.exists() and re.search(r'^version\s*=\s*"(.*)"', project.read_text(), re.MULTILINE)
+        return found.group(1) if found else "unknown"
+
+
 def find_peers(torch, setup):
     """Each peer's operations by name."""
     versions = {"torch": torch.__version__}
@@ -206,7 +219,7 @@ def find_peers(torch, setup):
         try:
             import kermac
 
-            versions["kermac"] = str(getattr(kermac, "__version__", "unknown"))
+            versions["kermac"] = version_of(kermac)
             if setup.get("compilation"):
                 compile_kermac(torch, kermac, setup["device"])
             peers["kermac"] = kermac_operations(torch, kermac)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   emitPairwise,
   emitRows,
@@ -125,13 +126,21 @@ export async function precompile(
   options: PrecompileOptions = {},
 ): Promise<PrecompileReport> {
   const device = deviceOf(options.device);
+  const { dtypes = ['float32'], align = true, onProgress, debug } = options;
+  const wanted = descriptors
+    .map(entryOf)
+    .flatMap((entry) =>
+      dtypes.map((dtype) => ({ dtype, spec: specOf(entry, dtype, device, align) })),
+    );
   const kernels = new Map<string, EmittedKernel>();
-  for (const entry of descriptors.map(entryOf)) {
-    for (const dtype of options.dtypes ?? ['float32']) {
-      for (const variant of variantsOf(entry, dtype, device, options)) collect(kernels, variant);
-    }
+  for (const { spec, dtype } of wanted) {
+    const before = kernels.size;
+    for (const variant of variantsOf(spec, dtype, device, options)) collect(kernels, variant);
+    if (debug !== undefined) continue;
+    // Compilation of these begins while the next are written; whether it succeeds, the batch below tells.
+    for (const kernel of [...kernels.values()].slice(before)) device.load(kernel).catch(() => {});
+    await nextTurn();
   }
-  const { onProgress, debug } = options;
   await device.loadAll([...kernels.values()], {
     ...(onProgress && { onProgress }),
     ...(debug !== undefined && { debug }),
@@ -150,12 +159,11 @@ interface Variant {
 }
 
 function variantsOf(
-  entry: PrecompileEntry,
+  spec: PairwiseSpec,
   dtype: PairwiseDType,
   device: Device,
   { layouts = LAYOUTS, sizes = SIZES, align = true }: PrecompileOptions,
 ): Variant[] {
-  const spec = specOf(entry, dtype, device, align);
   const alignments = align ? ALIGNMENTS : ALIGNMENTS.slice(-1);
   return sizes.flatMap(({ m, n, k, batch = 1 }) => {
     const shape = { dtype, device, m, n, k, batch, batchShape: [], outShape: [] };
