@@ -57,6 +57,30 @@ export function referenceCdist(
   return out;
 }
 
+/** Distances and the published relative error bound of each, in units of the dtype's u. */
+export interface DistanceOracle {
+  readonly p: number;
+  /** Distances in a row. */
+  readonly columns: number;
+  readonly values: Float64Array;
+  readonly bounds: Float64Array;
+}
+
+/** The oracle for all rows of two matrices; a bound without the root is p times as large. */
+export function distanceOracle(
+  a: ReferenceMatrix,
+  b: ReferenceMatrix,
+  p: number,
+  skipEpilogue = false,
+): DistanceOracle {
+  const scale = skipEpilogue && p !== 1 ? p : 1;
+  const values = referenceCdist(a, b, p, skipEpilogue);
+  const bounds = values.map(
+    (_, i) => scale * distanceBound(a, b, Math.floor(i / b.rows), i % b.rows, p),
+  );
+  return { p, columns: b.rows, values, bounds };
+}
+
 /**
  * The published relative error bound of one distance, in units of the dtype's u: a sum of K terms of one sign contributes
  * (2 sqrt K + 4) u typically, each term (6 + 1.5 p |log2 d|) u for a general p and 3 u for p = 1 and 2; the outer root

@@ -9,13 +9,36 @@ import {
 } from '@mercer/tensor';
 import { cdist, planOf } from './index.js';
 import {
-  distanceBound,
+  distanceOracle,
   referenceCdist,
+  type DistanceOracle,
   type ReferenceMatrix,
 } from './cdist-reference.test-support.js';
 import { expectCode, matrix, ORDERS, UNIT, upload } from './matrices.test-support.js';
+import { combinations, together } from './together.test-support.js';
 
 /** Expects every distance of a result within the published bound. */
+export async function expectOracle(
+  result: Tensor,
+  { p, columns, values, bounds }: DistanceOracle,
+): Promise<void> {
+  const dtype = result.dtype === 'float64' ? 'float64' : 'float32';
+  const actual = (await result.toTypedArray()) as Float32Array | Float64Array;
+  expect(actual.length).toBe(values.length);
+  // The oracle itself is float64: against float64 results its own rounding counts as well.
+  const unit = UNIT[dtype] * (dtype === 'float64' ? 2 : 1);
+  for (const [i, want] of values.entries()) {
+    const got = actual[i] ?? NaN;
+    const limit = (bounds[i] ?? NaN) * unit * Math.abs(want);
+    if (!(Math.abs(got - want) <= limit)) {
+      assert.fail(
+        `p=${String(p)} [${String(Math.floor(i / columns))}, ${String(i % columns)}]: ${String(got)}, expected ${String(want)} within ${String(limit)}`,
+      );
+    }
+  }
+}
+
+/** The same for the distances of all rows of two matrices. */
 export async function expectDistances(
   result: Tensor,
   a: ReferenceMatrix,
@@ -23,24 +46,7 @@ export async function expectDistances(
   p: number,
   skipEpilogue = false,
 ): Promise<void> {
-  const dtype = result.dtype === 'float64' ? 'float64' : 'float32';
-  const actual = (await result.toTypedArray()) as Float32Array | Float64Array;
-  const expected = referenceCdist(a, b, p, skipEpilogue);
-  expect(actual.length).toBe(expected.length);
-  for (let m = 0; m < a.rows; m++) {
-    for (let n = 0; n < b.rows; n++) {
-      const want = expected[m * b.rows + n] ?? NaN;
-      const got = actual[m * b.rows + n] ?? NaN;
-      // The oracle itself is float64: against float64 results its own rounding counts as well.
-      const bound = distanceBound(a, b, m, n, p) * UNIT[dtype] * (dtype === 'float64' ? 2 : 1);
-      const scale = skipEpilogue && p !== 1 ? p : 1;
-      const limit = bound * scale * Math.abs(want);
-      assert(
-        Math.abs(got - want) <= limit,
-        `p=${String(p)} [${String(m)}, ${String(n)}]: ${String(got)}, expected ${String(want)} within ${String(limit)}`,
-      );
-    }
-  }
+  await expectOracle(result, distanceOracle(a, b, p, skipEpilogue));
 }
 
 const NORMS = [0.5, 1, 1.3, 1.5, 2, 2.7, 3, 4, Infinity];
@@ -49,14 +55,15 @@ const NORMS = [0.5, 1, 1.3, 1.5, 2, 2.7, 3, 4, Infinity];
 export function describeCdist(device: () => Device): void {
   describe.each(['float32', 'float64'] as const)('%s', (dtype) => {
     it.each(NORMS)('p = %d holds the published bound on every small shape', async (p) => {
-      for (const [m, n, k] of [
+      const shapes = [
         [1, 1, 1],
         [1, 37, 5],
         [33, 1, 64],
         [17, 29, 3],
         [65, 70, 33],
         [130, 140, 100],
-      ] as const) {
+      ] as const;
+      await together(shapes, async ([m, n, k]) => {
         const [a, b] = [matrix(m, k, 1 + m), matrix(n, k, 1000 + n)];
         const x = await upload(a, 'row', 0, dtype, device());
         const y = await upload(b, 'row', 0, dtype, device());
@@ -64,26 +71,22 @@ export function describeCdist(device: () => Device): void {
         expect(result.shape).toEqual([m, n]);
         expect(planOf(result)?.summary).toMatch(/\w/);
         await expectDistances(result, a, b, p);
-      }
+      });
     });
 
     it('takes every combination of layouts, padded and odd, for a, b and out', async () => {
-      let combinations = 0;
       const [a, b] = [matrix(45, 19, 3), matrix(51, 19, 4)];
-      for (const orderA of ORDERS)
-        for (const orderB of ORDERS)
-          for (const orderOut of ORDERS)
-            for (const pad of [0, 1, 4])
-              for (const p of [1, 1.3, 2]) {
-                const x = await upload(a, orderA, pad, dtype, device());
-                const y = await upload(b, orderB, pad, dtype, device());
-                const blank = { rows: a.rows, columns: b.rows, values: new Float64Array(45 * 51) };
-                const out = await upload(blank, orderOut, pad, dtype, device());
-                expect(await cdist(x, y, { p, out })).toBe(out);
-                await expectDistances(out, a, b, p);
-                combinations++;
-              }
-      expect(combinations).toBe(72);
+      const blank = { rows: a.rows, columns: b.rows, values: new Float64Array(45 * 51) };
+      const oracles = [1, 1.3, 2].map((p) => distanceOracle(a, b, p));
+      const all = combinations(ORDERS, ORDERS, ORDERS, [0, 1, 4], oracles);
+      expect(all).toHaveLength(72);
+      await together(all, async ([orderA, orderB, orderOut, pad, oracle]) => {
+        const x = await upload(a, orderA, pad, dtype, device());
+        const y = await upload(b, orderB, pad, dtype, device());
+        const out = await upload(blank, orderOut, pad, dtype, device());
+        expect(await cdist(x, y, { p: oracle.p, out })).toBe(out);
+        await expectOracle(out, oracle);
+      });
     });
 
     it('leaves the padding of out untouched', async () => {
@@ -105,7 +108,7 @@ export function describeCdist(device: () => Device): void {
       const stacked = Float64Array.from(parts.flatMap((part) => [...part.values]));
       const x = await tensor(stacked, { shape: [3, 9, k], dtype, device: device() });
       const y = await upload(shared, 'row', 0, dtype, device());
-      for (const p of [1, 1.3, 2, Infinity]) {
+      await together([1, 1.3, 2, Infinity], async (p) => {
         const forward = await cdist(x, y, { p });
         expect(forward.shape).toEqual([3, 9, 11]);
         const backward = await cdist(y, x, { p });
@@ -117,7 +120,7 @@ export function describeCdist(device: () => Device): void {
         const grid = await cdist(x.reshape([3, 1, 9, k]), x, { p });
         expect(grid.shape).toEqual([3, 3, 9, 9]);
         await expectDistances(grid.slice(2, 1), parts[2] ?? shared, parts[1] ?? shared, p);
-      }
+      });
     });
 
     it('reads inputs of any strides, reversed ones included', async () => {
@@ -146,10 +149,10 @@ export function describeCdist(device: () => Device): void {
       const [a, b] = [matrix(8, 20, 3), matrix(9, 20, 4)];
       const x = await upload(a, 'row', 0, dtype, device());
       const y = await upload(b, 'row', 0, dtype, device());
-      for (const p of [1.3, 2, 3]) {
+      await together([1.3, 2, 3], async (p) => {
         await expectDistances(await cdist(x, y, { p, skipEpilogue: true }), a, b, p, true);
         await expectDistances(await cdist(x, y, { p }), a, b, p);
-      }
+      });
     });
 
     it('has empty results, and zeros where there is nothing to sum', async () => {
@@ -205,10 +208,10 @@ export function describeCdist(device: () => Device): void {
     it('is exactly 0 between equal rows', async () => {
       const a = matrix(40, 65, 9);
       const x = await upload(a, 'row', 0, dtype, device());
-      for (const p of NORMS) {
+      await together(NORMS, async (p) => {
         const values = await (await cdist(x, x, { p })).toTypedArray();
         for (let i = 0; i < 40; i++) expect(values[i * 41]).toBe(0);
-      }
+      });
     });
   });
 

@@ -32,7 +32,7 @@ for (const gpu of gpus) {
 
     it('has no limit on the number of rows of either input', { timeout: 120_000 }, async () => {
       const many = 65_535 * 128 + 1000;
-      const points = normalValues(many, 3);
+      const points = Float64Array.from({ length: many }, (_, i) => (i % 4099) / 512 - 4);
       const line = await tensor(points, { shape: [many, 1], dtype: 'float32', device: gpu });
       const one = await tensor([[0.25]], { dtype: 'float32', device: gpu });
       using tall = await cdist(line, one, { p: 1 });

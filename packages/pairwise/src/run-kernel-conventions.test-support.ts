@@ -18,6 +18,7 @@ import {
 } from './index.js';
 import { matrix, upload, uploadBatch } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
+import { combinations, together } from './together.test-support.js';
 
 const [d, c] = [variable('d'), variable('c')];
 /** `c exp(-d)`: c, not 1, between equal rows. */
@@ -70,19 +71,21 @@ export function describeConventions(device: () => Device): void {
     it('makes the diagonal 1 + r for kernels of differences that are 1 there, and adds r elsewhere', async () => {
       const other = matrix(13, 6, 42);
       const [x, y] = [await place(one), await place(other)];
-      for (const [descriptor, values] of [
+      const calls = [
         [gaussianL2, { bandwidth: 2 }],
         [matern52, { bandwidth: 2 }],
         [dot, {}],
         [l1Norm, {}],
         [polynomial, { gamma: 0.5, offset: 1, degree: 2 }],
-      ] as const) {
-        for (const regularization of [0, 0.5]) {
+      ] as const;
+      await together(
+        combinations(calls, [0, 0.5]),
+        async ([[descriptor, values], regularization]) => {
           const options = { ...values, regularization };
           const result = await runKernel(descriptor as typeof dot, x, y, options);
           await expectKernel(result, descriptor, one, other, options);
-        }
-      }
+        },
+      );
       const custom = { parameters: { c: 0.25 }, regularization: 0.5 };
       const result = await runKernel(weighted, x, y, custom);
       const function_ = (t: number): number => 0.25 * Math.exp(-t);
@@ -138,7 +141,7 @@ export function describeConventions(device: () => Device): void {
       ['pNorm', pNorm, { p: 1.3 }],
       ['dot', dot, {}],
     ] as const)('%s is exactly symmetric', async (_, descriptor, values) => {
-      for (const rows of [1, 2, 13, 65]) {
+      await together([1, 2, 13, 65], async (rows) => {
         const a = matrix(rows, 5, 60 + rows);
         const x = await place(a);
         const result = await runKernel(descriptor as typeof dot, x, undefined, values);
@@ -151,7 +154,7 @@ export function describeConventions(device: () => Device): void {
           symmetric: true,
         });
         expect(await named.toTypedArray()).toEqual(entries);
-      }
+      });
     });
 
     it('computes all pairs where the order matters, or on request', async () => {

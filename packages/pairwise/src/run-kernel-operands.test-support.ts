@@ -17,6 +17,7 @@ import {
 } from './index.js';
 import { expectCode, matrix, upload, uploadBatch } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
+import { together } from './together.test-support.js';
 
 /** Shapes, strides, special values, memory, and what a call waits for. */
 export function describeKernelOperands(device: () => Device): void {
@@ -30,7 +31,7 @@ export function describeKernelOperands(device: () => Device): void {
     const descriptor = kernelDescriptor({
       ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
     });
-    for (let round = 0; round < 20; round++) {
+    const rounds = Array.from({ length: 20 }, (_, round) => {
       const [m, n] = [[1, 8, 9][below(3)] ?? 1, [1, 8, 9][below(3)] ?? 1];
       const k = [1, 2, 7][below(3)] ?? 1;
       const batch = 1 + below(3);
@@ -40,10 +41,16 @@ export function describeKernelOperands(device: () => Device): void {
         ),
       );
       if (as === undefined || bs === undefined) throw new Error('two sides');
-      const place = async (parts: ReferenceMatrix[]): Promise<Tensor<PairwiseDType>> => {
+      return { as, bs, k, strides: [below(4), below(4)] as const };
+    });
+    await together(rounds, async ({ as, bs, k, strides }) => {
+      const place = async (
+        parts: readonly ReferenceMatrix[],
+        stride: number,
+      ): Promise<Tensor<PairwiseDType>> => {
         const x = await uploadBatch(parts, 'float32', device());
         // The same values at other strides: columns first, with gaps between rows, or backwards.
-        switch (below(4)) {
+        switch (stride) {
           case 0:
             return (await x.transpose().clone()).transpose();
           case 1: {
@@ -59,14 +66,14 @@ export function describeKernelOperands(device: () => Device): void {
             return x;
         }
       };
-      const [x, y] = [await place(as), await place(bs)];
+      const [x, y] = [await place(as, strides[0]), await place(bs, strides[1])];
       const result = await runKernel(descriptor, x, y, options);
       for (let l = 0; l < (result.shape[0] ?? 0); l++) {
         const [a, b] = [as[l % as.length], bs[l % bs.length]];
         if (a === undefined || b === undefined) throw new Error('a matrix of each');
         await expectKernel(result.slice(l), descriptor, a, b, options);
       }
-    }
+    });
   });
 
   it('computes products of one feature', async () => {
@@ -114,18 +121,19 @@ export function describeKernelOperands(device: () => Device): void {
       values: Float64Array.of(0, 0, 1, NaN, Infinity, 0, 2, 1),
     };
     const x = await place(rows);
-    for (const [descriptor, options] of [
+    const calls = [
       [gaussianL2, { bandwidth: 2 }],
       [laplaceL1, { bandwidth: 8 }],
       [matern32, { bandwidth: 2 }],
       [matern52, { bandwidth: 2 }],
       [rationalQuadratic, { bandwidth: 2, alpha: 0.5 }],
-    ] as const) {
+    ] as const;
+    await together(calls, async ([descriptor, options]) => {
       const result = await runKernel(descriptor as typeof rationalQuadratic, x, x, {
         ...(options as { bandwidth: number; alpha: number }),
       });
       await expectKernel(result, descriptor, rows, rows, options);
-    }
+    });
   });
 
   it('is exactly its value at 0 between equal rows', async () => {

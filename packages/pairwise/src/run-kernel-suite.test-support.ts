@@ -28,11 +28,18 @@ import {
 } from './index.js';
 import type { ParameterName } from './kernel-parameters.js';
 import { matrix, ORDERS, upload, uploadBatch } from './matrices.test-support.js';
-import { coveringArray, expectKernel } from './run-kernel-checks.test-support.js';
+import {
+  coveringArray,
+  everyRow,
+  expectKernel,
+  expectOracle,
+  kernelOracle,
+} from './run-kernel-checks.test-support.js';
 import { describeConventions } from './run-kernel-conventions.test-support.js';
 import { describeKernelBadInput } from './run-kernel-bad-input.test-support.js';
 import { describeKernelOperands } from './run-kernel-operands.test-support.js';
 import { describePreparedKernel } from './run-kernel-prepared.test-support.js';
+import { combinations, together } from './together.test-support.js';
 
 const EXPONENTS = [0.5, 1, 1.3, 1.5, 2, 3, 7.5, Infinity];
 const DTYPES = ['float32', 'float64'] as const;
@@ -68,7 +75,7 @@ export function describeRunKernel(
 ): void {
   describe('norms', () => {
     const levels = [2, 2, 2, EXPONENTS.length, 2, 2];
-    const cases = full ? product(levels) : coveringArray(levels);
+    const cases = full ? everyRow(levels) : coveringArray(levels);
 
     it(
       'hold the bound for every layout, exponent, alignment and dtype',
@@ -76,19 +83,23 @@ export function describeRunKernel(
       async () => {
         expect(cases.length).toBeGreaterThanOrEqual(2 * EXPONENTS.length);
         const [a, b] = [matrix(12, 20, 3), matrix(16, 20, 4)];
-        for (const [i = 0, j = 0, l = 0, e = 0, odd = 0, type = 0] of cases) {
-          const dtype = DTYPES[type] ?? 'float32';
+        const oracles = combinations(DTYPES, EXPONENTS).map(([dtype, p]) => ({
+          ...{ dtype, p, oracle: kernelOracle(dtype, pNorm, a, b, { p }) },
+        }));
+        await together(cases, async ([i = 0, j = 0, l = 0, e = 0, odd = 0, type = 0]) => {
+          const found = oracles[type * EXPONENTS.length + e];
+          if (found === undefined) throw new Error('an oracle for each data type and exponent');
+          const { dtype, p, oracle } = found;
           const place = (x: ReferenceMatrix, order = 0): Promise<Tensor<PairwiseDType>> =>
             upload(x, ORDERS[order] ?? 'row', odd, dtype, device());
           const [x, y] = [await place(a, i), await place(b, j)];
           const blank = { rows: 12, columns: 16, values: new Float64Array(12 * 16) };
           const out = await place(blank, l);
-          const p = EXPONENTS[e] ?? 2;
           expect(await runKernel(pNorm, x, y, { p, out })).toBe(out);
-          await expectKernel(out, pNorm, a, b, { p });
+          await expectOracle(out, oracle);
           await runKernel(pNorm, x, y, { p, out, align: false });
-          await expectKernel(out, pNorm, a, b, { p });
-        }
+          await expectOracle(out, oracle);
+        });
       },
     );
 
@@ -152,27 +163,34 @@ export function describeRunKernel(
         pick: (all: readonly number[]) => ParameterValue | Promise<ParameterValue>,
       ): Promise<AnyRunKernelOptions> => settled(names, (name) => pick(values[name] ?? []));
 
-      const byNumber = await runKernel(descriptor, x, y, entry(0));
-      for (const [l, part] of parts.entries()) {
-        await expectKernel(byNumber.slice(l), descriptor, part, others, entry(0));
-      }
-      if (names.length === 0) return;
+      const numbers = async (): Promise<void> => {
+        const result = await runKernel(descriptor, x, y, entry(0));
+        for (const [l, part] of parts.entries()) {
+          await expectKernel(result.slice(l), descriptor, part, others, entry(0));
+        }
+      };
       // One value in memory, whatever its rank.
-      for (const shape of [[], [1], [1, 1]]) {
+      const oneValue = (shape: number[]) => async (): Promise<void> => {
         const given = await options((all) => place(all.slice(0, 1), shape));
         const single = await runKernel(descriptor, x, y, given);
         expect(single.shape).toEqual([3, 9, 12]);
         await expectKernel(single.slice(1), descriptor, parts[1] ?? others, others, entry(0));
-      }
+      };
       // One value per batch entry, of the data or of the parameters alone.
-      const given = await options((all) => place([...all]));
-      const each = await runKernel(descriptor, x, y, given);
-      const spread = await runKernel(descriptor, x.slice(0), y, given);
-      expect(spread.shape).toEqual([3, 9, 12]);
-      for (const [l, part] of parts.entries()) {
-        await expectKernel(each.slice(l), descriptor, part, others, entry(l));
-        await expectKernel(spread.slice(l), descriptor, parts[0] ?? part, others, entry(l));
-      }
+      const oneForEach = async (): Promise<void> => {
+        const given = await options((all) => place([...all]));
+        const each = await runKernel(descriptor, x, y, given);
+        const spread = await runKernel(descriptor, x.slice(0), y, given);
+        expect(spread.shape).toEqual([3, 9, 12]);
+        for (const [l, part] of parts.entries()) {
+          await expectKernel(each.slice(l), descriptor, part, others, entry(l));
+          await expectKernel(spread.slice(l), descriptor, parts[0] ?? part, others, entry(l));
+        }
+      };
+      const withTensors = [[], [1], [1, 1]].map(oneValue).concat(oneForEach);
+      await together(names.length === 0 ? [numbers] : [numbers, ...withTensors], (check) =>
+        check(),
+      );
     });
 
     it('a parameter of stride 0, of stride 2, and of one batch axis of two', async () => {
@@ -200,13 +218,6 @@ export function describeRunKernel(
   describeKernelOperands(device);
   describePreparedKernel(device);
   describeKernelBadInput(device);
-}
-
-function product(levels: readonly number[]): number[][] {
-  return levels.reduce<number[][]>(
-    (all, count) => all.flatMap((row) => Array.from({ length: count }, (_, i) => [...row, i])),
-    [[]],
-  );
 }
 
 async function settled<N extends string>(

@@ -5,6 +5,7 @@ import { gaussianL2, laplaceL1, planOf, polynomial, runKernel } from './index.js
 import { expectLevelMemory } from './memory-level.test-support.js';
 import { describePrecompile } from './precompile-suite.test-support.js';
 import { describeRunKernel } from './run-kernel-suite.test-support.js';
+import { together } from './together.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 
@@ -39,12 +40,13 @@ for (const gpu of gpus) {
 
     it('covers large and thin shapes with every strategy', { timeout: 120_000 }, async () => {
       const strategies = new Set<string>();
-      for (const [m, n, k] of [
+      const shapes = [
         [2000, 2000, 256],
         [3, 4000, 512],
         [4000, 3000, 2],
         [40, 40, 8192],
-      ] as const) {
+      ] as const;
+      await together(shapes, async ([m, n, k]) => {
         const [a, b] = [normalValues(m * k, 3), normalValues(n * k, 4)];
         const x = await tensor(a, { shape: [m, k], dtype: 'float32', device: gpu });
         const y = await tensor(b, { shape: [n, k], dtype: 'float32', device: gpu });
@@ -68,7 +70,7 @@ for (const gpu of gpus) {
         }
         const plan = planOf(laplace);
         if (plan?.kind === 'cuda') strategies.add(plan.strategy);
-      }
+      });
       expect([...strategies].sort()).toEqual(['dot', 'outer', 'tile']);
     });
 

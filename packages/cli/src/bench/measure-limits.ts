@@ -15,7 +15,9 @@ export async function measureLimits(
   onProgress: (title: string) => void,
 ): Promise<DeviceLimitsReport> {
   const limits: MeasuredLimit[] = [];
-  for (const loop of limitLoops(device)) {
+  const loops = limitLoops(device);
+  await device.loadAll(loops.map(({ kernel }) => kernel)); // compiled side by side
+  for (const loop of loops) {
     onProgress(loop.title);
     limits.push(await measureLoop(device, loop));
   }
