@@ -28,9 +28,17 @@ function makeToolchain(): Toolchain {
         source,
         // Constant: line information would carry any other name into the binary.
         fileName: 'mercer.cu',
-        options: nvrtcFlags(target, options),
+        options: [...nvrtcFlags(target, options), ...withoutOwnCache(nvrtc.version())],
         nameExpressions: [...names],
         output: target.startsWith('compute_') ? 'ptx' : 'cubin',
       }),
   };
+}
+
+/**
+ * NVRTC keeps results in the driver's cache as well, behind a lock: what is stored here would be stored twice. Versions
+ * before 13 are not asked, because not all of them know the option.
+ */
+export function withoutOwnCache([major]: readonly [major: number, minor: number]): string[] {
+  return major >= 13 ? ['--no-cache'] : [];
 }
