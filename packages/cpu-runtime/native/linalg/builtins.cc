@@ -1,0 +1,42 @@
+#include "builtins.h"
+
+#include "cholesky.h"
+#include "determinant.h"
+#include "eigh.h"
+#include "orthogonal.h"
+#include "product.h"
+#include "solve.h"
+
+namespace mercer::cpu {
+
+namespace {
+
+#define MERCER_ROUTINE(name, Routine) \
+  builtin<Routine<float>>(name "_float32"), builtin<Routine<double>>(name "_float64")
+
+constexpr Builtin kBuiltins[] = {
+    MERCER_ROUTINE("solve_cholesky", SolveCholesky),
+    MERCER_ROUTINE("solve_lu", SolveLU),
+    MERCER_ROUTINE("triangular_solve", TriangularSolve),
+    MERCER_ROUTINE("cholesky", Cholesky),
+    MERCER_ROUTINE("eigh", Eigh),
+    MERCER_ROUTINE("inverse", Inverse),
+    MERCER_ROUTINE("logdet", Logdet),
+    MERCER_ROUTINE("condition", Condition),
+    MERCER_ROUTINE("qr", Qr),
+    MERCER_ROUTINE("svd", Svd),
+    MERCER_ROUTINE("lstsq", Lstsq),
+    MERCER_ROUTINE("gemm", Gemm),
+};
+
+#undef MERCER_ROUTINE
+
+}  // namespace
+
+const Builtin* findBuiltin(const std::string& name) {
+  for (const Builtin& one : kBuiltins)
+    if (name == one.name) return &one;
+  return nullptr;
+}
+
+}  // namespace mercer::cpu
