@@ -127,7 +127,7 @@ struct LstsqArgs {
   Batch batch;
   Matrix a, b, x, singularValues;
   int32_t *ranks, *infos;
-  double tolerance;  // relative to the largest singular value; negative: the precision's epsilon
+  double tolerance;  // relative to the largest singular value
 };
 
 // x of least norm among those that minimise |a x - b|. LAPACK gelsd.
@@ -159,6 +159,7 @@ struct Lstsq {
     const auto values = viewOf<T>(args.batch, args.singularValues, index);
     int32_t info = kNotFinite;
     Written rank;
+    std::fill(x, x + tall * sides, T(0));  // the solution where a has no elements, which LAPACK leaves alone
     const bool finite = pack(viewOf<T>(args.batch, args.a, index), a, lead);
     if (pack(viewOf<T>(args.batch, args.b, index), x, tall) && finite) {
       Written written;

@@ -1,0 +1,27 @@
+import type { ElementRoutine } from './element.js';
+import {
+  cholesky,
+  condition,
+  inverse,
+  logdet,
+  solveCholesky,
+  solveLU,
+  triangularSolve,
+} from './factors.js';
+import { eigh, gemm, lstsq, qr, svd } from './orthogonal.js';
+
+/** The routines by the names that the native side has for them. */
+export const elementRoutines: Readonly<Record<string, ElementRoutine>> = {
+  solve_cholesky: solveCholesky,
+  solve_lu: solveLU,
+  triangular_solve: triangularSolve,
+  cholesky,
+  eigh,
+  inverse,
+  logdet,
+  condition,
+  qr,
+  svd,
+  lstsq,
+  gemm,
+};
