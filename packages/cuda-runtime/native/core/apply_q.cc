@@ -62,6 +62,7 @@ void applyQ(Stream& stream, int type, int side, int transpose, const Matrix& a, 
   cusolver::check(call(stream.solver().handle(), side, transpose, x.m, x.n, x.k, x.a, x.leadingA, x.tau, x.c,
                        x.leadingC, work.device(), elements, status),
                   wide ? "cusolverDnDormqr" : "cusolverDnSormqr", stream);
+  work.enqueued(stream);
 }
 
 }  // namespace mercer

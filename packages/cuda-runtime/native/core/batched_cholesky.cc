@@ -28,6 +28,7 @@ void choleskyBatched(Stream& stream, int type, int uplo, int64_t n, const Region
   const char* name = wide ? "cusolverDnDpotrfBatched" : "cusolverDnSpotrfBatched";
   cusolver::check(call(solver.handle(), uplo, narrow(n), matrices, narrow(leading), statuses, narrow(count)), name,
                   stream);
+  stream.launched(nullptr);
 }
 
 void choleskySolveBatched(Stream& stream, int type, int uplo, int64_t n, const Region& pointers, int64_t leading,
@@ -45,6 +46,7 @@ void choleskySolveBatched(Stream& stream, int type, int uplo, int64_t n, const R
   cusolver::check(call(solver.handle(), uplo, narrow(n), 1, factors, narrow(leading), rights, narrow(rightLeading),
                        status, narrow(count)),
                   name, stream);
+  stream.launched(nullptr);
 }
 
 }  // namespace mercer

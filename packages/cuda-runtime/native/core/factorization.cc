@@ -48,6 +48,7 @@ void choleskySolve(Stream& stream, int type, int uplo, const Matrix& a, const Ma
   void* right = b.on(stream, realBytes(type));
   MERCER_CUSOLVER_CALL(stream, cusolverDnXpotrs, solver.handle(), solver.params(), uplo, a.rows, b.columns, type,
                        factor, a.leading, type, right, b.leading, infoOn(info, stream));
+  stream.launched(nullptr);
 }
 
 WorkspaceBytes luWorkspace(Stream& stream, int type, int64_t rows, int64_t columns, int64_t leading) {
@@ -81,6 +82,7 @@ void luSolve(Stream& stream, int type, int transpose, const Matrix& a, const Reg
   void* right = b.on(stream, realBytes(type));
   MERCER_CUSOLVER_CALL(stream, cusolverDnXgetrs, solver.handle(), solver.params(), transpose, a.rows, b.columns,
                        type, factor, a.leading, order, type, right, b.leading, infoOn(info, stream));
+  stream.launched(nullptr);
 }
 
 WorkspaceBytes qrWorkspace(Stream& stream, int type, int64_t rows, int64_t columns, int64_t leading) {

@@ -47,6 +47,7 @@ void multiply(Stream& stream, const Product& p, const Scratch& scratch) {
   auto& plans = ProductPlans::of(stream.use->device);
   plans.find(stream, p, memory, scratch.bytes)
       ->enqueue(stream, plans.handle(stream), p, memory, workspace, scratch.bytes);
+  stream.launched(nullptr);
 }
 
 }  // namespace mercer

@@ -67,7 +67,11 @@ struct SolverThread::State {
       tasks.pop_front();
       lock.unlock();
       if (running().begin()) {
-        task();
+        try {
+          task();
+        } catch (...) {
+          // Tasks report their own failures; nobody is left to hear of this one.
+        }
         running().end();
       }
       // May be the last owner of this thread's stream, and so of the SolverThread.

@@ -24,6 +24,7 @@ EigenMemory memoryOf(Stream& stream, const EigenProblem& p) {
 /// Shape and places of the factors of a singular value decomposition, checked.
 struct SingularMemory {
   void *a, *values, *left, *right;
+  int64_t leadingLeft, leadingRight;  // the library checks them also where there is no factor
 };
 
 SingularMemory memoryOf(Stream& stream, const SingularProblem& p) {
@@ -41,7 +42,8 @@ SingularMemory memoryOf(Stream& stream, const SingularProblem& p) {
     return Matrix{f.region, rows, columns, f.leading}.on(stream, bytes);
   };
   return {a.on(stream, bytes), p.values.on(stream, a.columns * bytes),
-          factor(p.u, a.rows, p.u.which == 'A' ? a.rows : a.columns), factor(p.vt, a.columns, a.columns)};
+          factor(p.u, a.rows, p.u.which == 'A' ? a.rows : a.columns), factor(p.vt, a.columns, a.columns),
+          std::max({int64_t{1}, a.rows, p.u.leading}), std::max({int64_t{1}, a.columns, p.vt.leading})};
 }
 
 }  // namespace
@@ -95,8 +97,8 @@ WorkspaceBytes singularWorkspace(Stream& stream, const SingularProblem& p) {
   WorkspaceBytes bytes;
   MERCER_CUSOLVER_CALL(stream, cusolverDnXgesvd_bufferSize, solver.handle(), solver.params(), p.u.which, p.vt.which, p.a.rows,
                        p.a.columns, p.type, m.a, p.a.leading, p.type, m.values, p.type, m.left,
-                       std::max<int64_t>(1, p.u.leading), p.type, m.right,
-                       std::max<int64_t>(1, p.vt.leading), p.type, &bytes.device, &bytes.host);
+                       m.leadingLeft, p.type, m.right,
+                       m.leadingRight, p.type, &bytes.device, &bytes.host);
   return bytes;
 }
 
@@ -113,8 +115,8 @@ void singular(const SharedStream& stream, const SingularProblem& p, const Scratc
         Solver& solver = beside.solver();
         MERCER_CUSOLVER_CALL(beside, cusolverDnXgesvd, solver.handle(), solver.params(), p.u.which, p.vt.which, p.a.rows,
                              p.a.columns, p.type, m.a, p.a.leading, p.type, m.values, p.type, m.left,
-                             std::max<int64_t>(1, p.u.leading), p.type, m.right,
-                             std::max<int64_t>(1, p.vt.leading), p.type, work.device(), work.deviceBytes(),
+                             m.leadingLeft, p.type, m.right,
+                             m.leadingRight, p.type, work.device(), work.deviceBytes(),
                              work.host(), work.hostBytes(), status);
         work.enqueued(beside);
       },

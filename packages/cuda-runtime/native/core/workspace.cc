@@ -13,6 +13,7 @@ Workspace::Workspace(Stream& stream, const Scratch& given, const WorkspaceBytes&
 }
 
 void Workspace::enqueued(Stream& stream) const {
+  stream.launched(nullptr);
   if (host_) stream.keepUntilDone(host_);
 }
 

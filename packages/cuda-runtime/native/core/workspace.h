@@ -21,7 +21,7 @@ class Workspace {
   size_t deviceBytes() const noexcept { return deviceBytes_; }
   void* host() const noexcept { return host_ ? host_->data() : nullptr; }
   size_t hostBytes() const noexcept { return host_ ? host_->size() : 0; }
-  /// Keeps the host's part until the work enqueued so far on the stream is done.
+  /// Counts the call as a launch, and keeps the host's part until the work enqueued so far is done.
   void enqueued(Stream& stream) const;
 
  private:

@@ -139,6 +139,22 @@ describe('the library', () => {
     expect(more.find((line) => line.startsWith('heuristic'))).toMatch(/^heuristic 256 /);
   });
 
+  test('forgets all algorithms when it knows 512', async () => {
+    const product = { ...(await operands()), n: 1 };
+    const buffer = device.allocate(1024, stream);
+    const ask = (bytes: number): void =>
+      cublasLt.matmul(stream, { ...product, workspace: { buffer, bytes } });
+    const lines = await callsOf(() => {
+      for (let bytes = 1; bytes <= 513; bytes++) ask(bytes);
+      ask(513);
+    });
+    const count = (name: string): number => lines.filter((line) => line.startsWith(name)).length;
+    expect(count('heuristic')).toBe(513);
+    expect(count('descDestroy')).toBeGreaterThanOrEqual(512);
+    expect((await callsOf(() => ask(1))).some((line) => line.startsWith('heuristic'))).toBe(true);
+    await stream.whenDone();
+  });
+
   test.each([
     ['float32', undefined, 'descCreate 68 0', 'layoutCreate 0 2 3 2'],
     ['float32', 'tf32', 'descCreate 77 0', 'layoutCreate 0 2 3 2'],

@@ -53,6 +53,18 @@ describe('Cholesky', () => {
     expect([...out]).toEqual([2, -77, 1, 3]);
   });
 
+  test('counts as a launch in flight', async () => {
+    const { stream, workspace, info, upload } = bench;
+    const a = { buffer: await upload(Float64Array.of(4)), leadingDimension: 1 };
+    await stream.whenDone();
+    expect(stream.inFlight).toBe(0);
+    const common = { dtype: 'float64', uplo: 'lower', n: 1 } as const;
+    cusolver.potrf(stream, { ...common, a, workspace, info });
+    cusolver.potrs(stream, { ...common, columns: 1, a, b: a, info });
+    expect(stream.inFlight).toBe(2);
+    await stream.whenInFlightBelow(1);
+  });
+
   test('a matrix that is not positive definite is no error: its info says which minor', async () => {
     const { stream, workspace, info, upload, infoValue } = bench;
     const a = await upload(Float64Array.of(1, 2, 2, 1));

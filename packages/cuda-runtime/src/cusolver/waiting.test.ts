@@ -77,7 +77,7 @@ describe('calls that wait inside the library', () => {
     expect(lines.filter((line) => line.startsWith('gesvd '))).toEqual([
       'gesvd A A 3 2 1 3 3 2 64 0',
       'gesvd S S 3 2 1 3 3 2 64 0',
-      'gesvd N N 3 2 1 3 1 1 64 0',
+      'gesvd N N 3 2 1 3 3 2 64 0',
     ]);
     expect(await doubles(values.buffer)).toEqual([3, 5]);
     expect([(await doubles(u.buffer))[0], (await doubles(vt.buffer))[0]]).toEqual([1, 2]);

@@ -51,7 +51,7 @@ const remedies: Readonly<Record<number, string>> = {
 const misuseRemedies: Readonly<Record<string, string>> = {
   DISPOSED: 'Keep the object until its last use, or make a new one.',
   CAPTURING:
-    'End the capture first, or use another stream; what is made on first use can be made before (cusolver.prepare).',
+    'End the capture first, or use another stream; what is made on first use is made by cusolver.prepare or by a call before the capture.',
   DEVICE_MISMATCH: 'Use objects of one device together.',
   NO_SUCH_DEVICE: 'Use an index below cuda.deviceCount().',
   NO_SUCH_FUNCTION:
