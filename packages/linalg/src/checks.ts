@@ -11,6 +11,12 @@ import {
 /** Dtypes that this package computes in. */
 export type LinalgDType = 'float32' | 'float64';
 
+/** Distance from 1 to the next number. */
+export const EPSILON: { readonly [D in LinalgDType]: number } = {
+  float32: 2 ** -23,
+  float64: 2 ** -52,
+};
+
 /** Axes before the last two that a call can have: what the native side has room for. */
 export const MOST_BATCH_AXES = 6;
 

@@ -1,5 +1,5 @@
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
+import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
 import type { CallOptions, Infos, TriangleOption } from './options.js';
@@ -41,11 +41,8 @@ export interface CholeskyFactor<D extends LinalgDType> extends Infos {
 
 /** Attempts with jitter, after the one without. */
 const ATTEMPTS = 7;
-/** The first jitter in units of the mean magnitude of the diagonal: 10 eps. */
-const FIRST_JITTER: { readonly [D in LinalgDType]: number } = {
-  float32: 10 * 2 ** -23,
-  float64: 10 * 2 ** -52,
-};
+/** The first jitter in units of eps and of the mean magnitude of the diagonal. */
+const FIRST_JITTER = 10;
 
 /**
  * The factor L of `a = L L^T` for symmetric positive definite matrices, or U of `a = U^T U` with `uplo: 'upper'`: LAPACK's
@@ -98,7 +95,7 @@ export async function cholesky<D extends LinalgDType>(
       factor: matrixOperand(factor, batchShape),
       ...{ jitters, infos, upper: Number(upper) },
       attempts: jitter === 'escalate' ? ATTEMPTS : 0,
-      jitter: FIRST_JITTER[dtype],
+      jitter: FIRST_JITTER * EPSILON[dtype],
     };
     await runRoutine(routines.cholesky, setting, args, stream);
     if (options.checkErrors === true) await checkInfos(what, infos, 'definite');

@@ -34,6 +34,21 @@ export class NotPositiveDefiniteError extends LinalgError {
   }
 }
 
+/** `eigenvalues` says how many eigenvalues have no such power. */
+export class NotSemidefiniteError extends LinalgError {
+  readonly eigenvalues: number;
+
+  constructor(what: string, batch: readonly number[], eigenvalues: number) {
+    super(
+      'NOT_POSITIVE_DEFINITE',
+      `${what}: ${matrixAt(batch)} has ${String(eigenvalues)} eigenvalues that are negative, or 0 and raised to a negative power. ` +
+        'Add a multiple of the identity with eps.',
+      batch,
+    );
+    this.eigenvalues = eigenvalues;
+  }
+}
+
 /** `pivot` is the one-based position of the first pivot that is exactly 0. */
 export class SingularMatrixError extends LinalgError {
   readonly pivot: number;
@@ -60,14 +75,14 @@ export class NotFiniteError extends LinalgError {
   }
 }
 
-/** An iteration of LAPACK's did not converge; `info` is what it reported. */
+/** An iteration did not converge; `info` is what it reported. */
 export class NoConvergenceError extends LinalgError {
   readonly info: number;
 
   constructor(what: string, batch: readonly number[], info: number) {
     super(
       'NO_CONVERGENCE',
-      `${what}: ${matrixAt(batch)} did not converge (LAPACK's info ${String(info)}). Scale it, or compute it in float64.`,
+      `${what}: ${matrixAt(batch)} did not converge (info ${String(info)}). Scale it, or compute it in float64.`,
       batch,
     );
     this.info = info;

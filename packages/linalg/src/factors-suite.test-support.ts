@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { EPSILON } from './checks.js';
 import { cholesky, type JitterWarning } from './cholesky.js';
 import { conditionEstimate } from './condition-estimate.js';
 import { NotFiniteError, NotPositiveDefiniteError, SingularMatrixError } from './errors.js';
@@ -9,7 +10,6 @@ import {
   definite,
   dense,
   DTYPES,
-  EPSILON,
   flip,
   general,
   geometric,

@@ -16,13 +16,17 @@ export {
   NoConvergenceError,
   NotFiniteError,
   NotPositiveDefiniteError,
+  NotSemidefiniteError,
   SingularMatrixError,
   type LinalgErrorCode,
 } from './errors.js';
 export { inverse, type InverseOptions, type InverseResult } from './inverse.js';
+export { kron, type KronOptions } from './kron.js';
+export { kronMatvec } from './kron-matvec.js';
 export { logdet, type Logdet, type LogdetOptions } from './logdet.js';
 export { lstsq, type LeastSquares, type LstsqOptions } from './lstsq.js';
 export { matmul, type MatmulOptions } from './matmul.js';
+export { matrixPower, type MatrixPower, type MatrixPowerOptions } from './matrix-power.js';
 export type {
   CallOptions,
   FactorOption,

@@ -3,12 +3,16 @@ import {
   NoConvergenceError,
   NotFiniteError,
   NotPositiveDefiniteError,
+  NotSemidefiniteError,
   SingularMatrixError,
   type LinalgError,
 } from './errors.js';
 
 /** What a positive info of an operation means. */
-export type InfoMeaning = 'definite' | 'regular' | 'converged';
+export type InfoMeaning = 'definite' | 'semidefinite' | 'regular' | 'converged';
+
+/** The info of an iteration that did not end, where positive ones mean something else. */
+const NOT_CONVERGED = -2;
 
 const POSITIVE: {
   readonly [M in InfoMeaning]: (
@@ -18,6 +22,7 @@ const POSITIVE: {
   ) => LinalgError;
 } = {
   definite: (what, batch, info) => new NotPositiveDefiniteError(what, batch, info),
+  semidefinite: (what, batch, info) => new NotSemidefiniteError(what, batch, info),
   regular: (what, batch, info) => new SingularMatrixError(what, batch, info),
   converged: (what, batch, info) => new NoConvergenceError(what, batch, info),
 };
@@ -37,7 +42,9 @@ export async function checkInfos(
   const info = values[index];
   if (info === undefined) return;
   const batch = indicesOf(index, infos.shape);
-  throw info > 0 ? POSITIVE[meaning](what, batch, info) : new NotFiniteError(what, batch);
+  if (info > 0) throw POSITIVE[meaning](what, batch, info);
+  if (info === NOT_CONVERGED) throw new NoConvergenceError(what, batch, info);
+  throw new NotFiniteError(what, batch);
 }
 
 /** The indices of an element in row-major order. */

@@ -1,5 +1,5 @@
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { settingOf, type LinalgDType } from './checks.js';
+import { EPSILON, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
 import type { CallOptions, Infos, RightHandSidesOption } from './options.js';
@@ -27,8 +27,6 @@ export interface LeastSquares<D extends LinalgDType> extends Infos {
   /** (..., min(m, n)), descending. */
   readonly singularValues: Tensor<D>;
 }
-
-const EPSILON: { readonly [D in LinalgDType]: number } = { float32: 2 ** -23, float64: 2 ** -52 };
 
 /**
  * The x of least norm among those that minimise `|a x - b|`, for matrices of any shape and rank, by singular values:

@@ -1,5 +1,5 @@
 import { tensor, type Tensor } from '@mercer/tensor';
-import type { LinalgDType } from './checks.js';
+import { EPSILON, type LinalgDType } from './checks.js';
 
 /** A dense row-major float64 matrix, for references that know nothing of the code under test. */
 export interface Dense {
@@ -7,11 +7,6 @@ export interface Dense {
   readonly columns: number;
   readonly data: Float64Array;
 }
-
-export const EPSILON: { readonly [D in LinalgDType]: number } = {
-  float32: 2 ** -23,
-  float64: 2 ** -52,
-};
 
 export const DTYPES: readonly LinalgDType[] = ['float32', 'float64'];
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { EPSILON } from './checks.js';
 import { eigh } from './eigh.js';
 import { NotFiniteError } from './errors.js';
 import { lstsq } from './lstsq.js';
@@ -8,7 +9,6 @@ import {
   definite,
   dense,
   DTYPES,
-  EPSILON,
   flip,
   geometric,
   minus,

@@ -4,6 +4,7 @@
 #include "determinant.h"
 #include "eigh.h"
 #include "orthogonal.h"
+#include "power.h"
 #include "product.h"
 #include "solve.h"
 
@@ -27,6 +28,9 @@ constexpr Builtin kBuiltins[] = {
     MERCER_ROUTINE("svd", Svd),
     MERCER_ROUTINE("lstsq", Lstsq),
     MERCER_ROUTINE("gemm", Gemm),
+    MERCER_ROUTINE("kron", Kron),
+    MERCER_ROUTINE("eigen_power", EigenPower),
+    MERCER_ROUTINE("inverse_root", InverseRoot),
 };
 
 #undef MERCER_ROUTINE

@@ -84,4 +84,34 @@ struct Gemm {
   const Place placeA, placeB, placeC;
 };
 
+struct KronArgs {
+  Batch batch;
+  Matrix a, b, c;
+};
+
+// c[i r + k, j s + l] = a[i, j] b[k, l] for b of r rows and s columns.
+template <class T>
+struct Kron {
+  using Args = KronArgs;
+
+  Kron(const Args& args, Arena&) : args(args) {}
+
+  int64_t order() const { return 0; }
+
+  void operator()(int64_t index) {
+    const auto a = viewOf<T>(args.batch, args.a, index);
+    const auto b = viewOf<T>(args.batch, args.b, index);
+    const auto c = viewOf<T>(args.batch, args.c, index);
+    for (int64_t i = 0; i < a.rows; ++i)
+      for (int64_t k = 0; k < b.rows; ++k)
+        for (int64_t j = 0; j < a.columns; ++j) {
+          const T factor = a.at(i, j);
+          for (int64_t l = 0; l < b.columns; ++l)
+            c.at(i * b.rows + k, j * b.columns + l) = factor * b.at(k, l);
+        }
+  }
+
+  const Args& args;
+};
+
 }  // namespace mercer::cpu

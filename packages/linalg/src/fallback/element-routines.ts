@@ -8,7 +8,8 @@ import {
   solveLU,
   triangularSolve,
 } from './factors.js';
-import { eigh, gemm, lstsq, qr, svd } from './orthogonal.js';
+import { eigenPower, inverseRoot } from './powers.js';
+import { eigh, gemm, kron, lstsq, qr, svd } from './orthogonal.js';
 
 /** The routines by the names that the native side has for them. */
 export const elementRoutines: Readonly<Record<string, ElementRoutine>> = {
@@ -24,4 +25,7 @@ export const elementRoutines: Readonly<Record<string, ElementRoutine>> = {
   svd,
   lstsq,
   gemm,
+  kron,
+  eigen_power: eigenPower,
+  inverse_root: inverseRoot,
 };

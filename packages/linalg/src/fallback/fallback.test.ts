@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { empty } from '@mercer/tensor';
+import { powersSuite } from '../powers-suite.test-support.js';
 import { solveLU } from '../solve-lu.js';
 import { factorsSuite } from '../factors-suite.test-support.js';
 import { orthogonalSuite } from '../orthogonal-suite.test-support.js';
@@ -12,6 +13,7 @@ beforeAll(() => {
 solveSuite('with ml-matrix in a worker', [1, 2, 5, 40]);
 factorsSuite('with ml-matrix in a worker', [1, 2, 5, 30]);
 orthogonalSuite('with ml-matrix in a worker', [1, 2, 5, 30]);
+powersSuite('with ml-matrix in a worker', [1, 2, 5, 20]);
 
 describe('without a LAPACK', () => {
   it('more than 1024 rows are refused, with what to install', async () => {

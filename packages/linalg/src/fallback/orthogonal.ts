@@ -73,3 +73,8 @@ export const gemm: ElementRoutine = (call) => {
   const c = beta === 0 ? product : product.add(input(call, 'c').mul(beta));
   return { matrices: { c }, vectors: {} };
 };
+
+export const kron: ElementRoutine = (call) => ({
+  matrices: { c: input(call, 'a').kroneckerProduct(input(call, 'b')) },
+  vectors: {},
+});
