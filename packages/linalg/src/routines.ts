@@ -14,9 +14,20 @@ const solve = {
   upper: 'integer',
 } as const;
 
+const refined = {
+  a: 'read',
+  b: 'read',
+  x: 'write',
+  infos: 'ints',
+  upper: 'integer',
+  steps: 'integer',
+} as const;
+
 export const routines = {
   solveCholesky: defineRoutine('solve_cholesky', solve),
   solveLU: defineRoutine('solve_lu', solve),
+  refinedCholesky: defineRoutine('refined_cholesky', refined),
+  refinedLU: defineRoutine('refined_lu', refined),
   triangularSolve: defineRoutine('triangular_solve', {
     a: 'read',
     b: 'read',

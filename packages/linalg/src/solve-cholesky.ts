@@ -43,6 +43,6 @@ export async function solveCholesky<D extends LinalgDType>(
 ): Promise<Solution<D>> {
   const what = 'solveCholesky';
   const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
-  const routine = routines.solveCholesky;
-  return solveWith({ what, routine, meaning: 'definite', upper }, a, b, options);
+  const { solveCholesky: routine, refinedCholesky: refined } = routines;
+  return solveWith({ what, routine, refined, meaning: 'definite', upper }, a, b, options);
 }

@@ -37,6 +37,6 @@ export async function solveLU<D extends LinalgDType>(
   options: SolveOptions<NoInfer<D>> = {},
 ): Promise<Solution<D>> {
   const what = 'solveLU';
-  const routine = routines.solveLU;
-  return solveWith({ what, routine, meaning: 'regular', upper: false }, a, b, options);
+  const { solveLU: routine, refinedLU: refined } = routines;
+  return solveWith({ what, routine, refined, meaning: 'regular', upper: false }, a, b, options);
 }

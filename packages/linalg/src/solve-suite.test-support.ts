@@ -1,6 +1,6 @@
 import { empty, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import type { LinalgDType } from './checks.js';
+import { EPSILON, type LinalgDType } from './checks.js';
 import { NotFiniteError, NotPositiveDefiniteError, SingularMatrixError } from './errors.js';
 import {
   dense,
@@ -8,6 +8,8 @@ import {
   DTYPES,
   flip,
   general,
+  minus,
+  norm1,
   onlyMatrix,
   randomMatrix,
   rounded,
@@ -78,6 +80,28 @@ export function solveSuite(where: string, orders: readonly number[]): void {
           }
         }
       }
+    });
+
+    it('reaches the residual of float64 from a float32 factor by refinement', async () => {
+      const n = Math.max(...orders);
+      for (const dtype of DTYPES) {
+        const a = rounded(make(n, 31, 1e4), dtype);
+        const b = rounded(randomMatrix(n, 3, 32), dtype);
+        const args = [await toTensor(a, dtype), await toTensor(b, dtype)] as const;
+        const { x, infos } = await solve(...args, { refine: 6 });
+        expect(await infos.toNested()).toBe(0);
+        const residual = scaledResidual(a, await onlyMatrix(x), b, dtype);
+        expect(residual).toBeLessThan(THRESHOLD);
+        const { x: truth } = await solve(
+          await toTensor(a, 'float64'),
+          await toTensor(b, 'float64'),
+        );
+        const off = norm1(minus(await onlyMatrix(x), await onlyMatrix(truth)));
+        expect(off / norm1(await onlyMatrix(truth))).toBeLessThan(1e5 * EPSILON[dtype]);
+      }
+      const pair = await toTensor([bad, make(3, 1)], 'float64');
+      const refined = await solve(pair, pair, { refine: 1 });
+      expect(await refined.infos.toNested()).toEqual([info, 0]);
     });
 
     it('takes right-hand sides in rows', async () => {

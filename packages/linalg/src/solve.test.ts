@@ -1,6 +1,17 @@
 import { empty, tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { definite, general, randomMatrix, toTensor } from './matrices.test-support.js';
+import {
+  definite,
+  dense,
+  general,
+  minus,
+  norm1,
+  onlyMatrix,
+  randomMatrix,
+  rounded,
+  times,
+  toTensor,
+} from './matrices.test-support.js';
 import { solveSuite } from './solve-suite.test-support.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
@@ -75,6 +86,18 @@ describe('bad input of the solvers', () => {
       /overwriteB/,
     ],
     [
+      'half a correction',
+      () => solveLU(zeros(1, 1), zeros(1, 1), { refine: 0.5 }),
+      'INVALID_ARGUMENT',
+      /refine is 0.5/,
+    ],
+    [
+      'a float32 factor to leave in a',
+      () => solveLU(zeros(1, 1), zeros(1, 1), { refine: 1, overwriteA: true }),
+      'INVALID_ARGUMENT',
+      /overwriteA/,
+    ],
+    [
       'out of another shape',
       () => solveLU(zeros(1, 1), zeros(1, 1), { out: zeros(1, 2) }),
       'SHAPE_MISMATCH',
@@ -99,6 +122,24 @@ describe('bad input of the solvers', () => {
     const gone = zeros(2, 2);
     gone.dispose();
     await expect(solveLU(gone, a)).rejects.toThrow(/disposed/);
+  });
+});
+
+describe('refinement', () => {
+  it('is exact to float32 for float32 systems, where a plain solve is not', async () => {
+    const n = 100;
+    const a = rounded(definite(n, 3, 1e5), 'float32');
+    const ones = dense(n, 1, () => 1);
+    const b = await toTensor(rounded(times(a, ones), 'float32'), 'float32');
+    const truth = (await solveCholesky(await toTensor(a, 'float64'), await b.cast('float64'))).x;
+    const off = async (options: object): Promise<number> => {
+      const { x } = await solveCholesky(await toTensor(a, 'float32'), b, options);
+      return (
+        norm1(minus(await onlyMatrix(x), await onlyMatrix(truth))) / norm1(await onlyMatrix(truth))
+      );
+    };
+    expect(await off({ refine: 10 })).toBeLessThan(2 ** -23);
+    expect(await off({})).toBeGreaterThan(2 ** -21);
   });
 });
 

@@ -13,6 +13,12 @@ export interface SolveOptions<D extends LinalgDType> extends CallOptions, RightH
   readonly overwriteA?: boolean | undefined;
   /** Write the solution into b's memory; the result is another handle for it. b must have every batch entry itself. */
   readonly overwriteB?: boolean | undefined;
+  /**
+   * Mixed precision: factor in float32 and correct the solution this many times with residuals in float64, which reaches
+   * the accuracy of float64 where the condition number is well below 1e7. From 0 to 100; not together with overwriteA. a must
+   * be finite in float32 too.
+   */
+  readonly refine?: number | undefined;
   /** Where the solution goes; not together with overwriteB. */
   readonly out?: Tensor<D> | undefined;
 }
@@ -27,18 +33,20 @@ export interface Solution<D extends LinalgDType> extends Infos {
 export interface Solver {
   readonly what: string;
   readonly routine: typeof routines.solveCholesky;
+  /** The same with a float32 factor and corrections. */
+  readonly refined: typeof routines.refinedCholesky;
   readonly meaning: InfoMeaning;
   readonly upper: boolean;
 }
 
 /** Solves with a factorisation of a square a. @throws MercerError, LinalgError */
 export async function solveWith<D extends LinalgDType>(
-  { what, routine, meaning, upper }: Solver,
+  { what, routine, refined, meaning, upper }: Solver,
   a: Tensor<D>,
   b: Tensor<D>,
   options: SolveOptions<D>,
 ): Promise<Solution<D>> {
-  const { stream, overwriteA = false, overwriteB = false, out } = options;
+  const { stream, overwriteA = false, overwriteB = false, out, refine } = options;
   const setting = settingOf(what, { a, b });
   const { batchShape } = setting;
   const n = orderOf(what, 'a', a);
@@ -50,6 +58,7 @@ export async function solveWith<D extends LinalgDType>(
       `${what}: both out and overwriteB are given. Choose one place for the solution.`,
     );
   }
+  if (refine !== undefined) checkRefine(what, refine, overwriteA);
   if (overwriteA) assertOverwritable(setting, 'a', a, out === undefined ? [b] : [b, out]);
   if (overwriteB) assertOverwritable(setting, 'b', b, [a]);
   return withOutputs(setting, stream, async (outputs) => {
@@ -57,11 +66,31 @@ export async function solveWith<D extends LinalgDType>(
     const infos = outputs.integers();
     const as = (t: Tensor): MatrixOperand => sideOperand(t, batchShape, side);
     const whole = matrixOperand(a, batchShape);
-    const args = { a: whole, b: as(b), x: as(x), factor: overwriteA ? whole : undefined };
-    await runRoutine(routine, setting, { ...args, infos, upper: Number(upper) }, stream);
+    const args = { a: whole, b: as(b), x: as(x), infos, upper: Number(upper) };
+    if (refine === undefined) {
+      const factor = overwriteA ? whole : undefined;
+      await runRoutine(routine, setting, { ...args, factor }, stream);
+    } else {
+      await runRoutine(refined, setting, { ...args, steps: refine }, stream);
+    }
     if (options.checkErrors === true) await checkInfos(what, infos, meaning);
     return { x, infos };
   });
+}
+
+function checkRefine(what: string, refine: number, overwriteA: boolean): void {
+  if (!Number.isInteger(refine) || refine < 0 || refine > 100) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: refine is ${String(refine)}. Pass the number of corrections, an integer from 0 to 100.`,
+    );
+  }
+  if (overwriteA) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: both refine and overwriteA are given. The factor is float32 then; leave one of them out.`,
+    );
+  }
 }
 
 /** The option, checked. @throws MercerError INVALID_ARGUMENT */

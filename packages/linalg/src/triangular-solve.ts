@@ -16,7 +16,7 @@ import {
 
 /** Options of triangularSolve. */
 export interface TriangularSolveOptions<D extends LinalgDType>
-  extends Omit<SolveOptions<D>, 'overwriteA'>, TriangleOption {
+  extends Omit<SolveOptions<D>, 'overwriteA' | 'refine'>, TriangleOption {
   /** Solve with the transposed matrix; default false. */
   readonly transpose?: boolean | undefined;
   /** Take the diagonal for ones and do not read it; default false. */

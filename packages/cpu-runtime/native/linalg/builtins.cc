@@ -6,6 +6,7 @@
 #include "orthogonal.h"
 #include "power.h"
 #include "product.h"
+#include "refined-solve.h"
 #include "solve.h"
 
 namespace mercer::cpu {
@@ -18,6 +19,8 @@ namespace {
 constexpr Builtin kBuiltins[] = {
     MERCER_ROUTINE("solve_cholesky", SolveCholesky),
     MERCER_ROUTINE("solve_lu", SolveLU),
+    MERCER_ROUTINE("refined_cholesky", RefinedCholesky),
+    MERCER_ROUTINE("refined_lu", RefinedLU),
     MERCER_ROUTINE("triangular_solve", TriangularSolve),
     MERCER_ROUTINE("cholesky", Cholesky),
     MERCER_ROUTINE("eigh", Eigh),

@@ -15,6 +15,9 @@ import { eigh, gemm, kron, lstsq, qr, svd } from './orthogonal.js';
 export const elementRoutines: Readonly<Record<string, ElementRoutine>> = {
   solve_cholesky: solveCholesky,
   solve_lu: solveLU,
+  // ml-matrix is float64 throughout: there is nothing to refine.
+  refined_cholesky: solveCholesky,
+  refined_lu: solveLU,
   triangular_solve: triangularSolve,
   cholesky,
   eigh,
