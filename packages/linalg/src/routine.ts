@@ -67,10 +67,14 @@ function paramsOf(name: string, kind: Field, dtype: LinalgDType): KernelParam[] 
     case 'readwrite':
       return [
         { name, kind: 'pointer', dtype, access: kind },
-        ...['rows', 'columns', 'rowStride', 'columnStride'].map((part) => int64(`${name}.${part}`)),
-        ...axes.map((axis) => int64(`${name}.stride${String(axis)}`)),
+        ...matrixParams(namesOf(name)).map(int64),
       ];
   }
+}
+
+/** In the order of the native struct. */
+function matrixParams(names: MatrixNames): readonly string[] {
+  return [names.rows, names.columns, names.rowStride, names.columnStride, ...names.strides];
 }
 
 function geometry(scalars: Scalars): CpuGeometry {
@@ -89,9 +93,9 @@ export function scalarsOf<F extends Fields>(
     tasks: batchShape.reduce((product, extent) => product * extent, 1),
   };
   const first = MOST_BATCH_AXES - batchShape.length;
-  for (const axis of axes) {
-    scalars[`batch${String(axis)}`] = axis < first ? 1 : (batchShape[axis - first] ?? 1);
-  }
+  batchNames.forEach((name, axis) => {
+    scalars[name] = axis < first ? 1 : (batchShape[axis - first] ?? 1);
+  });
   let extent = 0;
   for (const [name, kind] of Object.entries(fields)) {
     const value: Arguments[string] = args[name];
@@ -113,12 +117,39 @@ function addMatrix(
   operand: MatrixOperand | undefined,
   first: number,
 ): void {
-  scalars[`${name}.rows`] = operand?.rows ?? 0;
-  scalars[`${name}.columns`] = operand?.columns ?? 0;
-  scalars[`${name}.rowStride`] = operand?.rowStride ?? 0;
-  scalars[`${name}.columnStride`] = operand?.columnStride ?? 0;
-  for (const axis of axes) {
-    scalars[`${name}.stride${String(axis)}`] =
-      axis < first ? 0 : (operand?.batchStrides[axis - first] ?? 0);
+  const names = namesOf(name);
+  scalars[names.rows] = operand?.rows ?? 0;
+  scalars[names.columns] = operand?.columns ?? 0;
+  scalars[names.rowStride] = operand?.rowStride ?? 0;
+  scalars[names.columnStride] = operand?.columnStride ?? 0;
+  names.strides.forEach((stride, axis) => {
+    scalars[stride] = axis < first ? 0 : (operand?.batchStrides[axis - first] ?? 0);
+  });
+}
+
+/** What the parameters of a matrix are called. */
+interface MatrixNames {
+  readonly rows: string;
+  readonly columns: string;
+  readonly rowStride: string;
+  readonly columnStride: string;
+  readonly strides: readonly string[];
+}
+
+/** Made once for each field: a call would spend most of its time on them. */
+const matrixNames = new Map<string, MatrixNames>();
+
+function namesOf(field: string): MatrixNames {
+  let names = matrixNames.get(field);
+  if (names === undefined) {
+    names = {
+      rows: `${field}.rows`,
+      columns: `${field}.columns`,
+      rowStride: `${field}.rowStride`,
+      columnStride: `${field}.columnStride`,
+      strides: axes.map((axis) => `${field}.stride${String(axis)}`),
+    };
+    matrixNames.set(field, names);
   }
+  return names;
 }
