@@ -166,9 +166,7 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
       debugOf(debug),
     );
     const paramBytes = packParams(kernel.params).bytes;
-    return launcher(
-      cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes }),
-    );
+    return launcher(cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes }));
   }
 
   protected builtin({ entry }: BuiltinKernel): NativeFunction {
