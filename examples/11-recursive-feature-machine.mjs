@@ -6,10 +6,9 @@
 //     the npm package vega-datasets (BSD-3-Clause). Target: the magnitude. Features: longitude and latitude in degrees, depth
 //     in km, number of stations, distance of the nearest one and largest gap between them in degrees, residual of the travel
 //     times in seconds, and indicators of the network, of the kind of magnitude and of whether a person has reviewed it.
-//     The solver is a few lines here: a package for linear algebra is not part of Mercer yet.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { cdistGrad, dot, laplaceL1, runKernel, tensor } from '@mercer/core';
+import { cdistGrad, dot, laplaceL1, runKernel, solveCholesky, tensor } from '@mercer/core';
 
 const require = createRequire(import.meta.url);
 const week = require('vega-datasets/data/earthquakes.json');
@@ -59,6 +58,7 @@ const bandwidth = 8;
 const ridge = 0.1;
 const train = await tensor(table.subarray(0, count * n), { shape: [count, n] });
 const test = await tensor(table.subarray(count * n), { shape: [rest, n], device: train.device });
+const right = await tensor(target, { shape: [count, 1], device: 'cpu' });
 const trainRows = await train.transpose().contiguous();
 
 let scales = new Float64Array(n).fill(1);
@@ -72,7 +72,8 @@ for (let round = 0; round < 3; round++) {
     ...{ bandwidth, scale },
     regularization: ridge,
   });
-  const coefficients = solve(await regularised.toTypedArray(), target);
+  const { x } = await solveCholesky(await regularised.to('cpu'), right, { checkErrors: true });
+  const coefficients = await x.toTypedArray();
 
   // Predict the earthquakes held out.
   const cross = await (
@@ -117,26 +118,3 @@ for (const { name, share } of ranked.slice(0, 6)) {
 const [before = 0, after = Infinity] = errors;
 assert.ok(after < before, 'features learnt once lower the error on data held out');
 assert.equal(ranked[0]?.name, 'longitude'); // where it is tells which network listens, and what it reports
-
-/** Cholesky: the x with A x = y, A symmetric and positive definite, given row by row. */
-function solve(matrix = new Float64Array(), y = new Float64Array()) {
-  const size = y.length;
-  const l = Float64Array.from(matrix);
-  const x = Float64Array.from(y);
-  for (let i = 0; i < size; i++) {
-    for (let j = 0; j <= i; j++) {
-      let sum = l[i * size + j] ?? 0;
-      for (let k = 0; k < j; k++) sum -= (l[i * size + k] ?? 0) * (l[j * size + k] ?? 0);
-      l[i * size + j] = i === j ? Math.sqrt(sum) : sum / (l[j * size + j] ?? 1);
-    }
-  }
-  for (let i = 0; i < size; i++) {
-    for (let k = 0; k < i; k++) x[i] = (x[i] ?? 0) - (l[i * size + k] ?? 0) * (x[k] ?? 0);
-    x[i] = (x[i] ?? 0) / (l[i * size + i] ?? 1);
-  }
-  for (let i = size - 1; i >= 0; i--) {
-    for (let k = i + 1; k < size; k++) x[i] = (x[i] ?? 0) - (l[k * size + i] ?? 0) * (x[k] ?? 0);
-    x[i] = (x[i] ?? 0) / (l[i * size + i] ?? 1);
-  }
-  return x;
-}

@@ -6,8 +6,10 @@ import { cdistGradCommand } from './commands/cdist-grad.js';
 import { cdistCommand } from './commands/cdist.js';
 import { demoCommand } from './commands/demo.js';
 import { doctorCommand } from './commands/doctor.js';
+import { eighCommand } from './commands/eigh.js';
 import { kernelCommand } from './commands/kernel.js';
 import { profileCommand } from './commands/profile.js';
+import { solveCommand } from './commands/solve.js';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
@@ -15,7 +17,7 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 export function createProgram(): Command {
   const program = new Command('mercer')
     .description(
-      'Fused distances and kernel matrices on GPU and CPU: check, run, measure and look.',
+      'Fused distances and kernel matrices on GPU and CPU, and linear algebra: check, run, measure and look.',
     )
     .version(version)
     .enablePositionalOptions()
@@ -25,6 +27,8 @@ export function createProgram(): Command {
     cdistCommand(),
     kernelCommand(),
     cdistGradCommand(),
+    solveCommand(),
+    eighCommand(),
     cacheCommand(),
     benchCommand(),
     profileCommand(),

@@ -1,13 +1,14 @@
 /**
- * Mercer in one import: tensors on GPU and CPU, fused pairwise kernels, and what they stand on.
+ * Mercer in one import: tensors on GPU and CPU, fused pairwise kernels, dense linear algebra, and what they stand on.
  *
  * @packageDocumentation
  */
 export * from '@mercer/tensor';
+export * from '@mercer/linalg';
 export * from '@mercer/pairwise';
 export * as formula from '@mercer/formula';
 export { cuda, nvrtc, type CudaReport } from '@mercer/cuda-runtime';
-export { cpu, type CpuReport } from '@mercer/cpu-runtime';
+export { cpu, lapack, type CpuReport, type LapackReport } from '@mercer/cpu-runtime';
 export {
   JitCache,
   type CacheOptions,

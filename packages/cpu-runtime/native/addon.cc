@@ -19,6 +19,7 @@ napi_value initialize(napi_env env, napi_value exports) {
   bindModule(env, exports);
   bindStream(env, exports);
   bindLaunch(env, exports);
+  bindLapack(env, exports);
   return exports;
 }
 

@@ -78,6 +78,13 @@ napi_value launch(napi_env env, napi_callback_info info) {
   launch->scratchBytes = static_cast<size_t>(arguments.integer(4));
   const ByteSpan params = bytesOf(env, arguments.at[5]);
   launch->params.assign(params.data, params.bytes);
+  if (function->scratchBytes != nullptr) {
+    if (params.bytes != function->argBytes)
+      throw RuntimeError("INVALID_ARGUMENT",
+                         "a built-in function takes " + std::to_string(function->argBytes) +
+                             " bytes of parameters, got " + std::to_string(params.bytes) + ".");
+    launch->scratchBytes = function->scratchBytes(launch->params.data());
+  }
 
   EnvState& state = EnvState::of(env);
   state.dropReferences();

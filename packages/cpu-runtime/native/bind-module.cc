@@ -15,13 +15,7 @@ napi_value loadImage(napi_env env, napi_callback_info info) {
 napi_value findFunction(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const auto& image = handleOf<Image>(env, arguments.at[0]);
-  size_t length = 0;
-  if (napi_get_value_string_utf8(env, arguments.at[1], nullptr, 0, &length) != napi_ok)
-    throw RuntimeError("INVALID_ARGUMENT", "the kernel's name must be a string.");
-  std::string entry(length + 1, '\0');
-  napi_get_value_string_utf8(env, arguments.at[1], entry.data(), length + 1, &length);
-  entry.resize(length);
-  auto function = std::make_shared<Function>(Function{image, image->find(entry)});
+  auto function = std::make_shared<Function>(Function{image, image->find(arguments.text(1))});
   return makeHandle<Function>(env, std::move(function));
 }
 

@@ -45,6 +45,16 @@ struct Arguments {
       throw RuntimeError("INVALID_ARGUMENT", "argument " + std::to_string(i) + " must be a boolean.");
     return value;
   }
+
+  std::string text(size_t i) const {
+    size_t length = 0;
+    if (napi_get_value_string_utf8(env, at[i], nullptr, 0, &length) != napi_ok)
+      throw RuntimeError("INVALID_ARGUMENT", "argument " + std::to_string(i) + " must be a string.");
+    std::string value(length + 1, '\0');
+    napi_get_value_string_utf8(env, at[i], value.data(), length + 1, &length);
+    value.resize(length);
+    return value;
+  }
 };
 
 struct ByteSpan {
@@ -89,5 +99,6 @@ void bindMemory(napi_env env, napi_value exports);
 void bindModule(napi_env env, napi_value exports);
 void bindStream(napi_env env, napi_value exports);
 void bindLaunch(napi_env env, napi_value exports);
+void bindLapack(napi_env env, napi_value exports);
 
 }  // namespace mercer::cpu

@@ -13,10 +13,12 @@
 
 namespace mercer::cpu {
 
-// A kernel keeps its image.
+// A kernel keeps its image. A built-in function has none, and tells from its parameters what scratch it needs.
 struct Function {
   std::shared_ptr<Image> image;
   KernelFn kernel;
+  size_t (*scratchBytes)(const void* args) = nullptr;
+  size_t argBytes = 0;
 };
 
 template <class T>

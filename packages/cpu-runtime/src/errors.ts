@@ -17,6 +17,7 @@ export type CpuErrorCode =
   | 'UNSUPPORTED_CPU'
   | 'TWO_COPIES'
   | 'ADDON_NOT_FOUND'
+  | 'LIBRARY_NOT_FOUND'
   | 'COMPILER_NOT_FOUND'
   | 'COMPILE_FAILED'
   | 'COMPILER_BROKEN'
@@ -76,6 +77,21 @@ export class CompilerNotFoundError extends CpuRuntimeError {
     super(
       'COMPILER_NOT_FOUND',
       `finding a C++ compiler failed: none of the candidates works.\n${formatAttempts(attempts)}\n${remedy}`,
+    );
+    this.attempts = attempts;
+    this.remedy = remedy;
+  }
+}
+
+/** No usable BLAS with LAPACK. `attempts` lists what was tried, `remedy` what to install. */
+export class LapackNotFoundError extends CpuRuntimeError {
+  readonly attempts: readonly Attempt[];
+  readonly remedy: string;
+
+  constructor(attempts: readonly Attempt[], remedy: string) {
+    super(
+      'LIBRARY_NOT_FOUND',
+      `finding a BLAS with LAPACK failed: none of the candidates works.\n${formatAttempts(attempts)}\n${remedy}`,
     );
     this.attempts = attempts;
     this.remedy = remedy;

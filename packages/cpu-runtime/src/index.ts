@@ -1,3 +1,4 @@
+export { lapack, type Lapack, type LapackReport } from './lapack/lapack.js';
 export { cpu, type Cpu, type CpuMemory } from './cpu.js';
 export { CpuEvent } from './cpu-event.js';
 export { CpuFunction, CpuModule, type LaunchGeometry } from './cpu-module.js';
@@ -12,6 +13,7 @@ export {
   CompileError,
   CompilerNotFoundError,
   CpuRuntimeError,
+  LapackNotFoundError,
   OutOfMemoryError,
   type Attempt,
   type CpuErrorCode,

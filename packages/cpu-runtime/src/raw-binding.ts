@@ -53,6 +53,12 @@ export interface RawBinding {
   disposeModule(module: RawModule): void;
   disposeFunction(fn: RawFunction): void;
 
+  /** Why the library at `path` cannot be used; undefined when one is open, this or an earlier one. */
+  openLapack(path: string): string | undefined;
+  lapackInfo(): { path: string; vendor: string; integerBits: 32 | 64 } | undefined;
+  /** A routine by name, and the size of its packed parameters. */
+  lapackFunction(name: string): [RawFunction, number];
+
   createStream(): RawStream;
   disposeStream(stream: RawStream): void;
   inFlight(stream: RawStream): number;

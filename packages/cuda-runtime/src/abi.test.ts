@@ -1,14 +1,18 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 const native = join(import.meta.dirname, '../native');
-const include = [process.env['MERCER_CUDA_HOME'], process.env['CUDA_HOME'], '/usr/local/cuda']
-  .map((home) => (home === undefined ? '' : join(home, 'include')))
-  .find((folder) => existsSync(join(folder, 'cuda.h')));
+const folders = [process.env['MERCER_CUDA_HOME'], process.env['CUDA_HOME'], '/usr/local/cuda']
+  .filter((home) => home !== undefined)
+  .flatMap((home) => [join(home, 'include'), join(home, 'nvidia/cu13/include')]);
+const folderOf = (header: string): string | undefined =>
+  folders.find((folder) => existsSync(join(folder, header)));
+const include = folderOf('cuda.h');
+const solverIncludes = ['cuda.h', 'cusolverDn.h', 'cublasLt.h'].map(folderOf);
 
 /** Base and exported names of the symbol table. */
 const symbols = [
@@ -56,6 +60,50 @@ test.skipIf(include === undefined)(
           .replace('::cuStreamQuery', '::cuLaunchHostFunc'),
       );
       await expect(compile([])).rejects.toThrow('cuStreamQuery');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  120_000,
+);
+
+test('the symbol tables of cuSOLVER and cuBLASLt hold each function once', () => {
+  for (const [table, macro] of [
+    ['cusolver', 'MERCER_CUSOLVER'],
+    ['cublaslt', 'MERCER_CUBLASLT'],
+  ] as const) {
+    const text = readFileSync(join(native, `core/${table}_symbols.inc`), 'utf8');
+    const names = [...text.matchAll(new RegExp(`^${macro}\\((\\w+), (true|false), `, 'gm'))];
+    expect(names.length).toBeGreaterThan(14);
+    expect(new Set(names.map(([, name]) => name)).size).toBe(names.length);
+  }
+});
+
+test.skipIf(solverIncludes.includes(undefined))(
+  'declarations of cuSOLVER and cuBLASLt equal those of their headers (skipped only without the headers)',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mercer-abi-'));
+    try {
+      const check = (root: string): Promise<unknown> =>
+        promisify(execFile)(process.env['CXX'] ?? 'c++', [
+          ...['-std=c++17', '-fsyntax-only'],
+          ...solverIncludes.map((path) => `-I${path ?? ''}`),
+          join(root, 'check/abi_check_solvers.cc'),
+        ]);
+      await check(native);
+      // The check itself must be able to fail: a parameter less, and another number.
+      cpSync(native, folder, { recursive: true });
+      const table = join(folder, 'core/cusolver_symbols.inc');
+      const text = readFileSync(table, 'utf8');
+      writeFileSync(table, text.replace('Status(Handle, cu::CUstream)', 'Status(Handle)'));
+      await expect(check(folder)).rejects.toThrow('cusolverDnSetStream');
+      writeFileSync(table, text);
+      const types = join(folder, 'core/cublaslt_types.h');
+      writeFileSync(
+        types,
+        readFileSync(types, 'utf8').replace('kComputeTf32 = 77', 'kComputeTf32 = 78'),
+      );
+      await expect(check(folder)).rejects.toThrow('kComputeTf32');
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -79,6 +79,38 @@ export class NvrtcError extends Error {
   }
 }
 
+/** What is known about a failing call of cuSOLVER or cuBLASLt. */
+export interface StatusErrorFields {
+  readonly code: number;
+  readonly name: string;
+  readonly call: string;
+  readonly device: number;
+}
+
+/**
+ * A library of the toolkit refused a call. `code` is its status (3), `name` the status's name
+ * (`CUSOLVER_STATUS_INVALID_VALUE`), `call` its function.
+ */
+abstract class StatusError extends Error {
+  readonly code: number;
+  readonly call: string;
+  /** Index of the device concerned. */
+  readonly device: number;
+  constructor(message: string, fields: StatusErrorFields) {
+    super(message);
+    this.name = fields.name;
+    this.code = fields.code;
+    this.call = fields.call;
+    this.device = fields.device;
+  }
+}
+
+/** A call of cuSOLVER failed. A matrix that cannot be factored is no failure: its info says so. */
+export class CusolverError extends StatusError {}
+
+/** A call of cuBLASLt failed. */
+export class CublasError extends StatusError {}
+
 /** A shared library could not be opened. `attempts` lists every place tried, in order. */
 export class LibraryNotFoundError extends Error {
   readonly code: string = 'LIBRARY_NOT_FOUND';

@@ -1,9 +1,12 @@
 import { expectTypeOf, test } from 'vitest';
 import {
+  cublasLt,
   cuda,
+  cusolver,
   encodeTensorMap,
   nvrtc,
   type CompileResult,
+  type CublasError,
   type CudaAttribute,
   type CudaDevice,
   type CudaError,
@@ -14,13 +17,21 @@ import {
   type CudaModule,
   type CudaReport,
   type CudaStream,
+  type CusolverError,
   type DeviceBuffer,
   type FunctionAttributes,
+  type GesvdOptions,
   type HostMemory,
   type LaunchGeometry,
+  type LibraryReport,
+  type MatmulOptions,
   type OutOfMemoryError,
   type PinnedBuffer,
+  type PotrfOptions,
+  type PotrfShape,
+  type SyevdOptions,
   type TensorMapOptions,
+  type WorkspaceBytes,
 } from './index.js';
 
 test('cuda', () => {
@@ -89,4 +100,29 @@ test('nvrtc and errors', () => {
   expectTypeOf<CompileResult['loweredNames']>().toEqualTypeOf<Readonly<Record<string, string>>>();
   expectTypeOf<OutOfMemoryError>().toExtend<CudaError>();
   expectTypeOf<CudaError['code']>().toEqualTypeOf<number | string>();
+});
+
+test('cuSOLVER and cuBLASLt', () => {
+  expectTypeOf(cusolver.isAvailable).returns.toBeBoolean();
+  expectTypeOf(cusolver.report).returns.toEqualTypeOf<LibraryReport>();
+  expectTypeOf(cusolver.prepare).toEqualTypeOf<(stream: CudaStream) => Promise<void>>();
+  expectTypeOf(cusolver.potrfWorkspace).toEqualTypeOf<
+    (stream: CudaStream, shape: PotrfShape) => WorkspaceBytes
+  >();
+  expectTypeOf(cusolver.potrf).toEqualTypeOf<(stream: CudaStream, options: PotrfOptions) => void>();
+  expectTypeOf(cusolver.getrs).returns.toBeVoid();
+  expectTypeOf(cusolver.ormqr).returns.toBeVoid();
+  expectTypeOf(cusolver.syevd).toEqualTypeOf<
+    (stream: CudaStream, options: SyevdOptions) => Promise<void>
+  >();
+  expectTypeOf(cusolver.gesvd).toEqualTypeOf<
+    (stream: CudaStream, options: GesvdOptions) => Promise<void>
+  >();
+  expectTypeOf(cublasLt.matmul).toEqualTypeOf<
+    (stream: CudaStream, options: MatmulOptions) => void
+  >();
+  expectTypeOf<CusolverError['code']>().toBeNumber();
+  expectTypeOf<CublasError['call']>().toBeString();
+  // @ts-expect-error: the triangle is not left out
+  const _missing: PotrfShape = { dtype: 'float32', n: 1, leadingDimension: 1 };
 });

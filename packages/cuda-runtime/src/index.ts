@@ -1,16 +1,40 @@
 export { cudaAttributes, type CudaAttribute } from './attributes.js';
 export { cuda, type CudaReport, type DeviceSummary } from './cuda.js';
 export { CudaFunction, type FunctionAttributes, type LaunchGeometry } from './cuda-function.js';
+export { cublasLt } from './cublaslt/cublaslt.js';
+export type {
+  MatmulOptions,
+  ProductCompute,
+  ProductMatrix,
+  ProductType,
+} from './cublaslt/matmul.js';
+export type { PotrfBatchedOptions, PotrsBatchedOptions } from './cusolver/batched-cholesky.js';
+export type { PotrfOptions, PotrfShape, PotrsOptions } from './cusolver/cholesky.js';
+export type { RealType, Triangle } from './cusolver/codes.js';
+export { cusolver } from './cusolver/cusolver.js';
+export type {
+  SyevBatchedOptions,
+  SyevBatchedShape,
+  SyevdOptions,
+  SyevdShape,
+} from './cusolver/eigen.js';
+export type { FactorShape, GetrfOptions, GetrsOptions } from './cusolver/lu.js';
+export type { GeqrfOptions, OrmqrOptions, OrmqrShape } from './cusolver/qr.js';
+export type { GesvdOptions, GesvdShape, SingularVectors } from './cusolver/svd.js';
 export { DeviceBuffer } from './device-buffer.js';
 export { CudaDevice } from './device.js';
+export type { DeviceMatrix, DeviceRegion, DeviceWorkspace } from './device-region.js';
 export {
   AddonNotFoundError,
+  CublasError,
   CudaError,
+  CusolverError,
   LibraryNotFoundError,
   NvrtcError,
   OutOfMemoryError,
   type CudaErrorFields,
   type LoadAttempt,
+  type StatusErrorFields,
 } from './errors.js';
 export { CudaEvent } from './event.js';
 export { CudaGraph, CudaGraphExec } from './graph.js';
@@ -18,6 +42,7 @@ export type { LibraryReport } from './library/library-report.js';
 export { MemoryPool } from './memory-pool.js';
 export { CudaModule } from './module.js';
 export type { HostMemory } from './host-memory.js';
+export type { WorkspaceBytes } from './native/addon.js';
 export { nvrtc, type CompileRequest, type CompileResult } from './nvrtc.js';
 export { PinnedBuffer } from './pinned-buffer.js';
 export { CudaStream } from './stream.js';

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { buildFakeDriver, buildFakeNvrtc } from '../test/fake-driver/build.mjs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  buildFakeCublasLt,
+  buildFakeCusolver,
+  buildFakeDriver,
+  buildFakeNvrtc,
+} from '../test/fake-driver/build.mjs';
 import { runScript } from '../test/run-script.mjs';
 
 /** A worker that is nearly always inside the call that makes an object. */
@@ -43,11 +51,33 @@ const busyWorker = `
     if (round % 4 === 3) await swallow(stream.whenDone());
   }`;
 
+/** A worker that factors, multiplies and decomposes on streams of its own until it is ended. */
+const solvingWorker = `
+  const { parentPort, workerData } = await import('node:worker_threads');
+  const { cuda, cusolver, cublasLt } = await import(workerData.entry);
+  const device = cuda.device(0);
+  const swallow = (promise) => promise.catch(() => undefined);
+  for (let round = 0; ; round++) {
+    const stream = device.createStream();
+    const [a, values, workspace, info] = [32, 16, 64, 4].map((bytes) => ({ buffer: device.allocate(bytes, stream) }));
+    const shape = { dtype: 'float64', uplo: 'lower', n: 2, a: { ...a, leadingDimension: 2 } };
+    if (round % 2) void swallow(cusolver.prepare(stream));
+    cusolver.potrf(stream, { ...shape, workspace, info });
+    for (let i = 0; i < 3; i++) void swallow(cusolver.syevd(stream, { ...shape, values, vectors: true, workspace, info }));
+    const d = { buffer: device.allocate(32, stream), leadingDimension: 2 };
+    cublasLt.matmul(stream, { dtype: 'float64', m: 2, n: 1, k: 1 + (round % 2), a: { ...a, leadingDimension: 2 }, b: { buffer: a.buffer, leadingDimension: 3 }, d });
+    for (const { buffer } of [a, values, workspace, info, d]) buffer.dispose();
+    stream.dispose();
+    if (round === 2) parentPort.postMessage('busy');
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }`;
+
 const start = `
   const { Worker } = await import('node:worker_threads');
   const entry = import.meta.resolve ? ENTRY : '';
   const busyCode = ${JSON.stringify(busyWorker)};
   const makingCode = ${JSON.stringify(makingWorker)};
+  const solvingCode = ${JSON.stringify(solvingWorker)};
   function begin(code) {
     const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(code)), { workerData: { entry } });
     const busy = new Promise((resolve, reject) => { worker.once('message', resolve); worker.once('error', reject); });
@@ -68,6 +98,10 @@ async function environment(): Promise<Record<string, string>> {
   return {
     MERCER_CUDA_DRIVER_PATH: await buildFakeDriver(),
     MERCER_CUDA_NVRTC_PATH: await buildFakeNvrtc(13),
+    MERCER_CUDA_CUSOLVER_PATH: await buildFakeCusolver(),
+    MERCER_CUDA_CUBLASLT_PATH: await buildFakeCublasLt(),
+    MERCER_FAKE_SOLVER_US: '2000',
+    MERCER_FAKE_HOST_BYTES: '100',
     MERCER_FAKE_KERNEL_US: '300',
     MERCER_FAKE_COMPILE_MS: '20',
     MERCER_FAKE_TOTAL_BYTES: String(2 ** 31),
@@ -126,6 +160,39 @@ describe('eight workers', () => {
     expect(JSON.parse(stdout)).toEqual({ streams: 0, buffers: 0, modules: 0, graphs: 0, execs: 0 });
   }, 120_000);
 
+  test('ended inside cuSOLVER leave no handle, no stream and no memory', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mercer-calls-'));
+    try {
+      const { code, signal, stdout, stderr } = await runScript(
+        script(`
+          mercer.cuda.isAvailable();
+          mercer.cusolver.isAvailable();
+          for (let round = 0; round < 3; round++) {
+            const workers = Array.from({ length: 6 }, () => begin(solvingCode));
+            await Promise.all(workers.map(({ busy }) => busy));
+            await Promise.all(workers.map(({ worker }) => worker.terminate()));
+          }
+          console.log(JSON.stringify(await settle()));`),
+        { ...(await environment()), MERCER_FAKE_CALLS: join(folder, 'calls') },
+      );
+      expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual({
+        streams: 0,
+        buffers: 0,
+        modules: 0,
+        graphs: 0,
+        execs: 0,
+      });
+      const lines = readFileSync(join(folder, 'calls'), 'utf8').split('\n');
+      const count = (name: string): number => lines.filter((line) => line === name).length;
+      expect(count('create')).toBeGreaterThan(50);
+      expect(count('destroy')).toBe(count('create'));
+      expect(count('destroyParams')).toBe(count('createParams'));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }, 120_000);
+
   test('still busy when the process exits do not disturb its exit code', async () => {
     for (const ending of ['process.exit(0)', 'process.exitCode = 0; process.exit()']) {
       const { code, signal, stderr } = await runScript(
@@ -141,6 +208,24 @@ describe('eight workers', () => {
 });
 
 describe('the main thread', () => {
+  test('exits with code 0 inside cuSOLVER, once that call has ended', async () => {
+    const { code, signal, stdout, stderr } = await runScript(
+      `const stream = mercer.cuda.device(0).defaultStream;
+       const [a, values, workspace, info] = [32, 16, 64, 4].map((bytes) => ({ buffer: stream.device.allocate(bytes, stream) }));
+       const shape = { dtype: 'float64', uplo: 'lower', n: 2, vectors: true, a: { ...a, leadingDimension: 2 } };
+       for (let i = 0; i < 3; i++) void mercer.cusolver.syevd(stream, { ...shape, values, workspace, info });
+       process.on('exit', () => console.log('exit'));
+       setTimeout(() => process.exit(0), 50);`,
+      { ...(await environment()), MERCER_FAKE_SOLVER_US: '300000', MERCER_FAKE_KERNEL_US: '0' },
+    );
+    expect({ code, signal, stdout, stderr }).toEqual({
+      code: 0,
+      signal: null,
+      stdout: 'exit\n',
+      stderr: '',
+    });
+  });
+
   test('exits with code 0 in the middle of a kernel, copies and compiles', async () => {
     const { code, signal, stderr } = await runScript(
       `const device = mercer.cuda.device(0);

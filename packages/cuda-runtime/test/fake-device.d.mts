@@ -11,9 +11,18 @@ export type FakeSetting =
   | 'PTX_TOO_NEW'
   | 'LOAD_WAITS'
   | 'COMPILE_MS'
-  | 'COMPILE_RESULT';
+  | 'COMPILE_RESULT'
+  | 'SOLVER_US'
+  | 'HOST_BYTES'
+  | 'FAIL_CALL'
+  | 'FAIL_STATUS'
+  | 'CALLS';
 export function useFakeDriver(settings?: Partial<Record<FakeSetting, number>>): Promise<void>;
-export function fake(name: FakeSetting, value: number | undefined): void;
+/** Chooses the fake cuSOLVER and cuBLASLt. */
+export function useFakeSolvers(): Promise<void>;
+export function fake(name: FakeSetting, value: number | string | undefined): void;
+/** Lines "name argument ..." of what `work` made the fake libraries do. */
+export function callsOf(work: () => unknown): Promise<string[]>;
 export interface FakeCounts {
   readonly streams: number;
   readonly events: number;

@@ -1,5 +1,8 @@
 // The fake driver in this process: set up before the first use of `cuda`.
-import { buildFakeDriver } from './fake-driver/build.mjs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildFakeCublasLt, buildFakeCusolver, buildFakeDriver } from './fake-driver/build.mjs';
 
 /** Chooses the fake driver and its settings (MERCER_FAKE_<name>). */
 export async function useFakeDriver(settings = {}) {
@@ -8,10 +11,30 @@ export async function useFakeDriver(settings = {}) {
     process.env[`MERCER_FAKE_${name}`] = String(value);
 }
 
+/** Chooses the fake cuSOLVER and cuBLASLt. */
+export async function useFakeSolvers() {
+  process.env.MERCER_CUDA_CUSOLVER_PATH = await buildFakeCusolver();
+  process.env.MERCER_CUDA_CUBLASLT_PATH = await buildFakeCublasLt();
+}
+
 /** Changes a setting of the fake driver at run time. */
 export function fake(name, value) {
   if (value === undefined) delete process.env[`MERCER_FAKE_${name}`];
   else process.env[`MERCER_FAKE_${name}`] = String(value);
+}
+
+/** Lines "name argument ..." of what `work` made the fake libraries do. */
+export async function callsOf(work) {
+  const folder = mkdtempSync(join(tmpdir(), 'mercer-calls-'));
+  const file = join(folder, 'calls');
+  fake('CALLS', file);
+  try {
+    await work();
+    return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
+  } finally {
+    fake('CALLS', undefined);
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const names = [

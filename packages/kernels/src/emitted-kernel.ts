@@ -37,17 +37,20 @@ export interface CpuGeometry {
   readonly scratchBytes: number;
 }
 
-interface KernelText {
+interface KernelInterface {
   /** Readable name for profiles and messages. */
   readonly name: string;
-  /** The `extern "C"` symbol. */
+  /** The `extern "C"` symbol, or the name of a built-in function. */
   readonly entry: string;
-  /** Complete source text. */
-  readonly source: string;
   readonly params: readonly KernelParam[];
-  readonly options: readonly CompileOption[];
   /** What a launch with these scalars costs at least. */
   cost?(scalars: Scalars): KernelCost;
+}
+
+interface KernelText extends KernelInterface {
+  /** Complete source text. */
+  readonly source: string;
+  readonly options: readonly CompileOption[];
 }
 
 /** A kernel in CUDA C++; the source includes no header. */
@@ -70,3 +73,13 @@ export interface CpuKernel extends KernelText {
 
 /** The text of a kernel with all that a runtime needs to launch it. */
 export type EmittedKernel = CudaKernel | CpuKernel;
+
+/** A function that the CPU's runtime has ready, described like a kernel: nothing is compiled. */
+export interface BuiltinKernel extends KernelInterface {
+  readonly dialect: 'builtin';
+  /** Tasks for these scalars; the function itself knows its scratch. */
+  geometry(scalars: Scalars): CpuGeometry;
+}
+
+/** What a device can launch. */
+export type LaunchableKernel = EmittedKernel | BuiltinKernel;

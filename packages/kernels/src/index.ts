@@ -6,6 +6,7 @@ export {
   type ScalarType,
 } from './kernel-param.js';
 export type {
+  BuiltinKernel,
   CompileOption,
   CpuGeometry,
   CpuKernel,
@@ -13,6 +14,7 @@ export type {
   CudaKernel,
   EmittedKernel,
   KernelCost,
+  LaunchableKernel,
   Scalars,
 } from './emitted-kernel.js';
 export { kernelKey } from './kernel-key.js';

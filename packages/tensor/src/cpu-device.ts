@@ -1,8 +1,10 @@
 import { freemem, totalmem } from 'node:os';
 import {
   cpu,
+  lapack,
   OutOfMemoryError,
   type CpuEvent,
+  type CpuFunction,
   type CpuStream,
   type HostBuffer,
 } from '@mercer/cpu-runtime';
@@ -12,7 +14,13 @@ import {
   type DebugOption,
   type Toolchain,
 } from '@mercer/jit-cache';
-import { packParams, type CpuGeometry, type CpuLimits, type EmittedKernel } from '@mercer/kernels';
+import {
+  packParams,
+  type BuiltinKernel,
+  type CpuGeometry,
+  type CpuLimits,
+  type EmittedKernel,
+} from '@mercer/kernels';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device } from './device.js';
 import { HostPool } from './host-pool.js';
@@ -66,6 +74,14 @@ function nativeOf(stream: StreamCore): CpuStream {
 }
 
 const bufferOf = (storage: StorageBlock): HostBuffer => storage.handle as HostBuffer;
+
+function launcher(native: CpuFunction): NativeFunction {
+  return {
+    launch: (geometry, stream, packed, keepAlive) => {
+      native.launch(geometry as CpuGeometry, nativeOf(stream), packed, keepAlive);
+    },
+  };
+}
 
 /** The CPU. */
 export class CpuDevice extends DeviceCore<CpuStreamCore> {
@@ -150,12 +166,11 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
       debugOf(debug),
     );
     const paramBytes = packParams(kernel.params).bytes;
-    const native = cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes });
-    return {
-      launch: (geometry, stream, packed, keepAlive) => {
-        native.launch(geometry as CpuGeometry, nativeOf(stream), packed, keepAlive);
-      },
-    };
+    return launcher(cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes }));
+  }
+
+  protected builtin({ entry }: BuiltinKernel): NativeFunction {
+    return launcher(lapack.function(entry));
   }
 
   upload(

@@ -16,6 +16,7 @@ import {
 } from '@mercer/jit-cache';
 import {
   packParams,
+  type BuiltinKernel,
   type CudaGeometry,
   type CudaLimits,
   type EmittedKernel,
@@ -197,6 +198,13 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
         native.launch(geometry as CudaGeometry, nativeOf(stream), packed, offsets);
       },
     };
+  }
+
+  protected builtin({ name }: BuiltinKernel): NativeFunction {
+    throw new MercerError(
+      'UNSUPPORTED',
+      `${name}: it is computed on the CPU only, and the tensors are on ${this.id}. Move them with to('cpu').`,
+    );
   }
 
   upload(

@@ -1,4 +1,4 @@
-import type { DeviceLimits, EmittedKernel } from '@mercer/kernels';
+import type { BuiltinKernel, DeviceLimits, EmittedKernel } from '@mercer/kernels';
 import type { CompileUnit, DebugOption, Toolchain } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
 import type {
@@ -54,6 +54,8 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     kernel: EmittedKernel,
     debug: DebugOption | undefined,
   ): Promise<NativeFunction>;
+  /** A function of the runtime's own. */
+  protected abstract builtin(kernel: BuiltinKernel): NativeFunction;
   /** Host bytes into a storage. The promise resolves when `source` may be changed; nothing to wait for without one. */
   abstract upload(
     to: StorageBlock,
@@ -154,6 +156,10 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     options: { readonly debug?: DebugOption } = {},
   ): Promise<LoadedKernel> {
     return this.#kernels.get(kernel, options.debug);
+  }
+
+  loadBuiltin(kernel: BuiltinKernel): LoadedKernel {
+    return this.#kernels.builtin(kernel, (one) => this.builtin(one));
   }
 
   async loadAll(

@@ -3,7 +3,7 @@ import {
   type CpuGeometry,
   type CudaGeometry,
   type DType,
-  type EmittedKernel,
+  type LaunchableKernel,
   type KernelParam,
 } from '@mercer/kernels';
 import { debugPrinter, type DebugOption, type DebugPrinter } from '@mercer/jit-cache';
@@ -21,7 +21,7 @@ type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
 /** The one implementation of LoadedKernel. */
 export class DeviceKernel implements LoadedKernel {
   readonly device: Device;
-  readonly kernel: EmittedKernel;
+  readonly kernel: LaunchableKernel;
   readonly #native: NativeFunction;
   readonly #pointers: readonly PointerParam[];
   readonly #packer: ParamPacker;
@@ -30,7 +30,7 @@ export class DeviceKernel implements LoadedKernel {
   /** @internal Use `device.load`. */
   constructor(
     device: Device,
-    kernel: EmittedKernel,
+    kernel: LaunchableKernel,
     native: NativeFunction,
     debug: DebugOption | undefined,
   ) {

@@ -1,4 +1,11 @@
-import type { DeviceLimits, DType, EmittedKernel, Scalars } from '@mercer/kernels';
+import type {
+  BuiltinKernel,
+  DeviceLimits,
+  DType,
+  EmittedKernel,
+  LaunchableKernel,
+  Scalars,
+} from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
 
 /** 'cpu', or 'cuda:' and the index of a GPU. */
@@ -67,6 +74,12 @@ export interface Device {
    * even when one fails; then that failure is thrown, or a BatchError of @mercer/jit-cache with all of them.
    */
   loadAll(kernels: readonly EmittedKernel[], options?: LoadAllOptions): Promise<LoadedKernel[]>;
+  /**
+   * A function that the device's runtime has ready, as a kernel. Nothing is compiled, so there is nothing to wait for.
+   *
+   * @throws MercerError UNSUPPORTED on a GPU; the runtime's error where the function or its library is missing
+   */
+  loadBuiltin(kernel: BuiltinKernel): LoadedKernel;
 }
 
 /** Options of `device.loadAll`. */
@@ -144,7 +157,7 @@ export interface LaunchArguments {
 /** A kernel on a device, ready to launch. */
 export interface LoadedKernel {
   readonly device: Device;
-  readonly kernel: EmittedKernel;
+  readonly kernel: LaunchableKernel;
   /**
    * Enqueues one launch and returns. Memory written on another stream is waited for by that stream's event; the uses are
    * noted, so that memory disposed right afterwards is returned when the launch is done. Blocks only while too many

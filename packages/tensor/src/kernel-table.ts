@@ -1,4 +1,4 @@
-import { kernelKey, type EmittedKernel } from '@mercer/kernels';
+import { kernelKey, type BuiltinKernel, type EmittedKernel } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
 import { DeviceKernel } from './device-kernel.js';
 import type { Device, LoadedKernel } from './device.js';
@@ -20,6 +20,7 @@ export class KernelTable {
   readonly #build: Build;
   readonly #functions = new Map<string, Promise<NativeFunction>>();
   readonly #pending = new WeakMap<EmittedKernel, Promise<LoadedKernel>>();
+  readonly #builtins = new WeakMap<BuiltinKernel, LoadedKernel>();
 
   constructor(device: Device, build: Build) {
     this.#device = device;
@@ -33,6 +34,16 @@ export class KernelTable {
     this.#pending.set(kernel, loading);
     loading.catch(() => this.#pending.delete(kernel));
     return loading;
+  }
+
+  /** A built-in function, looked up once for each kernel value. */
+  builtin(kernel: BuiltinKernel, find: (kernel: BuiltinKernel) => NativeFunction): LoadedKernel {
+    let loaded = this.#builtins.get(kernel);
+    if (loaded === undefined) {
+      loaded = new DeviceKernel(this.#device, kernel, find(kernel), undefined);
+      this.#builtins.set(kernel, loaded);
+    }
+    return loaded;
   }
 
   async #load(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {

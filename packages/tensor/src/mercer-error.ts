@@ -15,6 +15,8 @@ export type MercerErrorCode =
   | 'NO_BACKEND'
   /** The layout asked for needs a copy; the message names the call that makes it. */
   | 'NOT_CONTIGUOUS'
+  /** The device has no such operation; the message says where there is one. */
+  | 'UNSUPPORTED'
   /** Two copies of this package in one program. */
   | 'TWO_COPIES';
 

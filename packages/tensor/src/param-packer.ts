@@ -1,4 +1,4 @@
-import { packParams, type EmittedKernel, type ScalarType, type Scalars } from '@mercer/kernels';
+import { packParams, type LaunchableKernel, type ScalarType, type Scalars } from '@mercer/kernels';
 import { describe } from './checked-size.js';
 import { MercerError } from './mercer-error.js';
 
@@ -49,7 +49,7 @@ export class ParamPacker {
   readonly #mapOffsets: readonly number[];
   readonly #name: string;
 
-  constructor(kernel: EmittedKernel) {
+  constructor(kernel: LaunchableKernel) {
     const packed = packParams(kernel.params);
     this.#name = kernel.name;
     this.bytes = new Uint8Array(packed.bytes);

@@ -1,5 +1,5 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
-import type { EmittedKernel, KernelCost, Scalars } from '@mercer/kernels';
+import type { LaunchableKernel, KernelCost, Scalars } from '@mercer/kernels';
 import type { DeviceId } from './device.js';
 import type { NativeEvent, StreamCore } from './stream-core.js';
 
@@ -21,7 +21,7 @@ interface Pending {
   readonly stream: StreamCore;
   readonly begin: NativeEvent;
   readonly end: NativeEvent;
-  readonly kernel: EmittedKernel;
+  readonly kernel: LaunchableKernel;
   readonly scalars: Scalars;
 }
 
@@ -47,7 +47,7 @@ export class Profiler {
   }
 
   /** The event behind a launch. */
-  end(stream: StreamCore, begin: NativeEvent, kernel: EmittedKernel, scalars: Scalars): void {
+  end(stream: StreamCore, begin: NativeEvent, kernel: LaunchableKernel, scalars: Scalars): void {
     this.#pending.push({ stream, begin, end: stream.recordTimed(), kernel, scalars });
     if (this.#pending.length >= FLUSH_EVERY) this.flush();
   }

@@ -26,6 +26,18 @@ describe('mercer doctor', () => {
     expect(text.stdout).toMatch(/works {2}cpu/);
   });
 
+  it('says that there is no BLAS and LAPACK, and what to install', async () => {
+    const none = { MERCER_BLAS: 'none', MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1' };
+    const found = await mercerJson(['doctor'], none);
+    expect(found).toMatchObject({
+      lapack: { found: false, attempts: [{ path: 'MERCER_BLAS' }] },
+      advice: [{ missing: 'lapack' }],
+    });
+    const text = await mercer(['doctor'], none);
+    expect(text.stdout).toMatch(/LAPACK +not found \(1 place tried/);
+    expect(text.stdout).toContain('limited to 1024 rows');
+  });
+
   it('fails when nothing works, and says what to install', async () => {
     const run = await mercer(['doctor'], {
       MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1',

@@ -19,6 +19,8 @@ describe('mercer', () => {
       'cdist',
       'kernel',
       'cdist-grad',
+      'solve',
+      'eigh',
       'cache',
       'bench',
       'profile',
@@ -44,6 +46,9 @@ describe('mercer', () => {
     [['bench', 'kermac', '--operations', 'cdist,mma'], /'mma' is none of cdist, pNorm/],
     [['kernel', 'a.npy', '--inner-operator', 'diff', '--out', 'k.npy'], /'--inner-power <power>'/],
     [['cdist-grad', 'a.npy', 'b.npy', '--out', 'g.npy'], /missing required argument 'C'/],
+    [['solve', 'a.npy', 'b.npy', '--out', 'x.npy', '--method', 'svd'], /cholesky, lu, qr/],
+    [['eigh', 'a.npy', '--values', 'w.npy'], /required option '--vectors <file>'/],
+    [['eigh', 'a.npy', '--values', 'w.npy', '--vectors', 'v.txt'], /End the name in \.npy/],
     [['demo', 'digits', '--p', '1,two'], /p must be a number above 0/],
     [['profile'], /missing required argument 'command'/],
   ])('%j is wrong usage: status 2, one block on stderr, nothing on stdout', async (args, why) => {

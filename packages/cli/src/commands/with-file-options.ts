@@ -6,11 +6,19 @@ import { withCommonOptions } from './with-output.js';
 const parseDType = parseChoice<FloatDType>(['float32', 'float64']);
 
 /** Adds the options of commands that compute one file from others. */
-export function withFileOptions(command: Command, outText: string): Command {
+export function withFileOptions(
+  command: Command,
+  outText: string,
+  deviceText = 'cpu or cuda:0; the first GPU that works, else the CPU',
+): Command {
+  return withComputeOptions(command.requiredOption('--out <file>', outText), deviceText);
+}
+
+/** Adds the options that say where and in what a command computes. */
+export function withComputeOptions(command: Command, deviceText: string): Command {
   return withCommonOptions(
     command
-      .requiredOption('--out <file>', outText)
-      .option('--device <id>', 'cpu or cuda:0; the first GPU that works, else the CPU', parseDevice)
+      .option('--device <id>', deviceText, parseDevice)
       .option('--dtype <type>', 'convert all inputs to float32 or float64 first', parseDType),
   );
 }

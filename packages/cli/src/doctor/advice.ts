@@ -5,13 +5,14 @@ export interface Missing {
   readonly compiler: boolean;
   readonly driver: boolean;
   readonly nvrtc: boolean;
+  readonly lapack: boolean;
   /** An NVIDIA display controller is on the PCI bus. */
   readonly gpuOnBus: boolean;
 }
 
 /** One thing to do, with the command that does it. */
 export interface Advice {
-  readonly missing: 'compiler' | 'driver' | 'nvrtc';
+  readonly missing: 'compiler' | 'driver' | 'nvrtc' | 'lapack';
   readonly text: string;
   readonly command: string;
 }
@@ -47,6 +48,17 @@ const NVRTC: Readonly<Record<PackageManager, string>> = {
   unknown: NVRTC_ELSEWHERE,
 };
 
+const LAPACK: Readonly<Record<PackageManager, string>> = {
+  apt: 'sudo apt-get install libopenblas0-pthread',
+  dnf: 'sudo dnf install openblas-threads',
+  zypper: 'sudo zypper install libopenblas_pthreads0',
+  pacman: 'sudo pacman -S openblas',
+  apk: 'sudo apk add openblas',
+  brew: 'brew install openblas',
+  unknown:
+    'install OpenBLAS with the package manager of this system, or set MERCER_BLAS to a library',
+};
+
 /** What to install on this system, most useful first; nothing about NVIDIA where no GPU of theirs is seen. */
 export function adviseInstall(missing: Missing, manager: PackageManager): Advice[] {
   const advice: Advice[] = [];
@@ -69,6 +81,13 @@ export function adviseInstall(missing: Missing, manager: PackageManager): Advice
       missing: 'nvrtc',
       text: 'The GPU needs NVRTC (CUDA 12 or 13) to compile its kernels.',
       command: NVRTC[manager],
+    });
+  }
+  if (missing.lapack) {
+    advice.push({
+      missing: 'lapack',
+      text: 'Linear algebra is slow and limited to 1024 rows without a BLAS and LAPACK.',
+      command: LAPACK[manager],
     });
   }
   return advice;

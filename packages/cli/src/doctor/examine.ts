@@ -3,9 +3,11 @@ import {
   cuda,
   devices,
   JitCache,
+  lapack,
   type CacheStats,
   type CpuReport,
   type CudaReport,
+  type LapackReport,
 } from '@mercer/core';
 import { describeMachine, type MachineDescription } from '../bench/machine.js';
 import { adviseInstall, type Advice } from './advice.js';
@@ -21,6 +23,7 @@ export interface Examination {
   readonly backends: readonly Backend[];
   readonly cpu: CpuReport;
   readonly cuda: CudaReport;
+  readonly lapack: LapackReport;
   readonly gpuOnBus: boolean;
   readonly cache: CacheStats;
   readonly warnings: readonly string[];
@@ -34,8 +37,9 @@ export async function examine(): Promise<Examination> {
   const backends: Backend[] = [];
   for (const id of ids) backends.push(await probeDevice(id));
   const system = distribution();
+  const lapackReport = lapack.report();
   const gpuOnBus = nvidiaGpuOnBus();
-  const libraries = [cudaReport.driver.path, cudaReport.nvrtc.path].filter(
+  const libraries = [cudaReport.driver.path, cudaReport.nvrtc.path, lapackReport.path].filter(
     (path) => path !== undefined,
   );
   return {
@@ -44,6 +48,7 @@ export async function examine(): Promise<Examination> {
     backends,
     cpu: cpuReport,
     cuda: cudaReport,
+    lapack: lapackReport,
     gpuOnBus,
     cache: await cacheStats(),
     warnings: libraries.map(folderWarning).filter((warning) => warning !== undefined),
@@ -52,6 +57,7 @@ export async function examine(): Promise<Examination> {
         compiler: cpuReport.compiler === undefined,
         driver: !cudaReport.driver.found,
         nvrtc: !cudaReport.nvrtc.found,
+        lapack: !lapackReport.found,
         gpuOnBus,
       },
       system.manager,

@@ -48,6 +48,8 @@ function foundations(found: Examination, output: Output, attempts: boolean): str
       compiler === undefined ? 'none found' : `${compiler.path} (${compiler.version})`,
     ),
     ...(attempts || compiler === undefined ? attemptLines(cpu.attempts) : []),
+    item('LAPACK', library({ ...found.lapack, ...lapackVersion(found) })),
+    ...(attempts ? attemptLines(found.lapack.attempts) : []),
     item('NVIDIA', found.gpuOnBus ? 'a GPU is on the PCI bus' : 'no GPU seen on the PCI bus'),
     item('driver', library(cuda.driver)),
     ...(attempts ? attemptLines(cuda.driver.attempts) : []),
@@ -90,6 +92,12 @@ function library(report: LibraryLike): string {
     return `not found (${count} ${count === 1 ? 'place' : 'places'} tried; --attempts lists them)`;
   }
   return `${report.version ?? ''}  ${report.path ?? ''}`.trim();
+}
+
+/** Of a BLAS and LAPACK the vendor and the width of its integers tell more than a version. */
+function lapackVersion({ lapack }: Examination): { version?: string } {
+  if (!lapack.found) return {};
+  return { version: `${lapack.vendor ?? ''}, ${String(lapack.integerBits)}-bit integers` };
 }
 
 function attemptLines(tried: readonly Attempt[]): string[] {

@@ -8,63 +8,101 @@ import type { Output } from '../output/output.js';
 import { assertWritable } from './assert-writable.js';
 import { readOperands, type FloatDType, type Operand } from './read-operand.js';
 
-/** Options of every command that computes one file from others. */
-export interface FileOptions {
-  readonly out: string;
+/** Where a command computes, and in what. */
+export interface ComputeOptions {
   readonly device?: DeviceId;
   readonly dtype?: FloatDType;
 }
 
-/** What such a command did. */
-export interface FileSummary {
+/** Options of every command that computes one file from others. */
+export interface FileOptions extends ComputeOptions {
+  readonly out: string;
+}
+
+/** One file written. */
+interface WrittenFile {
   readonly out: string;
   readonly shape: readonly number[];
+}
+
+/** What a command did that computes files. */
+export interface FilesSummary {
+  readonly files: readonly WrittenFile[];
   readonly dtype: string;
   readonly device: string;
   readonly deviceName: string;
   readonly ms: { readonly read: number; readonly compute: number; readonly write: number };
+}
+
+/** What a command did that computes one file. */
+export interface FileSummary extends Omit<FilesSummary, 'files'>, WrittenFile {
   readonly plan: unknown;
 }
 
 type Computed = Tensor<FloatDType>;
 
-/**
- * Reads operands, computes on the device, and writes the result whole or not at all. That it can be written is checked before
- * the work.
- */
+/** The operands of a command, as tensors. */
+type Operands<F extends readonly string[]> = { readonly [I in keyof F]: Computed };
+
+/** Reads operands, computes on the device, and writes the result as {@link computeToFiles} does. */
 export async function computeToFile<const F extends readonly string[]>(
   output: Output,
   files: F,
   options: FileOptions,
-  compute: (operands: { readonly [I in keyof F]: Computed }, device: Device) => Promise<Computed>,
+  compute: (operands: Operands<F>, device: Device) => Promise<Computed>,
 ): Promise<FileSummary> {
-  if (!options.out.endsWith('.npy')) {
-    throw usageError(
-      `Cannot write '${options.out}': results are written as .npy. End the name in .npy`,
-    );
+  let plan: unknown;
+  const { out } = options;
+  const summary = await computeToFiles(output, files, [out], options, async (operands, device) => {
+    const result = await compute(operands, device);
+    plan = planOf(result);
+    return [result];
+  });
+  const { files: written, ...rest } = summary;
+  return { out, shape: written[0]?.shape ?? [], ...rest, plan };
+}
+
+/**
+ * Reads operands, computes on the device, and writes one file for each name in `outs`, each whole or not at all. That they can
+ * be written is checked before the work.
+ */
+export async function computeToFiles<const F extends readonly string[]>(
+  output: Output,
+  files: F,
+  outs: readonly string[],
+  options: ComputeOptions,
+  compute: (operands: Operands<F>, device: Device) => Promise<readonly Computed[]>,
+): Promise<FilesSummary> {
+  for (const out of outs) {
+    if (out.endsWith('.npy')) continue;
+    throw usageError(`Cannot write '${out}': results are written as .npy. End the name in .npy`);
   }
-  await assertWritable(options.out);
+  await assertWritable(...outs);
   output.progress.update('reading');
   const start = performance.now();
   const operands = await readOperands(files, options.dtype);
   const read = performance.now();
   const device = chooseDevice(options.device);
   output.progress.update('computing');
-  const placed = (await placeAll(operands, device)) as { readonly [I in keyof F]: Computed };
-  const result = await compute(placed, device);
-  const data = await result.toTypedArray();
+  const placed = (await placeAll(operands, device)) as Operands<F>;
+  const results = await compute(placed, device);
+  const contents = await Promise.all(results.map((result) => result.toTypedArray()));
   const computed = performance.now();
   output.progress.update('writing');
-  await writeNpy(options.out, { data, shape: result.shape });
+  const done: WrittenFile[] = [];
+  for (const [i, out] of outs.entries()) {
+    const [result, data] = [results[i], contents[i]];
+    if (result === undefined || data === undefined) continue;
+    await writeNpy(out, { data, shape: result.shape });
+    done.push({ out, shape: result.shape });
+  }
   const written = performance.now();
   return {
-    out: options.out,
-    shape: result.shape,
-    dtype: result.dtype,
-    device: result.device.id,
-    deviceName: result.device.name,
+    files: done,
+    dtype: results[0]?.dtype ?? 'float32',
+    device: device.id,
+    deviceName: device.name,
     ms: { read: read - start, compute: computed - read, write: written - computed },
-    plan: planOf(result),
   };
 }
 
@@ -80,6 +118,20 @@ export function renderFile(summary: FileSummary, what: string): string {
   const { out, shape, dtype, device, deviceName, ms } = summary;
   return [
     `${out}: ${shape.join(' x ')} ${dtype} ${what}, on ${device} (${deviceName})`,
-    `read ${formatMs(ms.read)}, computed ${formatMs(ms.compute)} with compiling and copying, wrote ${formatMs(ms.write)}`,
+    renderTimes(ms),
   ].join('\n');
+}
+
+/** Several files; `what` names each. */
+export function renderFiles(summary: FilesSummary, what: readonly string[]): string {
+  const { files, dtype, device, deviceName, ms } = summary;
+  const lines = files.map(
+    ({ out, shape }, i) =>
+      `${out}: ${shape.join(' x ')} ${dtype} ${what[i] ?? ''}, on ${device} (${deviceName})`,
+  );
+  return [...lines, renderTimes(ms)].join('\n');
+}
+
+function renderTimes(ms: FilesSummary['ms']): string {
+  return `read ${formatMs(ms.read)}, computed ${formatMs(ms.compute)} with compiling and copying, wrote ${formatMs(ms.write)}`;
 }

@@ -25,6 +25,9 @@ static Napi::Object start(Napi::Env env, Napi::Object exports) {
   exportModules(exports);
   exportGraphs(exports);
   exportCompiler(exports);
+  exportFactorizations(exports);
+  exportSpectral(exports);
+  exportProducts(exports);
   return exports;
 }
 

@@ -112,6 +112,9 @@ void exportCopies(Napi::Object exports);
 void exportModules(Napi::Object exports);
 void exportGraphs(Napi::Object exports);
 void exportCompiler(Napi::Object exports);
+void exportFactorizations(Napi::Object exports);
+void exportSpectral(Napi::Object exports);
+void exportProducts(Napi::Object exports);
 
 #define MERCER_KIND(type, kind)             \
   template <>                               \

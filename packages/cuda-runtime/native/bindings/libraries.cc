@@ -1,3 +1,5 @@
+#include "../core/cublaslt.h"
+#include "../core/cusolver.h"
 #include "../core/driver.h"
 #include "../core/nvrtc.h"
 #include "call.h"
@@ -39,6 +41,22 @@ Napi::Value openNvrtcLibrary(const Napi::CallbackInfo& info) {
   return resultOf(info.Env(), openNvrtc(candidatesOf(info[0]), static_cast<int>(integerOf(info[1]))));
 }
 
+Napi::Value openCusolverLibrary(const Napi::CallbackInfo& info) {
+  return resultOf(info.Env(), openCusolver(candidatesOf(info[0])));
+}
+
+Napi::Value openCublasLtLibrary(const Napi::CallbackInfo& info) {
+  return resultOf(info.Env(), openCublasLt(candidatesOf(info[0])));
+}
+
+Napi::Value cusolverNumber(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), cusolver::version());
+}
+
+Napi::Value cublasLtNumber(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), cublaslt::version());
+}
+
 Napi::Value version(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), driverVersion());
 }
@@ -63,6 +81,10 @@ void exportLibraries(Napi::Object exports) {
   method<openNvrtcLibrary>(exports, "openNvrtc");
   method<version>(exports, "driverVersion");
   method<nvrtcDescription>(exports, "nvrtcInfo");
+  method<openCusolverLibrary>(exports, "openCusolver");
+  method<openCublasLtLibrary>(exports, "openCublasLt");
+  method<cusolverNumber>(exports, "cusolverVersion");
+  method<cublasLtNumber>(exports, "cublasLtVersion");
 }
 
 }  // namespace mercer

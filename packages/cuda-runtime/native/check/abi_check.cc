@@ -3,34 +3,12 @@
 #define __CUDA_API_VERSION_INTERNAL 1  // every exported name, no renaming macros
 #include <cuda.h>
 
-#include <type_traits>
-
 #include "../core/driver_types.h"
+#include "same_signature.h"
 
 namespace {
 
 using namespace mercer;
-
-/// Equal in what a call passes: size, and whether it is a pointer.
-template <typename A, typename B>
-constexpr bool sameParameter() {
-  return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
-         std::is_floating_point_v<A> == std::is_floating_point_v<B>;
-}
-
-template <typename A, typename B>
-struct Same : std::false_type {};
-
-template <typename R, typename... A, typename S, typename... B>
-struct Same<R(A...), S(B...)> {
-  static constexpr bool check() {
-    if constexpr (sizeof...(A) != sizeof...(B))
-      return false;
-    else
-      return sizeof(R) == sizeof(S) && (sameParameter<A, B>() && ...);
-  }
-  static constexpr bool value = check();
-};
 
 static_assert(sizeof(cu::CUuuid) == sizeof(::CUuuid));
 static_assert(sizeof(cu::CUmemPoolProps) == sizeof(::CUmemPoolProps));
@@ -71,7 +49,7 @@ namespace mercer::cu {
 }  // namespace mercer::cu
 
 #define MERCER_DRIVER(name, exported, version, required, ...) \
-  static_assert(Same<mercer::cu::name##_declared, decltype(MERCER_HEADER_##name)>::value, #name);
+  static_assert(mercer::Same<mercer::cu::name##_declared, decltype(MERCER_HEADER_##name)>::value, #name);
 #ifdef MERCER_HEADER_NAMES
 #include MERCER_HEADER_NAMES
 #include "../core/driver_symbols.inc"

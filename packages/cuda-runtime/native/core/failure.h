@@ -7,13 +7,13 @@
 
 namespace mercer {
 
-enum class FailureKind { Cuda, Nvrtc, OutOfMemory, Misuse };
+enum class FailureKind { Cuda, Nvrtc, OutOfMemory, Misuse, Cusolver, Cublas };
 
 struct Failure {
   FailureKind kind = FailureKind::Misuse;
-  int code = 0;        // CUresult or nvrtcResult
-  std::string name;    // CUDA_ERROR_..., NVRTC_ERROR_..., or the code of a misuse
-  std::string call;    // the driver function
+  int code = 0;        // CUresult, nvrtcResult or a status
+  std::string name;    // CUDA_ERROR_..., CUSOLVER_STATUS_..., or the code of a misuse
+  std::string call;    // the function of the library
   std::string what;    // a sentence
   std::string log;     // compiler log
   std::string source;  // what was compiled

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "beside.h"
 #include "graph.h"
+#include "solver.h"
 
 namespace mercer {
 
@@ -29,7 +31,10 @@ Stream::~Stream() {
     if (!driver().cuStreamEndCapture(handle_, &graph) && graph) driver().cuGraphDestroy(graph);
     for (auto address : capture_->frees) driver().cuMemFreeAsync(address, handle_);
   }
-  driver().cuStreamDestroy(handle_);
+  if (solver_)
+    Solver::retire(std::move(solver_), use->device, handle_);
+  else
+    driver().cuStreamDestroy(handle_);
 }
 
 void Stream::launched(const std::shared_ptr<void>& kept) {
@@ -179,6 +184,43 @@ bool Stream::settleIdle(Device& device) {
 
 void Stream::keepForCapture(std::shared_ptr<void> kept) {
   if (capture_) capture_->kept.push_back(std::move(kept));
+}
+
+void Stream::keepUntilDone(std::shared_ptr<void> kept) {
+  if (capture_) return keepForCapture(std::move(kept));
+  // Also after the environment's use of the device has ended: the work is under way.
+  Device& device = use->device;
+  device.enter();
+  auto event = device.events.take();
+  MERCER_CU(&device, cuEventRecord, event.get(), handle_);
+  const void* queue = event.get();
+  device.waiter.add(queue, std::move(event), [kept = std::move(kept)](const Failure*) {});
+}
+
+void Stream::checkHealth() {
+  if (capture_) return;
+  Device& device = enter();
+  const auto result = driver().cuStreamQuery(handle_);
+  if (isFatal(result)) check(result, "cuStreamQuery", &device);
+}
+
+Solver& Stream::solver() {
+  if (capture_) {
+    std::lock_guard lock(solverMutex_);
+    if (!solver_) refuseCapture("making the cuSOLVER handle");
+  }
+  return makeSolver();
+}
+
+Solver& Stream::makeSolver() {
+  std::lock_guard lock(solverMutex_);
+  if (!solver_) solver_ = std::make_shared<Solver>(*this);
+  return *solver_;
+}
+
+Beside& Stream::beside() {
+  if (!beside_) beside_ = std::make_shared<Beside>(use, priority);
+  return *beside_;
 }
 
 void Stream::freeAsync(cu::CUdeviceptr address) noexcept {

@@ -12,6 +12,8 @@
 namespace mercer {
 
 class Graph;
+class Solver;
+class Beside;
 
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
@@ -49,8 +51,20 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::shared_ptr<Graph> endCapture();
   /// Keeps an object until the graph being captured dies.
   void keepForCapture(std::shared_ptr<void> kept);
+  /// Keeps an object until the work enqueued so far is done, or as long as the graph being captured.
+  void keepUntilDone(std::shared_ptr<void> kept);
   /// Frees device memory in stream order; postponed to the end of a capture.
   void freeAsync(cu::CUdeviceptr address) noexcept;
+  /// Throws if the device broke in work enqueued so far, after marking it dead.
+  void checkHealth();
+
+  /// The cuSOLVER handle bound to this stream: made on first use, which takes long and may wait for
+  /// the device, and destroyed with the stream. Throws `CAPTURING` if it would be made in a capture.
+  Solver& solver();
+  /// Makes it now, on any thread.
+  Solver& makeSolver();
+  /// The stream and the thread for library calls that wait for their own results.
+  Beside& beside();
 
  private:
   struct Mark {
@@ -72,6 +86,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t completed_ = 0;
   std::deque<Mark> marks_;
   std::optional<Capture> capture_;
+  std::mutex solverMutex_;
+  std::shared_ptr<Solver> solver_;
+  std::shared_ptr<Beside> beside_;  // environment's thread only
 };
 
 using SharedStream = std::shared_ptr<Stream>;

@@ -2,7 +2,12 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildFakeDriver, buildFakeNvrtc } from '../../test/fake-driver/build.mjs';
+import {
+  buildFakeCublasLt,
+  buildFakeCusolver,
+  buildFakeDriver,
+  buildFakeNvrtc,
+} from '../../test/fake-driver/build.mjs';
 import { runScript } from '../../test/run-script.mjs';
 import type { CudaReport } from '../cuda.js';
 
@@ -35,7 +40,7 @@ describe('importing', () => {
   test('opens no library, makes no file and never throws', async () => {
     const found = await json(
       `import { readFileSync } from 'node:fs';
-       console.log(JSON.stringify({ maps: /mercer_cuda|libcuda|nvrtc/.test(readFileSync('/proc/self/maps', 'latin1')) }))`,
+       console.log(JSON.stringify({ maps: /mercer_cuda|libcuda|nvrtc|cusolver|cublas/.test(readFileSync('/proc/self/maps', 'latin1')) }))`,
       { MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1' },
     );
     expect(found).toEqual({ maps: false });
@@ -202,5 +207,107 @@ describe('NVRTC', () => {
     expect(first).toBe(second);
     expect(first).toMatch(/^nvrtc-13\.0-[0-9a-f]{16,}/);
     expect(first).not.toBe(await json(ask, { MERCER_CUDA_NVRTC_PATH: await buildFakeNvrtc(12) }));
+  });
+});
+
+describe('cuSOLVER and cuBLASLt', () => {
+  const both =
+    'console.log(JSON.stringify([mercer.cusolver.report(), mercer.cublasLt.report(), mercer.cusolver.isAvailable(), mercer.cublasLt.isAvailable()]))';
+  type Both = [CudaReport['driver'], CudaReport['driver'], boolean, boolean];
+
+  test('absent: reports with every place tried and a remedy, and calls that throw LibraryNotFoundError', async () => {
+    const env = {
+      MERCER_CUDA_DRIVER_PATH: fakeDriver,
+      MERCER_CUDA_CUSOLVER_PATH: '/nonexistent/libcusolver.so.12',
+      MERCER_CUDA_CUBLASLT_PATH: '/nonexistent/libcublasLt.so.13',
+    };
+    const [solver, blas, ...available] = (await json(both, env)) as Both;
+    expect(available).toEqual([false, false]);
+    expect(solver).toMatchObject({
+      found: false,
+      attempts: [{ path: '/nonexistent/libcusolver.so.12' }],
+      remedy: expect.stringContaining('MERCER_CUDA_CUSOLVER_PATH') as string,
+    });
+    expect(blas).toMatchObject({
+      found: false,
+      attempts: [{ path: '/nonexistent/libcublasLt.so.13' }],
+      remedy: expect.stringContaining('MERCER_CUDA_CUBLASLT_PATH') as string,
+    });
+    const use =
+      'mercer.cusolver.potrfWorkspace(mercer.cuda.device(0).defaultStream, { dtype: "float32", uplo: "lower", n: 1, leadingDimension: 1 })';
+    expect(await json(failure(use), env)).toMatchObject({
+      code: 'LIBRARY_NOT_FOUND',
+      message: expect.stringContaining('libcusolver.so.12') as string,
+    });
+    const multiply = 'mercer.cublasLt.matmul(mercer.cuda.device(0).defaultStream, { k: 1 })';
+    expect(await json(failure(multiply), env)).toMatchObject({ class: 'LibraryNotFoundError' });
+  });
+
+  test('found in one folder of pip, with their versions', async () => {
+    const home = join(folder, 'pip-solvers');
+    mkdirSync(join(home, 'nvidia/cu13/lib'), { recursive: true });
+    copyFileSync(await buildFakeCusolver(12), join(home, 'nvidia/cu13/lib/libcusolver.so.12'));
+    copyFileSync(await buildFakeCublasLt(13), join(home, 'nvidia/cu13/lib/libcublasLt.so.13'));
+    const [solver, blas, ...available] = (await json(both, {
+      MERCER_CUDA_DRIVER_PATH: fakeDriver,
+      MERCER_CUDA_HOME: home,
+    })) as Both;
+    expect(available).toEqual([true, true]);
+    expect(solver).toMatchObject({ found: true, version: '12.0.4' });
+    expect(solver.path).toBe(join(home, 'nvidia/cu13/lib/libcusolver.so.12'));
+    expect(blas).toMatchObject({ found: true, version: '13.1.1' });
+  });
+
+  test('the toolkit of a library already open is preferred to the driver’s', async () => {
+    const home = join(folder, 'two-solvers');
+    mkdirSync(join(home, 'lib64'), { recursive: true });
+    for (const major of [12, 13]) {
+      const lib = (name: string): string => join(home, 'lib64', name);
+      copyFileSync(await buildFakeCusolver(major - 1), lib(`libcusolver.so.${String(major - 1)}`));
+      copyFileSync(await buildFakeCublasLt(major), lib(`libcublasLt.so.${String(major)}`));
+    }
+    const env = { MERCER_CUDA_DRIVER_PATH: fakeDriver, MERCER_CUDA_HOME: home };
+    const [newest] = (await json(both, env)) as Both;
+    expect(newest.version).toBe('12.0.4');
+    const [solver, blas] = (await json(`mercer.nvrtc.isAvailable(); ${both}`, {
+      ...env,
+      MERCER_CUDA_NVRTC_PATH: await buildFakeNvrtc(12),
+    })) as Both;
+    expect([solver.version, blas.version]).toEqual(['11.0.4', '12.1.1']);
+  });
+
+  test('of CUDA 11 and stubs for linking are refused', async () => {
+    const stubs = join(folder, 'toolkit', 'stubs');
+    mkdirSync(stubs, { recursive: true });
+    copyFileSync(await buildFakeCublasLt(13), join(stubs, 'libcublasLt.so.13'));
+    const [solver, blas] = (await json(both, {
+      MERCER_CUDA_CUSOLVER_PATH: await buildFakeCusolver(10),
+      MERCER_CUDA_CUBLASLT_PATH: join(stubs, 'libcublasLt.so.13'),
+    })) as Both;
+    expect(solver.attempts[0]?.error).toBe(
+      'WRONG_MAJOR: it is cuSOLVER 10, but 11 (CUDA 12) or 12 (CUDA 13) is needed',
+    );
+    expect(blas.attempts[0]?.error).toContain('stub for linking');
+    const [, old] = (await json(both, {
+      MERCER_CUDA_CUSOLVER_PATH: await buildFakeCublasLt(11),
+      MERCER_CUDA_CUBLASLT_PATH: await buildFakeCublasLt(11),
+    })) as Both;
+    expect(old.attempts[0]?.error).toBe('WRONG_MAJOR: it is cuBLASLt 11, but 12 or 13 is needed');
+  });
+
+  test('a cuSOLVER without XsyevBatched serves everything else', async () => {
+    const body = `
+      const device = mercer.cuda.device(0), stream = device.defaultStream;
+      const a = { buffer: device.allocate(64, stream), leadingDimension: 2 };
+      const shape = { dtype: 'float32', uplo: 'lower', n: 2, a, values: a, vectors: true };
+      const { deviceBytes } = mercer.cusolver.syevdWorkspace(stream, shape);
+      try { mercer.cusolver.syevBatchedWorkspace(stream, { ...shape, batch: 1 }) } catch (e) {
+        console.log(JSON.stringify({ deviceBytes, code: e.code, message: e.message }));
+      }`;
+    const found = await json(body, {
+      MERCER_CUDA_DRIVER_PATH: fakeDriver,
+      MERCER_CUDA_CUSOLVER_PATH: await buildFakeCusolver(11),
+    });
+    expect(found).toMatchObject({ deviceBytes: 64, code: 'NOT_SUPPORTED' });
   });
 });

@@ -3,6 +3,8 @@ import type { Addon, OpenResult } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
 import { describeFailure, type LibraryReport } from './library-report.js';
 import {
+  cublasLtLibrary,
+  cusolverLibrary,
   driverCandidates,
   nvrtcLibrary,
   supportedMajors,
@@ -15,9 +17,18 @@ const DRIVER_REMEDY =
 const NVRTC_REMEDY =
   'Install NVRTC of CUDA 12 or 13: pip install nvidia-cuda-nvrtc in an active virtual environment, or the CUDA toolkit, ' +
   'and point MERCER_CUDA_HOME at it, or name the exact file in MERCER_CUDA_NVRTC_PATH. CUDA 11 is too old.';
+const CUSOLVER_REMEDY =
+  'Install cuSOLVER of CUDA 12 or 13 with cuBLAS, cuSPARSE and nvJitLink: pip install nvidia-cusolver nvidia-cublas ' +
+  'nvidia-cusparse nvidia-nvjitlink in an active virtual environment, or the CUDA toolkit, and point MERCER_CUDA_HOME at ' +
+  'it, or name the exact file in MERCER_CUDA_CUSOLVER_PATH.';
+const CUBLASLT_REMEDY =
+  'Install cuBLAS of CUDA 12 or 13: pip install nvidia-cublas in an active virtual environment, or the CUDA toolkit, and ' +
+  'point MERCER_CUDA_HOME at it, or name the exact file in MERCER_CUDA_CUBLASLT_PATH.';
 
 let driver: LibraryReport | undefined;
 let nvrtc: LibraryReport | undefined;
+let cusolver: LibraryReport | undefined;
+let cublasLt: LibraryReport | undefined;
 
 /** Opens the driver on first use and remembers the outcome. Never throws. */
 export function driverReport(): LibraryReport {
@@ -31,14 +42,39 @@ export function driverReport(): LibraryReport {
 /** Opens NVRTC on first use and remembers the outcome. Never throws. */
 export function nvrtcReport(): LibraryReport {
   nvrtc ??= attempt(NVRTC_REMEDY, (addon) => {
-    const driverMajor = Number.parseInt(driverReport().version ?? '', 10);
-    const majors = supportedMajors(Number.isNaN(driverMajor) ? undefined : driverMajor);
-    const result = addon.openNvrtc(toolkitCandidates(nvrtcLibrary, process.env, majors), 0);
+    const result = addon.openNvrtc(toolkitCandidates(nvrtcLibrary, process.env, majors()), 0);
     if (!result.opened) return [result, undefined];
     const { major, minor } = addon.nvrtcInfo();
     return [result, `${String(major)}.${String(minor)}`];
   });
   return nvrtc;
+}
+
+/** Opens cuSOLVER on first use, which takes long, and remembers the outcome. Never throws. */
+export function cusolverReport(): LibraryReport {
+  cusolver ??= attempt(CUSOLVER_REMEDY, (addon) => {
+    const result = addon.openCusolver(toolkitCandidates(cusolverLibrary, process.env, majors()));
+    return [result, result.opened ? formatCusolverVersion(addon.cusolverVersion()) : undefined];
+  });
+  return cusolver;
+}
+
+/** Opens cuBLASLt on first use, which takes long, and remembers the outcome. Never throws. */
+export function cublasLtReport(): LibraryReport {
+  cublasLt ??= attempt(CUBLASLT_REMEDY, (addon) => {
+    const result = addon.openCublasLt(toolkitCandidates(cublasLtLibrary, process.env, majors()));
+    return [result, result.opened ? formatCublasVersion(addon.cublasLtVersion()) : undefined];
+  });
+  return cublasLt;
+}
+
+/** Toolkit majors in the order of preference: that of a library already open, then the driver's. */
+function majors(): readonly number[] {
+  const major = (report: LibraryReport | undefined): number =>
+    Number.parseInt(report?.version ?? '', 10);
+  // One toolkit a process where there is a choice; cuSOLVER's own major is one less.
+  const open = [major(nvrtc), major(cublasLt), major(cusolver) + 1, major(driverReport())];
+  return supportedMajors(open.find((number) => !Number.isNaN(number)));
 }
 
 /** The addon with the driver open. */
@@ -53,6 +89,34 @@ export function requireNvrtc(): Addon {
   const report = nvrtcReport();
   if (!report.found) throw notFound('NVRTC (libnvrtc.so.13 or libnvrtc.so.12)', report);
   return loadAddon().addon;
+}
+
+/** The addon with the driver and cuSOLVER open. */
+export function requireCusolver(): Addon {
+  requireDriver();
+  const report = cusolverReport();
+  if (!report.found) throw notFound('cuSOLVER (libcusolver.so.12 or libcusolver.so.11)', report);
+  return loadAddon().addon;
+}
+
+/** The addon with the driver and cuBLASLt open. */
+export function requireCublasLt(): Addon {
+  requireDriver();
+  const report = cublasLtReport();
+  if (!report.found) throw notFound('cuBLASLt (libcublasLt.so.13 or libcublasLt.so.12)', report);
+  return loadAddon().addon;
+}
+
+/** 12004 -> `12.0.4`. */
+function formatCusolverVersion(version: number): string {
+  return [Math.floor(version / 1000), Math.floor((version % 1000) / 100), version % 100].join('.');
+}
+
+/** 130101 -> `13.1.1`. */
+function formatCublasVersion(version: number): string {
+  return [Math.floor(version / 10000), Math.floor((version % 10000) / 100), version % 100].join(
+    '.',
+  );
 }
 
 /** 13000 -> `13.0`. */

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
+  cublasLtLibrary,
+  cusolverLibrary,
   driverCandidates,
   nvrtcLibrary,
   supportedMajors,
@@ -86,5 +88,29 @@ test('the driver: never a bare libcuda.so, an exact file alone', () => {
   for (const { path } of driverCandidates({})) expect(path).toMatch(/libcuda\.so\.1$/);
   expect(driverCandidates({ MERCER_CUDA_DRIVER_PATH: '/d/libcuda.so.1' })).toEqual([
     { path: '/d/libcuda.so.1' },
+  ]);
+});
+
+test('cuSOLVER and cuBLASLt: sonames and folders of their toolkits', () => {
+  const site = make('math', 'lib', 'python3.12', 'site-packages', 'nvidia');
+  for (const name of ['cu13', 'cusolver', 'cublas']) {
+    make('math', 'lib', 'python3.12', 'site-packages', 'nvidia', name, 'lib');
+  }
+  const env = { VIRTUAL_ENV: join(root, 'math') };
+  const files = (library: typeof nvrtcLibrary): string[] =>
+    toolkitCandidates(library, env, [13, 12])
+      .map(({ path }) => path)
+      .slice(0, 6);
+  expect(files(cusolverLibrary)).toEqual([
+    'libcusolver.so.12',
+    'libcusolver.so.11',
+    join(site, 'cu13/lib/libcusolver.so.12'),
+    join(site, 'cusolver/lib/libcusolver.so.11'),
+    'libcusolver.so.12',
+    'libcusolver.so.11',
+  ]);
+  expect(files(cublasLtLibrary).slice(2, 4)).toEqual([
+    join(site, 'cu13/lib/libcublasLt.so.13'),
+    join(site, 'cublas/lib/libcublasLt.so.12'),
   ]);
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { Candidate } from '../native/addon.js';
 
-/** Where a library of the toolkit may lie. One row per library; cuBLASLt and others join here. */
+/** Where a library of the toolkit may lie. One row per library. */
 export interface ToolkitLibrary {
   readonly name: string;
   /** Environment variable that names the exact file. */
@@ -18,6 +18,21 @@ export const nvrtcLibrary: ToolkitLibrary = {
   variable: 'MERCER_CUDA_NVRTC_PATH',
   soname: (major) => `libnvrtc.so.${String(major)}`,
   pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cuda_nvrtc']),
+};
+
+/** cuSOLVER, whose own major is one less than its toolkit's. */
+export const cusolverLibrary: ToolkitLibrary = {
+  name: 'cuSOLVER',
+  variable: 'MERCER_CUDA_CUSOLVER_PATH',
+  soname: (major) => `libcusolver.so.${String(major - 1)}`,
+  pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cusolver']),
+};
+
+export const cublasLtLibrary: ToolkitLibrary = {
+  name: 'cuBLASLt',
+  variable: 'MERCER_CUDA_CUBLASLT_PATH',
+  soname: (major) => `libcublasLt.so.${String(major)}`,
+  pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cublas']),
 };
 
 /** Toolkit majors that can be used, in the order of preference for a driver of `driverMajor`. */

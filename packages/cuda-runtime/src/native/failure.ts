@@ -1,9 +1,16 @@
-import { CudaError, NvrtcError, OutOfMemoryError, misuse } from '../errors.js';
+import {
+  CublasError,
+  CudaError,
+  CusolverError,
+  NvrtcError,
+  OutOfMemoryError,
+  misuse,
+} from '../errors.js';
 import { formatBytes } from '../format-bytes.js';
 
 /** What the addon tells about a failure; this file turns it into an error class and a sentence. */
 export interface NativeFailure {
-  readonly kind: 'cuda' | 'nvrtc' | 'outOfMemory' | 'misuse';
+  readonly kind: 'cuda' | 'nvrtc' | 'outOfMemory' | 'misuse' | 'cusolver' | 'cublas';
   readonly code: number;
   readonly name: string;
   readonly call: string;
@@ -43,7 +50,8 @@ const remedies: Readonly<Record<number, string>> = {
 
 const misuseRemedies: Readonly<Record<string, string>> = {
   DISPOSED: 'Keep the object until its last use, or make a new one.',
-  CAPTURING: 'End the capture first, or use another stream.',
+  CAPTURING:
+    'End the capture first, or use another stream; what is made on first use is made by cusolver.prepare or by a call before the capture.',
   DEVICE_MISMATCH: 'Use objects of one device together.',
   NO_SUCH_DEVICE: 'Use an index below cuda.deviceCount().',
   NO_SUCH_FUNCTION:
@@ -83,6 +91,10 @@ export function toError(failure: NativeFailure): Error {
           'Dispose what is no longer needed, or work in smaller pieces.',
         { ...base, requested: failure.requested, free: failure.free, live: failure.live },
       );
+    case 'cusolver':
+      return new CusolverError(statusText(failure, where), { ...base, device: failure.device });
+    case 'cublas':
+      return new CublasError(statusText(failure, where), { ...base, device: failure.device });
     case 'cuda': {
       const text = `${call}${where} failed: ${name} (${String(code)}): ${failure.what}`;
       if (code === 222)
@@ -90,6 +102,24 @@ export function toError(failure: NativeFailure): Error {
       return new CudaError(sentence(text, remedies[code]), base);
     }
   }
+}
+
+/** What helps against a status of cuSOLVER or cuBLASLt, by the end of its name. */
+const statusRemedies: Readonly<Record<string, string>> = {
+  NOT_INITIALIZED: 'The library could not start on this device: check that it has free memory.',
+  ALLOC_FAILED: 'The library found no device memory for itself: dispose buffers or trim the pool.',
+  INVALID_VALUE: 'Check dimensions, leading dimensions and the size of the workspace.',
+  INVALID_WORKSPACE: 'Ask for the size of the workspace with the same arguments.',
+  ARCH_MISMATCH: 'This library does not know the device: install one of a newer CUDA.',
+  NOT_SUPPORTED: 'Check element types, alignment and leading dimensions against the library.',
+  EXECUTION_FAILED: 'See the error before this one, or run under compute-sanitizer.',
+  INTERNAL_ERROR: 'See the error before this one, or run under compute-sanitizer.',
+};
+
+function statusText(failure: NativeFailure, where: string): string {
+  const { call, name, code, what } = failure;
+  const text = `${call}${where} failed: ${name} (${String(code)})${what === '' ? '' : `: ${what}`}`;
+  return sentence(text, statusRemedies[name.replace(/^CU[A-Z]+_STATUS_/, '')]);
 }
 
 function sentence(text: string, remedy: string | undefined): string {

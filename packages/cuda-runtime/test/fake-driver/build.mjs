@@ -41,6 +41,20 @@ export function buildFakeDriver() {
   return compile(join(folder, 'libcuda.so.1'), sources, ['-Wl,-soname,libcuda.so.1']);
 }
 
+/** Path of a libcusolver.so.<major> that works on the fake driver's memory. */
+export function buildFakeCusolver(major = 12) {
+  const name = `libcusolver.so.${String(major)}`;
+  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  return compile(join(folder, name), ['state.cc', 'fake-cusolver.cc'], flags);
+}
+
+/** Path of a libcublasLt.so.<major> that works on the fake driver's memory. */
+export function buildFakeCublasLt(major = 13) {
+  const name = `libcublasLt.so.${String(major)}`;
+  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  return compile(join(folder, name), ['state.cc', 'fake-cublaslt.cc'], flags);
+}
+
 /** Path of a libnvrtc.so.<major> that compiles nothing. */
 export function buildFakeNvrtc(major) {
   const name = `libnvrtc.so.${String(major)}`;

@@ -1,0 +1,46 @@
+import { eigh } from '@mercer/core';
+import { Command } from 'commander';
+import { computeToFiles, renderFiles, type ComputeOptions } from '../files/compute-to-file.js';
+import { parseChoice } from '../options/parse-option.js';
+import type { Output } from '../output/output.js';
+import { withComputeOptions } from './with-file-options.js';
+import { action, type CommonOptions } from './with-output.js';
+
+const TRIANGLES = ['lower', 'upper'] as const;
+
+interface EighOptions extends CommonOptions, ComputeOptions {
+  readonly values: string;
+  readonly vectors: string;
+  readonly uplo: (typeof TRIANGLES)[number];
+}
+
+/** `mercer eigh A.npy --values W.npy --vectors V.npy`: eigenvalues and eigenvectors of symmetric matrices. */
+export function eighCommand(): Command {
+  return withComputeOptions(
+    new Command('eigh')
+      .description('eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix')
+      .argument('<A>', 'a .npy file of a symmetric matrix (optionally batched), or file.npz:name')
+      .requiredOption('--values <file>', 'where the eigenvalues go (.npy)')
+      .requiredOption('--vectors <file>', 'where the eigenvectors go (.npy)')
+      .option(
+        '--uplo <triangle>',
+        `the triangle that is read: ${TRIANGLES.join(' or ')}`,
+        parseChoice(TRIANGLES),
+        'lower',
+      ),
+    'cpu, which is the default and computes this alone so far',
+  ).action(action(run));
+}
+
+async function run(output: Output, options: EighOptions, args: string[]): Promise<void> {
+  const [file = ''] = args;
+  const { values, vectors, uplo } = options;
+  const onCpu = { device: 'cpu', ...options } as const;
+  const summary = await computeToFiles(output, [file], [values, vectors], onCpu, async ([a]) => {
+    const found = await eigh(a, { uplo, checkErrors: true });
+    return [found.values, found.vectors];
+  });
+  output.result({ ...summary, uplo }, () =>
+    renderFiles(summary, ['eigenvalues', 'eigenvectors in columns']),
+  );
+}

@@ -1,0 +1,70 @@
+// Cholesky factor, with a growing jitter on request.
+#pragma once
+
+#include "routine.h"
+
+namespace mercer::cpu {
+
+struct CholeskyArgs {
+  Batch batch;
+  Matrix a, factor;
+  void* jitters;  // one for each element: what was added to its diagonal
+  int32_t* infos;
+  int64_t upper;
+  int64_t attempts;  // with jitter, after the one without
+  double jitter;     // of the first such attempt, times the mean of the diagonal's magnitudes
+};
+
+// The triangular factor of a symmetric positive definite matrix, of which one triangle is read. LAPACK potrf. Where it
+// fails, jitter is added to the diagonal, ten times as much with every attempt.
+template <class T>
+struct Cholesky {
+  using Args = CholeskyArgs;
+
+  Cholesky(const Args& args, Arena& arena) : args(args), n(args.a.rows), lead(leadOf(n)) {
+    factor = arena.take<T>(lead * n);
+  }
+
+  int64_t order() const { return n; }
+
+  int32_t factorize(const View<T>& from, Part part, T jitter) {
+    if (!pack(from, factor, lead, part)) return kNotFinite;
+    for (Int i = 0; i < n; ++i) factor[i + i * lead] += jitter;
+    const char uplo = part == Part::kUpper ? 'U' : 'L';
+    Written written;
+    Lapack::get()->functions<T>().potrf(&uplo, &n, factor, &lead, written, 1);
+    return static_cast<int32_t>(written.value());
+  }
+
+  void operator()(int64_t index) {
+    const auto from = viewOf<T>(args.batch, args.a, index);
+    const Part part = triangle(args.upper != 0);
+    T jitter = 0;
+    int32_t info = factorize(from, part, jitter);
+    double next = args.jitter * meanDiagonal(from);
+    for (int64_t attempt = 0; attempt < args.attempts && info > 0; ++attempt, next *= 10) {
+      jitter = static_cast<T>(next);
+      info = factorize(from, part, jitter);
+    }
+    const auto result = viewOf<T>(args.batch, args.factor, index);
+    if (info == 0)
+      unpack(factor, lead, result, part);
+    else
+      fillNaN(result);
+    static_cast<T*>(args.jitters)[index] = jitter;
+    args.infos[index] = info;
+  }
+
+  // 1 for a matrix of zeros, so that jitter helps it too.
+  double meanDiagonal(const View<T>& from) const {
+    double sum = 0;
+    for (Int i = 0; i < n; ++i) sum += std::abs(static_cast<double>(from.at(i, i)));
+    return sum > 0 ? sum / static_cast<double>(n) : 1;
+  }
+
+  const Args& args;
+  const Int n, lead;
+  T* factor;
+};
+
+}  // namespace mercer::cpu

@@ -1,0 +1,189 @@
+// Factorisations with orthogonal matrices: QR, singular values, least squares.
+#pragma once
+
+#include "routine.h"
+
+namespace mercer::cpu {
+
+struct QrArgs {
+  Batch batch;
+  Matrix a, q, r;
+  int32_t* infos;
+};
+
+// a = q r with orthonormal columns of q, as many as q has. LAPACK geqrf and orgqr.
+template <class T>
+struct Qr {
+  using Args = QrArgs;
+
+  Qr(const Args& args, Arena& arena)
+      : args(args), rows(args.a.rows), columns(args.a.columns), wanted(args.q.columns),
+        reflectors(std::min(rows, columns)), lead(leadOf(rows)) {
+    const auto& lapack = Lapack::get()->functions<T>();
+    data = arena.take<T>(lead * std::max(columns, wanted));
+    tau = arena.take<T>(reflectors);
+    const Int ask = -1;
+    T first = 0, second = 0;
+    Written info;
+    lapack.geqrf(&rows, &columns, data, &lead, tau, &first, &ask, info);
+    lapack.orgqr(&rows, &wanted, &reflectors, data, &lead, tau, &second, &ask, info);
+    workSize = queried(std::max(first, second));
+    work = arena.take<T>(workSize);
+  }
+
+  int64_t order() const { return reflectors; }
+
+  void operator()(int64_t index) {
+    const auto& lapack = Lapack::get()->functions<T>();
+    const auto q = viewOf<T>(args.batch, args.q, index);
+    const auto r = viewOf<T>(args.batch, args.r, index);
+    int32_t info = kNotFinite;
+    if (pack(viewOf<T>(args.batch, args.a, index), data, lead)) {
+      Written written;
+      lapack.geqrf(&rows, &columns, data, &lead, tau, work, &workSize, written);
+      unpack(data, lead, r, Part::kUpper);
+      lapack.orgqr(&rows, &wanted, &reflectors, data, &lead, tau, work, &workSize, written);
+      unpack(data, lead, q);
+      info = static_cast<int32_t>(written.value());
+    } else {
+      fillNaN(q);
+      fillNaN(r);
+    }
+    args.infos[index] = info;
+  }
+
+  const Args& args;
+  const Int rows, columns, wanted, reflectors, lead;
+  T *data, *tau, *work;
+  Int workSize;
+};
+
+struct SvdArgs {
+  Batch batch;
+  Matrix a, u, s, vh;
+  int32_t* infos;
+};
+
+// a = u diag(s) vh, s descending. LAPACK gesdd. Without u and vh only the values.
+template <class T>
+struct Svd {
+  using Args = SvdArgs;
+
+  Svd(const Args& args, Arena& arena)
+      : args(args), rows(args.a.rows), columns(args.a.columns), lead(leadOf(rows)),
+        leftColumns(args.u.columns), rightRows(args.vh.rows), leadRight(leadOf(rightRows)),
+        few(std::min(rows, columns)), wanted(args.u.data != nullptr) {
+    job = wanted ? 'S' : 'N';
+    a = arena.take<T>(lead * columns);
+    s = arena.take<T>(few);
+    u = arena.take<T>(wanted ? lead * leftColumns : 1);
+    vh = arena.take<T>(wanted ? leadRight * columns : 1);
+    integerWork = arena.take<Int>(8 * leadOf(few));
+    const Int ask = -1;
+    T size = 0;
+    Written info;
+    Lapack::get()->functions<T>().gesdd(&job, &rows, &columns, a, &lead, s, u, &lead, vh,
+                                        &leadRight, &size, &ask, integerWork, info, 1);
+    workSize = queried(size);
+    work = arena.take<T>(workSize);
+  }
+
+  int64_t order() const { return few; }
+
+  void operator()(int64_t index) {
+    int32_t info = kNotFinite;
+    if (pack(viewOf<T>(args.batch, args.a, index), a, lead)) {
+      Written written;
+      Lapack::get()->functions<T>().gesdd(&job, &rows, &columns, a, &lead, s, u, &lead, vh,
+                                          &leadRight, work, &workSize, integerWork, written, 1);
+      info = static_cast<int32_t>(written.value());
+    }
+    give(info, s, leadOf(few), args.s, index);
+    if (wanted) {
+      give(info, u, lead, args.u, index);
+      give(info, vh, leadRight, args.vh, index);
+    }
+    args.infos[index] = info;
+  }
+
+  void give(int32_t info, const T* from, Int fromLead, const Matrix& to, int64_t index) const {
+    const auto result = viewOf<T>(args.batch, to, index);
+    if (info == 0)
+      unpack(from, fromLead, result);
+    else
+      fillNaN(result);
+  }
+
+  const Args& args;
+  const Int rows, columns, lead, leftColumns, rightRows, leadRight, few;
+  const bool wanted;
+  char job;
+  T *a, *s, *u, *vh, *work;
+  Int* integerWork;
+  Int workSize;
+};
+
+struct LstsqArgs {
+  Batch batch;
+  Matrix a, b, x, singularValues;
+  int32_t *ranks, *infos;
+  double tolerance;  // relative to the largest singular value
+};
+
+// x of least norm among those that minimise |a x - b|. LAPACK gelsd.
+template <class T>
+struct Lstsq {
+  using Args = LstsqArgs;
+
+  Lstsq(const Args& args, Arena& arena)
+      : args(args), rows(args.a.rows), columns(args.a.columns), sides(args.b.columns),
+        lead(leadOf(rows)), tall(leadOf(std::max(rows, columns))), few(std::min(rows, columns)),
+        tolerance(static_cast<T>(args.tolerance)) {
+    a = arena.take<T>(lead * columns);
+    x = arena.take<T>(tall * sides);
+    s = arena.take<T>(few);
+    const Int ask = -1;
+    T size = 0;
+    Written rank, integers, info;
+    Lapack::get()->functions<T>().gelsd(&rows, &columns, &sides, a, &lead, x, &tall, s, &tolerance,
+                                        rank, &size, &ask, integers, info);
+    workSize = queried(size);
+    work = arena.take<T>(workSize);
+    integerWork = arena.take<Int>(std::max<Int>(1, integers.value()));
+  }
+
+  int64_t order() const { return few; }
+
+  void operator()(int64_t index) {
+    const auto result = viewOf<T>(args.batch, args.x, index);
+    const auto values = viewOf<T>(args.batch, args.singularValues, index);
+    int32_t info = kNotFinite;
+    Written rank;
+    std::fill(x, x + tall * sides, T(0));  // the solution where a has no elements, which LAPACK leaves alone
+    const bool finite = pack(viewOf<T>(args.batch, args.a, index), a, lead);
+    if (pack(viewOf<T>(args.batch, args.b, index), x, tall) && finite) {
+      Written written;
+      Lapack::get()->functions<T>().gelsd(&rows, &columns, &sides, a, &lead, x, &tall, s,
+                                          &tolerance, rank, work, &workSize, integerWork, written);
+      info = static_cast<int32_t>(written.value());
+    }
+    if (info == 0) {
+      unpack(x, tall, result);
+      unpack(s, leadOf(few), values);
+    } else {
+      fillNaN(result);
+      fillNaN(values);
+    }
+    args.ranks[index] = info == 0 ? static_cast<int32_t>(rank.value()) : -1;
+    args.infos[index] = info;
+  }
+
+  const Args& args;
+  const Int rows, columns, sides, lead, tall, few;
+  const T tolerance;
+  T *a, *x, *s, *work;
+  Int* integerWork;
+  Int workSize;
+};
+
+}  // namespace mercer::cpu

@@ -1,0 +1,112 @@
+// Mixed precision: factors in float32, residuals and solutions in float64.
+#pragma once
+
+#include "routine.h"
+
+namespace mercer::cpu {
+
+struct RefinedSolveArgs {
+  Batch batch;
+  Matrix a, b, x;
+  int32_t* infos;
+  int64_t upper, steps;
+};
+
+// x of a x = b by a float32 factor and `steps` corrections, each solving for the float64 residual of the one before it.
+// Iterative refinement as in J. H. Wilkinson, Rounding Errors in Algebraic Processes (1963).
+template <class T, bool kDefinite>
+struct RefinedSolve {
+  using Args = RefinedSolveArgs;
+
+  RefinedSolve(const Args& args, Arena& arena)
+      : args(args), n(args.a.rows), lead(leadOf(n)), columns(args.b.columns) {
+    factor = arena.take<float>(lead * n);
+    correction = arena.take<float>(lead * columns);
+    pivots = arena.take<Int>(n);
+    a = arena.take<double>(lead * n);
+    residual = arena.take<double>(lead * columns);
+    x = arena.take<double>(lead * columns);
+    given = arena.take<T>(lead * std::max(n, columns));
+  }
+
+  int64_t order() const { return n; }
+
+  int32_t factorize(int64_t index) {
+    const bool upper = args.upper != 0;
+    const Part part = kDefinite ? triangle(upper) : Part::kAll;
+    if (!pack(viewOf<T>(args.batch, args.a, index), given, lead, part)) return kNotFinite;
+    float probe = 0;  // becomes NaN with an element that is beyond float32
+    forEach(n, n, [&](int64_t i, int64_t j) {
+      a[i + j * lead] = isIn(part, i, j) ? given[i + j * lead] : given[j + i * lead];
+      factor[i + j * lead] = static_cast<float>(a[i + j * lead]);
+      probe += factor[i + j * lead] * 0.0f;
+    });
+    if (probe != 0) return kNotFinite;
+    const auto& lapack = Lapack::get()->functions<float>();
+    const char uplo = upper ? 'U' : 'L';
+    Written info;
+    if constexpr (kDefinite)
+      lapack.potrf(&uplo, &n, factor, &lead, info, 1);
+    else
+      lapack.getrf(&n, &n, factor, &lead, pivots, info);
+    return static_cast<int32_t>(info.value());
+  }
+
+  // x += factor^-1 residual
+  void correct() {
+    const auto& lapack = Lapack::get()->functions<float>();
+    const char uplo = args.upper != 0 ? 'U' : 'L', plain = 'N';
+    Written info;
+    forEach(n, columns, [&](int64_t i, int64_t j) {
+      correction[i + j * lead] = static_cast<float>(residual[i + j * lead]);
+    });
+    if constexpr (kDefinite)
+      lapack.potrs(&uplo, &n, &columns, factor, &lead, correction, &lead, info, 1);
+    else
+      lapack.getrs(&plain, &n, &columns, factor, &lead, pivots, correction, &lead, info, 1);
+    forEach(n, columns, [&](int64_t i, int64_t j) { x[i + j * lead] += correction[i + j * lead]; });
+  }
+
+  void solve(const View<T>& b) {
+    const char plain = 'N';
+    const double one = 1, minus = -1;
+    pack(b, given, lead);
+    std::fill(x, x + lead * columns, 0.0);
+    std::copy(given, given + lead * columns, residual);
+    correct();
+    for (int64_t step = 0; step < args.steps; ++step) {
+      std::copy(given, given + lead * columns, residual);
+      Lapack::get()->functions<double>().gemm(&plain, &plain, &n, &columns, &n, &minus, a, &lead, x,
+                                              &lead, &one, residual, &lead, 1, 1);
+      correct();
+    }
+  }
+
+  void operator()(int64_t index) {
+    const int32_t info = factorize(index);
+    const auto result = viewOf<T>(args.batch, args.x, index);
+    if (info == 0) {
+      solve(viewOf<T>(args.batch, args.b, index));
+      forEach(n, columns, [&](int64_t i, int64_t j) {
+        result.at(i, j) = static_cast<T>(x[i + j * lead]);
+      });
+    } else {
+      fillNaN(result);
+    }
+    args.infos[index] = info;
+  }
+
+  const Args& args;
+  const Int n, lead, columns;
+  float *factor, *correction;
+  Int* pivots;
+  double *a, *residual, *x;
+  T* given;
+};
+
+template <class T>
+using RefinedCholesky = RefinedSolve<T, true>;
+template <class T>
+using RefinedLU = RefinedSolve<T, false>;
+
+}  // namespace mercer::cpu

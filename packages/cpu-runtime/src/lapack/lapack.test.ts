@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cpu } from '../cpu.js';
+import { LapackNotFoundError } from '../errors.js';
+import { lapackCandidates } from './candidates.js';
+import { lapack, type LapackReport } from './lapack.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mercer-lapack-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What a fresh process reports with this MERCER_BLAS. */
+function reportWith(library: string): LapackReport {
+  const script = `import { lapack } from ${JSON.stringify(join(root, 'dist/index.js'))};
+    console.log(JSON.stringify(lapack.report()));`;
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    env: { ...process.env, MERCER_BLAS: library },
+  });
+  return JSON.parse(output) as LapackReport;
+}
+
+/** A library that has these symbols; dasum sums as one with such integers does, the others do nothing. */
+async function fakeLibrary(
+  name: string,
+  suffix: string,
+  integer: string,
+  more: readonly string[] = [],
+): Promise<string> {
+  const table = readFileSync(join(root, 'native/linalg/lapack-symbols.inc'), 'utf8');
+  const names = [...table.matchAll(/MERCER_LAPACK\((\w+), \(/g)].map((match) => match[1] ?? '');
+  const symbols = names.flatMap((one) => [`s${one}${suffix}`, `d${one}${suffix}`]);
+  const source = `
+    ${[...symbols, ...more].map((one) => `extern "C" void ${one}() {}`).join('\n')}
+    extern "C" double dasum${suffix}(const ${integer}* n, const double* x, const ${integer}*) {
+      double sum = 0;
+      for (${integer} i = 0; i < *n; ++i) sum += x[i];
+      return sum;
+    }`;
+  const file = join(folder, `${name}.cc`);
+  const library = join(folder, `lib${name}.so`);
+  writeFileSync(file, source);
+  const { path } = await cpu.findCompiler();
+  execFileSync(path, ['-shared', '-fPIC', '-o', library, file]);
+  return library;
+}
+
+describe('finding a library', () => {
+  it('tells 32-bit from 64-bit integers by behaviour, whatever the names', async () => {
+    const lp64 = await fakeLibrary('lp64', '_', 'int');
+    const ilp64 = await fakeLibrary('ilp64', '_64_', 'long long');
+    const unnamed = await fakeLibrary('unnamed', '_', 'long long');
+    const plain = { found: true, vendor: 'LAPACK', attempts: [] };
+    expect(reportWith(lp64)).toEqual({ ...plain, path: lp64, integerBits: 32 });
+    expect(reportWith(ilp64)).toMatchObject({ found: true, path: ilp64, integerBits: 64 });
+    expect(reportWith(unnamed)).toMatchObject({ found: true, path: unnamed, integerBits: 64 });
+  });
+
+  it('knows the vendor by how its threads are set', async () => {
+    const vendors = [
+      ['OpenBLAS', 'openblas_set_num_threads'],
+      ['MKL', 'MKL_Set_Num_Threads'],
+      ['BLIS', 'bli_thread_set_num_threads'],
+    ] as const;
+    for (const [vendor, symbol] of vendors) {
+      const library = await fakeLibrary(vendor, '_', 'int', [symbol]);
+      expect(reportWith(library)).toMatchObject({ found: true, vendor });
+    }
+  });
+
+  it('says of a library without a routine which one it lacks', async () => {
+    const file = join(folder, 'empty.cc');
+    const library = join(folder, 'libempty.so');
+    writeFileSync(file, 'extern "C" void dpotrf_() {}\nextern "C" double dasum_() { return 1; }');
+    const { path } = await cpu.findCompiler();
+    execFileSync(path, ['-shared', '-fPIC', '-o', library, file]);
+    const report = reportWith(library);
+    expect(report.found).toBe(false);
+    expect(report.attempts).toEqual([{ path: library, error: 'it has no routine sgemm_' }]);
+    expect(report.remedy).toContain('MERCER_BLAS');
+  });
+
+  it('looks nowhere else when MERCER_BLAS names a file that is absent', () => {
+    const { found, attempts } = reportWith('/nonexistent/libblas.so');
+    expect(found).toBe(false);
+    expect(attempts).toEqual([
+      {
+        path: '/nonexistent/libblas.so',
+        error: expect.stringContaining('No such file') as string,
+      },
+    ]);
+  });
+
+  it("finds none with MERCER_BLAS=none, and a call's error says what to do", () => {
+    expect(reportWith('none')).toMatchObject({
+      found: false,
+      attempts: [{ path: 'MERCER_BLAS', error: "it is 'none'" }],
+    });
+    const error = new LapackNotFoundError([{ path: 'x', error: 'y' }], 'install it');
+    expect(error).toMatchObject({ code: 'LIBRARY_NOT_FOUND', remedy: 'install it' });
+    expect(error.message).toContain('  - x: y\ninstall it');
+  });
+
+  it('prefers an environment to the system', () => {
+    mkdirSync(join(folder, 'lib'));
+    const library = join(folder, 'lib/libmkl_rt.so.2');
+    writeFileSync(library, '');
+    const env = { CONDA_PREFIX: folder, MKLROOT: '/nonexistent', VIRTUAL_ENV: '' };
+    expect(lapackCandidates(env).paths.slice(0, 2)).toEqual([library, 'libopenblas.so.0']);
+    expect(lapackCandidates({ MERCER_BLAS: '' }).paths).toContain('liblapack.so.3');
+  });
+});
+
+describe.skipIf(!lapack.isAvailable())('a routine', () => {
+  const params = (fn: { paramBytes: number | undefined }): Uint8Array =>
+    new Uint8Array(fn.paramBytes ?? 0);
+  const none = { tasks: 0, chunk: 1, scratchBytes: 0 };
+
+  it('is found by name, with the size of its parameters', () => {
+    const fn = lapack.function('solve_cholesky_float64');
+    // Six batch extents, four matrices of pointer, four numbers and six strides, infos, a flag.
+    expect(fn.paramBytes).toBe(8 * (6 + 4 * 11 + 2));
+    expect(() => lapack.function('solve_everything')).toThrow(
+      expect.objectContaining({ code: 'SYMBOL_NOT_FOUND' }),
+    );
+  });
+
+  it('refuses parameters of another size', () => {
+    const fn = lapack.function('gemm_float32');
+    const stream = cpu.createStream();
+    expect(() => fn.launch(none, stream, new Uint8Array(8))).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
+  });
+
+  it('runs on a stream, also with nothing to do', async () => {
+    const fn = lapack.function('gemm_float32');
+    const stream = cpu.createStream();
+    fn.launch(none, stream, params(fn));
+    await expect(stream.whenDone()).resolves.toBeUndefined();
+  });
+});

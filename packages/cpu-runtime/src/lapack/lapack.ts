@@ -1,0 +1,87 @@
+import { rawBinding } from '../addon.js';
+import { CpuFunction } from '../cpu-module.js';
+import { AddonNotFoundError, LapackNotFoundError, type Attempt } from '../errors.js';
+import { lapackCandidates } from './candidates.js';
+
+/** Which BLAS with LAPACK is in use, or why there is none. */
+export interface LapackReport {
+  readonly found: boolean;
+  /** The file in use. */
+  readonly path?: string;
+  /** 'OpenBLAS', 'MKL', 'BLIS', or 'LAPACK' for one that says nothing of itself. */
+  readonly vendor?: string;
+  /** Width of its integers: 32 (LP64) or 64 (ILP64). */
+  readonly integerBits?: 32 | 64;
+  /** What was tried before it, or everything that was tried. */
+  readonly attempts: readonly Attempt[];
+  /** What to do when none was found. */
+  readonly remedy?: string;
+}
+
+/** Dense linear algebra of a BLAS with LAPACK that is found at run time. Nothing is opened before the first call. */
+export interface Lapack {
+  /** Is there one? Never throws. */
+  isAvailable(): boolean;
+  /** Where it is, or what was tried. Never throws; opens the library once for the process. */
+  report(): LapackReport;
+  /**
+   * A routine that streams can run like a compiled kernel: one task for each matrix of a batch. `paramBytes` is the size
+   * of its packed parameters, whose layout is that of native/linalg of the source.
+   *
+   * @param name such as 'solve_cholesky_float32'
+   * @throws LapackNotFoundError
+   * @throws CpuRuntimeError SYMBOL_NOT_FOUND for a name that there is not
+   */
+  function(name: string): CpuFunction;
+}
+
+const REMEDY =
+  'Install OpenBLAS (Debian, Ubuntu: apt-get install libopenblas0-pthread; Fedora: dnf install openblas-threads; conda: ' +
+  'conda install libopenblas) or oneMKL, or set MERCER_BLAS to the path of a shared library that has BLAS and LAPACK.';
+
+let known: LapackReport | undefined;
+
+function report(): LapackReport {
+  known ??= open();
+  return known;
+}
+
+function open(): LapackReport {
+  const attempts: Attempt[] = [];
+  try {
+    const raw = rawBinding();
+    const { paths, chosen } = lapackCandidates();
+    if (chosen === 'none') attempts.push({ path: 'MERCER_BLAS', error: "it is 'none'" });
+    for (const path of paths) {
+      const error = raw.openLapack(path);
+      if (error === undefined) return { found: true, ...raw.lapackInfo(), attempts };
+      attempts.push({ path, error });
+    }
+  } catch (error) {
+    if (!(error instanceof AddonNotFoundError)) throw error;
+    attempts.push(...error.attempts);
+  }
+  return { found: false, attempts, remedy: REMEDY };
+}
+
+/**
+ * The machine's BLAS and LAPACK.
+ *
+ * @example
+ * ```ts
+ * import { lapack } from '@mercer/cpu-runtime';
+ *
+ * const { found, vendor, integerBits, attempts } = lapack.report();
+ * console.log(found ? `${vendor} with ${integerBits}-bit integers` : attempts);
+ * ```
+ */
+export const lapack: Lapack = {
+  isAvailable: () => report().found,
+  report,
+  function: (name) => {
+    const { found, attempts, remedy } = report();
+    if (!found) throw new LapackNotFoundError(attempts, remedy ?? '');
+    const [fn, paramBytes] = rawBinding().lapackFunction(name);
+    return new CpuFunction(fn, name, paramBytes);
+  },
+};

@@ -1,0 +1,28 @@
+// The cuSOLVER handle of one stream.
+#pragma once
+
+#include "cusolver.h"
+#include "stream.h"
+
+namespace mercer {
+
+class Solver {
+ public:
+  explicit Solver(Stream& stream);
+  ~Solver();
+  Solver(const Solver&) = delete;
+
+  cusolver::Handle handle() const noexcept { return handle_; }
+  cusolver::Params params() const noexcept { return params_; }
+
+  /// Destroys the handle and then its CUstream, on the janitor's thread once the stream's work is
+  /// done: destroying a handle synchronises the device.
+  static void retire(std::shared_ptr<Solver> solver, Device& device, cu::CUstream stream) noexcept;
+
+ private:
+  Device& device_;
+  cusolver::Handle handle_ = nullptr;
+  cusolver::Params params_ = nullptr;
+};
+
+}  // namespace mercer

@@ -1,0 +1,69 @@
+import { regionOf, type DeviceRegion } from '../device-region.js';
+import { requireCusolver } from '../library/open-libraries.js';
+import { handleOf } from '../native/owned.js';
+import type { CudaStream } from '../stream.js';
+import { triangleCode, typeCode, type RealType, type Triangle } from './codes.js';
+
+/** Cholesky factorisations in place of many n x n matrices. At most 2^31 - 1 of each. */
+export interface PotrfBatchedOptions {
+  readonly dtype: RealType;
+  readonly uplo: Triangle;
+  readonly n: number;
+  /**
+   * `batch` device addresses (`DeviceBuffer.address` plus offset) as uint64. What they point to is
+   * not checked, and the caller keeps it until the work, or the graph it is captured in, is done with it.
+   */
+  readonly pointers: DeviceRegion;
+  readonly leadingDimension: number;
+  readonly batch: number;
+  /** `batch` int32 as in `potrf`. */
+  readonly infos: DeviceRegion;
+}
+
+/** Solves with those factors, one right-hand side of length n each, which is all that cuSOLVER has. */
+export interface PotrsBatchedOptions {
+  readonly dtype: RealType;
+  readonly uplo: Triangle;
+  readonly n: number;
+  /** `batch` addresses of factors. */
+  readonly pointers: DeviceRegion;
+  readonly leadingDimension: number;
+  /** `batch` addresses of right-hand sides, which become the solutions. */
+  readonly rightPointers: DeviceRegion;
+  readonly rightLeadingDimension: number;
+  readonly batch: number;
+  /** One int32: 0, or -i when argument i of cusolverDnSpotrsBatched is wrong. */
+  readonly info: DeviceRegion;
+}
+
+/** Enqueues cusolverDnSpotrfBatched or cusolverDnDpotrfBatched. */
+export function potrfBatched(stream: CudaStream, options: PotrfBatchedOptions): void {
+  const { dtype, uplo, n, pointers, leadingDimension, batch, infos } = options;
+  requireCusolver().potrfBatched(
+    handleOf(stream, 'CudaStream'),
+    typeCode(dtype),
+    triangleCode(uplo),
+    n,
+    ...regionOf(pointers),
+    leadingDimension,
+    batch,
+    ...regionOf(infos),
+  );
+}
+
+/** Enqueues cusolverDnSpotrsBatched or cusolverDnDpotrsBatched. */
+export function potrsBatched(stream: CudaStream, options: PotrsBatchedOptions): void {
+  const { dtype, uplo, n, pointers, leadingDimension, rightPointers, batch, info } = options;
+  requireCusolver().potrsBatched(
+    handleOf(stream, 'CudaStream'),
+    typeCode(dtype),
+    triangleCode(uplo),
+    n,
+    ...regionOf(pointers),
+    leadingDimension,
+    ...regionOf(rightPointers),
+    options.rightLeadingDimension,
+    batch,
+    ...regionOf(info),
+  );
+}

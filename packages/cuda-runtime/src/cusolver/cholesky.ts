@@ -1,0 +1,86 @@
+import {
+  matrixOf,
+  regionOf,
+  workspaceOf,
+  type DeviceMatrix,
+  type DeviceRegion,
+  type DeviceWorkspace,
+} from '../device-region.js';
+import { requireCusolver } from '../library/open-libraries.js';
+import type { WorkspaceBytes } from '../native/addon.js';
+import { handleOf } from '../native/owned.js';
+import type { CudaStream } from '../stream.js';
+import { triangleCode, typeCode, type RealType, type Triangle } from './codes.js';
+
+/** The shape of a Cholesky factorisation, n x n. */
+export interface PotrfShape {
+  readonly dtype: RealType;
+  readonly uplo: Triangle;
+  readonly n: number;
+  readonly leadingDimension: number;
+}
+
+/** A Cholesky factorisation in place: a = L Lᵀ (lower) or Uᵀ U (upper). */
+export interface PotrfOptions {
+  readonly dtype: RealType;
+  readonly uplo: Triangle;
+  readonly n: number;
+  readonly a: DeviceMatrix;
+  /** At least `potrfWorkspace(...).deviceBytes`. */
+  readonly workspace?: DeviceWorkspace;
+  /** One int32: 0, or i > 0 when the leading minor of order i is not positive. */
+  readonly info: DeviceRegion;
+}
+
+/** A solve with the factor that `potrf` left in `a`; `b` of n x `columns` becomes the solution. */
+export interface PotrsOptions {
+  readonly dtype: RealType;
+  readonly uplo: Triangle;
+  readonly n: number;
+  readonly columns: number;
+  readonly a: DeviceMatrix;
+  readonly b: DeviceMatrix;
+  /** One int32: 0, or -i when argument i of cusolverDnXpotrs is wrong. */
+  readonly info: DeviceRegion;
+}
+
+/** Bytes that `potrf` needs. */
+export function potrfWorkspace(stream: CudaStream, shape: PotrfShape): WorkspaceBytes {
+  const { dtype, uplo, n, leadingDimension } = shape;
+  return requireCusolver().potrfWorkspace(
+    handleOf(stream, 'CudaStream'),
+    typeCode(dtype),
+    triangleCode(uplo),
+    n,
+    leadingDimension,
+  );
+}
+
+/** Enqueues cusolverDnXpotrf. */
+export function potrf(stream: CudaStream, options: PotrfOptions): void {
+  const { dtype, uplo, n, a, workspace, info } = options;
+  requireCusolver().potrf(
+    handleOf(stream, 'CudaStream'),
+    typeCode(dtype),
+    triangleCode(uplo),
+    n,
+    ...matrixOf(a),
+    ...workspaceOf(workspace),
+    ...regionOf(info),
+  );
+}
+
+/** Enqueues cusolverDnXpotrs. */
+export function potrs(stream: CudaStream, options: PotrsOptions): void {
+  const { dtype, uplo, n, columns, a, b, info } = options;
+  requireCusolver().potrs(
+    handleOf(stream, 'CudaStream'),
+    typeCode(dtype),
+    triangleCode(uplo),
+    n,
+    columns,
+    ...matrixOf(a),
+    ...matrixOf(b),
+    ...regionOf(info),
+  );
+}

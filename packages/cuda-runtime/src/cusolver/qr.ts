@@ -1,0 +1,116 @@
+import { codeOf } from '../code-of.js';
+import {
+  matrixOf,
+  regionOf,
+  workspaceOf,
+  type DeviceMatrix,
+  type DeviceRegion,
+  type DeviceWorkspace,
+} from '../device-region.js';
+import { requireCusolver } from '../library/open-libraries.js';
+import type { Addon, WorkspaceBytes } from '../native/addon.js';
+import { handleOf } from '../native/owned.js';
+import type { CudaStream } from '../stream.js';
+import { typeCode, type RealType } from './codes.js';
+import type { FactorShape } from './lu.js';
+
+/** A QR factorisation in place: R in the upper triangle, Householder vectors below the diagonal. */
+export interface GeqrfOptions {
+  readonly dtype: RealType;
+  readonly rows: number;
+  readonly columns: number;
+  readonly a: DeviceMatrix;
+  /** min(rows, columns) factors of the reflectors, of `dtype`. */
+  readonly tau: DeviceRegion;
+  /** At least `geqrfWorkspace(...).deviceBytes`. */
+  readonly workspace?: DeviceWorkspace;
+  /** One int32: 0, or -i when argument i of cusolverDnXgeqrf is wrong. */
+  readonly info: DeviceRegion;
+}
+
+/** A product in place with the Q of `geqrf`: c = op(Q) c (left) or c op(Q) (right). At most 2^31 - 1 each way. */
+export interface OrmqrShape {
+  readonly dtype: RealType;
+  readonly side: 'left' | 'right';
+  /** Multiplies by Qᵀ. Default false. */
+  readonly transpose?: boolean;
+  /** Of `c`. */
+  readonly rows: number;
+  /** Of `c`. */
+  readonly columns: number;
+  /** Columns of `a`, at most its rows, which are the order of Q. */
+  readonly reflectors: number;
+  readonly a: DeviceMatrix;
+  readonly tau: DeviceRegion;
+  readonly c: DeviceMatrix;
+}
+
+/** A product with Q and what it needs. */
+export interface OrmqrOptions extends OrmqrShape {
+  /** At least `ormqrWorkspace(...).deviceBytes`. */
+  readonly workspace?: DeviceWorkspace;
+  /** One int32: 0, or -i when argument i of cusolverDnSormqr is wrong. */
+  readonly info: DeviceRegion;
+}
+
+/** Bytes that `geqrf` needs. */
+export function geqrfWorkspace(stream: CudaStream, shape: FactorShape): WorkspaceBytes {
+  const { dtype, rows, columns, leadingDimension } = shape;
+  return requireCusolver().geqrfWorkspace(
+    handleOf(stream, 'CudaStream'),
+    typeCode(dtype),
+    rows,
+    columns,
+    leadingDimension,
+  );
+}
+
+/** Enqueues cusolverDnXgeqrf. */
+export function geqrf(stream: CudaStream, options: GeqrfOptions): void {
+  const { dtype, rows, columns, a, tau, workspace, info } = options;
+  requireCusolver().geqrf(
+    handleOf(stream, 'CudaStream'),
+    typeCode(dtype),
+    rows,
+    columns,
+    ...matrixOf(a),
+    ...regionOf(tau),
+    ...workspaceOf(workspace),
+    ...regionOf(info),
+  );
+}
+
+/** Bytes that `ormqr` needs; nothing on the host. */
+export function ormqrWorkspace(stream: CudaStream, shape: OrmqrShape): WorkspaceBytes {
+  return requireCusolver().ormqrWorkspace(handleOf(stream, 'CudaStream'), ...reflectionOf(shape));
+}
+
+/** Enqueues cusolverDnSormqr or cusolverDnDormqr. */
+export function ormqr(stream: CudaStream, options: OrmqrOptions): void {
+  requireCusolver().ormqr(
+    handleOf(stream, 'CudaStream'),
+    ...reflectionOf(options),
+    ...workspaceOf(options.workspace),
+    ...regionOf(options.info),
+  );
+}
+
+type Reflection =
+  Parameters<Addon['ormqrWorkspace']> extends [unknown, ...infer Rest] ? Rest : never;
+
+const sides = { left: 0, right: 1 } as const;
+
+function reflectionOf(shape: OrmqrShape): Reflection {
+  const { dtype, side, transpose = false, rows, columns, reflectors, a, tau, c } = shape;
+  return [
+    typeCode(dtype),
+    codeOf(sides, side, 'The side'),
+    transpose ? 1 : 0,
+    rows,
+    columns,
+    reflectors,
+    ...matrixOf(a),
+    ...regionOf(tau),
+    ...matrixOf(c),
+  ];
+}

@@ -1,0 +1,136 @@
+import {
+  assertTensor,
+  broadcastShapes,
+  commonDevice,
+  formatShape,
+  MercerError,
+  type Device,
+  type Tensor,
+} from '@mercer/tensor';
+
+/** Dtypes that this package computes in. */
+export type LinalgDType = 'float32' | 'float64';
+
+/** Distance from 1 to the next number. */
+export const EPSILON: { readonly [D in LinalgDType]: number } = {
+  float32: 2 ** -23,
+  float64: 2 ** -52,
+};
+
+/** Axes before the last two that a call can have: what the native side has room for. */
+export const MOST_BATCH_AXES = 6;
+
+/** Extents beyond this do not fit the integers of most BLAS libraries. */
+const MOST_ROWS = 2 ** 31 - 1;
+
+/** What the tensors of a call have in common. */
+export interface Setting {
+  readonly what: string;
+  readonly device: Device;
+  readonly dtype: LinalgDType;
+  /** The broadcast axes before the last two. */
+  readonly batchShape: readonly number[];
+}
+
+/**
+ * Checks that the arguments are live matrices of one device and one floating dtype, and broadcasts their batch axes.
+ *
+ * @param matrices by their names in messages
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED
+ */
+export function settingOf(what: string, matrices: Readonly<Record<string, Tensor>>): Setting {
+  let dtype: LinalgDType | undefined;
+  let batchShape: readonly number[] = [];
+  const entries = Object.entries(matrices);
+  for (const [name, x] of entries) {
+    assertTensor(x, `${what}: ${name}`);
+    assertMatrix(what, name, x);
+    const own = floating(what, name, x);
+    if (dtype !== undefined && own !== dtype) {
+      throw new MercerError(
+        'DTYPE_MISMATCH',
+        `${what}: ${name} is ${x.label}, but ${entries[0]?.[0] ?? ''} is ${dtype}. Cast one of them.`,
+      );
+    }
+    dtype = own;
+    batchShape = broadcastBatch(what, name, x, batchShape);
+  }
+  const tensors = entries.map(([, x]) => x);
+  return { what, device: commonDevice(tensors, what), dtype: dtype ?? 'float32', batchShape };
+}
+
+function assertMatrix(what: string, name: string, x: Tensor): void {
+  if (x.rank < 2) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${name} is ${x.label}, which is no matrix. Pass at least two axes; a vector becomes one column with reshape([n, 1]).`,
+    );
+  }
+  if (x.rank - 2 > MOST_BATCH_AXES) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${name} is ${x.label}, with ${String(x.rank - 2)} batch axes. At most ${String(MOST_BATCH_AXES)} are supported; merge some with reshape().`,
+    );
+  }
+  const [rows = 0, columns = 0] = x.shape.slice(-2);
+  if (rows > MOST_ROWS || columns > MOST_ROWS) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${name} is ${x.label}. At most ${String(MOST_ROWS)} rows and columns are supported.`,
+    );
+  }
+}
+
+function floating(what: string, name: string, x: Tensor): LinalgDType {
+  if (x.dtype === 'float32' || x.dtype === 'float64') return x.dtype;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${what}: ${name} is ${x.label}. This package computes in float32 and float64; call cast('float32') first.`,
+  );
+}
+
+function broadcastBatch(
+  what: string,
+  name: string,
+  x: Tensor,
+  others: readonly number[],
+): readonly number[] {
+  const own = x.shape.slice(0, -2);
+  try {
+    return broadcastShapes(others, own);
+  } catch (cause) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${name} has batch axes ${formatShape(own)}, which do not broadcast with ${formatShape(others)}. They must be equal from the right, or 1.`,
+      { cause },
+    );
+  }
+}
+
+/** The order of a square matrix. @throws MercerError SHAPE_MISMATCH */
+export function orderOf(what: string, name: string, x: Tensor): number {
+  const [rows = 0, columns = 0] = x.shape.slice(-2);
+  if (rows !== columns) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${name} is ${x.label}, which is not square. Use lstsq, qr or svd for rectangular matrices.`,
+    );
+  }
+  return rows;
+}
+
+/** One of the words that an option can be. @throws MercerError INVALID_ARGUMENT */
+export function choice<T extends string>(
+  what: string,
+  option: string,
+  value: T | undefined,
+  allowed: readonly [T, ...T[]],
+): T {
+  if (value === undefined) return allowed[0];
+  if (allowed.includes(value)) return value;
+  const words = allowed.map((word) => `'${word}'`).join(' or ');
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${option} is ${JSON.stringify(value)}. Use ${words}.`,
+  );
+}

@@ -1,0 +1,85 @@
+import { MercerError, tensor, type Stream, type Tensor } from '@mercer/tensor';
+import type { MatrixOperand } from '../operand.js';
+import type { Arguments, Fields, Routine } from '../routine.js';
+import type { PackedMatrices } from './messages.js';
+import { askWorker } from './worker-host.js';
+
+/** ml-matrix is plain JavaScript: beyond this it takes minutes. */
+const MOST_ORDER = 1024;
+
+/**
+ * Computes a routine with ml-matrix in a worker thread, in float64 whatever the dtype.
+ *
+ * @throws MercerError UNSUPPORTED beyond order 1024
+ */
+export async function runFallback<F extends Fields>(
+  routine: Routine<F>,
+  what: string,
+  batchShape: readonly number[],
+  args: Arguments<F>,
+  stream: Stream | undefined,
+): Promise<void> {
+  const count = batchShape.reduce((product, extent) => product * extent, 1);
+  const matrices: Record<string, PackedMatrices> = {};
+  const numbers: Record<string, number> = {};
+  const vectors: string[] = [];
+  const outputs: [name: string, operand: MatrixOperand][] = [];
+  const ones: [name: string, memory: Tensor][] = [];
+  for (const [name, kind] of Object.entries(routine.fields)) {
+    const value = args[name];
+    if (kind === 'integer' || kind === 'number') {
+      numbers[name] = Number(value);
+    } else if (kind === 'ints' || kind === 'reals') {
+      vectors.push(name);
+      ones.push([name, value as Tensor]);
+    } else if (value !== undefined) {
+      const operand = value as MatrixOperand;
+      checkOrder(what, operand);
+      const { rows, columns } = operand;
+      matrices[name] =
+        kind === 'write'
+          ? { rows, columns }
+          : { rows, columns, values: await gather(operand, batchShape, stream) };
+      if (kind !== 'read') outputs.push([name, operand]);
+    }
+  }
+  if (count === 0) return;
+  const request = { routine: routine.name, count, matrices, numbers, vectors };
+  const results = await askWorker(request);
+  for (const [name, operand] of outputs) {
+    using target = operand.view();
+    await write(target, results[name], stream);
+  }
+  for (const [name, memory] of ones) await write(memory, results[name], stream);
+}
+
+/** The matrices of every batch entry, once the device has them. */
+async function gather(
+  operand: MatrixOperand,
+  batchShape: readonly number[],
+  stream: Stream | undefined,
+): Promise<Float64Array> {
+  using view = operand.view();
+  using all = view.broadcastTo([...batchShape, operand.rows, operand.columns]);
+  return Float64Array.from((await all.toTypedArray({ stream })) as Float32Array | Float64Array);
+}
+
+async function write(
+  target: Tensor,
+  values: Float64Array | undefined,
+  stream: Stream | undefined,
+): Promise<void> {
+  if (values === undefined) throw new Error('the worker left out a result');
+  const { shape, dtype, device } = target;
+  using made = await tensor(values, { dtype, shape, device, stream });
+  await target.copyFrom(made, { stream });
+}
+
+function checkOrder(what: string, { rows, columns }: MatrixOperand): void {
+  if (Math.max(rows, columns) <= MOST_ORDER) return;
+  throw new MercerError(
+    'UNSUPPORTED',
+    `${what}: a matrix is ${String(rows)} by ${String(columns)}, and without a BLAS and LAPACK at most ${String(MOST_ORDER)} rows and columns are computed. ` +
+      'Install OpenBLAS (apt-get install libopenblas0-pthread) or name a library with MERCER_BLAS; lapack.report() tells what was tried.',
+  );
+}

@@ -1,0 +1,83 @@
+import { parentPort } from 'node:worker_threads';
+import { Matrix } from 'ml-matrix';
+import { elementRoutines } from './element-routines.js';
+import type { ElementCall, ElementResult } from './element.js';
+import type { FallbackRequest, FallbackResponse, PackedMatrices } from './messages.js';
+
+/*
+ * The worker thread: takes requests, calls ml-matrix once for each batch entry, answers.
+ */
+
+parentPort?.on('message', (request: FallbackRequest) => {
+  parentPort?.postMessage(answer(request));
+});
+
+function answer(request: FallbackRequest): FallbackResponse {
+  const { id } = request;
+  try {
+    return { id, results: compute(request) };
+  } catch (error) {
+    return { id, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function compute({
+  routine,
+  count,
+  matrices,
+  numbers,
+  vectors,
+}: FallbackRequest): Record<string, Float64Array> {
+  const element = elementRoutines[routine];
+  if (element === undefined) throw new Error(`there is no routine ${routine}`);
+  const results: Record<string, Float64Array> = {};
+  for (const [name, { rows, columns }] of Object.entries(matrices)) {
+    results[name] = new Float64Array(count * rows * columns).fill(NaN);
+  }
+  for (const name of vectors) results[name] = new Float64Array(count);
+  for (let index = 0; index < count; index++) {
+    store(results, matrices, index, element(callOf(matrices, numbers, index)));
+  }
+  return results;
+}
+
+function callOf(
+  matrices: FallbackRequest['matrices'],
+  numbers: FallbackRequest['numbers'],
+  index: number,
+): ElementCall {
+  const inputs: Record<string, Matrix> = {};
+  for (const [name, packed] of Object.entries(matrices)) {
+    if (packed.values !== undefined) inputs[name] = matrixAt(packed, packed.values, index);
+  }
+  return { inputs, numbers };
+}
+
+function matrixAt({ rows, columns }: PackedMatrices, values: Float64Array, index: number): Matrix {
+  const first = index * rows * columns;
+  return Matrix.from1DArray(rows, columns, values.subarray(first, first + rows * columns));
+}
+
+/** Matrices that an element left out stay NaN. */
+function store(
+  results: Record<string, Float64Array>,
+  shapes: FallbackRequest['matrices'],
+  index: number,
+  { matrices, vectors }: ElementResult,
+): void {
+  for (const [name, matrix] of Object.entries(matrices)) {
+    const target = results[name];
+    const shape = shapes[name];
+    if (target === undefined || shape === undefined) continue;
+    const { rows, columns } = shape;
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < columns; j++) {
+        target[(index * rows + i) * columns + j] = matrix.get(i, j);
+      }
+    }
+  }
+  for (const [name, value] of Object.entries(vectors)) {
+    const target = results[name];
+    if (target !== undefined) target[index] = value;
+  }
+}

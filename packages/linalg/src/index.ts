@@ -1,0 +1,42 @@
+export type { LinalgDType } from './checks.js';
+export {
+  cholesky,
+  type CholeskyFactor,
+  type CholeskyOptions,
+  type JitterWarning,
+} from './cholesky.js';
+export {
+  conditionEstimate,
+  type ConditionEstimate,
+  type ConditionOptions,
+} from './condition-estimate.js';
+export { eigh, type Eigen, type EighOptions } from './eigh.js';
+export {
+  LinalgError,
+  NoConvergenceError,
+  NotFiniteError,
+  NotPositiveDefiniteError,
+  NotSemidefiniteError,
+  SingularMatrixError,
+  type LinalgErrorCode,
+} from './errors.js';
+export { inverse, type InverseOptions, type InverseResult } from './inverse.js';
+export { kron, type KronOptions } from './kron.js';
+export { kronMatvec } from './kron-matvec.js';
+export { logdet, type Logdet, type LogdetOptions } from './logdet.js';
+export { lstsq, type LeastSquares, type LstsqOptions } from './lstsq.js';
+export { matmul, type MatmulOptions } from './matmul.js';
+export { matrixPower, type MatrixPower, type MatrixPowerOptions } from './matrix-power.js';
+export type {
+  CallOptions,
+  FactorOption,
+  Infos,
+  RightHandSidesOption,
+  TriangleOption,
+} from './options.js';
+export { qr, type QrFactors } from './qr.js';
+export type { Solution, SolveOptions } from './solve.js';
+export { solveCholesky, type SolveCholeskyOptions } from './solve-cholesky.js';
+export { solveLU } from './solve-lu.js';
+export { svd, type SingularValues } from './svd.js';
+export { triangularSolve, type TriangularSolveOptions } from './triangular-solve.js';

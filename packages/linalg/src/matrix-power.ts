@@ -1,0 +1,121 @@
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.js';
+import { checkInfos } from './infos.js';
+import { matrixOperand } from './operand.js';
+import type { CallOptions, Infos, TriangleOption } from './options.js';
+import { assertOverwritable, withOutputs } from './outputs.js';
+import { routines } from './routines.js';
+import { runRoutine } from './run-routine.js';
+
+/** Options of matrixPower. */
+export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, TriangleOption {
+  /** 'eigh' (default) for any power, or 'newton': products only, for powers -1/k with an integer k of at least 1. */
+  readonly method?: 'eigh' | 'newton' | undefined;
+  /** What is raised is a + eps I; at least 0, default 0. */
+  readonly eps?: number | undefined;
+  /** Write the power into a's memory; the result is another handle for it. `out` is not looked at then. */
+  readonly overwriteA?: boolean | undefined;
+  readonly out?: Tensor<D> | undefined;
+}
+
+/** Powers of matrices. */
+export interface MatrixPower<D extends LinalgDType> extends Infos {
+  /** (..., n, n), symmetric up to rounding. */
+  readonly result: Tensor<D>;
+  /**
+   * How far off the result may be, one number for each batch entry. For 'eigh' the bound on its relative error that follows
+   * from n eps on the eigenvalues, `n eps (1 + |a| max|f'| / max|f|)`. For 'newton' what is left of the equation,
+   * `max|result^k (a + eps I) - I|`, as the iteration sees it.
+   */
+  readonly errors: Tensor<D>;
+}
+
+/**
+ * Powers `(a + eps I)^power` of symmetric positive semidefinite matrices: from eigenvalues and vectors (LAPACK's syevd), or for
+ * -1/k by the coupled Newton iteration of Guo and Higham (2006), which is products only and pays where the conditioning is
+ * mild.
+ *
+ * Shapes: a (..., n, n), result the same. float32 or float64, any strides. Only the triangle `uplo` is read. Eigenvalues that
+ * are negative by rounding count as 0 before eps is added.
+ *
+ * infos: k > 0 where k eigenvalues are negative beyond rounding, or 0 with a negative power; -1 where that triangle holds NaN or
+ * infinity; -2 where an iteration did not converge. The result is NaN there.
+ *
+ * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
+ * @throws NotSemidefiniteError, NoConvergenceError, NotFiniteError with `checkErrors`
+ *
+ * @example
+ * ```ts
+ * import { matrixPower } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[4, 0], [0, 16]], { device: 'cpu' });
+ * const { result } = await matrixPower(a, -0.5);
+ * console.log(await result.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
+ * ```
+ */
+export async function matrixPower<D extends LinalgDType>(
+  a: Tensor<D>,
+  power: number,
+  options: MatrixPowerOptions<NoInfer<D>> = {},
+): Promise<MatrixPower<D>> {
+  const what = 'matrixPower';
+  const { stream, overwriteA = false, out, eps: ridge = 0 } = options;
+  const setting = settingOf(what, { a });
+  const { batchShape, dtype } = setting;
+  const n = orderOf(what, 'a', a);
+  const upper = Number(choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper');
+  const method = choice(what, 'method', options.method, ['eigh', 'newton']);
+  checkNumbers(what, power, ridge);
+  const root = method === 'newton' ? rootOf(what, power) : 0;
+  if (overwriteA) assertOverwritable(setting, 'a', a, []);
+  return withOutputs(setting, stream, async (outputs) => {
+    const result = overwriteA ? outputs.alias(a) : outputs.given(out, [n, n], [a]);
+    const errors = outputs.perEntry<D>();
+    const infos = outputs.integers();
+    const common = {
+      a: matrixOperand(a, batchShape),
+      result: matrixOperand(result, batchShape),
+      ...{ errors, infos, upper, ridge },
+    };
+    if (method === 'newton') {
+      await runRoutine(routines.inverseRoot, setting, { ...common, root }, stream);
+    } else {
+      await runRoutine(
+        routines.eigenPower,
+        setting,
+        { ...common, power, epsilon: EPSILON[dtype] },
+        stream,
+      );
+    }
+    if (options.checkErrors === true) await checkInfos(what, infos, 'semidefinite');
+    return { result, errors, infos };
+  });
+}
+
+function checkNumbers(what: string, power: number, eps: number): void {
+  if (!Number.isFinite(power)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: power is ${String(power)}. Pass a finite number.`,
+    );
+  }
+  if (!Number.isFinite(eps) || eps < 0) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: eps is ${String(eps)}. Pass a finite number of at least 0.`,
+    );
+  }
+}
+
+/** The k of a power -1/k. */
+function rootOf(what: string, power: number): number {
+  const root = Math.round(-1 / power);
+  if (power < 0 && root >= 1 && root <= 64 && Math.abs(power * root + 1) < 1e-12) return root;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: method 'newton' computes powers -1/k with an integer k from 1 to 64, and power is ${String(power)}. Use method 'eigh'.`,
+  );
+}

@@ -1,0 +1,57 @@
+import { device, empty, memory, zeros } from '@mercer/tensor';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
+import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { kronMatvec } from './kron-matvec.js';
+import { matmul } from './matmul.js';
+import { solveCholesky } from './solve-cholesky.js';
+import { solveLU } from './solve-lu.js';
+
+beforeAll(async () => {
+  useNvrtc();
+  await useFakeDriver({ DEVICES: 1 });
+});
+
+const live = (of: 'cpu' | 'cuda:0'): number | undefined =>
+  memory().devices.find((one) => one.device === of)?.liveStorages;
+
+describe('memory', () => {
+  it('of a call is its results; failed calls leave nothing behind', async () => {
+    const a = await zeros([3, 3], { device: 'cpu' });
+    const before = live('cpu');
+    for (let i = 0; i < 20; i++) {
+      const { x, infos } = await solveLU(a, a);
+      x.dispose();
+      infos.dispose();
+      await solveLU(a, a, { checkErrors: true }).catch(() => undefined);
+      await solveCholesky(a, a, { overwriteB: true, checkErrors: true }).catch(() => undefined);
+      await solveLU(a, empty([2, 2], { device: 'cpu' })).catch(() => undefined);
+      const vector = await zeros([9], { device: 'cpu' });
+      (await kronMatvec(a, a, vector)).dispose();
+      vector.dispose();
+    }
+    expect(live('cpu')).toBe((before ?? 0) + 20);
+  });
+});
+
+describe('tensors of a GPU', () => {
+  it('are refused with what to do, and nothing is left behind', async () => {
+    const a = empty([2, 2], { device: device('cuda:0') });
+    const before = live('cuda:0');
+    await expect(matmul(a, a)).rejects.toThrow(
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: expect.stringContaining("to('cpu')") as string,
+      }),
+    );
+    await expect(solveCholesky(a, a)).rejects.toThrow(/CPU only/);
+    expect(live('cuda:0')).toBe(before);
+  });
+
+  it('do not mix with those of the CPU', async () => {
+    const a = empty([2, 2], { device: device('cuda:0') });
+    await expect(solveLU(a, empty([2, 2], { device: 'cpu' }))).rejects.toThrow(
+      expect.objectContaining({ code: 'DEVICE_MISMATCH' }),
+    );
+  });
+});

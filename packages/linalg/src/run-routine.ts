@@ -1,0 +1,38 @@
+import { lapack } from '@mercer/cpu-runtime';
+import type { PointerArgument, Stream } from '@mercer/tensor';
+import type { Setting } from './checks.js';
+import { runFallback } from './fallback/run-fallback.js';
+import type { MatrixOperand } from './operand.js';
+import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.js';
+
+/**
+ * Enqueues a routine on the stream, one task for each batch entry. Where the machine has no LAPACK it is computed in a
+ * worker thread instead, and the promise resolves when that is done.
+ *
+ * @throws MercerError UNSUPPORTED on a GPU, or without LAPACK beyond the size that the fallback takes
+ */
+export async function runRoutine<F extends Fields>(
+  routine: Routine<F>,
+  { what, device, dtype, batchShape }: Setting,
+  args: Arguments<F>,
+  stream: Stream | undefined,
+): Promise<void> {
+  if (device.kind === 'cpu' && !lapack.isAvailable()) {
+    await runFallback(routine, what, batchShape, args, stream);
+    return;
+  }
+  const loaded = device.loadBuiltin(routine.kernels[dtype]);
+  const queue = stream ?? device.defaultStream;
+  await queue.room();
+  const pointers: PointerArgument[] = [];
+  for (const [name, kind] of Object.entries(routine.fields)) {
+    if (kind === 'integer' || kind === 'number') continue;
+    const value = args[name] as MatrixOperand | PointerArgument | undefined;
+    pointers.push(value === undefined ? 0n : isOperand(value) ? value.memory : value);
+  }
+  loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });
+}
+
+function isOperand(value: MatrixOperand | PointerArgument): value is MatrixOperand {
+  return typeof value === 'object' && 'memory' in value;
+}

@@ -1,0 +1,48 @@
+import type { Tensor } from '@mercer/tensor';
+import { choice, type LinalgDType } from './checks.js';
+import type { TriangleOption } from './options.js';
+import { routines } from './routines.js';
+import { solveWith, type Solution, type SolveOptions } from './solve.js';
+
+/** Options of solveCholesky. */
+export interface SolveCholeskyOptions<D extends LinalgDType>
+  extends SolveOptions<D>, TriangleOption {}
+
+/**
+ * The solutions x of `a x = b` for symmetric positive definite matrices a, by Cholesky factors: LAPACK's potrf and potrs.
+ *
+ * Shapes: a (..., n, n), b (..., n, c) with the right-hand sides in its columns, or (..., c, n) with
+ * `rightHandSides: 'rows'`; x has b's shape. The leading batch axes broadcast. float32 or float64, the same for both. Any
+ * strides, none copied beforehand. Of a only the triangle `uplo` is read; `overwriteA` leaves the factor in that triangle and
+ * zeros in the other.
+ *
+ * infos: k > 0 where the leading minor of order k is not positive, -1 where that triangle holds NaN or infinity; x is NaN
+ * there. The relative residual |b - a x| / (|a| |x|) is at most 30 n eps.
+ *
+ * Resolves when the work is enqueued, one task of the pool for each batch entry; a single large matrix has all threads.
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED;
+ *   nothing is written then
+ * @throws NotPositiveDefiniteError, NotFiniteError with `checkErrors`
+ *
+ * @example
+ * ```ts
+ * import { solveCholesky } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[4, 2], [2, 3]], { device: 'cpu' });
+ * const b = await tensor([[10], [9]], { device: 'cpu' });
+ * const { x } = await solveCholesky(a, b);
+ * console.log(await x.toNested()); // [ [ 1.5 ], [ 2 ] ]
+ * ```
+ */
+export async function solveCholesky<D extends LinalgDType>(
+  a: Tensor<D>,
+  b: Tensor<NoInfer<D>>,
+  options: SolveCholeskyOptions<NoInfer<D>> = {},
+): Promise<Solution<D>> {
+  const what = 'solveCholesky';
+  const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
+  const { solveCholesky: routine, refinedCholesky: refined } = routines;
+  return solveWith({ what, routine, refined, meaning: 'definite', upper }, a, b, options);
+}

@@ -1,0 +1,42 @@
+import type { Tensor } from '@mercer/tensor';
+import type { LinalgDType } from './checks.js';
+import { routines } from './routines.js';
+import { solveWith, type Solution, type SolveOptions } from './solve.js';
+
+/**
+ * The solutions x of `a x = b` for any square matrices a, by LU factors with row exchanges: LAPACK's getrf and getrs.
+ *
+ * Shapes: a (..., n, n), b (..., n, c) with the right-hand sides in its columns, or (..., c, n) with
+ * `rightHandSides: 'rows'`; x has b's shape. The leading batch axes broadcast. float32 or float64, the same for both. Any
+ * strides, none copied beforehand. `overwriteA` leaves U in a's upper triangle and L, without its ones, below, with rows
+ * exchanged.
+ *
+ * infos: k > 0 where pivot k is exactly 0, -1 where a holds NaN or infinity; x is NaN there. The relative residual
+ * |b - a x| / (|a| |x|) is at most 30 n eps.
+ *
+ * Resolves when the work is enqueued, one task of the pool for each batch entry; a single large matrix has all threads.
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED;
+ *   nothing is written then
+ * @throws SingularMatrixError, NotFiniteError with `checkErrors`
+ *
+ * @example
+ * ```ts
+ * import { solveLU } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[0, 2], [1, 1]], { device: 'cpu' });
+ * const b = await tensor([[4, 3]], { device: 'cpu' }); // one right-hand side, in a row
+ * const { x } = await solveLU(a, b, { rightHandSides: 'rows' });
+ * console.log(await x.toNested()); // [ [ 1, 2 ] ]
+ * ```
+ */
+export async function solveLU<D extends LinalgDType>(
+  a: Tensor<D>,
+  b: Tensor<NoInfer<D>>,
+  options: SolveOptions<NoInfer<D>> = {},
+): Promise<Solution<D>> {
+  const what = 'solveLU';
+  const { solveLU: routine, refinedLU: refined } = routines;
+  return solveWith({ what, routine, refined, meaning: 'regular', upper: false }, a, b, options);
+}
