@@ -8,12 +8,11 @@ namespace mercer::cpu {
 // LAPACK syevd on memory of its own: a symmetric matrix becomes its eigenvectors.
 template <class T>
 struct SymmetricEigen {
-  SymmetricEigen(Int n, bool wantVectors, Arena& arena)
-      : n(n), lead(leadOf(n)), job(wantVectors ? 'V' : 'N') {
+  SymmetricEigen(Int n, Arena& arena) : n(n), lead(leadOf(n)) {
     vectors = arena.take<T>(lead * n);
     values = arena.take<T>(n);
     const Int ask = -1;
-    const char uplo = 'L';
+    const char job = 'V', uplo = 'L';
     T size = 0;
     Written integers, info;
     Lapack::get()->functions<T>().syevd(&job, &uplo, &n, vectors, &lead, values, &size, &ask,
@@ -27,7 +26,7 @@ struct SymmetricEigen {
   // Values ascending, column j of `vectors` belongs to value j. kNotFinite, or LAPACK's info.
   int32_t operator()(const View<T>& from, bool upper) {
     if (!pack(from, vectors, lead, triangle(upper))) return kNotFinite;
-    const char uplo = upper ? 'U' : 'L';
+    const char job = 'V', uplo = upper ? 'U' : 'L';
     Written info;
     Lapack::get()->functions<T>().syevd(&job, &uplo, &n, vectors, &lead, values, work, &workSize,
                                         integerWork, &integerSize, info, 1, 1);
@@ -35,7 +34,6 @@ struct SymmetricEigen {
   }
 
   const Int n, lead;
-  const char job;
   T *vectors, *values, *work;
   Int* integerWork;
   Int workSize, integerSize;
@@ -53,23 +51,20 @@ struct Eigh {
   using Args = EighArgs;
 
   Eigh(const Args& args, Arena& arena)
-      : args(args), eigen(args.a.rows, args.vectors.data != nullptr, arena) {}
+      : args(args), eigen(args.a.rows, arena) {}
 
   int64_t order() const { return eigen.n; }
 
   void operator()(int64_t index) {
     const int32_t info = eigen(viewOf<T>(args.batch, args.a, index), args.upper != 0);
     const auto values = viewOf<T>(args.batch, args.values, index);
-    if (info == 0)
+    const auto vectors = viewOf<T>(args.batch, args.vectors, index);
+    if (info == 0) {
       unpack(eigen.values, eigen.lead, values);
-    else
+      unpack(eigen.vectors, eigen.lead, vectors);
+    } else {
       fillNaN(values);
-    if (args.vectors.data != nullptr) {
-      const auto vectors = viewOf<T>(args.batch, args.vectors, index);
-      if (info == 0)
-        unpack(eigen.vectors, eigen.lead, vectors);
-      else
-        fillNaN(vectors);
+      fillNaN(vectors);
     }
     args.infos[index] = info;
   }

@@ -11,22 +11,22 @@ struct QrArgs {
   int32_t* infos;
 };
 
-// a = q r with orthonormal columns of q, as many as q has. LAPACK geqrf and orgqr.
+// a = q r with min(rows, columns) orthonormal columns of q. LAPACK geqrf and orgqr.
 template <class T>
 struct Qr {
   using Args = QrArgs;
 
   Qr(const Args& args, Arena& arena)
-      : args(args), rows(args.a.rows), columns(args.a.columns), wanted(args.q.columns),
+      : args(args), rows(args.a.rows), columns(args.a.columns),
         reflectors(std::min(rows, columns)), lead(leadOf(rows)) {
     const auto& lapack = Lapack::get()->functions<T>();
-    data = arena.take<T>(lead * std::max(columns, wanted));
+    data = arena.take<T>(lead * columns);
     tau = arena.take<T>(reflectors);
     const Int ask = -1;
     T first = 0, second = 0;
     Written info;
     lapack.geqrf(&rows, &columns, data, &lead, tau, &first, &ask, info);
-    lapack.orgqr(&rows, &wanted, &reflectors, data, &lead, tau, &second, &ask, info);
+    lapack.orgqr(&rows, &reflectors, &reflectors, data, &lead, tau, &second, &ask, info);
     workSize = queried(std::max(first, second));
     work = arena.take<T>(workSize);
   }
@@ -42,7 +42,7 @@ struct Qr {
       Written written;
       lapack.geqrf(&rows, &columns, data, &lead, tau, work, &workSize, written);
       unpack(data, lead, r, Part::kUpper);
-      lapack.orgqr(&rows, &wanted, &reflectors, data, &lead, tau, work, &workSize, written);
+      lapack.orgqr(&rows, &reflectors, &reflectors, data, &lead, tau, work, &workSize, written);
       unpack(data, lead, q);
       info = static_cast<int32_t>(written.value());
     } else {
@@ -53,7 +53,7 @@ struct Qr {
   }
 
   const Args& args;
-  const Int rows, columns, wanted, reflectors, lead;
+  const Int rows, columns, reflectors, lead;
   T *data, *tau, *work;
   Int workSize;
 };
@@ -64,20 +64,18 @@ struct SvdArgs {
   int32_t* infos;
 };
 
-// a = u diag(s) vh, s descending. LAPACK gesdd. Without u and vh only the values.
+// a = u diag(s) vh, s descending. LAPACK gesdd.
 template <class T>
 struct Svd {
   using Args = SvdArgs;
 
   Svd(const Args& args, Arena& arena)
       : args(args), rows(args.a.rows), columns(args.a.columns), lead(leadOf(rows)),
-        leftColumns(args.u.columns), rightRows(args.vh.rows), leadRight(leadOf(rightRows)),
-        few(std::min(rows, columns)), wanted(args.u.data != nullptr) {
-    job = wanted ? 'S' : 'N';
+        few(std::min(rows, columns)), leadRight(leadOf(few)) {
     a = arena.take<T>(lead * columns);
     s = arena.take<T>(few);
-    u = arena.take<T>(wanted ? lead * leftColumns : 1);
-    vh = arena.take<T>(wanted ? leadRight * columns : 1);
+    u = arena.take<T>(lead * few);
+    vh = arena.take<T>(leadRight * columns);
     integerWork = arena.take<Int>(8 * leadOf(few));
     const Int ask = -1;
     T size = 0;
@@ -99,10 +97,8 @@ struct Svd {
       info = static_cast<int32_t>(written.value());
     }
     give(info, s, leadOf(few), args.s, index);
-    if (wanted) {
-      give(info, u, lead, args.u, index);
-      give(info, vh, leadRight, args.vh, index);
-    }
+    give(info, u, lead, args.u, index);
+    give(info, vh, leadRight, args.vh, index);
     args.infos[index] = info;
   }
 
@@ -115,9 +111,8 @@ struct Svd {
   }
 
   const Args& args;
-  const Int rows, columns, lead, leftColumns, rightRows, leadRight, few;
-  const bool wanted;
-  char job;
+  static constexpr char job = 'S';
+  const Int rows, columns, lead, few, leadRight;
   T *a, *s, *u, *vh, *work;
   Int* integerWork;
   Int workSize;

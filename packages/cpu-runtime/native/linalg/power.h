@@ -32,7 +32,7 @@ template <class T>
 struct EigenPower {
   using Args = PowerArgs;
 
-  EigenPower(const Args& args, Arena& arena) : args(args), eigen(args.a.rows, true, arena) {
+  EigenPower(const Args& args, Arena& arena) : args(args), eigen(args.a.rows, arena) {
     scaled = arena.take<T>(eigen.lead * eigen.n);
     product = arena.take<T>(eigen.lead * eigen.n);
   }
