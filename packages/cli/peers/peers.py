@@ -1,4 +1,4 @@
-"""Times other libraries on the cells that `mercer bench cdist` and `mercer bench kermac` measure.
+"""Times other libraries on the cells that `mercer bench cdist`, `kermac` and `linalg` measure.
 
 Reads a set-up and then one cell a line from standard input (JSON; the operands are raw files) and answers on standard
 output: {"versions": {...}}, {"missing": "why"}, {"compilation": {peer, descriptors, ms}},
@@ -65,7 +65,7 @@ def measure(timer, call, max_seconds):
     return spread([timer(call) for _ in range(repeats)])
 
 
-# What torch and Kermac do for each operation. A peer's function takes (operands, out, p, parameters); operands are tensors
+# What torch, Kermac and numpy do for each operation. A peer's function takes (operands, out, p, parameters); operands are tensors
 # (batch, rows, columns) by name. None where a peer cannot do it.
 
 
@@ -102,6 +102,40 @@ def torch_operations(torch):
         "laplaceL2": laplace,
         "gaussianL2": gaussian,
         "cdistGrad": cdist_grad,
+        **torch_linear_operations(torch),
+    }
+
+
+def torch_linear_operations(torch):
+    def solve_cholesky(x, out, p, _):
+        factor, _info = torch.linalg.cholesky_ex(x["a"])
+        return torch.cholesky_solve(x["b"], factor)
+
+    def eigh(x, out, p, _):
+        values, vectors = torch.linalg.eigh(x["a"])
+        return vectors, values
+
+    return {
+        "solveCholesky": solve_cholesky,
+        "solveLU": lambda x, out, p, _: torch.linalg.solve_ex(x["a"], x["b"])[0],
+        "eigh": eigh,
+        "svd": lambda x, out, p, _: tuple(torch.linalg.svd(x["a"], full_matrices=False)),
+        "matmul": lambda x, out, p, _: torch.matmul(x["a"], x["b"]),
+    }
+
+
+def numpy_operations(numpy):
+    """No solution by a Cholesky factor: numpy has no triangular solve."""
+
+    def eigh(x, out, p, _):
+        values, vectors = numpy.linalg.eigh(x["a"])
+        return vectors, values
+
+    return {
+        "solveLU": lambda x, out, p, _: numpy.linalg.solve(x["a"], x["b"]),
+        "eigh": eigh,
+        "svd": lambda x, out, p, _: tuple(numpy.linalg.svd(x["a"], full_matrices=False)),
+        "matmul": lambda x, out, p, _: numpy.matmul(x["a"], x["b"]),
     }
 
 
@@ -192,6 +226,38 @@ def gradient_truth(torch, x, result, p, cell):
     return got, terms.sum(-1), terms.abs().sum(-1)
 
 
+def scaled_residual(xp, x, result, cell):
+    """The largest of the last batch entry, in units of n eps norm: what LAPACK's tests hold below 30. xp is torch or numpy."""
+
+    def entry(matrices):
+        last = matrices[-1]
+        return last.double() if hasattr(last, "double") else last.astype("float64")
+
+    def norm(matrix):
+        return float(abs(matrix).sum(0).max())
+
+    n = cell["n"]
+    eps = 2.0**-23 if cell["dtype"] == "float32" else 2.0**-52
+    a = entry(x["a"])
+    results = [entry(part) for part in (result if isinstance(result, tuple) else (result,))]
+
+    def off_orthogonal(q):
+        return norm(q.T @ q - xp.eye(n, dtype=xp.float64)) / (n * eps)
+
+    if cell["operation"] == "eigh":
+        vectors, values = results
+        left = norm(a @ vectors - vectors * values) / (norm(a) * n * eps)
+        return max(left, off_orthogonal(vectors))
+    if cell["operation"] == "svd":
+        u, s, vh = results
+        left = norm(a - (u * s) @ vh) / (norm(a) * n * eps)
+        return max(left, off_orthogonal(u), off_orthogonal(vh.T))
+    b, (got,) = entry(x["b"]), results
+    if cell["operation"] == "matmul":
+        return norm(got - a @ b) / (norm(a) * norm(b) * n * eps)
+    return norm(b - a @ got) / (norm(a) * norm(got) * n * eps)
+
+
 def error_in_units(torch, x, result, p, cell):
     truth_of = gradient_truth if cell["operation"] == "cdistGrad" else pairwise_truth
     got, truth, scale = truth_of(torch, x, result, p, cell)
@@ -239,8 +305,40 @@ def result_shape(cell):
     return (cell["batch"], cell["m"], cell["n"])
 
 
+LINEAR = ("solveCholesky", "solveLU", "eigh", "svd", "matmul")
+
+
+def run_numpy_cell(numpy, operations, cell, max_seconds):
+    """Like run_cell, of linear algebra on the CPU."""
+    function = operations.get(cell["operation"])
+    if function is None:
+        return
+    named = {key: value for key, value in cell.items() if key not in ("operands", "parameters")}
+
+    def load(operand):
+        return numpy.fromfile(operand["path"], cell["dtype"]).reshape(cell["batch"], *operand["shape"])
+
+    try:
+        operands = {name: load(operand) for name, operand in cell["operands"].items()}
+        call = lambda: function(operands, None, None, None)
+        ms = measure(timer_for(None, "cpu"), call, max_seconds)
+        units = scaled_residual(numpy, operands, call(), cell)
+        say(cell={**named, "peer": "numpy", "ms": ms, **finite(units)})
+    except Exception as error:
+        say(cell={**named, "peer": "numpy", "error": first_line(error)})
+
+
+def finite(units):
+    return {"maxErrorInUnits": units} if math.isfinite(units) else {"error": "its result is not finite"}
+
+
+def first_line(error):
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
 def run_cell(torch, peers, timer, device, cell, max_seconds):
-    p = math.inf if cell["p"] == "inf" else float(cell["p"])
+    linear = cell["operation"] in LINEAR
+    p = None if linear else math.inf if cell["p"] == "inf" else float(cell["p"])
     dtype = getattr(torch, cell["dtype"])
     parameters = cell["parameters"]
 
@@ -263,15 +361,33 @@ def run_cell(torch, peers, timer, device, cell, max_seconds):
                     out = torch.empty(result_shape(cell), dtype=dtype, device=device)
                 ms = measure(timer, lambda: function(operands, out, p, parameters), max_seconds)
                 result = function(operands, out, p, parameters)
-                units = error_in_units(torch, operands, result, p, cell)
-            say(cell={**named, "peer": peer, "ms": ms, "maxErrorInUnits": units})
+                units = (
+                    scaled_residual(torch, operands, result, cell)
+                    if linear
+                    else error_in_units(torch, operands, result, p, cell)
+                )
+            say(cell={**named, "peer": peer, "ms": ms, **finite(units)})
         except Exception as error:  # out of memory and unsupported cells are results too
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            say(cell={**named, "peer": peer, "error": reason[:200]})
+            say(cell={**named, "peer": peer, "error": first_line(error)})
         finally:
             operands = out = result = None
             if device != "cpu":
                 torch.cuda.empty_cache()
+
+
+def serve_numpy(max_seconds):
+    """Where torch is missing."""
+    try:
+        import numpy
+    except Exception as error:
+        say(missing=f"numpy: {error}")
+        return
+    say(versions={"numpy": numpy.__version__})
+    operations = numpy_operations(numpy)
+    say(ready=True)
+    for line in sys.stdin:
+        run_numpy_cell(numpy, operations, json.loads(line), max_seconds)
+        say(ready=True)
 
 
 def main():
@@ -281,6 +397,8 @@ def main():
         import torch
     except Exception as error:  # any broken installation is a missing peer
         say(missing=f"torch: {error}")
+        if setup.get("linear") and device == "cpu":
+            serve_numpy(setup["maxSecondsPerCell"])
         return
     if device != "cpu" and not torch.cuda.is_available():
         say(missing=f"torch {torch.__version__} sees no CUDA device")

@@ -1,6 +1,7 @@
-import type { Cell } from './cells.js';
+import type { KernelCell } from './cells.js';
 import { sizesOf, type FloatArray, type Truth } from './operations/operation.js';
-import { operationOf } from './operations/operations.js';
+import { OPERATIONS } from './operations/operations.js';
+import { evenlySpread } from './statistics.js';
 
 /** Results that are checked: some rows of the result, and some columns of each. */
 export interface Sample {
@@ -8,7 +9,10 @@ export interface Sample {
   readonly columns: readonly number[];
 }
 
-/** Largest and mean error of sampled results against float64, in units of rounding (2^-24 or 2^-53) of their scale. */
+/**
+ * Largest and mean error. Of sampled results: against float64, in units of rounding (2^-24 or 2^-53) of their scale. Of linear
+ * algebra: scaled residuals of the batch entries, in units of n eps norm, of which LAPACK's tests accept less than 30.
+ */
 export interface ErrorInUnits {
   readonly max: number;
   readonly mean: number;
@@ -20,15 +24,7 @@ const SAMPLE_COLUMNS = 48;
 
 /** Rows and columns spread over the result, its edges included. */
 export function sampleOf(rows: number, columns: number): Sample {
-  return { rows: spread(rows, SAMPLE_ROWS), columns: spread(columns, SAMPLE_COLUMNS) };
-}
-
-function spread(extent: number, count: number): number[] {
-  const picked = new Set<number>();
-  for (let i = 0; i < count; i++) {
-    picked.add(Math.round((i * (extent - 1)) / Math.max(1, count - 1)));
-  }
-  return [...picked];
+  return { rows: evenlySpread(rows, SAMPLE_ROWS), columns: evenlySpread(columns, SAMPLE_COLUMNS) };
 }
 
 /**
@@ -36,13 +32,13 @@ function spread(extent: number, count: number): number[] {
  * `resultRows[i]` is row `sample.rows[i]` of the result, all axes but the last flattened into rows.
  */
 export function sampledError(
-  cell: Cell,
+  cell: KernelCell,
   data: readonly FloatArray[],
   sample: Sample,
   resultRows: readonly ArrayLike<number>[],
 ): ErrorInUnits {
   const unit = cell.dtype === 'float32' ? 2 ** -24 : 2 ** -53;
-  const operation = operationOf(cell);
+  const operation = OPERATIONS[cell.operation];
   const { rows: rowsOfEntry } = sizesOf(operation, cell);
   let max = 0;
   let sum = 0;
@@ -65,4 +61,15 @@ function relativeError(got: number, { value, scale }: Truth): number {
   if (Object.is(got, value) || got === value) return 0;
   const error = Math.abs(got - value) / scale;
   return Number.isNaN(error) ? Infinity : error;
+}
+
+/** Scaled residuals of the batch entries; a result that is no number errs by infinity. */
+export function residualError(residuals: readonly number[]): ErrorInUnits {
+  const errors = residuals.map((residual) => (Number.isNaN(residual) ? Infinity : residual));
+  const sum = errors.reduce((total, error) => total + error, 0);
+  return {
+    max: Math.max(0, ...errors),
+    mean: errors.length === 0 ? 0 : sum / errors.length,
+    count: errors.length,
+  };
 }

@@ -9,11 +9,14 @@ import type { PeerReport } from './peers.js';
 import type { Spread } from './statistics.js';
 
 /** One measured cell. */
-export interface CellResult extends Cell {
+export type CellResult = Cell & Measurement;
+
+/** What was measured of a cell. */
+export interface Measurement {
   readonly ms: Spread;
   /** Which plan the kernel follows, in one line. */
   readonly plan: string;
-  /** Error of sampled distances against float64 on each kind of data; the times are those of the first. */
+  /** Error on each kind of data; the times are those of the first. `errorUnit` of the report says what it counts. */
   readonly errors: Readonly<Partial<Record<DataSet, ErrorInUnits>>>;
   readonly floor?: Floor;
   /** Floor by median time: 1 is the limit. */
@@ -21,15 +24,10 @@ export interface CellResult extends Cell {
 }
 
 /** A cell that was not measured, and why. */
-export interface SkippedCell extends Cell {
-  readonly reason: string;
-}
+export type SkippedCell = Cell & { readonly reason: string };
 
 /** A cell that takes more than twice its floor, and why. */
-export interface SlowCell extends Cell {
-  readonly shareOfFloor: number;
-  readonly reason: string;
-}
+export type SlowCell = Cell & { readonly shareOfFloor: number; readonly reason: string };
 
 /** Microseconds of one steady call from JavaScript, until it returns; the device works on behind it. */
 export interface CallOverhead {
@@ -42,9 +40,9 @@ export interface CallOverhead {
 }
 
 /** The suites of cells. */
-export type SuiteName = 'cdist' | 'kermac';
+export type SuiteName = 'cdist' | 'kermac' | 'linalg';
 
-/** The result of `mercer bench cdist` or `kermac`: what is written as JSON. */
+/** The result of `mercer bench cdist`, `kermac` or `linalg`: what is written as JSON. */
 export interface BenchReport {
   readonly schema: 1;
   readonly suite: SuiteName;
@@ -56,8 +54,11 @@ export interface BenchReport {
   readonly operations: Readonly<Record<string, string>>;
   /** What the kinds of data are; the first was timed. */
   readonly dataSets: Readonly<Record<string, string>>;
+  /** What the errors of cells and peers count. */
+  readonly errorUnit: string;
   readonly limits: DeviceLimitsReport;
-  readonly callOverhead: CallOverhead;
+  /** Of a distance kernel; not in suite linalg. */
+  readonly callOverhead?: CallOverhead;
   readonly compile?: CompileTimes;
   /** The whole set of descriptors compiled at once; suite kermac. */
   readonly descriptors?: DescriptorCompileTimes;

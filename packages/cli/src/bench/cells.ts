@@ -1,4 +1,4 @@
-/** Operations that the bench knows; what each is stands in `operations/`. */
+/** Operations by Mercer's own kernels that the bench knows; what each is stands in `operations/`. */
 export const OPERATION_NAMES = [
   'cdist',
   'pNorm',
@@ -9,11 +9,18 @@ export const OPERATION_NAMES = [
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
+/** Operations of dense linear algebra that the bench knows. */
+export const LINEAR_NAMES = ['solveCholesky', 'solveLU', 'eigh', 'svd', 'matmul'] as const;
+export type LinearName = (typeof LINEAR_NAMES)[number];
+
+/** Problems of both kinds. */
+export type Cell = KernelCell | LinearCell;
+
 /**
  * One problem of the grid: an operation on `m` rows and `n` rows of `k` numbers, `batch` times over. For cdistGrad m, n, o and
  * k are those of its formula: `out[o, n, m] = sum_k c[o, k] a[k, m] phi(d[n, m] - b[n, k])`.
  */
-export interface Cell {
+export interface KernelCell {
   readonly operation: OperationName;
   readonly dtype: 'float32' | 'float64';
   /** Exponent of the norm, also where it is part of the operation. */
@@ -24,6 +31,30 @@ export interface Cell {
   /** Rows of coefficients; cdistGrad only. */
   readonly o?: number;
   readonly batch: number;
+}
+
+/** One problem of linear algebra: square matrices of order `n`, `batch` of them. */
+export interface LinearCell {
+  readonly operation: LinearName;
+  readonly dtype: 'float32' | 'float64';
+  readonly n: number;
+  /** Columns of b; the solves only. */
+  readonly rightHandSides?: number;
+  readonly batch: number;
+}
+
+export function isLinear(cell: Cell): cell is LinearCell {
+  return LINEAR_NAMES.some((name) => name === cell.operation);
+}
+
+/** The problem alone, without what was measured. */
+export function cellOf(cell: Cell): Cell {
+  if (isLinear(cell)) {
+    const { operation, dtype, n, rightHandSides, batch } = cell;
+    return { operation, dtype, n, ...(rightHandSides && { rightHandSides }), batch };
+  }
+  const { operation, dtype, p, m, n, k, o, batch } = cell;
+  return { operation, dtype, p, m, n, k, ...(o === undefined ? {} : { o }), batch };
 }
 
 /** The values that each axis of the grid takes. */
@@ -57,8 +88,8 @@ export const QUICK_GRID: GridAxes = {
 };
 
 /** Every combination for one operation, the small problems first. */
-export function gridCells(axes: GridAxes, operation: OperationName = 'cdist'): Cell[] {
-  const cells: Cell[] = [];
+export function gridCells(axes: GridAxes, operation: OperationName = 'cdist'): KernelCell[] {
+  const cells: KernelCell[] = [];
   for (const dtype of axes.dtype)
     for (const p of axes.p)
       for (const batch of axes.batch)
@@ -69,7 +100,7 @@ export function gridCells(axes: GridAxes, operation: OperationName = 'cdist'): C
 }
 
 /** Cells in the order of their work. */
-export function smallFirst(cells: readonly Cell[]): Cell[] {
+export function smallFirst<C extends Cell>(cells: readonly C[]): C[] {
   return [...cells].sort((a, b) => cellWork(a) - cellWork(b));
 }
 
@@ -77,8 +108,7 @@ export function smallFirst(cells: readonly Cell[]): Cell[] {
 export function groupByOperands(cells: readonly Cell[]): Cell[][] {
   const groups = new Map<string, Cell[]>();
   for (const cell of cells) {
-    const family = cell.operation === 'cdistGrad' ? 'cdistGrad' : 'pairwise';
-    const key = [family, cell.dtype, cell.m, cell.n, cell.k, cell.o ?? 0, cell.batch].join();
+    const key = operandsKey(cell);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [cell]);
     else group.push(cell);
@@ -86,8 +116,18 @@ export function groupByOperands(cells: readonly Cell[]): Cell[][] {
   return [...groups.values()];
 }
 
-/** Terms that a cell's sums have together: element pairs, for cdistGrad times the rows of coefficients. */
+function operandsKey(cell: Cell): string {
+  if (isLinear(cell)) return JSON.stringify(cellOf(cell));
+  const family = cell.operation === 'cdistGrad' ? 'cdistGrad' : 'pairwise';
+  return [family, cell.dtype, cell.m, cell.n, cell.k, cell.o ?? 0, cell.batch].join();
+}
+
+/**
+ * Terms that a cell's sums have together: element pairs, for cdistGrad times the rows of coefficients; for linear algebra the
+ * cube of the order.
+ */
 export function cellWork(cell: Cell): number {
+  if (isLinear(cell)) return cell.n ** 3 * cell.batch;
   return cell.m * cell.n * cell.k * cell.batch * (cell.o ?? 1);
 }
 
@@ -97,8 +137,12 @@ export function elementBytes(cell: Cell): 4 | 8 {
 
 /** A cell in a few letters, for tables and progress. */
 export function cellName(cell: Cell): string {
-  const operation = cell.operation === 'cdist' ? '' : `${cell.operation} `;
   const batch = cell.batch === 1 ? '' : `${cell.batch} x `;
+  if (isLinear(cell)) {
+    const sides = cell.rightHandSides === undefined ? '' : `, ${cell.rightHandSides} sides`;
+    return `${cell.operation} ${cell.dtype} ${batch}${cell.n} x ${cell.n}${sides}`;
+  }
+  const operation = cell.operation === 'cdist' ? '' : `${cell.operation} `;
   const p = cell.p === Infinity ? 'inf' : cell.p;
   const type = cell.dtype === 'float32' ? '' : ` ${cell.dtype}`;
   const sizes = cell.o === undefined ? [cell.m, cell.n, cell.k] : [cell.m, cell.n, cell.o, cell.k];

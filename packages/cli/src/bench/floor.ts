@@ -1,4 +1,4 @@
-import type { Cell } from './cells.js';
+import { isLinear, type Cell, type LinearCell } from './cells.js';
 import { best, type DeviceLimitsReport } from './limits.js';
 import { sizesOf } from './operations/operation.js';
 import { operationOf } from './operations/operations.js';
@@ -37,6 +37,7 @@ export function slowReason(
   launchMs: number,
 ): string {
   const { results } = sizesOf(operationOf(cell), cell);
+  if (isLinear(cell)) return slowLinear(cell, floor);
   if (floor.kind === 'launch') {
     return `${results} results of ${cell.k} terms: the time of one chain of loads and additions, not of the launch, decides`;
   }
@@ -52,4 +53,14 @@ export function slowReason(
   if (cell.k < 16)
     return `an inner axis of ${cell.k} gives too few operations for each result written`;
   return 'unexplained by the shape: look at the plan';
+}
+
+/** Routines of a library that is not ours: what is known of their algorithms. */
+function slowLinear({ operation, n }: LinearCell, { kind }: Floor): string {
+  if (kind !== 'issue') return `matrices of order ${n} take more than the ${kind} that bounds them`;
+  if (operation === 'eigh' || operation === 'svd') {
+    return 'half of the reduction is products of a matrix with a vector, which wait for memory; the iteration on the reduced matrix is not in the floor';
+  }
+  if (operation === 'matmul') return 'unexplained by the shape: look at the BLAS';
+  return `the panels of a factorisation of order ${n} and its right-hand sides are narrower than the blocks of a matrix product`;
 }

@@ -3,7 +3,7 @@ import {
   gridCells,
   OPERATION_NAMES,
   smallFirst,
-  type Cell,
+  type KernelCell,
   type GridAxes,
   type OperationName,
 } from './cells.js';
@@ -20,7 +20,7 @@ const EXPONENTS: Readonly<Record<OperationName, readonly number[]>> = {
 
 const ROWS_OF_COEFFICIENTS = 16;
 
-type Shape = Pick<Cell, 'm' | 'n' | 'k' | 'o'>;
+type Shape = Pick<KernelCell, 'm' | 'n' | 'k' | 'o'>;
 
 /** Shapes at which other libraries' times on an H200 are known. */
 const LARGE: readonly Shape[] = [{ m: 30000, n: 30000, k: 1024 }];
@@ -54,7 +54,7 @@ export function kermacCells({
   operations = OPERATION_NAMES,
   grid = false,
   axes = {},
-}: KermacCellsOptions): Cell[] {
+}: KermacCellsOptions): KernelCell[] {
   const narrowed = Object.keys(axes).length > 0;
   const cells = operations.flatMap((operation) => [
     ...(narrowed ? [] : knownShapes(kind, operation)),
@@ -64,14 +64,14 @@ export function kermacCells({
   return smallFirst([...unique.values()]);
 }
 
-function knownShapes(kind: 'cpu' | 'cuda', operation: OperationName): Cell[] {
+function knownShapes(kind: 'cpu' | 'cuda', operation: OperationName): KernelCell[] {
   const gradient = operation === 'cdistGrad';
   const shapes = {
     cuda: gradient ? LARGE_GRADIENTS : LARGE,
     cpu: gradient ? SMALL_GRADIENTS : SMALL,
   }[kind];
   return shapes.flatMap((shape) =>
-    EXPONENTS[operation].map((p): Cell => ({
+    EXPONENTS[operation].map((p): KernelCell => ({
       operation,
       dtype: 'float32',
       p,
@@ -81,7 +81,10 @@ function knownShapes(kind: 'cpu' | 'cuda', operation: OperationName): Cell[] {
   );
 }
 
-function gridOf(operation: OperationName, axes: NonNullable<KermacCellsOptions['axes']>): Cell[] {
+function gridOf(
+  operation: OperationName,
+  axes: NonNullable<KermacCellsOptions['axes']>,
+): KernelCell[] {
   const { m, n, k, batch } = FULL_GRID;
   const all: GridAxes = {
     dtype: ['float32'],

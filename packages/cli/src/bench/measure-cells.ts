@@ -1,12 +1,12 @@
 import { tensor, type Device } from '@mercer/core';
-import { sampledError, sampleOf, type ErrorInUnits } from './accuracy.js';
+import { residualError, sampledError, sampleOf, type ErrorInUnits } from './accuracy.js';
 import type { CellResult, SkippedCell } from './bench-report.js';
-import type { Cell } from './cells.js';
+import { isLinear, type Cell, type KernelCell, type LinearCell } from './cells.js';
 import type { DataSet } from './data-sets.js';
 import { floorOf } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
-import { sizesOf, type Float, type FloatArray } from './operations/operation.js';
-import { operationOf } from './operations/operations.js';
+import { sizesOf, type Float, type FloatArray, type Results } from './operations/operation.js';
+import { LINEAR_OPERATIONS, operationOf, OPERATIONS } from './operations/operations.js';
 import { spreadOf, type Spread } from './statistics.js';
 import { measureCalls } from './timer.js';
 
@@ -77,22 +77,32 @@ async function measureOne(
 ): Promise<void> {
   const { cell } = entry;
   const call = await operationOf(cell).prepare(cell, tensors);
-  const out = call.run();
+  const out = await call.run();
   try {
-    await out.ready();
+    for (const result of out) await result.ready();
     if (entry.ms === undefined) {
       entry.plan = call.plan;
       entry.ms = spreadOf(
         await measureCalls(device, maxSecondsPerCell, () => {
-          call.run(out);
+          const results = call.run(out);
+          if (!(results instanceof Promise)) return;
+          return results.then((made) => {
+            disposeOthers(made, out);
+          });
         }),
       );
     }
-    entry.errors[set] = await errorOf(cell, data, out);
+    entry.errors[set] = isLinear(cell)
+      ? await residualOf(cell, data, out)
+      : await errorOf(cell, data, out);
   } finally {
-    out.dispose();
+    disposeOthers(out, []);
     call.dispose();
   }
+}
+
+function disposeOthers(made: Results, kept: Results): void {
+  for (const result of made) if (!kept.includes(result)) result.dispose();
 }
 
 function finish({ cell, ms, plan, errors }: Measured, limits: DeviceLimitsReport): CellResult {
@@ -115,7 +125,8 @@ function reasonToSkip(
     return `its operands of ${operandBytes} bytes exceed the ${MOST_OPERAND_BYTES} that are made on the host`;
   }
   // Where no loop stands for the arithmetic, it takes at least as long as that of p = 2.
-  const floor = floorOf(cell, limits) ?? floorOf({ ...cell, p: 2 }, limits);
+  const floor =
+    floorOf(cell, limits) ?? (isLinear(cell) ? undefined : floorOf({ ...cell, p: 2 }, limits));
   if (floor !== undefined && floor.ms > maxSecondsPerCell * 1e3) {
     return `takes at least ${(floor.ms / 1e3).toFixed(1)} s a call and the limit is ${maxSecondsPerCell} s (--max-seconds)`;
   }
@@ -133,8 +144,22 @@ async function place(
   return tensor(values, { shape, device });
 }
 
-async function errorOf(cell: Cell, data: readonly FloatArray[], out: Float): Promise<ErrorInUnits> {
-  const sizes = sizesOf(operationOf(cell), cell);
+async function residualOf(
+  cell: LinearCell,
+  data: readonly FloatArray[],
+  results: Results,
+): Promise<ErrorInUnits> {
+  const values = await Promise.all(results.map((result) => result.toTypedArray()));
+  return residualError(LINEAR_OPERATIONS[cell.operation].residuals(cell, data, values));
+}
+
+async function errorOf(
+  cell: KernelCell,
+  data: readonly FloatArray[],
+  [out]: Results,
+): Promise<ErrorInUnits> {
+  if (out === undefined) throw new RangeError(`${cell.operation} has no result`);
+  const sizes = sizesOf(OPERATIONS[cell.operation], cell);
   const rows = sizes.rows * cell.batch;
   const sample = sampleOf(rows, sizes.columns);
   const flat = out.reshape([rows, sizes.columns]);

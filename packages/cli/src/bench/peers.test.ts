@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Cell } from './cells.js';
+import { LINEAR_NAMES, type Cell, type LinearCell } from './cells.js';
 import { defaultPython, runPeers } from './peers.js';
 
 const cells: Cell[] = [
@@ -12,6 +12,10 @@ const cells: Cell[] = [
   { operation: 'gaussianL2', dtype: 'float32', p: 2, m: 8, n: 6, k: 4, batch: 1 },
   { operation: 'cdistGrad', dtype: 'float32', p: 1, m: 6, n: 4, o: 3, k: 5, batch: 2 },
 ];
+const linear = LINEAR_NAMES.map((operation): LinearCell => {
+  const sides = operation.startsWith('solve') ? { rightHandSides: 4 } : {};
+  return { operation, dtype: 'float64', n: 20, ...sides, batch: 3 };
+});
 const base = { device: 'cpu', maxSecondsPerCell: 1 } as const;
 
 let folder = '';
@@ -85,7 +89,9 @@ describe('runPeers', () => {
 });
 
 const python = defaultPython();
-const torch = python !== undefined && spawnSync(python, ['-c', 'import torch']).status === 0;
+const imports = (module: string): boolean =>
+  python !== undefined && spawnSync(python, ['-c', `import ${module}`]).status === 0;
+const torch = imports('torch');
 
 describe.skipIf(python === undefined)(
   python === undefined
@@ -100,6 +106,26 @@ describe.skipIf(python === undefined)(
       } else {
         expect(report).toMatchObject({ found: false, cells: [] });
         expect(report.reason).toMatch(/torch/);
+      }
+    });
+
+    it('computes linear algebra with torch, else with numpy, to the residual that LAPACK accepts', async () => {
+      const report = await runPeers(linear, { ...base, python: python ?? '', threads: 1 });
+      const peer = torch ? 'torch' : imports('numpy') ? 'numpy' : undefined;
+      if (peer === undefined) {
+        expect(report).toMatchObject({ found: false, cells: [] });
+        return;
+      }
+      const able = linear.filter(({ operation }) => torch || operation !== 'solveCholesky');
+      expect(report.versions).toHaveProperty(peer);
+      expect(report.cells.map(({ operation }) => operation)).toEqual(
+        able.map(({ operation }) => operation),
+      );
+      for (const cell of report.cells) {
+        expect(cell).toMatchObject({ peer, n: 20, batch: 3 });
+        expect(cell).not.toHaveProperty('p');
+        expect(cell.ms?.median).toBeGreaterThan(0);
+        expect(cell.maxErrorInUnits).toBeLessThan(30);
       }
     });
   },

@@ -5,14 +5,17 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Cell } from './cells.js';
+import { isLinear, type Cell } from './cells.js';
 import { operationOf } from './operations/operations.js';
 import type { Spread } from './statistics.js';
 
 /** Another library's time for one cell, or why it has none. */
-export interface PeerCell extends Cell {
+export type PeerCell = Cell & PeerMeasurement;
+
+interface PeerMeasurement {
   readonly peer: string;
   readonly ms?: Spread;
+  /** In the units of the cells' own errors. */
   readonly maxErrorInUnits?: number;
   readonly error?: string;
 }
@@ -38,6 +41,8 @@ export interface PeerOptions {
   readonly python: string;
   readonly device: 'cpu' | `cuda:${number}`;
   readonly maxSecondsPerCell: number;
+  /** Cores that the libraries may use on a CPU; theirs to choose without it. */
+  readonly threads?: number;
   /** A folder that holds the Python package `kermac`, when that peer is wanted. */
   readonly kermacPath?: string;
   /** Also time how long a peer takes to compile its ready-made kernels. */
@@ -66,7 +71,11 @@ export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | un
 export async function runPeers(cells: readonly Cell[], options: PeerOptions): Promise<PeerReport> {
   const folder = await mkdtemp(join(tmpdir(), 'mercer-peers-'));
   // A peer's own cache of compiled kernels starts empty and touches nobody's.
-  const env = { ...process.env, XDG_CACHE_HOME: join(folder, 'cache') };
+  const env = {
+    ...process.env,
+    ...threadSettings(options.threads),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+  };
   const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe', env });
   try {
     return await new PeerSession(child, folder, options).run(cells);
@@ -76,11 +85,18 @@ export async function runPeers(cells: readonly Cell[], options: PeerOptions): Pr
   }
 }
 
+/** OpenMP, and the BLAS libraries that numpy and torch come with. */
+function threadSettings(threads: number | undefined): NodeJS.ProcessEnv {
+  if (threads === undefined) return {};
+  const names = ['OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'];
+  return Object.fromEntries(names.map((name) => [name, String(threads)]));
+}
+
 interface PeerLine {
   readonly versions?: Record<string, string>;
   readonly missing?: string;
   readonly ready?: boolean;
-  readonly cell?: Omit<PeerCell, 'p'> & { readonly p: number | 'inf' };
+  readonly cell?: Omit<PeerCell, 'p'> & { readonly p?: number | 'inf' };
   readonly compilation?: PeerCompilation;
 }
 
@@ -117,7 +133,8 @@ class PeerSession {
 
   async run(cells: readonly Cell[]): Promise<PeerReport> {
     const { device, maxSecondsPerCell, kermacPath, compilation = false } = this.options;
-    this.send({ device, maxSecondsPerCell, kermacPath: kermacPath ?? null, compilation });
+    const linear = cells.some(isLinear); // numpy is asked for these alone
+    this.send({ device, maxSecondsPerCell, kermacPath: kermacPath ?? null, compilation, linear });
     let next = 0;
     for await (const text of this.lines) {
       const line = parseLine(text);
@@ -150,7 +167,8 @@ class PeerSession {
       operands[name] = { path, shape };
     }
     const parameters = operation.parameters?.(cell) ?? {};
-    this.send({ ...cell, p: cell.p === Infinity ? 'inf' : cell.p, parameters, operands });
+    const p = isLinear(cell) ? {} : { p: cell.p === Infinity ? 'inf' : cell.p };
+    this.send({ ...cell, ...p, parameters, operands });
   }
 
   private send(message: unknown): void {
@@ -163,7 +181,8 @@ class PeerSession {
     if (line.compilation !== undefined) this.compilation = line.compilation;
     if (line.cell === undefined) return;
     const { p, ...rest } = line.cell;
-    this.cells.push({ ...rest, p: p === 'inf' ? Infinity : p });
+    const exponent = p === undefined ? {} : { p: p === 'inf' ? Infinity : p };
+    this.cells.push({ ...rest, ...exponent } as PeerCell);
   }
 }
 

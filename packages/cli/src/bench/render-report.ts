@@ -1,9 +1,10 @@
 import { formatMs, formatP, formatRate, formatShare, significant } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import type { BenchReport, CallOverhead, CellResult } from './bench-report.js';
-import { cellName, cellWork, type Cell } from './cells.js';
+import { cellName, cellWork, isLinear, type Cell } from './cells.js';
 import type { CompileTimes } from './compile-times.js';
 import type { DeviceLimitsReport } from './limits.js';
+import { RESIDUAL_LIMIT } from './operations/residuals.js';
 import { logPlot, type Series } from './plot.js';
 
 /** The limits of a device as a table. */
@@ -38,11 +39,14 @@ export function renderReport(report: BenchReport, output: Output): string {
   const { callOverhead, compile } = report;
   return [
     renderLimits(report.limits, output),
-    `${output.heading('Calls')}\n${calls(callOverhead)}${firstKernel(compile)}`,
+    callOverhead === undefined
+      ? ''
+      : `${output.heading('Calls')}\n${calls(callOverhead)}${firstKernel(compile)}`,
     descriptorSet(report, output),
     `${output.heading(`${report.suite} on ${report.device.id} (${report.device.name})`)}\n${cells(report, output)}`,
     slowCells(report, output),
     skipped(report, output),
+    residualLine(report),
     peersLine(report),
   ]
     .filter((part) => part !== '')
@@ -95,7 +99,7 @@ function cells(report: BenchReport, output: Output): string {
       { head: 'p10 .. p90', align: 'right' },
       { head: 'floor', align: 'right' },
       { head: 'share', align: 'right' },
-      { head: 'error (u)', align: 'right' },
+      { head: report.suite === 'linalg' ? 'residual' : 'error (u)', align: 'right' },
       ...peerNames.map((head) => ({ head, align: 'right' as const })),
     ],
     report.cells.map((cell) => [
@@ -104,7 +108,7 @@ function cells(report: BenchReport, output: Output): string {
       `${formatMs(cell.ms.p10)} .. ${formatMs(cell.ms.p90)}`,
       cell.floor === undefined ? '-' : `${formatMs(cell.floor.ms)} ${cell.floor.kind}`,
       formatShare(cell.shareOfFloor),
-      worstError(cell),
+      report.suite === 'linalg' ? worstResidual(cell) : worstError(cell),
       ...peerNames.map((peer) => peerTime(report, cell, peer)),
     ]),
   );
@@ -116,11 +120,18 @@ function worstError(cell: CellResult): string {
   return worst === undefined ? '-' : `${significant(worst[1].max)} ${worst[0]}`;
 }
 
+/** The largest scaled residual, marked where LAPACK's tests would refuse it. */
+function worstResidual({ errors }: CellResult): string {
+  const max = Math.max(0, ...Object.values(errors).map((error) => error.max));
+  return max < RESIDUAL_LIMIT ? significant(max) : `${significant(max)} WRONG`;
+}
+
 function peerTime(report: BenchReport, cell: Cell, peer: string): string {
   const found = report.peers.cells.find((other) => other.peer === peer && sameCell(other, cell));
-  if (found?.ms === undefined) return (found?.error ?? '-').slice(0, 24);
+  if (found?.ms === undefined || found.error !== undefined)
+    return (found?.error ?? '-').slice(0, 24);
   const { ms, maxErrorInUnits: units } = found;
-  return `${formatMs(ms.median)}${units === undefined ? '' : ` (${significant(units)} u)`}`;
+  return `${formatMs(ms.median)}${units === undefined ? '' : ` (${significant(units)}${isLinear(cell) ? '' : ' u'})`}`;
 }
 
 function sameCell(a: Cell, b: Cell): boolean {
@@ -139,6 +150,10 @@ function skipped(report: BenchReport, output: Output): string {
   if (report.skipped.length === 0) return '';
   const lines = report.skipped.map((cell) => `  ${cellName(cell)}: ${cell.reason}`);
   return [output.heading('Not measured'), ...lines].join('\n');
+}
+
+function residualLine({ suite, errorUnit }: BenchReport): string {
+  return suite === 'linalg' ? `Residuals are in units of ${errorUnit}` : '';
 }
 
 function peersLine(report: BenchReport): string {
@@ -171,7 +186,9 @@ export function plotReport(report: BenchReport): string {
   }
   return logPlot(
     `${report.suite} on ${report.device.name}`,
-    'terms (M x N x K x batch, for cdistGrad also x O)',
+    report.suite === 'linalg'
+      ? 'order^3 x batch'
+      : 'terms (M x N x K x batch, for cdistGrad also x O)',
     'milliseconds (median)',
     series,
   );
@@ -186,6 +203,8 @@ function groupByLine<C extends Cell>(cells: readonly C[]): Map<string, C[]> {
   return groups;
 }
 
-function lineName({ operation, p }: Cell): string {
+function lineName(cell: Cell): string {
+  if (isLinear(cell)) return `${cell.operation} ${cell.dtype}`;
+  const { operation, p } = cell;
   return `${operation === 'cdist' ? '' : `${operation} `}p = ${formatP(p)}`;
 }

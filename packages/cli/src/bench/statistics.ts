@@ -20,6 +20,14 @@ export function spreadOf(values: readonly number[]): Spread {
   };
 }
 
+/** At most `count` indices below `extent`, evenly spread, the first and the last among them. */
+export function evenlySpread(extent: number, count: number): number[] {
+  const most = Math.min(extent, count);
+  return Array.from({ length: most }, (_, i) =>
+    Math.round((i * (extent - 1)) / Math.max(1, most - 1)),
+  );
+}
+
 function quantile(sorted: readonly number[], share: number): number {
   const position = share * (sorted.length - 1);
   const below = Math.floor(position);

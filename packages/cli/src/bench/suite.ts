@@ -8,7 +8,7 @@ import type {
   SuiteName,
 } from './bench-report.js';
 import { callOverhead } from './call-overhead.js';
-import { cellName, groupByOperands, type Cell } from './cells.js';
+import { cellName, cellOf, groupByOperands, type Cell } from './cells.js';
 import { compileTimes, descriptorCompileTimes } from './compile-times.js';
 import { DATA_SET_TEXT, type DataSet } from './data-sets.js';
 import { slowReason } from './floor.js';
@@ -16,10 +16,11 @@ import type { DeviceLimitsReport } from './limits.js';
 import { commandLine, describeMachine } from './machine.js';
 import { measureCells } from './measure-cells.js';
 import { measureLimits } from './measure-limits.js';
-import { OPERATIONS } from './operations/operations.js';
+import { operationOf } from './operations/operations.js';
+import { RESIDUAL_LIMIT } from './operations/residuals.js';
 import { runPeers, type PeerReport } from './peers.js';
 
-/** What `mercer bench cdist` or `kermac` runs. */
+/** What `mercer bench cdist`, `kermac` or `linalg` runs. */
 export interface SuiteOptions {
   readonly suite: SuiteName;
   readonly device: Device;
@@ -34,6 +35,13 @@ export interface SuiteOptions {
   readonly onProgress: (text: string, done?: number, total?: number) => void;
 }
 
+const ROUNDING = 'rounding: 2^-24 or 2^-53 of the value or of the sum of its terms';
+const ERROR_UNITS: Readonly<Record<SuiteName, string>> = {
+  cdist: ROUNDING,
+  kermac: ROUNDING,
+  linalg: `n eps norm, eps 2^-23 or 2^-52; LAPACK's tests accept less than ${RESIDUAL_LIMIT}`,
+};
+
 /** Measures limits, call overhead, compile times, every cell and the peers, in this order in one run. */
 export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
   const { suite, device, cells, onProgress } = options;
@@ -42,7 +50,7 @@ export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
     onProgress(`limits: ${title}`);
   });
   onProgress('call overhead');
-  const overhead = await callOverhead(device);
+  const overhead = suite === 'linalg' ? undefined : await callOverhead(device);
   onProgress('compile times');
   const compile = options.compileTimes ? await compileTimes(device) : undefined;
   const descriptors =
@@ -67,15 +75,11 @@ export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
     startedAt,
     machine: describeMachine(),
     device: describeDevice(device),
-    operations: Object.fromEntries(
-      [...new Set(cells.map(({ operation }) => operation))].map((name) => [
-        name,
-        OPERATIONS[name].text,
-      ]),
-    ),
+    operations: Object.fromEntries(cells.map((cell) => [cell.operation, operationOf(cell).text])),
     dataSets: Object.fromEntries(options.dataSets.map((set) => [set, DATA_SET_TEXT[set]])),
+    errorUnit: ERROR_UNITS[suite],
     limits,
-    callOverhead: overhead,
+    ...(overhead === undefined ? {} : { callOverhead: overhead }),
     ...(compile === undefined ? {} : { compile }),
     ...(descriptors === undefined ? {} : { descriptors }),
     cells: measured,
@@ -94,11 +98,6 @@ function slow(result: CellResult, device: Device, limits: DeviceLimitsReport): S
   return [{ ...cell, shareOfFloor, reason }];
 }
 
-/** The problem alone, without what was measured. */
-function cellOf({ operation, dtype, p, m, n, k, o, batch }: Cell): Cell {
-  return { operation, dtype, p, m, n, k, ...(o === undefined ? {} : { o }), batch };
-}
-
 function residentThreads({ limits }: Device): number {
   return limits.kind === 'cuda' ? limits.multiprocessors * 2048 : limits.cores;
 }
@@ -112,6 +111,7 @@ async function peers(measured: readonly CellResult[], options: SuiteOptions): Pr
   return runPeers(cells, {
     python,
     device: device.id,
+    ...(device.limits.kind === 'cpu' ? { threads: device.limits.cores } : {}),
     maxSecondsPerCell,
     compilation: options.compileTimes && suite === 'kermac',
     ...(kermacPath === undefined ? {} : { kermacPath }),

@@ -1,25 +1,29 @@
 import { startProfile, type Device } from '@mercer/core';
 
 /**
- * Times `calls` synchronous calls that enqueue work on the device's default stream: milliseconds of each.
+ * Times `calls` calls that enqueue work on the device's default stream: milliseconds of each.
  * On a GPU events before and after every launch tell; on the CPU the clock around each call and its completion.
  */
 export async function timeCalls(
   device: Device,
   calls: number,
-  call: () => void,
+  call: () => void | Promise<void>,
 ): Promise<number[]> {
   return device.kind === 'cuda'
     ? timeByEvents(device, calls, call)
     : timeByClock(device, calls, call);
 }
 
-async function timeByEvents(device: Device, calls: number, call: () => void): Promise<number[]> {
+async function timeByEvents(
+  device: Device,
+  calls: number,
+  call: () => void | Promise<void>,
+): Promise<number[]> {
   const stream = device.defaultStream;
   const profile = startProfile();
   for (let i = 0; i < calls; i++) {
     await stream.room();
-    call();
+    await call();
   }
   const records = await profile.stop();
   const steps = records.length / calls; // launches of one call; the same for every call
@@ -30,11 +34,16 @@ async function timeByEvents(device: Device, calls: number, call: () => void): Pr
   });
 }
 
-async function timeByClock(device: Device, calls: number, call: () => void): Promise<number[]> {
+async function timeByClock(
+  device: Device,
+  calls: number,
+  call: () => void | Promise<void>,
+): Promise<number[]> {
   const times: number[] = [];
   for (let i = 0; i < calls; i++) {
     const start = performance.now();
-    call();
+    const enqueued = call();
+    if (enqueued instanceof Promise) await enqueued;
     await device.defaultStream.synchronize();
     times.push(performance.now() - start);
   }
@@ -49,7 +58,7 @@ const LEAST_CALLS = 5;
 export async function measureCalls(
   device: Device,
   maxSeconds: number,
-  call: () => void,
+  call: () => void | Promise<void>,
 ): Promise<number[]> {
   const [first = 0] = await timeCalls(device, 1, call);
   if (first > maxSeconds * 1e3) return [first];

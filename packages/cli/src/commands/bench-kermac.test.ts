@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BenchReport } from '../bench/bench-report.js';
+import type { BenchReport, Measurement } from '../bench/bench-report.js';
+import type { KernelCell } from '../bench/cells.js';
 import { mercerJson } from '../testing/run-bin.js';
 
 let folder = '';
@@ -19,7 +20,9 @@ describe('mercer bench kermac', () => {
     const axes = ['--m', '30', '--n', '20', '--k', '40', '--batch', '2', '--data', 'normal,close'];
     const quiet = ['--no-peers', '--no-compile-times', '--device', 'cpu'];
     const args = ['bench', 'kermac', ...axes, ...quiet, '--plot', plot, '--out', out];
-    const report = (await mercerJson(args)) as BenchReport;
+    const report = (await mercerJson(args)) as Omit<BenchReport, 'cells'> & {
+      readonly cells: readonly (KernelCell & Measurement)[];
+    };
     expect(JSON.parse(await readFile(out, 'utf8'))).toEqual(report);
     expect(report).toMatchObject({ schema: 1, suite: 'kermac', skipped: [] });
     expect(report.descriptors).toBeUndefined();

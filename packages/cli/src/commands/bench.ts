@@ -3,20 +3,24 @@ import { Command } from 'commander';
 import {
   FULL_GRID,
   gridCells,
+  LINEAR_NAMES,
   OPERATION_NAMES,
   QUICK_GRID,
-  type Cell,
   type GridAxes,
+  type KernelCell,
+  type LinearName,
   type OperationName,
 } from '../bench/cells.js';
 import { firstCallMs } from '../bench/compile-times.js';
 import { DATA_SETS, type DataSet } from '../bench/data-sets.js';
 import { kermacCells } from '../bench/kermac-cells.js';
+import { linalgCells, type LinalgCellsOptions } from '../bench/linalg-cells.js';
 import { commandLine, describeMachine } from '../bench/machine.js';
 import { measureLimits } from '../bench/measure-limits.js';
 import { defaultPython } from '../bench/peers.js';
 import { plotReport, renderLimits, renderReport } from '../bench/render-report.js';
 import { runSuite, type SuiteOptions } from '../bench/suite.js';
+import { usageError } from '../cli-error.js';
 import { assertWritable } from '../files/assert-writable.js';
 import { chooseDevice } from '../options/choose-device.js';
 import {
@@ -38,15 +42,25 @@ interface BenchOptions extends CommonOptions {
   readonly out?: string;
 }
 
-interface SuiteBenchOptions extends BenchOptions, Partial<Omit<GridAxes, 'p' | 'dtype'>> {
-  readonly data: readonly DataSet[];
+/** Of every suite of cells. */
+interface CellsBenchOptions extends BenchOptions {
   readonly maxSeconds: number;
   readonly plot?: string;
   readonly python?: string;
-  readonly kermac?: string;
   readonly peers: boolean;
+}
+
+interface SuiteBenchOptions extends CellsBenchOptions, Partial<Omit<GridAxes, 'p' | 'dtype'>> {
+  readonly data: readonly DataSet[];
+  readonly kermac?: string;
   readonly compileTimes: boolean;
 }
+
+/** What measuring takes of them. */
+type MeasureOptions = CellsBenchOptions &
+  Pick<SuiteBenchOptions, 'data' | 'kermac' | 'compileTimes'>;
+
+interface LinalgBenchOptions extends CellsBenchOptions, LinalgCellsOptions {}
 
 interface CdistBenchOptions extends SuiteBenchOptions, Partial<Pick<GridAxes, 'p' | 'dtype'>> {
   readonly quick?: boolean;
@@ -58,8 +72,9 @@ interface KermacBenchOptions extends SuiteBenchOptions {
 }
 
 const parseCounts = parseList(parseCount);
+const DTYPES: readonly KernelCell['dtype'][] = ['float32', 'float64'];
 
-/** `mercer bench cdist|kermac|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench cdist|kermac|linalg|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').description('measure kernels beside their limits and peers');
   command.addCommand(
@@ -72,11 +87,7 @@ export function benchCommand(): Command {
       sub('cdist', 'distances over a grid of shapes, with errors, floors and peers')
         .option('--quick', 'a dozen cells instead of the whole grid')
         .option('--p <list>', 'exponents of the norm', parseList(parseP))
-        .option(
-          '--dtype <list>',
-          'float32, float64',
-          parseList(parseChoice<Cell['dtype']>(['float32', 'float64'])),
-        ),
+        .option('--dtype <list>', 'float32, float64', parseList(parseChoice(DTYPES))),
     ).action(action(cdist)),
   );
   command.addCommand(
@@ -94,23 +105,53 @@ export function benchCommand(): Command {
     ).action(action(kermac)),
   );
   command.addCommand(
+    withCells(
+      sub(
+        'linalg',
+        'solves, decompositions and products on the CPU, with residuals, floors, and torch or numpy',
+        'cpu, which is the default and computes this alone so far',
+      )
+        .option('--n <list>', 'orders of the matrices', parseCounts)
+        .option('--batch <list>', 'batch sizes', parseCounts)
+        .option('--dtype <list>', DTYPES.join(', '), parseList(parseChoice(DTYPES)))
+        .option(
+          '--operations <list>',
+          LINEAR_NAMES.join(', '),
+          parseList(parseChoice<LinearName>(LINEAR_NAMES)),
+        ),
+    ).action(action(linalg)),
+  );
+  command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),
     { hidden: true }, // what the suites run with an empty store and with a filled one
   );
   return command;
 }
 
-function sub(name: string, description: string): Command {
+function sub(
+  name: string,
+  description: string,
+  devices = 'cpu or cuda:0; the first GPU that works, else the CPU',
+): Command {
   const command = new Command(name)
     .description(description)
-    .option('--device <id>', 'cpu or cuda:0; the first GPU that works, else the CPU', parseDevice)
+    .option('--device <id>', devices, parseDevice)
     .option('--out <file>', 'also write the result as JSON');
   return withCommonOptions(command);
 }
 
-/** Adds the options of a suite of cells. */
-function suite(command: Command): Command {
+/** Adds the options of every suite of cells. */
+function withCells(command: Command): Command {
   return command
+    .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
+    .option('--plot <file>', 'also draw an SVG plot')
+    .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
+    .option('--no-peers', 'do not look for other libraries');
+}
+
+/** Adds the options of a suite of kernels. */
+function suite(command: Command): Command {
+  return withCells(command)
     .option('--m <list>', 'rows of a', parseCounts)
     .option('--n <list>', 'rows of b', parseCounts)
     .option('--k <list>', 'inner dimensions', parseCounts)
@@ -121,11 +162,7 @@ function suite(command: Command): Command {
       parseList(parseChoice(DATA_SETS)),
       [...DATA_SETS],
     )
-    .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
-    .option('--plot <file>', 'also draw an SVG plot')
-    .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
     .option('--kermac <folder>', 'folder of the Python package kermac, for that peer')
-    .option('--no-peers', 'do not look for other libraries')
     .option('--no-compile-times', 'do not time compilation in processes of their own');
 }
 
@@ -177,9 +214,24 @@ async function kermac(output: Output, options: KermacBenchOptions): Promise<void
   await measure(output, options, { suite: 'kermac', cells });
 }
 
+async function linalg(output: Output, options: LinalgBenchOptions): Promise<void> {
+  const { device: id = 'cpu' } = options;
+  if (id !== 'cpu') {
+    throw usageError(
+      `mercer bench linalg computes on the CPU alone so far and --device is ${id}. Leave it out.`,
+    );
+  }
+  const cells = linalgCells(options);
+  await measure(
+    output,
+    { ...options, device: id, data: ['normal'], compileTimes: false },
+    { suite: 'linalg', cells },
+  );
+}
+
 async function measure(
   output: Output,
-  options: SuiteBenchOptions,
+  options: MeasureOptions,
   what: Pick<SuiteOptions, 'suite' | 'cells'>,
 ): Promise<void> {
   await assertWritable(options.out, options.plot);

@@ -1,16 +1,20 @@
-import { devices } from '@mercer/core';
+import { devices, lapack } from '@mercer/core';
 import { writeFileWhole } from '@mercer/core/npy';
 import { Command } from 'commander';
 import { commandLine, describeMachine } from '../bench/machine.js';
 import { CliError } from '../cli-error.js';
-import type { DemoResult, DemoRun } from '../digits/demo-result.js';
+import type { DemoResult, DemoRun, RidgeRun } from '../digits/demo-result.js';
 import { digitsReport } from '../digits/digits-report.js';
 import { DIGIT_PIXELS, loadDigits } from '../digits/load-digits.js';
+import { methodRows, TIME_HEADS, TIMES_NOTE } from '../digits/method-rows.js';
 import { DEMO_NEIGHBOURS, runDemo } from '../digits/run-demo.js';
+import { whereItRan } from '../digits/ridge-section.js';
+import { runRidge } from '../digits/run-ridge.js';
+import type { Score } from '../digits/score.js';
 import { splitDigits } from '../digits/split-digits.js';
 import { assertWritable } from '../files/assert-writable.js';
 import { parseDevice, parseList, parseP, type DeviceId } from '../options/parse-option.js';
-import { formatMs, formatP } from '../output/format.js';
+import { formatMs, formatPercent } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import { action, withCommonOptions, type CommonOptions } from './with-output.js';
 
@@ -20,6 +24,9 @@ interface DigitsOptions extends CommonOptions {
   readonly p: readonly number[];
 }
 
+const RIDGE_NEEDS_LAPACK =
+  'Kernel ridge regression is left out: no BLAS and LAPACK was found. Run mercer doctor to see what to install.';
+
 /** `mercer demo digits`: real digits classified by generated kernels, with a report to look at. */
 export function demoCommand(): Command {
   const command = new Command('demo').description('see it work on real data');
@@ -27,7 +34,7 @@ export function demoCommand(): Command {
     withCommonOptions(
       new Command('digits')
         .description(
-          'name a fifth of 10,000 handwritten digits by their nearest neighbours among the rest',
+          'name a fifth of 10,000 handwritten digits by the rest: nearest neighbours and kernel ridge regression',
         )
         .option('--out <file>', 'where the report goes', 'report.html')
         .option(
@@ -51,14 +58,18 @@ async function run(output: Output, options: DigitsOptions): Promise<void> {
   output.progress.update('loading the digits');
   const split = splitDigits(loadDigits());
   const runs: DemoRun[] = [];
+  const ridge: RidgeRun[] = [];
+  const ridgeLeftOut = lapack.isAvailable() ? undefined : RIDGE_NEEDS_LAPACK;
+  if (ridgeLeftOut !== undefined) output.note(`note: ${ridgeLeftOut}`);
   const failures: unknown[] = [];
+  const onStep = (text: string): void => {
+    output.progress.update(text);
+  };
   for (const id of options.device ?? defaultDevices()) {
     try {
-      runs.push(
-        ...(await runDemo(split, id, options.p, (text) => {
-          output.progress.update(text);
-        })),
-      );
+      const found = await runDemo(split, id, options.p, onStep);
+      if (ridgeLeftOut === undefined) ridge.push(await runRidge(split, id, onStep));
+      runs.push(...found);
     } catch (error) {
       if (options.device !== undefined) throw error;
       failures.push(error);
@@ -81,6 +92,8 @@ async function run(output: Output, options: DigitsOptions): Promise<void> {
     k: DEMO_NEIGHBOURS,
     machine: { cpu, node, platform },
     runs,
+    ridge,
+    ...(ridgeLeftOut === undefined ? {} : { ridgeLeftOut }),
     startedAt: new Date().toISOString().slice(0, 10),
   };
   await writeFileWhole(options.out, [Buffer.from(digitsReport(result, split))]);
@@ -97,36 +110,59 @@ function defaultDevices(): DeviceId[] {
 function print(output: Output, result: DemoResult, report: string): void {
   const runs = result.runs.map(({ classification, ...run }) => ({
     ...run,
-    accuracy: classification.accuracy,
-    correct: classification.correct,
-    confusion: classification.confusion,
+    ...plainScore(classification),
   }));
-  output.result({ ...result, runs, report }, () =>
+  const ridge = result.ridge.map(({ score, path: { heldOut, ...path }, ...run }) => ({
+    ...run,
+    ...plainScore(score),
+    path: { ...path, accuracy: heldOut.accuracy, correct: heldOut.correct },
+  }));
+  output.result({ ...result, runs, ridge, report }, () =>
     [
-      `${result.testCount} held-out MNIST digits, ${result.k} nearest of ${result.trainCount}, ${result.pixelCount} pixels each:`,
+      `${result.testCount} held-out MNIST digits, named by ${result.trainCount} others, ${result.pixelCount} pixels each:`,
       '',
       output.table(
         [
-          { head: 'p' },
+          { head: 'method' },
           { head: 'device' },
           { head: 'accuracy', align: 'right' },
-          { head: 'distances', align: 'right' },
-          { head: 'copy and vote', align: 'right' },
-          { head: 'first call', align: 'right' },
+          ...TIME_HEADS.map((head) => ({ head, align: 'right' }) as const),
         ],
-        runs.map((run) => [
-          formatP(run.p),
-          run.device,
-          `${(run.accuracy * 100).toFixed(2)}%`,
-          formatMs(run.distanceMs),
-          formatMs(run.voteMs),
-          formatMs(run.firstMs),
+        methodRows(result).map(({ method, device, score, times }) => [
+          method,
+          device,
+          formatPercent(score.accuracy),
+          ...times,
         ]),
       ),
       '',
-      `Confusion matrices and every mistake as a picture: ${report}`,
+      ...TIMES_NOTE,
+      ...result.ridge.flatMap((run) => ['', ...pathLines(output, run)]),
+      ...(result.ridge.length === 0 ? [] : ['', whereItRan(result.ridge)]),
+      '',
+      `Confusion matrices and every mistake of the neighbours as a picture: ${report}`,
     ].join('\n'),
   );
+}
+
+function pathLines(output: Output, { device, path }: RidgeRun): string[] {
+  return [
+    `Regularisation path on ${device}: ${path.trainCount} training digits, one eigh in ${formatMs(path.eighMs)}, ${path.points.length} ridges in ${formatMs(path.ridgesMs)}, judged on ${path.validationCount} other training digits:`,
+    '',
+    output.table(
+      [{ head: 'ridge' }, { head: 'validation', align: 'right' }],
+      path.points.map(({ ridge, accuracy }) => [
+        `${ridge}${ridge === path.chosen ? ' (chosen)' : ''}`,
+        formatPercent(accuracy),
+      ]),
+    ),
+    '',
+    `With it these ${path.trainCount} digits alone name ${formatPercent(path.heldOut.accuracy)} of the held-out ones.`,
+  ];
+}
+
+function plainScore({ accuracy, correct, confusion }: Score): Score {
+  return { accuracy, correct, confusion };
 }
 
 function messageOf(error: unknown): string {

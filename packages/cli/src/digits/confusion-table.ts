@@ -1,10 +1,9 @@
 import { html, type SafeHtml } from '../report/escape-html.js';
-import type { Classification } from './classification.js';
 import { HEAT_LEVELS } from './report-style.js';
+import type { Score } from './score.js';
 
-/** Confusion matrix: a row for each true digit, a column for each answer; hits blue, mistakes red, by size. */
-export function confusionTable(classification: Classification): SafeHtml {
-  const { confusion } = classification;
+/** Confusion matrix: a row for each true digit, a column for each answer of `speaker`; hits blue, mistakes red, by size. */
+export function confusionTable({ confusion }: Score, speaker: string): SafeHtml {
   const digits = confusion.map((_, digit) => digit);
   const mostHits = Math.max(1, ...digits.map((d) => confusion[d]?.[d] ?? 0));
   const mostMisses = Math.max(
@@ -26,7 +25,7 @@ export function confusionTable(classification: Classification): SafeHtml {
   return html`<div class="scroll">
     <table class="confusion">
       <caption>
-        Rows: what the image shows. Columns: what the neighbours said.
+        Rows: what the image shows. Columns: what the ${speaker} said.
       </caption>
       <tr>
         <th></th>

@@ -1,4 +1,6 @@
 import type { Classification } from './classification.js';
+import type { RidgePath } from './ridge-path.js';
+import type { Score } from './score.js';
 
 /** One classification of the held-out digits: a norm on a device. */
 export interface DemoRun {
@@ -14,6 +16,31 @@ export interface DemoRun {
   readonly voteMs: number;
 }
 
+/** Kernel ridge regression on the kernel matrix of one device. */
+export interface RidgeRun {
+  readonly device: string;
+  readonly deviceName: string;
+  readonly kernel: 'laplaceL1';
+  /** Training digits whose median distance gives the bandwidth. */
+  readonly sampleCount: number;
+  readonly medianDistance: number;
+  readonly bandwidth: number;
+  readonly ridge: number;
+  /** Where the linear algebra ran, and whose it is. */
+  readonly solvedOn: 'cpu';
+  readonly solver: string;
+  readonly score: Score;
+  /** First call: generating, compiling or fetching the kernel, and computing the kernel matrix. */
+  readonly firstMs: number;
+  /** The kernel matrix of the training digits once the kernel is there. */
+  readonly kernelMs: number;
+  /** The Cholesky solve, with copying the kernel matrix where it is not on the CPU. */
+  readonly solveMs: number;
+  /** The kernel of held-out and training digits, its product with the coefficients, the answers. */
+  readonly predictMs: number;
+  readonly path: RidgePath;
+}
+
 /** Everything that the demo measured; the report is drawn from it. */
 export interface DemoResult {
   readonly command: string;
@@ -23,5 +50,8 @@ export interface DemoResult {
   readonly k: number;
   readonly machine: { readonly cpu: string; readonly node: string; readonly platform: string };
   readonly runs: readonly DemoRun[];
+  readonly ridge: readonly RidgeRun[];
+  /** Why `ridge` is empty, where it is. */
+  readonly ridgeLeftOut?: string;
   readonly startedAt: string;
 }

@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { plainDistances } from '../bench/plain-distance.js';
 import { classify } from './classification.js';
-import type { DemoResult } from './demo-result.js';
+import type { DemoResult, RidgeRun } from './demo-result.js';
 import { digitsReport } from './digits-report.js';
 import { DIGIT_PIXELS, loadDigits, type DigitSet } from './load-digits.js';
+import { scoreAnswers } from './score.js';
 import { splitDigits, type DigitSplit } from './split-digits.js';
 
 /** A small real classification: 120 digits against 400, in plain arithmetic. */
@@ -16,6 +17,33 @@ function smallDemo(): { split: DigitSplit; result: DemoResult } {
   );
   const classification = classify(distances, split.train.labels, split.test.labels, 5);
   const run = { p: 2, classification, firstMs: 812, distanceMs: 96.5, voteMs: 31 };
+  const ridge: Omit<RidgeRun, 'device' | 'deviceName'> = {
+    kernel: 'laplaceL1',
+    sampleCount: 77,
+    medianDistance: 128,
+    bandwidth: 64,
+    ridge: 0.3,
+    solvedOn: 'cpu',
+    solver: 'Some<BLAS>',
+    score: scoreAnswers(classification.predicted, split.test.labels),
+    firstMs: 900,
+    kernelMs: 111,
+    solveMs: 2222,
+    predictMs: 33,
+    path: {
+      trainCount: 250,
+      validationCount: 150,
+      points: [
+        { ridge: 0.1, accuracy: 0.75 },
+        { ridge: 0.3, accuracy: 0.875 },
+        { ridge: 1, accuracy: 0.5 },
+      ],
+      chosen: 0.3,
+      heldOut: scoreAnswers(new Uint8Array(120), split.test.labels),
+      eighMs: 44,
+      ridgesMs: 5,
+    },
+  };
   const result: DemoResult = {
     command: 'mercer demo digits --out "<script>alert(1)</script>"',
     trainCount: split.train.count,
@@ -26,6 +54,10 @@ function smallDemo(): { split: DigitSplit; result: DemoResult } {
     runs: [
       { ...run, device: 'cpu', deviceName: 'the "fast" <one>' },
       { ...run, device: 'cpu', deviceName: 'the "fast" <one>', p: 1.3 },
+    ],
+    ridge: [
+      { ...ridge, device: 'cuda:0', deviceName: 'a GPU' },
+      { ...ridge, device: 'cpu', deviceName: 'the "fast" <one>' },
     ],
     startedAt: '2026-01-01',
   };
@@ -61,7 +93,42 @@ describe('digitsReport', () => {
     const cells = [...page.matchAll(/<td class="(?:zero|hit\d+|miss\d+)">(\d+)<\/td>/g)].map((m) =>
       Number(m[1]),
     );
-    expect(cells).toEqual([...classification.confusion.flat(), ...classification.confusion.flat()]);
+    // that of the regression, then one for each norm
+    const { confusion } = classification;
+    expect(cells).toEqual([confusion, confusion, confusion].flat(2));
+  });
+
+  it('puts the regressions beside the neighbours and says where they were solved', () => {
+    const lines = [...page.matchAll(/<tr class="(?:best|other)">(.*?)<\/tr>/gs)].map((line) =>
+      [...(line[1] ?? '').matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map((cell) => cell[1]),
+    );
+    expect(lines.map(([method, device]) => [method, device])).toEqual([
+      ['5 nearest, p = 2', 'cpu'],
+      ['5 nearest, p = 1.3', 'cpu'],
+      ['ridge, laplaceL1', 'cuda:0'],
+      ['ridge, laplaceL1', 'cpu'],
+    ]);
+    expect(lines[2]?.slice(4)).toEqual(['111 ms', '2.22 s', '33.0 ms', '900 ms']);
+    expect(page).toMatch(/of cuda:0 were computed there and copied to the CPU/);
+    expect(page).toContain('Some&lt;BLAS&gt;');
+  });
+
+  it('draws the regularisation path with the chosen ridge marked', () => {
+    const marked = [...page.matchAll(/class="(marked|dot)"\s+cx="([\d.]+)"\s+cy="([\d.]+)"/g)];
+    expect(marked.map((dot) => dot[1])).toEqual(['dot', 'marked', 'dot']);
+    const [low, best, worst] = marked.map((dot) => Number(dot[3]));
+    expect(best).toBeLessThan(low ?? NaN); // higher up in the picture
+    expect(low).toBeLessThan(worst ?? NaN);
+    const right = result.ridge[0]?.path.heldOut.accuracy ?? NaN;
+    expect(page.replace(/\s+/g, ' ')).toContain(
+      `250 digits alone name ${(right * 100).toFixed(2)}%`,
+    );
+  });
+
+  it('says why there is no regression', () => {
+    const none = digitsReport({ ...result, ridge: [], ridgeLeftOut: 'no <LAPACK>' }, split);
+    expect(none).toContain('<p>no &lt;LAPACK&gt;</p>');
+    expect(none).not.toContain('laplaceL1');
   });
 
   it('needs nothing else: no script, no link, no address, and a policy that forbids them', () => {

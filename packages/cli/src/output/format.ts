@@ -25,6 +25,11 @@ export function formatShare(share: number | undefined): string {
   return `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
 }
 
+/** A share with two decimals, such as `94.06%`. */
+export function formatPercent(share: number): string {
+  return `${(share * 100).toFixed(2)}%`;
+}
+
 /** A rate with a metric prefix, such as `1.28 T`. */
 export function formatRate(perSecond: number, unit: string): string {
   if (!Number.isFinite(perSecond)) return '-';

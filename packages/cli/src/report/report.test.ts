@@ -1,6 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { escapeHtml, html } from './escape-html.js';
+import { lineChart } from './line-chart.js';
 import { renderPage } from './page.js';
 import { encodeGreyPng } from './png.js';
 
@@ -40,5 +41,38 @@ describe('encodeGreyPng', () => {
   });
   it('refuses a wrong number of pixels', () => {
     expect(() => encodeGreyPng(new Uint8Array(5), 3, 2)).toThrow(/5 pixels are not 3 x 2/);
+  });
+});
+
+describe('lineChart', () => {
+  const draw = (points: { x: number; y: number }[]): string =>
+    lineChart('<t>', { xLabel: 'x', yLabel: 'y', points, marked: 0, formatY: (y) => `${y} y` })
+      .text;
+
+  it('places points between round ticks, decades evenly', () => {
+    const text = draw([
+      { x: 0.01, y: 3 },
+      { x: 0.1, y: 10 },
+      { x: 1, y: 5 },
+    ]);
+    const path = /points="([^"]*)"/.exec(text)?.[1] ?? '';
+    const [a, b, c] = path.split(' ').map((place) => place.split(',').map(Number));
+    expect(b?.[0]).toBeCloseTo(((a?.[0] ?? NaN) + (c?.[0] ?? NaN)) / 2, 6);
+    // y from 2 to 10: 3 lies an eighth above the lowest line, 5 three eighths
+    const [low = NaN, high = NaN, middle = NaN] = [a?.[1], b?.[1], c?.[1]];
+    expect((low - middle) / (low - high)).toBeCloseTo(2 / 7, 2);
+    expect([...text.matchAll(/>\s*(\d+) y\s*</g)].map((tick) => Number(tick[1]))).toEqual([
+      2, 4, 6, 8, 10,
+    ]);
+    expect([...text.matchAll(/text-anchor="middle"\s*>([\d.]+)</g)].map((tick) => tick[1])).toEqual(
+      ['0.01', '0.1', '1'],
+    );
+    expect(text).toContain('<title>&lt;t&gt;</title>');
+  });
+
+  it('draws one point and equal values', () => {
+    for (const points of [[{ x: 1, y: 0.5 }], [1, 2].map((x) => ({ x, y: 0.5 }))]) {
+      expect(draw(points)).not.toMatch(/NaN|Infinity/);
+    }
   });
 });

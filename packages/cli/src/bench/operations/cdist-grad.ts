@@ -1,9 +1,9 @@
 import { cdistGrad } from '@mercer/core';
 import { isSpecialisedNorm } from '@mercer/core/bench';
 import { best } from '../limits.js';
-import type { Cell } from '../cells.js';
+import type { KernelCell } from '../cells.js';
 import { makeOperands, type DataSet } from '../data-sets.js';
-import type { FloatArray, Operation } from './operation.js';
+import { oneResult, type ElementOperation, type FloatArray } from './operation.js';
 import { multiplyAdds } from './rates.js';
 
 /**
@@ -16,7 +16,7 @@ function factorSlots(p: number): number {
 }
 
 /** Sums of norm derivatives, weighted twice; see `cdistGrad`. */
-export const cdistGradOperation: Operation = {
+export const cdistGradOperation: ElementOperation = {
   text: 'sum over k of c[o,k] a[k,m] sign(t) |t|^(p-1), t = d[n,m] - b[n,k]; sizes are M x N x O x K',
   operands: ({ m, n, k, o = 1 }) => [
     { name: 'a', shape: [k, m] },
@@ -24,7 +24,7 @@ export const cdistGradOperation: Operation = {
     { name: 'c', shape: [o, k] },
     { name: 'd', shape: [n, m] },
   ],
-  result: ({ m, n, o = 1 }) => [o, n, m],
+  results: ({ m, n, o = 1 }) => [[o, n, m]],
   makeData,
   prepare: async ({ p }, operands) => {
     const [a, b, c, d] = operands;
@@ -32,11 +32,7 @@ export const cdistGradOperation: Operation = {
       throw new RangeError('four operands are needed');
     }
     const call = await cdistGrad.prepare(a, b, c, d, { p });
-    return {
-      plan: call.plan.summary,
-      run: (out) => call(a, b, c, d, out === undefined ? {} : { out }),
-      dispose: () => undefined,
-    };
+    return oneResult(call.plan.summary, (options) => call(a, b, c, d, options));
   },
   arithmeticMs: (cell, limits) => {
     const rate = multiplyAdds(cell, limits);
@@ -67,7 +63,7 @@ export const cdistGradOperation: Operation = {
 };
 
 /** Points b and d of one of the data sets, features in rows; a like a kernel matrix, uniform in [0, 1]; c normal. */
-function makeData(set: DataSet, { dtype, m, n, k, batch, o = 1 }: Cell): FloatArray[] {
+function makeData(set: DataSet, { dtype, m, n, k, batch, o = 1 }: KernelCell): FloatArray[] {
   const points = makeOperands(set, dtype, k * batch, m * batch, n);
   const weights = makeOperands('uniform', dtype, k * batch, 1, m, 2);
   const coefficients = makeOperands('normal', dtype, o * batch, 1, k, 3);

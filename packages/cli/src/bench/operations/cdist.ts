@@ -1,4 +1,5 @@
 import { cdist } from '@mercer/core';
+import { oneResult } from './operation.js';
 import { pairwiseOperation } from './pairwise.js';
 
 /** Distances of the p-norm. */
@@ -6,10 +7,6 @@ export const cdistOperation = pairwiseOperation({
   text: 'p-norm distances',
   prepare: async ({ p }, a, b) => {
     const call = await cdist.prepare(a, b, { p });
-    return {
-      plan: call.plan.summary,
-      run: (out) => call(a, b, out === undefined ? {} : { out }),
-      dispose: () => undefined,
-    };
+    return oneResult(call.plan.summary, (options) => call(a, b, options));
   },
 });

@@ -1,11 +1,11 @@
 import { full, gaussianL2, laplaceL1, laplaceL2, pNorm, runKernel } from '@mercer/core';
-import type { Cell } from '../cells.js';
-import type { BenchCall } from './operation.js';
+import type { KernelCell } from '../cells.js';
+import { oneResult } from './operation.js';
 import { pairwiseOperation } from './pairwise.js';
 
 /** Where exp(-1) to exp(-2) comes out for normal data, whatever K is. */
-const ofOneNorm = ({ k }: Cell): { bandwidth: number } => ({ bandwidth: k });
-const ofTwoNorm = ({ k }: Cell): { bandwidth: number } => ({ bandwidth: Math.sqrt(k) });
+const ofOneNorm = ({ k }: KernelCell): { bandwidth: number } => ({ bandwidth: k });
+const ofTwoNorm = ({ k }: KernelCell): { bandwidth: number } => ({ bandwidth: Math.sqrt(k) });
 
 /** Distances below it count as 0, in Kermac as here. */
 const EPSILON = 1e-5;
@@ -17,7 +17,7 @@ export const laplaceL1Operation = pairwiseOperation({
   parameters: ofOneNorm,
   prepare: async (cell, a, b) => {
     const call = await runKernel.prepare(laplaceL1, a, b, ofOneNorm(cell));
-    return pairCall(call.plan.summary, (out) => call(a, b, out));
+    return oneResult(call.plan.summary, (options) => call(a, b, options));
   },
   finish: (distance, cell) => Math.exp(-clamped(distance) / ofOneNorm(cell).bandwidth),
 });
@@ -28,7 +28,7 @@ export const laplaceL2Operation = pairwiseOperation({
   parameters: ofTwoNorm,
   prepare: async (cell, a, b) => {
     const call = await runKernel.prepare(laplaceL2, a, b, ofTwoNorm(cell));
-    return pairCall(call.plan.summary, (out) => call(a, b, out));
+    return oneResult(call.plan.summary, (options) => call(a, b, options));
   },
   finish: (distance, cell) => Math.exp(-clamped(distance) / ofTwoNorm(cell).bandwidth),
 });
@@ -39,7 +39,7 @@ export const gaussianL2Operation = pairwiseOperation({
   parameters: ofTwoNorm,
   prepare: async (cell, a, b) => {
     const call = await runKernel.prepare(gaussianL2, a, b, ofTwoNorm(cell));
-    return pairCall(call.plan.summary, (out) => call(a, b, out));
+    return oneResult(call.plan.summary, (options) => call(a, b, options));
   },
   finish: (distance, cell) =>
     Math.exp(-clamped(distance * distance) / (2 * ofTwoNorm(cell).bandwidth ** 2)),
@@ -52,23 +52,10 @@ export const pNormOperation = pairwiseOperation({
     const exponents = await full([batch], p, { dtype, device: a.device });
     const call = await runKernel.prepare(pNorm, a, b, { p: exponents });
     return {
-      ...pairCall(call.plan.summary, (out) => call(a, b, out)),
+      ...oneResult(call.plan.summary, (options) => call(a, b, options)),
       dispose: () => {
         exponents.dispose();
       },
     };
   },
 });
-
-function pairCall(
-  plan: string,
-  run: (options: {
-    out?: Parameters<BenchCall['run']>[0] & object;
-  }) => ReturnType<BenchCall['run']>,
-): BenchCall {
-  return {
-    plan,
-    run: (out) => run(out === undefined ? {} : { out }),
-    dispose: () => undefined,
-  };
-}

@@ -1,5 +1,5 @@
 import type { Tensor } from '@mercer/core';
-import { cellWork, elementBytes, type Cell } from '../cells.js';
+import { cellWork, elementBytes, type Cell, type KernelCell, type LinearCell } from '../cells.js';
 import type { DataSet } from '../data-sets.js';
 import type { DeviceLimitsReport } from '../limits.js';
 
@@ -12,12 +12,24 @@ export interface OperandShape {
   readonly shape: readonly [rows: number, columns: number];
 }
 
+/** The tensors that a call computes. */
+export type Results = readonly Float[];
+
 /** A call that only enqueues. */
 export interface BenchCall {
   readonly plan: string;
-  /** Writes into `out`, or into a new tensor. */
-  run(out?: Float): Float;
+  /** Writes into `out`, which an earlier call returned, where the operation can; else into new tensors. */
+  run(out?: Results): Results | Promise<Results>;
   dispose(): void;
+}
+
+/** A prepared call with one result, which holds nothing else. */
+export function oneResult(plan: string, run: (options: { out?: Float }) => Float): BenchCall {
+  return {
+    plan,
+    run: ([out]: Results = []) => [run(out === undefined ? {} : { out })],
+    dispose: () => undefined,
+  };
 }
 
 /** The right value of one element of a result, and what its error is measured by. */
@@ -27,49 +39,77 @@ export interface Truth {
   readonly scale: number;
 }
 
-/** What is measured: everything that the bench has to know about an operation. */
-export interface Operation {
+/** An operation whose elements can be computed one by one: its error is that of a sample. */
+export interface ElementOperation extends OperationParts<KernelCell> {
+  /** In float64, from the operands' values; `row` counts all axes but the last, within batch entry `entry`. */
+  truth(
+    cell: KernelCell,
+    data: readonly FloatArray[],
+    entry: number,
+    row: number,
+    column: number,
+  ): Truth;
+}
+
+/** An operation whose result is judged as a whole: its error is what it leaves of the equations that it has to satisfy. */
+export interface ResidualOperation extends OperationParts<LinearCell> {
+  /**
+   * In float64, from the values of operands and results: the largest scaled residual of each batch entry, in units of n eps
+   * norm; NaN where the result has one.
+   */
+  residuals(
+    cell: LinearCell,
+    data: readonly FloatArray[],
+    results: readonly FloatArray[],
+  ): readonly number[];
+}
+
+/** What is measured: everything that the bench has to know about an operation, whose results are checked in one of two ways. */
+export interface OperationParts<C extends Cell> {
   /** What is computed, with the parameters that the cells do not name. */
   readonly text: string;
   /** Parameters of a call that follow from a cell, for the peers. */
-  parameters?(cell: Cell): Readonly<Record<string, number>>;
-  operands(cell: Cell): readonly OperandShape[];
-  /** Shape of the result, without the batch axis. */
-  result(cell: Cell): readonly number[];
+  parameters?(cell: C): Readonly<Record<string, number>>;
+  operands(cell: C): readonly OperandShape[];
+  /** Shapes of the results, without the batch axis; that whose elements are sampled first. */
+  results(cell: C): readonly (readonly number[])[];
   /** Values of the operands, each with the batch entries one after the other. Cells of one group get the same. */
-  makeData(set: DataSet, cell: Cell): readonly FloatArray[];
+  makeData(set: DataSet, cell: C): readonly FloatArray[];
   /** Compiles. `operands` lie on the device; the call borrows them. */
-  prepare(cell: Cell, operands: readonly Float[]): Promise<BenchCall>;
+  prepare(cell: C, operands: readonly Float[]): Promise<BenchCall>;
   /** Milliseconds of the arithmetic alone at the rates of register-only loops; undefined where no loop stands for it. */
-  arithmeticMs(cell: Cell, limits: DeviceLimitsReport): number | undefined;
-  /** In float64, from the operands' values; `row` counts all axes but the last, within batch entry `entry`. */
-  truth(cell: Cell, data: readonly FloatArray[], entry: number, row: number, column: number): Truth;
+  arithmeticMs(cell: C, limits: DeviceLimitsReport): number | undefined;
 }
 
 /** A problem of an operation with its sizes. */
 export interface Sizes {
-  /** Rows of the result: all axes but the last, without the batch. */
+  /** Rows of the first result: all axes but the last, without the batch. */
   readonly rows: number;
   readonly columns: number;
-  /** Elements of the result over the whole batch. */
+  /** Elements of all results over the whole batch. */
   readonly results: number;
   /** Bytes of all inputs. */
   readonly operandBytes: number;
-  /** Bytes that must move at the least: the inputs read and the result written once. */
+  /** Bytes that must move at the least: the inputs read and the results written once. */
   readonly bytes: number;
   /** Terms of all sums. */
   readonly work: number;
 }
 
-export function sizesOf(operation: Operation, cell: Cell): Sizes {
-  const shape = operation.result(cell);
+export function sizesOf<C extends Cell>(operation: OperationParts<C>, cell: C): Sizes {
+  const shapes = operation.results(cell);
+  const shape = shapes[0] ?? [];
   const columns = shape.at(-1) ?? 1;
-  const rows = shape.slice(0, -1).reduce((product, extent) => product * extent, 1);
-  const results = rows * columns * cell.batch;
+  const rows = product(shape.slice(0, -1));
+  const results = shapes.reduce((sum, extents) => sum + product(extents), 0) * cell.batch;
   const elements = operation
     .operands(cell)
     .reduce((sum, { shape: [high, wide] }) => sum + high * wide, 0);
   const operandBytes = elements * cell.batch * elementBytes(cell);
   const bytes = operandBytes + results * elementBytes(cell);
   return { rows, columns, results, operandBytes, bytes, work: cellWork(cell) };
+}
+
+function product(extents: readonly number[]): number {
+  return extents.reduce((size, extent) => size * extent, 1);
 }

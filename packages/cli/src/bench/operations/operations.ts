@@ -1,4 +1,4 @@
-import type { Cell, OperationName } from '../cells.js';
+import { isLinear, type Cell, type LinearName, type OperationName } from '../cells.js';
 import { cdistOperation } from './cdist.js';
 import { cdistGradOperation } from './cdist-grad.js';
 import {
@@ -7,10 +7,17 @@ import {
   laplaceL2Operation,
   pNormOperation,
 } from './kernels.js';
-import type { Operation } from './operation.js';
+import {
+  eighOperation,
+  matmulOperation,
+  solveCholeskyOperation,
+  solveLUOperation,
+  svdOperation,
+} from './linear.js';
+import type { ElementOperation, OperationParts, ResidualOperation } from './operation.js';
 
-/** Every operation of the bench by its name. */
-export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
+/** Operations by Mercer's own kernels, by their names. */
+export const OPERATIONS: Readonly<Record<OperationName, ElementOperation>> = {
   cdist: cdistOperation,
   pNorm: pNormOperation,
   laplaceL1: laplaceL1Operation,
@@ -19,6 +26,16 @@ export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   cdistGrad: cdistGradOperation,
 };
 
-export function operationOf(cell: Cell): Operation {
-  return OPERATIONS[cell.operation];
+/** Operations of dense linear algebra, by their names. */
+export const LINEAR_OPERATIONS: Readonly<Record<LinearName, ResidualOperation>> = {
+  solveCholesky: solveCholeskyOperation,
+  solveLU: solveLUOperation,
+  eigh: eighOperation,
+  svd: svdOperation,
+  matmul: matmulOperation,
+};
+
+/** What is the same for both kinds; only cells of the operation's own kind may be given to it. */
+export function operationOf(cell: Cell): OperationParts<Cell> {
+  return isLinear(cell) ? LINEAR_OPERATIONS[cell.operation] : OPERATIONS[cell.operation];
 }

@@ -1,20 +1,20 @@
-import type { Cell } from '../cells.js';
+import type { KernelCell } from '../cells.js';
 import { makeOperands } from '../data-sets.js';
 import { plainDistance } from '../plain-distance.js';
-import type { BenchCall, Float, FloatArray, Operation } from './operation.js';
+import type { BenchCall, ElementOperation, Float, FloatArray } from './operation.js';
 import { pairsPerSecond } from './rates.js';
 
 /** What differs between operations on the pairs of two lists of rows. */
 export interface PairwiseParts {
   readonly text: string;
-  readonly parameters?: (cell: Cell) => Readonly<Record<string, number>>;
-  readonly prepare: (cell: Cell, a: Float, b: Float) => Promise<BenchCall>;
+  readonly parameters?: (cell: KernelCell) => Readonly<Record<string, number>>;
+  readonly prepare: (cell: KernelCell, a: Float, b: Float) => Promise<BenchCall>;
   /** From the p-norm of a difference to the result; without it the norm is the result. */
-  readonly finish?: (distance: number, cell: Cell) => number;
+  readonly finish?: (distance: number, cell: KernelCell) => number;
 }
 
 /** An operation whose result is a function of the distance between each row of a and each row of b. */
-export function pairwiseOperation(parts: PairwiseParts): Operation {
+export function pairwiseOperation(parts: PairwiseParts): ElementOperation {
   const { text, parameters, prepare, finish } = parts;
   return {
     text,
@@ -23,7 +23,7 @@ export function pairwiseOperation(parts: PairwiseParts): Operation {
       { name: 'a', shape: [m, k] },
       { name: 'b', shape: [n, k] },
     ],
-    result: ({ m, n }) => [m, n],
+    results: ({ m, n }) => [[m, n]],
     makeData: (set, { dtype, m, n, k, batch }) => {
       const { a, b } = makeOperands(set, dtype, m * batch, n * batch, k);
       return [a, b];

@@ -1,5 +1,5 @@
 import { isSpecialisedNorm } from '@mercer/core/bench';
-import type { Cell } from '../cells.js';
+import type { Cell, KernelCell } from '../cells.js';
 import { best, type DeviceLimitsReport } from '../limits.js';
 
 /**
@@ -7,7 +7,7 @@ import { best, type DeviceLimitsReport } from '../limits.js';
  * such as those that are products and several roots. On a CPU a difference and a multiply-add take one slot each of its
  * multiply-add rate.
  */
-export function pairsPerSecond(cell: Cell, limits: DeviceLimitsReport): number | undefined {
+export function pairsPerSecond(cell: KernelCell, limits: DeviceLimitsReport): number | undefined {
   const { p, dtype } = cell;
   const rate = (...names: string[]): number | undefined => best(limits, names, 'pairsPerSecond');
   if (limits.device === 'cpu') {
@@ -28,7 +28,10 @@ export function pairsPerSecond(cell: Cell, limits: DeviceLimitsReport): number |
 }
 
 /** Multiply-adds a second. */
-export function multiplyAdds(cell: Cell, limits: DeviceLimitsReport): number | undefined {
+export function multiplyAdds(
+  cell: Pick<Cell, 'dtype'>,
+  limits: DeviceLimitsReport,
+): number | undefined {
   if (limits.device === 'cpu') {
     return best(
       limits,
