@@ -61,7 +61,8 @@ export interface CdistGrad {
  *
  * Accuracy (float32, u = 2^-24; float64 likewise), relative to the sum of |c a| |e|^(p - 1): (2 sqrt K + 24) u typically,
  * (K + 24) u at worst, plus |p - 1| (1 + 1.5 |log2 |e||) u of each term. On a GPU float32 products may run on tensor cores, on
- * operands split in two so that this bound holds. The same inputs give the same bits.
+ * operands split in two, and powers on the special-function unit: at worst 8 u and |p - 1| |log2 |e|| u of each term more. The
+ * tests hold both devices to the bound without that. The same inputs give the same bits.
  *
  * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
  *

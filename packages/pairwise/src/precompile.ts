@@ -136,7 +136,7 @@ export async function precompile(
   for (const { spec, dtype } of wanted) {
     const before = kernels.size;
     for (const variant of variantsOf(spec, dtype, device, options)) collect(kernels, variant);
-    if (debug !== undefined) continue;
+    if (debug !== undefined && debug !== false) continue;
     // Compilation of these begins while the next are written; whether it succeeds, the batch below tells.
     for (const kernel of [...kernels.values()].slice(before)) device.load(kernel).catch(() => {});
     await nextTurn();
