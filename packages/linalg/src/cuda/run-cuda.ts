@@ -2,10 +2,14 @@ import { LibraryNotFoundError } from '@mercer/cuda-runtime';
 import { MercerError } from '@mercer/tensor';
 import type { Fields, Routine } from '../routine.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
-import { gemm } from './gemm.js';
+import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
 
 /** By name of the routine. */
-const cudaRoutines: ReadonlyMap<string, CudaRoutine> = new Map([['gemm', gemm as CudaRoutine]]);
+const cudaRoutines: ReadonlyMap<string, CudaRoutine> = new Map([
+  ['gemm', gemm as CudaRoutine],
+  ['gemm_tf32', gemmTf32 as CudaRoutine],
+  ['gemm_tf32x3', gemmTf32x3 as CudaRoutine],
+]);
 
 /** Enqueues a routine on a GPU. @throws MercerError UNSUPPORTED where there is none; NO_BACKEND without the library */
 export async function runCuda<F extends Fields>(
