@@ -1,7 +1,7 @@
-import { LibraryNotFoundError } from '@mercer/cuda-runtime';
 import { MercerError } from '@mercer/tensor';
 import type { Fields, Routine } from '../routine.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
+import { namingTheLibrary } from './naming-the-library.js';
 import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
 
 /** By name of the routine. */
@@ -17,17 +17,12 @@ export async function runCuda<F extends Fields>(
   call: CudaCall<F>,
 ): Promise<void> {
   const routine = cudaRoutines.get(name);
-  const { what, device } = call.setting;
   if (routine === undefined) {
+    const { what, device } = call.setting;
     throw new MercerError(
       'UNSUPPORTED',
       `${what}: it is computed on the CPU only, and the tensors are on ${device.id}. Move them with to('cpu').`,
     );
   }
-  try {
-    await routine(call);
-  } catch (cause) {
-    if (!(cause instanceof LibraryNotFoundError)) throw cause;
-    throw new MercerError('NO_BACKEND', `${what} on ${device.id}: ${cause.message}`, { cause });
-  }
+  await namingTheLibrary(call.setting, () => routine(call));
 }
