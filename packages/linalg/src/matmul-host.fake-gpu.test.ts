@@ -9,6 +9,7 @@ import {
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { HostBlock } from './cuda/host/host-matrices.js';
 import { splitOnTheHost } from './host-split.test-support.js';
+import { withBytesLeft } from './low-memory.test-support.js';
 import { matmul } from './matmul.js';
 import { matmulSuite } from './matmul-suite.test-support.js';
 import { randomMatrix, rounded, times, toDense, toTensor } from './matrices.test-support.js';
@@ -124,11 +125,15 @@ describe('a product of host memory', () => {
 
   it('is planned from what is free, and refused where that is nothing', async () => {
     const { left, right } = await operands();
-    const spy = vi.spyOn(gpu, 'memory').mockReturnValue({ ...gpu.memory(), freeBytes: 100 });
-    await expect(matmul(left, right, { device: gpu })).rejects.toThrow(
-      expect.objectContaining({ code: 'OUT_OF_MEMORY' }) as Error,
-    );
-    spy.mockRestore();
+    await withBytesLeft(gpu, 900, async () => {
+      await expect(matmul(left, right, { device: gpu })).rejects.toThrow(
+        expect.objectContaining({ code: 'OUT_OF_MEMORY' }) as Error,
+      );
+    });
+    await withBytesLeft(gpu, 20_000, async () => {
+      const lines = await callsOf(() => matmul(left, right, { device: gpu }));
+      expect(lines.filter((line) => line.startsWith('matmul ')).length).toBeGreaterThan(4);
+    });
   });
 });
 

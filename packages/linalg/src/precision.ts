@@ -13,7 +13,7 @@ export function precisionOf(
   precision: ProductPrecision | undefined,
 ): ProductPrecision {
   const chosen = choice(what, 'precision', precision, ['float32', 'tf32', 'tf32x3']);
-  if (dtype === 'float32' || precision === undefined) return chosen;
+  if (dtype === 'float32' || chosen === 'float32') return chosen;
   throw new MercerError(
     'INVALID_ARGUMENT',
     `${what}: precision is '${chosen}' and the matrices are ${dtype}, whose products are computed in ${dtype}. ` +
