@@ -1,4 +1,4 @@
-import { zeros, type Storage, type Stream } from '@mercer/tensor';
+import { MercerError, zeros, type Storage, type Stream } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixOperand } from '../operand.js';
@@ -10,7 +10,7 @@ import { readable, writable } from './gemm/library-operand.js';
 
 type GemmCall = CudaCall<typeof routines.gemm.fields>;
 
-/** With less, cuBLASLt chooses among fewer algorithms. */
+/** What cuBLASLt's fastest algorithms need. */
 const WORKSPACE_BYTES = 32 * 2 ** 20;
 
 /** c = alpha a b + beta c by cuBLASLt, which only enqueues, in the operands' dtype. */
@@ -55,10 +55,15 @@ async function run(call: GemmCall, enqueue: Enqueue): Promise<void> {
   await target.commit();
 }
 
-/** A capture cannot allocate: there the library chooses among the algorithms that need none. */
+/** Without one the library chooses among fewer algorithms: in a capture, which cannot allocate, and where there is no room. */
 function workspaceOn(stream: Stream): Storage | undefined {
   if (nativeStream(stream).capturing) return undefined;
-  return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace' });
+  try {
+    return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace' });
+  } catch (error) {
+    if (error instanceof MercerError && error.code === 'OUT_OF_MEMORY') return undefined;
+    throw error;
+  }
 }
 
 /** c = beta c, for sums without a term. */
