@@ -1,0 +1,11 @@
+export { emitDeterminants } from './determinant.js';
+export { emitIdentityMatrices } from './identity.js';
+export { MATRIX_BATCH_AXES, type MatrixDType } from './matrix-kernel.js';
+export { emitNewtonFactor, emitNewtonStart } from './newton.js';
+export { emitConditions, emitDistances, emitOneNorms } from './norms.js';
+export { emitPackMatrices } from './pack.js';
+export { emitSmallSolve, smallSolveBytes, type SmallSolveMethod } from './small-solve.js';
+export { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
+export { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
+export { emitUnpackMatrices } from './unpack.js';
+export { defaultMatrixKernels } from './default-matrix-kernels.js';
