@@ -1,7 +1,10 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import type { NamedKernel } from '../named-kernel.js';
+import { emitAddCorrections } from './add.js';
 import { emitDeterminants } from './determinant.js';
 import { emitIdentityMatrices } from './identity.js';
+import { emitKron } from './kron.js';
+import { emitMergeCodes } from './merge-codes.js';
 import { emitNewtonFactor, emitNewtonStart } from './newton.js';
 import { emitConditions, emitDistances, emitOneNorms } from './norms.js';
 import { emitPackMatrices } from './pack.js';
@@ -13,6 +16,8 @@ import { emitUnpackMatrices } from './unpack.js';
 /** Every kernel on matrices; they are the same on every GPU. */
 export function defaultMatrixKernels(): NamedKernel[] {
   const kernels: CudaKernel[] = [
+    emitMergeCodes(),
+    emitAddCorrections(),
     emitPackMatrices('float64', 'float32'),
     emitUnpackMatrices('float64', 'float32'),
     emitPackMatrices('float32', 'float64'),
@@ -24,6 +29,7 @@ export function defaultMatrixKernels(): NamedKernel[] {
       emitIdentityMatrices(dtype),
       emitSmallSolve('cholesky', dtype),
       emitSmallSolve('lu', dtype),
+      emitKron(dtype),
       emitDeterminants(dtype),
       emitOneNorms(dtype),
       emitConditions(dtype),

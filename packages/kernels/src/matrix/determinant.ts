@@ -12,8 +12,8 @@ import { REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js'
 
 /**
  * Determinants from the factors of dense n x n matrices, as sign and logarithm of the magnitude, summed in float64. With
- * `pivots` (int64, counted from 1, n for each matrix) the factors are LU, without (address 0) Cholesky. infos[z] becomes
- * codes[z] where it was 0. A singular matrix (LU, code > 0) has 0 and -infinity; others that failed have NaN.
+ * `pivots` (int64, counted from 1, n for each matrix) the factors are LU, without (address 0) Cholesky. A singular
+ * matrix (LU, infos[z] > 0) has 0 and -infinity; others that failed (infos[z] not 0) have NaN.
  *
  * Scalars: n, count (of matrices).
  */
@@ -30,10 +30,9 @@ export function emitDeterminants(dtype: MatrixDType): CudaKernel {
     params: [
       pointer('factors', dtype, 'read'),
       pointer('pivots', 'int64', 'read'),
-      pointer('codes', 'int32', 'read'),
       pointer('signs', dtype, 'write'),
       pointer('logs', dtype, 'write'),
-      pointer('infos', 'int32', 'readwrite'),
+      pointer('infos', 'int32', 'read'),
       int64('n'),
     ],
     functions: TOTAL_FUNCTION,
@@ -50,8 +49,6 @@ export function emitDeterminants(dtype: MatrixDType): CudaKernel {
       'log_sum = total(log_sum, parts);',
       'flips = total(flips, parts);',
       'if (threadIdx.x != 0) return;',
-      'const int code = codes[z];',
-      'if (infos[z] == 0) infos[z] = code;',
       'const int info = infos[z];',
       'const bool singular = lu && info > 0;',
       'const double sign = flips - 2 * floor(flips / 2) == 0 ? 1 : -1;',

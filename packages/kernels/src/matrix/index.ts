@@ -1,6 +1,9 @@
+export { emitAddCorrections } from './add.js';
 export { emitDeterminants } from './determinant.js';
 export { emitIdentityMatrices } from './identity.js';
+export { emitKron } from './kron.js';
 export { MATRIX_BATCH_AXES, type MatrixDType } from './matrix-kernel.js';
+export { emitMergeCodes } from './merge-codes.js';
 export { emitNewtonFactor, emitNewtonStart } from './newton.js';
 export { emitConditions, emitDistances, emitOneNorms } from './norms.js';
 export { emitPackMatrices } from './pack.js';

@@ -2,9 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
+import { emitAddCorrections } from './add.js';
 import { emitDeterminants } from './determinant.js';
 import { emitIdentityMatrices } from './identity.js';
 import type { MatrixDType } from './matrix-kernel.js';
+import { emitKron } from './kron.js';
+import { emitMergeCodes } from './merge-codes.js';
 import { emitNewtonFactor, emitNewtonStart } from './newton.js';
 import { emitConditions, emitDistances, emitOneNorms } from './norms.js';
 import { emitPackMatrices } from './pack.js';
@@ -99,6 +102,8 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
     const to = layout('to', rows, columns, count, !turned);
     const result = floats(dtype, source.length, () => -9);
     const codes = Int32Array.of(0, 5, 4, 0);
+    run(emitMergeCodes(), { count, failure: -2 }, { infos, codes });
+    expect([...infos]).toEqual([0, -2, -1, 0]);
     const again = {
       rows,
       columns,
@@ -106,11 +111,9 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
       part,
       lead: rows,
       step: rows * columns,
-      failure: -2,
       ...to,
     };
-    run(emitUnpackMatrices(dtype, dtype), again, { from: packed, to: result, infos, codes });
-    expect([...infos]).toEqual([0, -2, -1, 0]);
+    run(emitUnpackMatrices(dtype, dtype), again, { from: packed, to: result, infos });
     let written = 0;
     for (let z = 0; z < count; z++) {
       for (let i = 0; i < rows; i++) {
@@ -150,21 +153,15 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
     const factors = floats(dtype, 12, (i) => [2, 9, 9, -3, 1, 9, 9, 0, NaN, 9, 9, 1][i]!);
     const pivots = BigInt64Array.of(2n, 2n, 1n, 2n, 1n, 2n);
     const [signs, logs] = [floats(dtype, 3, () => 9), floats(dtype, 3, () => 9)];
-    const infos = Int32Array.of(0, 0, -1);
-    const codes = Int32Array.of(0, 2, 0);
+    const infos = Int32Array.of(0, 2, -1);
     const scalars = { n: 2, count: 3, lu: 1 };
-    run(emitDeterminants(dtype), scalars, { factors, pivots, codes, signs, logs, infos });
-    expect([...infos]).toEqual([0, 2, -1]);
+    run(emitDeterminants(dtype), scalars, { factors, pivots, signs, logs, infos });
     expect([...signs]).toEqual([1, 0, NaN]);
     expect(logs[0]).toBeCloseTo(Math.log(6), 6);
     expect([...logs.subarray(1)]).toEqual([-Infinity, NaN]);
     const roots = floats(dtype, 4, (i) => [2, 0, 0, 3][i]!);
     const one = Int32Array.of(0);
-    run(
-      emitDeterminants(dtype),
-      { n: 2, count: 1 },
-      { factors: roots, codes: one, signs, logs, infos: one },
-    );
+    run(emitDeterminants(dtype), { n: 2, count: 1 }, { factors: roots, signs, logs, infos: one });
     expect([signs[0], logs[0]]).toEqual([1, expect.closeTo(2 * Math.log(6), 6)]);
 
     const n = 300;
@@ -182,10 +179,10 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
     });
     const conditions = floats(dtype, 3, () => 9);
     const inverseNorms = floats(dtype, 3, () => 2);
-    const inputs = { norms: floats(dtype, 3, () => 3), inverseNorms, codes, conditions, infos };
+    const inputs = { norms: floats(dtype, 3, () => 3), inverseNorms, conditions, infos };
     run(emitConditions(dtype), scalars, inputs);
     expect([...conditions]).toEqual([6, Infinity, NaN]);
-    infos.fill(0);
+    infos.set([0, 2, 0]);
     run(emitConditions(dtype), { ...scalars, lu: 0 }, inputs);
     expect([...conditions]).toEqual([6, NaN, 6]);
   });
@@ -229,9 +226,8 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
     const values = floats(dtype, 8, (i) => [-1e-20, 1, 4, 9, -1, 1, 2, 3][i]!);
     const errors = floats(dtype, 2, () => 9);
     const infos = new Int32Array(2);
-    const codes = new Int32Array(2);
     const raise = { n: 4, power: 0.5, ridge: 0, epsilon: 2 * UNIT[dtype], count: 2 };
-    run(emitEigenPowers(dtype), raise, { values, codes, errors, infos });
+    run(emitEigenPowers(dtype), raise, { values, errors, infos });
     expect([...infos]).toEqual([0, 1]);
     expect([...values.subarray(0, 4)]).toEqual([0, 1, 2, 3]);
     // n eps (1 + 9 * 0.5 / 3): max|f'| = 1/2 at 1.
@@ -242,10 +238,36 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
     const reciprocals = floats(dtype, 6, () => 9);
     const ranks = new Int32Array(2);
     const scalars = { n: 3, tolerance: 1e-6, count: 2 };
-    const buffers = { values: singular, reciprocals, ranks, codes, infos: Int32Array.of(0, -1) };
+    const buffers = { values: singular, reciprocals, ranks, infos: Int32Array.of(0, -1) };
     run(emitSingularReciprocals(dtype), scalars, buffers);
     expect([...ranks]).toEqual([2, -1]);
     expect([...reciprocals]).toEqual([0.25, 0.5, 0, 1, 1, 1]);
+  });
+
+  test('have Kronecker products, and take corrections', () => {
+    const [p, q, r, s, count] = [3, 5, 7, 4, 4];
+    const strides = {
+      ...layout('a', p, q, count, true),
+      ...layout('b', r, s, count, false),
+      ...layout('c', p * r, q * s, count, true),
+    };
+    const a = floats(dtype, (p + 1) * (q + 1) * count, (i) => i % 13);
+    const b = floats(dtype, (r + 1) * (s + 1) * count, (i) => i % 11);
+    const c = floats(dtype, (p * r + 1) * (q * s + 1) * count, () => -1);
+    run(emitKron(dtype), { p, q, r, s, count, ...strides }, { a, b, c });
+    for (let z = 0; z < count; z++) {
+      for (let row = 0; row < p * r; row++) {
+        for (let column = 0; column < q * s; column++) {
+          const left = a[at('a', strides, z, Math.floor(row / r), Math.floor(column / s))]!;
+          const right = b[at('b', strides, z, row % r, column % s)]!;
+          expect(c[at('c', strides, z, row, column)]).toBe(left * right);
+        }
+      }
+    }
+    const to = new Float64Array(300).fill(1);
+    const from = Float32Array.from({ length: 300 }, (_, i) => i / 8);
+    run(emitAddCorrections(), { elements: 300 }, { from, to });
+    expect([...to]).toEqual([...from].map((x) => x + 1));
   });
 
   test('have diagonals', () => {

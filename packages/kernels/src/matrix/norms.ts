@@ -44,8 +44,8 @@ export function emitOneNorms(dtype: MatrixDType): CudaKernel {
 }
 
 /**
- * Condition numbers from the norms of matrices and of their inverses: infinity where codes[z] > 0 and `lu` is not 0, NaN for
- * others that failed, 0 without rows. infos[z] becomes codes[z] where it was 0.
+ * Condition numbers from the norms of matrices and of their inverses: infinity where infos[z] > 0 and `lu` is not 0, NaN for
+ * others that failed, 0 without rows.
  *
  * Scalars: n, lu, count (of matrices).
  */
@@ -62,16 +62,14 @@ export function emitConditions(dtype: MatrixDType): CudaKernel {
     params: [
       pointer('norms', dtype, 'read'),
       pointer('inverseNorms', dtype, 'read'),
-      pointer('codes', 'int32', 'read'),
       pointer('conditions', dtype, 'write'),
-      pointer('infos', 'int32', 'readwrite'),
+      pointer('infos', 'int32', 'read'),
       int64('n'),
       int64('lu'),
     ],
     body: lines(
       'const i64 z = blockIdx.x;',
       'if (threadIdx.x != 0) return;',
-      'if (infos[z] == 0) infos[z] = codes[z];',
       'const int info = infos[z];',
       'if (n == 0) conditions[z] = 0;',
       'else if (info == 0) conditions[z] = norms[z] * inverseNorms[z];',

@@ -51,7 +51,7 @@ export function emitScaleMatrices(dtype: MatrixDType): CudaKernel {
 /**
  * Eigenvalues to a power, in their place, as the eigenvalues of (a + ridge I)^power: negative ones within rounding
  * (n eps max|w|) count as 0. errors[z] is the bound n eps (1 + |a| max|f'| / max|f|) on the relative error. infos[z], where it
- * was 0, becomes -2 where codes[z] > 0, else how many eigenvalues have no such power.
+ * was 0, becomes how many eigenvalues have no such power.
  *
  * Scalars: n, power, ridge, epsilon, count (of matrices).
  */
@@ -64,7 +64,6 @@ export function emitEigenPowers(dtype: MatrixDType): CudaKernel {
     geometry: entryGeometry(REDUCE_THREADS),
     params: [
       pointer('values', dtype, 'readwrite'),
-      pointer('codes', 'int32', 'read'),
       pointer('errors', dtype, 'write'),
       pointer('infos', 'int32', 'readwrite'),
       int64('n'),
@@ -94,7 +93,7 @@ export function emitEigenPowers(dtype: MatrixDType): CudaKernel {
       'steepest = largest(steepest, parts);',
       'without = total(without, parts);',
       'if (threadIdx.x != 0) return;',
-      'if (infos[z] == 0) infos[z] = codes[z] > 0 ? -2 : (int)without;',
+      'if (infos[z] == 0) infos[z] = (int)without;',
       '// The second term is for the product and for vectors that are orthogonal to rounding.',
       `errors[z] = infos[z] != 0 ? ${nanText(dtype)} : (${type})(most == 0 ? 0 : rounding * steepest / most + epsilon * n);`,
     ),
@@ -103,7 +102,7 @@ export function emitEigenPowers(dtype: MatrixDType): CudaKernel {
 
 /**
  * Reciprocals of singular values, 0 for those up to tolerance times the largest, and how many others there are: the rank, -1
- * where infos[z] or codes[z] is not 0.
+ * where infos[z] is not 0.
  *
  * Scalars: n (singular values of each), tolerance, count (of matrices).
  */
@@ -118,7 +117,6 @@ export function emitSingularReciprocals(dtype: MatrixDType): CudaKernel {
       pointer('values', dtype, 'read'),
       pointer('reciprocals', dtype, 'write'),
       pointer('infos', 'int32', 'read'),
-      pointer('codes', 'int32', 'read'),
       pointer('ranks', 'int32', 'write'),
       int64('n'),
       float64('tolerance'),
@@ -136,7 +134,7 @@ export function emitSingularReciprocals(dtype: MatrixDType): CudaKernel {
       '  rank += counts;',
       '}',
       'rank = total(rank, parts);',
-      'if (threadIdx.x == 0) ranks[z] = infos[z] != 0 || codes[z] != 0 ? -1 : (int)rank;',
+      'if (threadIdx.x == 0) ranks[z] = infos[z] != 0 ? -1 : (int)rank;',
     ),
   });
 }

@@ -19,10 +19,9 @@ import {
 
 /**
  * Column-major matrices (leading dimension `lead`, matrices `step` elements apart) into strided ones. Outside of the triangle
- * `part` (1 lower, 2 upper) zeros are written, and NaN everywhere where infos[z], or codes[z] (address 0: not wanted), is not
- * 0. infos[z] becomes codes[z] where it was 0; a positive code counts as `failure` where that is not 0.
+ * `part` (1 lower, 2 upper) zeros are written, and NaN everywhere where infos[z] is not 0.
  *
- * Scalars: rows, columns, lead, step, part, failure, toRow, toColumn, toBatch0 to 5, batch0 to 5, count (of matrices).
+ * Scalars: rows, columns, lead, step, part, toRow, toColumn, toBatch0 to 5, batch0 to 5, count (of matrices).
  */
 export function emitUnpackMatrices(from: MatrixDType, to: MatrixDType): CudaKernel {
   return matrixKernel({
@@ -33,26 +32,17 @@ export function emitUnpackMatrices(from: MatrixDType, to: MatrixDType): CudaKern
     params: [
       pointer('from', from, 'read'),
       pointer('to', to, 'write'),
-      pointer('infos', 'int32', 'readwrite'),
-      pointer('codes', 'int32', 'read'),
-      ...['rows', 'columns', 'lead', 'step', 'part', 'failure'].map(int64),
+      pointer('infos', 'int32', 'read'),
+      ...['rows', 'columns', 'lead', 'step', 'part'].map(int64),
       ...stridesOf('to'),
       ...batchParams,
     ],
     functions: PART_FUNCTION,
     body: lines(
       `__shared__ ${cudaType(to)} tile[${String(TILE)}][${String(TILE + 1)}];`,
-      '__shared__ int bad;',
       TILE_TEXT,
       startText('start', 'to'),
-      'if (threadIdx.x == 0) {',
-      '  const int code = codes == nullptr ? 0 : codes[z];',
-      '  const int meant = code > 0 && failure != 0 ? (int)failure : code;',
-      '  // Blocks of one matrix agree: 0 becomes the code, and a code stays.',
-      '  const int before = atomicAdd(infos + z, 0);',
-      '  if (before == 0 && meant != 0) atomicExch(infos + z, meant);',
-      '  bad = before != 0 || meant != 0;',
-      '}',
+      'const bool bad = infos[z] != 0;',
       `for (int k = group; k < ${String(TILE)}; k += ${String(TILE_THREADS / TILE)}) {`,
       '  const i64 row = row0 + lane, column = column0 + k;',
       '  if (row < rows && column < columns)',
