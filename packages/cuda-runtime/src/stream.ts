@@ -4,7 +4,8 @@ import { misuse } from './errors.js';
 import type { CudaEvent } from './event.js';
 import { CudaGraph } from './graph.js';
 import { bytesOf, type HostMemory } from './host-memory.js';
-import type { Addon, StreamHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { StreamHandle } from './native/handles.js';
 import { Owned, handleOf, native } from './native/owned.js';
 import { PinnedBuffer } from './pinned-buffer.js';
 
