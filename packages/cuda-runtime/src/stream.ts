@@ -190,6 +190,14 @@ export class CudaStream extends Owned<StreamHandle> {
     this.#addon.streamBeginCapture(this[native]);
   }
 
+  /**
+   * The graph that is being captured keeps this buffer's memory, also when it is freed before the graph runs. Kernel launches
+   * do not do this by themselves, library calls and copies do. Nothing without a capture.
+   */
+  keepForCapture(buffer: DeviceBuffer): void {
+    this.#addon.streamKeepForCapture(this[native], handleOf(buffer, 'DeviceBuffer'));
+  }
+
   /** Ends the capture and returns what was recorded. */
   endCapture(): CudaGraph {
     return new CudaGraph(this.#addon, this.#addon.streamEndCapture(this[native]));

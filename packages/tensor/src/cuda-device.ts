@@ -93,6 +93,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   #native: NativeDevice | undefined;
   #limits: CudaLimits | undefined;
   #releases: CudaStreamCore | undefined;
+  #besideCaptures: CudaStream | undefined;
 
   constructor(index: number) {
     super();
@@ -136,7 +137,9 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   protected allocateNative(bytes: number, stream: CudaStreamCore): NativeMemory {
     let buffer: DeviceBuffer;
     try {
-      buffer = this.native.allocate(bytes, stream.native);
+      buffer = stream.capturing
+        ? this.#allocateBeside(bytes)
+        : this.native.allocate(bytes, stream.native);
     } catch (cause) {
       if (cause instanceof OutOfMemoryError) throw new NativeOutOfMemory(cause.message, { cause });
       throw cause;
@@ -148,6 +151,14 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
         buffer.free(this.#freeingStream(uses).native);
       },
     };
+  }
+
+  /** A capture records work and cannot allocate: memory for what it records is there before it runs. */
+  #allocateBeside(bytes: number): DeviceBuffer {
+    this.#besideCaptures ??= this.native.createStream();
+    const buffer = this.native.allocate(bytes, this.#besideCaptures);
+    this.#besideCaptures.synchronizeSync();
+    return buffer;
   }
 
   /** The one stream of all uses, or one that waits for all of them. */
@@ -194,13 +205,17 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     const offsets = Uint32Array.from(packParams(kernel.params).offsets);
     let granted = PLAIN_SHARED_BYTES;
     return {
-      launch: (geometry, stream, packed) => {
+      launch: (geometry, stream, packed, keepAlive) => {
         const { sharedMemBytes } = geometry as CudaGeometry;
         if (sharedMemBytes > granted) {
           native.setMaxDynamicSharedMem(sharedMemBytes);
           granted = sharedMemBytes;
         }
-        native.launch(geometry as CudaGeometry, nativeOf(stream), packed, offsets);
+        const queue = nativeOf(stream);
+        native.launch(geometry as CudaGeometry, queue, packed, offsets);
+        if (queue.capturing) {
+          for (const handle of keepAlive) queue.keepForCapture(handle as DeviceBuffer);
+        }
       },
     };
   }

@@ -63,6 +63,7 @@ export interface Addon extends LibraryCalls {
   streamInFlight(stream: StreamHandle): number;
   streamCapturing(stream: StreamHandle): boolean;
   streamBeginCapture(stream: StreamHandle): void;
+  streamKeepForCapture(stream: StreamHandle, buffer: BufferHandle): void;
   streamEndCapture(stream: StreamHandle): GraphHandle;
 
   eventCreate(device: DeviceHandle, timing: boolean): EventHandle;

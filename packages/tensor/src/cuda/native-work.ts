@@ -14,14 +14,17 @@ export interface NativeWork {
   readonly what: string;
   readonly reads?: readonly Touched[];
   readonly writes?: readonly Touched[];
-  /** Streams of the same GPU that share the work: they start after the stream's work so far, and it goes on after theirs. */
+  /**
+   * Streams of the same GPU that share the work: they start after the stream's work so far, and it goes on after theirs. In a
+   * capture there are none.
+   */
   readonly beside?: readonly Stream[];
 }
 
 /** The runtime's streams that work is enqueued on. */
 export interface NativeStreams {
   readonly stream: CudaStream;
-  /** As many as `beside` of the work has. */
+  /** As many as `beside` of the work has; none in a capture. */
   readonly beside: readonly CudaStream[];
 }
 
@@ -100,13 +103,19 @@ class Turn {
 
   constructor(stream: Stream, { what, reads = [], writes = [], beside = [] }: NativeWork) {
     this.#core = coreOf(stream, what);
-    this.#beside = beside.map((other) => coreOf(other, what));
+    // Streams that a capture spreads to would need the same care; it takes the work in turn.
+    this.#beside = this.#core.capturing ? [] : beside.map((other) => coreOf(other, what));
     this.#reads = reads.map(storageOf);
     this.#writes = writes.map(storageOf);
     for (const storage of [...this.#reads, ...this.#writes]) storage.assertAlive();
     for (const storage of this.#reads) storage.beforeRead(this.#core);
     for (const storage of this.#writes) storage.beforeWrite(this.#core);
     this.#core.admit();
+    if (this.#core.capturing) {
+      for (const { handle } of [...this.#reads, ...this.#writes]) {
+        this.#core.native.keepForCapture(handle as DeviceBuffer);
+      }
+    }
     for (const other of this.#beside) {
       other.admit();
       follow(other, this.#core);
