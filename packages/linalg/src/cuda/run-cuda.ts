@@ -1,11 +1,49 @@
 import { LibraryNotFoundError } from '@mercer/cuda-runtime';
 import { MercerError } from '@mercer/tensor';
 import type { Fields, Routine } from '../routine.js';
+import { routines } from '../routines.js';
+import { cholesky } from './cholesky.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
+import { eigh } from './eigh.js';
 import { gemm } from './gemm.js';
+import { kron } from './kron.js';
+import { lstsq } from './lstsq.js';
+import { eigenPower, inverseRoot } from './powers.js';
+import { qr } from './qr.js';
+import { refinedCholesky, refinedLU } from './refined-solve.js';
+import { solveCholesky, solveLU } from './solve.js';
+import { condition, inverse, logdet } from './square-functions.js';
+import { svd } from './svd.js';
+import { triangularSolve } from './triangular-solve.js';
+
+/** A routine and how a GPU computes it. */
+function entry<F extends Fields>(
+  { name }: Routine<F>,
+  run: CudaRoutine<F>,
+): readonly [string, CudaRoutine] {
+  return [name, run as unknown as CudaRoutine];
+}
 
 /** By name of the routine. */
-const cudaRoutines: ReadonlyMap<string, CudaRoutine> = new Map([['gemm', gemm as CudaRoutine]]);
+const cudaRoutines: ReadonlyMap<string, CudaRoutine> = new Map([
+  entry(routines.solveCholesky, solveCholesky),
+  entry(routines.solveLU, solveLU),
+  entry(routines.refinedCholesky, refinedCholesky),
+  entry(routines.refinedLU, refinedLU),
+  entry(routines.triangularSolve, triangularSolve),
+  entry(routines.cholesky, cholesky),
+  entry(routines.eigh, eigh),
+  entry(routines.inverse, inverse),
+  entry(routines.logdet, logdet),
+  entry(routines.condition, condition),
+  entry(routines.qr, qr),
+  entry(routines.svd, svd),
+  entry(routines.lstsq, lstsq),
+  entry(routines.gemm, gemm),
+  entry(routines.kron, kron),
+  entry(routines.eigenPower, eigenPower),
+  entry(routines.inverseRoot, inverseRoot),
+]);
 
 /** Enqueues a routine on a GPU. @throws MercerError UNSUPPORTED where there is none; NO_BACKEND without the library */
 export async function runCuda<F extends Fields>(
