@@ -25,7 +25,9 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
  * Shapes: op(a) (..., m, k), op(b) (..., k, n), result (..., m, n). The leading batch axes broadcast. float32 or float64,
  * the same for both, summed in that dtype: |error| <= k eps |a| |b| elementwise. NaN and infinity are carried.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued: on the CPU one task of the pool for each batch entry, on a GPU cuBLASLt, one call for as
+ * much of the batch as strides allow. There operands without a contiguous axis are copied first. It can be captured in a
+ * graph where nothing has to be copied and out is given, once a product has run on the device.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  *

@@ -2,6 +2,7 @@ import { device, empty, memory, zeros } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { kron } from './kron.js';
 import { kronMatvec } from './kron-matvec.js';
 import { matmul } from './matmul.js';
 import { solveCholesky } from './solve-cholesky.js';
@@ -38,13 +39,25 @@ describe('tensors of a GPU', () => {
   it('are refused with what to do, and nothing is left behind', async () => {
     const a = empty([2, 2], { device: device('cuda:0') });
     const before = live('cuda:0');
-    await expect(matmul(a, a)).rejects.toThrow(
+    await expect(kron(a, a)).rejects.toThrow(
       expect.objectContaining({
         code: 'UNSUPPORTED',
         message: expect.stringContaining("to('cpu')") as string,
       }),
     );
     await expect(solveCholesky(a, a)).rejects.toThrow(/CPU only/);
+    expect(live('cuda:0')).toBe(before);
+  });
+
+  it('need the library, which an error names with the places tried', async () => {
+    const a = empty([2, 2], { device: device('cuda:0') });
+    const before = live('cuda:0');
+    await expect(matmul(a, a)).rejects.toThrow(
+      expect.objectContaining({
+        code: 'NO_BACKEND',
+        message: expect.stringMatching(/matmul on cuda:0: .*cuBLASLt/) as string,
+      }),
+    );
     expect(live('cuda:0')).toBe(before);
   });
 

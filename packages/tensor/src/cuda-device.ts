@@ -33,7 +33,8 @@ import { StreamCore, type StreamUse } from './stream-core.js';
 const PLAIN_SHARED_BYTES = 48 * 1024;
 const TWO_32 = 2n ** 32n;
 
-class CudaStreamCore extends StreamCore<CudaEvent> {
+/** A stream of a GPU. @internal */
+export class CudaStreamCore extends StreamCore<CudaEvent> {
   readonly native: CudaStream;
 
   constructor(device: Device, label: string, native: CudaStream) {
@@ -43,6 +44,10 @@ class CudaStreamCore extends StreamCore<CudaEvent> {
 
   get inFlight(): number {
     return this.native.inFlight;
+  }
+
+  override get capturing(): boolean {
+    return this.native.capturing;
   }
 
   record(): CudaEvent {

@@ -32,6 +32,7 @@ export { defaultDevice, device, devices } from './devices.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
+export { map, type MapDType, type MapInputs, type MapOptions } from './map.js';
 export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';

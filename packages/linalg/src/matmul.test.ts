@@ -1,0 +1,4 @@
+import { device } from '@mercer/tensor';
+import { matmulSuite } from './matmul-suite.test-support.js';
+
+matmulSuite('on the CPU', () => device('cpu'), true);
