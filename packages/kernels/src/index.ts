@@ -76,6 +76,7 @@ export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-jso
 export * from './pairwise-gradient/index.js';
 export * from './rows/index.js';
 export * from './matrix/index.js';
+export * from './tf32-split/index.js';
 export * from './cdist-grad/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';

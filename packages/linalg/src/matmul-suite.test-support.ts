@@ -2,7 +2,7 @@ import { empty, full, tensor, type Device, type Tensor } from '@mercer/tensor';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EPSILON, type LinalgDType } from './checks.js';
-import { matmul } from './matmul.js';
+import { matmul, type ProductPrecision } from './matmul.js';
 import {
   DTYPES,
   flip,
@@ -70,25 +70,43 @@ function reference(a: Dense, b: Dense, i: number, j: number): { sum: number; mag
 
 const extent = fc.integer({ min: 1, max: 6 });
 const flag = fc.boolean();
-const layout = (scatters: boolean) =>
+const layout = (scatters: boolean, turns: boolean) =>
   fc.record({
     columnMajor: flag,
     gap: fc.constantFrom(0, 0, 3),
     scattered: scatters ? flag : fc.constant(false),
-    turned: flag,
+    turned: turns ? flag : fc.constant(false),
     single: fc.array(flag, { minLength: 3, maxLength: 3 }),
   });
 
-/**
- * Plain products.
- *
- * @param scatters whether operands without a contiguous axis are drawn, which need a kernel on a GPU
- */
-export function matmulSuite(where: string, on: () => Device, scatters: boolean): void {
+/** The published bounds, relative to |alpha| |a| |b| + |beta out|. */
+const BOUNDS: { readonly [P in ProductPrecision]: (k: number, epsilon: number) => number } = {
+  float32: (k, epsilon) => (k + 2) * epsilon,
+  tf32: (k) => 2 ** -9 + (2 * k + 16) * 2 ** -24,
+  tf32x3: (k) => (3 * Math.min(k, 256) + 3 * Math.ceil(k / 256) + 16) * 2 ** -24,
+};
+
+/** What a suite of products is about. */
+interface SuiteOptions {
+  /** Whether operands are drawn that a GPU must copy first, which takes a kernel. */
+  readonly scatters: boolean;
+  readonly precision?: ProductPrecision;
+}
+
+/** Products in one precision; without one, the default for both dtypes. */
+export function matmulSuite(
+  where: string,
+  on: () => Device,
+  { scatters, precision }: SuiteOptions,
+): void {
+  const bound = BOUNDS[precision ?? 'float32'];
+  const drawn = layout(scatters, scatters || precision !== 'tf32x3');
+  const dtypes = precision === undefined ? DTYPES : (['float32'] as const);
+  const options = precision === undefined ? {} : { precision };
   const plain = { batch: [], columnMajor: false, gap: 0, scattered: false, turned: false };
 
-  describe(`products, ${where}`, () => {
-    it.each(DTYPES)('of %s equal the loop in any layout, batch and scaling', async (dtype) => {
+  describe(`products${precision === undefined ? '' : ` in ${precision}`}, ${where}`, () => {
+    it.each(dtypes)('of %s equal the loop in any layout, batch and scaling', async (dtype) => {
       const device = on();
       let checked = 0;
       await fc.assert(
@@ -100,7 +118,7 @@ export function matmulSuite(where: string, on: () => Device, scatters: boolean):
             fc.integer({ min: 1, max: 40 }).filter((k) => k !== 13),
           ),
           fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
-          fc.tuple(layout(scatters), layout(scatters), layout(scatters)),
+          fc.tuple(drawn, drawn, drawn),
           fc.record({ transposeA: flag, transposeB: flag }),
           fc.constantFrom([1, 0], [2, 0], [-0.5, 1], [1, -2], [0, 1], [0, 3]),
           async ([m, n, k], batch, [formA, formB, formC], turns, [alpha, beta]) => {
@@ -122,7 +140,7 @@ export function matmulSuite(where: string, on: () => Device, scatters: boolean):
               3,
             );
             const before = await matricesOf(out, full);
-            expect(await matmul(a, b, { ...turns, alpha, beta, out })).toBe(out);
+            expect(await matmul(a, b, { ...options, ...turns, alpha, beta, out })).toBe(out);
             const [as, bs] = [
               await matricesOf(turns.transposeA ? a.transpose() : a, full),
               await matricesOf(turns.transposeB ? b.transpose() : b, full),
@@ -135,7 +153,7 @@ export function matmulSuite(where: string, on: () => Device, scatters: boolean):
                 const old = before[z]?.data[at] ?? NaN;
                 const scale = Math.abs(alpha * magnitude) + Math.abs(beta * old);
                 const error = Math.abs(actual - (alpha * sum + beta * old));
-                expect(error).toBeLessThanOrEqual((k + 4) * EPSILON[dtype] * scale);
+                expect(error).toBeLessThanOrEqual(bound(k, EPSILON[dtype]) * scale);
                 checked++;
               });
             }
@@ -146,18 +164,18 @@ export function matmulSuite(where: string, on: () => Device, scatters: boolean):
       expect(checked).toBeGreaterThan(1000);
     });
 
-    it.each(DTYPES)('of %s larger than a tile are right', async (dtype) => {
+    it.each(dtypes)('of %s larger than a tile are right', async (dtype) => {
       const [m, n, k] = [130, 67, 300];
       const a = await formed(on(), dtype, { ...plain, rows: m, columns: k }, 4);
       const b = await formed(on(), dtype, { ...plain, rows: n, columns: k }, 5);
       const [left, right] = [(await toDense(a))[0]!, flip((await toDense(b))[0]!)];
-      const product = (await toDense(await matmul(a, b, { transposeB: true })))[0]!;
+      const product = (await toDense(await matmul(a, b, { ...options, transposeB: true })))[0]!;
       let worst = 0;
       product.data.forEach((actual, at) => {
         const { sum, magnitude } = reference(left, right, Math.floor(at / n), at % n);
         worst = Math.max(worst, Math.abs(actual - sum) / magnitude);
       });
-      expect(worst).toBeLessThan(k * EPSILON[dtype]);
+      expect(worst).toBeLessThan(bound(k, EPSILON[dtype]));
     });
 
     it('over nothing are 0, or what beta makes of out', async () => {
@@ -167,15 +185,15 @@ export function matmulSuite(where: string, on: () => Device, scatters: boolean):
         [0, 0, 0],
         [0, 0, 0],
       ];
-      expect(await (await matmul(a, b)).toNested()).toEqual(zeros);
+      expect(await (await matmul(a, b, options)).toNested()).toEqual(zeros);
       const out = await full([2, 3], NaN, { device });
-      expect(await (await matmul(a, b, { out })).toNested()).toEqual(zeros);
+      expect(await (await matmul(a, b, { ...options, out })).toNested()).toEqual(zeros);
       await out.fill(3);
-      expect(await (await matmul(a, b, { out, beta: 1 })).toNested()).toEqual([
+      expect(await (await matmul(a, b, { ...options, out, beta: 1 })).toNested()).toEqual([
         [3, 3, 3],
         [3, 3, 3],
       ]);
-      expect(await (await matmul(a, b, { out, beta: -2 })).toNested()).toEqual([
+      expect(await (await matmul(a, b, { ...options, out, beta: -2 })).toNested()).toEqual([
         [-6, -6, -6],
         [-6, -6, -6],
       ]);
@@ -184,9 +202,9 @@ export function matmulSuite(where: string, on: () => Device, scatters: boolean):
     it('of nothing are empty', async () => {
       const device = on();
       const make = (...shape: number[]): Tensor<'float32'> => empty(shape, { device });
-      expect((await matmul(make(0, 3), make(3, 2))).shape).toEqual([0, 2]);
-      expect((await matmul(make(2, 3), make(3, 0))).shape).toEqual([2, 0]);
-      const none = await matmul(make(0, 2, 3), make(3, 2));
+      expect((await matmul(make(0, 3), make(3, 2), options)).shape).toEqual([0, 2]);
+      expect((await matmul(make(2, 3), make(3, 0), options)).shape).toEqual([2, 0]);
+      const none = await matmul(make(0, 2, 3), make(3, 2), options);
       expect(none.shape).toEqual([0, 2, 2]);
       expect(await none.toNested()).toEqual([]);
     });
@@ -197,22 +215,28 @@ export function matmulSuite(where: string, on: () => Device, scatters: boolean):
       const one = await tensor(rounded(randomMatrix(3, 3, 6), 'float32').data, {
         ...{ shape: [3, 3], dtype: 'float32', device },
       });
-      await matmul(one, one, { out: nan });
+      await matmul(one, one, { ...options, out: nan });
       expect((await nan.toTypedArray()).every(Number.isFinite)).toBe(true);
       const bad = await full([3, 3], NaN, { device });
-      const kept = await matmul(bad, one, { alpha: 0, beta: 2, out: nan });
+      const kept = await matmul(bad, one, { ...options, alpha: 0, beta: 2, out: nan });
       expect((await kept.toTypedArray()).every(Number.isFinite)).toBe(true);
     });
 
     it('carry NaN and infinity', async () => {
       const device = on();
-      const a = await tensor([NaN, 1, Infinity, 1, 2, 0], { shape: [3, 2], device });
-      const b = await tensor([1, 2, 3, -4], { shape: [2, 2], device });
-      expect(await (await matmul(a, b)).toNested()).toEqual([
-        [NaN, NaN],
-        [Infinity, Infinity],
-        [2, 4],
-      ]);
+      const a = await tensor([NaN, 1, Infinity, 1, -0.1, 2 ** 127, 2, 0], {
+        shape: [4, 2],
+        device,
+      });
+      const b = await tensor([1, 2.3, 3.4, -4], { shape: [2, 2], device });
+      const [nan, infinite, large, finite] = (await (
+        await matmul(a, b, options)
+      ).toNested()) as number[][];
+      expect(nan).toEqual([NaN, NaN]);
+      expect(infinite).toEqual([Infinity, Infinity]);
+      expect(large).toEqual([Infinity, -Infinity]);
+      expect(finite?.[0]).toBe(2);
+      expect(finite?.[1]).toBeCloseTo(4.6, precision === 'tf32' ? 1 : 6);
     });
   });
 }

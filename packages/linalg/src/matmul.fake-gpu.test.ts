@@ -1,9 +1,11 @@
 import { CublasError } from '@mercer/cuda-runtime';
-import { device, startProfile, tensor, zeros, type Device } from '@mercer/tensor';
+import { device, startProfile, tensor, zeros, type Device, type Storage } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { splitOnTheHost } from './host-split.test-support.js';
+import { random } from './matrices.test-support.js';
 import { matmul } from './matmul.js';
 import { matmulSuite } from './matmul-suite.test-support.js';
 
@@ -13,10 +15,12 @@ beforeAll(async () => {
   await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
   await useFakeSolvers();
   gpu = device('cuda:0');
+  splitOnTheHost(gpu);
 });
 
-/** The fake library really multiplies; kernels do not run, so that nothing that must be copied first is drawn. */
-matmulSuite('behind the fake driver', () => gpu, false);
+/** The fake library really multiplies; of the kernels only those of the split run (on the host), so that nothing that must be copied first is drawn. */
+matmulSuite('behind the fake driver', () => gpu, { scatters: false });
+matmulSuite('behind the fake driver', () => gpu, { scatters: false, precision: 'tf32x3' });
 
 /** The fields of the products that the library was asked for: transposes and length of the batch. */
 async function products(work: () => Promise<unknown>): Promise<string[]> {
@@ -28,23 +32,40 @@ async function products(work: () => Promise<unknown>): Promise<string[]> {
   return asked.map((line) => line.split(' ').slice(1, 4).join(' '));
 }
 
+/** What the work allocated, in order, with whether it was given back. */
+async function allocatedBy(work: () => Promise<unknown>): Promise<string[]> {
+  const spy = vi.spyOn(gpu, 'allocate');
+  try {
+    await work();
+    return spy.mock.results.map(({ value }) => {
+      const { purpose, disposed } = value as Storage;
+      return `${purpose}, ${disposed ? 'disposed' : 'kept'}`;
+    });
+  } finally {
+    spy.mockRestore();
+  }
+}
+
 describe('a product on a GPU', () => {
   const made = (...shape: number[]) => zeros(shape, { device: gpu, dtype: 'float32' });
 
   it('uses views where they lie: nothing is allocated but the result and the workspace', async () => {
     const a = await made(6, 4);
-    const b = await made(9, 7);
-    const before = gpu.memory();
+    const whole = await made(9, 7);
+    const b = whole.slice([0, 6], [2, 5]);
+    const workspace = 'workspace, disposed';
     // Row order is the transposed product in column order, with b first.
-    expect(await products(() => matmul(a.transpose(), b.slice([0, 6], [2, 5])))).toEqual(['0 1 1']);
+    expect(await products(() => matmul(a.transpose(), b))).toEqual(['0 1 1']);
     expect(await products(() => matmul(a, a, { transposeB: true }))).toEqual(['1 0 1']);
+    const results: unknown[] = [];
+    const keep = async (result: Promise<unknown>) => results.push(await result);
+    expect(await allocatedBy(() => keep(matmul(a.transpose(), b)))).toEqual([
+      'float32 [4, 3], kept',
+      workspace,
+    ]);
     const out = (await made(3, 4)).transpose();
-    expect(
-      await products(() => matmul(a, b.slice([0, 6], [2, 5]), { transposeA: true, out })),
-    ).toEqual(['0 1 1']);
-    const after = gpu.memory();
-    expect(after.liveStorages - before.liveStorages).toBe(3);
-    expect(after.liveBytes - before.liveBytes).toBe(4 * (4 * 3 + 6 * 6 + 3 * 4));
+    expect(await products(() => matmul(a, b, { transposeA: true, out }))).toEqual(['0 1 1']);
+    expect(await allocatedBy(() => matmul(a, b, { transposeA: true, out }))).toEqual([workspace]);
   });
 
   it('of a batch is one call where strides allow, and a loop elsewhere', async () => {
@@ -105,8 +126,67 @@ describe('a product on a GPU', () => {
 
   it('fails with nothing left behind', async () => {
     const a = await made(4, 13);
-    const before = gpu.memory();
-    await expect(matmul(a, a, { transposeB: true })).rejects.toThrow(CublasError);
-    expect(gpu.memory().liveStorages).toBe(before.liveStorages);
+    const failing = async () => {
+      await expect(matmul(a, a, { transposeB: true })).rejects.toThrow(CublasError);
+    };
+    expect(await allocatedBy(failing)).toEqual(['float32 [4, 4], disposed', 'workspace, disposed']);
+  });
+});
+
+describe('products of split factors', () => {
+  const made = async (shape: readonly number[], seed: number, scale = 1) => {
+    const next = random(seed);
+    const size = shape.reduce((product, one) => product * one, 1);
+    const values = Float32Array.from({ length: size }, () => scale * next());
+    return tensor(values, { shape, device: gpu });
+  };
+
+  it('are two products of small parts and one for each chunk of k', async () => {
+    const [a, b] = [await made([4, 700], 1), await made([700, 5], 2)];
+    const asked = await products(() => matmul(a, b, { precision: 'tf32x3' }));
+    expect(asked).toHaveLength(2 + 3);
+    expect(await products(() => matmul(a, b, { precision: 'tf32' }))).toHaveLength(1);
+    using out = await made([4, 5], 3);
+    const parts = ['[2800]', '[2800]', '[5600]', '[5600]'].map((one) => `float32 ${one}, disposed`);
+    expect(await allocatedBy(() => matmul(a, b, { precision: 'tf32x3', out }))).toEqual([
+      'workspace, disposed',
+      ...parts,
+    ]);
+  });
+
+  it('are right where the parts do not fit at once, and where k is longer than any chunk', async () => {
+    const [a, b] = [await made([9, 1100], 3), await made([8, 1100], 4)];
+    const whole = await matmul(a, b, { transposeB: true, precision: 'tf32x3' });
+    const spy = vi.spyOn(gpu, 'memory').mockReturnValue({ ...gpu.memory(), freeBytes: 2 ** 18 });
+    const asked = async () => {
+      using cut = await matmul(a, b, { transposeB: true, precision: 'tf32x3' });
+      const [x, y] = [await whole.toTypedArray(), await cut.toTypedArray()];
+      x.forEach((value, i) => {
+        expect(Math.abs(value - (y[i] ?? NaN))).toBeLessThan(1100 * 2 ** -22);
+      });
+    };
+    // The parts of 512 steps do not fit a quarter of it: 256 at a time, with both products of small parts for each.
+    expect(await products(asked)).toHaveLength(5 * 3);
+    spy.mockRestore();
+  });
+
+  it('carry what is not finite as float32 does', async () => {
+    const row = (...values: number[]) => tensor(values, { shape: [1, values.length], device: gpu });
+    const one = async (x: readonly number[], y: readonly number[]) => {
+      using product = await matmul(await row(...x), await row(...y), {
+        ...{ transposeB: true, precision: 'tf32x3' },
+      });
+      return (await product.toTypedArray())[0];
+    };
+    // 1 and 0.5 have no small part, 0.1 has one of the other sign.
+    for (const y of [1, 0.5, 0.1, 1e-30, 3e38]) {
+      expect(await one([Infinity, 1], [y, 1])).toBe(Infinity);
+      expect(await one([-Infinity, 1], [y, 1])).toBe(-Infinity);
+      expect(await one([y, 1], [-Infinity, 1])).toBe(-Infinity);
+      expect(await one([NaN, 1], [y, 1])).toBeNaN();
+    }
+    expect(await one([Infinity, Infinity], [Infinity, 1])).toBe(Infinity);
+    expect(await one([Infinity], [0])).toBeNaN();
+    expect(await one([Infinity, Infinity], [1, -1])).toBeNaN();
   });
 });

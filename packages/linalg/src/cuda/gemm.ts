@@ -1,10 +1,11 @@
-import type { ProductCompute } from '@mercer/cuda-runtime';
 import { zeros, type Storage, type Stream } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
+import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixOperand } from '../operand.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { enqueueProduct } from './gemm/enqueue-product.js';
+import { enqueueSplitProduct, type SplitProduct } from './gemm/enqueue-split-product.js';
 import { readable, writable } from './gemm/library-operand.js';
 
 type GemmCall = CudaCall<typeof routines.gemm.fields>;
@@ -13,15 +14,30 @@ type GemmCall = CudaCall<typeof routines.gemm.fields>;
 const WORKSPACE_BYTES = 32 * 2 ** 20;
 
 /** c = alpha a b + beta c by cuBLASLt, which only enqueues, in the operands' dtype. */
-export function gemm(call: GemmCall): Promise<void> {
-  return gemmIn(call, undefined);
-}
+export const gemm = (call: GemmCall): Promise<void> => run(call, enqueueProduct);
+
+/** The same for float32 on tensor cores, with operands rounded to 11 bits. */
+export const gemmTf32 = (call: GemmCall): Promise<void> =>
+  run(call, (setting, stream, product, workspace) =>
+    enqueueProduct(setting, stream, { ...product, compute: 'tf32' }, workspace),
+  );
+
+/** The same for float32 on tensor cores, to float32's accuracy. Needs memory of its own and cannot be captured. */
+export const gemmTf32x3 = (call: GemmCall): Promise<void> => run(call, enqueueSplitProduct);
+
+/** Enqueues a product of operands that the library takes. */
+type Enqueue = (
+  setting: Setting,
+  stream: Stream,
+  product: SplitProduct,
+  workspace: Storage | undefined,
+) => Promise<void>;
 
 /**
- * The same in another arithmetic. Operands without a contiguous axis are copied first, and a result without one is
- * computed beside its memory. As in BLAS, a and b are not read where alpha is 0, nor c where beta is.
+ * Operands without a contiguous axis are copied first, and a result without one is computed beside its memory. As in BLAS, a
+ * and b are not read where alpha is 0, nor c where beta is.
  */
-export async function gemmIn(call: GemmCall, compute: ProductCompute | undefined): Promise<void> {
+async function run(call: GemmCall, enqueue: Enqueue): Promise<void> {
   const { setting, stream, args } = call;
   const { a, b, c } = given(args);
   const { alpha, beta } = args;
@@ -34,13 +50,13 @@ export async function gemmIn(call: GemmCall, compute: ProductCompute | undefined
   using left = await readable(setting, a, stream);
   using right = await readable(setting, b, stream);
   using workspace = workspaceOn(stream);
-  const factors = { a: left.operand, b: right.operand, c: target.operand };
-  await enqueueProduct(setting, stream, { ...factors, alpha, beta, compute }, workspace);
+  const product = { a: left.operand, b: right.operand, c: target.operand, alpha, beta };
+  await enqueue(setting, stream, product, workspace);
   await target.commit();
 }
 
 /** A capture cannot allocate: there the library chooses among the algorithms that need none. */
-export function workspaceOn(stream: Stream): Storage | undefined {
+function workspaceOn(stream: Stream): Storage | undefined {
   if (nativeStream(stream).capturing) return undefined;
   return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace' });
 }

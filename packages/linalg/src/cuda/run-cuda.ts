@@ -5,7 +5,7 @@ import { routines } from '../routines.js';
 import { cholesky } from './cholesky.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
-import { gemm } from './gemm.js';
+import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
 import { kron } from './kron.js';
 import { lstsq } from './lstsq.js';
 import { eigenPower, inverseRoot } from './powers.js';
@@ -40,6 +40,8 @@ const cudaRoutines: ReadonlyMap<string, CudaRoutine> = new Map([
   entry(routines.svd, svd),
   entry(routines.lstsq, lstsq),
   entry(routines.gemm, gemm),
+  ['gemm_tf32', gemmTf32 as CudaRoutine],
+  ['gemm_tf32x3', gemmTf32x3 as CudaRoutine],
   entry(routines.kron, kron),
   entry(routines.eigenPower, eigenPower),
   entry(routines.inverseRoot, inverseRoot),

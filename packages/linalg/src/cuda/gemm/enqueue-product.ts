@@ -1,16 +1,22 @@
-import { cublasLt, type DeviceRegion, type ProductCompute } from '@mercer/cuda-runtime';
-import { dtypeBytes, type Storage, type Stream } from '@mercer/tensor';
+import { cublasLt, type ProductCompute } from '@mercer/cuda-runtime';
+import { dtypeBytes, type Storage, type Stream, type Tensor } from '@mercer/tensor';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import type { Setting } from '../../checks.js';
-import type { MatrixOperand } from '../../operand.js';
 import { planBatches } from './batches.js';
 import { placeOf, type Order, type Place, type Strided } from './strided.js';
 
+/** Matrices in memory of a GPU. */
+export interface Lying extends Strided {
+  readonly memory: Tensor;
+  /** Elements from the tensor's first one to the first matrix; default 0. */
+  readonly offset?: number;
+}
+
 /** Operands of a product that the library takes where they lie; k is at least 1 and nothing is empty. */
 export interface Product {
-  readonly a: MatrixOperand;
-  readonly b: MatrixOperand;
-  readonly c: MatrixOperand;
+  readonly a: Lying;
+  readonly b: Lying;
+  readonly c: Lying;
   readonly alpha: number;
   readonly beta: number;
   /** Default: the operands' dtype. */
@@ -40,11 +46,14 @@ export async function enqueueProduct(
         writes: workspace === undefined ? [c.memory] : [c.memory, workspace],
       },
       (streams) => {
-        const at = (name: 'a' | 'b' | 'c', leadingDimension: number) => ({
-          ...behind(regionOf({ a, b, c }[name].memory), bytes * first[name]),
-          leadingDimension,
-          batchStride: factors[name].batchStrides[0] ?? 0,
-        });
+        const at = (name: 'a' | 'b' | 'c', leadingDimension: number) => {
+          const { memory, offset = 0 } = { a, b, c }[name];
+          const { buffer, byteOffset = 0 } = regionOf(memory);
+          return {
+            ...{ buffer, byteOffset: byteOffset + bytes * (offset + first[name]) },
+            ...{ leadingDimension, batchStride: factors[name].batchStrides[0] ?? 0 },
+          };
+        };
         cublasLt.matmul(streams.stream, {
           ...{ dtype, compute, order, alpha, beta, batch },
           ...(workspace && { workspace: regionOf(workspace) }),
@@ -65,8 +74,3 @@ function placed(matrix: Strided, preferred?: Order): Place {
     throw new RangeError('a matrix without a leading dimension was not copied');
   return place;
 }
-
-const behind = ({ buffer, byteOffset = 0 }: DeviceRegion, bytes: number): DeviceRegion => ({
-  buffer,
-  byteOffset: byteOffset + bytes,
-});

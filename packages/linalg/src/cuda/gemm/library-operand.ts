@@ -8,13 +8,21 @@ export interface LibraryOperand extends Disposable {
   readonly operand: MatrixOperand;
 }
 
-/** A factor where it lies, or a row-major copy of what does not repeat. */
+/** A factor where it lies, or a copy. */
 export async function readable(
+  setting: Setting,
+  operand: MatrixOperand,
+  stream: Stream,
+): Promise<LibraryOperand> {
+  return placeOf(operand) === undefined ? packed(setting, operand, stream) : borrowed(operand);
+}
+
+/** A row-major copy of the matrices that differ. */
+export async function packed(
   { batchShape }: Setting,
   operand: MatrixOperand,
   stream: Stream,
 ): Promise<LibraryOperand> {
-  if (placeOf(operand) !== undefined) return borrowed(operand);
   using view = operand.view();
   using single = onlyOnce(view);
   return owned(await single.contiguous({ stream }), batchShape);
