@@ -113,7 +113,6 @@ export const general = (n: number, seed: number, condition = 10): Dense => {
   );
 };
 
-/** A stack of matrices of one shape as a tensor (batch, rows, columns), or one matrix without a batch axis. */
 let placement: DeviceLike = 'cpu';
 
 /** Where the tensors of the suites lie from now on. */
@@ -126,6 +125,7 @@ export function emptyTensor<D extends LinalgDType>(shape: readonly number[], dty
   return empty(shape, { dtype, device: placement });
 }
 
+/** A stack of matrices of one shape as a tensor (batch, rows, columns), or one matrix without a batch axis. */
 export async function toTensor<D extends LinalgDType>(
   matrices: Dense | readonly Dense[],
   dtype: D,

@@ -1,6 +1,6 @@
 import { cublasLt } from '@mercer/cuda-runtime';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
-import { workspaceOn } from './gemm.js';
+import { productWorkspace } from './gemm/workspace.js';
 import type { CudaCall } from './cuda-call.js';
 import { at, type Dense } from './scratch.js';
 
@@ -27,14 +27,14 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
     ...at(x, 0),
     batchStride: x.rows * x.columns,
   });
-  using workspace = workspaceOn(stream);
-  const reads = workspace === undefined ? [] : [workspace];
-  const writes = [a.storage, b.storage, c.storage];
+  using workspace = productWorkspace(stream);
+  const reads = [a.storage, b.storage];
+  const writes = [c.storage, workspace];
   enqueueNative(stream, { what: setting.what, reads, writes }, ({ stream: native }) => {
     cublasLt.matmul(native, {
       ...{ dtype, m, n, k, batch: count, transposeA, transposeB, alpha, beta },
       ...{ a: strided(a), b: strided(b), d: strided(c) },
-      ...(workspace === undefined ? {} : { workspace: regionOf(workspace) }),
+      workspace: regionOf(workspace),
     });
   });
 }
