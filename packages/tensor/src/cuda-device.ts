@@ -47,7 +47,7 @@ export class CudaStreamCore extends StreamCore<CudaEvent> {
   }
 
   override get capturing(): boolean {
-    return this.native.capturing;
+    return !this.disposed && this.native.capturing;
   }
 
   record(): CudaEvent {
@@ -94,6 +94,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   #limits: CudaLimits | undefined;
   #releases: CudaStreamCore | undefined;
   #besideCaptures: CudaStream | undefined;
+  #postponed: { readonly buffer: DeviceBuffer; readonly uses: readonly StreamUse[] }[] = [];
 
   constructor(index: number) {
     super();
@@ -135,6 +136,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   }
 
   protected allocateNative(bytes: number, stream: CudaStreamCore): NativeMemory {
+    this.#freePostponed();
     let buffer: DeviceBuffer;
     try {
       buffer = stream.capturing
@@ -148,7 +150,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
       address: Number(buffer.address),
       handle: buffer,
       free: (uses) => {
-        buffer.free(this.#freeingStream(uses).native);
+        this.#free(buffer, uses);
       },
     };
   }
@@ -159,6 +161,23 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     const buffer = this.native.allocate(bytes, this.#besideCaptures);
     this.#besideCaptures.synchronizeSync();
     return buffer;
+  }
+
+  /** Frees behind all uses. A stream that captures cannot be waited for: there the memory is freed some time afterwards. */
+  #free(buffer: DeviceBuffer, uses: readonly StreamUse[]): void {
+    const shared = uses.some(({ stream }) => stream !== uses[0]?.stream);
+    if (shared && uses.some(({ stream }) => stream.capturing)) {
+      this.#postponed.push({ buffer, uses });
+    } else {
+      buffer.free(this.#freeingStream(uses).native);
+    }
+  }
+
+  #freePostponed(): void {
+    if (this.#postponed.length === 0) return;
+    const waiting = this.#postponed;
+    this.#postponed = [];
+    for (const { buffer, uses } of waiting) this.#free(buffer, uses);
   }
 
   /** The one stream of all uses, or one that waits for all of them. */

@@ -18,7 +18,7 @@ export class Factors {
   readonly matrices: Dense;
   /** One int32 for each matrix: 0, or as LAPACK's info. */
   readonly codes: Storage;
-  /** n int64 for each matrix with LU. */
+  /** n int64 for each matrix with LU; a batched call of the library leaves int32. */
   readonly pivots: Storage | undefined;
   readonly #method: FactorMethod;
   /** Solves say only that their arguments are right. */
@@ -30,6 +30,11 @@ export class Factors {
     this.#solveCodes = scratch.bytes(4 * scratch.count);
     this.pivots = method.cholesky ? undefined : scratch.bytes(8 * matrices.rows * scratch.count);
     this.#method = method;
+  }
+
+  /** The triangle that Cholesky factors. */
+  get uplo(): 'lower' | 'upper' {
+    return this.#method.uplo;
   }
 
   get touches(): Storage[] {

@@ -1,16 +1,15 @@
-import { smallSolveBytes } from '@mercer/kernels';
+import { nativeStream } from '@mercer/tensor/cuda';
 import type { routines } from '../routines.js';
 import { needed } from './needed.js';
+import { factorBatched } from './batched.js';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { batchScalars, mergeCodes, pack, strideScalars, triangle, unpack } from './move.js';
+import { planSolve, type SolvePlan } from './plan.js';
 import { countOf, Scratch } from './scratch.js';
 
 type SolveCall = CudaCall<typeof routines.solveCholesky.fields>;
-
-/** Orders beyond this are factored faster by the library, one matrix after the other (docs/performance.md). */
-const SMALL_ORDER = 96;
 
 /** Solutions by Cholesky factors. */
 export const solveCholesky = (call: SolveCall): Promise<void> => solve(call, true);
@@ -23,11 +22,12 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, b, x] = needed(args, 'a', 'b', 'x');
-  if (isSmall(call, a.rows, b.columns)) {
+  const plan = planOf(call, cholesky);
+  if (plan === 'small') {
     await solveSmall(call, cholesky);
     return;
   }
-  const { infos, factor } = args;
+  const { infos, factor: kept } = args;
   const uplo = triangle(args.upper);
   const part = cholesky ? uplo : 'all';
   using scratch = new Scratch(call);
@@ -37,18 +37,22 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   await pack(stream, batchShape, a, matrices, { part, infos });
   await pack(stream, batchShape, b, sides);
   const factors = new Factors(scratch, matrices, { cholesky, uplo });
-  await factorAll(call, scratch, factors, sides);
+  const factor = plan === 'batched' ? factorBatched : factorAll;
+  await factor(call, scratch, factors, sides);
   await mergeCodes(stream, infos, factors.codes, scratch.count);
   await unpack(stream, batchShape, sides, x, infos);
-  if (factor !== undefined) await unpack(stream, batchShape, matrices, factor, infos, { part });
+  if (kept !== undefined) await unpack(stream, batchShape, matrices, kept, infos, { part });
 }
 
-/** Does a system fit the shared memory of a block, and is it small enough to gain from that? */
-function isSmall({ setting }: SolveCall, n: number, columns: number): boolean {
-  const { device, dtype } = setting;
+function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolvePlan {
+  const { device, dtype, batchShape } = setting;
   const { limits } = device;
-  if (n > SMALL_ORDER || limits.kind !== 'cuda') return false;
-  return smallSolveBytes(dtype, n, columns) <= limits.sharedMemPerBlockOptin - 1024;
+  if (limits.kind !== 'cuda') throw new TypeError(`${device.id} is no GPU`);
+  const [a, b] = needed(args, 'a', 'b');
+  const problem = { cholesky, dtype, n: a.rows, columns: b.columns, count: countOf(batchShape) };
+  const plan = planSolve(problem, limits);
+  // A capture takes no tables of addresses from the host.
+  return plan === 'batched' && nativeStream(stream).capturing ? 'streams' : plan;
 }
 
 async function solveSmall(call: SolveCall, cholesky: boolean): Promise<void> {

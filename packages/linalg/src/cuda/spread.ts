@@ -43,7 +43,8 @@ export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork)
   const own = nativeStream(stream);
   const wanted = own.capturing ? 1 : Math.min(work.streams, count);
   const first = wanted === 1 ? [stream] : await solverStreams(device, wanted);
-  if (wanted === 1) await prepared(stream);
+  // Also where it is not used now: a capture later could not make its handles.
+  await prepared(stream);
   const one = nativeStream(first[0] ?? stream);
   const bytes = Math.ceil((work.workspaceBytes(one) + 1) / ALIGNMENT) * ALIGNMENT;
   const beside = wanted === 1 ? [] : first.slice(0, fitting(device, bytes));

@@ -2,8 +2,9 @@ import type { CudaStream, DeviceBuffer, DeviceRegion } from '@mercer/cuda-runtim
 import { CudaStreamCore } from '../cuda-device.js';
 import type { MemoryArgument, Storage, Stream } from '../device.js';
 import { MercerError } from '../mercer-error.js';
+import { activeProfiler } from '../profiler.js';
 import { StorageBlock } from '../storage-block.js';
-import { streamFor } from '../stream-core.js';
+import { streamFor, type NativeEvent } from '../stream-core.js';
 
 /** Memory that work touches: a tensor, a storage or typed memory of one. */
 type Touched = MemoryArgument | Storage;
@@ -100,8 +101,12 @@ class Turn {
   readonly #beside: readonly CudaStreamCore[];
   readonly #reads: readonly StorageBlock[];
   readonly #writes: readonly StorageBlock[];
+  readonly #what: string;
+  readonly #profiler = activeProfiler();
+  readonly #begin: NativeEvent | undefined;
 
   constructor(stream: Stream, { what, reads = [], writes = [], beside = [] }: NativeWork) {
+    this.#what = what;
     this.#core = coreOf(stream, what);
     // Streams that a capture spreads to would need the same care; it takes the work in turn.
     this.#beside = this.#core.capturing ? [] : beside.map((other) => coreOf(other, what));
@@ -116,6 +121,7 @@ class Turn {
         this.#core.native.keepForCapture(handle as DeviceBuffer);
       }
     }
+    if (!this.#core.capturing) this.#begin = this.#profiler?.begin(this.#core);
     for (const other of this.#beside) {
       other.admit();
       follow(other, this.#core);
@@ -132,6 +138,9 @@ class Turn {
       follow(this.#core, other);
     }
     this.#core.enqueued++;
+    if (this.#begin !== undefined) {
+      this.#profiler?.end(this.#core, this.#begin, { name: `${this.#what} (library)` }, {});
+    }
     for (const storage of this.#reads) storage.noteRead(this.#core);
     for (const storage of this.#writes) storage.noteWrite(this.#core);
   }
