@@ -317,12 +317,24 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
       ['one matrix', []],
       ['a batch', [2, 2]],
     ] as const)('logdet, %s', async (_, batch) => {
+      const plain = {
+        inputs: { a: matricesOf(batch, (seed) => general(3, seed)) },
+        forward: async (inputs: Tensors) => ({ logAbs: (await logdet(one(inputs).a)).logAbs }),
+      };
       await checkRule(
         {
-          cores: { logAbs: 0 },
-          inputs: { a: matricesOf(batch, (seed) => general(3, seed)) },
-          forward: async (inputs) => ({ logAbs: (await logdet(one(inputs).a)).logAbs }),
+          ...plain,
           backward: (gradients, inputs) => logdetBackward(only(gradients, 'logAbs'), one(inputs)),
+        },
+        deviceOf(),
+      );
+      await checkRule(
+        {
+          ...plain,
+          backward: async (gradients, inputs) => {
+            const saved = await inverse(one(inputs).a);
+            return logdetBackward(only(gradients, 'logAbs'), { inverse: saved.inverse });
+          },
         },
         deviceOf(),
       );
