@@ -21,7 +21,7 @@ export const EPSILON: { readonly [D in LinalgDType]: number } = {
 export const MOST_BATCH_AXES = 6;
 
 /** Extents beyond this do not fit the integers of most BLAS libraries. */
-const MOST_ROWS = 2 ** 31 - 1;
+export const MOST_ROWS = 2 ** 31 - 1;
 
 /** What the tensors of a call have in common. */
 export interface Setting {

@@ -26,7 +26,7 @@ export { kron, type KronOptions } from './kron.js';
 export { kronMatvec } from './kron-matvec.js';
 export { logdet, type Logdet, type LogdetOptions } from './logdet.js';
 export { lstsq, type LeastSquares, type LstsqOptions } from './lstsq.js';
-export { matmul, type MatmulOptions } from './matmul.js';
+export { matmul, type MatmulOptions, type ProductPrecision } from './matmul.js';
 export { matrixPower, type MatrixPower, type MatrixPowerOptions } from './matrix-power.js';
 export type {
   CallOptions,

@@ -1,5 +1,5 @@
 import { MercerError, type StreamOption, type Tensor } from '@mercer/tensor';
-import { settingOf, type LinalgDType } from './checks.js';
+import { choice, settingOf, type LinalgDType, type Setting } from './checks.js';
 import { matrixOperand, transposed, type MatrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';
 import { routines } from './routines.js';
@@ -16,16 +16,36 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
   /** Needs out; default 0, with which out's former content is not read. */
   readonly beta?: number | undefined;
   readonly out?: Tensor<D> | undefined;
+  /** How float32 products are computed on a GPU; default 'float32'. */
+  readonly precision?: ProductPrecision | undefined;
 }
+
+/**
+ * What a GPU does to float32 factors: 'float32' nothing; 'tf32' rounds them to 11 significant bits for its tensor cores; 'tf32x3'
+ * adds up three such products of the factors' parts. A CPU computes in float32 whatever is asked for.
+ */
+export type ProductPrecision = 'float32' | 'tf32' | 'tf32x3';
 
 /**
  * Matrix products `alpha op(a) op(b) + beta out`: BLAS gemm, on the operands where they lie when one of their last two axes is
  * contiguous.
  *
  * Shapes: op(a) (..., m, k), op(b) (..., k, n), result (..., m, n). The leading batch axes broadcast. float32 or float64,
- * the same for both, summed in that dtype: |error| <= k eps |a| |b| elementwise. NaN and infinity are carried.
+ * the same for both, summed in that dtype: |error| <= (k + 2) eps s elementwise, s = |alpha| |a| |b| + |beta out|. NaN and infinity
+ * are carried.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * `precision` lets a GPU use its tensor cores for float32. With u = 2^-24, where nothing underflows:
+ * - 'tf32': |error| <= (2^-9 + (2 k + 16) u) s. Factors are rounded to 11 bits, sums truncated (2 u a term).
+ * - 'tf32x3': |error| <= (3 min(k, L) + 3 ceil(k / L) + 16) u s, L = 256 up to k = 2^17 and about sqrt(k / 2) beyond. Each
+ *   factor is hi + lo, hi rounded to 11 bits and lo the exact rest, of which 11 bits are used; lo lo is left out (together 8 u). lo
+ *   hi, hi lo and hi hi are exact in a tensor core, where sums are truncated (Fasi et al., PeerJ Computer Science 7:e330, 2021): of
+ *   hi hi, chunks of L steps of k are added up in float32. From k = 400 on that is below float32's own bound. NaN and
+ *   infinity come out as in float32, but infinity times a subnormal number may be NaN. It needs memory for the parts of the
+ *   factors, up to 2 GiB or a quarter of what is free, a block of k at a time, and cannot be captured.
+ *
+ * Resolves when the work is enqueued: on the CPU one task of the pool for each batch entry, on a GPU cuBLASLt, one call for as
+ * much of the batch as strides allow. There operands without a contiguous axis are copied first. It can be captured in a
+ * graph where nothing has to be copied and out is given, once a product has run on the device.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  *
@@ -46,6 +66,7 @@ export async function matmul<D extends LinalgDType>(
   const what = 'matmul';
   const { stream, out, alpha = 1, beta = 0, transposeA = false, transposeB = false } = options;
   const setting = settingOf(what, { a, b });
+  const precision = precisionOf(setting, options.precision);
   const { batchShape } = setting;
   const left = oriented(a, batchShape, transposeA);
   const right = oriented(b, batchShape, transposeB);
@@ -65,9 +86,34 @@ export async function matmul<D extends LinalgDType>(
   return withOutputs(setting, stream, async (outputs) => {
     const made = outputs.given(out, [left.rows, right.columns], [a, b]);
     const c = matrixOperand(made, batchShape);
-    await runRoutine(routines.gemm, setting, { a: left, b: right, c, alpha, beta }, stream);
+    await runRoutine(
+      routineOf(setting, precision),
+      setting,
+      { a: left, b: right, c, alpha, beta },
+      stream,
+    );
     return made;
   });
+}
+
+/** @throws MercerError INVALID_ARGUMENT for what there is not, or is not for float64 */
+function precisionOf(
+  { what, dtype }: Setting,
+  precision: ProductPrecision | undefined,
+): ProductPrecision {
+  const chosen = choice(what, 'precision', precision, ['float32', 'tf32', 'tf32x3']);
+  if (dtype === 'float32' || precision === undefined) return chosen;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: precision is '${chosen}' and the matrices are ${dtype}, whose products are computed in ${dtype}. ` +
+      "It chooses how float32 products are computed: leave it away, or call cast('float32') first.",
+  );
+}
+
+/** GPUs have a routine for each precision, under its name. */
+function routineOf({ device }: Setting, precision: ProductPrecision): typeof routines.gemm {
+  if (device.kind === 'cpu' || precision === 'float32') return routines.gemm;
+  return { ...routines.gemm, name: `${routines.gemm.name}_${precision}` };
 }
 
 function oriented(x: Tensor, batchShape: readonly number[], exchange: boolean): MatrixOperand {

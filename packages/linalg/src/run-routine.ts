@@ -1,6 +1,7 @@
 import { lapack } from '@mercer/cpu-runtime';
 import type { PointerArgument, Stream } from '@mercer/tensor';
 import type { Setting } from './checks.js';
+import { runCuda } from './cuda/run-cuda.js';
 import { runFallback } from './fallback/run-fallback.js';
 import type { MatrixOperand } from './operand.js';
 import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.js';
@@ -9,20 +10,27 @@ import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.
  * Enqueues a routine on the stream, one task for each batch entry. Where the machine has no LAPACK it is computed in a
  * worker thread instead, and the promise resolves when that is done.
  *
- * @throws MercerError UNSUPPORTED on a GPU, or without LAPACK beyond the size that the fallback takes
+ * On a GPU the routines of cuda/ enqueue it.
+ *
+ * @throws MercerError UNSUPPORTED without LAPACK beyond the size that the fallback takes
  */
 export async function runRoutine<F extends Fields>(
   routine: Routine<F>,
-  { what, device, dtype, batchShape }: Setting,
+  setting: Setting,
   args: Arguments<F>,
   stream: Stream | undefined,
 ): Promise<void> {
-  if (device.kind === 'cpu' && !lapack.isAvailable()) {
+  const { what, device, dtype, batchShape } = setting;
+  const queue = stream ?? device.defaultStream;
+  if (device.kind === 'cuda') {
+    await runCuda(routine, { setting, args, stream: queue });
+    return;
+  }
+  if (!lapack.isAvailable()) {
     await runFallback(routine, what, batchShape, args, stream);
     return;
   }
   const loaded = device.loadBuiltin(routine.kernels[dtype]);
-  const queue = stream ?? device.defaultStream;
   await queue.room();
   const pointers: PointerArgument[] = [];
   for (const [name, kind] of Object.entries(routine.fields)) {

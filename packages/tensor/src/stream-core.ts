@@ -56,6 +56,11 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
     return this.#disposed;
   }
 
+  /** True while work is recorded into a graph instead of running. */
+  get capturing(): boolean {
+    return false;
+  }
+
   assertAlive(): void {
     if (this.#disposed) {
       throw new MercerError(
@@ -96,7 +101,8 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
     while (!this.hasRoom()) Atomics.wait(sleeper, 0, 0, SLEEP_MS);
     this.#upperBound++;
     this.#sinceMark++;
-    if (this.#sinceMark === MARK_EVERY) {
+    // An event of a capture cannot be asked whether it is reached.
+    if (this.#sinceMark >= MARK_EVERY && !this.capturing) {
       this.#sinceMark = 0;
       this.#marks = this.#marks.filter((mark) => {
         const pending = !mark.event.query();

@@ -181,9 +181,8 @@ function linearOperation(parts: LinearParts): ResidualOperation {
     },
     prepare: ({ n }, [a, b = a]) => {
       if (a === undefined || b === undefined) throw new RangeError(`no operands of order ${n}`);
-      const library = lapack.report();
       return Promise.resolve({
-        plan: `${routine} of ${library.found ? (library.vendor ?? 'LAPACK') : 'ml-matrix'}`,
+        plan: `${routine} of ${libraryOf(a)}`,
         run: (out) => run({ a, b }, out?.[0]),
         dispose: () => undefined,
       });
@@ -201,6 +200,13 @@ function linearOperation(parts: LinearParts): ResidualOperation {
         );
       }),
   };
+}
+
+/** Where the routine comes from; on a GPU small systems, and what stands around the library's calls, are kernels of ours. */
+function libraryOf({ device }: Float): string {
+  if (device.kind === 'cuda') return 'CUDA';
+  const library = lapack.report();
+  return library.found ? (library.vendor ?? 'LAPACK') : 'ml-matrix';
 }
 
 /** |b - a x| / (|a| |x| n eps): LAPACK's criterion for solutions. */

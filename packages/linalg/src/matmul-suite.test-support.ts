@@ -1,0 +1,242 @@
+import { empty, full, tensor, type Device, type Tensor } from '@mercer/tensor';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EPSILON, type LinalgDType } from './checks.js';
+import { matmul, type ProductPrecision } from './matmul.js';
+import {
+  DTYPES,
+  flip,
+  random,
+  randomMatrix,
+  rounded,
+  toDense,
+  type Dense,
+} from './matrices.test-support.js';
+
+/** How the elements of an operand of a test lie. */
+interface Form {
+  readonly batch: readonly number[];
+  readonly rows: number;
+  readonly columns: number;
+  /** Columns one after another instead of rows. */
+  readonly columnMajor: boolean;
+  /** Elements between the end of a row (or column) and the next. */
+  readonly gap: number;
+  /** Every other element of a row, backwards: no axis is contiguous. */
+  readonly scattered: boolean;
+  /** The batch axes in the opposite order in memory. */
+  readonly turned: boolean;
+}
+
+/** A tensor of random numbers in (-1, 1) that lies like this. */
+async function formed<D extends LinalgDType>(
+  device: Device,
+  dtype: D,
+  form: Form,
+  seed: number,
+): Promise<Tensor<D>> {
+  const { batch, rows, columns, columnMajor, gap, scattered, turned } = form;
+  const axes = turned ? [...batch].reverse() : batch;
+  const [outer, inner] = columnMajor ? [columns, rows] : [rows, columns];
+  const length = scattered ? 2 * inner : inner;
+  const shape = [...axes, outer, length + gap];
+  const next = random(seed);
+  const size = shape.reduce((product, extent) => product * extent, 1);
+  const values = Float64Array.from({ length: size }, () => next());
+  const all = await tensor(values, { shape, dtype, device });
+  const whole = axes.map(() => null);
+  const part = scattered
+    ? all.slice(...whole, null, [2 * inner - 1, null, -2])
+    : all.slice(...whole, null, [0, inner]);
+  const order = axes.map((_, axis) => (turned ? axes.length - 1 - axis : axis));
+  const ordered = part.permute([...order, axes.length, axes.length + 1]);
+  return columnMajor ? ordered.transpose() : ordered;
+}
+
+/** The matrices of a broadcast operand. */
+const matricesOf = (x: Tensor, batch: readonly number[]): Promise<Dense[]> =>
+  toDense(x.broadcastTo([...batch, ...x.shape.slice(-2)]));
+
+/** The product in float64, and the sum of magnitudes that its error is measured by. */
+function reference(a: Dense, b: Dense, i: number, j: number): { sum: number; magnitude: number } {
+  let [sum, magnitude] = [0, 0];
+  for (let l = 0; l < a.columns; l++) {
+    const term = (a.data[i * a.columns + l] ?? NaN) * (b.data[l * b.columns + j] ?? NaN);
+    sum += term;
+    magnitude += Math.abs(term);
+  }
+  return { sum, magnitude };
+}
+
+const extent = fc.integer({ min: 1, max: 6 });
+const flag = fc.boolean();
+const layout = (scatters: boolean, turns: boolean) =>
+  fc.record({
+    columnMajor: flag,
+    gap: fc.constantFrom(0, 0, 3),
+    scattered: scatters ? flag : fc.constant(false),
+    turned: turns ? flag : fc.constant(false),
+    single: fc.array(flag, { minLength: 3, maxLength: 3 }),
+  });
+
+/** The published bounds, relative to |alpha| |a| |b| + |beta out|. */
+const BOUNDS: { readonly [P in ProductPrecision]: (k: number, epsilon: number) => number } = {
+  float32: (k, epsilon) => (k + 2) * epsilon,
+  tf32: (k) => 2 ** -9 + (2 * k + 16) * 2 ** -24,
+  tf32x3: (k) => (3 * Math.min(k, 256) + 3 * Math.ceil(k / 256) + 16) * 2 ** -24,
+};
+
+/** What a suite of products is about. */
+interface SuiteOptions {
+  /** Whether operands are drawn that a GPU must copy first, which takes a kernel. */
+  readonly scatters: boolean;
+  readonly precision?: ProductPrecision;
+}
+
+/** Products in one precision; without one, the default for both dtypes. */
+export function matmulSuite(
+  where: string,
+  on: () => Device,
+  { scatters, precision }: SuiteOptions,
+): void {
+  const bound = BOUNDS[precision ?? 'float32'];
+  const drawn = layout(scatters, scatters || precision !== 'tf32x3');
+  const dtypes = precision === undefined ? DTYPES : (['float32'] as const);
+  const options = precision === undefined ? {} : { precision };
+  const plain = { batch: [], columnMajor: false, gap: 0, scattered: false, turned: false };
+
+  describe(`products${precision === undefined ? '' : ` in ${precision}`}, ${where}`, () => {
+    it.each(dtypes)('of %s equal the loop in any layout, batch and scaling', async (dtype) => {
+      const device = on();
+      let checked = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          // The fake library of the tests has no algorithm for 13.
+          fc.tuple(
+            extent,
+            extent,
+            fc.integer({ min: 1, max: 40 }).filter((k) => k !== 13),
+          ),
+          fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
+          fc.tuple(drawn, drawn, drawn),
+          fc.record({ transposeA: flag, transposeB: flag }),
+          fc.constantFrom([1, 0], [2, 0], [-0.5, 1], [1, -2], [0, 1], [0, 3]),
+          async ([m, n, k], batch, [formA, formB, formC], turns, [alpha, beta]) => {
+            const own = ({ single }: { single: readonly boolean[] }): number[] =>
+              batch.map((count, axis) => (single[axis] === true ? 1 : count));
+            const full = batch.map((_, axis) =>
+              Math.max(own(formA)[axis] ?? 1, own(formB)[axis] ?? 1),
+            );
+            const [rowsA, columnsA] = turns.transposeA ? [k, m] : [m, k];
+            const [rowsB, columnsB] = turns.transposeB ? [n, k] : [k, n];
+            const shapeA = { batch: own(formA), rows: rowsA, columns: columnsA };
+            const shapeB = { batch: own(formB), rows: rowsB, columns: columnsB };
+            const a = await formed(device, dtype, { ...formA, ...shapeA }, 1);
+            const b = await formed(device, dtype, { ...formB, ...shapeB }, 2);
+            const out = await formed(
+              device,
+              dtype,
+              { ...formC, batch: full, rows: m, columns: n },
+              3,
+            );
+            const before = await matricesOf(out, full);
+            expect(await matmul(a, b, { ...options, ...turns, alpha, beta, out })).toBe(out);
+            const [as, bs] = [
+              await matricesOf(turns.transposeA ? a.transpose() : a, full),
+              await matricesOf(turns.transposeB ? b.transpose() : b, full),
+            ];
+            const found = await matricesOf(out, full);
+            for (const [z, product] of found.entries()) {
+              product.data.forEach((actual, at) => {
+                const [i, j] = [Math.floor(at / n), at % n];
+                const { sum, magnitude } = reference(as[z]!, bs[z]!, i, j);
+                const old = before[z]?.data[at] ?? NaN;
+                const scale = Math.abs(alpha * magnitude) + Math.abs(beta * old);
+                const error = Math.abs(actual - (alpha * sum + beta * old));
+                expect(error).toBeLessThanOrEqual(bound(k, EPSILON[dtype]) * scale);
+                checked++;
+              });
+            }
+          },
+        ),
+        { numRuns: 150 },
+      );
+      expect(checked).toBeGreaterThan(1000);
+    });
+
+    it.each(dtypes)('of %s larger than a tile are right', async (dtype) => {
+      const [m, n, k] = [130, 67, 300];
+      const a = await formed(on(), dtype, { ...plain, rows: m, columns: k }, 4);
+      const b = await formed(on(), dtype, { ...plain, rows: n, columns: k }, 5);
+      const [left, right] = [(await toDense(a))[0]!, flip((await toDense(b))[0]!)];
+      const product = (await toDense(await matmul(a, b, { ...options, transposeB: true })))[0]!;
+      let worst = 0;
+      product.data.forEach((actual, at) => {
+        const { sum, magnitude } = reference(left, right, Math.floor(at / n), at % n);
+        worst = Math.max(worst, Math.abs(actual - sum) / magnitude);
+      });
+      expect(worst).toBeLessThan(bound(k, EPSILON[dtype]));
+    });
+
+    it('over nothing are 0, or what beta makes of out', async () => {
+      const device = on();
+      const [a, b] = [empty([2, 0], { device }), empty([0, 3], { device })];
+      const zeros = [
+        [0, 0, 0],
+        [0, 0, 0],
+      ];
+      expect(await (await matmul(a, b, options)).toNested()).toEqual(zeros);
+      const out = await full([2, 3], NaN, { device });
+      expect(await (await matmul(a, b, { ...options, out })).toNested()).toEqual(zeros);
+      await out.fill(3);
+      expect(await (await matmul(a, b, { ...options, out, beta: 1 })).toNested()).toEqual([
+        [3, 3, 3],
+        [3, 3, 3],
+      ]);
+      expect(await (await matmul(a, b, { ...options, out, beta: -2 })).toNested()).toEqual([
+        [-6, -6, -6],
+        [-6, -6, -6],
+      ]);
+    });
+
+    it('of nothing are empty', async () => {
+      const device = on();
+      const make = (...shape: number[]): Tensor<'float32'> => empty(shape, { device });
+      expect((await matmul(make(0, 3), make(3, 2), options)).shape).toEqual([0, 2]);
+      expect((await matmul(make(2, 3), make(3, 0), options)).shape).toEqual([2, 0]);
+      const none = await matmul(make(0, 2, 3), make(3, 2), options);
+      expect(none.shape).toEqual([0, 2, 2]);
+      expect(await none.toNested()).toEqual([]);
+    });
+
+    it('do not read out where beta is 0, nor the factors where alpha is 0', async () => {
+      const device = on();
+      const nan = await full([3, 3], NaN, { device });
+      const one = await tensor(rounded(randomMatrix(3, 3, 6), 'float32').data, {
+        ...{ shape: [3, 3], dtype: 'float32', device },
+      });
+      await matmul(one, one, { ...options, out: nan });
+      expect((await nan.toTypedArray()).every(Number.isFinite)).toBe(true);
+      const bad = await full([3, 3], NaN, { device });
+      const kept = await matmul(bad, one, { ...options, alpha: 0, beta: 2, out: nan });
+      expect((await kept.toTypedArray()).every(Number.isFinite)).toBe(true);
+    });
+
+    it('carry NaN and infinity', async () => {
+      const device = on();
+      const a = await tensor([NaN, 1, Infinity, 1, -0.1, 2 ** 127, 2, 0], {
+        shape: [4, 2],
+        device,
+      });
+      const b = await tensor([1, 2.3, 3.4, -4], { shape: [2, 2], device });
+      const [nan, infinite, large, finite] = (await (
+        await matmul(a, b, options)
+      ).toNested()) as number[][];
+      expect(nan).toEqual([NaN, NaN]);
+      expect(infinite).toEqual([Infinity, Infinity]);
+      expect(large).toEqual([Infinity, -Infinity]);
+      expect(finite?.[0]).toBe(2);
+      expect(finite?.[1]).toBeCloseTo(4.6, precision === 'tf32' ? 1 : 6);
+    });
+  });
+}

@@ -1,0 +1,8 @@
+export {
+  enqueueNative,
+  nativeStream,
+  regionOf,
+  runNative,
+  type NativeStreams,
+  type NativeWork,
+} from './native-work.js';

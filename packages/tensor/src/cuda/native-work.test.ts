@@ -1,0 +1,95 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useFakeDriver } from '../../../cuda-runtime/test/fake-device.mjs';
+import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { zeros } from '../create.js';
+import type { Device } from '../device.js';
+import { device } from '../devices.js';
+import type { Tensor } from '../tensor.js';
+import { enqueueNative, nativeStream, regionOf, runNative, type NativeStreams } from './index.js';
+
+let gpu: Device;
+beforeAll(async () => {
+  useNvrtc();
+  await useFakeDriver({ DEVICES: 1 });
+  gpu = device('cuda:0');
+});
+
+/** Sets element i by stream i. */
+function setEach(x: Tensor, { beside }: NativeStreams): void {
+  const { buffer, byteOffset = 0 } = regionOf(x);
+  beside.forEach((stream, i) => {
+    stream.memset(buffer, byteOffset + 4 * i, i + 1, 4, 4);
+  });
+}
+
+describe('work of a CUDA library', () => {
+  it('is shared by streams between what came before and what comes after', async () => {
+    using x = await zeros([3], { device: gpu, dtype: 'int32' });
+    const beside = [0, 1, 2].map(() => gpu.createStream());
+    await x.fill(7);
+    enqueueNative(gpu.defaultStream, { what: 'test', writes: [x], beside }, (streams) => {
+      setEach(x, streams);
+    });
+    expect([...(await x.toTypedArray())]).toEqual([1, 2, 3]);
+    for (const stream of beside) stream.dispose();
+  });
+
+  it('of another stream is waited for by readers', async () => {
+    using x = await zeros([1], { device: gpu, dtype: 'int32' });
+    using stream = gpu.createStream();
+    await runNative(stream, { what: 'test', writes: [x] }, async ({ stream: native }) => {
+      const { buffer, byteOffset = 0 } = regionOf(x);
+      native.memset(buffer, byteOffset, 5, 4, 4);
+    });
+    expect([...(await x.toTypedArray())]).toEqual([5]);
+  });
+
+  it('can be captured, also much of it', async () => {
+    using x = await zeros([1], { device: gpu, dtype: 'int32' });
+    using stream = gpu.createStream();
+    await x.ready();
+    const native = nativeStream(stream);
+    native.beginCapture();
+    for (let i = 0; i < 100; i++) {
+      enqueueNative(stream, { what: 'test' }, (streams) => {
+        setEach(x, { ...streams, beside: [streams.stream] });
+      });
+    }
+    const exec = native.endCapture().instantiate();
+    expect([...(await x.toTypedArray())]).toEqual([0]);
+    exec.launch(native);
+    await native.whenDone();
+    expect([...(await x.toTypedArray())]).toEqual([1]);
+    exec.dispose();
+  });
+
+  it('is joined also when enqueuing fails', async () => {
+    using x = await zeros([1], { device: gpu, dtype: 'int32' });
+    const beside = [gpu.createStream()];
+    expect(() => {
+      enqueueNative(gpu.defaultStream, { what: 'test', writes: [x], beside }, (streams) => {
+        setEach(x, streams);
+        throw new RangeError('later');
+      });
+    }).toThrow(RangeError);
+    expect([...(await x.toTypedArray())]).toEqual([1]);
+  });
+});
+
+describe('misuse', () => {
+  it('of a stream of the CPU is refused', () => {
+    const stream = device('cpu').defaultStream;
+    expect(() => nativeStream(stream)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));
+    expect(() => {
+      enqueueNative(stream, { what: 'solve' }, () => undefined);
+    }).toThrow(/solve: cpu default stream is a stream of the CPU/);
+  });
+
+  it('of memory of the CPU, or given back, is refused', async () => {
+    using x = await zeros([1], { device: 'cpu' });
+    expect(() => regionOf(x)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));
+    const y = await zeros([1], { device: gpu });
+    y.dispose();
+    expect(() => regionOf(y)).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
+  });
+});
