@@ -39,6 +39,7 @@ export type { Nested } from './nested.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from './overlap.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { scope, Scope } from './scope.js';
+export { sumTo, type SumToOptions } from './sum-to.js';
 export { assertTensor, isTensor, Tensor, type OutOption } from './tensor.js';
 export { checkOut, commonDevice } from './tensor-checks.js';
 export type {
