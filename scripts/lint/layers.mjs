@@ -15,7 +15,7 @@ export const layers = /** @type {Record<string, readonly string[]>} */ ({
   tensor: belowTensor,
   autodiff: [...belowTensor, 'tensor'],
   pairwise: belowOperations,
-  linalg: belowOperations.filter((name) => name !== 'formula'),
+  linalg: belowOperations,
   lazy: belowOperations,
   solvers: [...belowOperations, 'linalg', 'lazy'],
   optim: [...belowOperations, 'solvers', 'linalg'],

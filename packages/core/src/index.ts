@@ -7,7 +7,15 @@ export * from '@mercer/tensor';
 export * from '@mercer/linalg';
 export * from '@mercer/pairwise';
 export * as formula from '@mercer/formula';
-export { cuda, nvrtc, type CudaReport } from '@mercer/cuda-runtime';
+export {
+  cublas,
+  cublasLt,
+  cuda,
+  cusolver,
+  nvrtc,
+  type CudaReport,
+  type LibraryReport,
+} from '@mercer/cuda-runtime';
 export { cpu, lapack, type CpuReport, type LapackReport } from '@mercer/cpu-runtime';
 export {
   JitCache,

@@ -12,7 +12,7 @@ const folders = [process.env['MERCER_CUDA_HOME'], process.env['CUDA_HOME'], '/us
 const folderOf = (header: string): string | undefined =>
   folders.find((folder) => existsSync(join(folder, header)));
 const include = folderOf('cuda.h');
-const solverIncludes = ['cuda.h', 'cusolverDn.h', 'cublasLt.h'].map(folderOf);
+const solverIncludes = ['cuda.h', 'cusolverDn.h', 'cublasLt.h', 'cublas_v2.h'].map(folderOf);
 
 /** Base and exported names of the symbol table. */
 const symbols = [
@@ -67,10 +67,11 @@ test.skipIf(include === undefined)(
   120_000,
 );
 
-test('the symbol tables of cuSOLVER and cuBLASLt hold each function once', () => {
+test('the symbol tables of cuSOLVER, cuBLASLt and cuBLAS hold each function once', () => {
   for (const [table, macro] of [
     ['cusolver', 'MERCER_CUSOLVER'],
     ['cublaslt', 'MERCER_CUBLASLT'],
+    ['cublas', 'MERCER_CUBLAS'],
   ] as const) {
     const text = readFileSync(join(native, `core/${table}_symbols.inc`), 'utf8');
     const names = [...text.matchAll(new RegExp(`^${macro}\\((\\w+), (true|false), `, 'gm'))];
@@ -80,7 +81,7 @@ test('the symbol tables of cuSOLVER and cuBLASLt hold each function once', () =>
 });
 
 test.skipIf(solverIncludes.includes(undefined))(
-  'declarations of cuSOLVER and cuBLASLt equal those of their headers (skipped only without the headers)',
+  'declarations of cuSOLVER, cuBLASLt and cuBLAS equal those of their headers (skipped only without the headers)',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mercer-abi-'));
     try {
@@ -98,6 +99,14 @@ test.skipIf(solverIncludes.includes(undefined))(
       writeFileSync(table, text.replace('Status(Handle, cu::CUstream)', 'Status(Handle)'));
       await expect(check(folder)).rejects.toThrow('cusolverDnSetStream');
       writeFileSync(table, text);
+      const calls = join(folder, 'core/cublas_symbols.inc');
+      const declared = readFileSync(calls, 'utf8');
+      writeFileSync(
+        calls,
+        declared.replace('Status(Handle, void*, size_t)', 'Status(Handle, void*, int)'),
+      );
+      await expect(check(folder)).rejects.toThrow('cublasSetWorkspace_v2');
+      writeFileSync(calls, declared);
       const types = join(folder, 'core/cublaslt_types.h');
       writeFileSync(
         types,

@@ -1,5 +1,6 @@
 import { misuse } from './errors.js';
-import type { Addon, FunctionHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { FunctionHandle } from './native/handles.js';
 import { handleOf, native } from './native/owned.js';
 import { loadAddon } from './native/load-addon.js';
 import type { CudaStream } from './stream.js';

@@ -1,5 +1,6 @@
 import type { CudaDevice } from './device.js';
-import type { Addon, BufferHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { BufferHandle } from './native/handles.js';
 import { Owned, handleOf } from './native/owned.js';
 import { native } from './native/owned.js';
 import type { CudaStream } from './stream.js';

@@ -1,6 +1,6 @@
 import type { DeviceBuffer } from './device-buffer.js';
 import { handleOf } from './native/owned.js';
-import type { BufferHandle } from './native/addon.js';
+import type { BufferHandle } from './native/handles.js';
 
 /** Device memory from a byte offset of a buffer on. A call throws `OUT_OF_RANGE` if it does not reach. */
 export interface DeviceRegion {

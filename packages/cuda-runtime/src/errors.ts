@@ -79,7 +79,7 @@ export class NvrtcError extends Error {
   }
 }
 
-/** What is known about a failing call of cuSOLVER or cuBLASLt. */
+/** What is known about a failing call of cuSOLVER, cuBLASLt or cuBLAS. */
 export interface StatusErrorFields {
   readonly code: number;
   readonly name: string;
@@ -108,7 +108,7 @@ abstract class StatusError extends Error {
 /** A call of cuSOLVER failed. A matrix that cannot be factored is no failure: its info says so. */
 export class CusolverError extends StatusError {}
 
-/** A call of cuBLASLt failed. */
+/** A call of cuBLASLt or cuBLAS failed. */
 export class CublasError extends StatusError {}
 
 /** A shared library could not be opened. `attempts` lists every place tried, in order. */

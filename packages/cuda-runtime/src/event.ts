@@ -1,5 +1,6 @@
 import type { CudaDevice } from './device.js';
-import type { Addon, EventHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { EventHandle } from './native/handles.js';
 import { Owned, handleOf, native } from './native/owned.js';
 
 /** A point in a stream's work. Record it with `stream.record(event)`. */

@@ -1,4 +1,5 @@
-import type { Addon, GraphExecHandle, GraphHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { GraphExecHandle, GraphHandle } from './native/handles.js';
 import { Owned, handleOf, native } from './native/owned.js';
 import type { CudaStream } from './stream.js';
 

@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from 'vitest';
 import {
+  cublas,
   cublasLt,
   cuda,
   cusolver,
@@ -21,6 +22,8 @@ import {
   type DeviceBuffer,
   type FunctionAttributes,
   type GesvdOptions,
+  type GetrfBatchedOptions,
+  type GetrsBatchedOptions,
   type HostMemory,
   type LaunchGeometry,
   type LibraryReport,
@@ -31,6 +34,8 @@ import {
   type PotrfShape,
   type SyevdOptions,
   type TensorMapOptions,
+  type TrsmBatchedOptions,
+  type TrsmOptions,
   type WorkspaceBytes,
 } from './index.js';
 
@@ -125,4 +130,20 @@ test('cuSOLVER and cuBLASLt', () => {
   expectTypeOf<CublasError['call']>().toBeString();
   // @ts-expect-error: the triangle is not left out
   const _missing: PotrfShape = { dtype: 'float32', n: 1, leadingDimension: 1 };
+});
+
+test('cuBLAS', () => {
+  expectTypeOf(cublas.isAvailable).returns.toBeBoolean();
+  expectTypeOf(cublas.report).returns.toEqualTypeOf<LibraryReport>();
+  expectTypeOf(cublas.prepare).toEqualTypeOf<(stream: CudaStream) => Promise<void>>();
+  expectTypeOf(cublas.trsm).toEqualTypeOf<(stream: CudaStream, options: TrsmOptions) => void>();
+  expectTypeOf(cublas.trsmBatched).toEqualTypeOf<
+    (stream: CudaStream, options: TrsmBatchedOptions) => void
+  >();
+  expectTypeOf(cublas.getrfBatched).toEqualTypeOf<
+    (stream: CudaStream, options: GetrfBatchedOptions) => void
+  >();
+  expectTypeOf(cublas.getrsBatched).toEqualTypeOf<
+    (stream: CudaStream, options: GetrsBatchedOptions) => void
+  >();
 });

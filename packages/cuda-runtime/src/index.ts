@@ -1,6 +1,9 @@
 export { cudaAttributes, type CudaAttribute } from './attributes.js';
 export { cuda, type CudaReport, type DeviceSummary } from './cuda.js';
 export { CudaFunction, type FunctionAttributes, type LaunchGeometry } from './cuda-function.js';
+export { cublas } from './cublas/cublas.js';
+export type { GetrfBatchedOptions, GetrsBatchedOptions, LuBatch } from './cublas/batched-lu.js';
+export type { TriangularSolve, TrsmBatchedOptions, TrsmOptions } from './cublas/triangular.js';
 export { cublasLt } from './cublaslt/cublaslt.js';
 export type {
   MatmulOptions,
@@ -10,7 +13,7 @@ export type {
 } from './cublaslt/matmul.js';
 export type { PotrfBatchedOptions, PotrsBatchedOptions } from './cusolver/batched-cholesky.js';
 export type { PotrfOptions, PotrfShape, PotrsOptions } from './cusolver/cholesky.js';
-export type { RealType, Triangle } from './cusolver/codes.js';
+export type { RealType, Side, Triangle } from './matrix-options.js';
 export { cusolver } from './cusolver/cusolver.js';
 export type {
   SyevBatchedOptions,
@@ -42,7 +45,7 @@ export type { LibraryReport } from './library/library-report.js';
 export { MemoryPool } from './memory-pool.js';
 export { CudaModule } from './module.js';
 export type { HostMemory } from './host-memory.js';
-export type { WorkspaceBytes } from './native/addon.js';
+export type { WorkspaceBytes } from './native/library-calls.js';
 export { nvrtc, type CompileRequest, type CompileResult } from './nvrtc.js';
 export { PinnedBuffer } from './pinned-buffer.js';
 export { CudaStream } from './stream.js';

@@ -5,7 +5,8 @@ import { fake, fakeCounts, fakeImage, settledCounts, useFakeDriver } from '../te
 import { cuda } from './cuda.js';
 import type { CudaDevice } from './device.js';
 import { CudaError } from './errors.js';
-import type { Addon, BufferHandle, StreamHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { BufferHandle, StreamHandle } from './native/handles.js';
 import { loadAddon } from './native/load-addon.js';
 import { native } from './native/owned.js';
 import type { CudaStream } from './stream.js';

@@ -1,4 +1,5 @@
-import type { Addon, DeviceHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { DeviceHandle } from './native/handles.js';
 
 /** The device's own stream-ordered memory pool, shared by the threads of this process. */
 export class MemoryPool {

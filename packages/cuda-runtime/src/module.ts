@@ -1,6 +1,7 @@
 import { CudaFunction } from './cuda-function.js';
 import type { CudaDevice } from './device.js';
-import type { Addon, ModuleHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { ModuleHandle } from './native/handles.js';
 import { Owned, native } from './native/owned.js';
 
 /** Code loaded on one device. */

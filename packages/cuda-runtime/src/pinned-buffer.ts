@@ -1,5 +1,6 @@
 import type { CudaDevice } from './device.js';
-import type { Addon, PinnedHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { PinnedHandle } from './native/handles.js';
 import { Owned, native } from './native/owned.js';
 
 /** Page-locked host memory: copies to and from it run without staging, also inside graphs. */

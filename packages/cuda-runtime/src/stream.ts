@@ -4,7 +4,8 @@ import { misuse } from './errors.js';
 import type { CudaEvent } from './event.js';
 import { CudaGraph } from './graph.js';
 import { bytesOf, type HostMemory } from './host-memory.js';
-import type { Addon, StreamHandle } from './native/addon.js';
+import type { Addon } from './native/addon.js';
+import type { StreamHandle } from './native/handles.js';
 import { Owned, handleOf, native } from './native/owned.js';
 import { PinnedBuffer } from './pinned-buffer.js';
 
@@ -187,6 +188,14 @@ export class CudaStream extends Owned<StreamHandle> {
   /** From here on work is recorded into a graph instead of running. */
   beginCapture(): void {
     this.#addon.streamBeginCapture(this[native]);
+  }
+
+  /**
+   * The graph that is being captured keeps this buffer's memory, also when it is freed before the graph runs. Kernel launches
+   * do not do this by themselves, library calls and copies do. Nothing without a capture.
+   */
+  keepForCapture(buffer: DeviceBuffer): void {
+    this.#addon.streamKeepForCapture(this[native], handleOf(buffer, 'DeviceBuffer'));
   }
 
   /** Ends the capture and returns what was recorded. */

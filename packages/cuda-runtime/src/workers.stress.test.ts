@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  buildFakeCublas,
   buildFakeCublasLt,
   buildFakeCusolver,
   buildFakeDriver,
@@ -54,7 +55,7 @@ const busyWorker = `
 /** A worker that factors, multiplies and decomposes on streams of its own until it is ended. */
 const solvingWorker = `
   const { parentPort, workerData } = await import('node:worker_threads');
-  const { cuda, cusolver, cublasLt } = await import(workerData.entry);
+  const { cuda, cusolver, cublas, cublasLt } = await import(workerData.entry);
   const device = cuda.device(0);
   const swallow = (promise) => promise.catch(() => undefined);
   for (let round = 0; ; round++) {
@@ -66,6 +67,11 @@ const solvingWorker = `
     for (let i = 0; i < 3; i++) void swallow(cusolver.syevd(stream, { ...shape, values, vectors: true, workspace, info }));
     const d = { buffer: device.allocate(32, stream), leadingDimension: 2 };
     cublasLt.matmul(stream, { dtype: 'float64', m: 2, n: 1, k: 1 + (round % 2), a: { ...a, leadingDimension: 2 }, b: { buffer: a.buffer, leadingDimension: 3 }, d });
+    // Now and then: each handle has 32 MiB until the janitor has freed it.
+    if (round % 3 === 0) {
+      if (round % 2) void swallow(cublas.prepare(stream));
+      else cublas.trsm(stream, { dtype: 'float64', side: 'left', uplo: 'lower', rows: 2, columns: 1, a: { ...a, leadingDimension: 2 }, b: d });
+    }
     for (const { buffer } of [a, values, workspace, info, d]) buffer.dispose();
     stream.dispose();
     if (round === 2) parentPort.postMessage('busy');
@@ -100,11 +106,12 @@ async function environment(): Promise<Record<string, string>> {
     MERCER_CUDA_NVRTC_PATH: await buildFakeNvrtc(13),
     MERCER_CUDA_CUSOLVER_PATH: await buildFakeCusolver(),
     MERCER_CUDA_CUBLASLT_PATH: await buildFakeCublasLt(),
+    MERCER_CUDA_CUBLAS_PATH: await buildFakeCublas(),
     MERCER_FAKE_SOLVER_US: '2000',
     MERCER_FAKE_HOST_BYTES: '100',
     MERCER_FAKE_KERNEL_US: '300',
     MERCER_FAKE_COMPILE_MS: '20',
-    MERCER_FAKE_TOTAL_BYTES: String(2 ** 31),
+    MERCER_FAKE_TOTAL_BYTES: String(2 ** 34),
   };
 }
 
@@ -160,13 +167,14 @@ describe('eight workers', () => {
     expect(JSON.parse(stdout)).toEqual({ streams: 0, buffers: 0, modules: 0, graphs: 0, execs: 0 });
   }, 120_000);
 
-  test('ended inside cuSOLVER leave no handle, no stream and no memory', async () => {
+  test('ended inside cuSOLVER and cuBLAS leave no handle, no stream and no memory', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mercer-calls-'));
     try {
       const { code, signal, stdout, stderr } = await runScript(
         script(`
           mercer.cuda.isAvailable();
           mercer.cusolver.isAvailable();
+          mercer.cublas.isAvailable();
           for (let round = 0; round < 3; round++) {
             const workers = Array.from({ length: 6 }, () => begin(solvingCode));
             await Promise.all(workers.map(({ busy }) => busy));
@@ -188,6 +196,8 @@ describe('eight workers', () => {
       expect(count('create')).toBeGreaterThan(50);
       expect(count('destroy')).toBe(count('create'));
       expect(count('destroyParams')).toBe(count('createParams'));
+      expect(count('blasCreate')).toBeGreaterThan(17);
+      expect(count('blasDestroy')).toBe(count('blasCreate'));
     } finally {
       rmSync(folder, { recursive: true });
     }

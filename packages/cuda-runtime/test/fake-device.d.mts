@@ -18,7 +18,7 @@ export type FakeSetting =
   | 'FAIL_STATUS'
   | 'CALLS';
 export function useFakeDriver(settings?: Partial<Record<FakeSetting, number>>): Promise<void>;
-/** Chooses the fake cuSOLVER and cuBLASLt. */
+/** Chooses the fake cuSOLVER, cuBLASLt and cuBLAS. */
 export function useFakeSolvers(): Promise<void>;
 export function fake(name: FakeSetting, value: number | string | undefined): void;
 /** Lines "name argument ..." of what `work` made the fake libraries do. */

@@ -2,7 +2,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildFakeCublasLt, buildFakeCusolver, buildFakeDriver } from './fake-driver/build.mjs';
+import {
+  buildFakeCublas,
+  buildFakeCublasLt,
+  buildFakeCusolver,
+  buildFakeDriver,
+} from './fake-driver/build.mjs';
 
 /** Chooses the fake driver and its settings (MERCER_FAKE_<name>). */
 export async function useFakeDriver(settings = {}) {
@@ -11,10 +16,11 @@ export async function useFakeDriver(settings = {}) {
     process.env[`MERCER_FAKE_${name}`] = String(value);
 }
 
-/** Chooses the fake cuSOLVER and cuBLASLt. */
+/** Chooses the fake cuSOLVER, cuBLASLt and cuBLAS. */
 export async function useFakeSolvers() {
   process.env.MERCER_CUDA_CUSOLVER_PATH = await buildFakeCusolver();
   process.env.MERCER_CUDA_CUBLASLT_PATH = await buildFakeCublasLt();
+  process.env.MERCER_CUDA_CUBLAS_PATH = await buildFakeCublas();
 }
 
 /** Changes a setting of the fake driver at run time. */

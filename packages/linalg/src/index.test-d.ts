@@ -2,30 +2,41 @@ import type { Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
   cholesky,
+  choleskyBackward,
   conditionEstimate,
   eigh,
+  eighBackward,
   inverse,
   kron,
   kronMatvec,
+  kronMatvecBackward,
   logdet,
+  logdetBackward,
   lstsq,
   matmul,
+  matmulBackward,
   matrixPower,
+  matrixPowerBackward,
   qr,
   solveCholesky,
+  solveCholeskyBackward,
   solveLU,
+  solveLUBackward,
   svd,
+  svdBackward,
   triangularSolve,
   type CholeskyFactor,
   type ConditionEstimate,
   type Eigen,
   type InverseResult,
   type LeastSquares,
+  type LinalgGradients,
   type Logdet,
   type MatrixPower,
   type QrFactors,
   type SingularValues,
   type Solution,
+  type SpectrumWarning,
 } from './index.js';
 
 declare const f32: Tensor<'float32'>;
@@ -72,5 +83,43 @@ describe('public signatures', () => {
     void solveLU(f32, f32, { uplo: 'lower' });
     // @ts-expect-error no such method
     void inverse(f32, { method: 'qr' });
+  });
+
+  it('of backward rules say which gradients there are', () => {
+    const both = solveLUBackward(f32, { a: f32, x: f32 });
+    expectTypeOf(both).resolves.toEqualTypeOf<LinalgGradients<readonly ['a', 'b'], 'float32'>>();
+    expectTypeOf(both).resolves.toExtend<{ a: Tensor<'float32'>; b: Tensor<'float32'> }>();
+    const one = matmulBackward(f64, { a: f64, b: f64 }, { wrt: ['b'] });
+    expectTypeOf(one).resolves.toEqualTypeOf<{ readonly b: Tensor<'float64'> }>();
+    const vector = kronMatvecBackward(f32, { a: f32, b: f32, x: f32 }, { wrt: ['x', 'a'] });
+    expectTypeOf(vector).resolves.toEqualTypeOf<{
+      readonly x: Tensor<'float32'>;
+      readonly a: Tensor<'float32'>;
+    }>();
+    expectTypeOf(
+      eighBackward({ values: f64 }, { values: f64, vectors: f64 }),
+    ).resolves.toEqualTypeOf<{
+      readonly a: Tensor<'float64'>;
+    }>();
+    void svdBackward(
+      { s: f32 },
+      { u: f32, s: f32, vh: f32 },
+      { onDegenerate: (warning) => expectTypeOf(warning).toEqualTypeOf<SpectrumWarning>() },
+    );
+    void solveCholeskyBackward(
+      f32,
+      { factor: f32, x: f32, b: { shape: [2, 1] } },
+      { uplo: 'upper' },
+    );
+    void matrixPowerBackward(f32, { values: f32, vectors: f32 }, 0.5);
+    void logdetBackward(f32, { inverse: f32 });
+    // @ts-expect-error a or the factor, not both
+    void solveCholeskyBackward(f32, { a: f32, factor: f32, x: f32 });
+    // @ts-expect-error a or its eigenvalues
+    void matrixPowerBackward(f32, { values: f32 }, 0.5);
+    // @ts-expect-error two dtypes
+    void choleskyBackward(f32, { factor: f64 });
+    // @ts-expect-error no such input
+    void solveLUBackward(f32, { a: f32, x: f32 }, { wrt: ['x'] });
   });
 });

@@ -1,3 +1,4 @@
+export * from './backward/index.js';
 export type { LinalgDType } from './checks.js';
 export {
   cholesky,

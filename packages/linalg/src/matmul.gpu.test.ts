@@ -101,18 +101,21 @@ for (const gpu of gpus) {
   });
 
   describe(`products on the streams of ${gpu.id}`, () => {
-    it.each(['float32', 'tf32'] as const)('can be captured in %s', async (precision) => {
-      const a = await made(64, 64, 1);
+    it.each(precisions)('can be captured in %s, copies included', async (precision) => {
+      const a = (await made(64, 64, 1)).x;
+      const strided = (await made(64, 128, 2)).x.slice(null, [0, 128, 2]);
       const out = await zeros([64, 64], { device: gpu, dtype: 'float32' });
       using stream = gpu.createStream();
-      await matmul(a.x, a.x, { out, stream, precision });
+      await matmul(a, strided, { out, stream, precision });
       const once = await out.toTypedArray({ stream });
       await out.fill(0, { stream });
       await gpu.synchronize();
       const native = nativeStream(stream);
       native.beginCapture();
-      await matmul(a.x, a.x, { out, beta: 1, stream, precision });
+      await matmul(a, strided, { out, beta: 1, stream, precision });
       const exec = native.endCapture().instantiate();
+      // Memory that is allocated now must not be what the graph works in.
+      const others = await Promise.all([1, 2, 3].map((seed) => made(64, 64, seed)));
       exec.launch(native);
       exec.launch(native);
       await native.whenDone();
@@ -120,6 +123,7 @@ for (const gpu of gpus) {
       twice.forEach((value, i) => {
         expect(Math.abs(value - 2 * once[i]!)).toBeLessThan(64 * 64 * 2 ** -22);
       });
+      for (const { values, x } of others) expect(await x.toTypedArray()).toEqual(values);
       exec.dispose();
     });
 

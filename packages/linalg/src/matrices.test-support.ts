@@ -1,4 +1,4 @@
-import { tensor, type Tensor } from '@mercer/tensor';
+import { empty, tensor, type DeviceLike, type Tensor } from '@mercer/tensor';
 import { EPSILON, type LinalgDType } from './checks.js';
 
 /** A dense row-major float64 matrix, for references that know nothing of the code under test. */
@@ -113,6 +113,18 @@ export const general = (n: number, seed: number, condition = 10): Dense => {
   );
 };
 
+let placement: DeviceLike = 'cpu';
+
+/** Where the tensors of the suites lie from now on. */
+export function placeTensors(on: DeviceLike): void {
+  placement = on;
+}
+
+/** Uninitialised, where the tensors of the suites lie. */
+export function emptyTensor<D extends LinalgDType>(shape: readonly number[], dtype: D): Tensor<D> {
+  return empty(shape, { dtype, device: placement });
+}
+
 /** A stack of matrices of one shape as a tensor (batch, rows, columns), or one matrix without a batch axis. */
 export async function toTensor<D extends LinalgDType>(
   matrices: Dense | readonly Dense[],
@@ -123,7 +135,7 @@ export async function toTensor<D extends LinalgDType>(
   const data = new Float64Array(list.length * rows * columns);
   list.forEach((one, i) => data.set(one.data, i * rows * columns));
   const shape = 'data' in matrices ? [rows, columns] : [list.length, rows, columns];
-  return tensor(data, { shape, dtype, device: 'cpu' });
+  return tensor(data, { shape, dtype, device: placement });
 }
 
 /** The matrices of a tensor, in the order of its batch entries. */

@@ -2,9 +2,10 @@ import { device, empty, memory, zeros } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
-import { kron } from './kron.js';
+import { eigh } from './eigh.js';
 import { kronMatvec } from './kron-matvec.js';
 import { matmul } from './matmul.js';
+import { qr } from './qr.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 
@@ -36,19 +37,6 @@ describe('memory', () => {
 });
 
 describe('tensors of a GPU', () => {
-  it('are refused with what to do, and nothing is left behind', async () => {
-    const a = empty([2, 2], { device: device('cuda:0') });
-    const before = live('cuda:0');
-    await expect(kron(a, a)).rejects.toThrow(
-      expect.objectContaining({
-        code: 'UNSUPPORTED',
-        message: expect.stringContaining("to('cpu')") as string,
-      }),
-    );
-    await expect(solveCholesky(a, a)).rejects.toThrow(/CPU only/);
-    expect(live('cuda:0')).toBe(before);
-  });
-
   it('need the library, which an error names with the places tried', async () => {
     const a = empty([2, 2], { device: device('cuda:0') });
     const before = live('cuda:0');
@@ -58,6 +46,20 @@ describe('tensors of a GPU', () => {
         message: expect.stringMatching(/matmul on cuda:0: .*cuBLASLt/) as string,
       }),
     );
+    expect(live('cuda:0')).toBe(before);
+  });
+
+  it('need cuSOLVER for factors, and nothing is left behind', async () => {
+    const a = empty([2, 128, 128], { device: device('cuda:0') });
+    const before = live('cuda:0');
+    for (const call of [solveCholesky(a, a), qr(a), eigh(a)]) {
+      await expect(call).rejects.toThrow(
+        expect.objectContaining({
+          code: 'NO_BACKEND',
+          message: expect.stringMatching(/on cuda:0: .*cuSOLVER/) as string,
+        }),
+      );
+    }
     expect(live('cuda:0')).toBe(before);
   });
 

@@ -1,4 +1,4 @@
-import { empty, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { EPSILON, type LinalgDType } from './checks.js';
 import { NotFiniteError, NotPositiveDefiniteError, SingularMatrixError } from './errors.js';
@@ -6,6 +6,7 @@ import {
   dense,
   definite,
   DTYPES,
+  emptyTensor,
   flip,
   general,
   minus,
@@ -143,7 +144,7 @@ export function solveSuite(where: string, orders: readonly number[]): void {
       const b = randomMatrix(4, 1, 12);
       const given = await toTensor([a, a], 'float64');
       const sides = await toTensor([b, b], 'float64');
-      const out = empty([2, 4, 1], { dtype: 'float64', device: 'cpu' });
+      const out = emptyTensor([2, 4, 1], 'float64');
       expect((await solve(given, sides, { out })).x).toBe(out);
       expect(await toDense(given)).toEqual([a, a]);
       const { x } = await solve(given, sides, { overwriteA: true, overwriteB: true });
@@ -193,8 +194,8 @@ export function solveSuite(where: string, orders: readonly number[]): void {
     });
 
     it('has nothing to do for empty batches', async () => {
-      const a = empty([0, 3, 3], { dtype: 'float64', device: 'cpu' });
-      const b = empty([0, 3, 2], { dtype: 'float64', device: 'cpu' });
+      const a = emptyTensor([0, 3, 3], 'float64');
+      const b = emptyTensor([0, 3, 2], 'float64');
       const { x, infos } = await solve(a, b);
       expect(x.shape).toEqual([0, 3, 2]);
       expect(infos.shape).toEqual([0]);

@@ -47,7 +47,7 @@ export class CudaStreamCore extends StreamCore<CudaEvent> {
   }
 
   override get capturing(): boolean {
-    return this.native.capturing;
+    return !this.disposed && this.native.capturing;
   }
 
   record(): CudaEvent {
@@ -93,6 +93,8 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   #native: NativeDevice | undefined;
   #limits: CudaLimits | undefined;
   #releases: CudaStreamCore | undefined;
+  #besideCaptures: CudaStream | undefined;
+  #postponed: { readonly buffer: DeviceBuffer; readonly uses: readonly StreamUse[] }[] = [];
 
   constructor(index: number) {
     super();
@@ -134,9 +136,12 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   }
 
   protected allocateNative(bytes: number, stream: CudaStreamCore): NativeMemory {
+    this.#freePostponed();
     let buffer: DeviceBuffer;
     try {
-      buffer = this.native.allocate(bytes, stream.native);
+      buffer = stream.capturing
+        ? this.#allocateBeside(bytes)
+        : this.native.allocate(bytes, stream.native);
     } catch (cause) {
       if (cause instanceof OutOfMemoryError) throw new NativeOutOfMemory(cause.message, { cause });
       throw cause;
@@ -145,9 +150,34 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
       address: Number(buffer.address),
       handle: buffer,
       free: (uses) => {
-        buffer.free(this.#freeingStream(uses).native);
+        this.#free(buffer, uses);
       },
     };
+  }
+
+  /** A capture records work and cannot allocate: memory for what it records is there before it runs. */
+  #allocateBeside(bytes: number): DeviceBuffer {
+    this.#besideCaptures ??= this.native.createStream();
+    const buffer = this.native.allocate(bytes, this.#besideCaptures);
+    this.#besideCaptures.synchronizeSync();
+    return buffer;
+  }
+
+  /** Frees behind all uses. A stream that captures cannot be waited for: there the memory is freed some time afterwards. */
+  #free(buffer: DeviceBuffer, uses: readonly StreamUse[]): void {
+    const shared = uses.some(({ stream }) => stream !== uses[0]?.stream);
+    if (shared && uses.some(({ stream }) => stream.capturing)) {
+      this.#postponed.push({ buffer, uses });
+    } else {
+      buffer.free(this.#freeingStream(uses).native);
+    }
+  }
+
+  #freePostponed(): void {
+    if (this.#postponed.length === 0) return;
+    const waiting = this.#postponed;
+    this.#postponed = [];
+    for (const { buffer, uses } of waiting) this.#free(buffer, uses);
   }
 
   /** The one stream of all uses, or one that waits for all of them. */
@@ -194,13 +224,17 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     const offsets = Uint32Array.from(packParams(kernel.params).offsets);
     let granted = PLAIN_SHARED_BYTES;
     return {
-      launch: (geometry, stream, packed) => {
+      launch: (geometry, stream, packed, keepAlive) => {
         const { sharedMemBytes } = geometry as CudaGeometry;
         if (sharedMemBytes > granted) {
           native.setMaxDynamicSharedMem(sharedMemBytes);
           granted = sharedMemBytes;
         }
-        native.launch(geometry as CudaGeometry, nativeOf(stream), packed, offsets);
+        const queue = nativeOf(stream);
+        native.launch(geometry as CudaGeometry, queue, packed, offsets);
+        if (queue.capturing) {
+          for (const handle of keepAlive) queue.keepForCapture(handle as DeviceBuffer);
+        }
       },
     };
   }

@@ -87,7 +87,8 @@ export async function enqueueCopy(
   });
 }
 
-function memoryAt(
+/** The memory of a view, `extra` elements behind its start. */
+export function memoryAt(
   view: ElementView,
   extra: number,
 ): { storage: StorageBlock; byteOffset: number; dtype: DType } {

@@ -32,12 +32,14 @@ export { defaultDevice, device, devices } from './devices.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
+export { map, type MapDType, type MapInputs, type MapOptions } from './map.js';
 export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from './overlap.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { scope, Scope } from './scope.js';
+export { sumTo, type SumToOptions } from './sum-to.js';
 export { assertTensor, isTensor, Tensor, type OutOption } from './tensor.js';
 export { checkOut, commonDevice } from './tensor-checks.js';
 export type {

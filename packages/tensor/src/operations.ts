@@ -110,7 +110,12 @@ export async function filled(
   }
 }
 
-async function roomOn(device: Device, { stream }: StreamOption, what: string): Promise<StreamCore> {
+/** The stream of a call, once it has room. */
+export async function roomOn(
+  device: Device,
+  { stream }: StreamOption,
+  what: string,
+): Promise<StreamCore> {
   const chosen = streamFor(device, stream, what);
   if (!chosen.hasRoom()) await chosen.room();
   return chosen;

@@ -3,9 +3,9 @@ import type { LaunchableKernel, KernelCost, Scalars } from '@mercer/kernels';
 import type { DeviceId } from './device.js';
 import type { NativeEvent, StreamCore } from './stream-core.js';
 
-/** One launch, as measured by events before and after it. */
+/** One launch, or one piece of work of a CUDA library, as measured by events before and after it. */
 export interface ProfileRecord {
-  /** Readable name of the kernel. */
+  /** Readable name of the kernel; of a library's work, the operation. */
   readonly name: string;
   readonly device: DeviceId;
   readonly stream: string;
@@ -17,11 +17,14 @@ export interface ProfileRecord {
   readonly cost?: KernelCost;
 }
 
+/** What a record says of the work itself. */
+type ProfiledWork = Pick<LaunchableKernel, 'name' | 'cost'>;
+
 interface Pending {
   readonly stream: StreamCore;
   readonly begin: NativeEvent;
   readonly end: NativeEvent;
-  readonly kernel: LaunchableKernel;
+  readonly kernel: ProfiledWork;
   readonly scalars: Scalars;
 }
 
@@ -47,7 +50,7 @@ export class Profiler {
   }
 
   /** The event behind a launch. */
-  end(stream: StreamCore, begin: NativeEvent, kernel: LaunchableKernel, scalars: Scalars): void {
+  end(stream: StreamCore, begin: NativeEvent, kernel: ProfiledWork, scalars: Scalars): void {
     this.#pending.push({ stream, begin, end: stream.recordTimed(), kernel, scalars });
     if (this.#pending.length >= FLUSH_EVERY) this.flush();
   }

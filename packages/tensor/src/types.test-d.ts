@@ -1,8 +1,10 @@
+import { gt, variable } from '@mercer/formula';
 import { assertType, describe, expectTypeOf, test } from 'vitest';
 import {
   device,
   empty,
   full,
+  map,
   memory,
   scope,
   tensor,
@@ -89,6 +91,29 @@ describe('public signatures', () => {
     a.shape[0] = 1;
     assertType<Tensor>(a);
     assertType<Disposable>(a);
+  });
+
+  test('maps', () => {
+    const x = variable('x');
+    const single = empty([2]);
+    const double = empty([2], { dtype: 'float64' });
+    const whole = empty([2], { dtype: 'int32' });
+    expectTypeOf(map(x, { x: single, whole })).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(map(x, { x: double })).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(map(x, { x: single, double })).resolves.toEqualTypeOf<
+      Tensor<'float32' | 'float64'>
+    >();
+    expectTypeOf(map(gt(x, 0), { x: double })).resolves.toEqualTypeOf<Tensor<'bool'>>();
+    expectTypeOf(map(x, { x: double }, { dtype: 'int64' })).resolves.toEqualTypeOf<
+      Tensor<'int64'>
+    >();
+    expectTypeOf(
+      map(x, {}, { out: whole, parameters: { x: 1 }, indices: { row: -2 } }),
+    ).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    // @ts-expect-error a parameter is a number
+    void map(x, {}, { out: whole, parameters: { x: single } });
+    // @ts-expect-error an input is a tensor
+    void map(x, { x: 1 });
   });
 
   test('devices', () => {

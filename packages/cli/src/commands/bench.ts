@@ -20,7 +20,6 @@ import { measureLimits } from '../bench/measure-limits.js';
 import { defaultPython } from '../bench/peers.js';
 import { plotReport, renderLimits, renderReport } from '../bench/render-report.js';
 import { runSuite, type SuiteOptions } from '../bench/suite.js';
-import { usageError } from '../cli-error.js';
 import { assertWritable } from '../files/assert-writable.js';
 import { chooseDevice } from '../options/choose-device.js';
 import {
@@ -215,16 +214,11 @@ async function kermac(output: Output, options: KermacBenchOptions): Promise<void
 }
 
 async function linalg(output: Output, options: LinalgBenchOptions): Promise<void> {
-  const { device: id = 'cpu' } = options;
-  if (id !== 'cpu') {
-    throw usageError(
-      `mercer bench linalg computes on the CPU alone so far and --device is ${id}. Leave it out.`,
-    );
-  }
-  const cells = linalgCells(options);
+  const { kind } = chooseDevice(options.device);
+  const cells = linalgCells({ ...options, kind });
   await measure(
     output,
-    { ...options, device: id, data: ['normal'], compileTimes: false },
+    { ...options, data: ['normal'], compileTimes: false },
     { suite: 'linalg', cells },
   );
 }

@@ -6,8 +6,13 @@ import { nvrtc } from '@mercer/core';
 import { writeNpy } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 // The fake driver lives in the workspace only; its kernels do nothing, so nothing here looks at results.
-import { buildFakeDriver } from '../../../cuda-runtime/test/fake-driver/build.mjs';
-import { mercerJson } from '../testing/run-bin.js';
+import {
+  buildFakeCublas,
+  buildFakeCublasLt,
+  buildFakeCusolver,
+  buildFakeDriver,
+} from '../../../cuda-runtime/test/fake-driver/build.mjs';
+import { mercer, mercerJson } from '../testing/run-bin.js';
 
 /** Where NVRTC is looked for first: the environment's choice, else the workspace's own copy. */
 const CUDA_HOME =
@@ -42,6 +47,29 @@ describe.skipIf(missing !== '')(`with a driver whose kernels do nothing${missing
     expect(works.get('cpu')).toMatchObject({ works: true });
     expect(works.get('cuda:0')).toMatchObject({ works: false });
     expect(works.get('cuda:0')?.error).toMatch(/\(0, 0\) and \(3, 4\) came out as/);
+  });
+
+  it('doctor finds the CUDA libraries of linear algebra, or says how to install them', async () => {
+    const cublas = await buildFakeCublas();
+    const found = {
+      ...env,
+      MERCER_CUDA_CUSOLVER_PATH: await buildFakeCusolver(),
+      MERCER_CUDA_CUBLASLT_PATH: await buildFakeCublasLt(),
+      MERCER_CUDA_CUBLAS_PATH: cublas,
+    };
+    expect(await mercerJson(['doctor'], found)).toMatchObject({
+      cudaLibraries: {
+        cusolver: { found: true, version: '12.0.4' },
+        cublasLt: { found: true, version: '13.1.1' },
+        cublas: { found: true, version: '13.1.1', path: cublas },
+      },
+    });
+    const all = await mercer(['doctor'], found);
+    expect(all.stdout).toContain(`cuBLAS     13.1.1  ${cublas}`);
+    expect(all.stdout).not.toContain('Linear algebra on the GPU needs');
+    const without = { ...found, MERCER_CUDA_CUBLAS_PATH: '/nonexistent/libcublas.so.13' };
+    const { stdout } = await mercer(['doctor'], without);
+    expect(stdout).toContain('Linear algebra on the GPU needs cuSOLVER, cuBLASLt and cuBLAS');
   });
 
   it('bench limits brackets every loop with events', async () => {

@@ -26,6 +26,30 @@ describe('mercer doctor', () => {
     expect(text.stdout).toMatch(/works {2}cpu/);
   });
 
+  it('says where it looked for the CUDA libraries of linear algebra, and what helps', async () => {
+    const missing = {
+      MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1',
+      MERCER_CUDA_CUSOLVER_PATH: '/nonexistent/libcusolver.so.12',
+      MERCER_CUDA_CUBLASLT_PATH: '/nonexistent/libcublasLt.so.13',
+      MERCER_CUDA_CUBLAS_PATH: '/nonexistent/libcublas.so.13',
+    };
+    const remedy = (variable: string): unknown => ({
+      found: false,
+      remedy: expect.stringContaining(variable) as string,
+    });
+    expect(await mercerJson(['doctor'], missing)).toMatchObject({
+      cudaLibraries: {
+        cusolver: remedy('MERCER_CUDA_CUSOLVER_PATH'),
+        cublasLt: remedy('MERCER_CUDA_CUBLASLT_PATH'),
+        cublas: remedy('MERCER_CUDA_CUBLAS_PATH'),
+      },
+    });
+    const { stdout } = await mercer(['doctor', '--attempts'], missing);
+    for (const name of ['cuSOLVER', 'cuBLASLt', 'cuBLAS'])
+      expect(stdout).toMatch(new RegExp(`${name} +not found \\(1 place tried`));
+    expect(stdout).toContain('/nonexistent/libcublas.so.13: ');
+  });
+
   it('says that there is no BLAS and LAPACK, and what to install', async () => {
     const none = { MERCER_BLAS: 'none', MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1' };
     const found = await mercerJson(['doctor'], none);

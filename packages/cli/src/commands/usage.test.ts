@@ -45,7 +45,6 @@ describe('mercer', () => {
     [['bench', 'cdist', '--m', '0'], /at least 1/],
     [['bench', 'kermac', '--operations', 'cdist,mma'], /'mma' is none of cdist, pNorm/],
     [['bench', 'linalg', '--operations', 'qr'], /'qr' is none of solveCholesky, solveLU/],
-    [['bench', 'linalg', '--device', 'cuda:0'], /computes on the CPU alone so far/],
     [['kernel', 'a.npy', '--inner-operator', 'diff', '--out', 'k.npy'], /'--inner-power <power>'/],
     [['cdist-grad', 'a.npy', 'b.npy', '--out', 'g.npy'], /missing required argument 'C'/],
     [['solve', 'a.npy', 'b.npy', '--out', 'x.npy', '--method', 'svd'], /cholesky, lu, qr/],

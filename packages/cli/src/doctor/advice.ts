@@ -5,6 +5,8 @@ export interface Missing {
   readonly compiler: boolean;
   readonly driver: boolean;
   readonly nvrtc: boolean;
+  /** One of cuSOLVER, cuBLASLt and cuBLAS. */
+  readonly cudaLibraries: boolean;
   readonly lapack: boolean;
   /** An NVIDIA display controller is on the PCI bus. */
   readonly gpuOnBus: boolean;
@@ -12,7 +14,7 @@ export interface Missing {
 
 /** One thing to do, with the command that does it. */
 export interface Advice {
-  readonly missing: 'compiler' | 'driver' | 'nvrtc' | 'lapack';
+  readonly missing: 'compiler' | 'driver' | 'nvrtc' | 'cudaLibraries' | 'lapack';
   readonly text: string;
   readonly command: string;
 }
@@ -37,16 +39,25 @@ const DRIVER: Readonly<Record<PackageManager, string>> = {
   unknown: 'install the NVIDIA driver for this system (https://www.nvidia.com/drivers)',
 };
 
-const NVRTC_ELSEWHERE = 'python3 -m pip install nvidia-cuda-nvrtc';
-const NVRTC: Readonly<Record<PackageManager, string>> = {
-  apt: `${NVRTC_ELSEWHERE}   (or: sudo apt-get install nvidia-cuda-toolkit)`,
-  dnf: `${NVRTC_ELSEWHERE}   (or the cuda-nvrtc package of NVIDIA's repository)`,
-  zypper: `${NVRTC_ELSEWHERE}   (or the cuda-nvrtc package of NVIDIA's repository)`,
-  pacman: `sudo pacman -S cuda   (or: ${NVRTC_ELSEWHERE})`,
-  apk: DRIVER.apk,
-  brew: DRIVER.brew,
-  unknown: NVRTC_ELSEWHERE,
-};
+const NVRTC = fromToolkit('nvidia-cuda-nvrtc', 'the cuda-nvrtc package');
+const CUDA_LIBRARIES = fromToolkit(
+  'nvidia-cusolver nvidia-cublas nvidia-cusparse nvidia-nvjitlink',
+  'the libcusolver, libcublas, libcusparse and libnvjitlink packages',
+);
+
+/** Parts of the CUDA toolkit: from Python's packages, or the system's. */
+function fromToolkit(python: string, vendor: string): Readonly<Record<PackageManager, string>> {
+  const pip = `python3 -m pip install ${python}`;
+  return {
+    apt: `${pip}   (or: sudo apt-get install nvidia-cuda-toolkit)`,
+    dnf: `${pip}   (or ${vendor} of NVIDIA's repository)`,
+    zypper: `${pip}   (or ${vendor} of NVIDIA's repository)`,
+    pacman: `sudo pacman -S cuda   (or: ${pip})`,
+    apk: DRIVER.apk,
+    brew: DRIVER.brew,
+    unknown: pip,
+  };
+}
 
 const LAPACK: Readonly<Record<PackageManager, string>> = {
   apt: 'sudo apt-get install libopenblas0-pthread',
@@ -76,11 +87,19 @@ export function adviseInstall(missing: Missing, manager: PackageManager): Advice
       command: DRIVER[manager],
     });
   }
-  if (missing.nvrtc && (missing.gpuOnBus || !missing.driver)) {
+  const gpu = missing.gpuOnBus || !missing.driver;
+  if (missing.nvrtc && gpu) {
     advice.push({
       missing: 'nvrtc',
       text: 'The GPU needs NVRTC (CUDA 12 or 13) to compile its kernels.',
       command: NVRTC[manager],
+    });
+  }
+  if (missing.cudaLibraries && gpu) {
+    advice.push({
+      missing: 'cudaLibraries',
+      text: 'Linear algebra on the GPU needs cuSOLVER, cuBLASLt and cuBLAS (CUDA 12 or 13).',
+      command: CUDA_LIBRARIES[manager],
     });
   }
   if (missing.lapack) {

@@ -22,27 +22,41 @@ describe('parseOsRelease', () => {
 });
 
 describe('adviseInstall', () => {
-  const nothing = { compiler: false, driver: false, nvrtc: false, lapack: false, gpuOnBus: false };
+  const nothing = {
+    ...{ compiler: false, driver: false, nvrtc: false, cudaLibraries: false },
+    ...{ lapack: false, gpuOnBus: false },
+  };
 
   it('is silent when nothing is missing, and about NVIDIA where there is no GPU', () => {
     expect(adviseInstall(nothing, 'apt')).toEqual([]);
-    expect(adviseInstall({ ...nothing, driver: true, nvrtc: true }, 'apt')).toEqual([]);
+    const noCuda = { ...nothing, driver: true, nvrtc: true, cudaLibraries: true };
+    expect(adviseInstall(noCuda, 'apt')).toEqual([]);
   });
 
   it('names the package of the system', () => {
-    const missing = { compiler: true, driver: true, nvrtc: true, lapack: true, gpuOnBus: true };
+    const missing = {
+      ...{ compiler: true, driver: true, nvrtc: true, cudaLibraries: true },
+      ...{ lapack: true, gpuOnBus: true },
+    };
     const of = (manager: Parameters<typeof adviseInstall>[1]): string[] =>
       adviseInstall(missing, manager).map(({ command }) => command);
     expect(of('apt')).toEqual([
       'sudo apt-get install g++',
       'sudo apt-get install nvidia-driver',
       expect.stringContaining('pip install nvidia-cuda-nvrtc'),
+      expect.stringContaining('pip install nvidia-cusolver nvidia-cublas'),
       'sudo apt-get install libopenblas0-pthread',
     ]);
     expect(of('dnf')[0]).toBe('sudo dnf install gcc-c++');
     expect(of('apk')[1]).toMatch(/glibc/);
     for (const manager of ['zypper', 'pacman', 'brew', 'unknown'] as const)
-      expect(of(manager).length).toBe(4);
+      expect(of(manager).length).toBe(5);
+  });
+
+  it('asks for the libraries of linear algebra where a driver works', () => {
+    const advice = adviseInstall({ ...nothing, cudaLibraries: true }, 'unknown');
+    expect(advice.map(({ missing }) => missing)).toEqual(['cudaLibraries']);
+    expect(advice[0]?.text).toMatch(/cuSOLVER, cuBLASLt and cuBLAS/);
   });
 });
 

@@ -11,6 +11,7 @@ import {
 } from '@mercer/core';
 import { describeMachine, type MachineDescription } from '../bench/machine.js';
 import { adviseInstall, type Advice } from './advice.js';
+import { cudaLibraries, type CudaLibraries } from './cuda-libraries.js';
 import { distribution, type Distribution } from './distribution.js';
 import { folderWarning } from './folder-safety.js';
 import { nvidiaGpuOnBus } from './pci.js';
@@ -23,6 +24,7 @@ export interface Examination {
   readonly backends: readonly Backend[];
   readonly cpu: CpuReport;
   readonly cuda: CudaReport;
+  readonly cudaLibraries: CudaLibraries;
   readonly lapack: LapackReport;
   readonly gpuOnBus: boolean;
   readonly cache: CacheStats;
@@ -39,15 +41,18 @@ export async function examine(): Promise<Examination> {
   const system = distribution();
   const lapackReport = lapack.report();
   const gpuOnBus = nvidiaGpuOnBus();
-  const libraries = [cudaReport.driver.path, cudaReport.nvrtc.path, lapackReport.path].filter(
-    (path) => path !== undefined,
-  );
+  const solvers = cudaLibraries();
+  const { driver, nvrtc } = cudaReport;
+  const libraries = [driver, nvrtc, ...Object.values(solvers), lapackReport]
+    .map(({ path }) => path)
+    .filter((path) => path !== undefined);
   return {
     machine: describeMachine(),
     distribution: system,
     backends,
     cpu: cpuReport,
     cuda: cudaReport,
+    cudaLibraries: solvers,
     lapack: lapackReport,
     gpuOnBus,
     cache: await cacheStats(),
@@ -55,8 +60,9 @@ export async function examine(): Promise<Examination> {
     advice: adviseInstall(
       {
         compiler: cpuReport.compiler === undefined,
-        driver: !cudaReport.driver.found,
-        nvrtc: !cudaReport.nvrtc.found,
+        driver: !driver.found,
+        nvrtc: !nvrtc.found,
+        cudaLibraries: Object.values(solvers).some(({ found }) => !found),
         lapack: !lapackReport.found,
         gpuOnBus,
       },

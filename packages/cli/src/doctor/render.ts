@@ -48,13 +48,13 @@ function foundations(found: Examination, output: Output, attempts: boolean): str
       compiler === undefined ? 'none found' : `${compiler.path} (${compiler.version})`,
     ),
     ...(attempts || compiler === undefined ? attemptLines(cpu.attempts) : []),
-    item('LAPACK', library({ ...found.lapack, ...lapackVersion(found) })),
-    ...(attempts ? attemptLines(found.lapack.attempts) : []),
+    ...libraryLines('LAPACK', { ...found.lapack, ...lapackVersion(found) }, attempts),
     item('NVIDIA', found.gpuOnBus ? 'a GPU is on the PCI bus' : 'no GPU seen on the PCI bus'),
-    item('driver', library(cuda.driver)),
-    ...(attempts ? attemptLines(cuda.driver.attempts) : []),
-    item('NVRTC', library(cuda.nvrtc)),
-    ...(attempts ? attemptLines(cuda.nvrtc.attempts) : []),
+    ...libraryLines('driver', cuda.driver, attempts),
+    ...libraryLines('NVRTC', cuda.nvrtc, attempts),
+    ...libraryLines('cuSOLVER', found.cudaLibraries.cusolver, attempts),
+    ...libraryLines('cuBLASLt', found.cudaLibraries.cublasLt, attempts),
+    ...libraryLines('cuBLAS', found.cudaLibraries.cublas, attempts),
   ];
   return lines.join('\n');
 }
@@ -84,6 +84,10 @@ function advice(found: Examination, output: Output): string {
 
 function item(name: string, text: string): string {
   return `  ${name.padEnd(10)} ${text}`;
+}
+
+function libraryLines(name: string, report: LibraryLike, attempts: boolean): string[] {
+  return [item(name, library(report)), ...(attempts ? attemptLines(report.attempts) : [])];
 }
 
 function library(report: LibraryLike): string {

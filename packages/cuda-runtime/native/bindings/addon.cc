@@ -28,6 +28,7 @@ static Napi::Object start(Napi::Env env, Napi::Object exports) {
   exportFactorizations(exports);
   exportSpectral(exports);
   exportProducts(exports);
+  exportBlas(exports);
   return exports;
 }
 

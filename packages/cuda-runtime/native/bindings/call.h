@@ -115,6 +115,7 @@ void exportCompiler(Napi::Object exports);
 void exportFactorizations(Napi::Object exports);
 void exportSpectral(Napi::Object exports);
 void exportProducts(Napi::Object exports);
+void exportBlas(Napi::Object exports);
 
 #define MERCER_KIND(type, kind)             \
   template <>                               \

@@ -1,3 +1,4 @@
+#include "../core/cublas.h"
 #include "../core/cublaslt.h"
 #include "../core/cusolver.h"
 #include "../core/driver.h"
@@ -49,12 +50,20 @@ Napi::Value openCublasLtLibrary(const Napi::CallbackInfo& info) {
   return resultOf(info.Env(), openCublasLt(candidatesOf(info[0])));
 }
 
+Napi::Value openCublasLibrary(const Napi::CallbackInfo& info) {
+  return resultOf(info.Env(), openCublas(candidatesOf(info[0])));
+}
+
 Napi::Value cusolverNumber(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), cusolver::version());
 }
 
 Napi::Value cublasLtNumber(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), cublaslt::version());
+}
+
+Napi::Value cublasNumber(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), cublas::version());
 }
 
 Napi::Value version(const Napi::CallbackInfo& info) {
@@ -83,8 +92,10 @@ void exportLibraries(Napi::Object exports) {
   method<nvrtcDescription>(exports, "nvrtcInfo");
   method<openCusolverLibrary>(exports, "openCusolver");
   method<openCublasLtLibrary>(exports, "openCublasLt");
+  method<openCublasLibrary>(exports, "openCublas");
   method<cusolverNumber>(exports, "cusolverVersion");
   method<cublasLtNumber>(exports, "cublasLtVersion");
+  method<cublasNumber>(exports, "cublasVersion");
 }
 
 }  // namespace mercer

@@ -50,6 +50,11 @@ Napi::Value streamBeginCapture(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value streamKeepForCapture(const Napi::CallbackInfo& info) {
+  unwrap<Stream>(info[0]).keepForCapture(share<Buffer>(info[1]));
+  return info.Env().Undefined();
+}
+
 Napi::Value streamEndCapture(const Napi::CallbackInfo& info) {
   return wrap(info.Env(), unwrap<Stream>(info[0]).endCapture());
 }
@@ -67,6 +72,7 @@ void exportStreams(Napi::Object exports) {
   method<streamInFlight>(exports, "streamInFlight");
   method<streamCapturing>(exports, "streamCapturing");
   method<streamBeginCapture>(exports, "streamBeginCapture");
+  method<streamKeepForCapture>(exports, "streamKeepForCapture");
   method<streamEndCapture>(exports, "streamEndCapture");
 }
 

@@ -1,11 +1,13 @@
-// Compares the hand declarations of cuSOLVER and cuBLASLt with their real headers: compiled by a test
+// Compares the hand declarations of cuSOLVER, cuBLASLt and cuBLAS with their real headers: compiled by a test
 // where they exist, never by the build.
 //   c++ -std=c++17 -fsyntax-only -I <toolkit>/include native/check/abi_check_solvers.cc
 #include <cublasLt.h>
+#include <cublas_v2.h>
 #include <cusolverDn.h>
 
 #include <cstddef>
 
+#include "../core/cublas_types.h"
 #include "../core/cublaslt_types.h"
 #include "../core/cusolver_types.h"
 #include "../core/driver_types.h"
@@ -15,6 +17,7 @@ namespace {
 
 namespace solver = mercer::cusolver;
 namespace blas = mercer::cublaslt;
+namespace classic = mercer::cublas;
 
 static_assert(solver::kSuccess == CUSOLVER_STATUS_SUCCESS);
 static_assert(solver::kSingle == CUDA_R_32F && solver::kDouble == CUDA_R_64F);
@@ -50,6 +53,14 @@ static_assert(sizeof(blas::Heuristic) == sizeof(::cublasLtMatmulHeuristicResult_
 static_assert(offsetof(blas::Heuristic, workspaceBytes) == offsetof(::cublasLtMatmulHeuristicResult_t, workspaceSize));
 static_assert(offsetof(blas::Heuristic, state) == offsetof(::cublasLtMatmulHeuristicResult_t, state));
 
+static_assert(classic::kSuccess == CUBLAS_STATUS_SUCCESS && classic::kInvalidValue == CUBLAS_STATUS_INVALID_VALUE);
+static_assert(classic::kMajorVersion == MAJOR_VERSION && classic::kMinorVersion == MINOR_VERSION);
+static_assert(classic::kPatchLevel == PATCH_LEVEL);
+static_assert(classic::kLeft == CUBLAS_SIDE_LEFT && classic::kRight == CUBLAS_SIDE_RIGHT);
+static_assert(classic::kLower == CUBLAS_FILL_MODE_LOWER && classic::kUpper == CUBLAS_FILL_MODE_UPPER);
+static_assert(classic::kNoTranspose == CUBLAS_OP_N && classic::kTranspose == CUBLAS_OP_T);
+static_assert(classic::kNonUnit == CUBLAS_DIAG_NON_UNIT && classic::kUnit == CUBLAS_DIAG_UNIT);
+
 }  // namespace
 
 namespace mercer::cusolver {
@@ -64,6 +75,12 @@ namespace mercer::cublaslt {
 #undef MERCER_CUBLASLT
 }  // namespace mercer::cublaslt
 
+namespace mercer::cublas {
+#define MERCER_CUBLAS(name, required, ...) using name##_declared = __VA_ARGS__;
+#include "../core/cublas_symbols.inc"
+#undef MERCER_CUBLAS
+}  // namespace mercer::cublas
+
 #define MERCER_CUSOLVER(name, required, ...) \
   static_assert(mercer::Same<mercer::cusolver::name##_declared, decltype(::name)>::value, #name);
 #include "../core/cusolver_symbols.inc"
@@ -71,3 +88,7 @@ namespace mercer::cublaslt {
 #define MERCER_CUBLASLT(name, required, ...) \
   static_assert(mercer::Same<mercer::cublaslt::name##_declared, decltype(::name)>::value, #name);
 #include "../core/cublaslt_symbols.inc"
+
+#define MERCER_CUBLAS(name, required, ...) \
+  static_assert(mercer::Same<mercer::cublas::name##_declared, decltype(::name)>::value, #name);
+#include "../core/cublas_symbols.inc"

@@ -1,15 +1,10 @@
 #include "batched_cholesky.h"
 
-#include <limits>
-
 #include "solver.h"
 #include "workspace.h"
 
 namespace mercer {
 namespace {
-
-constexpr int64_t kIntMax = std::numeric_limits<int>::max();
-constexpr size_t kPointerBytes = 8;
 
 int narrow(int64_t count) { return static_cast<int>(count); }
 
@@ -17,11 +12,11 @@ int narrow(int64_t count) { return static_cast<int>(count); }
 
 void choleskyBatched(Stream& stream, int type, int uplo, int64_t n, const Region& pointers, int64_t leading,
                      int64_t count, const Region& infos) {
-  checkCounts({n, leading, count}, kIntMax);
+  checkIntCounts({n, leading, count});
   const bool wide = realBytes(type) == 8;
   stream.enter();
   Solver& solver = stream.solver();
-  auto** matrices = static_cast<void**>(pointers.on(stream, count * kPointerBytes));
+  auto** matrices = static_cast<void**>(pointers.on(stream, count * kAddressBytes));
   auto* statuses = static_cast<int*>(infos.on(stream, count * sizeof(int)));
   const auto& table = cusolver::table();
   const auto call = wide ? table.cusolverDnDpotrfBatched : table.cusolverDnSpotrfBatched;
@@ -33,12 +28,12 @@ void choleskyBatched(Stream& stream, int type, int uplo, int64_t n, const Region
 
 void choleskySolveBatched(Stream& stream, int type, int uplo, int64_t n, const Region& pointers, int64_t leading,
                           const Region& rightPointers, int64_t rightLeading, int64_t count, const Region& info) {
-  checkCounts({n, leading, rightLeading, count}, kIntMax);
+  checkIntCounts({n, leading, rightLeading, count});
   const bool wide = realBytes(type) == 8;
   stream.enter();
   Solver& solver = stream.solver();
-  auto** factors = static_cast<void**>(pointers.on(stream, count * kPointerBytes));
-  auto** rights = static_cast<void**>(rightPointers.on(stream, count * kPointerBytes));
+  auto** factors = static_cast<void**>(pointers.on(stream, count * kAddressBytes));
+  auto** rights = static_cast<void**>(rightPointers.on(stream, count * kAddressBytes));
   auto* status = static_cast<int*>(info.on(stream, sizeof(int)));
   const auto& table = cusolver::table();
   const auto call = wide ? table.cusolverDnDpotrsBatched : table.cusolverDnSpotrsBatched;

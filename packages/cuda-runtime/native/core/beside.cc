@@ -62,13 +62,16 @@ void runBeside(const SharedStream& stream, std::vector<std::shared_ptr<void>> ke
   });
 }
 
-void prepareSolvers(const SharedStream& stream, Waiter::Done done) {
-  stream->refuseCapture("making the cuSOLVER handle");
+namespace {
+
+/// Makes library handles on the solver thread of `stream`.
+void makeHandles(const SharedStream& stream, const char* what, void (*make)(Stream& stream, Stream& beside),
+                 Waiter::Done done) {
+  stream->refuseCapture(what);
   Beside& own = stream->beside();
-  own.thread.run([stream, beside = own.stream, done = std::move(done)] {
+  own.thread.run([stream, beside = own.stream, make, done = std::move(done)] {
     try {
-      stream->makeSolver();
-      beside->makeSolver();
+      make(*stream, *beside);
       done(nullptr);
     } catch (const Failure& failure) {
       done(&failure);
@@ -77,6 +80,21 @@ void prepareSolvers(const SharedStream& stream, Waiter::Done done) {
       done(&failure);
     }
   });
+}
+
+}  // namespace
+
+void prepareSolvers(const SharedStream& stream, Waiter::Done done) {
+  const auto make = [](Stream& own, Stream& beside) {
+    own.makeSolver();
+    beside.makeSolver();
+  };
+  makeHandles(stream, "making the cuSOLVER handle", make, std::move(done));
+}
+
+void prepareBlas(const SharedStream& stream, Waiter::Done done) {
+  const auto make = [](Stream& own, Stream&) { own.makeBlas(); };
+  makeHandles(stream, "making the cuBLAS handle", make, std::move(done));
 }
 
 }  // namespace mercer

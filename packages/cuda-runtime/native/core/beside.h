@@ -28,4 +28,7 @@ void runBeside(const SharedStream& stream, std::vector<std::shared_ptr<void>> ke
 /// Makes the cuSOLVER handles of `stream` and of its second stream on its solver thread.
 void prepareSolvers(const SharedStream& stream, Waiter::Done done);
 
+/// Makes the cuBLAS handle of `stream` on its solver thread.
+void prepareBlas(const SharedStream& stream, Waiter::Done done);
+
 }  // namespace mercer

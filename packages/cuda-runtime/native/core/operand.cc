@@ -1,6 +1,7 @@
 #include "operand.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace mercer {
 
@@ -20,9 +21,7 @@ namespace {
 /// Elements from the first to one past the last; throws when they are more than can be counted.
 uint64_t extentOf(const Matrix& matrix, int64_t count, int64_t stride) {
   checkCounts({matrix.rows, matrix.columns, matrix.leading, count, stride});
-  if (matrix.leading < std::max<int64_t>(1, matrix.rows))
-    misuse("INVALID_ARGUMENT", "the leading dimension " + std::to_string(matrix.leading) +
-                                   " is less than the " + std::to_string(matrix.rows) + " rows of a column");
+  checkLeading(matrix.leading, matrix.rows);
   if (matrix.rows == 0 || matrix.columns == 0 || count == 0) return 0;
   using Wide = unsigned __int128;
   const Wide extent = static_cast<Wide>(count - 1) * static_cast<uint64_t>(stride) +
@@ -50,6 +49,16 @@ void checkCounts(std::initializer_list<int64_t> counts, int64_t limit) {
     if (count < 0 || count > limit)
       misuse("INVALID_ARGUMENT", "a dimension must be a whole number from 0 to " + std::to_string(limit) +
                                      ", got " + std::to_string(count));
+}
+
+void checkIntCounts(std::initializer_list<int64_t> counts) {
+  checkCounts(counts, std::numeric_limits<int>::max());
+}
+
+void checkLeading(int64_t leading, int64_t rows) {
+  if (leading < std::max<int64_t>(1, rows))
+    misuse("INVALID_ARGUMENT", "the leading dimension " + std::to_string(leading) + " is less than the " +
+                                   std::to_string(rows) + " rows of a column");
 }
 
 std::vector<std::shared_ptr<void>> buffersOf(std::initializer_list<Region> regions) {

@@ -38,6 +38,15 @@ struct Scratch {
 /// Throws `INVALID_ARGUMENT` unless each is from 0 to 2^53, or to the given limit.
 void checkCounts(std::initializer_list<int64_t> counts, int64_t limit = int64_t{1} << 53);
 
+/// The same for calls whose dimensions are int.
+void checkIntCounts(std::initializer_list<int64_t> counts);
+
+/// Throws `INVALID_ARGUMENT` unless columns of `rows` elements fit `leading` apart.
+void checkLeading(int64_t leading, int64_t rows);
+
+/// Of one device address in a table of them.
+inline constexpr uint64_t kAddressBytes = 8;
+
 /// The buffers of some regions, to be kept while work is under way.
 std::vector<std::shared_ptr<void>> buffersOf(std::initializer_list<Region> regions);
 

@@ -1,7 +1,6 @@
 #include "solver.h"
 
 #include "exit.h"
-#include "janitor.h"
 
 namespace mercer {
 
@@ -25,22 +24,6 @@ Solver::~Solver() {
   if (!device_.tryEnter()) return;
   cusolver::table().cusolverDnDestroyParams(params_);
   cusolver::table().cusolverDnDestroy(handle_);
-}
-
-void Solver::retire(std::shared_ptr<Solver> solver, Device& device, cu::CUstream stream) noexcept {
-  try {
-    auto event = device.events.take();
-    MERCER_CU(&device, cuEventRecord, event.get(), stream);
-    const void* queue = event.get();
-    device.waiter.add(queue, std::move(event), [solver = std::move(solver), &device, stream](const Failure*) mutable {
-      sweep(device, [solver = std::move(solver), stream]() mutable {
-        solver.reset();
-        driver().cuStreamDestroy(stream);
-      });
-    });
-  } catch (...) {
-    // The device is gone, and the handle with it.
-  }
 }
 
 }  // namespace mercer

@@ -15,10 +15,6 @@ class Solver {
   cusolver::Handle handle() const noexcept { return handle_; }
   cusolver::Params params() const noexcept { return params_; }
 
-  /// Destroys the handle and then its CUstream, on the janitor's thread once the stream's work is
-  /// done: destroying a handle synchronises the device.
-  static void retire(std::shared_ptr<Solver> solver, Device& device, cu::CUstream stream) noexcept;
-
  private:
   Device& device_;
   cusolver::Handle handle_ = nullptr;

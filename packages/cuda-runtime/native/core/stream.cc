@@ -3,14 +3,36 @@
 #include <algorithm>
 
 #include "beside.h"
+#include "blas.h"
 #include "graph.h"
+#include "janitor.h"
 #include "solver.h"
 
 namespace mercer {
 
 namespace {
+
 constexpr uint64_t kLaunchesPerMark = 32;
+
+/// Destroys library handles and then their CUstream, on the janitor's thread once the stream's work is
+/// done: destroying a handle synchronises the device.
+void retire(std::vector<std::shared_ptr<void>> handles, Device& device, cu::CUstream stream) noexcept {
+  try {
+    auto event = device.events.take();
+    MERCER_CU(&device, cuEventRecord, event.get(), stream);
+    const void* queue = event.get();
+    device.waiter.add(queue, std::move(event), [handles = std::move(handles), &device, stream](const Failure*) mutable {
+      sweep(device, [handles = std::move(handles), stream]() mutable {
+        handles.clear();
+        driver().cuStreamDestroy(stream);
+      });
+    });
+  } catch (...) {
+    // The device is gone, and the handles with it.
+  }
 }
+
+}  // namespace
 
 Stream::Stream(SharedUse shared, int wanted) : use(std::move(shared)), priority(wanted) {
   Device& device = use->enter();
@@ -31,10 +53,13 @@ Stream::~Stream() {
     if (!driver().cuStreamEndCapture(handle_, &graph) && graph) driver().cuGraphDestroy(graph);
     for (auto address : capture_->frees) driver().cuMemFreeAsync(address, handle_);
   }
-  if (solver_)
-    Solver::retire(std::move(solver_), use->device, handle_);
-  else
+  std::vector<std::shared_ptr<void>> handles;
+  if (auto solver = solver_.take()) handles.push_back(std::move(solver));
+  if (auto blas = blas_.take()) handles.push_back(std::move(blas));
+  if (handles.empty())
     driver().cuStreamDestroy(handle_);
+  else
+    retire(std::move(handles), use->device, handle_);
 }
 
 void Stream::launched(const std::shared_ptr<void>& kept) {
@@ -205,18 +230,18 @@ void Stream::checkHealth() {
 }
 
 Solver& Stream::solver() {
-  if (capture_) {
-    std::lock_guard lock(solverMutex_);
-    if (!solver_) refuseCapture("making the cuSOLVER handle");
-  }
+  if (capture_ && !solver_.made()) refuseCapture("making the cuSOLVER handle");
   return makeSolver();
 }
 
-Solver& Stream::makeSolver() {
-  std::lock_guard lock(solverMutex_);
-  if (!solver_) solver_ = std::make_shared<Solver>(*this);
-  return *solver_;
+Blas& Stream::blas() {
+  if (capture_ && !blas_.made()) refuseCapture("making the cuBLAS handle");
+  return makeBlas();
 }
+
+Solver& Stream::makeSolver() { return solver_.of(*this); }
+
+Blas& Stream::makeBlas() { return blas_.of(*this); }
 
 Beside& Stream::beside() {
   if (!beside_) beside_ = std::make_shared<Beside>(use, priority);

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "device.h"
+#include "lazy_handle.h"
 
 namespace mercer {
 
 class Graph;
+class Blas;
 class Solver;
 class Beside;
 
@@ -58,11 +60,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Throws if the device broke in work enqueued so far, after marking it dead.
   void checkHealth();
 
-  /// The cuSOLVER handle bound to this stream: made on first use, which takes long and may wait for
-  /// the device, and destroyed with the stream. Throws `CAPTURING` if it would be made in a capture.
+  /// The cuSOLVER and cuBLAS handles bound to this stream: made on first use, which takes long and may
+  /// wait for the device, and destroyed with the stream. Throw `CAPTURING` if it would be made in a capture.
   Solver& solver();
-  /// Makes it now, on any thread.
+  Blas& blas();
+  /// Make them now, on any thread.
   Solver& makeSolver();
+  Blas& makeBlas();
   /// The stream and the thread for library calls that wait for their own results.
   Beside& beside();
 
@@ -86,8 +90,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t completed_ = 0;
   std::deque<Mark> marks_;
   std::optional<Capture> capture_;
-  std::mutex solverMutex_;
-  std::shared_ptr<Solver> solver_;
+  LazyHandle<Solver> solver_;
+  LazyHandle<Blas> blas_;
   std::shared_ptr<Beside> beside_;  // environment's thread only
 };
 

@@ -20,7 +20,7 @@ void Workspace::enqueued(Stream& stream) const {
 size_t realBytes(int type) {
   if (type == cusolver::kSingle) return 4;
   if (type == cusolver::kDouble) return 8;
-  misuse("INVALID_ARGUMENT", "cuSOLVER takes float32 and float64 here, not cudaDataType " + std::to_string(type));
+  misuse("INVALID_ARGUMENT", "the call takes float32 and float64, not cudaDataType " + std::to_string(type));
 }
 
 }  // namespace mercer

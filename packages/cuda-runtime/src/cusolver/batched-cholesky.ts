@@ -2,7 +2,7 @@ import { regionOf, type DeviceRegion } from '../device-region.js';
 import { requireCusolver } from '../library/open-libraries.js';
 import { handleOf } from '../native/owned.js';
 import type { CudaStream } from '../stream.js';
-import { triangleCode, typeCode, type RealType, type Triangle } from './codes.js';
+import { triangleCode, typeCode, type RealType, type Triangle } from '../matrix-options.js';
 
 /** Cholesky factorisations in place of many n x n matrices. At most 2^31 - 1 of each. */
 export interface PotrfBatchedOptions {

@@ -7,10 +7,10 @@ import {
   type DeviceWorkspace,
 } from '../device-region.js';
 import { requireCusolver } from '../library/open-libraries.js';
-import type { WorkspaceBytes } from '../native/addon.js';
+import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
 import type { CudaStream } from '../stream.js';
-import { triangleCode, typeCode, type RealType, type Triangle } from './codes.js';
+import { triangleCode, typeCode, type RealType, type Triangle } from '../matrix-options.js';
 
 /** The shape of a Cholesky factorisation, n x n. */
 export interface PotrfShape {

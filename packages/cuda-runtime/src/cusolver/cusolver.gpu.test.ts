@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cuda } from '../cuda.js';
 import type { DeviceBuffer } from '../device-buffer.js';
-import type { RealType } from './codes.js';
+import type { RealType } from '../matrix-options.js';
 import { cusolver } from './cusolver.js';
 
 const available = cuda.isAvailable();

@@ -8,10 +8,11 @@ import {
 } from '../device-region.js';
 import { misuse } from '../errors.js';
 import { requireCusolver } from '../library/open-libraries.js';
-import type { Addon, WorkspaceBytes } from '../native/addon.js';
+import type { Addon } from '../native/addon.js';
+import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
 import type { CudaStream } from '../stream.js';
-import { triangleCode, typeCode, type RealType, type Triangle } from './codes.js';
+import { triangleCode, typeCode, type RealType, type Triangle } from '../matrix-options.js';
 
 /** A symmetric eigenproblem of n x n. */
 export interface SyevdShape {

@@ -8,10 +8,10 @@ import {
   type DeviceWorkspace,
 } from '../device-region.js';
 import { requireCusolver } from '../library/open-libraries.js';
-import type { WorkspaceBytes } from '../native/addon.js';
+import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
 import type { CudaStream } from '../stream.js';
-import { typeCode, type RealType } from './codes.js';
+import { typeCode, type RealType } from '../matrix-options.js';
 
 /** The shape of a factorisation of rows x columns. */
 export interface FactorShape {

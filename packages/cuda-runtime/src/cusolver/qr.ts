@@ -1,4 +1,3 @@
-import { codeOf } from '../code-of.js';
 import {
   matrixOf,
   regionOf,
@@ -8,10 +7,11 @@ import {
   type DeviceWorkspace,
 } from '../device-region.js';
 import { requireCusolver } from '../library/open-libraries.js';
-import type { Addon, WorkspaceBytes } from '../native/addon.js';
+import type { Addon } from '../native/addon.js';
+import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
 import type { CudaStream } from '../stream.js';
-import { typeCode, type RealType } from './codes.js';
+import { sideCode, typeCode, type RealType, type Side } from '../matrix-options.js';
 import type { FactorShape } from './lu.js';
 
 /** A QR factorisation in place: R in the upper triangle, Householder vectors below the diagonal. */
@@ -31,7 +31,7 @@ export interface GeqrfOptions {
 /** A product in place with the Q of `geqrf`: c = op(Q) c (left) or c op(Q) (right). At most 2^31 - 1 each way. */
 export interface OrmqrShape {
   readonly dtype: RealType;
-  readonly side: 'left' | 'right';
+  readonly side: Side;
   /** Multiplies by Qᵀ. Default false. */
   readonly transpose?: boolean;
   /** Of `c`. */
@@ -98,13 +98,11 @@ export function ormqr(stream: CudaStream, options: OrmqrOptions): void {
 type Reflection =
   Parameters<Addon['ormqrWorkspace']> extends [unknown, ...infer Rest] ? Rest : never;
 
-const sides = { left: 0, right: 1 } as const;
-
 function reflectionOf(shape: OrmqrShape): Reflection {
   const { dtype, side, transpose = false, rows, columns, reflectors, a, tau, c } = shape;
   return [
     typeCode(dtype),
-    codeOf(sides, side, 'The side'),
+    sideCode(side),
     transpose ? 1 : 0,
     rows,
     columns,

@@ -9,10 +9,11 @@ import {
   type DeviceWorkspace,
 } from '../device-region.js';
 import { requireCusolver } from '../library/open-libraries.js';
-import type { Addon, WorkspaceBytes } from '../native/addon.js';
+import type { Addon } from '../native/addon.js';
+import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
 import type { CudaStream } from '../stream.js';
-import { typeCode, type RealType } from './codes.js';
+import { typeCode, type RealType } from '../matrix-options.js';
 
 /** Which singular vectors are wanted: all, the first `columns`, or none. */
 export type SingularVectors = 'all' | 'thin' | 'none';

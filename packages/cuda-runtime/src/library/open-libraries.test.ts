@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  buildFakeCublas,
   buildFakeCublasLt,
   buildFakeCusolver,
   buildFakeDriver,
@@ -309,5 +310,88 @@ describe('cuSOLVER and cuBLASLt', () => {
       MERCER_CUDA_CUSOLVER_PATH: await buildFakeCusolver(11),
     });
     expect(found).toMatchObject({ deviceBytes: 64, code: 'NOT_SUPPORTED' });
+  });
+});
+
+describe('cuBLAS', () => {
+  const ask = 'console.log(JSON.stringify([mercer.cublas.report(), mercer.cublas.isAvailable()]))';
+  type Answer = [CudaReport['driver'], boolean];
+  const identity =
+    '{ dtype: "float32", side: "left", uplo: "lower", rows: 1, columns: 1, a: one, b: one }';
+
+  test('absent: a report with every place tried and a remedy, and calls that throw LibraryNotFoundError', async () => {
+    const env = {
+      MERCER_CUDA_DRIVER_PATH: fakeDriver,
+      MERCER_CUDA_CUBLAS_PATH: '/nonexistent/libcublas.so.13',
+    };
+    const [found, available] = (await json(ask, env)) as Answer;
+    expect(available).toBe(false);
+    expect(found).toMatchObject({
+      found: false,
+      attempts: [{ path: '/nonexistent/libcublas.so.13' }],
+      remedy: expect.stringContaining('MERCER_CUDA_CUBLAS_PATH') as string,
+    });
+    const use = `const one = {}; mercer.cublas.trsm(mercer.cuda.device(0).defaultStream, ${identity})`;
+    expect(await json(failure(use), env)).toMatchObject({
+      code: 'LIBRARY_NOT_FOUND',
+      message: expect.stringContaining('libcublas.so.13 or libcublas.so.12') as string,
+    });
+  });
+
+  test('found in a folder of pip, with its version, which the others then follow', async () => {
+    const home = join(folder, 'pip-cublas');
+    mkdirSync(join(home, 'nvidia/cublas/lib'), { recursive: true });
+    mkdirSync(join(home, 'lib64'), { recursive: true });
+    copyFileSync(await buildFakeCublas(12), join(home, 'nvidia/cublas/lib/libcublas.so.12'));
+    for (const major of [11, 12]) {
+      const name = `libcusolver.so.${String(major)}`;
+      copyFileSync(await buildFakeCusolver(major), join(home, 'lib64', name));
+    }
+    const env = { MERCER_CUDA_DRIVER_PATH: fakeDriver, MERCER_CUDA_HOME: home };
+    const solver = 'JSON.stringify(mercer.cusolver.report().version)';
+    expect(await json(`console.log(${solver})`, env)).toBe('12.0.4');
+    const after = `const blas = mercer.cublas.report(); console.log('[' + JSON.stringify(blas) + ',' + ${solver} + ']')`;
+    const [blas, version] = (await json(after, env)) as [CudaReport['driver'], string];
+    expect(blas).toMatchObject({ found: true, version: '12.1.1' });
+    expect(blas.path).toBe(join(home, 'nvidia/cublas/lib/libcublas.so.12'));
+    expect(version).toBe('11.0.4');
+  });
+
+  test('of CUDA 11, a stub for linking and another library are refused', async () => {
+    const stubs = join(folder, 'blas-toolkit', 'stubs');
+    mkdirSync(stubs, { recursive: true });
+    copyFileSync(await buildFakeCublas(13), join(stubs, 'libcublas.so.13'));
+    const refusal = async (path: string): Promise<string | undefined> => {
+      const [found] = (await json(ask, { MERCER_CUDA_CUBLAS_PATH: path })) as Answer;
+      return found.attempts[0]?.error;
+    };
+    expect(await refusal(await buildFakeCublas(11))).toBe(
+      'WRONG_MAJOR: it is cuBLAS 11, but 12 or 13 is needed',
+    );
+    expect(await refusal(join(stubs, 'libcublas.so.13'))).toContain('stub for linking');
+    expect(await refusal(await buildFakeCublasLt(13))).toContain('no symbol cublasGetProperty');
+  });
+
+  test('without 64-bit calls solves with the others, and refuses dimensions that they do not take', async () => {
+    const body = `
+      const { buffer, stream } = (() => {
+        const stream = mercer.cuda.device(0).defaultStream;
+        return { stream, buffer: stream.device.allocate(64, stream) };
+      })();
+      await stream.copyToDevice(buffer, 0, Float32Array.of(2, 0, 0, 0, 8));
+      const one = { buffer, leadingDimension: 1 };
+      mercer.cublas.trsm(stream, { ...${identity}, b: { ...one, byteOffset: 16 } });
+      const out = new Float32Array(16);
+      await stream.copyToHost(out, buffer);
+      try { mercer.cublas.trsm(stream, { ...${identity}, b: { ...one, leadingDimension: 2 ** 31 } }) } catch (e) {
+        console.log(JSON.stringify({ x: out[4], code: e.code, message: e.message }));
+      }`;
+    const old = { MERCER_CUDA_CUBLAS_PATH: await buildFakeCublas(12) };
+    const env = { MERCER_CUDA_DRIVER_PATH: fakeDriver, ...old };
+    expect(await json(body, env)).toMatchObject({
+      x: 4,
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('from 0 to 2147483647, got 2147483648') as string,
+    });
   });
 });

@@ -3,6 +3,7 @@ import type { Addon, OpenResult } from '../native/addon.js';
 import { loadAddon } from '../native/load-addon.js';
 import { describeFailure, type LibraryReport } from './library-report.js';
 import {
+  cublasLibrary,
   cublasLtLibrary,
   cusolverLibrary,
   driverCandidates,
@@ -21,14 +22,15 @@ const CUSOLVER_REMEDY =
   'Install cuSOLVER of CUDA 12 or 13 with cuBLAS, cuSPARSE and nvJitLink: pip install nvidia-cusolver nvidia-cublas ' +
   'nvidia-cusparse nvidia-nvjitlink in an active virtual environment, or the CUDA toolkit, and point MERCER_CUDA_HOME at ' +
   'it, or name the exact file in MERCER_CUDA_CUSOLVER_PATH.';
-const CUBLASLT_REMEDY =
+const cublasRemedy = (variable: string): string =>
   'Install cuBLAS of CUDA 12 or 13: pip install nvidia-cublas in an active virtual environment, or the CUDA toolkit, and ' +
-  'point MERCER_CUDA_HOME at it, or name the exact file in MERCER_CUDA_CUBLASLT_PATH.';
+  `point MERCER_CUDA_HOME at it, or name the exact file in ${variable}.`;
 
 let driver: LibraryReport | undefined;
 let nvrtc: LibraryReport | undefined;
 let cusolver: LibraryReport | undefined;
 let cublasLt: LibraryReport | undefined;
+let cublas: LibraryReport | undefined;
 
 /** Opens the driver on first use and remembers the outcome. Never throws. */
 export function driverReport(): LibraryReport {
@@ -61,11 +63,20 @@ export function cusolverReport(): LibraryReport {
 
 /** Opens cuBLASLt on first use, which takes long, and remembers the outcome. Never throws. */
 export function cublasLtReport(): LibraryReport {
-  cublasLt ??= attempt(CUBLASLT_REMEDY, (addon) => {
+  cublasLt ??= attempt(cublasRemedy(cublasLtLibrary.variable), (addon) => {
     const result = addon.openCublasLt(toolkitCandidates(cublasLtLibrary, process.env, majors()));
     return [result, result.opened ? formatCublasVersion(addon.cublasLtVersion()) : undefined];
   });
   return cublasLt;
+}
+
+/** Opens cuBLAS on first use, which takes long, and remembers the outcome. Never throws. */
+export function cublasReport(): LibraryReport {
+  cublas ??= attempt(cublasRemedy(cublasLibrary.variable), (addon) => {
+    const result = addon.openCublas(toolkitCandidates(cublasLibrary, process.env, majors()));
+    return [result, result.opened ? formatCublasVersion(addon.cublasVersion()) : undefined];
+  });
+  return cublas;
 }
 
 /** Toolkit majors in the order of preference: that of a library already open, then the driver's. */
@@ -73,7 +84,8 @@ function majors(): readonly number[] {
   const major = (report: LibraryReport | undefined): number =>
     Number.parseInt(report?.version ?? '', 10);
   // One toolkit a process where there is a choice; cuSOLVER's own major is one less.
-  const open = [major(nvrtc), major(cublasLt), major(cusolver) + 1, major(driverReport())];
+  const open = [nvrtc, cublasLt, cublas].map(major);
+  open.push(major(cusolver) + 1, major(driverReport()));
   return supportedMajors(open.find((number) => !Number.isNaN(number)));
 }
 
@@ -104,6 +116,14 @@ export function requireCublasLt(): Addon {
   requireDriver();
   const report = cublasLtReport();
   if (!report.found) throw notFound('cuBLASLt (libcublasLt.so.13 or libcublasLt.so.12)', report);
+  return loadAddon().addon;
+}
+
+/** The addon with the driver and cuBLAS open. */
+export function requireCublas(): Addon {
+  requireDriver();
+  const report = cublasReport();
+  if (!report.found) throw notFound('cuBLAS (libcublas.so.13 or libcublas.so.12)', report);
   return loadAddon().addon;
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
+  cublasLibrary,
   cublasLtLibrary,
   cusolverLibrary,
   driverCandidates,
@@ -91,7 +92,7 @@ test('the driver: never a bare libcuda.so, an exact file alone', () => {
   ]);
 });
 
-test('cuSOLVER and cuBLASLt: sonames and folders of their toolkits', () => {
+test('cuSOLVER, cuBLASLt and cuBLAS: sonames and folders of their toolkits', () => {
   const site = make('math', 'lib', 'python3.12', 'site-packages', 'nvidia');
   for (const name of ['cu13', 'cusolver', 'cublas']) {
     make('math', 'lib', 'python3.12', 'site-packages', 'nvidia', name, 'lib');
@@ -112,5 +113,11 @@ test('cuSOLVER and cuBLASLt: sonames and folders of their toolkits', () => {
   expect(files(cublasLtLibrary).slice(2, 4)).toEqual([
     join(site, 'cu13/lib/libcublasLt.so.13'),
     join(site, 'cublas/lib/libcublasLt.so.12'),
+  ]);
+  expect(files(cublasLibrary).slice(0, 4)).toEqual([
+    'libcublas.so.13',
+    'libcublas.so.12',
+    join(site, 'cu13/lib/libcublas.so.13'),
+    join(site, 'cublas/lib/libcublas.so.12'),
   ]);
 });

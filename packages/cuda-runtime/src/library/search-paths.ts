@@ -35,6 +35,13 @@ export const cublasLtLibrary: ToolkitLibrary = {
   pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cublas']),
 };
 
+export const cublasLibrary: ToolkitLibrary = {
+  name: 'cuBLAS',
+  variable: 'MERCER_CUDA_CUBLAS_PATH',
+  soname: (major) => `libcublas.so.${String(major)}`,
+  pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cublas']),
+};
+
 /** Toolkit majors that can be used, in the order of preference for a driver of `driverMajor`. */
 export function supportedMajors(driverMajor: number | undefined): readonly number[] {
   // What a newer toolkit emits is not promised to load on an older driver, so that one comes last.

@@ -1,68 +1,17 @@
 import type { LoadAttempt } from '../errors.js';
 import type { NativeFailure } from './failure.js';
-
-declare const kind: unique symbol;
-/** An opaque, type-tagged handle of the addon. */
-export interface Handle<K extends string> {
-  readonly [kind]: K;
-}
-export type DeviceHandle = Handle<'device'>;
-export type StreamHandle = Handle<'stream'>;
-export type EventHandle = Handle<'event'>;
-export type BufferHandle = Handle<'buffer'>;
-export type PinnedHandle = Handle<'pinned'>;
-export type ModuleHandle = Handle<'module'>;
-export type FunctionHandle = Handle<'function'>;
-export type GraphHandle = Handle<'graph'>;
-export type GraphExecHandle = Handle<'graphExec'>;
-
-/** A part of a buffer: its handle and a byte offset. Undefined where it may be left out. */
-type Region = readonly [buffer: BufferHandle, offset: number];
-type OptionalRegion = Region | readonly [undefined, 0];
-/** A matrix in column-major order: a region and its leading dimension in elements. */
-type Matrix = readonly [...Region, leading: number];
-/** Memory that a call may use, and its bytes. */
-type Scratch = readonly [...OptionalRegion, bytes: number];
-/** type, vectors, uplo, n, batch, matrix, values */
-type EigenProblem = readonly [
-  type: number,
-  vectors: number,
-  uplo: number,
-  n: number,
-  batch: number,
-  ...a: Matrix,
-  ...values: Region,
-];
-/** type, u, vt, rows, columns, matrix, values, and the factors */
-type SingularProblem = readonly [
-  type: number,
-  u: number,
-  vt: number,
-  rows: number,
-  columns: number,
-  ...a: Matrix,
-  ...values: Region,
-  ...u: readonly [...OptionalRegion, leading: number],
-  ...vt: readonly [...OptionalRegion, leading: number],
-];
-/** type, side, transpose, shape of c, number of reflectors, a, tau, c */
-type Reflection = readonly [
-  type: number,
-  side: number,
-  transpose: number,
-  rows: number,
-  columns: number,
-  reflectors: number,
-  ...a: Matrix,
-  ...tau: Region,
-  ...c: Matrix,
-];
-
-/** Bytes of temporary memory: the device's is given by the caller, the host's is taken by the call. */
-export interface WorkspaceBytes {
-  readonly deviceBytes: number;
-  readonly hostBytes: number;
-}
+import type {
+  BufferHandle,
+  DeviceHandle,
+  EventHandle,
+  FunctionHandle,
+  GraphExecHandle,
+  GraphHandle,
+  ModuleHandle,
+  PinnedHandle,
+  StreamHandle,
+} from './handles.js';
+import type { LibraryCalls } from './library-calls.js';
 
 export interface Candidate {
   readonly path: string;
@@ -76,7 +25,7 @@ export interface OpenResult {
 }
 
 /** The raw calls, one per driver operation. They throw the errors of `errors.ts`. */
-export interface Addon {
+export interface Addon extends LibraryCalls {
   initialise(makeError: (failure: NativeFailure) => Error): ArrayBuffer;
   pendingCount(): number;
 
@@ -84,9 +33,11 @@ export interface Addon {
   openNvrtc(candidates: readonly Candidate[], major: number): OpenResult;
   openCusolver(candidates: readonly Candidate[]): OpenResult;
   openCublasLt(candidates: readonly Candidate[]): OpenResult;
+  openCublas(candidates: readonly Candidate[]): OpenResult;
   driverVersion(): number;
   cusolverVersion(): number;
   cublasLtVersion(): number;
+  cublasVersion(): number;
   nvrtcInfo(): { major: number; minor: number; identity: string; archs: number[] };
 
   deviceCount(): number;
@@ -112,6 +63,7 @@ export interface Addon {
   streamInFlight(stream: StreamHandle): number;
   streamCapturing(stream: StreamHandle): boolean;
   streamBeginCapture(stream: StreamHandle): void;
+  streamKeepForCapture(stream: StreamHandle, buffer: BufferHandle): void;
   streamEndCapture(stream: StreamHandle): GraphHandle;
 
   eventCreate(device: DeviceHandle, timing: boolean): EventHandle;
@@ -242,124 +194,6 @@ export interface Addon {
   graphExecLaunch(exec: GraphExecHandle, stream: StreamHandle): void;
   graphExecUpload(exec: GraphExecHandle, stream: StreamHandle): void;
   graphExecDispose(exec: GraphExecHandle): void;
-
-  solverPrepare(stream: StreamHandle): Promise<void>;
-  potrfWorkspace(
-    stream: StreamHandle,
-    type: number,
-    uplo: number,
-    n: number,
-    leading: number,
-  ): WorkspaceBytes;
-  potrf(
-    stream: StreamHandle,
-    type: number,
-    uplo: number,
-    n: number,
-    ...rest: readonly [...a: Matrix, ...work: Scratch, ...info: Region]
-  ): void;
-  potrs(
-    stream: StreamHandle,
-    type: number,
-    uplo: number,
-    n: number,
-    columns: number,
-    ...rest: readonly [...a: Matrix, ...b: Matrix, ...info: Region]
-  ): void;
-  getrfWorkspace(
-    stream: StreamHandle,
-    type: number,
-    rows: number,
-    columns: number,
-    leading: number,
-  ): WorkspaceBytes;
-  getrf(
-    stream: StreamHandle,
-    type: number,
-    rows: number,
-    columns: number,
-    ...rest: readonly [...a: Matrix, ...pivots: OptionalRegion, ...work: Scratch, ...info: Region]
-  ): void;
-  getrs(
-    stream: StreamHandle,
-    type: number,
-    transpose: number,
-    n: number,
-    columns: number,
-    ...rest: readonly [...a: Matrix, ...pivots: OptionalRegion, ...b: Matrix, ...info: Region]
-  ): void;
-  geqrfWorkspace(
-    stream: StreamHandle,
-    type: number,
-    rows: number,
-    columns: number,
-    leading: number,
-  ): WorkspaceBytes;
-  geqrf(
-    stream: StreamHandle,
-    type: number,
-    rows: number,
-    columns: number,
-    ...rest: readonly [...a: Matrix, ...tau: Region, ...work: Scratch, ...info: Region]
-  ): void;
-  ormqrWorkspace(stream: StreamHandle, ...problem: Reflection): WorkspaceBytes;
-  ormqr(
-    stream: StreamHandle,
-    ...rest: readonly [...problem: Reflection, ...work: Scratch, ...info: Region]
-  ): void;
-  potrfBatched(
-    stream: StreamHandle,
-    type: number,
-    uplo: number,
-    n: number,
-    ...rest: readonly [...pointers: Region, leading: number, count: number, ...infos: Region]
-  ): void;
-  potrsBatched(
-    stream: StreamHandle,
-    type: number,
-    uplo: number,
-    n: number,
-    ...rest: readonly [
-      ...pointers: Region,
-      leading: number,
-      ...rights: Region,
-      rightLeading: number,
-      count: number,
-      ...info: Region,
-    ]
-  ): void;
-  syevdWorkspace(stream: StreamHandle, ...problem: EigenProblem): WorkspaceBytes;
-  syevd(
-    stream: StreamHandle,
-    ...rest: readonly [...problem: EigenProblem, ...work: Scratch, ...infos: Region]
-  ): Promise<void>;
-  gesvdWorkspace(stream: StreamHandle, ...problem: SingularProblem): WorkspaceBytes;
-  gesvd(
-    stream: StreamHandle,
-    ...rest: readonly [...problem: SingularProblem, ...work: Scratch, ...info: Region]
-  ): Promise<void>;
-
-  matmul(
-    stream: StreamHandle,
-    inputType: number,
-    outputType: number,
-    compute: number,
-    transposeA: number,
-    transposeB: number,
-    m: number,
-    n: number,
-    k: number,
-    batch: number,
-    alpha: number,
-    beta: number,
-    ...rest: readonly [
-      ...a: readonly [...Matrix, stride: number],
-      ...b: readonly [...Matrix, stride: number],
-      ...c: readonly [...Matrix, stride: number],
-      ...d: readonly [...Matrix, stride: number],
-      ...work: Scratch,
-    ]
-  ): void;
 
   nvrtcCompile(
     source: string,

@@ -51,7 +51,7 @@ const remedies: Readonly<Record<number, string>> = {
 const misuseRemedies: Readonly<Record<string, string>> = {
   DISPOSED: 'Keep the object until its last use, or make a new one.',
   CAPTURING:
-    'End the capture first, or use another stream; what is made on first use is made by cusolver.prepare or by a call before the capture.',
+    'End the capture first, or use another stream; what is made on first use is made by cusolver.prepare or cublas.prepare, or by a call before the capture.',
   DEVICE_MISMATCH: 'Use objects of one device together.',
   NO_SUCH_DEVICE: 'Use an index below cuda.deviceCount().',
   NO_SUCH_FUNCTION:
@@ -104,7 +104,7 @@ export function toError(failure: NativeFailure): Error {
   }
 }
 
-/** What helps against a status of cuSOLVER or cuBLASLt, by the end of its name. */
+/** What helps against a status of cuSOLVER, cuBLASLt or cuBLAS, by the end of its name. */
 const statusRemedies: Readonly<Record<string, string>> = {
   NOT_INITIALIZED: 'The library could not start on this device: check that it has free memory.',
   ALLOC_FAILED: 'The library found no device memory for itself: dispose buffers or trim the pool.',

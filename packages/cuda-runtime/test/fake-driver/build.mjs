@@ -55,6 +55,13 @@ export function buildFakeCublasLt(major = 13) {
   return compile(join(folder, name), ['state.cc', 'fake-cublaslt.cc'], flags);
 }
 
+/** Path of a libcublas.so.<major> that works on the fake driver's memory. */
+export function buildFakeCublas(major = 13) {
+  const name = `libcublas.so.${String(major)}`;
+  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  return compile(join(folder, name), ['state.cc', 'fake-cublas.cc'], flags);
+}
+
 /** Path of a libnvrtc.so.<major> that compiles nothing. */
 export function buildFakeNvrtc(major) {
   const name = `libnvrtc.so.${String(major)}`;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calls.h"
+#include "elements.h"
 #include "state.h"
 
 using namespace fake;
@@ -22,21 +23,6 @@ int sizes(size_t* device, size_t* host) {
   *host = static_cast<size_t>(setting("HOST_BYTES", 0));
   return 0;
 }
-
-/// An element of a matrix of either type.
-struct Elements {
-  bool wide;
-  void* data;
-  double get(int64_t i) const { return wide ? static_cast<double*>(data)[i] : static_cast<float*>(data)[i]; }
-  void set(int64_t i, double value) const {
-    if (wide)
-      static_cast<double*>(data)[i] = value;
-    else
-      static_cast<float*>(data)[i] = static_cast<float>(value);
-  }
-};
-
-Elements elements(int type, const void* data) { return {type == 1, const_cast<void*>(data)}; }
 
 /// Places of the lower factor in either triangle.
 auto placed(int uplo, int64_t ld) {

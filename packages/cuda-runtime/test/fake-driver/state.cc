@@ -88,8 +88,8 @@ int Device::allocate(uint64_t* address, uint64_t bytes, bool pooled) {
   std::lock_guard lock(mutex);
   const uint64_t after = pooled ? std::max(reserved, used + bytes) + plain : reserved + plain + bytes;
   if (after > total()) return kOutOfMemory;
-  void* memory = std::malloc(bytes);
-  if (!memory) return kOutOfMemory;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 256, bytes)) return kOutOfMemory;  // aligned as the real driver's
   if (pooled) {
     used += bytes;
     reserved = std::max(reserved, used);

@@ -200,20 +200,35 @@ function narrow(working: WorkingType, to: ElementType): Step {
   }
 }
 
+/** A function of a kernel that converts one element. */
+export interface Conversion {
+  readonly name: string;
+  readonly from: ElementType;
+  readonly to: ElementType;
+}
+
 /**
  * The helper functions and the function `convert` from one element type to another. Floating to floating rounds once, to
  * nearest even, subnormal numbers kept; floating to integer truncates and saturates, NaN gives 0; integer to integer
  * wraps; anything to bool is `x != 0`, so NaN is true.
  */
 export function conversionText(from: ElementType, to: ElementType, dialect: Dialect): string {
-  const source = elementInfo(from).storage;
-  const target = elementInfo(to).storage;
-  if (from === to || isRaw(from) || isRaw(to)) {
-    return `FN ${target} convert(${source} x) { return x; }\n`;
-  }
-  const first = widen(from);
-  const second = narrow(elementInfo(from).working, to);
-  const names = new Set([...first.uses, ...second.uses]);
+  return conversionsText([{ name: 'convert', from, to }], dialect);
+}
+
+/** Several conversions with the helper functions of all of them, each once; rules as for {@link conversionText}. */
+export function conversionsText(conversions: readonly Conversion[], dialect: Dialect): string {
+  const names = new Set<Helper>();
+  const functions = conversions.map(({ name, from, to }) => {
+    const source = elementInfo(from).storage;
+    const target = elementInfo(to).storage;
+    const head = `FN ${target} ${name}(${source} x)`;
+    if (from === to || isRaw(from) || isRaw(to)) return `${head} { return x; }\n`;
+    const first = widen(from);
+    const second = narrow(elementInfo(from).working, to);
+    for (const helper of [...first.uses, ...second.uses]) names.add(helper);
+    return `${head} { return ${second.text(first.text('x'))}; }\n`;
+  });
   const helpers = (Object.keys(HELPERS) as Helper[])
     .filter((name) => names.has(name))
     .map((name) => HELPERS[name])
@@ -221,5 +236,5 @@ export function conversionText(from: ElementType, to: ElementType, dialect: Dial
   const { bitsOf, floatOf } = BIT_CASTS[dialect];
   const casts =
     (/\bbits_of\(/.test(helpers) ? bitsOf : '') + (/\bfloat_of\(/.test(helpers) ? floatOf : '');
-  return `${casts}${helpers}FN ${target} convert(${source} x) { return ${second.text(first.text('x'))}; }\n`;
+  return `${casts}${helpers}${functions.join('')}`;
 }

@@ -18,10 +18,10 @@ export function linearGeometry(count: number, lanes: number): CudaGeometry {
 export const ROW_INDEXING = `  const i64 firstRow = (i64)blockIdx.y * blockDim.y + threadIdx.y, rowStep = (i64)gridDim.y * blockDim.y;
   const i64 firstX = (i64)blockIdx.x * blockDim.x + threadIdx.x, xStep = (i64)gridDim.x * blockDim.x;`;
 
-/** Blocks as wide as the inner extent needs, up to 256 threads, the rest of the block over rows. */
-export function rowsGeometry(rows: number, inner: number): CudaGeometry {
+/** Blocks as wide as the inner extent needs, up to `widest` threads, the rest of the block's 256 over rows. */
+export function rowsGeometry(rows: number, inner: number, widest = THREADS): CudaGeometry {
   let width = 1;
-  while (width < inner && width < THREADS) width *= 2;
+  while (width < inner && width < widest) width *= 2;
   const height = THREADS / width;
   return {
     grid: [

@@ -8,6 +8,17 @@ export {
   type PlannedCopy,
 } from './copy-plan.js';
 export { planFill, type FillPlan, type FillProblem, type PlannedFill } from './fill-plan.js';
+export {
+  MAX_MAP_INPUTS,
+  planMap,
+  type MapInput,
+  type MapPlan,
+  type MapProblem,
+  type PlannedInput,
+  type PlannedMap,
+} from './map-plan.js';
+export { emitMap } from './emit-map.js';
+export { defaultMaps } from './default-maps.js';
 export { emitCopy } from './emit-copy.js';
 export { emitFill } from './emit-fill.js';
 export { defaultElementwisePlans } from './default-elementwise.js';

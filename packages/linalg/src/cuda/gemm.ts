@@ -1,5 +1,4 @@
-import { MercerError, zeros, type Storage, type Stream } from '@mercer/tensor';
-import { nativeStream } from '@mercer/tensor/cuda';
+import { zeros, type Storage, type Stream } from '@mercer/tensor';
 import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixOperand } from '../operand.js';
 import type { routines } from '../routines.js';
@@ -7,11 +6,9 @@ import type { CudaCall } from './cuda-call.js';
 import { enqueueProduct } from './gemm/enqueue-product.js';
 import { enqueueSplitProduct, type SplitProduct } from './gemm/enqueue-split-product.js';
 import { readable, writable } from './gemm/library-operand.js';
+import { productWorkspace } from './gemm/workspace.js';
 
 type GemmCall = CudaCall<typeof routines.gemm.fields>;
-
-/** What cuBLASLt's fastest algorithms need. */
-const WORKSPACE_BYTES = 32 * 2 ** 20;
 
 /** c = alpha a b + beta c by cuBLASLt, which only enqueues, in the operands' dtype. */
 export const gemm = (call: GemmCall): Promise<void> => run(call, enqueueProduct);
@@ -22,7 +19,7 @@ export const gemmTf32 = (call: GemmCall): Promise<void> =>
     enqueueProduct(setting, stream, { ...product, compute: 'tf32' }, workspace),
   );
 
-/** The same for float32 on tensor cores, to float32's accuracy. Needs memory of its own and cannot be captured. */
+/** The same for float32 on tensor cores, to float32's accuracy. Needs memory for the factors' parts. */
 export const gemmTf32x3 = (call: GemmCall): Promise<void> => run(call, enqueueSplitProduct);
 
 /** Enqueues a product of operands that the library takes. */
@@ -49,21 +46,10 @@ async function run(call: GemmCall, enqueue: Enqueue): Promise<void> {
   using target = await writable(setting, c, beta !== 0, stream);
   using left = await readable(setting, a, stream);
   using right = await readable(setting, b, stream);
-  using workspace = workspaceOn(stream);
+  using workspace = productWorkspace(stream);
   const product = { a: left.operand, b: right.operand, c: target.operand, alpha, beta };
   await enqueue(setting, stream, product, workspace);
   await target.commit();
-}
-
-/** Without one the library chooses among fewer algorithms: in a capture, which cannot allocate, and where there is no room. */
-function workspaceOn(stream: Stream): Storage | undefined {
-  if (nativeStream(stream).capturing) return undefined;
-  try {
-    return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace' });
-  } catch (error) {
-    if (error instanceof MercerError && error.code === 'OUT_OF_MEMORY') return undefined;
-    throw error;
-  }
 }
 
 /** c = beta c, for sums without a term. */

@@ -3,8 +3,9 @@ import type { CudaStream, DeviceBuffer, DeviceRegion } from '@mercer/cuda-runtim
 import { CudaStreamCore } from '../cuda-device.js';
 import type { MemoryArgument, Storage, Stream } from '../device.js';
 import { MercerError } from '../mercer-error.js';
+import { activeProfiler } from '../profiler.js';
 import { StorageBlock } from '../storage-block.js';
-import { streamFor } from '../stream-core.js';
+import { streamFor, type NativeEvent } from '../stream-core.js';
 
 /** Memory that work touches: a tensor, a storage or typed memory of one. */
 type Touched = MemoryArgument | Storage;
@@ -15,14 +16,17 @@ export interface NativeWork {
   readonly what: string;
   readonly reads?: readonly Touched[];
   readonly writes?: readonly Touched[];
-  /** Streams of the same GPU that share the work: they start after the stream's work so far, and it goes on after theirs. */
+  /**
+   * Streams of the same GPU that share the work: they start after the stream's work so far, and it goes on after theirs. In a
+   * capture there are none.
+   */
   readonly beside?: readonly Stream[];
 }
 
 /** The runtime's streams that work is enqueued on. */
 export interface NativeStreams {
   readonly stream: CudaStream;
-  /** As many as `beside` of the work has. */
+  /** As many as `beside` of the work has; none in a capture. */
   readonly beside: readonly CudaStream[];
 }
 
@@ -125,16 +129,27 @@ class Turn {
   readonly #beside: readonly CudaStreamCore[];
   readonly #reads: readonly StorageBlock[];
   readonly #writes: readonly StorageBlock[];
+  readonly #what: string;
+  readonly #profiler = activeProfiler();
+  readonly #begin: NativeEvent | undefined;
 
   constructor(stream: Stream, { what, reads = [], writes = [], beside = [] }: NativeWork) {
+    this.#what = what;
     this.#core = coreOf(stream, what);
-    this.#beside = beside.map((other) => coreOf(other, what));
+    // Streams that a capture spreads to would need the same care; it takes the work in turn.
+    this.#beside = this.#core.capturing ? [] : beside.map((other) => coreOf(other, what));
     this.#reads = reads.map(storageOf);
     this.#writes = writes.map(storageOf);
     for (const storage of [...this.#reads, ...this.#writes]) storage.assertAlive();
     for (const storage of this.#reads) storage.beforeRead(this.#core);
     for (const storage of this.#writes) storage.beforeWrite(this.#core);
     this.#core.admit();
+    if (this.#core.capturing) {
+      for (const { handle } of [...this.#reads, ...this.#writes]) {
+        this.#core.native.keepForCapture(handle as DeviceBuffer);
+      }
+    }
+    if (!this.#core.capturing) this.#begin = this.#profiler?.begin(this.#core);
     for (const other of this.#beside) {
       other.admit();
       follow(other, this.#core);
@@ -151,6 +166,9 @@ class Turn {
       follow(this.#core, other);
     }
     this.#core.enqueued++;
+    if (this.#begin !== undefined) {
+      this.#profiler?.end(this.#core, this.#begin, { name: `${this.#what} (library)` }, {});
+    }
     for (const storage of this.#reads) storage.noteRead(this.#core);
     for (const storage of this.#writes) storage.noteWrite(this.#core);
   }

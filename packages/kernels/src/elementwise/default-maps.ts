@@ -1,0 +1,66 @@
+import { add, div, exp, gt, lt, max, mul, pow, select, sub, tanh, variable } from '@mercer/formula';
+import type { DeviceLimits } from '../device-limits.js';
+import { DTYPES } from '../dtype.js';
+import type { NamedKernel } from '../named-kernel.js';
+import { emitMap } from './emit-map.js';
+import { planMap, type MapProblem } from './map-plan.js';
+
+const x = variable('x');
+const y = variable('y');
+const scale = variable('scale');
+const row = variable('row');
+const column = variable('column');
+
+/**
+ * Problems whose kernels together show what the family can print: each dtype on both sides, packed, strided and turned
+ * operands, repeated ones, ranks from 1 to 8, parameters, indices, and the functions with helpers.
+ */
+export function mapProblems(): readonly MapProblem[] {
+  const problems: MapProblem[] = [];
+  for (const dtype of DTYPES) {
+    const input = { name: 'x', dtype, strides: [100, 1] };
+    const out = { dtype, strides: [100, 1] };
+    const scaled = { expr: add(mul(x, scale), 1), parameters: { scale: 2 } };
+    problems.push({ ...scaled, shape: [50, 100], inputs: [input], out });
+    problems.push({ ...scaled, shape: [50, 90], inputs: [input], out });
+  }
+  for (const dtype of ['float32', 'float64'] as const) {
+    const matrix = { name: 'x', dtype, strides: [200, 1] };
+    const turned = { name: 'y', dtype, strides: [1, 200] };
+    const common = { shape: [200, 200], out: { dtype, strides: [200, 1] } };
+    const indices = { row: 0, column: 1 };
+    problems.push({ ...common, expr: mul(0.5, add(x, y)), inputs: [matrix, turned] });
+    problems.push({
+      ...{ ...common, indices, inputs: [matrix] },
+      expr: select(lt(row, column), 0, x),
+    });
+    problems.push({
+      ...{ ...common, inputs: [matrix, { name: 'y', dtype, strides: [0, 0] }] },
+      ...{ expr: select(gt(x, scale), div(tanh(x), y), exp(x)), parameters: { scale: 0.5 } },
+    });
+    problems.push({
+      ...{ ...common, inputs: [matrix, { name: 'y', dtype, strides: [0, 1] }] },
+      ...{ expr: max(pow(x, y), pow(sub(x, y), scale)), parameters: { scale: 3 } },
+    });
+  }
+  for (let rank = 1; rank <= 8; rank++) {
+    // extents of 2 in memory for 3 keep the dimensions apart
+    const strides = Array.from({ length: rank }, (_, i) => 3 ** (rank - i));
+    problems.push({
+      ...{ expr: sub(x, variable('last')), shape: strides.map(() => 2) },
+      ...{ inputs: [{ name: 'x', dtype: 'float32', strides }], indices: { last: rank - 1 } },
+      out: { dtype: 'float32', strides },
+    });
+  }
+  return problems;
+}
+
+/** The kernels of {@link mapProblems} on a device, each text once. */
+export function defaultMaps(limits: DeviceLimits): NamedKernel[] {
+  const kernels = new Map<string, NamedKernel>();
+  for (const problem of mapProblems()) {
+    const kernel = emitMap(planMap(problem, limits).plan);
+    kernels.set(kernel.source, { name: kernel.name, kernel });
+  }
+  return [...kernels.values()];
+}

@@ -1,0 +1,82 @@
+import { postOrder, print } from '@mercer/formula';
+import { dtypeBytes } from '../dtype.js';
+import type { KernelCost, Scalars } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
+import { scalar } from './copy-params.js';
+import { elementInfo } from './element-type.js';
+import type { MapPlan } from './map-plan.js';
+import { indices } from './strided-text.js';
+
+/** Characters of the formula in a kernel's name. */
+const LONGEST_FORMULA = 60;
+
+/** `map f32 f64 -> f32 strided2: x + y * scale` and the like. */
+export function mapName({ expr, inputs, out, mode, rank }: MapPlan): string {
+  const tags = inputs.map(({ dtype }) => `${elementInfo(dtype).tag} `).join('');
+  const formula = print(expr);
+  const shown =
+    formula.length > LONGEST_FORMULA ? `${formula.slice(0, LONGEST_FORMULA)}...` : formula;
+  return `map ${tags}-> ${elementInfo(out).tag} ${mode}${mode === 'linear' ? '' : String(rank)}: ${shown}`;
+}
+
+/** What a name of the formula is in the text of a kernel: inputs `x0..`, parameters `p0..`, indices `i0..`. */
+export function mapVariables({ inputs, parameters, indices: names }: MapPlan): {
+  readonly inputs: readonly string[];
+  readonly parameters: readonly string[];
+  readonly indices: readonly string[];
+} {
+  return {
+    inputs: inputs.map((_, k) => `x${String(k)}`),
+    parameters: parameters.map((_, k) => `p${String(k)}`),
+    indices: names.map((_, j) => `i${String(j)}`),
+  };
+}
+
+/** Prefixes of the strides over the dimensions, in order: the output, the inputs, the indices. */
+export function stridePrefixes({ inputs, indices: names }: MapPlan): readonly string[] {
+  return ['d', ...inputs.map((_, k) => `s${String(k)}_`), ...names.map((_, j) => `i${String(j)}_`)];
+}
+
+/** The inputs, the output, extents `n`, strides, the first value of each index, and the parameters. */
+export function mapParams(plan: MapPlan): readonly KernelParam[] {
+  const names = mapVariables(plan);
+  const dims = ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
+    indices(plan.rank).map((i) => prefix + String(i)),
+  );
+  return [
+    ...plan.inputs.map(({ dtype }, k): KernelParam => ({
+      ...{ name: names.inputs[k] ?? '', kind: 'pointer', dtype, access: 'read' },
+    })),
+    { name: 'out', kind: 'pointer', dtype: plan.out, access: 'write' },
+    ...[...dims, ...names.indices].map((name): KernelParam => ({
+      name,
+      kind: 'scalar',
+      type: 'int64',
+    })),
+    ...names.parameters.map((name): KernelParam => ({ name, kind: 'scalar', type: 'float64' })),
+  ];
+}
+
+/** Elements of the output. */
+export function mapCount(plan: MapPlan, scalars: Scalars): number {
+  return indices(plan.rank).reduce((n, i) => n * scalar(scalars, `n${String(i)}`), 1);
+}
+
+/** Each element of an input read once however often it is repeated, the output written once. */
+export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
+  const count = mapCount(plan, scalars);
+  const read = plan.inputs.map(({ dtype }, k) =>
+    indices(plan.rank).reduce(
+      (bytes, i) =>
+        scalar(scalars, `s${String(k)}_${String(i)}`) === 0
+          ? bytes
+          : bytes * scalar(scalars, `n${String(i)}`),
+      dtypeBytes(dtype),
+    ),
+  );
+  const operations = postOrder(plan.expr).filter(({ args }) => args.length > 0).length;
+  return {
+    bytes: read.reduce((a, b) => a + b, count * dtypeBytes(plan.out)),
+    flops: count * operations,
+  };
+}

@@ -1,0 +1,25 @@
+import { nvrtc } from '@mercer/cuda-runtime';
+import { describe, expect, test } from 'vitest';
+import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { H200 } from '../testing/h200.test.helper.js';
+import { complaints } from '../testing/nvrtc-complaints.test.helper.js';
+import { defaultMaps } from './default-maps.js';
+
+useNvrtc();
+const available = nvrtc.isAvailable();
+const kernels = defaultMaps(H200);
+
+describe.skipIf(!available)(
+  'maps through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  () => {
+    test.each(['sm_90a', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_100'])(
+      'compile for %s without a spill',
+      { timeout: 120_000 },
+      async (arch) => {
+        const some =
+          arch === 'sm_90a' || arch === 'sm_120' ? kernels : kernels.filter((_, i) => i % 4 === 2);
+        expect(await complaints(some, arch)).toEqual([]);
+      },
+    );
+  },
+);

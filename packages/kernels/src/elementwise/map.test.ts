@@ -1,0 +1,211 @@
+import { add, gt, lt, mul, pow, select, variable } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import { packParams } from '../kernel-param.js';
+import { compilerVerdict, machines } from '../testing/cpu-harness.test.helper.js';
+import { H200 } from '../testing/h200.test.helper.js';
+import { defaultMaps, mapProblems } from './default-maps.js';
+import { emitMap } from './emit-map.js';
+import { planMap, type MapProblem } from './map-plan.js';
+
+const CPU = {
+  ...({ kind: 'cpu', level: 'x86-64-v3', cores: 4 } as const),
+  ...{ l1Bytes: 32768, l2Bytes: 1 << 20 },
+};
+const x = variable('x');
+const y = variable('y');
+const scale = variable('scale');
+const row = variable('row');
+
+const float = (name: string, strides: readonly number[]): MapProblem['inputs'][number] => ({
+  ...{ name, strides },
+  dtype: 'float32',
+});
+const problem: MapProblem = {
+  expr: add(mul(x, scale), y),
+  shape: [4, 5],
+  inputs: [float('x', [5, 1]), float('unread', [1, 9]), float('y', [0, 0])],
+  out: { dtype: 'float32', strides: [5, 1] },
+  parameters: { scale: 2.5, unread: 1 },
+};
+
+describe('plans', () => {
+  test('choose by layout and leave out what the formula does not read', () => {
+    const { plan, scalars, inputs, outOffset } = planMap(problem, H200);
+    expect(plan).toEqual({
+      ...{ family: 'map', target: { kind: 'cuda' }, expr: problem.expr, dtype: 'float32' },
+      ...{ mode: 'linear', rank: 1, out: 'float32', parameters: ['scale'], indices: [] },
+      inputs: [
+        { name: 'x', dtype: 'float32', repeated: false },
+        { name: 'y', dtype: 'float32', repeated: true },
+      ],
+    });
+    expect(Object.isFrozen(plan)).toBe(true);
+    expect(scalars).toEqual({ n0: 20, d0: 1, s0_0: 1, s1_0: 0, p0: 2.5 });
+    expect([inputs, outOffset]).toEqual([
+      [
+        { index: 0, offset: 0 },
+        { index: 2, offset: 0 },
+      ],
+      0,
+    ]);
+    expect(planMap(problem, CPU).plan.target).toEqual({ kind: 'cpu', level: 'x86-64-v3' });
+  });
+
+  test('an index keeps its axis apart and walks backwards with the output', () => {
+    const { plan, scalars, inputs, outOffset } = planMap(
+      {
+        ...problem,
+        ...{ expr: lt(row, x), inputs: [float('x', [5, 1])], indices: { row: 0, other: 1 } },
+        out: { dtype: 'bool', strides: [-5, 1] },
+      },
+      H200,
+    );
+    expect(plan).toMatchObject({ mode: 'strided', rank: 2, dtype: 'float32', indices: ['row'] });
+    expect(scalars).toEqual({
+      ...{ n0: 4, n1: 5, d0: 5, d1: 1, s0_0: -5, s0_1: 1, i0: 3, i0_0: -1, i0_1: 0 },
+    });
+    expect([inputs, outOffset]).toEqual([[{ index: 0, offset: 15 }], -15]);
+  });
+
+  test('compute in float64 where an operand is, or where float32 cannot count', () => {
+    const shape = [2 ** 24 + 1];
+    const one: MapProblem = {
+      ...{ expr: gt(x, row), shape, inputs: [float('x', [1])], indices: { row: 0 } },
+      out: { dtype: 'bool', strides: [1] },
+    };
+    const dtypeOf = (changes: Partial<MapProblem>): string =>
+      planMap({ ...one, ...changes }, H200).plan.dtype;
+    expect(dtypeOf({})).toBe('float64');
+    expect(dtypeOf({ shape: [2 ** 24] })).toBe('float32');
+    expect(dtypeOf({ expr: gt(x, 0) })).toBe('float32');
+    expect(dtypeOf({ expr: x, out: { dtype: 'float64', strides: [1] } })).toBe('float64');
+    const wide = [{ name: 'x', dtype: 'float64', strides: [1] }] as const;
+    expect(dtypeOf({ expr: gt(x, 0), inputs: wide })).toBe('float64');
+  });
+
+  test('refuse nine inputs and nine dimensions', () => {
+    const inputs = Array.from({ length: 9 }, (_, i) => float(`v${String(i)}`, [5, 1]));
+    const sum = inputs.map(({ name }) => variable(name)).reduce((a, b) => add(a, b));
+    expect(() => planMap({ ...problem, expr: sum, inputs }, H200)).toThrow(/9 inputs/);
+    const shape = new Array<number>(9).fill(2);
+    const strides = shape.map((_, i) => 3 ** (9 - i));
+    const deep = { expr: x, shape, inputs: [float('x', strides)] };
+    const out = { dtype: 'float32', strides } as const;
+    expect(() => planMap({ ...deep, out }, H200)).toThrow(/9 dimensions/);
+  });
+
+  test('a variable that nothing binds is refused by the emitter', () => {
+    const { plan } = planMap({ ...problem, parameters: {} }, H200);
+    expect(() => emitMap(plan)).toThrow(/'scale'/);
+    expect(() => emitMap({ ...plan, target: { kind: 'cpu', level: 'arm64' } })).toThrow(/'scale'/);
+  });
+});
+
+describe('texts', () => {
+  test('the names of a formula never reach a compiler', () => {
+    for (const limits of [H200, CPU]) {
+      const { plan } = planMap(
+        {
+          ...problem,
+          expr: mul(variable('while'), add(variable('blockIdx'), variable('p'))),
+          inputs: [float('while', [5, 1])],
+          ...{ parameters: { blockIdx: 1 }, indices: { p: 0 } },
+        },
+        limits,
+      );
+      expect(emitMap(plan).source).not.toMatch(/\bwhile\b|double blockIdx/);
+    }
+  });
+
+  test('of one formula in other names are the same', () => {
+    const other: MapProblem = {
+      ...problem,
+      expr: add(mul(variable('u'), variable('k')), variable('v')),
+      inputs: [float('u', [5, 1]), float('v', [0, 0])],
+      parameters: { k: 7 },
+    };
+    expect(emitMap(planMap(other, H200).plan).source).toBe(
+      emitMap(planMap(problem, H200).plan).source,
+    );
+  });
+
+  test.each([H200, CPU])('$kind: parameters, geometry and cost belong together', (limits) => {
+    const problems = mapProblems();
+    expect(problems.length).toBeGreaterThan(25);
+    for (const each of problems) {
+      const { plan, scalars } = planMap(each, limits);
+      const kernel = emitMap(plan);
+      const count = each.shape.reduce((a, b) => a * b, 1);
+      const named = kernel.params.flatMap((p) => (p.kind === 'scalar' ? [p.name] : []));
+      expect(named.sort()).toEqual(Object.keys(scalars).sort());
+      expect(kernel.source.split(kernel.entry).length).toBe(2);
+      expect(kernel.source.includes('#include')).toBe(limits.kind === 'cpu');
+      expect(kernel.cost?.(scalars).bytes).toBeGreaterThanOrEqual(count);
+      expect(packParams(kernel.params).bytes).toBeLessThan(4096);
+      const geometry = kernel.geometry(scalars);
+      if ('tasks' in geometry) expect(geometry.tasks).toBeGreaterThan(0);
+      else expect(geometry.block.reduce((a, b) => a * b)).toBe(256);
+    }
+    expect(defaultMaps(limits).length).toBeGreaterThan(25);
+  });
+
+  test('an input that runs across the rows gets narrow blocks', () => {
+    const turned = planMap(
+      {
+        ...{ expr: add(x, y), shape: [300, 300] },
+        ...{ inputs: [float('x', [300, 1]), float('y', [1, 300])] },
+        out: { dtype: 'float32', strides: [300, 1] },
+      },
+      H200,
+    );
+    expect(emitMap(turned.plan).geometry(turned.scalars)).toMatchObject({ block: [32, 8, 1] });
+  });
+
+  test.each(machines())(
+    '%s compiles every host text for %s without a warning',
+    (compiler, level) => {
+      const few = defaultMaps({ ...CPU, level }).filter((_, i) => i % 4 === 0);
+      const logs = few.map(({ kernel }) => compilerVerdict(compiler, kernel.source, level).log);
+      expect(logs.filter((log) => log !== '')).toEqual([]);
+    },
+    120_000,
+  );
+
+  test('read like this', () => {
+    const { plan } = planMap(
+      {
+        ...problem,
+        expr: select(lt(row, y), pow(x, scale), 0),
+        inputs: [float('x', [1, 8]), { ...float('y', [5, 1]), dtype: 'int32' }],
+        indices: { row: 0 },
+      },
+      H200,
+    );
+    const { source, name } = emitMap(plan);
+    expect(name).toMatchInlineSnapshot(
+      `"map f32 i32 -> f32 strided2: select(row < y, x ^ scale, 0)"`,
+    );
+    expect(source.slice(source.indexOf('extern'))).toMatchInlineSnapshot(`
+      "extern "C" __global__ void __launch_bounds__(256)
+      mercer_map(const float* x0, const i32* x1, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, i64 s1_0, i64 s1_1, i64 i0_0, i64 i0_1, i64 i0, double p0) {
+        const double tu0_wide = p0;
+        const float tu0 = (float)tu0_wide;
+        const auto value = [&](float x0, float x1, float i0) {
+          const float t1 = pow_any(x0, tu0);
+          const float t2 = (i0 < x1) ? t1 : 0.0f;
+          return store(t2);
+        };
+        const i64 rows = n0;
+        const i64 firstRow = (i64)blockIdx.y * blockDim.y + threadIdx.y, rowStep = (i64)gridDim.y * blockDim.y;
+        const i64 firstX = (i64)blockIdx.x * blockDim.x + threadIdx.x, xStep = (i64)gridDim.x * blockDim.x;
+        for (i64 row = firstRow; row < rows; row += rowStep) {
+          i64 rest = row, to = 0, from0 = 0, from1 = 0, index0 = i0;
+          { const i64 i = rest; to += i * d0; from0 += i * s0_0; from1 += i * s1_0; index0 += i * i0_0; }
+      #pragma unroll 2
+          for (i64 x = firstX; x < n1; x += xStep) out[to + x * d1] = value(load_f32(x0[from0 + x * s0_1]), load_i32(x1[from1 + x * s1_1]), (float)(index0 + x * i0_1));
+        }
+      }
+      "
+    `);
+  });
+});

@@ -1,0 +1,47 @@
+import type { CudaKernel } from '../emitted-kernel.js';
+import type { NamedKernel } from '../named-kernel.js';
+import { emitAddCorrections } from './add.js';
+import { emitDeterminants } from './determinant.js';
+import { emitIdentityMatrices } from './identity.js';
+import { emitKron } from './kron.js';
+import { emitMergeCodes } from './merge-codes.js';
+import { emitNewtonFactor, emitNewtonStart } from './newton.js';
+import { emitConditions, emitDistances, emitOneNorms } from './norms.js';
+import { emitPackMatrices } from './pack.js';
+import { emitSmallSolve } from './small-solve.js';
+import { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
+import { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
+import { emitUnpackMatrices } from './unpack.js';
+
+/** Every kernel on matrices; they are the same on every GPU. */
+export function defaultMatrixKernels(): NamedKernel[] {
+  const kernels: CudaKernel[] = [
+    emitMergeCodes(),
+    emitAddCorrections(),
+    emitPackMatrices('float64', 'float32'),
+    emitUnpackMatrices('float64', 'float32'),
+    emitPackMatrices('float32', 'float64'),
+  ];
+  for (const dtype of ['float32', 'float64'] as const) {
+    kernels.push(
+      emitPackMatrices(dtype, dtype),
+      emitUnpackMatrices(dtype, dtype),
+      emitIdentityMatrices(dtype),
+      emitSmallSolve('cholesky', dtype),
+      emitSmallSolve('lu', dtype),
+      emitKron(dtype),
+      emitDeterminants(dtype),
+      emitOneNorms(dtype),
+      emitConditions(dtype),
+      emitDistances(dtype),
+      emitNewtonStart(dtype),
+      emitNewtonFactor(dtype),
+      emitScaleMatrices(dtype),
+      emitEigenPowers(dtype),
+      emitSingularReciprocals(dtype),
+      emitDiagonalZeros(dtype),
+      emitDiagonalMeans(dtype),
+    );
+  }
+  return kernels.map((kernel) => ({ name: kernel.name, kernel }));
+}

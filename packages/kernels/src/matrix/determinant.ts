@@ -1,0 +1,59 @@
+import { lines } from '../emit/indent.js';
+import type { CudaKernel } from '../emitted-kernel.js';
+import {
+  entryGeometry,
+  int64,
+  matrixKernel,
+  nanText,
+  pointer,
+  type MatrixDType,
+} from './matrix-kernel.js';
+import { REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
+
+/**
+ * Determinants from the factors of dense n x n matrices, as sign and logarithm of the magnitude, summed in float64. With
+ * `pivots` (int64, counted from 1, n for each matrix) the factors are LU, without (address 0) Cholesky. A singular
+ * matrix (LU, infos[z] > 0) has 0 and -infinity; others that failed (infos[z] not 0) have NaN.
+ *
+ * Scalars: n, count (of matrices).
+ */
+export function emitDeterminants(dtype: MatrixDType): CudaKernel {
+  const infinity =
+    dtype === 'float32'
+      ? '__int_as_float(0x7f800000)'
+      : '__longlong_as_double(0x7ff0000000000000ll)';
+  return matrixKernel({
+    name: `determinants ${dtype}`,
+    entry: `determinants_${dtype}`,
+    threads: REDUCE_THREADS,
+    geometry: entryGeometry(REDUCE_THREADS),
+    params: [
+      pointer('factors', dtype, 'read'),
+      pointer('pivots', 'int64', 'read'),
+      pointer('signs', dtype, 'write'),
+      pointer('logs', dtype, 'write'),
+      pointer('infos', 'int32', 'read'),
+      int64('n'),
+    ],
+    functions: TOTAL_FUNCTION,
+    body: lines(
+      REDUCE_SHARED,
+      'const i64 z = blockIdx.x;',
+      'const bool lu = pivots != nullptr;',
+      'double log_sum = 0, flips = 0;',
+      `for (i64 i = threadIdx.x; i < n; i += ${String(REDUCE_THREADS)}) {`,
+      '  const double value = factors[z * n * n + i * n + i];',
+      '  log_sum += log(fabs(value)) * (lu ? 1 : 2);',
+      '  if (lu) flips += (value < 0) != (pivots[z * n + i] != i + 1);',
+      '}',
+      'log_sum = total(log_sum, parts);',
+      'flips = total(flips, parts);',
+      'if (threadIdx.x != 0) return;',
+      'const int info = infos[z];',
+      'const bool singular = lu && info > 0;',
+      'const double sign = flips - 2 * floor(flips / 2) == 0 ? 1 : -1;',
+      `signs[z] = singular ? 0 : info == 0 ? sign : ${nanText(dtype)};`,
+      `logs[z] = singular ? -${infinity} : info == 0 ? log_sum : ${nanText(dtype)};`,
+    ),
+  });
+}

@@ -1,0 +1,14 @@
+export { emitAddCorrections } from './add.js';
+export { emitDeterminants } from './determinant.js';
+export { emitIdentityMatrices } from './identity.js';
+export { emitKron } from './kron.js';
+export { MATRIX_BATCH_AXES, type MatrixDType } from './matrix-kernel.js';
+export { emitMergeCodes } from './merge-codes.js';
+export { emitNewtonFactor, emitNewtonStart } from './newton.js';
+export { emitConditions, emitDistances, emitOneNorms } from './norms.js';
+export { emitPackMatrices } from './pack.js';
+export { emitSmallSolve, smallSolveBytes, type SmallSolveMethod } from './small-solve.js';
+export { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
+export { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
+export { emitUnpackMatrices } from './unpack.js';
+export { defaultMatrixKernels } from './default-matrix-kernels.js';

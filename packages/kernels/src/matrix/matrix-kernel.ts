@@ -1,0 +1,124 @@
+import { cudaType } from '../emit/cuda-literal.js';
+import { indent, lines } from '../emit/indent.js';
+import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+
+/** Dtypes of matrices. */
+export type MatrixDType = PairwiseDType;
+
+/** Batch axes that a strided matrix can have. */
+export const MATRIX_BATCH_AXES = 6;
+
+const axes = Array.from({ length: MATRIX_BATCH_AXES }, (_, axis) => axis);
+
+/** What a matrix kernel is made of. */
+export interface MatrixText {
+  readonly name: string;
+  readonly entry: string;
+  readonly params: readonly KernelParam[];
+  /** Text before the kernel. */
+  readonly functions?: string;
+  readonly threads: number;
+  readonly body: string;
+  readonly geometry: (scalars: Scalars) => CudaGeometry;
+}
+
+/** A kernel of the CUDA dialect; the CPU's runtime has these steps inside its own routines. */
+export function matrixKernel(text: MatrixText): CudaKernel {
+  const { name, entry, params, functions, threads, body, geometry } = text;
+  const signature = params.map(parameterText).join(', ');
+  const source = lines(
+    'typedef long long i64;',
+    functions,
+    `extern "C" __global__ void __launch_bounds__(${String(threads)}) ${entry}(${signature}) {`,
+    indent(body),
+    '}',
+  );
+  return { dialect: 'cuda', name, entry, params, options: [], source: `${source}\n`, geometry };
+}
+
+function parameterText(param: KernelParam): string {
+  if (param.kind === 'scalar') {
+    const type = { int32: 'int', int64: 'i64', float32: 'float', float64: 'double' }[param.type];
+    return `${type} ${param.name}`;
+  }
+  if (param.kind === 'tensorMap') throw new TypeError('matrix kernels take no tensor maps');
+  const type = { int32: 'int', int64: 'i64', float32: 'float', float64: 'double' }[
+    param.dtype as 'int32' | 'int64' | MatrixDType
+  ];
+  return `${param.access === 'read' ? 'const ' : ''}${type}* ${param.name}`;
+}
+
+export const pointer = (
+  name: string,
+  dtype: 'int32' | 'int64' | MatrixDType,
+  access: 'read' | 'write' | 'readwrite',
+): KernelParam => ({ name, kind: 'pointer', dtype, access });
+
+export const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+
+export const float64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'float64' });
+
+/** Extents of the batch axes, right-aligned; leading ones are 1. */
+export const batchParams: readonly KernelParam[] = axes.map((axis) =>
+  int64(`batch${String(axis)}`),
+);
+
+/** Strides of a matrix in elements, `name` in front of each: row, column, and one for each batch axis. */
+export function stridesOf(name: string): readonly KernelParam[] {
+  return [
+    int64(`${name}Row`),
+    int64(`${name}Column`),
+    ...axes.map((axis) => int64(`${name}Batch${String(axis)}`)),
+  ];
+}
+
+/** Text that declares `name`: the element where matrix z of a strided operand starts. */
+export function startText(name: string, from: string): string {
+  const steps = [...axes].reverse().map((axis) => {
+    const [extent, stride] = [`batch${String(axis)}`, `${from}Batch${String(axis)}`];
+    return `${name} += (rest % ${extent}) * ${stride}, rest /= ${extent};`;
+  });
+  return lines(`i64 ${name} = 0;`, '{', indent(lines('i64 rest = z;', ...steps)), '}');
+}
+
+/** Is element (row, column) in the part of the matrix that counts: 0 all, 1 the lower triangle, 2 the upper. */
+export const PART_FUNCTION =
+  '__device__ inline bool in_part(i64 part, i64 row, i64 column) { return part == 0 || (part == 1 ? row >= column : row <= column); }';
+
+/** `finite(x)`: neither infinite nor NaN. */
+export function finiteFunction(dtype: MatrixDType): string {
+  const type = cudaType(dtype);
+  return `__device__ inline bool finite(${type} x) { return x - x == 0; }`;
+}
+
+/** `nan_of()` of the dtype. */
+export function nanText(dtype: MatrixDType): string {
+  return dtype === 'float32'
+    ? '__int_as_float(0x7fc00000)'
+    : '__longlong_as_double(0x7ff8000000000000ll)';
+}
+
+/** Rows and columns of a tile that a block of TILE_THREADS threads turns. */
+export const TILE = 32;
+export const TILE_THREADS = 256;
+
+/** Blocks of one tile each, matrix after matrix. */
+export function tileGeometry({ rows = 0, columns = 0, count = 0 }: Scalars): CudaGeometry {
+  const tiles = Math.ceil(rows / TILE) * Math.ceil(columns / TILE);
+  return { grid: [tiles * count, 1, 1], block: [TILE_THREADS, 1, 1], sharedMemBytes: 0 };
+}
+
+/** Text that declares a block's matrix z, its tile's first element (row0, column0), lane and group. */
+export const TILE_TEXT = lines(
+  `const i64 across = (rows + ${String(TILE - 1)}) / ${String(TILE)}, tiles = across * ((columns + ${String(TILE - 1)}) / ${String(TILE)});`,
+  'const i64 z = blockIdx.x / tiles, tileIndex = blockIdx.x - z * tiles;',
+  `const i64 row0 = tileIndex % across * ${String(TILE)}, column0 = tileIndex / across * ${String(TILE)};`,
+  `const int lane = threadIdx.x % ${String(TILE)}, group = threadIdx.x / ${String(TILE)};`,
+);
+
+/** One block for each matrix. */
+export function entryGeometry(threads: number): (scalars: Scalars) => CudaGeometry {
+  return ({ count = 0 }) => ({ grid: [count, 1, 1], block: [threads, 1, 1], sharedMemBytes: 0 });
+}

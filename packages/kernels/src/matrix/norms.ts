@@ -1,0 +1,115 @@
+import { cudaType } from '../emit/cuda-literal.js';
+import { lines } from '../emit/indent.js';
+import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import {
+  entryGeometry,
+  int64,
+  matrixKernel,
+  nanText,
+  pointer,
+  type MatrixDType,
+} from './matrix-kernel.js';
+import { LARGEST_FUNCTION, REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
+
+/**
+ * 1-norms of dense n x n matrices: the largest sum of magnitudes in a column, summed in float64. `norms` starts as 0.
+ *
+ * Scalars: n, count (of matrices).
+ */
+export function emitOneNorms(dtype: MatrixDType): CudaKernel {
+  const bits = dtype === 'float32' ? 'unsigned' : 'unsigned long long';
+  const asBits =
+    dtype === 'float32' ? '__float_as_uint' : '(unsigned long long)__double_as_longlong';
+  return matrixKernel({
+    name: `1-norms ${dtype}`,
+    entry: `one_norms_${dtype}`,
+    threads: REDUCE_THREADS,
+    geometry: ({ n = 0, count = 0 }: Scalars) => ({
+      grid: [n * count, 1, 1],
+      block: [REDUCE_THREADS, 1, 1],
+      sharedMemBytes: 0,
+    }),
+    params: [pointer('matrices', dtype, 'read'), pointer('norms', dtype, 'readwrite'), int64('n')],
+    functions: TOTAL_FUNCTION,
+    body: lines(
+      REDUCE_SHARED,
+      'const i64 column = blockIdx.x;',
+      'double sum = 0;',
+      `for (i64 i = threadIdx.x; i < n; i += ${String(REDUCE_THREADS)}) sum += fabs((double)matrices[column * n + i]);`,
+      `const ${cudaType(dtype)} norm = (${cudaType(dtype)})total(sum, parts);`,
+      '// Numbers that are not negative are ordered as their bits are.',
+      `if (threadIdx.x == 0) atomicMax((${bits}*)(norms + column / n), ${asBits}(norm));`,
+    ),
+  });
+}
+
+/**
+ * Condition numbers from the norms of matrices and of their inverses: infinity where infos[z] > 0 and `lu` is not 0, NaN for
+ * others that failed, 0 without rows.
+ *
+ * Scalars: n, lu, count (of matrices).
+ */
+export function emitConditions(dtype: MatrixDType): CudaKernel {
+  const infinity =
+    dtype === 'float32'
+      ? '__int_as_float(0x7f800000)'
+      : '__longlong_as_double(0x7ff0000000000000ll)';
+  return matrixKernel({
+    name: `condition numbers ${dtype}`,
+    entry: `conditions_${dtype}`,
+    threads: 32,
+    geometry: entryGeometry(32),
+    params: [
+      pointer('norms', dtype, 'read'),
+      pointer('inverseNorms', dtype, 'read'),
+      pointer('conditions', dtype, 'write'),
+      pointer('infos', 'int32', 'read'),
+      int64('n'),
+      int64('lu'),
+    ],
+    body: lines(
+      'const i64 z = blockIdx.x;',
+      'if (threadIdx.x != 0) return;',
+      'const int info = infos[z];',
+      'if (n == 0) conditions[z] = 0;',
+      'else if (info == 0) conditions[z] = norms[z] * inverseNorms[z];',
+      `else conditions[z] = lu && info > 0 ? ${infinity} : ${nanText(dtype)};`,
+    ),
+  });
+}
+
+/**
+ * What a Newton iteration asks of dense n x n matrices: max |m - I|, NaN where m has NaN, and the sum of squares.
+ *
+ * Scalars: n, count (of matrices).
+ */
+export function emitDistances(dtype: MatrixDType): CudaKernel {
+  return matrixKernel({
+    name: `distances from the identity ${dtype}`,
+    entry: `distances_${dtype}`,
+    threads: REDUCE_THREADS,
+    geometry: entryGeometry(REDUCE_THREADS),
+    params: [
+      pointer('matrices', dtype, 'read'),
+      pointer('distances', 'float64', 'write'),
+      pointer('squares', 'float64', 'write'),
+      int64('n'),
+    ],
+    functions: lines(TOTAL_FUNCTION, LARGEST_FUNCTION),
+    body: lines(
+      REDUCE_SHARED,
+      'const i64 z = blockIdx.x;',
+      'double most = 0, sum = 0;',
+      `for (i64 i = threadIdx.x; i < n * n; i += ${String(REDUCE_THREADS)}) {`,
+      '  const double x = matrices[z * n * n + i], off = fabs(x - (i % (n + 1) == 0 ? 1 : 0));',
+      '  sum += x * x;',
+      '  if (!(off <= most) && most == most) most = off;',
+      '}',
+      'most = largest(most, parts);',
+      'sum = total(sum, parts);',
+      'if (threadIdx.x != 0) return;',
+      'distances[z] = most;',
+      'squares[z] = sum;',
+    ),
+  });
+}

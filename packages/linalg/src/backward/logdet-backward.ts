@@ -1,0 +1,58 @@
+import { mul, variable } from '@mercer/formula';
+import { map, type Tensor } from '@mercer/tensor';
+import { orderOf, settingOf, type LinalgDType } from '../checks.js';
+import { inverse } from '../inverse.js';
+import type { FactorOption } from '../options.js';
+import { assertLike, batchOf } from './backward-checks.js';
+import type { BackwardOptions, LinalgGradients } from './backward-options.js';
+
+/** Options of logdetBackward. */
+export interface LogdetBackwardOptions extends BackwardOptions, FactorOption {}
+
+/** What logdet left behind: a, or its inverse where there is one already. */
+export type LogdetSaved<D extends LinalgDType> =
+  | { readonly a: Tensor<D>; readonly inverse?: undefined }
+  | { readonly inverse: Tensor<D>; readonly a?: undefined };
+
+const SCALED = mul(variable('b'), variable('g'));
+
+/**
+ * Gradient of `logdet(a)`: given `gradient` = dL/d(logAbs), returns dL/da, `gradient a^-T` (Giles 2008, section 2.2.4, for the
+ * logarithm). The sign has derivative 0. With `method: 'cholesky'` a is symmetric and its triangle `uplo` is read; da is
+ * symmetric: the derivative by an element of that triangle is da[i, i] on the diagonal and 2 da[i, j] beside it.
+ *
+ * Shapes: gradient has the batch axes alone, a and da (..., n, n). Singular matrices have NaN gradients.
+ *
+ * @param saved a, which is inverted by `method`, or its inverse
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED
+ *
+ * @example
+ * ```ts
+ * import { logdetBackward } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[2, 0], [0, 4]], { device: 'cpu' });
+ * const { a: da } = await logdetBackward(await tensor(1, { device: 'cpu' }), { a });
+ * console.log(await da.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
+ * ```
+ */
+export async function logdetBackward<D extends LinalgDType>(
+  gradient: Tensor<D>,
+  saved: LogdetSaved<NoInfer<D>>,
+  options: LogdetBackwardOptions = {},
+): Promise<LinalgGradients<readonly ['a'], D>> {
+  const what = 'logdetBackward';
+  const { stream, method, uplo } = options;
+  const matrix = saved.inverse ?? saved.a;
+  const name = saved.inverse === undefined ? 'a' : 'inverse';
+  settingOf(what, { [name]: matrix });
+  orderOf(what, name, matrix);
+  assertLike(what, 'gradient', gradient, batchOf(matrix, 2), matrix);
+  const made =
+    saved.inverse === undefined ? await inverse(matrix, { method, uplo, stream }) : undefined;
+  made?.infos.dispose();
+  using inverted = made?.inverse ?? matrix.view();
+  using turned = inverted.transpose();
+  using g = gradient.reshape([...gradient.shape, 1, 1]);
+  return { a: await map(SCALED, { b: turned, g }, { dtype: matrix.dtype, stream }) };
+}

@@ -1,0 +1,210 @@
+import { div, le, mul, select, sub, variable } from '@mercer/formula';
+import { map, MercerError, type Stream, type Tensor } from '@mercer/tensor';
+import { EPSILON, settingOf, type LinalgDType } from '../checks.js';
+import { matmul } from '../matmul.js';
+import { assertSides, rightHandSides } from '../solve.js';
+import { svd } from '../svd.js';
+import { assertLike } from './backward-checks.js';
+import { wantedOf, type LinalgGradients } from './backward-options.js';
+import { productOnto } from './product-onto.js';
+import { summedTo } from './shape-gradient.js';
+import type { SolveBackwardOptions, SolveInputs } from './solve-backward.js';
+import { asColumn, oneValue } from './spectrum.js';
+
+/** Options of lstsqBackward. */
+export interface LstsqBackwardOptions<W extends SolveInputs> extends SolveBackwardOptions<W> {
+  /** As in the forward call: singular values up to this share of the largest count as 0. Default: max(m, n) eps. */
+  readonly tolerance?: number | undefined;
+}
+
+/** What lstsq left behind. */
+export interface LstsqSaved<D extends LinalgDType> {
+  readonly a: Tensor<D>;
+  readonly b: Tensor<D>;
+  readonly x: Tensor<D>;
+}
+
+const [x, s, top] = [variable('x'), variable('s'), variable('top')];
+const isNothing = le(s, mul(variable('tolerance'), top));
+/** Rows over singular values; 0 for those that count as 0. */
+const OVER_S = select(isNothing, 0, div(x, s));
+/** Rows of singular values that count; 0 for the others. */
+const COUNTED = select(isNothing, 0, x);
+const DIFFERENCE = sub(x, variable('y'));
+
+/**
+ * Gradients of `lstsq(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With A the pseudoinverse of a,
+ * `y = A^T gradient` and `r = b - a x`: db is y, and da is `-y x^T + r (A y)^T + (A^T x) (gradient - A a gradient)^T` (Golub and
+ * Pereyra 1973, "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate"). The
+ * singular values of a are computed again.
+ *
+ * Where a has full rank this is the derivative: the second term is that of systems with more rows than columns, the third that
+ * of systems with fewer. Where it has not, x jumps under changes of a that raise the rank, and there is no derivative: da is
+ * that for changes that keep the rank, and finite. Matrices without a solution have NaN gradients.
+ *
+ * Shapes: a (..., m, n), b (..., m, c), x and gradient (..., n, c), or with `rightHandSides: 'rows'` b (..., c, m) and x
+ * (..., c, n); da has a's shape and db has b's: over axes that were broadcast they are summed. All of one dtype and device.
+ *
+ * @param saved a, b and x of the forward call
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED
+ *
+ * @example
+ * ```ts
+ * import { lstsq, lstsqBackward } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[1], [1]], { device: 'cpu' }); // x is the mean of b
+ * const b = await tensor([[1], [3]], { device: 'cpu' });
+ * const { x } = await lstsq(a, b);
+ * const upstream = await tensor([[1]], { device: 'cpu' });
+ * const { b: db } = await lstsqBackward(upstream, { a, b, x });
+ * console.log(db.shape); // [ 2, 1 ], one half each
+ * ```
+ */
+export async function lstsqBackward<
+  D extends LinalgDType,
+  const W extends SolveInputs = readonly ['a', 'b'],
+>(
+  gradient: Tensor<D>,
+  { a, b, x: solution }: LstsqSaved<NoInfer<D>>,
+  options: LstsqBackwardOptions<W> = {},
+): Promise<LinalgGradients<W, D>> {
+  const what = 'lstsqBackward';
+  const { stream } = options;
+  const wanted = wantedOf(what, options, ['a', 'b']);
+  const { dtype, batchShape } = settingOf(what, { a, b });
+  const [rows = 0, columns = 0] = a.shape.slice(-2);
+  const side = rightHandSides(what, options);
+  assertSides(what, rows, b, side);
+  const sides = b.shape.at(side === 'rows' ? -2 : -1) ?? 1;
+  const extents = side === 'rows' ? [sides, columns] : [columns, sides];
+  assertLike(what, 'x', solution, [...batchShape, ...extents], a);
+  assertLike(what, 'gradient', gradient, solution.shape, a);
+  const { tolerance = Math.max(rows, columns, 1) * EPSILON[dtype] } = options;
+  if (!(tolerance >= 0 && tolerance < 1)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: tolerance is ${String(tolerance)}. Pass the tolerance of the forward call, a number from 0 up to 1.`,
+    );
+  }
+  const turned = (t: Tensor<D>): Tensor<D> => (side === 'rows' ? t.transpose() : t.view());
+  using g = turned(gradient);
+  using bColumns = turned(b);
+  using xColumns = turned(solution);
+  const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
+  using basis = await Basis.of(a, tolerance, stream);
+  using shares = await basis.shares(g);
+  using quotients = await basis.over(shares);
+  using y = await matmul(basis.u, quotients, { stream });
+  try {
+    if (wanted.has('b')) gradients.b = await summedTo(turned(y), b.shape, stream);
+    if (wanted.has('a')) {
+      const call = { a, b: bColumns, x: xColumns, g, y, shares, quotients };
+      gradients.a = await summedTo(await matrixGradient(basis, call, stream), a.shape, stream);
+    }
+  } catch (error) {
+    gradients.b?.dispose();
+    throw error;
+  }
+  return gradients as LinalgGradients<W, D>;
+}
+
+/** What the gradient of a is made of, right-hand sides in columns. */
+interface MatrixTerms<D extends LinalgDType> {
+  readonly a: Tensor<D>;
+  readonly b: Tensor<D>;
+  readonly x: Tensor<D>;
+  readonly g: Tensor<D>;
+  readonly y: Tensor<D>;
+  /** vh g */
+  readonly shares: Tensor<D>;
+  /** These over the singular values. */
+  readonly quotients: Tensor<D>;
+}
+
+async function matrixGradient<D extends LinalgDType>(
+  basis: Basis<D>,
+  { a, b, x: solution, g, y, shares, quotients }: MatrixTerms<D>,
+  stream: Stream | undefined,
+): Promise<Tensor<D>> {
+  const { dtype } = a;
+  using first = await matmul(y, solution, { transposeB: true, alpha: -1, stream });
+  using residual = await matmul(a, solution, { stream });
+  await map(DIFFERENCE, { x: b, y: residual }, { out: residual, stream });
+  using twice = await basis.over(quotients);
+  using back = await matmul(basis.vh, twice, { transposeA: true, stream });
+  using backRows = back.transpose();
+  using second = await productOnto(residual, backRows, first, stream);
+  using counted = await basis.counted(shares);
+  using seen = await matmul(basis.vh, counted, { transposeA: true, stream });
+  using unseen = await map(DIFFERENCE, { x: g, y: seen }, { dtype, stream });
+  using ofSolution = await basis.shares(solution);
+  using solutionOverS = await basis.over(ofSolution);
+  using z = await matmul(basis.u, solutionOverS, { stream });
+  using unseenRows = unseen.transpose();
+  return await productOnto(z, unseenRows, second, stream);
+}
+
+/** The singular vectors of a, with what is done to vectors in them. */
+class Basis<D extends LinalgDType> {
+  readonly u: Tensor<D>;
+  readonly vh: Tensor<D>;
+  readonly #s: Tensor<D>;
+  readonly #tolerance: number;
+  readonly #stream: Stream | undefined;
+
+  private constructor(
+    factors: { readonly u: Tensor<D>; readonly s: Tensor<D>; readonly vh: Tensor<D> },
+    tolerance: number,
+    stream: Stream | undefined,
+  ) {
+    this.u = factors.u;
+    this.vh = factors.vh;
+    this.#s = factors.s;
+    this.#tolerance = tolerance;
+    this.#stream = stream;
+  }
+
+  static async of<D extends LinalgDType>(
+    a: Tensor<D>,
+    tolerance: number,
+    stream: Stream | undefined,
+  ): Promise<Basis<D>> {
+    const { infos, ...factors } = await svd(a, { stream });
+    infos.dispose();
+    return new Basis(factors, tolerance, stream);
+  }
+
+  /** `vh t` */
+  shares(t: Tensor<D>): Promise<Tensor<D>> {
+    return matmul(this.vh, t, { stream: this.#stream });
+  }
+
+  /** Row i over singular value i. */
+  over(t: Tensor<D>): Promise<Tensor<D>> {
+    return this.#map(OVER_S, t);
+  }
+
+  /** Row i where singular value i counts. */
+  counted(t: Tensor<D>): Promise<Tensor<D>> {
+    return this.#map(COUNTED, t);
+  }
+
+  async #map(formula: typeof OVER_S, t: Tensor<D>): Promise<Tensor<D>> {
+    if (t.size === 0) return t.view();
+    using column = asColumn(this.#s);
+    using largest = oneValue(this.#s, 0);
+    return await map(
+      formula,
+      { x: t, s: column, top: largest },
+      {
+        ...{ dtype: t.dtype, stream: this.#stream },
+        parameters: { tolerance: this.#tolerance },
+      },
+    );
+  }
+
+  [Symbol.dispose](): void {
+    for (const t of [this.u, this.vh, this.#s]) t.dispose();
+  }
+}

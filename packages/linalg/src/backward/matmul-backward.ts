@@ -1,0 +1,88 @@
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { settingOf, type LinalgDType } from '../checks.js';
+import { matmul, type MatmulOptions } from '../matmul.js';
+import { assertLike } from './backward-checks.js';
+import {
+  wantedOf,
+  type BackwardOptions,
+  type LinalgGradients,
+  type WrtOption,
+} from './backward-options.js';
+import { summedTo } from './shape-gradient.js';
+import type { SolveInputs } from './solve-backward.js';
+
+/** Options of matmulBackward: those of the forward call that matter, and what is wanted. */
+export interface MatmulBackwardOptions<W extends SolveInputs>
+  extends
+    BackwardOptions,
+    WrtOption<W>,
+    Pick<MatmulOptions<LinalgDType>, 'alpha' | 'transposeA' | 'transposeB'> {}
+
+/**
+ * Gradients of `matmul(a, b)`: given `gradient` = dL/d(result), returns dL/da, `alpha gradient op(b)^T`, and dL/db,
+ * `alpha op(a)^T gradient`, each turned round where its operand was (Giles 2008, section 2.2.2). The gradient of what `out` held
+ * before, where beta is not 0, is `beta gradient`.
+ *
+ * Shapes: gradient (..., m, n); da has a's shape and db has b's: over axes that were broadcast they are summed.
+ *
+ * @param saved a and b of the forward call
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED
+ *
+ * @example
+ * ```ts
+ * import { matmulBackward } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[1, 2]], { device: 'cpu' });
+ * const b = await tensor([[3], [4]], { device: 'cpu' });
+ * const { a: da, b: db } = await matmulBackward(await tensor([[1]], { device: 'cpu' }), { a, b });
+ * console.log(await da.toNested(), await db.toNested()); // [ [ 3, 4 ] ] [ [ 1 ], [ 2 ] ]
+ * ```
+ */
+export async function matmulBackward<
+  D extends LinalgDType,
+  const W extends SolveInputs = readonly ['a', 'b'],
+>(
+  gradient: Tensor<D>,
+  { a, b }: { readonly a: Tensor<NoInfer<D>>; readonly b: Tensor<NoInfer<D>> },
+  options: MatmulBackwardOptions<W> = {},
+): Promise<LinalgGradients<W, D>> {
+  const what = 'matmulBackward';
+  const { stream, alpha = 1, transposeA = false, transposeB = false } = options;
+  const wanted = wantedOf(what, options, ['a', 'b']);
+  const { batchShape } = settingOf(what, { a, b });
+  const [rows = 0, inner = 0] = extentsOf(a, transposeA);
+  const [met = 0, columns = 0] = extentsOf(b, transposeB);
+  if (inner !== met) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: a is ${a.label} and b is ${b.label}: ${String(inner)} columns meet ${String(met)} rows. Pass the operands and the transposeA and transposeB of the forward call.`,
+    );
+  }
+  assertLike(what, 'gradient', gradient, [...batchShape, rows, columns], a);
+  const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
+  const common = { alpha, stream };
+  try {
+    if (wanted.has('a')) {
+      const whole = transposeA
+        ? await matmul(b, gradient, { ...common, transposeA: transposeB, transposeB: true })
+        : await matmul(gradient, b, { ...common, transposeB: !transposeB });
+      gradients.a = await summedTo(whole, a.shape, stream);
+    }
+    if (wanted.has('b')) {
+      const whole = transposeB
+        ? await matmul(gradient, a, { ...common, transposeA: true, transposeB: transposeA })
+        : await matmul(a, gradient, { ...common, transposeA: !transposeA });
+      gradients.b = await summedTo(whole, b.shape, stream);
+    }
+  } catch (error) {
+    gradients.a?.dispose();
+    throw error;
+  }
+  return gradients as LinalgGradients<W, D>;
+}
+
+function extentsOf(x: Tensor, turned: boolean): readonly number[] {
+  const extents = x.shape.slice(-2);
+  return turned ? extents.toReversed() : extents;
+}

@@ -1,0 +1,99 @@
+import type { Tensor } from '@mercer/tensor';
+import { choice, orderOf, type LinalgDType } from '../checks.js';
+import type { TriangleOption } from '../options.js';
+import { solveCholesky } from '../solve-cholesky.js';
+import { triangularSolve } from '../triangular-solve.js';
+import type { LinalgGradients } from './backward-options.js';
+import { symmetricPart } from './shape-gradient.js';
+import {
+  solveBackward,
+  type SolveBackwardOptions,
+  type SolveInputs,
+  type SolveSaved,
+} from './solve-backward.js';
+
+/** What solveCholesky left behind: a, or instead of it the factor that cholesky or `overwriteA` gives. */
+export type SolveCholeskySaved<D extends LinalgDType> = Omit<SolveSaved<D>, 'a'> &
+  (
+    | { readonly a: Tensor<D>; readonly factor?: undefined }
+    | { readonly factor: Tensor<D>; readonly a?: undefined }
+  );
+
+/** Options of solveCholeskyBackward. */
+export interface SolveCholeskyBackwardOptions<W extends SolveInputs>
+  extends SolveBackwardOptions<W>, TriangleOption {}
+
+/**
+ * Gradients of `solveCholesky(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `a y = gradient`, db is y and
+ * da is `-(y x^T + x y^T) / 2` (Giles 2008, "Collected matrix derivative results for forward and reverse mode algorithmic
+ * differentiation", section 2.3.1).
+ *
+ * da is symmetric: `dL = sum_ij da[i, j] d a[i, j]` for symmetric changes of a. The derivative by an element of the triangle
+ * `uplo` that the forward call read is therefore da[i, i] on the diagonal and 2 da[i, j] beside it.
+ *
+ * Shapes: gradient and x (..., n, c), or (..., c, n) with `rightHandSides: 'rows'`; da has a's shape and db has b's: over axes
+ * that were broadcast they are summed. All of one dtype and device. Matrices without a solution have NaN gradients.
+ *
+ * @param saved a and x of the forward call, b where it was broadcast; with `factor` instead of a (the factor's triangle is
+ *   `uplo`) nothing is factored again
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED
+ *
+ * @example
+ * ```ts
+ * import { solveCholesky, solveCholeskyBackward } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[4, 0], [0, 2]], { device: 'cpu' });
+ * const b = await tensor([[8], [6]], { device: 'cpu' });
+ * const { x } = await solveCholesky(a, b);
+ * const upstream = await tensor([[1], [1]], { device: 'cpu' });
+ * const { b: db } = await solveCholeskyBackward(upstream, { a, x });
+ * console.log(await db.toNested()); // [ [ 0.25 ], [ 0.5 ] ]
+ * ```
+ */
+export async function solveCholeskyBackward<
+  D extends LinalgDType,
+  const W extends SolveInputs = readonly ['a', 'b'],
+>(
+  gradient: Tensor<D>,
+  saved: SolveCholeskySaved<NoInfer<D>>,
+  options: SolveCholeskyBackwardOptions<W> = {},
+): Promise<LinalgGradients<W, D>> {
+  const what = 'solveCholeskyBackward';
+  const { stream, rightHandSides } = options;
+  const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
+  const common = { uplo, rightHandSides, stream };
+  const { factor, x, b } = saved;
+  const a = factor ?? saved.a;
+  return solveBackward<D, W>(
+    {
+      what,
+      solveTransposed: async (sides) => {
+        orderOf(what, factor === undefined ? 'a' : 'factor', a);
+        if (factor === undefined) return solutionOf(await solveCholesky(a, sides, common));
+        // a = L L^T = U^T U: the factor that comes first is L, or U^T
+        const transpose = uplo === 'upper';
+        using half = solutionOf(await triangularSolve(factor, sides, { ...common, transpose }));
+        return solutionOf(
+          await triangularSolve(factor, half, { ...common, transpose: !transpose }),
+        );
+      },
+      finish: async (outer) => {
+        using whole = outer;
+        return await symmetricPart(whole, stream);
+      },
+    },
+    gradient,
+    { a, x, b },
+    options,
+  );
+}
+
+/** The solutions alone. */
+export function solutionOf<D extends LinalgDType>(solution: {
+  readonly x: Tensor<D>;
+  readonly infos: Tensor<'int32'>;
+}): Tensor<D> {
+  solution.infos.dispose();
+  return solution.x;
+}

@@ -1,0 +1,90 @@
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { EPSILON, type LinalgDType } from '../checks.js';
+import type { BackwardOptions } from './backward-options.js';
+
+/** A spectrum at which a decomposition has no derivative, so that terms of its gradient were set to 0. */
+export interface SpectrumWarning {
+  readonly code: 'DEGENERATE_SPECTRUM';
+  /** Index of the matrix in row-major order of the batch axes. */
+  readonly entry: number;
+  /** Positions i <= j whose terms are 0; [i, i] is a value that counts as 0 itself. */
+  readonly pairs: readonly (readonly [number, number])[];
+  readonly message: string;
+}
+
+/** How equal values of a spectrum are treated. */
+export interface SpectrumOptions extends BackwardOptions {
+  /**
+   * Values that differ by at most this share of the largest magnitude count as equal, from 0 up to 1; default: max(m, n) eps
+   * of the dtype.
+   */
+  readonly tolerance?: number | undefined;
+  /** Called once for each matrix with equal values that the gradient depends on. With it the call waits for the device. */
+  readonly onDegenerate?: ((warning: SpectrumWarning) => void) | undefined;
+}
+
+/** The option, checked, or the default. @throws MercerError INVALID_ARGUMENT */
+export function spectrumTolerance(
+  what: string,
+  { tolerance }: SpectrumOptions,
+  extent: number,
+  dtype: LinalgDType,
+): number {
+  if (tolerance === undefined) return Math.max(extent, 1) * EPSILON[dtype];
+  if (tolerance >= 0 && tolerance < 1) return tolerance;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: tolerance is ${String(tolerance)}. It is a share of the largest magnitude in the spectrum: pass a number from 0 up to 1.`,
+  );
+}
+
+/** Whether the terms of positions i <= j count as 0, and the message's name for such values. */
+export interface DegenerateRule {
+  readonly what: string;
+  readonly isEqual: (values: ArrayLike<number>, i: number, j: number) => boolean;
+  readonly reason: string;
+}
+
+/** Most pairs that a message spells out. */
+const SHOWN_PAIRS = 4;
+
+/** Waits for the values (..., n) and reports each spectrum with equal ones. */
+export async function reportDegenerate(
+  values: Tensor<LinalgDType>,
+  { what, isEqual, reason }: DegenerateRule,
+  onDegenerate: (warning: SpectrumWarning) => void,
+): Promise<void> {
+  const n = values.shape.at(-1) ?? 0;
+  const all = await values.toTypedArray();
+  for (let entry = 0; entry * n < all.length; entry++) {
+    const own = all.subarray(entry * n, (entry + 1) * n);
+    const pairs: [number, number][] = [];
+    for (let i = 0; i < n; i++) {
+      for (let j = i; j < n; j++) if (isEqual(own, i, j)) pairs.push([i, j]);
+    }
+    if (pairs.length === 0) continue;
+    const shown = pairs.slice(0, SHOWN_PAIRS).map(([i, j]) => `(${String(i)}, ${String(j)})`);
+    const more =
+      pairs.length > SHOWN_PAIRS ? ` and ${String(pairs.length - SHOWN_PAIRS)} more` : '';
+    onDegenerate({
+      ...{ code: 'DEGENERATE_SPECTRUM', entry, pairs },
+      message: `${what}: ${reason} at positions ${shown.join(', ')}${more} of batch entry ${String(entry)}. Their terms of the gradient are 0; it is right for a loss that does not depend on the choice of basis there.`,
+    });
+  }
+}
+
+/** A view of values (..., n) as a row (..., 1, n), for broadcasting against matrices. */
+export function asRow<D extends LinalgDType>(values: Tensor<D>): Tensor<D> {
+  return values.reshape([...values.shape.slice(0, -1), 1, values.shape.at(-1) ?? 1]);
+}
+
+/** A view of values (..., n) as a column (..., n, 1). */
+export function asColumn<D extends LinalgDType>(values: Tensor<D>): Tensor<D> {
+  return values.reshape([...values.shape, 1]);
+}
+
+/** One of the values (..., n), which must be there, as (..., 1, 1). */
+export function oneValue<D extends LinalgDType>(values: Tensor<D>, index: number): Tensor<D> {
+  using one = values.slice(...values.shape.slice(0, -1).map(() => null), index);
+  return one.reshape([...one.shape, 1, 1]);
+}

@@ -1,0 +1,82 @@
+import type { Tensor } from '@mercer/tensor';
+import { choice, type LinalgDType } from '../checks.js';
+import type { TriangleOption } from '../options.js';
+import { triangularSolve } from '../triangular-solve.js';
+import type { LinalgGradients } from './backward-options.js';
+import { keepTriangle } from './shape-gradient.js';
+import {
+  solveBackward,
+  type SolveBackwardOptions,
+  type SolveInputs,
+  type SolveSaved,
+} from './solve-backward.js';
+import { solutionOf } from './solve-cholesky-backward.js';
+
+/** Options of triangularSolveBackward. */
+export interface TriangularSolveBackwardOptions<W extends SolveInputs>
+  extends SolveBackwardOptions<W>, TriangleOption {
+  /** As in the forward call. */
+  readonly transpose?: boolean | undefined;
+  /** As in the forward call. */
+  readonly unitDiagonal?: boolean | undefined;
+}
+
+/**
+ * Gradients of `triangularSolve(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `op(a)^T y = gradient`, db is
+ * y, and da is the triangle `uplo` of `-y x^T`, or of `-x y^T` with `transpose` (Giles 2008, section 2.3.1). The other triangle
+ * of da is 0, and so is its diagonal with `unitDiagonal`: these were not read.
+ *
+ * Shapes: gradient and x (..., n, c), or (..., c, n) with `rightHandSides: 'rows'`; da has a's shape and db has b's: over axes
+ * that were broadcast they are summed. All of one dtype and device. Singular matrices have NaN gradients.
+ *
+ * @param saved a and x of the forward call, b where it was broadcast
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED
+ *
+ * @example
+ * ```ts
+ * import { triangularSolve, triangularSolveBackward } from '@mercer/linalg';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = await tensor([[2, 0], [1, 4]], { device: 'cpu' });
+ * const b = await tensor([[4], [6]], { device: 'cpu' });
+ * const { x } = await triangularSolve(a, b);
+ * const upstream = await tensor([[0], [1]], { device: 'cpu' });
+ * const { a: da } = await triangularSolveBackward(upstream, { a, x });
+ * console.log(await da.toNested()); // [ [ 0.25, 0 ], [ -0.5, -0.25 ] ]
+ * ```
+ */
+export async function triangularSolveBackward<
+  D extends LinalgDType,
+  const W extends SolveInputs = readonly ['a', 'b'],
+>(
+  gradient: Tensor<D>,
+  saved: SolveSaved<NoInfer<D>>,
+  options: TriangularSolveBackwardOptions<W> = {},
+): Promise<LinalgGradients<W, D>> {
+  const what = 'triangularSolveBackward';
+  const { stream, rightHandSides, transpose = false, unitDiagonal = false } = options;
+  const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
+  const strict = uplo === 'lower' ? 'strictLower' : 'strictUpper';
+  return solveBackward<D, W>(
+    {
+      ...{ what, transposed: transpose },
+      solveTransposed: async (sides) => {
+        const forward = { uplo, unitDiagonal, rightHandSides, stream };
+        const turned = { ...forward, transpose: !transpose };
+        return solutionOf(await triangularSolve(saved.a, sides, turned));
+      },
+      finish: async (outer) => {
+        try {
+          await keepTriangle(outer, unitDiagonal ? strict : uplo, stream);
+          return outer;
+        } catch (error) {
+          outer.dispose();
+          throw error;
+        }
+      },
+    },
+    gradient,
+    saved,
+    options,
+  );
+}

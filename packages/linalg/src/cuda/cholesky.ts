@@ -1,0 +1,112 @@
+import { tensor, type Storage, type Tensor } from '@mercer/tensor';
+import type { MatrixOperand } from '../operand.js';
+import type { routines } from '../routines.js';
+import type { CudaCall } from './cuda-call.js';
+import { Factors } from './factor.js';
+import { kernels, launch } from './kernels.js';
+import { mergeCodes, pack, triangle, unpack } from './move.js';
+import { needed } from './needed.js';
+import { readNumbers } from './read-numbers.js';
+import { countOf, Scratch } from './scratch.js';
+import { spread } from './spread.js';
+
+type CholeskyCall = CudaCall<typeof routines.cholesky.fields>;
+
+const STREAMS = 8;
+
+/**
+ * Cholesky factors. Without jitter nothing waits; with it the call reads, without holding up the event loop, which matrices
+ * have no factor yet, and factors those again.
+ */
+export async function cholesky(call: CholeskyCall): Promise<void> {
+  const { setting, args, stream } = call;
+  const { batchShape } = setting;
+  const count = countOf(batchShape);
+  if (count === 0) return;
+  const [a, factor] = needed(args, 'a', 'factor');
+  const { infos, jitters } = args;
+  const part = triangle(args.upper);
+  using scratch = new Scratch(call);
+  await infos.fill(0, { stream });
+  await jitters.fill(0, { stream });
+  const matrices = scratch.matrices(a.rows, a.columns);
+  await pack(stream, batchShape, a, matrices, { part, infos });
+  const factors = new Factors(scratch, matrices, { cholesky: true, uplo: part });
+  await factorEach(call, scratch, factors, (z) => z < count);
+  if (args.attempts > 0) await escalate(call, scratch, factors, a);
+  await mergeCodes(stream, infos, factors.codes, count);
+  await unpack(stream, batchShape, matrices, factor, infos, { part });
+}
+
+async function factorEach(
+  call: CholeskyCall,
+  scratch: Scratch,
+  factors: Factors,
+  wanted: (z: number) => boolean,
+): Promise<void> {
+  await spread(call, scratch, {
+    touches: factors.touches,
+    streams: STREAMS,
+    workspaceBytes: (native) => factors.workspaceBytes(native),
+    each: (lane, z) => {
+      if (wanted(z)) factors.factor(lane, z);
+      return undefined;
+    },
+  });
+}
+
+/** Tries again with a growing multiple of the identity, matrix by matrix. */
+async function escalate(
+  call: CholeskyCall,
+  scratch: Scratch,
+  factors: Factors,
+  a: MatrixOperand,
+): Promise<void> {
+  const { setting, args, stream } = call;
+  const { infos, jitters } = args;
+  const part = triangle(args.upper);
+  const { count } = scratch;
+  let means: readonly number[] | undefined;
+  const shift = new Float64Array(count);
+  for (let attempt = 0; attempt < args.attempts; attempt++) {
+    const failed = await failing(call, factors.codes, infos);
+    if (!failed.includes(true)) return;
+    means ??= await diagonalMeans(call, scratch, factors, a);
+    for (const [z, mean] of means.entries()) {
+      if (failed[z] === true) shift[z] = args.jitter * mean * 10 ** attempt;
+    }
+    using shifts = await tensor(shift, { dtype: setting.dtype, device: setting.device, stream });
+    using shaped = shifts.reshape(jitters.shape);
+    await jitters.copyFrom(shaped, { stream });
+    const only = factors.codes;
+    await pack(stream, setting.batchShape, a, factors.matrices, { part, shifts, only });
+    await factorEach(call, scratch, factors, (z) => failed[z] === true);
+  }
+}
+
+/** Which finite matrices have no factor yet. */
+async function failing(
+  { stream }: CholeskyCall,
+  codes: Storage,
+  infos: Tensor<'int32'>,
+): Promise<boolean[]> {
+  const values = await readNumbers(stream, codes, 'int32');
+  const known = await infos.toTypedArray();
+  return [...values].map((code, z) => code > 0 && known[z] === 0);
+}
+
+async function diagonalMeans(
+  { setting, stream }: CholeskyCall,
+  scratch: Scratch,
+  { matrices }: Factors,
+  a: MatrixOperand,
+): Promise<readonly number[]> {
+  const { dtype, batchShape } = setting;
+  const plain = scratch.matrices(matrices.rows, matrices.columns);
+  const means = scratch.bytes(8 * scratch.count);
+  await pack(stream, batchShape, a, plain);
+  const pointers = { matrices: plain.storage, means };
+  const sizes = { n: matrices.rows, count: scratch.count };
+  await launch(stream, kernels.diagonalMeans(dtype), pointers, sizes);
+  return [...(await readNumbers(stream, means, 'float64'))];
+}

@@ -1,0 +1,110 @@
+import { cusolver } from '@mercer/cuda-runtime';
+import { dtypeBytes, type Storage } from '@mercer/tensor';
+import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
+import type { MatrixOperand } from '../operand.js';
+import { availableBytes } from './available-bytes.js';
+import type { CudaCall } from './cuda-call.js';
+import { kernels, launch } from './kernels.js';
+import { pack } from './move.js';
+import { at, element, type Dense, type Scratch } from './scratch.js';
+import { spread } from './spread.js';
+import { solverStreams } from './streams.js';
+
+/** Up to this order the library's batched routine is ahead of matrix after matrix (docs/performance.md). */
+const BATCHED_ORDER = 1024;
+/** The library's own locks leave nothing to more threads. */
+const STREAMS = 4;
+/** The share of free memory that one batched call may work in. */
+const SHARE = 0.25;
+
+/** Eigenvectors, in the matrices' place, and eigenvalues. */
+export interface Spectrum {
+  readonly vectors: Dense;
+  /** n x 1. */
+  readonly values: Dense;
+  readonly codes: Storage;
+}
+
+/**
+ * Decomposes symmetric matrices. cuSOLVER waits inside these calls, so they run on threads of its streams; matrices that are not
+ * finite (infos[z] = -1 then) are replaced by the identity, since no iteration should see them.
+ */
+export async function spectrum(
+  call: CudaCall,
+  scratch: Scratch,
+  a: MatrixOperand,
+  { upper, infos }: { readonly upper: 'lower' | 'upper'; readonly infos: CudaInfos },
+): Promise<Spectrum> {
+  const { setting, stream } = call;
+  const { dtype, batchShape } = setting;
+  const vectors = scratch.matrices(a.rows, a.columns);
+  const values = scratch.matrices(a.rows, 1);
+  const codes = scratch.codes();
+  await pack(stream, batchShape, a, vectors, { part: upper, mirrored: true, infos });
+  const { rows, columns, count } = vectors;
+  const pointers = { to: vectors.storage, infos };
+  await launch(stream, kernels.identity(dtype), pointers, { rows, columns, count });
+  const result = { vectors, values, codes };
+  if (rows === 0 || count === 0) return result;
+  if (count > 1 && rows <= BATCHED_ORDER) await inBatches(call, scratch, result, upper);
+  else await oneByOne(call, scratch, result, upper);
+  return result;
+}
+
+type CudaInfos = NonNullable<Parameters<typeof pack>[4]>['infos'] & object;
+
+async function oneByOne(
+  call: CudaCall,
+  scratch: Scratch,
+  { vectors, values, codes }: Spectrum,
+  uplo: 'lower' | 'upper',
+): Promise<void> {
+  const { dtype, rows: n } = vectors;
+  const problem = (z: number) => ({
+    ...{ dtype, uplo, n, vectors: true },
+    ...{ a: at(vectors, z), values: at(values, z) },
+  });
+  await spread(call, scratch, {
+    touches: [vectors.storage, values.storage, codes],
+    streams: STREAMS,
+    workspaceBytes: (native) => cusolver.syevdWorkspace(native, problem(0)).deviceBytes,
+    each: ({ stream: native, workspace }, z) =>
+      cusolver.syevd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),
+  });
+}
+
+/** As many matrices at once as memory has room for. */
+async function inBatches(
+  call: CudaCall,
+  scratch: Scratch,
+  { vectors, values, codes }: Spectrum,
+  uplo: 'lower' | 'upper',
+): Promise<void> {
+  const { setting, stream } = call;
+  const { device, count } = scratch;
+  const { dtype, rows: n } = vectors;
+  const problem = (first: number, batch: number) => ({
+    ...{ dtype, uplo, n, batch, vectors: true },
+    a: at(vectors, first),
+    values: element(values.storage, first * n, dtypeBytes(dtype)),
+  });
+  const beside = await solverStreams(device, 1);
+  const native = nativeStream(beside[0] ?? stream);
+  const bytesFor = (batch: number): number =>
+    cusolver.syevBatchedWorkspace(native, problem(0, batch)).deviceBytes;
+  const most = availableBytes(device) * SHARE;
+  let size = count;
+  while (size > 1 && bytesFor(size) > most) size = Math.ceil(size / 2);
+  const workspace = scratch.bytes(Math.max(256, bytesFor(size)));
+  const writes = [vectors.storage, values.storage, codes, workspace];
+  await runNative(stream, { what: setting.what, writes, beside }, async (streams) => {
+    for (let first = 0; first < count; first += size) {
+      const batch = Math.min(size, count - first);
+      await cusolver.syevBatched(streams.beside[0] ?? streams.stream, {
+        ...problem(first, batch),
+        workspace: regionOf(workspace),
+        infos: element(codes, first, 4),
+      });
+    }
+  });
+}

@@ -1,0 +1,120 @@
+import { cusolver, type CudaStream, type DeviceMatrix } from '@mercer/cuda-runtime';
+import type { Storage } from '@mercer/tensor';
+import type { CudaCall } from './cuda-call.js';
+import { at, element, type Dense, type Scratch } from './scratch.js';
+import { spread, type Lane } from './spread.js';
+
+/** How square matrices are factored. */
+export interface FactorMethod {
+  readonly cholesky: boolean;
+  readonly uplo: 'lower' | 'upper';
+}
+
+/** Matrices under way on streams of their own; more do not overlap further on an H200 (docs/performance.md). */
+const STREAMS = 8;
+
+/** Dense square matrices and their factors, which take their place. */
+export class Factors {
+  readonly matrices: Dense;
+  /** One int32 for each matrix: 0, or as LAPACK's info. */
+  readonly codes: Storage;
+  /** n int64 for each matrix with LU; a batched call of the library leaves int32. */
+  readonly pivots: Storage | undefined;
+  readonly #method: FactorMethod;
+  /** Solves say only that their arguments are right. */
+  readonly #solveCodes: Storage;
+
+  constructor(scratch: Scratch, matrices: Dense, method: FactorMethod) {
+    this.matrices = matrices;
+    this.codes = scratch.codes();
+    this.#solveCodes = scratch.bytes(4 * scratch.count);
+    this.pivots = method.cholesky ? undefined : scratch.bytes(8 * matrices.rows * scratch.count);
+    this.#method = method;
+  }
+
+  /** The triangle that Cholesky factors. */
+  get uplo(): 'lower' | 'upper' {
+    return this.#method.uplo;
+  }
+
+  get touches(): Storage[] {
+    const { matrices, codes, pivots } = this;
+    return [matrices.storage, codes, this.#solveCodes, ...(pivots === undefined ? [] : [pivots])];
+  }
+
+  workspaceBytes(native: CudaStream): number {
+    const { rows: n, dtype } = this.matrices;
+    const leadingDimension = Math.max(1, n);
+    if (n === 0) return 0;
+    return this.#method.cholesky
+      ? cusolver.potrfWorkspace(native, { dtype, uplo: this.#method.uplo, n, leadingDimension })
+          .deviceBytes
+      : cusolver.getrfWorkspace(native, { dtype, rows: n, columns: n, leadingDimension })
+          .deviceBytes;
+  }
+
+  /** Enqueues the factorisation of matrix z. */
+  factor({ stream, workspace }: Lane, z: number): void {
+    const { rows: n, dtype } = this.matrices;
+    if (n === 0) return;
+    const a = at(this.matrices, z);
+    const info = element(this.codes, z, 4);
+    if (this.pivots === undefined) {
+      cusolver.potrf(stream, { dtype, uplo: this.#method.uplo, n, a, workspace, info });
+    } else {
+      const pivots = element(this.pivots, z * n, 8);
+      cusolver.getrf(stream, { dtype, rows: n, columns: n, a, pivots, workspace, info });
+    }
+  }
+
+  /** Enqueues the solution with the factor of matrix z, in b's place. */
+  solve(stream: CudaStream, z: number, b: DeviceMatrix, columns: number): void {
+    const { rows: n, dtype } = this.matrices;
+    if (n === 0 || columns === 0) return;
+    const a = at(this.matrices, z);
+    const info = element(this.#solveCodes, z, 4);
+    if (this.pivots === undefined) {
+      cusolver.potrs(stream, { dtype, uplo: this.#method.uplo, n, columns, a, b, info });
+    } else {
+      const pivots = element(this.pivots, z * n, 8);
+      cusolver.getrs(stream, { dtype, n, columns, a, pivots, b, info });
+    }
+  }
+}
+
+/** Factors every matrix, and solves for the right-hand sides where they are given, in their place. */
+export async function factorAll(
+  call: CudaCall,
+  scratch: Scratch,
+  factors: Factors,
+  sides?: Dense,
+): Promise<void> {
+  await spread(call, scratch, {
+    touches: sides === undefined ? factors.touches : [...factors.touches, sides.storage],
+    streams: STREAMS,
+    workspaceBytes: (native) => factors.workspaceBytes(native),
+    each: (lane, z) => {
+      factors.factor(lane, z);
+      if (sides !== undefined) factors.solve(lane.stream, z, at(sides, z), sides.columns);
+      return undefined;
+    },
+  });
+}
+
+/** Solves with factors that are there. */
+export async function solveAll(
+  call: CudaCall,
+  scratch: Scratch,
+  factors: Factors,
+  sides: Dense,
+): Promise<void> {
+  await spread(call, scratch, {
+    touches: [...factors.touches, sides.storage],
+    streams: STREAMS,
+    workspaceBytes: () => 0,
+    each: ({ stream }, z) => {
+      factors.solve(stream, z, at(sides, z), sides.columns);
+      return undefined;
+    },
+  });
+}

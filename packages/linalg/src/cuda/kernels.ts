@@ -1,0 +1,69 @@
+import {
+  emitAddCorrections,
+  emitConditions,
+  emitDeterminants,
+  emitDiagonalMeans,
+  emitDiagonalZeros,
+  emitDistances,
+  emitEigenPowers,
+  emitIdentityMatrices,
+  emitKron,
+  emitMergeCodes,
+  emitNewtonFactor,
+  emitNewtonStart,
+  emitOneNorms,
+  emitPackMatrices,
+  emitScaleMatrices,
+  emitSingularReciprocals,
+  emitSmallSolve,
+  emitUnpackMatrices,
+  type CudaKernel,
+  type Scalars,
+} from '@mercer/kernels';
+import type { PointerArgument, Stream } from '@mercer/tensor';
+
+/** One kernel value for each choice of types, so that a device finds what it has loaded. */
+function once<A extends readonly string[]>(emit: (...types: A) => CudaKernel) {
+  const made = new Map<string, CudaKernel>();
+  return (...types: A): CudaKernel => {
+    const key = types.join(' ');
+    const kernel = made.get(key) ?? emit(...types);
+    made.set(key, kernel);
+    return kernel;
+  };
+}
+
+/** The kernels of this package. */
+export const kernels = {
+  addCorrections: once(emitAddCorrections),
+  conditions: once(emitConditions),
+  determinants: once(emitDeterminants),
+  diagonalMeans: once(emitDiagonalMeans),
+  diagonalZeros: once(emitDiagonalZeros),
+  distances: once(emitDistances),
+  eigenPowers: once(emitEigenPowers),
+  identity: once(emitIdentityMatrices),
+  kron: once(emitKron),
+  mergeCodes: once(emitMergeCodes),
+  newtonFactor: once(emitNewtonFactor),
+  newtonStart: once(emitNewtonStart),
+  oneNorms: once(emitOneNorms),
+  pack: once(emitPackMatrices),
+  scale: once(emitScaleMatrices),
+  singularReciprocals: once(emitSingularReciprocals),
+  smallSolve: once(emitSmallSolve),
+  unpack: once(emitUnpackMatrices),
+};
+
+/** Enqueues a kernel; pointers go by the names of its parameters, and what is not given is address 0. */
+export async function launch(
+  stream: Stream,
+  kernel: CudaKernel,
+  pointers: Readonly<Record<string, PointerArgument | undefined>>,
+  scalars: Scalars,
+): Promise<void> {
+  const loaded = await stream.device.load(kernel);
+  await stream.room();
+  const given = kernel.params.filter(({ kind }) => kind === 'pointer');
+  loaded.launch(stream, { pointers: given.map(({ name }) => pointers[name] ?? 0n), scalars });
+}

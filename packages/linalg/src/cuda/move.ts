@@ -1,0 +1,134 @@
+import { MATRIX_BATCH_AXES, type Scalars } from '@mercer/kernels';
+import type { Storage, Stream, Tensor } from '@mercer/tensor';
+import type { MatrixOperand } from '../operand.js';
+import { kernels, launch } from './kernels.js';
+import { type Dense } from './scratch.js';
+
+/** The elements of a matrix that count. */
+export type Part = 'all' | 'lower' | 'upper';
+
+const PARTS: { readonly [P in Part]: number } = { all: 0, lower: 1, upper: 2 };
+
+const axes = Array.from({ length: MATRIX_BATCH_AXES }, (_, axis) => axis);
+
+/** A triangle by its flag. */
+export const triangle = (upper: number): 'lower' | 'upper' => (upper === 0 ? 'lower' : 'upper');
+
+/** The extents of a batch as kernels take them. */
+export function batchScalars(batchShape: readonly number[]): Scalars {
+  const first = MATRIX_BATCH_AXES - batchShape.length;
+  return Object.fromEntries(
+    axes.map((axis) => [
+      `batch${String(axis)}`,
+      axis < first ? 1 : (batchShape[axis - first] ?? 1),
+    ]),
+  );
+}
+
+/** The strides of an operand as kernels take them. */
+export function strideScalars(name: string, operand: MatrixOperand): Scalars {
+  const { rowStride, columnStride, batchStrides } = operand;
+  const first = MATRIX_BATCH_AXES - batchStrides.length;
+  return {
+    [`${name}Row`]: rowStride,
+    [`${name}Column`]: columnStride,
+    ...Object.fromEntries(
+      axes.map((axis) => [
+        `${name}Batch${String(axis)}`,
+        axis < first ? 0 : (batchStrides[axis - first] ?? 0),
+      ]),
+    ),
+  };
+}
+
+/** How matrices are packed. */
+export interface PackOptions {
+  /** Default 'all'. */
+  readonly part?: Part;
+  /** Fill what does not count with the mirror image instead of zeros. */
+  readonly mirrored?: boolean;
+  /** Becomes -1 for a matrix with an element that counts and is not finite. */
+  readonly infos?: Tensor<'int32'> | undefined;
+  /** Only matrices with a positive entry here. */
+  readonly only?: Storage;
+  /** Added to the diagonal, one for each matrix. */
+  readonly shifts?: Tensor;
+  /** Added to every diagonal. */
+  readonly ridge?: number;
+}
+
+/** An operand of any strides into dense matrices. */
+export async function pack(
+  stream: Stream,
+  batchShape: readonly number[],
+  from: MatrixOperand,
+  to: Dense,
+  options: PackOptions = {},
+): Promise<void> {
+  const { part = 'all', mirrored = false, ridge = 0, infos, only, shifts } = options;
+  const { rows, columns, count, dtype } = to;
+  const kernel = kernels.pack(from.memory.dtype as Dense['dtype'], dtype);
+  const pointers = { from: from.memory, to: to.storage, infos, only, shifts };
+  const scalars = { rows, columns, count, part: PARTS[part], mirrored: Number(mirrored), ridge };
+  await launch(stream, kernel, pointers, {
+    ...scalars,
+    ...strideScalars('from', from),
+    ...batchScalars(batchShape),
+  });
+}
+
+/** Dense matrices into others of another dtype. */
+export async function convert(stream: Stream, from: Dense, to: Dense): Promise<void> {
+  const { rows, columns, count } = to;
+  const step = { fromRow: 1, fromColumn: rows, fromBatch5: rows * columns, batch5: count };
+  const others = Object.fromEntries(
+    axes.slice(0, -1).flatMap((axis) => [
+      [`fromBatch${String(axis)}`, 0],
+      [`batch${String(axis)}`, 1],
+    ]),
+  );
+  const scalars = { rows, columns, count, part: 0, mirrored: 0, ridge: 0, ...others, ...step };
+  const kernel = kernels.pack(from.dtype, to.dtype);
+  await launch(stream, kernel, { from: from.storage, to: to.storage }, scalars);
+}
+
+/** How matrices are unpacked. */
+export interface UnpackOptions {
+  /** Zeros go outside of it; default 'all'. */
+  readonly part?: Part;
+}
+
+/** The first rows and columns of dense matrices into an operand; NaN for matrices whose info is not 0. */
+export async function unpack(
+  stream: Stream,
+  batchShape: readonly number[],
+  from: Dense,
+  to: MatrixOperand,
+  infos: Tensor<'int32'>,
+  { part = 'all' }: UnpackOptions = {},
+): Promise<void> {
+  const { rows, columns } = to;
+  const kernel = kernels.unpack(from.dtype, to.memory.dtype as Dense['dtype']);
+  await launch(
+    stream,
+    kernel,
+    { from: from.storage, to: to.memory, infos },
+    {
+      ...{ rows, columns, count: from.count, part: PARTS[part] },
+      ...{ lead: from.rows, step: from.rows * from.columns },
+      ...strideScalars('to', to),
+      ...batchScalars(batchShape),
+    },
+  );
+}
+
+/** What a library said goes into the infos that were 0; positive codes count as `failure` where it is given. */
+export async function mergeCodes(
+  stream: Stream,
+  infos: Tensor<'int32'>,
+  codes: Storage,
+  count: number,
+  failure = 0,
+): Promise<void> {
+  await launch(stream, kernels.mergeCodes(), { infos, codes }, { count, failure });
+}

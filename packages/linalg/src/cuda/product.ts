@@ -1,0 +1,40 @@
+import { cublasLt } from '@mercer/cuda-runtime';
+import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
+import { productWorkspace } from './gemm/workspace.js';
+import type { CudaCall } from './cuda-call.js';
+import { at, type Dense } from './scratch.js';
+
+/** c = alpha op(a) op(b) + beta c on dense matrices. */
+export interface DenseProduct {
+  readonly a: Dense;
+  readonly b: Dense;
+  readonly c: Dense;
+  readonly transposeA?: boolean;
+  readonly transposeB?: boolean;
+  /** Default 1. */
+  readonly alpha?: number;
+  /** Default 0. */
+  readonly beta?: number;
+}
+
+/** Enqueues the products of a call's matrices, all in one call of cuBLASLt. */
+export function multiply({ setting, stream }: CudaCall, product: DenseProduct): void {
+  const { a, b, c, transposeA = false, transposeB = false, alpha = 1, beta = 0 } = product;
+  const { rows: m, columns: n, count, dtype } = c;
+  const k = transposeA ? a.rows : a.columns;
+  if (m * n * k * count === 0) return;
+  const strided = (x: Dense): ReturnType<typeof at> & { batchStride: number } => ({
+    ...at(x, 0),
+    batchStride: x.rows * x.columns,
+  });
+  using workspace = productWorkspace(stream);
+  const reads = [a.storage, b.storage];
+  const writes = workspace === undefined ? [c.storage] : [c.storage, workspace];
+  enqueueNative(stream, { what: setting.what, reads, writes }, ({ stream: native }) => {
+    cublasLt.matmul(native, {
+      ...{ dtype, m, n, k, batch: count, transposeA, transposeB, alpha, beta },
+      ...{ a: strided(a), b: strided(b), d: strided(c) },
+      ...(workspace && { workspace: regionOf(workspace) }),
+    });
+  });
+}

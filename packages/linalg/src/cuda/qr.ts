@@ -1,0 +1,60 @@
+import { cusolver } from '@mercer/cuda-runtime';
+import { dtypeBytes } from '@mercer/tensor';
+import type { routines } from '../routines.js';
+import type { CudaCall } from './cuda-call.js';
+import { kernels, launch } from './kernels.js';
+import { mergeCodes, pack, unpack } from './move.js';
+import { needed } from './needed.js';
+import { at, countOf, element, Scratch } from './scratch.js';
+import { spread } from './spread.js';
+
+const STREAMS = 8;
+
+/** QR factors: Householder's, and Q as what they make of the identity. */
+export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<void> {
+  const { setting, args, stream } = call;
+  const { batchShape, dtype } = setting;
+  if (countOf(batchShape) === 0) return;
+  const [a, q, r] = needed(args, 'a', 'q', 'r');
+  const { infos } = args;
+  using scratch = new Scratch(call);
+  const { count } = scratch;
+  await infos.fill(0, { stream });
+  const matrices = scratch.matrices(a.rows, a.columns);
+  await pack(stream, batchShape, a, matrices, { infos });
+  const few = Math.min(a.rows, a.columns);
+  const left = scratch.matrices(a.rows, few);
+  const sizes = { rows: left.rows, columns: few, count };
+  await launch(stream, kernels.identity(dtype), { to: left.storage }, sizes);
+  if (few > 0) {
+    const tau = scratch.matrices(few, 1);
+    const codes = scratch.codes();
+    const applied = scratch.codes();
+    const { rows, columns } = matrices;
+    const shape = { dtype, rows, columns, leadingDimension: rows };
+    const product = (z: number) => ({
+      ...{ dtype, side: 'left' as const, rows, columns: few, reflectors: few },
+      ...{ a: at(matrices, z), c: at(left, z) },
+      tau: element(tau.storage, z * few, dtypeBytes(dtype)),
+    });
+    await spread(call, scratch, {
+      touches: [matrices.storage, left.storage, tau.storage, codes, applied],
+      streams: STREAMS,
+      workspaceBytes: (native) =>
+        Math.max(
+          cusolver.geqrfWorkspace(native, shape).deviceBytes,
+          cusolver.ormqrWorkspace(native, product(0)).deviceBytes,
+        ),
+      each: ({ stream: native, workspace }, z) => {
+        const { a: own, tau: factors } = product(z);
+        const info = element(codes, z, 4);
+        cusolver.geqrf(native, { dtype, rows, columns, a: own, tau: factors, workspace, info });
+        cusolver.ormqr(native, { ...product(z), workspace, info: element(applied, z, 4) });
+        return undefined;
+      },
+    });
+    await mergeCodes(stream, infos, codes, count);
+  }
+  await unpack(stream, batchShape, left, q, infos);
+  await unpack(stream, batchShape, matrices, r, infos, { part: 'upper' });
+}

@@ -1,0 +1,64 @@
+import type { routines } from '../routines.js';
+import type { CudaCall } from './cuda-call.js';
+import { factorAll, Factors, solveAll } from './factor.js';
+import { kernels, launch } from './kernels.js';
+import { convert, mergeCodes, pack, triangle, unpack } from './move.js';
+import { needed } from './needed.js';
+import { multiply } from './product.js';
+import { clear, countOf, Scratch, type Dense } from './scratch.js';
+
+type RefinedCall = CudaCall<typeof routines.refinedCholesky.fields>;
+
+/** Solutions from a float32 Cholesky factor, corrected with residuals in float64. */
+export const refinedCholesky = (call: RefinedCall): Promise<void> => refined(call, true);
+
+/** Solutions from float32 LU factors, corrected with residuals in float64. */
+export const refinedLU = (call: RefinedCall): Promise<void> => refined(call, false);
+
+async function refined(call: RefinedCall, cholesky: boolean): Promise<void> {
+  const { setting, args, stream } = call;
+  const { batchShape } = setting;
+  if (countOf(batchShape) === 0) return;
+  const [a, b, x] = needed(args, 'a', 'b', 'x');
+  const { infos, steps } = args;
+  const uplo = triangle(args.upper);
+  const part = cholesky ? uplo : 'all';
+  using scratch = new Scratch(call);
+  await infos.fill(0, { stream });
+  const exact = scratch.matrices(a.rows, a.columns, 'float64');
+  const single = scratch.matrices(a.rows, a.columns, 'float32');
+  await pack(stream, batchShape, a, exact, { part, mirrored: cholesky, infos });
+  await pack(stream, batchShape, a, single, { part, infos });
+  const sides = scratch.matrices(b.rows, b.columns, 'float64');
+  await pack(stream, batchShape, b, sides);
+  const factors = new Factors(scratch, single, { cholesky, uplo });
+  await factorAll(call, scratch, factors);
+  await mergeCodes(stream, infos, factors.codes, scratch.count);
+  const solution = await correct(call, scratch, factors, { exact, sides, steps });
+  await unpack(stream, batchShape, solution, x, infos);
+}
+
+/** x += factor^-1 (b - a x), once from x = 0 and then `steps` times. */
+async function correct(
+  call: RefinedCall,
+  scratch: Scratch,
+  factors: Factors,
+  { exact, sides, steps }: { exact: Dense; sides: Dense; steps: number },
+): Promise<Dense> {
+  const { stream, setting } = call;
+  const { rows, columns, count } = sides;
+  const solution = scratch.matrices(rows, columns, 'float64');
+  const residual = scratch.matrices(rows, columns, 'float64');
+  const correction = scratch.matrices(rows, columns, 'float32');
+  clear(stream, setting.what, solution.storage);
+  for (let step = 0; step <= steps; step++) {
+    await convert(stream, sides, residual);
+    if (step > 0) multiply(call, { a: exact, b: solution, c: residual, alpha: -1, beta: 1 });
+    await convert(stream, residual, correction);
+    await solveAll(call, scratch, factors, correction);
+    const pointers = { from: correction.storage, to: solution.storage };
+    const elements = rows * columns * count;
+    await launch(stream, kernels.addCorrections(), pointers, { elements });
+  }
+  return solution;
+}

@@ -1,0 +1,58 @@
+import { cusolver } from '@mercer/cuda-runtime';
+import type { Storage, Tensor } from '@mercer/tensor';
+import { transposed, type MatrixOperand } from '../operand.js';
+import type { CudaCall } from './cuda-call.js';
+import { kernels, launch } from './kernels.js';
+import { pack } from './move.js';
+import { at, element, type Dense, type Scratch } from './scratch.js';
+import { spread } from './spread.js';
+
+/** The library's own locks leave nothing to more threads. */
+const STREAMS = 4;
+
+/** a = u diag(values) vt, or of the transposed matrices where those have more rows. */
+export interface SingularParts {
+  /** The matrices that were decomposed are the transposed ones. */
+  readonly flipped: boolean;
+  readonly u: Dense;
+  /** k x 1, descending. */
+  readonly values: Dense;
+  readonly vt: Dense;
+  readonly codes: Storage;
+}
+
+/** Decomposes matrices of any shape, those that are not finite replaced by the identity; see `spectrum`. */
+export async function singularParts(
+  call: CudaCall,
+  scratch: Scratch,
+  a: MatrixOperand,
+  infos: Tensor<'int32'>,
+): Promise<SingularParts> {
+  const { setting, stream } = call;
+  const { dtype, batchShape } = setting;
+  const flipped = a.rows < a.columns;
+  const from = flipped ? transposed(a) : a;
+  const matrices = scratch.matrices(from.rows, from.columns);
+  await pack(stream, batchShape, from, matrices, { infos });
+  const { rows, columns, count } = matrices;
+  const guarded = { to: matrices.storage, infos };
+  await launch(stream, kernels.identity(dtype), guarded, { rows, columns, count });
+  const u = scratch.matrices(rows, columns);
+  const values = scratch.matrices(columns, 1);
+  const vt = scratch.matrices(columns, columns);
+  const codes = scratch.codes();
+  const problem = (z: number) => ({
+    ...{ dtype, rows, columns, leftVectors: 'thin' as const, rightVectors: 'all' as const },
+    ...{ a: at(matrices, z), values: at(values, z), u: at(u, z), vt: at(vt, z) },
+  });
+  if (columns > 0) {
+    await spread(call, scratch, {
+      touches: [matrices, u, values, vt].map(({ storage }) => storage).concat([codes]),
+      streams: STREAMS,
+      workspaceBytes: (native) => cusolver.gesvdWorkspace(native, problem(0)).deviceBytes,
+      each: ({ stream: native, workspace }, z) =>
+        cusolver.gesvd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),
+    });
+  }
+  return { flipped, u, values, vt, codes };
+}

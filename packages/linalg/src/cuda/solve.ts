@@ -1,0 +1,74 @@
+import { nativeStream } from '@mercer/tensor/cuda';
+import type { routines } from '../routines.js';
+import { needed } from './needed.js';
+import { factorBatched } from './batched.js';
+import type { CudaCall } from './cuda-call.js';
+import { factorAll, Factors } from './factor.js';
+import { kernels, launch } from './kernels.js';
+import { batchScalars, mergeCodes, pack, strideScalars, triangle, unpack } from './move.js';
+import { planSolve, type SolvePlan } from './plan.js';
+import { countOf, Scratch } from './scratch.js';
+
+type SolveCall = CudaCall<typeof routines.solveCholesky.fields>;
+
+/** Solutions by Cholesky factors. */
+export const solveCholesky = (call: SolveCall): Promise<void> => solve(call, true);
+
+/** Solutions by LU factors. */
+export const solveLU = (call: SolveCall): Promise<void> => solve(call, false);
+
+async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
+  const { setting, args, stream } = call;
+  const { batchShape } = setting;
+  if (countOf(batchShape) === 0) return;
+  const [a, b, x] = needed(args, 'a', 'b', 'x');
+  const plan = planOf(call, cholesky);
+  if (plan === 'small') {
+    await solveSmall(call, cholesky);
+    return;
+  }
+  const { infos, factor: kept } = args;
+  const uplo = triangle(args.upper);
+  const part = cholesky ? uplo : 'all';
+  using scratch = new Scratch(call);
+  await infos.fill(0, { stream });
+  const matrices = scratch.matrices(a.rows, a.columns);
+  const sides = scratch.matrices(b.rows, b.columns);
+  await pack(stream, batchShape, a, matrices, { part, infos });
+  await pack(stream, batchShape, b, sides);
+  const factors = new Factors(scratch, matrices, { cholesky, uplo });
+  const factor = plan === 'batched' ? factorBatched : factorAll;
+  await factor(call, scratch, factors, sides);
+  await mergeCodes(stream, infos, factors.codes, scratch.count);
+  await unpack(stream, batchShape, sides, x, infos);
+  if (kept !== undefined) await unpack(stream, batchShape, matrices, kept, infos, { part });
+}
+
+function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolvePlan {
+  const { device, dtype, batchShape } = setting;
+  const { limits } = device;
+  if (limits.kind !== 'cuda') throw new TypeError(`${device.id} is no GPU`);
+  const [a, b] = needed(args, 'a', 'b');
+  const problem = { cholesky, dtype, n: a.rows, columns: b.columns, count: countOf(batchShape) };
+  const plan = planSolve(problem, limits);
+  // A capture takes no tables of addresses from the host.
+  return plan === 'batched' && nativeStream(stream).capturing ? 'streams' : plan;
+}
+
+async function solveSmall(call: SolveCall, cholesky: boolean): Promise<void> {
+  const { setting, args, stream } = call;
+  const { batchShape, dtype } = setting;
+  const [a, b, x] = needed(args, 'a', 'b', 'x');
+  const { infos, factor } = args;
+  const kernel = kernels.smallSolve(cholesky ? 'cholesky' : 'lu', dtype);
+  const pointers = { a: a.memory, b: b.memory, x: x.memory, factor: factor?.memory, infos };
+  const sizes = { n: a.rows, columns: b.columns, upper: args.upper, count: countOf(batchShape) };
+  await launch(stream, kernel, pointers, {
+    ...sizes,
+    ...strideScalars('a', a),
+    ...strideScalars('b', b),
+    ...strideScalars('x', x),
+    ...strideScalars('factor', factor ?? a),
+    ...batchScalars(batchShape),
+  });
+}

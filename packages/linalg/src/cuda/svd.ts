@@ -1,0 +1,25 @@
+import { transposed } from '../operand.js';
+import type { routines } from '../routines.js';
+import type { CudaCall } from './cuda-call.js';
+import { mergeCodes, unpack } from './move.js';
+import { needed } from './needed.js';
+import { countOf, Scratch } from './scratch.js';
+import { singularParts } from './singular.js';
+
+/** Singular value decompositions. */
+export async function svd(call: CudaCall<typeof routines.svd.fields>): Promise<void> {
+  const { setting, args, stream } = call;
+  const { batchShape } = setting;
+  if (countOf(batchShape) === 0) return;
+  const [a, u, s, vh] = needed(args, 'a', 'u', 's', 'vh');
+  const { infos } = args;
+  using scratch = new Scratch(call);
+  await infos.fill(0, { stream });
+  const parts = await singularParts(call, scratch, a, infos);
+  await mergeCodes(stream, infos, parts.codes, scratch.count);
+  // a^T = u s vt means a = vt^T s u^T.
+  const [left, right] = parts.flipped ? [transposed(vh), transposed(u)] : [u, vh];
+  await unpack(stream, batchShape, parts.u, left, infos);
+  await unpack(stream, batchShape, parts.values, s, infos);
+  await unpack(stream, batchShape, parts.vt, right, infos);
+}

@@ -1,0 +1,51 @@
+import { cublas } from '@mercer/cuda-runtime';
+import type { routines } from '../routines.js';
+import type { CudaCall } from './cuda-call.js';
+import { kernels, launch } from './kernels.js';
+import { mergeCodes, pack, triangle, unpack } from './move.js';
+import { needed } from './needed.js';
+import { at, countOf, Scratch } from './scratch.js';
+import { spread } from './spread.js';
+
+const STREAMS = 8;
+
+/** Solutions with triangular matrices. */
+export async function triangularSolve(
+  call: CudaCall<typeof routines.triangularSolve.fields>,
+): Promise<void> {
+  const { setting, args, stream } = call;
+  const { batchShape, dtype } = setting;
+  if (countOf(batchShape) === 0) return;
+  const [a, b, x] = needed(args, 'a', 'b', 'x');
+  const { infos } = args;
+  const uplo = triangle(args.upper);
+  const [transpose, unitDiagonal] = [args.transpose !== 0, args.unitDiagonal !== 0];
+  using scratch = new Scratch(call);
+  await infos.fill(0, { stream });
+  const matrices = scratch.matrices(a.rows, a.columns);
+  const sides = scratch.matrices(b.rows, b.columns);
+  await pack(stream, batchShape, a, matrices, { part: uplo, infos });
+  await pack(stream, batchShape, b, sides);
+  if (!unitDiagonal) {
+    const codes = scratch.codes();
+    const sizes = { n: a.rows, count: scratch.count };
+    const pointers = { matrices: matrices.storage, codes };
+    await launch(stream, kernels.diagonalZeros(dtype), pointers, sizes);
+    await mergeCodes(stream, infos, codes, scratch.count);
+  }
+  const { rows, columns } = sides;
+  if (rows > 0 && columns > 0) {
+    await spread(call, scratch, {
+      touches: [matrices.storage, sides.storage],
+      streams: STREAMS,
+      workspaceBytes: () => 0,
+      each: ({ stream: native }, z) => {
+        const operands = { a: at(matrices, z), b: at(sides, z) };
+        const how = { side: 'left', uplo, transpose, unitDiagonal } as const;
+        cublas.trsm(native, { dtype, rows, columns, ...how, ...operands });
+        return undefined;
+      },
+    });
+  }
+  await unpack(stream, batchShape, sides, x, infos);
+}

@@ -1,0 +1,152 @@
+import { isExpr, variables, type Expr } from '@mercer/formula';
+import { MAX_MAP_INPUTS, type DType } from '@mercer/kernels';
+import { describe, formatShape } from './checked-size.js';
+import type { Device } from './device.js';
+import type { ElementView } from './elementwise.js';
+import type { MapInputs, MapOptions } from './map.js';
+import { MercerError } from './mercer-error.js';
+import { checkOutView } from './operations.js';
+import { viewsOverlap, type MemoryView } from './overlap.js';
+import { assertTensor, checkDType, type Tensor } from './tensor.js';
+import { commonDevice } from './tensor-checks.js';
+import { broadcastLayout, broadcastShapes } from './views.js';
+
+/** A call of map whose arguments fit together. */
+export interface CheckedMap {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly device: Device;
+  /** The inputs broadcast to the shape, in their order. */
+  readonly operands: readonly (ElementView & { readonly name: string })[];
+  /** Axes counted from 0. */
+  readonly indices: Readonly<Record<string, number>>;
+}
+
+/** Checks the arguments of map. */
+export function checkMap(expr: Expr, inputs: MapInputs, options: MapOptions): CheckedMap {
+  const { out, parameters = {}, indices = {} } = options;
+  const given = checkNames(expr, inputs, parameters, indices);
+  if (out !== undefined) assertTensor(out, 'map: out');
+  const tensors = given.map(([, tensor]) => tensor);
+  if (tensors.length === 0 && out === undefined) {
+    throw invalid('there is neither an input nor out, so the result has no shape. Pass out.');
+  }
+  const device = commonDevice(out === undefined ? tensors : [...tensors, out], 'map');
+  const dtype = checkDType(options.dtype ?? out?.dtype ?? defaultDType(expr, tensors), 'map');
+  const shape = out?.shape ?? broadcastShapes(...tensors.map((tensor) => tensor.shape));
+  const operands = given.map(([name, tensor]) => ({
+    ...broadcastTo(tensor, shape, name),
+    ...{ name, dtype: tensor.dtype, storage: tensor.storage, label: tensor.label },
+  }));
+  if (out !== undefined) {
+    checkOutView(out, { shape, dtype, device }, [], 'map');
+    for (const operand of operands) checkInPlace(out, operand);
+  }
+  return { shape, dtype, device, operands, indices: checkAxes(indices, shape) };
+}
+
+const invalid = (what: string): MercerError => new MercerError('INVALID_ARGUMENT', `map: ${what}`);
+
+/** The inputs in order, after a look at every name. */
+function checkNames(
+  expr: Expr,
+  inputs: MapInputs,
+  parameters: Readonly<Record<string, number>>,
+  indices: Readonly<Record<string, number>>,
+): [name: string, tensor: Tensor][] {
+  if (!isExpr(expr)) {
+    throw invalid(
+      `the formula is ${describe(expr)}. Build it with the constructors of @mercer/formula.`,
+    );
+  }
+  for (const [what, record] of Object.entries({ inputs, parameters, indices })) {
+    if (typeof (record as unknown) !== 'object' || (record as unknown) === null) {
+      throw invalid(`${what} is ${describe(record)}. Pass an object with a value for each name.`);
+    }
+  }
+  for (const [name, tensor] of Object.entries(inputs)) assertTensor(tensor, `map: input '${name}'`);
+  for (const [name, value] of Object.entries<unknown>(parameters)) {
+    if (typeof value === 'number') continue;
+    throw invalid(
+      `parameter '${name}' is ${describe(value)}. Pass a number, or a tensor as input.`,
+    );
+  }
+  const names = [inputs, parameters, indices].flatMap(Object.keys);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) {
+    throw invalid(
+      `'${twice}' is bound twice among inputs, parameters and indices. Give each variable one meaning.`,
+    );
+  }
+  const read = variables(expr);
+  const unbound = read.filter((name) => !names.includes(name));
+  if (unbound.length > 0) {
+    throw invalid(
+      `the formula reads ${unbound.map((name) => `'${name}'`).join(', ')}, which no input, parameter or index is called. Bind each variable once.`,
+    );
+  }
+  const tensors = Object.entries(inputs);
+  const count = tensors.filter(([name]) => read.includes(name)).length;
+  if (count > MAX_MAP_INPUTS) {
+    throw invalid(
+      `the formula reads ${String(count)} inputs, at most ${String(MAX_MAP_INPUTS)} are supported. Split it into several maps.`,
+    );
+  }
+  return tensors;
+}
+
+function defaultDType(expr: Expr, tensors: readonly Tensor[]): DType {
+  if (expr.type === 'bool') return 'bool';
+  return tensors.some(({ dtype }) => dtype === 'float64') ? 'float64' : 'float32';
+}
+
+function broadcastTo(
+  tensor: Tensor,
+  shape: readonly number[],
+  name: string,
+): Pick<ElementView, 'shape' | 'strides' | 'offset'> {
+  const lead = shape.length - tensor.shape.length;
+  if (lead < 0 || tensor.shape.some((n, axis) => n !== 1 && n !== shape[axis + lead])) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `map: input '${name}' is ${tensor.label} and does not broadcast to ${formatShape(shape)}. Trailing extents must be equal or 1.`,
+    );
+  }
+  return broadcastLayout(tensor, shape);
+}
+
+/** An output may be an input, element by element; any other overlap would write what is still to be read. */
+function checkInPlace(out: Tensor, input: MemoryView): void {
+  if (!viewsOverlap(out, input)) return;
+  const same =
+    out.dtype === input.dtype &&
+    out.offset === input.offset &&
+    out.shape.every((n, axis) => n === 1 || out.strides[axis] === input.strides[axis]);
+  if (same) return;
+  throw new MercerError(
+    'OVERLAP',
+    `map: the output ${out.label} shares memory with the input ${input.label} in another layout. Pass an output of its own, or one with the input's dtype, shape and strides.`,
+  );
+}
+
+function checkAxes(
+  indices: Readonly<Record<string, number>>,
+  shape: readonly number[],
+): Readonly<Record<string, number>> {
+  const rank = shape.length;
+  return Object.fromEntries(
+    Object.entries<unknown>(indices).map(([name, axis]) => {
+      const counted = typeof axis === 'number' && axis < 0 ? axis + rank : axis;
+      if (
+        !Number.isSafeInteger(counted) ||
+        (counted as number) < 0 ||
+        (counted as number) >= rank
+      ) {
+        throw invalid(
+          `index '${name}' is the position along axis ${describe(axis)} and the result has shape ${formatShape(shape)}. Use an axis from ${String(-rank)} to ${String(rank - 1)}.`,
+        );
+      }
+      return [name, counted as number];
+    }),
+  );
+}

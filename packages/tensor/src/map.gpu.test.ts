@@ -1,0 +1,13 @@
+import { test } from 'vitest';
+import { devices } from './devices.js';
+import { mapSuite } from './test-support/map-suite.js';
+import { sumToSuite } from './test-support/sum-to-suite.js';
+
+const gpus = devices().filter(({ kind }) => kind === 'cuda');
+
+if (gpus.length === 0) test.skip('GPU tests: no CUDA device', () => undefined);
+
+for (const gpu of gpus) {
+  mapSuite(gpu.id, () => gpu, { whole: true });
+  sumToSuite(gpu.id, () => gpu);
+}

@@ -1,0 +1,86 @@
+import { add, lt, mul, variable, type RealExpr } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import { empty, zeros } from './create.js';
+import { device } from './devices.js';
+import { map } from './map.js';
+import { MercerError } from './mercer-error.js';
+import { mapSuite } from './test-support/map-suite.js';
+
+mapSuite('the CPU', () => device('cpu'), { whole: process.env['MERCER_TEST_FULL'] === '1' });
+
+const where = { device: 'cpu' } as const;
+const x = variable('x');
+const y = variable('y');
+
+describe('map refuses', () => {
+  const a = empty([2, 3], where);
+  const disposed = empty([2, 3], where);
+  disposed.dispose();
+  const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`v${String(i)}`, a]));
+  const sum = Object.keys(many)
+    .map(variable)
+    .reduce((a, b) => add(a, b));
+
+  test.each([
+    ['no formula', () => map(1 as unknown as RealExpr, { x: a }), /formula is 1/],
+    ['an unbound variable', () => map(add(x, y), { x: a }), /reads 'y'/],
+    ['a name bound twice', () => map(x, { x: a }, { parameters: { x: 1 } }), /'x' is bound twice/],
+    ['neither input nor out', () => map(add(1, 2), {}), /no shape. Pass out/],
+    ['an input that is no tensor', () => map(x, { x: 3 as never }), /input 'x'/],
+    ['inputs that are no object', () => map(x, null as never), /inputs is null/],
+    [
+      'a parameter that is no number',
+      () => map(x, { x: a }, { parameters: { y: '3' as never } }),
+      /parameter 'y' is "3"/,
+    ],
+    [
+      'an axis that is not there',
+      () => map(add(x, y), { x: a }, { indices: { y: 2 } }),
+      /index 'y'.*axis 2.*\[2, 3\].*-2 to 1/,
+    ],
+    ['nine inputs', () => map(sum, many), /reads 9 inputs/],
+    ['a dtype that is none', () => map(x, { x: a }, { dtype: 'float8' as never }), /float8/],
+  ])('%s', async (_, call, message) => {
+    const error: unknown = await call().catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(MercerError);
+    expect((error as MercerError).code).toBe('INVALID_ARGUMENT');
+    expect((error as MercerError).message).toMatch(message);
+  });
+
+  test('shapes, dtypes and memory that do not fit', async () => {
+    const code = (promise: Promise<unknown>): Promise<unknown> =>
+      promise.catch((e: unknown) => (e as MercerError).code);
+    const other = empty([2, 4], where);
+    expect(await code(map(add(x, y), { x: a, y: other }))).toBe('SHAPE_MISMATCH');
+    expect(await code(map(x, { x: a }, { out: other }))).toBe('SHAPE_MISMATCH');
+    expect(await code(map(x, { x: a }, { out: other.slice(0) }))).toBe('SHAPE_MISMATCH');
+    const wide = empty([2, 3], { dtype: 'float64', ...where });
+    expect(await code(map(x, { x: a }, { out: wide, dtype: 'float32' as never }))).toBe(
+      'DTYPE_MISMATCH',
+    );
+    expect(await code(map(x, { x: disposed }))).toBe('DISPOSED');
+    const square = empty([3, 3], where);
+    expect(await code(map(x, { x: square }, { out: square.transpose() }))).toBe('OVERLAP');
+    expect(await code(map(x, { x: square.slice(0) }, { out: square }))).toBe('OVERLAP');
+    const repeated = empty([1, 3], where).broadcastTo([3, 3]);
+    expect(await code(map(x, { x: square }, { out: repeated }))).toBe('OVERLAP');
+  });
+
+  test('nine dimensions that cannot be merged', async () => {
+    const shape = new Array<number>(9).fill(3);
+    const view = empty(shape, where).slice(...shape.map((): [number, number] => [1, 3]));
+    await expect(map(x, { x: view })).rejects.toThrow(/9 dimensions/);
+  });
+});
+
+test('the defaults of the dtype', async () => {
+  const dtypes = ['float64', 'float32', 'float16', 'bfloat16', 'int64', 'uint8'] as const;
+  const found: string[] = [];
+  for (const dtype of dtypes) {
+    found.push((await map(mul(x, 2), { x: await zeros([2], { dtype, ...where }) })).dtype);
+  }
+  expect(found).toEqual(['float64', ...new Array<string>(5).fill('float32')]);
+  const mixed = { x: empty([2], where), y: empty([2], { dtype: 'float64', ...where }) };
+  expect((await map(add(x, y), mixed)).dtype).toBe('float64');
+  expect((await map(lt(x, y), mixed)).dtype).toBe('bool');
+});
