@@ -125,6 +125,19 @@ describe('a product on a GPU', () => {
     native.endCapture();
   });
 
+  it('does without a workspace where there is no room for one', async () => {
+    const a = await tensor([1, 2, 3, 4], { shape: [2, 2], device: gpu });
+    try {
+      gpu.memoryLimitBytes = gpu.memory().liveBytes + 2 ** 20;
+      expect(await (await matmul(a, a)).toNested()).toEqual([
+        [7, 10],
+        [15, 22],
+      ]);
+    } finally {
+      gpu.memoryLimitBytes = undefined;
+    }
+  });
+
   it('fails with nothing left behind', async () => {
     const a = await made(4, 13);
     const failing = async () => {

@@ -42,7 +42,8 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
  * are carried.
  *
  * `precision` lets a GPU use its tensor cores for float32. With u = 2^-24, where nothing underflows:
- * - 'tf32': |error| <= (2^-9 + (2 k + 16) u) s. Factors are rounded to 11 bits, sums truncated (2 u a term).
+ * - 'tf32': |error| <= (2^-9 + (2 k + 16) u) s. Factors are rounded to 11 bits, the largest of all to infinity, sums truncated (2 u a
+ *   term).
  * - 'tf32x3': |error| <= (3 min(k, L) + 3 ceil(k / L) + 16) u s, L = 256 up to k = 2^17 and about sqrt(k / 2) beyond. Each
  *   factor is hi + lo, hi rounded to 11 bits and lo the exact rest, of which 11 bits are used; lo lo is left out (together 8 u). lo
  *   hi, hi lo and hi hi are exact in a tensor core, where sums are truncated (Fasi et al., PeerJ Computer Science 7:e330, 2021): of
