@@ -58,6 +58,8 @@ describe('public signatures', () => {
     expectTypeOf(conditionEstimate(f32)).resolves.toEqualTypeOf<ConditionEstimate<'float32'>>();
     expectTypeOf(matrixPower(f32, -0.25)).resolves.toEqualTypeOf<MatrixPower<'float32'>>();
     expectTypeOf(matmul(f32, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    const elsewhere = { precision: 'tf32x3', device: 'cuda', maxBytes: 2 ** 30 } as const;
+    expectTypeOf(matmul(f32, f32, elsewhere)).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(kron(f64, f64)).resolves.toEqualTypeOf<Tensor<'float64'>>();
     expectTypeOf(kronMatvec(f64, f64, f64)).resolves.toEqualTypeOf<Tensor<'float64'>>();
     expectTypeOf<Solution<'float32'>['infos']>().toEqualTypeOf<Tensor<'int32'>>();
@@ -71,6 +73,8 @@ describe('public signatures', () => {
     void eigh(i32);
     // @ts-expect-error out has another dtype
     void matmul(f32, f32, { out: f64 });
+    // @ts-expect-error no such precision
+    void matmul(f32, f32, { precision: 'bf16x3' });
     // @ts-expect-error no such triangle
     void cholesky(f32, { uplo: 'both' });
     // @ts-expect-error a triangle has no factor to leave in it

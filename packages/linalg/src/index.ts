@@ -26,7 +26,7 @@ export { kron, type KronOptions } from './kron.js';
 export { kronMatvec } from './kron-matvec.js';
 export { logdet, type Logdet, type LogdetOptions } from './logdet.js';
 export { lstsq, type LeastSquares, type LstsqOptions } from './lstsq.js';
-export { matmul, type MatmulOptions, type ProductPrecision } from './matmul.js';
+export { matmul, type MatmulOptions } from './matmul.js';
 export { matrixPower, type MatrixPower, type MatrixPowerOptions } from './matrix-power.js';
 export type {
   CallOptions,
@@ -35,6 +35,7 @@ export type {
   RightHandSidesOption,
   TriangleOption,
 } from './options.js';
+export type { ProductPrecision } from './precision.js';
 export { qr, type QrFactors } from './qr.js';
 export type { Solution, SolveOptions } from './solve.js';
 export { solveCholesky, type SolveCholeskyOptions } from './solve-cholesky.js';

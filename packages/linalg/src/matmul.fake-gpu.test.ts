@@ -6,6 +6,7 @@ import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { splitOnTheHost } from './host-split.test-support.js';
 import { random } from './matrices.test-support.js';
+import { withBytesLeft } from './low-memory.test-support.js';
 import { matmul } from './matmul.js';
 import { matmulSuite } from './matmul-suite.test-support.js';
 
@@ -157,7 +158,6 @@ describe('products of split factors', () => {
   it('are right where the parts do not fit at once, and where k is longer than any chunk', async () => {
     const [a, b] = [await made([9, 1100], 3), await made([8, 1100], 4)];
     const whole = await matmul(a, b, { transposeB: true, precision: 'tf32x3' });
-    const spy = vi.spyOn(gpu, 'memory').mockReturnValue({ ...gpu.memory(), freeBytes: 2 ** 18 });
     const asked = async () => {
       using cut = await matmul(a, b, { transposeB: true, precision: 'tf32x3' });
       const [x, y] = [await whole.toTypedArray(), await cut.toTypedArray()];
@@ -166,8 +166,9 @@ describe('products of split factors', () => {
       });
     };
     // The parts of 512 steps do not fit a quarter of it: 256 at a time, with both products of small parts for each.
-    expect(await products(asked)).toHaveLength(5 * 3);
-    spy.mockRestore();
+    await withBytesLeft(gpu, 2 ** 18, async () => {
+      expect(await products(asked)).toHaveLength(5 * 3);
+    });
   });
 
   it('carry what is not finite as float32 does', async () => {

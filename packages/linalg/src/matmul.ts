@@ -1,7 +1,16 @@
-import { MercerError, type StreamOption, type Tensor } from '@mercer/tensor';
-import { choice, settingOf, type LinalgDType, type Setting } from './checks.js';
+import {
+  device,
+  MercerError,
+  type Device,
+  type DeviceLike,
+  type StreamOption,
+  type Tensor,
+} from '@mercer/tensor';
+import { settingOf, type LinalgDType, type Setting } from './checks.js';
+import { streamProduct } from './cuda/host/stream-product.js';
 import { matrixOperand, transposed, type MatrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';
+import { precisionOf, type ProductPrecision } from './precision.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
@@ -18,13 +27,11 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
   readonly out?: Tensor<D> | undefined;
   /** How float32 products are computed on a GPU; default 'float32'. */
   readonly precision?: ProductPrecision | undefined;
+  /** A GPU that computes the product of matrices in host memory, block by block; default: where the matrices are. */
+  readonly device?: DeviceLike | undefined;
+  /** Most memory that such blocks take on the GPU; default: three quarters of what is free there. */
+  readonly maxBytes?: number | undefined;
 }
-
-/**
- * What a GPU does to float32 factors: 'float32' nothing; 'tf32' rounds them to 11 significant bits for its tensor cores; 'tf32x3'
- * adds up three such products of the factors' parts. A CPU computes in float32 whatever is asked for.
- */
-export type ProductPrecision = 'float32' | 'tf32' | 'tf32x3';
 
 /**
  * Matrix products `alpha op(a) op(b) + beta out`: BLAS gemm, on the operands where they lie when one of their last two axes is
@@ -47,7 +54,14 @@ export type ProductPrecision = 'float32' | 'tf32' | 'tf32x3';
  * much of the batch as strides allow. There operands without a contiguous axis are copied first. It can be captured in a
  * graph where nothing has to be copied and out is given, once a product has run on the device.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
+ * With `device` a GPU computes the product of matrices that stay in host memory, however large: blocks of m, n and k are planned from
+ * free memory before it starts, or within `maxBytes`, travel through page-locked buffers while others are multiplied, and the result
+ * lands in host memory. Then the promise resolves when it is there, work enqueued on the host before the call is waited for, and the
+ * matrices must not be written until then. The bounds above hold for every plan; where memory makes blocks of k shorter than L,
+ * L is their length.
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED,
+ * OUT_OF_MEMORY, NO_BACKEND
  *
  * @example
  * ```ts
@@ -67,6 +81,8 @@ export async function matmul<D extends LinalgDType>(
   const { stream, out, alpha = 1, beta = 0, transposeA = false, transposeB = false } = options;
   const setting = settingOf(what, { a, b });
   const precision = precisionOf(setting, options.precision);
+  const gpu = gpuFor(setting, options.device);
+  const maxBytes = bytesOf(what, options.maxBytes);
   const { batchShape } = setting;
   const left = oriented(a, batchShape, transposeA);
   const right = oriented(b, batchShape, transposeB);
@@ -86,27 +102,38 @@ export async function matmul<D extends LinalgDType>(
   return withOutputs(setting, stream, async (outputs) => {
     const made = outputs.given(out, [left.rows, right.columns], [a, b]);
     const c = matrixOperand(made, batchShape);
-    await runRoutine(
-      routineOf(setting, precision),
-      setting,
-      { a: left, b: right, c, alpha, beta },
-      stream,
-    );
+    const args = { a: left, b: right, c, alpha, beta };
+    if (gpu === undefined || left.columns === 0 || alpha === 0 || made.size === 0) {
+      await runRoutine(routineOf(setting, precision), setting, args, stream);
+    } else {
+      await streamProduct({ setting, ...args, precision, maxBytes }, gpu);
+    }
     return made;
   });
 }
 
-/** @throws MercerError INVALID_ARGUMENT for what there is not, or is not for float64 */
-function precisionOf(
-  { what, dtype }: Setting,
-  precision: ProductPrecision | undefined,
-): ProductPrecision {
-  const chosen = choice(what, 'precision', precision, ['float32', 'tf32', 'tf32x3']);
-  if (dtype === 'float32' || precision === undefined) return chosen;
+/**
+ * The GPU that computes what lies in host memory, if it is not computed where it lies.
+ *
+ * @throws MercerError DEVICE_MISMATCH for matrices that lie on another GPU; NO_BACKEND
+ */
+function gpuFor({ what, device: own }: Setting, place: DeviceLike | undefined): Device | undefined {
+  if (place === undefined) return undefined;
+  const chosen = device(place);
+  if (chosen === own) return undefined;
+  if (own.kind === 'cpu') return chosen;
+  throw new MercerError(
+    'DEVICE_MISMATCH',
+    `${what}: the matrices are on ${own.id} and device is ${chosen.id}. Only matrices in host memory are brought elsewhere block by block; move these with to('${chosen.id}').`,
+  );
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function bytesOf(what: string, maxBytes: number | undefined): number | undefined {
+  if (maxBytes === undefined || (Number.isSafeInteger(maxBytes) && maxBytes > 0)) return maxBytes;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: precision is '${chosen}' and the matrices are ${dtype}, whose products are computed in ${dtype}. ` +
-      "It chooses how float32 products are computed: leave it away, or call cast('float32') first.",
+    `${what}: maxBytes is ${String(maxBytes)}. Pass a whole number of bytes, or leave it away.`,
   );
 }
 

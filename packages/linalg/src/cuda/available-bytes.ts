@@ -1,8 +1,10 @@
 import type { Device } from '@mercer/tensor';
+import { nativeStream } from '@mercer/tensor/cuda';
 
-/** Bytes that can still be allocated: what is free on the device, and below the limit where one is set. */
-export function availableBytes(device: Device): number {
-  const { freeBytes, liveBytes } = device.memory();
-  const { memoryLimitBytes = Infinity } = device;
-  return Math.max(0, Math.min(freeBytes, memoryLimitBytes - liveBytes));
+/** Bytes that can still be allocated on a GPU: free there or kept by its pool, and below the limit where one is set. */
+export function availableBytes(gpu: Device): number {
+  const { freeBytes, liveBytes } = gpu.memory();
+  const { reservedBytes, usedBytes } = nativeStream(gpu.defaultStream).device.pool;
+  const { memoryLimitBytes = Infinity } = gpu;
+  return Math.max(0, Math.min(freeBytes + reservedBytes - usedBytes, memoryLimitBytes - liveBytes));
 }

@@ -2,6 +2,7 @@ import { cusolver } from '@mercer/cuda-runtime';
 import { dtypeBytes, type Storage } from '@mercer/tensor';
 import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
 import type { MatrixOperand } from '../operand.js';
+import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { pack } from './move.js';
@@ -91,7 +92,7 @@ async function inBatches(
   const native = nativeStream(beside[0] ?? stream);
   const bytesFor = (batch: number): number =>
     cusolver.syevBatchedWorkspace(native, problem(0, batch)).deviceBytes;
-  const most = device.memory().freeBytes * SHARE;
+  const most = availableBytes(device) * SHARE;
   let size = count;
   while (size > 1 && bytesFor(size) > most) size = Math.ceil(size / 2);
   const workspace = scratch.bytes(Math.max(256, bytesFor(size)));

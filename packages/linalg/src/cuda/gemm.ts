@@ -1,5 +1,4 @@
 import { zeros, type Storage, type Stream } from '@mercer/tensor';
-import { nativeStream } from '@mercer/tensor/cuda';
 import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixOperand } from '../operand.js';
 import type { routines } from '../routines.js';
@@ -7,11 +6,9 @@ import type { CudaCall } from './cuda-call.js';
 import { enqueueProduct } from './gemm/enqueue-product.js';
 import { enqueueSplitProduct, type SplitProduct } from './gemm/enqueue-split-product.js';
 import { readable, writable } from './gemm/library-operand.js';
+import { productWorkspace } from './gemm/workspace.js';
 
 type GemmCall = CudaCall<typeof routines.gemm.fields>;
-
-/** With less, cuBLASLt chooses among fewer algorithms. */
-const WORKSPACE_BYTES = 32 * 2 ** 20;
 
 /** c = alpha a b + beta c by cuBLASLt, which only enqueues, in the operands' dtype. */
 export const gemm = (call: GemmCall): Promise<void> => run(call, enqueueProduct);
@@ -49,16 +46,10 @@ async function run(call: GemmCall, enqueue: Enqueue): Promise<void> {
   using target = await writable(setting, c, beta !== 0, stream);
   using left = await readable(setting, a, stream);
   using right = await readable(setting, b, stream);
-  using workspace = workspaceOn(stream);
+  using workspace = productWorkspace(stream);
   const product = { a: left.operand, b: right.operand, c: target.operand, alpha, beta };
   await enqueue(setting, stream, product, workspace);
   await target.commit();
-}
-
-/** A capture cannot allocate: there the library chooses among the algorithms that need none. */
-function workspaceOn(stream: Stream): Storage | undefined {
-  if (nativeStream(stream).capturing) return undefined;
-  return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace' });
 }
 
 /** c = beta c, for sums without a term. */

@@ -1,5 +1,4 @@
-import { smallSolveBytes } from '@mercer/kernels';
-import type { CudaLimits } from '@mercer/kernels';
+import { smallSolveBytes, type CudaLimits } from '@mercer/kernels';
 import type { LinalgDType } from '../checks.js';
 
 /**
@@ -19,20 +18,22 @@ export interface SolveProblem {
   readonly count: number;
 }
 
-/** Orders up to which a way is ahead of the next, as measured on an H200 (docs/performance.md). */
-export const ORDERS = {
-  cholesky: { small: 96, batched: 512 },
-  lu: { small: 96, batched: 512 },
-};
+/** Where a way is ahead of the next: orders up to `small`, and up to `batched` with at least `count` matrices. */
+interface Bounds {
+  readonly small: number;
+  readonly batched: number;
+  readonly count: number;
+}
 
-/** With fewer matrices, streams keep up with a batched call. */
-const BATCH = 4;
+/** As measured on an H200 (docs/performance.md). */
+const CHOLESKY: Bounds = { small: 96, batched: 1024, count: 10 };
+const LU: Bounds = { small: 96, batched: 512, count: 16 };
 
 /** The way that measurements found fastest. */
 export function planSolve(problem: SolveProblem, limits: CudaLimits): SolvePlan {
   const { cholesky, dtype, n, columns, count } = problem;
-  const orders = cholesky ? ORDERS.cholesky : ORDERS.lu;
+  const bounds = cholesky ? CHOLESKY : LU;
   const fits = smallSolveBytes(dtype, n, columns) <= limits.sharedMemPerBlockOptin - 1024;
-  if (n <= orders.small && fits) return 'small';
-  return n <= orders.batched && count >= BATCH ? 'batched' : 'streams';
+  if (n <= bounds.small && fits) return 'small';
+  return n <= bounds.batched && count >= bounds.count ? 'batched' : 'streams';
 }

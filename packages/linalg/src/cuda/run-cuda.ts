@@ -1,5 +1,3 @@
-import { LibraryNotFoundError } from '@mercer/cuda-runtime';
-import { MercerError } from '@mercer/tensor';
 import type { Fields, Routine } from '../routine.js';
 import { routines } from '../routines.js';
 import { cholesky } from './cholesky.js';
@@ -8,6 +6,7 @@ import { eigh } from './eigh.js';
 import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
 import { kron } from './kron.js';
 import { lstsq } from './lstsq.js';
+import { namingTheLibrary } from './naming-the-library.js';
 import { eigenPower, inverseRoot } from './powers.js';
 import { qr } from './qr.js';
 import { refinedCholesky, refinedLU } from './refined-solve.js';
@@ -47,23 +46,12 @@ const cudaRoutines: ReadonlyMap<string, CudaRoutine> = new Map([
   entry(routines.inverseRoot, inverseRoot),
 ]);
 
-/** Enqueues a routine on a GPU. @throws MercerError UNSUPPORTED where there is none; NO_BACKEND without the library */
+/** Enqueues a routine on a GPU. @throws MercerError NO_BACKEND without the library */
 export async function runCuda<F extends Fields>(
   { name }: Routine<F>,
   call: CudaCall<F>,
 ): Promise<void> {
   const routine = cudaRoutines.get(name);
-  const { what, device } = call.setting;
-  if (routine === undefined) {
-    throw new MercerError(
-      'UNSUPPORTED',
-      `${what}: it is computed on the CPU only, and the tensors are on ${device.id}. Move them with to('cpu').`,
-    );
-  }
-  try {
-    await routine(call);
-  } catch (cause) {
-    if (!(cause instanceof LibraryNotFoundError)) throw cause;
-    throw new MercerError('NO_BACKEND', `${what} on ${device.id}: ${cause.message}`, { cause });
-  }
+  if (routine === undefined) throw new TypeError(`no GPU computes ${name}`);
+  await namingTheLibrary(call.setting, () => routine(call));
 }

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { CudaEvent, CudaStream, DeviceWorkspace } from '@mercer/cuda-runtime';
 import type { Device, Storage } from '@mercer/tensor';
 import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
+import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
 import { prepared, solverStreams } from './streams.js';
 import type { Scratch } from './scratch.js';
@@ -61,7 +62,7 @@ export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork)
 
 /** How many workspaces of a size there is memory for, at least 1. */
 function fitting(device: Device, bytes: number): number {
-  return Math.max(1, Math.floor((device.memory().freeBytes * SHARE) / bytes));
+  return Math.max(1, Math.floor((availableBytes(device) * SHARE) / bytes));
 }
 
 /** One stream and the matrices that are its own. */

@@ -1,11 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../../cuda-runtime/test/fake-device.mjs';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { zeros } from '../create.js';
+import { tensor, zeros } from '../create.js';
 import type { Device } from '../device.js';
 import { device } from '../devices.js';
 import type { Tensor } from '../tensor.js';
-import { enqueueNative, nativeStream, regionOf, runNative, type NativeStreams } from './index.js';
+import {
+  enqueueNative,
+  hostRegionOf,
+  nativeStream,
+  regionOf,
+  runNative,
+  type NativeStreams,
+} from './index.js';
 
 let gpu: Device;
 beforeAll(async () => {
@@ -76,6 +83,19 @@ describe('work of a CUDA library', () => {
   });
 });
 
+describe('memory of the CPU', () => {
+  it('is reached by its bytes, from the first element of a view on', async () => {
+    using x = await tensor([1, 2, 3, 4], { device: 'cpu', dtype: 'float64' });
+    using part = x.slice([2, 4]);
+    await x.ready();
+    const { arrayBuffer, byteOffset } = hostRegionOf(part);
+    expect([...new Float64Array(arrayBuffer, byteOffset, 2)]).toEqual([3, 4]);
+    new Float64Array(arrayBuffer, byteOffset, 1)[0] = 7;
+    expect(await x.toNested()).toEqual([1, 2, 7, 4]);
+    expect(hostRegionOf(x.storage).byteOffset).toBe(byteOffset - 16);
+  });
+});
+
 describe('misuse', () => {
   it('of a stream of the CPU is refused', () => {
     const stream = device('cpu').defaultStream;
@@ -89,7 +109,9 @@ describe('misuse', () => {
     using x = await zeros([1], { device: 'cpu' });
     expect(() => regionOf(x)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));
     const y = await zeros([1], { device: gpu });
+    expect(() => hostRegionOf(y)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));
     y.dispose();
+    expect(() => hostRegionOf(y)).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
     expect(() => regionOf(y)).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
   });
 });

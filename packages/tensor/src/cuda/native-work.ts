@@ -1,3 +1,4 @@
+import type { HostBuffer } from '@mercer/cpu-runtime';
 import type { CudaStream, DeviceBuffer, DeviceRegion } from '@mercer/cuda-runtime';
 import { CudaStreamCore } from '../cuda-device.js';
 import type { MemoryArgument, Storage, Stream } from '../device.js';
@@ -54,6 +55,33 @@ export function regionOf(memory: Touched): DeviceRegion {
   }
   const byteOffset = 'byteOffset' in memory ? memory.byteOffset : 0;
   return { buffer: storage.handle as DeviceBuffer, byteOffset };
+}
+
+/** Memory of the CPU as copies to and from GPUs see it. */
+export interface HostRegion {
+  readonly arrayBuffer: ArrayBuffer;
+  /** Of a tensor's first element, or of a storage's first byte. */
+  readonly byteOffset: number;
+}
+
+/**
+ * The bytes of a tensor or storage of the CPU. Nothing orders accesses to them: the caller waits for what is enqueued, and
+ * keeps a handle of the memory.
+ *
+ * @throws MercerError DISPOSED, UNSUPPORTED for memory of a GPU
+ */
+export function hostRegionOf(memory: Touched): HostRegion {
+  const storage = storageOf(memory);
+  storage.assertAlive();
+  if (storage.device.kind !== 'cpu') {
+    throw new MercerError(
+      'UNSUPPORTED',
+      `hostRegionOf: the memory lies on ${storage.device.id}, which the host cannot reach. Move it with to('cpu').`,
+    );
+  }
+  const { arrayBuffer, byteOffset } = storage.handle as HostBuffer;
+  const first = 'byteOffset' in memory ? memory.byteOffset : 0;
+  return { arrayBuffer, byteOffset: byteOffset + first };
 }
 
 /**

@@ -174,7 +174,7 @@ function linearOperation(parts: LinearParts): ResidualOperation {
     results,
     makeData: (set, cell) => {
       const { n, batch, dtype } = cell;
-      const { a } = makeOperands(set, dtype, batch * n, 0, n);
+      const a = distinctRows(set, dtype, batch * n, n);
       if (parts.symmetric !== undefined) symmetrise(a, n, parts.symmetric);
       if (columnsOfB === undefined) return [a];
       return [a, rightHandSides(set, cell, columnsOfB(cell))];
@@ -215,6 +215,21 @@ function solutionResidual(cell: LinearCell, { a, b }: MatrixOperands, result: En
   const columns = checkedColumns(cell, b.columns);
   const left = differenceNorm(a, x, columns, (i, j) => b.data[i * b.columns + j] ?? NaN);
   return left / (norm1(a) * norm1(x) * cell.n * epsilonOf(cell));
+}
+
+/** Sums of two draws: large matrices take their rows from one store of numbers, and equal rows would make them singular. */
+function distinctRows(
+  set: DataSet,
+  dtype: LinearCell['dtype'],
+  rows: number,
+  columns: number,
+): FloatArray {
+  const { a } = makeOperands(set, dtype, rows, 0, columns);
+  const { a: other } = makeOperands(set, dtype, rows, 0, columns, 3);
+  for (let i = 0; i < a.length; i++) {
+    a[i] = ((a[i] ?? NaN) + (other[i] ?? NaN)) * Math.SQRT1_2;
+  }
+  return a;
 }
 
 function rightHandSides(set: DataSet, cell: LinearCell, columns: number): FloatArray {

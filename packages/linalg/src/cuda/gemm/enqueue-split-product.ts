@@ -19,6 +19,8 @@ export interface SplitProduct {
   readonly c: Lying;
   readonly alpha: number;
   readonly beta: number;
+  /** Memory for the parts, and the chunk of a longer sum that this product is a part of. */
+  readonly limits?: { readonly bytes: number; readonly chunk: number };
 }
 
 /**
@@ -29,7 +31,7 @@ export interface SplitProduct {
 export async function enqueueSplitProduct(
   setting: Setting,
   stream: Stream,
-  { a, b, c, alpha, beta }: SplitProduct,
+  { a, b, c, alpha, beta, limits }: SplitProduct,
   workspace: Storage | undefined,
 ): Promise<void> {
   using left = await splittable(setting, a, 'columns', stream);
@@ -37,8 +39,8 @@ export async function enqueueSplitProduct(
   const [sourceA, sourceB] = [left.source, right.source];
   const k = a.columns;
   const bytesPerStep = splitBytesPerStep(sourceA) + splitBytesPerStep(sourceB);
-  const budget = Math.min(MOST_SPLIT_BYTES, availableBytes(stream.device) / 4);
-  const { chunk, block } = planSplit(k, bytesPerStep, budget);
+  const budget = limits?.bytes ?? Math.min(MOST_SPLIT_BYTES, availableBytes(stream.device) / 4);
+  const { chunk, block } = planSplit(k, bytesPerStep, budget, limits?.chunk);
   const kernels = await loadSplit(stream.device);
   using partsA = new SplitFactor(sourceA, block, stream);
   using partsB = new SplitFactor(sourceB, block, stream);

@@ -24,9 +24,14 @@ export function chunkOf(k: number): number {
 /**
  * @param bytesPerStep of the split operands, for each step of k
  * @param budgetBytes for all of them; a chunk is split at a time even where it is larger
+ * @param chunk of a longer sum that this one is a part of
  */
-export function planSplit(k: number, bytesPerStep: number, budgetBytes: number): SplitPlan {
-  const chunk = chunkOf(k);
+export function planSplit(
+  k: number,
+  bytesPerStep: number,
+  budgetBytes: number,
+  chunk = chunkOf(k),
+): SplitPlan {
   const chunks = Math.floor(budgetBytes / (chunk * bytesPerStep));
   const block = chunk * Math.min(MOST_CHUNKS, Math.max(1, chunks));
   return { chunk, block: Math.min(k, block) };
