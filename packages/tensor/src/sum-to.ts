@@ -8,10 +8,12 @@ import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { allocateView, castView, coreOf, filled, roomOn } from './operations.js';
 import type { StreamCore } from './stream-core.js';
-import { assertTensor, wrap, type Tensor } from './tensor.js';
+import { assertTensor, checkDType, wrap, type Tensor } from './tensor.js';
 
 /** Options of {@link sumTo}. */
-export interface SumToOptions extends StreamOption {
+export interface SumToOptions<D extends SumDType = SumDType> extends StreamOption {
+  /** Of the result; default: x's. */
+  readonly dtype?: D | undefined;
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
@@ -30,14 +32,24 @@ export interface SumToOptions extends StreamOption {
  * ```
  *
  * @param x float32 or float64, any strides; one that is not row-major is copied first
- * @returns a row-major tensor, or another handle for x's elements where no axis is summed
+ * @returns a row-major tensor, or another handle for x's elements where no axis is summed and the dtype stays
  * @throws MercerError SHAPE_MISMATCH where `shape` does not broadcast to x's shape, DTYPE_MISMATCH, DISPOSED
  */
-export async function sumTo<D extends SumDType>(
+export function sumTo<D extends SumDType>(
+  x: Tensor<SumDType>,
+  shape: readonly number[],
+  options: SumToOptions<D> & { readonly dtype: D },
+): Promise<Tensor<D>>;
+export function sumTo<D extends SumDType>(
   x: Tensor<D>,
   shape: readonly number[],
+  options?: SumToOptions<NoInfer<D>>,
+): Promise<Tensor<D>>;
+export async function sumTo(
+  x: Tensor<SumDType>,
+  shape: readonly number[],
   options: SumToOptions = {},
-): Promise<Tensor<D>> {
+): Promise<Tensor<SumDType>> {
   assertTensor(x, 'sumTo: x');
   if ((x.dtype as string) !== 'float32' && (x.dtype as string) !== 'float64') {
     throw new MercerError(
@@ -46,16 +58,33 @@ export async function sumTo<D extends SumDType>(
     );
   }
   const groups = axisGroups(x.shape, checkTarget(x, shape));
-  if (!groups.some(({ summed }) => summed)) return x.reshape(shape);
+  const dtype = checkDType(options.dtype ?? x.dtype, 'sumTo');
+  if (!groups.some(({ summed }) => summed)) return sameElements(x, shape, dtype, options);
   const device = coreOf(x.device);
   const stream = await roomOn(device, options, 'sumTo');
   const packed = x.isContiguous ? x : await castView(x, x.dtype, { stream }, 'sumTo');
   try {
-    const total = await sumGroups(device, packed, groups, x.dtype, stream, options.debug);
+    const total = await sumGroups(device, packed, groups, dtype, stream, options.debug);
     const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
-    return wrap({ ...total, ...layout }, x.dtype);
+    return wrap({ ...total, ...layout }, dtype);
   } finally {
     if (packed !== x) packed.storage.dispose();
+  }
+}
+
+/** What there is to do where no axis is summed. */
+async function sameElements(
+  x: Tensor<SumDType>,
+  shape: readonly number[],
+  dtype: SumDType,
+  { stream }: StreamOption,
+): Promise<Tensor<SumDType>> {
+  const same = x.reshape(shape);
+  if (dtype === x.dtype) return same;
+  try {
+    return await same.cast(dtype, { stream });
+  } finally {
+    same.dispose();
   }
 }
 

@@ -7,6 +7,7 @@ import {
   map,
   memory,
   scope,
+  sumTo,
   tensor,
   zeros,
   type Device,
@@ -114,6 +115,16 @@ describe('public signatures', () => {
     void map(x, {}, { out: whole, parameters: { x: single } });
     // @ts-expect-error an input is a tensor
     void map(x, { x: 1 });
+  });
+
+  test('sums', () => {
+    const double = empty([2], { dtype: 'float64' });
+    expectTypeOf(sumTo(double, [])).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(sumTo(double, [], { dtype: 'float32' })).resolves.toEqualTypeOf<
+      Tensor<'float32'>
+    >();
+    // @ts-expect-error sums are taken of floating-point numbers
+    void sumTo(empty([2], { dtype: 'int32' }), []);
   });
 
   test('devices', () => {

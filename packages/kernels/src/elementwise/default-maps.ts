@@ -2,6 +2,8 @@ import { add, div, exp, gt, lt, max, mul, pow, select, sub, tanh, variable } fro
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
 import type { NamedKernel } from '../named-kernel.js';
+import { emitSum } from './emit-sum.js';
+import { planSum } from './sum-plan.js';
 import { emitMap } from './emit-map.js';
 import { planMap, type MapProblem } from './map-plan.js';
 
@@ -53,6 +55,18 @@ export function mapProblems(): readonly MapProblem[] {
     });
   }
   return problems;
+}
+
+/** Sums of float32 elements, each text once; those of float64 are part of the default gradient kernels. */
+export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
+  const kernels = new Map<string, NamedKernel>();
+  for (const to of ['float32', 'float64'] as const) {
+    for (const count of [10, 1000]) {
+      const kernel = emitSum(planSum({ from: 'float32', to, outputs: 1, count }), kind);
+      kernels.set(kernel.source, { name: kernel.name, kernel });
+    }
+  }
+  return [...kernels.values()];
 }
 
 /** The kernels of {@link mapProblems} on a device, each text once. */

@@ -18,7 +18,7 @@ export {
   type PlannedMap,
 } from './map-plan.js';
 export { emitMap } from './emit-map.js';
-export { defaultMaps } from './default-maps.js';
+export { defaultMaps, defaultSums } from './default-maps.js';
 export { emitCopy } from './emit-copy.js';
 export { emitFill } from './emit-fill.js';
 export { defaultElementwisePlans } from './default-elementwise.js';

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test.helper.js';
 import { complaints } from '../testing/nvrtc-complaints.test.helper.js';
-import { defaultMaps } from './default-maps.js';
+import { defaultMaps, defaultSums } from './default-maps.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();
-const kernels = defaultMaps(H200);
+const kernels = [...defaultMaps(H200), ...defaultSums(H200)];
 
 describe.skipIf(!available)(
-  'maps through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  'maps and sums through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
   () => {
     test.each(['sm_90a', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_100'])(
       'compile for %s without a spill',

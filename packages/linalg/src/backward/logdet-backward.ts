@@ -1,6 +1,6 @@
-import { mul, variable } from '@mercer/formula';
+import { add, mul, variable } from '@mercer/formula';
 import { map, type Tensor } from '@mercer/tensor';
-import { orderOf, settingOf, type LinalgDType } from '../checks.js';
+import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { inverse } from '../inverse.js';
 import type { FactorOption } from '../options.js';
 import { assertLike, batchOf } from './backward-checks.js';
@@ -14,7 +14,9 @@ export type LogdetSaved<D extends LinalgDType> =
   | { readonly a: Tensor<D>; readonly inverse?: undefined }
   | { readonly inverse: Tensor<D>; readonly a?: undefined };
 
-const SCALED = mul(variable('b'), variable('g'));
+const [b, turned, g] = [variable('b'), variable('turned'), variable('g')];
+const TURNED = mul(turned, g);
+const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
 
 /**
  * Gradient of `logdet(a)`: given `gradient` = dL/d(logAbs), returns dL/da, `gradient a^-T` (Giles 2008, section 2.2.4, for the
@@ -42,7 +44,8 @@ export async function logdetBackward<D extends LinalgDType>(
   options: LogdetBackwardOptions = {},
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'logdetBackward';
-  const { stream, method, uplo } = options;
+  const { stream, uplo } = options;
+  const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
   const matrix = saved.inverse ?? saved.a;
   const name = saved.inverse === undefined ? 'a' : 'inverse';
   settingOf(what, { [name]: matrix });
@@ -52,7 +55,9 @@ export async function logdetBackward<D extends LinalgDType>(
     saved.inverse === undefined ? await inverse(matrix, { method, uplo, stream }) : undefined;
   made?.infos.dispose();
   using inverted = made?.inverse ?? matrix.view();
-  using turned = inverted.transpose();
-  using g = gradient.reshape([...gradient.shape, 1, 1]);
-  return { a: await map(SCALED, { b: turned, g }, { dtype: matrix.dtype, stream }) };
+  using transposed = inverted.transpose();
+  using factor = gradient.reshape([...gradient.shape, 1, 1]);
+  const formula = method === 'cholesky' ? SYMMETRIC : TURNED;
+  const inputs = { b: inverted, turned: transposed, g: factor };
+  return { a: await map(formula, inputs, { dtype: matrix.dtype, stream }) };
 }

@@ -1,5 +1,5 @@
 import { div, le, mul, select, sub, variable } from '@mercer/formula';
-import { map, MercerError, type Stream, type Tensor } from '@mercer/tensor';
+import { empty, map, MercerError, zeros, type Stream, type Tensor } from '@mercer/tensor';
 import { EPSILON, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertSides, rightHandSides } from '../solve.js';
@@ -87,6 +87,7 @@ export async function lstsqBackward<
       `${what}: tolerance is ${String(tolerance)}. Pass the tolerance of the forward call, a number from 0 up to 1.`,
     );
   }
+  if (a.size === 0) return (await nothing(wanted, a, b, stream)) as LinalgGradients<W, D>;
   const turned = (t: Tensor<D>): Tensor<D> => (side === 'rows' ? t.transpose() : t.view());
   using g = turned(gradient);
   using bColumns = turned(b);
@@ -107,6 +108,20 @@ export async function lstsqBackward<
     throw error;
   }
   return gradients as LinalgGradients<W, D>;
+}
+
+/** Gradients where a has no elements: x does not depend on b either. */
+async function nothing<D extends LinalgDType>(
+  wanted: ReadonlySet<string>,
+  a: Tensor<D>,
+  b: Tensor<D>,
+  stream: Stream | undefined,
+): Promise<{ a?: Tensor<D>; b?: Tensor<D> }> {
+  const common = { dtype: a.dtype, device: a.device, stream };
+  return {
+    ...(wanted.has('a') ? { a: empty(a.shape, common) } : {}),
+    ...(wanted.has('b') ? { b: await zeros(b.shape, common) } : {}),
+  };
 }
 
 /** What the gradient of a is made of, right-hand sides in columns. */
@@ -191,7 +206,6 @@ class Basis<D extends LinalgDType> {
   }
 
   async #map(formula: typeof OVER_S, t: Tensor<D>): Promise<Tensor<D>> {
-    if (t.size === 0) return t.view();
     using column = asColumn(this.#s);
     using largest = oneValue(this.#s, 0);
     return await map(

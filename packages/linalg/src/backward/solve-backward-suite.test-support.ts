@@ -365,7 +365,7 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
             ...rule,
             backward: async (gradients, inputs) => {
               const saved = await inverse(one(inputs).a, options);
-              return logdetBackward(only(gradients, 'logAbs'), { inverse: saved.inverse });
+              return logdetBackward(only(gradients, 'logAbs'), { inverse: saved.inverse }, options);
             },
           },
           deviceOf(),

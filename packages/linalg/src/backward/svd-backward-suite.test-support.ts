@@ -156,7 +156,7 @@ export function svdBackwardSuite(where: string, deviceOf: () => Device): void {
       const onDegenerate = (warning: SpectrumWarning): void => void warnings.push(warning);
       const { data } = await toHost((await svdBackward(gradients, saved, { onDegenerate })).a);
       expect(data.every(Number.isFinite)).toBe(true);
-      expect(data.subarray(0, 6)).toEqual(new Float64Array(6));
+      expect(data.subarray(0, 6).every((x) => x === 0)).toBe(true);
       expect(data.subarray(6).some((x) => x !== 0)).toBe(true);
       expect(warnings.map(({ entry, pairs }) => [entry, pairs])).toEqual([
         [

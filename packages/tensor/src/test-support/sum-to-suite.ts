@@ -88,6 +88,21 @@ export function sumToSuite(name: string, getDevice: () => Device): void {
       for (const t of [x, same]) t.dispose();
     });
 
+    it('rounds once to another dtype', async () => {
+      const third = await full([3, 1, 5], 1 / 3, { dtype: 'float64', device: getDevice() });
+      for (const [target, value] of [
+        [[1, 1, 5], Math.fround(1)],
+        [[3, 1, 1], Math.fround(5 / 3)],
+        [[3, 1, 5], Math.fround(1 / 3)],
+      ] as const) {
+        const sum = await sumTo(third, target, { dtype: 'float32' });
+        expect([sum.dtype, sum.shape]).toEqual(['float32', target]);
+        expect(new Set(await sum.toTypedArray())).toEqual(new Set([value]));
+        sum.dispose();
+      }
+      third.dispose();
+    });
+
     it('is 0 over no elements, and empty where nothing is kept', async () => {
       const none = empty([0, 3], { device: getDevice() });
       expect(await (await sumTo(none, [3])).toNested()).toEqual([0, 0, 0]);

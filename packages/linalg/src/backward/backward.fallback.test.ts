@@ -1,0 +1,9 @@
+import { device } from '@mercer/tensor';
+import { beforeAll } from 'vitest';
+import { backwardSuite } from './backward-suite.test-support.js';
+
+beforeAll(() => {
+  process.env['MERCER_BLAS'] = 'none';
+});
+
+backwardSuite('with ml-matrix in a worker', () => device('cpu'));
