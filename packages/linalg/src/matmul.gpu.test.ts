@@ -101,7 +101,7 @@ for (const gpu of gpus) {
   });
 
   describe(`products on the streams of ${gpu.id}`, () => {
-    it.each(['float32', 'tf32'] as const)('can be captured in %s', async (precision) => {
+    it.each(['float32', 'tf32', 'tf32x3'] as const)('can be captured in %s', async (precision) => {
       const a = await made(64, 64, 1);
       const out = await zeros([64, 64], { device: gpu, dtype: 'float32' });
       using stream = gpu.createStream();
