@@ -53,7 +53,7 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
  *
  * Resolves when the work is enqueued: on the CPU one task of the pool for each batch entry, on a GPU cuBLASLt, one call for as
  * much of the batch as strides allow. There operands without a contiguous axis are copied first. It can be captured in a
- * graph once the same product has run on the device.
+ * graph once a product of these shapes has run on the stream.
  *
  * With `device` a GPU computes the product of matrices that stay in host memory, however large: blocks of m, n and k are planned from
  * free memory before it starts, or within `maxBytes`, travel through page-locked buffers while others are multiplied, and the result

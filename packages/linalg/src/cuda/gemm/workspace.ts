@@ -9,7 +9,7 @@ const WORKSPACE_BYTES = 32 * 2 ** 20;
  */
 export function productWorkspace(stream: Stream): Storage | undefined {
   try {
-    return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace of a product' });
+    return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace' });
   } catch (error) {
     if (error instanceof MercerError && error.code === 'OUT_OF_MEMORY') return undefined;
     throw error;
