@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { empty } from '@mercer/tensor';
+import { device, empty } from '@mercer/tensor';
+import { matmulSuite } from '../matmul-suite.test-support.js';
 import { powersSuite } from '../powers-suite.test-support.js';
 import { solveLU } from '../solve-lu.js';
 import { factorsSuite } from '../factors-suite.test-support.js';
@@ -14,6 +15,7 @@ solveSuite('with ml-matrix in a worker', [1, 2, 5, 40]);
 factorsSuite('with ml-matrix in a worker', [1, 2, 5, 30]);
 orthogonalSuite('with ml-matrix in a worker', [1, 2, 5, 30]);
 powersSuite('with ml-matrix in a worker', [1, 2, 5, 20]);
+matmulSuite('with ml-matrix in a worker', () => device('cpu'), { scatters: true, runs: 40 });
 
 describe('without a LAPACK', () => {
   it('more than 1024 rows are refused, with what to install', async () => {

@@ -67,11 +67,17 @@ export const lstsq: ElementRoutine = (call) => {
   };
 };
 
+/** As in BLAS, the factors are not read where alpha is 0, nor c where beta is. */
 export const gemm: ElementRoutine = (call) => {
-  const product = input(call, 'a').mmul(input(call, 'b')).mul(option(call, 'alpha'));
-  const beta = option(call, 'beta');
-  const c = beta === 0 ? product : product.add(input(call, 'c').mul(beta));
-  return { matrices: { c }, vectors: {} };
+  const [alpha, beta] = [option(call, 'alpha'), option(call, 'beta')];
+  const terms = [
+    ...(alpha === 0 ? [] : [input(call, 'a').mmul(input(call, 'b')).mul(alpha)]),
+    ...(beta === 0 ? [] : [input(call, 'c').mul(beta)]),
+  ];
+  const [first, second] = terms;
+  const { rows, columns } = input(call, 'c');
+  const c = first === undefined ? Matrix.zeros(rows, columns) : first;
+  return { matrices: { c: second === undefined ? c : c.add(second) }, vectors: {} };
 };
 
 export const kron: ElementRoutine = (call) => ({

@@ -112,11 +112,13 @@ test('aligned column-major operands are copied by 16 bytes, others element by el
   expect(source({ ...columns, dtype: 'float64', alignedA: false })).toContain('[%0], [%1], 8');
 });
 
-test('no default kernel includes a header, calls pow, or has a loose placeholder', () => {
+test('no default kernel includes a header, calls pow in an unrolled loop, or has a loose placeholder', () => {
   const kernels = defaultKernels(H200);
   expect(kernels.length).toBeGreaterThan(60);
   for (const { kernel } of kernels) {
-    expect(kernel.source).not.toMatch(/#include|\bpowf?\(|undefined|\bNaN[\]);]|\[object/);
+    expect(kernel.source).not.toMatch(/#include|undefined|\bNaN[\]);]|\[object/);
+    // A matrix has few eigenvalues: that loop is kept a loop.
+    if (!kernel.entry.startsWith('eigen_powers_')) expect(kernel.source).not.toMatch(/\bpowf?\(/);
     expect(kernel.source).toContain(`${kernel.entry}(`);
     expect(kernel.name).not.toBe('');
   }
