@@ -12,7 +12,8 @@ test('backward rules leave nothing behind but their results', async () => {
   for (const [name, rule] of Object.entries(rules)) {
     const before = memory().tensors;
     const results = Object.values(await rule());
-    left[name] = memory().tensors - before - results.length;
+    // the collector may find tensors of the set-up meanwhile
+    left[name] = Math.max(0, memory().tensors - before - results.length);
     for (const t of results) t.dispose();
   }
   expect(left).toEqual(Object.fromEntries(Object.keys(rules).map((name) => [name, 0])));
@@ -28,5 +29,5 @@ test('a rule that fails leaves nothing behind', async () => {
     triangularSolveBackward(a, { a, x: a, b: wrong }),
   ];
   for (const result of await Promise.allSettled(rules)) expect(result.status).toBe('rejected');
-  expect(memory().tensors).toBe(before);
+  expect(memory().tensors).toBeLessThanOrEqual(before);
 });

@@ -26,7 +26,8 @@ describe('backward rules behind the fake driver', () => {
           expect([name, input, t.dtype, t.device]).toEqual([name, input, dtype, gpu]);
           t.dispose();
         }
-        expect([name, memory().tensors - before]).toEqual([name, 0]);
+        // the collector may find tensors of the set-up meanwhile
+        expect([name, Math.max(0, memory().tensors - before)]).toEqual([name, 0]);
       }
       await gpu.synchronize();
     },

@@ -26,7 +26,8 @@ export async function everyRule(dtype: LinalgDType, device: Device): Promise<Rul
   const put = (matrices: readonly Dense[]): Promise<Tensor<LinalgDType>> =>
     toDevice(stack([matrices.length], matrices), dtype, device);
   const a = await put([definite(3, 1), definite(3, 2)]);
-  const b = (await put([definite(3, 7)])).reshape([3, 3]);
+  using only = await put([definite(3, 7)]);
+  const b = only.reshape([3, 3]);
   const gradient = await put([definite(3, 3), definite(3, 4)]);
   const product = await put([definite(9, 1), definite(9, 2)]);
   const [spectrum, factors] = [await eigh(a), await svd(a)];
