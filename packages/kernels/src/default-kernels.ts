@@ -1,10 +1,12 @@
 import type { DeviceLimits } from './device-limits.js';
 import { defaultCdistGradKernels } from './cdist-grad/default-problems.js';
+import { defaultMaps, defaultSums } from './elementwise/default-maps.js';
 import { defaultElementwisePlans } from './elementwise/default-elementwise.js';
 import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
 import { cpuLimitKernels } from './limits/cpu-fma.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
+import { defaultMatrixKernels } from './matrix/default-matrix-kernels.js';
 import { distinctKernels, type NamedKernel } from './named-kernel.js';
 import { defaultPairwiseProblems } from './pairwise/default-problems.js';
 import { defaultParameterisedKernels } from './pairwise/default-parameterised.js';
@@ -12,6 +14,7 @@ import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
 import { defaultGradientKernels } from './pairwise-gradient/default-gradient-kernels.js';
 import { defaultRowsKernels } from './rows/default-rows.js';
+import { defaultTf32SplitKernels } from './tf32-split/default-tf32-split.js';
 
 /**
  * The kernels that stand for every plan of every family on a device, each text once: what is compiled in tests and, for
@@ -25,6 +28,9 @@ export function defaultKernels(limits: DeviceLimits): NamedKernel[] {
     ...defaultGradientKernels(limits),
     ...defaultCdistGradKernels(limits),
     ...defaultElementwiseKernels(limits),
+    ...defaultMaps(limits),
+    ...defaultSums(limits),
+    ...(limits.kind === 'cuda' ? [...defaultMatrixKernels(), ...defaultTf32SplitKernels()] : []),
     ...limitKernels(limits),
   ];
 }

@@ -4,8 +4,8 @@ import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import { vi } from 'vitest';
 
 /**
- * Lets the fake GPU compute the kernels of the TF32 split, which would do nothing behind the fake driver: by arithmetic that
- * knows nothing of their bits.
+ * Lets the fake GPU compute the kernels of the TF32 split, which accept their arguments and do nothing behind the fake driver: by
+ * arithmetic that knows nothing of bits.
  */
 export function splitOnTheHost(gpu: Device): void {
   const load = gpu.load.bind(gpu);
@@ -13,6 +13,7 @@ export function splitOnTheHost(gpu: Device): void {
     const loaded = await load(kernel, options);
     if (!kernel.name.startsWith('tf32')) return loaded;
     const launch = (stream: Stream, args: LaunchArguments): void => {
+      loaded.launch(stream, args);
       const [from, ...targets] = args.pointers as MemoryArgument[];
       enqueueNative(stream, { what: 'split', reads: [from!], writes: targets }, (streams) => {
         computeSplit(streams.stream, from!, targets, args.scalars);

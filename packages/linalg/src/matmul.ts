@@ -42,17 +42,18 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
  * are carried.
  *
  * `precision` lets a GPU use its tensor cores for float32. With u = 2^-24, where nothing underflows:
- * - 'tf32': |error| <= (2^-9 + (2 k + 16) u) s. Factors are rounded to 11 bits, sums truncated (2 u a term).
+ * - 'tf32': |error| <= (2^-9 + (2 k + 16) u) s. Factors are rounded to 11 bits, the largest of all to infinity, sums truncated (2 u a
+ *   term).
  * - 'tf32x3': |error| <= (3 min(k, L) + 3 ceil(k / L) + 16) u s, L = 256 up to k = 2^17 and about sqrt(k / 2) beyond. Each
  *   factor is hi + lo, hi rounded to 11 bits and lo the exact rest, of which 11 bits are used; lo lo is left out (together 8 u). lo
  *   hi, hi lo and hi hi are exact in a tensor core, where sums are truncated (Fasi et al., PeerJ Computer Science 7:e330, 2021): of
  *   hi hi, chunks of L steps of k are added up in float32. From k = 400 on that is below float32's own bound. NaN and
  *   infinity come out as in float32, but infinity times a subnormal number may be NaN. It needs memory for the parts of the
- *   factors, up to 2 GiB or a quarter of what is free, a block of k at a time, and cannot be captured.
+ *   factors, up to 2 GiB or a quarter of what is free, a block of k at a time.
  *
  * Resolves when the work is enqueued: on the CPU one task of the pool for each batch entry, on a GPU cuBLASLt, one call for as
  * much of the batch as strides allow. There operands without a contiguous axis are copied first. It can be captured in a
- * graph where nothing has to be copied and out is given, once a product has run on the device.
+ * graph once a product of these shapes has run on the stream.
  *
  * With `device` a GPU computes the product of matrices that stay in host memory, however large: blocks of m, n and k are planned from
  * free memory before it starts, or within `maxBytes`, travel through page-locked buffers while others are multiplied, and the result

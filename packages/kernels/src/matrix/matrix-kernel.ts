@@ -78,7 +78,7 @@ export function stridesOf(name: string): readonly KernelParam[] {
 export function startText(name: string, from: string): string {
   const steps = [...axes].reverse().map((axis) => {
     const [extent, stride] = [`batch${String(axis)}`, `${from}Batch${String(axis)}`];
-    return `${name} += (rest % ${extent}) * ${stride}, rest /= ${extent};`;
+    return `if (${extent} > 1) ${name} += (rest % ${extent}) * ${stride}, rest /= ${extent};`;
   });
   return lines(`i64 ${name} = 0;`, '{', indent(lines('i64 rest = z;', ...steps)), '}');
 }
@@ -112,9 +112,12 @@ export function tileGeometry({ rows = 0, columns = 0, count = 0 }: Scalars): Cud
 
 /** Text that declares a block's matrix z, its tile's first element (row0, column0), lane and group. */
 export const TILE_TEXT = lines(
-  `const i64 across = (rows + ${String(TILE - 1)}) / ${String(TILE)}, tiles = across * ((columns + ${String(TILE - 1)}) / ${String(TILE)});`,
-  'const i64 z = blockIdx.x / tiles, tileIndex = blockIdx.x - z * tiles;',
-  `const i64 row0 = tileIndex % across * ${String(TILE)}, column0 = tileIndex / across * ${String(TILE)};`,
+  '// Blocks are fewer than 2^31, and a division of 64 bits costs as much as the rest of a tile.',
+  `const unsigned across = (unsigned)((rows + ${String(TILE - 1)}) / ${String(TILE)});`,
+  `const unsigned tiles = across * (unsigned)((columns + ${String(TILE - 1)}) / ${String(TILE)});`,
+  'const unsigned matrix = blockIdx.x / tiles, tileIndex = blockIdx.x - matrix * tiles, down = tileIndex / across;',
+  'const i64 z = matrix;',
+  `const i64 row0 = (i64)(tileIndex - down * across) * ${String(TILE)}, column0 = (i64)down * ${String(TILE)};`,
   `const int lane = threadIdx.x % ${String(TILE)}, group = threadIdx.x / ${String(TILE)};`,
 );
 

@@ -29,12 +29,12 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
   });
   using workspace = productWorkspace(stream);
   const reads = [a.storage, b.storage];
-  const writes = [c.storage, workspace];
+  const writes = workspace === undefined ? [c.storage] : [c.storage, workspace];
   enqueueNative(stream, { what: setting.what, reads, writes }, ({ stream: native }) => {
     cublasLt.matmul(native, {
       ...{ dtype, m, n, k, batch: count, transposeA, transposeB, alpha, beta },
       ...{ a: strided(a), b: strided(b), d: strided(c) },
-      workspace: regionOf(workspace),
+      ...(workspace && { workspace: regionOf(workspace) }),
     });
   });
 }

@@ -1,9 +1,17 @@
-import type { Storage, Stream } from '@mercer/tensor';
+import { MercerError, type Storage, type Stream } from '@mercer/tensor';
 
-/** With less, cuBLASLt chooses among fewer algorithms. */
+/** What cuBLASLt's fastest algorithms need. */
 const WORKSPACE_BYTES = 32 * 2 ** 20;
 
-/** Memory for the library to work in; the caller disposes it once the product is enqueued. */
-export function productWorkspace(stream: Stream): Storage {
-  return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace of a product' });
+/**
+ * Memory for the library to work in; the caller disposes it once the product is enqueued. Undefined where there is no room:
+ * then it chooses among the algorithms that need none.
+ */
+export function productWorkspace(stream: Stream): Storage | undefined {
+  try {
+    return stream.device.allocate(WORKSPACE_BYTES, { stream, purpose: 'workspace' });
+  } catch (error) {
+    if (error instanceof MercerError && error.code === 'OUT_OF_MEMORY') return undefined;
+    throw error;
+  }
 }
