@@ -144,6 +144,12 @@ describe('bad input of backward rules', () => {
       /must be \[2, 1\]/,
     ],
     [
+      'a precision that float64 has not',
+      () => matmulBackward(wide(2, 1), { a: wide(2, 2), b: wide(2, 1) }, { precision: 'tf32' }),
+      'INVALID_ARGUMENT',
+      /precision is 'tf32' and the matrices are float64/,
+    ],
+    [
       'a power that is no number',
       () => matrixPowerBackward(a, { a }, NaN),
       'INVALID_ARGUMENT',

@@ -16,12 +16,16 @@ export interface MatmulBackwardOptions<W extends SolveInputs>
   extends
     BackwardOptions,
     WrtOption<W>,
-    Pick<MatmulOptions<LinalgDType>, 'alpha' | 'transposeA' | 'transposeB'> {}
+    Pick<
+      MatmulOptions<LinalgDType>,
+      'alpha' | 'transposeA' | 'transposeB' | 'precision' | 'device' | 'maxBytes'
+    > {}
 
 /**
  * Gradients of `matmul(a, b)`: given `gradient` = dL/d(result), returns dL/da, `alpha gradient op(b)^T`, and dL/db,
  * `alpha op(a)^T gradient`, each turned round where its operand was (Giles 2008, section 2.2.2). The gradient of what `out` held
- * before, where beta is not 0, is `beta gradient`.
+ * before, where beta is not 0, is `beta gradient`. `precision`, `device` and `maxBytes` say how these products are computed, as they do
+ * for `matmul`.
  *
  * Shapes: gradient (..., m, n); da has a's shape and db has b's: over axes that were broadcast they are summed.
  *
@@ -61,7 +65,8 @@ export async function matmulBackward<
   }
   assertLike(what, 'gradient', gradient, [...batchShape, rows, columns], a);
   const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
-  const common = { alpha, stream };
+  const { precision, device, maxBytes } = options;
+  const common = { alpha, stream, precision, device, maxBytes };
   try {
     if (wanted.has('a')) {
       const whole = transposeA
