@@ -21,3 +21,27 @@ export { parseFormula, type ParseOptions } from './text/parse-formula.js';
 export { printFormula, type PrintOptions } from './text/print-formula.js';
 export { unrolledSize } from './unrolled-size.js';
 export type * from './vector-expr.js';
+export { defineOp, type DefinedOperation } from './define-op.js';
+export {
+  evaluateReduction,
+  type ReductionValues,
+  type RowCounts,
+} from './reductions/evaluate-reduction.js';
+export {
+  reductionGradient,
+  reductionTangent,
+  type ReductionGradient,
+  type SavedResults,
+} from './reductions/reduction-gradient.js';
+export {
+  outputsOf,
+  reduction,
+  REDUCTION_KINDS,
+  type Reduction,
+  type ReductionAxis,
+  type ReductionKind,
+  type ReductionOptions,
+  type ReductionOutput,
+} from './reductions/reduction.js';
+export { parseReduction, printReduction } from './text/parse-reduction.js';
+export type { TextLimits } from './text/limits.js';

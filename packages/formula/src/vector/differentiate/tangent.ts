@@ -59,14 +59,12 @@ export function tangentOf(root: VectorExpr, directions: ReadonlyMap<Source, Vect
   const tangents = new Map<VectorExpr, Tangent>(directions);
   for (const node of active) {
     if (tangents.has(node)) continue;
+    const given = node.args.map((arg) => tangents.get(arg));
     // One untyped step for the table: the kind chooses the rule.
     const rule = TANGENT[node.kind] as TangentRule<Kind>;
     tangents.set(
       node,
-      rule(
-        node,
-        node.args.map((arg) => tangents.get(arg)),
-      ),
+      given.some((tangent) => tangent !== undefined) ? rule(node, given) : undefined,
     );
   }
   return tangents.get(root);

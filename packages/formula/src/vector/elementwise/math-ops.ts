@@ -19,6 +19,7 @@ export interface MathArity {
   erfc: [1, 0];
   log1p: [1, 0];
   expm1: [1, 0];
+  softplus: [1, 0];
   lgamma: [1, 0];
   polygamma: [1, 1];
   floor: [1, 0];
@@ -69,6 +70,7 @@ export const MATH: { readonly [K in MathOp]: MathFunction } = {
   erfc: unary(erfc),
   log1p: unary(Math.log1p),
   expm1: unary(Math.expm1),
+  softplus: unary((x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)))),
   lgamma: unary(lgamma),
   polygamma: ordered(polygamma),
   floor: unary(Math.floor),

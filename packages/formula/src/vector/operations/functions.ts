@@ -110,9 +110,12 @@ export const where = (f: VectorOperand, a: VectorOperand, b: VectorOperand): Vec
 /** `sin(pi x) / (pi x)`, 1 at 0. */
 export const sinc = (x: VectorOperand): VectorExpr => sinXDivX(mul(Math.PI, x));
 
-/** `log(e ^ f + e ^ g)` without overflow. */
+/** `log(1 + e ^ x)` without overflow; its derivative is `logistic(x)`. */
+export const softplus = (...args: One): VectorExpr => elementwise('softplus', args);
+
+/** `log(e ^ f + e ^ g)` without overflow, for finite f. */
 export const logAddExp = (f: VectorOperand, g: VectorOperand): VectorExpr =>
-  add(maximum(f, g), log1p(exp(elementwise('neg', [abs(sub(f, g))]))));
+  add(f, softplus(sub(g, f)));
 
 const safeInteger = (op: string, n: number): number =>
   integer(op, 'a bound', n, -(2 ** 53), 2 ** 53);

@@ -38,6 +38,7 @@ export {
   sinc,
   sinh,
   sinXDivX,
+  softplus,
   sqrt,
   step,
   tan,

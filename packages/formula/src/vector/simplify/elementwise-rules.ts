@@ -35,6 +35,8 @@ const RULES: { readonly [op in string]?: Rule } = {
     if (minusB !== undefined) return sub(a, minusB);
     if (minusA !== undefined) return sub(b, minusA);
     if (a === b) return mul(2, a);
+    const [factorB, restB] = scaled(b) ?? [1, b];
+    if (factorB < 0) return sub(a, mul(-factorB, restB));
     const [x, y] = [scaled(a) ?? ([1, a] as const), scaled(b) ?? ([1, b] as const)];
     // Coefficients of one sign only: 3 x - 2 x cancels, and differs where x is infinite.
     return x[1] === y[1] && x[0] * y[0] > 0 ? mul(x[0] + y[0], x[1]) : undefined;

@@ -19,7 +19,7 @@ const SERIES_TERMS = 32;
 /** zeta(k) - 1 for k = 2, 3, ...: a sum and its Euler-Maclaurin rest. */
 const ZETA_MINUS_1: readonly number[] = Array.from({ length: SERIES_TERMS }, (_, at) => {
   const k = at + 2;
-  const last = 30;
+  const last = 200;
   let tail = last ** (1 - k) / (k - 1) - 0.5 * last ** -k + (k / 12) * last ** (-k - 1);
   tail -= ((k * (k + 1) * (k + 2)) / 720) * last ** (-k - 3);
   let sum = tail;

@@ -45,6 +45,7 @@ export const ELEMENTWISE_NAMES: { readonly [K in ElementwiseOp]: string } = {
   erfc: 'Erfc',
   log1p: 'Log1p',
   expm1: 'Expm1',
+  softplus: 'Softplus',
   lgamma: 'Lgamma',
   polygamma: 'Polygamma',
   floor: 'Floor',

@@ -19,11 +19,11 @@ export interface ParseOptions {
   readonly limits?: TextLimits;
 }
 
-/** An operation under a name. */
-export interface NamedOperation {
+/** An operation of `defineOp`, of any number of arguments. */
+interface NamedOperation {
   readonly opName: string;
-  readonly argCount: number;
-  (...args: readonly VectorExpr[]): VectorExpr;
+  readonly argNames: readonly string[];
+  (...args: never): VectorExpr;
 }
 
 const COMPARISONS = {
@@ -95,6 +95,15 @@ export class FormulaParser {
 
   /** Named parts, then the formula. */
   program(): VectorExpr {
+    this.namedParts();
+    const result = this.formula();
+    checkInputs(result);
+    checkSize(result, this.reader.limits);
+    return result;
+  }
+
+  /** `name = formula;`, as often as it comes. */
+  namedParts(): void {
     const { reader } = this;
     while (reader.peek().kind === 'name' && reader.peek(1).text === '=') {
       const name = reader.take();
@@ -111,10 +120,6 @@ export class FormulaParser {
       reader.expect(';', 'after a named part');
       this.#names.set(name.text, value);
     }
-    const result = this.formula();
-    checkInputs(result);
-    checkSize(result, reader.limits);
-    return result;
   }
 
   isReserved(name: string): boolean {
@@ -379,8 +384,11 @@ function withOwn(own: readonly NamedOperation[]): ReadonlyMap<string, TextOperat
         `cannot read the formula: there are two operations of the name '${op.opName}'. Rename one.`,
       );
     }
-    const parameters = new Array<'formula'>(op.argCount).fill('formula');
-    all.set(op.opName, { parameters, build: (args) => op(...(args as VectorExpr[])) });
+    const apply = op as unknown as (...args: readonly unknown[]) => VectorExpr;
+    all.set(op.opName, {
+      parameters: op.argNames.map(() => 'formula'),
+      build: (args) => apply(...args),
+    });
   }
   return all;
 }

@@ -85,19 +85,28 @@ const DEEPEST = 40;
  * console.log(printFormula(ops.exp(ops.neg(ops.sqDist(x, y))), { names: { x, y } })); // Exp(-SqDist(x, y))
  * ```
  */
-export function printFormula(root: VectorExpr, { names = {} }: PrintOptions = {}): string {
+export function printFormula(root: VectorExpr, options: PrintOptions = {}): string {
+  const { parts, texts } = printAll([root], options);
+  return parts + texts[0]!;
+}
+
+/** Formulas that share named parts. */
+export function printAll(
+  roots: readonly VectorExpr[],
+  { names = {} }: PrintOptions = {},
+): { readonly parts: string; readonly texts: readonly string[] } {
   const entries: Iterable<[string, VariableNode]> =
     names instanceof Map ? (names as ReadonlyMap<string, VariableNode>) : Object.entries(names);
   const nameOf = new Map([...entries].map(([name, node]) => [node, name]));
   const taken = new Set(nameOf.values());
-  const order = postOrderVector(root);
-  const shared = sharedParts(order);
+  const order = postOrderVector(...roots);
+  const shared = sharedParts(order, roots);
   const texts = new Map<VectorExpr, Printed>();
   const parts: string[] = [];
   let count = 0;
   for (const node of order) {
     const printed = printNode(node, texts, nameOf, shared);
-    const isNamed = node !== root && (shared.has(node) || printed.depth > DEEPEST);
+    const isNamed = !roots.includes(node) && (shared.has(node) || printed.depth > DEEPEST);
     if (!isNamed) {
       texts.set(node, printed);
       continue;
@@ -107,7 +116,7 @@ export function printFormula(root: VectorExpr, { names = {} }: PrintOptions = {}
     parts.push(`${name} = ${printed.text}; `);
     texts.set(node, at(ATOM, name));
   }
-  return parts.join('') + texts.get(root)!.text;
+  return { parts: parts.join(''), texts: roots.map((root) => texts.get(root)!.text) };
 }
 
 function printNode(
@@ -131,7 +140,10 @@ function printNode(
 }
 
 /** Parts to name: those used several times, in a formula that would be long without names. */
-function sharedParts(order: readonly VectorExpr[]): ReadonlySet<VectorExpr> {
+function sharedParts(
+  order: readonly VectorExpr[],
+  roots: readonly VectorExpr[],
+): ReadonlySet<VectorExpr> {
   const sizes = new Map<VectorExpr, number>();
   const uses = new Map<VectorExpr, number>();
   for (const node of order) {
@@ -142,6 +154,7 @@ function sharedParts(order: readonly VectorExpr[]): ReadonlySet<VectorExpr> {
     }
     sizes.set(node, size);
   }
-  if (sizes.get(order.at(-1)!)! <= LARGEST_TREE) return new Set();
+  const whole = roots.reduce((sum, root) => sum + sizes.get(root)!, 0);
+  if (whole <= LARGEST_TREE) return new Set();
   return new Set(order.filter((node) => uses.get(node)! > 1 && sizes.get(node)! > 2));
 }
