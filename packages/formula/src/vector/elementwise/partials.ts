@@ -1,5 +1,5 @@
 import { differentiate } from '../../differentiate.js';
-import { add, inv, mul, neg, square, sub } from '../operations/arithmetic.js';
+import { add, equal, inv, mul, neg, square, sub } from '../operations/arithmetic.js';
 import {
   besselJ,
   besselK,
@@ -12,6 +12,7 @@ import {
   sin,
   sinh,
   sinXDivX,
+  where,
 } from '../operations/functions.js';
 import {
   radialBesselK,
@@ -67,11 +68,11 @@ const MATH_PARTIALS: { readonly [K in MathOp]: PartialRule } = {
   radialBesselK: ([u], [nu]) => [mul(-0.5, radialBesselK(u, nu - 1))],
   radialWendland: ([s], [l, k]) => [mul(-0.5, radialWendland(s, l, k - 1))],
   radialPower: ([s], [q]) => [q === 0 ? undefined : mul(q, radialPower(s, q - 1))],
-  radialLog: ([s], [q]) => [
-    q === 0
-      ? mul(0.5, radialPower(s, -1))
-      : add(mul(q, radialLog(s, q - 1)), mul(0.5, radialPower(s, q - 1))),
-  ],
+  radialLog: ([s], [q]) => {
+    const slope = add(mul(q, radialLog(s, q - 1)), mul(0.5, radialPower(s, q - 1)));
+    // Where it is infinite at 0 it is 0 by convention, and not the half of s^0 that would be left.
+    return [q <= 1 ? where(equal(s, 0), 0, slope) : slope];
+  },
 };
 
 /**

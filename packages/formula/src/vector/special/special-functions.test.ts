@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MATH, type MathOp } from '../elementwise/math-ops.js';
-import { REFERENCE_VALUES } from '../testing/reference-values.test.helper.js';
+import { BESSEL_AND_RADIAL_VALUES } from '../testing/bessel-and-radial-values.test.helper.js';
+import { GAMMA_AND_ERF_VALUES } from '../testing/gamma-and-erf-values.test.helper.js';
+
+const REFERENCE_VALUES = [...GAMMA_AND_ERF_VALUES, ...BESSEL_AND_RADIAL_VALUES];
 
 /** Allowed relative error; near a zero of an oscillating or digamma-like function, relative to 1. */
 const TOLERANCE: Partial<Record<MathOp, { relative: number; absolute?: number }>> = {

@@ -19,12 +19,13 @@ function einsum(
 ): Vector {
   const sizes = new Map<string, number>();
   for (const side of [0, 1] as const) {
-    for (const [k, letter] of [...letters[side]].entries()) sizes.set(letter, shapes[side][k]!);
+    for (const [k, letter] of Array.from(letters[side]).entries())
+      sizes.set(letter, shapes[side][k]!);
   }
   const all = [...sizes.keys()];
   const flat = (word: string, values: ReadonlyMap<string, number>): number =>
-    [...word].reduce((at, letter) => at * sizes.get(letter)! + values.get(letter)!, 0);
-  const size = [...letters[2]].reduce((p, letter) => p * sizes.get(letter)!, 1);
+    Array.from(word).reduce((at, letter) => at * sizes.get(letter)! + values.get(letter)!, 0);
+  const size = Array.from(letters[2]).reduce((p, letter) => p * sizes.get(letter)!, 1);
   const out = new Array<number>(size).fill(0);
   for (const at of indices(all.map((letter) => sizes.get(letter)!))) {
     const values = new Map(all.map((letter, k) => [letter, at[k]!]));

@@ -1,4 +1,4 @@
-import { FormulaError } from '../../formula-error.js';
+import type { FormulaError } from '../../formula-error.js';
 import { withStepLimit } from '../intern-vector.js';
 import { elementwise, indexOf, literal } from '../nodes.js';
 import { dot, square } from '../operations/index.js';
@@ -6,7 +6,7 @@ import type { VectorExpr } from '../vector-expr.js';
 import { parseAliases, readInput, type Aliases, VARIABLE_NAMES } from './aliases.js';
 import { checkInputs } from './check-inputs.js';
 import { checkSize, DEFAULT_LIMITS, type TextLimits } from './limits.js';
-import { OPERATIONS } from './operation-names.js';
+import { withOwn, type NamedOperation } from './own-operations.js';
 import type { Parameter, ParameterKind, TextOperation } from './parameter-kind.js';
 import { suggestion } from './suggestion.js';
 import { TokenReader } from './token-reader.js';
@@ -17,13 +17,6 @@ export interface ParseOptions {
   /** Operations of `defineOp` that the text may call beside the built-in ones. */
   readonly operations?: readonly NamedOperation[];
   readonly limits?: TextLimits;
-}
-
-/** An operation of `defineOp`, of any number of arguments. */
-interface NamedOperation {
-  readonly opName: string;
-  readonly argNames: readonly string[];
-  (...args: never): VectorExpr;
 }
 
 const COMPARISONS = {
@@ -372,25 +365,6 @@ export class FormulaParser {
     reader.take();
     return all;
   }
-}
-
-function withOwn(own: readonly NamedOperation[]): ReadonlyMap<string, TextOperation> {
-  if (own.length === 0) return OPERATIONS;
-  const all = new Map(OPERATIONS);
-  for (const op of own) {
-    if (all.has(op.opName)) {
-      throw new FormulaError(
-        'INVALID_NAME',
-        `cannot read the formula: there are two operations of the name '${op.opName}'. Rename one.`,
-      );
-    }
-    const apply = op as unknown as (...args: readonly unknown[]) => VectorExpr;
-    all.set(op.opName, {
-      parameters: op.argNames.map(() => 'formula'),
-      build: (args) => apply(...args),
-    });
-  }
-  return all;
 }
 
 /** A hint for two things side by side. */
