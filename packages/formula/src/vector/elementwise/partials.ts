@@ -1,4 +1,5 @@
 import { differentiate } from '../../differentiate.js';
+import type { RealExpr } from '../../expr.js';
 import { add, equal, inv, mul, neg, square, sub } from '../operations/arithmetic.js';
 import {
   besselJ,
@@ -75,6 +76,18 @@ const MATH_PARTIALS: { readonly [K in MathOp]: PartialRule } = {
   },
 };
 
+/** Slopes of operations without literal arguments: as many as there are operations and arguments. */
+const knownSlopes = new Map<string, RealExpr>();
+
+function scalarSlope(node: ElementwiseNode, k: number): RealExpr {
+  const slope = (): RealExpr => differentiate(scalarOf(node)!, argumentName(k));
+  if (node.args.some((arg) => arg.kind === 'literal')) return slope();
+  const key = `${node.op}:${k}`;
+  const known = knownSlopes.get(key) ?? slope();
+  knownSlopes.set(key, known);
+  return known;
+}
+
 /**
  * The derivative of an elementwise node by argument `k`, component by component; undefined where it
  * is 0 everywhere. Operations of the scalar language and names for its expressions take it from the
@@ -85,7 +98,7 @@ export function partial(node: ElementwiseNode, k: number): VectorExpr | undefine
   // The scalar rule would be exp(-x) / (1 + exp(-x))^2, which is infinity by infinity far out.
   if (op === 'logistic') return sub(node, square(node));
   if (isSharedOp(op) || isDefinedOp(op)) {
-    const slope = differentiate(scalarOf(node)!, argumentName(k));
+    const slope = scalarSlope(node, k);
     return slope.value === 0 ? undefined : lift(slope, args);
   }
   const rule = MATH_PARTIALS[op];

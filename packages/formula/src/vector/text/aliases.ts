@@ -77,7 +77,7 @@ function checkName(name: string, named: ReadonlyMap<string, unknown>): void {
   if (!isTaken && /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)) return;
   throw new FormulaError(
     'INVALID_NAME',
-    `cannot read the alias: ${JSON.stringify(name)} is ${isTaken ? 'taken' : 'no name'}. ` +
+    `cannot read the alias: ${JSON.stringify(name.slice(0, 70))} is ${isTaken ? 'taken' : 'no name'}. ` +
       `Use letters, digits and underscores (at most 64, no leading digit), each name once, ` +
       `and no name of an operation.`,
   );

@@ -256,7 +256,7 @@ export class FormulaParser {
       ? 'A reduction is read by parseReduction, at the outside of a formula.'
       : (suggestion(token.text, names) ??
         (what === 'name'
-          ? `Add an alias such as '${token.text} = Vi(0, 3)'.`
+          ? `Add an alias such as '${token.text.slice(0, 40)} = Vi(0, 3)'.`
           : 'The operations are listed in the README of @mercer/formula.'));
     return syntaxError(this.reader.text, token.at, problem, remedy);
   }

@@ -1,7 +1,7 @@
 /** `Did you mean ...?` for the name that is nearest, if one is near. */
 export function suggestion(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let least = Math.min(3, Math.ceil(name.length / 3) + 1);
+  let least = Math.min(3, Math.floor(name.length / 2) + 1);
   for (const candidate of known) {
     const distance = editDistance(name.toLowerCase().slice(0, 40), candidate.toLowerCase());
     if (distance < least) [best, least] = [candidate, distance];

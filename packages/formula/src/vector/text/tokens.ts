@@ -66,5 +66,6 @@ function skip(text: string, at: number): number {
 
 /** A token as a message shows it. */
 export function shown(token: Token): string {
-  return token.kind === 'end' ? 'the end of the text' : JSON.stringify(token.text);
+  if (token.kind === 'end') return 'the end of the text';
+  return JSON.stringify(token.text.length > 40 ? `${token.text.slice(0, 37)}...` : token.text);
 }
