@@ -91,13 +91,13 @@ export const CORPUS: readonly CorpusFormula[] = [
     source: 'inverse kernel',
     text: 'Exp(- g * SqDist(x,y)) * b',
     aliases: [...XYB, 'g = Pm(1)'],
-    value: (v) => [gauss(v, v['g']![0]!) * v['b']![0]!],
+    value: (v) => [gauss(v, v['g']![0]) * v['b']![0]!],
   },
   {
     source: 'wide right-hand side',
     text: 'Exp(-oos2*SqDist(x,y))*b',
     aliases: ['x = Vx(3)', 'y = Vy(3)', 'b = Vy(4)', 'oos2 = Pm(1)'],
-    value: (v) => scale(gauss(v, v['oos2']![0]!), v['b']!),
+    value: (v) => scale(gauss(v, v['oos2']![0]), v['b']!),
   },
   {
     source: 'advanced formula',
@@ -277,7 +277,7 @@ export const CORPUS: readonly CorpusFormula[] = [
     source: 'varifold data term of surface registration',
     text: 'Exp(-g*SqDist(x,y)) * Square((u|v)) * b',
     aliases: [...XYB, 'g=Pm(1)', 'u=Vi(3)', 'v=Vj(3)'],
-    value: (v) => [gauss(v, v['g']![0]!) * dot(v['u']!, v['v']!) ** 2 * v['b']![0]!],
+    value: (v) => [gauss(v, v['g']![0]) * dot(v['u']!, v['v']!) ** 2 * v['b']![0]!],
   },
   {
     source: 'Hamiltonian of surface registration',
@@ -285,7 +285,7 @@ export const CORPUS: readonly CorpusFormula[] = [
     aliases: ['x=Vi(3)', 'y=Vj(3)', 'b=Vj(3)', 'a=Vi(3)', 'g=Pm(1)'],
     value: (v) =>
       scale(
-        -2 * v['g']![0]! * gauss(v, v['g']![0]!) * dot(v['a']!, v['b']!),
+        -2 * v['g']![0]! * gauss(v, v['g']![0]) * dot(v['a']!, v['b']!),
         plus(v['x']!, scale(-1, v['y']!)),
       ),
   },

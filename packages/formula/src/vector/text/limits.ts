@@ -8,7 +8,7 @@ export interface TextLimits {
   readonly maxLength?: number;
   /** Brackets, calls, signs and powers inside one another, default 128. */
   readonly maxDepth?: number;
-  /** Nodes made or looked up while reading and differentiating, default 200,000. */
+  /** Nodes made or looked up while reading and differentiating, default 100,000. */
   readonly maxSteps?: number;
   /** Scalar operations for one pair of rows (`unrolledSize`), default 2^26. */
   readonly maxUnrolledSize?: number;
@@ -18,7 +18,7 @@ export interface TextLimits {
 export const DEFAULT_LIMITS: Required<TextLimits> = {
   maxLength: 65_536,
   maxDepth: 128,
-  maxSteps: 200_000,
+  maxSteps: 100_000,
   maxUnrolledSize: 2 ** 26,
 };
 
