@@ -94,15 +94,24 @@ export function keptSizes({ shapeF, shapeG, axesF, axesG }: Axes): number[] {
 }
 
 /** The axes of both arguments and of the result by name: equal names are summed together. */
-interface Named {
+export interface ContractionAxes {
   readonly f: readonly string[];
   readonly g: readonly string[];
   readonly out: readonly string[];
   readonly sizes: ReadonlyMap<string, number>;
 }
 
-/** Names for the axes of a contraction. */
-export function nameAxes(c: Contraction): Named {
+/**
+ * The axes of a contraction by name: a loop over all names, with one product of an element of f and
+ * one of g in it, added to an element of the result, computes it. All are row-major.
+ *
+ * ```ts
+ * import { axesOf, ops, vi } from '@mercer/formula';
+ * const node = ops.matVecMult(vi(0, 6), vi(1, 2));
+ * if (node.kind === 'contract') console.log(axesOf(node.contraction)); // { f: [ 'f0', 'f1' ], g: [ 'f1' ], out: [ 'f0' ], sizes: Map(2) { 'f0' => 3, 'f1' => 2 } }
+ * ```
+ */
+export function axesOf(c: Contraction): ContractionAxes {
   const f = c.shapeF.map((_, k) => `f${k}`);
   const g = c.shapeG.map((_, k) => {
     const pair = c.axesG.indexOf(k);
@@ -148,7 +157,7 @@ export function contractionAdjoint(
   other: VectorExpr,
   adjoint: VectorExpr,
 ): VectorExpr {
-  const { f, g, out, sizes } = nameAxes(c);
+  const { f, g, out, sizes } = axesOf(c);
   return argument === 0
     ? byName(adjoint, out, other, g, f, sizes)
     : byName(adjoint, out, other, f, g, sizes);

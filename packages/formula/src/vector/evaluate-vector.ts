@@ -1,6 +1,6 @@
 import { FormulaError } from '../formula-error.js';
-import { keptSizes, nameAxes } from './contraction.js';
-import { evaluateElementwise } from './elementwise/evaluate-elementwise.js';
+import { keptSizes, axesOf } from './contraction.js';
+import { elementwiseFunction } from './elementwise/evaluate-elementwise.js';
 import { postOrderVector } from './post-order-vector.js';
 import type {
   Combine,
@@ -38,12 +38,12 @@ const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
   },
   index: ({ axis }, _, point) => Float64Array.of(point[axis]),
   elementwise: (node, args) => {
+    const f = elementwiseFunction(node);
     const out = new Float64Array(node.dim);
+    const at = new Array<number>(args.length);
     for (let k = 0; k < node.dim; k++) {
-      out[k] = evaluateElementwise(
-        node,
-        args.map((arg) => arg[arg.length === 1 ? 0 : k]!),
-      );
+      for (let n = 0; n < args.length; n++) at[n] = args[n]![args[n]!.length === 1 ? 0 : k]!;
+      out[k] = f(at);
     }
     return out;
   },
@@ -113,7 +113,7 @@ const COMBINE: { readonly [K in Combine]: (x: Float64Array) => number } = {
 };
 
 function contracted(c: Contraction, f: Float64Array, g: Float64Array): Float64Array {
-  const { f: axesF, g: axesG, out: axesOut, sizes } = nameAxes(c);
+  const { f: axesF, g: axesG, out: axesOut, sizes } = axesOf(c);
   const names = [...axesOut, ...axesF.filter((name) => axesG.includes(name))];
   const strides = (axes: readonly string[]): number[] =>
     names.map((name) => {

@@ -45,3 +45,8 @@ export {
 } from './reductions/reduction.js';
 export { parseReduction, printReduction } from './text/parse-reduction.js';
 export type { TextLimits } from './text/limits.js';
+export { axesOf, type ContractionAxes } from './contraction.js';
+export { dependences, type Dependence } from './dependence.js';
+export { innerForm, type InnerForm } from './inner-form.js';
+export type { DefinedOp } from './elementwise/defined-ops.js';
+export type { MathOp } from './elementwise/math-ops.js';

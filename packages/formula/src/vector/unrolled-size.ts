@@ -1,4 +1,4 @@
-import { nameAxes } from './contraction.js';
+import { axesOf } from './contraction.js';
 import { postOrderVector } from './post-order-vector.js';
 import type { VectorExpr } from './vector-expr.js';
 
@@ -11,7 +11,7 @@ export function unrolledSize(...roots: readonly VectorExpr[]): number {
   for (const node of postOrderVector(...roots)) {
     if (node.kind === 'components') size += node.args[0]!.dim;
     else if (node.kind === 'contract') {
-      size += [...nameAxes(node.contraction).sizes.values()].reduce((p, n) => p * n, 1);
+      size += [...axesOf(node.contraction).sizes.values()].reduce((p, n) => p * n, 1);
     } else size += node.dim;
   }
   return size;

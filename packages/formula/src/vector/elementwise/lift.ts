@@ -1,6 +1,7 @@
 import type { Expr } from '../../expr.js';
 import { fold, type RuleTable } from '../../rule-table.js';
 import { elementwise, literal } from '../nodes.js';
+import { argumentNumber } from './scalar-of.js';
 import type { VectorExpr } from '../vector-expr.js';
 import type { ApplyOp } from '../../build.js';
 
@@ -12,7 +13,7 @@ export function lift(expr: Expr, args: readonly VectorExpr[]): VectorExpr {
       elementwise(op, operands);
   const table: RuleTable<VectorExpr> = {
     const: (_, { value }) => literal(value),
-    var: (_, { name }) => args[Number(name.slice(1))]!,
+    var: (_, { name }) => args[argumentNumber(name)]!,
     ...{ add: apply('add'), sub: apply('sub'), mul: apply('mul'), div: apply('div') },
     ...{ neg: apply('neg'), abs: apply('abs'), sign: apply('sign'), sqrt: apply('sqrt') },
     ...{ rsqrt: apply('rsqrt'), pow: apply('pow'), exp: apply('exp'), log: apply('log') },

@@ -11,6 +11,9 @@ import { MATH } from './math-ops.js';
 /** The variable that stands for argument `k` in {@link scalarOf}. */
 export const argumentName = (k: number): string => `x${k}`;
 
+/** Which argument a variable of {@link scalarOf} stands for. */
+export const argumentNumber = (name: string): number => Number(name.slice(1));
+
 /** True for an operation of the scalar language. */
 export function isSharedOp(op: ElementwiseOp): op is ApplyOp {
   return Object.hasOwn(SIGNATURES, op);

@@ -1,4 +1,4 @@
-import { evaluateElementwise } from '../elementwise/evaluate-elementwise.js';
+import { elementwiseFunction } from '../elementwise/evaluate-elementwise.js';
 import { elementwise, literal, place, slice } from '../nodes.js';
 import { add, div, mul, neg, square, sub } from '../operations/arithmetic.js';
 import type { ElementwiseNode, VectorExpr } from '../vector-expr.js';
@@ -124,7 +124,7 @@ export function simplifyElementwise(node: ElementwiseNode): VectorExpr | undefin
   if (inside !== undefined) return inside;
   const values = node.args.map(valueOf);
   if (values.every((value) => value !== undefined)) {
-    return literal(evaluateElementwise(node, values));
+    return literal(elementwiseFunction(node)(values));
   }
   return RULES[node.op]?.(node, node.args[0]!, node.args[1] ?? node.args[0]!);
 }

@@ -1,3 +1,4 @@
+import { innerForm } from '../inner-form.js';
 import type {
   ComponentsNode,
   ContractNode,
@@ -72,15 +73,17 @@ const SHORT: Readonly<Record<string, string>> = {
   '11::': 'TensorProd',
 };
 
-/** A sum, or the root of one, that has a name for its form: `SqDist(a, b)` for `Sum(Square(a - b))`. */
+/** How a short form is written. */
 interface ShortForm {
   readonly name: string;
   readonly args: readonly VectorExpr[];
 }
 
+const INNER_NAMES = { dot: '|', squaredNorm: 'SqNorm2', squaredDistance: 'SqDist' } as const;
+
 /**
- * The short form of a node, which reads back as the same node. Parts that are named stay visible:
- * a short form does not look into them.
+ * The short form of a sum, or of the root of one, which reads back as the same node. Parts that are
+ * named stay visible: a short form does not look into them.
  */
 export function shortForm(node: VectorExpr, named: ReadonlySet<VectorExpr>): ShortForm | undefined {
   const inner = node.args[0];
@@ -89,12 +92,11 @@ export function shortForm(node: VectorExpr, named: ReadonlySet<VectorExpr>): Sho
     const squares = shortForm(inner, named);
     return squares?.name === 'SqNorm2' ? { ...squares, name: 'Norm2' } : undefined;
   }
-  if (node.kind !== 'components' || node.combine !== 'sum' || inner.kind !== 'elementwise') {
-    return undefined;
+  const found = innerForm(node);
+  if (found === undefined) return undefined;
+  const difference = inner.args[0]!;
+  if (found.form === 'squaredDistance' && named.has(difference)) {
+    return { name: 'SqNorm2', args: [difference] };
   }
-  const [a, b] = inner.args as readonly [VectorExpr, VectorExpr];
-  if (inner.op === 'mul' && a.dim === b.dim && a !== b) return { name: '|', args: [a, b] };
-  if (inner.op !== 'square') return undefined;
-  const isDifference = a.kind === 'elementwise' && a.op === 'sub' && !named.has(a);
-  return isDifference ? { name: 'SqDist', args: a.args } : { name: 'SqNorm2', args: [a] };
+  return { name: INNER_NAMES[found.form], args: found.args };
 }
