@@ -16,8 +16,8 @@ export function elementwiseFunction({
 }: Pick<ElementwiseNode, 'op' | 'attributes'>): Float64Function {
   if (isSharedOp(op)) return sharedRule(op);
   if (isDefinedOp(op)) return definedRule(op);
-  const { evaluate } = MATH[op];
-  return (args) => evaluate(args, attributes);
+  const row = MATH[op];
+  return (args) => row.evaluate(args, attributes);
 }
 
 const sharedRule = (op: ApplyOp): Float64Function =>
