@@ -71,16 +71,19 @@ export function besselK(order: number, x: number, logFactor = 0): number {
   if (Number.isInteger(nu - 0.5) && nu < 30 && logFactor === 0) return halfInteger(nu - 0.5, x);
   const step = Math.min(1 / 8, 0.6 / Math.sqrt(x));
   let sum = 0;
+  let peak = -Infinity;
   for (let k = 0; ; k++) {
     const t = k * step;
     // cosh t - 1 without cancellation
     const decay = 2 * x * Math.sinh(t / 2) ** 2;
-    const term =
-      Math.exp(nu * t - decay + logFactor - x) + Math.exp(-nu * t - decay + logFactor - x);
+    const exponent = nu * t - decay;
+    peak = Math.max(peak, exponent);
+    const term = Math.exp(exponent + logFactor) + Math.exp(exponent - 2 * nu * t + logFactor);
     sum += k === 0 ? term / 2 : term;
-    if (decay > nu * t + 40 + Math.abs(Math.min(0, Math.log(sum))) && x * Math.sinh(t) > nu) break;
+    // The exponent only falls once x sinh t is above nu.
+    if (exponent < peak - 45 && x * Math.sinh(t) > nu) break;
   }
-  return (sum * step) / 2;
+  return ((sum * step) / 2) * Math.exp(-x);
 }
 
 function halfInteger(n: number, x: number): number {

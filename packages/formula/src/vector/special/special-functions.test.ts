@@ -63,6 +63,15 @@ describe('special functions', () => {
       NaN,
       0,
     ]);
+    // Far out and near 0, where parts of the sum leave the range.
+    expect([
+      at('besselK', 800, 0),
+      at('besselK', 1e9, 2.3),
+      at('radialBesselK', 1e12, -63.7),
+    ]).toEqual([0, 0, 0]);
+    expect(at('besselK', 1e-300, 0)).toBeCloseTo(690.891_459_413_872_1, 9);
+    expect(at('besselK', 1e-200, 2.3)).toBe(Infinity);
+    expect(at('radialBesselK', 1e-300, 2.3)).toBeCloseTo(2 ** 1.3 * 1.1667119051981603, 12);
     expect([at('radialBesselK', 0, -0.5), at('radialBesselK', 0, 0)]).toEqual([0, 0]);
     expect(at('radialBesselK', 0, 1.5)).toBeCloseTo(Math.sqrt(Math.PI / 2), 14);
     expect([at('radialWendland', 1, 3, 1), at('radialWendland', 0, 3, -1)]).toEqual([0, 0]);
