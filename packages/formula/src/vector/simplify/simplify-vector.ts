@@ -1,5 +1,4 @@
 import { elementwise, repeat } from '../nodes.js';
-import { postOrderVector } from '../post-order-vector.js';
 import { withVectorArgs } from '../substitute-vector.js';
 import type { ElementwiseNode, Kind, NodeOfKind, VectorExpr } from '../vector-expr.js';
 import { simplifyElementwise } from './elementwise-rules.js';
@@ -27,21 +26,43 @@ const RULES: { readonly [K in Kind]: VectorRule<K> } = {
  */
 export function simplifyVector(root: VectorExpr): VectorExpr {
   const done = new Map<VectorExpr, VectorExpr>();
-  const normalise = (node: VectorExpr): VectorExpr => {
-    const known = done.get(node);
-    if (known !== undefined) return known;
-    const current = withVectorArgs(node, node.args.map(normalise));
-    // One untyped step for the table: the kind chooses the rule.
-    const next = (RULES[current.kind] as VectorRule<Kind>)(current);
-    const sized = next === undefined || next.dim === current.dim ? next : repeat(next, current.dim);
-    const result = sized === undefined || sized === current ? current : normalise(sized);
-    done.set(node, result);
-    done.set(result, result);
-    return result;
-  };
-  // Arguments first, so that the recursion above only ever goes through what a rule just built.
-  for (const node of postOrderVector(root)) normalise(node);
-  return normalise(root);
+  // A stack of its own: rules push parts down long chains, deeper than calls may nest.
+  const stack: { readonly node: VectorExpr; current?: VectorExpr; next?: VectorExpr }[] = [
+    { node: root },
+  ];
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const { node, current, next } = top;
+    const result = done.get(node) ?? (next && done.get(next));
+    if (result !== undefined) {
+      done.set(node, result);
+      if (current !== undefined) done.set(current, result);
+      stack.pop();
+      continue;
+    }
+    const open = node.args.filter((arg) => !done.has(arg));
+    if (open.length > 0) {
+      for (const arg of open) stack.push({ node: arg });
+      continue;
+    }
+    top.current = withVectorArgs(
+      node,
+      node.args.map((arg) => done.get(arg)!),
+    );
+    const rewritten = done.get(top.current) ?? rewrite(top.current);
+    if (rewritten === top.current) done.set(node, rewritten).set(rewritten, rewritten);
+    else {
+      top.next = rewritten;
+      stack.push({ node: rewritten });
+    }
+  }
+  return done.get(root)!;
+}
+
+/** One step; the node itself where no rule applies. */
+function rewrite(node: VectorExpr): VectorExpr {
+  // One untyped step for the table: the kind chooses the rule.
+  const next = (RULES[node.kind] as VectorRule<Kind>)(node) ?? node;
+  return next.dim === node.dim ? next : repeat(next, node.dim);
 }
 
 /** Repeats are left to broadcasting, or moved behind the operation. */

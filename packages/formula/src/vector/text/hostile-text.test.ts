@@ -95,6 +95,24 @@ describe('hostile text', () => {
     expect(parseFormula(text)).toBe(formula);
   });
 
+  it('is walked without nesting calls, however long its chains are', () => {
+    const chain = (term: string, operator: string, count: number): string =>
+      Array.from({ length: count }, () => term).join(operator);
+    for (const [term, operator] of [
+      ['x*y', '*'],
+      ['Sin(x*y)', '-'],
+      ['x', '/'],
+    ] as const) {
+      const text = `Grad(Elem(${chain(term, operator, 6000)}, 0), x, 1)`;
+      const read = (): unknown => parseFormula(text, ALIASES, { limits: { maxSteps: 1e6 } });
+      try {
+        expect(printFormula(read() as ReturnType<typeof parseFormula>)).toMatch(/./);
+      } catch (error) {
+        expect(error).toBeInstanceOf(FormulaError);
+      }
+    }
+  });
+
   it('holds limits that the caller sets', () => {
     const small = { maxLength: 10, maxDepth: 2, maxSteps: 4, maxUnrolledSize: 5 };
     const tried = (text: string, limit: keyof typeof small): (() => unknown) => {
