@@ -1,16 +1,15 @@
 import type { OperationCase } from './operation-cases.test.helper.js';
 
-/** A repeatable sequence of numbers in [0, 1). */
+/** A repeatable sequence of numbers in [0, 1): a linear congruential generator, its upper bits. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
-  return () => {
-    // mulberry32 (Tommy Ettinger, public domain)
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  const next = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return (state >>> 8) / 2 ** 24;
   };
+  // Neighbouring seeds begin alike.
+  for (let k = 0; k < 4; k++) next();
+  return next;
 }
 
 /** Values for the inputs of a case. */

@@ -77,7 +77,8 @@ const DEEPEST = 40;
 
 /**
  * A formula as text that `parseFormula` reads back as the same node, given the same names. In a
- * large formula, parts that occur several times get a name: `t0 = ...; t0 * Exp(t0)`.
+ * large formula, parts that occur several times get a name: `t0 = ...; t0 * Exp(t0)`. Without `names`
+ * the text depends on the formula alone and is the same in every process: it can serve as a key.
  *
  * ```ts
  * import { ops, printFormula, vi, vj } from '@mercer/formula';
