@@ -1,6 +1,14 @@
 /** What went wrong in building, evaluating or differentiating an expression. */
 export type FormulaErrorCode =
-  'ARITY_MISMATCH' | 'TYPE_MISMATCH' | 'INVALID_ARGUMENT' | 'INVALID_NAME' | 'UNBOUND_VARIABLE';
+  | 'ARITY_MISMATCH'
+  | 'TYPE_MISMATCH'
+  | 'INVALID_ARGUMENT'
+  | 'INVALID_NAME'
+  | 'UNBOUND_VARIABLE'
+  | 'DIM_MISMATCH'
+  | 'NOT_DIFFERENTIABLE'
+  | 'LIMIT_EXCEEDED'
+  | 'SYNTAX';
 
 /** An error of the formula language; the message says what failed, why, and how to fix it. */
 export class FormulaError extends Error {

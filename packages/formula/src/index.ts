@@ -37,3 +37,5 @@ export { applyRule, fold, type ArgResults, type Rule, type RuleTable } from './r
 export { simplify, type SimplifyOptions } from './simplify.js';
 export { substitute } from './substitute.js';
 export { variables } from './variables.js';
+export * from './vector/index.js';
+export * as ops from './vector/operations/index.js';

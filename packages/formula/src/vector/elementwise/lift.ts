@@ -1,0 +1,25 @@
+import type { Expr } from '../../expr.js';
+import { fold, type RuleTable } from '../../rule-table.js';
+import { elementwise, literal } from '../nodes.js';
+import { argumentNumber } from './scalar-of.js';
+import type { VectorExpr } from '../vector-expr.js';
+import type { ApplyOp } from '../../build.js';
+
+/** The scalar expression as a formula, with `args[k]` for the variable `xk`. */
+export function lift(expr: Expr, args: readonly VectorExpr[]): VectorExpr {
+  const apply =
+    (op: ApplyOp) =>
+    (operands: readonly VectorExpr[]): VectorExpr =>
+      elementwise(op, operands);
+  const table: RuleTable<VectorExpr> = {
+    const: (_, { value }) => literal(value),
+    var: (_, { name }) => args[argumentNumber(name)]!,
+    ...{ add: apply('add'), sub: apply('sub'), mul: apply('mul'), div: apply('div') },
+    ...{ neg: apply('neg'), abs: apply('abs'), sign: apply('sign'), sqrt: apply('sqrt') },
+    ...{ rsqrt: apply('rsqrt'), pow: apply('pow'), exp: apply('exp'), log: apply('log') },
+    ...{ tanh: apply('tanh'), min: apply('min'), max: apply('max'), select: apply('select') },
+    ...{ lt: apply('lt'), le: apply('le'), gt: apply('gt'), ge: apply('ge') },
+    ...{ eq: apply('eq'), ne: apply('ne') },
+  };
+  return fold(table, expr);
+}

@@ -1,0 +1,181 @@
+import { FormulaError } from '../formula-error.js';
+import { keptSizes, axesOf } from './contraction.js';
+import { elementwiseFunction } from './elementwise/evaluate-elementwise.js';
+import { postOrderVector } from './post-order-vector.js';
+import type {
+  Combine,
+  Contraction,
+  Kind,
+  NodeOfKind,
+  VariableNode,
+  VectorExpr,
+} from './vector-expr.js';
+
+/** The inputs by position, row-major: rows of i, rows of j, or the one row of a parameter. */
+export type InputData = readonly (ArrayLike<number> | undefined)[];
+
+/** Where a formula is evaluated. */
+interface Point {
+  readonly i: number;
+  readonly j: number;
+  readonly data: InputData;
+}
+
+type Values = readonly Float64Array[];
+type EvaluateRule<K extends Kind> = (
+  node: NodeOfKind<K>,
+  args: Values,
+  point: Point,
+) => Float64Array;
+
+/** Float64 meaning of every kind of node. */
+const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
+  literal: ({ value }) => Float64Array.of(value),
+  zero: ({ dim }) => new Float64Array(dim),
+  variable: (node, _, { i, j, data }) => {
+    const row = node.category === 'i' ? i : node.category === 'j' ? j : 0;
+    return rowOf(node, row, data, true);
+  },
+  index: ({ axis }, _, point) => Float64Array.of(point[axis]),
+  elementwise: (node, args) => {
+    const f = elementwiseFunction(node);
+    const out = new Float64Array(node.dim);
+    const at = new Array<number>(args.length);
+    for (let k = 0; k < node.dim; k++) {
+      for (let n = 0; n < args.length; n++) at[n] = args[n]![args[n]!.length === 1 ? 0 : k]!;
+      out[k] = f(at);
+    }
+    return out;
+  },
+  components: ({ combine }, [x]) => Float64Array.of(COMBINE[combine](x!)),
+  repeat: ({ dim }, [x]) => new Float64Array(dim).fill(x![0]!),
+  slice: ({ dim, start, step }, [x]) =>
+    Float64Array.from({ length: dim }, (_, k) => x![start + k * step]!),
+  place: ({ dim, start, step }, [x]) => {
+    const out = new Float64Array(dim);
+    for (const [k, value] of x!.entries()) out[start + k * step] = value;
+    return out;
+  },
+  concat: (_, args) => Float64Array.from(args.flatMap((arg) => [...arg])),
+  interleave: ({ dim }, args) =>
+    Float64Array.from(
+      { length: dim },
+      (_, k) => args[k % args.length]![Math.floor(k / args.length)]!,
+    ),
+  contract: ({ contraction }, [f, g]) => contracted(contraction, f!, g!),
+  oneHot: ({ dim }, [x]) => {
+    const at = Math.floor(x![0]! + 0.5);
+    const out = new Float64Array(dim);
+    if (at >= 0 && at < dim) out[at] = 1;
+    return out;
+  },
+  gather: ({ table }, [x], { data }) => rowOf(table, Math.floor(x![0]! + 0.5), data, false),
+};
+
+function rowOf(node: VariableNode, row: number, data: InputData, mustExist: boolean): Float64Array {
+  const values = data[node.position];
+  const { dim } = node;
+  if (values === undefined || values.length % dim !== 0) {
+    const found = values === undefined ? 'no data' : `${values.length} numbers`;
+    throw new FormulaError(
+      'UNBOUND_VARIABLE',
+      `cannot evaluate: input ${node.position} has dim ${dim} and got ${found}. ` +
+        `Pass its rows one after the other, ${dim} numbers each.`,
+    );
+  }
+  const rows = values.length / dim;
+  if (row >= 0 && row < rows) {
+    return Float64Array.from({ length: dim }, (_, k) => values[row * dim + k]!);
+  }
+  if (!mustExist) return new Float64Array(dim).fill(NaN);
+  throw new FormulaError(
+    'INVALID_ARGUMENT',
+    `cannot evaluate: input ${node.position} has ${rows} row(s) and row ${row} is wanted. ` +
+      `Rows count from 0.`,
+  );
+}
+
+/** The first extremum by `better`; a NaN wins, the first one. */
+function bestIndex(x: Float64Array, better: (a: number, b: number) => boolean): number {
+  let best = 0;
+  for (let k = 1; k < x.length && !Number.isNaN(x[best]); k++) {
+    if (Number.isNaN(x[k]) || better(x[k]!, x[best]!)) best = k;
+  }
+  return best;
+}
+
+const COMBINE: { readonly [K in Combine]: (x: Float64Array) => number } = {
+  sum: (x) => x.reduce((sum, value) => sum + value, 0),
+  max: (x) => x[bestIndex(x, (a, b) => a > b)]!,
+  min: (x) => x[bestIndex(x, (a, b) => a < b)]!,
+  argmax: (x) => bestIndex(x, (a, b) => a > b),
+  argmin: (x) => bestIndex(x, (a, b) => a < b),
+};
+
+function contracted(c: Contraction, f: Float64Array, g: Float64Array): Float64Array {
+  const { f: axesF, g: axesG, out: axesOut, sizes } = axesOf(c);
+  const names = [...axesOut, ...axesF.filter((name) => axesG.includes(name))];
+  const strides = (axes: readonly string[]): number[] =>
+    names.map((name) => {
+      const at = axes.indexOf(name);
+      return at < 0 ? 0 : axes.slice(at + 1).reduce((p, axis) => p * sizes.get(axis)!, 1);
+    });
+  const [inF, inG, inOut] = [strides(axesF), strides(axesG), strides(axesOut)];
+  const out = new Float64Array(keptSizes(c).reduce((p, n) => p * n, 1));
+  const walk = (axis: number, atF: number, atG: number, atOut: number): void => {
+    if (axis === names.length) {
+      out[atOut]! += f[atF]! * g[atG]!;
+      return;
+    }
+    for (let k = 0; k < sizes.get(names[axis]!)!; k++) {
+      walk(axis + 1, atF + k * inF[axis]!, atG + k * inG[axis]!, atOut + k * inOut[axis]!);
+    }
+  };
+  walk(0, 0, 0, 0);
+  return out;
+}
+
+/**
+ * The value of a formula in float64 at row i and row j: `dim` numbers. `data[position]` holds the rows
+ * of that input one after the other. The oracle for kernels: written for clearness, not for speed.
+ *
+ * Throws `FormulaError`: `UNBOUND_VARIABLE` for an input without data or with a broken row,
+ * `INVALID_ARGUMENT` for a row that is not there.
+ *
+ * ```ts
+ * import { evaluateVector, ops, vi, vj } from '@mercer/formula';
+ * const d2 = ops.sqDist(vi(0, 2), vj(1, 2));
+ * console.log(evaluateVector(d2, [[0, 0, 3, 4], [0, 1]], { i: 1, j: 0 })[0]); // 18
+ * ```
+ */
+export function evaluateVector(
+  root: VectorExpr,
+  data: InputData,
+  { i = 0, j = 0 }: { readonly i?: number; readonly j?: number } = {},
+): Float64Array {
+  return vectorEvaluator(root)(data, i, j);
+}
+
+/** {@link evaluateVector} with the walk over the formula done once, for many rows. */
+export function vectorEvaluator(
+  root: VectorExpr,
+): (data: InputData, i: number, j: number) => Float64Array {
+  const order = postOrderVector(root);
+  const at = new Map(order.map((node, k) => [node, k]));
+  const argsOf = order.map((node) => node.args.map((arg) => at.get(arg)!));
+  return (data, i, j) => {
+    const values: Float64Array[] = [];
+    for (const [k, node] of order.entries()) {
+      // One untyped step for the table: the kind chooses the rule.
+      const rule = EVALUATE[node.kind] as EvaluateRule<Kind>;
+      values.push(
+        rule(
+          node,
+          argsOf[k]!.map((arg) => values[arg]!),
+          { i, j, data },
+        ),
+      );
+    }
+    return values.at(-1)!;
+  };
+}

@@ -1,0 +1,53 @@
+export { inputsOf, postOrderVector } from './post-order-vector.js';
+export {
+  adjointOperator,
+  diff,
+  divergence,
+  grad,
+  gradMatrix,
+  laplacian,
+  sumLinOperator,
+  traceOperator,
+} from './differentiate/operators.js';
+export type { ElementwiseOp } from './elementwise/elementwise-op.js';
+export { scalarOf } from './elementwise/scalar-of.js';
+export { evaluateVector, vectorEvaluator, type InputData } from './evaluate-vector.js';
+export { indexI, indexJ, pm, vi, vj } from './inputs.js';
+export { isVectorExpr } from './intern-vector.js';
+export { simplifyVector } from './simplify/simplify-vector.js';
+export { substituteVector } from './substitute-vector.js';
+export { parseAliases, type Aliases } from './text/aliases.js';
+export { parseFormula, type ParseOptions } from './text/parse-formula.js';
+export { printFormula, type PrintOptions } from './text/print-formula.js';
+export { unrolledSize } from './unrolled-size.js';
+export type * from './vector-expr.js';
+export { defineOp, type DefinedOperation } from './define-op.js';
+export {
+  evaluateReduction,
+  type ReductionValues,
+  type RowCounts,
+} from './reductions/evaluate-reduction.js';
+export {
+  reductionGradient,
+  reductionTangent,
+  type ReductionGradient,
+  type SavedResults,
+} from './reductions/reduction-gradient.js';
+export {
+  outputsOf,
+  reduction,
+  REDUCTION_KINDS,
+  type Reduction,
+  type ReductionAxis,
+  type ReductionKind,
+  type ReductionOptions,
+  type ReductionOutput,
+} from './reductions/reduction.js';
+export { parseReduction, printReduction } from './text/parse-reduction.js';
+export type { TextLimits } from './text/limits.js';
+export { axesOf, type ContractionAxes } from './contraction.js';
+export { dependences, type Dependence } from './dependence.js';
+export { innerForm, type InnerForm } from './inner-form.js';
+export type { DefinedOp } from './elementwise/defined-ops.js';
+export type { MathOp } from './elementwise/math-ops.js';
+export { unrollComponents } from './unroll-components.js';

@@ -1,0 +1,153 @@
+import { FormulaError } from '../../formula-error.js';
+import { dimError, toVector } from '../check-arguments.js';
+import { diff, grad } from '../differentiate/operators.js';
+import { concat, elementwise, indexOf, literal, slice } from '../nodes.js';
+import { mul, sub } from '../operations/arithmetic.js';
+import { exp } from '../operations/functions.js';
+import type { VariableNode, VectorExpr, VectorOperand } from '../vector-expr.js';
+import { outputsOf, reduction as describe, type Reduction } from './reduction.js';
+
+/** Results of the reduction itself that its derivative needs, as inputs of the kept side. */
+export interface SavedResults {
+  /** The values: LogSumExp, SumSoftMaxWeight, Prod. */
+  readonly value?: VectorExpr;
+  /** LogSumExp of the same formula without a weight: SumSoftMaxWeight. */
+  readonly logSumExp?: VectorExpr;
+  /** The indices: Min, Max, KMin, KMax and their kin. */
+  readonly index?: VectorExpr;
+}
+
+/** The gradient of a reduction as another reduction. */
+export interface ReductionGradient {
+  readonly reduction: Reduction;
+  /** True for a parameter: the rows of the result are still to be added up. */
+  readonly sumRows: boolean;
+}
+
+/**
+ * The gradient of a reduction by an input, applied to `seed`: an input of the kept side, of the dim
+ * of the values. By an input of i the result is a sum over j for every i, by one of j a sum over i;
+ * by a parameter it has the rows of the kept side, which the caller adds up.
+ *
+ * Sum needs nothing of the forward pass; the others need what {@link SavedResults} says. Where Mean,
+ * Var or Prod is wanted, write it with Sum.
+ *
+ * Throws `FormulaError`: `NOT_DIFFERENTIABLE`, `INVALID_ARGUMENT` where a saved result is missing,
+ * `DIM_MISMATCH`.
+ *
+ * ```ts
+ * import { ops, printReduction, reduction, reductionGradient, vi, vj } from '@mercer/formula';
+ * const [x, y, e] = [vi(0, 3), vj(1, 3), vi(2, 1)];
+ * const sum = reduction('Sum', ops.sqDist(x, y));
+ * const byY = reductionGradient(sum, y, e);
+ * console.log(printReduction(byY.reduction, { names: { x, y, e } })); // Sum_Reduction(-2 * (e * (x - y)), 1)
+ * ```
+ */
+export function reductionGradient(
+  of: Reduction,
+  by: VariableNode,
+  seed: VectorOperand,
+  saved: SavedResults = {},
+): ReductionGradient {
+  const formula = grad(integrand(of, saved), by, seed);
+  const axis = by.category === 'i' ? 1 : by.category === 'j' ? 0 : of.axis;
+  return {
+    reduction: describe('Sum', formula, { axis }),
+    sumRows: by.category === 'parameter',
+  };
+}
+
+/**
+ * The derivative of a reduction in the direction `direction` of an input, an input of the same
+ * category. Saved results and errors as for {@link reductionGradient}.
+ */
+export function reductionTangent(
+  of: Reduction,
+  by: VariableNode,
+  direction: VectorOperand,
+  saved: SavedResults = {},
+): Reduction {
+  return describe('Sum', diff(integrand(of, saved), by, direction), { axis: of.axis });
+}
+
+/**
+ * A formula whose sum has the derivatives of the reduction's values, the saved results taken as
+ * constants.
+ */
+function integrand(of: Reduction, saved: SavedResults): VectorExpr {
+  const { kind, formula, weight = literal(1), k = 1, axis } = of;
+  const get = (name: keyof SavedResults, dim: number): VectorExpr => {
+    const found = saved[name];
+    if (found === undefined) {
+      throw new FormulaError(
+        'INVALID_ARGUMENT',
+        `cannot differentiate a ${kind} reduction: it needs its own result '${name}'. ` +
+          `Pass an input of the kept side that holds it, such as ${axis === 1 ? 'vi' : 'vj'}(position, ${dim}).`,
+      );
+    }
+    const node = toVector(`the gradient of ${kind}`, found);
+    if (node.dim !== dim) {
+      throw dimError(
+        `the gradient of ${kind}`,
+        `the saved result '${name}' has dim ${node.dim}`,
+        `Pass one of dim ${dim}.`,
+      );
+    }
+    return node;
+  };
+  const { dim } = outputsOf(of)[0]!;
+  switch (kind) {
+    case 'Sum':
+      return formula;
+    case 'LogSumExp':
+      return mul(exp(sub(formula, unlessEmpty(get('value', dim)))), weight);
+    case 'SumSoftMaxWeight':
+      return mul(
+        exp(sub(formula, unlessEmpty(get('logSumExp', 1)))),
+        sub(weight, get('value', dim)),
+      );
+    case 'Min':
+    case 'Max':
+    case 'MinArgMin':
+    case 'MaxArgMax':
+    case 'KMin':
+    case 'KMax':
+    case 'KMinArgKMin':
+    case 'KMaxArgKMax': {
+      // The rows that were taken, told by their number; all others are not seen, NaN or not.
+      const row = indexOf(axis === 1 ? 'j' : 'i');
+      const index = get('index', dim);
+      const ranks = Array.from({ length: k }, (_, rank) => {
+        const taken = slice(index, rank * formula.dim, formula.dim);
+        return elementwise('select', [elementwise('eq', [row, taken]), formula, 0]);
+      });
+      return concat(...ranks);
+    }
+    case 'ArgMin':
+    case 'ArgMax':
+    case 'ArgKMin':
+    case 'ArgKMax':
+    case 'Any':
+    case 'All':
+    case 'Count':
+      throw notDifferentiable(kind, 'its derivative is 0 wherever it has one');
+    case 'Mean':
+    case 'Var':
+    case 'Prod':
+    case 'MaxSumShiftExp':
+      throw notDifferentiable(kind, 'it is no sum of a formula');
+  }
+}
+
+/** A sum of no terms has the logarithm -inf and no share of anything: exp(F - inf) is 0. */
+function unlessEmpty(logSum: VectorExpr): VectorExpr {
+  return elementwise('select', [elementwise('eq', [logSum, -Infinity]), Infinity, logSum]);
+}
+
+function notDifferentiable(kind: string, why: string): FormulaError {
+  return new FormulaError(
+    'NOT_DIFFERENTIABLE',
+    `cannot differentiate a ${kind} reduction: ${why}. ` +
+      `Write what you need with Sum, LogSumExp, SumSoftMaxWeight, Min, Max, KMin or KMax.`,
+  );
+}

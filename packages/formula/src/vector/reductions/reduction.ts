@@ -1,0 +1,163 @@
+import { FormulaError } from '../../formula-error.js';
+import { dimError, integer, toVector } from '../check-arguments.js';
+import type { VectorExpr, VectorOperand } from '../vector-expr.js';
+
+/** Index 1: over j, one result for each i. Index 0: over i, one result for each j. As KeOps' axis. */
+export type ReductionAxis = 0 | 1;
+
+interface Row {
+  /** Outputs: `value` numbers, `index` row numbers of the reduced side. */
+  readonly outputs: readonly ('value' | 'index')[];
+  /** The formula has dim 1. */
+  readonly isScalar?: true;
+  /** A second formula: what is weighted. */
+  readonly weight?: 'optional' | 'required';
+  /** How many extrema are wanted. */
+  readonly takesK?: true;
+}
+
+const value = { outputs: ['value'] } as const;
+const index = { outputs: ['index'] } as const;
+const both = { outputs: ['value', 'index'] } as const;
+
+/** Every reduction, by KeOps' name where it has one. */
+const TABLE = {
+  /** Component by component. Empty: 0. */
+  Sum: value,
+  /** Empty: 1. */
+  Prod: value,
+  /** Empty: NaN. */
+  Mean: value,
+  /** Mean of the squared distance from the mean (divided by the count). Empty: NaN. */
+  Var: value,
+  /** 1 if a value is not 0. Empty: 0. */
+  Any: value,
+  /** 1 if no value is 0. Empty: 1. */
+  All: value,
+  /** How many values are not 0. */
+  Count: value,
+  /** log of the sum of exp(F) G, with G = 1 if there is none; dim of G. Empty: -inf. */
+  LogSumExp: { ...value, isScalar: true, weight: 'optional' },
+  /** Sum of exp(F) G over sum of exp(F); dim of G. Empty: NaN. */
+  SumSoftMaxWeight: { ...value, isScalar: true, weight: 'required' },
+  /** The largest F, then sums of exp(F - largest) G: 1 + dim of G (1 if there is none). */
+  MaxSumShiftExp: { ...value, isScalar: true, weight: 'optional' },
+  Min: value,
+  Max: value,
+  ArgMin: index,
+  ArgMax: index,
+  MinArgMin: both,
+  MaxArgMax: both,
+  /** The k smallest of each component, ascending: k times dim of F, the smallest of all first. */
+  KMin: { ...value, takesK: true },
+  ArgKMin: { ...index, takesK: true },
+  KMinArgKMin: { ...both, takesK: true },
+  KMax: { ...value, takesK: true },
+  ArgKMax: { ...index, takesK: true },
+  KMaxArgKMax: { ...both, takesK: true },
+} as const satisfies Record<string, Row>;
+
+/** The name of a reduction. */
+export type ReductionKind = keyof typeof TABLE;
+
+/** Every reduction's name. */
+export const REDUCTION_KINDS = Object.freeze(Object.keys(TABLE)) as readonly ReductionKind[];
+
+/** What is to be reduced, how, and along which side: a plain frozen value. */
+export interface Reduction {
+  readonly kind: ReductionKind;
+  readonly formula: VectorExpr;
+  readonly axis: ReductionAxis;
+  /** The second formula of the weighted kinds. */
+  readonly weight?: VectorExpr;
+  /** How many extrema, of the kinds with K. */
+  readonly k?: number;
+}
+
+/** What a kind needs beside the formula. */
+export interface ReductionOptions {
+  /** Default 1: over j. */
+  readonly axis?: ReductionAxis;
+  readonly weight?: VectorOperand;
+  readonly k?: number;
+}
+
+/** One array that a reduction gives, a row of `dim` for every row of the kept side. */
+export interface ReductionOutput {
+  readonly name: 'value' | 'index';
+  readonly dim: number;
+}
+
+const MAX_K = 65_536;
+
+/**
+ * Describes a reduction. Throws `FormulaError`: `INVALID_ARGUMENT` for an unknown kind, an axis that
+ * is not 0 or 1, a k or weight that is missing or not taken; `DIM_MISMATCH` where F must have dim 1.
+ *
+ * ```ts
+ * import { ops, outputsOf, reduction, vi, vj } from '@mercer/formula';
+ * const nearest = reduction('ArgKMin', ops.sqDist(vi(0, 3), vj(1, 3)), { k: 5 });
+ * console.log(outputsOf(nearest)); // [ { name: 'index', dim: 5 } ]
+ * ```
+ */
+export function reduction(
+  kind: ReductionKind,
+  formula: VectorOperand,
+  { axis = 1, weight, k }: ReductionOptions = {},
+): Reduction {
+  if (!Object.hasOwn(TABLE, kind)) {
+    fail(
+      `there is no reduction ${JSON.stringify(kind)}`,
+      `Use one of ${REDUCTION_KINDS.join(', ')}.`,
+    );
+  }
+  const row: Row = TABLE[kind];
+  const f = toVector(`a ${kind} reduction`, formula);
+  if (![0, 1].includes(axis)) {
+    fail(
+      `the axis is ${JSON.stringify(axis)}`,
+      'Use 1 to reduce over j and keep i, or 0 to reduce over i.',
+    );
+  }
+  if (row.isScalar && f.dim !== 1) {
+    throw dimError(
+      `a ${kind} reduction`,
+      `the formula has dim ${f.dim}`,
+      'It takes a formula of dim 1.',
+    );
+  }
+  if (weight === undefined && row.weight === 'required') {
+    fail(`${kind} needs a weight`, "Pass the second formula as 'weight'.");
+  }
+  if (weight !== undefined && row.weight === undefined) {
+    fail(
+      `${kind} takes no weight`,
+      'Multiply the formula by it, or use LogSumExp or SumSoftMaxWeight.',
+    );
+  }
+  if (row.takesK !== true && k !== undefined)
+    fail(`${kind} takes no k`, 'Use KMin, ArgKMin or their kin.');
+  if (row.takesK === true && k === undefined)
+    fail(`${kind} needs k`, 'Pass how many extrema you want.');
+  return Object.freeze({
+    ...{ kind, formula: f, axis },
+    ...(weight !== undefined && { weight: toVector(`a ${kind} reduction`, weight) }),
+    ...(k !== undefined && { k: integer(`a ${kind} reduction`, 'k', k, 1, MAX_K) }),
+  });
+}
+
+function fail(problem: string, remedy: string): never {
+  throw new FormulaError('INVALID_ARGUMENT', `cannot build a reduction: ${problem}. ${remedy}`);
+}
+
+/** The arrays that a reduction gives, and their dims. */
+export function outputsOf({ kind, formula, weight, k }: Reduction): readonly ReductionOutput[] {
+  const { outputs }: Row = TABLE[kind];
+  return outputs.map((name) => ({ name, dim: dimOf(kind, formula.dim, weight?.dim, k) }));
+}
+
+function dimOf(kind: ReductionKind, dim: number, weight = 1, k = 1): number {
+  if (kind === 'MaxSumShiftExp') return 1 + weight;
+  if (kind === 'LogSumExp' || kind === 'SumSoftMaxWeight') return weight;
+  return dim * k;
+}

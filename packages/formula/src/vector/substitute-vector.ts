@@ -1,0 +1,67 @@
+import { dimError } from './check-arguments.js';
+import {
+  components,
+  concat,
+  contract,
+  elementwise,
+  gather,
+  interleave,
+  oneHot,
+  place,
+  repeat,
+  slice,
+} from './nodes.js';
+import { postOrderVector } from './post-order-vector.js';
+import type { Kind, NodeOfKind, VectorExpr } from './vector-expr.js';
+
+type Rebuild<K extends Kind> = (node: NodeOfKind<K>, args: readonly VectorExpr[]) => VectorExpr;
+const same = (node: VectorExpr): VectorExpr => node;
+
+const REBUILD: { readonly [K in Kind]: Rebuild<K> } = {
+  literal: same,
+  zero: same,
+  variable: same,
+  index: same,
+  elementwise: ({ op, attributes }, args) => elementwise(op, args, attributes),
+  components: ({ combine }, [x]) => components(combine, x!),
+  repeat: ({ dim }, [x]) => repeat(x!, dim),
+  slice: ({ start, dim, step }, [x]) => slice(x!, start, dim, step),
+  place: ({ start, dim, step }, [x]) => place(x!, start, dim, step),
+  concat: (_, args) => concat(...args),
+  interleave: (_, args) => interleave(...args),
+  contract: ({ dim, contraction }, [f, g]) => contract(f!, g!, dim, contraction),
+  oneHot: ({ dim }, [x]) => oneHot(x!, dim),
+  gather: ({ table }, [x]) => gather(table, x!),
+};
+
+/** The same node with other arguments of the same dims; itself if nothing changed. */
+export function withVectorArgs(node: VectorExpr, args: readonly VectorExpr[]): VectorExpr {
+  if (args.every((arg, k) => arg === node.args[k])) return node;
+  // One untyped step for the table: the kind chooses the rule.
+  return (REBUILD[node.kind] as Rebuild<Kind>)(node, args);
+}
+
+/**
+ * `root` with nodes replaced, all at once (a replacement is not looked into again). A replacement has
+ * the dim of what it replaces. Throws `FormulaError` with code `DIM_MISMATCH`.
+ */
+export function substituteVector(
+  root: VectorExpr,
+  replacements: ReadonlyMap<VectorExpr, VectorExpr>,
+): VectorExpr {
+  const results = new Map<VectorExpr, VectorExpr>();
+  for (const [from, to] of replacements) {
+    if (from.dim !== to.dim) {
+      throw dimError(
+        'a substitution',
+        `a node of dim ${from.dim} is replaced by one of dim ${to.dim}`,
+        'Replace by a formula of the same dim.',
+      );
+    }
+  }
+  for (const node of postOrderVector(root)) {
+    const args = node.args.map((arg) => results.get(arg)!);
+    results.set(node, replacements.get(node) ?? withVectorArgs(node, args));
+  }
+  return results.get(root)!;
+}

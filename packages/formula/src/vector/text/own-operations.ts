@@ -1,0 +1,31 @@
+import { FormulaError } from '../../formula-error.js';
+import type { VectorExpr } from '../vector-expr.js';
+import { OPERATIONS } from './operation-names.js';
+import type { TextOperation } from './parameter-kind.js';
+
+/** An operation of `defineOp`, of any number of arguments. */
+export interface NamedOperation {
+  readonly opName: string;
+  readonly argNames: readonly string[];
+  (...args: never): VectorExpr;
+}
+
+/** The built-in operations and those of the caller. Throws `FormulaError` with code `INVALID_NAME`. */
+export function withOwn(own: readonly NamedOperation[]): ReadonlyMap<string, TextOperation> {
+  if (own.length === 0) return OPERATIONS;
+  const all = new Map(OPERATIONS);
+  for (const op of own) {
+    if (all.has(op.opName)) {
+      throw new FormulaError(
+        'INVALID_NAME',
+        `cannot read the formula: there are two operations of the name '${op.opName}'. Rename one.`,
+      );
+    }
+    const apply = op as unknown as (...args: readonly unknown[]) => VectorExpr;
+    all.set(op.opName, {
+      parameters: op.argNames.map(() => 'formula'),
+      build: (args) => apply(...args),
+    });
+  }
+  return all;
+}

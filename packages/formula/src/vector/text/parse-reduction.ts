@@ -1,0 +1,152 @@
+import { FormulaError } from '../../formula-error.js';
+import { zero } from '../nodes.js';
+import {
+  reduction,
+  type Reduction,
+  type ReductionAxis,
+  type ReductionKind,
+} from '../reductions/reduction.js';
+import { reductionGradient } from '../reductions/reduction-gradient.js';
+import type { VectorExpr } from '../vector-expr.js';
+import type { Aliases } from './aliases.js';
+import { checkInputs } from './check-inputs.js';
+import { checkSize } from './limits.js';
+import { FormulaParser, type ParseOptions } from './parse-formula.js';
+import { printAll, type PrintOptions } from './print-formula.js';
+import { suggestion } from './suggestion.js';
+import { syntaxError, type Token } from './tokens.js';
+
+/** KeOps' spellings of reductions, without `_Reduction`. */
+const KINDS: ReadonlyMap<string, ReductionKind> = new Map<string, ReductionKind>([
+  ...(
+    ['Sum', 'Prod', 'Mean', 'Var', 'Any', 'All', 'Count', 'LogSumExp', 'SumSoftMaxWeight'] as const
+  ).map((kind) => [kind, kind] as const),
+  ...(['Min', 'Max', 'ArgMin', 'ArgMax', 'KMin', 'ArgKMin', 'KMax', 'ArgKMax'] as const).map(
+    (kind) => [kind, kind] as const,
+  ),
+  ['LogSumExpWeight', 'LogSumExp'],
+  ['SoftMax', 'SumSoftMaxWeight'],
+  ['Max_SumShiftExp', 'MaxSumShiftExp'],
+  ['Max_SumShiftExpWeight', 'MaxSumShiftExp'],
+  ['Min_ArgMin', 'MinArgMin'],
+  ['Max_ArgMax', 'MaxArgMax'],
+  ['KMin_ArgKMin', 'KMinArgKMin'],
+  ['KMax_ArgKMax', 'KMaxArgKMax'],
+]);
+
+const SUFFIX = '_Reduction';
+
+/**
+ * Reads a reduction in KeOps' language: `Sum_Reduction(F, tag)` and its kin. Tag 0 reduces over j,
+ * which is axis 1; tag 1 over i, axis 0. `KMin_Reduction(F, K, tag)` takes K,
+ * `LogSumExp_Reduction(F, tag, G)` a weight, `Grad(Sum_Reduction(F, tag), v, e)` is the gradient of a
+ * sum. Aliases, limits and errors as for `parseFormula`.
+ *
+ * ```ts
+ * import { parseReduction } from '@mercer/formula';
+ * const r = parseReduction('KMin_Reduction(SqDist(x, y), 3, 0)', ['x = Vi(2)', 'y = Vj(2)']);
+ * console.log(r.kind, r.k, r.axis); // KMin 3 1
+ * ```
+ */
+export function parseReduction(
+  text: string,
+  aliases: Aliases = [],
+  options: ParseOptions = {},
+): Reduction {
+  const parser = new FormulaParser(text, aliases, options);
+  return parser.whole(() => {
+    parser.namedParts();
+    const result = readReduction(parser);
+    const parts = result.weight === undefined ? [result.formula] : [result.formula, result.weight];
+    checkInputs(...parts);
+    for (const part of parts) checkSize(part, parser.reader.limits);
+    return result;
+  });
+}
+
+function readReduction(parser: FormulaParser): Reduction {
+  const { reader } = parser;
+  const name = reader.take();
+  if (name.text === 'Grad' && reader.peek(1).text.endsWith(SUFFIX)) return gradient(parser, name);
+  if (name.text === `Zero${SUFFIX}`) {
+    reader.expect('(', `after ${name.text}`);
+    const dim = parser.argument(name, 'int') as number;
+    const axis = tag(parser, name);
+    reader.expect(')', 'at the end of a reduction');
+    return reader.located(name, () => reduction('Sum', zero(dim), { axis }));
+  }
+  const kind = name.text.endsWith(SUFFIX)
+    ? KINDS.get(name.text.slice(0, -SUFFIX.length))
+    : undefined;
+  if (kind === undefined) throw unknown(parser, name);
+  reader.expect('(', `after ${name.text}`);
+  const formula = parser.formula();
+  const takesK = kind.includes('K');
+  let k: number | undefined;
+  if (takesK) {
+    reader.expect(',', `before K: ${name.text}(F, K, tag)`);
+    k = parser.argument(name, 'int') as number;
+  }
+  const axis = tag(parser, name);
+  let weight: VectorExpr | undefined;
+  if (reader.at(',')) {
+    reader.take();
+    weight = parser.formula();
+  }
+  reader.expect(')', 'at the end of a reduction');
+  return reader.located(name, () =>
+    reduction(kind, formula, {
+      axis,
+      ...(k !== undefined && { k }),
+      ...(weight !== undefined && { weight }),
+    }),
+  );
+}
+
+/** `, 0` for axis 1 or `, 1` for axis 0. */
+function tag(parser: FormulaParser, name: Token): ReductionAxis {
+  const { reader } = parser;
+  reader.expect(',', `before the tag of ${name.text}: 0 reduces over j, 1 over i`);
+  const token = reader.take();
+  if (token.text === '0') return 1;
+  if (token.text === '1') return 0;
+  throw reader.error(token, 'the tag 0 (reduce over j) or 1 (reduce over i)');
+}
+
+function gradient(parser: FormulaParser, name: Token): Reduction {
+  const { reader } = parser;
+  reader.expect('(', 'after Grad');
+  const inner = readReduction(parser);
+  reader.expect(',', 'before the input');
+  const by = parser.formula();
+  reader.expect(',', 'before the vector that the gradient is applied to');
+  const seed = parser.formula();
+  reader.expect(')', 'at the end of Grad');
+  return reader.located(name, () => {
+    if (by.kind !== 'variable' || by.category === 'parameter') {
+      throw new FormulaError(
+        'NOT_DIFFERENTIABLE',
+        `cannot build Grad of a reduction: it takes an input of i or j here. ` +
+          `Put Grad inside the reduction for a parameter, and add up the rows.`,
+      );
+    }
+    return reductionGradient(inner, by, seed).reduction;
+  });
+}
+
+function unknown(parser: FormulaParser, name: Token): FormulaError {
+  const names = [...KINDS.keys()].map((kind) => kind + SUFFIX);
+  const remedy = suggestion(name.text, names) ?? `Write for example Sum${SUFFIX}(F, 0).`;
+  const problem = `found ${name.kind === 'end' ? 'the end of the text' : JSON.stringify(name.text)}, expected a reduction`;
+  return syntaxError(parser.reader.text, name.at, problem, remedy);
+}
+
+/** A reduction as text that `parseReduction` reads back; options as for `printFormula`. */
+export function printReduction(of: Reduction, options: PrintOptions = {}): string {
+  const kind = [...KINDS].find(([, one]) => one === of.kind)![0];
+  const weights = of.weight === undefined ? [] : [of.weight];
+  const { parts, texts } = printAll([of.formula, ...weights], options);
+  const [formula, ...weight] = texts;
+  const numbers = [...(of.k === undefined ? [] : [of.k]), 1 - of.axis];
+  return `${parts}${kind}${SUFFIX}(${[formula, ...numbers, ...weight].join(', ')})`;
+}
