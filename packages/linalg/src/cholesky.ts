@@ -54,7 +54,8 @@ const FIRST_JITTER = 10;
  * infos: k > 0 where the leading minor of order k is not positive (with jitter: still not), -1 where that triangle holds NaN or
  * infinity; the factor is NaN there. |a - L L^T| / |a| is at most 30 n eps.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER factors them on
+ * several streams, and with jitter 'escalate' the call looks after each attempt which have a factor, off the event loop.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  * @throws NotPositiveDefiniteError, NotFiniteError with `checkErrors`

@@ -30,7 +30,8 @@ export interface Eigen<D extends LinalgDType> extends Infos {
  * infos: k > 0 where the iteration did not converge, -1 where that triangle holds NaN or infinity; values and vectors are NaN
  * there. |a V - V diag(w)| / |a| and |V^T V - I| are at most 30 n eps.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER waits inside
+ * this call, which runs on threads of its own: there the promise resolves when the results are ready.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  * @throws NoConvergenceError, NotFiniteError with `checkErrors`

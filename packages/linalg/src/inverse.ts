@@ -32,7 +32,8 @@ export interface InverseResult<D extends LinalgDType> extends Infos {
  * infos: k > 0 where pivot k is exactly 0, or with Cholesky where the leading minor of order k is not positive; -1 where a
  * holds NaN or infinity. The inverse is NaN there. |I - a^-1 a| / (|a| |a^-1|) is at most 30 n eps.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER factors the
+ * matrices on several streams; it can be captured in a graph.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  * @throws SingularMatrixError, NotPositiveDefiniteError, NotFiniteError with `checkErrors`

@@ -17,7 +17,7 @@ export interface KronOptions<D extends LinalgDType> extends StreamOption {
  * Shapes: a (..., p, q), b (..., r, s), result (..., p r, q s). The leading batch axes broadcast. float32 or float64, the
  * same for both, any strides.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU one launch.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED
  *

@@ -1,9 +1,13 @@
 import { largeSuite } from './large-suite.test-support.js';
 
+const whole = process.env['MERCER_TEST_FULL'] === '1';
+
 largeSuite('with LAPACK', {
   solves: [
     [1024, 'float64'],
     [2048, 'float32'],
+    ...(whole ? ([4096, 2048] as const).map((n) => [n, 'float64'] as const) : []),
+    ...(whole ? ([[4096, 'float32']] as const) : []),
   ],
-  eigen: [400],
+  eigen: whole ? [400, 1024, 2048] : [400],
 });

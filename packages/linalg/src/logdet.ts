@@ -29,7 +29,8 @@ export interface Logdet<D extends LinalgDType> extends Infos {
  * infos: k > 0 where pivot k is exactly 0 (sign 0, logAbs -Infinity), or with Cholesky where the leading minor of order k is
  * not positive (NaN); -1 where a holds NaN or infinity (NaN).
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER factors the
+ * matrices on several streams; it can be captured in a graph.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED
  * @throws SingularMatrixError, NotPositiveDefiniteError, NotFiniteError with `checkErrors`

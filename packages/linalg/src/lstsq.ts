@@ -37,7 +37,8 @@ export interface LeastSquares<D extends LinalgDType> extends Infos {
  *
  * infos: k > 0 where the iteration did not converge, -1 where a or b holds NaN or infinity; the results are NaN there.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU it follows from singular
+ * values (cuSOLVER gesvd), and the promise resolves when those are there.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  * @throws NoConvergenceError, NotFiniteError with `checkErrors`

@@ -41,7 +41,8 @@ export interface MatrixPower<D extends LinalgDType> extends Infos {
  * infos: k > 0 where k eigenvalues are negative beyond rounding, or 0 with a negative power; -1 where that triangle holds NaN or
  * infinity; -2 where an iteration did not converge. The result is NaN there.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU the eigenvalues are
+ * waited for off the event loop, and 'newton' looks after each step how far it is.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  * @throws NotSemidefiniteError, NoConvergenceError, NotFiniteError with `checkErrors`

@@ -23,7 +23,8 @@ export interface QrFactors<D extends LinalgDType> extends Infos {
  * infos: -1 where a holds NaN or infinity; q and r are NaN there. |a - q r| / |a| and |q^T q - I| are at most
  * 30 max(m, n) eps.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER factors the
+ * matrices on several streams; it can be captured in a graph.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DISPOSED, UNSUPPORTED
  * @throws NotFiniteError with `checkErrors`

@@ -14,7 +14,9 @@ import { solveWith, type Solution, type SolveOptions } from './solve.js';
  * infos: k > 0 where pivot k is exactly 0, -1 where a holds NaN or infinity; x is NaN there. The relative residual
  * |b - a x| / (|a| |x|) is at most 30 n eps.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry; a single large matrix has all threads.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry; a single large matrix has all threads. On
+ * a GPU small systems are solved in one launch, larger ones by cuSOLVER and cuBLAS, batched or on several streams: nothing waits, and
+ * it can be captured in a graph once a call of these shapes has run on the stream.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED;
  *   nothing is written then

@@ -25,7 +25,8 @@ export interface SingularValues<D extends LinalgDType> extends Infos {
  * infos: k > 0 where the iteration did not converge, -1 where a holds NaN or infinity; the results are NaN there.
  * |a - u diag(s) vh| / |a|, |u^T u - I| and |vh vh^T - I| are at most 30 max(m, n) eps.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER waits inside
+ * this call, which runs on threads of its own: there the promise resolves when the results are ready.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DISPOSED, UNSUPPORTED
  * @throws NoConvergenceError, NotFiniteError with `checkErrors`

@@ -32,7 +32,8 @@ export interface TriangularSolveOptions<D extends LinalgDType>
  *
  * infos: k > 0 where diagonal element k is exactly 0, -1 where the triangle holds NaN or infinity; x is NaN there.
  *
- * Resolves when the work is enqueued, one task of the pool for each batch entry.
+ * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuBLAS solves on several
+ * streams; it can be captured in a graph.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
  * @throws SingularMatrixError, NotFiniteError with `checkErrors`

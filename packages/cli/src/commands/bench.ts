@@ -108,7 +108,7 @@ export function benchCommand(): Command {
       sub(
         'linalg',
         'solves, decompositions and products on the CPU, with residuals, floors, and torch or numpy',
-        'cpu, which is the default and computes this alone so far',
+        'cpu or cuda:0; the first GPU that works, else the CPU',
       )
         .option('--n <list>', 'orders of the matrices', parseCounts)
         .option('--batch <list>', 'batch sizes', parseCounts)

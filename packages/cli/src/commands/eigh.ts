@@ -28,15 +28,15 @@ export function eighCommand(): Command {
         parseChoice(TRIANGLES),
         'lower',
       ),
-    'cpu, which is the default and computes this alone so far',
+    'cpu (the default) or a GPU such as cuda:0',
   ).action(action(run));
 }
 
 async function run(output: Output, options: EighOptions, args: string[]): Promise<void> {
   const [file = ''] = args;
   const { values, vectors, uplo } = options;
-  const onCpu = { device: 'cpu', ...options } as const;
-  const summary = await computeToFiles(output, [file], [values, vectors], onCpu, async ([a]) => {
+  const placed = { device: 'cpu', ...options } as const;
+  const summary = await computeToFiles(output, [file], [values, vectors], placed, async ([a]) => {
     const found = await eigh(a, { uplo, checkErrors: true });
     return [found.values, found.vectors];
   });

@@ -43,15 +43,15 @@ export function solveCommand(): Command {
         'lu',
       ),
     'where the solution goes (.npy)',
-    'cpu, which is the default and computes this alone so far',
+    'cpu (the default) or a GPU such as cuda:0',
   ).action(action(run));
 }
 
 async function run(output: Output, options: SolveOptions, args: string[]): Promise<void> {
   const { method } = options;
   const [fileA = '', fileB = ''] = args;
-  const onCpu = { device: 'cpu', ...options } as const;
-  const summary = await computeToFile(output, [fileA, fileB], onCpu, ([a, b]) =>
+  const placed = { device: 'cpu', ...options } as const;
+  const summary = await computeToFile(output, [fileA, fileB], placed, ([a, b]) =>
     SOLVERS[method](a, b),
   );
   output.result({ ...summary, method }, () => renderFile(summary, `solution by ${method}`));

@@ -51,6 +51,7 @@ struct Gemm {
     const auto a = viewOf<T>(args.batch, args.a, index);
     const auto b = viewOf<T>(args.batch, args.b, index);
     const auto c = viewOf<T>(args.batch, args.c, index);
+    if (args.alpha == 0) return scale(c);
     const T* left = a.data;
     const T* right = b.data;
     T* out = c.data;
@@ -62,6 +63,15 @@ struct Gemm {
     }
     multiply(left, right, out);
     if (!placeC.direct) unpack(placeC.copy, placeC.lead, c);
+  }
+
+  // c = beta c. OpenBLAS's kernels for small matrices multiply NaN of the factors by alpha = 0.
+  void scale(const View<T>& c) const {
+    const T beta = static_cast<T>(args.beta);
+    forEach(m, n, [&](int64_t i, int64_t j) {
+      T& element = c.at(i, j);
+      element = beta == 0 ? 0 : beta * element;
+    });
   }
 
   // A c that lies by rows is the transposed product of the operands exchanged.
