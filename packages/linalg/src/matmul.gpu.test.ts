@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { CudaKernel } from '@mercer/kernels';
 import { device, devices, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { describe, expect, it } from 'vitest';
 import { random } from './matrices.test-support.js';
 import { matmul } from './matmul.js';
 import { matmulSuite } from './matmul-suite.test-support.js';
+import { spin } from './spin.test-support.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 const precisions = ['float32', 'tf32', 'tf32x3'] as const;
@@ -26,22 +26,6 @@ const data: Readonly<Record<string, (next: () => number) => number>> = {
   'of both signs': (next) => next(),
   'in [0, 1]': (next) => Math.abs(next()),
   'near 100': (next) => 100 + next(),
-};
-
-/** Holds the device for so long. */
-const spin: CudaKernel = {
-  dialect: 'cuda',
-  name: 'spin',
-  entry: 'spin',
-  source: `extern "C" __global__ void spin(long long ns) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); while (now - start < ns);
-}
-`,
-  params: [{ name: 'ns', kind: 'scalar', type: 'int64' }],
-  options: [],
-  geometry: () => ({ grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 }),
 };
 
 if (gpus.length === 0) it.skip('matmul on a GPU: no device');
@@ -128,7 +112,7 @@ for (const gpu of gpus) {
     });
 
     it('never wait for the device', async () => {
-      const kernel = await gpu.load(spin);
+      await spin(gpu.defaultStream, 1);
       const a = await made(256, 256, 1);
       const strided = a.x.slice([0, 256, 2], [0, 256, 2]);
       const calls = (): Promise<Tensor<'float32'>>[] => [
@@ -136,7 +120,7 @@ for (const gpu of gpus) {
         matmul(strided, strided, { transposeB: true }),
       ];
       const expected = await Promise.all(calls().map(async (one) => (await one).toTypedArray()));
-      kernel.launch(gpu.defaultStream, { pointers: [], scalars: { ns: 400_000_000 } });
+      await spin(gpu.defaultStream, 400);
       const start = performance.now();
       const products = await Promise.all(calls());
       const enqueued = performance.now() - start;

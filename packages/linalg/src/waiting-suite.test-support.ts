@@ -1,5 +1,4 @@
-import type { CudaKernel } from '@mercer/kernels';
-import type { Device, Stream } from '@mercer/tensor';
+import type { Device } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { describe, expect, it } from 'vitest';
 import { eigh } from './eigh.js';
@@ -16,29 +15,9 @@ import {
 } from './matrices.test-support.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
-
-/** Keeps a stream busy for a time. */
-const SPIN: CudaKernel = {
-  dialect: 'cuda',
-  name: 'spin',
-  entry: 'spin',
-  source: `extern "C" __global__ void spin(long long ns) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); while (now - start < ns);
-}
-`,
-  params: [{ name: 'ns', kind: 'scalar', type: 'int64' }],
-  options: [],
-  geometry: () => ({ grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 }),
-};
+import { spin } from './spin.test-support.js';
 
 const SPIN_MS = 400;
-
-async function spin(stream: Stream, ms: number): Promise<void> {
-  const kernel = await stream.device.load(SPIN);
-  kernel.launch(stream, { pointers: [], scalars: { ns: ms * 1e6 } });
-}
 
 /** Indefinite for Cholesky and singular for LU. */
 const bad = (n: number): Dense => dense(n, n, (i, j) => (i === j && i !== n - 1 ? 1 : 0));

@@ -1,6 +1,7 @@
 import { cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
+import { elementKernel } from './element-kernel.js';
 import {
   entryGeometry,
   float64,
@@ -8,10 +9,6 @@ import {
   matrixKernel,
   nanText,
   pointer,
-  TILE,
-  TILE_TEXT,
-  TILE_THREADS,
-  tileGeometry,
   type MatrixDType,
 } from './matrix-kernel.js';
 import { LARGEST_FUNCTION, REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
@@ -22,29 +19,18 @@ import { LARGEST_FUNCTION, REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from 
  * Scalars: rows, columns, byRows (0 or 1), count (of matrices).
  */
 export function emitScaleMatrices(dtype: MatrixDType): CudaKernel {
-  return matrixKernel({
+  return elementKernel({
     name: `scale matrices ${dtype}`,
     entry: `scale_matrices_${dtype}`,
-    threads: TILE_THREADS,
-    geometry: tileGeometry,
-    params: [
+    pointers: [
       pointer('from', dtype, 'read'),
       pointer('factors', dtype, 'read'),
       pointer('to', dtype, 'write'),
-      int64('rows'),
-      int64('columns'),
-      int64('byRows'),
     ],
-    body: lines(
-      TILE_TEXT,
-      `for (int k = group; k < ${String(TILE)}; k += ${String(TILE_THREADS / TILE)}) {`,
-      '  const i64 row = row0 + lane, column = column0 + k;',
-      '  if (row < rows && column < columns) {',
-      '    const i64 at = (z * columns + column) * rows + row;',
-      '    to[at] = from[at] * (byRows ? factors[z * rows + row] : factors[z * columns + column]);',
-      '  }',
-      '}',
-    ),
+    numbers: [int64('byRows')],
+    each: [
+      'to[at] = from[at] * (byRows ? factors[z * rows + row] : factors[z * columns + column]);',
+    ],
   });
 }
 

@@ -8,11 +8,9 @@ import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { needed } from './needed.js';
 import { readNumbers } from './read-numbers.js';
 import { countOf, Scratch } from './scratch.js';
-import { spread } from './spread.js';
+import { FACTOR_STREAMS, spread } from './spread.js';
 
 type CholeskyCall = CudaCall<typeof routines.cholesky.fields>;
-
-const STREAMS = 8;
 
 /**
  * Cholesky factors. Without jitter nothing waits; with it the call reads, without holding up the event loop, which matrices
@@ -46,7 +44,7 @@ async function factorEach(
 ): Promise<void> {
   await spread(call, scratch, {
     touches: factors.touches,
-    streams: STREAMS,
+    streams: FACTOR_STREAMS,
     workspaceBytes: (native) => factors.workspaceBytes(native),
     each: (lane, z) => {
       if (wanted(z)) factors.factor(lane, z);

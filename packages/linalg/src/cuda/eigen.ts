@@ -7,13 +7,11 @@ import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { pack } from './move.js';
 import { at, element, type Dense, type Scratch } from './scratch.js';
-import { spread } from './spread.js';
+import { SPECTRAL_STREAMS, spread } from './spread.js';
 import { solverStreams } from './streams.js';
 
 /** Up to this order the library's batched routine is ahead of matrix after matrix (docs/performance.md). */
 const BATCHED_ORDER = 1024;
-/** The library's own locks leave nothing to more threads. */
-const STREAMS = 4;
 /** The share of free memory that one batched call may work in. */
 const SHARE = 0.25;
 
@@ -66,7 +64,7 @@ async function oneByOne(
   });
   await spread(call, scratch, {
     touches: [vectors.storage, values.storage, codes],
-    streams: STREAMS,
+    streams: SPECTRAL_STREAMS,
     workspaceBytes: (native) => cusolver.syevdWorkspace(native, problem(0)).deviceBytes,
     each: ({ stream: native, workspace }, z) =>
       cusolver.syevd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),

@@ -2,16 +2,13 @@ import { cusolver, type CudaStream, type DeviceMatrix } from '@mercer/cuda-runti
 import type { Storage } from '@mercer/tensor';
 import type { CudaCall } from './cuda-call.js';
 import { at, element, type Dense, type Scratch } from './scratch.js';
-import { spread, type Lane } from './spread.js';
+import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
 /** How square matrices are factored. */
 export interface FactorMethod {
   readonly cholesky: boolean;
   readonly uplo: 'lower' | 'upper';
 }
-
-/** Matrices under way on streams of their own; more do not overlap further on an H200 (docs/performance.md). */
-const STREAMS = 8;
 
 /** Dense square matrices and their factors, which take their place. */
 export class Factors {
@@ -91,7 +88,7 @@ export async function factorAll(
 ): Promise<void> {
   await spread(call, scratch, {
     touches: sides === undefined ? factors.touches : [...factors.touches, sides.storage],
-    streams: STREAMS,
+    streams: FACTOR_STREAMS,
     workspaceBytes: (native) => factors.workspaceBytes(native),
     each: (lane, z) => {
       factors.factor(lane, z);
@@ -110,7 +107,7 @@ export async function solveAll(
 ): Promise<void> {
   await spread(call, scratch, {
     touches: [...factors.touches, sides.storage],
-    streams: STREAMS,
+    streams: FACTOR_STREAMS,
     workspaceBytes: () => 0,
     each: ({ stream }, z) => {
       factors.solve(stream, z, at(sides, z), sides.columns);

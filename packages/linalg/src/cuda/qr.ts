@@ -6,9 +6,7 @@ import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
 import { needed } from './needed.js';
 import { at, countOf, element, Scratch } from './scratch.js';
-import { spread } from './spread.js';
-
-const STREAMS = 8;
+import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** QR factors: Householder's, and Q as what they make of the identity. */
 export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<void> {
@@ -39,7 +37,7 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
     });
     await spread(call, scratch, {
       touches: [matrices.storage, left.storage, tau.storage, codes, applied],
-      streams: STREAMS,
+      streams: FACTOR_STREAMS,
       workspaceBytes: (native) =>
         Math.max(
           cusolver.geqrfWorkspace(native, shape).deviceBytes,

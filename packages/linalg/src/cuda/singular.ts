@@ -5,10 +5,7 @@ import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { pack } from './move.js';
 import { at, element, type Dense, type Scratch } from './scratch.js';
-import { spread } from './spread.js';
-
-/** The library's own locks leave nothing to more threads. */
-const STREAMS = 4;
+import { SPECTRAL_STREAMS, spread } from './spread.js';
 
 /** a = u diag(values) vt, or of the transposed matrices where those have more rows. */
 export interface SingularParts {
@@ -48,7 +45,7 @@ export async function singularParts(
   if (columns > 0) {
     await spread(call, scratch, {
       touches: [matrices, u, values, vt].map(({ storage }) => storage).concat([codes]),
-      streams: STREAMS,
+      streams: SPECTRAL_STREAMS,
       workspaceBytes: (native) => cusolver.gesvdWorkspace(native, problem(0)).deviceBytes,
       each: ({ stream: native, workspace }, z) =>
         cusolver.gesvd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),

@@ -7,6 +7,10 @@ import type { CudaCall } from './cuda-call.js';
 import { prepared, solverStreams } from './streams.js';
 import type { Scratch } from './scratch.js';
 
+/** Streams for factorisations; more do not overlap further on an H200 (docs/performance.md). */
+export const FACTOR_STREAMS = 8;
+/** Streams for eigenvalues and singular values: the library's own locks leave nothing to more. */
+export const SPECTRAL_STREAMS = 4;
 /** Matrices under way on a stream before the next is enqueued: a full queue of the driver would block the caller. */
 const AHEAD = 4;
 /** Milliseconds of enqueuing after which others may run. */

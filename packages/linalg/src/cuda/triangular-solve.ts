@@ -5,9 +5,7 @@ import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { needed } from './needed.js';
 import { at, countOf, Scratch } from './scratch.js';
-import { spread } from './spread.js';
-
-const STREAMS = 8;
+import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** Solutions with triangular matrices. */
 export async function triangularSolve(
@@ -37,7 +35,7 @@ export async function triangularSolve(
   if (rows > 0 && columns > 0) {
     await spread(call, scratch, {
       touches: [matrices.storage, sides.storage],
-      streams: STREAMS,
+      streams: FACTOR_STREAMS,
       workspaceBytes: () => 0,
       each: ({ stream: native }, z) => {
         const operands = { a: at(matrices, z), b: at(sides, z) };

@@ -1,0 +1,48 @@
+import { lines } from '../emit/indent.js';
+import type { CudaKernel } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
+import {
+  int64,
+  matrixKernel,
+  TILE,
+  TILE_TEXT,
+  TILE_THREADS,
+  tileGeometry,
+} from './matrix-kernel.js';
+
+/** A kernel that does the same for every element of dense column-major matrices. */
+export interface ElementText {
+  readonly name: string;
+  readonly entry: string;
+  /** Before `rows` and `columns`. */
+  readonly pointers: readonly KernelParam[];
+  /** After them. */
+  readonly numbers?: readonly KernelParam[];
+  /** Statements about the matrix z, before any element. */
+  readonly first?: readonly string[];
+  /** Statements about the element (row, column) of matrix z, which lies at `at`. */
+  readonly each: readonly string[];
+}
+
+/** Scalars: rows, columns, the numbers, count (of matrices). */
+export function elementKernel(text: ElementText): CudaKernel {
+  const { name, entry, pointers, numbers = [], first = [], each } = text;
+  return matrixKernel({
+    name,
+    entry,
+    threads: TILE_THREADS,
+    geometry: tileGeometry,
+    params: [...pointers, int64('rows'), int64('columns'), ...numbers],
+    body: lines(
+      TILE_TEXT,
+      ...first,
+      `for (int k = group; k < ${String(TILE)}; k += ${String(TILE_THREADS / TILE)}) {`,
+      '  const i64 row = row0 + lane, column = column0 + k;',
+      '  if (row < rows && column < columns) {',
+      '    const i64 at = (z * columns + column) * rows + row;',
+      ...each.map((statement) => `    ${statement}`),
+      '  }',
+      '}',
+    ),
+  });
+}
