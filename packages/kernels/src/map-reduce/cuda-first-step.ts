@@ -92,7 +92,7 @@ export function firstStepText(
             `const long long row = first + threadIdx.x + r * ${threads};`,
             'if (row < kept) {',
             '  const State& s = total[r];',
-            indent(split ? stateWords(plan, reducer).store('s') : outputText(reducer)),
+            indent(split ? stateWords(plan, reducer).store('s') : outputText(plan, reducer)),
             '}',
           ),
         ),

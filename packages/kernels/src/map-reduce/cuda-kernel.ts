@@ -17,6 +17,8 @@ import { stateText } from './reducers/state-text.js';
 import { usedComponents } from './used-components.js';
 
 const MAX_GRID_Z = 65535;
+/** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
+const LEAST_BLOCKS = 4;
 
 /**
  * The kernels of a map-reduce on a GPU: rows of a thread in registers, tiles of the reduced rows in shared
@@ -84,7 +86,7 @@ function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
     source: lines(
       prelude(plan, reducer),
       cudaHelpers(body.helpers, plan.dtype),
-      `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)})`,
+      `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
       indent(firstStepText(plan, reducer, used, body)),
       '}',
@@ -118,7 +120,7 @@ function secondKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
       prelude(plan, reducer),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)})`,
       `${entry}(${parameterList(params, plan.dtype)}) {`,
-      `  const long long kept = ${plan.axis === 1 ? 'rowsI' : 'rowsJ'}, reduced = ${plan.axis === 1 ? 'rowsJ' : 'rowsI'};`,
+      `  const long long kept = ${plan.axis === 1 ? 'rowsI' : 'rowsJ'};`,
       `  const long long place = (long long)blockIdx.x * ${String(CUDA_THREADS)} + threadIdx.x;`,
       '  if (place >= kept * batch) return;',
       '  const long long layer = place / kept, row = place - layer * kept;',
@@ -129,7 +131,7 @@ function secondKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
       indent(load('t'), 4),
       '    merge(s, t);',
       '  }',
-      indent(outputText(reducer)),
+      indent(outputText(plan, reducer)),
       '}',
       '',
     ).concat('\n'),

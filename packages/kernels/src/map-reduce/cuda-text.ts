@@ -48,8 +48,8 @@ export function stateWords(
   };
 }
 
-/** Statements that write the results of the state `s`; `layer`, `row`, `kept` and `reduced` are in scope. */
-export function outputText({ value, index }: Reducer): string {
+/** Statements that write the results of the state `s`; `layer`, `row` and `kept` are in scope. */
+export function outputText({ axis }: CudaMapReducePlan, { value, index }: Reducer): string {
   const store = (to: string, results: readonly string[], type: string): string =>
     results
       .map(
@@ -58,7 +58,8 @@ export function outputText({ value, index }: Reducer): string {
       )
       .join('\n');
   return lines(
-    value.some((text) => text.includes('count')) && 'const V count = (V)reduced;',
+    value.some((text) => text.includes('count')) &&
+      `const V count = (V)${axis === 1 ? 'rowsJ' : 'rowsI'};`,
     store('out', value, 'V'),
     store('index', index, 'int'),
   );

@@ -4,7 +4,13 @@ import type { Scalars } from '../emitted-kernel.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
 import { H200 } from '../testing/h200.test.helper.js';
-import { FORM_CASES, gaussian, KIND_CASES, SIZES } from './map-reduce-cases.test.helper.js';
+import {
+  EXACT_TERMS,
+  FORM_CASES,
+  gaussian,
+  KIND_CASES,
+  SIZES,
+} from './map-reduce-cases.test.helper.js';
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
 import { planMapReduce } from './plan.js';
 
@@ -46,6 +52,12 @@ describe('map-reduce on a GPU', () => {
       }
     },
   );
+
+  test('a sum of many terms of one sign holds its bound, split and not', () => {
+    for (const planned of [FEW, MANY]) {
+      checkMapReduce({ ...EXACT_TERMS, dtype: 'float32', planned }, H200, run);
+    }
+  });
 
   test('plans: rows of a thread, parts, and neither', () => {
     const problem = {
