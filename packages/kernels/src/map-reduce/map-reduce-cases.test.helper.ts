@@ -91,10 +91,10 @@ const scaled = ops.mul(
   ops.exp(ops.neg(ops.mul(ops.abs(ops.elem(p, 0)), ops.norm2(ops.sub(x, y))))),
 );
 
-/** Terms of one sign, each exact: what is left is the error of the sum. */
-export const EXACT_TERMS: Given & Sized = {
-  reduction: reduction('Sum', ops.abs(vj(0, 1))),
-  ...{ rowsI: 2, rowsJ: 50_000, units: Number.MIN_VALUE },
+/** Equal terms, whose roundings add up in one running sum: (K / 2) u there, not sqrt K. */
+export const EQUAL_TERMS: Given & Sized = {
+  reduction: reduction('Sum', vj(0, 1)),
+  ...{ rowsI: 2, rowsJ: 50_000, units: Number.MIN_VALUE, fill: () => 0.1 },
 };
 
 /** Parameters, row numbers, the other axis, batches that share an input, choices, literals alone. */

@@ -5,7 +5,7 @@ import type { PairwiseProgram } from '../pairwise/program.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
 import { H200 } from '../testing/h200.test.helper.js';
 import {
-  EXACT_TERMS,
+  EQUAL_TERMS,
   FORM_CASES,
   gaussian,
   KIND_CASES,
@@ -53,9 +53,9 @@ describe('map-reduce on a GPU', () => {
     },
   );
 
-  test('a sum of many terms of one sign holds its bound, split and not', () => {
+  test('a sum of many equal terms holds its bound, split and not', () => {
     for (const planned of [FEW, MANY]) {
-      checkMapReduce({ ...EXACT_TERMS, dtype: 'float32', planned }, H200, run);
+      checkMapReduce({ ...EQUAL_TERMS, dtype: 'float32', planned }, H200, run);
     }
   });
 
