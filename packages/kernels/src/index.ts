@@ -78,6 +78,7 @@ export * from './rows/index.js';
 export * from './matrix/index.js';
 export * from './tf32-split/index.js';
 export * from './cdist-grad/index.js';
+export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
 export { defaultParameterisedKernels } from './pairwise/default-parameterised.js';

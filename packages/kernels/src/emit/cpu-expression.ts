@@ -49,29 +49,8 @@ export interface UniformValue {
  * scalars alone, comparisons too, is computed once per launch in double precision.
  */
 export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): CpuExpression {
-  const { dtype, name, parameters } = options;
-  const helpers = new Set<CpuHelper>();
-  const statements: string[] = [];
-  const uniforms: { readonly name: string; readonly node: Expr }[] = [];
-  const text = new Map<Expr, string>();
-  for (const node of postOrder(expr)) {
-    if (isUniform(node, options.uniforms)) {
-      const value = `${name}_u${String(uniforms.length)}`;
-      uniforms.push({ name: value, node });
-      text.set(node, node.type === 'bool' ? `(${value} != splat(0))` : value);
-      continue;
-    }
-    const args = node.args.map((arg) => text.get(arg) ?? '');
-    const rules = ruleTable({ ...options, helpers, low: lowPart(node, uniforms, text, dtype) });
-    const value = applyRule(rules, node, args);
-    if (node.args.length === 0) {
-      text.set(node, value);
-      continue;
-    }
-    const local = `t${String(statements.length)}`;
-    statements.push(`  const ${node.type === 'bool' ? 'I' : 'V'} ${local} = ${value};`);
-    text.set(node, local);
-  }
+  const { name, parameters } = options;
+  const { statements, uniforms, text, helpers } = writeNodes([expr], options);
   const result = text.get(expr) ?? '';
   const lines = [...statements, result];
   const used = uniforms.filter(({ name: u }) =>
@@ -89,6 +68,62 @@ export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): Cp
     })),
     helpers,
   };
+}
+
+/** Expressions as statements over vectors, without launch scalars. */
+export interface CpuStatements {
+  /** Declarations of shared subexpressions, in order. */
+  readonly statements: readonly string[];
+  /** The value of each expression. */
+  readonly results: readonly string[];
+  readonly helpers: ReadonlySet<CpuHelper>;
+}
+
+/**
+ * Writes several expressions as statements over vectors; what they share is computed once. Their
+ * variables are `parameters`, vectors in scope where the statements stand.
+ */
+export function emitCpuStatements(
+  exprs: readonly Expr[],
+  options: Omit<CpuExpressionOptions, 'uniforms'>,
+): CpuStatements {
+  const { statements, text, helpers } = writeNodes(exprs, { ...options, uniforms: {} });
+  return { statements, results: exprs.map((expr) => text.get(expr) ?? ''), helpers };
+}
+
+interface WrittenNodes {
+  readonly statements: readonly string[];
+  readonly uniforms: readonly { readonly name: string; readonly node: Expr }[];
+  readonly text: ReadonlyMap<Expr, string>;
+  readonly helpers: ReadonlySet<CpuHelper>;
+}
+
+/** Every distinct node of the expressions: its text, and a statement where it has arguments. */
+function writeNodes(exprs: readonly Expr[], options: CpuExpressionOptions): WrittenNodes {
+  const { dtype, name } = options;
+  const helpers = new Set<CpuHelper>();
+  const statements: string[] = [];
+  const uniforms: { readonly name: string; readonly node: Expr }[] = [];
+  const text = new Map<Expr, string>();
+  for (const node of new Set(exprs.flatMap(postOrder))) {
+    if (isUniform(node, options.uniforms)) {
+      const value = `${name}_u${String(uniforms.length)}`;
+      uniforms.push({ name: value, node });
+      text.set(node, node.type === 'bool' ? `(${value} != splat(0))` : value);
+      continue;
+    }
+    const args = node.args.map((arg) => text.get(arg) ?? '');
+    const rules = ruleTable({ ...options, helpers, low: lowPart(node, uniforms, text, dtype) });
+    const value = applyRule(rules, node, args);
+    if (node.args.length === 0) {
+      text.set(node, value);
+      continue;
+    }
+    const local = `t${String(statements.length)}`;
+    statements.push(`  const ${node.type === 'bool' ? 'I' : 'V'} ${local} = ${value};`);
+    text.set(node, local);
+  }
+  return { statements, uniforms, text, helpers };
 }
 
 const mentions = (line: string, name: string): boolean => new RegExp(`\\b${name}\\b`).test(line);

@@ -46,7 +46,7 @@ const NEEDS: { readonly [H in CpuHelper]: readonly CpuHelper[] } = {
   powNonNegative: ['round', 'log2Split', 'exp2Split'],
   powAny: ['abs', 'round', 'powNonNegative'],
   exp: ['round', 'exp2Split'],
-  log: ['log2Split'],
+  log: ['abs', 'log2Split'],
   tanh: ['abs', 'exp'],
 };
 

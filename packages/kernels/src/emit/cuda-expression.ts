@@ -54,6 +54,21 @@ export interface CudaExpression {
  * occurs twice is computed once; constants have the data type; min and max keep NaN.
  */
 export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): CudaExpression {
+  const { results, ...rest } = emitCudaExpressions([expr], options);
+  return { ...rest, result: results[0] ?? '' };
+}
+
+/** Several expressions as C++ text: as {@link CudaExpression}, with the value of each. */
+export interface CudaExpressions extends Omit<CudaExpression, 'result'> {
+  /** The values, in order. */
+  readonly results: readonly string[];
+}
+
+/** Writes several expressions as {@link emitCudaExpression} writes one; what they share is computed once. */
+export function emitCudaExpressions(
+  exprs: readonly Expr[],
+  options: CudaExpressionOptions,
+): CudaExpressions {
   const { dtype, bindings, uniform = [], prefix = 't' } = options;
   const type = cudaType(dtype);
   const helpers = new Set<CudaHelper>();
@@ -96,8 +111,9 @@ export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): 
     uniformStatements.push(`const double ${name}_wide = ${wideText(node)};`);
     uniformStatements.push(`const ${type} ${name} = (${type})${name}_wide;`);
   };
-  nameUniform(expr);
-  for (const node of postOrder(expr)) {
+  exprs.forEach(nameUniform);
+  const order = [...new Set(exprs.flatMap(postOrder))];
+  for (const node of order) {
     if (isUniform(node)) continue;
     node.args.forEach(nameUniform);
     const args = node.args.map((arg) => text.get(arg) ?? '');
@@ -114,9 +130,10 @@ export function emitCudaExpression(expr: Expr, options: CudaExpressionOptions): 
     statements.push(`const ${type} ${name} = ${value};`);
     text.set(node, name);
   }
-  const slots = statements.length === 0 ? 0 : countSlots(expr, isUniform, dtype);
-  const special = dtype === 'float32' ? countRoots(expr) : 0;
-  return { statements, uniformStatements, result: text.get(expr) ?? '', helpers, slots, special };
+  const slots = statements.length === 0 ? 0 : countSlots(order, isUniform, dtype);
+  const special = dtype === 'float32' ? countRoots(order) : 0;
+  const results = exprs.map((expr) => text.get(expr) ?? '');
+  return { statements, uniformStatements, results, helpers, slots, special };
 }
 
 // Measured lengths of the helpers; everything else is one instruction.
@@ -149,14 +166,18 @@ const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
   },
 };
 
-function countSlots(expr: Expr, isUniform: (node: Expr) => boolean, dtype: PairwiseDType): number {
+function countSlots(
+  nodes: readonly Expr[],
+  isUniform: (node: Expr) => boolean,
+  dtype: PairwiseDType,
+): number {
   let slots = 0;
-  for (const node of postOrder(expr)) if (!isUniform(node)) slots += SLOTS[dtype][node.op] ?? 1;
+  for (const node of nodes) if (!isUniform(node)) slots += SLOTS[dtype][node.op] ?? 1;
   return slots;
 }
 
-function countRoots(expr: Expr): number {
-  return postOrder(expr).filter((node) => node.op === 'sqrt' || node.op === 'rsqrt').length;
+function countRoots(nodes: readonly Expr[]): number {
+  return nodes.filter((node) => node.op === 'sqrt' || node.op === 'rsqrt').length;
 }
 
 interface Context {

@@ -1,0 +1,82 @@
+import { reduction, REDUCTION_KINDS } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import {
+  compileKernel,
+  compilers,
+  compilerVerdict,
+  machines,
+  runnableLevels,
+} from '../testing/cpu-harness.test.helper.js';
+import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test.helper.js';
+import { mapReduceProblems } from './default-map-reduce.js';
+import { emitMapReduce } from './emit.js';
+import { planMapReduce } from './plan.js';
+import {
+  EQUAL_TERMS,
+  FORM_CASES,
+  gaussian,
+  KIND_CASES,
+  SIZES,
+} from './map-reduce-cases.test.helper.js';
+import { checkMapReduce } from './map-reduce-check.test.helper.js';
+
+const level = runnableLevels().at(-1) ?? 'x86-64-v2';
+const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+const planned = { rowsI: 1000, rowsJ: 1000 };
+
+describe.each(['float32', 'float64'] as const)('map-reduce on the CPU, %s', (dtype) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 33])('sums, points of dim %i', (dim) => {
+    const one = { reduction: reduction('Sum', gaussian(dim)), dtype, units: 8 + 4 * dim, planned };
+    for (const sizes of SIZES) checkMapReduce({ ...one, ...sizes }, limits, runCpuProgram);
+  });
+
+  test.each([...KIND_CASES, ...FORM_CASES])('%s', (_, one) => {
+    for (const sizes of SIZES) {
+      checkMapReduce({ ...one, ...sizes, dtype, planned }, limits, runCpuProgram);
+    }
+  });
+
+  test('few rows, many terms', () => {
+    const one = { reduction: reduction('Sum', gaussian(2)), dtype, units: 16 };
+    checkMapReduce({ ...one, rowsI: 2, rowsJ: 20_000 }, limits, runCpuProgram);
+  });
+});
+
+describe.each(machines())('map-reduce by %s for %s', (compiler, level) => {
+  const own = { ...limits, level };
+
+  test('four reductions', () => {
+    const names = ['MinArgMin', 'KMinArgKMin 8', 'LogSumExp of special', 'Count with'];
+    const cases = KIND_CASES.filter(([name]) => names.some((start) => name.startsWith(start)));
+    for (const dtype of ['float32', 'float64'] as const) {
+      for (const [, one] of cases) {
+        checkMapReduce({ ...one, rowsI: 37, rowsJ: 301, dtype }, own, ({ steps }, launch) => {
+          for (const { kernel } of steps) {
+            if (kernel.dialect !== 'cpu') throw new TypeError(`${kernel.name} is no host kernel`);
+            runCpuKernel(kernel, compileKernel(compiler, kernel.source, level), launch);
+          }
+        });
+      }
+    }
+  });
+});
+
+// in float64 the oracle, one running sum, is the one that is off
+test('a sum of many equal terms holds its bound', () => {
+  checkMapReduce({ ...EQUAL_TERMS, dtype: 'float32' }, limits, runCpuProgram);
+});
+
+test('every reduction but Var has a case', () => {
+  const kinds = KIND_CASES.map(([, one]) => one.reduction.kind);
+  expect([...new Set(kinds), 'Var'].sort()).toEqual([...REDUCTION_KINDS].sort());
+});
+
+test('every default problem compiles without a warning', { timeout: 120_000 }, () => {
+  const [compiler = 'c++'] = compilers();
+  const sources = mapReduceProblems().flatMap((problem) =>
+    emitMapReduce(planMapReduce(problem, limits)).steps.map(({ kernel }) => kernel.source),
+  );
+  for (const source of new Set(sources)) {
+    expect(compilerVerdict(compiler, source, level)).toEqual({ status: 0, log: '' });
+  }
+});

@@ -1,0 +1,9 @@
+import type { PairwiseProgram } from '../pairwise/program.js';
+import { emitCpuMapReduce } from './cpu-kernel.js';
+import { emitCudaMapReduce } from './cuda-kernel.js';
+import type { MapReducePlan } from './plan.js';
+
+/** The kernels of a map-reduce. The same plan always gives the same text. */
+export function emitMapReduce(plan: MapReducePlan): PairwiseProgram {
+  return plan.kind === 'cuda' ? emitCudaMapReduce(plan) : emitCpuMapReduce(plan);
+}

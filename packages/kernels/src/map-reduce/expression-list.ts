@@ -1,0 +1,44 @@
+import { build, constant, postOrder, type Expr, type RealExpr } from '@mercer/formula';
+import { fromJson, toJson, type ExpressionJson } from '../pairwise/expression-json.js';
+
+/**
+ * Expressions as plain data, shared parts once: `nodes` in order, each a leaf (a number or a variable's
+ * name) or an operation with the places of its arguments, and the places of the expressions.
+ */
+export interface ExpressionList {
+  readonly nodes: readonly ExpressionListNode[];
+  readonly roots: readonly number[];
+}
+
+/** A leaf, or an operation's name and the places of its arguments. */
+export type ExpressionListNode =
+  { readonly leaf: ExpressionJson } | { readonly op: string; readonly args: readonly number[] };
+
+/** Expressions as a list in which no part is written twice. */
+export function toList(exprs: readonly Expr[]): ExpressionList {
+  const order = [...new Set(exprs.flatMap((expr) => postOrder(expr)))];
+  const places = new Map(order.map((node, place) => [node, place]));
+  const placeOf = (node: Expr): number => places.get(node) ?? -1;
+  const nodes = order.map((node): ExpressionListNode =>
+    node.args.length === 0
+      ? Object.freeze({ leaf: toJson(node) })
+      : Object.freeze({ op: node.op, args: Object.freeze(node.args.map(placeOf)) }),
+  );
+  return Object.freeze({ nodes: Object.freeze(nodes), roots: Object.freeze(exprs.map(placeOf)) });
+}
+
+/** The expressions that {@link toList} wrote. */
+export function fromList({ nodes, roots }: ExpressionList): RealExpr[] {
+  const built: Expr[] = [];
+  for (const node of nodes) {
+    built.push(
+      'leaf' in node
+        ? fromJson(node.leaf)
+        : build(
+            node.op as Parameters<typeof build>[0],
+            node.args.map((place) => built[place] ?? constant(NaN)),
+          ),
+    );
+  }
+  return roots.map((place) => built[place] as RealExpr);
+}

@@ -1,0 +1,85 @@
+import {
+  constant,
+  scalarOf,
+  simplify,
+  substitute,
+  unrollComponents,
+  variable,
+  type Category,
+  type RealExpr,
+  type VectorExpr,
+} from '@mercer/formula';
+
+/** The scalar variable that stands for a component of an input: `i0_2` is component 2 of input 0. */
+export function componentName(category: Category, position: number, component: number): string {
+  return `${PREFIX[category]}${String(position)}_${String(component)}`;
+}
+
+/** The scalar variables that stand for the row numbers. */
+export const ROW_NAMES = { i: 'rowNumberI', j: 'rowNumberJ' } as const;
+
+const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
+
+/**
+ * Every component of a formula as a scalar expression over components of inputs and row numbers. Throws a
+ * `RangeError` for what no kernel computes yet: a function without emission, a row taken by index.
+ */
+export function lowerFormula(formula: VectorExpr): readonly RealExpr[] {
+  const known = new Map<VectorExpr, RealExpr>();
+  return unrollComponents(formula).map((component) => simplify(lower(component, known)));
+}
+
+function lower(root: VectorExpr, known: Map<VectorExpr, RealExpr>): RealExpr {
+  const stack = [root];
+  for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
+    const missing = isLeaf(node) ? [] : node.args.filter((arg) => !known.has(arg));
+    if (missing.length > 0) {
+      stack.push(...missing);
+      continue;
+    }
+    if (!known.has(node)) known.set(node, lowerNode(node, known));
+    stack.pop();
+  }
+  return known.get(root) ?? constant(NaN);
+}
+
+/** One component of an input counts as one thing: what is inside has more components. */
+const isLeaf = ({ kind }: VectorExpr): boolean => kind === 'slice' || kind === 'gather';
+
+function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): RealExpr {
+  switch (node.kind) {
+    case 'literal':
+      return constant(node.value);
+    case 'index':
+      return variable(ROW_NAMES[node.axis]);
+    case 'variable':
+      return variable(componentName(node.category, node.position, 0));
+    case 'slice': {
+      const [source] = node.args;
+      if (source?.kind === 'variable') {
+        return variable(componentName(source.category, source.position, node.start));
+      }
+      throw notYet(source?.kind === 'gather' ? 'takes a row by index (Gather)' : 'is not unrolled');
+    }
+    case 'elementwise': {
+      const scalar = scalarOf(node);
+      if (scalar === undefined) throw notYet(`calls the function '${node.op}'`);
+      const args = node.args.map((arg, k) => [`x${String(k)}`, known.get(arg)] as const);
+      return substitute(
+        scalar,
+        Object.fromEntries(args.flatMap(([name, arg]) => (arg === undefined ? [] : [[name, arg]]))),
+      );
+    }
+    case 'gather':
+      throw notYet('takes a row by index (Gather)');
+    default:
+      throw notYet(`has a node of kind '${node.kind}' left after unrolling`);
+  }
+}
+
+function notYet(what: string): RangeError {
+  return new RangeError(
+    `cannot plan a map-reduce: the formula ${what}, and there is no kernel text for that. ` +
+      `Write it with arithmetic, comparisons, Exp, Log, Sqrt, Powf, Tanh and their like.`,
+  );
+}

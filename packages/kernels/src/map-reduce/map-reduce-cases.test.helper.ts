@@ -1,0 +1,133 @@
+import {
+  indexI,
+  indexJ,
+  ops,
+  pm,
+  reduction,
+  vi,
+  vj,
+  type ReductionKind,
+  type VectorExpr,
+} from '@mercer/formula';
+import { random } from '../testing/pairwise-check.test.helper.js';
+import { specialNumber, wholeNumber, type MapReduceCase } from './map-reduce-check.test.helper.js';
+
+/** Gaussian sums with a weight for every j. */
+export const gaussian = (dim: number): VectorExpr =>
+  ops.mul(ops.exp(ops.neg(ops.sqDist(vi(0, dim), vj(1, dim)))), vj(2, 1));
+
+type Sized = Pick<MapReduceCase, 'rowsI' | 'rowsJ' | 'batch'>;
+type Given = Omit<MapReduceCase, 'dtype' | keyof Sized>;
+
+/** Sizes with 0 and 1, and that are no multiples of tiles. */
+export const SIZES: readonly Sized[] = [
+  { rowsI: 37, rowsJ: 301 },
+  { rowsI: 0, rowsJ: 5 },
+  { rowsI: 5, rowsJ: 0 },
+  { rowsI: 1, rowsJ: 1 },
+  { rowsI: 3, rowsJ: 7, batch: 3 },
+  { rowsI: 600, rowsJ: 5 },
+];
+
+const difference = ops.sub(vi(0, 2), vj(1, 2));
+const product = ops.mul(vi(0, 1), vj(1, 1));
+const weight = ops.add(ops.abs(vj(2, 2)), 0.5);
+const near1 = (): number => 0.95 + random() / 10;
+
+const whole = (kind: ReductionKind, k?: number): Given => ({
+  reduction: reduction(kind, difference, k === undefined ? {} : { k }),
+  ...{ units: 0, fill: wholeNumber },
+});
+const special = (kind: ReductionKind, k?: number): Given => ({
+  ...whole(kind, k),
+  fill: specialNumber,
+});
+
+/** Every reduction: on whole numbers with many ties, and with NaN and infinities. */
+export const KIND_CASES: readonly (readonly [name: string, Given])[] = [
+  ...(['Sum', 'Count', 'Any', 'All', 'MinArgMin', 'MaxArgMax'] as const).flatMap((kind) => [
+    [`${kind} of whole numbers`, whole(kind)] as const,
+    [`${kind} with NaN and infinities`, special(kind)] as const,
+  ]),
+  ...(['Min', 'Max', 'ArgMin', 'ArgMax'] as const).map(
+    (kind) => [`${kind} with NaN and infinities`, special(kind)] as const,
+  ),
+  ...(
+    [
+      ['KMin', 1],
+      ['ArgKMin', 3],
+      ['KMinArgKMin', 8],
+      ['KMax', 2],
+      ['ArgKMax', 5],
+      ['KMaxArgKMax', 4],
+    ] as const
+  ).map(([kind, k]) => [`${kind} ${String(k)} with NaN and infinities`, special(kind, k)] as const),
+  ['Mean', { reduction: reduction('Mean', difference) }],
+  ['Prod', { reduction: reduction('Prod', product), fill: near1, units: 700 }],
+  ['LogSumExp', { reduction: reduction('LogSumExp', product), units: 20 }],
+  [
+    'LogSumExp of special values',
+    { reduction: reduction('LogSumExp', product), units: 40, fill: specialNumber },
+  ],
+  ['LogSumExp, weighted', { reduction: reduction('LogSumExp', product, { weight }), units: 20 }],
+  [
+    'LogSumExp of a negative total',
+    { reduction: reduction('LogSumExp', product, { weight: -1 }), units: 0 },
+  ],
+  [
+    'LogSumExp of large numbers',
+    { reduction: reduction('LogSumExp', ops.mul(product, 1000)), units: 4000 },
+  ],
+  [
+    'SumSoftMaxWeight',
+    { reduction: reduction('SumSoftMaxWeight', product, { weight }), units: 20 },
+  ],
+  ['MaxSumShiftExp', { reduction: reduction('MaxSumShiftExp', product, { weight }), units: 20 }],
+];
+
+const [x, y, p] = [vi(0, 3), vj(1, 3), pm(2, 2)];
+const scaled = ops.mul(
+  ops.elem(p, 1),
+  ops.exp(ops.neg(ops.mul(ops.abs(ops.elem(p, 0)), ops.norm2(ops.sub(x, y))))),
+);
+
+/** Equal terms, whose roundings add up in one running sum: (K / 2) u there, not sqrt K. */
+export const EQUAL_TERMS: Given & Sized = {
+  reduction: reduction('Sum', vj(0, 1)),
+  ...{ rowsI: 2, rowsJ: 50_000, units: Number.MIN_VALUE, fill: () => 0.1 },
+};
+
+/** Parameters, row numbers, the other axis, batches that share an input, choices, literals alone. */
+export const FORM_CASES: readonly (readonly [name: string, Given])[] = [
+  ['parameters', { reduction: reduction('Sum', scaled), units: 60 }],
+  [
+    'over i, with an input that all batch entries share',
+    { reduction: reduction('Sum', scaled, { axis: 0 }), units: 60, shared: [1] },
+  ],
+  ['row numbers', { reduction: reduction('Sum', ops.sub(ops.mul(indexI, 2), indexJ)), units: 0 }],
+  [
+    'the nearest row but the own one',
+    {
+      reduction: reduction(
+        'ArgMin',
+        ops.add(ops.sqDist(x, y), ops.mul(1000, ops.equal(indexI, indexJ))),
+      ),
+      ...{ units: 0, fill: wholeNumber },
+    },
+  ],
+  ['a literal', { reduction: reduction('Sum', 2), units: 0 }],
+  [
+    'over i, the largest',
+    { reduction: reduction('ArgMax', difference, { axis: 0 }), fill: specialNumber },
+  ],
+  [
+    'choices',
+    {
+      reduction: reduction(
+        'Sum',
+        ops.ifElse(vi(0, 2), ops.relu(vj(1, 2)), ops.step(ops.sub(vi(0, 2), vj(1, 2)))),
+      ),
+      ...{ units: 0, fill: wholeNumber },
+    },
+  ],
+];

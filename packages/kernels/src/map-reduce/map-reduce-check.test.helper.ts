@@ -1,0 +1,132 @@
+import {
+  evaluateReduction,
+  inputsOf,
+  ops,
+  outputsOf,
+  reduction as makeReduction,
+  type Reduction,
+  type VariableNode,
+} from '@mercer/formula';
+import { expect } from 'vitest';
+import type { DeviceLimits } from '../device-limits.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
+import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
+import { random } from '../testing/pairwise-check.test.helper.js';
+import { emitMapReduce } from './emit.js';
+import { planMapReduce } from './plan.js';
+
+/** One reduction on random data. */
+export interface MapReduceCase {
+  readonly reduction: Reduction;
+  readonly dtype: PairwiseDType;
+  readonly rowsI: number;
+  readonly rowsJ: number;
+  readonly batch?: number;
+  /** Rounding of the formula itself, in u of the sum of sizes; 0: results are exact. Default 8. */
+  readonly units?: number;
+  /** Default: uniform in [-1, 1). */
+  readonly fill?: () => number;
+  /** Sizes that the plan is made for, if not those of the launch. */
+  readonly planned?: { readonly rowsI: number; readonly rowsJ: number };
+  /** Input positions that all batch entries share. */
+  readonly shared?: readonly number[];
+}
+
+const UNTOUCHED = -12345;
+
+/** Small whole numbers, on which sums and squares are exact and ties are many. */
+export const wholeNumber = (): number => Math.floor(random() * 7) - 3;
+
+/** Whole numbers with a NaN and infinities among them. */
+export const specialNumber = (): number => {
+  const r = random();
+  if (r < 0.03) return NaN;
+  if (r < 0.06) return Infinity;
+  return r < 0.1 ? -Infinity : wholeNumber();
+};
+
+/** Runs a reduction and compares every result with float64. */
+export function checkMapReduce(
+  one: MapReduceCase,
+  limits: DeviceLimits,
+  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+): void {
+  const { reduction, dtype, rowsI, rowsJ, batch = 1, fill = () => 2 * random() - 1 } = one;
+  const plan = planMapReduce({ reduction, dtype, batch, rowsI, rowsJ, ...one.planned }, limits);
+  const program = emitMapReduce(plan);
+  const arrayOf = dtype === 'float32' ? Float32Array : Float64Array;
+  const inputs = inputsOf(...[reduction.formula, reduction.weight].filter((f) => f !== undefined));
+  const rowsOf = ({ category }: VariableNode): number =>
+    category === 'i' ? rowsI : category === 'j' ? rowsJ : 1;
+  const scalars: Record<string, number> = { rowsI, rowsJ, batch };
+  const pointers: Record<string, Float32Array | Float64Array | Int32Array> = {};
+  for (const input of inputs) {
+    const [ld, rows] = [input.dim + (input.position % 2), rowsOf(input)];
+    const shared = one.shared?.includes(input.position) === true;
+    const stride = shared ? 0 : rows * ld;
+    // no padding after the last row
+    const count = batch * rows === 0 ? 0 : stride * (batch - 1) + (rows - 1) * ld + input.dim;
+    scalars[`ld${String(input.position)}`] = ld;
+    scalars[`batchStride${String(input.position)}`] = stride;
+    pointers[`x${String(input.position)}`] = new arrayOf(Array.from({ length: count }, fill));
+  }
+  const dataOf = (layer: number): number[][] => {
+    const data: number[][] = [];
+    for (const input of inputs) {
+      const [p, rows] = [String(input.position), rowsOf(input)];
+      const from = layer * (scalars[`batchStride${p}`] ?? 0);
+      data[input.position] = Array.from({ length: rows * input.dim }, (_, e) => {
+        const [row, c] = [Math.floor(e / input.dim), e % input.dim];
+        return pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN;
+      });
+    }
+    return data;
+  };
+  const kept = reduction.axis === 1 ? rowsI : rowsJ;
+  const terms = reduction.axis === 1 ? rowsJ : rowsI;
+  const wanted = Array.from({ length: batch }, (_, layer) => {
+    const data = dataOf(layer);
+    const rows = { rowsI, rowsJ };
+    const isSum = reduction.kind === 'Sum' || reduction.kind === 'Mean';
+    const sizes = isSum
+      ? makeReduction(reduction.kind, ops.abs(reduction.formula), { axis: reduction.axis })
+      : reduction;
+    return {
+      ...evaluateReduction(reduction, data, rows),
+      sizes: evaluateReduction(sizes, data, rows).value,
+    };
+  });
+  const dims = Object.fromEntries(outputsOf(reduction).map(({ name, dim }) => [name, dim]));
+  const results = (name: string): number => batch * kept * (dims[name] ?? 0);
+  const out = new arrayOf(results('value')).fill(UNTOUCHED);
+  const found = new Int32Array(results('index')).fill(UNTOUCHED);
+  if (dims['value'] !== undefined) pointers['out'] = out;
+  if (dims['index'] !== undefined) pointers['index'] = found;
+  run(program, { scalars, pointers });
+  const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
+  const units = one.units ?? 8;
+  const bound = units === 0 ? 0 : (2 * Math.sqrt(terms) + 4 + units) * unit;
+  const wrong: string[] = [];
+  wanted.forEach((layer, l) => {
+    const report = (what: string, at: number, got: number | undefined, right: number): void => {
+      wrong.push(
+        `${what} ${String(at)} of entry ${String(l)}: ${String(got)}, not ${String(right)}`,
+      );
+    };
+    layer.value?.forEach((right, at, { length }) => {
+      const got = out[l * length + at];
+      // a logarithm of a sum has the error of the sum
+      const floor = reduction.kind === 'LogSumExp' && units > 0 ? 1 : 0;
+      const off = Math.abs((got ?? NaN) - right);
+      if (Object.is(got, right) || got === right) return;
+      if (off <= bound * (floor + Math.abs(layer.sizes?.[at] ?? NaN))) return;
+      report('value', at, got, right);
+    });
+    layer.index?.forEach((right, at, { length }) => {
+      const got = found[l * length + at];
+      if (got !== right) report('index', at, got, right);
+    });
+  });
+  expect(wrong, `${plan.summary}, ${String(rowsI)} x ${String(rowsJ)}`).toEqual([]);
+}

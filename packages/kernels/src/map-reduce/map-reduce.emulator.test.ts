@@ -1,0 +1,79 @@
+import { reduction } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import type { Scalars } from '../emitted-kernel.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
+import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
+import { H200 } from '../testing/h200.test.helper.js';
+import {
+  EQUAL_TERMS,
+  FORM_CASES,
+  gaussian,
+  KIND_CASES,
+  SIZES,
+} from './map-reduce-cases.test.helper.js';
+import { checkMapReduce } from './map-reduce-check.test.helper.js';
+import { planMapReduce } from './plan.js';
+
+/** Sizes whose plan splits the reduced rows, and sizes whose plan gives a thread several rows. */
+const FEW = { rowsI: 100, rowsJ: 10_000 };
+const MANY = { rowsI: 1_000_000, rowsJ: 1_000_000 };
+
+/** A grid without blocks cannot be launched: there is no result. */
+const run: typeof runCudaProgram = (program, launch) => {
+  const { rowsI = 0, rowsJ = 0, batch = 0 } = launch.scalars;
+  if (!launchable(program, { rowsI, rowsJ, batch })) return;
+  runCudaProgram(program, launch);
+};
+
+const launchable = ({ steps }: PairwiseProgram, scalars: Scalars): boolean =>
+  steps.every(
+    ({ kernel }) =>
+      kernel.dialect === 'cuda' && kernel.geometry(scalars).grid.every((blocks) => blocks > 0),
+  );
+
+describe('map-reduce on a GPU', () => {
+  test.each([1, 3, 8, 17, 33])('sums, points of dim %i', (dim) => {
+    for (const dtype of ['float32', 'float64'] as const) {
+      const one = { reduction: reduction('Sum', gaussian(dim)), dtype, units: 8 + 4 * dim };
+      for (const sizes of SIZES) {
+        checkMapReduce({ ...one, ...sizes, planned: MANY }, H200, run);
+      }
+    }
+  });
+
+  test.each([...KIND_CASES, ...FORM_CASES].map((one, n) => [...one, n] as const))(
+    '%s',
+    (_, one, n) => {
+      const dtype = n % 3 === 2 ? 'float64' : 'float32';
+      for (const planned of [FEW, MANY]) {
+        for (const sizes of SIZES) {
+          checkMapReduce({ ...one, ...sizes, dtype, planned }, H200, run);
+        }
+      }
+    },
+  );
+
+  test('a sum of many equal terms holds its bound, split and not', () => {
+    for (const planned of [FEW, MANY]) {
+      checkMapReduce({ ...EQUAL_TERMS, dtype: 'float32', planned }, H200, run);
+    }
+  });
+
+  test('plans: rows of a thread, parts, and neither', () => {
+    const problem = {
+      reduction: reduction('Sum', gaussian(3)),
+      dtype: 'float32',
+      batch: 1,
+    } as const;
+    expect(planMapReduce({ ...problem, ...FEW }, H200)).toMatchObject({
+      splits: 32,
+      rowsPerThread: 1,
+    });
+    expect(planMapReduce({ ...problem, ...MANY }, H200)).toMatchObject({
+      splits: 1,
+      rowsPerThread: 4,
+    });
+    const nearest = { ...problem, reduction: reduction('ArgKMin', gaussian(3), { k: 5 }) };
+    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 1 });
+  });
+});

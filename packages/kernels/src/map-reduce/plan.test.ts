@@ -1,0 +1,54 @@
+import { ops, reduction, vi, vj, type Reduction, type VectorExpr } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import { H200 } from '../testing/h200.test.helper.js';
+import { emitMapReduce } from './emit.js';
+import { planMapReduce, type MapReducePlan } from './plan.js';
+
+const CPU = {
+  ...({ kind: 'cpu', level: 'x86-64-v3', cores: 2 } as const),
+  ...{ l1Bytes: 32768, l2Bytes: 1 << 20 },
+};
+const plan = (one: Reduction, limits: typeof CPU | typeof H200 = CPU): MapReducePlan =>
+  planMapReduce({ reduction: one, dtype: 'float32', rowsI: 1000, rowsJ: 1000, batch: 1 }, limits);
+const refusal = (formula: VectorExpr) => (): unknown => plan(reduction('Sum', formula));
+
+describe('plans of map-reduce', () => {
+  test('are frozen data, and say what they do', () => {
+    for (const limits of [CPU, H200]) {
+      const one = plan(reduction('Sum', ops.sqDist(vi(0, 3), vj(1, 3))), limits);
+      const copy = JSON.parse(JSON.stringify(one)) as MapReducePlan;
+      expect(Object.isFrozen(one)).toBe(true);
+      expect(copy).toEqual(one);
+      const source = ({ steps: [first] }: ReturnType<typeof emitMapReduce>) => first?.kernel.source;
+      expect(source(emitMapReduce(copy))).toBe(source(emitMapReduce(one)));
+      expect(one.summary).toMatch(/^map-reduce float32 Sum over j of 1, i 3 j 3, /);
+    }
+  });
+
+  test('shared parts of a formula stay shared', () => {
+    let formula: VectorExpr = ops.mul(vi(0, 1), vj(1, 1));
+    for (let depth = 0; depth < 40; depth += 1) formula = ops.add(formula, ops.tanh(formula));
+    const one = plan(reduction('Sum', formula));
+    expect(one.values.nodes.length).toBeLessThan(100);
+    expect(emitMapReduce(one).steps[0]?.kernel.source.length).toBeLessThan(20_000);
+  });
+
+  test('what has no kernel text is named', () => {
+    expect(refusal(ops.sin(vi(0, 1)))).toThrow(/calls the function 'sin'/);
+    expect(refusal(ops.gather(vj(1, 2), vi(0, 1)))).toThrow(/takes a row by index/);
+    expect(() => plan(reduction('Var', vi(0, 1)))).toThrow(/the reduction Var/);
+  });
+
+  test('what is too large is refused with the limit', () => {
+    expect(refusal(ops.sqDist(vi(0, 129), vj(1, 129)))).toThrow(
+      /129 components of i inputs, and at most 128/,
+    );
+    expect(refusal(ops.tensorProd(vi(0, 64), vj(1, 64)))).toThrow(
+      /operations at a pair of rows, and at most 1024/,
+    );
+    expect(() => plan(reduction('KMin', vj(1, 3), { k: 22 }))).toThrow(
+      /66 numbers in the result, and at most 64/,
+    );
+    expect(refusal(ops.add(vi(0, 1), vj(0, 1)))).toThrow(/input 0 stands in the formula with two/);
+  });
+});

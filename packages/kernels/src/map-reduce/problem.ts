@@ -1,0 +1,15 @@
+import type { Reduction } from '@mercer/formula';
+import type { PairwiseDType } from '../pairwise/problem.js';
+
+/**
+ * A formula of i, j and parameters, reduced over j for every i (axis 1), or over i for every j (axis 0).
+ * Inputs and results have the data type; row numbers in results are int32.
+ */
+export interface MapReduceProblem {
+  readonly reduction: Reduction;
+  readonly dtype: PairwiseDType;
+  /** Sizes to choose a plan by. A plan is right for every size. */
+  readonly rowsI: number;
+  readonly rowsJ: number;
+  readonly batch: number;
+}

@@ -1,0 +1,45 @@
+import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+
+/**
+ * Sums of exp(F) G, kept as the largest F so far and sums of exp(F - largest) G: LogSumExp,
+ * SumSoftMaxWeight (whose last weight is 1), MaxSumShiftExp. One exponential a row. A row with F = -inf
+ * is passed over before anything is subtracted; F = +inf counts 1; a NaN stays.
+ */
+export function exponentialReducer(parts: ReducerParts): Reducer {
+  const { kind, weightDim } = parts;
+  const { lit, exp, log, abs } = parts.dialect;
+  const none = lit(-Infinity);
+  const sums = upTo(weightDim + (kind === 'SumSoftMaxWeight' ? 1 : 0)).map(
+    (c) => `sum${String(c)}`,
+  );
+  const shares = sums.map((sum, c) => {
+    const weight = `f${String(c + 1)}`;
+    // what counts nothing may be infinite
+    const before = `(share == ${lit(0)} ? ${lit(0)} : s.${sum} * share)`;
+    const added = `(share == ${lit(0)} ? ${lit(0)} : ${weight} * share)`;
+    return `s.${sum} = f0 == ${none} ? s.${sum} : (f0 > s.top ? ${before} + ${weight} : s.${sum} + ${added});`;
+  });
+  const last = sums.at(-1) ?? '';
+  const value = {
+    LogSumExp: sums.map((sum) => `(s.top == ${none} ? ${none} : s.top + ${log(`s.${sum}`)})`),
+    SumSoftMaxWeight: sums.slice(0, -1).map((sum) => `s.${sum} / s.${last}`),
+    MaxSumShiftExp: ['s.top', ...sums.map((sum) => `s.${sum}`)],
+  }[kind as 'LogSumExp' | 'SumSoftMaxWeight' | 'MaxSumShiftExp'];
+  return {
+    slots: [
+      { name: 'top', type: 'V', empty: none },
+      ...sums.map((name) => ({ name, type: 'V', empty: lit(0) }) as const),
+    ],
+    arity: 1 + sums.length,
+    add: [
+      `const V near = ${exp(`-${abs('f0 - s.top')}`)};`,
+      `const V share = f0 == s.top ? ${lit(1)} : near;`,
+      ...shares,
+      's.top = (I)(f0 > s.top) | (I)(f0 != f0) ? f0 : s.top;',
+    ].join('\n'),
+    merge: `add(s, ${['top', ...sums].map((name) => `t.${name}`).join(', ')}, number(0));`,
+    value,
+    index: [],
+    rounds: true,
+  };
+}

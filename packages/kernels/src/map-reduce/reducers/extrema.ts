@@ -1,0 +1,30 @@
+import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+
+/**
+ * Min, Max and their indices: of each component the first best row, where a NaN is better than any number.
+ * Rows come in order, and parts are merged in order, so that the first of equals stays.
+ */
+export function extremaReducer({ kind, dim, dialect: { lit } }: ReducerParts): Reducer {
+  const least = kind.includes('Min');
+  const wantsIndex = kind.includes('Arg');
+  const take = (c: string, f: string, row: string): string =>
+    [
+      `{ const I better = ${wantsIndex ? `(I)(s.index${c} < 0) | ` : ''}((I)(s.best${c} == s.best${c}) & ((I)(${f} != ${f}) | (I)(${f} ${least ? '<' : '>'} s.best${c})));`,
+      `  s.best${c} = better ? ${f} : s.best${c};`,
+      ...(wantsIndex ? [`  s.index${c} = better ? ${row} : s.index${c};`] : []),
+      '}',
+    ].join('\n');
+  const components = upTo(dim).map(String);
+  return {
+    slots: components.flatMap((c) => [
+      { name: `best${c}`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
+      ...(wantsIndex ? [{ name: `index${c}`, type: 'I', empty: 'number(-1)' } as const] : []),
+    ]),
+    arity: dim,
+    add: components.map((c) => take(c, `f${c}`, 'row')).join('\n'),
+    merge: components.map((c) => take(c, `t.best${c}`, `t.index${c}`)).join('\n'),
+    value: kind.startsWith('Arg') ? [] : components.map((c) => `s.best${c}`),
+    index: wantsIndex ? components.map((c) => `s.index${c}`) : [],
+    rounds: false,
+  };
+}

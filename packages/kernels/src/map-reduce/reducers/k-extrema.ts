@@ -1,0 +1,43 @@
+import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+
+/**
+ * The K smallest or largest of each component in order, the first of equals first, NaN after all numbers,
+ * and (+inf or -inf, -1) where there are fewer rows than K. A row is compared with the last entry before
+ * anything is moved.
+ */
+export function kExtremaReducer({ kind, dim, k, dialect: { lit } }: ReducerParts): Reducer {
+  const least = kind.includes('Min');
+  const ranks = upTo(k).map(String);
+  const components = upTo(dim).map(String);
+  const place = (c: string, r: string): string => `${c}_${r}`;
+  const before = (at: string): string =>
+    `((I)(s.index${at} < 0) | ((I)(f == f) & ((I)(s.best${at} != s.best${at}) | (I)(f ${least ? '<' : '>'} s.best${at}))))`;
+  const insert = (c: string): string => {
+    const last = place(c, ranks.at(-1) ?? '0');
+    const moves = ranks.map((r) => {
+      const at = place(c, r);
+      return `  taken = taken | (live & ${before(at)});
+  { const V old = s.best${at}; const I number_of_old = s.index${at};
+    s.best${at} = taken ? f : old; s.index${at} = taken ? row : number_of_old;
+    f = taken ? old : f; row = taken ? number_of_old : row; }`;
+    });
+    return `INLINE void insert${c}(State& s, V f, I row, I live) {
+  if (!any(live & ${before(last)})) return;
+  I taken = number(0);
+${moves.join('\n')}
+}`;
+  };
+  const all = ranks.flatMap((r) => components.map((c) => place(c, r)));
+  return {
+    slots: all.flatMap((at) => [
+      { name: `best${at}`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
+      { name: `index${at}`, type: 'I', empty: 'number(-1)' } as const,
+    ]),
+    arity: dim,
+    add: components.map((c) => `insert${c}(s, f${c}, row, number(-1));`).join('\n'),
+    value: kind.startsWith('Arg') ? [] : all.map((at) => `s.best${at}`),
+    index: kind.includes('Arg') ? all.map((at) => `s.index${at}`) : [],
+    rounds: false,
+    functions: components.map(insert).join('\n'),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Reduction } from '@mercer/formula';
+
+/** How a dialect writes numbers and functions of the type `V`: a value, or a vector of values, one per kept row. */
+export interface ReducerDialect {
+  readonly lit: (value: number) => string;
+  readonly exp: (x: string) => string;
+  readonly log: (x: string) => string;
+  readonly abs: (x: string) => string;
+}
+
+/** A member of the running result of a kept row: of type `V`, or `I` (whole numbers). */
+export interface Slot {
+  readonly name: string;
+  readonly type: 'V' | 'I';
+  /** Its value where no row was seen. */
+  readonly empty: string;
+}
+
+/**
+ * A reduction as C++ text, the same in both dialects: a `State s` is what was seen so far, `State t` is
+ * what was seen of later rows. `V` compares to `I`, and `I ? V : V` selects.
+ */
+export interface Reducer {
+  readonly slots: readonly Slot[];
+  /** How many values `f0`, `f1` and so on `add` takes for a row, beside its number `row` (an `I`). */
+  readonly arity: number;
+  /** Statements that add a row to `s`. */
+  readonly add: string;
+  /** Statements that add `t` to `s`; without them all rows are seen in one go. */
+  readonly merge?: string;
+  /** The results `value`, from `s` and `count`, the number of rows (a `V`). */
+  readonly value: readonly string[];
+  /** The results `index`, row numbers from `s`. */
+  readonly index: readonly string[];
+  /** Whether rounding grows with the rows seen, so that sums are to be taken in blocks. */
+  readonly rounds: boolean;
+  /** Functions beside the state that `add` calls. */
+  readonly functions?: string;
+}
+
+/** What a reducer is made from. */
+export interface ReducerParts {
+  readonly kind: Reduction['kind'];
+  /** Components of the formula. */
+  readonly dim: number;
+  /** Components of the weight; 1 where there is none. */
+  readonly weightDim: number;
+  readonly k: number;
+  readonly dialect: ReducerDialect;
+}
+
+/** The numbers 0 to count - 1. */
+export const upTo = (count: number): number[] => Array.from({ length: count }, (_, c) => c);

@@ -1,0 +1,52 @@
+import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+
+/** Sum and Mean, Prod, and what counts values that are not 0. */
+export function sumReducer({ kind, dim, dialect: { lit } }: ReducerParts): Reducer {
+  const product = kind === 'Prod';
+  const names = upTo(dim).map((c) => `total${String(c)}`);
+  const sign = product ? '*' : '+';
+  const with_ = (other: (c: number) => string): string =>
+    names.map((name, c) => `s.${name} = s.${name} ${sign} ${other(c)};`).join('\n');
+  return {
+    slots: names.map((name) => ({ name, type: 'V', empty: lit(product ? 1 : 0) })),
+    arity: dim,
+    add: with_((c) => `f${String(c)}`),
+    merge: with_((c) => `t.${names[c] ?? ''}`),
+    value: names.map((name) => (kind === 'Mean' ? `s.${name} / count` : `s.${name}`)),
+    index: [],
+    rounds: !product,
+  };
+}
+
+/** Count, Any and All: whole numbers, so that nothing is rounded. */
+export function countReducer({ kind, dim, dialect: { lit } }: ReducerParts): Reducer {
+  const names = upTo(dim).map((c) => `seen${String(c)}`);
+  const text = {
+    // a NaN is not 0
+    Count: {
+      add: (s: string, f: string) => `${s} = ${f} != ${lit(0)} ? ${s} + number(1) : ${s};`,
+      merge: (s: string, t: string) => `${s} = ${s} + ${t};`,
+    },
+    Any: {
+      add: (s: string, f: string) => `${s} = ${f} != ${lit(0)} ? number(1) : ${s};`,
+      merge: (s: string, t: string) => `${s} = ${s} | ${t};`,
+    },
+    All: {
+      add: (s: string, f: string) => `${s} = ${f} != ${lit(0)} ? ${s} : number(0);`,
+      merge: (s: string, t: string) => `${s} = ${s} & ${t};`,
+    },
+  }[kind as 'Count' | 'Any' | 'All'];
+  return {
+    slots: names.map((name) => ({
+      name,
+      type: 'I',
+      empty: kind === 'All' ? 'number(1)' : 'number(0)',
+    })),
+    arity: dim,
+    add: names.map((name, c) => text.add(`s.${name}`, `f${String(c)}`)).join('\n'),
+    merge: names.map((name) => text.merge(`s.${name}`, `t.${name}`)).join('\n'),
+    value: names.map((name) => `real(s.${name})`),
+    index: [],
+    rounds: false,
+  };
+}
