@@ -60,7 +60,10 @@ export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork)
     const lanes = (natives.beside.length > 0 ? natives.beside : [natives.stream]).map(
       (native, i) => new Queue(native, { ...regionOf(workspace), byteOffset: i * bytes, bytes }),
     );
-    await Promise.all(lanes.map((lane, i) => lane.run(work, clock, i, lanes.length, count)));
+    const runs = lanes.map((lane, i) => lane.run(work, clock, i, lanes.length, count));
+    // Also after a failure nothing may be enqueued behind the work's end.
+    const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
   });
 }
 

@@ -1,0 +1,127 @@
+import { CusolverError } from '@mercer/cuda-runtime';
+import { device, empty, memory, type Device, type Tensor } from '@mercer/tensor';
+import { nativeStream } from '@mercer/tensor/cuda';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fake, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
+import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { cholesky } from './cholesky.js';
+import { conditionEstimate } from './condition-estimate.js';
+import { eigh } from './eigh.js';
+import { inverse } from './inverse.js';
+import { kron } from './kron.js';
+import { logdet } from './logdet.js';
+import { lstsq } from './lstsq.js';
+import { matrixPower } from './matrix-power.js';
+import { qr } from './qr.js';
+import { solveCholesky } from './solve-cholesky.js';
+import { solveLU } from './solve-lu.js';
+import { svd } from './svd.js';
+import { triangularSolve } from './triangular-solve.js';
+
+/*
+ * The fake driver runs no kernels, so nothing is said of values here: what is enqueued, what waits and what is left behind.
+ */
+
+let gpu: Device;
+beforeAll(async () => {
+  useNvrtc();
+  await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 32 });
+  await useFakeSolvers();
+  gpu = device('cuda:0');
+});
+afterEach(() => fake('FAIL_CALL', undefined));
+
+type Call = (a: Tensor<'float32'>, b: Tensor<'float32'>) => Promise<unknown>;
+
+const CALLS: readonly (readonly [string, Call])[] = [
+  ['solveCholesky', (a, b) => solveCholesky(a, b)],
+  ['solveCholesky in place', (a, b) => solveCholesky(a, b, { overwriteA: true, overwriteB: true })],
+  ['solveCholesky refined', (a, b) => solveCholesky(a, b, { refine: 2 })],
+  ['solveLU', (a, b) => solveLU(a, b)],
+  ['solveLU refined', (a, b) => solveLU(a, b, { refine: 1 })],
+  ['triangularSolve', (a, b) => triangularSolve(a, b, { transpose: true })],
+  ['cholesky', (a) => cholesky(a, { uplo: 'upper' })],
+  ['inverse', (a) => inverse(a)],
+  ['logdet', (a) => logdet(a, { method: 'cholesky' })],
+  ['conditionEstimate', (a) => conditionEstimate(a)],
+  ['eigh', (a) => eigh(a)],
+  ['qr', (a) => qr(a)],
+  ['svd', (a) => svd(a)],
+  ['lstsq', (a, b) => lstsq(a, b)],
+  ['matrixPower', (a) => matrixPower(a, -0.5)],
+  ['kron', (a, b) => kron(a, b)],
+];
+
+const live = (): number =>
+  memory().devices.find(({ device: id }) => id === 'cuda:0')?.liveBytes ?? NaN;
+
+function release(results: unknown): void {
+  const list = typeof results === 'object' && results !== null ? Object.values(results) : [];
+  for (const value of 'dispose' in (results as object) ? [results] : list) {
+    (value as Tensor).dispose();
+  }
+}
+
+const operands = (n: number, count: number): [Tensor<'float32'>, Tensor<'float32'>] => [
+  empty([count, n, n], { device: gpu }),
+  empty([count, n, 2], { device: gpu }),
+];
+
+describe('on a GPU behind the fake driver', () => {
+  it.each(CALLS)('%s gives back all that it worked in', async (name, call) => {
+    for (const [n, count] of [
+      [16, 3],
+      [128, 3],
+      [128, 20],
+    ] as const) {
+      if (name === 'kron' && n > 16) continue;
+      const [a, b] = operands(n, count);
+      const before = live();
+      release(await call(a, b));
+      expect(live()).toBe(before);
+      a.dispose();
+      b.dispose();
+    }
+  });
+
+  it.each([
+    ['solveCholesky', 'potrf', (a: Tensor<'float32'>, b: Tensor<'float32'>) => solveCholesky(a, b)],
+    ['solveLU', 'getrf', (a: Tensor<'float32'>, b: Tensor<'float32'>) => solveLU(a, b)],
+    ['qr', 'geqrf', (a: Tensor<'float32'>) => qr(a)],
+    ['eigh', 'syevBatched', (a: Tensor<'float32'>) => eigh(a)],
+  ] as const)(
+    '%s that the library refuses throws its error and leaves nothing',
+    async (_, name, call) => {
+      const [a, b] = operands(128, 3);
+      const before = live();
+      fake('FAIL_CALL', name);
+      fake('FAIL_STATUS', 7);
+      await expect(call(a, b)).rejects.toThrow(CusolverError);
+      expect(live()).toBe(before);
+      a.dispose();
+      b.dispose();
+    },
+  );
+
+  it('solves are captured with memory of their own, on one stream', async () => {
+    for (const n of [16, 128]) {
+      const [a, b] = operands(n, 12);
+      const before = live();
+      using stream = gpu.createStream();
+      release(await solveLU(a, b, { stream }));
+      await gpu.synchronize();
+      const native = nativeStream(stream);
+      native.beginCapture();
+      const results = await solveLU(a, b, { stream });
+      const exec = native.endCapture().instantiate();
+      exec.launch(native);
+      await native.whenDone();
+      exec.dispose();
+      expect(results.infos.shape).toEqual([12]);
+      expect(live()).toBe(before + results.x.storage.bytes + results.infos.storage.bytes);
+      release(results);
+      a.dispose();
+      b.dispose();
+    }
+  });
+});
