@@ -69,7 +69,7 @@ export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
   return [...kernels.values()];
 }
 
-/** The kernels of {@link mapProblems} on a device, each text once. */
+/** The kernels of `mapProblems` on a device, each text once. */
 export function defaultMaps(limits: DeviceLimits): NamedKernel[] {
   const kernels = new Map<string, NamedKernel>();
   for (const problem of mapProblems()) {
