@@ -193,6 +193,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   }
 
   protected trim(): void {
+    this.#freePostponed();
     this.native.synchronizeSync();
     this.native.pool.trimTo(0);
   }

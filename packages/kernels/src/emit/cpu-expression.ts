@@ -105,7 +105,7 @@ function writeNodes(exprs: readonly Expr[], options: CpuExpressionOptions): Writ
   const statements: string[] = [];
   const uniforms: { readonly name: string; readonly node: Expr }[] = [];
   const text = new Map<Expr, string>();
-  for (const node of new Set(exprs.flatMap(postOrder))) {
+  for (const node of postOrder(...exprs)) {
     if (isUniform(node, options.uniforms)) {
       const value = `${name}_u${String(uniforms.length)}`;
       uniforms.push({ name: value, node });

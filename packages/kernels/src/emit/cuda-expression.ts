@@ -112,7 +112,7 @@ export function emitCudaExpressions(
     uniformStatements.push(`const ${type} ${name} = (${type})${name}_wide;`);
   };
   exprs.forEach(nameUniform);
-  const order = [...new Set(exprs.flatMap(postOrder))];
+  const order = postOrder(...exprs);
   for (const node of order) {
     if (isUniform(node)) continue;
     node.args.forEach(nameUniform);

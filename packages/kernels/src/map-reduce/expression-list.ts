@@ -16,7 +16,7 @@ export type ExpressionListNode =
 
 /** Expressions as a list in which no part is written twice. */
 export function toList(exprs: readonly Expr[]): ExpressionList {
-  const order = [...new Set(exprs.flatMap((expr) => postOrder(expr)))];
+  const order = postOrder(...exprs);
   const places = new Map(order.map((node, place) => [node, place]));
   const placeOf = (node: Expr): number => places.get(node) ?? -1;
   const nodes = order.map((node): ExpressionListNode =>

@@ -1,13 +1,7 @@
+import { cudaLiteral } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import {
-  entryGeometry,
-  int64,
-  matrixKernel,
-  nanText,
-  pointer,
-  type MatrixDType,
-} from './matrix-kernel.js';
+import { entryGeometry, int64, matrixKernel, pointer, type MatrixDType } from './matrix-kernel.js';
 import { REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
 
 /**
@@ -18,10 +12,7 @@ import { REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js'
  * Scalars: n, count (of matrices).
  */
 export function emitDeterminants(dtype: MatrixDType): CudaKernel {
-  const infinity =
-    dtype === 'float32'
-      ? '__int_as_float(0x7f800000)'
-      : '__longlong_as_double(0x7ff0000000000000ll)';
+  const infinity = cudaLiteral(Infinity, dtype);
   return matrixKernel({
     name: `determinants ${dtype}`,
     entry: `determinants_${dtype}`,
@@ -52,8 +43,8 @@ export function emitDeterminants(dtype: MatrixDType): CudaKernel {
       'const int info = infos[z];',
       'const bool singular = lu && info > 0;',
       'const double sign = flips - 2 * floor(flips / 2) == 0 ? 1 : -1;',
-      `signs[z] = singular ? 0 : info == 0 ? sign : ${nanText(dtype)};`,
-      `logs[z] = singular ? -${infinity} : info == 0 ? log_sum : ${nanText(dtype)};`,
+      `signs[z] = singular ? 0 : info == 0 ? sign : ${cudaLiteral(NaN, dtype)};`,
+      `logs[z] = singular ? -${infinity} : info == 0 ? log_sum : ${cudaLiteral(NaN, dtype)};`,
     ),
   });
 }

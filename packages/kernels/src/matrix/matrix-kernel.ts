@@ -93,13 +93,6 @@ export function finiteFunction(dtype: MatrixDType): string {
   return `__device__ inline bool finite(${type} x) { return x - x == 0; }`;
 }
 
-/** `nan_of()` of the dtype. */
-export function nanText(dtype: MatrixDType): string {
-  return dtype === 'float32'
-    ? '__int_as_float(0x7fc00000)'
-    : '__longlong_as_double(0x7ff8000000000000ll)';
-}
-
 /** Rows and columns of a tile that a block of TILE_THREADS threads turns. */
 export const TILE = 32;
 export const TILE_THREADS = 256;

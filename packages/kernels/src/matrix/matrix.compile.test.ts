@@ -14,7 +14,9 @@ describe.skipIf(!available)(
       'compile for %s without a spill',
       { timeout: 120_000 },
       async (arch) => {
-        expect(await complaints(defaultMatrixKernels(), arch)).toEqual([]);
+        const all = arch === 'sm_90a' || arch === 'sm_120';
+        const kernels = defaultMatrixKernels().filter((_, i) => all || i % 3 === 0);
+        expect(await complaints(kernels, arch)).toEqual([]);
       },
     );
   },

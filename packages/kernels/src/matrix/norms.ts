@@ -1,14 +1,7 @@
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
-import {
-  entryGeometry,
-  int64,
-  matrixKernel,
-  nanText,
-  pointer,
-  type MatrixDType,
-} from './matrix-kernel.js';
+import { entryGeometry, int64, matrixKernel, pointer, type MatrixDType } from './matrix-kernel.js';
 import { LARGEST_FUNCTION, REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
 
 /**
@@ -50,10 +43,7 @@ export function emitOneNorms(dtype: MatrixDType): CudaKernel {
  * Scalars: n, lu, count (of matrices).
  */
 export function emitConditions(dtype: MatrixDType): CudaKernel {
-  const infinity =
-    dtype === 'float32'
-      ? '__int_as_float(0x7f800000)'
-      : '__longlong_as_double(0x7ff0000000000000ll)';
+  const infinity = cudaLiteral(Infinity, dtype);
   return matrixKernel({
     name: `condition numbers ${dtype}`,
     entry: `conditions_${dtype}`,
@@ -73,7 +63,7 @@ export function emitConditions(dtype: MatrixDType): CudaKernel {
       'const int info = infos[z];',
       'if (n == 0) conditions[z] = 0;',
       'else if (info == 0) conditions[z] = norms[z] * inverseNorms[z];',
-      `else conditions[z] = lu && info > 0 ? ${infinity} : ${nanText(dtype)};`,
+      `else conditions[z] = lu && info > 0 ? ${infinity} : ${cudaLiteral(NaN, dtype)};`,
     ),
   });
 }

@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../dtype.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import {
@@ -7,7 +7,6 @@ import {
   finiteFunction,
   int64,
   matrixKernel,
-  nanText,
   pointer,
   startText,
   stridesOf,
@@ -85,7 +84,7 @@ export function emitSmallSolve(method: SmallSolveMethod, dtype: MatrixDType): Cu
       'if (thread == 0) infos[z] = result;',
       `for (int at = thread; at < order * sides; at += ${String(THREADS)}) {`,
       '  const int i = bAlongRows ? at % order : at / sides, j = bAlongRows ? at / order : at % sides;',
-      `  x[xStart + i * xRow + j * xColumn] = result != 0 ? ${nanText(dtype)} : B[i + j * lead];`,
+      `  x[xStart + i * xRow + j * xColumn] = result != 0 ? ${cudaLiteral(NaN, dtype)} : B[i + j * lead];`,
       '}',
       'if (factor == nullptr) return;',
       `for (int at = thread; at < order * order; at += ${String(THREADS)}) {`,
@@ -96,7 +95,7 @@ export function emitSmallSolve(method: SmallSolveMethod, dtype: MatrixDType): Cu
       cholesky
         ? `  const ${type} value = row > column ? A[row + column * lead] : row == column ? diagonal[row] : 0;`
         : `  const ${type} value = A[row + column * lead];`,
-      `  factor[factorStart + i * factorRow + j * factorColumn] = result != 0 ? ${nanText(dtype)} : value;`,
+      `  factor[factorStart + i * factorRow + j * factorColumn] = result != 0 ? ${cudaLiteral(NaN, dtype)} : value;`,
       '}',
     ),
   });

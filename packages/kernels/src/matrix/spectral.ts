@@ -1,4 +1,4 @@
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { elementKernel } from './element-kernel.js';
@@ -7,7 +7,6 @@ import {
   float64,
   int64,
   matrixKernel,
-  nanText,
   pointer,
   type MatrixDType,
 } from './matrix-kernel.js';
@@ -81,7 +80,7 @@ export function emitEigenPowers(dtype: MatrixDType): CudaKernel {
       'if (threadIdx.x != 0) return;',
       'if (infos[z] == 0) infos[z] = (int)without;',
       '// The second term is for the product and for vectors that are orthogonal to rounding.',
-      `errors[z] = infos[z] != 0 ? ${nanText(dtype)} : (${type})(most == 0 ? 0 : rounding * steepest / most + epsilon * n);`,
+      `errors[z] = infos[z] != 0 ? ${cudaLiteral(NaN, dtype)} : (${type})(most == 0 ? 0 : rounding * steepest / most + epsilon * n);`,
     ),
   });
 }

@@ -1,11 +1,10 @@
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import {
   batchParams,
   int64,
   matrixKernel,
-  nanText,
   PART_FUNCTION,
   pointer,
   startText,
@@ -54,7 +53,7 @@ export function emitUnpackMatrices(from: MatrixDType, to: MatrixDType): CudaKern
       '  const int i = alongRows ? lane : k, j = alongRows ? k : lane;',
       '  const i64 row = row0 + i, column = column0 + j;',
       '  if (row < rows && column < columns)',
-      `    to[start + row * toRow + column * toColumn] = bad ? ${nanText(to)} : tile[i][j];`,
+      `    to[start + row * toRow + column * toColumn] = bad ? ${cudaLiteral(NaN, to)} : tile[i][j];`,
       '}',
     ),
   });

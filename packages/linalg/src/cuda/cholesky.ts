@@ -2,13 +2,12 @@ import { tensor, type Storage, type Tensor } from '@mercer/tensor';
 import type { MatrixOperand } from '../operand.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
-import { Factors } from './factor.js';
+import { factorAll, Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { needed } from './needed.js';
 import { readNumbers } from './read-numbers.js';
 import { countOf, Scratch } from './scratch.js';
-import { FACTOR_STREAMS, spread } from './spread.js';
 
 type CholeskyCall = CudaCall<typeof routines.cholesky.fields>;
 
@@ -30,27 +29,10 @@ export async function cholesky(call: CholeskyCall): Promise<void> {
   const matrices = scratch.matrices(a.rows, a.columns);
   await pack(stream, batchShape, a, matrices, { part, infos });
   const factors = new Factors(scratch, matrices, { cholesky: true, uplo: part });
-  await factorEach(call, scratch, factors, (z) => z < count);
+  await factorAll(call, scratch, factors);
   if (args.attempts > 0) await escalate(call, scratch, factors, a);
   await mergeCodes(stream, infos, factors.codes, count);
   await unpack(stream, batchShape, matrices, factor, infos, { part });
-}
-
-async function factorEach(
-  call: CholeskyCall,
-  scratch: Scratch,
-  factors: Factors,
-  wanted: (z: number) => boolean,
-): Promise<void> {
-  await spread(call, scratch, {
-    touches: factors.touches,
-    streams: FACTOR_STREAMS,
-    workspaceBytes: (native) => factors.workspaceBytes(native),
-    each: (lane, z) => {
-      if (wanted(z)) factors.factor(lane, z);
-      return undefined;
-    },
-  });
 }
 
 /** Tries again with a growing multiple of the identity, matrix by matrix. */
@@ -78,7 +60,7 @@ async function escalate(
     await jitters.copyFrom(shaped, { stream });
     const only = factors.codes;
     await pack(stream, setting.batchShape, a, factors.matrices, { part, shifts, only });
-    await factorEach(call, scratch, factors, (z) => failed[z] === true);
+    await factorAll(call, scratch, factors, { only: (z) => failed[z] === true });
   }
 }
 

@@ -1,5 +1,5 @@
 import { cusolver } from '@mercer/cuda-runtime';
-import { dtypeBytes, type Storage } from '@mercer/tensor';
+import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
 import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
 import type { MatrixOperand } from '../operand.js';
 import { availableBytes } from './available-bytes.js';
@@ -31,25 +31,23 @@ export async function spectrum(
   call: CudaCall,
   scratch: Scratch,
   a: MatrixOperand,
-  { upper, infos }: { readonly upper: 'lower' | 'upper'; readonly infos: CudaInfos },
+  { uplo, infos }: { readonly uplo: 'lower' | 'upper'; readonly infos: Tensor<'int32'> },
 ): Promise<Spectrum> {
   const { setting, stream } = call;
   const { dtype, batchShape } = setting;
   const vectors = scratch.matrices(a.rows, a.columns);
   const values = scratch.matrices(a.rows, 1);
   const codes = scratch.codes();
-  await pack(stream, batchShape, a, vectors, { part: upper, mirrored: true, infos });
+  await pack(stream, batchShape, a, vectors, { part: uplo, mirrored: true, infos });
   const { rows, columns, count } = vectors;
   const pointers = { to: vectors.storage, infos };
   await launch(stream, kernels.identity(dtype), pointers, { rows, columns, count });
   const result = { vectors, values, codes };
   if (rows === 0 || count === 0) return result;
-  if (count > 1 && rows <= BATCHED_ORDER) await inBatches(call, scratch, result, upper);
-  else await oneByOne(call, scratch, result, upper);
+  if (count > 1 && rows <= BATCHED_ORDER) await inBatches(call, scratch, result, uplo);
+  else await oneByOne(call, scratch, result, uplo);
   return result;
 }
-
-type CudaInfos = NonNullable<Parameters<typeof pack>[4]>['infos'] & object;
 
 async function oneByOne(
   call: CudaCall,

@@ -14,7 +14,7 @@ export async function eigh(call: CudaCall<typeof routines.eigh.fields>): Promise
   const { infos } = args;
   using scratch = new Scratch(call);
   await infos.fill(0, { stream });
-  const found = await spectrum(call, scratch, a, { upper: triangle(args.upper), infos });
+  const found = await spectrum(call, scratch, a, { uplo: triangle(args.upper), infos });
   await mergeCodes(stream, infos, found.codes, scratch.count);
   await unpack(stream, batchShape, found.values, values, infos);
   await unpack(stream, batchShape, found.vectors, vectors, infos);

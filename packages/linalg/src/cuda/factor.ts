@@ -79,18 +79,27 @@ export class Factors {
   }
 }
 
-/** Factors every matrix, and solves for the right-hand sides where they are given, in their place. */
+/** What else is done with the matrices that are factored. */
+export interface FactorOptions {
+  /** Right-hand sides; the solutions take their place. */
+  readonly sides?: Dense;
+  /** Which matrices; default all. */
+  readonly only?: (z: number) => boolean;
+}
+
+/** Factors every matrix, in its place. */
 export async function factorAll(
   call: CudaCall,
   scratch: Scratch,
   factors: Factors,
-  sides?: Dense,
+  { sides, only }: FactorOptions = {},
 ): Promise<void> {
   await spread(call, scratch, {
     touches: sides === undefined ? factors.touches : [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: (native) => factors.workspaceBytes(native),
     each: (lane, z) => {
+      if (only?.(z) === false) return undefined;
       factors.factor(lane, z);
       if (sides !== undefined) factors.solve(lane.stream, z, at(sides, z), sides.columns);
       return undefined;

@@ -25,7 +25,7 @@ export async function eigenPower(call: CudaCall<typeof routines.eigenPower.field
   const { count } = scratch;
   await infos.fill(0, { stream });
   const { vectors, values, codes } = await spectrum(call, scratch, a, {
-    upper: triangle(args.upper),
+    uplo: triangle(args.upper),
     infos,
   });
   await mergeCodes(stream, infos, codes, count, NOT_CONVERGED);

@@ -37,8 +37,8 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   await pack(stream, batchShape, a, matrices, { part, infos });
   await pack(stream, batchShape, b, sides);
   const factors = new Factors(scratch, matrices, { cholesky, uplo });
-  const factor = plan === 'batched' ? factorBatched : factorAll;
-  await factor(call, scratch, factors, sides);
+  if (plan === 'batched') await factorBatched(call, scratch, factors, sides);
+  else await factorAll(call, scratch, factors, { sides });
   await mergeCodes(stream, infos, factors.codes, scratch.count);
   await unpack(stream, batchShape, sides, x, infos);
   if (kept !== undefined) await unpack(stream, batchShape, matrices, kept, infos, { part });

@@ -15,7 +15,7 @@ type InverseCall = CudaCall<typeof routines.inverse.fields>;
 type LogdetCall = CudaCall<typeof routines.logdet.fields>;
 type ConditionCall = CudaCall<typeof routines.condition.fields>;
 
-const methodOf = ({ cholesky, upper }: InverseCall['args']): FactorMethod => ({
+const methodOf = ({ cholesky, upper }: Record<'cholesky' | 'upper', number>): FactorMethod => ({
   cholesky: cholesky !== 0,
   uplo: triangle(upper),
 });
@@ -49,7 +49,7 @@ async function invert(
   const kernel = kernels.identity(setting.dtype);
   await launch(stream, kernel, { to: inverses.storage }, { rows, columns, count });
   const factors = new Factors(scratch, matrices, method);
-  await factorAll(call, scratch, factors, inverses);
+  await factorAll(call, scratch, factors, { sides: inverses });
   await mergeCodes(stream, args.infos, factors.codes, count);
   return inverses;
 }
@@ -60,7 +60,7 @@ export async function logdet(call: LogdetCall): Promise<void> {
   if (countOf(setting.batchShape) === 0) return;
   const [a] = needed(args, 'a');
   const { infos, signs, logs } = args;
-  const method = methodOf(args as unknown as InverseCall['args']);
+  const method = methodOf(args);
   using scratch = new Scratch(call);
   await infos.fill(0, { stream });
   const matrices = scratch.matrices(a.rows, a.columns);
@@ -81,7 +81,7 @@ export async function condition(call: ConditionCall): Promise<void> {
   if (countOf(setting.batchShape) === 0) return;
   const [a] = needed(args, 'a');
   const { infos, conditions } = args;
-  const method = methodOf(args as unknown as InverseCall['args']);
+  const method = methodOf(args);
   using scratch = new Scratch(call);
   await infos.fill(0, { stream });
   const matrices = scratch.matrices(a.rows, a.columns);
