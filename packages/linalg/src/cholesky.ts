@@ -57,7 +57,7 @@ const FIRST_JITTER = 10;
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER factors them on
  * several streams, and with jitter 'escalate' the call looks after each attempt which have a factor, off the event loop.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND
  * @throws NotPositiveDefiniteError, NotFiniteError with `checkErrors`
  *
  * @example

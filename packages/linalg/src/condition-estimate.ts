@@ -29,7 +29,7 @@ export interface ConditionEstimate<D extends LinalgDType> extends Infos {
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU the condition
  * number is that of the inverse itself, computed from the factor.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED, NO_BACKEND
  * @throws SingularMatrixError, NotPositiveDefiniteError, NotFiniteError with `checkErrors`
  *
  * @example

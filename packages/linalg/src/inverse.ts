@@ -35,7 +35,7 @@ export interface InverseResult<D extends LinalgDType> extends Infos {
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER factors the
  * matrices on several streams; it can be captured in a graph.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND
  * @throws SingularMatrixError, NotPositiveDefiniteError, NotFiniteError with `checkErrors`
  *
  * @example

@@ -13,7 +13,7 @@ import { matmul } from './matmul.js';
  *
  * Resolves when the work is enqueued.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, NOT_CONTIGUOUS (out), DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, NOT_CONTIGUOUS (out), DISPOSED, UNSUPPORTED, NO_BACKEND
  *
  * @example
  * ```ts

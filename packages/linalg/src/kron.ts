@@ -19,7 +19,7 @@ export interface KronOptions<D extends LinalgDType> extends StreamOption {
  *
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU one launch.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND
  *
  * @example
  * ```ts

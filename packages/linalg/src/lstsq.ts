@@ -40,7 +40,7 @@ export interface LeastSquares<D extends LinalgDType> extends Infos {
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU it follows from singular
  * values (cuSOLVER gesvd), and the promise resolves when those are there.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND
  * @throws NoConvergenceError, NotFiniteError with `checkErrors`
  *
  * @example

@@ -44,7 +44,7 @@ export interface MatrixPower<D extends LinalgDType> extends Infos {
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU the eigenvalues are
  * waited for off the event loop, and 'newton' looks after each step how far it is.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND
  * @throws NotSemidefiniteError, NoConvergenceError, NotFiniteError with `checkErrors`
  *
  * @example

@@ -18,7 +18,7 @@ import { solveWith, type Solution, type SolveOptions } from './solve.js';
  * a GPU small systems are solved in one launch, larger ones by cuSOLVER and cuBLAS, batched or on several streams: nothing waits, and
  * it can be captured in a graph once a call of these shapes has run on the stream.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED;
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND;
  *   nothing is written then
  * @throws SingularMatrixError, NotFiniteError with `checkErrors`
  *

@@ -28,7 +28,7 @@ export interface SingularValues<D extends LinalgDType> extends Infos {
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER waits inside
  * this call, which runs on threads of its own: there the promise resolves when the results are ready.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DISPOSED, UNSUPPORTED, NO_BACKEND
  * @throws NoConvergenceError, NotFiniteError with `checkErrors`
  *
  * @example

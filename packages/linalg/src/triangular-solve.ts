@@ -35,7 +35,7 @@ export interface TriangularSolveOptions<D extends LinalgDType>
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuBLAS solves on several
  * streams; it can be captured in a graph.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND
  * @throws SingularMatrixError, NotFiniteError with `checkErrors`
  *
  * @example
