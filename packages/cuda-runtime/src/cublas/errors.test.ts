@@ -88,6 +88,11 @@ describe('failures of the library', () => {
   });
 });
 
+/** What the library was asked for; the handles of streams disposed before go whenever these are done. */
+async function callsMade(work: () => void): Promise<string[]> {
+  return (await callsOf(work)).filter((line: string) => line !== 'blasDestroy');
+}
+
 describe('misuse is refused before the library is called', () => {
   test.each([
     ['a matrix beyond its buffer', { rows: 3, b: { leadingDimension: 3 } }, 'INVALID_ARGUMENT'],
@@ -113,7 +118,7 @@ describe('misuse is refused before the library is called', () => {
         ? { ...(options.b as object), ...(changed[key] as object), ...(value as object) }
         : value;
     }
-    const lines = await callsOf(() => {
+    const lines = await callsMade(() => {
       const call = (): void => cublas.trsm(bench.stream, changed as unknown as TrsmOptions);
       expect(thrownBy(call)).toMatchObject({ code });
     });
@@ -127,7 +132,7 @@ describe('misuse is refused before the library is called', () => {
     ['more than an int', { leadingDimension: 2 ** 31 }, 'INVALID_ARGUMENT'],
   ] as const)('batched: %s', async (_name, change, code) => {
     const options = { ...(await batch()), n: 2, columns: 1, ...change };
-    const lines = await callsOf(() => {
+    const lines = await callsMade(() => {
       expect(thrownBy(() => cublas.trsmBatched(bench.stream, options))).toMatchObject({ code });
       expect(thrownBy(() => cublas.getrsBatched(bench.stream, options))).toMatchObject({ code });
       if ('rightLeadingDimension' in change) return;
