@@ -63,6 +63,13 @@ export const KIND_CASES: readonly (readonly [name: string, Given])[] = [
     ] as const
   ).map(([kind, k]) => [`${kind} ${String(k)} with NaN and infinities`, special(kind, k)] as const),
   ['Mean', { reduction: reduction('Mean', difference) }],
+  ['Var', { reduction: reduction('Var', difference), units: 20 }],
+  ['Var with NaN and infinities', { ...special('Var'), units: 20 }],
+  // the condition is mean / deviation, 1700 here; the mean of squares less the squared mean has its square
+  [
+    'Var far from 0',
+    { reduction: reduction('Var', vj(1, 2)), units: 4000, fill: () => 1000 + 2 * random() },
+  ],
   ['Prod', { reduction: reduction('Prod', product), fill: near1, units: 700 }],
   ['LogSumExp', { reduction: reduction('LogSumExp', product), units: 20 }],
   [
@@ -96,6 +103,45 @@ export const EQUAL_TERMS: Given & Sized = {
   reduction: reduction('Sum', vj(0, 1)),
   ...{ rowsI: 2, rowsJ: 50_000, units: Number.MIN_VALUE, fill: () => 0.1 },
 };
+
+const distance = ops.sqDist(vi(0, 3), vj(1, 3));
+const bell = ops.exp(ops.neg(distance));
+
+/** Several reductions in one pass: sums with sums, what rounds with what does not, row numbers, weights. */
+export const MANY_CASES: readonly (readonly [name: string, Given])[] = [
+  [
+    'a sum and the sum of its gradients',
+    {
+      reduction: reduction('Sum', ops.mul(bell, vj(2, 1))),
+      further: [reduction('Sum', ops.mul(ops.mul(bell, vj(2, 1)), ops.sub(vj(1, 3), vi(0, 3))))],
+      units: 30,
+    },
+  ],
+  [
+    'Min, MaxArgMax, the nearest 3 and Count over i',
+    {
+      reduction: reduction('Min', difference, { axis: 0 }),
+      further: [
+        reduction('MaxArgMax', difference, { axis: 0 }),
+        reduction('ArgKMin', difference, { axis: 0, k: 3 }),
+        reduction('Count', ops.lessThan(difference, 1), { axis: 0 }),
+      ],
+      ...{ units: 0, fill: specialNumber },
+    },
+  ],
+  [
+    'Var, ArgMin, a softmax and a mean',
+    {
+      reduction: reduction('Var', distance),
+      further: [
+        reduction('ArgMin', distance),
+        reduction('SumSoftMaxWeight', ops.neg(distance), { weight }),
+        reduction('Mean', distance),
+      ],
+      units: 40,
+    },
+  ],
+];
 
 /** Parameters, row numbers, the other axis, batches that share an input, choices, literals alone. */
 export const FORM_CASES: readonly (readonly [name: string, Given])[] = [

@@ -15,10 +15,16 @@ import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitMapReduce } from './emit.js';
 import { planMapReduce } from './plan.js';
+import type { MapReduceProblem } from './problem.js';
+import { planRanges } from './ranges/plan-ranges.js';
+import type { KeptRanges } from './ranges/ranges.js';
+import { evaluateOverRanges } from './ranges/evaluate-over-ranges.test.helper.js';
 
 /** One reduction on random data. */
-export interface MapReduceCase {
+export interface MapReduceCase extends Pick<MapReduceProblem, 'further'> {
   readonly reduction: Reduction;
+  /** Of the kept side. */
+  readonly ranges?: KeptRanges;
   readonly dtype: PairwiseDType;
   readonly rowsI: number;
   readonly rowsJ: number;
@@ -52,15 +58,20 @@ export function checkMapReduce(
   limits: DeviceLimits,
   run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
 ): void {
-  const { reduction, dtype, rowsI, rowsJ, batch = 1, fill = () => 2 * random() - 1 } = one;
-  const plan = planMapReduce({ reduction, dtype, batch, rowsI, rowsJ, ...one.planned }, limits);
+  const { reduction, further = [], dtype, rowsI, rowsJ, batch = 1 } = one;
+  const { ranges, fill = () => 2 * random() - 1 } = one;
+  const all = [reduction, ...further];
+  const problem = { reduction, further, dtype, batch, ranges: ranges !== undefined };
+  const plan = planMapReduce({ ...problem, rowsI, rowsJ, ...one.planned }, limits);
   const program = emitMapReduce(plan);
   const arrayOf = dtype === 'float32' ? Float32Array : Float64Array;
-  const inputs = inputsOf(...[reduction.formula, reduction.weight].filter((f) => f !== undefined));
+  const inputs = inputsOf(
+    ...all.flatMap(({ formula, weight }) => [formula, weight]).filter((f) => f !== undefined),
+  );
   const rowsOf = ({ category }: VariableNode): number =>
     category === 'i' ? rowsI : category === 'j' ? rowsJ : 1;
   const scalars: Record<string, number> = { rowsI, rowsJ, batch };
-  const pointers: Record<string, Float32Array | Float64Array | Int32Array> = {};
+  const pointers: Record<string, Float32Array | Float64Array | Int32Array | BigInt64Array> = {};
   for (const input of inputs) {
     const [ld, rows] = [input.dim + (input.position % 2), rowsOf(input)];
     const shared = one.shared?.includes(input.position) === true;
@@ -78,55 +89,63 @@ export function checkMapReduce(
       const from = layer * (scalars[`batchStride${p}`] ?? 0);
       data[input.position] = Array.from({ length: rows * input.dim }, (_, e) => {
         const [row, c] = [Math.floor(e / input.dim), e % input.dim];
-        return pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN;
+        return Number(pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN);
       });
     }
     return data;
   };
   const kept = reduction.axis === 1 ? rowsI : rowsJ;
   const terms = reduction.axis === 1 ? rowsJ : rowsI;
-  const wanted = Array.from({ length: batch }, (_, layer) => {
-    const data = dataOf(layer);
-    const rows = { rowsI, rowsJ };
-    const isSum = reduction.kind === 'Sum' || reduction.kind === 'Mean';
-    const sizes = isSum
-      ? makeReduction(reduction.kind, ops.abs(reduction.formula), { axis: reduction.axis })
-      : reduction;
-    return {
-      ...evaluateReduction(reduction, data, rows),
-      sizes: evaluateReduction(sizes, data, rows).value,
-    };
+  if (ranges !== undefined) {
+    const { tasks, spans, taskCount } = planRanges(plan, ranges, kept, terms);
+    Object.assign(pointers, { tasks, spans });
+    scalars['taskCount'] = taskCount;
+  }
+  const results = all.map((each, n) => {
+    const dims = Object.fromEntries(outputsOf(each).map(({ name, dim }) => [name, dim]));
+    const count = (name: string): number => batch * kept * (dims[name] ?? 0);
+    const out = new arrayOf(count('value')).fill(UNTOUCHED);
+    const index = new Int32Array(count('index')).fill(UNTOUCHED);
+    const suffix = n === 0 ? '' : String(n);
+    if (dims['value'] !== undefined) pointers[`out${suffix}`] = out;
+    if (dims['index'] !== undefined) pointers[`index${suffix}`] = index;
+    return { out, index };
   });
-  const dims = Object.fromEntries(outputsOf(reduction).map(({ name, dim }) => [name, dim]));
-  const results = (name: string): number => batch * kept * (dims[name] ?? 0);
-  const out = new arrayOf(results('value')).fill(UNTOUCHED);
-  const found = new Int32Array(results('index')).fill(UNTOUCHED);
-  if (dims['value'] !== undefined) pointers['out'] = out;
-  if (dims['index'] !== undefined) pointers['index'] = found;
   run(program, { scalars, pointers });
   const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
   const units = one.units ?? 8;
   const bound = units === 0 ? 0 : (2 * Math.sqrt(terms) + 4 + units) * unit;
   const wrong: string[] = [];
-  wanted.forEach((layer, l) => {
-    const report = (what: string, at: number, got: number | undefined, right: number): void => {
-      wrong.push(
-        `${what} ${String(at)} of entry ${String(l)}: ${String(got)}, not ${String(right)}`,
-      );
-    };
-    layer.value?.forEach((right, at, { length }) => {
-      const got = out[l * length + at];
+  const evaluate = (each: Reduction, data: number[][]): ReturnType<typeof evaluateReduction> =>
+    ranges === undefined
+      ? evaluateReduction(each, data, { rowsI, rowsJ })
+      : evaluateOverRanges(each, data, { rowsI, rowsJ }, ranges);
+  for (let layer = 0; layer < batch; layer++) {
+    const data = dataOf(layer);
+    all.forEach((each, n) => {
+      const wanted = evaluate(each, data);
+      const isSum = each.kind === 'Sum' || each.kind === 'Mean';
+      const sizes = isSum
+        ? evaluate(makeReduction(each.kind, ops.abs(each.formula), { axis: each.axis }), data)
+        : wanted;
       // a logarithm of a sum has the error of the sum
-      const floor = reduction.kind === 'LogSumExp' && units > 0 ? 1 : 0;
-      const off = Math.abs((got ?? NaN) - right);
-      if (Object.is(got, right) || got === right) return;
-      if (off <= bound * (floor + Math.abs(layer.sizes?.[at] ?? NaN))) return;
-      report('value', at, got, right);
+      const floor = each.kind === 'LogSumExp' && units > 0 ? 1 : 0;
+      const report = (what: string, at: number, got: number | undefined, right: number): void => {
+        const where = `${what} ${String(at)} of entry ${String(layer)}, reduction ${String(n)}`;
+        wrong.push(`${where}: ${String(got)}, not ${String(right)}`);
+      };
+      wanted.value?.forEach((right, at, { length }) => {
+        const got = results[n]?.out[layer * length + at];
+        const off = Math.abs((got ?? NaN) - right);
+        if (Object.is(got, right) || got === right) return;
+        if (off <= bound * (floor + Math.abs(sizes.value?.[at] ?? NaN))) return;
+        report('value', at, got, right);
+      });
+      wanted.index?.forEach((right, at, { length }) => {
+        const got = results[n]?.index[layer * length + at];
+        if (got !== right) report('index', at, got, right);
+      });
     });
-    layer.index?.forEach((right, at, { length }) => {
-      const got = found[l * length + at];
-      if (got !== right) report('index', at, got, right);
-    });
-  });
+  }
   expect(wrong, `${plan.summary}, ${String(rowsI)} x ${String(rowsJ)}`).toEqual([]);
 }

@@ -9,6 +9,7 @@ import {
   FORM_CASES,
   gaussian,
   KIND_CASES,
+  MANY_CASES,
   SIZES,
 } from './map-reduce-cases.test.helper.js';
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
@@ -41,7 +42,7 @@ describe('map-reduce on a GPU', () => {
     }
   });
 
-  test.each([...KIND_CASES, ...FORM_CASES].map((one, n) => [...one, n] as const))(
+  test.each([...KIND_CASES, ...FORM_CASES, ...MANY_CASES].map((one, n) => [...one, n] as const))(
     '%s',
     (_, one, n) => {
       const dtype = n % 3 === 2 ? 'float64' : 'float32';
@@ -74,6 +75,6 @@ describe('map-reduce on a GPU', () => {
       rowsPerThread: 4,
     });
     const nearest = { ...problem, reduction: reduction('ArgKMin', gaussian(3), { k: 5 }) };
-    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 1 });
+    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 32 });
   });
 });

@@ -7,6 +7,13 @@ import type { PairwiseDType } from '../pairwise/problem.js';
  */
 export interface MapReduceProblem {
   readonly reduction: Reduction;
+  /**
+   * Reductions over the same axis that the same pass computes; what their formulas share is computed once.
+   * Reduction number n, from 1, gives `out<n>` and `index<n>`.
+   */
+  readonly further?: readonly Reduction[];
+  /** Block-sparse: the launch says which rows each kept row is reduced over, see `planRanges`. Default false. */
+  readonly ranges?: boolean;
   readonly dtype: PairwiseDType;
   /** Sizes to choose a plan by. A plan is right for every size. */
   readonly rowsI: number;
