@@ -95,7 +95,7 @@ function taskText(
         '}',
       ),
     'State total[GROUPS];',
-    'for (int64_t group = 0; group < groups; group++) total[group] = empty();',
+    'for (int64_t group = 0; group < GROUPS; group++) total[group] = empty();',
     plan.ranges ? spansText(running, row) : tilesText(plan, running, row),
     plan.splits > 1 ? storeText(plan) : resultsText(plan, running),
   );
@@ -124,7 +124,7 @@ function spansText({ block }: RunningResult, row: string): string {
     block !== undefined &&
       lines(
         `${block.type} parts[GROUPS];`,
-        `for (int64_t group = 0; group < groups; group++) parts[group] = ${block.empty};`,
+        `for (int64_t group = 0; group < GROUPS; group++) parts[group] = ${block.empty};`,
         'int64_t fresh = 0;',
       ),
     'int64_t seen = 0;',

@@ -83,9 +83,9 @@ export function stateBytes({ level }: CpuMapReducePlan, { slots }: RunningResult
 }
 
 /** Declarations of the numbers of rows. */
-export function cpuRowCounts({ axis }: CpuMapReducePlan): string {
+export function cpuRowCounts({ axis, ranges }: CpuMapReducePlan): string {
   const { kept, reduced } = rowNames(axis);
-  return `const int64_t kept = g.${kept}, reduced = g.${reduced};`;
+  return `const int64_t kept = g.${kept}${ranges ? '' : `, reduced = g.${reduced}`};`;
 }
 
 /**

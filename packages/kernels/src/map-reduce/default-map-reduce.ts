@@ -20,8 +20,30 @@ function reductions(dim: number): Reduction[] {
   ];
 }
 
+/** Several reductions in one pass, and ranges: a value with its gradient, extrema, a variance. */
+function variants(): MapReduceProblem[] {
+  const distance = ops.sqDist(vi(0, 3), vj(1, 3));
+  const weighted = ops.mul(ops.exp(ops.neg(distance)), vj(2, 1));
+  const sizes = { rowsI: 100_000, rowsJ: 100_000, batch: 1 };
+  return (['float32', 'float64'] as const).flatMap((dtype) => [
+    {
+      ...{ dtype, ...sizes, ranges: true, reduction: reduction('Sum', weighted) },
+      further: [reduction('Sum', ops.mul(weighted, ops.sub(vj(1, 3), vi(0, 3))))],
+    },
+    {
+      ...{ dtype, ...sizes, rowsI: 1000, reduction: reduction('Min', distance) },
+      further: [reduction('ArgMax', distance), reduction('Var', distance)],
+    },
+    { dtype, ...sizes, ranges: true, reduction: reduction('KMinArgKMin', distance, { k: 5 }) },
+  ]);
+}
+
 /** Problems whose plans stand for all: short and longer points, many rows and few. */
 export function mapReduceProblems(): MapReduceProblem[] {
+  return [...plainProblems(), ...variants()];
+}
+
+function plainProblems(): MapReduceProblem[] {
   return (['float32', 'float64'] as const).flatMap((dtype) =>
     [3, 32].flatMap((dim) =>
       reductions(dim).flatMap((one) =>
