@@ -1,17 +1,17 @@
-import type { CpuStatements } from '../emit/cpu-expression.js';
 import { indent, lines } from '../emit/indent.js';
+import type { CpuPairText } from './cpu-pair-text.js';
 import { cpuOutputText, cpuRowCounts } from './cpu-text.js';
+import { elementType, loaded } from './half-storage.js';
 import { batchStrideName, inputName, strideName } from './params.js';
 import type { CpuMapReducePlan } from './plan.js';
 import type { RunningResult } from './reducers/running-result.js';
-import type { UsedComponent, UsedComponents } from './used-components.js';
+import type { UsedComponent } from './used-components.js';
 
 /** The body of the function that computes the formula: tasks `begin` to `end`. */
 export function cpuFirstStep(
   plan: CpuMapReducePlan,
   running: RunningResult,
-  used: UsedComponents,
-  body: CpuStatements,
+  pair: CpuPairText,
 ): string {
   return lines(
     cpuRowCounts(plan),
@@ -19,7 +19,7 @@ export function cpuFirstStep(
     'for (int64_t task = begin; task < end; task++) {',
     indent(rowsOfTask(plan)),
     `  const int64_t left = (${limitOf(plan)} - first + LANES - 1) / LANES, groups = left < GROUPS ? left : GROUPS;`,
-    indent(taskText(plan, running, used, body)),
+    indent(taskText(plan, running, pair)),
     '}',
   );
 }
@@ -50,15 +50,17 @@ function rowsOfTask({ ranges, splits }: CpuMapReducePlan): string {
 function taskText(
   plan: CpuMapReducePlan,
   running: RunningResult,
-  used: UsedComponents,
-  { statements, results }: CpuStatements,
+  { used, statements, results }: CpuPairText,
 ): string {
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const own = used.of(kept);
   const ownRow = used.rowNumber(kept);
   const otherRow = used.rowNumber(reduced);
-  const at = ({ position, component }: UsedComponent, row: string): string =>
-    `${inputName(position)}[${row} * g.${strideName(position)} + ${String(component)}]`;
+  const at = (one: UsedComponent, row: string): string =>
+    loaded(
+      one,
+      `${inputName(one.position)}[${row} * g.${strideName(one.position)} + ${String(one.component)}]`,
+    );
   // rows past the end compute what the last row does, and nothing of it is written
   const ownLoads = [
     ...own.map((one, q) => `own[group][${String(q)}][lane] = ${at(one, 'row')};`),
@@ -75,14 +77,14 @@ function taskText(
   );
   return lines(
     ...plan.inputs.map(
-      ({ position: p }) =>
-        `UNUSED const T* const ${inputName(p)} = g.${inputName(p)} + layer * g.${batchStrideName(p)};`,
+      ({ position: p, storage }) =>
+        `UNUSED const ${elementType({ storage }, 'T')}* const ${inputName(p)} = g.${inputName(p)} + layer * g.${batchStrideName(p)};`,
     ),
     ...used
       .of('parameter')
       .map(
-        ({ name, position, component }) =>
-          `const V ${name} = splat(${inputName(position)}[${String(component)}]);`,
+        (one) =>
+          `const V ${one.name} = splat(${loaded(one, `${inputName(one.position)}[${String(one.component)}]`)});`,
       ),
     ownLoads.length > 0 &&
       lines(

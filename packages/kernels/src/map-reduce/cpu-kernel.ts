@@ -1,18 +1,16 @@
 import type { CpuKernel } from '../emitted-kernel.js';
-import { emitCpuStatements } from '../emit/cpu-expression.js';
 import type { CpuHelper } from '../emit/cpu-math.js';
 import { lanesOf } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { cpuFirstStep } from './cpu-first-step.js';
 import { cpuMergeStep } from './cpu-merge-step.js';
+import { cpuPairText } from './cpu-pair-text.js';
 import { cpuPrelude, cpuReducerDialect, stateBytes } from './cpu-text.js';
-import { fromList } from './expression-list.js';
 import { launchTasks, mapReduceCost, mapReduceParams, mergeCost, resultRows } from './params.js';
 import type { CpuMapReducePlan } from './plan.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { runningResult } from './reducers/running-result.js';
-import { usedComponents } from './used-components.js';
 
 const ENTRY = 'mercer_map_reduce';
 
@@ -28,12 +26,8 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
   if (first === undefined)
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
   const running = runningResult(reducers);
-  const values = fromList(plan.values);
-  const used = usedComponents(plan, values);
-  const body = emitCpuStatements(values, {
-    ...{ dtype: plan.dtype, name: 'formula', parameters: used.names },
-  });
-  body.helpers.forEach((helper) => helpers.add(helper));
+  const pair = cpuPairText(plan);
+  pair.helpers.forEach((helper) => helpers.add(helper));
   const params = mapReduceParams(plan, first);
   const lanes = lanesOf(plan.level, plan.dtype);
   const split = plan.splits > 1;
@@ -50,7 +44,7 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
     dialect: 'cpu',
     name: plan.summary,
     entry: ENTRY,
-    source: source(ENTRY, cpuFirstStep(plan, running, used, body)),
+    source: source(ENTRY, cpuFirstStep(plan, running, pair)),
     params: split ? withWorkspace(params, 'write') : params,
     options: [],
     geometry: (scalars) => ({

@@ -14,7 +14,9 @@ import { planMapReduce } from './plan.js';
 import {
   EQUAL_TERMS,
   FORM_CASES,
+  GATHER_CASES,
   gaussian,
+  HALF_CASES,
   KIND_CASES,
   MANY_CASES,
   SIZES,
@@ -31,7 +33,12 @@ describe.each(['float32', 'float64'] as const)('map-reduce on the CPU, %s', (dty
     for (const sizes of SIZES) checkMapReduce({ ...one, ...sizes }, limits, runCpuProgram);
   });
 
-  test.each([...KIND_CASES, ...FORM_CASES, ...MANY_CASES])('%s', (_, one) => {
+  test.each([
+    ...KIND_CASES,
+    ...FORM_CASES,
+    ...MANY_CASES,
+    ...GATHER_CASES.filter(([, { storage }]) => dtype === 'float32' || storage === undefined),
+  ])('%s', (_, one) => {
     for (const sizes of SIZES) {
       checkMapReduce({ ...one, ...sizes, dtype, planned }, limits, runCpuProgram);
     }
@@ -49,6 +56,12 @@ describe.each(['float32', 'float64'] as const)('map-reduce on the CPU, %s', (dty
     const sums = { reduction: reduction('Sum', gaussian(2)), dtype, units: 16 };
     checkMapReduce({ ...sums, rowsI: 2, rowsJ: 20_000 }, limits, runCpuProgram);
   });
+});
+
+test.each(HALF_CASES)('%s on the CPU', (_, one) => {
+  for (const sizes of SIZES) {
+    checkMapReduce({ ...one, ...sizes, dtype: 'float32', planned }, limits, runCpuProgram);
+  }
 });
 
 describe.each(machines())('map-reduce by %s for %s', (compiler, level) => {

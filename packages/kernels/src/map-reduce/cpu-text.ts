@@ -2,12 +2,14 @@ import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
 import { lines } from '../emit/indent.js';
+import { elementType, halfLoads } from './half-storage.js';
 import {
   batchStrideName,
   inputName,
   RANGE_POINTERS,
   rowNames,
   strideName,
+  tableRows,
   TASK_COUNT,
 } from './params.js';
 import type { CpuMapReducePlan } from './plan.js';
@@ -54,7 +56,7 @@ INLINE bool any(I x) {
   return bits != 0;
 }
 ${cpuHelpers(helpers, dtype, level)}
-${running.text}
+${halfLoads(plan.inputs, 'cpu')}${running.text}
 struct Args { ${members(plan, running).join(' ')} };
 constexpr int64_t GROUPS = ${String(plan.groups)}, ROWS = GROUPS * LANES, TILE = ${String(plan.tile)};
 `;
@@ -64,7 +66,7 @@ constexpr int64_t GROUPS = ${String(plan.groups)}, ROWS = GROUPS * LANES, TILE =
 function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
   const { inputs } = plan;
   return [
-    ...inputs.map(({ position }) => `const T* ${inputName(position)};`),
+    ...inputs.map((input) => `const ${elementType(input, 'T')}* ${inputName(input.position)};`),
     ...outputs.flatMap(({ names, value, index }) => [
       ...(value.length > 0 ? [`T* ${names.value};`] : []),
       ...(index.length > 0 ? [`int32_t* ${names.index};`] : []),
@@ -73,6 +75,7 @@ function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
     'int64_t rowsI, rowsJ, batch;',
     ...(plan.ranges ? [`int64_t ${TASK_COUNT};`] : []),
     ...inputs.map(({ position: p }) => `int64_t ${strideName(p)}, ${batchStrideName(p)};`),
+    ...tableRows(plan).map((name) => `int64_t ${name};`),
     ...(plan.splits > 1 ? ['char* workspace;'] : []),
   ];
 }

@@ -1,18 +1,17 @@
-import type { CudaExpressions } from '../emit/cuda-expression.js';
 import { indent, lines } from '../emit/indent.js';
 import { CUDA_THREADS } from './choose-tile.js';
+import type { CudaPairText } from './cuda-pair-text.js';
 import { outputText, stateWords } from './cuda-text.js';
+import { loaded } from './half-storage.js';
 import { batchStrideName, inputName, rowNames, strideName } from './params.js';
-import { componentsOf, type CudaMapReducePlan } from './plan.js';
+import { componentsOf, rowInputs, type CudaMapReducePlan } from './plan.js';
 import type { RunningResult } from './reducers/running-result.js';
-import type { UsedComponents } from './used-components.js';
 
 /** The body of the kernel that computes the formula. */
 export function firstStepText(
   plan: CudaMapReducePlan,
   running: RunningResult,
-  used: UsedComponents,
-  { statements, results }: Pick<CudaExpressions, 'statements' | 'results'>,
+  { used, statements, results }: CudaPairText,
 ): string {
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const split = plan.splits > 1;
@@ -58,8 +57,8 @@ export function firstStepText(
         ...used
           .of('parameter')
           .map(
-            ({ name, position: p, component }) =>
-              `const V ${name} = ${inputName(p)}[layer * ${batchStrideName(p)} + ${String(component)}];`,
+            (one) =>
+              `const V ${one.name} = ${loaded(one, `${inputName(one.position)}[layer * ${batchStrideName(one.position)} + ${String(one.component)}]`)};`,
           ),
         own.length > 0 && `V own[${rows}][${String(own.length)}];`,
         `State total[${rows}];`,
@@ -72,8 +71,8 @@ export function firstStepText(
                 `const long long wanted = first + threadIdx.x + r * ${threads};`,
                 `const long long row = wanted < ${limit} ? wanted : ${limit} - 1;`,
                 ...own.map(
-                  ({ position: p, component }, q) =>
-                    `own[r][${String(q)}] = ${inputName(p)}[layer * ${batchStrideName(p)} + row * ${strideName(p)} + ${String(component)}];`,
+                  ({ position: p, component, storage }, q) =>
+                    `own[r][${String(q)}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + row * ${strideName(p)} + ${String(component)}]`)};`,
                 ),
               ),
           ),
@@ -170,17 +169,17 @@ function spansText(
 
 /** Copies `count` rows of every input of the reduced side into shared memory, row by row. */
 function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j'): string {
-  const inputs = plan.inputs.filter(({ category }) => category === reduced);
+  const inputs = rowInputs(plan.inputs, reduced);
   const width = String(componentsOf(plan.inputs, reduced));
   let place = 0;
-  const copies = inputs.map(({ position: p, dim }) => {
+  const copies = inputs.map(({ position: p, dim, storage }) => {
     const d = String(dim);
     const to = String(place);
     place += dim;
     return lines(
       '#pragma unroll 1',
       `for (int e = threadIdx.x; e < count * ${d}; e += ${String(CUDA_THREADS)})`,
-      `  staged[e / ${d} * ${width} + ${to} + e % ${d}] = ${inputName(p)}[layer * ${batchStrideName(p)} + (start + e / ${d}) * ${strideName(p)} + e % ${d}];`,
+      `  staged[e / ${d} * ${width} + ${to} + e % ${d}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + (start + e / ${d}) * ${strideName(p)} + e % ${d}]`)};`,
     );
   });
   return lines(...copies);

@@ -1,11 +1,11 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
-import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { CUDA_THREADS } from './choose-tile.js';
 import { firstStepText } from './cuda-first-step.js';
+import { cudaPairText } from './cuda-pair-text.js';
 import {
   cudaPrelude,
   cudaReducerDialect,
@@ -13,7 +13,6 @@ import {
   parameterList,
   stateWords,
 } from './cuda-text.js';
-import { fromList } from './expression-list.js';
 import {
   launchTasks,
   mapReduceCost,
@@ -26,7 +25,6 @@ import type { CudaMapReducePlan } from './plan.js';
 import type { Reducer } from './reducers/reducer.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
-import { usedComponents } from './used-components.js';
 
 const MAX_GRID_Z = 65535;
 /** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
@@ -59,12 +57,7 @@ function firstKernel(
 ): CudaKernel {
   const entry = 'map_reduce';
   const split = plan.splits > 1;
-  const values = fromList(plan.values);
-  const used = usedComponents(plan, values);
-  const body = emitCudaExpressions(values, {
-    dtype: plan.dtype,
-    bindings: Object.fromEntries(used.names.map((name) => [name, name])),
-  });
+  const pair = cudaPairText(plan);
   const params = mapReduceParams(plan, reducer);
   const all = split ? withWorkspace(params, 'write') : params;
   return {
@@ -73,10 +66,10 @@ function firstKernel(
     entry,
     source: lines(
       cudaPrelude(plan, running),
-      cudaHelpers(body.helpers, plan.dtype),
+      cudaHelpers(pair.helpers, plan.dtype),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
-      indent(firstStepText(plan, running, used, body)),
+      indent(firstStepText(plan, running, pair)),
       '}',
       '',
     ).concat('\n'),

@@ -2,6 +2,7 @@ import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
+import { halfLoads } from './half-storage.js';
 import { rowNames } from './params.js';
 import type { CudaMapReducePlan } from './plan.js';
 import type { ReducerDialect } from './reducers/reducer.js';
@@ -20,10 +21,11 @@ export function cudaReducerDialect({ dtype }: CudaMapReducePlan): ReducerDialect
 }
 
 /** What both steps begin with. */
-export function cudaPrelude({ dtype }: CudaMapReducePlan, running: RunningResult): string {
+export function cudaPrelude({ dtype, inputs }: CudaMapReducePlan, running: RunningResult): string {
   const type = cudaType(dtype);
   const lane = dtype === 'float32' ? 'int' : 'long long';
   return lines(
+    halfLoads(inputs, 'cuda'),
     '#define INLINE __device__ __forceinline__',
     '#define UNUSED',
     `typedef ${type} V;`,
@@ -50,6 +52,7 @@ function pointerType(
   dtype: PairwiseDType,
 ): string {
   if (of === 'int32') return 'int';
+  if (of === 'float16' || of === 'bfloat16') return 'u16';
   return of === 'int64' ? 'long long' : cudaType(dtype);
 }
 

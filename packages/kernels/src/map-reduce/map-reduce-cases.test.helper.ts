@@ -143,6 +143,68 @@ export const MANY_CASES: readonly (readonly [name: string, Given])[] = [
   ],
 ];
 
+/** Inputs of 16 bits, all and mixed; exact results, so that a wrong bit shows. */
+export const HALF_CASES: readonly (readonly [name: string, Given])[] = [
+  [
+    'sums of float16 and bfloat16',
+    {
+      reduction: reduction(
+        'Sum',
+        ops.mul(ops.add(vi(0, 2), pm(3, 1)), ops.mul(vj(1, 2), vj(2, 1))),
+      ),
+      ...{ storage: { 0: 'float16', 1: 'bfloat16', 3: 'float16' }, units: 12 },
+    },
+  ],
+  [
+    'extrema of bfloat16 over i',
+    {
+      reduction: reduction('MinArgMin', vi(0, 2), { axis: 0 }),
+      further: [reduction('Max', vj(1, 1), { axis: 0 })],
+      ...{ storage: { 0: 'bfloat16', 1: 'float16' }, units: 0 },
+    },
+  ],
+];
+
+const nearestRow = ops.mul(vi(0, 1), 3);
+
+/** Rows by index: of tables of every category, with rows that are not there, one by another, 16-bit tables. */
+export const GATHER_CASES: readonly (readonly [name: string, Given])[] = [
+  [
+    'a table by the value of a row',
+    {
+      reduction: reduction('Sum', ops.mul(ops.gather(vj(1, 2), vi(0, 1)), vj(2, 1))),
+      ...{ tables: { 1: 4 }, units: 0, fill: wholeNumber },
+    },
+  ],
+  [
+    'a row of i by j, beside the row itself',
+    {
+      reduction: reduction(
+        'KMaxArgKMax',
+        ops.sub(ops.gather(vi(0, 1), ops.mul(indexJ, 3)), vi(0, 1)),
+        { k: 2 },
+      ),
+      ...{ tables: { 0: 600 }, units: 0, fill: wholeNumber },
+    },
+  ],
+  [
+    'a row by a row by index, over i',
+    {
+      reduction: reduction('Min', ops.gather(pm(2, 3), ops.gather(vj(1, 1), nearestRow)), {
+        axis: 0,
+      }),
+      ...{ tables: { 1: 5, 2: 3 }, units: 0, fill: () => wholeNumber() / 2 },
+    },
+  ],
+  [
+    'a table of 16 bits',
+    {
+      reduction: reduction('Sum', ops.gather(vj(1, 2), ops.abs(vi(0, 1)))),
+      ...{ tables: { 1: 9 }, storage: { 1: 'float16' }, fill: wholeNumber },
+    },
+  ],
+];
+
 /** Parameters, row numbers, the other axis, batches that share an input, choices, literals alone. */
 export const FORM_CASES: readonly (readonly [name: string, Given])[] = [
   ['parameters', { reduction: reduction('Sum', scaled), units: 60 }],

@@ -14,6 +14,7 @@ import type { PairwiseProgram } from '../pairwise/program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitMapReduce } from './emit.js';
+import type { HalfDType } from './half-storage.js';
 import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 import { planRanges } from './ranges/plan-ranges.js';
@@ -21,7 +22,7 @@ import type { KeptRanges } from './ranges/ranges.js';
 import { evaluateOverRanges } from './ranges/evaluate-over-ranges.test.helper.js';
 
 /** One reduction on random data. */
-export interface MapReduceCase extends Pick<MapReduceProblem, 'further'> {
+export interface MapReduceCase extends Pick<MapReduceProblem, 'further' | 'storage'> {
   readonly reduction: Reduction;
   /** Of the kept side. */
   readonly ranges?: KeptRanges;
@@ -35,6 +36,8 @@ export interface MapReduceCase extends Pick<MapReduceProblem, 'further'> {
   readonly fill?: () => number;
   /** Sizes that the plan is made for, if not those of the launch. */
   readonly planned?: { readonly rowsI: number; readonly rowsJ: number };
+  /** Rows of inputs that are read by index, by position. */
+  readonly tables?: Readonly<Record<number, number>>;
   /** Input positions that all batch entries share. */
   readonly shared?: readonly number[];
 }
@@ -52,6 +55,21 @@ export const specialNumber = (): number => {
   return r < 0.1 ? -Infinity : wholeNumber();
 };
 
+/** A 16-bit number between -2 and 2 in float16, and between -2^-111 and 2^-111 or in the last binade below 2 in bfloat16. */
+const randomHalf = (): number =>
+  (random() < 0.5 ? 0x8000 : 0) |
+  (random() < 0.2 ? Math.floor(random() * 0x4000) : 0x3c00 | Math.floor(random() * 0x400));
+
+/** What a 16-bit number of a type is: sign, exponent, fraction. */
+function halfValue(bits: number, dtype: HalfDType): number {
+  const [fractionBits, bias] = dtype === 'float16' ? [10, 15] : [7, 127];
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits & 0x7fff) >> fractionBits;
+  const fraction = (bits & ((1 << fractionBits) - 1)) / 2 ** fractionBits;
+  if (exponent === 0) return sign * fraction * 2 ** (1 - bias);
+  return sign * (1 + fraction) * 2 ** (exponent - bias);
+}
+
 /** Runs a reduction and compares every result with float64. */
 export function checkMapReduce(
   one: MapReduceCase,
@@ -59,19 +77,22 @@ export function checkMapReduce(
   run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
 ): void {
   const { reduction, further = [], dtype, rowsI, rowsJ, batch = 1 } = one;
-  const { ranges, fill = () => 2 * random() - 1 } = one;
+  const { ranges, storage = {}, tables = {}, fill = () => 2 * random() - 1 } = one;
   const all = [reduction, ...further];
-  const problem = { reduction, further, dtype, batch, ranges: ranges !== undefined };
+  const problem = { reduction, further, storage, dtype, batch, ranges: ranges !== undefined };
   const plan = planMapReduce({ ...problem, rowsI, rowsJ, ...one.planned }, limits);
   const program = emitMapReduce(plan);
   const arrayOf = dtype === 'float32' ? Float32Array : Float64Array;
   const inputs = inputsOf(
     ...all.flatMap(({ formula, weight }) => [formula, weight]).filter((f) => f !== undefined),
   );
-  const rowsOf = ({ category }: VariableNode): number =>
-    category === 'i' ? rowsI : category === 'j' ? rowsJ : 1;
+  const rowsOf = ({ category, position }: VariableNode): number =>
+    tables[position] ?? (category === 'i' ? rowsI : category === 'j' ? rowsJ : 1);
   const scalars: Record<string, number> = { rowsI, rowsJ, batch };
-  const pointers: Record<string, Float32Array | Float64Array | Int32Array | BigInt64Array> = {};
+  const pointers: Record<
+    string,
+    Float32Array | Float64Array | Int32Array | Uint16Array | BigInt64Array
+  > = {};
   for (const input of inputs) {
     const [ld, rows] = [input.dim + (input.position % 2), rowsOf(input)];
     const shared = one.shared?.includes(input.position) === true;
@@ -80,7 +101,11 @@ export function checkMapReduce(
     const count = batch * rows === 0 ? 0 : stride * (batch - 1) + (rows - 1) * ld + input.dim;
     scalars[`ld${String(input.position)}`] = ld;
     scalars[`batchStride${String(input.position)}`] = stride;
-    pointers[`x${String(input.position)}`] = new arrayOf(Array.from({ length: count }, fill));
+    if (input.position in tables) scalars[`rows${String(input.position)}`] = rows;
+    pointers[`x${String(input.position)}`] =
+      input.position in storage
+        ? Uint16Array.from({ length: count }, randomHalf)
+        : new arrayOf(Array.from({ length: count }, fill));
   }
   const dataOf = (layer: number): number[][] => {
     const data: number[][] = [];
@@ -89,7 +114,9 @@ export function checkMapReduce(
       const from = layer * (scalars[`batchStride${p}`] ?? 0);
       data[input.position] = Array.from({ length: rows * input.dim }, (_, e) => {
         const [row, c] = [Math.floor(e / input.dim), e % input.dim];
-        return Number(pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN);
+        const word = Number(pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN);
+        const half = storage[input.position];
+        return half === undefined ? word : halfValue(word, half);
       });
     }
     return data;

@@ -10,6 +10,7 @@ import { outputNames, type RunningResult } from './reducers/running-result.js';
 export const inputName = (position: number): string => `x${String(position)}`;
 export const strideName = (position: number): string => `ld${String(position)}`;
 export const batchStrideName = (position: number): string => `batchStride${String(position)}`;
+export const tableRowsName = (position: number): string => `rows${String(position)}`;
 /** What a plan with ranges takes: int64 rows of 4 numbers, and of 2. */
 export const RANGE_POINTERS = ['tasks', 'spans'] as const;
 export const TASK_COUNT = 'taskCount';
@@ -23,14 +24,15 @@ export const rowNames = (axis: 0 | 1): { readonly kept: string; readonly reduced
  * reduction has values and row numbers (dense, as (batch, rows, components)), `out<n>` and `index<n>` of
  * further reductions, `tasks` and `spans` where the plan has ranges (see `planRanges`), `rowsI`, `rowsJ`,
  * `batch`, `taskCount` where the plan has ranges, and for every input `ld<position>`, elements from one row to the next, and `batchStride<position>`,
- * where 0 broadcasts. The components of a row lie side by side; a parameter has one row.
+ * where 0 broadcasts; last `rows<position>` for every input that is read by index. The components of a row lie side
+ * by side; a parameter has one row.
  */
 export function mapReduceParams(plan: MapReducePlan, reducer: Reducer): KernelParam[] {
   const { dtype, inputs } = plan;
   const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-  const all: KernelParam[] = inputs.map(({ position }) => ({
+  const all: KernelParam[] = inputs.map(({ position, storage = dtype }) => ({
     ...({ name: inputName(position), kind: 'pointer', access: 'read' } as const),
-    dtype,
+    dtype: storage,
   }));
   allReducers(plan, reducer).forEach(({ value, index }, n) => {
     const names = outputNames(n);
@@ -49,8 +51,13 @@ export function mapReduceParams(plan: MapReducePlan, reducer: Reducer): KernelPa
       size(strideName(position)),
       size(batchStrideName(position)),
     ]),
+    ...tableRows(plan).map(size),
   ];
 }
+
+/** The numbers of rows of what is read by index. */
+export const tableRows = ({ inputs }: MapReducePlan): readonly string[] =>
+  inputs.flatMap(({ position, table }) => (table === undefined ? [] : [tableRowsName(position)]));
 
 const allReducers = (plan: MapReducePlan, first: Reducer): Reducer[] => [
   first,
@@ -88,11 +95,14 @@ export function mapReduceCost(plan: MapReducePlan, reducer: Reducer, scalars: Sc
   const { batch = 0, rowsI = 0, rowsJ = 0 } = scalars;
   const { kept, reduced } = rowsOf(plan, scalars);
   const rows = { i: rowsI, j: rowsJ, parameter: 1 };
-  const read = plan.inputs.reduce((sum, { category, dim }) => sum + rows[category] * dim, 0);
+  const read = plan.inputs.reduce((sum, { position, category, dim, storage, table }) => {
+    const count = table === undefined ? rows[category] : (scalars[tableRowsName(position)] ?? 0);
+    return sum + count * dim * dtypeBytes(storage ?? plan.dtype);
+  }, 0);
   const reducers = allReducers(plan, reducer);
   const total = (of: (one: Reducer) => number): number =>
     reducers.reduce((sum, one) => sum + of(one), 0);
-  const values = (read + kept * total(({ value }) => value.length)) * dtypeBytes(plan.dtype);
+  const values = read + kept * total(({ value }) => value.length) * dtypeBytes(plan.dtype);
   const operations =
     plan.values.nodes.filter((node) => 'op' in node).length + total(({ arity }) => arity);
   return {

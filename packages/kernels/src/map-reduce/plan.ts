@@ -1,16 +1,13 @@
-import {
-  inputsOf,
-  unrolledSize,
-  type Category,
-  type Reduction,
-  type ReductionKind,
-} from '@mercer/formula';
+import { unrolledSize, type Category, type Reduction, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { chooseCpuTile, chooseCudaTile, type CpuTile, type CudaTile } from './choose-tile.js';
 import { toList, type ExpressionList } from './expression-list.js';
+import { Gathers, toGatherList, type GatherList } from './gathers.js';
+import type { HalfDType } from './half-storage.js';
 import { MAP_REDUCE_LIMITS } from './limits.js';
+import { planInputs } from './plan-inputs.js';
 import type { MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { rootsOf, valuesOf } from './values-of.js';
@@ -20,6 +17,10 @@ export interface MapReduceInput {
   readonly position: number;
   readonly category: Category;
   readonly dim: number;
+  /** The type of its elements where that is not the data type. */
+  readonly storage?: HalfDType;
+  /** Rows are taken by index, of as many as `rows<position>` says: of nothing but a table, or also of the current row. */
+  readonly table?: 'only' | 'also';
 }
 
 /** A reduction of a plan. */
@@ -45,6 +46,8 @@ interface CommonPlan extends PlannedReduction {
   readonly ranges?: true;
   /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
   readonly values: ExpressionList;
+  /** Rows that are taken by index, where there are any. */
+  readonly gathers?: GatherList;
   readonly inputs: readonly MapReduceInput[];
 }
 
@@ -84,16 +87,18 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   checkAxes(all);
   const roots = all.flatMap(rootsOf);
   checkLimit('operations', unrolledSize(...roots), 'operations at a pair of rows');
-  const inputs = inputsOf(...roots).map(({ position, category, dim }) =>
-    Object.freeze({ position, category, dim }),
-  );
+  const found = new Gathers();
+  const values = all.flatMap((one) => valuesOf(one, found));
+  const inputs = planInputs(roots, problem, values, found.found);
   checkInputs(inputs);
+  const gathers = toGatherList(found.found);
   const common = {
     ...({ family: 'map-reduce', dtype, axis } as const),
     ...(problem.ranges === true && { ranges: true as const }),
     ...planned(reduction),
     ...(further.length > 0 && { further: Object.freeze(further.map(planned)) }),
-    ...{ values: toList(all.flatMap(valuesOf)), inputs: Object.freeze(inputs) },
+    ...(gathers !== undefined && { gathers }),
+    ...{ values: toList(values), inputs },
   };
   const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
   checkLimit('results', slots.filter(({ type }) => type === 'V').length, 'numbers in the result');
@@ -110,6 +115,9 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   const head = [
     `map-reduce ${dtype} ${kinds} over ${reduced} of ${dims}`,
     `i ${String(componentsOf(inputs, 'i'))} j ${String(componentsOf(inputs, 'j'))}`,
+    ...inputs.flatMap(({ position, storage }) =>
+      storage ? [`${storage} ${String(position)}`] : [],
+    ),
     ...(common.ranges ? ['ranges'] : []),
   ];
   if (limits.kind === 'cpu') {
@@ -121,9 +129,16 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   return Object.freeze({ kind: 'cuda', summary: [...head, text].join(', '), ...common, ...tile });
 }
 
-/** How many components the inputs of a category have together. */
+/** The inputs of a category whose current row is read. */
+export const rowInputs = (
+  inputs: readonly MapReduceInput[],
+  wanted: Category,
+): readonly MapReduceInput[] =>
+  inputs.filter(({ category, table }) => category === wanted && table !== 'only');
+
+/** How many components of the current row the inputs of a category have together. */
 export function componentsOf(inputs: readonly MapReduceInput[], wanted: Category): number {
-  return inputs.reduce((sum, { category, dim }) => sum + (category === wanted ? dim : 0), 0);
+  return rowInputs(inputs, wanted).reduce((sum, { dim }) => sum + dim, 0);
 }
 
 const planned = ({ kind, formula, weight, k = 1 }: Reduction): PlannedReduction =>
