@@ -1,8 +1,9 @@
+import type { ReductionKind } from '@mercer/formula';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
-import { cudaHelpers } from '../emit/cuda-math.js';
+import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { CUDA_THREADS } from './choose-tile.js';
@@ -19,6 +20,12 @@ import { usedComponents } from './used-components.js';
 const MAX_GRID_Z = 65535;
 /** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
 const LEAST_BLOCKS = 4;
+/** Reductions that take exponentials of the formula. */
+const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
+  'LogSumExp',
+  'SumSoftMaxWeight',
+  'MaxSumShiftExp',
+]);
 
 /**
  * The kernels of a map-reduce on a GPU: rows of a thread in registers, tiles of the reduced rows in shared
@@ -46,14 +53,20 @@ function dialectOf({ dtype }: CudaMapReducePlan): ReducerDialect {
     `${dtype === 'float32' ? float : double}(${x})`;
   return {
     lit: (value) => cudaLiteral(value, dtype),
-    exp: call('expf', 'exp'),
+    exp: call('exp_approximate', 'exp'),
     log: call('logf', 'log'),
     abs: call('fabsf', 'fabs'),
   };
 }
 
-/** What the text of a running result needs. */
-function prelude({ dtype }: CudaMapReducePlan, reducer: Reducer): string {
+/** What the text of a running result needs, and the helpers of a formula. */
+function prelude(
+  { dtype, reduction }: CudaMapReducePlan,
+  reducer: Reducer,
+  wanted: ReadonlySet<CudaHelper> = new Set(),
+): string {
+  const helpers = new Set(wanted);
+  if (dtype === 'float32' && EXPONENTIAL.has(reduction)) helpers.add('expApproximate');
   const type = cudaType(dtype);
   const lane = dtype === 'float32' ? 'int' : 'long long';
   return lines(
@@ -64,6 +77,7 @@ function prelude({ dtype }: CudaMapReducePlan, reducer: Reducer): string {
     'INLINE I number(I x) { return x; }',
     'INLINE V real(I x) { return (V)x; }',
     'INLINE bool any(I x) { return x != 0; }',
+    cudaHelpers(helpers, dtype),
     stateText(reducer),
   );
 }
@@ -75,6 +89,8 @@ function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
   const used = usedComponents(plan, values);
   const body = emitCudaExpressions(values, {
     dtype: plan.dtype,
+    approximateRoots: true,
+    approximateExponentials: true,
     bindings: Object.fromEntries(used.names.map((name) => [name, name])),
   });
   const params = mapReduceParams(plan, reducer);
@@ -84,8 +100,7 @@ function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
     name: plan.summary,
     entry,
     source: lines(
-      prelude(plan, reducer),
-      cudaHelpers(body.helpers, plan.dtype),
+      prelude(plan, reducer, body.helpers),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
       indent(firstStepText(plan, reducer, used, body)),
