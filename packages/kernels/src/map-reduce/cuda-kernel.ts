@@ -1,6 +1,5 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
-import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { CUDA_THREADS } from './choose-tile.js';
@@ -65,8 +64,7 @@ function firstKernel(
     name: plan.summary,
     entry,
     source: lines(
-      cudaPrelude(plan, running),
-      cudaHelpers(pair.helpers, plan.dtype),
+      cudaPrelude(plan, running, pair.helpers),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
       indent(firstStepText(plan, running, pair)),

@@ -20,7 +20,9 @@ export function cudaPairText(plan: CudaMapReducePlan): CudaPairText {
   const gathers = fromGatherList(plan.gathers);
   const used = usedComponents(plan, [...values, ...gathers.map(({ index }) => index)]);
   const bindings = Object.fromEntries(used.names.map((name) => [name, name]));
-  const options = { dtype: plan.dtype, bindings };
+  const options = {
+    ...{ dtype: plan.dtype, bindings, approximateRoots: true, approximateExponentials: true },
+  };
   const helpers = new Set<CudaHelper>();
   const loads = gathers.map((gather, n) => {
     const body = emitCudaExpressions([gather.index], options);

@@ -1,4 +1,6 @@
+import type { ReductionKind } from '@mercer/formula';
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
+import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
@@ -14,14 +16,29 @@ export function cudaReducerDialect({ dtype }: CudaMapReducePlan): ReducerDialect
     `${dtype === 'float32' ? float : double}(${x})`;
   return {
     lit: (value) => cudaLiteral(value, dtype),
-    exp: call('expf', 'exp'),
+    exp: call('exp_approximate', 'exp'),
     log: call('logf', 'log'),
     abs: call('fabsf', 'fabs'),
   };
 }
 
-/** What both steps begin with. */
-export function cudaPrelude({ dtype, inputs }: CudaMapReducePlan, running: RunningResult): string {
+/** Reductions that take exponentials of the formula. */
+const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
+  'LogSumExp',
+  'SumSoftMaxWeight',
+  'MaxSumShiftExp',
+]);
+
+/** What both steps begin with, and the helpers of a formula. */
+export function cudaPrelude(
+  plan: CudaMapReducePlan,
+  running: RunningResult,
+  wanted: ReadonlySet<CudaHelper> = new Set(),
+): string {
+  const { dtype, inputs, further = [] } = plan;
+  const helpers = new Set(wanted);
+  const takesExponentials = [plan, ...further].some(({ reduction }) => EXPONENTIAL.has(reduction));
+  if (dtype === 'float32' && takesExponentials) helpers.add('expApproximate');
   const type = cudaType(dtype);
   const lane = dtype === 'float32' ? 'int' : 'long long';
   return lines(
@@ -33,6 +50,7 @@ export function cudaPrelude({ dtype, inputs }: CudaMapReducePlan, running: Runni
     'INLINE I number(I x) { return x; }',
     'INLINE V real(I x) { return (V)x; }',
     'INLINE bool any(I x) { return x != 0; }',
+    cudaHelpers(helpers, dtype),
     running.text,
   );
 }
@@ -61,8 +79,8 @@ function pointerType(
  * neighbouring rows lie side by side; `layer`, `part`, `row` and `kept` are in scope.
  */
 export function stateWords(
-  { dtype, splits }: CudaMapReducePlan,
-  { slots }: RunningResult,
+  { dtype, splits }: Pick<CudaMapReducePlan, 'dtype' | 'splits'>,
+  { slots }: Pick<RunningResult, 'slots'>,
 ): { readonly store: (state: string) => string; readonly load: (state: string) => string } {
   const [toReal, toNumber] =
     dtype === 'float32'
