@@ -8,7 +8,7 @@ import { cudaPairText } from './cuda-pair-text.js';
 import {
   cudaPrelude,
   cudaReducerDialect,
-  outputText,
+  allOutputsText,
   parameterList,
   stateWords,
 } from './cuda-text.js';
@@ -23,6 +23,7 @@ import {
 import type { CudaMapReducePlan } from './plan.js';
 import type { Reducer } from './reducers/reducer.js';
 import { reducersOf } from './reducers/reducers-of.js';
+import { wordsOf } from './reducers/state-words.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
 
 const MAX_GRID_Z = 65535;
@@ -42,7 +43,7 @@ export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
   const running = runningResult(reducers);
   const first = firstKernel(plan, reducer, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
-  const bytes = plan.splits * running.slots.length * dtypeBytes(plan.dtype);
+  const bytes = plan.splits * wordsOf(running.slots, plan.dtype) * dtypeBytes(plan.dtype);
   return {
     steps: [{ kernel: first }, { kernel: secondKernel(plan, reducer, running) }],
     workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
@@ -113,7 +114,7 @@ function secondKernel(
       indent(load('t'), 4),
       '    merge(total, t);',
       '  }',
-      indent(outputText(plan, running, 'total')),
+      indent(allOutputsText(plan, running, 'total')),
       '}',
       '',
     ).concat('\n'),

@@ -20,7 +20,7 @@ function reductions(dim: number): Reduction[] {
   ];
 }
 
-/** Several reductions in one pass, ranges, 16-bit inputs, rows by index. */
+/** Several reductions in one pass, ranges, 16-bit inputs, rows by index, other ways to sum. */
 function variants(): MapReduceProblem[] {
   const distance = ops.sqDist(vi(0, 3), vj(1, 3));
   const weighted = ops.mul(ops.exp(ops.neg(distance)), vj(2, 1));
@@ -40,7 +40,15 @@ function variants(): MapReduceProblem[] {
     { dtype, ...sizes, ranges: true, reduction: reduction('KMinArgKMin', distance, { k: 5 }) },
   ]);
   const stored = { dtype: 'float32', storage: halves, ...sizes } as const;
-  return [...all, { ...stored, reduction: reduction('Sum', weighted) }];
+  const exponential = reduction('LogSumExp', ops.neg(distance));
+  const few = { dtype: 'float32', ...sizes, rowsI: 1000 } as const;
+  return [
+    ...all,
+    { ...stored, reduction: reduction('Sum', weighted) },
+    { ...few, reduction: reduction('Mean', weighted), sumScheme: 'kahan' },
+    { ...few, reduction: exponential, accumulate: 'float64' },
+    { ...few, reduction: exponential, accumulate: 'float64', sumScheme: 'direct' },
+  ];
 }
 
 /** Problems whose plans stand for all: short and longer points, many rows and few. */
