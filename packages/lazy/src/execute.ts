@@ -16,12 +16,13 @@ import {
   type CallShape,
   type Results,
 } from './call.js';
+import { checkRowNumbers } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
 import { placeInputs } from './place-inputs.js';
 import { deliver, makeResults } from './results.js';
-import { usedPlaces, type Task } from './task.js';
+import { formulasOf, usedPlaces, type Task } from './task.js';
 
 /** Options of a call that say nothing about what is computed. */
 export interface ExecuteOptions extends StreamOption {
@@ -47,7 +48,9 @@ export async function execute(
   const { what, reduction } = task;
   const { stream, debug, out = {} } = options;
   const inputs = bindArguments(what, task.inputs, args);
-  const shape = callShape(what, commonExtent(what, inputs), options);
+  const extent = commonExtent(what, inputs);
+  checkRowNumbers(what, formulasOf(reduction), extent);
+  const shape = callShape(what, extent, options);
   const made: Tensor[] = [];
   try {
     const placement = { device: shape.device, dtype: shape.dtype, stream };

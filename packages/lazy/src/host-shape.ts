@@ -18,11 +18,11 @@ export function hostShape(data: TensorSource, what: string): HostShape {
   if (isTyped(data)) return { shape: [data.length], dtype: typedDType(data) };
   if (Array.isArray(data)) return { shape: nestedShape(data), dtype: undefined };
   if (typeof data === 'object' && 'data' in data && 'shape' in data && isTyped(data.data)) {
-    return { shape: data.shape as readonly number[], dtype: typedDType(data.data) };
+    return { shape: data.shape, dtype: typedDType(data.data) };
   }
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: the data is ${data === null ? 'null' : `of type ${typeof data}`}. Pass a tensor, nested arrays of numbers, or { data, shape } with a typed array.`,
+    `${what}: the data is of type ${typeof data}, without numbers and a shape. Pass a tensor, nested arrays of numbers, or { data, shape } with a typed array.`,
   );
 }
 

@@ -3,6 +3,22 @@
  *
  * @packageDocumentation
  */
+export {
+  ComplexLazyTensor,
+  complexOf,
+  exp1j,
+  imagToComplex,
+  realToComplex,
+  type ComplexOperand,
+} from './complex-lazy-tensor.js';
+export {
+  genericArgKMin,
+  genericArgMin,
+  genericLogSumExp,
+  genericSum,
+} from './generic-reductions.js';
+export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
+export { gradient, type GradientOptions, type SavedForward } from './gradient.js';
 export type { LazyDType } from './lazy-dtype.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
 export type { LazyData } from './make-input.js';
@@ -12,3 +28,14 @@ export { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reductions.js';
 export { LazyTensor } from './lazy-tensor.js';
 export type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
+export {
+  band,
+  localWindow,
+  lowerTriangle,
+  offDiagonal,
+  rowNumberI,
+  rowNumberJ,
+  upperTriangle,
+} from './masks.js';
+export type { KindOf, ReductionName } from './reduction-name.js';
+export type { RowSelection } from './row-range.js';

@@ -9,7 +9,7 @@ export abstract class LazyArithmetic<D extends LazyDType = LazyDType> extends La
     other: LazyOperand,
     build: (f: VectorExpr, g: VectorExpr) => VectorExpr,
   ): this {
-    return this.apply(what, [other], (f, g) => build(f!, g!));
+    return this.apply(what, [other], (f, g) => build(f, g));
   }
 
   /** This plus `other`; here and below, an operand of dim 1 is repeated. */
@@ -87,33 +87,31 @@ export abstract class LazyArithmetic<D extends LazyDType = LazyDType> extends La
    * powers, NaN for negative bases.
    */
   pow(exponent: LazyOperand): this {
-    if (exponent === 0.5) return this.apply('pow', [], (f) => ops.sqrt(f!));
-    if (exponent === -0.5) return this.apply('pow', [], (f) => ops.rsqrt(f!));
+    if (exponent === 0.5) return this.apply('pow', [], (f) => ops.sqrt(f));
+    if (exponent === -0.5) return this.apply('pow', [], (f) => ops.rsqrt(f));
     if (typeof exponent === 'number' && Number.isInteger(exponent)) {
-      return this.apply('pow', [], (f) => ops.pow(f!, exponent));
+      return this.apply('pow', [], (f) => ops.pow(f, exponent));
     }
     return this.binary('pow', exponent, ops.powf);
   }
 
   /** This moved by multiples of `modulus` into [offset, offset + modulus): `x - n floor((x - offset) / n)`. */
   mod(modulus: LazyOperand, offset: LazyOperand = 0): this {
-    return this.apply('mod', [modulus, offset], (f, n, at) =>
-      ops.mod(f!, n!, offset === 0 ? 0 : at!),
-    );
+    return this.apply('mod', [modulus, offset], (f, n, at) => ops.mod(f, n, offset === 0 ? 0 : at));
   }
 
   /** This held between `low` and `high`; the derivative is 1 on the closed interval, else that of the bound. */
   clamp(low: LazyOperand, high: LazyOperand): this {
-    return this.apply('clamp', [low, high], (f, a, b) => ops.clamp(f!, a!, b!));
+    return this.apply('clamp', [low, high], (f, a, b) => ops.clamp(f, a, b));
   }
 
   /** `a` where this is 0 or more, else `b`; no derivative by this. */
   ifelse(a: LazyOperand, b: LazyOperand): this {
-    return this.apply('ifelse', [a, b], (f, x, y) => ops.ifElse(f!, x!, y!));
+    return this.apply('ifelse', [a, b], (f, x, y) => ops.ifElse(f, x, y));
   }
 
   /** `a` where this is not 0, else `b`: for comparisons and masks. The other value, NaN or not, is not seen. */
   where(a: LazyOperand, b: LazyOperand): this {
-    return this.apply('where', [a, b], (f, x, y) => ops.where(f!, x!, y!));
+    return this.apply('where', [a, b], (f, x, y) => ops.where(f, x, y));
   }
 }

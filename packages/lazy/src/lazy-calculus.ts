@@ -14,13 +14,13 @@ export abstract class LazyCalculus<D extends LazyDType = LazyDType> extends Lazy
    */
   grad(variable: LazyFormula, seed: LazyOperand = 1): this {
     checkVariable('grad', variable);
-    return this.apply('grad', [variable, seed], (f, v, e) => grad(f!, v!, e!));
+    return this.apply('grad', [variable, seed], (f, v, e) => grad(f, v, e));
   }
 
   /** The derivative in a direction of a variable: of the dim of this. */
   diff(variable: LazyFormula, direction: LazyOperand): this {
     checkVariable('diff', variable);
-    return this.apply('diff', [variable, direction], (f, v, u) => diff(f!, v!, u!));
+    return this.apply('diff', [variable, direction], (f, v, u) => diff(f, v, u));
   }
 
   /** All gradients by a variable: dim of this times dim of the variable, block k that of component k. */

@@ -24,6 +24,9 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
     this.#extent = commonExtent(what, inputs);
   }
 
+  /** Whether a component is a number, or two are a complex number. */
+  abstract readonly field: 'real' | 'complex';
+
   /** The same kind of matrix for another formula. */
   protected abstract derive(what: string, of: Symbolic): this;
 
@@ -42,7 +45,7 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
     operands: readonly LazyOperand[],
     build: (...args: readonly VectorExpr[]) => VectorExpr,
   ): Symbolic {
-    const parts = operands.map((operand, at) => checkOperand(what, operand, at));
+    const parts = operands.map((operand, at) => checkOperand(what, operand, at, this.field));
     return combine(what, [this, ...parts], build);
   }
 
@@ -97,11 +100,20 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
   }
 }
 
-function checkOperand(what: string, operand: unknown, at: number): Part {
-  if (typeof operand === 'number' || operand instanceof LazyFormula) return operand;
+function checkOperand(what: string, operand: unknown, at: number, field: string): Part {
+  if (typeof operand === 'number') return operand;
+  const place = `${what}: operand ${String(at + 1)}`;
+  if (!(operand instanceof LazyFormula)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${place} is ${operand === null ? 'null' : `of type ${typeof operand}`}. ` +
+        'Pass a number or a symbolic matrix: lazyI(x) for rows of i, lazyJ(x) for rows of j, param(x) for one vector.',
+    );
+  }
+  if (operand.field === field) return operand;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: operand ${String(at + 1)} is ${operand === null ? 'null' : `of type ${typeof operand}`}. ` +
-      'Pass a number or a symbolic matrix: lazyI(x) for rows of i, lazyJ(x) for rows of j, param(x) for one vector.',
+    `${place} is ${operand.field} and the other is ${field}. ` +
+      'Make a complex matrix with complexOf(pairs) or realToComplex(x), and a real one with real(), imag(), abs() or pairs().',
   );
 }

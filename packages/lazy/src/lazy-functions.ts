@@ -5,7 +5,7 @@ import type { LazyDType } from './lazy-dtype.js';
 /** Functions of one formula, component by component. */
 export abstract class LazyFunctions<D extends LazyDType = LazyDType> extends LazyArithmetic<D> {
   protected unary(what: string, build: (f: VectorExpr) => VectorExpr): this {
-    return this.apply(what, [], (f) => build(f!));
+    return this.apply(what, [], (f) => build(f));
   }
 
   /** `-x` */

@@ -11,7 +11,11 @@ import { LazyError, translated } from './lazy-error.js';
 import type { LazyFormula } from './lazy-formula.js';
 import { LazyReduction } from './lazy-reduction.js';
 import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
-import { merge } from './symbolic.js';
+import { combine, merge } from './symbolic.js';
+import { checkBound } from './transforms.js';
+import { matrixInput } from './make-input.js';
+import { nodeAt } from './input.js';
+import type { Tensor } from '@mercer/tensor';
 
 /** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
 type AxisOrDim = LazyAxis | 'dim';
@@ -246,6 +250,22 @@ export abstract class LazyReductions<D extends LazyDType = LazyDType> extends La
     options: ReduceOptions<ResultOf<'KMaxArgKMax', D>> = {},
   ): Promise<ResultOf<'KMaxArgKMax', D>> {
     return this.#reduce('kMaxArgKMax', 'KMaxArgKMax', axis, { ...options, k });
+  }
+
+  /**
+   * The variances over a side, divided by the count; empty: NaN. Two passes, the means first, so that nothing cancels.
+   *
+   * @throws LazyError UNBOUND_VARIABLE where an input is a placeholder
+   */
+  async variance(axis: LazyAxis, options: ReduceOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
+    checkAxis('variance', axis);
+    checkBound('variance', this.inputs);
+    const { out: _, ...rest } = options;
+    using mean = await this.mean(axis, rest);
+    const means = matrixInput('variance', mean, axis === 'j' ? 'i' : 'j', 'mean');
+    const center = { formula: nodeAt(means, 0), inputs: [means] };
+    const squares = combine('variance', [this, center], (f, m) => ops.square(ops.sub(f, m)));
+    return this.derive('variance', squares).mean(axis, options);
   }
 
   /**

@@ -40,21 +40,17 @@ export abstract class LazyVectors<D extends LazyDType = LazyDType> extends LazyF
    * `x' W x`, W row-major.
    */
   weightedSqnorm(weights: LazyOperand): this {
-    return this.apply('weightedSqnorm', [weights], (f, w) => ops.weightedSqNorm(w!, f!));
+    return this.apply('weightedSqnorm', [weights], (f, w) => ops.weightedSqNorm(w, f));
   }
 
   /** The squared distance with weights, as `weightedSqnorm` of the difference. */
   weightedSqdist(other: LazyOperand, weights: LazyOperand): this {
-    return this.apply('weightedSqdist', [other, weights], (f, g, w) =>
-      ops.weightedSqDist(w!, f!, g!),
-    );
+    return this.apply('weightedSqdist', [other, weights], (f, g, w) => ops.weightedSqDist(w, f, g));
   }
 
   /** Soft dynamic time warping of two series with squared differences, smoothed by gamma > 0 (Cuturi and Blondel, 2017). */
   softDtwSqdist(other: LazyOperand, gamma: LazyOperand): this {
-    return this.apply('softDtwSqdist', [other, gamma], (f, g, at) =>
-      ops.softDtwSqDist(f!, g!, at!),
-    );
+    return this.apply('softDtwSqdist', [other, gamma], (f, g, at) => ops.softDtwSqDist(f, g, at));
   }
 
   /** Component k, from 0. */
@@ -94,7 +90,7 @@ export abstract class LazyVectors<D extends LazyDType = LazyDType> extends LazyF
 
   /** The B-splines of an order on this, the ascending knots, at the scalar `x`: dim of this - order - 1. */
   bspline(x: LazyOperand, order: number): this {
-    return this.apply('bspline', [x], (knots, at) => ops.bSpline(knots!, at!, order));
+    return this.apply('bspline', [x], (knots, at) => ops.bSpline(knots, at, order));
   }
 
   /** This, a row-major matrix of n * p numbers, times a vector of p: n numbers. */

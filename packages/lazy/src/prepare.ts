@@ -16,17 +16,22 @@ import {
   type Results,
 } from './call.js';
 import { callShape } from './execute.js';
+import { checkRowNumbers } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { matrixView } from './place-inputs.js';
 import { makeResults } from './results.js';
-import { usedPlaces, type Task } from './task.js';
+import { formulasOf, usedPlaces, type Task } from './task.js';
 
 /** A task whose kernels are loaded. */
 export interface PreparedTask {
   readonly plan: MapReducePlan;
-  run(args: readonly Tensor[], out: Results | undefined, stream: Stream | undefined): Results;
+  readonly run: (
+    args: readonly Tensor[],
+    out: Results | undefined,
+    stream: Stream | undefined,
+  ) => Results;
 }
 
 /** Compiles a task for tensors like these. */
@@ -72,10 +77,12 @@ interface BoundCall {
   readonly shape: CallShape;
 }
 
-function bind({ what, inputs }: Task, args: readonly Tensor[]): BoundCall {
+function bind({ what, inputs, reduction }: Task, args: readonly Tensor[]): BoundCall {
   for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${String(at)}`);
   const bound = bindArguments(what, inputs, args);
-  return { inputs: bound, shape: callShape(what, commonExtent(what, bound), {}) };
+  const extent = commonExtent(what, bound);
+  checkRowNumbers(what, formulasOf(reduction), extent);
+  return { inputs: bound, shape: callShape(what, extent, {}) };
 }
 
 function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): BoundInput {
