@@ -45,7 +45,9 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
     operands: readonly LazyOperand[],
     build: (...args: readonly VectorExpr[]) => VectorExpr,
   ): Symbolic {
-    const parts = operands.map((operand, at) => checkOperand(what, operand, at, this.field));
+    const parts = operands.map((operand, at) =>
+      checkOperand(`${what}: operand ${String(at + 1)}`, operand, this.field),
+    );
     return combine(what, [this, ...parts], build);
   }
 
@@ -100,9 +102,9 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
   }
 }
 
-function checkOperand(what: string, operand: unknown, at: number, field: string): Part {
+/** A number, or a symbolic matrix over the same field. @throws LazyError INVALID_ARGUMENT */
+export function checkOperand(place: string, operand: unknown, field: string): Part {
   if (typeof operand === 'number') return operand;
-  const place = `${what}: operand ${String(at + 1)}`;
   if (!(operand instanceof LazyFormula)) {
     throw new LazyError(
       'INVALID_ARGUMENT',
