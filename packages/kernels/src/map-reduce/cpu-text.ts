@@ -79,7 +79,7 @@ INLINE W choose(I which, W a, W b) {
 }
 
 /** The members of the arguments, in the order of the parameters. */
-function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
+function members(plan: CpuMapReducePlan, { outputs, pointers = [] }: RunningResult): string[] {
   const { inputs } = plan;
   return [
     ...inputs.map((input) => `const ${elementType(input, 'T')}* ${inputName(input.position)};`),
@@ -87,6 +87,10 @@ function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
       ...(value.length > 0 ? [`T* ${names.value};`] : []),
       ...(index.length > 0 ? [`int32_t* ${names.index};`] : []),
     ]),
+    ...pointers.map(({ name, dtype, access }) => {
+      const type = dtype === 'int64' || dtype === 'int32' ? `${dtype}_t` : 'T';
+      return `${access === 'read' ? 'const ' : ''}${type}* ${name};`;
+    }),
     ...(plan.ranges ? RANGE_POINTERS.map((name) => `const int64_t* ${name};`) : []),
     'int64_t rowsI, rowsJ, batch;',
     ...(plan.ranges ? [`int64_t ${TASK_COUNT};`] : []),

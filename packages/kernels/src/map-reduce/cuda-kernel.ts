@@ -41,7 +41,10 @@ export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
   if (reducer === undefined)
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
   const running = runningResult(reducers);
-  const first = firstKernel(plan, reducer, running);
+  const first = computingKernel(plan, running, {
+    params: mapReduceParams(plan, reducer),
+    cost: (scalars) => mapReduceCost(plan, reducer, scalars),
+  });
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const bytes = plan.splits * wordsOf(running.slots, plan.dtype) * dtypeBytes(plan.dtype);
   return {
@@ -50,15 +53,15 @@ export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
   };
 }
 
-function firstKernel(
+/** The kernel that computes the formula, with its parameters but for the workspace. */
+export function computingKernel(
   plan: CudaMapReducePlan,
-  reducer: Reducer,
   running: RunningResult,
+  { params, cost }: Pick<CudaKernel, 'params' | 'cost'>,
 ): CudaKernel {
   const entry = 'map_reduce';
   const split = plan.splits > 1;
   const pair = cudaPairText(plan);
-  const params = mapReduceParams(plan, reducer);
   const all = split ? withWorkspace(params, 'write') : params;
   return {
     dialect: 'cuda',
@@ -83,7 +86,7 @@ function firstKernel(
         sharedMemBytes: 0,
       };
     },
-    cost: (scalars) => mapReduceCost(plan, reducer, scalars),
+    ...(cost !== undefined && { cost }),
   };
 }
 

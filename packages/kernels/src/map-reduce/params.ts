@@ -32,23 +32,28 @@ type ParamsPlan = Pick<MapReducePlan, 'dtype' | 'inputs' | 'further' | 'ranges'>
  * by side; a parameter has one row.
  */
 export function mapReduceParams(plan: ParamsPlan, reducer: Reducer): KernelParam[] {
-  const { dtype, inputs } = plan;
-  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-  const all: KernelParam[] = inputs.map(({ position, storage = dtype }) => ({
-    ...({ name: inputName(position), kind: 'pointer', access: 'read' } as const),
-    dtype: storage,
-  }));
+  const results: KernelParam[] = [];
   allReducers(plan, reducer).forEach(({ value, index }, n) => {
     const names = outputNames(n);
     const result = { kind: 'pointer', access: 'write' } as const;
-    if (value.length > 0) all.push({ name: names.value, ...result, dtype });
-    if (index.length > 0) all.push({ name: names.index, ...result, dtype: 'int32' });
+    if (value.length > 0) results.push({ name: names.value, ...result, dtype: plan.dtype });
+    if (index.length > 0) results.push({ name: names.index, ...result, dtype: 'int32' });
   });
+  return paramsAround(plan, results);
+}
+
+/** All parameters of a map-reduce that writes to `results`. */
+export function paramsAround(plan: ParamsPlan, results: readonly KernelParam[]): KernelParam[] {
+  const { dtype, inputs } = plan;
+  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
   const pointers = RANGE_POINTERS.map((name): KernelParam => ({
     ...{ name, kind: 'pointer', dtype: 'int64', access: 'read' },
   }));
   return [
-    ...all,
+    ...inputs.map(({ position, storage = dtype }): KernelParam => ({
+      ...{ name: inputName(position), kind: 'pointer', access: 'read', dtype: storage },
+    })),
+    ...results,
     ...(plan.ranges ? pointers : []),
     ...['rowsI', 'rowsJ', 'batch', ...(plan.ranges ? [TASK_COUNT] : [])].map(size),
     ...inputs.flatMap(({ position }) => [

@@ -1,4 +1,5 @@
 import { indent, lines } from '../../emit/indent.js';
+import type { KernelParam } from '../../kernel-param.js';
 import { upTo, type Reducer, type Slot } from './reducer.js';
 import { stateText } from './state-text.js';
 
@@ -12,6 +13,9 @@ export interface RunningOutput {
   readonly index: readonly string[];
 }
 
+/** A parameter that is an address. */
+export type Pointer = Extract<KernelParam, { kind: 'pointer' }>;
+
 /** All reductions of a plan as one C++ `State`, with `empty()` and `merge(State&, const State&)`. */
 export interface RunningResult {
   /** The definitions. */
@@ -23,6 +27,8 @@ export interface RunningResult {
   /** The statement that adds a row with these values and this number last. */
   readonly add: (total: string, block: string, args: readonly string[]) => string;
   readonly outputs: readonly RunningOutput[];
+  /** What `add` reads and writes by itself. */
+  readonly pointers?: readonly Pointer[];
 }
 
 /** The running result of reductions over the same pairs: the plain text of a reduction where there is one. */
