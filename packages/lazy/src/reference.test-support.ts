@@ -1,6 +1,5 @@
 import {
   evaluateReduction,
-  inputsOf,
   reduction as describe,
   ops,
   type Reduction,
@@ -158,9 +157,3 @@ export async function expectResult(
     );
   }
 }
-
-/** The inputs that a reduction reads, by position. */
-export const positionsOf = (of: Reduction): readonly number[] =>
-  inputsOf(of.formula, ...(of.weight === undefined ? [] : [of.weight])).map(
-    ({ position }) => position,
-  );
