@@ -9,6 +9,7 @@ import {
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
+import { expandFunctions } from '../math/expand-functions.js';
 
 /** The scalar variable that stands for a component of an input: `i0_2` is component 2 of input 0. */
 export function componentName(category: Category, position: number, component: number): string {
@@ -22,11 +23,13 @@ const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
 
 /**
  * Every component of a formula as a scalar expression over components of inputs and row numbers. Throws a
- * `RangeError` for what no kernel computes yet: a function without emission, a row taken by index.
+ * `RangeError` for what no kernel computes yet: a row taken by index, a function beyond its largest order.
  */
 export function lowerFormula(formula: VectorExpr): readonly RealExpr[] {
   const known = new Map<VectorExpr, RealExpr>();
-  return unrollComponents(formula).map((component) => simplify(lower(component, known)));
+  return unrollComponents(formula).map((component) =>
+    simplify(expandFunctions(lower(component, known))),
+  );
 }
 
 function lower(root: VectorExpr, known: Map<VectorExpr, RealExpr>): RealExpr {
@@ -63,7 +66,6 @@ function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): 
     }
     case 'elementwise': {
       const scalar = scalarOf(node);
-      if (scalar === undefined) throw notYet(`calls the function '${node.op}'`);
       const args = node.args.map((arg, k) => [`x${String(k)}`, known.get(arg)] as const);
       return substitute(
         scalar,
@@ -80,6 +82,6 @@ function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): 
 function notYet(what: string): RangeError {
   return new RangeError(
     `cannot plan a map-reduce: the formula ${what}, and there is no kernel text for that. ` +
-      `Write it with arithmetic, comparisons, Exp, Log, Sqrt, Powf, Tanh and their like.`,
+      `Pass the rows that it takes as an input of their own.`,
   );
 }
