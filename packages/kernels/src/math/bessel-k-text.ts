@@ -8,7 +8,7 @@ const LIMIT = 1;
 /** The modified Bessel function of the second kind of order `nu >= 0`, for x > 0. */
 export function besselKText(nu: number): FunctionText {
   return {
-    needs: ['bits', 'exp', 'log'],
+    needs: ['exp', 'log'],
     body: `const Wide z = x;
 ${scaledText(nu)}
 const Wide small = near * ${inversePower(nu)};
@@ -23,7 +23,7 @@ export function radialBesselKText(nu: number): FunctionText {
   const size = Math.abs(nu);
   const small = nu < 0 ? `near * ${inversePower(size)} * ${inversePower(size)}` : 'near';
   return {
-    needs: ['bits', 'exp', 'log'],
+    needs: ['exp', 'log'],
     body: `const Wide z = wide_sqrt(x);
 ${scaledText(size)}
 const Wide small = ${small};

@@ -25,8 +25,8 @@ const PIECES = {
 const PRELUDE = `typedef double Wide;
 typedef long long Bits;
 typedef bool Mask;
-#define MATH_SMALL static __device__ __forceinline__
-#define MATH_BIG static __device__ __noinline__
+#define MATH_SMALL __device__ __forceinline__
+#define MATH_BIG __device__ __noinline__
 #define WIDE_INFINITY __longlong_as_double(0x7ff0000000000000ll)
 #define WIDE_NAN __longlong_as_double(0x7fffffffffffffffll)
 MATH_SMALL Wide wide(double x) { return x; }
@@ -59,8 +59,7 @@ function builtinText(parts: MathFunctionParts, dtype: PairwiseDType): string {
   const { fn } = parts;
   const parameters = fn === 'atan2' ? ['y', 'x'] : ['x'];
   const list = parameters.map((p) => `${type} ${p}`).join(', ');
-  const head = (how: string): string =>
-    `static __device__ ${how} ${type} ${mathName(parts)}(${list})`;
+  const head = (how: string): string => `__device__ ${how} ${type} ${mathName(parts)}(${list})`;
   if (fn === 'floor' || fn === 'ceil') return `${head('__forceinline__')} { return ${fn}${f}(x); }`;
   const value =
     fn === 'softplus'
