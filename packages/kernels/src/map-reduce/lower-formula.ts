@@ -6,6 +6,7 @@ import {
   unrollComponents,
   variable,
   type Category,
+  type ElementwiseNode,
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
@@ -62,12 +63,9 @@ function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): 
       throw notYet(source?.kind === 'gather' ? 'takes a row by index (Gather)' : 'is not unrolled');
     }
     case 'elementwise': {
-      const scalar = scalarOf(node);
-      if (scalar === undefined) throw notYet(`calls the function '${node.op}'`);
-      const args = node.args.map((arg, k) => [`x${String(k)}`, known.get(arg)] as const);
-      return substitute(
-        scalar,
-        Object.fromEntries(args.flatMap(([name, arg]) => (arg === undefined ? [] : [[name, arg]]))),
+      return lowerElementwise(
+        node,
+        node.args.map((arg) => known.get(arg) ?? constant(NaN)),
       );
     }
     case 'gather':
@@ -77,7 +75,15 @@ function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): 
   }
 }
 
-function notYet(what: string): RangeError {
+/** One component of an elementwise node, from the component of each argument. */
+export function lowerElementwise(node: ElementwiseNode, args: readonly RealExpr[]): RealExpr {
+  const scalar = scalarOf(node);
+  if (scalar === undefined) throw notYet(`calls the function '${node.op}'`);
+  return substitute(scalar, Object.fromEntries(args.map((arg, k) => [`x${String(k)}`, arg])));
+}
+
+/** The error for what no kernel computes yet. */
+export function notYet(what: string): RangeError {
   return new RangeError(
     `cannot plan a map-reduce: the formula ${what}, and there is no kernel text for that. ` +
       `Write it with arithmetic, comparisons, Exp, Log, Sqrt, Powf, Tanh and their like.`,

@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
-import type { MapReducePlan } from './plan.js';
+import type { MapReducePlan, UnrolledPlan } from './plan.js';
 import type { Reducer } from './reducers/reducer.js';
 
 /** The name of the pointer to input number `position`. */
@@ -15,7 +15,10 @@ export const batchStrideName = (position: number): string => `batchStride${Strin
  * and for every input `ld<position>`, elements from one row to the next, and `batchStride<position>`,
  * where 0 broadcasts. The components of a row lie side by side; a parameter has one row.
  */
-export function mapReduceParams({ dtype, inputs }: MapReducePlan, reducer: Reducer): KernelParam[] {
+export function mapReduceParams(
+  { dtype, inputs }: Pick<MapReducePlan, 'dtype' | 'inputs'>,
+  reducer: Reducer,
+): KernelParam[] {
   const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
   const all: KernelParam[] = inputs.map(({ position }) => ({
     ...({ name: inputName(position), kind: 'pointer', access: 'read' } as const),
@@ -44,7 +47,7 @@ export function rowsOf(
 }
 
 /** What a launch must do at least: each input read once, an operation for every node at every pair. */
-export function mapReduceCost(plan: MapReducePlan, reducer: Reducer, scalars: Scalars): KernelCost {
+export function mapReduceCost(plan: UnrolledPlan, reducer: Reducer, scalars: Scalars): KernelCost {
   const { batch = 0, rowsI = 0, rowsJ = 0 } = scalars;
   const { kept, reduced } = rowsOf(plan, scalars);
   const rows = { i: rowsI, j: rowsJ, parameter: 1 };

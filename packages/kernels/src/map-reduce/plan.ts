@@ -1,7 +1,6 @@
 import {
   constant,
   inputsOf,
-  unrolledSize,
   type Category,
   type ReductionKind,
 } from '@mercer/formula';
@@ -10,10 +9,11 @@ import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { chooseCpuTile, chooseCudaTile, type CpuTile, type CudaTile } from './choose-tile.js';
 import { toList, type ExpressionList } from './expression-list.js';
-import { MAP_REDUCE_LIMITS } from './limits.js';
 import { lowerFormula } from './lower-formula.js';
 import type { MapReduceProblem } from './problem.js';
 import { reducerOf } from './reducers/reducer-of.js';
+import { isWide } from './wide/is-wide.js';
+import { planWide, type WidePlan } from './wide/wide-plan.js';
 
 /** An input of a plan: `dim` numbers for every row of i or of j, or once. */
 export interface MapReduceInput {
@@ -51,8 +51,11 @@ export interface CudaMapReducePlan extends CommonPlan, CudaTile {
   readonly kind: 'cuda';
 }
 
+/** How a short formula is reduced: every operation on every component is written out. */
+export type UnrolledPlan = CpuMapReducePlan | CudaMapReducePlan;
+
 /** How a formula is reduced: plain frozen data, the same for the same problem and limits. */
-export type MapReducePlan = CpuMapReducePlan | CudaMapReducePlan;
+export type MapReducePlan = UnrolledPlan | WidePlan;
 
 /**
  * The plan of a map-reduce. Throws a `RangeError` for a formula beyond `MAP_REDUCE_LIMITS`, and for
@@ -73,11 +76,11 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   const { dtype, reduction } = problem;
   const { kind, formula, weight, axis, k = 1 } = reduction;
   const roots = weight === undefined ? [formula] : [formula, weight];
-  checkLimit('operations', unrolledSize(...roots), 'operations at a pair of rows');
   const inputs = inputsOf(...roots).map(({ position, category, dim }) =>
     Object.freeze({ position, category, dim }),
   );
   checkInputs(inputs);
+  if (isWide(reduction, limits)) return planWide(problem, Object.freeze(inputs), limits);
   const one = [constant(1)];
   // the sums of weights need their count, or a weight
   const weights =
@@ -94,7 +97,6 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
     ...{ values: toList([...lowerFormula(formula), ...weights]), inputs: Object.freeze(inputs) },
   };
   const slots = slotsOf(common);
-  checkLimit('results', slots.filter(({ type }) => type === 'V').length, 'numbers in the result');
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
     ...{ dtype, slots: slots.length, operations: common.values.nodes.length },
@@ -135,15 +137,4 @@ function checkInputs(inputs: readonly MapReduceInput[]): void {
         `Give every input a position of its own.`,
     );
   });
-  for (const category of ['i', 'j', 'parameter'] as const) {
-    checkLimit('components', componentsOf(inputs, category), `components of ${category} inputs`);
-  }
-}
-
-function checkLimit(name: keyof typeof MAP_REDUCE_LIMITS, found: number, what: string): void {
-  if (found <= MAP_REDUCE_LIMITS[name]) return;
-  throw new RangeError(
-    `cannot plan a map-reduce: ${String(found)} ${what}, and at most ${String(MAP_REDUCE_LIMITS[name])} are written out. ` +
-      `Reduce the dims, or split the formula into several.`,
-  );
 }

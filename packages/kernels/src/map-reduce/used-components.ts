@@ -1,6 +1,6 @@
 import { variables, type Category, type RealExpr } from '@mercer/formula';
 import { componentName, ROW_NAMES } from './lower-formula.js';
-import type { MapReducePlan } from './plan.js';
+import type { UnrolledPlan } from './plan.js';
 
 /** A component of an input that the values of a plan read. */
 export interface UsedComponent {
@@ -21,7 +21,7 @@ export interface UsedComponents {
 
 /** Which components and row numbers the values of a plan read. */
 export function usedComponents(
-  { inputs }: MapReducePlan,
+  { inputs }: UnrolledPlan,
   values: readonly RealExpr[],
 ): UsedComponents {
   const names = new Set(values.flatMap((value) => variables(value)));

@@ -1,0 +1,128 @@
+import type { CpuHelper } from '../../emit/cpu-math.js';
+import { indent, lines } from '../../emit/indent.js';
+import { upTo, type Reducer } from '../reducers/reducer.js';
+import { cpuTileDialect, packedInputs } from './cpu-dialect.js';
+import { cpuPairText } from './cpu-pair-text.js';
+import { cpuStoreText } from './cpu-store-text.js';
+import { tileText, type TileDialect } from './tile-text.js';
+import { COLUMN } from './wide-formula.js';
+import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan.js';
+
+/** Blocks of columns of all tasks of a vector of rows. */
+export const columnBlocks = ({ formula, block }: CpuWidePlan): number =>
+  Math.ceil(formula.columns / block);
+
+/** A task with many columns: pair values of a tile of rows first, then block after block of columns. */
+export function cpuColumnsText(
+  plan: CpuWidePlan,
+  reducer: Reducer,
+  helpers: Set<CpuHelper>,
+): string {
+  const { formula, groups, rows } = plan;
+  const { pair } = formula;
+  const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
+  const all = String(columnBlocks(plan));
+  const target = reducer.rounds ? 'parts' : 'totals';
+  const vectors = upTo(groups).map(String);
+  const at = '(block - firstBlock) * GROUPS';
+  const hold = (results: readonly string[]): string =>
+    lines(
+      ...results.map(
+        (result, n) =>
+          `held[((q + r - start) * ${String(pair)} + ${String(n)}) * GROUPS + v] = ${result};`,
+      ),
+    );
+  return lines(
+    `const int64_t firstBlock = part * ${blocks};`,
+    `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
+    'const int64_t states = (lastBlock - firstBlock) * GROUPS;',
+    `State* const totals = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
+    'for (int64_t n = 0; n < states; n++) totals[n] = empty();',
+    reducer.rounds &&
+      lines(
+        'State* const parts = totals + states;',
+        'for (int64_t n = 0; n < states; n++) parts[n] = empty();',
+      ),
+    pair > 0 && `V held[${tile} * ${String(pair)} * GROUPS];`,
+    `for (int64_t start = 0; start < reduced; start += ${tile}) {`,
+    `  const int64_t stop = reduced - start < ${tile} ? reduced : start + ${tile};`,
+    pair > 0 &&
+      lines(
+        `  for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
+        indent(cpuPairText(plan, [0, pair], hold, helpers), 4),
+        '  }',
+      ),
+    '  for (int64_t block = firstBlock; block < lastBlock; block++) {',
+    ...vectors.map((v) => `    State s${v} = ${target}[${at} + ${v}];`),
+    '    for (int64_t q = start; q < stop; q++) {',
+    indent(blockText(plan, helpers), 6),
+    '    }',
+    ...vectors.map((v) => `    ${target}[${at} + ${v}] = s${v};`),
+    '  }',
+    reducer.rounds &&
+      lines(
+        `  if (stop % ${String(BLOCK_ROWS)} == 0 || stop == reduced) {`,
+        '    for (int64_t n = 0; n < states; n++) {',
+        '      merge(totals[n], parts[n]);',
+        '      parts[n] = empty();',
+        '    }',
+        '  }',
+      ),
+    '}',
+    'for (int64_t block = firstBlock; block < lastBlock; block++) {',
+    '  for (int64_t v = 0; v < GROUPS; v++) {',
+    `    UNUSED const State& s = totals[${at} + v];`,
+    indent(cpuStoreText(plan, reducer, 'block'), 4),
+    '  }',
+    '}',
+  );
+}
+
+/** Adds reduced row `q` to the states `s0`, `s1` and so on of a block of columns. */
+function blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): string {
+  const { formula, groups, block } = plan;
+  const { pair, before, after, columns } = formula;
+  const held = (n: number, v: string): string =>
+    `held[((q - start) * ${String(pair)} + ${String(n)}) * GROUPS + ${v}]`;
+  const plain = cpuTileDialect(plan, 1, () => 'q', helpers);
+  const dialect: TileDialect = {
+    ...plain,
+    valueAt: (name, r, v) =>
+      name.startsWith('W') ? held(Number(name.slice(1)), v) : plain.valueAt(name, r, v),
+  };
+  const tile = tileText(formula, dialect);
+  const column = tile.roots.slice(pair, pair + 1);
+  const rest = tile.roots.slice(pair + 1, pair + 1 + after);
+  const value = (b: number, v: number): string => `f${String(b)}_${String(v)}`;
+  const last = String(columns - 1);
+  const columnText = (b: number): string => {
+    const number = `block * ${String(block)} + ${String(b)}`;
+    const clamped = columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`;
+    return lines(
+      '{',
+      `  UNUSED const Step ${COLUMN} = ${clamped};`,
+      indent(tile.loops(COLUMN, column)),
+      ...upTo(groups).map((v) => {
+        const { text, results } = tile.values(column, '0', String(v));
+        return indent(lines('{', indent(text), `  ${value(b, v)} = ${results.join('')};`, '}'));
+      }),
+      '}',
+    );
+  };
+  const addText = (v: number): string => {
+    const { text, results } = tile.values(rest, '0', String(v));
+    const args = [
+      ...upTo(before).map((n) => held(n, String(v))),
+      ...upTo(block).map((b) => value(b, v)),
+      ...[...results, 'number((L)q)'],
+    ];
+    return lines('{', indent(text), `  add(s${String(v)}, ${args.join(', ')});`, '}');
+  };
+  return lines(
+    `V ${upTo(block)
+      .flatMap((b) => upTo(groups).map((v) => value(b, v)))
+      .join(', ')};`,
+    ...upTo(block).map(columnText),
+    ...upTo(groups).map(addText),
+  );
+}
