@@ -26,7 +26,7 @@ const LEAST_BLOCKS = 4;
  * merges them in order.
  */
 export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
-  const reducer = reducerOf({ ...plan, kind: plan.reduction, dialect: dialectOf(plan) });
+  const reducer = reducerOf({ ...plan, kind: plan.reduction, dialect: cudaReducerDialect(plan) });
   const first = firstKernel(plan, reducer);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const bytes = plan.splits * reducer.slots.length * dtypeBytes(plan.dtype);
@@ -41,7 +41,10 @@ const resultRows = (plan: CudaMapReducePlan, scalars: Scalars): number => {
   return rowsOf(plan, scalars).kept * batch;
 };
 
-function dialectOf({ dtype }: CudaMapReducePlan): ReducerDialect {
+/** How a reduction is written in CUDA C++. */
+export function cudaReducerDialect({
+  dtype,
+}: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
   const call = (float: string, double: string) => (x: string) =>
     `${dtype === 'float32' ? float : double}(${x})`;
   return {
@@ -53,7 +56,10 @@ function dialectOf({ dtype }: CudaMapReducePlan): ReducerDialect {
 }
 
 /** What the text of a running result needs. */
-function prelude({ dtype }: CudaMapReducePlan, reducer: Reducer): string {
+export function reducerPrelude(
+  { dtype }: Pick<CudaMapReducePlan, 'dtype'>,
+  reducer: Reducer,
+): string {
   const type = cudaType(dtype);
   const lane = dtype === 'float32' ? 'int' : 'long long';
   return lines(
@@ -84,7 +90,7 @@ function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
     name: plan.summary,
     entry,
     source: lines(
-      prelude(plan, reducer),
+      reducerPrelude(plan, reducer),
       cudaHelpers(body.helpers, plan.dtype),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
@@ -117,7 +123,7 @@ function secondKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
     name: `${plan.summary}, merge`,
     entry,
     source: lines(
-      prelude(plan, reducer),
+      reducerPrelude(plan, reducer),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)})`,
       `${entry}(${parameterList(params, plan.dtype)}) {`,
       `  const long long kept = ${plan.axis === 1 ? 'rowsI' : 'rowsJ'};`,

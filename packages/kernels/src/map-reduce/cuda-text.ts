@@ -21,7 +21,7 @@ export function parameterList(params: readonly KernelParam[], dtype: PairwiseDTy
  * neighbouring rows lie side by side; `layer`, `part`, `row` and `kept` are in scope.
  */
 export function stateWords(
-  { dtype, splits }: CudaMapReducePlan,
+  { dtype, splits }: Pick<CudaMapReducePlan, 'dtype' | 'splits'>,
   { slots }: Reducer,
 ): { readonly store: (state: string) => string; readonly load: (state: string) => string } {
   const [toReal, toNumber] =
@@ -49,7 +49,10 @@ export function stateWords(
 }
 
 /** Statements that write the results of the state `s`; `layer`, `row` and `kept` are in scope. */
-export function outputText({ axis }: CudaMapReducePlan, { value, index }: Reducer): string {
+export function outputText(
+  { axis }: Pick<CudaMapReducePlan, 'axis'>,
+  { value, index }: Reducer,
+): string {
   const store = (to: string, results: readonly string[], type: string): string =>
     results
       .map(

@@ -1,9 +1,11 @@
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
+import { inputName, strideName } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
 import { cpuTileDialect, packedInputs } from './cpu-dialect.js';
 import { cpuPairText } from './cpu-pair-text.js';
 import { cpuStoreText } from './cpu-store-text.js';
+import { keptSide } from './kept-side.js';
 import { tileText, type TileDialect } from './tile-text.js';
 import { COLUMN } from './wide-formula.js';
 import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan.js';
@@ -119,10 +121,28 @@ function blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): string {
     return lines('{', indent(text), `  add(s${String(v)}, ${args.join(', ')});`, '}');
   };
   return lines(
+    prefetchText(plan),
     `V ${upTo(block)
       .flatMap((b) => upTo(groups).map((v) => value(b, v)))
       .join(', ')};`,
     ...upTo(block).map(columnText),
     ...upTo(groups).map(addText),
+  );
+}
+
+/** Asks for what the next tile reads of row `q`'s place: its rows lie too far apart for the hardware to guess. */
+function prefetchText(plan: CpuWidePlan): string {
+  const { formula, block, tile } = plan;
+  const reads = formula.loads.filter(
+    ({ category, line }) =>
+      line?.counter === COLUMN && category !== 'parameter' && category !== keptSide(plan),
+  );
+  const inputs = new Map(reads.map((load) => [load.position, load]));
+  return lines(
+    ...[...inputs.values()].map(({ position: p, line }) => {
+      const first = `block * ${String((line?.step ?? 1) * block)} + ${String(line?.offset ?? 0)}`;
+      const row = `(q + ${String(tile)} < reduced ? q + ${String(tile)} : q)`;
+      return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
+    }),
   );
 }

@@ -4,13 +4,10 @@ import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { inputName, strideName } from '../params.js';
 import { upTo, type ReducerDialect } from '../reducers/reducer.js';
+import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
 import type { WideLoad } from './wide-formula.js';
 import type { CpuWidePlan } from './wide-plan.js';
-
-/** The side whose rows are the lanes of vectors. */
-export const keptSide = ({ axis }: Pick<CpuWidePlan, 'axis'>): 'i' | 'j' =>
-  axis === 1 ? 'i' : 'j';
 
 /** Where the copied components of the kept rows begin, by input, and their number. */
 export function packedInputs(plan: CpuWidePlan): {

@@ -31,8 +31,9 @@ export interface TileDialect {
     exprs: readonly Expr[],
     names: readonly string[],
   ) => { readonly statements: readonly string[]; readonly results: readonly string[] };
-  /** What stands before a `for` that stays a loop. */
+  /** What stands before a `for` that stays a loop, and before one that may be written out in part. */
   readonly loopPragma: string;
+  readonly stagedPragma?: string;
   readonly stage?: (
     loads: readonly WideLoad[],
     counter: string,
@@ -126,7 +127,7 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
     );
     const walk = (first: string, end: string): string =>
       lines(
-        dialect.loopPragma,
+        (staged === undefined ? undefined : dialect.stagedPragma) ?? dialect.loopPragma,
         `for (Step ${counter} = ${first}; ${counter} < ${end}; ${counter}++) {`,
         indent(step),
         '}',

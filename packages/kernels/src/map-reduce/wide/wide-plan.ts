@@ -54,7 +54,9 @@ export interface CudaWidePlan extends CommonWidePlan {
   /** Kept rows of a thread. */
   readonly groups: 1 | 2 | 4;
   /** Reduced rows of a thread whose inner sums run together. */
-  readonly rows: 2 | 4 | 8;
+  readonly rows: 1 | 2 | 4 | 8;
+  /** Reduced rows whose pair values are held while the columns pass. */
+  readonly tile: number;
   /** Steps of an inner sum that are copied to shared memory at a time; 0: none is. */
   readonly steps: number;
   /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
@@ -187,34 +189,42 @@ function chooseCpu(
 
 const MOST_SPLITS = 64;
 const BLOCKS_PER_MULTIPROCESSOR = 2;
-const STAGED_BYTES = 24576;
-const STATE_BYTES = 16384;
+const STAGED_BYTES = 20480;
+/** Bytes of shared memory for pair values, and for running results that threads hand over. */
+const HELD_BYTES = 24576;
 
 function chooseCuda(
   { dtype, formula, slots, sums, keptRows, reducedRows }: WideShape,
   { multiprocessors }: CudaLimits,
-): Pick<CudaWidePlan, 'groups' | 'rows' | 'steps' | 'splits'> {
+): Pick<CudaWidePlan, 'groups' | 'rows' | 'tile' | 'steps' | 'splits'> {
   const words = dtypeBytes(dtype) / 4;
   const cost = slots * words;
-  const groups = ([4, 2] as const).find((g) => g * cost <= 32) ?? 1;
   const narrow = formula.columns === 1;
-  const rows =
-    narrow && sums === 1 && words === 1 && groups * cost <= 16 ? 8 : sums * words <= 2 ? 4 : 2;
+  const groups = ([4, 2] as const).find((g) => g * cost <= 32) ?? 1;
+  const most = narrow && groups * cost <= 16 ? 8 : 4;
+  const wide = ([8, 4, 2] as const).find((r) => r <= most && r * sums * words <= 8) ?? 1;
+  const rows = sums === 0 && !narrow ? 1 : wide;
+  const rowBytes = formula.pair * CUDA_SIDE * groups * dtypeBytes(dtype);
+  const tile = narrow ? CUDA_SIDE * rows : powerOfTwo(Math.min(CUDA_SIDE * rows, HELD_BYTES / rowBytes));
+  if (tile < 1 || slots * dtypeBytes(dtype) * CUDA_SIDE * groups > HELD_BYTES) {
+    throw new RangeError(
+      `cannot plan a map-reduce: a pair of rows has ${String(formula.pair)} values and a running result ${String(slots)} numbers. ` +
+        `Split the formula into several, or ask for fewer extrema (K).`,
+    );
+  }
   const loads = stagedLoads(formula);
-  const stepBytes = loads * (Math.max(groups, rows) * CUDA_SIDE + 4) * words * 4;
-  const steps = loads === 0 ? 0 : [16, 8, 4].find((s) => s * stepBytes <= STAGED_BYTES) ?? 0;
+  const stepBytes = loads * (Math.max(groups, rows) * CUDA_SIDE + 4) * dtypeBytes(dtype);
+  const steps =
+    loads === 0 ? 0 : ([16, 8, 4, 2, 1].find((s) => s * stepBytes <= STAGED_BYTES) ?? 0);
   const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * groups)));
   const wanted = multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
   const parts = Math.min(MOST_SPLITS, wanted / blocks, reducedRows / (CUDA_SIDE * rows * 4));
-  const splits = narrow && parts >= 2 ? 2 ** Math.floor(Math.log2(parts)) : 1;
-  if (slots * words * 4 * CUDA_SIDE * groups > STATE_BYTES * 2) {
-    throw new RangeError(
-      `cannot plan a map-reduce: the running result of a row has ${String(slots)} numbers. ` +
-        `Ask for fewer extrema (K).`,
-    );
-  }
-  return { groups, rows, steps, splits };
+  const splits = narrow && parts >= 2 ? powerOfTwo(parts) : 1;
+  return { groups, rows, tile, steps, splits };
 }
+
+/** The largest power of two that is not above `value`. */
+const powerOfTwo = (value: number): number => 2 ** Math.floor(Math.log2(value));
 
 /** How many loads the busiest loop over a pair's components could copy to shared memory. */
 function stagedLoads(formula: WideFormula): number {
