@@ -4,6 +4,7 @@ import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitMapReduce } from './emit.js';
 import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
+import { wideProblems } from './wide/default-wide.js';
 
 /** Reductions that stand for all: sums, extrema, sums of exponentials, the K smallest. */
 function reductions(dim: number): Reduction[] {
@@ -20,8 +21,12 @@ function reductions(dim: number): Reduction[] {
   ];
 }
 
-/** Problems whose plans stand for all: short and longer points, many rows and few. */
+/** Problems whose plans stand for all: short and longer points, many rows and few, long vectors. */
 export function mapReduceProblems(): MapReduceProblem[] {
+  return [...shortProblems(), ...wideProblems()];
+}
+
+function shortProblems(): MapReduceProblem[] {
   return (['float32', 'float64'] as const).flatMap((dtype) =>
     [3, 32].flatMap((dim) =>
       reductions(dim).flatMap((one) =>

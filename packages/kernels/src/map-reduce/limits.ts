@@ -1,6 +1,6 @@
 /**
- * What a map-reduce plan takes. A formula beyond it is an error that names the limit: every operation on
- * every component is written out, and the text must compile in a fraction of a second.
+ * What a map-reduce plan writes out: every operation on every component, so that the text compiles in a fraction
+ * of a second. A formula beyond it is computed by loops over components.
  */
 export const MAP_REDUCE_LIMITS = Object.freeze({
   /** Scalar operations of the formula and the weight at one pair of rows (`unrolledSize`). */

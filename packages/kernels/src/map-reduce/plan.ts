@@ -80,7 +80,7 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
     Object.freeze({ position, category, dim }),
   );
   checkInputs(inputs);
-  if (isWide(reduction, limits)) return planWide(problem, Object.freeze(inputs), limits);
+  if (isWide(problem, limits)) return planWide(problem, Object.freeze(inputs), limits);
   const one = [constant(1)];
   // the sums of weights need their count, or a weight
   const weights =

@@ -8,7 +8,7 @@ import { upTo, type Reducer } from './reducer.js';
 export function stateText(reducer: Reducer): string {
   const parameters = upTo(reducer.arity).map((c) => `UNUSED V f${String(c)}`);
   return lines(
-    `struct State { ${reducer.slots.map(({ name, type }) => `${type} ${name};`).join(' ')} };`,
+    `struct State { ${reducer.members ?? reducer.slots.map(({ name, type }) => `${type} ${name};`).join(' ')} };`,
     'INLINE State empty() {',
     '  State s;',
     ...reducer.slots.map(({ name, empty }) => `  s.${name} = ${empty};`),

@@ -1,5 +1,6 @@
 import type { ReductionKind } from '@mercer/formula';
 import { reducerOf } from '../reducers/reducer-of.js';
+import { rankedReducer } from './ranked-reducer.js';
 import type { Reducer, ReducerDialect } from '../reducers/reducer.js';
 
 /** What a block of columns is reduced by. */
@@ -13,25 +14,16 @@ export interface ColumnBlock {
 const isExponential = (kind: ReductionKind): boolean =>
   kind === 'LogSumExp' || kind === 'SumSoftMaxWeight' || kind === 'MaxSumShiftExp';
 
-/** The reduction of a block of columns; every kind has a `merge`. */
+/** The reduction of a block of columns; every kind has a `merge`. `unroll` stands before loops over ranks. */
 export function blockReducer(
   { reduction: kind, k, block }: ColumnBlock,
   dialect: ReducerDialect,
+  unroll = '',
 ): Reducer {
   const dims = isExponential(kind) ? { dim: 1, weightDim: block } : { dim: block, weightDim: 1 };
-  const reducer = reducerOf({ kind, k, ...dims, dialect });
-  if (reducer.merge !== undefined) return reducer;
-  return { ...reducer, merge: mergeOfSorted(k, block) };
-}
-
-/** The K best of two sorted lists: the later rows' entries go in one by one. */
-function mergeOfSorted(k: number, block: number): string {
-  const entries = Array.from({ length: k * block }, (_, e) => {
-    const [rank, column] = [String(Math.floor(e / block)), String(e % block)];
-    const at = `${column}_${rank}`;
-    return `insert${column}(s, t.best${at}, t.index${at}, (I)(t.index${at} >= 0));`;
-  });
-  return entries.join('\n');
+  return kind.includes('K')
+    ? rankedReducer({ kind, k, ...dims, dialect }, unroll)
+    : reducerOf({ kind, k, ...dims, dialect });
 }
 
 /** Where an entry of a block's results stands in a row of results. */

@@ -1,6 +1,7 @@
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { Reducer } from '../reducers/reducer.js';
+import { packedInputs } from './cpu-dialect.js';
 import { cpuPairText } from './cpu-pair-text.js';
 import { cpuStoreText } from './cpu-store-text.js';
 import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan.js';
@@ -17,7 +18,7 @@ export function cpuNarrowText(
   const add = (results: readonly string[]): string =>
     `add(${target}[v], ${[...results, 'number((L)(q + r))'].join(', ')});`;
   return lines(
-    'State total[GROUPS];',
+    `State* const total = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
     'for (int64_t v = 0; v < GROUPS; v++) total[v] = empty();',
     `for (int64_t start = 0; start < reduced; start += ${block}) {`,
     `  const int64_t stop = reduced - start < ${block} ? reduced : start + ${block};`,

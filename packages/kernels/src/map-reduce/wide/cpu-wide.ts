@@ -41,7 +41,7 @@ export function emitCpuWide(plan: CpuWidePlan): PairwiseProgram {
 const partsOf = (plan: CpuWidePlan): number => Math.ceil(columnBlocks(plan) / plan.blocks);
 
 function scratchOf(plan: CpuWidePlan, { slots }: Reducer): number {
-  const states = plan.formula.columns === 1 ? 0 : 2 * plan.blocks * slots.length;
+  const states = (plan.formula.columns === 1 ? 1 : 2 * plan.blocks) * slots.length;
   return (packedInputs(plan).count + states) * plan.groups * vectorUnit(plan.level).bytes;
 }
 

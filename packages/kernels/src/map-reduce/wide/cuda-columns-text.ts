@@ -59,7 +59,7 @@ function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
   const stage = cudaStaging(plan, rows, (at) => clamped(`start + ${at}`));
   const text = tileText(formula, {
     ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
-    stagedPragma: '#pragma unroll 4',
+    stagedPragma: '#pragma unroll 2',
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = text.roots.slice(0, formula.pair);
@@ -67,11 +67,15 @@ function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
   const store = values.results.map(
     (result, n) => `held[${String(n)}][place_q][ty * ${String(groups)} + g] = ${result};`,
   );
+  const loops = text.loops('', roots);
   return lines(
-    `long long row[${String(rows)}];`,
-    '#pragma unroll',
-    `for (int r = 0; r < ${String(rows)}; ++r) row[r] = ${clamped(`start + tx * ${String(rows)} + r`)};`,
-    text.loops('', roots),
+    (loops + values.text).includes('row[') &&
+      lines(
+        `long long row[${String(rows)}];`,
+        '#pragma unroll',
+        `for (int r = 0; r < ${String(rows)}; ++r) row[r] = ${clamped(`start + tx * ${String(rows)} + r`)};`,
+      ),
+    loops,
     unrolledPairs(
       rows,
       groups,

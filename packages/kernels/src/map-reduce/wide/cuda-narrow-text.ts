@@ -35,7 +35,7 @@ export function cudaNarrowText(
   );
   const tile = tileText(formula, {
     ...dialect,
-    stagedPragma: '#pragma unroll 4',
+    stagedPragma: '#pragma unroll 2',
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = tile.roots.slice(0, formula.pair + 1 + formula.after);

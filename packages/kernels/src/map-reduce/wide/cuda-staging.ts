@@ -39,7 +39,7 @@ export function cudaStaging(
       const k = `(${counter}_first + step < ${String(size)} ? ${counter}_first + step : ${String(size - 1)})`;
       const component = `${k} * ${String(line?.step ?? 1)} + ${String(line?.offset ?? 0)}`;
       return lines(
-        '#pragma unroll 4',
+        '#pragma unroll 2',
         `for (int e = threadIdx.x; e < ${String(steps * rowsOf(load))}; e += ${String(WIDE_THREADS)}) {`,
         `  const int step = e % ${String(steps)}, at = e / ${String(steps)};`,
         `  ${name(load)}[step][at] = in${inputName(position)}[${row} * ${strideName(position)} + ${component}];`,

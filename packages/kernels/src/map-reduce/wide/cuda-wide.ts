@@ -15,13 +15,15 @@ import { wideCost } from './wide-cost.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan.js';
 
 const MAX_GRID_Z = 65535;
+/** Blocks of a multiprocessor at least: it limits the registers of a thread. */
+const LEAST_BLOCKS = 2;
 
 /**
  * The kernels of a map-reduce over long vectors on a GPU: a block takes a tile of pairs, a thread some of them
  * in registers, and both sides pass through shared memory, some components at a time.
  */
 export function emitCudaWide(plan: CudaWidePlan): PairwiseProgram {
-  const reducer = blockReducer(plan, cudaReducerDialect(plan));
+  const reducer = blockReducer(plan, cudaReducerDialect(plan), '#pragma unroll');
   const first = firstKernel(plan, reducer);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const bytes = plan.splits * reducer.slots.length * dtypeBytes(plan.dtype);
@@ -53,7 +55,7 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
       reducerPrelude(plan, reducer),
       'typedef int Step;',
       cudaHelpers(helpers, plan.dtype),
-      `extern "C" __global__ void __launch_bounds__(${threads})`,
+      `extern "C" __global__ void __launch_bounds__(${threads}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
       `  const long long kept = ${kept ?? ''}, reduced = ${reduced ?? ''};`,
       `  const int tx = threadIdx.x % ${String(CUDA_SIDE)}, ty = threadIdx.x / ${String(CUDA_SIDE)};`,
@@ -65,17 +67,7 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
             `  const long long length = (least + ${String(rows)} - 1) / ${String(rows)} * ${String(rows)};`,
           )
         : `  const int firstColumn = (blockIdx.y * ${String(CUDA_SIDE)} + tx) * ${String(block)};`,
-      `  long long place[${String(groups)}];`,
-      indent(
-        everyGroup(
-          groups,
-          lines(
-            '// a row past the end computes what the last one does, and nothing of it is written',
-            `const long long wanted = blockFirst + ty * ${String(groups)} + g;`,
-            'place[g] = wanted < kept ? wanted : kept - 1;',
-          ),
-        ),
-      ),
+      body.includes('place[') && indent(placesText(groups)),
       '  for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
       ...plan.inputs.map(
         ({ position: p }) =>
@@ -100,6 +92,21 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
     },
     cost: (scalars) => wideCost(plan, scalars),
   };
+}
+
+/** The numbers of a thread's kept rows. */
+function placesText(groups: number): string {
+  return lines(
+    `long long place[${String(groups)}];`,
+    everyGroup(
+      groups,
+      lines(
+        '// a row past the end computes what the last one does, and nothing of it is written',
+        `const long long wanted = blockFirst + ty * ${String(groups)} + g;`,
+        'place[g] = wanted < kept ? wanted : kept - 1;',
+      ),
+    ),
+  );
 }
 
 const MERGE_THREADS = 128;

@@ -54,7 +54,7 @@ export interface CudaWidePlan extends CommonWidePlan {
   /** Kept rows of a thread. */
   readonly groups: 1 | 2 | 4;
   /** Reduced rows of a thread whose inner sums run together. */
-  readonly rows: 1 | 2 | 4 | 8;
+  readonly rows: 1 | 2 | 4;
   /** Reduced rows whose pair values are held while the columns pass. */
   readonly tile: number;
   /** Steps of an inner sum that are copied to shared memory at a time; 0: none is. */
@@ -137,14 +137,14 @@ function dimsOf(inputs: readonly MapReduceInput[], category: string): number {
 
 /** Columns that are reduced together: few of those that cost much. */
 function blockOf(kind: ReductionKind, formula: WideFormula, device: 'cpu' | 'cuda'): number {
-  const { columns } = formula;
+  const { columns, before, pair } = formula;
   if (columns === 1 || kind.includes('K')) return 1;
   const { roots, scheduled } = scheduledLoops(formula);
-  const column = roots[formula.pair];
-  const hasLoops = column !== undefined && loopGroups(scheduled, COLUMN, [column]).length > 0;
-  const isExponential = formula.before > 0;
-  const most = isExponential ? 8 : hasLoops ? 1 : device === 'cuda' && columns >= 128 ? 8 : 4;
-  return Math.min(columns, most);
+  const hasLoops = loopGroups(scheduled, COLUMN, roots.slice(pair, pair + 1)).length > 0;
+  // an exponential serves a block, and inner sums of pairs serve the columns of a block of threads
+  if (before > 0) return Math.min(columns, device === 'cpu' ? 8 : 4);
+  if (hasLoops) return 1;
+  return Math.min(columns, device === 'cuda' && widestGroup(formula) > 0 && columns >= 128 ? 8 : 4);
 }
 
 function slotsOf(one: Pick<CommonWidePlan, 'reduction' | 'k' | 'block'>): number {
@@ -201,8 +201,7 @@ function chooseCuda(
   const cost = slots * words;
   const narrow = formula.columns === 1;
   const groups = ([4, 2] as const).find((g) => g * cost <= 32) ?? 1;
-  const most = narrow && groups * cost <= 16 ? 8 : 4;
-  const wide = ([8, 4, 2] as const).find((r) => r <= most && r * sums * words <= 8) ?? 1;
+  const wide = ([4, 2] as const).find((r) => r * sums * words <= 4) ?? 1;
   const rows = sums === 0 && !narrow ? 1 : wide;
   const rowBytes = formula.pair * CUDA_SIDE * groups * dtypeBytes(dtype);
   const tile = narrow ? CUDA_SIDE * rows : powerOfTwo(Math.min(CUDA_SIDE * rows, HELD_BYTES / rowBytes));
