@@ -42,9 +42,7 @@ const resultRows = (plan: CudaMapReducePlan, scalars: Scalars): number => {
 };
 
 /** How a reduction is written in CUDA C++. */
-export function cudaReducerDialect({
-  dtype,
-}: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
+export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
   const call = (float: string, double: string) => (x: string) =>
     `${dtype === 'float32' ? float : double}(${x})`;
   return {

@@ -55,7 +55,9 @@ describe('plans of map-reduce', () => {
 
   test('what is too long to be written out becomes loops', () => {
     const forms = (formula: VectorExpr, one: ReductionOptions & { kind?: ReductionKind } = {}) =>
-      [CPU, H200].map((limits) => 'form' in plan(reduction(one.kind ?? 'Sum', formula, one), limits));
+      [CPU, H200].map(
+        (limits) => 'form' in plan(reduction(one.kind ?? 'Sum', formula, one), limits),
+      );
     expect(forms(ops.sqDist(vi(0, 8), vj(1, 8)))).toEqual([false, false]);
     expect(forms(ops.sqDist(vi(0, 9), vj(1, 9)))).toEqual([true, false]);
     expect(forms(ops.sqDist(vi(0, 65), vj(1, 65)))).toEqual([true, true]);

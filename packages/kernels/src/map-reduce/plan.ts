@@ -1,9 +1,4 @@
-import {
-  constant,
-  inputsOf,
-  type Category,
-  type ReductionKind,
-} from '@mercer/formula';
+import { constant, inputsOf, type Category, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
@@ -13,7 +8,8 @@ import { lowerFormula } from './lower-formula.js';
 import type { MapReduceProblem } from './problem.js';
 import { reducerOf } from './reducers/reducer-of.js';
 import { isWide } from './wide/is-wide.js';
-import { planWide, type WidePlan } from './wide/wide-plan.js';
+import { planWide } from './wide/wide-plan.js';
+import type { WidePlan } from './wide/wide-plan-types.js';
 
 /** An input of a plan: `dim` numbers for every row of i or of j, or once. */
 export interface MapReduceInput {

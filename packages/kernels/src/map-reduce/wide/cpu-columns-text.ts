@@ -8,7 +8,7 @@ import { cpuStoreText } from './cpu-store-text.js';
 import { keptSide } from './kept-side.js';
 import { tileText, type TileDialect } from './tile-text.js';
 import { COLUMN } from './wide-formula.js';
-import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan.js';
+import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan-types.js';
 
 /** Blocks of columns of all tasks of a vector of rows. */
 export const columnBlocks = ({ formula, block }: CpuWidePlan): number =>

@@ -7,7 +7,7 @@ import { upTo, type ReducerDialect } from '../reducers/reducer.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
 import type { WideLoad } from './wide-formula.js';
-import type { CpuWidePlan } from './wide-plan.js';
+import type { CpuWidePlan } from './wide-plan-types.js';
 
 /** Where the copied components of the kept rows begin, by input, and their number. */
 export function packedInputs(plan: CpuWidePlan): {
@@ -75,7 +75,8 @@ export function cpuTileDialect(
     valueAt: (name, r, g) =>
       /^\d+$/.test(r + g) ? `${name}_${r}_${g}` : `${name}_all[${r} * GROUPS + ${g}]`,
     load,
-    rowNumber: (axis, r, g) => (axis === kept ? `rowNumbers(places, ${g})` : `splat((T)${rowAt(r)})`),
+    rowNumber: (axis, r, g) =>
+      axis === kept ? `rowNumbers(places, ${g})` : `splat((T)${rowAt(r)})`,
     number: (text) => `splat((T)${text})`,
     lit,
     statements: (exprs, names) => {

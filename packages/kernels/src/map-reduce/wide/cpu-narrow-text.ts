@@ -4,7 +4,7 @@ import type { Reducer } from '../reducers/reducer.js';
 import { packedInputs } from './cpu-dialect.js';
 import { cpuPairText } from './cpu-pair-text.js';
 import { cpuStoreText } from './cpu-store-text.js';
-import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan.js';
+import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan-types.js';
 
 /** A task whose result is one column: values go into the running results at once. */
 export function cpuNarrowText(

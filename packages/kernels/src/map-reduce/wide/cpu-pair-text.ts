@@ -4,7 +4,7 @@ import { indent, lines } from '../../emit/indent.js';
 import { upTo } from '../reducers/reducer.js';
 import { cpuTileDialect } from './cpu-dialect.js';
 import { tileText } from './tile-text.js';
-import type { CpuWidePlan } from './wide-plan.js';
+import type { CpuWidePlan } from './wide-plan-types.js';
 
 /**
  * Computes roots of the formula for the reduced rows `q` to `q + rows - 1` that are before `stop`, and does

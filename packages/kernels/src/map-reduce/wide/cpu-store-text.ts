@@ -1,7 +1,7 @@
 import { indent, lines } from '../../emit/indent.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
 import { resultPlace } from './column-blocks.js';
-import type { CpuWidePlan } from './wide-plan.js';
+import type { CpuWidePlan } from './wide-plan-types.js';
 
 /**
  * Writes the results of block `block` of columns from the state `s`, for the kept rows of vector `v`;
@@ -12,7 +12,8 @@ export function cpuStoreText(plan: CpuWidePlan, reducer: Reducer, block?: string
   const [size, columns] = [String(plan.block), String(formula.columns)];
   const statement = (entry: number, to: string, value: string): string => {
     const { offset, column } = resultPlace(plan, formula.columns, entry);
-    const at = (place: string): string => `g.${to}[(layer * kept + row) * ${String(width)} + ${place}]`;
+    const at = (place: string): string =>
+      `g.${to}[(layer * kept + row) * ${String(width)} + ${place}]`;
     if (block === undefined) return `${at(String(offset))} = ${value};`;
     if (column === undefined) return `if (${block} == 0) ${at(String(offset))} = ${value};`;
     const inside =

@@ -11,7 +11,7 @@ import { columnBlocks, cpuColumnsText } from './cpu-columns-text.js';
 import { cpuReducerDialect, packedInputs } from './cpu-dialect.js';
 import { cpuNarrowText } from './cpu-narrow-text.js';
 import { wideCost } from './wide-cost.js';
-import type { CpuWidePlan } from './wide-plan.js';
+import type { CpuWidePlan } from './wide-plan-types.js';
 
 const ENTRY = 'mercer_map_reduce';
 
@@ -56,7 +56,8 @@ function sourceText(plan: CpuWidePlan, reducer: Reducer, helpers: Set<CpuHelper>
     'int64_t rowsI, rowsJ, batch;',
     ...inputs.map(({ position: p }) => `int64_t ${strideName(p)}, ${batchStrideName(p)};`),
   ];
-  const [kept, reduced] = axis === 1 ? (['rowsI', 'rowsJ'] as const) : (['rowsJ', 'rowsI'] as const);
+  const [kept, reduced] =
+    axis === 1 ? (['rowsI', 'rowsJ'] as const) : (['rowsJ', 'rowsI'] as const);
   return `${vectorPrelude(level, dtype)}
 typedef ${dtype === 'float32' ? 'int' : 'long long'} L;
 typedef int64_t Step;
@@ -95,7 +96,7 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scr
     UNUSED const int64_t part = task % PARTS;
     const int64_t layer = task / PARTS / rowBlocks, first = task / PARTS % rowBlocks * ROWS;
     // rows past the end compute what the last row does, and nothing of it is written
-    int64_t places[ROWS];
+    UNUSED int64_t places[ROWS];
     for (int64_t row = 0; row < ROWS; row++) places[row] = first + row < kept ? first + row : kept - 1;
 ${indent(lines(inputsText(plan), 'UNUSED const V count = splat((T)reduced);', body), 4)}
   }
@@ -118,7 +119,6 @@ function inputsText(plan: CpuWidePlan): string {
       ({ position: p }) =>
         `UNUSED const T* const ${inputName(p)} = g.${inputName(p)} + layer * g.${batchStrideName(p)};`,
     ),
-    copies.length > 0 &&
-      lines('for (int64_t row = 0; row < ROWS; row++) {', ...copies, '}'),
+    copies.length > 0 && lines('for (int64_t row = 0; row < ROWS; row++) {', ...copies, '}'),
   );
 }

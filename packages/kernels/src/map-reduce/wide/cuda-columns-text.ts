@@ -7,7 +7,7 @@ import { everyGroup } from './cuda-narrow-text.js';
 import { cudaStaging } from './cuda-staging.js';
 import { tileText, type TileDialect } from './tile-text.js';
 import { COLUMN } from './wide-formula.js';
-import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan.js';
+import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 
 /**
  * A batch entry of a result of many columns: the values of a tile of pairs go into shared memory, and every
@@ -23,7 +23,8 @@ export function cudaColumnsText(
   const target = reducer.rounds ? 's[g]' : 'total[g]';
   const mergeRuns = reducer.rounds && everyGroup(groups, 'merge(total[g], s[g]);\ns[g] = empty();');
   return lines(
-    pair > 0 && `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
+    pair > 0 &&
+      `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
     `State total[${String(groups)}];`,
     reducer.rounds && `State s[${String(groups)}];`,
     everyGroup(groups, lines('total[g] = empty();', reducer.rounds && 's[g] = empty();')),
@@ -36,7 +37,11 @@ export function cudaColumnsText(
     indent(columnText(plan, target, helpers), 4),
     '  }',
     mergeRuns &&
-      lines(`  if ((start + ${String(tile)}) % ${String(BLOCK_ROWS)} == 0) {`, indent(mergeRuns, 4), '  }'),
+      lines(
+        `  if ((start + ${String(tile)}) % ${String(BLOCK_ROWS)} == 0) {`,
+        indent(mergeRuns, 4),
+        '  }',
+      ),
     '}',
     mergeRuns,
     everyGroup(
@@ -133,15 +138,17 @@ function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>
 /** Writes the results of a thread's block of columns from the state `s`. */
 function storeText(plan: CudaWidePlan, reducer: Reducer): string {
   const { formula, width, axis } = plan;
-  const statement = (to: string, type: string) => (value: string, entry: number): string => {
-    const { offset, column } = resultPlace(plan, formula.columns, entry);
-    const at = `${to}[(layer * kept + row) * ${String(width)} + ${column === undefined ? '' : 'firstColumn + '}${String(offset)}]`;
-    const guard =
-      column === undefined
-        ? 'firstColumn == 0'
-        : `firstColumn + ${String(column)} < ${String(formula.columns)}`;
-    return `if (${guard}) ${at} = (${type})(${value});`;
-  };
+  const statement =
+    (to: string, type: string) =>
+    (value: string, entry: number): string => {
+      const { offset, column } = resultPlace(plan, formula.columns, entry);
+      const at = `${to}[(layer * kept + row) * ${String(width)} + ${column === undefined ? '' : 'firstColumn + '}${String(offset)}]`;
+      const guard =
+        column === undefined
+          ? 'firstColumn == 0'
+          : `firstColumn + ${String(column)} < ${String(formula.columns)}`;
+      return `if (${guard}) ${at} = (${type})(${value});`;
+    };
   return lines(
     reducer.value.some((value) => value.includes('count')) &&
       `const V count = (V)${axis === 1 ? 'rowsJ' : 'rowsI'};`,

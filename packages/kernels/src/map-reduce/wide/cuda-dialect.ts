@@ -5,7 +5,7 @@ import { indent, lines } from '../../emit/indent.js';
 import { inputName, strideName } from '../params.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
-import type { CudaWidePlan } from './wide-plan.js';
+import type { CudaWidePlan } from './wide-plan-types.js';
 
 /** `body` for r below `rows` and g below `groups`, as loops that the compiler writes out. */
 export function unrolledPairs(rows: number, groups: number, body: string): string {
@@ -49,7 +49,11 @@ export function cudaTileDialect(
     number: (text) => `(V)${text}`,
     lit: (value) => cudaLiteral(value, dtype),
     statements: (exprs, names) => {
-      const { statements, results, helpers: used } = emitCudaExpressions(exprs, {
+      const {
+        statements,
+        results,
+        helpers: used,
+      } = emitCudaExpressions(exprs, {
         dtype,
         bindings: Object.fromEntries(names.map((name) => [name, name])),
       });

@@ -5,16 +5,11 @@ import type { Reducer } from '../reducers/reducer.js';
 import { cudaTileDialect } from './cuda-dialect.js';
 import { cudaStaging } from './cuda-staging.js';
 import { tileText } from './tile-text.js';
-import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan.js';
+import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 
 /** `body` for every kept row `g` of a thread. */
 export const everyGroup = (groups: number, body: string): string =>
-  lines(
-    '#pragma unroll',
-    `for (int g = 0; g < ${String(groups)}; ++g) {`,
-    indent(body),
-    '}',
-  );
+  lines('#pragma unroll', `for (int g = 0; g < ${String(groups)}; ++g) {`, indent(body), '}');
 
 /**
  * A batch entry of a result of one column. The reduced rows are cut into stretches, one for each thread of a row

@@ -4,7 +4,7 @@ import { inputName, strideName } from '../params.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
 import type { WideLoad } from './wide-formula.js';
-import { CUDA_SIDE, type CudaWidePlan } from './wide-plan.js';
+import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 
 /** Threads of a block. */
 export const WIDE_THREADS = CUDA_SIDE * CUDA_SIDE;

@@ -12,7 +12,7 @@ import { cudaColumnsText } from './cuda-columns-text.js';
 import { cudaNarrowText, everyGroup } from './cuda-narrow-text.js';
 import { WIDE_THREADS } from './cuda-staging.js';
 import { wideCost } from './wide-cost.js';
-import { CUDA_SIDE, type CudaWidePlan } from './wide-plan.js';
+import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 
 const MAX_GRID_Z = 65535;
 /** Blocks of a multiprocessor at least: it limits the registers of a thread. */
@@ -44,7 +44,8 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
   const body = (isNarrow ? cudaNarrowText : cudaColumnsText)(plan, reducer, helpers);
   const params = mapReduceParams(plan, reducer);
   const all = splits > 1 ? withWorkspace(params, 'write') : params;
-  const [kept, reduced] = axis === 1 ? ['rowsI', 'rowsJ'] : ['rowsJ', 'rowsI'];
+  const [kept, reduced] =
+    axis === 1 ? (['rowsI', 'rowsJ'] as const) : (['rowsJ', 'rowsI'] as const);
   const stretches = String(splits * CUDA_SIDE);
   const threads = String(WIDE_THREADS);
   return {
@@ -57,7 +58,7 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
       cudaHelpers(helpers, plan.dtype),
       `extern "C" __global__ void __launch_bounds__(${threads}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
-      `  const long long kept = ${kept ?? ''}, reduced = ${reduced ?? ''};`,
+      `  const long long kept = ${kept}, reduced = ${reduced};`,
       `  const int tx = threadIdx.x % ${String(CUDA_SIDE)}, ty = threadIdx.x / ${String(CUDA_SIDE)};`,
       `  const long long blockFirst = (long long)blockIdx.x * ${String(CUDA_SIDE * groups)};`,
       isNarrow

@@ -19,7 +19,9 @@ export function loopGroups(
   const levels = new Map<ScheduledLoop, number>();
   // the greatest level among the wanted loops below some expressions
   const levelOf = (exprs: readonly Expr[]): number => {
-    const below = exprs.flatMap((expr) => variables(expr)).flatMap((name) => byName.get(name) ?? []);
+    const below = exprs
+      .flatMap((expr) => variables(expr))
+      .flatMap((name) => byName.get(name) ?? []);
     return below.reduce((most, loop) => {
       const known = levels.get(loop);
       if (known !== undefined) return Math.max(most, known);

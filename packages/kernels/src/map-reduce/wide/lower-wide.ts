@@ -212,9 +212,7 @@ function loop(
   body: (k: IndexExpr) => RealExpr,
 ): RealExpr {
   if (size <= LONGEST_UNROLLED) {
-    return UNROLLED_COMBINE[combine](
-      Array.from({ length: size }, (_, k) => body(fixedIndex(k))),
-    );
+    return UNROLLED_COMBINE[combine](Array.from({ length: size }, (_, k) => body(fixedIndex(k))));
   }
   const depthOf = (name: string): number =>
     [...state.counters.values()].find((counter) => counter.name === name)?.depth ?? 0;

@@ -102,7 +102,9 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
     lines(...loopGroups(scheduled, parent, wanted).map((group) => groupText(group)));
 
   const groupText = (group: readonly ScheduledLoop[]): string => {
-    const [{ counter = '', size = 0, parent = '' } = {}] = group;
+    const [first] = group;
+    if (first === undefined) return '';
+    const { counter, size, parent } = first;
     const bodies = group.map(({ body }) => body);
     const read = new Set(bodies.flatMap((body) => variables(body)));
     const staged =
@@ -120,28 +122,34 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
       dialect.each((r, g) => {
         const { text, results } = values(bodies, r, g, staged?.read);
         const updates = group.map((loop, n) =>
-          updateText(loop, results[n] ?? '', inParts, (name) => dialect.valueAt(name, r, g), dialect),
+          updateText(
+            loop,
+            results[n] ?? '',
+            inParts,
+            (name) => dialect.valueAt(name, r, g),
+            dialect,
+          ),
         );
         return lines(text, ...updates);
       }),
     );
-    const walk = (first: string, end: string): string =>
+    const walk = (begin: string, end: string): string =>
       lines(
         (staged === undefined ? undefined : dialect.stagedPragma) ?? dialect.loopPragma,
-        `for (Step ${counter} = ${first}; ${counter} < ${end}; ${counter}++) {`,
+        `for (Step ${counter} = ${begin}; ${counter} < ${end}; ${counter}++) {`,
         indent(step),
         '}',
       );
     const part = (from: string, to: string): string => {
       if (staged === undefined) return walk(from, to);
-      const [first, steps] = [`${counter}_first`, String(staged.steps)];
-      const end = `(${first} + ${steps} < ${to} ? ${first} + ${steps} : ${to})`;
+      const [begin, steps] = [`${counter}_first`, String(staged.steps)];
+      const end = `${begin} + ${steps} < ${to} ? ${begin} + ${steps} : ${to}`;
       return lines(
         dialect.loopPragma,
-        `for (Step ${first} = ${from}; ${first} < ${to}; ${first} += ${steps}) {`,
+        `for (Step ${begin} = ${from}; ${begin} < ${to}; ${begin} += ${steps}) {`,
         indent(staged.copy),
         `  const Step ${counter}_end = ${end};`,
-        indent(walk(first, `${counter}_end`)),
+        indent(walk(begin, `${counter}_end`)),
         '}',
       );
     };
@@ -174,7 +182,11 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
 const PARTIAL = 'part';
 const BEST = 'best';
 
-function declareText({ name, combine }: ScheduledLoop, dialect: TileDialect, suffix: string): string {
+function declareText(
+  { name, combine }: ScheduledLoop,
+  dialect: TileDialect,
+  suffix: string,
+): string {
   const worst = dialect.lit(combine.endsWith('max') ? -Infinity : Infinity);
   switch (combine) {
     case 'sum':

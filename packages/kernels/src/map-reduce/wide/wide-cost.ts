@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../../dtype.js';
 import type { KernelCost, Scalars } from '../../emitted-kernel.js';
 import { rowsOf } from '../params.js';
-import type { WidePlan } from './wide-plan.js';
+import type { WidePlan } from './wide-plan-types.js';
 
 /** What a launch must do at least: each input read once, every operation once at every pair of rows. */
 export function wideCost(plan: WidePlan, scalars: Scalars): KernelCost {

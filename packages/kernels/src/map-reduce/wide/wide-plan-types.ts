@@ -1,0 +1,66 @@
+import type { ReductionKind } from '@mercer/formula';
+import type { CpuLevel } from '../../emit/cpu-vector.js';
+import type { PairwiseDType } from '../../pairwise/problem.js';
+import type { MapReduceInput } from '../plan.js';
+import type { WideFormula } from './wide-formula.js';
+
+/** What the plans of both devices say. */
+export interface CommonWidePlan {
+  readonly family: 'map-reduce';
+  /** The formula's long sums and its components are loops. */
+  readonly form: 'loops';
+  /** One readable line. */
+  readonly summary: string;
+  readonly dtype: PairwiseDType;
+  readonly reduction: ReductionKind;
+  /** 1: over j, a result for every i. 0: over i. */
+  readonly axis: 0 | 1;
+  readonly k: number;
+  /** Numbers of a row of results. */
+  readonly width: number;
+  /** Scalar operations at a pair of rows. */
+  readonly operations: number;
+  readonly formula: WideFormula;
+  readonly inputs: readonly MapReduceInput[];
+  /** Columns that are reduced together. */
+  readonly block: number;
+}
+
+/** How a formula of long vectors is reduced on a CPU. */
+export interface CpuWidePlan extends CommonWidePlan {
+  readonly kind: 'cpu';
+  readonly level: CpuLevel;
+  /** Vectors of kept rows of a task. */
+  readonly groups: number;
+  /** Reduced rows whose inner sums run together. */
+  readonly rows: number;
+  /** Reduced rows whose pair values are held while the columns pass. */
+  readonly tile: number;
+  /** Blocks of columns of a task. */
+  readonly blocks: number;
+  /** Whether a task copies its kept rows, one component after the other. */
+  readonly packed: boolean;
+}
+
+/** How a formula of long vectors is reduced on a GPU. */
+export interface CudaWidePlan extends CommonWidePlan {
+  readonly kind: 'cuda';
+  /** Kept rows of a thread. */
+  readonly groups: 1 | 2 | 4;
+  /** Reduced rows of a thread whose inner sums run together. */
+  readonly rows: 1 | 2 | 4;
+  /** Reduced rows whose pair values are held while the columns pass. */
+  readonly tile: number;
+  /** Steps of an inner sum that are copied to shared memory at a time; 0: none is. */
+  readonly steps: number;
+  /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
+  readonly splits: number;
+}
+
+/** How a formula of long vectors is reduced: plain frozen data. */
+export type WidePlan = CpuWidePlan | CudaWidePlan;
+
+/** Reduced rows between two merges of a sum. */
+export const BLOCK_ROWS = 256;
+/** Threads of a block along the kept rows, and along the reduced rows or the columns. */
+export const CUDA_SIDE = 16;
