@@ -6,7 +6,7 @@ import { mostStagedLoads, type WideShape } from './wide-shape.js';
 const MOST_SPLITS = 64;
 const BLOCKS_PER_MULTIPROCESSOR = 2;
 /** 32-bit registers of a thread for running results, and for inner sums of one kept row. */
-const STATE_REGISTERS = 32;
+const STATE_REGISTERS = { float32: 32, float64: 24 } as const;
 const SUM_REGISTERS = 4;
 /** Bytes of shared memory for copies, and for pair values or running results that threads hand over. */
 const STAGED_BYTES = 20480;
@@ -20,7 +20,7 @@ export function chooseWideCuda(
   const bytes = dtypeBytes(dtype);
   const words = bytes / 4;
   const isNarrow = formula.columns === 1;
-  const groups = ([4, 2] as const).find((g) => g * slots * words <= STATE_REGISTERS) ?? 1;
+  const groups = ([4, 2] as const).find((g) => g * slots * words <= STATE_REGISTERS[dtype]) ?? 1;
   const rows =
     sums === 0 && !isNarrow
       ? 1
