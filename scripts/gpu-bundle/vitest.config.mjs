@@ -5,16 +5,48 @@ import { defineConfig } from 'vitest/config';
 const gpuTests = ['packages/*/dist/**/*.gpu.test.js'];
 const smokeTests = ['scripts/gpu-bundle/smoke.test.mjs'];
 
+/** These watch the event loop's delay, or the device's free memory: nothing else may run beside them. */
+const alone = [
+  'packages/cuda-runtime/dist/device.gpu.test.js',
+  'packages/tensor/dist/large.gpu.test.js',
+  'packages/pairwise/dist/cdist.gpu.test.js',
+  'packages/linalg/dist/matmul.gpu.test.js',
+  'packages/linalg/dist/linalg.gpu.test.js',
+];
+
+const shared = {
+  pool: /** @type {const} */ ('forks'),
+  // Only the tests go through vitest's transformer; the packages load as they do for a user.
+  server: { deps: { external: [/\/packages\/[^/]+\/dist\/(?!.*\.test\.js$)/] } },
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+};
+
 export default defineConfig({
   test: {
-    include: process.env.MERCER_BUNDLE_TESTS === 'cpu' ? [...smokeTests, ...gpuTests] : gpuTests,
-    pool: 'forks',
-    // Only the tests go through vitest's transformer; the packages load as they do for a user.
-    server: { deps: { external: [/\/packages\/[^/]+\/dist\/(?!.*\.test\.js$)/] } },
-    fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
     passWithNoTests: false,
     reporters: ['default', './scripts/lib/count-reporter.mjs'],
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'together',
+          include:
+            process.env.MERCER_BUNDLE_TESTS === 'cpu' ? [...smokeTests, ...gpuTests] : gpuTests,
+          exclude: alone,
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'alone',
+          include: alone,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 });

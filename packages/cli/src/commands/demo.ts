@@ -1,4 +1,4 @@
-import { devices, lapack } from '@mercer/core';
+import { devices } from '@mercer/core';
 import { writeFileWhole } from '@mercer/core/npy';
 import { Command } from 'commander';
 import { commandLine, describeMachine } from '../bench/machine.js';
@@ -6,6 +6,7 @@ import { CliError } from '../cli-error.js';
 import type { DemoResult, DemoRun, RidgeRun } from '../digits/demo-result.js';
 import { digitsReport } from '../digits/digits-report.js';
 import { DIGIT_PIXELS, loadDigits } from '../digits/load-digits.js';
+import { linearAlgebraOf } from '../digits/linear-algebra.js';
 import { methodRows, TIME_HEADS, TIMES_NOTE } from '../digits/method-rows.js';
 import { DEMO_NEIGHBOURS, runDemo } from '../digits/run-demo.js';
 import { whereItRan } from '../digits/ridge-section.js';
@@ -25,7 +26,7 @@ interface DigitsOptions extends CommonOptions {
 }
 
 const RIDGE_NEEDS_LAPACK =
-  'Kernel ridge regression is left out: no BLAS and LAPACK was found. Run mercer doctor to see what to install.';
+  'Kernel ridge regression is left out: neither cuSOLVER for a GPU nor a BLAS and LAPACK was found. Run mercer doctor to see what to install.';
 
 /** `mercer demo digits`: real digits classified by generated kernels, with a report to look at. */
 export function demoCommand(): Command {
@@ -59,8 +60,7 @@ async function run(output: Output, options: DigitsOptions): Promise<void> {
   const split = splitDigits(loadDigits());
   const runs: DemoRun[] = [];
   const ridge: RidgeRun[] = [];
-  const ridgeLeftOut = lapack.isAvailable() ? undefined : RIDGE_NEEDS_LAPACK;
-  if (ridgeLeftOut !== undefined) output.note(`note: ${ridgeLeftOut}`);
+  let ridgeLeftOut: string | undefined;
   const failures: unknown[] = [];
   const onStep = (text: string): void => {
     output.progress.update(text);
@@ -68,7 +68,12 @@ async function run(output: Output, options: DigitsOptions): Promise<void> {
   for (const id of options.device ?? defaultDevices()) {
     try {
       const found = await runDemo(split, id, options.p, onStep);
-      if (ridgeLeftOut === undefined) ridge.push(await runRidge(split, id, onStep));
+      const algebra = linearAlgebraOf(id);
+      if (algebra !== undefined) ridge.push(await runRidge(split, id, algebra, onStep));
+      else if (ridgeLeftOut === undefined) {
+        ridgeLeftOut = RIDGE_NEEDS_LAPACK;
+        output.note(`note: ${ridgeLeftOut}`);
+      }
       runs.push(...found);
     } catch (error) {
       if (options.device !== undefined) throw error;

@@ -27,14 +27,14 @@ export interface RidgeRun {
   readonly bandwidth: number;
   readonly ridge: number;
   /** Where the linear algebra ran, and whose it is. */
-  readonly solvedOn: 'cpu';
+  readonly solvedOn: string;
   readonly solver: string;
   readonly score: Score;
   /** First call: generating, compiling or fetching the kernel, and computing the kernel matrix. */
   readonly firstMs: number;
   /** The kernel matrix of the training digits once the kernel is there. */
   readonly kernelMs: number;
-  /** The Cholesky solve, with copying the kernel matrix where it is not on the CPU. */
+  /** The Cholesky solve, with copying the kernel matrix where that is done elsewhere. */
   readonly solveMs: number;
   /** The kernel of held-out and training digits, its product with the coefficients, the answers. */
   readonly predictMs: number;

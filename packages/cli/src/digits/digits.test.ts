@@ -150,9 +150,10 @@ describe('runRidge', () => {
   const whole = splitDigits(loadDigits());
   const split = { train: part(whole.train, 0, 260), test: part(whole.test, 0, 150) };
   const sizes = { train: 160, validation: 100 };
+  const algebra = { solvedOn: 'cpu', solver: 'whatever is there' };
 
   it('agrees with elimination in float64 for every ridge and on the held-out digits', async () => {
-    const run = await runRidge(split, 'cpu', () => undefined, sizes);
+    const run = await runRidge(split, 'cpu', algebra, () => undefined, sizes);
     const few = part(split.train, 0, 160);
     const validation = part(split.train, 160, 260);
     expect(run.path.points.map(({ ridge }) => ridge)).toEqual(RIDGES);
@@ -173,7 +174,7 @@ describe('runRidge', () => {
   });
 
   it('takes the bandwidth from the training digits alone', async () => {
-    const run = await runRidge(split, 'cpu', () => undefined, sizes);
+    const run = await runRidge(split, 'cpu', algebra, () => undefined, sizes);
     const { train } = split;
     const all = plainDistances(train.pixels, train.pixels, DIGIT_PIXELS, 1);
     const pairs = [...all]
@@ -188,7 +189,7 @@ describe('runRidge', () => {
 
   it('frees what it made', async () => {
     const before = memory();
-    await runRidge(split, 'cpu', () => undefined, sizes);
+    await runRidge(split, 'cpu', algebra, () => undefined, sizes);
     const after = memory();
     expect(after.leaks).toBe(before.leaks);
     expect(after.tensors).toBe(before.tensors);

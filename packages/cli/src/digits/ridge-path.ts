@@ -22,7 +22,7 @@ export interface RidgePath {
   readonly ridgesMs: number;
 }
 
-/** Matrices on the CPU and the labels that belong to them. */
+/** Matrices on one device and the labels that belong to them. */
 export interface PathProblem {
   /** train x train, without a ridge. */
   readonly kernel: Tensor<'float32'>;
@@ -44,12 +44,13 @@ export function ridgePath(problem: PathProblem): Promise<RidgePath> {
     const { kernel, labels, validationLabels, heldOutLabels } = problem;
     const { targets, means } = centredTargets(labels);
     const n = labels.length;
+    const { device } = kernel;
     const { ms: eighMs, value: eigen } = await timed(() => eigh(kernel, { checkErrors: true }));
     const vectors = s.track(eigen.vectors);
     const values = await s.track(eigen.values).toTypedArray();
     s.track(eigen.infos);
     const { ms: ridgesMs, value: tried } = await timed(async () => {
-      const y = await s.tensor(targets, { shape: [n, CLASSES], device: 'cpu' });
+      const y = await s.tensor(targets, { shape: [n, CLASSES], device });
       const projection = s.track(await matmul(vectors, y, { transposeA: true }));
       const projected = await projection.toTypedArray();
       // The coefficients in the basis of the eigenvectors, ten columns for each ridge.
@@ -64,7 +65,7 @@ export function ridgePath(problem: PathProblem): Promise<RidgePath> {
           }
         });
       }
-      const basis = await s.tensor(scaled, { shape: [n, columns], device: 'cpu' });
+      const basis = await s.tensor(scaled, { shape: [n, columns], device });
       const coefficients = s.track(await matmul(vectors, basis));
       const product = s.track(await matmul(problem.validation, coefficients));
       const scores = await product.toTypedArray();

@@ -2,16 +2,17 @@ import {
   cdist,
   device,
   laplaceL1,
-  lapack,
   matmul,
   runKernel,
   scope,
   solveCholesky,
+  type Device,
   type Scope,
   type Tensor,
 } from '@mercer/core';
 import { spreadOf } from '../bench/statistics.js';
 import type { RidgeRun } from './demo-result.js';
+import type { LinearAlgebra } from './linear-algebra.js';
 import { centredTargets, labelsOf } from './one-hot.js';
 import { ridgePath } from './ridge-path.js';
 import { CLASSES, scoreAnswers } from './score.js';
@@ -28,16 +29,19 @@ const PATH = { train: 2000, validation: 1000 };
 
 /**
  * Kernel ridge regression on one device: a Laplacian kernel of the 1-norm, one-hot targets, a Cholesky solve. Bandwidth and ridge
- * come from the training digits alone. The linear algebra runs on the CPU; kernel matrices of a GPU are copied there.
+ * come from the training digits alone. The linear algebra runs on the same device, or on the CPU, where kernel matrices are
+ * then copied to (`linearAlgebraOf`).
  */
 export function runRidge(
   split: DigitSplit,
   deviceId: string,
+  algebra: LinearAlgebra,
   onStep: (text: string) => void,
   sizes = PATH,
 ): Promise<RidgeRun> {
   return scope(async (s) => {
     const target = device(deviceId as 'cpu');
+    const solving = device(algebra.solvedOn as 'cpu');
     const { train, test } = split;
     const known = s.track(await upload(train, target));
     const held = s.track(await upload(test, target));
@@ -55,7 +59,7 @@ export function runRidge(
     onStep(`regularisation path of ${deviceId}'s kernel matrix`);
     const end = sizes.train + sizes.validation;
     const part = async (whole: Tensor<'float32'>, from: number, to: number) =>
-      onCpu(s, s.track(whole.slice([from, to], [0, sizes.train])));
+      onDevice(s, s.track(whole.slice([from, to], [0, sizes.train])), solving);
     const path = await ridgePath({
       kernel: await part(kernel, 0, sizes.train),
       validation: await part(kernel, sizes.train, end),
@@ -71,16 +75,16 @@ export function runRidge(
       return (await runKernel(laplaceL1, known, undefined, options)).ready();
     });
     const { targets, means } = centredTargets(train.labels);
-    const y = await s.tensor(targets, { shape: [train.count, CLASSES], device: 'cpu' });
+    const y = await s.tensor(targets, { shape: [train.count, CLASSES], device: solving });
     const { ms: solveMs, value: coefficients } = await timed(async () => {
       const options = { checkErrors: true, overwriteA: true };
-      const { x, infos } = await solveCholesky(await onCpu(s, kernel), y, options);
+      const { x, infos } = await solveCholesky(await onDevice(s, kernel, solving), y, options);
       s.track(infos);
       return s.track(x).ready();
     });
     const { ms: predictMs, value: answers } = await timed(async () => {
       await runKernel(laplaceL1, held, known, { bandwidth, out: heldKernel });
-      const scores = s.track(await matmul(await onCpu(s, heldKernel), coefficients));
+      const scores = s.track(await matmul(await onDevice(s, heldKernel, solving), coefficients));
       return labelsOf(await scores.toTypedArray(), means);
     });
     return {
@@ -91,8 +95,7 @@ export function runRidge(
       medianDistance,
       bandwidth,
       ridge: path.chosen,
-      solvedOn: 'cpu',
-      solver: lapack.report().vendor ?? 'LAPACK',
+      ...algebra,
       score: scoreAnswers(answers, test.labels),
       firstMs: first.ms,
       kernelMs,
@@ -103,9 +106,13 @@ export function runRidge(
   });
 }
 
-/** The tensor itself, or its copy on the CPU. */
-async function onCpu(s: Scope, x: Tensor<'float32'>): Promise<Tensor<'float32'>> {
-  return s.track(await x.to('cpu'));
+/** The tensor itself, or its copy on another device. */
+async function onDevice(
+  s: Scope,
+  x: Tensor<'float32'>,
+  target: Device,
+): Promise<Tensor<'float32'>> {
+  return s.track(await x.to(target.id));
 }
 
 /** The median 1-norm of the differences of all pairs of rows. */

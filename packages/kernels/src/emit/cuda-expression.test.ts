@@ -1,4 +1,4 @@
-import { abs, add, div, max, mul, pow, sqrt, sub, variable, type Expr } from '@mercer/formula';
+import { abs, add, div, exp, max, mul, pow, sqrt, sub, variable, type Expr } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { emitCudaExpression, type CudaExpressionOptions } from './cuda-expression.js';
 import { cudaLiteral } from './cuda-literal.js';
@@ -61,6 +61,13 @@ describe('expressions', () => {
     expect(emit(sqrt(a))).toContain('sqrtf(x)');
     expect(emit(sqrt(s), { nonNegative: ['s'] })).toContain('sqrt_nonnegative(s)');
     expect(emit(sqrt(abs(a)), { approximateRoots: true })).toContain('sqrt_approximate');
+  });
+
+  test('exponentials by the special-function unit where that is asked for, in float32', () => {
+    expect(emit(exp(a))).toContain('expf(x)');
+    expect(emit(exp(a), { approximateExponentials: true })).toContain('exp_approximate(x)');
+    const wide = { dtype: 'float64', approximateExponentials: true } as const;
+    expect(emit(exp(a), wide)).toContain('exp(x)');
   });
 
   test('an unbound variable is an error that names it', () => {

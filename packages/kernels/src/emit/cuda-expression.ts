@@ -27,6 +27,8 @@ export interface CudaExpressionOptions {
    * and their reciprocals within 2.2 u; both are 0 for a denormal value.
    */
   readonly approximateRoots?: boolean;
+  /** float32 exponentials e^x by the special-function unit, within (3 + 1.3 |x|) u, and 0 below the normal range. */
+  readonly approximateExponentials?: boolean;
   /** Prefix of the local names. */
   readonly prefix?: string;
 }
@@ -86,6 +88,7 @@ export function emitCudaExpressions(
       nonNegative(node) &&
       variables(node).every((name) => options.positive?.includes(name) === true),
     roots: options.approximateRoots === true ? 'approximate' : 'rounded',
+    exponentials: options.approximateExponentials === true ? 'approximate' : 'rounded',
     bind: (name) => {
       const bound = bindings[name];
       if (bound === undefined) throw new RangeError(`cannot emit '${name}': it is not bound.`);
@@ -187,6 +190,7 @@ interface Context {
   /** A constant above 0, or a launch scalar that must be. */
   readonly positive: (node: Expr) => boolean;
   readonly roots: 'approximate' | 'rounded';
+  readonly exponentials: 'approximate' | 'rounded';
   readonly bind: (name: string) => string;
   readonly exponentLow: () => string | undefined;
 }
@@ -239,7 +243,11 @@ function rules(context: Context): RuleTable<string> {
       need('powNonNegative');
       return `pow_nonnegative(${x}, ${y}, ${context.exponentLow() ?? lit(0)})`;
     },
-    exp: ([x]) => `${fn('expf', 'exp')}(${x})`,
+    exp: ([x]) => {
+      if (!isFloat || context.exponentials === 'rounded') return `${fn('expf', 'exp')}(${x})`;
+      need('expApproximate');
+      return `exp_approximate(${x})`;
+    },
     log: ([x]) => `${fn('logf', 'log')}(${x})`,
     // Within 2 units in the last place, and about 20 instructions in float32.
     tanh: ([x]) => `${fn('tanhf', 'tanh')}(${x})`,

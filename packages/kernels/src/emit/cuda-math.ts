@@ -13,7 +13,8 @@ export type CudaHelper =
   | 'sqrtApproximate'
   | 'rsqrtApproximate'
   | 'sqrtNonNegative'
-  | 'powPositive';
+  | 'powPositive'
+  | 'expApproximate';
 
 const NEEDS: { readonly [H in CudaHelper]: readonly CudaHelper[] } = {
   exp2Split: [],
@@ -26,6 +27,7 @@ const NEEDS: { readonly [H in CudaHelper]: readonly CudaHelper[] } = {
   rsqrtApproximate: [],
   sqrtNonNegative: [],
   powPositive: [],
+  expApproximate: [],
 };
 
 /**
@@ -139,6 +141,13 @@ __device__ __forceinline__ float sqrt_nonnegative(float x) {
   const float root = s == __int_as_float(0x7f800000) ? s : step;
   return tiny ? root * 2.3283064365386963e-10f : root;
 }`,
+  // 2^y errs by 2.9 u (PTX: 2^-22.5); y = x log2(e) is rounded by |x| u and its constant by 0.22 |x| u.
+  expApproximate: `// e^x within (3 + 1.3 |x|) u; 0 below the normal range
+__device__ __forceinline__ float exp_approximate(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x * 1.44269502f));
+  return r;
+}`,
 };
 
 const FLOAT64: { readonly [H in CudaHelper]: string } = {
@@ -217,4 +226,5 @@ __device__ __forceinline__ double min_nan(double x, double y) {
   sqrtApproximate: `__device__ __forceinline__ double sqrt_approximate(double x) { return sqrt(x); }`,
   rsqrtApproximate: `__device__ __forceinline__ double rsqrt_approximate(double x) { return x == 0.0 ? 0.0 : rsqrt(x); }`,
   sqrtNonNegative: `__device__ __forceinline__ double sqrt_nonnegative(double x) { return sqrt(x); }`,
+  expApproximate: `__device__ __forceinline__ double exp_approximate(double x) { return exp(x); }`,
 };

@@ -8,12 +8,13 @@ import { ALL } from './every-op.test.helper.js';
 const THREADS = 128;
 
 /** A CUDA kernel that applies expression i of `ALL` to pairs of inputs, one row of results each. */
-export function everyOpKernel(dtype: PairwiseDType, approximateRoots = false): CudaKernel {
+export function everyOpKernel(dtype: PairwiseDType, approximate = false): CudaKernel {
   const type = cudaType(dtype);
   const helpers = new Set<CudaHelper>();
   const functions = ALL.map((expr, i) => {
     const text = emitCudaExpression(expr, {
-      ...{ dtype, approximateRoots, bindings: { a: 'x', b: 'y' } },
+      ...{ dtype, bindings: { a: 'x', b: 'y' } },
+      ...{ approximateRoots: approximate, approximateExponentials: approximate },
       ...{ uniform: ['p', 'q'], positive: ['p'] },
     });
     for (const helper of text.helpers) helpers.add(helper);

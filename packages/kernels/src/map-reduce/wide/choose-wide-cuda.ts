@@ -14,7 +14,7 @@ const HELD_BYTES = 24576;
 
 /** The cut for a GPU. Throws a `RangeError` where a pair of rows has more values than shared memory takes. */
 export function chooseWideCuda(
-  { dtype, formula, slots, sums, keptRows, reducedRows }: WideShape,
+  { dtype, formula, slots, sums, keptRows, reducedRows, mergeable }: WideShape,
   { multiprocessors }: CudaLimits,
 ): Pick<CudaWidePlan, 'groups' | 'rows' | 'tile' | 'steps' | 'splits'> {
   const bytes = dtypeBytes(dtype);
@@ -41,7 +41,7 @@ export function chooseWideCuda(
   return {
     ...{ groups, rows, steps: stepBytes === 0 ? 0 : steps },
     tile: powerOfTwo(Math.min(CUDA_SIDE * rows, held)),
-    splits: isNarrow && parts >= 2 ? powerOfTwo(parts) : 1,
+    splits: isNarrow && mergeable && parts >= 2 ? powerOfTwo(parts) : 1,
   };
 }
 

@@ -4,11 +4,12 @@ import { inputName, strideName } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
 import { cpuTileDialect, packedInputs } from './cpu-dialect.js';
 import { cpuPairText } from './cpu-pair-text.js';
+import { cpuSpans } from './cpu-spans-text.js';
 import { cpuStoreText } from './cpu-store-text.js';
 import { keptSide } from './kept-side.js';
 import { tileText, type TileDialect } from './tile-text.js';
 import { COLUMN } from './wide-formula.js';
-import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan-types.js';
+import type { CpuWidePlan } from './wide-plan-types.js';
 
 /** Blocks of columns of all tasks of a vector of rows. */
 export const columnBlocks = ({ formula, block }: CpuWidePlan): number =>
@@ -34,47 +35,43 @@ export function cpuColumnsText(
           `held[((q + r - start) * ${String(pair)} + ${String(n)}) * GROUPS + v] = ${result};`,
       ),
     );
+  const each = (body: string): string =>
+    lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
+  const merge = reducer.rounds
+    ? each(lines('merge(totals[n], parts[n]);', 'parts[n] = empty();'))
+    : undefined;
   return lines(
     `const int64_t firstBlock = part * ${blocks};`,
     `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
     'const int64_t states = (lastBlock - firstBlock) * GROUPS;',
     `State* const totals = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
-    'for (int64_t n = 0; n < states; n++) totals[n] = empty();',
-    reducer.rounds &&
-      lines(
-        'State* const parts = totals + states;',
-        'for (int64_t n = 0; n < states; n++) parts[n] = empty();',
-      ),
+    each('totals[n] = empty();'),
+    reducer.rounds && lines('State* const parts = totals + states;', each('parts[n] = empty();')),
     pair > 0 && `V held[${tile} * ${String(pair)} * GROUPS];`,
-    `for (int64_t start = 0; start < reduced; start += ${tile}) {`,
-    `  const int64_t stop = reduced - start < ${tile} ? reduced : start + ${tile};`,
-    pair > 0 &&
+    cpuSpans(
+      plan,
+      plan.tile,
       lines(
-        `  for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
-        indent(cpuPairText(plan, [0, pair], hold, helpers), 4),
+        pair > 0 &&
+          lines(
+            `for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
+            indent(cpuPairText(plan, [0, pair], hold, helpers)),
+            '}',
+          ),
+        'for (int64_t block = firstBlock; block < lastBlock; block++) {',
+        ...vectors.map((v) => `  State s${v} = ${target}[${at} + ${v}];`),
+        '  for (int64_t q = start; q < stop; q++) {',
+        indent(blockText(plan, helpers), 4),
         '  }',
+        ...vectors.map((v) => `  ${target}[${at} + ${v}] = s${v};`),
+        '}',
       ),
-    '  for (int64_t block = firstBlock; block < lastBlock; block++) {',
-    ...vectors.map((v) => `    State s${v} = ${target}[${at} + ${v}];`),
-    '    for (int64_t q = start; q < stop; q++) {',
-    indent(blockText(plan, helpers), 6),
-    '    }',
-    ...vectors.map((v) => `    ${target}[${at} + ${v}] = s${v};`),
-    '  }',
-    reducer.rounds &&
-      lines(
-        `  if (stop % ${String(BLOCK_ROWS)} == 0 || stop == reduced) {`,
-        '    for (int64_t n = 0; n < states; n++) {',
-        '      merge(totals[n], parts[n]);',
-        '      parts[n] = empty();',
-        '    }',
-        '  }',
-      ),
-    '}',
+      merge,
+    ),
     'for (int64_t block = firstBlock; block < lastBlock; block++) {',
     '  for (int64_t v = 0; v < GROUPS; v++) {',
     `    UNUSED const State& s = totals[${at} + v];`,
-    indent(cpuStoreText(plan, reducer, 'block'), 4),
+    indent(cpuStoreText(plan, reducer), 4),
     '  }',
     '}',
   );
@@ -141,7 +138,7 @@ function prefetchText(plan: CpuWidePlan): string {
   return lines(
     ...[...inputs.values()].map(({ position: p, line }) => {
       const first = `block * ${String((line?.step ?? 1) * block)} + ${String(line?.offset ?? 0)}`;
-      const row = `(q + ${String(tile)} < reduced ? q + ${String(tile)} : q)`;
+      const row = `(q + ${String(tile)} < until ? q + ${String(tile)} : q)`;
       return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
     }),
   );

@@ -2,8 +2,9 @@ import { emitCpuStatements } from '../../emit/cpu-expression.js';
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
+import { loaded } from '../half-storage.js';
 import { inputName, strideName } from '../params.js';
-import { upTo, type ReducerDialect } from '../reducers/reducer.js';
+import { upTo } from '../reducers/reducer.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
 import type { WideLoad } from './wide-formula.js';
@@ -24,25 +25,6 @@ export function packedInputs(plan: CpuWidePlan): {
   return { offsets, count };
 }
 
-/** How a reduction is written over vectors; notes the helpers that it calls. */
-export function cpuReducerDialect(
-  { dtype }: Pick<CpuWidePlan, 'dtype'>,
-  helpers: Set<CpuHelper>,
-): ReducerDialect {
-  const call =
-    (helper: CpuHelper, name: string) =>
-    (x: string): string => {
-      helpers.add(helper);
-      return `${name}(${x})`;
-    };
-  return {
-    lit: (value) => `splat(${cpuLiteral(value, dtype)})`,
-    exp: call('exp', 'exp_v'),
-    log: call('log', 'log_v'),
-    abs: call('abs', 'abs_v'),
-  };
-}
-
 /**
  * How a tile of `rows` reduced rows is written: every accumulator is a variable of its own, because compilers
  * keep arrays of vectors in memory. `rowAt(r)` is the number of a reduced row.
@@ -58,14 +40,17 @@ export function cpuTileDialect(
   const { offsets } = packedInputs(plan);
   const pairs = upTo(rows).flatMap((r) => upTo(groups).map((g) => [String(r), String(g)] as const));
   const lit = (value: number): string => `splat(${cpuLiteral(value, dtype)})`;
+  const storage = new Map(plan.inputs.map((input) => [input.position, input]));
   const load = ({ position, category, index }: WideLoad, r: string, g: string): string => {
     const x = inputName(position);
     const stride = `g.${strideName(position)}`;
-    if (category === 'parameter') return `splat(${x}[${index}])`;
-    if (category !== kept) return `splat(${x}[${rowAt(r)} * ${stride} + ${index}])`;
+    const read = (element: string): string =>
+      `splat(${loaded(storage.get(position) ?? {}, element)})`;
+    if (category === 'parameter') return read(`${x}[${index}]`);
+    if (category !== kept) return read(`${x}[${rowAt(r)} * ${stride} + ${index}]`);
     const offset = offsets.get(position);
     return offset === undefined
-      ? `gathered(${x} + ${index}, ${stride}, places, ${g})`
+      ? `gathered${x}(${x} + ${index}, ${stride}, places, ${g})`
       : `own[(${String(offset)} + ${index}) * GROUPS + ${g}]`;
   };
   return {

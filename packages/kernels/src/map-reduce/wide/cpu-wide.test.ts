@@ -1,14 +1,14 @@
-import { ops, reduction, vi, vj } from '@mercer/formula';
+import { ops, reduction, REDUCTION_KINDS, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { compileKernel, machines, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
 import { runCpuKernel, runCpuProgram } from '../../testing/cpu-program.test.helper.js';
 import { checkMapReduce, wholeNumber } from '../map-reduce-check.test.helper.js';
 import {
   DIMS,
-  KINDS,
   STRUCTURE_CASES,
   SWEEP,
   sweepCase,
+  VARIANT_CASES,
   WIDE_SIZES,
 } from './wide-cases.test.helper.js';
 
@@ -33,7 +33,7 @@ describe('map-reduce of long vectors on the CPU', () => {
     const pairs = (of: (one: (typeof SWEEP)[number]) => string): number =>
       new Set(SWEEP.map(of)).size;
     for (const by of ['axis', 'dtype'] as const) {
-      expect(pairs((one) => `${one.kind} ${String(one[by])}`)).toBe(2 * KINDS.length);
+      expect(pairs((one) => `${one.kind} ${String(one[by])}`)).toBe(2 * REDUCTION_KINDS.length);
       expect(pairs((one) => `${String(one.inner)} ${String(one[by])}`)).toBe(2 * DIMS.length);
     }
     expect(pairs(({ outer, dtype }) => `${String(outer)} ${dtype}`)).toBe(2 * DIMS.length);
@@ -42,6 +42,28 @@ describe('map-reduce of long vectors on the CPU', () => {
   test.each(STRUCTURE_CASES)('%s', (_, one) => {
     for (const sizes of WIDE_SIZES) {
       checkMapReduce({ ...one, ...sizes, dtype: 'float32' }, limits, runCpuProgram);
+    }
+  });
+
+  test.each(VARIANT_CASES)('%s', (_, one) => {
+    checkMapReduce({ ...one, dtype: 'float32' }, limits, runCpuProgram);
+  });
+
+  test('few rows, many terms', () => {
+    const sizes = { rowsI: 3, rowsJ: 9000 };
+    for (const [kind, dtype] of [
+      ['Sum', 'float64'],
+      ['MinArgMin', 'float32'],
+    ] as const) {
+      const one = { ...sweepCase(kind, 20, 1, 1), dtype };
+      checkMapReduce(
+        { ...one, ...sizes, batch: 2 },
+        { ...limits, cores: 16 },
+        (program, launch) => {
+          expect(program.steps.length).toBe(2);
+          runCpuProgram(program, launch);
+        },
+      );
     }
   });
 

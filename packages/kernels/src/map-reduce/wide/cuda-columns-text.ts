@@ -1,9 +1,11 @@
 import { lines, indent } from '../../emit/indent.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
+import { rowNames } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
 import { resultPlace } from './column-blocks.js';
 import { cudaTileDialect, unrolledPairs } from './cuda-dialect.js';
 import { everyGroup } from './cuda-narrow-text.js';
+import { cudaSpans } from './cuda-spans-text.js';
 import { cudaStaging } from './cuda-staging.js';
 import { tileText, type TileDialect } from './tile-text.js';
 import { COLUMN } from './wide-formula.js';
@@ -26,29 +28,37 @@ export function cudaColumnsText(
     pair > 0 &&
       `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
     `State total[${String(groups)}];`,
-    reducer.rounds && `State s[${String(groups)}];`,
+    reducer.rounds && lines(`State s[${String(groups)}];`, 'int fresh = 0;'),
     everyGroup(groups, lines('total[g] = empty();', reducer.rounds && 's[g] = empty();')),
-    '#pragma unroll 1',
-    `for (long long start = 0; start < reduced; start += ${String(tile)}) {`,
-    `  const int count = reduced - start < ${String(tile)} ? (int)(reduced - start) : ${String(tile)};`,
-    pair > 0 && indent(lines('__syncthreads();', pairText(plan, helpers), '__syncthreads();')),
-    '  #pragma unroll 1',
-    '  for (int q = 0; q < count; ++q) {',
-    indent(columnText(plan, target, helpers), 4),
-    '  }',
-    mergeRuns &&
+    cudaSpans(
+      plan,
+      1,
       lines(
-        `  if ((start + ${String(tile)}) % ${String(BLOCK_ROWS)} == 0) {`,
-        indent(mergeRuns, 4),
+        '#pragma unroll 1',
+        `for (long long start = spanFrom; start < spanEnd; start += ${String(tile)}) {`,
+        `  const int count = spanEnd - start < ${String(tile)} ? (int)(spanEnd - start) : ${String(tile)};`,
+        pair > 0 && indent(lines('__syncthreads();', pairText(plan, helpers), '__syncthreads();')),
+        '  #pragma unroll 1',
+        '  for (int q = 0; q < count; ++q) {',
+        indent(columnText(plan, target, helpers), 4),
         '  }',
+        mergeRuns &&
+          lines(
+            '  fresh += count;',
+            `  if (fresh >= ${String(BLOCK_ROWS)}) {`,
+            '    fresh = 0;',
+            indent(mergeRuns, 4),
+            '  }',
+          ),
+        '}',
       ),
-    '}',
+    ),
     mergeRuns,
     everyGroup(
       groups,
       lines(
         `const long long row = blockFirst + ty * ${String(groups)} + g;`,
-        'if (row < kept) {',
+        'if (row < limit) {',
         '  const State& s = total[g];',
         indent(storeText(plan, reducer)),
         '}',
@@ -60,7 +70,7 @@ export function cudaColumnsText(
 /** Computes the pair values of a tile. */
 function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
   const { formula, groups, rows, tile } = plan;
-  const clamped = (row: string): string => `(${row} < reduced ? ${row} : reduced - 1)`;
+  const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
   const stage = cudaStaging(plan, rows, (at) => clamped(`start + ${at}`));
   const text = tileText(formula, {
     ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
@@ -137,7 +147,7 @@ function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>
 
 /** Writes the results of a thread's block of columns from the state `s`. */
 function storeText(plan: CudaWidePlan, reducer: Reducer): string {
-  const { formula, width, axis } = plan;
+  const { formula, width, axis, ranges } = plan;
   const statement =
     (to: string, type: string) =>
     (value: string, entry: number): string => {
@@ -151,7 +161,7 @@ function storeText(plan: CudaWidePlan, reducer: Reducer): string {
     };
   return lines(
     reducer.value.some((value) => value.includes('count')) &&
-      `const V count = (V)${axis === 1 ? 'rowsJ' : 'rowsI'};`,
+      `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
     ...reducer.value.map(statement('out', 'V')),
     ...reducer.index.map(statement('index', 'int')),
   );

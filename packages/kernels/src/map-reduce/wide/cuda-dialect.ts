@@ -2,6 +2,7 @@ import { emitCudaExpressions } from '../../emit/cuda-expression.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
+import { loaded } from '../half-storage.js';
 import { inputName, strideName } from '../params.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
@@ -32,6 +33,7 @@ export function cudaTileDialect(
 ): TileDialect {
   const { dtype, groups } = plan;
   const kept = keptSide(plan);
+  const stored = new Map(plan.inputs.map((input) => [input.position, input]));
   return {
     each: (body) => unrolledPairs(rows, groups, body('r', 'g')),
     declare: (name, start) =>
@@ -43,7 +45,7 @@ export function cudaTileDialect(
     load: ({ position, category, index }, r, g) => {
       const row = category === kept ? `place[${g}]` : rowAt(r);
       const start = category === 'parameter' ? '' : `${row} * ${strideName(position)} + `;
-      return `in${inputName(position)}[${start}${index}]`;
+      return loaded(stored.get(position) ?? {}, `in${inputName(position)}[${start}${index}]`);
     },
     rowNumber: (axis, r, g) => (axis === kept ? `(V)place[${g}]` : `(V)${rowAt(r)}`),
     number: (text) => `(V)${text}`,
@@ -54,8 +56,8 @@ export function cudaTileDialect(
         results,
         helpers: used,
       } = emitCudaExpressions(exprs, {
-        dtype,
-        bindings: Object.fromEntries(names.map((name) => [name, name])),
+        ...{ dtype, bindings: Object.fromEntries(names.map((name) => [name, name])) },
+        ...{ approximateRoots: true, approximateExponentials: true },
       });
       for (const helper of used) helpers.add(helper);
       return { statements, results };

@@ -1,8 +1,9 @@
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { outputText, stateWords } from '../cuda-text.js';
-import type { Reducer } from '../reducers/reducer.js';
+import type { RunningResult } from '../reducers/running-result.js';
 import { cudaTileDialect } from './cuda-dialect.js';
+import { cudaSpans } from './cuda-spans-text.js';
 import { cudaStaging } from './cuda-staging.js';
 import { tileText } from './tile-text.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
@@ -17,33 +18,64 @@ export const everyGroup = (groups: number, body: string): string =>
  */
 export function cudaNarrowText(
   plan: CudaWidePlan,
-  reducer: Reducer,
+  running: RunningResult,
   helpers: Set<CudaHelper>,
 ): string {
-  const { formula, groups, rows, splits } = plan;
+  const { groups, rows, splits, ranges } = plan;
+  const { block } = running;
+  const store =
+    splits > 1
+      ? stateWords(plan, running).store('total[g]')
+      : outputText(plan, running, 'total[g]');
+  return lines(
+    `State total[${String(groups)}];`,
+    everyGroup(groups, 'total[g] = empty();'),
+    block &&
+      lines(`${block.type} s[${String(groups)}];`, everyGroup(groups, `s[g] = ${block.empty};`)),
+    cudaSpans(
+      plan,
+      CUDA_SIDE * rows,
+      lines(stretchText(plan, running, helpers), ranges && handOverText(groups)),
+    ),
+    !ranges && handOverText(groups),
+    'if (tx == 0) {',
+    indent(
+      everyGroup(
+        groups,
+        lines(
+          `const long long row = blockFirst + ty * ${String(groups)} + g;`,
+          'if (row < limit) {',
+          indent(store),
+          '}',
+        ),
+      ),
+    ),
+    '}',
+  );
+}
+
+/** A thread's stretch of the rows from `spanFrom` to `spanEnd`. */
+function stretchText(plan: CudaWidePlan, running: RunningResult, helpers: Set<CudaHelper>): string {
+  const { formula, groups, rows } = plan;
   const all = String(rows);
-  const stretch = (at: string): string => `(part * ${String(CUDA_SIDE)} + ${at}) * length`;
-  const clamped = (row: string): string => `(${row} < reduced ? ${row} : reduced - 1)`;
-  const dialect = cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers);
+  const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
   const stage = cudaStaging(plan, rows, (at) =>
-    clamped(`(${stretch(`${at} / ${all}`)} + q + ${at} % ${all})`),
+    clamped(`(spanFrom + ${at} / ${all} * length + q + ${at} % ${all})`),
   );
   const tile = tileText(formula, {
-    ...dialect,
+    ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
     stagedPragma: '#pragma unroll 2',
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = tile.roots.slice(0, formula.pair + 1 + formula.after);
   const { text, results } = tile.values(roots, 'r', 'g');
-  const target = reducer.rounds ? 's[g]' : 'total[g]';
-  const mergeRuns = reducer.rounds && everyGroup(groups, 'merge(total[g], s[g]);\ns[g] = empty();');
-  const store = splits > 1 ? stateWords(plan, reducer).store('s') : outputText(plan, reducer);
+  const { block } = running;
+  const merge = block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty};`);
   return lines(
-    `State total[${String(groups)}];`,
-    reducer.rounds && `State s[${String(groups)}];`,
-    everyGroup(groups, lines('total[g] = empty();', reducer.rounds && 's[g] = empty();')),
-    `const long long from = ${stretch('tx')};`,
-    'const long long end = from + length < reduced ? from + length : reduced;',
+    `const long long least = (spanEnd - spanFrom + ${String(CUDA_SIDE - 1)}) / ${String(CUDA_SIDE)};`,
+    `const long long length = (least + ${String(rows - 1)}) / ${all} * ${all};`,
+    'const long long from = spanFrom + tx * length;',
+    'const long long end = from + length < spanEnd ? from + length : spanEnd;',
     '#pragma unroll 1',
     `for (long long q = 0; q < length; q += ${all}) {`,
     `  long long row[${all}];`,
@@ -54,44 +86,34 @@ export function cudaNarrowText(
     `  for (int r = 0; r < ${all}; ++r) {`,
     '    if (from + q + r < end) {',
     indent(
-      everyGroup(groups, lines(text, `add(${target}, ${[...results, '(I)row[r]'].join(', ')});`)),
+      everyGroup(groups, lines(text, running.add('total[g]', 's[g]', [...results, '(I)row[r]']))),
       6,
     ),
     '    }',
     '  }',
-    reducer.rounds &&
-      lines(
-        `  if ((q + ${all}) % ${String(BLOCK_ROWS)} == 0) {`,
-        indent(mergeRuns || '', 4),
-        '  }',
-      ),
+    merge && lines(`  if ((q + ${all}) % ${String(BLOCK_ROWS)} == 0) {`, indent(merge, 4), '  }'),
     '}',
-    mergeRuns,
-    `__shared__ State handed[${String(CUDA_SIDE * groups)}];`,
-    '#pragma unroll 1',
-    `for (int next = 1; next < ${String(CUDA_SIDE)}; ++next) {`,
-    '  __syncthreads();',
-    '  if (tx == next) {',
-    indent(everyGroup(groups, `handed[ty * ${String(groups)} + g] = total[g];`), 4),
+    merge,
+  );
+}
+
+/** Merges the results of a row of threads, in order, into those of the first one. */
+function handOverText(groups: number): string {
+  const at = `handed[ty * ${String(groups)} + g]`;
+  return lines(
+    '{',
+    `  __shared__ State handed[${String(CUDA_SIDE * groups)}];`,
+    '  #pragma unroll 1',
+    `  for (int next = 1; next < ${String(CUDA_SIDE)}; ++next) {`,
+    '    __syncthreads();',
+    '    if (tx == next) {',
+    indent(everyGroup(groups, `${at} = total[g];\ntotal[g] = empty();`), 6),
+    '    }',
+    '    __syncthreads();',
+    '    if (tx == 0) {',
+    indent(everyGroup(groups, `merge(total[g], ${at});`), 6),
+    '    }',
     '  }',
-    '  __syncthreads();',
-    '  if (tx == 0) {',
-    indent(everyGroup(groups, `merge(total[g], handed[ty * ${String(groups)} + g]);`), 4),
-    '  }',
-    '}',
-    'if (tx == 0) {',
-    indent(
-      everyGroup(
-        groups,
-        lines(
-          `const long long row = blockFirst + ty * ${String(groups)} + g;`,
-          'if (row < kept) {',
-          '  const State& s = total[g];',
-          indent(store),
-          '}',
-        ),
-      ),
-    ),
     '}',
   );
 }

@@ -1,5 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
-import { indent, lines } from '../../emit/indent.js';
+import { lines } from '../../emit/indent.js';
+import { loaded } from '../half-storage.js';
 import { inputName, strideName } from '../params.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
@@ -22,6 +23,7 @@ export function cudaStaging(
   const { steps, groups, dtype } = plan;
   if (steps === 0) return undefined;
   const kept = keptSide(plan);
+  const stored = new Map(plan.inputs.map((input) => [input.position, input]));
   const pad = 16 / dtypeBytes(dtype);
   return (loads, counter, size) => {
     const copied = loads.filter(
@@ -34,7 +36,7 @@ export function cudaStaging(
     const copyText = (load: WideLoad): string => {
       const { position, line } = load;
       const row = isOwn(load)
-        ? '(blockFirst + at < kept ? blockFirst + at : kept - 1)'
+        ? '(blockFirst + at < limit ? blockFirst + at : limit - 1)'
         : reducedRow('at');
       const k = `(${counter}_first + step < ${String(size)} ? ${counter}_first + step : ${String(size - 1)})`;
       const component = `${k} * ${String(line?.step ?? 1)} + ${String(line?.offset ?? 0)}`;
@@ -42,7 +44,7 @@ export function cudaStaging(
         '#pragma unroll 2',
         `for (int e = threadIdx.x; e < ${String(steps * rowsOf(load))}; e += ${String(WIDE_THREADS)}) {`,
         `  const int step = e % ${String(steps)}, at = e / ${String(steps)};`,
-        `  ${name(load)}[step][at] = in${inputName(position)}[${row} * ${strideName(position)} + ${component}];`,
+        `  ${name(load)}[step][at] = ${loaded(stored.get(position) ?? {}, `in${inputName(position)}[${row} * ${strideName(position)} + ${component}]`)};`,
         '}',
       );
     };
@@ -55,7 +57,7 @@ export function cudaStaging(
             `__shared__ __align__(16) V ${name(load)}[${String(steps)}][${String(rowsOf(load) + pad)}];`,
         ),
         '__syncthreads();',
-        ...copied.map((load) => indent(copyText(load), 0)),
+        ...copied.map(copyText),
         '__syncthreads();',
       ),
       read: (wanted, r, g) => {

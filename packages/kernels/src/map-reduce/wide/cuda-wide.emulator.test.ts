@@ -4,7 +4,7 @@ import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
 import { H200 } from '../../testing/h200.test.helper.js';
 import { checkMapReduce, type MapReduceCase } from '../map-reduce-check.test.helper.js';
 import { planMapReduce } from '../plan.js';
-import { STRUCTURE_CASES, sweepCase } from './wide-cases.test.helper.js';
+import { STRUCTURE_CASES, sweepCase, VARIANT_CASES } from './wide-cases.test.helper.js';
 
 type Given = Omit<MapReduceCase, 'dtype'>;
 
@@ -58,6 +58,10 @@ describe('map-reduce of long vectors on a GPU', () => {
   test.each(CASES.map(([name, one], n) => [name, one, n] as const))('%s', (_, one, n) => {
     const dtype = n % 3 === 1 ? 'float64' : 'float32';
     checkMapReduce({ ...one, dtype }, H200, runCudaProgram);
+  });
+
+  test.each(VARIANT_CASES)('%s', (_, one) => {
+    checkMapReduce({ ...one, dtype: 'float32' }, H200, runCudaProgram);
   });
 
   test('a long sum of equal terms holds its bound', () => {

@@ -1,14 +1,24 @@
 import { dtypeBytes } from '../../dtype.js';
-import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
+import { cudaType } from '../../emit/cuda-literal.js';
+import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
 import { withWorkspace, type PairwiseProgram } from '../../pairwise/program.js';
-import { cudaReducerDialect, reducerPrelude } from '../cuda-kernel.js';
-import { outputText, parameterList, stateWords } from '../cuda-text.js';
-import { batchStrideName, inputName, mapReduceParams, rowsOf } from '../params.js';
+import { cudaPrelude, cudaReducerDialect, parameterList } from '../cuda-text.js';
+import { elementType } from '../half-storage.js';
+import {
+  batchStrideName,
+  inputName,
+  launchTasks,
+  mapReduceParams,
+  resultRows,
+  rowNames,
+} from '../params.js';
 import type { Reducer } from '../reducers/reducer.js';
+import { runningResult, type RunningResult } from '../reducers/running-result.js';
 import { blockReducer } from './column-blocks.js';
 import { cudaColumnsText } from './cuda-columns-text.js';
+import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaNarrowText, everyGroup } from './cuda-narrow-text.js';
 import { WIDE_THREADS } from './cuda-staging.js';
 import { wideCost } from './wide-cost.js';
@@ -24,56 +34,47 @@ const LEAST_BLOCKS = 2;
  */
 export function emitCudaWide(plan: CudaWidePlan): PairwiseProgram {
   const reducer = blockReducer(plan, cudaReducerDialect(plan), '#pragma unroll');
-  const first = firstKernel(plan, reducer);
+  const running = runningResult([reducer]);
+  const first = firstKernel(plan, reducer, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const bytes = plan.splits * reducer.slots.length * dtypeBytes(plan.dtype);
   return {
-    steps: [{ kernel: first }, { kernel: mergeKernel(plan, reducer) }],
+    steps: [{ kernel: first }, { kernel: cudaMergeKernel(plan, reducer, running) }],
     workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
   };
 }
 
-const resultRows = (plan: CudaWidePlan, scalars: Scalars): number =>
-  rowsOf(plan, scalars).kept * (scalars['batch'] ?? 0);
-
-function firstKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
-  const { formula, groups, rows, splits, axis, block } = plan;
+function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResult): CudaKernel {
+  const { formula, groups, splits, block, dtype } = plan;
   const entry = 'map_reduce';
   const helpers = new Set<CudaHelper>();
   const isNarrow = formula.columns === 1;
-  const body = (isNarrow ? cudaNarrowText : cudaColumnsText)(plan, reducer, helpers);
+  const body = isNarrow
+    ? cudaNarrowText(plan, running, helpers)
+    : cudaColumnsText(plan, reducer, helpers);
   const params = mapReduceParams(plan, reducer);
   const all = splits > 1 ? withWorkspace(params, 'write') : params;
-  const [kept, reduced] =
-    axis === 1 ? (['rowsI', 'rowsJ'] as const) : (['rowsJ', 'rowsI'] as const);
-  const stretches = String(splits * CUDA_SIDE);
-  const threads = String(WIDE_THREADS);
+  const side = String(CUDA_SIDE);
   return {
     dialect: 'cuda',
     name: plan.summary,
     entry,
     source: lines(
-      reducerPrelude(plan, reducer),
+      cudaPrelude(plan, running, helpers),
       'typedef int Step;',
-      cudaHelpers(helpers, plan.dtype),
-      `extern "C" __global__ void __launch_bounds__(${threads}, ${String(LEAST_BLOCKS)})`,
-      `${entry}(${parameterList(all, plan.dtype)}) {`,
-      `  const long long kept = ${kept}, reduced = ${reduced};`,
-      `  const int tx = threadIdx.x % ${String(CUDA_SIDE)}, ty = threadIdx.x / ${String(CUDA_SIDE)};`,
-      `  const long long blockFirst = (long long)blockIdx.x * ${String(CUDA_SIDE * groups)};`,
-      isNarrow
-        ? lines(
-            '  const int part = blockIdx.y;',
-            `  const long long least = (reduced + ${stretches} - 1) / ${stretches};`,
-            `  const long long length = (least + ${String(rows)} - 1) / ${String(rows)} * ${String(rows)};`,
-          )
-        : `  const int firstColumn = (blockIdx.y * ${String(CUDA_SIDE)} + tx) * ${String(block)};`,
+      `extern "C" __global__ void __launch_bounds__(${String(WIDE_THREADS)}, ${String(LEAST_BLOCKS)})`,
+      `${entry}(${parameterList(all, dtype)}) {`,
+      indent(rowsText(plan)),
+      `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
+      splits > 1 && '  const int part = blockIdx.y;',
+      !isNarrow && `  const int firstColumn = (blockIdx.y * ${side} + tx) * ${String(block)};`,
       body.includes('place[') && indent(placesText(groups)),
       '  for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
-      ...plan.inputs.map(
-        ({ position: p }) =>
-          `    const V* __restrict__ const in${inputName(p)} = ${inputName(p)} + layer * ${batchStrideName(p)};`,
-      ),
+      ...plan.inputs.map((input) => {
+        const name = inputName(input.position);
+        const start = `${name} + layer * ${batchStrideName(input.position)}`;
+        return `    const ${elementType(input, cudaType(dtype))}* __restrict__ const in${name} = ${start};`;
+      }),
       indent(body, 4),
       '  }',
       '}',
@@ -83,16 +84,30 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
     options: [],
     geometry: (scalars) => {
       const { batch = 0 } = scalars;
-      const blocks = Math.ceil(rowsOf(plan, scalars).kept / (CUDA_SIDE * groups));
       const parts = isNarrow ? splits : Math.ceil(formula.columns / (block * CUDA_SIDE));
       return {
-        grid: [blocks, parts, Math.min(batch, MAX_GRID_Z)],
+        grid: [launchTasks(plan, scalars, CUDA_SIDE * groups), parts, Math.min(batch, MAX_GRID_Z)],
         block: [WIDE_THREADS, 1, 1],
         sharedMemBytes: 0,
       };
     },
     cost: (scalars) => wideCost(plan, scalars),
   };
+}
+
+/** The numbers of rows, and which kept rows a block has: from `blockFirst` on, before `limit`. */
+function rowsText({ axis, ranges, groups }: CudaWidePlan): string {
+  const { kept, reduced } = rowNames(axis);
+  return ranges
+    ? lines(
+        `const long long kept = ${kept};`,
+        'const long long* const here = tasks + (long long)blockIdx.x * 4;',
+        'const long long blockFirst = here[0], limit = blockFirst + here[1];',
+      )
+    : lines(
+        `const long long kept = ${kept}, reduced = ${reduced}, limit = kept;`,
+        `const long long blockFirst = (long long)blockIdx.x * ${String(CUDA_SIDE * groups)};`,
+      );
 }
 
 /** The numbers of a thread's kept rows. */
@@ -104,53 +119,8 @@ function placesText(groups: number): string {
       lines(
         '// a row past the end computes what the last one does, and nothing of it is written',
         `const long long wanted = blockFirst + ty * ${String(groups)} + g;`,
-        'place[g] = wanted < kept ? wanted : kept - 1;',
+        'place[g] = wanted < limit ? wanted : limit - 1;',
       ),
     ),
   );
-}
-
-const MERGE_THREADS = 128;
-
-/** Merges the parts of every kept row in order. */
-function mergeKernel(plan: CudaWidePlan, reducer: Reducer): CudaKernel {
-  const entry = 'map_reduce_merge';
-  const params = withWorkspace(mapReduceParams(plan, reducer), 'read');
-  const words = plan.splits * reducer.slots.length;
-  const bytes = dtypeBytes(plan.dtype);
-  return {
-    dialect: 'cuda',
-    name: `${plan.summary}, merge`,
-    entry,
-    source: lines(
-      reducerPrelude(plan, reducer),
-      `extern "C" __global__ void __launch_bounds__(${String(MERGE_THREADS)})`,
-      `${entry}(${parameterList(params, plan.dtype)}) {`,
-      `  const long long kept = ${plan.axis === 1 ? 'rowsI' : 'rowsJ'};`,
-      `  const long long at = (long long)blockIdx.x * ${String(MERGE_THREADS)} + threadIdx.x;`,
-      '  if (at >= kept * batch) return;',
-      '  const long long layer = at / kept, row = at - layer * kept;',
-      '  State s = empty();',
-      '  #pragma unroll 1',
-      `  for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
-      '    State t;',
-      indent(stateWords(plan, reducer).load('t'), 4),
-      '    merge(s, t);',
-      '  }',
-      indent(outputText(plan, reducer)),
-      '}',
-      '',
-    ).concat('\n'),
-    params,
-    options: [],
-    geometry: (scalars) => ({
-      grid: [Math.ceil(resultRows(plan, scalars) / MERGE_THREADS), 1, 1],
-      block: [MERGE_THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
-    cost: (scalars) => ({
-      bytes: resultRows(plan, scalars) * (words + plan.width) * bytes,
-      flops: resultRows(plan, scalars) * words,
-    }),
-  };
 }

@@ -11,6 +11,7 @@ import {
   type ReductionKind,
   type VectorExpr,
 } from '@mercer/formula';
+import { rangesFromMatrix, swapAxes } from '../ranges/ranges.js';
 import { wholeNumber, type MapReduceCase } from '../map-reduce-check.test.helper.js';
 
 type Given = Omit<MapReduceCase, 'dtype' | 'rowsI' | 'rowsJ'>;
@@ -20,9 +21,6 @@ export const DIMS = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100],
   ...[127, 128, 129, 146, 255, 256, 257, 300, 1000],
 ] as const;
-
-/** Every reduction that has a kernel text. */
-export const KINDS = REDUCTION_KINDS.filter((kind) => kind !== 'Var');
 
 /** A reduction over points of dim `inner` with results of `outer` components, on data where it is exact or bounded. */
 export function sweepCase(kind: ReductionKind, inner: number, outer: number, axis: 0 | 1): Given {
@@ -39,7 +37,8 @@ export function sweepCase(kind: ReductionKind, inner: number, outer: number, axi
     case 'MaxSumShiftExp':
       return { reduction: make(scaled, { weight }), fill: wholeNumber, units: 60 };
     case 'Mean':
-      return { reduction: make(ops.add(distance, columns)), fill: wholeNumber, units: 8 };
+    case 'Var':
+      return { reduction: make(ops.add(distance, columns)), fill: wholeNumber, units: 60 };
     case 'Prod':
       return {
         reduction: make(ops.add(1, ops.mul(0.01, ops.add(scaled, columns)))),
@@ -158,9 +157,52 @@ export const SWEEP = Array.from({ length: 2 * DIMS.length }, (_, n) => {
     outer: DIMS[(at * 11 + (second ? 3 : 17)) % DIMS.length] ?? 1,
     axis: ((at + (second ? 1 : 0)) % 2) as 0 | 1,
     dtype: second ? ('float64' as const) : ('float32' as const),
-    kind: KINDS[(at + (second ? 4 : 0)) % KINDS.length] ?? 'Sum',
+    kind: REDUCTION_KINDS[(at + (second ? 4 : 0)) % REDUCTION_KINDS.length] ?? 'Sum',
   };
 });
+
+const RANGES = rangesFromMatrix(
+  [
+    [3, 20],
+    [20, 21],
+    [30, 52],
+  ],
+  [
+    [0, 1],
+    [5, 40],
+    [41, 60],
+  ],
+  [
+    [1, 1, 0],
+    [0, 0, 0],
+    [1, 0, 1],
+  ],
+);
+const rows = { rowsI: 55, rowsJ: 61 } as const;
+
+/** Ranges of rows, and inputs of 16 bits, for results of one column and of many. */
+export const VARIANT_CASES: readonly (readonly [name: string, Given & typeof rows])[] = [
+  ['ranges, the first of equals', { ...sweepCase('MaxArgMax', 70, 1, 1), ranges: RANGES, ...rows }],
+  [
+    'ranges over i, the three nearest',
+    { ...sweepCase('KMinArgKMin', 70, 1, 0), ranges: swapAxes(RANGES), ...rows },
+  ],
+  ['ranges, means of columns', { ...sweepCase('Mean', 70, 70, 1), ranges: RANGES, ...rows }],
+  [
+    '16 bits, ranges',
+    {
+      ...{ reduction: sum(ops.mul(ops.sqDist(x, y), scalar)), ranges: RANGES, ...rows },
+      ...{ storage: { 0: 'float16', 1: 'bfloat16' }, units: 60 },
+    },
+  ],
+  [
+    '16 bits, columns',
+    {
+      ...{ reduction: sum(ops.mul(ops.add(x, y), ops.sqDist(x, y))), ...rows },
+      ...{ storage: { 0: 'bfloat16', 1: 'float16' }, units: 60 },
+    },
+  ],
+];
 
 /** Sizes that are no multiples of anything, and a batch. */
 export const WIDE_SIZES = [

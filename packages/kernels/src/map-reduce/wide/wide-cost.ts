@@ -8,9 +8,13 @@ export function wideCost(plan: WidePlan, scalars: Scalars): KernelCost {
   const { batch = 0, rowsI = 0, rowsJ = 0 } = scalars;
   const { kept, reduced } = rowsOf(plan, scalars);
   const rows = { i: rowsI, j: rowsJ, parameter: 1 };
-  const read = plan.inputs.reduce((sum, { category, dim }) => sum + rows[category] * dim, 0);
+  const read = plan.inputs.reduce(
+    (sum, { category, dim, storage = plan.dtype }) =>
+      sum + rows[category] * dim * dtypeBytes(storage),
+    0,
+  );
   return {
-    bytes: batch * (read + kept * plan.width) * dtypeBytes(plan.dtype),
+    bytes: batch * (read + kept * plan.width * dtypeBytes(plan.dtype)),
     flops: batch * kept * reduced * plan.operations,
   };
 }

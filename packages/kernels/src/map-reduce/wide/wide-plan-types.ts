@@ -1,29 +1,20 @@
-import type { ReductionKind } from '@mercer/formula';
 import type { CpuLevel } from '../../emit/cpu-vector.js';
-import type { PairwiseDType } from '../../pairwise/problem.js';
-import type { MapReduceInput } from '../plan.js';
+import type { LaunchedPlan } from '../plan.js';
 import type { WideFormula } from './wide-formula.js';
 
 /** What the plans of both devices say. */
-export interface CommonWidePlan {
-  readonly family: 'map-reduce';
+export interface CommonWidePlan extends LaunchedPlan {
   /** The formula's long sums and its components are loops. */
   readonly form: 'loops';
-  /** One readable line. */
-  readonly summary: string;
-  readonly dtype: PairwiseDType;
-  readonly reduction: ReductionKind;
-  /** 1: over j, a result for every i. 0: over i. */
-  readonly axis: 0 | 1;
-  readonly k: number;
   /** Numbers of a row of results. */
   readonly width: number;
   /** Scalar operations at a pair of rows. */
   readonly operations: number;
   readonly formula: WideFormula;
-  readonly inputs: readonly MapReduceInput[];
   /** Columns that are reduced together. */
   readonly block: number;
+  /** Parts of the reduced rows, each of other tasks or blocks; above 1 a second step merges them. */
+  readonly splits: number;
 }
 
 /** How a formula of long vectors is reduced on a CPU. */
@@ -53,8 +44,6 @@ export interface CudaWidePlan extends CommonWidePlan {
   readonly tile: number;
   /** Steps of an inner sum that are copied to shared memory at a time; 0: none is. */
   readonly steps: number;
-  /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
-  readonly splits: number;
 }
 
 /** How a formula of long vectors is reduced: plain frozen data. */

@@ -14,6 +14,8 @@ export interface WideShape {
   readonly block: number;
   readonly keptRows: number;
   readonly reducedRows: number;
+  /** Whether the reduced rows may be seen in parts. */
+  readonly mergeable: boolean;
   /** Components of the inputs of the kept side. */
   readonly own: number;
   /** Members of the running result of a block of columns. */
