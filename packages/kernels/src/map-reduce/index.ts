@@ -6,9 +6,11 @@ export {
   planMapReduce,
   type CpuMapReducePlan,
   type CudaMapReducePlan,
+  type LaunchedPlan,
   type MapReduceInput,
   type MapReducePlan,
   type PlannedReduction,
+  type UnrolledPlan,
 } from './plan.js';
 export { planRanges, type PlannedRanges } from './ranges/plan-ranges.js';
 export {
@@ -19,3 +21,4 @@ export {
   type RowRange,
 } from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';
+export type { CpuWidePlan, CudaWidePlan, WidePlan } from './wide/wide-plan-types.js';
