@@ -1,10 +1,9 @@
 import { indent, lines } from '../emit/indent.js';
-import { cpuOutputText, cpuRowCounts } from './cpu-text.js';
-import type { CpuMapReducePlan } from './plan.js';
+import { cpuOutputText, cpuRowCounts, type CpuLaunchedPlan } from './cpu-text.js';
 import type { RunningResult } from './reducers/running-result.js';
 
 /** The body of the function that merges the parts of each vector of rows in order, a vector a task. */
-export function cpuMergeStep(plan: CpuMapReducePlan, running: RunningResult): string {
+export function cpuMergeStep(plan: CpuLaunchedPlan, running: RunningResult): string {
   const parts = String(plan.splits);
   return lines(
     cpuRowCounts(plan),

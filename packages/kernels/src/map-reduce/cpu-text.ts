@@ -12,14 +12,18 @@ import {
   tableRows,
   TASK_COUNT,
 } from './params.js';
-import type { CpuMapReducePlan } from './plan.js';
+import type { CpuMapReducePlan, LaunchedPlan } from './plan.js';
 import type { ReducerDialect } from './reducers/reducer.js';
 import { wordsOf } from './reducers/state-words.js';
 import type { RunningOutput, RunningResult } from './reducers/running-result.js';
 
+/** What both texts of a CPU's plan share. */
+export type CpuLaunchedPlan = LaunchedPlan &
+  Pick<CpuMapReducePlan, 'level' | 'groups' | 'tile' | 'splits'>;
+
 /** How host C++ writes vectors `V`; what it calls goes into `helpers`. */
 export function cpuReducerDialect(
-  { dtype }: CpuMapReducePlan,
+  { dtype }: Pick<LaunchedPlan, 'dtype'>,
   helpers: Set<CpuHelper>,
 ): ReducerDialect {
   const call =
@@ -38,7 +42,7 @@ export function cpuReducerDialect(
 
 /** What both steps begin with: vectors, the running result, the arguments. */
 export function cpuPrelude(
-  plan: CpuMapReducePlan,
+  plan: CpuLaunchedPlan,
   running: RunningResult,
   helpers: ReadonlySet<CpuHelper>,
 ): string {
@@ -64,7 +68,7 @@ constexpr int64_t GROUPS = ${String(plan.groups)}, ROWS = GROUPS * LANES, TILE =
 }
 
 /** Vectors of float64 for every lane, in as many registers as they take; nothing of them is passed in any. `?:` would be lane by lane. */
-function wideText({ level }: CpuMapReducePlan): string {
+function wideText({ level }: Pick<CpuLaunchedPlan, 'level'>): string {
   const { bytes } = vectorUnit(level);
   const attributes = `__attribute__((vector_size(${String(2 * bytes)}), aligned(${String(bytes)}), may_alias))`;
   return `#pragma GCC diagnostic ignored "-Wpsabi"
@@ -79,7 +83,7 @@ INLINE W choose(I which, W a, W b) {
 }
 
 /** The members of the arguments, in the order of the parameters. */
-function members(plan: CpuMapReducePlan, { outputs, pointers = [] }: RunningResult): string[] {
+function members(plan: CpuLaunchedPlan, { outputs, pointers = [] }: RunningResult): string[] {
   const { inputs } = plan;
   return [
     ...inputs.map((input) => `const ${elementType(input, 'T')}* ${inputName(input.position)};`),
@@ -101,12 +105,15 @@ function members(plan: CpuMapReducePlan, { outputs, pointers = [] }: RunningResu
 }
 
 /** Bytes of a `State`: vectors side by side. */
-export function stateBytes({ level, dtype }: CpuMapReducePlan, { slots }: RunningResult): number {
+export function stateBytes(
+  { level, dtype }: Pick<CpuLaunchedPlan, 'level' | 'dtype'>,
+  { slots }: RunningResult,
+): number {
   return wordsOf(slots, dtype) * vectorUnit(level).bytes;
 }
 
 /** Declarations of the numbers of rows. */
-export function cpuRowCounts({ axis, ranges }: CpuMapReducePlan): string {
+export function cpuRowCounts({ axis, ranges }: Pick<LaunchedPlan, 'axis' | 'ranges'>): string {
   const { kept, reduced } = rowNames(axis);
   return `const int64_t kept = g.${kept}${ranges ? '' : `, reduced = g.${reduced}`};`;
 }

@@ -6,13 +6,13 @@ import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { halfLoads } from './half-storage.js';
 import { rowNames } from './params.js';
-import type { CudaMapReducePlan } from './plan.js';
+import type { LaunchedPlan, CudaMapReducePlan } from './plan.js';
 import type { ReducerDialect, Slot } from './reducers/reducer.js';
 import { slotWords, wordsOf } from './reducers/state-words.js';
 import { outputNames, type RunningOutput, type RunningResult } from './reducers/running-result.js';
 
 /** How CUDA C++ writes values `V` of the data type. */
-export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
+export function cudaReducerDialect({ dtype }: Pick<LaunchedPlan, 'dtype'>): ReducerDialect {
   const call = (float: string, double: string) => (x: string) =>
     `${dtype === 'float32' ? float : double}(${x})`;
   return {
@@ -32,7 +32,7 @@ const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
 
 /** What both steps begin with, and the helpers of a formula. */
 export function cudaPrelude(
-  plan: CudaMapReducePlan,
+  plan: LaunchedPlan,
   running: RunningResult,
   wanted: ReadonlySet<CudaHelper> = new Set(),
 ): string {
@@ -124,7 +124,7 @@ export function stateWords(
 
 /** Statements that write the results of the state `s`; `layer`, `row` and `kept` are in scope, with ranges `seen`. */
 export function outputText(
-  { axis, ranges }: Pick<CudaMapReducePlan, 'axis' | 'ranges'>,
+  { axis, ranges }: Pick<LaunchedPlan, 'axis' | 'ranges'>,
   { value, index }: Pick<RunningOutput, 'value' | 'index'>,
   names: RunningOutput['names'] = outputNames(0),
 ): string {
@@ -145,7 +145,7 @@ export function outputText(
 
 /** The same for all reductions of `state`. */
 export function allOutputsText(
-  plan: CudaMapReducePlan,
+  plan: Pick<LaunchedPlan, 'axis' | 'ranges'>,
   { outputs }: RunningResult,
   state: string,
 ): string {

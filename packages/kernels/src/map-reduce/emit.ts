@@ -1,9 +1,12 @@
 import type { PairwiseProgram } from '../pairwise/program.js';
 import { emitCpuMapReduce } from './cpu-kernel.js';
 import { emitCudaMapReduce } from './cuda-kernel.js';
+import { emitCpuWide } from './wide/cpu-wide.js';
+import { emitCudaWide } from './wide/cuda-wide.js';
 import type { MapReducePlan } from './plan.js';
 
 /** The kernels of a map-reduce. The same plan always gives the same text. */
 export function emitMapReduce(plan: MapReducePlan): PairwiseProgram {
+  if ('form' in plan) return plan.kind === 'cuda' ? emitCudaWide(plan) : emitCpuWide(plan);
   return plan.kind === 'cuda' ? emitCudaMapReduce(plan) : emitCpuMapReduce(plan);
 }

@@ -6,9 +6,11 @@ export {
   planMapReduce,
   type CpuMapReducePlan,
   type CudaMapReducePlan,
+  type LaunchedPlan,
   type MapReduceInput,
   type MapReducePlan,
   type PlannedReduction,
+  type UnrolledPlan,
 } from './plan.js';
 export { planRanges, type PlannedRanges } from './ranges/plan-ranges.js';
 export {
@@ -26,3 +28,4 @@ export {
   type SelectionProblem,
 } from './selection/plan-selection.js';
 export { selectionParams } from './selection/selected-rows.js';
+export type { CpuWidePlan, CudaWidePlan, WidePlan } from './wide/wide-plan-types.js';

@@ -1,6 +1,6 @@
 /**
- * What a map-reduce plan takes. A formula beyond it is an error that names the limit: every operation on
- * every component is written out, and the text must compile in a fraction of a second.
+ * What a map-reduce plan writes out: every operation on every component, so that the text compiles in a fraction
+ * of a second. A formula beyond it is computed by loops over components.
  */
 export const MAP_REDUCE_LIMITS = Object.freeze({
   /** Scalar operations of the formula and the weight at one pair of rows (`unrolledSize`). */
@@ -10,3 +10,16 @@ export const MAP_REDUCE_LIMITS = Object.freeze({
   /** Numbers that a row's running result has: components of the result, times K for the K smallest. */
   results: 64,
 });
+
+/** Throws a `RangeError` for what is too much to be written out. */
+export function checkLimit(
+  name: keyof typeof MAP_REDUCE_LIMITS,
+  found: number,
+  what: string,
+): void {
+  if (found <= MAP_REDUCE_LIMITS[name]) return;
+  throw new RangeError(
+    `cannot plan a map-reduce: ${String(found)} ${what}, and at most ${String(MAP_REDUCE_LIMITS[name])} are written out. ` +
+      `Reduce the dims, or split the formula into several.`,
+  );
+}

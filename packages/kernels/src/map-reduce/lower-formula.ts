@@ -6,6 +6,7 @@ import {
   unrollComponents,
   variable,
   type Category,
+  type ElementwiseNode,
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
@@ -88,11 +89,9 @@ function lowerNode(
       throw notYet('is not unrolled');
     }
     case 'elementwise': {
-      const scalar = scalarOf(node);
-      const args = node.args.map((arg, k) => [`x${String(k)}`, known.get(arg)] as const);
-      return substitute(
-        scalar,
-        Object.fromEntries(args.flatMap(([name, arg]) => (arg === undefined ? [] : [[name, arg]]))),
+      return lowerElementwise(
+        node,
+        node.args.map((arg) => known.get(arg) ?? constant(NaN)),
       );
     }
     case 'gather':
@@ -102,7 +101,16 @@ function lowerNode(
   }
 }
 
-function notYet(what: string): RangeError {
+/** One component of an elementwise node, from the component of each argument. */
+export function lowerElementwise(node: ElementwiseNode, args: readonly RealExpr[]): RealExpr {
+  return substitute(
+    scalarOf(node),
+    Object.fromEntries(args.map((arg, k) => [`x${String(k)}`, arg])),
+  );
+}
+
+/** The error for what no kernel computes yet. */
+export function notYet(what: string): RangeError {
   return new RangeError(
     `cannot plan a map-reduce: the formula ${what}, and there is no kernel text for that. ` +
       `Pass the rows that it takes as an input of their own.`,

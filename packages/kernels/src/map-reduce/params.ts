@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
-import type { MapReducePlan } from './plan.js';
+import type { LaunchedPlan, UnrolledPlan } from './plan.js';
 import type { Reducer } from './reducers/reducer.js';
 import { plannedReducer } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
@@ -21,7 +21,7 @@ export const rowNames = (axis: 0 | 1): { readonly kept: string; readonly reduced
   axis === 1 ? { kept: 'rowsI', reduced: 'rowsJ' } : { kept: 'rowsJ', reduced: 'rowsI' };
 
 /** What of a plan decides its parameters. */
-type ParamsPlan = Pick<MapReducePlan, 'dtype' | 'inputs' | 'further' | 'ranges'>;
+type ParamsPlan = Pick<LaunchedPlan, 'dtype' | 'inputs' | 'further' | 'ranges'>;
 
 /**
  * The parameters of a map-reduce: a pointer `x<position>` for every input, `out` and `index` where the
@@ -65,7 +65,7 @@ export function paramsAround(plan: ParamsPlan, results: readonly KernelParam[]):
 }
 
 /** The numbers of rows of what is read by index. */
-export const tableRows = ({ inputs }: Pick<MapReducePlan, 'inputs'>): readonly string[] =>
+export const tableRows = ({ inputs }: Pick<LaunchedPlan, 'inputs'>): readonly string[] =>
   inputs.flatMap(({ position, table }) => (table === undefined ? [] : [tableRowsName(position)]));
 
 const allReducers = ({ further = [] }: ParamsPlan, first: Reducer): Reducer[] => [
@@ -75,23 +75,23 @@ const allReducers = ({ further = [] }: ParamsPlan, first: Reducer): Reducer[] =>
 
 /** Kept rows and reduced rows of a launch. */
 export function rowsOf(
-  { axis }: MapReducePlan,
+  { axis }: LaunchedPlan,
   { rowsI = 0, rowsJ = 0 }: Scalars,
 ): { readonly kept: number; readonly reduced: number } {
   return axis === 1 ? { kept: rowsI, reduced: rowsJ } : { kept: rowsJ, reduced: rowsI };
 }
 
 /** Rows of results of all batch entries. */
-export const resultRows = (plan: MapReducePlan, scalars: Scalars): number =>
+export const resultRows = (plan: LaunchedPlan, scalars: Scalars): number =>
   rowsOf(plan, scalars).kept * (scalars['batch'] ?? 0);
 
 /** Tasks of at most `rows` kept rows each in one batch entry. */
-export const launchTasks = (plan: MapReducePlan, scalars: Scalars, rows: number): number =>
+export const launchTasks = (plan: LaunchedPlan, scalars: Scalars, rows: number): number =>
   plan.ranges ? (scalars[TASK_COUNT] ?? 0) : Math.ceil(rowsOf(plan, scalars).kept / rows);
 
 /** What merging the parts of `rows` results costs. */
 export function mergeCost(
-  { dtype, splits }: MapReducePlan,
+  { dtype, splits }: Pick<UnrolledPlan, 'dtype' | 'splits'>,
   { slots }: RunningResult,
   rows: number,
 ): KernelCost {
@@ -103,7 +103,7 @@ export function mergeCost(
 }
 
 /** What a launch must do at least: each input read once, an operation for every node at every pair. */
-export function mapReduceCost(plan: MapReducePlan, reducer: Reducer, scalars: Scalars): KernelCost {
+export function mapReduceCost(plan: UnrolledPlan, reducer: Reducer, scalars: Scalars): KernelCost {
   const { batch = 0, rowsI = 0, rowsJ = 0 } = scalars;
   const { kept, reduced } = rowsOf(plan, scalars);
   const rows = { i: rowsI, j: rowsJ, parameter: 1 };

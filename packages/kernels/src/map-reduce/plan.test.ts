@@ -1,8 +1,17 @@
-import { ops, reduction, vi, vj, type Reduction, type VectorExpr } from '@mercer/formula';
+import {
+  ops,
+  reduction,
+  vi,
+  vj,
+  type Reduction,
+  type ReductionKind,
+  type ReductionOptions,
+  type VectorExpr,
+} from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test.helper.js';
 import { emitMapReduce } from './emit.js';
-import { planMapReduce, type MapReducePlan } from './plan.js';
+import { planMapReduce, planUnrolled, type MapReducePlan } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 
 const CPU = {
@@ -31,6 +40,7 @@ describe('plans of map-reduce', () => {
     let formula: VectorExpr = ops.mul(vi(0, 1), vj(1, 1));
     for (let depth = 0; depth < 40; depth += 1) formula = ops.add(formula, ops.tanh(formula));
     const one = plan(reduction('Sum', formula));
+    if ('form' in one) throw new TypeError('the formula has no long vectors');
     expect(one.values.nodes.length).toBeLessThan(100);
     expect(emitMapReduce(one).steps[0]?.kernel.source.length).toBeLessThan(20_000);
   });
@@ -53,7 +63,8 @@ describe('plans of map-reduce', () => {
     const bell = ops.exp(ops.neg(distance));
     const nodes = (...all: Reduction[]): number => {
       const [first = reduction('Sum', 0), ...further] = all;
-      return planMapReduce({ ...SIZED, reduction: first, further }, CPU).values.nodes.length;
+      const one = planMapReduce({ ...SIZED, reduction: first, further }, CPU);
+      return 'form' in one ? NaN : one.values.nodes.length;
     };
     const one = nodes(reduction('Sum', bell));
     expect(nodes(reduction('Sum', bell), reduction('Min', distance))).toBe(one);
@@ -115,16 +126,44 @@ describe('plans of map-reduce', () => {
     );
   });
 
-  test('what is too large is refused with the limit', () => {
-    expect(refusal(ops.sqDist(vi(0, 129), vj(1, 129)))).toThrow(
-      /129 components of i inputs, and at most 128/,
-    );
-    expect(refusal(ops.tensorProd(vi(0, 64), vj(1, 64)))).toThrow(
-      /operations at a pair of rows, and at most 1024/,
-    );
-    expect(() => plan(reduction('KMin', vj(1, 3), { k: 22 }))).toThrow(
-      /66 numbers in the result, and at most 64/,
-    );
+  test('an input with two dims is refused', () => {
     expect(refusal(ops.add(vi(0, 1), vj(0, 1)))).toThrow(/input 0 stands in the formula with two/);
+  });
+
+  test.each([
+    [
+      'operations',
+      ops.tensorProd(vi(0, 64), vj(1, 64)),
+      /operations at a pair of rows, and at most 1024/,
+    ],
+    [
+      'components',
+      ops.sqDist(vi(0, 129), vj(1, 129)),
+      /129 components of i inputs, and at most 128/,
+    ],
+    ['numbers', vj(0, 65), /65 numbers in the result, and at most 64/],
+  ])('writing out too many %s is refused', (_, formula, message) => {
+    const problem = { ...SIZED, reduction: reduction('Sum', formula) };
+    expect(() => planUnrolled(problem, CPU)).toThrow(message);
+  });
+
+  test('unusual ways to sum are not for loops', () => {
+    const long = { ...SIZED, reduction: reduction('Sum', ops.sqDist(vi(0, 200), vj(1, 200))) };
+    expect(() => planMapReduce({ ...long, sumScheme: 'kahan' }, CPU)).toThrow(/'sumScheme' out/);
+    const short = { ...SIZED, reduction: reduction('Sum', ops.sqDist(vi(0, 20), vj(1, 20))) };
+    expect('form' in planMapReduce({ ...short, sumScheme: 'kahan' }, CPU)).toBe(false);
+  });
+
+  test('what is too long to be written out becomes loops', () => {
+    const forms = (formula: VectorExpr, one: ReductionOptions & { kind?: ReductionKind } = {}) =>
+      [CPU, H200].map(
+        (limits) => 'form' in plan(reduction(one.kind ?? 'Sum', formula, one), limits),
+      );
+    expect(forms(ops.sqDist(vi(0, 8), vj(1, 8)))).toEqual([false, false]);
+    expect(forms(ops.sqDist(vi(0, 9), vj(1, 9)))).toEqual([true, false]);
+    expect(forms(ops.sqDist(vi(0, 65), vj(1, 65)))).toEqual([true, true]);
+    expect(forms(ops.mul(vi(0, 1), vj(1, 129)))).toEqual([true, true]);
+    expect(forms(ops.tensorProd(vi(0, 64), vj(1, 64)))).toEqual([true, true]);
+    expect(forms(vj(1, 3), { kind: 'KMin', k: 22 })).toEqual([true, true]);
   });
 });

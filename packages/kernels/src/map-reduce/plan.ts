@@ -6,7 +6,7 @@ import { chooseCpuTile, chooseCudaTile, type CpuTile, type CudaTile } from './ch
 import { toList, type ExpressionList } from './expression-list.js';
 import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
-import { MAP_REDUCE_LIMITS } from './limits.js';
+import { checkLimit } from './limits.js';
 import { planInputs } from './plan-inputs.js';
 import { planSums } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
@@ -14,6 +14,9 @@ import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import type { SumOptions } from './reducers/sum-options.js';
 import { rootsOf, valuesOf } from './values-of.js';
+import { isWide } from './wide/is-wide.js';
+import type { WidePlan } from './wide/wide-plan-types.js';
+import { planWide } from './wide/wide-plan.js';
 
 /** An input of a plan: `dim` numbers for every row of i or of j, or once. */
 export interface MapReduceInput {
@@ -36,7 +39,8 @@ export interface PlannedReduction {
   readonly k: number;
 }
 
-interface CommonPlan extends PlannedReduction {
+/** What every plan says, whether the formula is written out or loops over its components. */
+export interface LaunchedPlan extends PlannedReduction {
   readonly family: 'map-reduce';
   /** One readable line. */
   readonly summary: string;
@@ -49,11 +53,14 @@ interface CommonPlan extends PlannedReduction {
   readonly ranges?: true;
   /** How sums are added up where that is unusual. */
   readonly sums?: SumOptions;
+  readonly inputs: readonly MapReduceInput[];
+}
+
+interface CommonPlan extends LaunchedPlan {
   /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
   readonly values: ExpressionList;
   /** Rows that are taken by index, where there are any. */
   readonly gathers?: GatherList;
-  readonly inputs: readonly MapReduceInput[];
 }
 
 /** How a formula is reduced on a CPU. */
@@ -67,12 +74,16 @@ export interface CudaMapReducePlan extends CommonPlan, CudaTile {
   readonly kind: 'cuda';
 }
 
+/** How a short formula is reduced: every operation on every component is written out. */
+export type UnrolledPlan = CpuMapReducePlan | CudaMapReducePlan;
+
 /** How a formula is reduced: plain frozen data, the same for the same problem and limits. */
-export type MapReducePlan = CpuMapReducePlan | CudaMapReducePlan;
+export type MapReducePlan = UnrolledPlan | WidePlan;
 
 /**
- * The plan of a map-reduce. Throws a `RangeError` for a formula beyond `MAP_REDUCE_LIMITS`, and for
- * functions and reductions that have no kernel text.
+ * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond
+ * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for rows by index, several reductions of one pass and
+ * unusual ways to sum in a formula that is too long to be written out, and for functions beyond their largest order.
  *
  * ```ts
  * import { ops, reduction, vi, vj } from '@mercer/formula';
@@ -86,16 +97,24 @@ export type MapReducePlan = CpuMapReducePlan | CudaMapReducePlan;
  * ```
  */
 export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): MapReducePlan {
+  checkAxes([problem.reduction, ...(problem.further ?? [])]);
+  return isWide(problem, limits) ? planWide(problem, limits) : planUnrolled(problem, limits);
+}
+
+/** The plan that writes every component out. Throws a `RangeError` beyond `MAP_REDUCE_LIMITS`. */
+export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): UnrolledPlan {
   const { dtype, reduction, further = [] } = problem;
   const { axis } = reduction;
   const all = [reduction, ...further];
-  checkAxes(all);
   const roots = all.flatMap(rootsOf);
   checkLimit('operations', unrolledSize(...roots), 'operations at a pair of rows');
   const found = new Gathers();
   const values = all.flatMap((one) => valuesOf(one, found));
   const inputs = planInputs(roots, problem, values, found.found);
   checkInputs(inputs);
+  for (const category of ['i', 'j', 'parameter'] as const) {
+    checkLimit('components', componentsOf(inputs, category), `components of ${category} inputs`);
+  }
   const gathers = toGatherList(found.found);
   const sums = planSums(problem);
   const common = {
@@ -162,7 +181,8 @@ function checkAxes([first, ...further]: readonly Reduction[]): void {
   }
 }
 
-function checkInputs(inputs: readonly MapReduceInput[]): void {
+/** Throws where two inputs have one position. */
+export function checkInputs(inputs: readonly MapReduceInput[]): void {
   inputs.forEach(({ position }, n) => {
     if (inputs.findIndex((other) => other.position === position) === n) return;
     throw new RangeError(
@@ -170,15 +190,4 @@ function checkInputs(inputs: readonly MapReduceInput[]): void {
         `Give every input a position of its own.`,
     );
   });
-  for (const category of ['i', 'j', 'parameter'] as const) {
-    checkLimit('components', componentsOf(inputs, category), `components of ${category} inputs`);
-  }
-}
-
-function checkLimit(name: keyof typeof MAP_REDUCE_LIMITS, found: number, what: string): void {
-  if (found <= MAP_REDUCE_LIMITS[name]) return;
-  throw new RangeError(
-    `cannot plan a map-reduce: ${String(found)} ${what}, and at most ${String(MAP_REDUCE_LIMITS[name])} are written out. ` +
-      `Reduce the dims, or split the formula into several.`,
-  );
 }

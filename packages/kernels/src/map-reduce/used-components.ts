@@ -2,7 +2,7 @@ import { variables, type Category, type RealExpr } from '@mercer/formula';
 import type { HalfDType } from './half-storage.js';
 import { gatherName } from './gathers.js';
 import { componentName, ROW_NAMES } from './lower-formula.js';
-import { rowInputs, type MapReducePlan } from './plan.js';
+import { rowInputs, type UnrolledPlan } from './plan.js';
 
 /** A component of an input that the values of a plan read. */
 export interface UsedComponent {
@@ -24,7 +24,7 @@ export interface UsedComponents {
 
 /** Which components and row numbers `values` and the numbers of gathered rows read. */
 export function usedComponents(
-  { inputs }: MapReducePlan,
+  { inputs }: UnrolledPlan,
   values: readonly RealExpr[],
 ): UsedComponents {
   const names = new Set(values.flatMap((value) => variables(value)));

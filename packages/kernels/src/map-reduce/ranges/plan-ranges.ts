@@ -1,6 +1,7 @@
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { CUDA_THREADS } from '../choose-tile.js';
 import type { MapReducePlan } from '../plan.js';
+import { CUDA_SIDE } from '../wide/wide-plan-types.js';
 import { checkRanges, sortedRanges } from './check-ranges.js';
 import type { KeptRanges, RowRange } from './ranges.js';
 
@@ -81,7 +82,9 @@ const byFirstRow = (
 const taskRows = (plan: MapReducePlan): number =>
   plan.kind === 'cpu'
     ? plan.groups * lanesOf(plan.level, plan.dtype)
-    : CUDA_THREADS * plan.rowsPerThread;
+    : 'form' in plan
+      ? CUDA_SIDE * plan.groups
+      : CUDA_THREADS * plan.rowsPerThread;
 
 function int64s(values: readonly number[]): BigInt64Array {
   const words = new BigInt64Array(values.length);

@@ -23,6 +23,8 @@ export interface Slot {
  */
 export interface Reducer {
   readonly slots: readonly Slot[];
+  /** Declarations of the members, where the slots are elements of arrays. */
+  readonly members?: string;
   /** How many values `f0`, `f1` and so on `add` takes for a row, beside its number `row` (an `I`). */
   readonly arity: number;
   /** Statements that add a row to `s`. */

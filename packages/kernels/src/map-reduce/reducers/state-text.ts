@@ -9,7 +9,7 @@ export function stateText(reducer: Reducer): string {
   const { block } = reducer;
   const parameters = upTo(reducer.arity).map((c) => `UNUSED V f${String(c)}`);
   return lines(
-    structText('State', 'empty', reducer.slots),
+    structText('State', 'empty', reducer.slots, reducer.members),
     reducer.functions,
     `INLINE void add(State& s, ${[...parameters, 'UNUSED I row'].join(', ')}) {`,
     indent(reducer.add),
@@ -30,9 +30,14 @@ export function stateText(reducer: Reducer): string {
   );
 }
 
-function structText(type: string, empty: string, slots: readonly Slot[]): string {
+function structText(
+  type: string,
+  empty: string,
+  slots: readonly Slot[],
+  members = slots.map((slot) => `${slot.type} ${slot.name};`).join(' '),
+): string {
   return lines(
-    `struct ${type} { ${slots.map((slot) => `${slot.type} ${slot.name};`).join(' ')} };`,
+    `struct ${type} { ${members} };`,
     `INLINE ${type} ${empty}() {`,
     `  ${type} s;`,
     ...slots.map((slot) => `  s.${slot.name} = ${slot.empty};`),

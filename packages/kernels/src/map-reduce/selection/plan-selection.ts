@@ -1,6 +1,6 @@
 import { reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
-import { planMapReduce, type MapReducePlan } from '../plan.js';
+import { planUnrolled, type UnrolledPlan } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
 
 /** Pairs of rows that are wanted, listed row by row. */
@@ -22,7 +22,7 @@ export interface SelectionPlan {
   /** One readable line. */
   readonly summary: string;
   /** The pass over all pairs, in one part: a row writes its pairs in order. */
-  readonly pass: MapReducePlan;
+  readonly pass: UnrolledPlan;
   /** Numbers written for a pair. */
   readonly valueDim: number;
 }
@@ -49,7 +49,7 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
   }
   const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
   const counted = { ...rest, reduction: reduction('Count', mask, { axis }), further };
-  const pass = Object.freeze({ ...planMapReduce(counted, limits), splits: 1 });
+  const pass = Object.freeze({ ...planUnrolled(counted, limits), splits: 1 });
   return Object.freeze({
     ...{ family: 'selection', pass, valueDim: values?.dim ?? 0 },
     summary: pass.summary.replace('map-reduce', 'selection'),

@@ -1,0 +1,53 @@
+import type { ReductionKind } from '@mercer/formula';
+import { reducerOf } from '../reducers/reducer-of.js';
+import { rankedReducer } from './ranked-reducer.js';
+import type { Reducer, ReducerDialect } from '../reducers/reducer.js';
+
+/** What a block of columns is reduced by. */
+export interface ColumnBlock {
+  readonly reduction: ReductionKind;
+  readonly k: number;
+  /** Columns of a block. */
+  readonly block: number;
+}
+
+const isExponential = (kind: ReductionKind): boolean =>
+  kind === 'LogSumExp' || kind === 'SumSoftMaxWeight' || kind === 'MaxSumShiftExp';
+
+/** The reduction of a block of columns; every kind has a `merge`. `unroll` stands before loops over ranks. */
+export function blockReducer(
+  { reduction: kind, k, block }: ColumnBlock,
+  dialect: ReducerDialect,
+  unroll = '',
+): Reducer {
+  const dims = isExponential(kind) ? { dim: 1, weightDim: block } : { dim: block, weightDim: 1 };
+  return kind.includes('K')
+    ? rankedReducer({ kind, k, ...dims, dialect }, unroll)
+    : reducerOf({ kind, k, ...dims, dialect });
+}
+
+/** Where an entry of a block's results stands in a row of results. */
+export interface ResultPlace {
+  /** `offset + first column of the block`, or `offset` alone. */
+  readonly offset: number;
+  /** The column within the block; undefined: it is the same for all blocks. */
+  readonly column?: number;
+}
+
+/** The place of entry `entry` of the results of a block, and how long a row of results is. */
+export function resultPlace(
+  { reduction, block }: ColumnBlock,
+  columns: number,
+  entry: number,
+): ResultPlace {
+  if (reduction === 'MaxSumShiftExp') {
+    return entry === 0 ? { offset: 0 } : { offset: entry, column: entry - 1 };
+  }
+  const column = entry % block;
+  return { offset: Math.floor(entry / block) * columns + column, column };
+}
+
+/** Numbers of a row of results. */
+export function resultWidth({ reduction, k }: ColumnBlock, columns: number): number {
+  return reduction === 'MaxSumShiftExp' ? columns + 1 : columns * k;
+}

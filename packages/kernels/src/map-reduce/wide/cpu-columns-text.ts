@@ -1,0 +1,145 @@
+import type { CpuHelper } from '../../emit/cpu-math.js';
+import { indent, lines } from '../../emit/indent.js';
+import { inputName, strideName } from '../params.js';
+import { upTo, type Reducer } from '../reducers/reducer.js';
+import { cpuTileDialect, packedInputs } from './cpu-dialect.js';
+import { cpuPairText } from './cpu-pair-text.js';
+import { cpuSpans } from './cpu-spans-text.js';
+import { cpuStoreText } from './cpu-store-text.js';
+import { keptSide } from './kept-side.js';
+import { tileText, type TileDialect } from './tile-text.js';
+import { COLUMN } from './wide-formula.js';
+import type { CpuWidePlan } from './wide-plan-types.js';
+
+/** Blocks of columns of all tasks of a vector of rows. */
+export const columnBlocks = ({ formula, block }: CpuWidePlan): number =>
+  Math.ceil(formula.columns / block);
+
+/** A task with many columns: pair values of a tile of rows first, then block after block of columns. */
+export function cpuColumnsText(
+  plan: CpuWidePlan,
+  reducer: Reducer,
+  helpers: Set<CpuHelper>,
+): string {
+  const { formula, groups, rows } = plan;
+  const { pair } = formula;
+  const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
+  const all = String(columnBlocks(plan));
+  const target = reducer.rounds ? 'parts' : 'totals';
+  const vectors = upTo(groups).map(String);
+  const at = '(block - firstBlock) * GROUPS';
+  const hold = (results: readonly string[]): string =>
+    lines(
+      ...results.map(
+        (result, n) =>
+          `held[((q + r - start) * ${String(pair)} + ${String(n)}) * GROUPS + v] = ${result};`,
+      ),
+    );
+  const each = (body: string): string =>
+    lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
+  const merge = reducer.rounds
+    ? each(lines('merge(totals[n], parts[n]);', 'parts[n] = empty();'))
+    : undefined;
+  return lines(
+    `const int64_t firstBlock = part * ${blocks};`,
+    `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
+    'const int64_t states = (lastBlock - firstBlock) * GROUPS;',
+    `State* const totals = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
+    each('totals[n] = empty();'),
+    reducer.rounds && lines('State* const parts = totals + states;', each('parts[n] = empty();')),
+    pair > 0 && `V held[${tile} * ${String(pair)} * GROUPS];`,
+    cpuSpans(
+      plan,
+      plan.tile,
+      lines(
+        pair > 0 &&
+          lines(
+            `for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
+            indent(cpuPairText(plan, [0, pair], hold, helpers)),
+            '}',
+          ),
+        'for (int64_t block = firstBlock; block < lastBlock; block++) {',
+        ...vectors.map((v) => `  State s${v} = ${target}[${at} + ${v}];`),
+        '  for (int64_t q = start; q < stop; q++) {',
+        indent(blockText(plan, helpers), 4),
+        '  }',
+        ...vectors.map((v) => `  ${target}[${at} + ${v}] = s${v};`),
+        '}',
+      ),
+      merge,
+    ),
+    'for (int64_t block = firstBlock; block < lastBlock; block++) {',
+    '  for (int64_t v = 0; v < GROUPS; v++) {',
+    `    UNUSED const State& s = totals[${at} + v];`,
+    indent(cpuStoreText(plan, reducer), 4),
+    '  }',
+    '}',
+  );
+}
+
+/** Adds reduced row `q` to the states `s0`, `s1` and so on of a block of columns. */
+function blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): string {
+  const { formula, groups, block } = plan;
+  const { pair, before, after, columns } = formula;
+  const held = (n: number, v: string): string =>
+    `held[((q - start) * ${String(pair)} + ${String(n)}) * GROUPS + ${v}]`;
+  const plain = cpuTileDialect(plan, 1, () => 'q', helpers);
+  const dialect: TileDialect = {
+    ...plain,
+    valueAt: (name, r, v) =>
+      name.startsWith('W') ? held(Number(name.slice(1)), v) : plain.valueAt(name, r, v),
+  };
+  const tile = tileText(formula, dialect);
+  const column = tile.roots.slice(pair, pair + 1);
+  const rest = tile.roots.slice(pair + 1, pair + 1 + after);
+  const value = (b: number, v: number): string => `f${String(b)}_${String(v)}`;
+  const last = String(columns - 1);
+  const columnText = (b: number): string => {
+    const number = `block * ${String(block)} + ${String(b)}`;
+    const clamped = columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`;
+    return lines(
+      '{',
+      `  UNUSED const Step ${COLUMN} = ${clamped};`,
+      indent(tile.loops(COLUMN, column)),
+      ...upTo(groups).map((v) => {
+        const { text, results } = tile.values(column, '0', String(v));
+        return indent(lines('{', indent(text), `  ${value(b, v)} = ${results.join('')};`, '}'));
+      }),
+      '}',
+    );
+  };
+  const addText = (v: number): string => {
+    const { text, results } = tile.values(rest, '0', String(v));
+    const args = [
+      ...upTo(before).map((n) => held(n, String(v))),
+      ...upTo(block).map((b) => value(b, v)),
+      ...[...results, 'number((L)q)'],
+    ];
+    return lines('{', indent(text), `  add(s${String(v)}, ${args.join(', ')});`, '}');
+  };
+  return lines(
+    prefetchText(plan),
+    `V ${upTo(block)
+      .flatMap((b) => upTo(groups).map((v) => value(b, v)))
+      .join(', ')};`,
+    ...upTo(block).map(columnText),
+    ...upTo(groups).map(addText),
+  );
+}
+
+/** Asks for what the next tile reads of row `q`'s place: its rows lie too far apart for the hardware to guess. */
+function prefetchText(plan: CpuWidePlan): string {
+  const { formula, block, tile } = plan;
+  const reads = formula.loads.filter(
+    ({ category, line }) =>
+      line?.counter === COLUMN && category !== 'parameter' && category !== keptSide(plan),
+  );
+  const inputs = new Map(reads.map((load) => [load.position, load]));
+  return lines(
+    ...[...inputs.values()].map(({ position: p, line }) => {
+      const first = `block * ${String((line?.step ?? 1) * block)} + ${String(line?.offset ?? 0)}`;
+      const row = `(q + ${String(tile)} < until ? q + ${String(tile)} : q)`;
+      return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
+    }),
+  );
+}

@@ -1,0 +1,55 @@
+import type { CpuHelper } from '../../emit/cpu-math.js';
+import { indent, lines } from '../../emit/indent.js';
+import { cpuOutputText } from '../cpu-text.js';
+import type { RunningResult } from '../reducers/running-result.js';
+import { packedInputs } from './cpu-dialect.js';
+import { cpuPairText } from './cpu-pair-text.js';
+import { cpuSpans } from './cpu-spans-text.js';
+import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan-types.js';
+
+/** A task whose result is one column: values go into the running results at once. */
+export function cpuNarrowText(
+  plan: CpuWidePlan,
+  running: RunningResult,
+  helpers: Set<CpuHelper>,
+): string {
+  const { formula, rows } = plan;
+  const { block } = running;
+  const each = (body: string): string =>
+    lines('for (int64_t v = 0; v < GROUPS; v++) {', indent(body), '}');
+  const add = (results: readonly string[]): string =>
+    running.add('total[v]', 's[v]', [...results, 'number((L)(q + r))']);
+  const merge = block && each(lines('merge(total[v], s[v]);', `s[v] = ${block.empty};`));
+  return lines(
+    `State* const total = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
+    each('total[v] = empty();'),
+    block && lines(`${block.type} s[GROUPS];`, each(`s[v] = ${block.empty};`)),
+    cpuSpans(
+      plan,
+      BLOCK_ROWS,
+      lines(
+        `for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
+        indent(cpuPairText(plan, [0, formula.pair + 1 + formula.after], add, helpers)),
+        '}',
+      ),
+      merge,
+    ),
+    plan.splits > 1
+      ? storeText(plan, each)
+      : each(cpuOutputText(running, 'total[v]', 'first + v * LANES', 'limit')),
+  );
+}
+
+/** Running results by batch entry, part and vector of rows. */
+function storeText({ splits }: CpuWidePlan, each: (body: string) => string): string {
+  return lines(
+    'const int64_t vectors = (kept + LANES - 1) / LANES;',
+    each(
+      lines(
+        'if (first / LANES + v >= vectors) break;',
+        `const int64_t place = (layer * ${String(splits)} + part) * vectors + first / LANES + v;`,
+        '__builtin_memcpy(g.workspace + place * sizeof(State), &total[v], sizeof(State));',
+      ),
+    ),
+  );
+}

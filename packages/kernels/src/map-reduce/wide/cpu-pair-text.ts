@@ -1,0 +1,42 @@
+import { variables, type Expr } from '@mercer/formula';
+import type { CpuHelper } from '../../emit/cpu-math.js';
+import { indent, lines } from '../../emit/indent.js';
+import { upTo } from '../reducers/reducer.js';
+import { cpuTileDialect } from './cpu-dialect.js';
+import { tileText } from './tile-text.js';
+import type { CpuWidePlan } from './wide-plan-types.js';
+
+/**
+ * Computes roots of the formula for the reduced rows `q` to `q + rows - 1` that are before `stop`, and does
+ * `use` with the values of row `q + r` and the kept rows of vector `v`.
+ */
+export function cpuPairText(
+  plan: CpuWidePlan,
+  [from, to]: readonly [from: number, to: number],
+  use: (results: readonly string[]) => string,
+  helpers: Set<CpuHelper>,
+): string {
+  const { formula, rows, groups } = plan;
+  const dialect = cpuTileDialect(plan, rows, (r) => `places_q[${r}]`, helpers);
+  const tile = tileText(formula, dialect);
+  const roots: readonly Expr[] = tile.roots.slice(from, to);
+  const { text, results } = tile.values(roots, 'r', 'v');
+  const read = new Set(roots.flatMap((root) => variables(root)));
+  const loops = tile.scheduled.filter(({ parent, name }) => parent === '' && read.has(name));
+  const place = upTo(rows).map((r) => `q + ${String(r)} < stop ? q + ${String(r)} : stop - 1`);
+  const everyPair = (name: string): string[] =>
+    upTo(rows).flatMap((r) => upTo(groups).map((g) => dialect.valueAt(name, String(r), String(g))));
+  return lines(
+    `UNUSED const int64_t places_q[${String(rows)}] = {${place.join(', ')}};`,
+    tile.loops('', roots),
+    // a loop over the tile keeps the text short: it reads arrays
+    ...loops.map(({ name }) => `const V ${name}_all[] = {${everyPair(name).join(', ')}};`),
+    `const int64_t rows = stop - q < ${String(rows)} ? stop - q : ${String(rows)};`,
+    'for (int64_t r = 0; r < rows; r++) {',
+    '  for (int64_t v = 0; v < GROUPS; v++) {',
+    indent(text, 4),
+    indent(use(results), 4),
+    '  }',
+    '}',
+  );
+}

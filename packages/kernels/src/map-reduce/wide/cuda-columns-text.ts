@@ -1,0 +1,168 @@
+import { lines, indent } from '../../emit/indent.js';
+import type { CudaHelper } from '../../emit/cuda-math.js';
+import { rowNames } from '../params.js';
+import { upTo, type Reducer } from '../reducers/reducer.js';
+import { resultPlace } from './column-blocks.js';
+import { cudaTileDialect, unrolledPairs } from './cuda-dialect.js';
+import { everyGroup } from './cuda-narrow-text.js';
+import { cudaSpans } from './cuda-spans-text.js';
+import { cudaStaging } from './cuda-staging.js';
+import { tileText, type TileDialect } from './tile-text.js';
+import { COLUMN } from './wide-formula.js';
+import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
+
+/**
+ * A batch entry of a result of many columns: the values of a tile of pairs go into shared memory, and every
+ * thread then adds them, row after row, to a block of columns.
+ */
+export function cudaColumnsText(
+  plan: CudaWidePlan,
+  reducer: Reducer,
+  helpers: Set<CudaHelper>,
+): string {
+  const { formula, groups, tile } = plan;
+  const { pair } = formula;
+  const target = reducer.rounds ? 's[g]' : 'total[g]';
+  const mergeRuns = reducer.rounds && everyGroup(groups, 'merge(total[g], s[g]);\ns[g] = empty();');
+  return lines(
+    pair > 0 &&
+      `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
+    `State total[${String(groups)}];`,
+    reducer.rounds && lines(`State s[${String(groups)}];`, 'int fresh = 0;'),
+    everyGroup(groups, lines('total[g] = empty();', reducer.rounds && 's[g] = empty();')),
+    cudaSpans(
+      plan,
+      1,
+      lines(
+        '#pragma unroll 1',
+        `for (long long start = spanFrom; start < spanEnd; start += ${String(tile)}) {`,
+        `  const int count = spanEnd - start < ${String(tile)} ? (int)(spanEnd - start) : ${String(tile)};`,
+        pair > 0 && indent(lines('__syncthreads();', pairText(plan, helpers), '__syncthreads();')),
+        '  #pragma unroll 1',
+        '  for (int q = 0; q < count; ++q) {',
+        indent(columnText(plan, target, helpers), 4),
+        '  }',
+        mergeRuns &&
+          lines(
+            '  fresh += count;',
+            `  if (fresh >= ${String(BLOCK_ROWS)}) {`,
+            '    fresh = 0;',
+            indent(mergeRuns, 4),
+            '  }',
+          ),
+        '}',
+      ),
+    ),
+    mergeRuns,
+    everyGroup(
+      groups,
+      lines(
+        `const long long row = blockFirst + ty * ${String(groups)} + g;`,
+        'if (row < limit) {',
+        '  const State& s = total[g];',
+        indent(storeText(plan, reducer)),
+        '}',
+      ),
+    ),
+  );
+}
+
+/** Computes the pair values of a tile. */
+function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
+  const { formula, groups, rows, tile } = plan;
+  const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
+  const stage = cudaStaging(plan, rows, (at) => clamped(`start + ${at}`));
+  const text = tileText(formula, {
+    ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
+    stagedPragma: '#pragma unroll 2',
+    ...(stage === undefined ? {} : { stage }),
+  });
+  const roots = text.roots.slice(0, formula.pair);
+  const values = text.values(roots, 'r', 'g');
+  const store = values.results.map(
+    (result, n) => `held[${String(n)}][place_q][ty * ${String(groups)} + g] = ${result};`,
+  );
+  const loops = text.loops('', roots);
+  return lines(
+    (loops + values.text).includes('row[') &&
+      lines(
+        `long long row[${String(rows)}];`,
+        '#pragma unroll',
+        `for (int r = 0; r < ${String(rows)}; ++r) row[r] = ${clamped(`start + tx * ${String(rows)} + r`)};`,
+      ),
+    loops,
+    unrolledPairs(
+      rows,
+      groups,
+      lines(
+        `const int place_q = tx * ${String(rows)} + r;`,
+        values.text,
+        ...(tile < CUDA_SIDE * rows
+          ? [`if (place_q < ${String(tile)}) {`, ...store.map((line) => `  ${line}`), '}']
+          : store),
+      ),
+    ),
+  );
+}
+
+/** Adds reduced row `start + q` to the running results of a thread's columns. */
+function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>): string {
+  const { formula, groups, block } = plan;
+  const { pair, before, after, columns } = formula;
+  const held = (n: number, g: string): string =>
+    `held[${String(n)}][q][ty * ${String(groups)} + ${g}]`;
+  const plain = cudaTileDialect(plan, 1, () => '(start + q)', helpers);
+  const dialect: TileDialect = {
+    ...plain,
+    valueAt: (name, r, g) =>
+      name.startsWith('W')
+        ? held(Number(name.slice(1)), g)
+        : plain.valueAt(name, r === 'r' ? 'r' : '0', g),
+  };
+  const tile = tileText(formula, dialect);
+  const column = tile.roots.slice(pair, pair + 1);
+  const rest = tile.roots.slice(pair + 1, pair + 1 + after);
+  const last = String(columns - 1);
+  const { text, results } = tile.values(column, '0', 'g');
+  const loops = tile.loops(COLUMN, column);
+  const restValues = tile.values(rest, '0', 'g');
+  const args = [
+    ...upTo(before).map((n) => held(n, 'g')),
+    ...upTo(block).map((b) => `f[${String(b)}][g]`),
+    ...restValues.results,
+    '(I)(start + q)',
+  ];
+  return lines(
+    `V f[${String(block)}][${String(groups)}];`,
+    loops === '' ? '#pragma unroll' : '#pragma unroll 1',
+    `for (int b = 0; b < ${String(block)}; ++b) {`,
+    '  const int wanted = firstColumn + b;',
+    `  const Step ${COLUMN} = wanted < ${last} ? wanted : ${last};`,
+    indent(loops),
+    indent(everyGroup(groups, lines(text, `f[b][g] = ${results.join('')};`))),
+    '}',
+    everyGroup(groups, lines(restValues.text, `add(${target}, ${args.join(', ')});`)),
+  );
+}
+
+/** Writes the results of a thread's block of columns from the state `s`. */
+function storeText(plan: CudaWidePlan, reducer: Reducer): string {
+  const { formula, width, axis, ranges } = plan;
+  const statement =
+    (to: string, type: string) =>
+    (value: string, entry: number): string => {
+      const { offset, column } = resultPlace(plan, formula.columns, entry);
+      const at = `${to}[(layer * kept + row) * ${String(width)} + ${column === undefined ? '' : 'firstColumn + '}${String(offset)}]`;
+      const guard =
+        column === undefined
+          ? 'firstColumn == 0'
+          : `firstColumn + ${String(column)} < ${String(formula.columns)}`;
+      return `if (${guard}) ${at} = (${type})(${value});`;
+    };
+  return lines(
+    reducer.value.some((value) => value.includes('count')) &&
+      `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
+    ...reducer.value.map(statement('out', 'V')),
+    ...reducer.index.map(statement('index', 'int')),
+  );
+}

@@ -1,0 +1,67 @@
+import { emitCudaExpressions } from '../../emit/cuda-expression.js';
+import { cudaLiteral } from '../../emit/cuda-literal.js';
+import type { CudaHelper } from '../../emit/cuda-math.js';
+import { indent, lines } from '../../emit/indent.js';
+import { loaded } from '../half-storage.js';
+import { inputName, strideName } from '../params.js';
+import { keptSide } from './kept-side.js';
+import type { TileDialect } from './tile-text.js';
+import type { CudaWidePlan } from './wide-plan-types.js';
+
+/** `body` for r below `rows` and g below `groups`, as loops that the compiler writes out. */
+export function unrolledPairs(rows: number, groups: number, body: string): string {
+  return lines(
+    '#pragma unroll',
+    `for (int r = 0; r < ${String(rows)}; ++r) {`,
+    '  #pragma unroll',
+    `  for (int g = 0; g < ${String(groups)}; ++g) {`,
+    indent(body, 4),
+    '  }',
+    '}',
+  );
+}
+
+/**
+ * How a thread's tile of `rows` by `groups` pairs is written: arrays that stay in registers. `place[g]` is the
+ * number of a kept row, and `rowAt(r)` that of a reduced row.
+ */
+export function cudaTileDialect(
+  plan: CudaWidePlan,
+  rows: number,
+  rowAt: (r: string) => string,
+  helpers: Set<CudaHelper>,
+): TileDialect {
+  const { dtype, groups } = plan;
+  const kept = keptSide(plan);
+  const stored = new Map(plan.inputs.map((input) => [input.position, input]));
+  return {
+    each: (body) => unrolledPairs(rows, groups, body('r', 'g')),
+    declare: (name, start) =>
+      lines(
+        `V ${name}_all[${String(rows)}][${String(groups)}];`,
+        unrolledPairs(rows, groups, `${name}_all[r][g] = ${start};`),
+      ),
+    valueAt: (name, r, g) => `${name}_all[${r}][${g}]`,
+    load: ({ position, category, index }, r, g) => {
+      const row = category === kept ? `place[${g}]` : rowAt(r);
+      const start = category === 'parameter' ? '' : `${row} * ${strideName(position)} + `;
+      return loaded(stored.get(position) ?? {}, `in${inputName(position)}[${start}${index}]`);
+    },
+    rowNumber: (axis, r, g) => (axis === kept ? `(V)place[${g}]` : `(V)${rowAt(r)}`),
+    number: (text) => `(V)${text}`,
+    lit: (value) => cudaLiteral(value, dtype),
+    statements: (exprs, names) => {
+      const {
+        statements,
+        results,
+        helpers: used,
+      } = emitCudaExpressions(exprs, {
+        ...{ dtype, bindings: Object.fromEntries(names.map((name) => [name, name])) },
+        ...{ approximateRoots: true, approximateExponentials: true },
+      });
+      for (const helper of used) helpers.add(helper);
+      return { statements, results };
+    },
+    loopPragma: '#pragma unroll 1',
+  };
+}

@@ -1,0 +1,84 @@
+import { ops, reduction, vi, vj } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
+import { H200 } from '../../testing/h200.test.helper.js';
+import { checkMapReduce, type MapReduceCase } from '../map-reduce-check.test.helper.js';
+import { planMapReduce } from '../plan.js';
+import { STRUCTURE_CASES, sweepCase, VARIANT_CASES } from './wide-cases.test.helper.js';
+
+type Given = Omit<MapReduceCase, 'dtype'>;
+
+/** Sizes whose plan splits the reduced rows, and whose plan does not. */
+const FEW = { rowsI: 300, rowsJ: 10_000 };
+const MANY = { rowsI: 100_000, rowsJ: 10_000 };
+
+const named = (wanted: string): Pick<Given, 'reduction' | 'fill' | 'units'> => {
+  const found = STRUCTURE_CASES.find(([name]) => name === wanted);
+  if (found === undefined) throw new RangeError(`there is no case '${wanted}'`);
+  return found[1];
+};
+
+const CASES: readonly (readonly [name: string, Given])[] = [
+  ['sums in parts', { ...sweepCase('Sum', 300, 1, 1), planned: FEW, rowsI: 19, rowsJ: 90 }],
+  [
+    'the first of equals',
+    { ...sweepCase('MaxArgMax', 99, 1, 0), planned: MANY, rowsI: 70, rowsJ: 5, batch: 2 },
+  ],
+  [
+    'the three nearest, in parts',
+    { ...sweepCase('KMinArgKMin', 70, 1, 1), planned: FEW, rowsI: 5, rowsJ: 80 },
+  ],
+  [
+    'log-sum-exp in parts',
+    { ...sweepCase('LogSumExp', 130, 1, 1), planned: FEW, rowsI: 5, rowsJ: 30 },
+  ],
+  [
+    'weighted columns',
+    { ...sweepCase('SumSoftMaxWeight', 130, 70, 1), planned: MANY, rowsI: 5, rowsJ: 70 },
+  ],
+  ['sums and columns', { ...sweepCase('Sum', 130, 131, 1), planned: MANY, rowsI: 3, rowsJ: 67 }],
+  [
+    'extrema of columns',
+    { ...sweepCase('MinArgMin', 3, 140, 0), planned: MANY, rowsI: 40, rowsJ: 3 },
+  ],
+  [
+    'the two smallest of columns',
+    { ...sweepCase('KMin', 3, 70, 1), planned: MANY, rowsI: 3, rowsJ: 9 },
+  ],
+  ['nothing to see', { ...sweepCase('Mean', 70, 70, 1), planned: MANY, rowsI: 3, rowsJ: 0 }],
+  ['a matrix of every j', { ...named('a matrix of every j'), planned: MANY, rowsI: 3, rowsJ: 5 }],
+  [
+    'one sum within another',
+    { ...named('one sum within another'), planned: FEW, rowsI: 3, rowsJ: 5 },
+  ],
+  ['Concat and Extract', { ...named('Concat and Extract'), planned: MANY, rowsI: 3, rowsJ: 5 }],
+];
+
+describe('map-reduce of long vectors on a GPU', () => {
+  test.each(CASES.map(([name, one], n) => [name, one, n] as const))('%s', (_, one, n) => {
+    const dtype = n % 3 === 1 ? 'float64' : 'float32';
+    checkMapReduce({ ...one, dtype }, H200, runCudaProgram);
+  });
+
+  test.each(VARIANT_CASES)('%s', (_, one) => {
+    checkMapReduce({ ...one, dtype: 'float32' }, H200, runCudaProgram);
+  });
+
+  test('a long sum of equal terms holds its bound', () => {
+    const dim = 3000;
+    const one = reduction('Max', ops.dot(vi(0, dim), vj(1, dim)));
+    const sizes = { rowsI: 2, rowsJ: 3, planned: MANY };
+    const units = 2 * Math.sqrt(dim);
+    checkMapReduce(
+      { reduction: one, dtype: 'float32', fill: () => 0.1, units, ...sizes },
+      H200,
+      runCudaProgram,
+    );
+  });
+
+  test('a running result that shared memory does not take is refused', () => {
+    const nearest = reduction('KMin', ops.sqDist(vi(0, 100), vj(1, 100)), { k: 1000 });
+    const problem = { reduction: nearest, dtype: 'float32', ...MANY, batch: 1 } as const;
+    expect(() => planMapReduce(problem, H200)).toThrow(/2000 numbers.*ask for fewer extrema/);
+  });
+});

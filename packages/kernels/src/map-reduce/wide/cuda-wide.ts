@@ -1,0 +1,126 @@
+import { dtypeBytes } from '../../dtype.js';
+import { cudaType } from '../../emit/cuda-literal.js';
+import type { CudaHelper } from '../../emit/cuda-math.js';
+import { indent, lines } from '../../emit/indent.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
+import { withWorkspace, type PairwiseProgram } from '../../pairwise/program.js';
+import { cudaPrelude, cudaReducerDialect, parameterList } from '../cuda-text.js';
+import { elementType } from '../half-storage.js';
+import {
+  batchStrideName,
+  inputName,
+  launchTasks,
+  mapReduceParams,
+  resultRows,
+  rowNames,
+} from '../params.js';
+import type { Reducer } from '../reducers/reducer.js';
+import { runningResult, type RunningResult } from '../reducers/running-result.js';
+import { blockReducer } from './column-blocks.js';
+import { cudaColumnsText } from './cuda-columns-text.js';
+import { cudaMergeKernel } from './cuda-merge-kernel.js';
+import { cudaNarrowText, everyGroup } from './cuda-narrow-text.js';
+import { WIDE_THREADS } from './cuda-staging.js';
+import { wideCost } from './wide-cost.js';
+import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
+
+const MAX_GRID_Z = 65535;
+/** Blocks of a multiprocessor at least: it limits the registers of a thread. */
+const LEAST_BLOCKS = 2;
+
+/**
+ * The kernels of a map-reduce over long vectors on a GPU: a block takes a tile of pairs, a thread some of them
+ * in registers, and both sides pass through shared memory, some components at a time.
+ */
+export function emitCudaWide(plan: CudaWidePlan): PairwiseProgram {
+  const reducer = blockReducer(plan, cudaReducerDialect(plan), '#pragma unroll');
+  const running = runningResult([reducer]);
+  const first = firstKernel(plan, reducer, running);
+  if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
+  const bytes = plan.splits * reducer.slots.length * dtypeBytes(plan.dtype);
+  return {
+    steps: [{ kernel: first }, { kernel: cudaMergeKernel(plan, reducer, running) }],
+    workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
+  };
+}
+
+function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResult): CudaKernel {
+  const { formula, groups, splits, block, dtype } = plan;
+  const entry = 'map_reduce';
+  const helpers = new Set<CudaHelper>();
+  const isNarrow = formula.columns === 1;
+  const body = isNarrow
+    ? cudaNarrowText(plan, running, helpers)
+    : cudaColumnsText(plan, reducer, helpers);
+  const params = mapReduceParams(plan, reducer);
+  const all = splits > 1 ? withWorkspace(params, 'write') : params;
+  const side = String(CUDA_SIDE);
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry,
+    source: lines(
+      cudaPrelude(plan, running, helpers),
+      'typedef int Step;',
+      `extern "C" __global__ void __launch_bounds__(${String(WIDE_THREADS)}, ${String(LEAST_BLOCKS)})`,
+      `${entry}(${parameterList(all, dtype)}) {`,
+      indent(rowsText(plan)),
+      `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
+      splits > 1 && '  const int part = blockIdx.y;',
+      !isNarrow && `  const int firstColumn = (blockIdx.y * ${side} + tx) * ${String(block)};`,
+      body.includes('place[') && indent(placesText(groups)),
+      '  for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
+      ...plan.inputs.map((input) => {
+        const name = inputName(input.position);
+        const start = `${name} + layer * ${batchStrideName(input.position)}`;
+        return `    const ${elementType(input, cudaType(dtype))}* __restrict__ const in${name} = ${start};`;
+      }),
+      indent(body, 4),
+      '  }',
+      '}',
+      '',
+    ).concat('\n'),
+    params: all,
+    options: [],
+    geometry: (scalars) => {
+      const { batch = 0 } = scalars;
+      const parts = isNarrow ? splits : Math.ceil(formula.columns / (block * CUDA_SIDE));
+      return {
+        grid: [launchTasks(plan, scalars, CUDA_SIDE * groups), parts, Math.min(batch, MAX_GRID_Z)],
+        block: [WIDE_THREADS, 1, 1],
+        sharedMemBytes: 0,
+      };
+    },
+    cost: (scalars) => wideCost(plan, scalars),
+  };
+}
+
+/** The numbers of rows, and which kept rows a block has: from `blockFirst` on, before `limit`. */
+function rowsText({ axis, ranges, groups }: CudaWidePlan): string {
+  const { kept, reduced } = rowNames(axis);
+  return ranges
+    ? lines(
+        `const long long kept = ${kept};`,
+        'const long long* const here = tasks + (long long)blockIdx.x * 4;',
+        'const long long blockFirst = here[0], limit = blockFirst + here[1];',
+      )
+    : lines(
+        `const long long kept = ${kept}, reduced = ${reduced}, limit = kept;`,
+        `const long long blockFirst = (long long)blockIdx.x * ${String(CUDA_SIDE * groups)};`,
+      );
+}
+
+/** The numbers of a thread's kept rows. */
+function placesText(groups: number): string {
+  return lines(
+    `long long place[${String(groups)}];`,
+    everyGroup(
+      groups,
+      lines(
+        '// a row past the end computes what the last one does, and nothing of it is written',
+        `const long long wanted = blockFirst + ty * ${String(groups)} + g;`,
+        'place[g] = wanted < limit ? wanted : limit - 1;',
+      ),
+    ),
+  );
+}

@@ -1,0 +1,38 @@
+import { ops, pm, reduction, vi, vj, type Reduction } from '@mercer/formula';
+import type { MapReduceProblem } from '../problem.js';
+
+const distance = (dim: number) => ops.sqDist(vi(0, dim), vj(1, dim));
+const gaussian = (dim: number) => ops.exp(ops.neg(ops.mul(pm(3, 1), distance(dim))));
+const dot = ops.dot(vi(0, 300), vj(1, 300));
+
+/** Long points, alone and with columns: the inner sums run in tiles. */
+const LONG: readonly Reduction[] = [
+  reduction('Sum', ops.mul(gaussian(1000), vj(2, 1))),
+  reduction('Sum', ops.mul(gaussian(256), ops.sub(vi(0, 256), vj(1, 256)))),
+  reduction('LogSumExp', dot),
+  reduction('SumSoftMaxWeight', dot, { weight: vj(2, 64) }),
+  reduction('KMinArgKMin', distance(146), { k: 10 }),
+];
+
+/** Many columns, compared one by one too, and sums inside of columns. */
+const COLUMNS: readonly Reduction[] = [
+  reduction('Sum', ops.mul(gaussian(3), vj(2, 300))),
+  reduction('ArgMin', ops.sub(vi(0, 990), vj(1, 990)), { axis: 0 }),
+  reduction('KMin', ops.abs(ops.sub(vi(0, 24_705), vj(1, 24_705))), { k: 1 }),
+  reduction('Sum', ops.matVecMult(vj(1, 64 * 32), vi(0, 32))),
+];
+
+const problem = (one: Reduction, dtype: MapReduceProblem['dtype'], few = false) => {
+  const [kept, reduced] = [few ? 500 : 100_000, 20_000];
+  const [rowsI, rowsJ] = one.axis === 1 ? [kept, reduced] : [reduced, kept];
+  return { reduction: one, dtype, rowsI, rowsJ, batch: 1 };
+};
+
+/** Problems whose plans stand for all formulas of long vectors: many rows, and few in float32. */
+export function wideProblems(): MapReduceProblem[] {
+  return [
+    ...[...LONG, ...COLUMNS].map((one) => problem(one, 'float32')),
+    ...LONG.slice(0, 3).map((one) => problem(one, 'float32', true)),
+    ...LONG.slice(0, 4).map((one) => problem(one, 'float64')),
+  ];
+}

@@ -1,0 +1,57 @@
+import {
+  inputsOf,
+  postOrderVector,
+  unrolledSize,
+  type Reduction,
+  type VectorExpr,
+} from '@mercer/formula';
+import type { DeviceLimits } from '../../device-limits.js';
+import { dtypeBytes } from '../../dtype.js';
+import { MAP_REDUCE_LIMITS } from '../limits.js';
+import type { MapReduceProblem } from '../problem.js';
+import { rootsOf } from '../values-of.js';
+import { contractionIndices } from './contraction-index.js';
+
+/** On a CPU a loop with a tile in registers is quicker from sums and results of this length on. */
+const LONGEST_ON_CPU = 8;
+/** Words of a row that a thread of a GPU keeps in registers. */
+const LONGEST_ON_CUDA = 64;
+
+/**
+ * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
+ * reductions in one pass, rows by index and unusual ways to sum are written out as long as that can be.
+ */
+export function isWide(problem: MapReduceProblem, { kind }: DeviceLimits): boolean {
+  const { reduction, further = [], dtype, accumulate, sumScheme } = problem;
+  const all = [reduction, ...further];
+  if (isBeyondLimits(all)) return true;
+  const nodes = postOrderVector(...all.flatMap(rootsOf));
+  const unusual = accumulate !== undefined || sumScheme !== undefined;
+  if (unusual || further.length > 0 || nodes.some(({ kind: of }) => of === 'gather')) return false;
+  const terms = Math.max(...nodes.map(termsOf));
+  return kind === 'cpu'
+    ? Math.max(terms, ...rootsOf(reduction).map(({ dim }) => dim)) > LONGEST_ON_CPU
+    : (terms * dtypeBytes(dtype)) / 4 > LONGEST_ON_CUDA;
+}
+
+function isBeyondLimits(all: readonly Reduction[]): boolean {
+  const roots = all.flatMap(rootsOf);
+  const { operations, components, results } = MAP_REDUCE_LIMITS;
+  const dims = { i: 0, j: 0, parameter: 0 };
+  for (const { category, dim } of inputsOf(...roots)) dims[category] += dim;
+  // beside the results of a weight there are the largest value and a sum of ones
+  const numbers = all.map(({ formula, weight, k = 1 }) =>
+    Math.max(formula.dim * k, (weight?.dim ?? 0) + 2),
+  );
+  return (
+    unrolledSize(...roots) > operations ||
+    Object.values(dims).some((dim) => dim > components) ||
+    numbers.reduce((sum, one) => sum + one) > results
+  );
+}
+
+/** Values that a node combines into one. */
+function termsOf(node: VectorExpr): number {
+  if (node.kind === 'components') return node.args[0]?.dim ?? 0;
+  return node.kind === 'contract' ? contractionIndices(node.contraction).terms : 0;
+}

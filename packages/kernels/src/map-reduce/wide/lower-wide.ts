@@ -1,0 +1,237 @@
+import {
+  constant,
+  eq,
+  lt,
+  mul,
+  select,
+  simplify,
+  variable,
+  type Combine,
+  type NodeOfKind,
+  type RealExpr,
+  type VectorExpr,
+} from '@mercer/formula';
+import { expandFunctions } from '../../math/expand-functions.js';
+import { lowerElementwise, notYet, ROW_NAMES } from '../lower-formula.js';
+import { contractionIndices } from './contraction-index.js';
+import {
+  affineIndex,
+  clampIndex,
+  counterIndex,
+  divideIndex,
+  fixedIndex,
+  indexCounters,
+  indexRange,
+  indexText,
+  type IndexExpr,
+} from './index-expr.js';
+import { oneHotOf, UNROLLED_COMBINE } from './lower-combine.js';
+import { COLUMN, type WideLoad, type WideLoop, type WideNumber } from './wide-formula.js';
+
+/** Loops of at most so many steps are written out. */
+const LONGEST_UNROLLED = 8;
+
+/** A loop whose body is still an expression. */
+export type LoweredLoop = Omit<WideLoop, 'root'> & { readonly body: RealExpr };
+
+/** What the expressions of a lowered formula stand on. */
+export interface Lowered {
+  readonly loads: readonly WideLoad[];
+  readonly numbers: readonly WideNumber[];
+  readonly loops: readonly LoweredLoop[];
+  /** The formula's component `index`. */
+  readonly at: (formula: VectorExpr, index: IndexExpr) => RealExpr;
+}
+
+interface State {
+  readonly loads: Map<string, WideLoad>;
+  readonly numbers: Map<string, WideNumber>;
+  readonly loops: LoweredLoop[];
+  /** Counters of loops by the loop that they stand in and their size. */
+  readonly counters: Map<string, { readonly name: string; readonly depth: number }>;
+  readonly known: Map<string, RealExpr>;
+}
+
+/** Lowers components of formulas on demand; what was lowered for one serves the others. */
+export function lowering(): Lowered {
+  const state: State = {
+    ...{ loads: new Map(), numbers: new Map(), loops: [], counters: new Map(), known: new Map() },
+  };
+  return {
+    get loads() {
+      return [...state.loads.values()];
+    },
+    get numbers() {
+      return [...state.numbers.values()];
+    },
+    loops: state.loops,
+    at: (formula, index) => simplify(expandFunctions(at(state, formula, index))),
+  };
+}
+
+function at(state: State, node: VectorExpr, wanted: IndexExpr): RealExpr {
+  const index = node.dim === 1 ? fixedIndex(0) : wanted;
+  const key = `${String(node.id)}@${indexText(index)}`;
+  const known = state.known.get(key);
+  if (known !== undefined) return known;
+  const value = lowerAt(state, node, index);
+  state.known.set(key, value);
+  return value;
+}
+
+function lowerAt(state: State, node: VectorExpr, index: IndexExpr): RealExpr {
+  const [first] = node.args;
+  switch (node.kind) {
+    case 'literal':
+      return constant(node.value);
+    case 'zero':
+      return constant(0);
+    case 'index':
+      return variable(ROW_NAMES[node.axis]);
+    case 'variable':
+      return load(state, node, index);
+    case 'elementwise':
+      return lowerElementwise(
+        node,
+        node.args.map((arg) => at(state, arg, index)),
+      );
+    case 'repeat':
+      return at(state, argument(first), fixedIndex(0));
+    case 'slice':
+      return at(state, argument(first), affineIndex(index, node.step, node.start));
+    case 'place':
+      return placeAt(state, node, index);
+    case 'concat':
+      return concatAt(state, node, index);
+    case 'interleave':
+      return interleaveAt(state, node, index);
+    case 'oneHot':
+      return oneHotOf(at(state, argument(first), fixedIndex(0)), numberOf(state, index));
+    case 'components': {
+      const long = argument(first);
+      return loop(state, node.combine, long.dim, [], (k) => at(state, long, k));
+    }
+    case 'contract': {
+      const { terms, factors } = contractionIndices(node.contraction);
+      const [f, g] = node.args;
+      return loop(state, 'sum', terms, indexCounters(index), (k) => {
+        const [ofF, ofG] = factors(index, k);
+        return mul(at(state, argument(f), ofF), at(state, argument(g), ofG));
+      });
+    }
+    case 'gather':
+      throw notYet('takes a row by index (Gather)');
+  }
+}
+
+const argument = (node: VectorExpr | undefined): VectorExpr => {
+  if (node === undefined) throw new TypeError('a node has too few arguments');
+  return node;
+};
+
+function load(state: State, node: NodeOfKind<'variable'>, index: IndexExpr): RealExpr {
+  const text = indexText(index);
+  const key = `${String(node.position)}[${text}]`;
+  const known = state.loads.get(key);
+  if (known !== undefined) return variable(known.name);
+  const [term] = index.terms;
+  const isLine = index.terms.length === 1 && term?.atom.counters[0] === term?.atom.text;
+  const line =
+    isLine && term !== undefined
+      ? { counter: term.atom.text, step: term.factor, offset: index.constant }
+      : undefined;
+  const name = `L${String(state.loads.size)}`;
+  state.loads.set(key, {
+    ...{ name, position: node.position, category: node.category, index: text },
+    ...(line === undefined ? {} : { line }),
+    constant: index.terms.length === 0,
+  });
+  return variable(name);
+}
+
+/** A component's number as a value. */
+function numberOf(state: State, index: IndexExpr): RealExpr {
+  if (index.terms.length === 0) return constant(index.constant);
+  const text = indexText(index);
+  const known = state.numbers.get(text) ?? {
+    name: `N${String(state.numbers.size)}`,
+    index: text,
+  };
+  state.numbers.set(text, known);
+  return variable(known.name);
+}
+
+/** A step of 0s: the component is one of the argument where its place leads back to its number. */
+function placeAt(state: State, node: NodeOfKind<'place'>, index: IndexExpr): RealExpr {
+  const inner = argument(node.args[0]);
+  const from = clampIndex(
+    affineIndex(index, 1, -node.start),
+    0,
+    (inner.dim - 1) * node.step + node.step - 1,
+  );
+  const { quotient } = divideIndex(from, node.step);
+  const back = affineIndex(quotient, node.step, node.start);
+  const value = at(state, inner, quotient);
+  if (indexText(back) === indexText(index)) return value;
+  return select(eq(numberOf(state, back), numberOf(state, index)), value, 0);
+}
+
+function concatAt(state: State, node: NodeOfKind<'concat'>, index: IndexExpr): RealExpr {
+  const { low, high } = indexRange(index);
+  let start = 0;
+  const pieces: { readonly end: number; readonly value: RealExpr }[] = [];
+  for (const arg of node.args) {
+    const from = start;
+    start += arg.dim;
+    if (start <= low || from > high) continue;
+    const inside = clampIndex(affineIndex(index, 1, -from), 0, arg.dim - 1);
+    pieces.push({ end: start, value: at(state, arg, inside) });
+  }
+  return pieces.reduceRight<RealExpr | undefined>(
+    (rest, { end, value }) =>
+      rest === undefined ? value : select(lt(numberOf(state, index), end), value, rest),
+    undefined,
+  )!;
+}
+
+function interleaveAt(state: State, node: NodeOfKind<'interleave'>, index: IndexExpr): RealExpr {
+  const { quotient, remainder } = divideIndex(index, node.args.length);
+  if (remainder.terms.length === 0) {
+    return at(state, argument(node.args[remainder.constant]), quotient);
+  }
+  const which = numberOf(state, remainder);
+  const values = node.args.map((arg) => at(state, arg, quotient));
+  return values.reduceRight((rest, value, k) => select(eq(which, k), value, rest));
+}
+
+/** The combination of `size` values: a loop, or written out where it is short. */
+function loop(
+  state: State,
+  combine: Combine,
+  size: number,
+  outside: readonly string[],
+  body: (k: IndexExpr) => RealExpr,
+): RealExpr {
+  if (size <= LONGEST_UNROLLED) {
+    return UNROLLED_COMBINE[combine](Array.from({ length: size }, (_, k) => body(fixedIndex(k))));
+  }
+  const depthOf = (name: string): number =>
+    [...state.counters.values()].find((counter) => counter.name === name)?.depth ?? 0;
+  const parent = outside.reduce(
+    (deepest, name) => (deepest === '' || depthOf(name) > depthOf(deepest) ? name : deepest),
+    '',
+  );
+  const key = `${parent}/${String(size)}`;
+  const counter = state.counters.get(key) ?? {
+    name: `k${String(state.counters.size)}`,
+    depth: parent === '' ? 1 : depthOf(parent) + 1,
+  };
+  state.counters.set(key, counter);
+  const value = simplify(expandFunctions(body(counterIndex(counter.name, size))));
+  const name = `A${String(state.loops.length)}`;
+  state.loops.push({ name, counter: counter.name, size, combine, parent, body: value });
+  return variable(name);
+}
+
+/** The component that the loop over columns is at. */
+export const columnIndex = (columns: number): IndexExpr => counterIndex(COLUMN, columns);

@@ -1,0 +1,65 @@
+import { build, variable, variables, type Expr, type RealExpr } from '@mercer/formula';
+import type { LoweredLoop } from './lower-wide.js';
+import { COLUMN, type WideLoad, type WideNumber } from './wide-formula.js';
+
+/** The scalar variable that stands for pair value `n` in a column. */
+export const pairValueName = (n: number): string => `W${String(n)}`;
+
+/** What is computed for a column, over pair values that are computed once for a pair of rows. */
+export interface PairSplit {
+  readonly column: RealExpr;
+  readonly loops: readonly LoweredLoop[];
+  readonly pair: readonly RealExpr[];
+}
+
+/**
+ * Takes out of a column's value, and of the loops in it, every largest part that is the same for all
+ * columns and is more than a load. The values `first` come first among the pair values.
+ */
+export function splitPairValues(
+  column: RealExpr,
+  first: readonly RealExpr[],
+  lowered: {
+    readonly loads: readonly WideLoad[];
+    readonly numbers: readonly WideNumber[];
+    readonly loops: readonly LoweredLoop[];
+  },
+): PairSplit {
+  const { loads, numbers, loops } = lowered;
+  const parents = new Map(loops.map(({ counter, parent }) => [counter, parent]));
+  const isCounter = (word: string): boolean => word === COLUMN || parents.has(word);
+  const readsCounter = (text: string): boolean => (text.match(/\w+/g) ?? []).some(isCounter);
+  const moving = new Set([
+    ...[...loads, ...numbers].filter(({ index }) => readsCounter(index)).map(({ name }) => name),
+    ...loops.filter(({ parent }) => parent !== '').map(({ name }) => name),
+  ]);
+  const loopNames = new Set(loops.map(({ name }) => name));
+  const pair: RealExpr[] = [...first];
+  const known = new Map<Expr, Expr>();
+  const rebuild = (node: Expr): Expr => {
+    const done = known.get(node);
+    if (done !== undefined) return done;
+    const made = remade(node);
+    known.set(node, made);
+    return made;
+  };
+  const remade = (node: Expr): Expr => {
+    const isLoop = node.name !== undefined && loopNames.has(node.name) && !moving.has(node.name);
+    if (node.args.length === 0 && !isLoop) return node;
+    const names = variables(node);
+    if (node.type === 'real' && names.length > 0 && !names.some((name) => moving.has(name))) {
+      const place = pair.indexOf(node as RealExpr);
+      return variable(pairValueName(place < 0 ? pair.push(node as RealExpr) - 1 : place));
+    }
+    return build(node.op as Parameters<typeof build>[0], node.args.map(rebuild));
+  };
+  const stands = (counter: string): boolean =>
+    counter === COLUMN || (parents.has(counter) && stands(parents.get(counter) ?? ''));
+  return {
+    column: rebuild(column) as RealExpr,
+    loops: loops.map((loop) =>
+      stands(loop.counter) ? { ...loop, body: rebuild(loop.body) as RealExpr } : loop,
+    ),
+    pair,
+  };
+}

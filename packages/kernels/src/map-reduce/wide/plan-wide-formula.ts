@@ -1,0 +1,42 @@
+import { constant, type RealExpr, type Reduction } from '@mercer/formula';
+import { toList } from '../expression-list.js';
+import { fixedIndex } from './index-expr.js';
+import { columnIndex, lowering } from './lower-wide.js';
+import { splitPairValues } from './pair-values.js';
+import type { WideFormula } from './wide-formula.js';
+
+const EXPONENTIAL: ReadonlySet<string> = new Set([
+  'LogSumExp',
+  'SumSoftMaxWeight',
+  'MaxSumShiftExp',
+]);
+
+/** A reduction's formula and weight as loops and scalar expressions. */
+export function planWideFormula({ kind, formula, weight }: Reduction): WideFormula {
+  const lowered = lowering();
+  const columns = Math.max(formula.dim, weight?.dim ?? 1);
+  const at = (one: typeof formula): RealExpr =>
+    lowered.at(one, one.dim > 1 ? columnIndex(columns) : fixedIndex(0));
+  const one = constant(1);
+  const isExponential = EXPONENTIAL.has(kind);
+  const before = isExponential ? [at(formula)] : [];
+  const main = isExponential ? (weight === undefined ? one : at(weight)) : at(formula);
+  // a sum of weights needs the sum of ones beside it
+  const after = kind === 'SumSoftMaxWeight' ? [one] : [];
+  const { loads, numbers } = lowered;
+  const { pair, column, loops } =
+    columns > 1
+      ? splitPairValues(main, before, lowered)
+      : { pair: before, column: main, loops: lowered.loops };
+  const exprs = [...pair, column, ...after];
+  return Object.freeze({
+    ...{ loads: Object.freeze(loads), numbers: Object.freeze(numbers), columns },
+    loops: Object.freeze(
+      loops.map(({ name, counter, size, combine, parent }, k) =>
+        Object.freeze({ name, counter, size, combine, parent, root: exprs.length + k }),
+      ),
+    ),
+    values: toList([...exprs, ...loops.map(({ body }) => body)]),
+    ...{ before: before.length, pair: pair.length, after: after.length },
+  });
+}

@@ -1,0 +1,52 @@
+import { upTo, type Reducer, type ReducerParts } from '../reducers/reducer.js';
+import { lines } from '../../emit/indent.js';
+
+/** Above this the ranks stay a loop: a state in registers would not be one. */
+const MOST_UNROLLED = 32;
+
+/**
+ * The K smallest or largest of one column, as the K-extrema of short formulas are, with the ranks as arrays and
+ * loops over them: the text grows no faster than K, and the sorted lists of parts can be merged.
+ */
+export function rankedReducer(
+  { kind, k, dialect: { lit } }: ReducerParts,
+  unroll: string,
+): Reducer {
+  const least = kind.includes('Min');
+  const pragma = k <= MOST_UNROLLED && unroll;
+  const isBefore = (r: string): string =>
+    `((I)(s.index[${r}] < 0) | ((I)(f == f) & ((I)(s.best[${r}] != s.best[${r}]) | (I)(f ${least ? '<' : '>'} s.best[${r}]))))`;
+  return {
+    members: `V best[${String(k)}]; I index[${String(k)}];`,
+    slots: upTo(k).flatMap((r) => [
+      { name: `best[${String(r)}]`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
+      { name: `index[${String(r)}]`, type: 'I', empty: 'number(-1)' } as const,
+    ]),
+    arity: 1,
+    functions: lines(
+      'INLINE void insert(State& s, V f, I row, I live) {',
+      `  if (!any(live & ${isBefore(String(k - 1))})) return;`,
+      '  I taken = number(0);',
+      pragma,
+      `  for (int r = 0; r < ${String(k)}; r++) {`,
+      `    taken = taken | (live & ${isBefore('r')});`,
+      '    const V old = s.best[r];',
+      '    const I row_of_old = s.index[r];',
+      '    s.best[r] = taken ? f : old;',
+      '    s.index[r] = taken ? row : row_of_old;',
+      '    f = taken ? old : f;',
+      '    row = taken ? row_of_old : row;',
+      '  }',
+      '}',
+    ),
+    add: 'insert(s, f0, row, number(-1));',
+    // the entries of later rows, best first: once one stays out, the others do
+    merge: lines(
+      unroll === '' ? '' : '#pragma unroll 1',
+      `for (int r = 0; r < ${String(k)}; r++) insert(s, t.best[r], t.index[r], (I)(t.index[r] >= 0));`,
+    ),
+    value: kind.startsWith('Arg') ? [] : upTo(k).map((r) => `s.best[${String(r)}]`),
+    index: kind.includes('Arg') ? upTo(k).map((r) => `s.index[${String(r)}]`) : [],
+    rounds: false,
+  };
+}

@@ -1,0 +1,230 @@
+import { variables, type Expr } from '@mercer/formula';
+import { indent, lines } from '../../emit/indent.js';
+import { fromList } from '../expression-list.js';
+import { ROW_NAMES } from '../lower-formula.js';
+import { loopGroups, type ScheduledLoop } from './loop-order.js';
+import type { WideFormula, WideLoad } from './wide-formula.js';
+
+/** What a loop reads from a copy in fast memory, a part of the loop at a time. */
+export interface StagedLoads {
+  /** Steps of a part. */
+  readonly steps: number;
+  /** Copies a part that begins at `<counter>_first`. */
+  readonly copy: string;
+  /** Reads a load, by its name; `undefined`: it has no copy. */
+  readonly read: (name: string, r: string, g: string) => string | undefined;
+}
+
+/** How a dialect writes a tile of pairs: `r` counts reduced rows and `g` kept rows, or vectors of them. */
+export interface TileDialect {
+  /** The text of `body` for every pair of the tile. */
+  readonly each: (body: (r: string, g: string) => string) => string;
+  /** Declares a value for every pair, called `name`. */
+  readonly declare: (name: string, start: string) => string;
+  readonly valueAt: (name: string, r: string, g: string) => string;
+  readonly load: (load: WideLoad, r: string, g: string) => string;
+  readonly rowNumber: (axis: 'i' | 'j', r: string, g: string) => string;
+  /** A whole number as a value. */
+  readonly number: (text: string) => string;
+  readonly lit: (value: number) => string;
+  readonly statements: (
+    exprs: readonly Expr[],
+    names: readonly string[],
+  ) => { readonly statements: readonly string[]; readonly results: readonly string[] };
+  /** What stands before a `for` that stays a loop, and before one that may be written out in part. */
+  readonly loopPragma: string;
+  readonly stagedPragma?: string;
+  readonly stage?: (
+    loads: readonly WideLoad[],
+    counter: string,
+    size: number,
+  ) => StagedLoads | undefined;
+}
+
+/** The text of a formula over tiles of pairs. */
+export interface TileText {
+  /** Loops that leave what `roots` need, in the scope of the loop `parent`. */
+  readonly loops: (parent: string, roots: readonly Expr[]) => string;
+  /** Declarations for one pair, and the values of `exprs`. */
+  readonly values: (
+    exprs: readonly Expr[],
+    r: string,
+    g: string,
+    read?: StagedLoads['read'],
+  ) => { readonly text: string; readonly results: readonly string[] };
+  /** All roots of the formula. */
+  readonly roots: readonly Expr[];
+  readonly scheduled: readonly ScheduledLoop[];
+}
+
+/** More terms than this are added in parts, so that the error grows like the root of their number. */
+export const LONGEST_RUN = 128;
+
+/** The roots and loops of a formula as expressions. */
+export function scheduledLoops(formula: WideFormula): {
+  readonly roots: readonly Expr[];
+  readonly scheduled: readonly ScheduledLoop[];
+} {
+  const roots = fromList(formula.values);
+  const scheduled = formula.loops.map((loop) => {
+    const body = roots[loop.root];
+    if (body === undefined) throw new TypeError(`the loop ${loop.name} has no body`);
+    return { ...loop, body };
+  });
+  return { roots, scheduled };
+}
+
+/** Writes a formula in a dialect. */
+export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
+  const { roots, scheduled } = scheduledLoops(formula);
+  const loads = new Map(formula.loads.map((load) => [load.name, load]));
+  const numbers = new Map(formula.numbers.map(({ name, index }) => [name, index]));
+
+  const values: TileText['values'] = (exprs, r, g, read) => {
+    const names = [...new Set(exprs.flatMap((expr) => variables(expr)))];
+    const declarations = names.map((name) => `const V ${name} = ${source(name, r, g, read)};`);
+    const { statements, results } = dialect.statements(exprs, names);
+    return { text: lines(...declarations, ...statements.map((line) => line.trim())), results };
+  };
+  const source = (name: string, r: string, g: string, read: StagedLoads['read'] | undefined) => {
+    const staged = read?.(name, r, g);
+    if (staged !== undefined) return staged;
+    const load = loads.get(name);
+    if (load !== undefined) return dialect.load(load, r, g);
+    const index = numbers.get(name);
+    if (index !== undefined) return dialect.number(index);
+    if (name === ROW_NAMES.i) return dialect.rowNumber('i', r, g);
+    if (name === ROW_NAMES.j) return dialect.rowNumber('j', r, g);
+    return dialect.valueAt(name, r, g);
+  };
+
+  const loops: TileText['loops'] = (parent, wanted) =>
+    lines(...loopGroups(scheduled, parent, wanted).map((group) => groupText(group)));
+
+  const groupText = (group: readonly ScheduledLoop[]): string => {
+    const [first] = group;
+    if (first === undefined) return '';
+    const { counter, size, parent } = first;
+    const bodies = group.map(({ body }) => body);
+    const read = new Set(bodies.flatMap((body) => variables(body)));
+    const staged =
+      parent === ''
+        ? dialect.stage?.(
+            formula.loads.filter(({ name }) => read.has(name)),
+            counter,
+            size,
+          )
+        : undefined;
+    const inParts = size > LONGEST_RUN;
+    const stop = `${counter}_stop`;
+    const step = lines(
+      loops(counter, bodies),
+      dialect.each((r, g) => {
+        const { text, results } = values(bodies, r, g, staged?.read);
+        const updates = group.map((loop, n) =>
+          updateText(
+            loop,
+            results[n] ?? '',
+            inParts,
+            (name) => dialect.valueAt(name, r, g),
+            dialect,
+          ),
+        );
+        return lines(text, ...updates);
+      }),
+    );
+    const walk = (begin: string, end: string): string =>
+      lines(
+        (staged === undefined ? undefined : dialect.stagedPragma) ?? dialect.loopPragma,
+        `for (Step ${counter} = ${begin}; ${counter} < ${end}; ${counter}++) {`,
+        indent(step),
+        '}',
+      );
+    const part = (from: string, to: string): string => {
+      if (staged === undefined) return walk(from, to);
+      const [begin, steps] = [`${counter}_first`, String(staged.steps)];
+      const end = `${begin} + ${steps} < ${to} ? ${begin} + ${steps} : ${to}`;
+      return lines(
+        dialect.loopPragma,
+        `for (Step ${begin} = ${from}; ${begin} < ${to}; ${begin} += ${steps}) {`,
+        indent(staged.copy),
+        `  const Step ${counter}_end = ${end};`,
+        indent(walk(begin, `${counter}_end`)),
+        '}',
+      );
+    };
+    const declared = group.map((loop) => declareText(loop, dialect, ''));
+    if (!inParts) return lines(...declared, part('0', String(size)));
+    const sums = group.filter(({ combine }) => combine === 'sum');
+    return lines(
+      ...declared,
+      dialect.loopPragma,
+      `for (Step ${counter}_run = 0; ${counter}_run < ${String(size)}; ${counter}_run += ${String(LONGEST_RUN)}) {`,
+      `  const Step ${stop} = ${counter}_run + ${String(LONGEST_RUN)} < ${String(size)} ? ${counter}_run + ${String(LONGEST_RUN)} : ${String(size)};`,
+      ...sums.map((loop) => indent(declareText(loop, dialect, PARTIAL))),
+      indent(part(`${counter}_run`, stop)),
+      indent(
+        dialect.each((r, g) =>
+          lines(
+            ...sums.map(({ name }) => {
+              const total = dialect.valueAt(name, r, g);
+              return `${total} = ${total} + ${dialect.valueAt(name + PARTIAL, r, g)};`;
+            }),
+          ),
+        ),
+      ),
+      '}',
+    );
+  };
+  return { loops, values, roots, scheduled };
+}
+
+const PARTIAL = 'part';
+const BEST = 'best';
+
+function declareText(
+  { name, combine }: ScheduledLoop,
+  dialect: TileDialect,
+  suffix: string,
+): string {
+  const worst = dialect.lit(combine.endsWith('max') ? -Infinity : Infinity);
+  switch (combine) {
+    case 'sum':
+      return dialect.declare(name + suffix, dialect.lit(0));
+    case 'max':
+    case 'min':
+      return dialect.declare(name, worst);
+    case 'argmax':
+    case 'argmin':
+      return lines(dialect.declare(name, dialect.lit(0)), dialect.declare(name + BEST, worst));
+  }
+}
+
+/** Combines `f`, the value of one step, with what came before; a NaN is better than any number. */
+function updateText(
+  { name, combine, counter }: ScheduledLoop,
+  f: string,
+  inParts: boolean,
+  at: (name: string) => string,
+  dialect: TileDialect,
+): string {
+  const all = at(name);
+  const sign = combine.endsWith('max') ? '>' : '<';
+  switch (combine) {
+    case 'sum': {
+      const sum = inParts ? at(name + PARTIAL) : all;
+      return `${sum} = ${sum} + ${f};`;
+    }
+    case 'max':
+    case 'min':
+      return `${all} = (I)(${f} ${sign} ${all}) | (I)(${f} != ${f}) ? ${f} : ${all};`;
+    case 'argmax':
+    case 'argmin': {
+      const best = at(name + BEST);
+      return lines(
+        `{ const I better = (I)(${best} == ${best}) & ((I)(${f} != ${f}) | (I)(${f} ${sign} ${best}));`,
+        `  ${best} = better ? ${f} : ${best}; ${all} = better ? ${dialect.number(counter)} : ${all}; }`,
+      );
+    }
+  }
+}

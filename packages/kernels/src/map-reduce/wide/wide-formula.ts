@@ -1,0 +1,59 @@
+import type { Category, Combine } from '@mercer/formula';
+import type { ExpressionList } from '../expression-list.js';
+
+/** The counter of the loop over the components of the result. */
+export const COLUMN = 'column';
+
+/** One component of an input, the number of the component known when the kernel runs. */
+export interface WideLoad {
+  /** The scalar variable that stands for it. */
+  readonly name: string;
+  readonly position: number;
+  readonly category: Category;
+  /** C++ text of the component's number. */
+  readonly index: string;
+  /** Where the number is `offset + step * counter`: what a tile can be copied by. */
+  readonly line?: { readonly counter: string; readonly step: number; readonly offset: number };
+  /** Whether it is the same for the whole of a pair of rows. */
+  readonly constant: boolean;
+}
+
+/** A component's number as a value of the data type. */
+export interface WideNumber {
+  readonly name: string;
+  readonly index: string;
+}
+
+/** A loop over `size` components that leaves one value. */
+export interface WideLoop {
+  /** The scalar variable that stands for the value. */
+  readonly name: string;
+  readonly counter: string;
+  readonly size: number;
+  readonly combine: Combine;
+  /** The counter of the loop that it stands in; '' where it is the same for a pair of rows. */
+  readonly parent: string;
+  /** Which root of `values` it combines. */
+  readonly root: number;
+}
+
+/**
+ * A formula (and a weight) over long vectors as scalar expressions and loops: plain data. Variables are
+ * loads, numbers, loops, row numbers, and `W0`, `W1` and so on, which stand for the pair values.
+ */
+export interface WideFormula {
+  readonly loads: readonly WideLoad[];
+  readonly numbers: readonly WideNumber[];
+  readonly loops: readonly WideLoop[];
+  readonly values: ExpressionList;
+  /** Components of the result; above 1 a loop computes them one by one. */
+  readonly columns: number;
+  /**
+   * Roots of `values`, in this order: `pair` values that are the same for all columns, of which the
+   * reduction takes the first `before`; the value of a column; `after` more that the reduction takes;
+   * the bodies of the loops.
+   */
+  readonly pair: number;
+  readonly before: number;
+  readonly after: number;
+}

@@ -1,0 +1,85 @@
+import { unrolledSize } from '@mercer/formula';
+import type { DeviceLimits } from '../../device-limits.js';
+import { lanesOf } from '../../emit/cpu-vector.js';
+import { planInputs } from '../plan-inputs.js';
+import { planSums } from '../plan-sums.js';
+import { checkInputs, componentsOf } from '../plan.js';
+import type { MapReduceProblem } from '../problem.js';
+import { rootsOf } from '../values-of.js';
+import { chooseWideCpu } from './choose-wide-cpu.js';
+import { chooseWideCuda } from './choose-wide-cuda.js';
+import { resultWidth } from './column-blocks.js';
+import { keptSide } from './kept-side.js';
+import { planWideFormula } from './plan-wide-formula.js';
+import type { WidePlan } from './wide-plan-types.js';
+import { columnsTogether, slotsOfBlock, widestGroup, type WideShape } from './wide-shape.js';
+
+/** The plan of a map-reduce whose long sums and columns are loops. Throws a `RangeError` for what has no text. */
+export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WidePlan {
+  const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges = false } = problem;
+  if (further.length > 0) {
+    throw new RangeError(
+      `cannot plan a map-reduce: ${String(further.length + 1)} reductions of one pass are too long to be written out. ` +
+        `Plan them one by one.`,
+    );
+  }
+  if (planSums(problem) !== undefined) {
+    throw new RangeError(
+      `cannot plan a map-reduce: the formula is too long to be written out, and then sums are those of blocks. ` +
+        `Leave 'accumulate' and 'sumScheme' out.`,
+    );
+  }
+  const { kind, axis, k = 1, formula: whole, weight } = reduction;
+  const roots = rootsOf(reduction);
+  const inputs = planInputs(roots, problem, [], []);
+  checkInputs(inputs);
+  const formula = planWideFormula(reduction);
+  const { columns } = formula;
+  const block = columnsTogether(kind, formula, limits.kind, dtype);
+  const common = {
+    ...({ family: 'map-reduce', form: 'loops', dtype, reduction: kind, axis, k, block } as const),
+    ...{ dim: whole.dim, weightDim: weight?.dim ?? 1, formula, inputs },
+    ...{ width: resultWidth({ reduction: kind, k, block }, columns) },
+    operations: unrolledSize(...roots),
+    ...(ranges && { ranges: true as const }),
+  };
+  const kept = keptSide({ axis });
+  const shape: WideShape = {
+    ...{ dtype, formula, block, slots: slotsOfBlock(common), sums: widestGroup(formula) },
+    ...{ keptRows: (axis === 1 ? rowsI : rowsJ) * batch, reducedRows: axis === 1 ? rowsJ : rowsI },
+    ...{ own: componentsOf(inputs, kept), mergeable: !ranges },
+  };
+  const head = [
+    `map-reduce ${dtype} ${kind}${k > 1 ? ` ${String(k)}` : ''} over ${kept === 'i' ? 'j' : 'i'} of ${String(columns)}`,
+    `i ${String(componentsOf(inputs, 'i'))} j ${String(componentsOf(inputs, 'j'))}`,
+    ...inputs.flatMap(({ position, storage }) =>
+      storage === undefined ? [] : [`${storage} ${String(position)}`],
+    ),
+    ...(ranges ? ['ranges'] : []),
+    `loops ${String(formula.loops.length)}`,
+  ];
+  const parts = (splits: number): string[] => (splits > 1 ? [`${String(splits)} parts`] : []);
+  if (limits.kind === 'cpu') {
+    const tile = chooseWideCpu(shape, limits);
+    const lanes = String(lanesOf(limits.level, dtype));
+    const text = [
+      `${String(tile.groups)} groups of ${lanes} rows by ${String(tile.rows)}`,
+      ...(columns > 1 ? [`${String(tile.blocks)} blocks of ${String(block)} columns`] : []),
+      ...parts(tile.splits),
+    ];
+    const summary = [...head, ...text].join(', ');
+    return Object.freeze({ kind: 'cpu', summary, ...common, level: limits.level, ...tile });
+  }
+  const tile = chooseWideCuda(shape, limits);
+  const text = [
+    `${String(tile.groups)} by ${String(tile.rows)} pairs a thread`,
+    `steps of ${String(tile.steps)}`,
+    ...(columns > 1 ? [`blocks of ${String(block)} columns`] : []),
+    ...parts(tile.splits),
+  ];
+  return Object.freeze({
+    ...{ kind: 'cuda', summary: [...head, ...text].join(', ') },
+    ...common,
+    ...tile,
+  });
+}

@@ -1,0 +1,73 @@
+import { variables, type ReductionKind } from '@mercer/formula';
+import type { DeviceLimits } from '../../device-limits.js';
+import type { PairwiseDType } from '../../pairwise/problem.js';
+import { blockReducer, type ColumnBlock } from './column-blocks.js';
+import { loopGroups, type ScheduledLoop } from './loop-order.js';
+import { scheduledLoops } from './tile-text.js';
+import { COLUMN, type WideFormula } from './wide-formula.js';
+
+/** What decides how the rows and columns are cut. */
+export interface WideShape {
+  readonly dtype: PairwiseDType;
+  readonly formula: WideFormula;
+  /** Columns that are reduced together. */
+  readonly block: number;
+  readonly keptRows: number;
+  readonly reducedRows: number;
+  /** Whether the reduced rows may be seen in parts. */
+  readonly mergeable: boolean;
+  /** Components of the inputs of the kept side. */
+  readonly own: number;
+  /** Members of the running result of a block of columns. */
+  readonly slots: number;
+  /** Inner sums that run in one loop. */
+  readonly sums: number;
+}
+
+/** Columns that are reduced together: few of those that cost much. */
+export function columnsTogether(
+  kind: ReductionKind,
+  formula: WideFormula,
+  device: DeviceLimits['kind'],
+  dtype: PairwiseDType,
+): number {
+  const { columns, before, pair } = formula;
+  if (columns === 1 || kind.includes('K')) return 1;
+  // one exponential serves a block
+  if (before > 0) return Math.min(columns, device === 'cpu' ? 8 : 4);
+  const { roots, scheduled } = scheduledLoops(formula);
+  if (loopGroups(scheduled, COLUMN, roots.slice(pair, pair + 1)).length > 0) return 1;
+  // a GPU's block of threads computes the inner sums of pairs again for the next columns
+  const isCostly = device === 'cuda' && dtype === 'float32' && widestGroup(formula) > 0;
+  return Math.min(columns, isCostly && columns >= 128 ? 8 : 4);
+}
+
+/** Members of the running result of a block of columns. */
+export function slotsOfBlock(one: ColumnBlock): number {
+  const nothing = (): string => '';
+  return blockReducer(one, { lit: nothing, exp: nothing, log: nothing, abs: nothing }).slots.length;
+}
+
+/** The most inner sums that one loop over a pair's components has; 0: there is no such loop. */
+export function widestGroup(formula: WideFormula): number {
+  return Math.max(0, ...pairGroups(formula).map((group) => group.length));
+}
+
+/** How many loads the busiest loop over a pair's components could copy to shared memory. */
+export function mostStagedLoads(formula: WideFormula): number {
+  const counters = new Map(
+    formula.loads
+      .filter(({ line, category }) => line !== undefined && category !== 'parameter')
+      .map(({ name, line }) => [name, line?.counter]),
+  );
+  const counts = pairGroups(formula).map((group) => {
+    const names = new Set(group.flatMap(({ body }) => variables(body)));
+    return [...names].filter((name) => counters.get(name) === group[0]?.counter).length;
+  });
+  return Math.max(0, ...counts);
+}
+
+function pairGroups(formula: WideFormula): ScheduledLoop[][] {
+  const { roots, scheduled } = scheduledLoops(formula);
+  return loopGroups(scheduled, '', roots.slice(0, formula.pair + 1));
+}
