@@ -116,6 +116,7 @@ describe('round', () => {
     const round = (at: number): number => evaluate(call('round', [x], [0]), { x: at });
     const below = 0.5 - 2 ** -54;
     expect([round(0.5), round(-0.5), round(below), round(-below)]).toEqual([1, -1, 0, -0]);
+    expect(evaluate(call('round', [1.7e308], [2]))).toBe(1.7e308);
     expect([round(2 ** 52 + 1), round(2 ** 53 - 1)]).toEqual([2 ** 52 + 1, 2 ** 53 - 1]);
   });
 });

@@ -109,6 +109,8 @@ export const MATH: { readonly [K in MathOp]: MathFunction } = {
 function roundHalfAway(decimals: number, x: number): number {
   const scale = 10 ** decimals;
   const size = Math.abs(x) * scale;
+  // There are no halves to decide, and the product may be infinite.
+  if (!(size < 2 ** 52)) return x;
   const below = Math.floor(size);
   // Not floor(size + 1/2): that sum is rounded, so the largest number below 1/2 would become 1.
   return (Math.sign(x) * (size - below >= 0.5 ? below + 1 : below)) / scale;

@@ -66,7 +66,7 @@ function merged(terms: readonly WendlandTerm[]): WendlandTerm[] {
   return [...sums.values()];
 }
 
-/** The terms of {@link radialWendland} in r below 1, none of them negative. */
+/** The terms of Wendland's function `radialWendland(s, l, k)` at r = sqrt(s) < 1, none of them negative. */
 export function wendlandTerms(l: number, k: number): readonly WendlandTerm[] {
   let terms: WendlandTerm[] = [[1, 0, l]];
   for (let n = 0; n < k; n++) terms = merged(terms.flatMap(integrated));

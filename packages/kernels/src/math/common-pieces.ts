@@ -194,7 +194,7 @@ MATH_BIG Wide lgamma_positive(Wide x) {
   const Wide z = first ? x : second ? x - 1.0 : far ? wide(0.0) : y - 2.0;
   const Wide near = z * 0.42278433509846713 + (z * z) * ${horner(LGAMMA, 'z')};
   const Wide moved = near - log1p_wide(second ? z : wide(0.0));
-  const Wide l = log_wide(first | far ? x : product);
+  const Wide l = log_wide((first | far) ? x : product);
   const Wide w = 1.0 / x, w2 = w * w;
   const Wide stirling = (x - 0.5) * (l - 1.0) + (0.41893853320467274 + w * ${horner(STIRLING, 'w2')});
   return far ? stirling : first ? moved - l : second ? moved : near + l;

@@ -17,7 +17,10 @@ describe.skipIf(!nvrtc.isAvailable())(
       'compile for %s without a warning',
       { timeout: 120_000 },
       async (arch) => {
-        for (const dtype of ['float32', 'float64'] as const) {
+        // both data types have the same double-precision text
+        const dtypes =
+          arch === 'sm_90a' ? (['float32', 'float64'] as const) : (['float32'] as const);
+        for (const dtype of dtypes) {
           const { source } = everyOpKernel(dtype, false, FUNCTION_EXPRESSIONS);
           expect(await assemblerLog(source, arch)).not.toContain('warning');
         }
@@ -29,10 +32,10 @@ describe.skipIf(!nvrtc.isAvailable())(
       { timeout: 120_000 },
       async () => {
         let count = 0;
-        // the least of three: another process may have the cores meanwhile
+        // the lesser of two: another process may have the cores meanwhile
         const time = async (source: string): Promise<number> => {
           const times: number[] = [];
-          while (times.length < 3) {
+          while (times.length < 2) {
             const start = performance.now();
             const text = `${source} // ${String(count++)}`;
             await nvrtc.compile({ source: text, options: ['--gpu-architecture=sm_90a'] });

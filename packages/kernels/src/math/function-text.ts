@@ -61,7 +61,7 @@ return size <= 0.5 ? near : far;`,
 const Mask both = (a == b) & ((a == WIDE_INFINITY) | (a == 0.0));
 const Wide same = a == 0.0 ? wide(0.0) : wide(1.0);
 a = both ? same : b == WIDE_INFINITY ? wide(0.0) : a;
-b = both | (b == WIDE_INFINITY) ? wide(1.0) : b;
+b = (both | (b == WIDE_INFINITY)) ? wide(1.0) : b;
 const Mask large = (a > 1e300) | (b > 1e300);
 const Wide r = atan_positive(large ? a * 0.0625 : a, large ? b * 0.0625 : b);
 const Wide left = (3.141592653589793 - r) + 1.2246467991473532e-16;
@@ -124,6 +124,7 @@ function roundText(decimals: number): FunctionText {
     needs: ['whole'],
     body: `const Wide size = size_of(x) * ${scale}, middle = nearest(size);
 const Wide below = middle > size ? middle - 1.0 : middle;
-return with_sign((size - below >= 0.5 ? below + 1.0 : below) / ${scale}, x);`,
+const Wide rounded = with_sign((size - below >= 0.5 ? below + 1.0 : below) / ${scale}, x);
+return size < 4503599627370496.0 ? rounded : x;`,
   };
 }

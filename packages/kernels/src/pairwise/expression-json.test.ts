@@ -1,5 +1,6 @@
-import { constant, gt, neg, select, variable } from '@mercer/formula';
+import { call, constant, gt, neg, select, variable } from '@mercer/formula';
 import { expect, test } from 'vitest';
+import { fromList, toList } from '../map-reduce/expression-list.js';
 import { fromJson, toJson } from './expression-json.js';
 import { normExpressions } from './norm-expressions.js';
 
@@ -25,6 +26,21 @@ test('booleans and nesting', () => {
   const expr = select(gt(x, 0), x, neg(x));
   expect(toJson(expr)).toEqual(['select', ['gt', 'x', 0], 'x', ['neg', 'x']]);
   expect(fromJson(toJson(expr))).toBe(expr);
+});
+
+test('functions with and without fixed numbers', () => {
+  const x = variable('x');
+  const expr = call('atan2', [call('besselK', [x], [0.7]), call('sin', [x])]);
+  expect(toJson(expr)).toEqual([
+    'call',
+    'atan2',
+    ['call', 'besselK', 0.7, 'x'],
+    ['call', 'sin', 'x'],
+  ]);
+  expect(fromJson(toJson(expr))).toBe(expr);
+  expect(
+    fromList(JSON.parse(JSON.stringify(toList([expr, x]))) as ReturnType<typeof toList>),
+  ).toEqual([expr, x]);
 });
 
 test('an unknown operation is refused by the language', () => {
