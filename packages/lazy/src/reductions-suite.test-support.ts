@@ -38,7 +38,6 @@ const SIZES: readonly Sizes[] = [
   { m: 3, n: 0 },
   { m: 0, n: 4 },
   { m: 5, n: 7, batchX: [3, 1], batchY: [2] },
-  { m: 4, n: 3, batchX: [2], batchY: [1] },
 ];
 
 /** Every reduction; `full`: over both sides in both dtypes, else the sides and dtypes in turn. */
