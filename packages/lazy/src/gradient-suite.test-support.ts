@@ -47,6 +47,8 @@ export function describeGradients(device: () => Device): void {
     it.each<[ReductionKind, 'i' | 'j']>([
       ['Sum', 'j'],
       ['Mean', 'i'],
+      ['Var', 'j'],
+      ['Prod', 'j'],
       ['LogSumExp', 'j'],
       ['SumSoftMaxWeight', 'i'],
       ['Min', 'j'],
