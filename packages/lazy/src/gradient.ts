@@ -39,7 +39,7 @@ export interface GradientOptions extends Pick<ExecuteOptions, 'stream' | 'ranges
 const EXACT: { readonly [D in LazyDType]: number } = { float32: 2 ** 24, float64: 2 ** 53 };
 
 /**
- * The gradient of `sum(cotangent * result)` by a variable of a reduction, where the result is that of Sum, Mean, LogSumExp,
+ * The gradient of `sum(cotangent * result)` by a variable of a reduction, where the result is that of Sum, Mean, Var, Prod, LogSumExp,
  * SumSoftMaxWeight, Min, Max, KMin, KMax or a kind with values and indices: of the shape of the variable's data.
  *
  * Batch axes along which the data is broadcast are added up. What the derivative needs of the forward pass is computed, unless
@@ -48,7 +48,7 @@ const EXACT: { readonly [D in LazyDType]: number } = { float32: 2 ** 24, float64
  *
  * @param variable what `lazyI`, `lazyJ` or `param` made, or its name
  * @param cotangent (..batch, rows, dim), as the result
- * @throws LazyError NOT_DIFFERENTIABLE (indices, masks, Prod), UNBOUND_VARIABLE; MercerError SHAPE_MISMATCH, DTYPE_MISMATCH
+ * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE; MercerError SHAPE_MISMATCH, DTYPE_MISMATCH
  *
  * @example
  * ```ts
@@ -82,12 +82,14 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
     const extra: Input[] = [seed];
     const node = (input: Input): VectorExpr =>
       nodeAt(input, task.inputs.length + extra.push(input) - 1);
-    const saved = await savedNodes(task, options, made, (x) =>
-      node(matrixInput('gradient', x, kept, 'saved')),
-    );
-    const { reduction, e } = meanAsSum(task, nodeAt(seed, task.inputs.length), node);
+    const saved = await savedNodes(task, options, made, {
+      rows: (x) => node(matrixInput('gradient', x, kept, 'saved')),
+      count: (rows) => node(parameterInput('gradient', [rows], 'count')),
+    });
     const byNode = nodeAt(by, place);
-    const derivative = translated('gradient', () => reductionGradient(reduction, byNode, e, saved));
+    const derivative = translated('gradient', () =>
+      reductionGradient(task.reduction, byNode, nodeAt(seed, task.inputs.length), saved),
+    );
     const inputs = [...task.inputs, ...extra];
     const { stream, ranges, debug } = options;
     const { value } = await execute(
@@ -127,17 +129,10 @@ function checkCotangent(task: Task, dim: number, seed: Input): void {
   );
 }
 
-/** A mean is a sum of which every term has the weight 1 / count. */
-function meanAsSum(
-  { reduction, inputs }: Task,
-  seed: VectorExpr,
-  node: (input: Input) => VectorExpr,
-): { readonly reduction: Reduction; readonly e: VectorExpr } {
-  if (reduction.kind !== 'Mean') return { reduction, e: seed };
-  const { rowsI = 1, rowsJ = 1 } = commonExtent('gradient', inputs);
-  const { axis, formula } = reduction;
-  const count = node(parameterInput('gradient', [axis === 1 ? rowsJ : rowsI], 'count'));
-  return { reduction: describe('Sum', formula, { axis }), e: ops.div(seed, count) };
+/** How what is saved becomes an input of the derivative. */
+interface SavedInputs {
+  readonly rows: (x: Tensor) => VectorExpr;
+  readonly count: (rows: number) => VectorExpr;
 }
 
 /** What the derivative needs of the forward pass, as inputs of the kept side. */
@@ -145,7 +140,7 @@ async function savedNodes(
   task: Task,
   { saved = {}, stream, ranges, debug }: GradientOptions,
   made: Tensor[],
-  node: (x: Tensor) => VectorExpr,
+  node: SavedInputs,
 ): Promise<SavedResults> {
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
@@ -159,8 +154,21 @@ async function savedNodes(
   };
   const keep = (x: Tensor | undefined): VectorExpr => {
     if (!isTensor(x)) throw new Error('a reduction gives what its kind says');
-    return node(x);
+    return node.rows(x);
   };
+  const { rowsI = 1, rowsJ = 1, dtype = 'float32' } = commonExtent('gradient', task.inputs);
+  const reduced = axis === 1 ? rowsJ : rowsI;
+  if (kind === 'Mean') return { count: node.count(reduced) };
+  if (kind === 'Var') {
+    const { value } = await run(describe('Mean', formula, { axis }));
+    return { count: node.count(reduced), mean: keep(value) };
+  }
+  if (kind === 'Prod') {
+    const isZero = ops.equal(formula, 0);
+    const { value } = await run(describe('Prod', ops.where(isZero, 1, formula), { axis }));
+    const zeros = await run(describe('Count', isZero, { axis }));
+    return { product: keep(value), zeros: keep(zeros.value) };
+  }
   if (kind === 'LogSumExp') {
     return { value: keep(saved.values ?? (await run(task.reduction)).value) };
   }
@@ -173,8 +181,7 @@ async function savedNodes(
   }
   const finder = INDEX_KIND[kind];
   if (finder === undefined) return {};
-  const { rowsI = 1, rowsJ = 1, dtype = 'float32' } = commonExtent('gradient', task.inputs);
-  checkExact(axis === 1 ? rowsJ : rowsI, dtype);
+  checkExact(reduced, dtype);
   const { k } = task.reduction;
   const indices =
     saved.indices ??

@@ -117,7 +117,8 @@ export function describeOperations(device: () => Device): void {
       for (const group of groups) {
         const [first, ...rest] = group.map(({ lazy }) => lazy);
         assert(first !== undefined, 'a group has a member');
-        const whole = first.concat(...rest);
+        // With a variable of either side the matrix has all its rows.
+        const whole = first.concat(...rest, variables.c, variables.d);
         const dense = (await (await whole.toDense()).toTypedArray()) as Float64Array;
         expect(dense).toHaveLength(M * N * whole.dim);
         const evaluate = vectorEvaluator(whole.formula);
