@@ -31,7 +31,7 @@ export interface SavedForward {
 }
 
 /** Options of `gradient`. */
-export interface GradientOptions extends Pick<ExecuteOptions, 'stream' | 'debug'> {
+export interface GradientOptions extends Pick<ExecuteOptions, 'stream' | 'ranges' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -46,6 +46,7 @@ const EXACT: { readonly [D in LazyDType]: number } = { float32: 2 ** 24, float64
  * `saved` has it. At a tie the first extremum takes it all; where nothing is reduced the gradient is 0. A tensor that is data
  * of an i- and of a j-variable has two gradients.
  *
+ * @param variable what `lazyI`, `lazyJ` or `param` made, or its name
  * @param cotangent (..batch, rows, dim), as the result
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks, Prod), UNBOUND_VARIABLE; MercerError SHAPE_MISMATCH, DTYPE_MISMATCH
  *
@@ -63,11 +64,11 @@ const EXACT: { readonly [D in LazyDType]: number } = { float32: 2 ** 24, float64
  */
 export async function gradient<K extends ReductionKind, D extends LazyDType>(
   of: LazyReduction<K, D>,
-  variable: LazyFormula,
+  variable: LazyFormula | string,
   cotangent: LazyData,
   options: GradientOptions = {},
 ): Promise<Tensor<D>> {
-  checkVariable('gradient', variable);
+  if (typeof variable !== 'string') checkVariable('gradient', variable);
   const { task, axis } = of;
   checkBound('gradient', task.inputs);
   const place = placeOf(task, variable);
@@ -88,11 +89,11 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
     const byNode = nodeAt(by, place);
     const derivative = translated('gradient', () => reductionGradient(reduction, byNode, e, saved));
     const inputs = [...task.inputs, ...extra];
-    const { stream, debug } = options;
+    const { stream, ranges, debug } = options;
     const { value } = await execute(
       { what: 'gradient', reduction: derivative.reduction, inputs },
       [],
-      { stream, debug },
+      { stream, ranges, debug },
     );
     if (value === undefined) throw new Error('a sum has values');
     made.push(value);
@@ -102,9 +103,11 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
   }
 }
 
-function placeOf({ inputs }: Task, variable: LazyFormula): number {
-  const [wanted] = variable.inputs;
-  const place = inputs.findIndex((one) => wanted !== undefined && isSameInput(one, wanted));
+function placeOf({ inputs }: Task, variable: LazyFormula | string): number {
+  const [wanted] = typeof variable === 'string' ? [] : variable.inputs;
+  const place = inputs.findIndex((one) =>
+    wanted === undefined ? one.name === variable : isSameInput(one, wanted),
+  );
   if (place >= 0) return place;
   throw new LazyError(
     'INVALID_ARGUMENT',
@@ -140,13 +143,17 @@ function meanAsSum(
 /** What the derivative needs of the forward pass, as inputs of the kept side. */
 async function savedNodes(
   task: Task,
-  { saved = {}, stream, debug }: GradientOptions,
+  { saved = {}, stream, ranges, debug }: GradientOptions,
   made: Tensor[],
   node: (x: Tensor) => VectorExpr,
 ): Promise<SavedResults> {
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const results = await execute({ ...task, what: 'gradient', reduction }, [], { stream, debug });
+    const results = await execute({ ...task, what: 'gradient', reduction }, [], {
+      stream,
+      ranges,
+      debug,
+    });
     made.push(...[results.value, results.index].filter((one) => one !== undefined));
     return results;
   };

@@ -22,3 +22,10 @@ export {
 } from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';
 export type { CpuWidePlan, CudaWidePlan, WidePlan } from './wide/wide-plan-types.js';
+export { emitSelection } from './selection/emit-selection.js';
+export {
+  planSelection,
+  type SelectionPlan,
+  type SelectionProblem,
+} from './selection/plan-selection.js';
+export { selectionParams } from './selection/selected-rows.js';

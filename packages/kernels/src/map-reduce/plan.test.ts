@@ -46,7 +46,9 @@ describe('plans of map-reduce', () => {
   });
 
   test('what has no kernel text is named', () => {
-    expect(refusal(ops.sin(vi(0, 1)))).toThrow(/calls the function 'sin'/);
+    expect(refusal(ops.polygamma(vi(0, 1), 21))).toThrow(
+      /'polygamma' of order 21: .* up to order 20/,
+    );
   });
 
   test('reductions of one pass have one axis', () => {
@@ -84,6 +86,44 @@ describe('plans of map-reduce', () => {
   ])('%s is refused', (_, change, message) => {
     const problem = { ...SIZED, reduction: reduction('Sum', vi(0, 1)), ...change };
     expect(() => planMapReduce(problem as MapReduceProblem, CPU)).toThrow(message);
+  });
+
+  test.each([
+    [
+      'sums narrower than the data',
+      { dtype: 'float64', accumulate: 'float32' },
+      /sums of float64 are accumulated in float32/,
+    ],
+    ['sums of 16 bits', { accumulate: 'float16' }, /accumulated in float16/],
+    ['an unknown scheme', { sumScheme: 'pairwise' }, /there is no sum scheme 'pairwise'/],
+    [
+      'float64 and compensated',
+      { accumulate: 'float64', sumScheme: 'kahan' },
+      /accumulated in float64 and compensated/,
+    ],
+    [
+      'what is no sum',
+      { reduction: reduction('Min', vi(0, 1)), sumScheme: 'kahan' },
+      /Min takes neither/,
+    ],
+    [
+      'what is no sum beside a sum',
+      { further: [reduction('Var', vi(0, 1))], accumulate: 'float64' },
+      /Var takes neither/,
+    ],
+  ])('%s is refused', (_, change, message) => {
+    const problem = { ...SIZED, reduction: reduction('Sum', vi(0, 1)), ...change };
+    expect(() => planMapReduce(problem as MapReduceProblem, CPU)).toThrow(message);
+  });
+
+  test('ways to sum that are the default give the same plan', () => {
+    const problem = { ...SIZED, reduction: reduction('Min', vi(0, 1)) };
+    const said = { ...problem, accumulate: 'float32', sumScheme: 'block' } as const;
+    expect(planMapReduce(said, CPU)).toEqual(planMapReduce(problem, CPU));
+    const double = { ...problem, dtype: 'float64' } as const;
+    expect(planMapReduce({ ...double, accumulate: 'float64' }, H200)).toEqual(
+      planMapReduce(double, H200),
+    );
   });
 
   test('an input with two dims is refused', () => {

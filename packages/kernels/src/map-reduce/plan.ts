@@ -7,8 +7,11 @@ import { toList, type ExpressionList } from './expression-list.js';
 import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
 import { planInputs } from './plan-inputs.js';
+import { planSums } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
+import { wordsOf } from './reducers/state-words.js';
+import type { SumOptions } from './reducers/sum-options.js';
 import { rootsOf, valuesOf } from './values-of.js';
 import { isWide } from './wide/is-wide.js';
 import type { WidePlan } from './wide/wide-plan-types.js';
@@ -47,6 +50,8 @@ export interface LaunchedPlan extends PlannedReduction {
   readonly further?: readonly PlannedReduction[];
   /** Whether the launch says which rows each kept row is reduced over, see `planRanges`. */
   readonly ranges?: true;
+  /** How sums are added up where that is unusual. */
+  readonly sums?: SumOptions;
   readonly inputs: readonly MapReduceInput[];
 }
 
@@ -91,20 +96,26 @@ export type MapReducePlan = UnrolledPlan | WidePlan;
  * ```
  */
 export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): MapReducePlan {
+  return isWide(problem, limits) ? planWide(problem, limits) : planUnrolled(problem, limits);
+}
+
+/** The plan that writes out every component of the formulas, whatever their length. */
+export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): UnrolledPlan {
   const { dtype, reduction, further = [] } = problem;
   const { axis } = reduction;
   const all = [reduction, ...further];
   checkAxes(all);
   const roots = all.flatMap(rootsOf);
-  if (isWide(problem, limits)) return planWide(problem, limits);
   const found = new Gathers();
   const values = all.flatMap((one) => valuesOf(one, found));
   const inputs = planInputs(roots, problem, values, found.found);
   checkInputs(inputs);
   const gathers = toGatherList(found.found);
+  const sums = planSums(problem);
   const common = {
     ...({ family: 'map-reduce', dtype, axis } as const),
     ...(problem.ranges === true && { ranges: true as const }),
+    ...(sums !== undefined && { sums }),
     ...planned(reduction),
     ...(further.length > 0 && { further: Object.freeze(further.map(planned)) }),
     ...(gathers !== undefined && { gathers }),
@@ -113,7 +124,7 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
-    ...{ dtype, slots: slots.length, operations: common.values.nodes.length },
+    ...{ dtype, slots: wordsOf(slots, dtype), operations: common.values.nodes.length },
     ...{ own: componentsOf(inputs, kept), other: componentsOf(inputs, reduced) },
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
@@ -128,6 +139,7 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
       storage ? [`${storage} ${String(position)}`] : [],
     ),
     ...(common.ranges ? ['ranges'] : []),
+    ...(sums === undefined ? [] : [`${sums.scheme} sums${sums.wide ? ' in float64' : ''}`]),
   ];
   if (limits.kind === 'cpu') {
     const { text, ...tile } = chooseCpuTile(shape, limits);

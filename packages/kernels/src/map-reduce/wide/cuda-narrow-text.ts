@@ -1,6 +1,6 @@
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
-import { outputText, stateWords } from '../cuda-text.js';
+import { allOutputsText, stateWords } from '../cuda-text.js';
 import type { RunningResult } from '../reducers/running-result.js';
 import { cudaTileDialect } from './cuda-dialect.js';
 import { cudaSpans } from './cuda-spans-text.js';
@@ -26,7 +26,7 @@ export function cudaNarrowText(
   const store =
     splits > 1
       ? stateWords(plan, running).store('total[g]')
-      : outputText(plan, running, 'total[g]');
+      : allOutputsText(plan, running, 'total[g]');
   return lines(
     `State total[${String(groups)}];`,
     everyGroup(groups, 'total[g] = empty();'),

@@ -2,6 +2,7 @@ import { unrolledSize } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { planInputs } from '../plan-inputs.js';
+import { planSums } from '../plan-sums.js';
 import { checkInputs, componentsOf } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
@@ -20,6 +21,12 @@ export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WideP
     throw new RangeError(
       `cannot plan a map-reduce: ${String(further.length + 1)} reductions of one pass are too long to be written out. ` +
         `Plan them one by one.`,
+    );
+  }
+  if (planSums(problem) !== undefined) {
+    throw new RangeError(
+      `cannot plan a map-reduce: a formula that is too long to be written out has sums of blocks in the data type alone. ` +
+        `Leave out 'accumulate' and 'sumScheme'.`,
     );
   }
   const { kind, axis, k = 1, formula: whole, weight } = reduction;
