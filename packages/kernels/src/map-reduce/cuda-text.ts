@@ -6,13 +6,13 @@ import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { halfLoads } from './half-storage.js';
 import { rowNames } from './params.js';
-import type { LaunchedPlan, CudaMapReducePlan } from './plan.js';
+import type { CudaMapReducePlan, LaunchedPlan } from './plan.js';
 import type { ReducerDialect, Slot } from './reducers/reducer.js';
 import { slotWords, wordsOf } from './reducers/state-words.js';
 import { outputNames, type RunningOutput, type RunningResult } from './reducers/running-result.js';
 
 /** How CUDA C++ writes values `V` of the data type. */
-export function cudaReducerDialect({ dtype }: Pick<LaunchedPlan, 'dtype'>): ReducerDialect {
+export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
   const call = (float: string, double: string) => (x: string) =>
     `${dtype === 'float32' ? float : double}(${x})`;
   return {
@@ -124,7 +124,7 @@ export function stateWords(
 
 /** Statements that write the results of the state `s`; `layer`, `row` and `kept` are in scope, with ranges `seen`. */
 export function outputText(
-  { axis, ranges }: Pick<LaunchedPlan, 'axis' | 'ranges'>,
+  { axis, ranges }: Pick<CudaMapReducePlan, 'axis' | 'ranges'>,
   { value, index }: Pick<RunningOutput, 'value' | 'index'>,
   names: RunningOutput['names'] = outputNames(0),
 ): string {

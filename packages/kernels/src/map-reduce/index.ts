@@ -21,6 +21,7 @@ export {
   type RowRange,
 } from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';
+export type { CpuWidePlan, CudaWidePlan, WidePlan } from './wide/wide-plan-types.js';
 export { emitSelection } from './selection/emit-selection.js';
 export {
   planSelection,
@@ -28,4 +29,3 @@ export {
   type SelectionProblem,
 } from './selection/plan-selection.js';
 export { selectionParams } from './selection/selected-rows.js';
-export type { CpuWidePlan, CudaWidePlan, WidePlan } from './wide/wide-plan-types.js';

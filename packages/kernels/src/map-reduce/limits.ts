@@ -10,16 +10,3 @@ export const MAP_REDUCE_LIMITS = Object.freeze({
   /** Numbers that a row's running result has: components of the result, times K for the K smallest. */
   results: 64,
 });
-
-/** Throws a `RangeError` for what is too much to be written out. */
-export function checkLimit(
-  name: keyof typeof MAP_REDUCE_LIMITS,
-  found: number,
-  what: string,
-): void {
-  if (found <= MAP_REDUCE_LIMITS[name]) return;
-  throw new RangeError(
-    `cannot plan a map-reduce: ${String(found)} ${what}, and at most ${String(MAP_REDUCE_LIMITS[name])} are written out. ` +
-      `Reduce the dims, or split the formula into several.`,
-  );
-}

@@ -103,10 +103,8 @@ function lowerNode(
 
 /** One component of an elementwise node, from the component of each argument. */
 export function lowerElementwise(node: ElementwiseNode, args: readonly RealExpr[]): RealExpr {
-  return substitute(
-    scalarOf(node),
-    Object.fromEntries(args.map((arg, k) => [`x${String(k)}`, arg])),
-  );
+  const scalar = scalarOf(node);
+  return substitute(scalar, Object.fromEntries(args.map((arg, k) => [`x${String(k)}`, arg])));
 }
 
 /** The error for what no kernel computes yet. */

@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test.helper.js';
 import { emitMapReduce } from './emit.js';
-import { planMapReduce, planUnrolled, type MapReducePlan } from './plan.js';
+import { planMapReduce, type MapReducePlan } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 
 const CPU = {
@@ -128,30 +128,6 @@ describe('plans of map-reduce', () => {
 
   test('an input with two dims is refused', () => {
     expect(refusal(ops.add(vi(0, 1), vj(0, 1)))).toThrow(/input 0 stands in the formula with two/);
-  });
-
-  test.each([
-    [
-      'operations',
-      ops.tensorProd(vi(0, 64), vj(1, 64)),
-      /operations at a pair of rows, and at most 1024/,
-    ],
-    [
-      'components',
-      ops.sqDist(vi(0, 129), vj(1, 129)),
-      /129 components of i inputs, and at most 128/,
-    ],
-    ['numbers', vj(0, 65), /65 numbers in the result, and at most 64/],
-  ])('writing out too many %s is refused', (_, formula, message) => {
-    const problem = { ...SIZED, reduction: reduction('Sum', formula) };
-    expect(() => planUnrolled(problem, CPU)).toThrow(message);
-  });
-
-  test('unusual ways to sum are not for loops', () => {
-    const long = { ...SIZED, reduction: reduction('Sum', ops.sqDist(vi(0, 200), vj(1, 200))) };
-    expect(() => planMapReduce({ ...long, sumScheme: 'kahan' }, CPU)).toThrow(/'sumScheme' out/);
-    const short = { ...SIZED, reduction: reduction('Sum', ops.sqDist(vi(0, 20), vj(1, 20))) };
-    expect('form' in planMapReduce({ ...short, sumScheme: 'kahan' }, CPU)).toBe(false);
   });
 
   test('what is too long to be written out becomes loops', () => {

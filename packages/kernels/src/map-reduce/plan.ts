@@ -1,4 +1,4 @@
-import { unrolledSize, type Category, type Reduction, type ReductionKind } from '@mercer/formula';
+import type { Category, Reduction, ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
@@ -6,7 +6,6 @@ import { chooseCpuTile, chooseCudaTile, type CpuTile, type CudaTile } from './ch
 import { toList, type ExpressionList } from './expression-list.js';
 import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
-import { checkLimit } from './limits.js';
 import { planInputs } from './plan-inputs.js';
 import { planSums } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
@@ -82,8 +81,8 @@ export type MapReducePlan = UnrolledPlan | WidePlan;
 
 /**
  * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond
- * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for rows by index, several reductions of one pass and
- * unusual ways to sum in a formula that is too long to be written out, and for functions beyond their largest order.
+ * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for functions that have no kernel text, and for rows by
+ * index and several reductions of one pass in a formula that is too long to be written out.
  *
  * ```ts
  * import { ops, reduction, vi, vj } from '@mercer/formula';
@@ -97,24 +96,20 @@ export type MapReducePlan = UnrolledPlan | WidePlan;
  * ```
  */
 export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): MapReducePlan {
-  checkAxes([problem.reduction, ...(problem.further ?? [])]);
   return isWide(problem, limits) ? planWide(problem, limits) : planUnrolled(problem, limits);
 }
 
-/** The plan that writes every component out. Throws a `RangeError` beyond `MAP_REDUCE_LIMITS`. */
+/** The plan that writes out every component of the formulas, whatever their length. */
 export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): UnrolledPlan {
   const { dtype, reduction, further = [] } = problem;
   const { axis } = reduction;
   const all = [reduction, ...further];
+  checkAxes(all);
   const roots = all.flatMap(rootsOf);
-  checkLimit('operations', unrolledSize(...roots), 'operations at a pair of rows');
   const found = new Gathers();
   const values = all.flatMap((one) => valuesOf(one, found));
   const inputs = planInputs(roots, problem, values, found.found);
   checkInputs(inputs);
-  for (const category of ['i', 'j', 'parameter'] as const) {
-    checkLimit('components', componentsOf(inputs, category), `components of ${category} inputs`);
-  }
   const gathers = toGatherList(found.found);
   const sums = planSums(problem);
   const common = {
@@ -127,7 +122,6 @@ export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): U
     ...{ values: toList(values), inputs },
   };
   const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
-  checkLimit('results', slots.filter(({ type }) => type !== 'I').length, 'numbers in the result');
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
     ...{ dtype, slots: wordsOf(slots, dtype), operations: common.values.nodes.length },

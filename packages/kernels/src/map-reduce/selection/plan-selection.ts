@@ -2,6 +2,7 @@ import { reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { planUnrolled, type UnrolledPlan } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
+import { isBeyondLimits } from '../wide/is-wide.js';
 
 /** Pairs of rows that are wanted, listed row by row. */
 export interface SelectionProblem extends Pick<
@@ -49,6 +50,12 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
   }
   const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
   const counted = { ...rest, reduction: reduction('Count', mask, { axis }), further };
+  if (isBeyondLimits([counted.reduction, ...further])) {
+    throw new RangeError(
+      `cannot plan a selection: its formulas are too long to be written out (MAP_REDUCE_LIMITS). ` +
+        `Reduce the dims of the mask, or select without values.`,
+    );
+  }
   const pass = Object.freeze({ ...planUnrolled(counted, limits), splits: 1 });
   return Object.freeze({
     ...{ family: 'selection', pass, valueDim: values?.dim ?? 0 },

@@ -31,5 +31,7 @@ describe('selections on the CPU', () => {
     const sizes = { dtype: 'float32', rowsI: 3, rowsJ: 3, batch: 1 } as const;
     const mask = ops.lessThan(vi(0, 2), vj(1, 2));
     expect(() => planSelection({ mask, ...sizes }, limits)).toThrow(/mask has dim 2/);
+    const long = ops.sqDist(vi(0, 200), vj(1, 200));
+    expect(() => planSelection({ mask: long, ...sizes }, limits)).toThrow(/too long to be written/);
   });
 });

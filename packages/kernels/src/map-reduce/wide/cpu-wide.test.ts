@@ -22,7 +22,7 @@ describe('map-reduce of long vectors on the CPU', () => {
     '$kind over axis $axis, points of $inner, results of $outer, $dtype',
     ({ kind, inner, outer, axis, dtype, n }) => {
       const one = { ...sweepCase(kind, inner, outer, axis), dtype };
-      const many = n % 4 === 0 || Math.max(inner, outer) <= 8;
+      const many = n % 8 === 0 || Math.max(inner, outer) <= 8;
       for (const sizes of WIDE_SIZES) {
         checkMapReduce({ ...one, ...sizes, ...(many && { planned: MANY }) }, limits, runCpuProgram);
       }

@@ -1,7 +1,7 @@
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { withWorkspace } from '../../pairwise/program.js';
-import { cudaPrelude, allOutputsText, parameterList, stateWords } from '../cuda-text.js';
+import { allOutputsText, cudaPrelude, parameterList, stateWords } from '../cuda-text.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
 import type { Reducer } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';

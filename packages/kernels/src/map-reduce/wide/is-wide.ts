@@ -8,6 +8,7 @@ import {
 import type { DeviceLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
 import { MAP_REDUCE_LIMITS } from '../limits.js';
+import { planSums } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
 import { contractionIndices } from './contraction-index.js';
@@ -19,22 +20,23 @@ const LONGEST_ON_CUDA = 64;
 
 /**
  * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
- * reductions in one pass, rows by index and unusual ways to sum are written out as long as that can be.
+ * reductions in one pass, rows by index and unusual sums are written out as long as that can be.
  */
 export function isWide(problem: MapReduceProblem, { kind }: DeviceLimits): boolean {
-  const { reduction, further = [], dtype, accumulate, sumScheme } = problem;
+  const { reduction, further = [], dtype } = problem;
   const all = [reduction, ...further];
   if (isBeyondLimits(all)) return true;
   const nodes = postOrderVector(...all.flatMap(rootsOf));
-  const unusual = accumulate !== undefined || sumScheme !== undefined;
-  if (unusual || further.length > 0 || nodes.some(({ kind: of }) => of === 'gather')) return false;
+  if (further.length > 0 || planSums(problem) !== undefined) return false;
+  if (nodes.some((node) => node.kind === 'gather')) return false;
   const terms = Math.max(...nodes.map(termsOf));
   return kind === 'cpu'
     ? Math.max(terms, ...rootsOf(reduction).map(({ dim }) => dim)) > LONGEST_ON_CPU
     : (terms * dtypeBytes(dtype)) / 4 > LONGEST_ON_CUDA;
 }
 
-function isBeyondLimits(all: readonly Reduction[]): boolean {
+/** Whether formulas are beyond `MAP_REDUCE_LIMITS`. */
+export function isBeyondLimits(all: readonly Reduction[]): boolean {
   const roots = all.flatMap(rootsOf);
   const { operations, components, results } = MAP_REDUCE_LIMITS;
   const dims = { i: 0, j: 0, parameter: 0 };

@@ -11,7 +11,6 @@ import {
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
-import { expandFunctions } from '../../math/expand-functions.js';
 import { lowerElementwise, notYet, ROW_NAMES } from '../lower-formula.js';
 import { contractionIndices } from './contraction-index.js';
 import {
@@ -65,7 +64,7 @@ export function lowering(): Lowered {
       return [...state.numbers.values()];
     },
     loops: state.loops,
-    at: (formula, index) => simplify(expandFunctions(at(state, formula, index))),
+    at: (formula, index) => simplify(at(state, formula, index)),
   };
 }
 
@@ -227,7 +226,7 @@ function loop(
     depth: parent === '' ? 1 : depthOf(parent) + 1,
   };
   state.counters.set(key, counter);
-  const value = simplify(expandFunctions(body(counterIndex(counter.name, size))));
+  const value = simplify(body(counterIndex(counter.name, size)));
   const name = `A${String(state.loops.length)}`;
   state.loops.push({ name, counter: counter.name, size, combine, parent, body: value });
   return variable(name);

@@ -25,8 +25,8 @@ export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WideP
   }
   if (planSums(problem) !== undefined) {
     throw new RangeError(
-      `cannot plan a map-reduce: the formula is too long to be written out, and then sums are those of blocks. ` +
-        `Leave 'accumulate' and 'sumScheme' out.`,
+      `cannot plan a map-reduce: a formula that is too long to be written out has sums of blocks in the data type alone. ` +
+        `Leave out 'accumulate' and 'sumScheme'.`,
     );
   }
   const { kind, axis, k = 1, formula: whole, weight } = reduction;

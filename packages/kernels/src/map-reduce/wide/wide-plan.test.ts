@@ -1,0 +1,81 @@
+import { ops, reduction, vi, vj, type Reduction } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import type { CpuLimits, DeviceLimits } from '../../device-limits.js';
+import { H200 } from '../../testing/h200.test.helper.js';
+import { emitMapReduce } from '../emit.js';
+import { planMapReduce, type MapReducePlan } from '../plan.js';
+import type { MapReduceProblem } from '../problem.js';
+
+const CPU: CpuLimits = {
+  ...({ kind: 'cpu', level: 'x86-64-v4', cores: 2 } as const),
+  ...{ l1Bytes: 49152, l2Bytes: 1 << 20 },
+};
+const SIZED = { dtype: 'float32', rowsI: 1000, rowsJ: 1000, batch: 1 } as const;
+const plan = (
+  one: Reduction,
+  limits: DeviceLimits = CPU,
+  more: Partial<MapReduceProblem> = {},
+): MapReducePlan => planMapReduce({ ...SIZED, ...more, reduction: one }, limits);
+
+const distance = ops.sqDist(vi(0, 200), vj(1, 200));
+const gaussian = ops.exp(ops.neg(distance));
+
+describe('plans of long vectors', () => {
+  test('are frozen data that give the same text again', () => {
+    for (const limits of [CPU, H200]) {
+      const one = plan(reduction('Sum', ops.mul(gaussian, vj(2, 70))), limits);
+      const copy = JSON.parse(JSON.stringify(one)) as MapReducePlan;
+      expect(Object.isFrozen(one)).toBe(true);
+      expect(copy).toEqual(one);
+      const sources = (from: MapReducePlan) =>
+        emitMapReduce(from).steps.map(({ kernel }) => kernel.source);
+      expect(sources(copy)).toEqual(sources(one));
+      expect(one.summary).toMatch(
+        /^map-reduce float32 Sum over j of 70, i 200 j 270, loops 1, .* 4 columns/,
+      );
+    }
+  });
+
+  test('a distance is one loop, what columns share one pair value, and no text grows with the dims', () => {
+    const text = (dim: number, columns: number): number => {
+      const far = ops.exp(ops.neg(ops.sqDist(vi(0, dim), vj(1, dim))));
+      const one = plan(reduction('Sum', ops.mul(far, vj(2, columns))));
+      if (!('form' in one)) throw new TypeError('no loops');
+      expect(one.formula).toMatchObject({ columns, pair: 1, loops: [{ size: dim, parent: '' }] });
+      return emitMapReduce(one).steps[0]?.kernel.source.length ?? NaN;
+    };
+    expect(text(8000, 4000) - text(200, 400)).toBeLessThan(200);
+  });
+
+  test('sums of the same length run together, and those of other sums after them', () => {
+    const [x, y] = [vi(0, 200), vj(1, 200)];
+    const both = ops.add(ops.dot(x, y), ops.sqDist(x, y));
+    const groups = (one: Reduction): number =>
+      (emitMapReduce(plan(one)).steps[0]?.kernel.source.match(/_run = 0/g) ?? []).length;
+    expect(groups(reduction('Sum', both))).toBe(1);
+    expect(groups(reduction('Sum', ops.dot(ops.div(x, ops.sum(y)), y)))).toBe(2);
+  });
+
+  test('few rows leave no core idle', () => {
+    const few = { rowsI: 5, rowsJ: 100_000 };
+    const many = { ...CPU, cores: 32 };
+    expect(plan(reduction('Sum', gaussian), many, few)).toMatchObject({ splits: 64 });
+    const columns = plan(reduction('Sum', ops.mul(gaussian, vj(2, 400))), many, few);
+    expect(columns).toMatchObject({ splits: 1, blocks: 4 });
+    const ranged = plan(reduction('Sum', gaussian), many, { ...few, ranges: true });
+    expect(ranged).toMatchObject({ splits: 1, ranges: true });
+  });
+
+  test('what has no text is named', () => {
+    const one = reduction('Sum', gaussian);
+    const further = [reduction('Max', distance)];
+    expect(() => plan(one, CPU, { further })).toThrow(
+      /2 reductions of one pass are too long .* Plan them one by one/,
+    );
+    const byIndex = ops.sqDist(vi(0, 200), ops.gather(vj(1, 200), vi(2, 1)));
+    expect(() => plan(reduction('Sum', byIndex))).toThrow(/takes a row by index/);
+    expect(() => plan(reduction('Sum', ops.sub(vi(0, 200), vj(0, 200))))).toThrow(
+      /input 0 stands in the formula with two/,
+    );
+  });
+});
