@@ -41,11 +41,6 @@ export function keptRows({ axis }: Reduction, { rowsI, rowsJ }: CallShape): numb
   return axis === 1 ? rowsI : rowsJ;
 }
 
-/** Rows of the side that is reduced. */
-export function reducedRows({ axis }: Reduction, { rowsI, rowsJ }: CallShape): number {
-  return axis === 1 ? rowsJ : rowsI;
-}
-
 /** The shape of each result: (..batch, rows, dim). */
 export function resultShape(of: Reduction, shape: CallShape): readonly number[] {
   const [{ dim } = { dim: 1 }] = outputsOf(of);
