@@ -64,6 +64,13 @@ export function inputOperand(x: Tensor, shape: CallShape): Operand | undefined {
 /** The kernels of a call on their device. */
 export type LoadedReduction = LoadedProgram<MapReducePlan>;
 
+/** How a reduction is loaded. */
+export interface LoadOptions {
+  readonly debug?: DebugOption | undefined;
+  /** Every kept row is reduced over rows of its own, which the launch says. */
+  readonly ranges?: boolean;
+}
+
 /**
  * Plans a reduction for these sizes and loads its kernels, once per problem and device.
  *
@@ -73,23 +80,39 @@ export function loadReduction(
   what: string,
   reduction: Reduction,
   shape: CallShape,
-  debug: DebugOption | undefined,
+  inputs: readonly (BoundInput | undefined)[],
+  { debug, ranges = false }: LoadOptions,
 ): Promise<LoadedReduction> {
   const { dtype, rowsI, rowsJ, batch } = shape;
   const { kind, axis, k = 0, formula, weight } = reduction;
-  const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? ''];
+  const storage = storageOf(inputs);
+  const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? '', ranges];
   return loadProblem(
     shape.device,
     {
-      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')}`,
+      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')} ${JSON.stringify(storage)}`,
       // The formulas are held, so that their ids, which are in the key, are not given to others.
       holds: reduction,
       plan: (limits) =>
-        translated(what, () => planMapReduce({ reduction, dtype, rowsI, rowsJ, batch }, limits)),
+        translated(what, () =>
+          planMapReduce({ reduction, dtype, storage, ranges, rowsI, rowsJ, batch }, limits),
+        ),
       emit: (plan) => translated(what, () => emitMapReduce(plan)),
     },
     debug,
   );
+}
+
+/** The inputs that are stored in 16 bits, by position. */
+function storageOf(
+  inputs: readonly (BoundInput | undefined)[],
+): Record<number, 'float16' | 'bfloat16'> {
+  const storage: Record<number, 'float16' | 'bfloat16'> = {};
+  for (const [place, bound] of inputs.entries()) {
+    const dtype = bound?.tensor.dtype;
+    if (dtype === 'float16' || dtype === 'bfloat16') storage[place] = dtype;
+  }
+  return storage;
 }
 
 /** Enqueues a reduction; `inputs` by place, undefined where the formula has no such input. */
@@ -99,6 +122,7 @@ export function launchReduction(
   inputs: readonly (BoundInput | undefined)[],
   results: Results,
   stream: Stream,
+  ranges?: RangeArguments,
 ): void {
   const { rowsI, rowsJ, batch } = shape;
   const pointers: Record<string, Tensor> = {};
@@ -108,10 +132,24 @@ export function launchReduction(
     pointers[`x${String(place)}`] = bound.tensor;
     scalars[`ld${String(place)}`] = bound.operand.rowStride;
     scalars[`batchStride${String(place)}`] = bound.operand.batchStride;
+    // Of a table whose rows are taken by index.
+    scalars[`rows${String(place)}`] = bound.tensor.shape.at(-2) ?? 1;
   }
   if (results.value !== undefined) pointers['out'] = results.value;
   if (results.index !== undefined) pointers['index'] = results.index;
+  if (ranges !== undefined) {
+    pointers['tasks'] = ranges.tasks;
+    pointers['spans'] = ranges.spans;
+    scalars['taskCount'] = ranges.taskCount;
+  }
   launchProgram(loaded, stream, pointers, scalars);
+}
+
+/** What a launch with ranges takes beside the inputs. */
+export interface RangeArguments {
+  readonly tasks: Tensor;
+  readonly spans: Tensor;
+  readonly taskCount: number;
 }
 
 /** The tensors that a reduction writes. */

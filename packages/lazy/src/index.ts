@@ -19,7 +19,7 @@ export {
 } from './generic-reductions.js';
 export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
 export { gradient, type GradientOptions, type SavedForward } from './gradient.js';
-export type { LazyDType } from './lazy-dtype.js';
+export type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
 export type { LazyData } from './make-input.js';
 export { lazy, lazyI, lazyJ, param, type LazyOptions, type Placeholder } from './make-lazy.js';
@@ -27,7 +27,21 @@ export type { LazyFormula, LazyOperand } from './lazy-formula.js';
 export { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reducible.js';
 export { LazyTensor } from './lazy-tensor.js';
-export type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
+export {
+  rangesFromMatrix,
+  swapAxes,
+  type KeptRanges,
+  type Ranges,
+  type RowRange,
+} from '@mercer/kernels';
+export type { RangesOption } from './range-tensors.js';
+export type {
+  DenseOptions,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+  ValuesAndIndices,
+} from './reduction-types.js';
 export {
   band,
   localWindow,

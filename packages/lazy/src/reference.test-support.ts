@@ -1,9 +1,4 @@
-import {
-  evaluateReduction,
-  reduction as describe,
-  ops,
-  type Reduction,
-} from '@mercer/formula';
+import { evaluateReduction, reduction as describe, ops, type Reduction } from '@mercer/formula';
 import { tensor, type Device, type Tensor } from '@mercer/tensor';
 import { assert, expect } from 'vitest';
 import type { LazyDType } from './index.js';
