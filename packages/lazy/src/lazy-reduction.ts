@@ -1,14 +1,14 @@
 import { inspect } from 'node:util';
 import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@mercer/formula';
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
-import { argumentCount } from './bind-arguments.js';
+import { argumentCount, bindArguments } from './bind-arguments.js';
 import type { Results } from './call.js';
 import { execute } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
-import { prepareTask, type PreparedTask } from './prepare.js';
+import { prepareTask, type PreparedTask, type PrepareOptions } from './prepare.js';
 import type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
 import { inputNames } from './symbolic.js';
 import type { Task } from './task.js';
@@ -76,7 +76,7 @@ export class LazyReduction<
     return argumentCount(this.inputs);
   }
 
-  /** What the reduction is, for programs that run it. */
+  /** @internal What a call computes. */
   get task(): Task {
     return this.#task;
   }
@@ -97,10 +97,20 @@ export class LazyReduction<
     );
   }
 
+  /**
+   * The same reduction with data in the place of its placeholders: what `gradient` takes.
+   *
+   * @throws LazyError, MercerError as `call`
+   */
+  bind(args: readonly LazyData[]): LazyReduction<K, D> {
+    const { what, reduction, inputs } = this.#task;
+    return new LazyReduction<K, D>(what, reduction, bindArguments(what, inputs, args));
+  }
+
   /** Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. */
   async prepare(
     args: readonly Tensor[] = [],
-    options: Pick<ReduceOptions, 'debug'> = {},
+    options: PrepareOptions = {},
   ): Promise<PreparedReduction<K, D>> {
     const task = this.#task;
     const { plan, run } = await prepareTask(task, args, options);
