@@ -1,4 +1,4 @@
-"""Times other libraries on the cells that `mercer bench cdist`, `kermac` and `linalg` measure.
+"""Times other libraries on the cells that `mercer bench cdist`, `kermac`, `linalg` and `keops` measure.
 
 Reads a set-up and then one cell a line from standard input (JSON; the operands are raw files) and answers on standard
 output: {"versions": {...}}, {"missing": "why"}, {"compilation": {peer, descriptors, ms}},
@@ -7,62 +7,12 @@ for the next line.
 GPU work is timed with CUDA events, CPU work with a monotonic clock; every cell is warmed up first.
 """
 
-import importlib.metadata
 import json
 import math
-import pathlib
-import re
 import sys
-import time
 
-
-def say(**line):
-    print(json.dumps(line), flush=True)
-
-
-def spread(values):
-    values = sorted(values)
-
-    def quantile(share):
-        position = share * (len(values) - 1)
-        below = math.floor(position)
-        above = min(below + 1, len(values) - 1)
-        return values[below] + (values[above] - values[below]) * (position - below)
-
-    return dict(median=quantile(0.5), p10=quantile(0.1), p90=quantile(0.9), count=len(values))
-
-
-def timer_for(torch, device):
-    """One bracketed call in milliseconds."""
-    if device == "cpu":
-
-        def wall(call):
-            start = time.perf_counter()
-            call()
-            return (time.perf_counter() - start) * 1e3
-
-        return wall
-
-    def events(call):
-        start = torch.cuda.Event(enable_timing=True)
-        end = torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end)
-
-    return events
-
-
-def measure(timer, call, max_seconds):
-    timer(call)  # may include the peer's own compilation
-    timer(call)
-    estimate = max(timer(call), 1e-3)
-    repeats = int(min(50, max(3, 300.0 / estimate)))
-    if estimate > max_seconds * 1e3:
-        repeats = 1
-    return spread([timer(call) for _ in range(repeats)])
+sys.dont_write_bytecode = True  # nothing is left beside these scripts
+from common import finite, first_line, measure, say, spread_indices, timer_for, version_of
 
 
 # What torch, Kermac and numpy do for each operation. A peer's function takes (operands, out, p, parameters); operands are tensors
@@ -194,10 +144,6 @@ def compile_kermac(torch, kermac, device):
 # Errors: sampled results of the last batch entry against float64, like Mercer's own figures.
 
 
-def spread_indices(extent, count):
-    return sorted({round(i * (extent - 1) / max(1, count - 1)) for i in range(count)})
-
-
 def pairwise_truth(torch, x, result, p, cell):
     """Sampled values, their truth, and the scale of the error, which is the truth itself."""
     rows, columns = spread_indices(cell["m"], 6), spread_indices(cell["n"], 48)
@@ -268,16 +214,6 @@ def error_in_units(torch, x, result, p, cell):
     return relative.max().item() / unit
 
 
-def version_of(package):
-    """Of an installed package, or of a source tree with its pyproject.toml."""
-    try:
-        return importlib.metadata.version(package.__name__)
-    except importlib.metadata.PackageNotFoundError:
-        project = pathlib.Path(package.__file__).parents[2] / "pyproject.toml"
-        found = project.exists() and re.search(r'^version\s*=\s*"(.*)"', project.read_text(), re.MULTILINE)
-        return found.group(1) if found else "unknown"
-
-
 def find_peers(torch, setup):
     """Each peer's operations by name."""
     versions = {"torch": torch.__version__}
@@ -328,14 +264,6 @@ def run_numpy_cell(numpy, operations, cell, max_seconds):
         say(cell={**named, "peer": "numpy", "ms": ms, **finite(units)})
     except Exception as error:
         say(cell={**named, "peer": "numpy", "error": first_line(error)})
-
-
-def finite(units):
-    return {"maxErrorInUnits": units} if math.isfinite(units) else {"error": "its result is not finite"}
-
-
-def first_line(error):
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def run_cell(torch, peers, timer, device, cell, max_seconds):
@@ -395,6 +323,11 @@ def serve_numpy(max_seconds):
 def main():
     setup = json.loads(sys.stdin.readline())
     device = setup["device"]
+    if setup.get("reductions"):
+        import reductions
+
+        reductions.serve(setup)
+        return
     try:
         import torch
     except Exception as error:  # any broken installation is a missing peer

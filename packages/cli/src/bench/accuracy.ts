@@ -1,4 +1,4 @@
-import type { KernelCell } from './cells.js';
+import { roundingUnit, type KernelCell } from './cells.js';
 import { sizesOf, type FloatArray, type Truth } from './operations/operation.js';
 import { OPERATIONS } from './operations/operations.js';
 import { evenlySpread } from './statistics.js';
@@ -10,8 +10,9 @@ export interface Sample {
 }
 
 /**
- * Largest and mean error. Of sampled results: against float64, in units of rounding (2^-24 or 2^-53) of their scale. Of linear
- * algebra: scaled residuals of the batch entries, in units of n eps norm, of which LAPACK's tests accept less than 30.
+ * Largest and mean error. Of sampled results, and of sampled rows of reductions: against float64, in units of rounding (2^-24 or
+ * 2^-53) of their scale. Of linear algebra: scaled residuals of the batch entries, in units of n eps norm, of which LAPACK's tests
+ * accept less than 30.
  */
 export interface ErrorInUnits {
   readonly max: number;
@@ -37,7 +38,7 @@ export function sampledError(
   sample: Sample,
   resultRows: readonly ArrayLike<number>[],
 ): ErrorInUnits {
-  const unit = cell.dtype === 'float32' ? 2 ** -24 : 2 ** -53;
+  const unit = roundingUnit(cell);
   const operation = OPERATIONS[cell.operation];
   const { rows: rowsOfEntry } = sizesOf(operation, cell);
   let max = 0;
@@ -63,9 +64,9 @@ function relativeError(got: number, { value, scale }: Truth): number {
   return Number.isNaN(error) ? Infinity : error;
 }
 
-/** Scaled residuals of the batch entries; a result that is no number errs by infinity. */
-export function residualError(residuals: readonly number[]): ErrorInUnits {
-  const errors = residuals.map((residual) => (Number.isNaN(residual) ? Infinity : residual));
+/** Errors of batch entries or rows; a result that is no number errs by infinity. */
+export function errorSummary(found: readonly number[]): ErrorInUnits {
+  const errors = found.map((error) => (Number.isNaN(error) ? Infinity : error));
   const sum = errors.reduce((total, error) => total + error, 0);
   return {
     max: Math.max(0, ...errors),

@@ -40,9 +40,9 @@ export interface CallOverhead {
 }
 
 /** The suites of cells. */
-export type SuiteName = 'cdist' | 'kermac' | 'linalg';
+export type SuiteName = 'cdist' | 'kermac' | 'linalg' | 'keops';
 
-/** The result of `mercer bench cdist`, `kermac` or `linalg`: what is written as JSON. */
+/** The result of `mercer bench cdist`, `kermac`, `linalg` or `keops`: what is written as JSON. */
 export interface BenchReport {
   readonly schema: 1;
   readonly suite: SuiteName;
@@ -57,7 +57,7 @@ export interface BenchReport {
   /** What the errors of cells and peers count. */
   readonly errorUnit: string;
   readonly limits: DeviceLimitsReport;
-  /** Of a distance kernel; not in suite linalg. */
+  /** Of a distance kernel; suites cdist and kermac. */
   readonly callOverhead?: CallOverhead;
   readonly compile?: CompileTimes;
   /** The whole set of descriptors compiled at once; suite kermac. */

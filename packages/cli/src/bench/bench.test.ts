@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { sampledError, sampleOf } from './accuracy.js';
-import { cellName, cellWork, FULL_GRID, gridCells, OPERATION_NAMES, type Cell } from './cells.js';
+import { cellName, cellWork, OPERATION_NAMES, type Cell } from './cells.js';
 import { DATA_SETS, makeOperands } from './data-sets.js';
 import { floorOf, slowReason } from './floor.js';
+import { FULL_GRID, gridCells } from './grid.js';
 import { kermacCells } from './kermac-cells.js';
 import type { DeviceLimitsReport } from './limits.js';
 import { commandLine } from './machine.js';

@@ -13,8 +13,19 @@ export type OperationName = (typeof OPERATION_NAMES)[number];
 export const LINEAR_NAMES = ['solveCholesky', 'solveLU', 'eigh', 'svd', 'matmul'] as const;
 export type LinearName = (typeof LINEAR_NAMES)[number];
 
-/** Problems of both kinds. */
-export type Cell = KernelCell | LinearCell;
+/** Reductions of symbolic formulas that the bench knows. */
+export const REDUCTION_NAMES = [
+  'gaussianSum',
+  'laplacianSum',
+  'logSumExp',
+  'gaussianGradient',
+  'nearest',
+  'kMeansAssignment',
+] as const;
+export type ReductionName = (typeof REDUCTION_NAMES)[number];
+
+/** Problems of all kinds. */
+export type Cell = KernelCell | LinearCell | ReductionCell;
 
 /**
  * One problem of the grid: an operation on `m` rows and `n` rows of `k` numbers, `batch` times over. For cdistGrad m, n, o and
@@ -43,8 +54,27 @@ export interface LinearCell {
   readonly batch: number;
 }
 
+/**
+ * One reduction: for each of `m` points a result over `n` others, all of dimension `d`. For kMeansAssignment m are the points and n
+ * the centroids, for nearest m the queries and n the points among which `k` are found.
+ */
+export interface ReductionCell {
+  readonly operation: ReductionName;
+  readonly dtype: 'float32' | 'float64';
+  readonly m: number;
+  readonly n: number;
+  readonly d: number;
+  /** Neighbours; nearest only. */
+  readonly k?: number;
+  readonly batch: number;
+}
+
 export function isLinear(cell: Cell): cell is LinearCell {
   return LINEAR_NAMES.some((name) => name === cell.operation);
+}
+
+export function isReduction(cell: Cell): cell is ReductionCell {
+  return REDUCTION_NAMES.some((name) => name === cell.operation);
 }
 
 /** The problem alone, without what was measured. */
@@ -53,50 +83,12 @@ export function cellOf(cell: Cell): Cell {
     const { operation, dtype, n, rightHandSides, batch } = cell;
     return { operation, dtype, n, ...(rightHandSides && { rightHandSides }), batch };
   }
+  if (isReduction(cell)) {
+    const { operation, dtype, m, n, d, k, batch } = cell;
+    return { operation, dtype, m, n, d, ...(k && { k }), batch };
+  }
   const { operation, dtype, p, m, n, k, o, batch } = cell;
   return { operation, dtype, p, m, n, k, ...(o === undefined ? {} : { o }), batch };
-}
-
-/** The values that each axis of the grid takes. */
-export interface GridAxes {
-  readonly dtype: readonly Cell['dtype'][];
-  readonly p: readonly number[];
-  readonly m: readonly number[];
-  readonly n: readonly number[];
-  readonly k: readonly number[];
-  readonly batch: readonly number[];
-}
-
-/** The whole grid that results are published on. */
-export const FULL_GRID: GridAxes = {
-  dtype: ['float32'],
-  p: [1, 1.3, 2, Infinity],
-  m: [1, 32, 1000, 30000],
-  n: [1, 32, 1000, 30000],
-  k: [1, 3, 64, 1024, 4096],
-  batch: [1, 100],
-};
-
-/** A dozen cells that show the shape of the results within a minute, also on a small CPU. */
-export const QUICK_GRID: GridAxes = {
-  dtype: ['float32'],
-  p: [1, 1.3, 2],
-  m: [1, 1000],
-  n: [1000],
-  k: [64, 1024],
-  batch: [1],
-};
-
-/** Every combination for one operation, the small problems first. */
-export function gridCells(axes: GridAxes, operation: OperationName = 'cdist'): KernelCell[] {
-  const cells: KernelCell[] = [];
-  for (const dtype of axes.dtype)
-    for (const p of axes.p)
-      for (const batch of axes.batch)
-        for (const k of axes.k)
-          for (const m of axes.m)
-            for (const n of axes.n) cells.push({ operation, dtype, p, m, n, k, batch });
-  return smallFirst(cells);
 }
 
 /** Cells in the order of their work. */
@@ -117,22 +109,28 @@ export function groupByOperands(cells: readonly Cell[]): Cell[][] {
 }
 
 function operandsKey(cell: Cell): string {
-  if (isLinear(cell)) return JSON.stringify(cellOf(cell));
+  if (isLinear(cell) || isReduction(cell)) return JSON.stringify(cellOf(cell));
   const family = cell.operation === 'cdistGrad' ? 'cdistGrad' : 'pairwise';
   return [family, cell.dtype, cell.m, cell.n, cell.k, cell.o ?? 0, cell.batch].join();
 }
 
 /**
  * Terms that a cell's sums have together: element pairs, for cdistGrad times the rows of coefficients; for linear algebra the
- * cube of the order.
+ * cube of the order; for reductions pairs of components.
  */
 export function cellWork(cell: Cell): number {
   if (isLinear(cell)) return cell.n ** 3 * cell.batch;
+  if (isReduction(cell)) return cell.m * cell.n * cell.d * cell.batch;
   return cell.m * cell.n * cell.k * cell.batch * (cell.o ?? 1);
 }
 
 export function elementBytes(cell: Cell): 4 | 8 {
   return cell.dtype === 'float32' ? 4 : 8;
+}
+
+/** Half of the distance from 1 to the next number: what one rounding errs by at most. */
+export function roundingUnit({ dtype }: Pick<Cell, 'dtype'>): number {
+  return dtype === 'float32' ? 2 ** -24 : 2 ** -53;
 }
 
 /** A cell in a few letters, for tables and progress. */
@@ -141,6 +139,12 @@ export function cellName(cell: Cell): string {
   if (isLinear(cell)) {
     const sides = cell.rightHandSides === undefined ? '' : `, ${cell.rightHandSides} sides`;
     return `${cell.operation} ${cell.dtype} ${batch}${cell.n} x ${cell.n}${sides}`;
+  }
+  if (isReduction(cell)) {
+    const { operation, dtype, m, n, d, k } = cell;
+    const type = dtype === 'float32' ? '' : ` ${dtype}`;
+    const count = k === undefined ? '' : `, k = ${k}`;
+    return `${operation}${type} ${batch}${m} x ${n}, D = ${d}${count}`;
   }
   const operation = cell.operation === 'cdist' ? '' : `${cell.operation} `;
   const p = cell.p === Infinity ? 'inf' : cell.p;

@@ -1,7 +1,8 @@
-import { isLinear, type Cell, type LinearCell } from './cells.js';
+import { isLinear, isReduction, type Cell, type LinearCell, type ReductionCell } from './cells.js';
 import { best, type DeviceLimitsReport } from './limits.js';
 import { sizesOf } from './operations/operation.js';
 import { operationOf } from './operations/operations.js';
+import { INNER_PRODUCT_DIMS } from './operations/reduction-floor.js';
 
 /** The least time that a cell can take on a device, and what decides it. */
 export interface Floor {
@@ -38,6 +39,7 @@ export function slowReason(
 ): string {
   const { results } = sizesOf(operationOf(cell), cell);
   if (isLinear(cell)) return slowLinear(cell, floor);
+  if (isReduction(cell)) return slowReduction(cell, floor, residentThreads, launchMs);
   if (floor.kind === 'launch') {
     return `${results} results of ${cell.k} terms: the time of one chain of loads and additions, not of the launch, decides`;
   }
@@ -52,6 +54,29 @@ export function slowReason(
   }
   if (cell.k < 16)
     return `an inner axis of ${cell.k} gives too few operations for each result written`;
+  return 'unexplained by the shape: look at the plan';
+}
+
+function slowReduction(
+  { operation, m, n, d, k, batch }: ReductionCell,
+  { kind, ms }: Floor,
+  residentThreads: number,
+  launchMs: number,
+): string {
+  if (kind === 'launch')
+    return `${m} x ${n} pairs take less than a launch: what surrounds them decides`;
+  if (ms < 4 * launchMs) {
+    return `its floor is ${(ms / launchMs).toFixed(1)} times the least launch, which comes on top of it`;
+  }
+  if (m * batch < residentThreads) {
+    return `${m * batch} rows cannot occupy ${residentThreads} resident threads unless the reduced side is split`;
+  }
+  if (d >= INNER_PRODUCT_DIMS) {
+    return `inner products of ${d} numbers suit a matrix product, on a GPU tensor cores; the floor counts them as multiply-adds, the kernel may take differences`;
+  }
+  if (operation === 'nearest') {
+    return `keeping the ${k ?? 1} nearest of a row in order is not in the floor`;
+  }
   return 'unexplained by the shape: look at the plan';
 }
 

@@ -1,12 +1,5 @@
-import {
-  FULL_GRID,
-  gridCells,
-  OPERATION_NAMES,
-  smallFirst,
-  type KernelCell,
-  type GridAxes,
-  type OperationName,
-} from './cells.js';
+import { OPERATION_NAMES, smallFirst, type KernelCell, type OperationName } from './cells.js';
+import { FULL_GRID, gridCells, type GridAxes } from './grid.js';
 
 /** Exponents that each operation is measured with; where it has its own, that. */
 const EXPONENTS: Readonly<Record<OperationName, readonly number[]>> = {

@@ -1,6 +1,6 @@
 import { tensor } from '@mercer/core';
 import { describe, expect, it } from 'vitest';
-import { residualError } from './accuracy.js';
+import { errorSummary } from './accuracy.js';
 import { cellName, groupByOperands, LINEAR_NAMES, type LinearCell } from './cells.js';
 import { floorOf, slowReason } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
@@ -63,11 +63,11 @@ describe('LINEAR_OPERATIONS', () => {
       const cell = cellFor(operation, 'float64');
       const { data, results } = await computed(cell);
       const nan = results.map((result) => result.map(() => NaN));
-      expect(residualError(residuals(cell, data, nan))).toMatchObject({ max: Infinity, count: 2 });
+      expect(errorSummary(residuals(cell, data, nan))).toMatchObject({ max: Infinity, count: 2 });
       const missing = results.map((result) => result.subarray(1));
       expect(() => residuals(cell, data, missing)).toThrow(RangeError);
       const zero = results.map((result) => result.map(() => 0));
-      expect(residualError(residuals(cell, data, zero)).max).toBeGreaterThan(RESIDUAL_LIMIT);
+      expect(errorSummary(residuals(cell, data, zero)).max).toBeGreaterThan(RESIDUAL_LIMIT);
     });
   }
 

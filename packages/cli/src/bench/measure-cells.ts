@@ -1,12 +1,19 @@
 import { tensor, type Device } from '@mercer/core';
-import { residualError, sampledError, sampleOf, type ErrorInUnits } from './accuracy.js';
+import type { ErrorInUnits } from './accuracy.js';
 import type { CellResult, SkippedCell } from './bench-report.js';
-import { isLinear, type Cell, type KernelCell, type LinearCell } from './cells.js';
+import { isLinear, isReduction, type Cell } from './cells.js';
 import type { DataSet } from './data-sets.js';
+import { errorsOf } from './errors-of.js';
 import { floorOf } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
-import { sizesOf, type Float, type FloatArray, type Results } from './operations/operation.js';
-import { LINEAR_OPERATIONS, operationOf, OPERATIONS } from './operations/operations.js';
+import {
+  sizesOf,
+  type Float,
+  type FloatArray,
+  type Result,
+  type Results,
+} from './operations/operation.js';
+import { operationOf } from './operations/operations.js';
 import { spreadOf, type Spread } from './statistics.js';
 import { measureCalls } from './timer.js';
 
@@ -28,6 +35,8 @@ interface Measured {
   readonly errors: Partial<Record<DataSet, ErrorInUnits>>;
   ms?: Spread;
   plan: string;
+  /** Why there is no kernel for it. */
+  refusal?: string;
 }
 
 /** Operands on the host and on the device. */
@@ -60,6 +69,7 @@ export async function measureCells(
         tensors.push(await place(values, first.cell, i, settings.device));
       }
       for (const entry of measured) {
+        if (entry.refusal !== undefined) continue;
         onCell(entry.cell);
         await measureOne(entry, { set, data, tensors }, settings);
       }
@@ -67,7 +77,12 @@ export async function measureCells(
       for (const used of tensors) used.dispose();
     }
   }
-  return [...results, ...measured.map((entry) => finish(entry, settings.limits))];
+  return [
+    ...results,
+    ...measured.map(({ refusal, ...entry }) =>
+      refusal === undefined ? finish(entry, settings.limits) : { ...entry.cell, reason: refusal },
+    ),
+  ];
 }
 
 async function measureOne(
@@ -76,7 +91,13 @@ async function measureOne(
   { device, maxSecondsPerCell }: CellSettings,
 ): Promise<void> {
   const { cell } = entry;
-  const call = await operationOf(cell).prepare(cell, tensors);
+  const call = await operationOf(cell)
+    .prepare(cell, tensors)
+    .catch((error: unknown) => {
+      if (!isUnsupported(error)) throw error;
+      entry.refusal = error.message;
+    });
+  if (call === undefined) return;
   const out = await call.run();
   try {
     for (const result of out) await result.ready();
@@ -92,16 +113,19 @@ async function measureOne(
         }),
       );
     }
-    entry.errors[set] = isLinear(cell)
-      ? await residualOf(cell, data, out)
-      : await errorOf(cell, data, out);
+    entry.errors[set] = await errorsOf(cell, data, out);
   } finally {
     disposeOthers(out, []);
     call.dispose();
   }
 }
 
-function disposeOthers(made: Results, kept: Results): void {
+/** A problem that the library has no kernel for. */
+function isUnsupported(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'UNSUPPORTED';
+}
+
+function disposeOthers(made: Results<Result>, kept: Results<Result>): void {
   for (const result of made) if (!kept.includes(result)) result.dispose();
 }
 
@@ -124,9 +148,10 @@ function reasonToSkip(
   if (operandBytes > MOST_OPERAND_BYTES) {
     return `its operands of ${operandBytes} bytes exceed the ${MOST_OPERAND_BYTES} that are made on the host`;
   }
-  // Where no loop stands for the arithmetic, it takes at least as long as that of p = 2.
+  // Where no loop stands for the arithmetic of a norm, it takes at least as long as that of p = 2.
+  const isKernel = !isLinear(cell) && !isReduction(cell);
   const floor =
-    floorOf(cell, limits) ?? (isLinear(cell) ? undefined : floorOf({ ...cell, p: 2 }, limits));
+    floorOf(cell, limits) ?? (isKernel ? floorOf({ ...cell, p: 2 }, limits) : undefined);
   if (floor !== undefined && floor.ms > maxSecondsPerCell * 1e3) {
     return `takes at least ${(floor.ms / 1e3).toFixed(1)} s a call and the limit is ${maxSecondsPerCell} s (--max-seconds)`;
   }
@@ -142,33 +167,4 @@ async function place(
   const matrix = operationOf(cell).operands(cell)[index]?.shape ?? [];
   const shape = cell.batch === 1 ? matrix : [cell.batch, ...matrix];
   return tensor(values, { shape, device });
-}
-
-async function residualOf(
-  cell: LinearCell,
-  data: readonly FloatArray[],
-  results: Results,
-): Promise<ErrorInUnits> {
-  const values = await Promise.all(results.map((result) => result.toTypedArray()));
-  return residualError(LINEAR_OPERATIONS[cell.operation].residuals(cell, data, values));
-}
-
-async function errorOf(
-  cell: KernelCell,
-  data: readonly FloatArray[],
-  [out]: Results,
-): Promise<ErrorInUnits> {
-  if (out === undefined) throw new RangeError(`${cell.operation} has no result`);
-  const sizes = sizesOf(OPERATIONS[cell.operation], cell);
-  const rows = sizes.rows * cell.batch;
-  const sample = sampleOf(rows, sizes.columns);
-  const flat = out.reshape([rows, sizes.columns]);
-  const values: ArrayLike<number>[] = [];
-  for (const row of sample.rows) {
-    const line = flat.slice(row);
-    values.push(await line.toTypedArray());
-    line.dispose();
-  }
-  flat.dispose();
-  return sampledError(cell, data, sample, values);
 }

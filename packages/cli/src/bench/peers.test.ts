@@ -1,9 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LINEAR_NAMES, type Cell, type LinearCell } from './cells.js';
+import {
+  LINEAR_NAMES,
+  REDUCTION_NAMES,
+  type Cell,
+  type LinearCell,
+  type ReductionCell,
+} from './cells.js';
+import { fakeKeops, NVRTC_TRIAL } from './fake-keops.test.helper.js';
 import { defaultPython, runPeers } from './peers.js';
 
 const cells: Cell[] = [
@@ -16,6 +24,14 @@ const linear = LINEAR_NAMES.map((operation): LinearCell => {
   const sides = operation.startsWith('solve') ? { rightHandSides: 4 } : {};
   return { operation, dtype: 'float64', n: 20, ...sides, batch: 3 };
 });
+const reductions = REDUCTION_NAMES.flatMap((operation) =>
+  [1, 2].map((batch): ReductionCell => ({
+    operation,
+    dtype: 'float64',
+    ...{ m: 8, n: 11, d: 3, batch },
+    ...(operation === 'nearest' ? { k: 4 } : {}),
+  })),
+);
 const base = { device: 'cpu', maxSecondsPerCell: 1 } as const;
 
 let folder = '';
@@ -67,6 +83,31 @@ describe('runPeers', () => {
       ['cdistGrad', 1, [5 * 6, 4 * 5, 3 * 5, 4 * 6].map((size) => 2 * size * 4)],
     ]);
     expect(report.cells[2]).toMatchObject({ parameters: { bandwidth: 2 } });
+  });
+
+  it('asks for reductions with the checkout of KeOps, a cache of its own, and the operands by name', async () => {
+    const path = await script(`
+      import { createInterface } from 'node:readline';
+      const say = (line) => console.log(JSON.stringify(line));
+      let setup;
+      for await (const line of createInterface({ input: process.stdin })) {
+        const message = JSON.parse(line);
+        if (setup === undefined) setup = { ...message, cache: process.env.KEOPS_CACHE_FOLDER };
+        else say({ cell: { ...message, setup, names: Object.keys(message.operands), peer: 'fake' } });
+        say({ ready: true });
+      }
+    `);
+    const options = { ...base, python: process.execPath, script: path, keopsPath: '/some/folder' };
+    const report = await runPeers(reductions.slice(0, 1), options);
+    expect(report.cells).toHaveLength(1);
+    expect(report.cells[0]).toMatchObject({
+      setup: { reductions: true, linear: false, keopsPath: '/some/folder' },
+      names: ['x', 'y', 'b'],
+      ...reductions[0],
+    });
+    expect(report.cells[0]).not.toHaveProperty('p');
+    const { setup } = report.cells[0] as unknown as { setup: { cache: string } };
+    expect(setup.cache).toMatch(process.env['KEOPS_CACHE_FOLDER'] ?? 'mercer-peers-');
   });
 
   it('reports a process that dies, that is not there, and a peer that is missing', async () => {
@@ -127,6 +168,71 @@ describe.skipIf(python === undefined)(
         expect(cell.ms?.median).toBeGreaterThan(0);
         expect(cell.maxErrorInUnits).toBeLessThan(30);
       }
+    });
+
+    it('computes reductions with dense torch, or says what is missing, KeOps above all', async () => {
+      const keopsPath = join(folder, 'no-keops-here');
+      const report = await runPeers(reductions, {
+        ...base,
+        python: python ?? '',
+        keopsPath,
+        threads: 1,
+      });
+      if (!imports('numpy')) {
+        expect(report).toMatchObject({ found: false, cells: [] });
+        expect(report.reason).toMatch(/numpy/);
+        return;
+      }
+      const found = [...(imports('pykeops') ? ['pykeops'] : []), ...(torch ? ['torch'] : [])];
+      expect(Object.keys(report.versions)).toEqual(found);
+      if (!found.includes('pykeops')) expect(report.reason).toMatch(/pykeops/);
+      expect(report.cells.length).toBe(found.length * reductions.length);
+      for (const cell of report.cells) {
+        expect(cell.ms?.median).toBeGreaterThan(0);
+        expect(cell.maxErrorInUnits).toBeLessThan(100);
+      }
+    });
+
+    it('runs KeOps from a checkout: its symbolic matrices, reductions and gradients', async () => {
+      if (!imports('numpy')) return;
+      const keopsPath = await fakeKeops(folder);
+      const cells = reductions.filter(({ batch }) => batch === 1);
+      const report = await runPeers(cells, {
+        ...base,
+        python: python ?? '',
+        keopsPath,
+        threads: 1,
+      });
+      expect(report.versions).toHaveProperty('pykeops', 'fake');
+      const own = report.cells.filter(({ peer }) => peer === 'pykeops');
+      expect(own.map(({ operation }) => operation)).toEqual([...REDUCTION_NAMES]);
+      for (const cell of own) {
+        if (cell.operation === 'logSumExp')
+          expect(cell.maxErrorInUnits).toBeGreaterThan(1e6); // it adds 1
+        else expect(cell.maxErrorInUnits).toBeLessThan(100);
+      }
+    });
+
+    it("hands KeOps' texts to NVRTC and writes the cubin behind its size", async () => {
+      const path = join(folder, 'try-nvrtc.py');
+      await writeFile(path, NVRTC_TRIAL);
+      const peers = fileURLToPath(new URL('../../peers', import.meta.url));
+      const { status, stdout, stderr } = spawnSync(python ?? '', [
+        path,
+        peers,
+        join(folder, 'cubin'),
+      ]);
+      expect(stderr.toString()).toBe('');
+      expect(status).toBe(0);
+      expect(JSON.parse(stdout.toString())).toEqual({
+        status: 0,
+        options: ['-arch=sm_90', '-use_fast_math'],
+        text: 'some text',
+        failed: 6,
+      });
+      const written = await readFile(join(folder, 'cubin'));
+      expect(written.readBigUInt64LE()).toBe(5n);
+      expect(written.subarray(8).toString()).toBe('cubin');
     });
   },
 );

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { isLinear, type Cell } from './cells.js';
+import { isLinear, isReduction, type Cell } from './cells.js';
 import { operationOf } from './operations/operations.js';
 import type { Spread } from './statistics.js';
 
@@ -45,6 +45,8 @@ export interface PeerOptions {
   readonly threads?: number;
   /** A folder that holds the Python package `kermac`, when that peer is wanted. */
   readonly kermacPath?: string;
+  /** A checkout of KeOps, with its folders keopscore and pykeops, where it is not installed. */
+  readonly keopsPath?: string;
   /** Also time how long a peer takes to compile its ready-made kernels. */
   readonly compilation?: boolean;
   readonly onProgress?: (done: number) => void;
@@ -70,8 +72,9 @@ export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | un
  */
 export async function runPeers(cells: readonly Cell[], options: PeerOptions): Promise<PeerReport> {
   const folder = await mkdtemp(join(tmpdir(), 'mercer-peers-'));
-  // A peer's own cache of compiled kernels starts empty and touches nobody's.
+  // A peer's own cache of compiled kernels starts empty and touches nobody's, unless one is named.
   const env = {
+    ...{ KEOPS_CACHE_FOLDER: join(folder, 'keops') },
     ...process.env,
     ...threadSettings(options.threads),
     XDG_CACHE_HOME: join(folder, 'cache'),
@@ -132,9 +135,13 @@ class PeerSession {
   }
 
   async run(cells: readonly Cell[]): Promise<PeerReport> {
-    const { device, maxSecondsPerCell, kermacPath, compilation = false } = this.options;
-    const linear = cells.some(isLinear); // numpy is asked for these alone
-    this.send({ device, maxSecondsPerCell, kermacPath: kermacPath ?? null, compilation, linear });
+    const { device, maxSecondsPerCell, kermacPath, keopsPath, compilation = false } = this.options;
+    this.send({
+      ...{ device, maxSecondsPerCell, compilation },
+      ...{ kermacPath: kermacPath ?? null, keopsPath: keopsPath ?? null },
+      linear: cells.some(isLinear), // numpy is asked for these alone
+      reductions: cells.some(isReduction), // KeOps for these
+    });
     let next = 0;
     for await (const text of this.lines) {
       const line = parseLine(text);
@@ -167,7 +174,7 @@ class PeerSession {
       operands[name] = { path, shape };
     }
     const parameters = operation.parameters?.(cell) ?? {};
-    const p = isLinear(cell) ? {} : { p: cell.p === Infinity ? 'inf' : cell.p };
+    const p = 'p' in cell ? { p: cell.p === Infinity ? 'inf' : cell.p } : {};
     this.send({ ...cell, ...p, parameters, operands });
   }
 

@@ -1,7 +1,7 @@
 import { formatMs, formatP, formatRate, formatShare, significant } from '../output/format.js';
 import type { Output } from '../output/output.js';
-import type { BenchReport, CallOverhead, CellResult } from './bench-report.js';
-import { cellName, cellWork, isLinear, type Cell } from './cells.js';
+import type { BenchReport, CallOverhead, CellResult, SuiteName } from './bench-report.js';
+import { cellName, cellWork, isLinear, isReduction, type Cell } from './cells.js';
 import type { CompileTimes } from './compile-times.js';
 import type { DeviceLimitsReport } from './limits.js';
 import { RESIDUAL_LIMIT } from './operations/residuals.js';
@@ -163,22 +163,22 @@ function peersLine(report: BenchReport): string {
   return found ? `Peers: ${names.join(', ')}${missing}` : `No peers${missing}`;
 }
 
-/** Time against the work of a cell, for each operation, norm and peer, with the floors dashed. */
+/** Time against the work of a cell, or its points, for each operation, norm or dimension, and peer, with the floors dashed. */
 export function plotReport(report: BenchReport): string {
   const series: Series[] = [];
   const peers = [...new Set(report.peers.cells.map((cell) => cell.peer))];
   const groups = groupByLine(report.cells);
   for (const [group, [name, own]] of [...groups].entries()) {
-    const points = own.map((cell) => ({ x: cellWork(cell), y: cell.ms.median }));
+    const points = own.map((cell) => ({ x: sizeOf(cell), y: cell.ms.median }));
     series.push({ name, points, group, style: 'own' });
     const floors = own.flatMap((cell) =>
-      cell.floor === undefined ? [] : [{ x: cellWork(cell), y: cell.floor.ms }],
+      cell.floor === undefined ? [] : [{ x: sizeOf(cell), y: cell.floor.ms }],
     );
     series.push({ name: `${name}, floor`, points: floors, group, style: 'limit' });
     for (const peer of peers) {
       const others = report.peers.cells.flatMap((cell) =>
         cell.peer === peer && lineName(cell) === name && cell.ms !== undefined
-          ? [{ x: cellWork(cell), y: cell.ms.median }]
+          ? [{ x: sizeOf(cell), y: cell.ms.median }]
           : [],
       );
       series.push({ name: `${name}, ${peer}`, points: others, group, style: 'peer' });
@@ -186,13 +186,24 @@ export function plotReport(report: BenchReport): string {
   }
   return logPlot(
     `${report.suite} on ${report.device.name}`,
-    report.suite === 'linalg'
-      ? 'order^3 x batch'
-      : 'terms (M x N x K x batch, for cdistGrad also x O)',
+    SIZE_TEXT[report.suite],
     'milliseconds (median)',
     series,
   );
 }
+
+/** What a cell is drawn at: its terms, of reductions the points on the longer side. */
+function sizeOf(cell: Cell): number {
+  return isReduction(cell) ? Math.max(cell.m, cell.n) * cell.batch : cellWork(cell);
+}
+
+const TERMS = 'terms (M x N x K x batch, for cdistGrad also x O)';
+const SIZE_TEXT: Readonly<Record<SuiteName, string>> = {
+  cdist: TERMS,
+  kermac: TERMS,
+  linalg: 'order^3 x batch',
+  keops: 'points (the longer of both sides)',
+};
 
 function groupByLine<C extends Cell>(cells: readonly C[]): Map<string, C[]> {
   const groups = new Map<string, C[]>();
@@ -205,6 +216,9 @@ function groupByLine<C extends Cell>(cells: readonly C[]): Map<string, C[]> {
 
 function lineName(cell: Cell): string {
   if (isLinear(cell)) return `${cell.operation} ${cell.dtype}`;
+  if (isReduction(cell)) {
+    return `${cell.operation} D = ${cell.d}${cell.dtype === 'float32' ? '' : ` ${cell.dtype}`}`;
+  }
   const { operation, p } = cell;
   return `${operation === 'cdist' ? '' : `${operation} `}p = ${formatP(p)}`;
 }

@@ -20,7 +20,7 @@ import { operationOf } from './operations/operations.js';
 import { RESIDUAL_LIMIT } from './operations/residuals.js';
 import { runPeers, type PeerReport } from './peers.js';
 
-/** What `mercer bench cdist`, `kermac` or `linalg` runs. */
+/** What `mercer bench cdist`, `kermac`, `linalg` or `keops` runs. */
 export interface SuiteOptions {
   readonly suite: SuiteName;
   readonly device: Device;
@@ -32,6 +32,7 @@ export interface SuiteOptions {
   /** The Python that is asked for peers; none without it. */
   readonly python?: string | undefined;
   readonly kermacPath?: string | undefined;
+  readonly keopsPath?: string | undefined;
   readonly onProgress: (text: string, done?: number, total?: number) => void;
 }
 
@@ -39,6 +40,8 @@ const ROUNDING = 'rounding: 2^-24 or 2^-53 of the value or of the sum of its ter
 const ERROR_UNITS: Readonly<Record<SuiteName, string>> = {
   cdist: ROUNDING,
   kermac: ROUNDING,
+  keops:
+    "rounding: 2^-24 or 2^-53 of the sum of the terms' magnitudes, of 1 + |value| for logSumExp, of the true squared distance for row numbers",
   linalg: `n eps norm, eps 2^-23 or 2^-52; LAPACK's tests accept less than ${RESIDUAL_LIMIT}`,
 };
 
@@ -49,8 +52,9 @@ export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
   const limits = await measureLimits(device, (title) => {
     onProgress(`limits: ${title}`);
   });
-  onProgress('call overhead');
-  const overhead = suite === 'linalg' ? undefined : await callOverhead(device);
+  const isDistance = suite === 'cdist' || suite === 'kermac';
+  if (isDistance) onProgress('call overhead');
+  const overhead = isDistance ? await callOverhead(device) : undefined;
   onProgress('compile times');
   const compile = options.compileTimes ? await compileTimes(device) : undefined;
   const descriptors =
@@ -103,7 +107,7 @@ function residentThreads({ limits }: Device): number {
 }
 
 async function peers(measured: readonly CellResult[], options: SuiteOptions): Promise<PeerReport> {
-  const { suite, device, maxSecondsPerCell, python, kermacPath, onProgress } = options;
+  const { suite, device, maxSecondsPerCell, python, kermacPath, keopsPath, onProgress } = options;
   if (python === undefined) {
     return { found: false, reason: 'no Python was asked for peers', versions: {}, cells: [] };
   }
@@ -115,6 +119,7 @@ async function peers(measured: readonly CellResult[], options: SuiteOptions): Pr
     maxSecondsPerCell,
     compilation: options.compileTimes && suite === 'kermac',
     ...(kermacPath === undefined ? {} : { kermacPath }),
+    ...(keopsPath === undefined ? {} : { keopsPath }),
     onProgress: (done) => {
       onProgress('peers', done, cells.length);
     },

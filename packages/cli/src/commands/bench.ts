@@ -1,53 +1,38 @@
-import { writeFileWhole } from '@mercer/core/npy';
 import { Command } from 'commander';
 import {
-  FULL_GRID,
-  gridCells,
   LINEAR_NAMES,
   OPERATION_NAMES,
-  QUICK_GRID,
-  type GridAxes,
+  REDUCTION_NAMES,
   type KernelCell,
   type LinearName,
   type OperationName,
+  type ReductionName,
 } from '../bench/cells.js';
 import { firstCallMs } from '../bench/compile-times.js';
-import { DATA_SETS, type DataSet } from '../bench/data-sets.js';
+import type { DataSet } from '../bench/data-sets.js';
+import { FULL_GRID, gridCells, QUICK_GRID, type GridAxes } from '../bench/grid.js';
+import { keopsCells, keopsCurves, type KeopsCellsOptions } from '../bench/keops-cells.js';
 import { kermacCells } from '../bench/kermac-cells.js';
 import { linalgCells, type LinalgCellsOptions } from '../bench/linalg-cells.js';
 import { commandLine, describeMachine } from '../bench/machine.js';
 import { measureLimits } from '../bench/measure-limits.js';
-import { defaultPython } from '../bench/peers.js';
-import { plotReport, renderLimits, renderReport } from '../bench/render-report.js';
-import { runSuite, type SuiteOptions } from '../bench/suite.js';
+import { renderLimits } from '../bench/render-report.js';
+import { usageError } from '../cli-error.js';
 import { assertWritable } from '../files/assert-writable.js';
 import { chooseDevice } from '../options/choose-device.js';
-import {
-  parseChoice,
-  parseCount,
-  parseDevice,
-  parseList,
-  parseP,
-  parseSeconds,
-  type DeviceId,
-} from '../options/parse-option.js';
+import { parseChoice, parseCount, parseList, parseP } from '../options/parse-option.js';
 import { formatMs } from '../output/format.js';
-import { jsonText } from '../output/json-text.js';
 import type { Output } from '../output/output.js';
-import { action, withCommonOptions, type CommonOptions } from './with-output.js';
-
-interface BenchOptions extends CommonOptions {
-  readonly device?: DeviceId;
-  readonly out?: string;
-}
-
-/** Of every suite of cells. */
-interface CellsBenchOptions extends BenchOptions {
-  readonly maxSeconds: number;
-  readonly plot?: string;
-  readonly python?: string;
-  readonly peers: boolean;
-}
+import {
+  measure,
+  sub,
+  withCells,
+  withData,
+  writeJson,
+  type BenchOptions,
+  type CellsBenchOptions,
+} from './bench-suite.js';
+import { action } from './with-output.js';
 
 interface SuiteBenchOptions extends CellsBenchOptions, Partial<Omit<GridAxes, 'p' | 'dtype'>> {
   readonly data: readonly DataSet[];
@@ -55,11 +40,13 @@ interface SuiteBenchOptions extends CellsBenchOptions, Partial<Omit<GridAxes, 'p
   readonly compileTimes: boolean;
 }
 
-/** What measuring takes of them. */
-type MeasureOptions = CellsBenchOptions &
-  Pick<SuiteBenchOptions, 'data' | 'kermac' | 'compileTimes'>;
-
 interface LinalgBenchOptions extends CellsBenchOptions, LinalgCellsOptions {}
+
+interface KeopsBenchOptions extends CellsBenchOptions, Omit<KeopsCellsOptions, 'kind'> {
+  readonly data: readonly DataSet[];
+  readonly curves?: boolean;
+  readonly keops?: string;
+}
 
 interface CdistBenchOptions extends SuiteBenchOptions, Partial<Pick<GridAxes, 'p' | 'dtype'>> {
   readonly quick?: boolean;
@@ -73,7 +60,7 @@ interface KermacBenchOptions extends SuiteBenchOptions {
 const parseCounts = parseList(parseCount);
 const DTYPES: readonly KernelCell['dtype'][] = ['float32', 'float64'];
 
-/** `mercer bench cdist|kermac|linalg|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').description('measure kernels beside their limits and peers');
   command.addCommand(
@@ -121,46 +108,42 @@ export function benchCommand(): Command {
     ).action(action(linalg)),
   );
   command.addCommand(
+    withData(
+      withCells(
+        sub(
+          'keops',
+          'reductions of symbolic formulas, beside KeOps and torch, with errors and floors',
+        )
+          .option('--curves', "instead: times over the number of points, as in KeOps' figures")
+          .option('--n <list>', 'points', parseCounts)
+          .option('--d <list>', 'dimensions of the points', parseCounts)
+          .option('--dtype <list>', DTYPES.join(', '), parseList(parseChoice(DTYPES)))
+          .option(
+            '--operations <list>',
+            REDUCTION_NAMES.join(', '),
+            parseList(parseChoice<ReductionName>(REDUCTION_NAMES)),
+          )
+          .option(
+            '--keops <folder>',
+            'a checkout of KeOps, for that peer where it is not installed',
+          ),
+      ),
+    ).action(action(keops)),
+  );
+  command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),
     { hidden: true }, // what the suites run with an empty store and with a filled one
   );
   return command;
 }
 
-function sub(
-  name: string,
-  description: string,
-  devices = 'cpu or cuda:0; the first GPU that works, else the CPU',
-): Command {
-  const command = new Command(name)
-    .description(description)
-    .option('--device <id>', devices, parseDevice)
-    .option('--out <file>', 'also write the result as JSON');
-  return withCommonOptions(command);
-}
-
-/** Adds the options of every suite of cells. */
-function withCells(command: Command): Command {
-  return command
-    .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
-    .option('--plot <file>', 'also draw an SVG plot')
-    .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
-    .option('--no-peers', 'do not look for other libraries');
-}
-
 /** Adds the options of a suite of kernels. */
 function suite(command: Command): Command {
-  return withCells(command)
+  return withData(withCells(command))
     .option('--m <list>', 'rows of a', parseCounts)
     .option('--n <list>', 'rows of b', parseCounts)
     .option('--k <list>', 'inner dimensions', parseCounts)
     .option('--batch <list>', 'batch sizes', parseCounts)
-    .option(
-      '--data <list>',
-      `data for the errors: ${DATA_SETS.join(', ')}`,
-      parseList(parseChoice(DATA_SETS)),
-      [...DATA_SETS],
-    )
     .option('--kermac <folder>', 'folder of the Python package kermac, for that peer')
     .option('--no-compile-times', 'do not time compilation in processes of their own');
 }
@@ -223,29 +206,13 @@ async function linalg(output: Output, options: LinalgBenchOptions): Promise<void
   );
 }
 
-async function measure(
-  output: Output,
-  options: MeasureOptions,
-  what: Pick<SuiteOptions, 'suite' | 'cells'>,
-): Promise<void> {
-  await assertWritable(options.out, options.plot);
-  const report = await runSuite({
-    ...what,
-    device: chooseDevice(options.device),
-    dataSets: options.data,
-    maxSecondsPerCell: options.maxSeconds,
-    compileTimes: options.compileTimes,
-    python: options.peers ? (options.python ?? defaultPython()) : undefined,
-    kermacPath: options.kermac,
-    onProgress: (text, done, total) => output.progress.update(text, done, total),
-  });
-  await writeJson(options.out, report);
-  if (options.plot !== undefined) {
-    await writeFileWhole(options.plot, [Buffer.from(plotReport(report))]);
+async function keops(output: Output, options: KeopsBenchOptions): Promise<void> {
+  const { kind } = chooseDevice(options.device);
+  if (options.curves === true && options.d !== undefined) {
+    throw usageError(
+      "cannot draw curves: --d is given, and each curve has KeOps' own dimension. Leave out --d or --curves.",
+    );
   }
-  output.result(report, () => renderReport(report, output));
-}
-
-async function writeJson(path: string | undefined, value: unknown): Promise<void> {
-  if (path !== undefined) await writeFileWhole(path, [Buffer.from(`${jsonText(value)}\n`)]);
+  const cells = (options.curves === true ? keopsCurves : keopsCells)({ ...options, kind });
+  await measure(output, { ...options, compileTimes: false }, { suite: 'keops', cells });
 }

@@ -1,9 +1,17 @@
 import type { Tensor } from '@mercer/core';
-import { cellWork, elementBytes, type Cell, type KernelCell, type LinearCell } from '../cells.js';
+import {
+  cellWork,
+  elementBytes,
+  type Cell,
+  type KernelCell,
+  type LinearCell,
+  type ReductionCell,
+} from '../cells.js';
 import type { DataSet } from '../data-sets.js';
 import type { DeviceLimitsReport } from '../limits.js';
 
 export type FloatArray = Float32Array | Float64Array;
+export type ResultArray = FloatArray | Int32Array;
 export type Float = Tensor<'float32' | 'float64'>;
 
 /** One matrix that an operation reads, without the batch axis. */
@@ -12,22 +20,26 @@ export interface OperandShape {
   readonly shape: readonly [rows: number, columns: number];
 }
 
-/** The tensors that a call computes. */
-export type Results = readonly Float[];
+/** A tensor that a call computes: values or row numbers. */
+export type Result = Float | Tensor<'int32'>;
+export type Results<R extends Result = Float> = readonly R[];
 
 /** A call that only enqueues. */
-export interface BenchCall {
+export interface BenchCall<R extends Result = Float> {
   readonly plan: string;
   /** Writes into `out`, which an earlier call returned, where the operation can; else into new tensors. */
-  run(out?: Results): Results | Promise<Results>;
+  run(out?: Results<R>): Results<R> | Promise<Results<R>>;
   dispose(): void;
 }
 
 /** A prepared call with one result, which holds nothing else. */
-export function oneResult(plan: string, run: (options: { out?: Float }) => Float): BenchCall {
+export function oneResult<R extends Result = Float>(
+  plan: string,
+  run: (options: { out?: R }) => R,
+): BenchCall<R> {
   return {
     plan,
-    run: ([out]: Results = []) => [run(out === undefined ? {} : { out })],
+    run: ([out]: Results<R> = []) => [run(out === undefined ? {} : { out })],
     dispose: () => undefined,
   };
 }
@@ -64,8 +76,18 @@ export interface ResidualOperation extends OperationParts<LinearCell> {
   ): readonly number[];
 }
 
-/** What is measured: everything that the bench has to know about an operation, whose results are checked in one of two ways. */
-export interface OperationParts<C extends Cell> {
+/** An operation with a result for each row, of values or of row numbers: its error is that of sampled rows. */
+export interface ReductionOperation extends OperationParts<ReductionCell, Result> {
+  /** In float64, from the values of operands and results: the largest error of each sampled row in units of rounding. */
+  errors(
+    cell: ReductionCell,
+    data: readonly FloatArray[],
+    results: readonly ResultArray[],
+  ): readonly number[];
+}
+
+/** What is measured: everything that the bench has to know about an operation, whose results are checked in one of three ways. */
+export interface OperationParts<C extends Cell, R extends Result = Float> {
   /** What is computed, with the parameters that the cells do not name. */
   readonly text: string;
   /** Parameters of a call that follow from a cell, for the peers. */
@@ -73,10 +95,12 @@ export interface OperationParts<C extends Cell> {
   operands(cell: C): readonly OperandShape[];
   /** Shapes of the results, without the batch axis; that whose elements are sampled first. */
   results(cell: C): readonly (readonly number[])[];
+  /** Bytes of an element of the results, where it is not of the operands' type. */
+  readonly resultBytes?: number;
   /** Values of the operands, each with the batch entries one after the other. Cells of one group get the same. */
   makeData(set: DataSet, cell: C): readonly FloatArray[];
   /** Compiles. `operands` lie on the device; the call borrows them. */
-  prepare(cell: C, operands: readonly Float[]): Promise<BenchCall>;
+  prepare(cell: C, operands: readonly Float[]): Promise<BenchCall<R>>;
   /** Milliseconds of the arithmetic alone at the rates of register-only loops; undefined where no loop stands for it. */
   arithmeticMs(cell: C, limits: DeviceLimitsReport): number | undefined;
 }
@@ -96,7 +120,7 @@ export interface Sizes {
   readonly work: number;
 }
 
-export function sizesOf<C extends Cell>(operation: OperationParts<C>, cell: C): Sizes {
+export function sizesOf<C extends Cell>(operation: OperationParts<C, Result>, cell: C): Sizes {
   const shapes = operation.results(cell);
   const shape = shapes[0] ?? [];
   const columns = shape.at(-1) ?? 1;
@@ -106,7 +130,7 @@ export function sizesOf<C extends Cell>(operation: OperationParts<C>, cell: C): 
     .operands(cell)
     .reduce((sum, { shape: [high, wide] }) => sum + high * wide, 0);
   const operandBytes = elements * cell.batch * elementBytes(cell);
-  const bytes = operandBytes + results * elementBytes(cell);
+  const bytes = operandBytes + results * (operation.resultBytes ?? elementBytes(cell));
   return { rows, columns, results, operandBytes, bytes, work: cellWork(cell) };
 }
 

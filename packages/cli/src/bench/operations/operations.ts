@@ -1,4 +1,11 @@
-import { isLinear, type Cell, type LinearName, type OperationName } from '../cells.js';
+import {
+  isLinear,
+  isReduction,
+  type Cell,
+  type LinearName,
+  type OperationName,
+  type ReductionName,
+} from '../cells.js';
 import { cdistOperation } from './cdist.js';
 import { cdistGradOperation } from './cdist-grad.js';
 import {
@@ -14,7 +21,21 @@ import {
   solveLUOperation,
   svdOperation,
 } from './linear.js';
-import type { ElementOperation, OperationParts, ResidualOperation } from './operation.js';
+import type {
+  ElementOperation,
+  OperationParts,
+  ReductionOperation,
+  ResidualOperation,
+  Result,
+} from './operation.js';
+import {
+  gaussianGradientOperation,
+  gaussianSumOperation,
+  kMeansAssignmentOperation,
+  laplacianSumOperation,
+  logSumExpOperation,
+  nearestOperation,
+} from './reductions.js';
 
 /** Operations by Mercer's own kernels, by their names. */
 export const OPERATIONS: Readonly<Record<OperationName, ElementOperation>> = {
@@ -35,7 +56,18 @@ export const LINEAR_OPERATIONS: Readonly<Record<LinearName, ResidualOperation>> 
   matmul: matmulOperation,
 };
 
-/** What is the same for both kinds; only cells of the operation's own kind may be given to it. */
-export function operationOf(cell: Cell): OperationParts<Cell> {
+/** Reductions of symbolic formulas, by their names. */
+export const REDUCTION_OPERATIONS: Readonly<Record<ReductionName, ReductionOperation>> = {
+  gaussianSum: gaussianSumOperation,
+  laplacianSum: laplacianSumOperation,
+  logSumExp: logSumExpOperation,
+  gaussianGradient: gaussianGradientOperation,
+  nearest: nearestOperation,
+  kMeansAssignment: kMeansAssignmentOperation,
+};
+
+/** What is the same for all kinds; only cells of the operation's own kind may be given to it. */
+export function operationOf(cell: Cell): OperationParts<Cell, Result> {
+  if (isReduction(cell)) return REDUCTION_OPERATIONS[cell.operation];
   return isLinear(cell) ? LINEAR_OPERATIONS[cell.operation] : OPERATIONS[cell.operation];
 }

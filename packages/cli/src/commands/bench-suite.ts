@@ -1,0 +1,101 @@
+import { writeFileWhole } from '@mercer/core/npy';
+import { Command } from 'commander';
+import { DATA_SETS, type DataSet } from '../bench/data-sets.js';
+import { defaultPython } from '../bench/peers.js';
+import { plotReport, renderReport } from '../bench/render-report.js';
+import { runSuite, type SuiteOptions } from '../bench/suite.js';
+import { assertWritable } from '../files/assert-writable.js';
+import { chooseDevice } from '../options/choose-device.js';
+import {
+  parseChoice,
+  parseDevice,
+  parseList,
+  parseSeconds,
+  type DeviceId,
+} from '../options/parse-option.js';
+import { jsonText } from '../output/json-text.js';
+import type { Output } from '../output/output.js';
+import { withCommonOptions, type CommonOptions } from './with-output.js';
+
+/** Of every benchmark. */
+export interface BenchOptions extends CommonOptions {
+  readonly device?: DeviceId;
+  readonly out?: string;
+}
+
+/** Of every suite of cells. */
+export interface CellsBenchOptions extends BenchOptions {
+  readonly maxSeconds: number;
+  readonly plot?: string;
+  readonly python?: string;
+  readonly peers: boolean;
+}
+
+/** What measuring takes of them. */
+export interface MeasureOptions extends CellsBenchOptions {
+  readonly data: readonly DataSet[];
+  readonly compileTimes: boolean;
+  readonly kermac?: string;
+  readonly keops?: string;
+}
+
+/** A subcommand of `mercer bench`. */
+export function sub(
+  name: string,
+  description: string,
+  devices = 'cpu or cuda:0; the first GPU that works, else the CPU',
+): Command {
+  const command = new Command(name)
+    .description(description)
+    .option('--device <id>', devices, parseDevice)
+    .option('--out <file>', 'also write the result as JSON');
+  return withCommonOptions(command);
+}
+
+/** Adds the options of every suite of cells. */
+export function withCells(command: Command): Command {
+  return command
+    .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
+    .option('--plot <file>', 'also draw an SVG plot')
+    .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
+    .option('--no-peers', 'do not look for other libraries');
+}
+
+/** Adds the choice of the data that errors are taken on. */
+export function withData(command: Command): Command {
+  return command.option(
+    '--data <list>',
+    `data for the errors: ${DATA_SETS.join(', ')}`,
+    parseList(parseChoice(DATA_SETS)),
+    [...DATA_SETS],
+  );
+}
+
+/** Runs a suite, writes what was asked for and prints it. */
+export async function measure(
+  output: Output,
+  options: MeasureOptions,
+  what: Pick<SuiteOptions, 'suite' | 'cells'>,
+): Promise<void> {
+  await assertWritable(options.out, options.plot);
+  const report = await runSuite({
+    ...what,
+    device: chooseDevice(options.device),
+    dataSets: options.data,
+    maxSecondsPerCell: options.maxSeconds,
+    compileTimes: options.compileTimes,
+    python: options.peers ? (options.python ?? defaultPython()) : undefined,
+    kermacPath: options.kermac,
+    keopsPath: options.keops,
+    onProgress: (text, done, total) => output.progress.update(text, done, total),
+  });
+  await writeJson(options.out, report);
+  if (options.plot !== undefined) {
+    await writeFileWhole(options.plot, [Buffer.from(plotReport(report))]);
+  }
+  output.result(report, () => renderReport(report, output));
+}
+
+export async function writeJson(path: string | undefined, value: unknown): Promise<void> {
+  if (path !== undefined) await writeFileWhole(path, [Buffer.from(`${jsonText(value)}\n`)]);
+}
