@@ -1,9 +1,10 @@
 /**
- * Mercer in one import: tensors on GPU and CPU, fused pairwise kernels, dense linear algebra, and what they stand on.
+ * Mercer in one import: tensors on GPU and CPU, fused pairwise kernels, symbolic matrices, dense linear algebra, and what they stand on.
  *
  * @packageDocumentation
  */
 export * from '@mercer/tensor';
+export * from '@mercer/lazy';
 export * from '@mercer/linalg';
 export * from '@mercer/pairwise';
 export * as formula from '@mercer/formula';

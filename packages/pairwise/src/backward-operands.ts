@@ -1,5 +1,10 @@
-import { formatShape, MercerError, type Stream, type Tensor } from '@mercer/tensor';
-import { strideOverBatch } from './batch-stride.js';
+import {
+  formatShape,
+  MercerError,
+  strideOverBatch,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import type { PairwiseShape } from './operands.js';
 
 /** An input as a gradient kernel reads it, with any strides, in elements. */

@@ -1,6 +1,8 @@
 import { emitSum, planSum, type PairwiseDType, type SumPlan } from '@mercer/kernels';
 import {
   empty,
+  launchProgram,
+  loadPlan,
   sumTo as sumBroadcast,
   type DebugOption,
   type Device,
@@ -8,7 +10,6 @@ import {
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
-import { launchProgram, loadPlan } from './pairwise-program.js';
 
 /** Where a sum is enqueued. */
 export interface SumPlace {

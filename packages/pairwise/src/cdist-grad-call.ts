@@ -9,8 +9,11 @@ import {
 import {
   empty,
   isTensor,
+  launchProgram,
+  loadPlan,
   type DebugOption,
   type Device,
+  type LoadedProgram,
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
@@ -23,7 +26,6 @@ import {
   type GradShape,
 } from './cdist-grad-operands.js';
 import { bindParameter } from './kernel-parameter.js';
-import { launchProgram, loadPlan, type LoadedProgram } from './pairwise-program.js';
 import { rememberPlan } from './plan-of.js';
 import type { ParameterValue } from './run-kernel-options.js';
 

@@ -2,6 +2,7 @@ import { dtypeBytes, type PairwiseDType, type Scalars } from '@mercer/kernels';
 import {
   broadcastShapes,
   checkOut,
+  collapseBatchStride,
   commonDevice,
   formatShape,
   isTensor,
@@ -9,7 +10,6 @@ import {
   type Device,
   type Tensor,
 } from '@mercer/tensor';
-import { collapseBatchStride } from './batch-stride.js';
 import { WHAT } from './cdist-grad-options.js';
 import { parameterBatch } from './kernel-parameter.js';
 import { matrixLayout } from './matrix-layout.js';

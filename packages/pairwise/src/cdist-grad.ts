@@ -2,6 +2,7 @@ import type { PairwiseDType } from '@mercer/kernels';
 import {
   assertTensor,
   isTensor,
+  readableInput,
   type Stream,
   type Tensor,
   type TensorSource,
@@ -20,7 +21,6 @@ import { prepareCdistGrad, type PrepareCdistGrad } from './cdist-grad-prepare.js
 import { readableParameter } from './kernel-parameter.js';
 import type { Operand } from './operands.js';
 import { placeAll, type PairwiseInput } from './place.js';
-import { readableInput } from './readable-input.js';
 
 /** The call signatures of `cdistGrad`. */
 export interface CdistGrad {

@@ -1,5 +1,6 @@
 import {
   assertTensor,
+  readableInput,
   type DebugOption,
   type DeviceLike,
   type OutOption,
@@ -11,7 +12,6 @@ import { inputOperand, outOperand, pairwiseShape, type PairwiseShape } from './o
 import { givenOutput, launchCall, loadCall, newOutput, type Bound } from './pairwise-call.js';
 import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
 import { placeInputs, type PairwiseInput } from './place.js';
-import { readableInput } from './readable-input.js';
 
 /** Options of a call that say nothing about what is computed. */
 export interface ExecuteOptions extends OutOption {

@@ -3,11 +3,11 @@ import {
   formatShape,
   isTensor,
   MercerError,
+  strideOverBatch,
   type Device,
   type StreamOption,
   type Tensor,
 } from '@mercer/tensor';
-import { strideOverBatch } from './batch-stride.js';
 import type { ParameterValue } from './run-kernel-options.js';
 
 /** A parameter as a launch takes it: `<name>At`, `<name>Stride` and `<name>Value`. */

@@ -2,13 +2,14 @@ import { dtypeBytes, type Layout, type PairwiseDType, type PairwiseProblem } fro
 import {
   broadcastShapes,
   checkOut,
+  collapseBatchStride,
   commonDevice,
   formatShape,
   MercerError,
+  strideOverBatch,
   type Device,
   type Tensor,
 } from '@mercer/tensor';
-import { collapseBatchStride, strideOverBatch } from './batch-stride.js';
 import { matrixLayout, type MatrixView } from './matrix-layout.js';
 
 /** One operand, ready for a kernel. */

@@ -10,12 +10,18 @@ import {
   type PairwiseGradientProblem,
   type Scalars,
 } from '@mercer/kernels';
-import { empty, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  empty,
+  launchProgram,
+  loadPlan,
+  type LoadedProgram,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import { sumAxis, sumTo, type SumPlace } from './backward-sum.js';
 import type { BackwardOperand } from './backward-operands.js';
 import type { BoundParameter } from './kernel-parameter.js';
 import type { PairwiseShape } from './operands.js';
-import { launchProgram, loadPlan, type LoadedProgram } from './pairwise-program.js';
 
 /** A parameter of a pairwise kernel, bound, and the shape that its gradient takes. */
 export interface BackwardParameter {

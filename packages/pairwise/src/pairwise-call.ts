@@ -1,5 +1,12 @@
-import type { PairwiseProblem } from '@mercer/kernels';
-import { empty, type DebugOption, type Stream, type Tensor } from '@mercer/tensor';
+import type { PairwisePlan, PairwiseProblem } from '@mercer/kernels';
+import {
+  empty,
+  launchProgram,
+  type DebugOption,
+  type LoadedProgram,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import { bindValues } from './bind-values.js';
 import {
   outOperand,
@@ -9,7 +16,7 @@ import {
   type Operands,
   type PairwiseShape,
 } from './operands.js';
-import { launchProgram, loadProgram, type LoadedProgram } from './pairwise-program.js';
+import { loadProgram } from './pairwise-program.js';
 import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
 import { rememberPlan } from './plan-of.js';
 import { loadRows, preparedRows, rowsOperand, type LoadedRows } from './row-preparation.js';
@@ -29,7 +36,7 @@ export interface BoundTensors {
 
 /** The kernels of a call on their device. */
 export interface LoadedCall {
-  readonly main: LoadedProgram;
+  readonly main: LoadedProgram<PairwisePlan>;
   readonly rows?: { readonly a: LoadedRows; readonly b: LoadedRows };
 }
 

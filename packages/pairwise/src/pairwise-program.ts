@@ -3,140 +3,29 @@ import {
   planPairwise,
   type PairwisePlan,
   type PairwiseProblem,
-  type PairwiseProgram,
-  type Scalars,
 } from '@mercer/kernels';
-import type { DebugOption, Device, LoadedKernel, PointerArgument, Stream } from '@mercer/tensor';
+import { loadProblem, type DebugOption, type Device, type LoadedProgram } from '@mercer/tensor';
 import { problemKey } from './problem-key.js';
-
-/** A plan whose kernels are loaded on a device. */
-export interface LoadedProgram<P = PairwisePlan> {
-  readonly plan: P;
-  readonly program: PairwiseProgram;
-  readonly steps: readonly LoadedStep[];
-}
-
-interface LoadedStep {
-  readonly kernel: LoadedKernel;
-  /** Names of the pointer parameters, in order. */
-  readonly pointers: readonly string[];
-}
-
-/** What the pointer parameters of a program are bound to, by name; address 0 for what is not in memory. */
-export type Pointers = Readonly<Record<string, PointerArgument>>;
-
-/** Problems whose programs are found without planning again; beyond this many, the memory starts anew. */
-const REMEMBERED_PROBLEMS = 4096;
-
-interface DevicePrograms {
-  readonly byPlan: Map<string, Promise<LoadedProgram<unknown>>>;
-  /** The expressions are held, so that their ids, which are in the key, are not given to others. */
-  readonly byProblem: Map<string, { problem: PairwiseProblem; loaded: Promise<LoadedProgram> }>;
-}
-
-const programs = new WeakMap<Device, DevicePrograms>();
-
-function programsOf(device: Device): DevicePrograms {
-  let known = programs.get(device);
-  if (known === undefined) {
-    known = { byPlan: new Map(), byProblem: new Map() };
-    programs.set(device, known);
-  }
-  return known;
-}
 
 /**
  * Plans a pairwise problem and loads its kernels, once per plan and device.
  *
  * @throws the compiler's or the loader's error; a failure is not remembered
  */
-export async function loadProgram(
+export function loadProgram(
   device: Device,
   problem: PairwiseProblem,
   debug?: DebugOption,
-): Promise<LoadedProgram> {
-  const { byProblem } = programsOf(device);
-  const problemId = problemKey(problem);
-  const same = isQuiet(debug) ? byProblem.get(problemId) : undefined;
-  if (same !== undefined) return same.loaded;
-  const plan = planPairwise(problem, device.limits);
-  const loaded = loadPlan(device, plan, emitPairwise, debug);
-  if (byProblem.size >= REMEMBERED_PROBLEMS) byProblem.clear();
-  byProblem.set(problemId, { problem, loaded });
-  try {
-    return await loaded;
-  } catch (error) {
-    byProblem.delete(problemId);
-    throw error;
-  }
-}
-
-/**
- * Loads the kernels of a plan of any family whose programs are steps, once per plan and device. Plans of different
- * families must differ as JSON.
- *
- * @throws the compiler's or the loader's error; a failure is not remembered
- */
-export async function loadPlan<P extends object>(
-  device: Device,
-  plan: P,
-  emit: (plan: P) => PairwiseProgram,
-  debug?: DebugOption,
-): Promise<LoadedProgram<P>> {
-  const { byPlan } = programsOf(device);
-  const planId = JSON.stringify(plan);
-  const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
-  const loaded = known ?? load(device, plan, emit(plan), debug);
-  byPlan.set(planId, loaded);
-  try {
-    return (await loaded) as LoadedProgram<P>;
-  } catch (error) {
-    byPlan.delete(planId);
-    throw error;
-  }
-}
-
-const isQuiet = (debug: DebugOption | undefined): boolean => debug === undefined || debug === false;
-
-async function load<P>(
-  device: Device,
-  plan: P,
-  program: PairwiseProgram,
-  debug: DebugOption | undefined,
-): Promise<LoadedProgram<P>> {
-  const steps = program.steps.map(async (step): Promise<LoadedStep> => {
-    const kernel = await device.load(step.kernel, debug === undefined ? {} : { debug });
-    const pointers = step.kernel.params.filter((param) => param.kind === 'pointer');
-    return { kernel, pointers: pointers.map((param) => param.name) };
-  });
-  return { plan, program, steps: await Promise.all(steps) };
-}
-
-/**
- * Enqueues a program's kernels on a stream, each with the pointers and scalars that it names; others are not looked at.
- * The workspace, if any, returns to the pool behind them.
- */
-export function launchProgram(
-  { program, steps }: LoadedProgram<unknown>,
-  stream: Stream,
-  pointers: Pointers,
-  scalars: Scalars,
-): void {
-  const bytes = program.workspaceBytes(scalars);
-  const workspace =
-    bytes === 0
-      ? undefined
-      : stream.device.allocate(bytes, { stream, purpose: 'workspace of a pairwise kernel' });
-  try {
-    for (const { kernel, pointers: names } of steps) {
-      const bound = names.map((name) => {
-        const pointer = name === 'workspace' ? workspace : pointers[name];
-        if (pointer !== undefined) return pointer;
-        throw new Error(`${kernel.kernel.name}: nothing is bound to the pointer '${name}'`);
-      });
-      kernel.launch(stream, { pointers: bound, scalars });
-    }
-  } finally {
-    workspace?.dispose();
-  }
+): Promise<LoadedProgram<PairwisePlan>> {
+  return loadProblem(
+    device,
+    {
+      key: problemKey(problem),
+      // The expressions are held, so that their ids, which are in the key, are not given to others.
+      holds: problem,
+      plan: (limits) => planPairwise(problem, limits),
+      emit: emitPairwise,
+    },
+    debug,
+  );
 }

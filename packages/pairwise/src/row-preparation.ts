@@ -1,8 +1,15 @@
 import { dtypeBytes, emitRows, planRows, type RowsPlan } from '@mercer/kernels';
-import { empty, type DebugOption, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  empty,
+  launchProgram,
+  loadPlan,
+  type DebugOption,
+  type LoadedProgram,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import type { Operand, PairwiseShape } from './operands.js';
 import type { Bound } from './pairwise-call.js';
-import { launchProgram, loadPlan, type LoadedProgram } from './pairwise-program.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { bindScale, type BoundScale } from './row-scale.js';
 

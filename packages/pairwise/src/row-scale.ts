@@ -1,5 +1,11 @@
-import { formatShape, isTensor, MercerError, type StreamOption, type Tensor } from '@mercer/tensor';
-import { strideOverBatch } from './batch-stride.js';
+import {
+  formatShape,
+  isTensor,
+  MercerError,
+  strideOverBatch,
+  type StreamOption,
+  type Tensor,
+} from '@mercer/tensor';
 import { checkParameter, parameterBatch, type ParameterHome } from './kernel-parameter.js';
 import type { ParameterValue } from './run-kernel-options.js';
 

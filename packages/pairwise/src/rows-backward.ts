@@ -1,9 +1,8 @@
 import { emitRowsGradient, planRowsGradient, type PairwiseDType } from '@mercer/kernels';
-import { empty, isTensor, type Tensor } from '@mercer/tensor';
+import { empty, isTensor, launchProgram, loadPlan, type Tensor } from '@mercer/tensor';
 import type { BackwardOperand } from './backward-operands.js';
 import { sumTo, type SumPlace } from './backward-sum.js';
 import type { PairwiseShape } from './operands.js';
-import { launchProgram, loadPlan } from './pairwise-program.js';
 import { bindScale } from './row-scale.js';
 import type { ParameterValue } from './run-kernel-options.js';
 

@@ -2,6 +2,7 @@ export type { DebugOption } from '@mercer/jit-cache';
 export { dtypeBytes, DTYPES, isDType, type DType } from '@mercer/kernels';
 export type { ArrowLike, ArrowTableLike, ArrowVectorLike } from './arrow.js';
 export { formatShape, sizeOfShape } from './checked-size.js';
+export { collapseBatchStride, strideOverBatch } from './batch-stride.js';
 export {
   empty,
   full,
@@ -38,6 +39,16 @@ export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from './overlap.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
+export {
+  launchProgram,
+  loadPlan,
+  loadProblem,
+  type LoadedProgram,
+  type LoadedStep,
+  type Pointers,
+  type ProgramProblem,
+} from './program.js';
+export { readableInput, type BoundOperand, type CopyTarget } from './readable-input.js';
 export { scope, Scope } from './scope.js';
 export { sumTo, type SumToOptions } from './sum-to.js';
 export { assertTensor, isTensor, Tensor, type OutOption } from './tensor.js';

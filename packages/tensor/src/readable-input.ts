@@ -1,6 +1,5 @@
-import type { Stream, Tensor } from '@mercer/tensor';
-import type { Operand } from './operands.js';
-import type { Bound } from './pairwise-call.js';
+import type { Stream } from './device.js';
+import type { Tensor } from './tensor.js';
 
 /** How copies are made; they are pushed to `copies`, whose owner disposes them. */
 export interface CopyTarget {
@@ -9,15 +8,21 @@ export interface CopyTarget {
   readonly copies: Tensor[];
 }
 
+/** A tensor and how a kernel reads it. */
+export interface BoundOperand<O> {
+  readonly tensor: Tensor;
+  readonly operand: O;
+}
+
 /**
- * The input as a kernel can read it: itself where `read` gives an operand, or a row-major copy of its broadcast or oddly
- * strided view.
+ * A matrix (..., rows, columns) as a kernel can read it: itself where `read` gives an operand, or a row-major copy of its
+ * broadcast or oddly strided view.
  */
-export async function readableInput(
+export async function readableInput<O>(
   x: Tensor,
-  read: (x: Tensor) => Operand | undefined,
+  read: (x: Tensor) => O | undefined,
   { batchShape, stream, copies }: CopyTarget,
-): Promise<Bound> {
+): Promise<BoundOperand<O>> {
   const direct = read(x);
   if (direct !== undefined) return { tensor: x, operand: direct };
   // First the plain copy; a batch that one stride cannot describe is spelled out as well.

@@ -1,0 +1,62 @@
+import { formatShape, MercerError } from '@mercer/tensor';
+import { describeInput, type Input } from './input.js';
+import { LazyError } from './lazy-error.js';
+import { matrixInput, parameterInput, type LazyData } from './make-input.js';
+
+/** How many arguments the placeholders among the inputs ask for. */
+export function argumentCount(inputs: readonly Input[]): number {
+  return inputs.reduce(
+    (count, { source }) =>
+      source.kind === 'placeholder' ? Math.max(count, source.position + 1) : count,
+    0,
+  );
+}
+
+/**
+ * The inputs with their placeholders bound to the arguments of a call.
+ *
+ * @throws LazyError UNBOUND_VARIABLE, INVALID_ARGUMENT (too many); MercerError SHAPE_MISMATCH for another dim, and as inputs do
+ */
+export function bindArguments(
+  what: string,
+  inputs: readonly Input[],
+  args: readonly LazyData[],
+): readonly Input[] {
+  const count = argumentCount(inputs);
+  if (args.length > count) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: ${String(args.length)} arguments given, and the formula has ${count === 0 ? 'no placeholders' : `placeholders 0 to ${String(count - 1)}`}. Pass one argument for each placeholder.`,
+    );
+  }
+  if (count === 0) return inputs;
+  return inputs.map((one) => (one.source.kind === 'placeholder' ? bound(what, one, args) : one));
+}
+
+function bound(what: string, placeholder: Input, args: readonly LazyData[]): Input {
+  const { source, category, name, dim } = placeholder;
+  const value = source.kind === 'placeholder' ? args[source.position] : undefined;
+  if (value === undefined) {
+    throw new LazyError(
+      'UNBOUND_VARIABLE',
+      `${what}: ${describeInput(placeholder)} is not bound: ${String(args.length)} arguments given. ` +
+        'Describe the reduction with reduction(kind, axis) and call it with data for every placeholder.',
+    );
+  }
+  const label = name ?? `argument ${String(source.kind === 'placeholder' && source.position)}`;
+  const input =
+    category === 'parameter'
+      ? parameterInput(what, value, label)
+      : matrixInput(what, value, category, label);
+  if (input.dim === dim) return input;
+  const extent = input.extent ?? { batchShape: [], rows: 0 };
+  const shape =
+    category === 'parameter'
+      ? [...extent.batchShape, input.dim]
+      : [...extent.batchShape, extent.rows, input.dim];
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: ${label} has shape ${formatShape(shape)}, whose last axis is ${String(input.dim)}, and the formula declares dim ${String(dim)}. ` +
+      'Pass data with that many components, or declare the other dim.',
+  );
+}

@@ -1,0 +1,126 @@
+import { emitMapReduce, planMapReduce, type MapReducePlan } from '@mercer/kernels';
+import { outputsOf, type Reduction } from '@mercer/formula';
+import {
+  launchProgram,
+  loadProblem,
+  strideOverBatch,
+  type DebugOption,
+  type Device,
+  type LoadedProgram,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
+import type { LazyDType } from './lazy-dtype.js';
+import { translated } from './lazy-error.js';
+
+/** Sizes of a call. */
+export interface CallShape {
+  readonly dtype: LazyDType;
+  readonly device: Device;
+  readonly rowsI: number;
+  readonly rowsJ: number;
+  readonly batchShape: readonly number[];
+  readonly batch: number;
+}
+
+/** How a kernel reads an input (..batch, rows, dim): elements between rows, and between batch entries. */
+export interface Operand {
+  readonly rowStride: number;
+  /** 0 broadcasts. */
+  readonly batchStride: number;
+}
+
+/** A tensor of a call and how it is read. */
+export interface BoundInput {
+  readonly tensor: Tensor;
+  readonly operand: Operand;
+}
+
+/** Rows of the side that is kept. */
+export function keptRows({ axis }: Reduction, { rowsI, rowsJ }: CallShape): number {
+  return axis === 1 ? rowsI : rowsJ;
+}
+
+/** Rows of the side that is reduced. */
+export function reducedRows({ axis }: Reduction, { rowsI, rowsJ }: CallShape): number {
+  return axis === 1 ? rowsJ : rowsI;
+}
+
+/** The shape of each result: (..batch, rows, dim). */
+export function resultShape(of: Reduction, shape: CallShape): readonly number[] {
+  const [{ dim } = { dim: 1 }] = outputsOf(of);
+  return [...shape.batchShape, keptRows(of, shape), dim];
+}
+
+/** How an input is read where it lies, or undefined where it has to be copied first. */
+export function inputOperand(x: Tensor, shape: CallShape): Operand | undefined {
+  const [rows = 1, dim = 1] = x.shape.slice(-2);
+  const [rowStride = 0, step = 1] = x.strides.slice(-2);
+  if (dim > 1 && step !== 1) return undefined;
+  const batchStride =
+    shape.batch === 1
+      ? 0
+      : strideOverBatch(x.shape.slice(0, -2), x.strides.slice(0, -2), shape.batchShape);
+  if (batchStride === undefined || batchStride < 0) return undefined;
+  if (rows <= 1) return { rowStride: dim, batchStride };
+  return rowStride < 0 ? undefined : { rowStride, batchStride };
+}
+
+/** The kernels of a call on their device. */
+export type LoadedReduction = LoadedProgram<MapReducePlan>;
+
+/**
+ * Plans a reduction for these sizes and loads its kernels, once per problem and device.
+ *
+ * @throws LazyError UNSUPPORTED where there is no kernel for it; the compiler's or the loader's error
+ */
+export function loadReduction(
+  what: string,
+  reduction: Reduction,
+  shape: CallShape,
+  debug: DebugOption | undefined,
+): Promise<LoadedReduction> {
+  const { dtype, rowsI, rowsJ, batch } = shape;
+  const { kind, axis, k = 0, formula, weight } = reduction;
+  const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? ''];
+  return loadProblem(
+    shape.device,
+    {
+      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')}`,
+      // The formulas are held, so that their ids, which are in the key, are not given to others.
+      holds: reduction,
+      plan: (limits) =>
+        translated(what, () => planMapReduce({ reduction, dtype, rowsI, rowsJ, batch }, limits)),
+      emit: (plan) => translated(what, () => emitMapReduce(plan)),
+    },
+    debug,
+  );
+}
+
+/** Enqueues a reduction; `inputs` by place, undefined where the formula has no such input. */
+export function launchReduction(
+  loaded: LoadedReduction,
+  shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
+  results: Results,
+  stream: Stream,
+): void {
+  const { rowsI, rowsJ, batch } = shape;
+  const pointers: Record<string, Tensor> = {};
+  const scalars: Record<string, number> = { rowsI, rowsJ, batch };
+  for (const [place, bound] of inputs.entries()) {
+    if (bound === undefined) continue;
+    pointers[`x${String(place)}`] = bound.tensor;
+    scalars[`ld${String(place)}`] = bound.operand.rowStride;
+    scalars[`batchStride${String(place)}`] = bound.operand.batchStride;
+  }
+  if (results.value !== undefined) pointers['out'] = results.value;
+  if (results.index !== undefined) pointers['index'] = results.index;
+  launchProgram(loaded, stream, pointers, scalars);
+}
+
+/** The tensors that a reduction writes. */
+export interface Results {
+  readonly value?: Tensor | undefined;
+  readonly index?: Tensor | undefined;
+}

@@ -1,0 +1,25 @@
+import { indexI, indexJ, postOrderVector, type VectorExpr } from '@mercer/formula';
+import type { Extent } from './extent.js';
+import { LazyError } from './lazy-error.js';
+
+/**
+ * Refuses formulas with row numbers of a side that no input follows: nothing tells how many rows there are.
+ *
+ * @throws LazyError INVALID_ARGUMENT
+ */
+export function checkRowNumbers(
+  what: string,
+  formulas: readonly VectorExpr[],
+  { rowsI, rowsJ }: Pick<Extent, 'rowsI' | 'rowsJ'>,
+): void {
+  if (rowsI !== undefined && rowsJ !== undefined) return;
+  const nodes = new Set(postOrderVector(...formulas));
+  for (const [axis, rows, node] of [['i', rowsI, indexI] as const, ['j', rowsJ, indexJ] as const]) {
+    if (rows !== undefined || !nodes.has(node)) continue;
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: the formula has the row number of ${axis}, and no input tells how many rows of ${axis} there are. ` +
+        `Combine it with ${axis === 'i' ? 'lazyI' : 'lazyJ'}(data), or a placeholder.`,
+    );
+  }
+}

@@ -1,0 +1,158 @@
+import { ops, type VectorExpr } from '@mercer/formula';
+import type { Tensor } from '@mercer/tensor';
+import type { LazyDType } from './lazy-dtype.js';
+import { LazyFormula } from './lazy-formula.js';
+import { LazyTensor } from './lazy-tensor.js';
+import type { LazyAxis, ReduceOptions } from './reduction-types.js';
+import { combine, type Symbolic } from './symbolic.js';
+
+/** What complex operations take: a complex matrix, or a real one or a number, which counts as its real part. */
+export type ComplexOperand = ComplexLazyTensor | LazyTensor | number;
+
+/**
+ * A symbolic matrix of complex vectors: n numbers are 2 n components, real and imaginary part in turn, in formulas and in
+ * results. One complex number is repeated where it meets several.
+ *
+ * @example
+ * ```ts
+ * import { exp1j, lazyI, lazyJ } from '@mercer/lazy';
+ *
+ * // A Fourier sum at one frequency: sum_j e^(i x_j f).
+ * const waves = exp1j(lazyI([[Math.PI]]).mul(lazyJ([[0], [1]])));
+ * const sums = await waves.sum('j', { device: 'cpu' });
+ * console.log(await sums.toNested()); // no kernel has Cos yet where this is an error
+ * ```
+ */
+export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> {
+  readonly field = 'complex';
+
+  protected override derive(what: string, of: Symbolic): this {
+    return new ComplexLazyTensor<D>(what, of) as this;
+  }
+
+  /** How many complex numbers a vector has. */
+  get complexDim(): number {
+    return this.dim / 2;
+  }
+
+  #binary(
+    what: string,
+    other: ComplexOperand,
+    build: (f: VectorExpr, g: VectorExpr) => VectorExpr,
+  ): this {
+    const complex =
+      other instanceof ComplexLazyTensor
+        ? other
+        : combine(what, [other], (x) => ops.real2Complex(x));
+    return this.derive(
+      what,
+      combine(what, [this, complex], (f, g) => build(f, g)),
+    );
+  }
+
+  #real(what: string, build: (f: VectorExpr) => VectorExpr): LazyTensor<D> {
+    return new LazyTensor<D>(
+      what,
+      combine(what, [this], (f) => build(f)),
+    );
+  }
+
+  add(other: ComplexOperand): this {
+    return this.#binary('add', other, ops.complexAdd);
+  }
+
+  sub(other: ComplexOperand): this {
+    return this.#binary('sub', other, ops.complexSubtract);
+  }
+
+  mul(other: ComplexOperand): this {
+    return this.#binary('mul', other, ops.complexMult);
+  }
+
+  div(other: ComplexOperand): this {
+    return this.#binary('div', other, ops.complexDivide);
+  }
+
+  neg(): this {
+    return this.apply('neg', [], (f) => ops.neg(f));
+  }
+
+  /** The complex conjugate. */
+  conj(): this {
+    return this.apply('conj', [], (f) => ops.conj(f));
+  }
+
+  /** `e ^ z` */
+  exp(): this {
+    return this.apply('exp', [], (f) => ops.complexExp(f));
+  }
+
+  /** The real parts. */
+  real(): LazyTensor<D> {
+    return this.#real('real', ops.complexReal);
+  }
+
+  /** The imaginary parts. */
+  imag(): LazyTensor<D> {
+    return this.#real('imag', ops.complexImag);
+  }
+
+  /** The moduli, with gradient 0 at 0. */
+  abs(): LazyTensor<D> {
+    return this.#real('abs', ops.complexAbs);
+  }
+
+  /** The squared moduli. */
+  squareAbs(): LazyTensor<D> {
+    return this.#real('squareAbs', ops.complexSquareAbs);
+  }
+
+  /** The angles, in (-pi, pi]. */
+  angle(): LazyTensor<D> {
+    return this.#real('angle', ops.complexAngle);
+  }
+
+  /** Real and imaginary parts in turn, as a real vector. */
+  pairs(): LazyTensor<D> {
+    return this.#real('pairs', (f) => f);
+  }
+
+  /** The sum of the numbers of a vector, still symbolic; or sums over a side, (..batch, rows, 2 n) in pairs. */
+  sum(axis?: 'dim'): this;
+  sum(axis: LazyAxis, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>>;
+  sum(
+    axis: LazyAxis | 'dim' = 'dim',
+    options: ReduceOptions<Tensor<D>> = {},
+  ): this | Promise<Tensor<D>> {
+    if (axis === 'dim') return this.apply('sum', [], (f) => ops.complexSum(f));
+    return this.pairs().sum(axis, options);
+  }
+}
+
+function made<D extends LazyDType>(
+  what: string,
+  x: LazyTensor<D>,
+  build: (f: VectorExpr) => VectorExpr,
+): ComplexLazyTensor<D> {
+  return new ComplexLazyTensor<D>(
+    what,
+    combine(what, [x], (f) => build(f)),
+  );
+}
+
+/** A real vector of pairs, real and imaginary part in turn, as complex numbers. */
+export const complexOf = <D extends LazyDType>(pairs: LazyTensor<D>): ComplexLazyTensor<D> =>
+  // The real part is asked for to check that the dim is even.
+  made('complexOf', pairs, (f) => (ops.complexReal(f).dim > 0 ? f : f));
+
+/** `x + 0 i` */
+export const realToComplex = <D extends LazyDType>(x: LazyTensor<D>): ComplexLazyTensor<D> =>
+  made('realToComplex', x, ops.real2Complex);
+
+/** `0 + x i` */
+export const imagToComplex = <D extends LazyDType>(x: LazyTensor<D>): ComplexLazyTensor<D> =>
+  made('imagToComplex', x, ops.imag2Complex);
+
+/** `e ^ (i x)` of a real vector. */
+export const exp1j = <D extends LazyDType>(x: LazyTensor<D>): ComplexLazyTensor<D> =>
+  made('exp1j', x, ops.complexExp1j);

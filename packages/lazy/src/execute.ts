@@ -1,0 +1,102 @@
+import {
+  device as deviceOf,
+  MercerError,
+  readableInput,
+  type DebugOption,
+  type DeviceLike,
+  type StreamOption,
+  type Tensor,
+} from '@mercer/tensor';
+import { bindArguments } from './bind-arguments.js';
+import {
+  inputOperand,
+  launchReduction,
+  loadReduction,
+  type BoundInput,
+  type CallShape,
+  type Results,
+} from './call.js';
+import { checkRowNumbers } from './check-row-numbers.js';
+import { commonExtent, type Extent } from './extent.js';
+import type { LazyDType } from './lazy-dtype.js';
+import type { LazyData } from './make-input.js';
+import { placeInputs } from './place-inputs.js';
+import { deliver, makeResults } from './results.js';
+import { formulasOf, usedPlaces, type Task } from './task.js';
+
+/** Options of a call that say nothing about what is computed. */
+export interface ExecuteOptions extends StreamOption {
+  readonly out?: Results | undefined;
+  /** Where host data is placed when no input is a tensor. Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** What host data is converted to when no input has a dtype of its own. Default: float32. */
+  readonly dtype?: LazyDType | undefined;
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}
+
+/**
+ * Computes a task. Everything is checked, copied where a kernel cannot read it, and compiled before the first write.
+ *
+ * @throws LazyError, MercerError, the compiler's or the loader's error
+ */
+export async function execute(
+  task: Task,
+  args: readonly LazyData[],
+  options: ExecuteOptions,
+): Promise<Results> {
+  const { what, reduction } = task;
+  const { stream, debug, out = {} } = options;
+  const inputs = bindArguments(what, task.inputs, args);
+  const extent = commonExtent(what, inputs);
+  checkRowNumbers(what, formulasOf(reduction), extent);
+  const shape = callShape(what, extent, options);
+  const made: Tensor[] = [];
+  try {
+    const placement = { device: shape.device, dtype: shape.dtype, stream };
+    const placed = await placeInputs(inputs, usedPlaces(task), placement, made);
+    const bound: (BoundInput | undefined)[] = [];
+    const target = { batchShape: shape.batchShape, stream, copies: made };
+    for (const x of placed) {
+      bound.push(x && (await readableInput(x, (t) => inputOperand(t, shape), target)));
+    }
+    const tensors = placed.filter((x) => x !== undefined);
+    const results = makeResults(task, shape, out, tensors, stream);
+    try {
+      if (isEmpty(results.wanted)) return results.wanted;
+      const loaded = await loadReduction(what, reduction, shape, debug);
+      const queue = stream ?? shape.device.defaultStream;
+      await queue.room();
+      launchReduction(loaded, shape, bound, results.written, queue);
+      return await deliver(results, stream);
+    } catch (error) {
+      for (const one of results.made) one.dispose();
+      throw error;
+    }
+  } finally {
+    for (const one of made) one.dispose();
+  }
+}
+
+const isEmpty = ({ value, index }: Results): boolean => (value ?? index)?.size === 0;
+
+/**
+ * The sizes of a call. A side that no input follows has one row.
+ *
+ * @throws MercerError DTYPE_MISMATCH where the option says another dtype than the inputs
+ */
+export function callShape(what: string, extent: Extent, options: ExecuteOptions): CallShape {
+  const { rowsI = 1, rowsJ = 1, batchShape } = extent;
+  const { out, stream, dtype: wanted } = options;
+  const dtype = extent.dtype ?? wanted ?? 'float32';
+  if (wanted !== undefined && wanted !== dtype) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: the option dtype is ${wanted} and the inputs are ${dtype}. The option is for data without a dtype of its own; leave it out, or cast the inputs.`,
+    );
+  }
+  const home = out?.value ?? out?.index;
+  const device = extent.device ?? home?.device ?? deviceOf(options.device ?? stream?.device);
+  const batch = batchShape.reduce((product, size) => product * size, 1);
+  return { dtype, device, rowsI, rowsJ, batchShape, batch };
+}

@@ -1,0 +1,92 @@
+import type { Category } from '@mercer/formula';
+import { broadcastShapes, formatShape, MercerError, type Device } from '@mercer/tensor';
+import { describeInput, type Input } from './input.js';
+import type { LazyDType } from './lazy-dtype.js';
+
+/** What all inputs of a formula agree on. A size is undefined where no input tells it. */
+export interface Extent {
+  readonly rowsI: number | undefined;
+  readonly rowsJ: number | undefined;
+  readonly batchShape: readonly number[];
+  readonly dtype: LazyDType | undefined;
+  readonly device: Device | undefined;
+}
+
+/**
+ * Checks the inputs of a formula against each other.
+ *
+ * @throws MercerError SHAPE_MISMATCH (rows, batch axes, placeholders), DTYPE_MISMATCH, DEVICE_MISMATCH, naming both inputs
+ */
+export function commonExtent(what: string, inputs: readonly Input[]): Extent {
+  return {
+    rowsI: commonRows(what, inputs, 'i'),
+    rowsJ: commonRows(what, inputs, 'j'),
+    batchShape: commonBatch(what, inputs),
+    dtype: commonDType(what, inputs),
+    device: commonDevice(what, inputs),
+  };
+}
+
+function commonRows(
+  what: string,
+  inputs: readonly Input[],
+  category: Exclude<Category, 'parameter'>,
+): number | undefined {
+  let first: Input | undefined;
+  for (const one of inputs) {
+    if (one.category !== category || one.extent === undefined) continue;
+    if (first?.extent !== undefined && first.extent.rows !== one.extent.rows) {
+      throw new MercerError(
+        'SHAPE_MISMATCH',
+        `${what}: ${describeInput(first)} has ${String(first.extent.rows)} rows and ${describeInput(one)} has ${String(one.extent.rows)}. ` +
+          `All ${category}-variables of a formula have the same number of rows; make the other one a ${category === 'i' ? 'j' : 'i'}-variable, or check the data.`,
+      );
+    }
+    first ??= one;
+  }
+  return first?.extent?.rows;
+}
+
+const NO_BATCH: readonly number[] = Object.freeze([]);
+
+function commonBatch(what: string, inputs: readonly Input[]): readonly number[] {
+  let shape = NO_BATCH;
+  for (const [place, one] of inputs.entries()) {
+    const own = one.extent?.batchShape ?? NO_BATCH;
+    if (own.length === 0) continue;
+    try {
+      shape = broadcastShapes(shape, own);
+    } catch (cause) {
+      const before = inputs.slice(0, place).filter(({ extent }) => extent?.batchShape.length);
+      throw new MercerError(
+        'SHAPE_MISMATCH',
+        `${what}: ${describeInput(one)} has batch axes ${formatShape(own)}, which do not broadcast with ${formatShape(shape)} of ${before.map(describeInput).join(', ')}. ` +
+          'Each pair of extents must be equal, or one of them 1.',
+        { cause },
+      );
+    }
+  }
+  return shape;
+}
+
+function commonDType(what: string, inputs: readonly Input[]): LazyDType | undefined {
+  const [first, ...rest] = inputs.filter(({ dtype }) => dtype !== undefined);
+  const other = rest.find(({ dtype }) => dtype !== first?.dtype);
+  if (first === undefined || other === undefined) return first?.dtype;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${what}: ${describeInput(first)} is ${String(first.dtype)} and ${describeInput(other)} is ${String(other.dtype)}. ` +
+      `Nothing is converted silently: cast one of them, for example await x.cast('${String(first.dtype)}').`,
+  );
+}
+
+function commonDevice(what: string, inputs: readonly Input[]): Device | undefined {
+  const [first, ...rest] = inputs.filter(({ device }) => device !== undefined);
+  const other = rest.find(({ device }) => device !== first?.device);
+  if (first === undefined || other === undefined) return first?.device;
+  throw new MercerError(
+    'DEVICE_MISMATCH',
+    `${what}: ${describeInput(first)} and ${describeInput(other)} are on different devices. ` +
+      `Move one with to('${String(first.device?.id)}').`,
+  );
+}

@@ -1,0 +1,162 @@
+import {
+  inputsOf,
+  parseAliases,
+  parseFormula,
+  reduction as describe,
+  type Aliases,
+  type ReductionKind,
+  type VariableNode,
+} from '@mercer/formula';
+import type { Input } from './input.js';
+import { LazyError, translated } from './lazy-error.js';
+import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
+import { placeholderInput, type LazyData } from './make-input.js';
+import { reductionKind, type KindOf, type ReductionName } from './reduction-name.js';
+import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
+import type { Tensor } from '@mercer/tensor';
+
+/** Options of `genred`. */
+export interface GenredOptions<N extends ReductionName = ReductionName> {
+  /** Default 'Sum'. */
+  readonly reduction?: N | undefined;
+  /** The side that is reduced: 'j' or 1, or 'i' or 0, which is the default as in KeOps. */
+  readonly axis?: LazyAxis | 0 | 1 | undefined;
+  /** The weight of LogSumExp and SumSoftMaxWeight, another formula over the same inputs. */
+  readonly formula2?: string | undefined;
+  /** How many extrema, of the kinds with K. */
+  readonly k?: number | undefined;
+}
+
+/** One argument for each alias; any number where the number of aliases is not known to the compiler. */
+export type GenredArguments<A extends readonly string[]> = number extends A['length']
+  ? readonly LazyData[]
+  : { readonly [I in keyof A]: LazyData };
+
+/** A reduction of a formula in text, to be called with data in the order of its aliases. */
+export interface Genred<A extends readonly string[], K extends ReductionKind> {
+  (...args: GenredArguments<A>): Promise<ResultOf<K>>;
+  (...args: [...GenredArguments<A>, options: ReduceOptions<ResultOf<K>>]): Promise<ResultOf<K>>;
+  /** What is computed. */
+  readonly reduction: LazyReduction<K>;
+  /** Compiles once and returns a synchronous function of an array of tensors; row numbers and batch stay free. */
+  readonly prepare: (...args: readonly Tensor[]) => Promise<PreparedReduction<K>>;
+}
+
+/**
+ * A reduction of a formula in KeOps' language: see `@mercer/formula` for its operations. Aliases say what the arguments are, in
+ * their order: `x = Vi(3)` has rows (..batch, M, 3) of i, `y = Vj(3)` rows of j, `p = Pm(2)` is one vector (..batch, 2).
+ * `Var(position, dim, category)` inside the formula is one more argument. The text reaches no compiler.
+ *
+ * @throws LazyError SYNTAX (with the position), DIM_MISMATCH, INVALID_ARGUMENT; its calls LazyError and MercerError
+ *
+ * @example
+ * ```ts
+ * import { genred } from '@mercer/lazy';
+ *
+ * const norms = genred('SqNorm2(x - y)', ['x = Vi(3)', 'y = Vj(3)'], { axis: 'i' });
+ * const x = [[1, 2, 3], [4, 5, 6], [7, 8, 9]];
+ * const y = [[3, 4, 5], [6, 7, 8]];
+ * console.log(await (await norms(x, y, { device: 'cpu' })).toNested()); // [ [ 63 ], [ 90 ] ]
+ * ```
+ */
+export function genred<const A extends readonly string[], N extends ReductionName = 'Sum'>(
+  formula: string,
+  aliases: A,
+  options: GenredOptions<N> = {},
+): Genred<A, KindOf<N>> {
+  return callable(textReduction('genred', formula, aliases, options));
+}
+
+/** Reads the texts of a reduction. */
+export function textReduction<N extends ReductionName>(
+  what: string,
+  formula: string,
+  aliases: Aliases,
+  { reduction: name = 'Sum' as N, axis = 0, formula2, k }: GenredOptions<N>,
+): LazyReduction<KindOf<N>> {
+  const kind = reductionKind(what, name);
+  const named = translated(what, () => parseAliases(aliases));
+  const reduction = translated(what, () =>
+    describe(kind, parseFormula(formula, aliases), {
+      axis: formulaAxis(what, axis),
+      ...(formula2 !== undefined && { weight: parseFormula(formula2, aliases) }),
+      ...(k !== undefined && { k }),
+    }),
+  );
+  const { formula: root, weight } = reduction;
+  const found = weight === undefined ? inputsOf(root) : inputsOf(root, weight);
+  return new LazyReduction(what, reduction, placeholders(what, named, found));
+}
+
+/** A reduction as a function of its arguments. */
+export function callable<A extends readonly string[], K extends ReductionKind>(
+  reduction: LazyReduction<K>,
+): Genred<A, K> {
+  const count = reduction.argumentCount;
+  const call = (...all: readonly unknown[]): Promise<ResultOf<K>> => {
+    const args = all.slice(0, count) as LazyData[];
+    const [options = {}, ...more] = all.slice(count);
+    if (more.length > 0 || !isOptions(options))
+      throw tooMany(reduction.task.what, all.length, count);
+    return reduction.call(args, options);
+  };
+  const prepare = (...args: readonly Tensor[]): Promise<PreparedReduction<K>> =>
+    reduction.prepare(args);
+  return Object.assign(call, { reduction, prepare });
+}
+
+const OPTION_NAMES: readonly string[] = ['out', 'stream', 'device', 'dtype', 'debug'];
+
+function isOptions(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.keys(value).every((name) => OPTION_NAMES.includes(name));
+}
+
+function tooMany(what: string, found: number, count: number): LazyError {
+  return new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: ${String(found)} arguments given, and the formula has ${String(count)}. ` +
+      `After them may stand one object with ${OPTION_NAMES.join(', ')}.`,
+  );
+}
+
+function formulaAxis(what: string, axis: unknown): 0 | 1 {
+  if (axis === 'j' || axis === 1) return 1;
+  if (axis === 'i' || axis === 0) return 0;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: the axis is ${JSON.stringify(axis)}. Use 'j' or 1 to reduce over j, 'i' or 0 to reduce over i.`,
+  );
+}
+
+/** One input for every position, those of the aliases and those inside the formula. */
+function placeholders(
+  what: string,
+  named: ReadonlyMap<string, VariableNode>,
+  found: readonly VariableNode[],
+): readonly Input[] {
+  const byPosition = new Map<number, Input>();
+  const add = (node: VariableNode, name: string | undefined): void => {
+    const { position, category, dim } = node;
+    const known = byPosition.get(position);
+    if (known === undefined) {
+      byPosition.set(position, placeholderInput(what, category, position, dim, name));
+      return;
+    }
+    if (known.category === category && known.dim === dim) return;
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: argument ${String(position)}${known.name === undefined ? '' : ` (${known.name})`} stands in the formula with two categories or dims. Give every input a position of its own.`,
+    );
+  };
+  for (const [name, node] of named) add(node, name);
+  for (const node of found) add(node, undefined);
+  return Array.from({ length: byPosition.size }, (_, position) => {
+    const input = byPosition.get(position);
+    if (input !== undefined) return input;
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: the formula has ${String(byPosition.size)} inputs, and none at position ${String(position)}. Number the inputs from 0 without gaps.`,
+    );
+  });
+}

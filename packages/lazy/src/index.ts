@@ -1,0 +1,41 @@
+/**
+ * Symbolic matrices that are never stored: formulas of rows of i and j, reduced over either side.
+ *
+ * @packageDocumentation
+ */
+export {
+  ComplexLazyTensor,
+  complexOf,
+  exp1j,
+  imagToComplex,
+  realToComplex,
+  type ComplexOperand,
+} from './complex-lazy-tensor.js';
+export {
+  genericArgKMin,
+  genericArgMin,
+  genericLogSumExp,
+  genericSum,
+} from './generic-reductions.js';
+export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
+export { gradient, type GradientOptions, type SavedForward } from './gradient.js';
+export type { LazyDType } from './lazy-dtype.js';
+export { LazyError, type LazyErrorCode } from './lazy-error.js';
+export type { LazyData } from './make-input.js';
+export { lazy, lazyI, lazyJ, param, type LazyOptions, type Placeholder } from './make-lazy.js';
+export type { LazyFormula, LazyOperand } from './lazy-formula.js';
+export { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
+export type { DescribeOptions } from './lazy-reducible.js';
+export { LazyTensor } from './lazy-tensor.js';
+export type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
+export {
+  band,
+  localWindow,
+  lowerTriangle,
+  offDiagonal,
+  rowNumberI,
+  rowNumberJ,
+  upperTriangle,
+} from './masks.js';
+export type { KindOf, ReductionName } from './reduction-name.js';
+export type { RowSelection } from './row-range.js';

@@ -1,0 +1,73 @@
+import { pm, vi, vj, type Category, type VariableNode } from '@mercer/formula';
+import { formatShape, type Device, type Tensor, type TensorSource } from '@mercer/tensor';
+import type { LazyDType } from './lazy-dtype.js';
+import type { ViewStep } from './view-step.js';
+
+/** Where the numbers of an input come from: a tensor, host data placed at each call, or an argument of the call. */
+export type Source =
+  | { readonly kind: 'tensor'; readonly tensor: Tensor }
+  | { readonly kind: 'data'; readonly data: TensorSource }
+  | { readonly kind: 'placeholder'; readonly position: number };
+
+/** Sizes of an input once its data is known. */
+export interface InputExtent {
+  readonly rows: number;
+  readonly batchShape: readonly number[];
+}
+
+/** An input of a symbolic formula: its category and dim, and, unless it is a placeholder, its data. */
+export interface Input {
+  readonly category: Category;
+  readonly dim: number;
+  readonly name: string | undefined;
+  readonly source: Source;
+  /** From the tensor's shape to (..batch, rows, dim). */
+  readonly steps: readonly ViewStep[];
+  /** Undefined for a placeholder. */
+  readonly extent: InputExtent | undefined;
+  /** Undefined for a placeholder, and for numbers that take the dtype of the others. */
+  readonly dtype: LazyDType | undefined;
+  /** Undefined for what is not on a device yet. */
+  readonly device: Device | undefined;
+}
+
+const NODE: { readonly [C in Category]: typeof vi } = { i: vi, j: vj, parameter: pm };
+
+/** The node of the input at a place of a formula's list. */
+export function nodeAt({ category, dim }: Input, place: number): VariableNode {
+  return NODE[category](place, dim);
+}
+
+/** Whether two inputs are one: the same numbers, read in the same way. */
+export function isSameInput(a: Input, b: Input): boolean {
+  if (a === b) return true;
+  if (a.category !== b.category || a.dim !== b.dim) return false;
+  return isSameSource(a.source, b.source) && JSON.stringify(a.steps) === JSON.stringify(b.steps);
+}
+
+function isSameSource(a: Source, b: Source): boolean {
+  if (a.kind === 'tensor') return b.kind === 'tensor' && a.tensor === b.tensor;
+  if (a.kind === 'placeholder') return b.kind === 'placeholder' && a.position === b.position;
+  return b.kind === 'data' && typeof a.data === 'object' && a.data === b.data;
+}
+
+const KIND: { readonly [C in Category]: string } = {
+  i: 'i-variable',
+  j: 'j-variable',
+  parameter: 'parameter',
+};
+
+/** An input as it appears in messages, as "x (i-variable, float32 [10, 3] tensor #1 on cpu)". */
+export function describeInput(input: Input): string {
+  const what = `${KIND[input.category]}, ${describeData(input)}`;
+  return input.name === undefined ? `the ${what.replace(',', '')}` : `${input.name} (${what})`;
+}
+
+function describeData({ source, extent, dim, dtype }: Input): string {
+  if (source.kind === 'tensor') return source.tensor.label;
+  if (source.kind === 'placeholder') {
+    return `placeholder ${String(source.position)} of dim ${String(dim)}`;
+  }
+  const shape = formatShape([...(extent?.batchShape ?? []), extent?.rows ?? 0, dim]);
+  return `${dtype ?? 'number'} data ${shape}`;
+}

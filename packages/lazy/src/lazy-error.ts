@@ -1,0 +1,71 @@
+import { FormulaError } from '@mercer/formula';
+
+/** What went wrong with a symbolic matrix. Shapes, dtypes and devices of tensors are errors of `MercerError`. */
+export type LazyErrorCode =
+  /** Dims that an operation cannot take together. */
+  | 'DIM_MISMATCH'
+  | 'INVALID_ARGUMENT'
+  /** A placeholder that no call has bound. */
+  | 'UNBOUND_VARIABLE'
+  /** A text that is no formula. */
+  | 'SYNTAX'
+  /** A derivative that does not exist as a formula. */
+  | 'NOT_DIFFERENTIABLE'
+  /** There is no kernel for it, or it is too large for one. */
+  | 'UNSUPPORTED';
+
+/**
+ * The error of symbolic matrices. `message` says what failed, why, and how to fix it.
+ *
+ * @example
+ * ```ts
+ * import { LazyError, lazyI, lazyJ } from '@mercer/lazy';
+ *
+ * const [x, y] = [lazyI([[1, 2]], { name: 'x' }), lazyJ([[1, 2, 3]], { name: 'y' })];
+ * try {
+ *   x.sub(y);
+ * } catch (error) {
+ *   if (!(error instanceof LazyError)) throw error;
+ *   console.log(error.code); // DIM_MISMATCH
+ * }
+ * ```
+ */
+export class LazyError extends Error {
+  override readonly name = 'LazyError';
+  readonly code: LazyErrorCode;
+
+  constructor(code: LazyErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+const CODE_OF: { readonly [C in FormulaError['code']]: LazyErrorCode } = {
+  ARITY_MISMATCH: 'INVALID_ARGUMENT',
+  TYPE_MISMATCH: 'INVALID_ARGUMENT',
+  INVALID_ARGUMENT: 'INVALID_ARGUMENT',
+  INVALID_NAME: 'SYNTAX',
+  UNBOUND_VARIABLE: 'UNBOUND_VARIABLE',
+  DIM_MISMATCH: 'DIM_MISMATCH',
+  NOT_DIFFERENTIABLE: 'NOT_DIFFERENTIABLE',
+  LIMIT_EXCEEDED: 'UNSUPPORTED',
+  SYNTAX: 'SYNTAX',
+};
+
+/**
+ * Runs a step of the formula language or of the planner; their errors become a `LazyError` that names the operation and
+ * what it was given.
+ */
+export function translated<T>(what: string, step: () => T, given: () => string = () => ''): T {
+  try {
+    return step();
+  } catch (cause) {
+    if (cause instanceof FormulaError) {
+      throw new LazyError(CODE_OF[cause.code], `${what}: ${cause.message}${given()}`, { cause });
+    }
+    if (cause instanceof RangeError) {
+      throw new LazyError('UNSUPPORTED', `${what}: ${cause.message}${given()}`, { cause });
+    }
+    throw cause;
+  }
+}

@@ -1,0 +1,121 @@
+import { inspect } from 'node:util';
+import type { VectorExpr } from '@mercer/formula';
+import { formatShape, type Device } from '@mercer/tensor';
+import { commonExtent, type Extent } from './extent.js';
+import { describeInput, type Input } from './input.js';
+import type { LazyDType } from './lazy-dtype.js';
+import { LazyError } from './lazy-error.js';
+import { combine, inputNames, printSymbolic, type Part, type Symbolic } from './symbolic.js';
+
+/** What operations take: a symbolic matrix, or a number, which becomes part of the formula and so of the kernel. */
+export type LazyOperand = LazyFormula | number;
+
+/** A formula of rows i and j with its inputs: what all symbolic matrices share. Immutable. */
+export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Symbolic {
+  /** The formula; input number p of it is `inputs[p]`. */
+  readonly formula: VectorExpr;
+  readonly inputs: readonly Input[];
+  readonly #extent: Extent;
+
+  /** @internal Use `lazyI`, `lazyJ`, `param` or `lazy`. */
+  constructor(what: string, { formula, inputs }: Symbolic) {
+    this.formula = formula;
+    this.inputs = Object.freeze([...inputs]);
+    this.#extent = commonExtent(what, inputs);
+  }
+
+  /** Whether a component is a number, or two are a complex number. */
+  abstract readonly field: 'real' | 'complex';
+
+  /** The same kind of matrix for another formula. */
+  protected abstract derive(what: string, of: Symbolic): this;
+
+  /** `build` of this formula and the operands, over all their inputs. @throws LazyError, MercerError */
+  protected apply(
+    what: string,
+    operands: readonly LazyOperand[],
+    build: (...args: readonly VectorExpr[]) => VectorExpr,
+  ): this {
+    return this.derive(what, this.combined(what, operands, build));
+  }
+
+  /** The same as a plain value. */
+  protected combined(
+    what: string,
+    operands: readonly LazyOperand[],
+    build: (...args: readonly VectorExpr[]) => VectorExpr,
+  ): Symbolic {
+    const parts = operands.map((operand, at) =>
+      checkOperand(`${what}: operand ${String(at + 1)}`, operand, this.field),
+    );
+    return combine(what, [this, ...parts], build);
+  }
+
+  /** How many components the value at a pair of rows has. */
+  get dim(): number {
+    return this.formula.dim;
+  }
+
+  /** Rows of i; undefined where no input tells. */
+  get rowsI(): number | undefined {
+    return this.#extent.rowsI;
+  }
+
+  /** Rows of j; undefined where no input tells. */
+  get rowsJ(): number | undefined {
+    return this.#extent.rowsJ;
+  }
+
+  /** The batch axes of all inputs, broadcast. */
+  get batchShape(): readonly number[] {
+    return this.#extent.batchShape;
+  }
+
+  /** (..batch, rows of i, rows of j, dim); a side that no input follows has extent 1. */
+  get shape(): readonly number[] {
+    return [...this.batchShape, this.rowsI ?? 1, this.rowsJ ?? 1, this.dim];
+  }
+
+  /** The dtype of the inputs; undefined where none has one of its own. */
+  get dtype(): D | undefined {
+    return this.#extent.dtype as D | undefined;
+  }
+
+  /** The device of the inputs; undefined where none is on one yet. */
+  get device(): Device | undefined {
+    return this.#extent.device;
+  }
+
+  /** The formula, shapes, dtype and device; never the numbers, which would have to be read back. */
+  toString(): string {
+    const names = [...inputNames(this.inputs).keys()];
+    const inputs = this.inputs.map((one, at) => describeInput({ ...one, name: names[at] }));
+    const where = [this.dtype, this.device && `on ${this.device.id}`].filter(
+      (part) => part !== undefined,
+    );
+    const head = `${printSymbolic(this)}, shape ${formatShape(this.shape)}`;
+    return `${this.constructor.name}(${[[head, ...where].join(' '), ...inputs].join('; ')})`;
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+/** A number, or a symbolic matrix over the same field. @throws LazyError INVALID_ARGUMENT */
+export function checkOperand(place: string, operand: unknown, field: string): Part {
+  if (typeof operand === 'number') return operand;
+  if (!(operand instanceof LazyFormula)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${place} is ${operand === null ? 'null' : `of type ${typeof operand}`}. ` +
+        'Pass a number or a symbolic matrix: lazyI(x) for rows of i, lazyJ(x) for rows of j, param(x) for one vector.',
+    );
+  }
+  if (operand.field === field) return operand;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${place} is ${operand.field} and the other is ${field}. ` +
+      'Make a complex matrix with complexOf(pairs) or realToComplex(x), and a real one with real(), imag(), abs() or pairs().',
+  );
+}

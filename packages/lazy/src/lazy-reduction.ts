@@ -1,0 +1,149 @@
+import { inspect } from 'node:util';
+import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@mercer/formula';
+import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { argumentCount } from './bind-arguments.js';
+import type { Results } from './call.js';
+import { execute } from './execute.js';
+import { commonExtent } from './extent.js';
+import { describeInput, type Input } from './input.js';
+import type { LazyDType } from './lazy-dtype.js';
+import type { LazyData } from './make-input.js';
+import { prepareTask, type PreparedTask } from './prepare.js';
+import type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
+import { inputNames } from './symbolic.js';
+import type { Task } from './task.js';
+
+/** Options of a call of a prepared reduction. */
+export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
+
+/**
+ * A reduction whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. dtype,
+ * device, dims and the formula are fixed; the numbers of rows and the batch are free.
+ *
+ * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
+ *
+ * @throws LazyError and MercerError as the reduction does; NOT_CONTIGUOUS where an input would have to be copied first
+ */
+export interface PreparedReduction<K extends ReductionKind, D extends LazyDType = LazyDType> {
+  (args: readonly Tensor[], options?: PreparedOptions<ResultOf<K, D>>): ResultOf<K, D>;
+  /** The plan used; it was chosen for sizes like those of the examples. */
+  readonly plan: PreparedTask['plan'];
+}
+
+/**
+ * A reduction of a symbolic formula, described but not computed: what `LazyTensor.reduction` and `genred` give. Immutable.
+ *
+ * @example
+ * ```ts
+ * import { lazyI, lazyJ } from '@mercer/lazy';
+ *
+ * const x = lazyI({ position: 0, dim: 2 });
+ * const y = lazyJ({ position: 1, dim: 2 });
+ * const energy = x.sqdist(y).neg().exp().reduction('Sum', 'j');
+ * const sums = await energy.call([[[0, 0]], [[0, 0], [0, 0]]], { device: 'cpu' });
+ * console.log(await sums.toNested()); // [ [ 2 ] ]
+ * ```
+ */
+export class LazyReduction<
+  K extends ReductionKind = ReductionKind,
+  D extends LazyDType = LazyDType,
+> {
+  /** The reduction over inputs by place: see `inputs`. */
+  readonly reduction: Reduction & { readonly kind: K };
+  readonly inputs: readonly Input[];
+  readonly #task: Task;
+
+  /** @internal Use `LazyTensor.reduction` or `genred`. */
+  constructor(what: string, reduction: Reduction, inputs: readonly Input[]) {
+    commonExtent(what, inputs);
+    this.reduction = reduction as Reduction & { readonly kind: K };
+    this.inputs = Object.freeze([...inputs]);
+    this.#task = { what, reduction, inputs: this.inputs };
+  }
+
+  /** The side that is reduced. */
+  get axis(): LazyAxis {
+    return this.reduction.axis === 1 ? 'j' : 'i';
+  }
+
+  /** How many numbers each row of the result has. */
+  get dim(): number {
+    return outputsOf(this.reduction)[0]?.dim ?? 1;
+  }
+
+  /** How many arguments a call takes: one for each placeholder, by position. */
+  get argumentCount(): number {
+    return argumentCount(this.inputs);
+  }
+
+  /** What the reduction is, for programs that run it. */
+  get task(): Task {
+    return this.#task;
+  }
+
+  /**
+   * Computes the reduction, with data for every placeholder in the order of their positions. Resolves when the work is
+   * enqueued.
+   *
+   * @throws LazyError, MercerError
+   */
+  async call(
+    args: readonly LazyData[] = [],
+    options: ReduceOptions<ResultOf<K, D>> = {},
+  ): Promise<ResultOf<K, D>> {
+    const { out, ...rest } = options;
+    return asResult<K, D>(
+      await execute(this.#task, args, { ...rest, out: asOut(this.#task, out) }),
+    );
+  }
+
+  /** Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. */
+  async prepare(
+    args: readonly Tensor[] = [],
+    options: Pick<ReduceOptions, 'debug'> = {},
+  ): Promise<PreparedReduction<K, D>> {
+    const task = this.#task;
+    const { plan, run } = await prepareTask(task, args, options);
+    const call = (
+      tensors: readonly Tensor[],
+      { out, stream }: PreparedOptions<ResultOf<K, D>> = {},
+    ): ResultOf<K, D> => asResult<K, D>(run(tensors, asOut(task, out), stream));
+    return Object.assign(call, { plan });
+  }
+
+  /** The formula and the inputs, never their numbers. */
+  toString(): string {
+    const text = printReduction(this.reduction, { names: inputNames(this.inputs) });
+    const names = [...inputNames(this.inputs).keys()];
+    const inputs = this.inputs.map((one, at) => describeInput({ ...one, name: names[at] }));
+    return `LazyReduction(${[text, ...inputs].join('; ')})`;
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+/** Results as their kind gives them. */
+function asResult<K extends ReductionKind, D extends LazyDType>(results: Results): ResultOf<K, D> {
+  const { value, index } = results;
+  const result =
+    value === undefined ? index : index === undefined ? value : { values: value, indices: index };
+  return result as ResultOf<K, D>;
+}
+
+/** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */
+function asOut({ what, reduction }: Task, out: unknown): Results | undefined {
+  if (out === undefined) return undefined;
+  const [first, second] = outputsOf(reduction).map(({ name }) => name);
+  if (second === undefined && isTensor(out)) return { [first ?? 'value']: out };
+  if (second !== undefined && typeof out === 'object' && out !== null && !isTensor(out)) {
+    const { values, indices } = out as Partial<ValuesAndIndices>;
+    return { value: values, index: indices };
+  }
+  const wanted = second === undefined ? 'a tensor' : 'an object { values, indices } of two tensors';
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: out is not ${wanted}. Pass ${wanted}, for example from empty(shape).`,
+  );
+}

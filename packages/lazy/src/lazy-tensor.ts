@@ -1,0 +1,123 @@
+import { ops, reduction as describe } from '@mercer/formula';
+import { isTensor, type Tensor } from '@mercer/tensor';
+import { checkRowNumbers } from './check-row-numbers.js';
+import { execute } from './execute.js';
+import { nodeAt, type Input } from './input.js';
+import type { LazyDType } from './lazy-dtype.js';
+import { LazyError } from './lazy-error.js';
+import { LazyFormula } from './lazy-formula.js';
+import { LazyReductions } from './lazy-reductions.js';
+import { matrixInput, parameterInput, type LazyData } from './make-input.js';
+import type { ReduceOptions } from './reduction-types.js';
+import { rowRange, type RowSelection } from './row-range.js';
+import { combine, type Symbolic } from './symbolic.js';
+import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
+import { viewAfter } from './view-step.js';
+
+/**
+ * A symbolic matrix: for every row i and every row j a vector of `dim` numbers, given by a formula of their data and never
+ * stored. Immutable; every method makes another.
+ *
+ * @example
+ * ```ts
+ * import { lazyI, lazyJ } from '@mercer/lazy';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const points = await tensor([[0, 0], [3, 4]], { device: 'cpu' });
+ * const distances = lazyI(points).sub(lazyJ(points)).sqnorm2().sqrt();
+ * console.log(distances.shape); // [ 2, 2, 1 ]
+ * console.log(await (await distances.sum('j')).toNested()); // [ [ 5 ], [ 5 ] ]
+ * ```
+ */
+export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<D> {
+  readonly field = 'real';
+
+  protected override derive(what: string, of: Symbolic): this {
+    return new LazyTensor<D>(what, of) as this;
+  }
+
+  /** i and j exchanged. */
+  t(): this {
+    return this.derive('t', transposed(this));
+  }
+
+  /** Some rows of i, as a view: row numbers inside the formula stay those of the whole. */
+  rows(selection: RowSelection): this {
+    checkBound('rows', this.inputs);
+    const range = rowRange('rows', selection, this.rowsI ?? 1);
+    return this.derive('rows', someRows('rows', this, range));
+  }
+
+  /**
+   * The matrix times vectors: `sum_j this(i, j) v_j`, (..batch, M, E) for v (..batch, N, E); a single vector (N) gives (M). This
+   * has dim 1, or that of v.
+   *
+   * @throws LazyError DIM_MISMATCH; MercerError as `sum`
+   */
+  async matmul(
+    v: LazyData | LazyFormula,
+    options: ReduceOptions<Tensor<D>> = {},
+  ): Promise<Tensor<D>> {
+    if (v instanceof LazyFormula) return this.mul(v).sum('j', options);
+    if (!isVector(v)) return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
+    const wide = parameterInput('matmul', v, 'v');
+    const rows = wide.dim;
+    const column: Input = {
+      ...{ ...wide, category: 'j', dim: 1, steps: [{ op: 'insert', axis: -1 }] },
+      extent: { rows, batchShape: [] },
+    };
+    const { out, ...rest } = options;
+    if (out !== undefined) {
+      using view = viewAfter(out, [{ op: 'insert', axis: -1 }]) as Tensor<D>;
+      await this.#timesRows(column, { ...rest, out: view });
+      return out;
+    }
+    using result = await this.#timesRows(column, rest);
+    return viewAfter(result, [{ op: 'drop', axis: -1 }]) as Tensor<D>;
+  }
+
+  #timesRows(v: Input, options: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
+    const vector = { formula: nodeAt(v, 0), inputs: [v] };
+    const product = combine('matmul', [this, vector], (f, g) => ops.mul(f, g));
+    return this.derive('matmul', product).sum('j', options);
+  }
+
+  /**
+   * All numbers, stored: (..batch, M, N, dim).
+   *
+   * @throws LazyError where an input is a placeholder, or no input tells the number of rows
+   */
+  async toDense(options: ReduceOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
+    checkBound('toDense', this.inputs);
+    checkRowNumbers('toDense', [this.formula], this);
+    const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
+    const { out, ...rest } = options;
+    const task = { what: 'toDense', reduction: describe('Sum', formula, { axis: 0 }), inputs };
+    const { value } = await execute(task, [], { ...rest, out: out && { value: out } });
+    return value as Tensor<D>;
+  }
+
+  /**
+   * The numbers at equal rows, (..batch, M, dim).
+   *
+   * @throws LazyError where M and N differ, and as `toDense`
+   */
+  async diag(options: ReduceOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
+    checkBound('diag', this.inputs);
+    const { rowsI = 1, rowsJ = 1 } = this;
+    if (rowsI !== rowsJ) {
+      throw new LazyError(
+        'INVALID_ARGUMENT',
+        `diag: there are ${String(rowsI)} rows of i and ${String(rowsJ)} of j. A diagonal needs as many of both; take rows first.`,
+      );
+    }
+    return this.derive('diag', diagonal(this)).sum('j', options);
+  }
+}
+
+/** Whether data has one axis. */
+function isVector(v: LazyData): boolean {
+  if (isTensor(v)) return v.rank === 1;
+  if (ArrayBuffer.isView(v)) return true;
+  return Array.isArray(v) && v.length > 0 && typeof v[0] === 'number';
+}

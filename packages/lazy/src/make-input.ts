@@ -1,0 +1,149 @@
+import type { Category } from '@mercer/formula';
+import {
+  assertTensor,
+  formatShape,
+  isTensor,
+  MercerError,
+  type Device,
+  type Tensor,
+  type TensorSource,
+} from '@mercer/tensor';
+import { hostShape } from './host-shape.js';
+import type { Input, Source } from './input.js';
+import { isLazyDType, lazyDTypeNames, type LazyDType } from './lazy-dtype.js';
+import { LazyError } from './lazy-error.js';
+import { shapeAfter, type ViewStep } from './view-step.js';
+
+/** What an input can be made from. */
+export type LazyData = Tensor | TensorSource;
+
+/** What is known of data before it is a tensor on a device. */
+interface Data {
+  readonly source: Source;
+  readonly shape: readonly number[];
+  readonly dtype: LazyDType | undefined;
+  readonly device: Device | undefined;
+}
+
+/** Data whose last two axes are rows and components, (..batch, rows, dim), as i- or j-variable. */
+export function matrixInput(
+  what: string,
+  value: LazyData,
+  category: 'i' | 'j',
+  name: string | undefined,
+): Input {
+  const data = readData(what, value, name);
+  if (data.shape.length >= 2) return finished(what, data, category, name, []);
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: ${named(name)}has shape ${formatShape(data.shape)}, and a variable needs at least two axes, (..batch, rows, dim). ` +
+      'Reshape n numbers to (n, 1) for rows of one number, or pass them to param as one vector.',
+  );
+}
+
+/** One vector for all rows: (dim) or (..batch, dim); a number is a vector of one. */
+export function parameterInput(what: string, value: LazyData, name: string | undefined): Input {
+  const data = readData(what, value, name);
+  const steps: ViewStep[] =
+    data.shape.length === 0
+      ? [
+          { op: 'insert', axis: -1 },
+          { op: 'insert', axis: -1 },
+        ]
+      : [{ op: 'insert', axis: -2 }];
+  return finished(what, data, 'parameter', name, steps);
+}
+
+/** Data of three axes or more, by where its 1 is: (.., M, 1, D) follows i, (.., 1, N, D) j, (.., 1, 1, D) neither. */
+export function shapedInput(what: string, value: LazyData, name: string | undefined): Input {
+  const data = readData(what, value, name);
+  const [m, n] = data.shape.slice(-3);
+  if (data.shape.length < 3) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${named(name)}has shape ${formatShape(data.shape)}, which does not tell what it follows. ` +
+        "Pass (.., M, 1, D) for rows of i, (.., 1, N, D) for rows of j or (.., 1, 1, D) for a parameter; or say the axis: lazy(x, 'i').",
+    );
+  }
+  if (m !== 1 && n !== 1) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${named(name)}has shape ${formatShape(data.shape)}: it is dense, with ${String(m)} x ${String(n)} rows. ` +
+        'A symbolic matrix is made from rows of i and of j: one of these two axes must have extent 1.',
+    );
+  }
+  const category: Category = m === 1 ? (n === 1 ? 'parameter' : 'j') : 'i';
+  return finished(what, data, category, name, [{ op: 'drop', axis: category === 'i' ? -2 : -3 }]);
+}
+
+/** An argument of a later call. */
+export function placeholderInput(
+  what: string,
+  category: Category,
+  position: number,
+  dim: number,
+  name: string | undefined,
+): Input {
+  checkCount(what, 'position', position, 0);
+  checkCount(what, 'dim', dim, 1);
+  return {
+    ...{ category, dim, name, steps: [], extent: undefined, dtype: undefined, device: undefined },
+    source: { kind: 'placeholder', position },
+  };
+}
+
+function checkCount(what: string, name: string, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: ${name} is ${String(value)}. Pass an integer from ${String(least)}, as in { position: 0, dim: 3 }.`,
+  );
+}
+
+const named = (name: string | undefined): string => (name === undefined ? 'the data ' : `${name} `);
+
+function readData(what: string, value: LazyData, name: string | undefined): Data {
+  const label = `${what}: ${named(name).trim()}`;
+  if (isTensor(value)) {
+    value.assertAlive();
+    const { shape, device } = value;
+    return {
+      source: { kind: 'tensor', tensor: value },
+      shape,
+      device,
+      dtype: dtypeOf(label, value),
+    };
+  }
+  // A tensor of another copy of the package, or nothing at all.
+  if (typeof value !== 'number' && !ArrayBuffer.isView(value) && !Array.isArray(value)) {
+    if (!('data' in Object(value))) assertTensor(value, label);
+  }
+  const { shape, dtype } = hostShape(value, label);
+  return { source: { kind: 'data', data: value }, shape, dtype, device: undefined };
+}
+
+function dtypeOf(label: string, x: Tensor): LazyDType {
+  if (isLazyDType(x.dtype)) return x.dtype;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${label} is the ${x.label}, and symbolic matrices are computed in ${lazyDTypeNames()}. Cast it first, for example await x.cast('float32').`,
+  );
+}
+
+function finished(
+  what: string,
+  { source, shape, dtype, device }: Data,
+  category: Category,
+  name: string | undefined,
+  steps: readonly ViewStep[],
+): Input {
+  const [dim = 1, rows = 1] = shapeAfter(shape, steps).slice(-2).reverse();
+  const batchShape = shapeAfter(shape, steps).slice(0, -2);
+  if (dim === 0) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${named(name)}has shape ${formatShape(shape)}: its rows have no components. The last axis needs an extent of 1 or more; leave empty inputs out.`,
+    );
+  }
+  return { category, dim, name, source, steps, dtype, device, extent: { rows, batchShape } };
+}

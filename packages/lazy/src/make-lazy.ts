@@ -1,0 +1,94 @@
+import type { Category } from '@mercer/formula';
+import { isTensor, type Tensor, type TensorSource } from '@mercer/tensor';
+import { nodeAt, type Input } from './input.js';
+import type { LazyDType } from './lazy-dtype.js';
+import { LazyTensor } from './lazy-tensor.js';
+import {
+  matrixInput,
+  parameterInput,
+  placeholderInput,
+  shapedInput,
+  type LazyData,
+} from './make-input.js';
+
+/** An argument of a later call: its place among the arguments, from 0, and how many numbers a row has. */
+export interface Placeholder {
+  readonly position: number;
+  readonly dim: number;
+}
+
+/** Options of `lazyI`, `lazyJ`, `param` and `lazy`. */
+export interface LazyOptions {
+  /** How messages and printed formulas call the variable. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * A variable with a row of `dim` numbers for every i, (..batch, M, dim). Batch axes broadcast. Data is borrowed: a tensor must
+ * be alive when a reduction runs; nested and typed arrays are placed anew by every reduction.
+ *
+ * @param data float32 or float64; nested numbers take the dtype of the other variables
+ * @throws MercerError SHAPE_MISMATCH (fewer than two axes, rows without components), DTYPE_MISMATCH
+ */
+export function lazyI<D extends LazyDType>(data: Tensor<D>, options?: LazyOptions): LazyTensor<D>;
+export function lazyI(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
+export function lazyI(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
+  if (isPlaceholder(data)) return later('lazyI', 'i', data, name);
+  return wrap('lazyI', matrixInput('lazyI', data, 'i', name));
+}
+
+/** The same with a row for every j, (..batch, N, dim). */
+export function lazyJ<D extends LazyDType>(data: Tensor<D>, options?: LazyOptions): LazyTensor<D>;
+export function lazyJ(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
+export function lazyJ(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
+  if (isPlaceholder(data)) return later('lazyJ', 'j', data, name);
+  return wrap('lazyJ', matrixInput('lazyJ', data, 'j', name));
+}
+
+/**
+ * One vector for all rows: (dim) or (..batch, dim); a number is a vector of one. Unlike a number in a formula, another value
+ * needs no other kernel.
+ *
+ * @throws MercerError as `lazyI`
+ */
+export function param<D extends LazyDType>(data: Tensor<D>, options?: LazyOptions): LazyTensor<D>;
+export function param(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
+export function param(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
+  if (isPlaceholder(data)) return later('param', 'parameter', data, name);
+  return wrap('param', parameterInput('param', data, name));
+}
+
+/**
+ * A variable from data of three axes or more, by where its 1 is: (.., M, 1, D) has rows of i, (.., 1, N, D) rows of j,
+ * (.., 1, 1, D) is a parameter. With an axis, as `lazyI` or `lazyJ`.
+ *
+ * @throws MercerError SHAPE_MISMATCH for a dense array, DTYPE_MISMATCH
+ */
+export function lazy<D extends LazyDType>(
+  data: Tensor<D>,
+  axis?: 'i' | 'j',
+  options?: LazyOptions,
+): LazyTensor<D>;
+export function lazy(data: TensorSource, axis?: 'i' | 'j', options?: LazyOptions): LazyTensor;
+export function lazy(data: LazyData, axis?: 'i' | 'j', { name }: LazyOptions = {}): LazyTensor {
+  const input =
+    axis === undefined ? shapedInput('lazy', data, name) : matrixInput('lazy', data, axis, name);
+  return wrap('lazy', input);
+}
+
+function wrap(what: string, input: Input): LazyTensor {
+  return new LazyTensor(what, { formula: nodeAt(input, 0), inputs: [input] });
+}
+
+function later(
+  what: string,
+  category: Category,
+  { position, dim }: Placeholder,
+  name: string | undefined,
+): LazyTensor {
+  return wrap(what, placeholderInput(what, category, position, dim, name));
+}
+
+function isPlaceholder(data: unknown): data is Placeholder {
+  return typeof data === 'object' && data !== null && !isTensor(data) && 'position' in data;
+}

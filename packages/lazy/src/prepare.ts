@@ -1,0 +1,128 @@
+import type { MapReducePlan } from '@mercer/kernels';
+import {
+  assertTensor,
+  MercerError,
+  type DebugOption,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
+import { bindArguments } from './bind-arguments.js';
+import {
+  inputOperand,
+  launchReduction,
+  loadReduction,
+  type BoundInput,
+  type CallShape,
+  type Results,
+} from './call.js';
+import { callShape } from './execute.js';
+import { checkRowNumbers } from './check-row-numbers.js';
+import { commonExtent } from './extent.js';
+import { describeInput, type Input } from './input.js';
+import { LazyError } from './lazy-error.js';
+import { matrixView } from './place-inputs.js';
+import { makeResults } from './results.js';
+import { formulasOf, usedPlaces, type Task } from './task.js';
+
+/** A task whose kernels are loaded. */
+export interface PreparedTask {
+  readonly plan: MapReducePlan;
+  readonly run: (
+    args: readonly Tensor[],
+    out: Results | undefined,
+    stream: Stream | undefined,
+  ) => Results;
+}
+
+/** Compiles a task for tensors like these. */
+export async function prepareTask(
+  task: Task,
+  args: readonly Tensor[],
+  { debug }: { readonly debug?: DebugOption | undefined },
+): Promise<PreparedTask> {
+  const { what, reduction } = task;
+  const used = usedPlaces(task);
+  const example = bind(task, args);
+  const loaded = await loadReduction(what, reduction, example.shape, debug);
+  const run: PreparedTask['run'] = (tensors, out = {}, stream) => {
+    const call = bind(task, tensors);
+    checkPrepared(what, call.shape, example.shape);
+    const made: Tensor[] = [];
+    try {
+      const bound = call.inputs.map((one, place) =>
+        used.has(place) ? readable(what, one, call.shape, made) : undefined,
+      );
+      const read = bound.flatMap((one) => (one === undefined ? [] : [one.tensor]));
+      for (const given of [out.value, out.index]) checkDense(what, given);
+      const results = makeResults(task, call.shape, out, read, stream);
+      try {
+        if ((results.wanted.value ?? results.wanted.index)?.size !== 0) {
+          const queue = stream ?? call.shape.device.defaultStream;
+          launchReduction(loaded, call.shape, bound, results.written, queue);
+        }
+        return results.wanted;
+      } catch (error) {
+        for (const one of results.made) one.dispose();
+        throw error;
+      }
+    } finally {
+      for (const one of made) one.dispose();
+    }
+  };
+  return { plan: loaded.plan, run };
+}
+
+interface BoundCall {
+  readonly inputs: readonly Input[];
+  readonly shape: CallShape;
+}
+
+function bind({ what, inputs, reduction }: Task, args: readonly Tensor[]): BoundCall {
+  for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${String(at)}`);
+  const bound = bindArguments(what, inputs, args);
+  const extent = commonExtent(what, bound);
+  checkRowNumbers(what, formulasOf(reduction), extent);
+  return { inputs: bound, shape: callShape(what, extent, {}) };
+}
+
+function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): BoundInput {
+  if (one.source.kind !== 'tensor') {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: ${describeInput(one)} is host data, which a prepared call cannot place. Pass a tensor, made once with tensor(data).`,
+    );
+  }
+  const { tensor } = one.source;
+  tensor.assertAlive();
+  const view = matrixView(one, tensor, made);
+  const operand = inputOperand(view, shape);
+  if (operand !== undefined) return { tensor: view, operand };
+  throw new MercerError(
+    'NOT_CONTIGUOUS',
+    `${what}: ${describeInput(one)} has strides [${tensor.strides.join(', ')}], which a prepared call cannot read over the batch [${shape.batchShape.join(', ')}]. ` +
+      'Pass await x.contiguous() of the broadcast view, or use the call that copies by itself.',
+  );
+}
+
+function checkDense(what: string, out: Tensor | undefined): void {
+  if (out === undefined || out.isContiguous) return;
+  throw new MercerError(
+    'NOT_CONTIGUOUS',
+    `${what}: out has strides [${out.strides.join(', ')}], and a prepared call writes row-major results. Pass one from empty(shape).`,
+  );
+}
+
+function checkPrepared(what: string, call: CallShape, example: CallShape): void {
+  if (call.dtype !== example.dtype) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: prepared for ${example.dtype}, called with ${call.dtype}. Prepare another for ${call.dtype}.`,
+    );
+  }
+  if (call.device !== example.device) {
+    throw new MercerError(
+      'DEVICE_MISMATCH',
+      `${what}: prepared on ${example.device.id}, called with tensors on ${call.device.id}. Prepare another there.`,
+    );
+  }
+}

@@ -1,0 +1,35 @@
+import type { ReductionKind } from '@mercer/formula';
+import type { DebugOption, DeviceLike, StreamOption, Tensor } from '@mercer/tensor';
+import type { LazyDType } from './lazy-dtype.js';
+
+/** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
+export type LazyAxis = 'i' | 'j';
+
+/** What reductions give that find values and where they are. */
+export interface ValuesAndIndices<D extends LazyDType = LazyDType> {
+  readonly values: Tensor<D>;
+  /** Row numbers of the reduced side, -1 where there is no such row. */
+  readonly indices: Tensor<'int32'>;
+}
+
+type IndexKind = 'ArgMin' | 'ArgMax' | 'ArgKMin' | 'ArgKMax';
+type BothKind = 'MinArgMin' | 'MaxArgMax' | 'KMinArgKMin' | 'KMaxArgKMax';
+
+/** What a reduction of a kind gives: a tensor of values, of indices, or both. */
+export type ResultOf<K extends ReductionKind, D extends LazyDType = LazyDType> = K extends IndexKind
+  ? Tensor<'int32'>
+  : K extends BothKind
+    ? ValuesAndIndices<D>
+    : Tensor<D>;
+
+/** Options of a call that computes a reduction; `out` takes the result. */
+export interface ReduceOptions<R = Tensor> extends StreamOption {
+  /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
+  readonly out?: R | undefined;
+  /** Where host data is placed when no input is a tensor. Default: the default device. */
+  readonly device?: DeviceLike | undefined;
+  /** What host data is converted to when no input has a dtype of its own. Default: float32. */
+  readonly dtype?: LazyDType | undefined;
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}

@@ -1,0 +1,89 @@
+import {
+  ops,
+  printFormula,
+  substituteVector,
+  type VariableNode,
+  type VectorExpr,
+} from '@mercer/formula';
+import { describeInput, isSameInput, nodeAt, type Input } from './input.js';
+import { translated } from './lazy-error.js';
+
+/** A formula and what its inputs are: the input at place p of the list is the formula's input number p. */
+export interface Symbolic {
+  readonly formula: VectorExpr;
+  readonly inputs: readonly Input[];
+}
+
+/** Formulas over one list of inputs. */
+export interface Merged {
+  readonly formulas: readonly VectorExpr[];
+  readonly inputs: readonly Input[];
+}
+
+/** Several formulas over one list of inputs, each input once, in the order of appearance. */
+export function merge(parts: readonly Symbolic[]): Merged {
+  const [first] = parts;
+  const inputs = [...(first?.inputs ?? [])];
+  const formulas = parts.map(({ formula, inputs: own }, at) => {
+    if (at === 0) return formula;
+    const moved = new Map<VectorExpr, VectorExpr>();
+    for (const [place, one] of own.entries()) {
+      let target = inputs.findIndex((known) => isSameInput(known, one));
+      if (target < 0) target = inputs.push(one) - 1;
+      if (target !== place) moved.set(nodeAt(one, place), nodeAt(one, target));
+    }
+    return moved.size === 0 ? formula : substituteVector(formula, moved);
+  });
+  return { formulas, inputs };
+}
+
+/** What an operation takes: a formula with its inputs, or a number, which becomes part of the formula. */
+export type Part = Symbolic | number;
+
+/**
+ * A formula made of several.
+ *
+ * @throws LazyError where the operation does not take such dims, naming the operands
+ */
+export function combine(
+  what: string,
+  parts: readonly Part[],
+  build: (...args: readonly VectorExpr[]) => VectorExpr,
+): Symbolic {
+  const symbolic = parts.filter((part) => typeof part !== 'number');
+  const { formulas, inputs } = merge(symbolic);
+  const rest = formulas.values();
+  const args = parts.map((part) => {
+    const formula = typeof part === 'number' ? ops.constant(part) : rest.next().value;
+    if (formula === undefined) throw new Error('every part has a formula');
+    return formula;
+  });
+  const given = (): string => ` Given: ${parts.map(describePart).join('; ')}.`;
+  return { formula: translated(what, () => build(...args), given), inputs };
+}
+
+function describePart(part: Part): string {
+  if (typeof part === 'number') return String(part);
+  const { formula, inputs } = part;
+  const [only] = inputs;
+  if (only !== undefined && inputs.length === 1 && formula.kind === 'variable') {
+    return `${describeInput(only)} of dim ${String(formula.dim)}`;
+  }
+  return `${printSymbolic(part)} of dim ${String(formula.dim)}`;
+}
+
+/** Names for the inputs: their own, or a letter and the place. */
+export function inputNames(inputs: readonly Input[]): ReadonlyMap<string, VariableNode> {
+  const names = new Map<string, VariableNode>();
+  for (const [place, one] of inputs.entries()) {
+    const letter = { i: 'x', j: 'y', parameter: 'p' }[one.category];
+    const own = one.name !== undefined && !names.has(one.name) ? one.name : undefined;
+    names.set(own ?? `${letter}${String(place)}`, nodeAt(one, place));
+  }
+  return names;
+}
+
+/** The formula as text, with the names of its inputs. */
+export function printSymbolic({ formula, inputs }: Symbolic): string {
+  return printFormula(formula, { names: inputNames(inputs) });
+}
