@@ -25,7 +25,7 @@ export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
  * @throws LazyError and MercerError as the reduction does; NOT_CONTIGUOUS where an input would have to be copied first
  */
 export interface PreparedReduction<K extends ReductionKind, D extends LazyDType = LazyDType> {
-  (args: readonly Tensor[], options?: PreparedOptions<ResultOf<K, D>>): ResultOf<K, D>;
+  (args: readonly Tensor[], options?: PreparedOptions<ResultOf<K>>): ResultOf<K, D>;
   /** The plan used; it was chosen for sizes like those of the examples. */
   readonly plan: PreparedTask['plan'];
 }
@@ -106,7 +106,7 @@ export class LazyReduction<
     const { plan, run } = await prepareTask(task, args, options);
     const call = (
       tensors: readonly Tensor[],
-      { out, stream }: PreparedOptions<ResultOf<K, D>> = {},
+      { out, stream }: PreparedOptions<ResultOf<K>> = {},
     ): ResultOf<K, D> => asResult<K, D>(run(tensors, asOut(task, out), stream));
     return Object.assign(call, { plan });
   }

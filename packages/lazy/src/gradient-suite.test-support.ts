@@ -1,0 +1,154 @@
+import { evaluateReduction, type ReductionKind } from '@mercer/formula';
+import { tensor, type Device } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { gradient, lazyI, lazyJ, param, type LazyReduction, type LazyTensor } from './index.js';
+import { numbers, upload, type Numbers } from './reference.test-support.js';
+
+const [M, N] = [4, 6];
+
+/** `sum(cotangent * result)` in float64, of a reduction without batch axes. */
+function energy(of: LazyReduction, data: readonly Float64Array[], cotangent: Float64Array): number {
+  const { value } = evaluateReduction(of.reduction, data, { rowsI: M, rowsJ: N });
+  return (value ?? new Float64Array()).reduce((sum, v, at) => sum + v * (cotangent[at] ?? NaN), 0);
+}
+
+/** The derivative by every number of an input, by central differences. */
+function differences(
+  of: LazyReduction,
+  data: readonly Float64Array[],
+  place: number,
+  cotangent: Float64Array,
+): number[] {
+  const step = 1e-5;
+  return Array.from(data[place] ?? [], (_, at) => {
+    const moved = (by: number): number =>
+      energy(
+        of,
+        data.map((one, p) => (p === place ? one.with(at, (one[at] ?? NaN) + by) : one)),
+        cotangent,
+      );
+    return (moved(step) - moved(-step)) / (2 * step);
+  });
+}
+
+function near(found: ArrayLike<number>, wanted: readonly number[], tolerance: number): void {
+  expect(found).toHaveLength(wanted.length);
+  for (const [at, want] of wanted.entries()) {
+    expect(Math.abs((found[at] ?? NaN) - want), `number ${String(at)}`).toBeLessThan(
+      tolerance * Math.max(1, Math.abs(want)),
+    );
+  }
+}
+
+/** Gradients of every reduction that has one, by variables of i and j and by parameters. */
+export function describeGradients(device: () => Device): void {
+  describe('gradient', () => {
+    const sides = ['i', 'j'] as const;
+    it.each<[ReductionKind, 'i' | 'j']>([
+      ['Sum', 'j'],
+      ['Mean', 'i'],
+      ['LogSumExp', 'j'],
+      ['SumSoftMaxWeight', 'i'],
+      ['Min', 'j'],
+      ['MaxArgMax', 'i'],
+      ['KMin', 'j'],
+    ])('of %s over %s', async (kind, axis) => {
+      const data: Numbers[] = [numbers(1, M, 2), numbers(2, N, 2), numbers(3, 1, 1, { low: 0.5 })];
+      const weighted = kind === 'SumSoftMaxWeight';
+      if (weighted) data.push(numbers(4, N, 2));
+      const [x, y, p, g] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
+      const variables = [lazyI(x!), lazyJ(y!), param(p!.reshape([1]))] as const;
+      const base = variables[0].sub(variables[1]).square().mul(variables[2]);
+      const isScalar = kind === 'LogSumExp' || weighted;
+      const formula: LazyTensor<'float64'> = isScalar ? base.sum() : base;
+      const weight = weighted ? lazyJ(g!) : undefined;
+      const of = formula.reduction(kind, axis, {
+        weight,
+        ...(kind.startsWith('K') && { k: 2 }),
+      });
+      const cotangent = numbers(5, axis === 'j' ? M : N, of.dim);
+      const seed = await upload(cotangent, 'float64', device());
+      const values = data.map((one) => one.values);
+      for (const [place, variable] of [...variables, ...(weight ? [weight] : [])].entries()) {
+        const wanted = differences(of, values, place, cotangent.values);
+        const found = await gradient(of, variable, seed);
+        const { batch, rows, dim } = data[place] as Numbers;
+        expect(found.shape).toEqual(place === 2 ? [1] : [...batch, rows, dim]);
+        near(await found.toTypedArray(), wanted, 1e-6);
+      }
+    });
+
+    it.each(sides)('adds up what batch axes repeat, over %s', async (axis) => {
+      const data = [numbers(1, M, 1, { batch: [2, 1] }), numbers(2, N, 1, { batch: [3] })] as const;
+      const [x, y] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
+      const [a, b] = [lazyI(x!), lazyJ(y!)];
+      const of = a.mul(b).square().reduction('Sum', axis);
+      const rows = axis === 'j' ? M : N;
+      const ones = await tensor(new Float64Array(6 * rows).fill(1), {
+        ...{ shape: [2, 3, rows, 1], device: device() },
+      });
+      const [byX, byY] = [await gradient(of, a, ones), await gradient(of, b, ones)];
+      expect([byX.shape, byY.shape]).toEqual([x!.shape, y!.shape]);
+      // d/dx of sum over batches and pairs of (x y)^2 is 2 x sum of y^2, and the other way round.
+      const squares = ({ values }: Numbers): number => values.reduce((sum, v) => sum + v * v, 0);
+      near(
+        await byX.toTypedArray(),
+        Array.from(data[0].values, (v) => 2 * v * squares(data[1])),
+        1e-12,
+      );
+      near(
+        await byY.toTypedArray(),
+        Array.from(data[1].values, (v) => 2 * v * squares(data[0])),
+        1e-12,
+      );
+    });
+
+    it('has the shape of the data, and takes saved results', async () => {
+      const place = { device: device() };
+      const x = await tensor([[[0.5]], [[2]]], place); // (M, 1, 1), an i-variable by shape
+      const y = await tensor([[1], [3]], place);
+      const [{ lazy }] = [await import('./index.js')];
+      const [a, b] = [lazy(x), lazyJ(y)];
+      const of = a.sub(b).square().reduction('Min', 'j');
+      const indices = await a.sub(b).square().argMin('j');
+      const found = await gradient(of, a, [[1], [10]], { saved: { indices } });
+      expect(found.shape).toEqual([2, 1, 1]);
+      // nearest: 1 for 0.5, and 1 for 2 (a tie, the first)
+      expect(await found.toNested()).toEqual([[[-1]], [[20]]]);
+      const log = a.mul(b).reduction('LogSumExp', 'j');
+      const values = await log.call();
+      const [kept, fresh] = [
+        await gradient(log, b, [[1], [1]], { saved: { values } }),
+        await gradient(log, b, [[1], [1]]),
+      ];
+      expect(await kept.toNested()).toEqual(await fresh.toNested());
+    });
+
+    it('goes on: a gradient written as a formula is differentiated again', async () => {
+      const place = { device: device(), dtype: 'float64' } as const;
+      const x = await tensor([[0.3], [0.9]], place);
+      const y = await tensor([[0.1], [0.5], [0.7]], place);
+      const [a, b] = [lazyI(x), lazyJ(y)];
+      const e = lazyI(await tensor([[1], [1]], place));
+      const slope = a.sub(b).square().neg().exp().grad(a, e).reduction('Sum', 'j');
+      const second = await gradient(slope, a, await tensor([[1], [1]], place));
+      const wanted = [0.3, 0.9].map((u) =>
+        [0.1, 0.5, 0.7].reduce((sum, v) => {
+          const s = (u - v) ** 2;
+          return sum + (4 * s - 2) * Math.exp(-s);
+        }, 0),
+      );
+      near(await second.toTypedArray(), wanted, 1e-12);
+    });
+
+    it('is 0 where nothing is reduced', async () => {
+      const x = await tensor([[1], [2]], { device: device() });
+      const none = await tensor(new Float32Array(0), { shape: [0, 1], device: device() });
+      const [a, b] = [lazyI(x), lazyJ(none)];
+      for (const kind of ['Sum', 'LogSumExp', 'Min'] as const) {
+        const found = await gradient(a.mul(b).reduction(kind, 'j'), a, [[1], [1]]);
+        expect(await found.toNested()).toEqual([[0], [0]]);
+      }
+    });
+  });
+}

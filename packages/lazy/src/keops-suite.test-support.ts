@@ -1,0 +1,358 @@
+import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import {
+  complexOf,
+  genericArgKMin,
+  genericArgMin,
+  genericLogSumExp,
+  genericSum,
+  genred,
+  gradient,
+  lazyI,
+  lazyJ,
+  param,
+  type LazyDType,
+  type LazyReduction,
+} from './index.js';
+import { numbers, reference, upload, type Numbers } from './reference.test-support.js';
+
+const [M, N, D] = [10, 6, 3];
+
+/** Absolute differences within what KeOps' own tests allow. */
+async function expectNear(
+  found: Tensor,
+  wanted: ArrayLike<number> | undefined,
+  tolerance: number,
+): Promise<void> {
+  const values = (await found.toTypedArray()) as Float32Array;
+  expect(values).toHaveLength(wanted?.length ?? -1);
+  for (const [at, value] of values.entries()) {
+    expect(Math.abs(value - (wanted?.[at] ?? NaN)), `number ${String(at)}`).toBeLessThan(tolerance);
+  }
+}
+
+const wantedOf = (
+  of: LazyReduction,
+  data: readonly Numbers[],
+  rowsI = M,
+  rowsJ = N,
+): ReturnType<typeof reference> => reference(of.reduction, data, { rowsI, rowsJ });
+
+/** The tests of KeOps that apply to formulas, reductions and symbolic matrices, with asserted tolerances. */
+export function describeKeops(device: () => Device): void {
+  const put = <D extends LazyDType>(data: Numbers, dtype: D): Promise<Tensor<D>> =>
+    upload(data, dtype, device());
+  const tolerances = { float32: 2e-5, float64: 1e-12 } as const;
+
+  describe('formulas in text', () => {
+    const aliases = ['p = Pm(1)', 'a = Vj(1)', 'x = Vi(3)', 'y = Vj(3)'] as const;
+    const data = [numbers(1, 1, 1), numbers(2, N, 1), numbers(3, M, D), numbers(4, N, D)] as const;
+
+    it.each(['float32', 'float64'] as const)(
+      'sum, log-sum-exp and softmax in %s',
+      async (dtype) => {
+        const [p, a, x, y] = await Promise.all(data.map((one) => put(one, dtype)));
+        const args = [p!.reshape([1]), a!, x!, y!] as const;
+        const sum = genred('Square(p - a) * Exp(x + y)', aliases, { axis: 'j' });
+        await expectNear(
+          await sum(...args),
+          wantedOf(sum.reduction, data).value,
+          tolerances[dtype] * 10,
+        );
+        const text = 'Square(p - a) * Exp(-SqNorm2(x - y))';
+        const log = genred(text, aliases, { reduction: 'LogSumExp', axis: 1 });
+        await expectNear(
+          await log(...args),
+          wantedOf(log.reduction, data).value,
+          tolerances[dtype],
+        );
+        const soft = genred(text, aliases, { reduction: 'SoftMax', axis: 1, formula2: 'y' });
+        await expectNear(
+          await soft(...args),
+          wantedOf(soft.reduction, data).value,
+          tolerances[dtype],
+        );
+      },
+    );
+
+    it('takes inputs inside the formula, and others than contiguous ones', async () => {
+      const [p, a, x, y] = await Promise.all(data.map((one) => put(one, 'float64')));
+      const inline = genred(
+        'Square(p - Var(3, 1, 1)) * Exp(x + y)',
+        ['p = Pm(1)', 'x = Vi(3)', 'y = Vj(3)'] as readonly string[],
+        { axis: 'j' },
+      );
+      const vector = p!.reshape([1]);
+      const found = await inline(vector, x!, y!, a!);
+      const plain = genred('Square(p - a) * Exp(x + y)', aliases, { axis: 'j' });
+      const wanted = [...(await (await plain(vector, a!, x!, y!)).toTypedArray())];
+      expect([...(await found.toTypedArray())]).toEqual(wanted);
+      const turned = empty([D, N], { device: device(), dtype: 'float64' }).transpose();
+      await turned.copyFrom(y!);
+      expect([...(await (await plain(vector, a!, x!, turned)).toTypedArray())]).toEqual(wanted);
+    });
+
+    it('differentiates inside the formula: second derivatives of a sum vanish exactly', async () => {
+      const zero = genred(
+        'Grad(Grad(x + y, x, e), x, f)',
+        ['x = Vi(3)', 'y = Vj(3)', 'e = Vi(3)', 'f = Vi(3)'],
+        { axis: 'j' },
+      );
+      const [x, y] = [await put(data[2], 'float32'), await put(data[3], 'float32')];
+      expect(new Set(await (await zero(x, y, x, x)).toTypedArray())).toEqual(new Set([0]));
+    });
+
+    it('finds neighbours, as sorting does', async () => {
+      const [x, y] = [numbers(5, M, D), numbers(6, 40, D)];
+      const near = genericArgKMin('SqDist(x, y)', 'a = Vi(3)', ['x = Vi(3)', 'y = Vj(3)']);
+      const found = await (await near(await put(x, 'float32'), await put(y, 'float32'))).toNested();
+      const wanted = Array.from({ length: M }, (_, i) => {
+        const distance = (j: number): number =>
+          [0, 1, 2].reduce(
+            (sum, c) => sum + ((x.values[3 * i + c] ?? NaN) - (y.values[3 * j + c] ?? NaN)) ** 2,
+            0,
+          );
+        return Array.from({ length: 40 }, (_, j) => j)
+          .sort((a, b) => distance(a) - distance(b))
+          .slice(0, 3);
+      });
+      expect(found).toEqual(wanted);
+      const nearest = genericArgMin('SqDist(x, y)', 'a = Vi(1)', ['x = Vi(3)', 'y = Vj(3)']);
+      const first = await (
+        await nearest(await put(x, 'float32'), await put(y, 'float32'))
+      ).toNested();
+      expect(first).toEqual(wanted.map(([index]) => [index]));
+    });
+
+    it('sums products of inner products and components', async () => {
+      const some = [numbers(7, M, 3), numbers(8, N, 3), numbers(9, 1, 2)] as const;
+      const f = genericSum('Pow((X | Y), 2) * (Elem(P, 0) * X + Elem(P, 1) * Y)', 'a = Vi(3)', [
+        'X = Vi(3)',
+        'Y = Vj(3)',
+        'P = Pm(2)',
+      ]);
+      const [x, y, p] = await Promise.all(some.map((one) => put(one, 'float64')));
+      await expectNear(await f(x!, y!, p!.reshape([2])), wantedOf(f.reduction, some).value, 1e-12);
+    });
+
+    it.each([
+      ['gaussian', '-SqDist(x, y) / s'],
+      ['laplacian', '-Sqrt(SqDist(x, y) / s)'],
+      ['cauchy', 'Log(Inv(1 + SqDist(x, y) / s))'],
+      ['inverse multiquadric', '-0.5 * Log(1 + SqDist(x, y) / s)'],
+    ])('weights a log-sum-exp with a %s kernel, over either side', async (_, text) => {
+      const some = [
+        numbers(1, M, D),
+        numbers(2, N, D),
+        numbers(3, 1, 1, { low: 0.5 }),
+        numbers(4, N, 1),
+      ] as const;
+      const names = ['x = Vi(3)', 'y = Vj(3)', 's = Pm(1)', 'g = Vj(1)'];
+      const f = genericLogSumExp(text, 'a = Vi(1)', names, { formula2: 'Exp(g)' });
+      const [x, y, s, g] = await Promise.all(some.map((one) => put(one, 'float64')));
+      const found = await f(x!, y!, s!.reshape([1]), g!);
+      await expectNear(found, wantedOf(f.reduction, some).value, 1e-12);
+    });
+
+    it('weights a log-sum-exp over i', async () => {
+      const some = [numbers(1, M, D), numbers(2, N, D), numbers(4, M, 2, { low: 0.1 })] as const;
+      const f = genred('-SqDist(x, y)', ['x = Vi(3)', 'y = Vj(3)', 'g = Vi(2)'], {
+        ...{ reduction: 'LogSumExp', axis: 0, formula2: 'g' },
+      });
+      const [x, y, g] = await Promise.all(some.map((one) => put(one, 'float32')));
+      await expectNear(await f(x!, y!, g!), wantedOf(f.reduction, some).value, 2e-5);
+    });
+
+    it('computes a formula without rows of j', async () => {
+      const f = genred('Rsqrt(x)', ['x = Vi(1)'], { axis: 'j' });
+      const found = await f([[4], [0], [0.25]], { device: device() });
+      expect(await found.toNested()).toEqual([[0.5], [0], [2]]);
+    });
+
+    it('reduces the smoke test of the installation', async () => {
+      const f = genred('SqNorm2(x - y)', ['x = Vi(3)', 'y = Vj(3)']);
+      const found = await f(
+        [
+          [1, 2, 3],
+          [4, 5, 6],
+          [7, 8, 9],
+        ],
+        [
+          [3, 4, 5],
+          [6, 7, 8],
+        ],
+        { device: device() },
+      );
+      expect(await found.toNested()).toEqual([[63], [90]]);
+    });
+
+    it('is prepared once and called with other sizes', async () => {
+      const f = genred('SqNorm2(x - y)', ['x = Vi(3)', 'y = Vj(3)'], { axis: 'j' });
+      const [x, y] = [numbers(1, M, D), numbers(2, N, D)];
+      const [a, b] = [await put(x, 'float32'), await put(y, 'float32')];
+      const call = await f.prepare(a, b);
+      expect(call.plan.summary).toMatch(/map-reduce/);
+      await expectNear(call([a, b]), wantedOf(f.reduction, [x, y]).value, 2e-5);
+      const other = numbers(3, 17, D, { batch: [2] });
+      const out = empty([2, 17, 1], { device: device() });
+      expect(call([await put(other, 'float32'), b], { out })).toBe(out);
+      await expectNear(out, wantedOf(f.reduction, [other, y], 17).value, 2e-5);
+      const wide = await put(numbers(1, M, 4), 'float32');
+      expect(() => call([wide, b])).toThrow(/declares dim 3/);
+      expect(() =>
+        call([a.transpose().slice([0, 3]).transpose(), b.slice(null, [null, null, -1])]),
+      ).toThrow(/strides/);
+    });
+  });
+
+  describe('symbolic matrices', () => {
+    it('take batches of every input', async () => {
+      const data = [
+        numbers(1, 10, 3, { batch: [4, 1] }),
+        numbers(2, 6, 3, { batch: [1, 6] }),
+        numbers(3, 10, 1, { batch: [1, 6] }),
+        numbers(4, 1, 1, { batch: [4, 6], low: 1, high: 2 }),
+      ] as const;
+      const [l, y, s, p] = await Promise.all(data.map((one) => put(one, 'float32')));
+      const inner = lazyI(l!)
+        .add(lazyI(l!).mul(lazyJ(y!)))
+        .square()
+        .add(lazyI(s!))
+        .sum();
+      const of = inner
+        .mul(param(p!.reshape([4, 6, 1])))
+        .add(1)
+        .exp()
+        .inv()
+        .reduction('Sum', 'j');
+      const found = await of.call();
+      expect(found.shape).toEqual([4, 6, 10, 1]);
+      await expectNear(found, wantedOf(of, data).value, 1e-5);
+    });
+
+    it.each([
+      [
+        [1, 4],
+        [3, 4],
+        [3, 1],
+      ],
+      [[4], [3, 1], []],
+    ])('apply a gaussian with batches %j, %j and %j, and its gradient', async (bx, by, bv) => {
+      const data = [
+        numbers(1, 20, 3, { batch: bx }),
+        numbers(2, 25, 3, { batch: by }),
+        numbers(3, 25, 2, { batch: bv }),
+      ] as const;
+      const [x, y, v] = await Promise.all(data.map((one) => put(one, 'float64')));
+      const gaussian = lazyI(x!).sqdist(lazyJ(y!)).neg().exp();
+      const of = gaussian.mul(lazyJ(v!)).reduction('Sum', 'j');
+      const wanted = wantedOf(of, data, 20, 25);
+      const found = await gaussian.matmul(v!);
+      await expectNear(found, wanted.value, 1e-12);
+      const seed = await tensor(new Float64Array(found.size).fill(1), {
+        shape: found.shape,
+        device: device(),
+      });
+      const byV = await gradient(of, lazyJ(v!), seed);
+      expect(byV.shape).toEqual(v!.shape);
+      // Linear in v: the gradient by v times v is the sum of the result.
+      const products = (await byV.toTypedArray()).map((g, at) => g * (data[2].values[at] ?? NaN));
+      const total = (values: Float64Array): number => values.reduce((sum, one) => sum + one, 0);
+      expect(Math.abs(total(products) - total(await found.toTypedArray()))).toBeLessThan(1e-9);
+    });
+
+    it('clamp, transpose and contract', async () => {
+      const data = [numbers(1, 60, 3, { low: -2, high: 2 }), numbers(2, 70, 3)] as const;
+      const [x, y] = await Promise.all(data.map((one) => put(one, 'float32')));
+      const clamped = lazyI(x!).mul(lazyJ(y!)).clamp(-1.23, 1.54).sum().square().neg().exp();
+      const of = clamped.reduction('Sum', 'j');
+      await expectNear(await of.call(), wantedOf(of, data, 60, 70).value, 2e-4);
+      const w = await put(numbers(3, 60, 2), 'float32');
+      const turned = clamped.t().mul(lazyJ(w)).reduction('Sum', 'j');
+      const found = await clamped.t().matmul(w);
+      expect(found.shape).toEqual([70, 2]);
+      await expectNear(
+        found,
+        wantedOf(turned, [data[0], data[1], numbers(3, 60, 2)], 70, 60).value,
+        2e-4,
+      );
+    });
+
+    it('make Kronecker products, as loops do', async () => {
+      const [f, g] = [numbers(1, 11, 6), numbers(2, 15, 4)];
+      const product = lazyI(await put(f, 'float64')).kron(
+        lazyJ(await put(g, 'float64')),
+        [2, 3],
+        [2, 2],
+      );
+      const wanted = new Float64Array(11 * 24);
+      for (let i = 0; i < 11; i++) {
+        for (let j = 0; j < 15; j++) {
+          for (let at = 0; at < 24; at++) {
+            const [row, column] = [Math.floor(at / 6), at % 6];
+            const left = f.values[6 * i + 3 * Math.floor(row / 2) + Math.floor(column / 2)] ?? NaN;
+            const right = g.values[4 * j + 2 * (row % 2) + (column % 2)] ?? NaN;
+            wanted[24 * i + at] = (wanted[24 * i + at] ?? NaN) + left * right;
+          }
+        }
+      }
+      await expectNear(await product.sum('j'), wanted, 1e-12);
+    });
+
+    it('divide complex numbers: a Cauchy sum', async () => {
+      const [z, w] = [numbers(1, 5, 2), numbers(2, 7, 2, { low: 3, high: 5 })];
+      const one = complexOf(param([1, 0]));
+      const [a, b] = [
+        complexOf(lazyI(await put(z, 'float64'))),
+        complexOf(lazyJ(await put(w, 'float64'))),
+      ];
+      const sums = await one.div(a.sub(b)).sum('j');
+      const wanted = new Float64Array(10);
+      for (let i = 0; i < 5; i++) {
+        for (let j = 0; j < 7; j++) {
+          const re = (z.values[2 * i] ?? NaN) - (w.values[2 * j] ?? NaN);
+          const im = (z.values[2 * i + 1] ?? NaN) - (w.values[2 * j + 1] ?? NaN);
+          wanted[2 * i]! += re / (re * re + im * im);
+          wanted[2 * i + 1]! -= im / (re * re + im * im);
+        }
+      }
+      await expectNear(sums, wanted, 1e-12);
+    });
+
+    it('find neighbours of placeholders, with values and indices into outputs', async () => {
+      const of = lazyI({ position: 0, dim: 3 })
+        .sqdist(lazyJ({ position: 1, dim: 3 }))
+        .reduction('KMinArgKMin', 'j', { k: 2 });
+      const data = [numbers(1, M, D), numbers(2, N, D)] as const;
+      const out = {
+        values: empty([M, 2], { device: device(), dtype: 'float64' }),
+        indices: empty([M, 2], { device: device(), dtype: 'int32' }),
+      };
+      const args = await Promise.all(data.map((one) => put(one, 'float64')));
+      const found = await of.call(args, { out });
+      expect([found.values, found.indices]).toEqual([out.values, out.indices]);
+      const wanted = wantedOf(of, data);
+      await expectNear(out.values, wanted.value, 1e-12);
+      expect([...(await out.indices.toTypedArray())]).toEqual([...(wanted.index ?? [])]);
+    });
+
+    it('keep no memory over many calls, with gradients', async () => {
+      const [x, y] = await Promise.all(
+        [numbers(1, M, D), numbers(2, N, D)].map((one) => put(one, 'float32')),
+      );
+      const a = lazyI(x!);
+      const of = a.sqdist(lazyJ(y!)).neg().reduction('LogSumExp', 'j');
+      const seed = await tensor(new Float32Array(M).fill(1), { shape: [M, 1], device: device() });
+      const round = async (): Promise<number> => {
+        for (let call = 0; call < 5; call++) {
+          (await of.call()).dispose();
+          (await gradient(of, a, seed)).dispose();
+        }
+        await device().synchronize();
+        return device().memory().liveBytes;
+      };
+      const before = await round();
+      expect(await round()).toBeLessThanOrEqual(before);
+    });
+  });
+}

@@ -1,0 +1,140 @@
+import { parseFormula, vectorEvaluator } from '@mercer/formula';
+import { planMapReduce } from '@mercer/kernels';
+import type { Device } from '@mercer/tensor';
+import { assert, describe, expect, it } from 'vitest';
+import { LazyError, lazyI, lazyJ, LazyTensor, param, type LazyDType } from './index.js';
+import {
+  OPERATION_CASES,
+  VARIABLES,
+  type OperationCase,
+  type VariableName,
+} from './operation-cases.test-support.js';
+import { numbers, upload, type Numbers } from './reference.test-support.js';
+
+const [M, N] = [4, 5];
+const NAMES = Object.keys(VARIABLES) as VariableName[];
+
+function dataOf(name: VariableName): Numbers {
+  const [category, dim, low, high] = VARIABLES[name];
+  const rows = { i: M, j: N, parameter: 1 }[category];
+  const some = numbers(100 + NAMES.indexOf(name), rows, dim, { low, high });
+  return name === 'knots' ? { ...some, values: some.values.sort() } : some;
+}
+
+async function variableOf(
+  name: VariableName,
+  dtype: LazyDType,
+  device: Device,
+): Promise<LazyTensor> {
+  const [category, dim] = VARIABLES[name];
+  const data = await upload(dataOf(name), dtype, device);
+  if (category === 'i') return lazyI(data, { name });
+  return category === 'j' ? lazyJ(data, { name }) : param(data.reshape([dim]), { name });
+}
+
+/** Whether the kernels of a device have text for a formula. */
+function hasKernel(lazy: LazyTensor, device: Device): boolean {
+  const { reduction } = lazy.reduction('Sum', 'i');
+  try {
+    planMapReduce({ reduction, dtype: 'float32', rowsI: 1, rowsJ: N, batch: M }, device.limits);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** Every method is the operation that it says, and computes it. */
+export function describeOperations(device: () => Device): void {
+  describe('operations', () => {
+    it('has a case for every method that makes a formula', () => {
+      const methods = new Set<string>();
+      for (
+        let prototype = LazyTensor.prototype as object;
+        prototype !== Object.prototype;
+        prototype = Object.getPrototypeOf(prototype) as object
+      ) {
+        for (const name of Object.getOwnPropertyNames(prototype)) methods.add(name);
+      }
+      const others = new Set([
+        ...[
+          'constructor',
+          'derive',
+          'apply',
+          'combined',
+          'binary',
+          'unary',
+          'reduction',
+          'describe',
+        ],
+        ...['reduce', 'either', 'toString', 't', 'rows', 'matmul', 'toDense', 'diag', 'variance'],
+        ...['dim', 'rowsI', 'rowsJ', 'batchShape', 'shape', 'dtype', 'device'],
+        ...['prod', 'mean', 'any', 'all', 'count', 'minArgMin', 'maxArgMax', 'logSumExp'],
+        ...['kMin', 'argKMin', 'kMinArgKMin', 'kMax', 'argKMax', 'kMaxArgKMax', 'sumSoftMaxWeight'],
+      ]);
+      const tested = OPERATION_CASES.map(({ method }) => method);
+      expect([...methods].filter((name) => !others.has(name)).sort()).toEqual(
+        [...new Set(tested)].sort(),
+      );
+    });
+
+    it.each(OPERATION_CASES)('$method is $text', async ({ variables, build, text }) => {
+      const all = await Promise.all(variables.map((name) => variableOf(name, 'float64', device())));
+      const kinds = { i: 'Vi', j: 'Vj', parameter: 'Pm' };
+      const aliases = variables.map((name) => {
+        const [category, dim] = VARIABLES[name];
+        return `${name} = ${kinds[category]}(${String(dim)})`;
+      });
+      const built = build(...all);
+      expect(built.formula).toBe(parseFormula(text, aliases));
+      expect(built.shape.slice(0, -1)).toEqual([
+        variables.some((name) => VARIABLES[name][0] === 'i') ? M : 1,
+        variables.some((name) => VARIABLES[name][0] === 'j') ? N : 1,
+      ]);
+    });
+
+    it.each(['float32', 'float64'] as const)('values in %s', async (dtype) => {
+      const variables = Object.fromEntries(
+        await Promise.all(
+          NAMES.map(async (name) => [name, await variableOf(name, dtype, device())]),
+        ),
+      ) as Record<VariableName, LazyTensor>;
+      const build = ({ variables: names, build }: OperationCase): LazyTensor =>
+        build(...names.map((name) => variables[name]));
+      const built = OPERATION_CASES.map((one) => ({ text: one.text, lazy: build(one) }));
+      const ready = built.filter(({ lazy }) => hasKernel(lazy, device()));
+      expect(ready.length).toBeGreaterThan(40);
+      for (const { lazy } of built.filter((one) => !ready.includes(one))) {
+        await expect(lazy.sum('j')).rejects.toThrow(LazyError);
+      }
+      // Many operations side by side in few kernels.
+      const groups: (typeof built)[] = [[]];
+      for (const one of ready) {
+        const dim = (groups.at(-1) ?? []).reduce((sum, { lazy }) => sum + lazy.dim, 0);
+        if (dim + one.lazy.dim > 60) groups.push([]);
+        groups.at(-1)?.push(one);
+      }
+      for (const group of groups) {
+        const [first, ...rest] = group.map(({ lazy }) => lazy);
+        assert(first !== undefined, 'a group has a member');
+        const whole = first.concat(...rest);
+        const dense = (await (await whole.toDense()).toTypedArray()) as Float64Array;
+        expect(dense).toHaveLength(M * N * whole.dim);
+        const evaluate = vectorEvaluator(whole.formula);
+        const data = whole.inputs.map(({ name }) => dataOf(name as VariableName).values);
+        const texts = group.flatMap(({ text, lazy }) =>
+          Array.from({ length: lazy.dim }, () => text),
+        );
+        for (let pair = 0; pair < M * N; pair++) {
+          const wanted = evaluate(data, Math.floor(pair / N), pair % N);
+          for (const [at, want] of wanted.entries()) {
+            const got = dense[pair * whole.dim + at] ?? NaN;
+            const tolerance = (dtype === 'float32' ? 4e-6 : 1e-13) * Math.max(1, Math.abs(want));
+            const isNear = Math.abs(got - want) <= tolerance;
+            assert(isNear, `${String(texts[at])}: ${String(got)}, not ${String(want)}`);
+          }
+        }
+      }
+    });
+  });
+}

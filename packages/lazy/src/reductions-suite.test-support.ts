@@ -1,0 +1,122 @@
+import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
+import { isTensor, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { lazyI, lazyJ, param, type LazyAxis, type LazyDType } from './index.js';
+import {
+  expectResult,
+  numbers,
+  reference,
+  upload,
+  wholeNumbers,
+  type Numbers,
+} from './reference.test-support.js';
+
+/** Results of any kind by name. */
+export function byName(result: unknown): { value?: Tensor; index?: Tensor } {
+  if (!isTensor(result)) {
+    const { values, indices } = result as { values: Tensor; indices: Tensor };
+    return { value: values, index: indices };
+  }
+  return result.dtype === 'int32' ? { index: result } : { value: result };
+}
+
+const NEEDS_WEIGHT: readonly ReductionKind[] = ['SumSoftMaxWeight', 'MaxSumShiftExp'];
+
+const EXACT: readonly ReductionKind[] = REDUCTION_KINDS.filter(
+  (kind) => /Min|Max|Any|All|Count/.test(kind) && !NEEDS_WEIGHT.includes(kind),
+);
+
+interface Sizes {
+  readonly m: number;
+  readonly n: number;
+  readonly batchX?: readonly number[];
+  readonly batchY?: readonly number[];
+}
+
+const SIZES: readonly Sizes[] = [
+  { m: 9, n: 40 },
+  { m: 3, n: 0 },
+  { m: 0, n: 4 },
+  { m: 5, n: 7, batchX: [3, 1], batchY: [2] },
+  { m: 4, n: 3, batchX: [2], batchY: [1] },
+];
+
+/** Every reduction; `full`: over both sides in both dtypes, else the sides and dtypes in turn. */
+export function describeReductions(device: () => Device, { full = false } = {}): void {
+  const combinations = [
+    ['i', 'float32'],
+    ['j', 'float64'],
+    ['j', 'float32'],
+    ['i', 'float64'],
+  ] as const satisfies (readonly [LazyAxis, LazyDType])[];
+  // Var is computed in two passes: see variance.
+  const cases = REDUCTION_KINDS.filter((kind) => kind !== 'Var').flatMap((kind, at) =>
+    combinations
+      .filter((_, which) => full || kind === 'Sum' || which === at % 4)
+      .map(([axis, dtype]) => [kind, axis, dtype] as const),
+  );
+
+  describe('reductions', () => {
+    it.each(cases)('%s over %s in %s', async (kind, axis, dtype) => {
+      for (const { m, n, batchX = [], batchY = [] } of SIZES) {
+        const isWhole = EXACT.includes(kind);
+        const make = (
+          seed: number,
+          rows: number,
+          dim: number,
+          batch: readonly number[],
+        ): Numbers =>
+          isWhole ? wholeNumbers(seed, rows, dim, batch) : numbers(seed, rows, dim, { batch });
+        const data = [make(1, m, 2, batchX), make(2, n, 2, batchY), make(3, n, 3, batchY)] as const;
+        const tensors = [];
+        for (const one of data) tensors.push(await upload(one, dtype, device()));
+        const [x, y, g] = tensors as [Tensor<LazyDType>, Tensor<LazyDType>, Tensor<LazyDType>];
+        const difference = lazyI(x, { name: 'x' }).sub(lazyJ(y, { name: 'y' }));
+        const isScalar = kind.includes('Exp') || NEEDS_WEIGHT.includes(kind);
+        const formula = isScalar ? difference.sum() : difference;
+        const reduction = formula.reduction(kind, axis, {
+          ...(NEEDS_WEIGHT.includes(kind) && { weight: lazyJ(g).square() }),
+          ...(kind.includes('K') && { k: 3 }),
+        });
+        const wanted = reference(reduction.reduction, data, { rowsI: m, rowsJ: n });
+        const found = byName(await reduction.call());
+        const kept = axis === 'j' ? m : n;
+        expect((found.value ?? found.index)?.shape).toEqual([...wanted.batch, kept, reduction.dim]);
+        await expectResult(found, wanted, { terms: axis === 'j' ? n : m });
+        for (const one of tensors) one.dispose();
+      }
+    });
+
+    it('weights a LogSumExp, and takes parameters with batch axes', async () => {
+      const data = [
+        numbers(1, 6, 2, { batch: [2, 1] }),
+        numbers(2, 11, 2, { batch: [3] }),
+        numbers(3, 1, 1, { batch: [2, 3] }),
+        numbers(4, 11, 2, { low: 0.5, high: 2 }),
+      ] as const;
+      const [x, y, p, g] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
+      const scale = p!.reshape([2, 3, 1]);
+      const log = lazyI(x!).sqdist(lazyJ(y!)).mul(param(scale));
+      const reduction = log.reduction('LogSumExp', 'j', { weight: lazyJ(g!) });
+      const wanted = reference(reduction.reduction, data, { rowsI: 6, rowsJ: 11 });
+      const found = await reduction.call();
+      expect(found.shape).toEqual([2, 3, 6, 2]);
+      await expectResult({ value: found }, wanted, { terms: 11, units: 60 });
+    });
+
+    it('computes variances in two passes, which do not cancel', async () => {
+      const far = numbers(5, 50, 2, { low: 1000, high: 1001 });
+      const x = await upload(numbers(6, 3, 2), 'float32', device());
+      const y = await upload(far, 'float32', device());
+      const variance = await lazyI(x).mul(0).add(lazyJ(y)).variance('j');
+      expect(variance.shape).toEqual([3, 2]);
+      const values = await variance.toTypedArray();
+      for (const component of [0, 1]) {
+        const column = far.values.filter((_, at) => at % 2 === component);
+        const mean = column.reduce((sum, v) => sum + v, 0) / column.length;
+        const want = column.reduce((sum, v) => sum + (v - mean) ** 2, 0) / column.length;
+        expect(Math.abs((values[component] ?? NaN) - want)).toBeLessThan(1e-3 * want);
+      }
+    });
+  });
+}
