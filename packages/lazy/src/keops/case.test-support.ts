@@ -1,0 +1,150 @@
+import { planMapReduce } from '@mercer/kernels';
+import type { Device, Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import {
+  lazyI,
+  lazyJ,
+  param,
+  type LazyDType,
+  type LazyReduction,
+  type LazyTensor,
+} from '../index.js';
+import { reference, upload, type Numbers } from '../reference.test-support.js';
+import { byName } from '../reductions-suite.test-support.js';
+
+/** A reduction of placeholders, data for each, and what loops over pairs of rows give in float64. */
+export interface Case {
+  readonly name: string;
+  readonly reduction: LazyReduction;
+  readonly data: readonly Numbers[];
+  readonly dtype: LazyDType;
+  readonly value?: Float64Array;
+  readonly index?: readonly number[];
+  /** Absolute and relative, as numpy's allclose takes them, whose values they have by default. */
+  readonly atol?: number;
+  readonly rtol?: number;
+}
+
+/** Placeholders of rows of i, of rows of j, and of one vector. */
+export const I = (position: number, dim: number): LazyTensor => lazyI({ position, dim });
+export const J = (position: number, dim: number): LazyTensor => lazyJ({ position, dim });
+export const P = (position: number, dim: number): LazyTensor => param({ position, dim });
+
+/** One number of a batch entry. */
+export function at({ values, rows, dim }: Numbers, row: number, c = 0, entry = 0): number {
+  return values[(entry * rows + row) * dim + c] ?? NaN;
+}
+
+/** `dim` numbers for every kept row, each a sum of terms over the rows that are reduced. */
+export function sums(
+  kept: number,
+  reduced: number,
+  dim: number,
+  term: (row: number, other: number, c: number) => number,
+): Float64Array {
+  return Float64Array.from({ length: kept * dim }, (_, flat) => {
+    let sum = 0;
+    for (let other = 0; other < reduced; other++)
+      sum += term(Math.floor(flat / dim), other, flat % dim);
+    return sum;
+  });
+}
+
+/** Sums for every batch entry, one after the other. */
+export function batched(entries: number, of: (entry: number) => Float64Array): Float64Array {
+  return Float64Array.from(Array.from({ length: entries }, (_, entry) => [...of(entry)]).flat());
+}
+
+/** Squared distances of two rows. */
+export function square(x: Numbers, i: number, y: Numbers, j: number, ex = 0, ey = 0): number {
+  let sum = 0;
+  for (let c = 0; c < x.dim; c++) sum += (at(x, i, c, ex) - at(y, j, c, ey)) ** 2;
+  return sum;
+}
+
+/** Within `atol + rtol |wanted|`, number by number. */
+export function expectClose(
+  found: ArrayLike<number>,
+  wanted: ArrayLike<number>,
+  { atol = 1e-8, rtol = 1e-5 }: Pick<Case, 'atol' | 'rtol'> = {},
+): void {
+  expect(found).toHaveLength(wanted.length);
+  const wrong = Array.from(wanted, (want, place) => ({ place, want, got: found[place] ?? NaN }))
+    // Not within: a NaN is neither.
+    .filter(({ want, got }) => !(Math.abs(got - want) <= atol + rtol * Math.abs(want)));
+  expect(wrong.slice(0, 3)).toEqual([]);
+}
+
+/**
+ * Runs every case on the device. What the device's planner refuses is computed by the evaluator of formulas instead, which
+ * tests all but the kernel; the name of the test says so, and why.
+ */
+export function describeCases(
+  what: string,
+  device: () => Device,
+  cases: () => readonly Case[],
+): void {
+  describe(what, () => {
+    for (const one of cases()) {
+      const refusal = refusalOf(one, device());
+      const how = refusal === undefined ? '' : ` (no kernel, by the evaluator: ${refusal})`;
+      it(`${one.name}${how}`, async () => {
+        const { value, index } =
+          refusal === undefined ? await compute(one, device()) : evaluate(one);
+        expect([value !== undefined, index !== undefined]).toEqual([
+          one.value !== undefined,
+          one.index !== undefined,
+        ]);
+        if (value !== undefined) expectClose(value, one.value ?? [], one);
+        if (index !== undefined) expect(Array.from(index)).toEqual(one.index);
+      });
+    }
+  });
+}
+
+interface Numbered {
+  readonly value?: ArrayLike<number> | undefined;
+  readonly index?: ArrayLike<number> | undefined;
+}
+
+/** The data of every input of the reduction: the numbers of placeholders count arguments, those of inputs places. */
+const byPlace = ({ reduction, data }: Case): readonly Numbers[] =>
+  reduction.inputs.flatMap(({ source }) =>
+    source.kind === 'placeholder' ? (data[source.position] ?? []) : [],
+  );
+
+const rowsOf = (one: Case, category: 'i' | 'j'): number =>
+  byPlace(one).find((_, place) => one.reduction.inputs[place]?.category === category)?.rows ?? 1;
+
+function refusalOf(one: Case, { limits }: Device): string | undefined {
+  const { reduction, dtype } = one;
+  const sizes = { rowsI: rowsOf(one, 'i'), rowsJ: rowsOf(one, 'j'), batch: 1 };
+  try {
+    planMapReduce({ reduction: reduction.reduction, dtype, ...sizes }, limits);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return error.message.replace(/^.*?: (.*?)\. .*$/s, '$1');
+    throw error;
+  }
+}
+
+async function compute(one: Case, device: Device): Promise<Numbered> {
+  const { reduction, data, dtype } = one;
+  const places = byPlace(one);
+  const tensors: Tensor[] = [];
+  for (const numbers of data) {
+    const x = await upload(numbers, dtype, device);
+    const { category } = reduction.inputs[places.indexOf(numbers)] ?? {};
+    tensors.push(category === 'parameter' ? x.reshape([...numbers.batch, numbers.dim]) : x);
+  }
+  const { value, index } = byName(await reduction.call(tensors));
+  return {
+    value: await (value as Tensor<LazyDType> | undefined)?.toTypedArray(),
+    index: await (index as Tensor<'int32'> | undefined)?.toTypedArray(),
+  };
+}
+
+function evaluate(one: Case): Numbered {
+  const counts = { rowsI: rowsOf(one, 'i'), rowsJ: rowsOf(one, 'j') };
+  return reference(one.reduction.reduction, byPlace(one), counts);
+}
