@@ -11,69 +11,22 @@ import {
 } from '../index.js';
 import { reference, upload, type Numbers } from '../reference.test-support.js';
 import { byName } from '../reductions-suite.test-support.js';
+import { expectClose, type Tolerance } from './oracle.test-support.js';
 
 /** A reduction of placeholders, data for each, and what loops over pairs of rows give in float64. */
-export interface Case {
+export interface Case extends Tolerance {
   readonly name: string;
   readonly reduction: LazyReduction;
   readonly data: readonly Numbers[];
   readonly dtype: LazyDType;
   readonly value?: Float64Array;
   readonly index?: readonly number[];
-  /** Absolute and relative, as numpy's allclose takes them, whose values they have by default. */
-  readonly atol?: number;
-  readonly rtol?: number;
 }
 
 /** Placeholders of rows of i, of rows of j, and of one vector. */
 export const I = (position: number, dim: number): LazyTensor => lazyI({ position, dim });
 export const J = (position: number, dim: number): LazyTensor => lazyJ({ position, dim });
 export const P = (position: number, dim: number): LazyTensor => param({ position, dim });
-
-/** One number of a batch entry. */
-export function at({ values, rows, dim }: Numbers, row: number, c = 0, entry = 0): number {
-  return values[(entry * rows + row) * dim + c] ?? NaN;
-}
-
-/** `dim` numbers for every kept row, each a sum of terms over the rows that are reduced. */
-export function sums(
-  kept: number,
-  reduced: number,
-  dim: number,
-  term: (row: number, other: number, c: number) => number,
-): Float64Array {
-  return Float64Array.from({ length: kept * dim }, (_, flat) => {
-    let sum = 0;
-    for (let other = 0; other < reduced; other++)
-      sum += term(Math.floor(flat / dim), other, flat % dim);
-    return sum;
-  });
-}
-
-/** Sums for every batch entry, one after the other. */
-export function batched(entries: number, of: (entry: number) => Float64Array): Float64Array {
-  return Float64Array.from(Array.from({ length: entries }, (_, entry) => [...of(entry)]).flat());
-}
-
-/** Squared distances of two rows. */
-export function square(x: Numbers, i: number, y: Numbers, j: number, ex = 0, ey = 0): number {
-  let sum = 0;
-  for (let c = 0; c < x.dim; c++) sum += (at(x, i, c, ex) - at(y, j, c, ey)) ** 2;
-  return sum;
-}
-
-/** Within `atol + rtol |wanted|`, number by number. */
-export function expectClose(
-  found: ArrayLike<number>,
-  wanted: ArrayLike<number>,
-  { atol = 1e-8, rtol = 1e-5 }: Pick<Case, 'atol' | 'rtol'> = {},
-): void {
-  expect(found).toHaveLength(wanted.length);
-  const wrong = Array.from(wanted, (want, place) => ({ place, want, got: found[place] ?? NaN }))
-    // Not within: a NaN is neither.
-    .filter(({ want, got }) => !(Math.abs(got - want) <= atol + rtol * Math.abs(want)));
-  expect(wrong.slice(0, 3)).toEqual([]);
-}
 
 /**
  * Runs every case on the device. What the device's planner refuses is computed by the evaluator of formulas instead, which

@@ -1,5 +1,6 @@
 import { numbers } from '../reference.test-support.js';
-import { at, I, J, P, sums, type Case } from './case.test-support.js';
+import { I, J, P, type Case } from './case.test-support.js';
+import { at, sums } from './oracle.test-support.js';
 
 const size = (shape: readonly number[]): number => shape.reduce((p, n) => p * n, 1);
 

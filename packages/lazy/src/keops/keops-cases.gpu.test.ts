@@ -1,9 +1,11 @@
 import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeCases } from './case.test-support.js';
+import { complexCases } from './complex-cases.test-support.js';
 import { contractionCases } from './contraction-cases.test-support.js';
 import { functionCases } from './function-cases.test-support.js';
 import { describeKeopsGradients } from './gradients-suite.test-support.js';
+import { describeKeopsLayouts } from './layouts-suite.test-support.js';
 import { vectorCases } from './vector-cases.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
@@ -15,6 +17,8 @@ for (const gpu of gpus) {
     describeCases('long vectors', () => gpu, vectorCases);
     describeCases('contractions', () => gpu, contractionCases);
     describeCases('functions', () => gpu, functionCases);
+    describeCases('complex numbers', () => gpu, complexCases);
     describeKeopsGradients(() => gpu);
+    describeKeopsLayouts(() => gpu);
   });
 }

@@ -1,5 +1,6 @@
 import { numbers, type Numbers } from '../reference.test-support.js';
-import { at, batched, I, J, P, square, sums, type Case } from './case.test-support.js';
+import { I, J, P, type Case } from './case.test-support.js';
+import { at, batched, square, sums } from './oracle.test-support.js';
 
 const [M, N] = [20, 30];
 const tight = { atol: 1e-4, rtol: 1e-4 } as const;
