@@ -41,11 +41,6 @@ export function keptRows({ axis }: Reduction, { rowsI, rowsJ }: CallShape): numb
   return axis === 1 ? rowsI : rowsJ;
 }
 
-/** Rows of the side that is reduced. */
-export function reducedRows({ axis }: Reduction, { rowsI, rowsJ }: CallShape): number {
-  return axis === 1 ? rowsJ : rowsI;
-}
-
 /** The shape of each result: (..batch, rows, dim). */
 export function resultShape(of: Reduction, shape: CallShape): readonly number[] {
   const [{ dim } = { dim: 1 }] = outputsOf(of);
@@ -78,23 +73,39 @@ export function loadReduction(
   what: string,
   reduction: Reduction,
   shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
   debug: DebugOption | undefined,
 ): Promise<LoadedReduction> {
   const { dtype, rowsI, rowsJ, batch } = shape;
   const { kind, axis, k = 0, formula, weight } = reduction;
+  const storage = storageOf(inputs);
   const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? ''];
   return loadProblem(
     shape.device,
     {
-      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')}`,
+      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')} ${JSON.stringify(storage)}`,
       // The formulas are held, so that their ids, which are in the key, are not given to others.
       holds: reduction,
       plan: (limits) =>
-        translated(what, () => planMapReduce({ reduction, dtype, rowsI, rowsJ, batch }, limits)),
+        translated(what, () =>
+          planMapReduce({ reduction, dtype, storage, rowsI, rowsJ, batch }, limits),
+        ),
       emit: (plan) => translated(what, () => emitMapReduce(plan)),
     },
     debug,
   );
+}
+
+/** The inputs that are stored in 16 bits, by position. */
+function storageOf(
+  inputs: readonly (BoundInput | undefined)[],
+): Record<number, 'float16' | 'bfloat16'> {
+  const storage: Record<number, 'float16' | 'bfloat16'> = {};
+  for (const [place, bound] of inputs.entries()) {
+    const dtype = bound?.tensor.dtype;
+    if (dtype === 'float16' || dtype === 'bfloat16') storage[place] = dtype;
+  }
+  return storage;
 }
 
 /** Enqueues a reduction; `inputs` by place, undefined where the formula has no such input. */
@@ -113,6 +124,8 @@ export function launchReduction(
     pointers[`x${String(place)}`] = bound.tensor;
     scalars[`ld${String(place)}`] = bound.operand.rowStride;
     scalars[`batchStride${String(place)}`] = bound.operand.batchStride;
+    // Of a table whose rows are taken by index.
+    scalars[`rows${String(place)}`] = bound.tensor.shape.at(-2) ?? 1;
   }
   if (results.value !== undefined) pointers['out'] = results.value;
   if (results.index !== undefined) pointers['index'] = results.index;

@@ -15,12 +15,12 @@ export type ComplexOperand = ComplexLazyTensor | LazyTensor | number;
  *
  * @example
  * ```ts
- * import { exp1j, lazyI, lazyJ } from '@mercer/lazy';
+ * import { complexOf, lazyI, lazyJ } from '@mercer/lazy';
  *
- * // A Fourier sum at one frequency: sum_j e^(i x_j f).
- * const waves = exp1j(lazyI([[Math.PI]]).mul(lazyJ([[0], [1]])));
- * const sums = await waves.sum('j', { device: 'cpu' });
- * console.log(await sums.toNested()); // no kernel has Cos yet where this is an error
+ * // sum_j z w_j, with z = 1 + 2i and w = 3i, 1.
+ * const products = complexOf(lazyI([[1, 2]])).mul(complexOf(lazyJ([[0, 3], [1, 0]])));
+ * const sums = await products.sum('j', { device: 'cpu' });
+ * console.log(await sums.toNested()); // [ [ -5, 5 ] ]
  * ```
  */
 export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> {
@@ -57,22 +57,27 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
     );
   }
 
+  /** `z + w` */
   add(other: ComplexOperand): this {
     return this.#binary('add', other, ops.complexAdd);
   }
 
+  /** `z - w` */
   sub(other: ComplexOperand): this {
     return this.#binary('sub', other, ops.complexSubtract);
   }
 
+  /** `z w`, number by number. */
   mul(other: ComplexOperand): this {
     return this.#binary('mul', other, ops.complexMult);
   }
 
+  /** `z / w`, number by number. */
   div(other: ComplexOperand): this {
     return this.#binary('div', other, ops.complexDivide);
   }
 
+  /** `-z` */
   neg(): this {
     return this.apply('neg', [], (f) => ops.neg(f));
   }

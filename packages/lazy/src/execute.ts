@@ -64,7 +64,7 @@ export async function execute(
     const results = makeResults(task, shape, out, tensors, stream);
     try {
       if (isEmpty(results.wanted)) return results.wanted;
-      const loaded = await loadReduction(what, reduction, shape, debug);
+      const loaded = await loadReduction(what, reduction, shape, bound, debug);
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
       launchReduction(loaded, shape, bound, results.written, queue);

@@ -25,7 +25,7 @@ export interface Input {
   readonly steps: readonly ViewStep[];
   /** Undefined for a placeholder. */
   readonly extent: InputExtent | undefined;
-  /** Undefined for a placeholder, and for numbers that take the dtype of the others. */
+  /** What it is computed in; undefined for a placeholder, and for numbers that take the dtype of the others. */
   readonly dtype: LazyDType | undefined;
   /** Undefined for what is not on a device yet. */
   readonly device: Device | undefined;

@@ -117,6 +117,32 @@ export function describeLayouts(device: () => Device): void {
       expect(liveBytes - before.liveBytes).toBe(out.bytes);
     });
 
+    it('takes float16 and bfloat16 beside float32, and computes in float32', async () => {
+      const data = [numbers(1, 6, 2, { batch: [2] }), numbers(2, 9, 2), numbers(3, 9, 1)] as const;
+      const [x, y, b] = await Promise.all(data.map((one) => upload(one, 'float32', device())));
+      const half = [await x!.cast('float16'), await y!.cast('bfloat16')] as const;
+      const stored = await Promise.all(half.map((one) => one.toTypedArray()));
+      const rounded = stored.map((values, at) => ({
+        ...data[at as 0 | 1],
+        values: Float64Array.from(values),
+      }));
+      const distance = lazyI(half[0]).sqdist(lazyJ(half[1])).mul(lazyJ(b!));
+      expect(distance.dtype).toBe('float32');
+      const reduction = distance.reduction('Sum', 'j');
+      const wanted = reference(reduction.reduction, [...rounded, data[2]], { rowsI: 6, rowsJ: 9 });
+      const found = await reduction.call();
+      expect(found.dtype).toBe('float32');
+      await expectResult({ value: found }, wanted, { terms: 9 });
+      // Turned, it is copied first, still in 16 bits.
+      const turned = await half[0].transpose().contiguous();
+      const again = await lazyI(turned.transpose()).sqdist(lazyJ(half[1])).mul(lazyJ(b!)).sum('j');
+      expect(await again.toNested()).toEqual(await found.toNested());
+      const later = lazyI({ position: 0, dim: 2 }).sum().reduction('Sum', 'j');
+      const call = await later.prepare([half[0]]);
+      expect(call([half[0]]).dtype).toBe('float32');
+      expect(() => call([x!])).toThrow(/was prepared as float16/);
+    });
+
     it('tells i, j and parameter by the shape of three axes', async () => {
       const place = { device: device() };
       const x = await tensor([[[[1]], [[2]]]], place); // [1, 2, 1, 1]

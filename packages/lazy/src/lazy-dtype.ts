@@ -1,14 +1,25 @@
 import type { MapReduceProblem } from '@mercer/kernels';
 
-/** What symbolic matrices compute in: the data types that map-reduce kernels take. */
+/** What symbolic matrices compute in: the data types of map-reduce kernels. */
 export type LazyDType = MapReduceProblem['dtype'];
 
-const LAZY_DTYPES: { readonly [D in LazyDType]: true } = { float32: true, float64: true };
+/** What tensors of variables may hold: numbers of 16 bits are computed with in float32. */
+export type StoredDType = LazyDType | 'float16' | 'bfloat16';
 
-/** Whether a dtype is one that symbolic matrices compute in. */
-export function isLazyDType(dtype: string): dtype is LazyDType {
-  return Object.hasOwn(LAZY_DTYPES, dtype);
+/** What numbers of a stored dtype are computed in. */
+export type ComputedIn<D extends StoredDType> = D extends LazyDType ? D : 'float32';
+
+const COMPUTED_IN: { readonly [D in StoredDType]: ComputedIn<D> } = {
+  float32: 'float32',
+  float64: 'float64',
+  float16: 'float32',
+  bfloat16: 'float32',
+};
+
+/** What a dtype is computed in; undefined for one that symbolic matrices do not take. */
+export function computedIn(dtype: string): LazyDType | undefined {
+  return Object.hasOwn(COMPUTED_IN, dtype) ? COMPUTED_IN[dtype as StoredDType] : undefined;
 }
 
-/** Their names, for messages. */
-export const lazyDTypeNames = (): string => Object.keys(LAZY_DTYPES).join(' or ');
+/** The dtypes that symbolic matrices take, for messages. */
+export const storedDTypeNames = (): string => Object.keys(COMPUTED_IN).join(', ');

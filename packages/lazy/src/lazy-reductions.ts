@@ -1,14 +1,8 @@
-import { ops } from '@mercer/formula';
-import type { Tensor } from '@mercer/tensor';
-import { nodeAt } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyExtrema } from './lazy-extrema.js';
 import type { LazyOperand } from './lazy-formula.js';
-import { checkAxis, type AxisOrDim, type DescribeOptions } from './lazy-reducible.js';
-import { matrixInput } from './make-input.js';
+import { type AxisOrDim, type DescribeOptions } from './lazy-reducible.js';
 import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
-import { combine } from './symbolic.js';
-import { checkBound } from './transforms.js';
 
 /** Sums, means and their like over a side of a matrix that is never stored. */
 export abstract class LazyReductions<D extends LazyDType = LazyDType> extends LazyExtrema<D> {
@@ -62,20 +56,12 @@ export abstract class LazyReductions<D extends LazyDType = LazyDType> extends La
     return this.reduce('count', 'Count', axis, options);
   }
 
-  /**
-   * The variances over a side, divided by the count; empty: NaN. Two passes, the means first, so that nothing cancels.
-   *
-   * @throws LazyError UNBOUND_VARIABLE where an input is a placeholder
-   */
-  async variance(axis: LazyAxis, options: ReduceOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
-    checkAxis('variance', axis);
-    checkBound('variance', this.inputs);
-    const { out: _, ...rest } = options;
-    using mean = await this.mean(axis, rest);
-    const means = matrixInput('variance', mean, axis === 'j' ? 'i' : 'j', 'mean');
-    const center = { formula: nodeAt(means, 0), inputs: [means] };
-    const squares = combine('variance', [this, center], (f, m) => ops.square(ops.sub(f, m)));
-    return await this.derive('variance', squares).mean(axis, options);
+  /** The variances over a side, divided by the count: means of squared distances from the mean. Empty: NaN. */
+  variance(
+    axis: LazyAxis,
+    options: ReduceOptions<ResultOf<'Var', D>> = {},
+  ): Promise<ResultOf<'Var', D>> {
+    return this.reduce('variance', 'Var', axis, options);
   }
 
   /**

@@ -10,7 +10,7 @@ import {
 } from '@mercer/tensor';
 import { hostShape } from './host-shape.js';
 import type { Input, Source } from './input.js';
-import { isLazyDType, lazyDTypeNames, type LazyDType } from './lazy-dtype.js';
+import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import { shapeAfter, type ViewStep } from './view-step.js';
 
@@ -122,11 +122,13 @@ function readData(what: string, value: LazyData, name: string | undefined): Data
   return { source: { kind: 'data', data: value }, shape, dtype, device: undefined };
 }
 
+/** What a tensor is computed in. */
 function dtypeOf(label: string, x: Tensor): LazyDType {
-  if (isLazyDType(x.dtype)) return x.dtype;
+  const dtype = computedIn(x.dtype);
+  if (dtype !== undefined) return dtype;
   throw new MercerError(
     'DTYPE_MISMATCH',
-    `${label} is the ${x.label}, and symbolic matrices are computed in ${lazyDTypeNames()}. Cast it first, for example await x.cast('float32').`,
+    `${label} is the ${x.label}, and the dtypes of variables are ${storedDTypeNames()}. Cast it first, for example await x.cast('float32').`,
   );
 }
 

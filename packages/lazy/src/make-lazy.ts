@@ -1,7 +1,7 @@
 import type { Category } from '@mercer/formula';
 import { isTensor, type Tensor, type TensorSource } from '@mercer/tensor';
 import { nodeAt, type Input } from './input.js';
-import type { LazyDType } from './lazy-dtype.js';
+import type { ComputedIn, StoredDType } from './lazy-dtype.js';
 import { LazyTensor } from './lazy-tensor.js';
 import {
   matrixInput,
@@ -27,10 +27,13 @@ export interface LazyOptions {
  * A variable with a row of `dim` numbers for every i, (..batch, M, dim). Batch axes broadcast. Data is borrowed: a tensor must
  * be alive when a reduction runs; nested and typed arrays are placed anew by every reduction.
  *
- * @param data float32 or float64; nested numbers take the dtype of the other variables
+ * @param data float32 or float64; float16 and bfloat16 count as float32; nested numbers take the dtype of the other variables
  * @throws MercerError SHAPE_MISMATCH (fewer than two axes, rows without components), DTYPE_MISMATCH
  */
-export function lazyI<D extends LazyDType>(data: Tensor<D>, options?: LazyOptions): LazyTensor<D>;
+export function lazyI<D extends StoredDType>(
+  data: Tensor<D>,
+  options?: LazyOptions,
+): LazyTensor<ComputedIn<D>>;
 export function lazyI(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
 export function lazyI(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
   if (isPlaceholder(data)) return later('lazyI', 'i', data, name);
@@ -38,7 +41,10 @@ export function lazyI(data: LazyData | Placeholder, { name }: LazyOptions = {}):
 }
 
 /** The same with a row for every j, (..batch, N, dim). */
-export function lazyJ<D extends LazyDType>(data: Tensor<D>, options?: LazyOptions): LazyTensor<D>;
+export function lazyJ<D extends StoredDType>(
+  data: Tensor<D>,
+  options?: LazyOptions,
+): LazyTensor<ComputedIn<D>>;
 export function lazyJ(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
 export function lazyJ(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
   if (isPlaceholder(data)) return later('lazyJ', 'j', data, name);
@@ -51,7 +57,10 @@ export function lazyJ(data: LazyData | Placeholder, { name }: LazyOptions = {}):
  *
  * @throws MercerError as `lazyI`
  */
-export function param<D extends LazyDType>(data: Tensor<D>, options?: LazyOptions): LazyTensor<D>;
+export function param<D extends StoredDType>(
+  data: Tensor<D>,
+  options?: LazyOptions,
+): LazyTensor<ComputedIn<D>>;
 export function param(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
 export function param(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
   if (isPlaceholder(data)) return later('param', 'parameter', data, name);
@@ -64,11 +73,11 @@ export function param(data: LazyData | Placeholder, { name }: LazyOptions = {}):
  *
  * @throws MercerError SHAPE_MISMATCH for a dense array, DTYPE_MISMATCH
  */
-export function lazy<D extends LazyDType>(
+export function lazy<D extends StoredDType>(
   data: Tensor<D>,
   axis?: 'i' | 'j',
   options?: LazyOptions,
-): LazyTensor<D>;
+): LazyTensor<ComputedIn<D>>;
 export function lazy(data: TensorSource, axis?: 'i' | 'j', options?: LazyOptions): LazyTensor;
 export function lazy(data: LazyData, axis?: 'i' | 'j', { name }: LazyOptions = {}): LazyTensor {
   const input =

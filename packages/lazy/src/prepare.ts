@@ -2,6 +2,7 @@ import type { MapReducePlan } from '@mercer/kernels';
 import {
   assertTensor,
   MercerError,
+  type DType,
   type DebugOption,
   type Stream,
   type Tensor,
@@ -43,10 +44,16 @@ export async function prepareTask(
   const { what, reduction } = task;
   const used = usedPlaces(task);
   const example = bind(task, args);
-  const loaded = await loadReduction(what, reduction, example.shape, debug);
+  const views: Tensor[] = [];
+  const inputs = example.inputs.map((one, place) =>
+    used.has(place) ? readable(what, one, example.shape, views) : undefined,
+  );
+  for (const view of views) view.dispose();
+  const dtypes = inputs.map((one) => one?.tensor.dtype);
+  const loaded = await loadReduction(what, reduction, example.shape, inputs, debug);
   const run: PreparedTask['run'] = (tensors, out = {}, stream) => {
     const call = bind(task, tensors);
-    checkPrepared(what, call.shape, example.shape);
+    checkPrepared(what, call, example.shape, dtypes);
     const made: Tensor[] = [];
     try {
       const bound = call.inputs.map((one, place) =>
@@ -112,17 +119,31 @@ function checkDense(what: string, out: Tensor | undefined): void {
   );
 }
 
-function checkPrepared(what: string, call: CallShape, example: CallShape): void {
-  if (call.dtype !== example.dtype) {
+function checkPrepared(
+  what: string,
+  { shape, inputs }: BoundCall,
+  example: CallShape,
+  dtypes: readonly (DType | undefined)[],
+): void {
+  if (shape.dtype !== example.dtype) {
     throw new MercerError(
       'DTYPE_MISMATCH',
-      `${what}: prepared for ${example.dtype}, called with ${call.dtype}. Prepare another for ${call.dtype}.`,
+      `${what}: prepared for ${example.dtype}, called with ${shape.dtype}. Prepare another for ${shape.dtype}.`,
     );
   }
-  if (call.device !== example.device) {
+  for (const [place, one] of inputs.entries()) {
+    const found = one.source.kind === 'tensor' ? one.source.tensor.dtype : undefined;
+    const wanted = dtypes[place];
+    if (wanted === undefined || found === wanted) continue;
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: ${describeInput(one)} was prepared as ${wanted}. Prepare another, or cast it.`,
+    );
+  }
+  if (shape.device !== example.device) {
     throw new MercerError(
       'DEVICE_MISMATCH',
-      `${what}: prepared on ${example.device.id}, called with tensors on ${call.device.id}. Prepare another there.`,
+      `${what}: prepared on ${example.device.id}, called with tensors on ${shape.device.id}. Prepare another there.`,
     );
   }
 }

@@ -1,10 +1,4 @@
-import {
-  evaluateReduction,
-  inputsOf,
-  reduction as describe,
-  ops,
-  type Reduction,
-} from '@mercer/formula';
+import { evaluateReduction, reduction as describe, ops, type Reduction } from '@mercer/formula';
 import { tensor, type Device, type Tensor } from '@mercer/tensor';
 import { assert, expect } from 'vitest';
 import type { LazyDType } from './index.js';
@@ -158,9 +152,3 @@ export async function expectResult(
     );
   }
 }
-
-/** The inputs that a reduction reads, by position. */
-export const positionsOf = (of: Reduction): readonly number[] =>
-  inputsOf(of.formula, ...(of.weight === undefined ? [] : [of.weight])).map(
-    ({ position }) => position,
-  );

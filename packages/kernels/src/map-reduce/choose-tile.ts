@@ -25,6 +25,8 @@ export interface CpuTile {
   readonly groups: number;
   /** Reduced rows between two merges, and that stay in the cache for all groups. */
   readonly tile: number;
+  /** Parts of the reduced rows, each of another task; above 1 a second step merges them. */
+  readonly splits: number;
 }
 
 /** How a GPU cuts the rows. */
@@ -38,8 +40,11 @@ export interface CudaTile {
 }
 
 const MOST_GROUPS = 4;
+/** So that cores that end early find more, where the reduced rows are split. */
+const TASKS_PER_CORE = 4;
 /** The sums of K terms are sums of blocks of this length. */
 const LONGEST_TILE = 256;
+const MOST_SPLITS = 64;
 
 /** The cut for a CPU: tasks for every core, tiles that half of the first cache holds. */
 export function chooseCpuTile(
@@ -50,10 +55,15 @@ export function chooseCpuTile(
   const vectors = Math.ceil(shape.rows / lanes / limits.cores);
   const groups = Math.max(1, Math.min(MOST_GROUPS, vectors));
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
-  return {
-    ...{ groups, tile },
-    text: `${String(groups)} groups of ${String(lanes)} rows, tiles of ${String(tile)}`,
-  };
+  const whole = Math.max(1, Math.ceil(shape.rows / lanes));
+  const idle = whole < limits.cores;
+  const splits = idle ? splitsOf(shape, tile, (TASKS_PER_CORE * limits.cores) / whole) : 1;
+  const text = [
+    `${String(groups)} groups of ${String(lanes)} rows`,
+    `tiles of ${String(tile)}`,
+    ...(splits > 1 ? [`${String(splits)} parts`] : []),
+  ].join(', ');
+  return { groups, tile, splits, text };
 }
 
 /** Threads of a block on a GPU. */
@@ -64,7 +74,6 @@ const ROW_REGISTERS = 64;
 const MANY_OPERATIONS = 48;
 const SHARED_BYTES = 16384;
 const CUDA_TILE = 128;
-const MOST_SPLITS = 64;
 const BLOCKS_PER_MULTIPROCESSOR = 4;
 
 /** The cut for a GPU: as many rows a thread as registers allow, and blocks for every multiprocessor. */
@@ -83,14 +92,19 @@ export function chooseCudaTile(
     ) ?? 1;
   const tile = tileOf(shape, SHARED_BYTES, CUDA_TILE);
   const blocks = Math.max(1, Math.ceil(shape.rows / (CUDA_THREADS * rowsPerThread)));
-  const parts = Math.min(MOST_SPLITS, wanted / blocks, shape.terms / (2 * tile));
-  const splits = shape.mergeable && parts >= 2 ? 2 ** Math.floor(Math.log2(parts)) : 1;
+  const splits = splitsOf(shape, tile, wanted / blocks);
   const text = [
     `${String(rowsPerThread)} rows a thread`,
     `tiles of ${String(tile)}`,
     ...(splits > 1 ? [`${String(splits)} parts`] : []),
   ].join(', ');
   return { rowsPerThread, tile, splits, text };
+}
+
+/** Parts of the reduced rows, of two tiles at least. */
+function splitsOf({ mergeable, terms }: MapReduceShape, tile: number, wanted: number): number {
+  const parts = Math.min(MOST_SPLITS, wanted, terms / (2 * tile));
+  return mergeable && parts >= 2 ? 2 ** Math.floor(Math.log2(parts)) : 1;
 }
 
 /** The largest power of two of rows that fits, from 16 up. */

@@ -1,21 +1,21 @@
-import type { CudaExpressions } from '../emit/cuda-expression.js';
 import { indent, lines } from '../emit/indent.js';
 import { CUDA_THREADS } from './choose-tile.js';
+import type { CudaPairText } from './cuda-pair-text.js';
 import { outputText, stateWords } from './cuda-text.js';
-import { batchStrideName, inputName, strideName } from './params.js';
-import { componentsOf, type CudaMapReducePlan } from './plan.js';
-import type { Reducer } from './reducers/reducer.js';
-import type { UsedComponents } from './used-components.js';
+import { loaded } from './half-storage.js';
+import { batchStrideName, inputName, rowNames, strideName } from './params.js';
+import { componentsOf, rowInputs, type CudaMapReducePlan } from './plan.js';
+import type { RunningResult } from './reducers/running-result.js';
 
 /** The body of the kernel that computes the formula. */
 export function firstStepText(
   plan: CudaMapReducePlan,
-  reducer: Reducer,
-  used: UsedComponents,
-  { statements, results }: Pick<CudaExpressions, 'statements' | 'results'>,
+  running: RunningResult,
+  { used, statements, results }: CudaPairText,
 ): string {
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const split = plan.splits > 1;
+  const names = rowNames(plan.axis);
   const threads = String(CUDA_THREADS);
   const rows = String(plan.rowsPerThread);
   const tile = String(plan.tile);
@@ -23,27 +23,33 @@ export function firstStepText(
   const other = used.of(reduced);
   const [ownRow, otherRow] = [used.rowNumber(kept), used.rowNumber(reduced)];
   const width = String(Math.max(1, componentsOf(plan.inputs, reduced)));
-  const target = reducer.rounds ? 's[r]' : 'total[r]';
+  const { block } = running;
+  const limit = plan.ranges ? 'last' : 'kept';
   const perRow = lines(
     ...own.map(({ name }, q) => `const V ${name} = own[r][${String(q)}];`),
     ownRow !== undefined && `const V ${ownRow} = (V)(first + threadIdx.x + r * ${threads});`,
     ...statements,
-    `add(${target}, ${[...results, '(I)(start + q)'].join(', ')});`,
+    running.add('total[r]', 's[r]', [...results, '(I)(start + q)']),
   );
   const unrolled = (body: string): string =>
     lines('#pragma unroll', `for (int r = 0; r < ${rows}; ++r) {`, indent(body), '}');
+  const stage =
+    other.length > 0
+      ? lines('__syncthreads();', stagingText(plan, reduced), '__syncthreads();')
+      : '';
+  const pairs = lines(
+    '#pragma unroll 1',
+    'for (int q = 0; q < count; ++q) {',
+    ...other.map(
+      ({ name, place }) => `  const V ${name} = staged[q * ${width} + ${String(place)}];`,
+    ),
+    otherRow !== undefined && `  const V ${otherRow} = (V)(start + q);`,
+    indent(unrolled(perRow)),
+    '}',
+  );
   return lines(
-    `const long long kept = ${plan.axis === 1 ? 'rowsI' : 'rowsJ'}, reduced = ${plan.axis === 1 ? 'rowsJ' : 'rowsI'};`,
-    `const long long first = (long long)blockIdx.x * ${String(CUDA_THREADS * plan.rowsPerThread)};`,
-    split
-      ? lines(
-          'const int part = blockIdx.y;',
-          `const long long tiles = (reduced + ${tile} - 1) / ${tile};`,
-          `const long long length = (tiles + ${String(plan.splits)} - 1) / ${String(plan.splits)} * ${tile};`,
-          'const long long from = part * length < reduced ? part * length : reduced;',
-          'const long long end = from + length < reduced ? from + length : reduced;',
-        )
-      : 'const long long from = 0, end = reduced;',
+    `const long long kept = ${names.kept}${plan.ranges ? '' : `, reduced = ${names.reduced}`};`,
+    rowsOfBlock(plan),
     other.length > 0 && `__shared__ V staged[${tile} * ${width}];`,
     'for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
     indent(
@@ -51,8 +57,8 @@ export function firstStepText(
         ...used
           .of('parameter')
           .map(
-            ({ name, position: p, component }) =>
-              `const V ${name} = ${inputName(p)}[layer * ${batchStrideName(p)} + ${String(component)}];`,
+            (one) =>
+              `const V ${one.name} = ${loaded(one, `${inputName(one.position)}[layer * ${batchStrideName(one.position)} + ${String(one.component)}]`)};`,
           ),
         own.length > 0 && `V own[${rows}][${String(own.length)}];`,
         `State total[${rows}];`,
@@ -63,36 +69,35 @@ export function firstStepText(
               lines(
                 '// a row past the end computes what the last one does, and nothing of it is written',
                 `const long long wanted = first + threadIdx.x + r * ${threads};`,
-                'const long long row = wanted < kept ? wanted : kept - 1;',
+                `const long long row = wanted < ${limit} ? wanted : ${limit} - 1;`,
                 ...own.map(
-                  ({ position: p, component }, q) =>
-                    `own[r][${String(q)}] = ${inputName(p)}[layer * ${batchStrideName(p)} + row * ${strideName(p)} + ${String(component)}];`,
+                  ({ position: p, component, storage }, q) =>
+                    `own[r][${String(q)}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + row * ${strideName(p)} + ${String(component)}]`)};`,
                 ),
               ),
           ),
         ),
-        `for (long long start = from; start < end; start += ${tile}) {`,
-        `  const int count = end - start < ${tile} ? (int)(end - start) : ${tile};`,
-        other.length > 0 &&
-          indent(lines('__syncthreads();', stagingText(plan, reduced), '__syncthreads();')),
-        reducer.rounds && `  State s[${rows}];`,
-        reducer.rounds && indent(unrolled('s[r] = empty();')),
-        '  #pragma unroll 1',
-        '  for (int q = 0; q < count; ++q) {',
-        ...other.map(
-          ({ name, place }) => `    const V ${name} = staged[q * ${width} + ${String(place)}];`,
-        ),
-        otherRow !== undefined && `    const V ${otherRow} = (V)(start + q);`,
-        indent(unrolled(perRow), 4),
-        '  }',
-        reducer.rounds && indent(unrolled('merge(total[r], s[r]);')),
-        '}',
+        plan.ranges
+          ? spansText(tile, block, { stage, pairs, unrolled, rows })
+          : lines(
+              `for (long long start = from; start < end; start += ${tile}) {`,
+              `  const int count = end - start < ${tile} ? (int)(end - start) : ${tile};`,
+              indent(stage),
+              block !== undefined && `  ${block.type} s[${rows}];`,
+              block !== undefined && indent(unrolled(`s[r] = ${block.empty};`)),
+              indent(pairs),
+              block !== undefined && indent(unrolled('merge(total[r], s[r]);')),
+              '}',
+            ),
         unrolled(
           lines(
             `const long long row = first + threadIdx.x + r * ${threads};`,
-            'if (row < kept) {',
-            '  const State& s = total[r];',
-            indent(split ? stateWords(plan, reducer).store('s') : outputText(plan, reducer)),
+            `if (row < ${limit}) {`,
+            indent(
+              split
+                ? stateWords(plan, running).store('total[r]')
+                : outputText(plan, running, 'total[r]'),
+            ),
             '}',
           ),
         ),
@@ -102,19 +107,79 @@ export function firstStepText(
   );
 }
 
+/** The first kept row of a block, and which rows it reduces. */
+function rowsOfBlock({ ranges, splits, rowsPerThread, tile: length }: CudaMapReducePlan): string {
+  if (ranges) {
+    return lines(
+      'const long long* const here = tasks + (long long)blockIdx.x * 4;',
+      'const long long first = here[0], last = first + here[1];',
+    );
+  }
+  const first = `const long long first = (long long)blockIdx.x * ${String(CUDA_THREADS * rowsPerThread)};`;
+  if (splits === 1) return lines(first, 'const long long from = 0, end = reduced;');
+  const [parts, tile] = [String(splits), String(length)];
+  return lines(
+    first,
+    'const int part = blockIdx.y;',
+    `const long long tiles = (reduced + ${tile} - 1) / ${tile};`,
+    `const long long length = (tiles + ${parts} - 1) / ${parts} * ${tile};`,
+    'const long long from = part * length < reduced ? part * length : reduced;',
+    'const long long end = from + length < reduced ? from + length : reduced;',
+  );
+}
+
+/** The spans of a task; what is summed on its own goes on over short spans. */
+function spansText(
+  tile: string,
+  block: RunningResult['block'],
+  text: {
+    readonly stage: string;
+    readonly pairs: string;
+    readonly rows: string;
+    readonly unrolled: (body: string) => string;
+  },
+): string {
+  return lines(
+    block !== undefined &&
+      lines(
+        `${block.type} s[${text.rows}];`,
+        text.unrolled(`s[r] = ${block.empty};`),
+        'int fresh = 0;',
+      ),
+    'long long seen = 0;',
+    'for (long long span = here[2]; span < here[3]; ++span) {',
+    '  const long long end = spans[2 * span + 1];',
+    `  for (long long start = spans[2 * span]; start < end; start += ${tile}) {`,
+    `    const int count = end - start < ${tile} ? (int)(end - start) : ${tile};`,
+    indent(text.stage, 4),
+    indent(text.pairs, 4),
+    '    seen += count;',
+    block !== undefined &&
+      lines(
+        '    fresh += count;',
+        `    if (fresh < ${tile}) continue;`,
+        '    fresh = 0;',
+        indent(text.unrolled(`merge(total[r], s[r]);\ns[r] = ${block.empty};`), 4),
+      ),
+    '  }',
+    '}',
+    block !== undefined && text.unrolled('merge(total[r], s[r]);'),
+  );
+}
+
 /** Copies `count` rows of every input of the reduced side into shared memory, row by row. */
 function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j'): string {
-  const inputs = plan.inputs.filter(({ category }) => category === reduced);
+  const inputs = rowInputs(plan.inputs, reduced);
   const width = String(componentsOf(plan.inputs, reduced));
   let place = 0;
-  const copies = inputs.map(({ position: p, dim }) => {
+  const copies = inputs.map(({ position: p, dim, storage }) => {
     const d = String(dim);
     const to = String(place);
     place += dim;
     return lines(
       '#pragma unroll 1',
       `for (int e = threadIdx.x; e < count * ${d}; e += ${String(CUDA_THREADS)})`,
-      `  staged[e / ${d} * ${width} + ${to} + e % ${d}] = ${inputName(p)}[layer * ${batchStrideName(p)} + (start + e / ${d}) * ${strideName(p)} + e % ${d}];`,
+      `  staged[e / ${d} * ${width} + ${to} + e % ${d}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + (start + e / ${d}) * ${strideName(p)} + e % ${d}]`)};`,
     );
   });
   return lines(...copies);

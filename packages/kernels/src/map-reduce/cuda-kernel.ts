@@ -1,31 +1,33 @@
-import type { ReductionKind } from '@mercer/formula';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import type { CudaKernel } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
-import { emitCudaExpressions } from '../emit/cuda-expression.js';
-import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
-import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { CUDA_THREADS } from './choose-tile.js';
 import { firstStepText } from './cuda-first-step.js';
-import { outputText, parameterList, stateWords } from './cuda-text.js';
-import { fromList } from './expression-list.js';
-import { mapReduceCost, mapReduceParams, rowsOf } from './params.js';
+import { cudaPairText } from './cuda-pair-text.js';
+import {
+  cudaPrelude,
+  cudaReducerDialect,
+  outputText,
+  parameterList,
+  stateWords,
+} from './cuda-text.js';
+import {
+  launchTasks,
+  mapReduceCost,
+  mapReduceParams,
+  mergeCost,
+  resultRows,
+  rowNames,
+} from './params.js';
 import type { CudaMapReducePlan } from './plan.js';
-import { reducerOf } from './reducers/reducer-of.js';
-import type { Reducer, ReducerDialect } from './reducers/reducer.js';
-import { stateText } from './reducers/state-text.js';
-import { usedComponents } from './used-components.js';
+import type { Reducer } from './reducers/reducer.js';
+import { reducersOf } from './reducers/reducers-of.js';
+import { runningResult, type RunningResult } from './reducers/running-result.js';
 
 const MAX_GRID_Z = 65535;
 /** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
 const LEAST_BLOCKS = 4;
-/** Reductions that take exponentials of the formula. */
-const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
-  'LogSumExp',
-  'SumSoftMaxWeight',
-  'MaxSumShiftExp',
-]);
 
 /**
  * The kernels of a map-reduce on a GPU: rows of a thread in registers, tiles of the reduced rows in shared
@@ -33,66 +35,28 @@ const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
  * merges them in order.
  */
 export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
-  const reducer = reducerOf({ ...plan, kind: plan.reduction, dialect: dialectOf(plan) });
-  const first = firstKernel(plan, reducer);
+  const reducers = reducersOf(plan, cudaReducerDialect(plan));
+  const [reducer] = reducers;
+  if (reducer === undefined)
+    throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
+  const running = runningResult(reducers);
+  const first = firstKernel(plan, reducer, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
-  const bytes = plan.splits * reducer.slots.length * dtypeBytes(plan.dtype);
+  const bytes = plan.splits * running.slots.length * dtypeBytes(plan.dtype);
   return {
-    steps: [{ kernel: first }, { kernel: secondKernel(plan, reducer) }],
+    steps: [{ kernel: first }, { kernel: secondKernel(plan, reducer, running) }],
     workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
   };
 }
 
-const resultRows = (plan: CudaMapReducePlan, scalars: Scalars): number => {
-  const { batch = 0 } = scalars;
-  return rowsOf(plan, scalars).kept * batch;
-};
-
-function dialectOf({ dtype }: CudaMapReducePlan): ReducerDialect {
-  const call = (float: string, double: string) => (x: string) =>
-    `${dtype === 'float32' ? float : double}(${x})`;
-  return {
-    lit: (value) => cudaLiteral(value, dtype),
-    exp: call('exp_approximate', 'exp'),
-    log: call('logf', 'log'),
-    abs: call('fabsf', 'fabs'),
-  };
-}
-
-/** What the text of a running result needs, and the helpers of a formula. */
-function prelude(
-  { dtype, reduction }: CudaMapReducePlan,
+function firstKernel(
+  plan: CudaMapReducePlan,
   reducer: Reducer,
-  wanted: ReadonlySet<CudaHelper> = new Set(),
-): string {
-  const helpers = new Set(wanted);
-  if (dtype === 'float32' && EXPONENTIAL.has(reduction)) helpers.add('expApproximate');
-  const type = cudaType(dtype);
-  const lane = dtype === 'float32' ? 'int' : 'long long';
-  return lines(
-    '#define INLINE __device__ __forceinline__',
-    '#define UNUSED',
-    `typedef ${type} V;`,
-    `typedef ${lane} I;`,
-    'INLINE I number(I x) { return x; }',
-    'INLINE V real(I x) { return (V)x; }',
-    'INLINE bool any(I x) { return x != 0; }',
-    cudaHelpers(helpers, dtype),
-    stateText(reducer),
-  );
-}
-
-function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
+  running: RunningResult,
+): CudaKernel {
   const entry = 'map_reduce';
   const split = plan.splits > 1;
-  const values = fromList(plan.values);
-  const used = usedComponents(plan, values);
-  const body = emitCudaExpressions(values, {
-    dtype: plan.dtype,
-    approximateRoots: true,
-    approximateExponentials: true,
-    bindings: Object.fromEntries(used.names.map((name) => [name, name])),
-  });
+  const pair = cudaPairText(plan);
   const params = mapReduceParams(plan, reducer);
   const all = split ? withWorkspace(params, 'write') : params;
   return {
@@ -100,10 +64,10 @@ function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
     name: plan.summary,
     entry,
     source: lines(
-      prelude(plan, reducer, body.helpers),
+      cudaPrelude(plan, running, pair.helpers),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
-      indent(firstStepText(plan, reducer, used, body)),
+      indent(firstStepText(plan, running, pair)),
       '}',
       '',
     ).concat('\n'),
@@ -111,7 +75,7 @@ function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
     options: [],
     geometry: (scalars) => {
       const { batch = 0 } = scalars;
-      const blocks = Math.ceil(rowsOf(plan, scalars).kept / (CUDA_THREADS * plan.rowsPerThread));
+      const blocks = launchTasks(plan, scalars, CUDA_THREADS * plan.rowsPerThread);
       return {
         grid: [blocks, plan.splits, Math.min(batch, MAX_GRID_Z)],
         block: [CUDA_THREADS, 1, 1],
@@ -122,31 +86,34 @@ function firstKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
   };
 }
 
-function secondKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
+function secondKernel(
+  plan: CudaMapReducePlan,
+  reducer: Reducer,
+  running: RunningResult,
+): CudaKernel {
   const entry = 'map_reduce_merge';
-  const { load } = stateWords(plan, reducer);
+  const { load } = stateWords(plan, running);
   const params = withWorkspace(mapReduceParams(plan, reducer), 'read');
-  const words = plan.splits * reducer.slots.length;
   return {
     dialect: 'cuda',
     name: `${plan.summary}, merge`,
     entry,
     source: lines(
-      prelude(plan, reducer),
+      cudaPrelude(plan, running),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)})`,
       `${entry}(${parameterList(params, plan.dtype)}) {`,
-      `  const long long kept = ${plan.axis === 1 ? 'rowsI' : 'rowsJ'};`,
+      `  const long long kept = ${rowNames(plan.axis).kept};`,
       `  const long long place = (long long)blockIdx.x * ${String(CUDA_THREADS)} + threadIdx.x;`,
       '  if (place >= kept * batch) return;',
       '  const long long layer = place / kept, row = place - layer * kept;',
-      '  State s = empty();',
+      '  State total = empty();',
       '  #pragma unroll 1',
       `  for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
       '    State t;',
       indent(load('t'), 4),
-      '    merge(s, t);',
+      '    merge(total, t);',
       '  }',
-      indent(outputText(plan, reducer)),
+      indent(outputText(plan, running, 'total')),
       '}',
       '',
     ).concat('\n'),
@@ -157,9 +124,6 @@ function secondKernel(plan: CudaMapReducePlan, reducer: Reducer): CudaKernel {
       block: [CUDA_THREADS, 1, 1],
       sharedMemBytes: 0,
     }),
-    cost: (scalars) => ({
-      bytes: resultRows(plan, scalars) * (words + reducer.slots.length) * dtypeBytes(plan.dtype),
-      flops: resultRows(plan, scalars) * words,
-    }),
+    cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
   };
 }

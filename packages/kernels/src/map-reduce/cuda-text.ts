@@ -1,19 +1,77 @@
-import { cudaType } from '../emit/cuda-literal.js';
+import type { ReductionKind } from '@mercer/formula';
+import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
+import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
+import { halfLoads } from './half-storage.js';
+import { rowNames } from './params.js';
 import type { CudaMapReducePlan } from './plan.js';
-import type { Reducer } from './reducers/reducer.js';
+import type { ReducerDialect } from './reducers/reducer.js';
+import type { RunningResult } from './reducers/running-result.js';
+
+/** How CUDA C++ writes values `V` of the data type. */
+export function cudaReducerDialect({ dtype }: CudaMapReducePlan): ReducerDialect {
+  const call = (float: string, double: string) => (x: string) =>
+    `${dtype === 'float32' ? float : double}(${x})`;
+  return {
+    lit: (value) => cudaLiteral(value, dtype),
+    exp: call('exp_approximate', 'exp'),
+    log: call('logf', 'log'),
+    abs: call('fabsf', 'fabs'),
+  };
+}
+
+/** Reductions that take exponentials of the formula. */
+const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
+  'LogSumExp',
+  'SumSoftMaxWeight',
+  'MaxSumShiftExp',
+]);
+
+/** What both steps begin with, and the helpers of a formula. */
+export function cudaPrelude(
+  plan: CudaMapReducePlan,
+  running: RunningResult,
+  wanted: ReadonlySet<CudaHelper> = new Set(),
+): string {
+  const { dtype, inputs, further = [] } = plan;
+  const helpers = new Set(wanted);
+  const takesExponentials = [plan, ...further].some(({ reduction }) => EXPONENTIAL.has(reduction));
+  if (dtype === 'float32' && takesExponentials) helpers.add('expApproximate');
+  const type = cudaType(dtype);
+  const lane = dtype === 'float32' ? 'int' : 'long long';
+  return lines(
+    halfLoads(inputs, 'cuda'),
+    '#define INLINE __device__ __forceinline__',
+    '#define UNUSED',
+    `typedef ${type} V;`,
+    `typedef ${lane} I;`,
+    'INLINE I number(I x) { return x; }',
+    'INLINE V real(I x) { return (V)x; }',
+    'INLINE bool any(I x) { return x != 0; }',
+    cudaHelpers(helpers, dtype),
+    running.text,
+  );
+}
 
 /** The parameters of a kernel as its signature has them; the workspace holds words of the data type. */
 export function parameterList(params: readonly KernelParam[], dtype: PairwiseDType): string {
   return params
     .map((param) => {
       if (param.kind !== 'pointer') return `long long ${param.name}`;
-      const type = param.dtype === 'int32' ? 'int' : cudaType(dtype);
-      return `${param.access === 'read' ? 'const ' : ''}${type}* __restrict__ ${param.name}`;
+      return `${param.access === 'read' ? 'const ' : ''}${pointerType(param.dtype, dtype)}* __restrict__ ${param.name}`;
     })
     .join(', ');
+}
+
+function pointerType(
+  of: Extract<KernelParam, { kind: 'pointer' }>['dtype'],
+  dtype: PairwiseDType,
+): string {
+  if (of === 'int32') return 'int';
+  if (of === 'float16' || of === 'bfloat16') return 'u16';
+  return of === 'int64' ? 'long long' : cudaType(dtype);
 }
 
 /**
@@ -21,8 +79,8 @@ export function parameterList(params: readonly KernelParam[], dtype: PairwiseDTy
  * neighbouring rows lie side by side; `layer`, `part`, `row` and `kept` are in scope.
  */
 export function stateWords(
-  { dtype, splits }: CudaMapReducePlan,
-  { slots }: Reducer,
+  { dtype, splits }: Pick<CudaMapReducePlan, 'dtype' | 'splits'>,
+  { slots }: Pick<RunningResult, 'slots'>,
 ): { readonly store: (state: string) => string; readonly load: (state: string) => string } {
   const [toReal, toNumber] =
     dtype === 'float32'
@@ -48,8 +106,12 @@ export function stateWords(
   };
 }
 
-/** Statements that write the results of the state `s`; `layer`, `row` and `kept` are in scope. */
-export function outputText({ axis }: CudaMapReducePlan, { value, index }: Reducer): string {
+/** Statements that write the results of `state`; `layer`, `row` and `kept` are in scope. */
+export function outputText(
+  { axis, ranges }: CudaMapReducePlan,
+  { outputs }: RunningResult,
+  state: string,
+): string {
   const store = (to: string, results: readonly string[], type: string): string =>
     results
       .map(
@@ -57,10 +119,18 @@ export function outputText({ axis }: CudaMapReducePlan, { value, index }: Reduce
           `${to}[(layer * kept + row) * ${String(results.length)} + ${String(c)}] = (${type})(${result});`,
       )
       .join('\n');
+  const several = outputs.length > 1;
   return lines(
-    value.some((text) => text.includes('count')) &&
-      `const V count = (V)${axis === 1 ? 'rowsJ' : 'rowsI'};`,
-    store('out', value, 'V'),
-    store('index', index, 'int'),
+    outputs.some(({ value }) => value.some((text) => text.includes('count'))) &&
+      `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
+    ...outputs.map(({ names, bind, value, index }) =>
+      lines(
+        several && '{',
+        bind(state),
+        store(names.value, value, 'V'),
+        store(names.index, index, 'int'),
+        several && '}',
+      ),
+    ),
   );
 }

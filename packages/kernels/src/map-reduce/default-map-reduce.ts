@@ -20,8 +20,35 @@ function reductions(dim: number): Reduction[] {
   ];
 }
 
+/** Several reductions in one pass, ranges, 16-bit inputs, rows by index. */
+function variants(): MapReduceProblem[] {
+  const distance = ops.sqDist(vi(0, 3), vj(1, 3));
+  const weighted = ops.mul(ops.exp(ops.neg(distance)), vj(2, 1));
+  const sizes = { rowsI: 100_000, rowsJ: 100_000, batch: 1 };
+  const halves = { 0: 'float16', 1: 'bfloat16' } as const;
+  const byIndex = reduction('Sum', ops.sqDist(vi(0, 3), ops.gather(pm(2, 3), vj(1, 1))));
+  const all = (['float32', 'float64'] as const).flatMap((dtype): MapReduceProblem[] => [
+    { dtype, ...sizes, reduction: byIndex },
+    {
+      ...{ dtype, ...sizes, ranges: true, reduction: reduction('Sum', weighted) },
+      further: [reduction('Sum', ops.mul(weighted, ops.sub(vj(1, 3), vi(0, 3))))],
+    },
+    {
+      ...{ dtype, ...sizes, rowsI: 1000, reduction: reduction('Min', distance) },
+      further: [reduction('ArgMax', distance), reduction('Var', distance)],
+    },
+    { dtype, ...sizes, ranges: true, reduction: reduction('KMinArgKMin', distance, { k: 5 }) },
+  ]);
+  const stored = { dtype: 'float32', storage: halves, ...sizes } as const;
+  return [...all, { ...stored, reduction: reduction('Sum', weighted) }];
+}
+
 /** Problems whose plans stand for all: short and longer points, many rows and few. */
 export function mapReduceProblems(): MapReduceProblem[] {
+  return [...plainProblems(), ...variants()];
+}
+
+function plainProblems(): MapReduceProblem[] {
   return (['float32', 'float64'] as const).flatMap((dtype) =>
     [3, 32].flatMap((dim) =>
       reductions(dim).flatMap((one) =>

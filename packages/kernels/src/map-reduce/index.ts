@@ -8,5 +8,14 @@ export {
   type CudaMapReducePlan,
   type MapReduceInput,
   type MapReducePlan,
+  type PlannedReduction,
 } from './plan.js';
+export { planRanges, type PlannedRanges } from './ranges/plan-ranges.js';
+export {
+  rangesFromMatrix,
+  swapAxes,
+  type KeptRanges,
+  type Ranges,
+  type RowRange,
+} from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';

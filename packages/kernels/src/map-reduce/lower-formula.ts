@@ -9,6 +9,7 @@ import {
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
+import type { Gathers } from './gathers.js';
 
 /** The scalar variable that stands for a component of an input: `i0_2` is component 2 of input 0. */
 export function componentName(category: Category, position: number, component: number): string {
@@ -21,32 +22,53 @@ export const ROW_NAMES = { i: 'rowNumberI', j: 'rowNumberJ' } as const;
 const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
 
 /**
- * Every component of a formula as a scalar expression over components of inputs and row numbers. Throws a
- * `RangeError` for what no kernel computes yet: a function without emission, a row taken by index.
+ * Every component of a formula as a scalar expression over components of inputs, row numbers, and components of
+ * rows taken by index, which go to `gathers`. Throws a `RangeError` for what no kernel computes yet: a function
+ * without emission, and without `gathers` a row taken by index.
  */
-export function lowerFormula(formula: VectorExpr): readonly RealExpr[] {
+export function lowerFormula(formula: VectorExpr, gathers?: Gathers): readonly RealExpr[] {
   const known = new Map<VectorExpr, RealExpr>();
-  return unrollComponents(formula).map((component) => simplify(lower(component, known)));
+  return unrollComponents(formula).map((component) => simplify(lower(component, known, gathers)));
 }
 
-function lower(root: VectorExpr, known: Map<VectorExpr, RealExpr>): RealExpr {
+function lower(
+  root: VectorExpr,
+  known: Map<VectorExpr, RealExpr>,
+  gathers: Gathers | undefined,
+): RealExpr {
   const stack = [root];
   for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
-    const missing = isLeaf(node) ? [] : node.args.filter((arg) => !known.has(arg));
+    const missing = neededBy(node).filter((arg) => !known.has(arg));
     if (missing.length > 0) {
       stack.push(...missing);
       continue;
     }
-    if (!known.has(node)) known.set(node, lowerNode(node, known));
+    if (!known.has(node)) known.set(node, lowerNode(node, known, gathers));
     stack.pop();
   }
   return known.get(root) ?? constant(NaN);
 }
 
-/** One component of an input counts as one thing: what is inside has more components. */
-const isLeaf = ({ kind }: VectorExpr): boolean => kind === 'slice' || kind === 'gather';
+/** One component of an input counts as one thing: what is inside has more components. A row by index needs its index. */
+function neededBy(node: VectorExpr): readonly VectorExpr[] {
+  if (node.kind !== 'slice') return node.args;
+  const [source] = node.args;
+  return source?.kind === 'gather' ? source.args : [];
+}
 
-function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): RealExpr {
+function lowerNode(
+  node: VectorExpr,
+  known: ReadonlyMap<VectorExpr, RealExpr>,
+  gathers: Gathers | undefined,
+): RealExpr {
+  const gathered = (
+    { table, args: [at] }: Extract<VectorExpr, { kind: 'gather' }>,
+    component: number,
+  ): RealExpr => {
+    const index = at === undefined ? undefined : known.get(at);
+    if (gathers === undefined || index === undefined) throw notYet('takes a row by index (Gather)');
+    return gathers.component(table.position, index, component);
+  };
   switch (node.kind) {
     case 'literal':
       return constant(node.value);
@@ -59,7 +81,8 @@ function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): 
       if (source?.kind === 'variable') {
         return variable(componentName(source.category, source.position, node.start));
       }
-      throw notYet(source?.kind === 'gather' ? 'takes a row by index (Gather)' : 'is not unrolled');
+      if (source?.kind === 'gather') return gathered(source, node.start);
+      throw notYet('is not unrolled');
     }
     case 'elementwise': {
       const scalar = scalarOf(node);
@@ -71,7 +94,7 @@ function lowerNode(node: VectorExpr, known: ReadonlyMap<VectorExpr, RealExpr>): 
       );
     }
     case 'gather':
-      throw notYet('takes a row by index (Gather)');
+      return gathered(node, 0);
     default:
       throw notYet(`has a node of kind '${node.kind}' left after unrolling`);
   }

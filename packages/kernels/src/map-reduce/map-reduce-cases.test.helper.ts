@@ -63,6 +63,13 @@ export const KIND_CASES: readonly (readonly [name: string, Given])[] = [
     ] as const
   ).map(([kind, k]) => [`${kind} ${String(k)} with NaN and infinities`, special(kind, k)] as const),
   ['Mean', { reduction: reduction('Mean', difference) }],
+  ['Var', { reduction: reduction('Var', difference), units: 20 }],
+  ['Var with NaN and infinities', { ...special('Var'), units: 20 }],
+  // the condition is mean / deviation, 1700 here; the mean of squares less the squared mean has its square
+  [
+    'Var far from 0',
+    { reduction: reduction('Var', vj(1, 2)), units: 4000, fill: () => 1000 + 2 * random() },
+  ],
   ['Prod', { reduction: reduction('Prod', product), fill: near1, units: 700 }],
   ['LogSumExp', { reduction: reduction('LogSumExp', product), units: 20 }],
   [
@@ -96,6 +103,107 @@ export const EQUAL_TERMS: Given & Sized = {
   reduction: reduction('Sum', vj(0, 1)),
   ...{ rowsI: 2, rowsJ: 50_000, units: Number.MIN_VALUE, fill: () => 0.1 },
 };
+
+const distance = ops.sqDist(vi(0, 3), vj(1, 3));
+const bell = ops.exp(ops.neg(distance));
+
+/** Several reductions in one pass: sums with sums, what rounds with what does not, row numbers, weights. */
+export const MANY_CASES: readonly (readonly [name: string, Given])[] = [
+  [
+    'a sum and the sum of its gradients',
+    {
+      reduction: reduction('Sum', ops.mul(bell, vj(2, 1))),
+      further: [reduction('Sum', ops.mul(ops.mul(bell, vj(2, 1)), ops.sub(vj(1, 3), vi(0, 3))))],
+      units: 30,
+    },
+  ],
+  [
+    'Min, MaxArgMax, the nearest 3 and Count over i',
+    {
+      reduction: reduction('Min', difference, { axis: 0 }),
+      further: [
+        reduction('MaxArgMax', difference, { axis: 0 }),
+        reduction('ArgKMin', difference, { axis: 0, k: 3 }),
+        reduction('Count', ops.lessThan(difference, 1), { axis: 0 }),
+      ],
+      ...{ units: 0, fill: specialNumber },
+    },
+  ],
+  [
+    'Var, ArgMin, a softmax and a mean',
+    {
+      reduction: reduction('Var', distance),
+      further: [
+        reduction('ArgMin', distance),
+        reduction('SumSoftMaxWeight', ops.neg(distance), { weight }),
+        reduction('Mean', distance),
+      ],
+      units: 40,
+    },
+  ],
+];
+
+/** Inputs of 16 bits, all and mixed; exact results, so that a wrong bit shows. */
+export const HALF_CASES: readonly (readonly [name: string, Given])[] = [
+  [
+    'sums of float16 and bfloat16',
+    {
+      reduction: reduction(
+        'Sum',
+        ops.mul(ops.add(vi(0, 2), pm(3, 1)), ops.mul(vj(1, 2), vj(2, 1))),
+      ),
+      ...{ storage: { 0: 'float16', 1: 'bfloat16', 3: 'float16' }, units: 12 },
+    },
+  ],
+  [
+    'extrema of bfloat16 over i',
+    {
+      reduction: reduction('MinArgMin', vi(0, 2), { axis: 0 }),
+      further: [reduction('Max', vj(1, 1), { axis: 0 })],
+      ...{ storage: { 0: 'bfloat16', 1: 'float16' }, units: 0 },
+    },
+  ],
+];
+
+const nearestRow = ops.mul(vi(0, 1), 3);
+
+/** Rows by index: of tables of every category, with rows that are not there, one by another, 16-bit tables. */
+export const GATHER_CASES: readonly (readonly [name: string, Given])[] = [
+  [
+    'a table by the value of a row',
+    {
+      reduction: reduction('Sum', ops.mul(ops.gather(vj(1, 2), vi(0, 1)), vj(2, 1))),
+      ...{ tables: { 1: 4 }, units: 0, fill: wholeNumber },
+    },
+  ],
+  [
+    'a row of i by j, beside the row itself',
+    {
+      reduction: reduction(
+        'KMaxArgKMax',
+        ops.sub(ops.gather(vi(0, 1), ops.mul(indexJ, 3)), vi(0, 1)),
+        { k: 2 },
+      ),
+      ...{ tables: { 0: 600 }, units: 0, fill: wholeNumber },
+    },
+  ],
+  [
+    'a row by a row by index, over i',
+    {
+      reduction: reduction('Min', ops.gather(pm(2, 3), ops.gather(vj(1, 1), nearestRow)), {
+        axis: 0,
+      }),
+      ...{ tables: { 1: 5, 2: 3 }, units: 0, fill: () => wholeNumber() / 2 },
+    },
+  ],
+  [
+    'a table of 16 bits',
+    {
+      reduction: reduction('Sum', ops.gather(vj(1, 2), ops.abs(vi(0, 1)))),
+      ...{ tables: { 1: 9 }, storage: { 1: 'float16' }, fill: wholeNumber },
+    },
+  ],
+];
 
 /** Parameters, row numbers, the other axis, batches that share an input, choices, literals alone. */
 export const FORM_CASES: readonly (readonly [name: string, Given])[] = [

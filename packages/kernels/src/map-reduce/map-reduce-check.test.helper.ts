@@ -14,11 +14,18 @@ import type { PairwiseProgram } from '../pairwise/program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitMapReduce } from './emit.js';
+import type { HalfDType } from './half-storage.js';
 import { planMapReduce } from './plan.js';
+import type { MapReduceProblem } from './problem.js';
+import { planRanges } from './ranges/plan-ranges.js';
+import type { KeptRanges } from './ranges/ranges.js';
+import { evaluateOverRanges } from './ranges/evaluate-over-ranges.test.helper.js';
 
 /** One reduction on random data. */
-export interface MapReduceCase {
+export interface MapReduceCase extends Pick<MapReduceProblem, 'further' | 'storage'> {
   readonly reduction: Reduction;
+  /** Of the kept side. */
+  readonly ranges?: KeptRanges;
   readonly dtype: PairwiseDType;
   readonly rowsI: number;
   readonly rowsJ: number;
@@ -29,6 +36,8 @@ export interface MapReduceCase {
   readonly fill?: () => number;
   /** Sizes that the plan is made for, if not those of the launch. */
   readonly planned?: { readonly rowsI: number; readonly rowsJ: number };
+  /** Rows of inputs that are read by index, by position. */
+  readonly tables?: Readonly<Record<number, number>>;
   /** Input positions that all batch entries share. */
   readonly shared?: readonly number[];
 }
@@ -46,21 +55,44 @@ export const specialNumber = (): number => {
   return r < 0.1 ? -Infinity : wholeNumber();
 };
 
+/** A 16-bit number between -2 and 2 in float16, and between -2^-111 and 2^-111 or in the last binade below 2 in bfloat16. */
+const randomHalf = (): number =>
+  (random() < 0.5 ? 0x8000 : 0) |
+  (random() < 0.2 ? Math.floor(random() * 0x4000) : 0x3c00 | Math.floor(random() * 0x400));
+
+/** What a 16-bit number of a type is: sign, exponent, fraction. */
+function halfValue(bits: number, dtype: HalfDType): number {
+  const [fractionBits, bias] = dtype === 'float16' ? [10, 15] : [7, 127];
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits & 0x7fff) >> fractionBits;
+  const fraction = (bits & ((1 << fractionBits) - 1)) / 2 ** fractionBits;
+  if (exponent === 0) return sign * fraction * 2 ** (1 - bias);
+  return sign * (1 + fraction) * 2 ** (exponent - bias);
+}
+
 /** Runs a reduction and compares every result with float64. */
 export function checkMapReduce(
   one: MapReduceCase,
   limits: DeviceLimits,
   run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
 ): void {
-  const { reduction, dtype, rowsI, rowsJ, batch = 1, fill = () => 2 * random() - 1 } = one;
-  const plan = planMapReduce({ reduction, dtype, batch, rowsI, rowsJ, ...one.planned }, limits);
+  const { reduction, further = [], dtype, rowsI, rowsJ, batch = 1 } = one;
+  const { ranges, storage = {}, tables = {}, fill = () => 2 * random() - 1 } = one;
+  const all = [reduction, ...further];
+  const problem = { reduction, further, storage, dtype, batch, ranges: ranges !== undefined };
+  const plan = planMapReduce({ ...problem, rowsI, rowsJ, ...one.planned }, limits);
   const program = emitMapReduce(plan);
   const arrayOf = dtype === 'float32' ? Float32Array : Float64Array;
-  const inputs = inputsOf(...[reduction.formula, reduction.weight].filter((f) => f !== undefined));
-  const rowsOf = ({ category }: VariableNode): number =>
-    category === 'i' ? rowsI : category === 'j' ? rowsJ : 1;
+  const inputs = inputsOf(
+    ...all.flatMap(({ formula, weight }) => [formula, weight]).filter((f) => f !== undefined),
+  );
+  const rowsOf = ({ category, position }: VariableNode): number =>
+    tables[position] ?? (category === 'i' ? rowsI : category === 'j' ? rowsJ : 1);
   const scalars: Record<string, number> = { rowsI, rowsJ, batch };
-  const pointers: Record<string, Float32Array | Float64Array | Int32Array> = {};
+  const pointers: Record<
+    string,
+    Float32Array | Float64Array | Int32Array | Uint16Array | BigInt64Array
+  > = {};
   for (const input of inputs) {
     const [ld, rows] = [input.dim + (input.position % 2), rowsOf(input)];
     const shared = one.shared?.includes(input.position) === true;
@@ -69,7 +101,11 @@ export function checkMapReduce(
     const count = batch * rows === 0 ? 0 : stride * (batch - 1) + (rows - 1) * ld + input.dim;
     scalars[`ld${String(input.position)}`] = ld;
     scalars[`batchStride${String(input.position)}`] = stride;
-    pointers[`x${String(input.position)}`] = new arrayOf(Array.from({ length: count }, fill));
+    if (input.position in tables) scalars[`rows${String(input.position)}`] = rows;
+    pointers[`x${String(input.position)}`] =
+      input.position in storage
+        ? Uint16Array.from({ length: count }, randomHalf)
+        : new arrayOf(Array.from({ length: count }, fill));
   }
   const dataOf = (layer: number): number[][] => {
     const data: number[][] = [];
@@ -78,55 +114,65 @@ export function checkMapReduce(
       const from = layer * (scalars[`batchStride${p}`] ?? 0);
       data[input.position] = Array.from({ length: rows * input.dim }, (_, e) => {
         const [row, c] = [Math.floor(e / input.dim), e % input.dim];
-        return pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN;
+        const word = Number(pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN);
+        const half = storage[input.position];
+        return half === undefined ? word : halfValue(word, half);
       });
     }
     return data;
   };
   const kept = reduction.axis === 1 ? rowsI : rowsJ;
   const terms = reduction.axis === 1 ? rowsJ : rowsI;
-  const wanted = Array.from({ length: batch }, (_, layer) => {
-    const data = dataOf(layer);
-    const rows = { rowsI, rowsJ };
-    const isSum = reduction.kind === 'Sum' || reduction.kind === 'Mean';
-    const sizes = isSum
-      ? makeReduction(reduction.kind, ops.abs(reduction.formula), { axis: reduction.axis })
-      : reduction;
-    return {
-      ...evaluateReduction(reduction, data, rows),
-      sizes: evaluateReduction(sizes, data, rows).value,
-    };
+  if (ranges !== undefined) {
+    const { tasks, spans, taskCount } = planRanges(plan, ranges, kept, terms);
+    Object.assign(pointers, { tasks, spans });
+    scalars['taskCount'] = taskCount;
+  }
+  const results = all.map((each, n) => {
+    const dims = Object.fromEntries(outputsOf(each).map(({ name, dim }) => [name, dim]));
+    const count = (name: string): number => batch * kept * (dims[name] ?? 0);
+    const out = new arrayOf(count('value')).fill(UNTOUCHED);
+    const index = new Int32Array(count('index')).fill(UNTOUCHED);
+    const suffix = n === 0 ? '' : String(n);
+    if (dims['value'] !== undefined) pointers[`out${suffix}`] = out;
+    if (dims['index'] !== undefined) pointers[`index${suffix}`] = index;
+    return { out, index };
   });
-  const dims = Object.fromEntries(outputsOf(reduction).map(({ name, dim }) => [name, dim]));
-  const results = (name: string): number => batch * kept * (dims[name] ?? 0);
-  const out = new arrayOf(results('value')).fill(UNTOUCHED);
-  const found = new Int32Array(results('index')).fill(UNTOUCHED);
-  if (dims['value'] !== undefined) pointers['out'] = out;
-  if (dims['index'] !== undefined) pointers['index'] = found;
   run(program, { scalars, pointers });
   const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
   const units = one.units ?? 8;
   const bound = units === 0 ? 0 : (2 * Math.sqrt(terms) + 4 + units) * unit;
   const wrong: string[] = [];
-  wanted.forEach((layer, l) => {
-    const report = (what: string, at: number, got: number | undefined, right: number): void => {
-      wrong.push(
-        `${what} ${String(at)} of entry ${String(l)}: ${String(got)}, not ${String(right)}`,
-      );
-    };
-    layer.value?.forEach((right, at, { length }) => {
-      const got = out[l * length + at];
+  const evaluate = (each: Reduction, data: number[][]): ReturnType<typeof evaluateReduction> =>
+    ranges === undefined
+      ? evaluateReduction(each, data, { rowsI, rowsJ })
+      : evaluateOverRanges(each, data, { rowsI, rowsJ }, ranges);
+  for (let layer = 0; layer < batch; layer++) {
+    const data = dataOf(layer);
+    all.forEach((each, n) => {
+      const wanted = evaluate(each, data);
+      const isSum = each.kind === 'Sum' || each.kind === 'Mean';
+      const sizes = isSum
+        ? evaluate(makeReduction(each.kind, ops.abs(each.formula), { axis: each.axis }), data)
+        : wanted;
       // a logarithm of a sum has the error of the sum
-      const floor = reduction.kind === 'LogSumExp' && units > 0 ? 1 : 0;
-      const off = Math.abs((got ?? NaN) - right);
-      if (Object.is(got, right) || got === right) return;
-      if (off <= bound * (floor + Math.abs(layer.sizes?.[at] ?? NaN))) return;
-      report('value', at, got, right);
+      const floor = each.kind === 'LogSumExp' && units > 0 ? 1 : 0;
+      const report = (what: string, at: number, got: number | undefined, right: number): void => {
+        const where = `${what} ${String(at)} of entry ${String(layer)}, reduction ${String(n)}`;
+        wrong.push(`${where}: ${String(got)}, not ${String(right)}`);
+      };
+      wanted.value?.forEach((right, at, { length }) => {
+        const got = results[n]?.out[layer * length + at];
+        const off = Math.abs((got ?? NaN) - right);
+        if (Object.is(got, right) || got === right) return;
+        if (off <= bound * (floor + Math.abs(sizes.value?.[at] ?? NaN))) return;
+        report('value', at, got, right);
+      });
+      wanted.index?.forEach((right, at, { length }) => {
+        const got = results[n]?.index[layer * length + at];
+        if (got !== right) report('index', at, got, right);
+      });
     });
-    layer.index?.forEach((right, at, { length }) => {
-      const got = found[l * length + at];
-      if (got !== right) report('index', at, got, right);
-    });
-  });
+  }
   expect(wrong, `${plan.summary}, ${String(rowsI)} x ${String(rowsJ)}`).toEqual([]);
 }

@@ -7,8 +7,11 @@ import { H200 } from '../testing/h200.test.helper.js';
 import {
   EQUAL_TERMS,
   FORM_CASES,
+  GATHER_CASES,
   gaussian,
+  HALF_CASES,
   KIND_CASES,
+  MANY_CASES,
   SIZES,
 } from './map-reduce-cases.test.helper.js';
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
@@ -41,17 +44,18 @@ describe('map-reduce on a GPU', () => {
     }
   });
 
-  test.each([...KIND_CASES, ...FORM_CASES].map((one, n) => [...one, n] as const))(
-    '%s',
-    (_, one, n) => {
-      const dtype = n % 3 === 2 ? 'float64' : 'float32';
-      for (const planned of [FEW, MANY]) {
-        for (const sizes of SIZES) {
-          checkMapReduce({ ...one, ...sizes, dtype, planned }, H200, run);
-        }
+  test.each(
+    [...KIND_CASES, ...FORM_CASES, ...MANY_CASES, ...HALF_CASES, ...GATHER_CASES].map(
+      (one, n) => [...one, n] as const,
+    ),
+  )('%s', (_, one, n) => {
+    const dtype = n % 3 === 2 && one.storage === undefined ? 'float64' : 'float32';
+    for (const planned of [FEW, MANY]) {
+      for (const sizes of SIZES) {
+        checkMapReduce({ ...one, ...sizes, dtype, planned }, H200, run);
       }
-    },
-  );
+    }
+  });
 
   test('a sum of many equal terms holds its bound, split and not', () => {
     for (const planned of [FEW, MANY]) {
@@ -74,6 +78,6 @@ describe('map-reduce on a GPU', () => {
       rowsPerThread: 4,
     });
     const nearest = { ...problem, reduction: reduction('ArgKMin', gaussian(3), { k: 5 }) };
-    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 1 });
+    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 32 });
   });
 });

@@ -3,37 +3,66 @@ import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { MapReducePlan } from './plan.js';
 import type { Reducer } from './reducers/reducer.js';
+import { reducersOf } from './reducers/reducers-of.js';
+import { outputNames, type RunningResult } from './reducers/running-result.js';
 
 /** The name of the pointer to input number `position`. */
 export const inputName = (position: number): string => `x${String(position)}`;
 export const strideName = (position: number): string => `ld${String(position)}`;
 export const batchStrideName = (position: number): string => `batchStride${String(position)}`;
+export const tableRowsName = (position: number): string => `rows${String(position)}`;
+/** What a plan with ranges takes: int64 rows of 4 numbers, and of 2. */
+export const RANGE_POINTERS = ['tasks', 'spans'] as const;
+export const TASK_COUNT = 'taskCount';
+
+/** The parameters that hold the numbers of kept and of reduced rows. */
+export const rowNames = (axis: 0 | 1): { readonly kept: string; readonly reduced: string } =>
+  axis === 1 ? { kept: 'rowsI', reduced: 'rowsJ' } : { kept: 'rowsJ', reduced: 'rowsI' };
 
 /**
  * The parameters of a map-reduce: a pointer `x<position>` for every input, `out` and `index` where the
- * reduction has values and row numbers (dense, as (batch, rows, components)), `rowsI`, `rowsJ`, `batch`,
- * and for every input `ld<position>`, elements from one row to the next, and `batchStride<position>`,
- * where 0 broadcasts. The components of a row lie side by side; a parameter has one row.
+ * reduction has values and row numbers (dense, as (batch, rows, components)), `out<n>` and `index<n>` of
+ * further reductions, `tasks` and `spans` where the plan has ranges (see `planRanges`), `rowsI`, `rowsJ`,
+ * `batch`, `taskCount` where the plan has ranges, and for every input `ld<position>`, elements from one row to the next, and `batchStride<position>`,
+ * where 0 broadcasts; last `rows<position>` for every input that is read by index. The components of a row lie side
+ * by side; a parameter has one row.
  */
-export function mapReduceParams({ dtype, inputs }: MapReducePlan, reducer: Reducer): KernelParam[] {
+export function mapReduceParams(plan: MapReducePlan, reducer: Reducer): KernelParam[] {
+  const { dtype, inputs } = plan;
   const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-  const all: KernelParam[] = inputs.map(({ position }) => ({
+  const all: KernelParam[] = inputs.map(({ position, storage = dtype }) => ({
     ...({ name: inputName(position), kind: 'pointer', access: 'read' } as const),
-    dtype,
+    dtype: storage,
   }));
-  if (reducer.value.length > 0) all.push({ name: 'out', kind: 'pointer', dtype, access: 'write' });
-  if (reducer.index.length > 0) {
-    all.push({ name: 'index', kind: 'pointer', dtype: 'int32', access: 'write' });
-  }
+  allReducers(plan, reducer).forEach(({ value, index }, n) => {
+    const names = outputNames(n);
+    const result = { kind: 'pointer', access: 'write' } as const;
+    if (value.length > 0) all.push({ name: names.value, ...result, dtype });
+    if (index.length > 0) all.push({ name: names.index, ...result, dtype: 'int32' });
+  });
+  const pointers = RANGE_POINTERS.map((name): KernelParam => ({
+    ...{ name, kind: 'pointer', dtype: 'int64', access: 'read' },
+  }));
   return [
     ...all,
-    ...['rowsI', 'rowsJ', 'batch'].map(size),
+    ...(plan.ranges ? pointers : []),
+    ...['rowsI', 'rowsJ', 'batch', ...(plan.ranges ? [TASK_COUNT] : [])].map(size),
     ...inputs.flatMap(({ position }) => [
       size(strideName(position)),
       size(batchStrideName(position)),
     ]),
+    ...tableRows(plan).map(size),
   ];
 }
+
+/** The numbers of rows of what is read by index. */
+export const tableRows = ({ inputs }: MapReducePlan): readonly string[] =>
+  inputs.flatMap(({ position, table }) => (table === undefined ? [] : [tableRowsName(position)]));
+
+const allReducers = (plan: MapReducePlan, first: Reducer): Reducer[] => [
+  first,
+  ...reducersOf(plan).slice(1),
+];
 
 /** Kept rows and reduced rows of a launch. */
 export function rowsOf(
@@ -43,16 +72,41 @@ export function rowsOf(
   return axis === 1 ? { kept: rowsI, reduced: rowsJ } : { kept: rowsJ, reduced: rowsI };
 }
 
+/** Rows of results of all batch entries. */
+export const resultRows = (plan: MapReducePlan, scalars: Scalars): number =>
+  rowsOf(plan, scalars).kept * (scalars['batch'] ?? 0);
+
+/** Tasks of at most `rows` kept rows each in one batch entry. */
+export const launchTasks = (plan: MapReducePlan, scalars: Scalars, rows: number): number =>
+  plan.ranges ? (scalars[TASK_COUNT] ?? 0) : Math.ceil(rowsOf(plan, scalars).kept / rows);
+
+/** What merging the parts of `rows` results costs. */
+export function mergeCost(
+  { dtype, splits }: MapReducePlan,
+  { slots }: RunningResult,
+  rows: number,
+): KernelCost {
+  const words = splits * slots.length;
+  return { bytes: rows * (words + slots.length) * dtypeBytes(dtype), flops: rows * words };
+}
+
 /** What a launch must do at least: each input read once, an operation for every node at every pair. */
 export function mapReduceCost(plan: MapReducePlan, reducer: Reducer, scalars: Scalars): KernelCost {
   const { batch = 0, rowsI = 0, rowsJ = 0 } = scalars;
   const { kept, reduced } = rowsOf(plan, scalars);
   const rows = { i: rowsI, j: rowsJ, parameter: 1 };
-  const read = plan.inputs.reduce((sum, { category, dim }) => sum + rows[category] * dim, 0);
-  const values = (read + kept * reducer.value.length) * dtypeBytes(plan.dtype);
-  const operations = plan.values.nodes.filter((node) => 'op' in node).length + reducer.arity;
+  const read = plan.inputs.reduce((sum, { position, category, dim, storage, table }) => {
+    const count = table === undefined ? rows[category] : (scalars[tableRowsName(position)] ?? 0);
+    return sum + count * dim * dtypeBytes(storage ?? plan.dtype);
+  }, 0);
+  const reducers = allReducers(plan, reducer);
+  const total = (of: (one: Reducer) => number): number =>
+    reducers.reduce((sum, one) => sum + of(one), 0);
+  const values = read + kept * total(({ value }) => value.length) * dtypeBytes(plan.dtype);
+  const operations =
+    plan.values.nodes.filter((node) => 'op' in node).length + total(({ arity }) => arity);
   return {
-    bytes: batch * (values + kept * reducer.index.length * dtypeBytes('int32')),
+    bytes: batch * (values + kept * total(({ index }) => index.length) * dtypeBytes('int32')),
     flops: batch * kept * reduced * operations,
   };
 }

@@ -3,13 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test.helper.js';
 import { emitMapReduce } from './emit.js';
 import { planMapReduce, type MapReducePlan } from './plan.js';
+import type { MapReduceProblem } from './problem.js';
 
 const CPU = {
   ...({ kind: 'cpu', level: 'x86-64-v3', cores: 2 } as const),
   ...{ l1Bytes: 32768, l2Bytes: 1 << 20 },
 };
+const SIZED = { dtype: 'float32', rowsI: 1000, rowsJ: 1000, batch: 1 } as const;
 const plan = (one: Reduction, limits: typeof CPU | typeof H200 = CPU): MapReducePlan =>
-  planMapReduce({ reduction: one, dtype: 'float32', rowsI: 1000, rowsJ: 1000, batch: 1 }, limits);
+  planMapReduce({ ...SIZED, reduction: one }, limits);
 const refusal = (formula: VectorExpr) => (): unknown => plan(reduction('Sum', formula));
 
 describe('plans of map-reduce', () => {
@@ -35,8 +37,42 @@ describe('plans of map-reduce', () => {
 
   test('what has no kernel text is named', () => {
     expect(refusal(ops.sin(vi(0, 1)))).toThrow(/calls the function 'sin'/);
-    expect(refusal(ops.gather(vj(1, 2), vi(0, 1)))).toThrow(/takes a row by index/);
-    expect(() => plan(reduction('Var', vi(0, 1)))).toThrow(/the reduction Var/);
+  });
+
+  test('reductions of one pass have one axis', () => {
+    const further = [reduction('Min', vi(0, 1)), reduction('Max', vi(0, 1), { axis: 0 })];
+    expect(() =>
+      planMapReduce({ ...SIZED, reduction: reduction('Sum', vj(1, 1)), further }, CPU),
+    ).toThrow(/the first reduction has axis 1, and Max has axis 0/);
+  });
+
+  test('what several reductions share is computed once', () => {
+    const distance = ops.sqDist(vi(0, 3), vj(1, 3));
+    const bell = ops.exp(ops.neg(distance));
+    const nodes = (...all: Reduction[]): number => {
+      const [first = reduction('Sum', 0), ...further] = all;
+      return planMapReduce({ ...SIZED, reduction: first, further }, CPU).values.nodes.length;
+    };
+    const one = nodes(reduction('Sum', bell));
+    expect(nodes(reduction('Sum', bell), reduction('Min', distance))).toBe(one);
+    expect(nodes(reduction('Sum', bell), reduction('Max', bell), reduction('Var', bell))).toBe(one);
+  });
+
+  test.each([
+    [
+      'float64 from 16 bits',
+      { dtype: 'float64', storage: { 0: 'float16' } },
+      /the data type is float64/,
+    ],
+    [
+      'an input that no formula reads',
+      { storage: { 7: 'bfloat16' } },
+      /storage of input 7 is given/,
+    ],
+    ['another type', { storage: { 0: 'int8' } }, /input 0 is stored as 'int8'/],
+  ])('%s is refused', (_, change, message) => {
+    const problem = { ...SIZED, reduction: reduction('Sum', vi(0, 1)), ...change };
+    expect(() => planMapReduce(problem as MapReduceProblem, CPU)).toThrow(message);
   });
 
   test('what is too large is refused with the limit', () => {

@@ -1,42 +1,53 @@
-import {
-  constant,
-  inputsOf,
-  unrolledSize,
-  type Category,
-  type ReductionKind,
-} from '@mercer/formula';
+import { unrolledSize, type Category, type Reduction, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { chooseCpuTile, chooseCudaTile, type CpuTile, type CudaTile } from './choose-tile.js';
 import { toList, type ExpressionList } from './expression-list.js';
+import { Gathers, toGatherList, type GatherList } from './gathers.js';
+import type { HalfDType } from './half-storage.js';
 import { MAP_REDUCE_LIMITS } from './limits.js';
-import { lowerFormula } from './lower-formula.js';
+import { planInputs } from './plan-inputs.js';
 import type { MapReduceProblem } from './problem.js';
-import { reducerOf } from './reducers/reducer-of.js';
+import { reducersOf } from './reducers/reducers-of.js';
+import { rootsOf, valuesOf } from './values-of.js';
 
 /** An input of a plan: `dim` numbers for every row of i or of j, or once. */
 export interface MapReduceInput {
   readonly position: number;
   readonly category: Category;
   readonly dim: number;
+  /** The type of its elements where that is not the data type. */
+  readonly storage?: HalfDType;
+  /** Rows are taken by index, of as many as `rows<position>` says: of nothing but a table, or also of the current row. */
+  readonly table?: 'only' | 'also';
 }
 
-interface CommonPlan {
-  readonly family: 'map-reduce';
-  /** One readable line. */
-  readonly summary: string;
-  readonly dtype: PairwiseDType;
+/** A reduction of a plan. */
+export interface PlannedReduction {
   readonly reduction: ReductionKind;
-  /** 1: over j, a result for every i. 0: over i. */
-  readonly axis: 0 | 1;
   /** Components of the formula. */
   readonly dim: number;
   /** Components of the weight, 1 where there is none. */
   readonly weightDim: number;
   readonly k: number;
-  /** What is computed for a pair of rows: the formula's components, then those of the weight. */
+}
+
+interface CommonPlan extends PlannedReduction {
+  readonly family: 'map-reduce';
+  /** One readable line. */
+  readonly summary: string;
+  readonly dtype: PairwiseDType;
+  /** 1: over j, a result for every i. 0: over i. */
+  readonly axis: 0 | 1;
+  /** Reductions of the same pass beside the first, where there are any. */
+  readonly further?: readonly PlannedReduction[];
+  /** Whether the launch says which rows each kept row is reduced over, see `planRanges`. */
+  readonly ranges?: true;
+  /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
   readonly values: ExpressionList;
+  /** Rows that are taken by index, where there are any. */
+  readonly gathers?: GatherList;
   readonly inputs: readonly MapReduceInput[];
 }
 
@@ -70,30 +81,26 @@ export type MapReducePlan = CpuMapReducePlan | CudaMapReducePlan;
  * ```
  */
 export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): MapReducePlan {
-  const { dtype, reduction } = problem;
-  const { kind, formula, weight, axis, k = 1 } = reduction;
-  const roots = weight === undefined ? [formula] : [formula, weight];
+  const { dtype, reduction, further = [] } = problem;
+  const { axis } = reduction;
+  const all = [reduction, ...further];
+  checkAxes(all);
+  const roots = all.flatMap(rootsOf);
   checkLimit('operations', unrolledSize(...roots), 'operations at a pair of rows');
-  const inputs = inputsOf(...roots).map(({ position, category, dim }) =>
-    Object.freeze({ position, category, dim }),
-  );
+  const found = new Gathers();
+  const values = all.flatMap((one) => valuesOf(one, found));
+  const inputs = planInputs(roots, problem, values, found.found);
   checkInputs(inputs);
-  const one = [constant(1)];
-  // the sums of weights need their count, or a weight
-  const weights =
-    kind === 'SumSoftMaxWeight' && weight !== undefined
-      ? [...lowerFormula(weight), ...one]
-      : weight !== undefined
-        ? lowerFormula(weight)
-        : kind === 'LogSumExp' || kind === 'MaxSumShiftExp'
-          ? one
-          : [];
+  const gathers = toGatherList(found.found);
   const common = {
-    ...({ family: 'map-reduce', dtype, reduction: kind, axis, k } as const),
-    ...{ dim: formula.dim, weightDim: weight?.dim ?? 1 },
-    ...{ values: toList([...lowerFormula(formula), ...weights]), inputs: Object.freeze(inputs) },
+    ...({ family: 'map-reduce', dtype, axis } as const),
+    ...(problem.ranges === true && { ranges: true as const }),
+    ...planned(reduction),
+    ...(further.length > 0 && { further: Object.freeze(further.map(planned)) }),
+    ...(gathers !== undefined && { gathers }),
+    ...{ values: toList(values), inputs },
   };
-  const slots = slotsOf(common);
+  const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
   checkLimit('results', slots.filter(({ type }) => type === 'V').length, 'numbers in the result');
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
@@ -101,11 +108,17 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
     ...{ own: componentsOf(inputs, kept), other: componentsOf(inputs, reduced) },
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
-    mergeable: !kind.includes('K'),
+    mergeable: problem.ranges !== true,
   };
+  const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${String(k)}` : ''}`).join(' + ');
+  const dims = all.map(({ formula }) => String(formula.dim)).join(' + ');
   const head = [
-    `map-reduce ${dtype} ${kind}${k > 1 ? ` ${String(k)}` : ''} over ${reduced} of ${String(formula.dim)}`,
+    `map-reduce ${dtype} ${kinds} over ${reduced} of ${dims}`,
     `i ${String(componentsOf(inputs, 'i'))} j ${String(componentsOf(inputs, 'j'))}`,
+    ...inputs.flatMap(({ position, storage }) =>
+      storage ? [`${storage} ${String(position)}`] : [],
+    ),
+    ...(common.ranges ? ['ranges'] : []),
   ];
   if (limits.kind === 'cpu') {
     const { text, ...tile } = chooseCpuTile(shape, limits);
@@ -116,15 +129,29 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   return Object.freeze({ kind: 'cuda', summary: [...head, text].join(', '), ...common, ...tile });
 }
 
-/** How many components the inputs of a category have together. */
+/** The inputs of a category whose current row is read. */
+export const rowInputs = (
+  inputs: readonly MapReduceInput[],
+  wanted: Category,
+): readonly MapReduceInput[] =>
+  inputs.filter(({ category, table }) => category === wanted && table !== 'only');
+
+/** How many components of the current row the inputs of a category have together. */
 export function componentsOf(inputs: readonly MapReduceInput[], wanted: Category): number {
-  return inputs.reduce((sum, { category, dim }) => sum + (category === wanted ? dim : 0), 0);
+  return rowInputs(inputs, wanted).reduce((sum, { dim }) => sum + dim, 0);
 }
 
-function slotsOf(common: Pick<CommonPlan, 'reduction' | 'dim' | 'weightDim' | 'k'>) {
-  const nothing = (): string => '';
-  const dialect = { lit: nothing, exp: nothing, log: nothing, abs: nothing };
-  return reducerOf({ ...common, kind: common.reduction, dialect }).slots;
+const planned = ({ kind, formula, weight, k = 1 }: Reduction): PlannedReduction =>
+  Object.freeze({ reduction: kind, dim: formula.dim, weightDim: weight?.dim ?? 1, k });
+
+function checkAxes([first, ...further]: readonly Reduction[]): void {
+  for (const { kind, axis } of further) {
+    if (axis === first?.axis) continue;
+    throw new RangeError(
+      `cannot plan a map-reduce: the first reduction has axis ${String(first?.axis)}, and ${kind} has axis ${String(axis)}. ` +
+        `Reduce over the same axis, or plan them one by one.`,
+    );
+  }
 }
 
 function checkInputs(inputs: readonly MapReduceInput[]): void {

@@ -1,11 +1,14 @@
 import { variables, type Category, type RealExpr } from '@mercer/formula';
+import type { HalfDType } from './half-storage.js';
+import { gatherName } from './gathers.js';
 import { componentName, ROW_NAMES } from './lower-formula.js';
-import type { MapReducePlan } from './plan.js';
+import { rowInputs, type MapReducePlan } from './plan.js';
 
 /** A component of an input that the values of a plan read. */
 export interface UsedComponent {
   readonly position: number;
   readonly component: number;
+  readonly storage?: HalfDType;
   /** Its place among all components of the category. */
   readonly place: number;
   readonly name: string;
@@ -19,7 +22,7 @@ export interface UsedComponents {
   readonly names: readonly string[];
 }
 
-/** Which components and row numbers the values of a plan read. */
+/** Which components and row numbers `values` and the numbers of gathered rows read. */
 export function usedComponents(
   { inputs }: MapReducePlan,
   values: readonly RealExpr[],
@@ -27,10 +30,12 @@ export function usedComponents(
   const names = new Set(values.flatMap((value) => variables(value)));
   return {
     of: (wanted) =>
-      inputs
-        .filter(({ category }) => category === wanted)
-        .flatMap(({ position, dim }) =>
-          Array.from({ length: dim }, (_, component) => ({ position, component })),
+      rowInputs(inputs, wanted)
+        .flatMap(({ position, dim, storage }) =>
+          Array.from({ length: dim }, (_, component) => ({
+            ...{ position, component },
+            ...(storage !== undefined && { storage }),
+          })),
         )
         .map((one, place) => ({
           ...one,
@@ -41,4 +46,15 @@ export function usedComponents(
     rowNumber: (axis) => (names.has(ROW_NAMES[axis]) ? ROW_NAMES[axis] : undefined),
     names: [...names],
   };
+}
+
+/** The components of gathered row number `place` that are read. */
+export function gatheredComponents(
+  { names }: UsedComponents,
+  place: number,
+): readonly { readonly name: string; readonly component: number }[] {
+  const prefix = gatherName(place, 0).slice(0, -1);
+  return names
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => ({ name, component: Number(name.slice(prefix.length)) }));
 }

@@ -155,7 +155,8 @@ const libraries = new Map<string, string>();
 let harness: string | undefined;
 
 /** Memory of a launch. */
-export type HostMemory = Float32Array | Float64Array | Int32Array | Uint8Array;
+export type HostMemory =
+  Float32Array | Float64Array | Int32Array | Uint8Array | Uint16Array | BigInt64Array;
 
 /** A buffer of a run, whose address the harness puts into the parameters. */
 export interface HarnessBuffer {

@@ -27,6 +27,15 @@ export function kExtremaReducer({ kind, dim, k, dialect: { lit } }: ReducerParts
 ${moves.join('\n')}
 }`;
   };
+  const list = (member: string, c: string): string =>
+    ranks.map((r) => `t.${member}${place(c, r)}`).join(', ');
+  const take = (c: string): string =>
+    [
+      `{ const V values[] = {${list('best', c)}};`,
+      `  const I rows[] = {${list('index', c)}};`,
+      `  for (int rank = 0; rank < ${String(k)}; ++rank) insert${c}(s, values[rank], rows[rank], (I)(rows[rank] >= number(0)));`,
+      '}',
+    ].join('\n');
   const all = ranks.flatMap((r) => components.map((c) => place(c, r)));
   return {
     slots: all.flatMap((at) => [
@@ -35,6 +44,7 @@ ${moves.join('\n')}
     ]),
     arity: dim,
     add: components.map((c) => `insert${c}(s, f${c}, row, number(-1));`).join('\n'),
+    merge: components.map(take).join('\n'),
     value: kind.startsWith('Arg') ? [] : all.map((at) => `s.best${at}`),
     index: kind.includes('Arg') ? all.map((at) => `s.index${at}`) : [],
     rounds: false,

@@ -26,8 +26,8 @@ export interface Reducer {
   readonly arity: number;
   /** Statements that add a row to `s`. */
   readonly add: string;
-  /** Statements that add `t` to `s`; without them all rows are seen in one go. */
-  readonly merge?: string;
+  /** Statements that add `t` to `s`. */
+  readonly merge: string;
   /** The results `value`, from `s` and `count`, the number of rows (a `V`). */
   readonly value: readonly string[];
   /** The results `index`, row numbers from `s`. */

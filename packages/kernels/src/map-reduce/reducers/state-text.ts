@@ -2,8 +2,7 @@ import { indent, lines } from '../../emit/indent.js';
 import { upTo, type Reducer } from './reducer.js';
 
 /**
- * The C++ text of a running result: `struct State`, `empty()`, `add(s, f0, ..., row)` and, where parts
- * can be merged, `merge(s, t)`. The dialect defines `V`, `I`, `INLINE`, `UNUSED`, `number`, `real`, `any`.
+ * The C++ text of a running result: `struct State`, `empty()`, `add(s, f0, ..., row)` and `merge(s, t)`. The dialect defines `V`, `I`, `INLINE`, `UNUSED`, `number`, `real`, `any`.
  */
 export function stateText(reducer: Reducer): string {
   const parameters = upTo(reducer.arity).map((c) => `UNUSED V f${String(c)}`);
@@ -18,7 +17,8 @@ export function stateText(reducer: Reducer): string {
     `INLINE void add(State& s, ${[...parameters, 'UNUSED I row'].join(', ')}) {`,
     indent(reducer.add),
     '}',
-    reducer.merge !== undefined &&
-      lines('INLINE void merge(State& s, const State& t) {', indent(reducer.merge), '}'),
+    'INLINE void merge(State& s, const State& t) {',
+    indent(reducer.merge),
+    '}',
   );
 }

@@ -1,0 +1,179 @@
+import { indent, lines } from '../emit/indent.js';
+import type { CpuPairText } from './cpu-pair-text.js';
+import { cpuOutputText, cpuRowCounts } from './cpu-text.js';
+import { elementType, loaded } from './half-storage.js';
+import { batchStrideName, inputName, strideName } from './params.js';
+import type { CpuMapReducePlan } from './plan.js';
+import type { RunningResult } from './reducers/running-result.js';
+import type { UsedComponent } from './used-components.js';
+
+/** The body of the function that computes the formula: tasks `begin` to `end`. */
+export function cpuFirstStep(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  pair: CpuPairText,
+): string {
+  return lines(
+    cpuRowCounts(plan),
+    !plan.ranges && 'const int64_t blocks = (kept + ROWS - 1) / ROWS;',
+    'for (int64_t task = begin; task < end; task++) {',
+    indent(rowsOfTask(plan)),
+    `  const int64_t left = (${limitOf(plan)} - first + LANES - 1) / LANES, groups = left < GROUPS ? left : GROUPS;`,
+    indent(taskText(plan, running, pair)),
+    '}',
+  );
+}
+
+/** Where the kept rows of a task end. */
+const limitOf = ({ ranges }: CpuMapReducePlan): string => (ranges ? 'last' : 'kept');
+
+/** The batch entry and the first row of a task, and which rows it reduces where these are not all. */
+function rowsOfTask({ ranges, splits }: CpuMapReducePlan): string {
+  if (ranges) {
+    return lines(
+      'const int64_t layer = task / g.taskCount;',
+      'const int64_t* const here = g.tasks + task % g.taskCount * 4;',
+      'const int64_t first = here[0], last = first + here[1];',
+    );
+  }
+  if (splits === 1) return 'const int64_t layer = task / blocks, first = task % blocks * ROWS;';
+  const parts = String(splits);
+  return lines(
+    `const int64_t layer = task / (blocks * ${parts}), part = task / blocks % ${parts}, first = task % blocks * ROWS;`,
+    'const int64_t tiles = (reduced + TILE - 1) / TILE;',
+    `const int64_t length = (tiles + ${String(splits - 1)}) / ${parts} * TILE;`,
+    'const int64_t from = part * length < reduced ? part * length : reduced;',
+    'const int64_t until = from + length < reduced ? from + length : reduced;',
+  );
+}
+
+function taskText(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  { used, statements, results }: CpuPairText,
+): string {
+  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const own = used.of(kept);
+  const ownRow = used.rowNumber(kept);
+  const otherRow = used.rowNumber(reduced);
+  const at = (one: UsedComponent, row: string): string =>
+    loaded(
+      one,
+      `${inputName(one.position)}[${row} * g.${strideName(one.position)} + ${String(one.component)}]`,
+    );
+  // rows past the end compute what the last row does, and nothing of it is written
+  const ownLoads = [
+    ...own.map((one, q) => `own[group][${String(q)}][lane] = ${at(one, 'row')};`),
+    ...(ownRow === undefined ? [] : [`own[group][${String(own.length)}][lane] = (T)row;`]),
+  ];
+  const ownNames = [...own.map(({ name }) => name), ...(ownRow === undefined ? [] : [ownRow])];
+  const limit = limitOf(plan);
+  const row = lines(
+    ...ownNames.map((name, q) => `const V ${name} = own[group][${String(q)}];`),
+    ...used.of(reduced).map((one) => `const V ${one.name} = splat(${at(one, 'row')});`),
+    otherRow !== undefined && `const V ${otherRow} = splat((T)row);`,
+    ...statements.map((statement) => statement.trim()),
+    running.add('total[group]', 's', [...results, 'number((L)row)']),
+  );
+  return lines(
+    ...plan.inputs.map(
+      ({ position: p, storage }) =>
+        `UNUSED const ${elementType({ storage }, 'T')}* const ${inputName(p)} = g.${inputName(p)} + layer * g.${batchStrideName(p)};`,
+    ),
+    ...used
+      .of('parameter')
+      .map(
+        (one) =>
+          `const V ${one.name} = splat(${loaded(one, `${inputName(one.position)}[${String(one.component)}]`)});`,
+      ),
+    ownLoads.length > 0 &&
+      lines(
+        `V own[GROUPS][${String(ownLoads.length)}] = {};`,
+        'for (int64_t group = 0; group < groups; group++) {',
+        '  for (int64_t lane = 0; lane < LANES; lane++) {',
+        `    const int64_t wanted = first + group * LANES + lane, row = wanted < ${limit} ? wanted : ${limit} - 1;`,
+        ...ownLoads.map((line) => `    ${line}`),
+        '  }',
+        '}',
+      ),
+    'State total[GROUPS];',
+    'for (int64_t group = 0; group < GROUPS; group++) total[group] = empty();',
+    plan.ranges ? spansText(running, row) : tilesText(plan, running, row),
+    plan.splits > 1 ? storeText(plan) : resultsText(plan, running),
+  );
+}
+
+/** All reduced rows of a task, tile by tile; each is summed on its own. */
+function tilesText({ splits }: CpuMapReducePlan, { block }: RunningResult, row: string): string {
+  const [from, until] = splits > 1 ? ['from', 'until'] : ['0', 'reduced'];
+  return lines(
+    `for (int64_t start = ${from}; start < ${until}; start += TILE) {`,
+    `  const int64_t stop = ${until} - start < TILE ? ${until} : start + TILE;`,
+    '  for (int64_t group = 0; group < groups; group++) {',
+    block !== undefined && `    ${block.type} s = ${block.empty};`,
+    '    for (int64_t row = start; row < stop; row++) {',
+    indent(row, 6),
+    '    }',
+    block !== undefined && '    merge(total[group], s);',
+    '  }',
+    '}',
+  );
+}
+
+/** The spans of a task; what is summed on its own goes on over short spans. */
+function spansText({ block }: RunningResult, row: string): string {
+  return lines(
+    block !== undefined &&
+      lines(
+        `${block.type} parts[GROUPS];`,
+        `for (int64_t group = 0; group < GROUPS; group++) parts[group] = ${block.empty};`,
+        'int64_t fresh = 0;',
+      ),
+    'int64_t seen = 0;',
+    'for (int64_t span = here[2]; span < here[3]; span++) {',
+    '  const int64_t until = g.spans[2 * span + 1];',
+    '  for (int64_t start = g.spans[2 * span]; start < until; start += TILE) {',
+    '    const int64_t stop = until - start < TILE ? until : start + TILE;',
+    '    for (int64_t group = 0; group < groups; group++) {',
+    block !== undefined && `      ${block.type}& s = parts[group];`,
+    '      for (int64_t row = start; row < stop; row++) {',
+    indent(row, 8),
+    '      }',
+    '    }',
+    '    seen += stop - start;',
+    block !== undefined &&
+      lines(
+        '    fresh += stop - start;',
+        '    if (fresh < TILE) continue;',
+        '    fresh = 0;',
+        '    for (int64_t group = 0; group < groups; group++) {',
+        '      merge(total[group], parts[group]);',
+        `      parts[group] = ${block.empty};`,
+        '    }',
+      ),
+    '  }',
+    '}',
+    block !== undefined &&
+      'for (int64_t group = 0; group < groups; group++) merge(total[group], parts[group]);',
+  );
+}
+
+function resultsText(plan: CpuMapReducePlan, running: RunningResult): string {
+  return lines(
+    `UNUSED const V count = splat((T)${plan.ranges ? 'seen' : 'reduced'});`,
+    'for (int64_t group = 0; group < groups; group++) {',
+    indent(cpuOutputText(running, 'total[group]', 'first + group * LANES', limitOf(plan))),
+    '}',
+  );
+}
+
+/** Running results by batch entry, part and vector of rows. */
+function storeText({ splits }: CpuMapReducePlan): string {
+  return lines(
+    'const int64_t vectors = (kept + LANES - 1) / LANES;',
+    'for (int64_t group = 0; group < groups; group++) {',
+    `  const int64_t place = (layer * ${String(splits)} + part) * vectors + first / LANES + group;`,
+    '  __builtin_memcpy(g.workspace + place * sizeof(State), &total[group], sizeof(State));',
+    '}',
+  );
+}

@@ -1,0 +1,128 @@
+import { cpuLiteral } from '../emit/cpu-literal.js';
+import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
+import { vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
+import { lines } from '../emit/indent.js';
+import { elementType, halfLoads } from './half-storage.js';
+import {
+  batchStrideName,
+  inputName,
+  RANGE_POINTERS,
+  rowNames,
+  strideName,
+  tableRows,
+  TASK_COUNT,
+} from './params.js';
+import type { CpuMapReducePlan } from './plan.js';
+import type { ReducerDialect } from './reducers/reducer.js';
+import type { RunningOutput, RunningResult } from './reducers/running-result.js';
+
+/** How host C++ writes vectors `V`; what it calls goes into `helpers`. */
+export function cpuReducerDialect(
+  { dtype }: CpuMapReducePlan,
+  helpers: Set<CpuHelper>,
+): ReducerDialect {
+  const call =
+    (helper: CpuHelper, name: string) =>
+    (x: string): string => {
+      helpers.add(helper);
+      return `${name}(${x})`;
+    };
+  return {
+    lit: (value) => `splat(${cpuLiteral(value, dtype)})`,
+    exp: call('exp', 'exp_v'),
+    log: call('log', 'log_v'),
+    abs: call('abs', 'abs_v'),
+  };
+}
+
+/** What both steps begin with: vectors, the running result, the arguments. */
+export function cpuPrelude(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  helpers: ReadonlySet<CpuHelper>,
+): string {
+  const { dtype, level } = plan;
+  return `${vectorPrelude(level, dtype)}
+typedef ${dtype === 'float32' ? 'int' : 'long long'} L;
+INLINE I number(L x) { return (I){} + x; }
+INLINE V real(I x) {
+  V r = splat(0);
+  for (int lane = 0; lane < LANES; lane++) r[lane] = (T)x[lane];
+  return r;
+}
+INLINE bool any(I x) {
+  L bits = 0;
+  for (int lane = 0; lane < LANES; lane++) bits |= x[lane];
+  return bits != 0;
+}
+${cpuHelpers(helpers, dtype, level)}
+${halfLoads(plan.inputs, 'cpu')}${running.text}
+struct Args { ${members(plan, running).join(' ')} };
+constexpr int64_t GROUPS = ${String(plan.groups)}, ROWS = GROUPS * LANES, TILE = ${String(plan.tile)};
+`;
+}
+
+/** The members of the arguments, in the order of the parameters. */
+function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
+  const { inputs } = plan;
+  return [
+    ...inputs.map((input) => `const ${elementType(input, 'T')}* ${inputName(input.position)};`),
+    ...outputs.flatMap(({ names, value, index }) => [
+      ...(value.length > 0 ? [`T* ${names.value};`] : []),
+      ...(index.length > 0 ? [`int32_t* ${names.index};`] : []),
+    ]),
+    ...(plan.ranges ? RANGE_POINTERS.map((name) => `const int64_t* ${name};`) : []),
+    'int64_t rowsI, rowsJ, batch;',
+    ...(plan.ranges ? [`int64_t ${TASK_COUNT};`] : []),
+    ...inputs.map(({ position: p }) => `int64_t ${strideName(p)}, ${batchStrideName(p)};`),
+    ...tableRows(plan).map((name) => `int64_t ${name};`),
+    ...(plan.splits > 1 ? ['char* workspace;'] : []),
+  ];
+}
+
+/** Bytes of a `State`: vectors side by side. */
+export function stateBytes({ level }: CpuMapReducePlan, { slots }: RunningResult): number {
+  return slots.length * vectorUnit(level).bytes;
+}
+
+/** Declarations of the numbers of rows. */
+export function cpuRowCounts({ axis, ranges }: CpuMapReducePlan): string {
+  const { kept, reduced } = rowNames(axis);
+  return `const int64_t kept = g.${kept}${ranges ? '' : `, reduced = g.${reduced}`};`;
+}
+
+/**
+ * Statements that write the results of `state` for the rows from `row0` on; `layer`, `count` and `kept`
+ * are in scope, and rows from `limit` on are not written.
+ */
+export function cpuOutputText(
+  { outputs }: RunningResult,
+  state: string,
+  row0: string,
+  limit: string,
+): string {
+  const texts = outputs.map((output) => oneOutput(output, state, row0, limit));
+  return texts.length === 1 ? lines(...texts) : lines(...texts.map((text) => `{\n${text}\n}`));
+}
+
+function oneOutput(
+  { names, bind, value, index }: RunningOutput,
+  state: string,
+  row0: string,
+  limit: string,
+): string {
+  const store = (from: string, to: string, type: string, count: number): string | false =>
+    count > 0 &&
+    `  for (int c = 0; c < ${String(count)}; c++) g.${to}[(layer * kept + row) * ${String(count)} + c] = (${type})${from}[c][lane];`;
+  return lines(
+    bind(state),
+    value.length > 0 && `const V value[] = {${value.join(', ')}};`,
+    index.length > 0 && `const I found[] = {${index.join(', ')}};`,
+    'for (int64_t lane = 0; lane < LANES; lane++) {',
+    `  const int64_t row = ${row0} + lane;`,
+    `  if (row >= ${limit}) break;`,
+    store('value', names.value, 'T', value.length),
+    store('found', names.index, 'int32_t', index.length),
+    '}',
+  );
+}

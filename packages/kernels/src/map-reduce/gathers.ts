@@ -1,0 +1,49 @@
+import { simplify, variable, type RealExpr } from '@mercer/formula';
+import { fromList, toList, type ExpressionList } from './expression-list.js';
+
+/** Rows of inputs that a formula takes by index, as data: of each its number in the table, and the table. */
+export interface GatherList {
+  readonly indices: ExpressionList;
+  /** Positions of the inputs. */
+  readonly tables: readonly number[];
+}
+
+/** A row that is taken by index. */
+export interface Gather {
+  /** Position of the input. */
+  readonly table: number;
+  /** The row number before it is rounded; it may read rows gathered before. */
+  readonly index: RealExpr;
+}
+
+/** The rows by index of a formula that is being lowered, in order of need. */
+export class Gathers {
+  readonly found: Gather[] = [];
+
+  /** The scalar variable that stands for a component of the row. */
+  component(table: number, unrounded: RealExpr, component: number): RealExpr {
+    const index = simplify(unrounded);
+    let place = this.found.findIndex((one) => one.table === table && one.index === index);
+    if (place < 0) place = this.found.push({ table, index }) - 1;
+    return variable(gatherName(place, component));
+  }
+}
+
+/** The name of a component of gathered row number `place`. */
+export const gatherName = (place: number, component: number): string =>
+  `g${String(place)}_${String(component)}`;
+
+/** Gathered rows as data, `undefined` where there are none. */
+export function toGatherList(found: readonly Gather[]): GatherList | undefined {
+  if (found.length === 0) return undefined;
+  return Object.freeze({
+    indices: toList(found.map(({ index }) => index)),
+    tables: Object.freeze(found.map(({ table }) => table)),
+  });
+}
+
+/** The gathered rows that {@link toGatherList} wrote. */
+export function fromGatherList(list: GatherList | undefined): Gather[] {
+  if (list === undefined) return [];
+  return fromList(list.indices).map((index, n) => ({ index, table: list.tables[n] ?? 0 }));
+}

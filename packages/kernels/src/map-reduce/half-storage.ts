@@ -1,0 +1,27 @@
+import { conversionsText, prelude, type Dialect } from '../elementwise/conversion-text.js';
+import type { MapReduceInput } from './plan.js';
+
+interface Stored {
+  readonly storage?: HalfDType | undefined;
+}
+
+/** 16-bit types that inputs may be stored in; float32 computes. */
+export type HalfDType = 'float16' | 'bfloat16';
+
+/** The functions that load 16-bit inputs, where there are any. */
+export function halfLoads(inputs: readonly MapReduceInput[], dialect: Dialect): string {
+  const types = new Set(inputs.flatMap(({ storage }) => storage ?? []));
+  if (types.size === 0) return '';
+  const loads = [...types].map((from) => ({ name: loadName(from), from, to: 'float32' }) as const);
+  return prelude(dialect) + conversionsText(loads, dialect);
+}
+
+/** The value of an element, from the text that reads it. */
+export const loaded = ({ storage }: Stored, element: string): string =>
+  storage === undefined ? element : `${loadName(storage)}(${element})`;
+
+/** The C++ type of an input's elements; `own` is that of the data type. */
+export const elementType = ({ storage }: Stored, own: string): string =>
+  storage === undefined ? own : 'u16';
+
+const loadName = (dtype: HalfDType): string => `load_${dtype}`;

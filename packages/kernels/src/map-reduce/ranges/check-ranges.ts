@@ -1,0 +1,58 @@
+import type { KeptRanges, RowRange } from './ranges.js';
+
+/** Throws a `RangeError` that names the first entry which is no range of rows, overlaps, or does not fit the others. */
+export function checkRanges(
+  { rangesI, slicesI, redrangesJ }: KeptRanges,
+  rowsKept: number,
+  rowsReduced: number,
+): void {
+  checkRows('rangesI', rangesI, rowsKept);
+  checkRows('redrangesJ', redrangesJ, rowsReduced);
+  checkApart('rangesI', rangesI, 'Give every row to one range.');
+  if (slicesI.length !== rangesI.length) {
+    fail(
+      `${String(rangesI.length)} ranges in 'rangesI' and ${String(slicesI.length)} entries in 'slicesI'`,
+      'Pass the end of the slice of each range.',
+    );
+  }
+  slicesI.forEach((end, k) => {
+    const start = slicesI[k - 1] ?? 0;
+    if (Number.isInteger(end) && end >= start && end <= redrangesJ.length) {
+      checkApart('redrangesJ', redrangesJ.slice(start, end), 'Merge them: a row counts once.');
+      return;
+    }
+    fail(
+      `slicesI[${String(k)}] is ${String(end)}, the entry before it ${String(start)}, and 'redrangesJ' has ${String(redrangesJ.length)} entries`,
+      'Slices never decrease and end within redrangesJ.',
+    );
+  });
+}
+
+function checkRows(name: string, ranges: readonly RowRange[], rows: number): void {
+  ranges.forEach(([start, end], k) => {
+    const whole = Number.isInteger(start) && Number.isInteger(end);
+    if (whole && start >= 0 && start <= end && end <= rows) return;
+    fail(
+      `${name}[${String(k)}] is [${String(start)}, ${String(end)}], and there are ${String(rows)} rows`,
+      'A range is two whole numbers, 0 <= start <= end <= rows.',
+    );
+  });
+}
+
+function checkApart(name: string, ranges: readonly RowRange[], remedy: string): void {
+  let before: RowRange = [0, 0];
+  for (const range of sortedRanges(ranges)) {
+    if (range[0] < before[1]) {
+      fail(`[${before.join(', ')}] and [${range.join(', ')}] in '${name}' overlap`, remedy);
+    }
+    before = range;
+  }
+}
+
+/** The ranges that have rows, by their first row. */
+export const sortedRanges = (ranges: readonly RowRange[]): RowRange[] =>
+  ranges.filter(([start, end]) => end > start).sort(([a], [b]) => a - b);
+
+function fail(problem: string, remedy: string): never {
+  throw new RangeError(`cannot plan ranges: ${problem}. ${remedy}`);
+}

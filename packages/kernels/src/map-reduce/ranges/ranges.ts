@@ -1,0 +1,77 @@
+/** Rows from `start` up to and without `end`. */
+export type RowRange = readonly [start: number, end: number];
+
+/**
+ * Which kept rows are reduced over which rows, in KeOps' form: the rows of `rangesI[k]` over those of
+ * `redrangesJ[slicesI[k - 1]]` to `redrangesJ[slicesI[k] - 1]` (from 0 for k = 0).
+ */
+export interface KeptRanges {
+  readonly rangesI: readonly RowRange[];
+  readonly slicesI: readonly number[];
+  readonly redrangesJ: readonly RowRange[];
+}
+
+/** Both directions: the last three serve a reduction over i. */
+export interface Ranges extends KeptRanges {
+  readonly rangesJ: readonly RowRange[];
+  readonly slicesJ: readonly number[];
+  readonly redrangesI: readonly RowRange[];
+}
+
+/**
+ * The ranges of a block-sparse reduction: block (k, l), the rows of `rangesI[k]` with those of `rangesJ[l]`,
+ * counts where `keep[k][l]` is true. Throws a `RangeError` where `keep` has another shape.
+ *
+ * ```ts
+ * import { rangesFromMatrix } from '@mercer/kernels';
+ * const halves = [[0, 50], [50, 100]] as const;
+ * const { slicesI, redrangesJ } = rangesFromMatrix(halves, halves, [[true, false], [true, true]]);
+ * console.log(slicesI, redrangesJ); // [ 1, 3 ] [ [ 0, 50 ], [ 0, 50 ], [ 50, 100 ] ]
+ * ```
+ */
+export function rangesFromMatrix(
+  rangesI: readonly RowRange[],
+  rangesJ: readonly RowRange[],
+  keep: readonly (readonly (boolean | number)[])[],
+): Ranges {
+  const wrong = keep.find((row) => row.length !== rangesJ.length);
+  if (keep.length !== rangesI.length || wrong !== undefined) {
+    const found = `${String(keep.length)} rows${wrong === undefined ? '' : `, one of ${String(wrong.length)}`}`;
+    throw new RangeError(
+      `cannot build ranges: ${String(rangesI.length)} ranges of i and ${String(rangesJ.length)} of j, and 'keep' has ${found}. ` +
+        `Pass a row for every range of i with an entry for every range of j.`,
+    );
+  }
+  const i = chosen(rangesI, rangesJ, (k, l) => Boolean(keep[k]?.[l]));
+  const j = chosen(rangesJ, rangesI, (l, k) => Boolean(keep[k]?.[l]));
+  return {
+    ...{ rangesI, slicesI: i.slices, redrangesJ: i.redranges },
+    ...{ rangesJ, slicesJ: j.slices, redrangesI: j.redranges },
+  };
+}
+
+function chosen(
+  kept: readonly RowRange[],
+  reduced: readonly RowRange[],
+  counts: (k: number, l: number) => boolean,
+): { readonly slices: readonly number[]; readonly redranges: readonly RowRange[] } {
+  const slices: number[] = [];
+  const redranges: RowRange[] = [];
+  for (const k of kept.keys()) {
+    for (const [l, range] of reduced.entries()) if (counts(k, l)) redranges.push(range);
+    slices.push(redranges.length);
+  }
+  return { slices, redranges };
+}
+
+/** The ranges with i and j exchanged: those of a reduction over i in the place of those over j. */
+export function swapAxes(ranges: Ranges): Ranges {
+  return {
+    rangesI: ranges.rangesJ,
+    slicesI: ranges.slicesJ,
+    redrangesJ: ranges.redrangesI,
+    rangesJ: ranges.rangesI,
+    slicesJ: ranges.slicesI,
+    redrangesI: ranges.redrangesJ,
+  };
+}

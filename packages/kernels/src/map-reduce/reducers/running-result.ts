@@ -1,0 +1,110 @@
+import { indent, lines } from '../../emit/indent.js';
+import { upTo, type Reducer, type Slot } from './reducer.js';
+import { stateText } from './state-text.js';
+
+/** The results of one reduction among those of a plan. */
+export interface RunningOutput {
+  /** Parameters that the results go to: `out` and `index`, with the reduction's number where it is not 0. */
+  readonly names: { readonly value: string; readonly index: string };
+  /** A statement that names the running result of this reduction `s` is in front where several stand together. */
+  readonly bind: (state: string) => string;
+  readonly value: readonly string[];
+  readonly index: readonly string[];
+}
+
+/** All reductions of a plan as one C++ `State`, with `empty()` and `merge(State&, const State&)`. */
+export interface RunningResult {
+  /** The definitions. */
+  readonly text: string;
+  /** Members of `State`, in order. */
+  readonly slots: readonly Slot[];
+  /** What a tile of rows is summed in before it is merged, where anything is. */
+  readonly block?: { readonly type: string; readonly empty: string };
+  /** The statement that adds a row with these values and this number last. */
+  readonly add: (total: string, block: string, args: readonly string[]) => string;
+  readonly outputs: readonly RunningOutput[];
+}
+
+/** The running result of reductions over the same pairs: the plain text of a reduction where there is one. */
+export function runningResult(reducers: readonly Reducer[]): RunningResult {
+  const [only] = reducers;
+  return only !== undefined && reducers.length === 1 ? single(only) : several(reducers);
+}
+
+function single(reducer: Reducer): RunningResult {
+  return {
+    text: stateText(reducer),
+    slots: reducer.slots,
+    ...(reducer.rounds && { block: { type: 'State', empty: 'empty()' } }),
+    add: (total, block, args) => `add(${[reducer.rounds ? block : total, ...args].join(', ')});`,
+    outputs: [output(reducer, 0, (state) => `UNUSED const State& s = ${state};`)],
+  };
+}
+
+/** A namespace for each, whose names would clash; what rounds is in a `Block` too. */
+function several(reducers: readonly Reducer[]): RunningResult {
+  const rounding = reducers.flatMap(({ rounds }, n) => (rounds ? [n] : []));
+  const space = (n: number): string => `reduction${String(n)}`;
+  const member = (n: number): string => `part${String(n)}`;
+  const members = (which: readonly number[]): string =>
+    which.map((n) => `${space(n)}::State ${member(n)};`).join(' ');
+  const all = reducers.map((_, n) => n);
+  const empty = (type: string, name: string, which: readonly number[]): string =>
+    `INLINE ${type} ${name}() { return {${which.map((n) => `${space(n)}::empty()`).join(', ')}}; }`;
+  const merge = (type: string, which: readonly number[]): string =>
+    lines(
+      `INLINE void merge(State& s, const ${type}& t) {`,
+      ...which.map((n) => `  ${space(n)}::merge(s.${member(n)}, t.${member(n)});`),
+      '}',
+    );
+  const hasBlock = rounding.length > 0;
+  return {
+    text: lines(
+      ...reducers.map((reducer, n) =>
+        lines(`namespace ${space(n)} {`, indent(stateText(reducer)), '}'),
+      ),
+      `struct State { ${members(all)} };`,
+      empty('State', 'empty', all),
+      merge('State', all),
+      hasBlock &&
+        lines(
+          `struct Block { ${members(rounding)} };`,
+          empty('Block', 'emptyBlock', rounding),
+          merge('Block', rounding),
+        ),
+    ),
+    slots: reducers.flatMap(({ slots }, n) =>
+      slots.map((slot) => ({ ...slot, name: `${member(n)}.${slot.name}` })),
+    ),
+    ...(hasBlock && { block: { type: 'Block', empty: 'emptyBlock()' } }),
+    add: (total, block, args) => {
+      const row = args.at(-1) ?? '';
+      let from = 0;
+      return lines(
+        ...reducers.map(({ arity, rounds }, n) => {
+          const own = upTo(arity).map((c) => args[from + c] ?? '');
+          from += arity;
+          const target = `${rounds ? block : total}.${member(n)}`;
+          return `${space(n)}::add(${[target, ...own, row].join(', ')});`;
+        }),
+      );
+    },
+    outputs: reducers.map((reducer, n) =>
+      output(reducer, n, (state) => `UNUSED const ${space(n)}::State& s = ${state}.${member(n)};`),
+    ),
+  };
+}
+
+function output(
+  { value, index }: Reducer,
+  n: number,
+  bind: (state: string) => string,
+): RunningOutput {
+  return { names: outputNames(n), bind, value, index };
+}
+
+/** The pointers that reduction number `n` of a plan writes. */
+export function outputNames(n: number): { readonly value: string; readonly index: string } {
+  const suffix = n === 0 ? '' : String(n);
+  return { value: `out${suffix}`, index: `index${suffix}` };
+}

@@ -1,0 +1,23 @@
+import { constant, type RealExpr, type Reduction, type VectorExpr } from '@mercer/formula';
+import type { Gathers } from './gathers.js';
+import { lowerFormula } from './lower-formula.js';
+
+/** The formulas of a reduction. */
+export const rootsOf = ({ formula, weight }: Reduction): VectorExpr[] =>
+  weight === undefined ? [formula] : [formula, weight];
+
+/** What a reduction adds for a pair of rows: the formula's components, then those of the weight. */
+export function valuesOf({ kind, formula, weight }: Reduction, gathers: Gathers): RealExpr[] {
+  const one = constant(1);
+  const values = lowerFormula(formula, gathers);
+  // the sums of weights need their count, or a weight
+  const weights =
+    kind === 'SumSoftMaxWeight' && weight !== undefined
+      ? [...lowerFormula(weight, gathers), one]
+      : weight !== undefined
+        ? lowerFormula(weight, gathers)
+        : kind === 'LogSumExp' || kind === 'MaxSumShiftExp'
+          ? [one]
+          : [];
+  return [...values, ...weights];
+}

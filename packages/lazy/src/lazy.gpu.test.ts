@@ -1,0 +1,25 @@
+import { devices } from '@mercer/tensor';
+import { describe, it } from 'vitest';
+import { describeBadInput } from './bad-input-suite.test-support.js';
+import { describeGradients } from './gradient-suite.test-support.js';
+import { describeKeops } from './keops-suite.test-support.js';
+import { describeLayouts } from './layouts-suite.test-support.js';
+import { describeMatrices } from './matrices-suite.test-support.js';
+import { describeOperations } from './operations-suite.test-support.js';
+import { describeReductions } from './reductions-suite.test-support.js';
+
+const gpus = devices().filter((found) => found.kind === 'cuda');
+
+if (gpus.length === 0) it.skip('symbolic matrices on a GPU: no device');
+
+for (const gpu of gpus) {
+  describe(`symbolic matrices on ${gpu.id}`, () => {
+    describeReductions(() => gpu, { full: true });
+    describeOperations(() => gpu);
+    describeLayouts(() => gpu);
+    describeMatrices(() => gpu);
+    describeGradients(() => gpu);
+    describeKeops(() => gpu);
+    describeBadInput(() => gpu);
+  });
+}

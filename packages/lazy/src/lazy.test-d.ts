@@ -1,0 +1,94 @@
+import type { Tensor } from '@mercer/tensor';
+import { describe, expectTypeOf, it } from 'vitest';
+import {
+  complexOf,
+  genericArgKMin,
+  genred,
+  gradient,
+  lazyI,
+  lazyJ,
+  param,
+  type ComplexLazyTensor,
+  type LazyDType,
+  type LazyReduction,
+  type LazyTensor,
+  type PreparedReduction,
+  type ValuesAndIndices,
+} from './index.js';
+
+declare const f32: Tensor<'float32'>;
+declare const f64: Tensor<'float64'>;
+declare const i32: Tensor<'int32'>;
+
+describe('LazyTensor', () => {
+  const x = lazyI(f32);
+
+  it('keeps the dtype of its tensor', () => {
+    expectTypeOf(x).toEqualTypeOf<LazyTensor<'float32'>>();
+    expectTypeOf(x.sub(lazyJ(f32)).exp().sum()).toEqualTypeOf<LazyTensor<'float32'>>();
+    expectTypeOf(lazyJ([[1, 2]])).toEqualTypeOf<LazyTensor>();
+    expectTypeOf(x.dtype).toEqualTypeOf<'float32' | undefined>();
+    expectTypeOf(param(2)).toEqualTypeOf<LazyTensor>();
+    expectTypeOf<LazyTensor<'float32'>>().toExtend<LazyTensor>();
+  });
+
+  it('reduces to tensors', () => {
+    expectTypeOf(x.sum('j')).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(x.argMin('i')).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(x.argMin()).toEqualTypeOf<LazyTensor<'float32'>>();
+    expectTypeOf(x.kMinArgKMin(3, 'j')).resolves.toEqualTypeOf<ValuesAndIndices<'float32'>>();
+    expectTypeOf(x.matmul(f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(x.toDense()).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(lazyI(f64).variance('j')).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(complexOf(x)).toEqualTypeOf<ComplexLazyTensor<'float32'>>();
+  });
+
+  it('describes reductions', () => {
+    const of = x.reduction('LogSumExp', 'j');
+    expectTypeOf(of).toEqualTypeOf<LazyReduction<'LogSumExp', 'float32'>>();
+    expectTypeOf(of.call()).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(of.prepare()).resolves.toEqualTypeOf<PreparedReduction<'LogSumExp', 'float32'>>();
+    expectTypeOf(gradient(of, x, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+  });
+
+  it('refuses what means nothing', () => {
+    // @ts-expect-error integers are not computed with
+    void lazyI(i32);
+    // @ts-expect-error a side is 'i' or 'j'
+    void x.prod('dim');
+    // @ts-expect-error no such side
+    void x.sum('rows');
+    // @ts-expect-error out has another dtype
+    void x.sum('j', { out: f64 });
+    // @ts-expect-error a tensor is no symbolic matrix
+    x.add(f32);
+    // @ts-expect-error k is missing
+    void x.kMin('j');
+    // @ts-expect-error no such reduction
+    x.reduction('Median', 'j');
+  });
+});
+
+describe('genred', () => {
+  const f = genred('SqDist(x, y)', ['x = Vi(3)', 'y = Vj(3)']);
+
+  it('takes one argument for each alias, and options', () => {
+    expectTypeOf(f(f32, [[1, 2, 3]])).resolves.toEqualTypeOf<Tensor<LazyDType>>();
+    expectTypeOf(f(f32, f32, { device: 'cpu' })).resolves.toEqualTypeOf<Tensor<LazyDType>>();
+    // @ts-expect-error one argument is missing
+    void f(f32);
+    // @ts-expect-error no such option
+    void f(f32, f32, { outt: f32 });
+    const loose = genred('x', ['x = Vi(3)'] as readonly string[]);
+    expectTypeOf(loose(f32, f32, f32)).resolves.toEqualTypeOf<Tensor<LazyDType>>();
+  });
+
+  it('gives what its reduction gives', () => {
+    const near = genericArgKMin('x', 'a = Vi(3)', ['x = Vi(1)']);
+    expectTypeOf(near(f32)).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    const both = genred('x', ['x = Vi(1)'], { reduction: 'Min_ArgMin' });
+    expectTypeOf(both(f32)).resolves.toEqualTypeOf<ValuesAndIndices>();
+    // @ts-expect-error no such reduction
+    genred('x', ['x = Vi(1)'], { reduction: 'Sums' });
+  });
+});
