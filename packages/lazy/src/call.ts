@@ -64,6 +64,13 @@ export function inputOperand(x: Tensor, shape: CallShape): Operand | undefined {
 /** The kernels of a call on their device. */
 export type LoadedReduction = LoadedProgram<MapReducePlan>;
 
+/** How a reduction is loaded. */
+export interface LoadOptions {
+  readonly debug?: DebugOption | undefined;
+  /** Every kept row is reduced over rows of its own, which the launch says. */
+  readonly ranges?: boolean;
+}
+
 /**
  * Plans a reduction for these sizes and loads its kernels, once per problem and device.
  *
@@ -74,12 +81,12 @@ export function loadReduction(
   reduction: Reduction,
   shape: CallShape,
   inputs: readonly (BoundInput | undefined)[],
-  debug: DebugOption | undefined,
+  { debug, ranges = false }: LoadOptions,
 ): Promise<LoadedReduction> {
   const { dtype, rowsI, rowsJ, batch } = shape;
   const { kind, axis, k = 0, formula, weight } = reduction;
   const storage = storageOf(inputs);
-  const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? ''];
+  const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? '', ranges];
   return loadProblem(
     shape.device,
     {
@@ -88,7 +95,7 @@ export function loadReduction(
       holds: reduction,
       plan: (limits) =>
         translated(what, () =>
-          planMapReduce({ reduction, dtype, storage, rowsI, rowsJ, batch }, limits),
+          planMapReduce({ reduction, dtype, storage, ranges, rowsI, rowsJ, batch }, limits),
         ),
       emit: (plan) => translated(what, () => emitMapReduce(plan)),
     },
@@ -115,6 +122,7 @@ export function launchReduction(
   inputs: readonly (BoundInput | undefined)[],
   results: Results,
   stream: Stream,
+  ranges?: RangeArguments,
 ): void {
   const { rowsI, rowsJ, batch } = shape;
   const pointers: Record<string, Tensor> = {};
@@ -129,7 +137,19 @@ export function launchReduction(
   }
   if (results.value !== undefined) pointers['out'] = results.value;
   if (results.index !== undefined) pointers['index'] = results.index;
+  if (ranges !== undefined) {
+    pointers['tasks'] = ranges.tasks;
+    pointers['spans'] = ranges.spans;
+    scalars['taskCount'] = ranges.taskCount;
+  }
   launchProgram(loaded, stream, pointers, scalars);
+}
+
+/** What a launch with ranges takes beside the inputs. */
+export interface RangeArguments {
+  readonly tasks: Tensor;
+  readonly spans: Tensor;
+  readonly taskCount: number;
 }
 
 /** The tensors that a reduction writes. */

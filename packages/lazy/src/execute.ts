@@ -21,6 +21,7 @@ import { commonExtent, type Extent } from './extent.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
 import { placeInputs } from './place-inputs.js';
+import { rangeTensors, type RangesOption } from './range-tensors.js';
 import { deliver, makeResults } from './results.js';
 import { formulasOf, usedPlaces, type Task } from './task.js';
 
@@ -31,6 +32,8 @@ export interface ExecuteOptions extends StreamOption {
   readonly device?: DeviceLike | undefined;
   /** What host data is converted to when no input has a dtype of its own. Default: float32. */
   readonly dtype?: LazyDType | undefined;
+  /** Which rows of i meet which rows of j; without it all. */
+  readonly ranges?: RangesOption | undefined;
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
@@ -46,7 +49,7 @@ export async function execute(
   options: ExecuteOptions,
 ): Promise<Results> {
   const { what, reduction } = task;
-  const { stream, debug, out = {} } = options;
+  const { stream, debug, ranges, out = {} } = options;
   const inputs = bindArguments(what, task.inputs, args);
   const extent = commonExtent(what, inputs);
   checkRowNumbers(what, formulasOf(reduction), extent);
@@ -64,10 +67,14 @@ export async function execute(
     const results = makeResults(task, shape, out, tensors, stream);
     try {
       if (isEmpty(results.wanted)) return results.wanted;
-      const loaded = await loadReduction(what, reduction, shape, bound, debug);
+      const loaded = await loadReduction(what, reduction, shape, bound, {
+        ...{ debug, ranges: ranges !== undefined },
+      });
+      const arrays =
+        ranges && (await rangeTensors(what, reduction, loaded, shape, ranges, stream, made));
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
-      launchReduction(loaded, shape, bound, results.written, queue);
+      launchReduction(loaded, shape, bound, results.written, queue, arrays);
       return await deliver(results, stream);
     } catch (error) {
       for (const one of results.made) one.dispose();

@@ -31,7 +31,7 @@ export interface SavedForward {
 }
 
 /** Options of `gradient`. */
-export interface GradientOptions extends Pick<ExecuteOptions, 'stream' | 'debug'> {
+export interface GradientOptions extends Pick<ExecuteOptions, 'stream' | 'ranges' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -88,11 +88,11 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
     const byNode = nodeAt(by, place);
     const derivative = translated('gradient', () => reductionGradient(reduction, byNode, e, saved));
     const inputs = [...task.inputs, ...extra];
-    const { stream, debug } = options;
+    const { stream, ranges, debug } = options;
     const { value } = await execute(
       { what: 'gradient', reduction: derivative.reduction, inputs },
       [],
-      { stream, debug },
+      { stream, ranges, debug },
     );
     if (value === undefined) throw new Error('a sum has values');
     made.push(value);
@@ -140,13 +140,17 @@ function meanAsSum(
 /** What the derivative needs of the forward pass, as inputs of the kept side. */
 async function savedNodes(
   task: Task,
-  { saved = {}, stream, debug }: GradientOptions,
+  { saved = {}, stream, ranges, debug }: GradientOptions,
   made: Tensor[],
   node: (x: Tensor) => VectorExpr,
 ): Promise<SavedResults> {
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const results = await execute({ ...task, what: 'gradient', reduction }, [], { stream, debug });
+    const results = await execute({ ...task, what: 'gradient', reduction }, [], {
+      stream,
+      ranges,
+      debug,
+    });
     made.push(...[results.value, results.index].filter((one) => one !== undefined));
     return results;
   };

@@ -27,7 +27,21 @@ export type { LazyFormula, LazyOperand } from './lazy-formula.js';
 export { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reducible.js';
 export { LazyTensor } from './lazy-tensor.js';
-export type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
+export {
+  rangesFromMatrix,
+  swapAxes,
+  type KeptRanges,
+  type Ranges,
+  type RowRange,
+} from '@mercer/kernels';
+export type { RangesOption } from './range-tensors.js';
+export type {
+  DenseOptions,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+  ValuesAndIndices,
+} from './reduction-types.js';
 export {
   band,
   localWindow,

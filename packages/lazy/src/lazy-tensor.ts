@@ -8,7 +8,7 @@ import { LazyError } from './lazy-error.js';
 import { LazyFormula } from './lazy-formula.js';
 import { LazyReductions } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
-import type { ReduceOptions } from './reduction-types.js';
+import type { DenseOptions, ReduceOptions } from './reduction-types.js';
 import { rowRange, type RowSelection } from './row-range.js';
 import { combine, type Symbolic } from './symbolic.js';
 import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
@@ -87,7 +87,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    *
    * @throws LazyError where an input is a placeholder, or no input tells the number of rows
    */
-  async toDense(options: ReduceOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
+  async toDense(options: DenseOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
     checkBound('toDense', this.inputs);
     checkRowNumbers('toDense', [this.formula], this);
     const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
@@ -102,7 +102,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    *
    * @throws LazyError where M and N differ, and as `toDense`
    */
-  async diag(options: ReduceOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
+  async diag(options: DenseOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
     checkBound('diag', this.inputs);
     const { rowsI = 1, rowsJ = 1 } = this;
     if (rowsI !== rowsJ) {

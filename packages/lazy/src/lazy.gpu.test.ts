@@ -6,6 +6,7 @@ import { describeKeops } from './keops-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
+import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
@@ -20,6 +21,7 @@ for (const gpu of gpus) {
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
     describeKeops(() => gpu);
+    describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });
 }

@@ -50,7 +50,7 @@ export async function prepareTask(
   );
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
-  const loaded = await loadReduction(what, reduction, example.shape, inputs, debug);
+  const loaded = await loadReduction(what, reduction, example.shape, inputs, { debug });
   const run: PreparedTask['run'] = (tensors, out = {}, stream) => {
     const call = bind(task, tensors);
     checkPrepared(what, call, example.shape, dtypes);

@@ -1,6 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { DebugOption, DeviceLike, StreamOption, Tensor } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
+import type { RangesOption } from './range-tensors.js';
 
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
 export type LazyAxis = 'i' | 'j';
@@ -22,6 +23,9 @@ export type ResultOf<K extends ReductionKind, D extends LazyDType = LazyDType> =
     ? ValuesAndIndices<D>
     : Tensor<D>;
 
+/** Options of a call that computes whole matrices. */
+export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;
+
 /** Options of a call that computes a reduction; `out` takes the result. */
 export interface ReduceOptions<R = Tensor> extends StreamOption {
   /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
@@ -30,6 +34,11 @@ export interface ReduceOptions<R = Tensor> extends StreamOption {
   readonly device?: DeviceLike | undefined;
   /** What host data is converted to when no input has a dtype of its own. Default: float32. */
   readonly dtype?: LazyDType | undefined;
+  /**
+   * Block-sparse: which rows of i meet which rows of j, the same for all batch entries; see `rangesFromMatrix`. Rows of no range
+   * have the result of an empty side. Without it all rows meet.
+   */
+  readonly ranges?: RangesOption | undefined;
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }

@@ -47,7 +47,7 @@ export const TEXT_MISTAKES: readonly Mistake[] = [
     'an option that is none',
     ({ x }) => genred('Sum(x)', ['x = Vi(2)'])(x, { outt: x } as never),
     'INVALID_ARGUMENT',
-    /out, stream, device/,
+    /out, stream, device, dtype, ranges/,
   ],
   [
     'an output of another dim',

@@ -1,0 +1,45 @@
+import type { Reduction } from '@mercer/formula';
+import { planRanges, swapAxes, type KeptRanges, type Ranges } from '@mercer/kernels';
+import { tensor, type Stream, type Tensor } from '@mercer/tensor';
+import { keptRows, type CallShape, type LoadedReduction, type RangeArguments } from './call.js';
+import { LazyError, translated } from './lazy-error.js';
+
+/** Which rows of i meet which rows of j: those of both directions, or of a reduction over j alone. */
+export type RangesOption = Ranges | KeptRanges;
+
+/**
+ * The ranges of a call on its device; the tensors are pushed to `made`, whose owner disposes them.
+ *
+ * @throws LazyError for ranges that do not fit the rows
+ */
+export async function rangeTensors(
+  what: string,
+  reduction: Reduction,
+  { plan }: LoadedReduction,
+  shape: CallShape,
+  ranges: RangesOption,
+  stream: Stream | undefined,
+  made: Tensor[],
+): Promise<RangeArguments> {
+  const kept = keptRows(reduction, shape);
+  const reduced = reduction.axis === 1 ? shape.rowsJ : shape.rowsI;
+  const { tasks, spans, taskCount } = translated(what, () =>
+    planRanges(plan, keptRanges(what, reduction, ranges), kept, reduced),
+  );
+  const upload = async (data: BigInt64Array): Promise<Tensor> => {
+    const placed = await tensor(data, { device: shape.device, stream });
+    made.push(placed);
+    return placed;
+  };
+  return { tasks: await upload(tasks), spans: await upload(spans), taskCount };
+}
+
+/** The ranges of the kept side. */
+function keptRanges(what: string, { axis }: Reduction, ranges: RangesOption): KeptRanges {
+  if (axis === 1) return ranges;
+  if ('rangesJ' in ranges) return swapAxes(ranges);
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: the ranges have no rangesJ, slicesJ and redrangesI, which a reduction over i needs. Make both directions with rangesFromMatrix.`,
+  );
+}

@@ -1,0 +1,93 @@
+import { tensor, type Device } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { genred, gradient, LazyError, lazyI, lazyJ, rangesFromMatrix } from './index.js';
+import { numbers, upload } from './reference.test-support.js';
+
+const [M, N] = [13, 31];
+const RANGES = rangesFromMatrix(
+  [
+    [2, 5],
+    [7, 12],
+  ],
+  [
+    [1, 4],
+    [4, 9],
+    [20, 30],
+  ],
+  [
+    [1, 1, 0],
+    [0, 1, 0],
+  ],
+);
+
+/** Whether row i meets row j, written out for the ranges above. */
+function meets(i: number, j: number): boolean {
+  if (i >= 2 && i < 5) return j >= 1 && j < 9;
+  return i >= 7 && i < 12 && j >= 4 && j < 9;
+}
+
+/** Block-sparse reductions give what the pairs that meet give, and empty results elsewhere. */
+export function describeRanges(device: () => Device): void {
+  describe('ranges', () => {
+    const data = [numbers(1, M, 1, { batch: [2] }), numbers(2, N, 1)] as const;
+    const value = (entry: number, i: number, j: number): number =>
+      (data[0].values[entry * M + i] ?? NaN) * (data[1].values[j] ?? NaN);
+    const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+    const met = (entry: number, i: number): number[] =>
+      upTo(N)
+        .filter((j) => meets(i, j))
+        .map((j) => value(entry, i, j));
+
+    it('reduce over either side, with batches', async () => {
+      const [x, y] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
+      const product = lazyI(x!).mul(lazyJ(y!));
+      const sums = await (await product.sum('j', { ranges: RANGES })).toTypedArray();
+      const least = await (await product.min('j', { ranges: RANGES })).toTypedArray();
+      for (const entry of [0, 1]) {
+        for (const i of upTo(M)) {
+          const terms = met(entry, i);
+          const total = terms.reduce((sum, term) => sum + term, 0);
+          expect(Math.abs((sums[entry * M + i] ?? NaN) - total)).toBeLessThan(1e-14);
+          expect(least[entry * M + i]).toBe(Math.min(...terms));
+        }
+      }
+      const columns = await (await product.sum('i', { ranges: RANGES })).toTypedArray();
+      for (const j of upTo(N)) {
+        const total = upTo(M).reduce((sum, i) => sum + (meets(i, j) ? value(1, i, j) : 0), 0);
+        expect(Math.abs((columns[N + j] ?? NaN) - total)).toBeLessThan(1e-14);
+      }
+    });
+
+    it('reach gradients and formulas in text', async () => {
+      const y = await upload(data[1], 'float64', device());
+      const x = await tensor(data[0].values.subarray(0, M), { shape: [M, 1], device: device() });
+      const b = lazyJ(y);
+      const of = lazyI(x).mul(b).reduction('Sum', 'j');
+      const ones = await tensor(new Float64Array(M).fill(1), { shape: [M, 1], device: device() });
+      const byY = await (await gradient(of, b, ones, { ranges: RANGES })).toTypedArray();
+      for (const j of upTo(N)) {
+        const total = upTo(M).reduce(
+          (sum, i) => sum + (meets(i, j) ? (data[0].values[i] ?? NaN) : 0),
+          0,
+        );
+        expect(Math.abs((byY[j] ?? NaN) - total)).toBeLessThan(1e-14);
+      }
+      const f = genred('x * y', ['x = Vi(1)', 'y = Vj(1)'], { axis: 'j' });
+      const found = await f(x, y, { ranges: RANGES });
+      expect(await found.toNested()).toEqual(
+        await (await lazyI(x).mul(b).sum('j', { ranges: RANGES })).toNested(),
+      );
+    });
+
+    it('are refused where they do not fit, with the values', async () => {
+      const product = lazyI(await upload(data[0], 'float32', device())).mul(
+        lazyJ(await upload(data[1], 'float32', device())),
+      );
+      const outside = { rangesI: [[0, M + 1]], slicesI: [0], redrangesJ: [] } as const;
+      await expect(product.sum('j', { ranges: outside })).rejects.toThrow(LazyError);
+      await expect(product.sum('j', { ranges: outside })).rejects.toThrow(/\[0, 14\].*13 rows/);
+      const oneWay = { rangesI: [[0, M]], slicesI: [0], redrangesJ: [] } as const;
+      await expect(product.sum('i', { ranges: oneWay })).rejects.toThrow(/have no rangesJ/);
+    });
+  });
+}
