@@ -1,6 +1,7 @@
 import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeCases } from './case.test-support.js';
+import { describeKeopsRanges } from './block-sparse-suite.test-support.js';
 import { complexCases } from './complex-cases.test-support.js';
 import { contractionCases } from './contraction-cases.test-support.js';
 import { functionCases } from './function-cases.test-support.js';
@@ -20,5 +21,6 @@ for (const gpu of gpus) {
     describeCases('complex numbers', () => gpu, complexCases);
     describeKeopsGradients(() => gpu);
     describeKeopsLayouts(() => gpu);
+    describeKeopsRanges(() => gpu);
   });
 }

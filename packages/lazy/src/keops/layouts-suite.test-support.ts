@@ -57,6 +57,25 @@ export function describeKeopsLayouts(device: () => Device): void {
       expectClose(found, wanted, { atol: 1e-3 });
     });
 
+    it('rows of 16 bits, with gradients', async () => {
+      const data = [numbers(35, 5, 1), numbers(36, 5, 1)] as const;
+      const [x, y] = await put(data, 'float32');
+      const [half, other] = [await x!.cast('float16'), await y!.cast('float16')];
+      const a = lazyI(half);
+      const of = a.sub(lazyJ(other)).square().reduction('Sum', 'i');
+      const [rounded, others] = [await half.toTypedArray(), await other.toTypedArray()];
+      const [X, Y] = [rounded, others].map((values) => ({
+        ...data[0],
+        values: Float64Array.from(values),
+      }));
+      const wanted = sums(5, 5, 1, (j, i) => (at(X!, i) - at(Y!, j)) ** 2);
+      expectClose(await numbersOf(await of.call()), wanted, { atol: 1e-5 });
+      const seed = await tensor(new Float32Array(5).fill(1), { shape: [5, 1], device: device() });
+      const slopes = sums(5, 5, 1, (i, j) => 2 * (at(X!, i) - at(Y!, j)));
+      // A gradient may have the dtype of its variable, of 11 bits.
+      expectClose(await numbersOf(await gradient(of, a, seed)), slopes, { atol: 1e-5, rtol: 1e-3 });
+    });
+
     it('a large product into an output', async () => {
       const [M, N] = [3000, 2000];
       const near = { low: -0.5, high: 0.5 };
