@@ -46,6 +46,7 @@ const EXACT: { readonly [D in LazyDType]: number } = { float32: 2 ** 24, float64
  * `saved` has it. At a tie the first extremum takes it all; where nothing is reduced the gradient is 0. A tensor that is data
  * of an i- and of a j-variable has two gradients.
  *
+ * @param variable what `lazyI`, `lazyJ` or `param` made, or its name
  * @param cotangent (..batch, rows, dim), as the result
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks, Prod), UNBOUND_VARIABLE; MercerError SHAPE_MISMATCH, DTYPE_MISMATCH
  *
@@ -63,11 +64,11 @@ const EXACT: { readonly [D in LazyDType]: number } = { float32: 2 ** 24, float64
  */
 export async function gradient<K extends ReductionKind, D extends LazyDType>(
   of: LazyReduction<K, D>,
-  variable: LazyFormula,
+  variable: LazyFormula | string,
   cotangent: LazyData,
   options: GradientOptions = {},
 ): Promise<Tensor<D>> {
-  checkVariable('gradient', variable);
+  if (typeof variable !== 'string') checkVariable('gradient', variable);
   const { task, axis } = of;
   checkBound('gradient', task.inputs);
   const place = placeOf(task, variable);
@@ -102,9 +103,11 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
   }
 }
 
-function placeOf({ inputs }: Task, variable: LazyFormula): number {
-  const [wanted] = variable.inputs;
-  const place = inputs.findIndex((one) => wanted !== undefined && isSameInput(one, wanted));
+function placeOf({ inputs }: Task, variable: LazyFormula | string): number {
+  const [wanted] = typeof variable === 'string' ? [] : variable.inputs;
+  const place = inputs.findIndex((one) =>
+    wanted === undefined ? one.name === variable : isSameInput(one, wanted),
+  );
   if (place >= 0) return place;
   throw new LazyError(
     'INVALID_ARGUMENT',

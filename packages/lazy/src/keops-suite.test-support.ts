@@ -154,6 +154,24 @@ export function describeKeops(device: () => Device): void {
       await expectNear(found, wantedOf(f.reduction, some).value, 1e-12);
     });
 
+    it('has gradients by the names of its arguments', async () => {
+      const some = [numbers(1, M, 1), numbers(2, N, 1), numbers(3, 1, 2)] as const;
+      const names = ['x = Vi(1)', 'y = Vj(1)', 'P = Pm(2)'] as const;
+      const f = genericLogSumExp('Elem(P, 0) * x + Elem(P, 1) * y', 'a = Vi(1)', names);
+      const [x, y, p] = await Promise.all(some.map((one) => put(one, 'float64')));
+      const of = f.reduction.bind([x!, y!, p!.reshape([2])]);
+      const ones = await tensor(new Float64Array(M).fill(1), { shape: [M, 1], device: device() });
+      // log sum_j e^(p0 x + p1 y_j) is p0 x and a term without x; the shares of the y_j add up to 1.
+      const [p0 = NaN, p1 = NaN] = some[2].values;
+      const byX = await gradient(of, 'x', ones);
+      await expectNear(byX, new Float64Array(M).fill(p0), 1e-12);
+      const byY = Float64Array.from(await (await gradient(of, 'y', ones)).toTypedArray());
+      expect(Math.abs(byY.reduce((sum, value) => sum + value, 0) - M * p1)).toBeLessThan(1e-12);
+      expect((await gradient(of, 'P', ones)).shape).toEqual([2]);
+      await expect(gradient(of, 'z', ones)).rejects.toThrow(/z is no input/);
+      await expect(gradient(f.reduction, 'x', ones)).rejects.toThrow(/has no data yet/);
+    });
+
     it('weights a log-sum-exp over i', async () => {
       const some = [numbers(1, M, D), numbers(2, N, D), numbers(4, M, 2, { low: 0.1 })] as const;
       const f = genred('-SqDist(x, y)', ['x = Vi(3)', 'y = Vj(3)', 'g = Vi(2)'], {

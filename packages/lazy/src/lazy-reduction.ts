@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@mercer/formula';
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
-import { argumentCount } from './bind-arguments.js';
+import { argumentCount, bindArguments } from './bind-arguments.js';
 import type { Results } from './call.js';
 import { execute } from './execute.js';
 import { commonExtent } from './extent.js';
@@ -76,7 +76,7 @@ export class LazyReduction<
     return argumentCount(this.inputs);
   }
 
-  /** What the reduction is, for programs that run it. */
+  /** @internal What a call computes. */
   get task(): Task {
     return this.#task;
   }
@@ -95,6 +95,16 @@ export class LazyReduction<
     return asResult<K, D>(
       await execute(this.#task, args, { ...rest, out: asOut(this.#task, out) }),
     );
+  }
+
+  /**
+   * The same reduction with data in the place of its placeholders: what `gradient` takes.
+   *
+   * @throws LazyError, MercerError as `call`
+   */
+  bind(args: readonly LazyData[]): LazyReduction<K, D> {
+    const { what, reduction, inputs } = this.#task;
+    return new LazyReduction<K, D>(what, reduction, bindArguments(what, inputs, args));
   }
 
   /** Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. */

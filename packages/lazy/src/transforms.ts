@@ -95,6 +95,6 @@ export function checkBound(what: string, inputs: readonly Input[]): void {
   if (open === undefined) return;
   throw new LazyError(
     'UNBOUND_VARIABLE',
-    `${what}: ${describeInput(open)} has no data yet, and this needs its rows. Make the variable from data, for example lazyI(x).`,
+    `${what}: ${describeInput(open)} has no data yet, and this needs its rows. Make the variable from data, for example lazyI(x), or bind the reduction to data.`,
   );
 }

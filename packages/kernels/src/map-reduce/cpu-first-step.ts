@@ -68,9 +68,20 @@ function taskText(
   ];
   const ownNames = [...own.map(({ name }) => name), ...(ownRow === undefined ? [] : [ownRow])];
   const limit = limitOf(plan);
+  // 16-bit numbers are converted once for all groups
+  const halves = used.of(reduced).filter(({ storage }) => storage !== undefined);
+  const staged = ({ name }: UsedComponent): string => `${name}_of`;
+  const stage = lines(
+    ...halves.map((one) => `T ${staged(one)}[TILE];`),
+    halves.length > 0 && 'for (int64_t row = start; row < stop; row++) {',
+    ...halves.map((one) => `  ${staged(one)}[row - start] = ${at(one, 'row')};`),
+    halves.length > 0 && '}',
+  );
+  const other = (one: UsedComponent): string =>
+    one.storage === undefined ? at(one, 'row') : `${staged(one)}[row - start]`;
   const row = lines(
     ...ownNames.map((name, q) => `const V ${name} = own[group][${String(q)}];`),
-    ...used.of(reduced).map((one) => `const V ${one.name} = splat(${at(one, 'row')});`),
+    ...used.of(reduced).map((one) => `const V ${one.name} = splat(${other(one)});`),
     otherRow !== undefined && `const V ${otherRow} = splat((T)row);`,
     ...statements.map((statement) => statement.trim()),
     running.add('total[group]', 's', [...results, 'number((L)row)']),
@@ -98,17 +109,23 @@ function taskText(
       ),
     'State total[GROUPS];',
     'for (int64_t group = 0; group < GROUPS; group++) total[group] = empty();',
-    plan.ranges ? spansText(running, row) : tilesText(plan, running, row),
+    plan.ranges ? spansText(running, stage, row) : tilesText(plan, running, stage, row),
     plan.splits > 1 ? storeText(plan) : resultsText(plan, running),
   );
 }
 
 /** All reduced rows of a task, tile by tile; each is summed on its own. */
-function tilesText({ splits }: CpuMapReducePlan, { block }: RunningResult, row: string): string {
+function tilesText(
+  { splits }: CpuMapReducePlan,
+  { block }: RunningResult,
+  stage: string,
+  row: string,
+): string {
   const [from, until] = splits > 1 ? ['from', 'until'] : ['0', 'reduced'];
   return lines(
     `for (int64_t start = ${from}; start < ${until}; start += TILE) {`,
     `  const int64_t stop = ${until} - start < TILE ? ${until} : start + TILE;`,
+    indent(stage),
     '  for (int64_t group = 0; group < groups; group++) {',
     block !== undefined && `    ${block.type} s = ${block.empty};`,
     '    for (int64_t row = start; row < stop; row++) {',
@@ -121,7 +138,7 @@ function tilesText({ splits }: CpuMapReducePlan, { block }: RunningResult, row: 
 }
 
 /** The spans of a task; what is summed on its own goes on over short spans. */
-function spansText({ block }: RunningResult, row: string): string {
+function spansText({ block }: RunningResult, stage: string, row: string): string {
   return lines(
     block !== undefined &&
       lines(
@@ -134,6 +151,7 @@ function spansText({ block }: RunningResult, row: string): string {
     '  const int64_t until = g.spans[2 * span + 1];',
     '  for (int64_t start = g.spans[2 * span]; start < until; start += TILE) {',
     '    const int64_t stop = until - start < TILE ? until : start + TILE;',
+    indent(stage, 4),
     '    for (int64_t group = 0; group < groups; group++) {',
     block !== undefined && `      ${block.type}& s = parts[group];`,
     '      for (int64_t row = start; row < stop; row++) {',

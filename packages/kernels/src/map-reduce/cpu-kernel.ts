@@ -10,7 +10,7 @@ import { cpuPrelude, cpuReducerDialect, stateBytes } from './cpu-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams, mergeCost, resultRows } from './params.js';
 import type { CpuMapReducePlan } from './plan.js';
 import { reducersOf } from './reducers/reducers-of.js';
-import { runningResult } from './reducers/running-result.js';
+import { runningResult, type RunningResult } from './reducers/running-result.js';
 
 const ENTRY = 'mercer_map_reduce';
 
@@ -26,42 +26,19 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
   if (first === undefined)
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
   const running = runningResult(reducers);
-  const pair = cpuPairText(plan);
-  pair.helpers.forEach((helper) => helpers.add(helper));
   const params = mapReduceParams(plan, first);
   const lanes = lanesOf(plan.level, plan.dtype);
-  const split = plan.splits > 1;
-  const source = (entry: string, text: string): string =>
-    lines(
-      cpuPrelude(plan, running, helpers),
-      `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*) {`,
-      '  const Args& g = *(const Args*)args;',
-      indent(text),
-      '}',
-      '',
-    ).concat('\n');
-  const compute: CpuKernel = {
-    dialect: 'cpu',
-    name: plan.summary,
-    entry: ENTRY,
-    source: source(ENTRY, cpuFirstStep(plan, running, pair)),
-    params: split ? withWorkspace(params, 'write') : params,
-    options: [],
-    geometry: (scalars) => ({
-      tasks:
-        launchTasks(plan, scalars, plan.groups * lanes) * plan.splits * (scalars['batch'] ?? 0),
-      chunk: 1,
-      scratchBytes: 0,
-    }),
+  const compute = computingKernel(plan, running, helpers, {
+    params,
     cost: (scalars) => mapReduceCost(plan, first, scalars),
-  };
-  if (!split) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
+  });
+  if (plan.splits === 1) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
   const entry = `${ENTRY}_merge`;
   const merge: CpuKernel = {
     dialect: 'cpu',
     name: `${plan.summary}, merge`,
     entry,
-    source: source(entry, cpuMergeStep(plan, running)),
+    source: sourceText(plan, running, { entry, helpers, text: cpuMergeStep(plan, running) }),
     params: withWorkspace(params, 'read'),
     options: [],
     geometry: (scalars) => ({
@@ -78,4 +55,52 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
       plan.splits *
       stateBytes(plan, running),
   };
+}
+
+/** The kernel that computes the formula, with its parameters but for the workspace; `helpers` are those of the running result. */
+export function computingKernel(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  helpers: Set<CpuHelper>,
+  { params, cost }: Pick<CpuKernel, 'params' | 'cost'>,
+): CpuKernel {
+  const pair = cpuPairText(plan);
+  pair.helpers.forEach((helper) => helpers.add(helper));
+  const rows = plan.groups * lanesOf(plan.level, plan.dtype);
+  const text = cpuFirstStep(plan, running, pair);
+  return {
+    dialect: 'cpu',
+    name: plan.summary,
+    entry: ENTRY,
+    source: sourceText(plan, running, { entry: ENTRY, helpers, text }),
+    params: plan.splits > 1 ? withWorkspace(params, 'write') : params,
+    options: [],
+    geometry: (scalars) => ({
+      tasks: launchTasks(plan, scalars, rows) * plan.splits * (scalars['batch'] ?? 0),
+      chunk: 1,
+      scratchBytes: 0,
+    }),
+    ...(cost !== undefined && { cost }),
+  };
+}
+
+interface EntryText {
+  readonly entry: string;
+  readonly helpers: ReadonlySet<CpuHelper>;
+  readonly text: string;
+}
+
+function sourceText(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  { entry, helpers, text }: EntryText,
+): string {
+  return lines(
+    cpuPrelude(plan, running, helpers),
+    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*) {`,
+    '  const Args& g = *(const Args*)args;',
+    indent(text),
+    '}',
+    '',
+  ).concat('\n');
 }

@@ -14,6 +14,7 @@ import {
 } from './params.js';
 import type { CpuMapReducePlan } from './plan.js';
 import type { ReducerDialect } from './reducers/reducer.js';
+import { wordsOf } from './reducers/state-words.js';
 import type { RunningOutput, RunningResult } from './reducers/running-result.js';
 
 /** How host C++ writes vectors `V`; what it calls goes into `helpers`. */
@@ -55,15 +56,30 @@ INLINE bool any(I x) {
   for (int lane = 0; lane < LANES; lane++) bits |= x[lane];
   return bits != 0;
 }
-${cpuHelpers(helpers, dtype, level)}
+${plan.sums?.wide ? `${wideText(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
 ${halfLoads(plan.inputs, 'cpu')}${running.text}
 struct Args { ${members(plan, running).join(' ')} };
 constexpr int64_t GROUPS = ${String(plan.groups)}, ROWS = GROUPS * LANES, TILE = ${String(plan.tile)};
 `;
 }
 
+/** Vectors of float64 for every lane, in as many registers as they take; nothing of them is passed in any. `?:` would be lane by lane. */
+function wideText({ level }: CpuMapReducePlan): string {
+  const { bytes } = vectorUnit(level);
+  const attributes = `__attribute__((vector_size(${String(2 * bytes)}), aligned(${String(bytes)}), may_alias))`;
+  return `#pragma GCC diagnostic ignored "-Wpsabi"
+typedef double W ${attributes};
+typedef long long M ${attributes};
+INLINE W wide(V x) { return __builtin_convertvector(x, W); }
+INLINE V narrow(W x) { return __builtin_convertvector(x, V); }
+INLINE W choose(I which, W a, W b) {
+  const M mask = __builtin_convertvector(which, M);
+  return (W)(((M)a & mask) | ((M)b & ~mask));
+}`;
+}
+
 /** The members of the arguments, in the order of the parameters. */
-function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
+function members(plan: CpuMapReducePlan, { outputs, pointers = [] }: RunningResult): string[] {
   const { inputs } = plan;
   return [
     ...inputs.map((input) => `const ${elementType(input, 'T')}* ${inputName(input.position)};`),
@@ -71,6 +87,10 @@ function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
       ...(value.length > 0 ? [`T* ${names.value};`] : []),
       ...(index.length > 0 ? [`int32_t* ${names.index};`] : []),
     ]),
+    ...pointers.map(({ name, dtype, access }) => {
+      const type = dtype === 'int64' || dtype === 'int32' ? `${dtype}_t` : 'T';
+      return `${access === 'read' ? 'const ' : ''}${type}* ${name};`;
+    }),
     ...(plan.ranges ? RANGE_POINTERS.map((name) => `const int64_t* ${name};`) : []),
     'int64_t rowsI, rowsJ, batch;',
     ...(plan.ranges ? [`int64_t ${TASK_COUNT};`] : []),
@@ -81,8 +101,8 @@ function members(plan: CpuMapReducePlan, { outputs }: RunningResult): string[] {
 }
 
 /** Bytes of a `State`: vectors side by side. */
-export function stateBytes({ level }: CpuMapReducePlan, { slots }: RunningResult): number {
-  return slots.length * vectorUnit(level).bytes;
+export function stateBytes({ level, dtype }: CpuMapReducePlan, { slots }: RunningResult): number {
+  return wordsOf(slots, dtype) * vectorUnit(level).bytes;
 }
 
 /** Declarations of the numbers of rows. */

@@ -1,7 +1,7 @@
 import { indent, lines } from '../emit/indent.js';
 import { CUDA_THREADS } from './choose-tile.js';
 import type { CudaPairText } from './cuda-pair-text.js';
-import { outputText, stateWords } from './cuda-text.js';
+import { allOutputsText, stateWords } from './cuda-text.js';
 import { loaded } from './half-storage.js';
 import { batchStrideName, inputName, rowNames, strideName } from './params.js';
 import { componentsOf, rowInputs, type CudaMapReducePlan } from './plan.js';
@@ -96,7 +96,7 @@ export function firstStepText(
             indent(
               split
                 ? stateWords(plan, running).store('total[r]')
-                : outputText(plan, running, 'total[r]'),
+                : allOutputsText(plan, running, 'total[r]'),
             ),
             '}',
           ),

@@ -8,7 +8,7 @@ import { cudaPairText } from './cuda-pair-text.js';
 import {
   cudaPrelude,
   cudaReducerDialect,
-  outputText,
+  allOutputsText,
   parameterList,
   stateWords,
 } from './cuda-text.js';
@@ -23,6 +23,7 @@ import {
 import type { CudaMapReducePlan } from './plan.js';
 import type { Reducer } from './reducers/reducer.js';
 import { reducersOf } from './reducers/reducers-of.js';
+import { wordsOf } from './reducers/state-words.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
 
 const MAX_GRID_Z = 65535;
@@ -40,24 +41,27 @@ export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
   if (reducer === undefined)
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
   const running = runningResult(reducers);
-  const first = firstKernel(plan, reducer, running);
+  const first = computingKernel(plan, running, {
+    params: mapReduceParams(plan, reducer),
+    cost: (scalars) => mapReduceCost(plan, reducer, scalars),
+  });
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
-  const bytes = plan.splits * running.slots.length * dtypeBytes(plan.dtype);
+  const bytes = plan.splits * wordsOf(running.slots, plan.dtype) * dtypeBytes(plan.dtype);
   return {
     steps: [{ kernel: first }, { kernel: secondKernel(plan, reducer, running) }],
     workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
   };
 }
 
-function firstKernel(
+/** The kernel that computes the formula, with its parameters but for the workspace. */
+export function computingKernel(
   plan: CudaMapReducePlan,
-  reducer: Reducer,
   running: RunningResult,
+  { params, cost }: Pick<CudaKernel, 'params' | 'cost'>,
 ): CudaKernel {
   const entry = 'map_reduce';
   const split = plan.splits > 1;
   const pair = cudaPairText(plan);
-  const params = mapReduceParams(plan, reducer);
   const all = split ? withWorkspace(params, 'write') : params;
   return {
     dialect: 'cuda',
@@ -82,7 +86,7 @@ function firstKernel(
         sharedMemBytes: 0,
       };
     },
-    cost: (scalars) => mapReduceCost(plan, reducer, scalars),
+    ...(cost !== undefined && { cost }),
   };
 }
 
@@ -113,7 +117,7 @@ function secondKernel(
       indent(load('t'), 4),
       '    merge(total, t);',
       '  }',
-      indent(outputText(plan, running, 'total')),
+      indent(allOutputsText(plan, running, 'total')),
       '}',
       '',
     ).concat('\n'),

@@ -7,11 +7,12 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 import { halfLoads } from './half-storage.js';
 import { rowNames } from './params.js';
 import type { CudaMapReducePlan } from './plan.js';
-import type { ReducerDialect } from './reducers/reducer.js';
-import type { RunningResult } from './reducers/running-result.js';
+import type { ReducerDialect, Slot } from './reducers/reducer.js';
+import { slotWords, wordsOf } from './reducers/state-words.js';
+import { outputNames, type RunningOutput, type RunningResult } from './reducers/running-result.js';
 
 /** How CUDA C++ writes values `V` of the data type. */
-export function cudaReducerDialect({ dtype }: CudaMapReducePlan): ReducerDialect {
+export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
   const call = (float: string, double: string) => (x: string) =>
     `${dtype === 'float32' ? float : double}(${x})`;
   return {
@@ -50,6 +51,13 @@ export function cudaPrelude(
     'INLINE I number(I x) { return x; }',
     'INLINE V real(I x) { return (V)x; }',
     'INLINE bool any(I x) { return x != 0; }',
+    plan.sums?.wide &&
+      lines(
+        'typedef double W;',
+        'INLINE W wide(V x) { return (W)x; }',
+        'INLINE V narrow(W x) { return (V)x; }',
+        'INLINE W choose(I which, W a, W b) { return which ? a : b; }',
+      ),
     cudaHelpers(helpers, dtype),
     running.text,
   );
@@ -86,31 +94,39 @@ export function stateWords(
     dtype === 'float32'
       ? ['__int_as_float', '__float_as_int']
       : ['__longlong_as_double', '__double_as_longlong'];
+  const words = wordsOf(slots, dtype);
   const at = (word: number): string =>
-    `workspace[((layer * ${String(splits)} + part) * ${String(slots.length)} + ${String(word)}) * kept + row]`;
+    `workspace[((layer * ${String(splits)} + part) * ${String(words)} + ${String(word)}) * kept + row]`;
+  const places = slots.map((_, n) => wordsOf(slots.slice(0, n), dtype));
+  const each = (one: (slot: Slot, place: number) => string): string =>
+    lines(...slots.map((slot, n) => one(slot, places[n] ?? 0)));
+  const isPair = (slot: Slot): boolean => slotWords(slot, dtype) === 2;
   return {
     store: (state) =>
-      lines(
-        ...slots.map(({ name, type }, word) => {
-          const value = `${state}.${name}`;
-          return `${at(word)} = ${type === 'I' ? `${toReal}(${value})` : value};`;
-        }),
-      ),
+      each((slot, word) => {
+        const value = `${state}.${slot.name}`;
+        if (isPair(slot)) {
+          const bits = `__double_as_longlong(${value})`;
+          return `${at(word)} = __int_as_float((int)${bits}); ${at(word + 1)} = __int_as_float((int)(${bits} >> 32));`;
+        }
+        return `${at(word)} = ${slot.type === 'I' ? `${toReal}(${value})` : value};`;
+      }),
     load: (state) =>
-      lines(
-        ...slots.map(
-          ({ name, type }, word) =>
-            `${state}.${name} = ${type === 'I' ? `${toNumber}(${at(word)})` : at(word)};`,
-        ),
-      ),
+      each((slot, word) => {
+        const [low, high] = [at(word), at(word + 1)];
+        if (isPair(slot)) {
+          return `${state}.${slot.name} = __longlong_as_double(((long long)__float_as_int(${high}) << 32) | (unsigned int)__float_as_int(${low}));`;
+        }
+        return `${state}.${slot.name} = ${slot.type === 'I' ? `${toNumber}(${low})` : low};`;
+      }),
   };
 }
 
-/** Statements that write the results of `state`; `layer`, `row` and `kept` are in scope. */
+/** Statements that write the results of the state `s`; `layer`, `row` and `kept` are in scope, with ranges `seen`. */
 export function outputText(
-  { axis, ranges }: CudaMapReducePlan,
-  { outputs }: RunningResult,
-  state: string,
+  { axis, ranges }: Pick<CudaMapReducePlan, 'axis' | 'ranges'>,
+  { value, index }: Pick<RunningOutput, 'value' | 'index'>,
+  names: RunningOutput['names'] = outputNames(0),
 ): string {
   const store = (to: string, results: readonly string[], type: string): string =>
     results
@@ -119,16 +135,27 @@ export function outputText(
           `${to}[(layer * kept + row) * ${String(results.length)} + ${String(c)}] = (${type})(${result});`,
       )
       .join('\n');
+  return lines(
+    value.some((text) => text.includes('count')) &&
+      `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
+    store(names.value, value, 'V'),
+    store(names.index, index, 'int'),
+  );
+}
+
+/** The same for all reductions of `state`. */
+export function allOutputsText(
+  plan: CudaMapReducePlan,
+  { outputs }: RunningResult,
+  state: string,
+): string {
   const several = outputs.length > 1;
   return lines(
-    outputs.some(({ value }) => value.some((text) => text.includes('count'))) &&
-      `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
-    ...outputs.map(({ names, bind, value, index }) =>
+    ...outputs.map((output) =>
       lines(
         several && '{',
-        bind(state),
-        store(names.value, value, 'V'),
-        store(names.index, index, 'int'),
+        output.bind(state),
+        outputText(plan, output, output.names),
         several && '}',
       ),
     ),

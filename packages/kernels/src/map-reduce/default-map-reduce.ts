@@ -3,6 +3,8 @@ import type { DeviceLimits } from '../device-limits.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitMapReduce } from './emit.js';
 import { planMapReduce } from './plan.js';
+import { emitSelection } from './selection/emit-selection.js';
+import { planSelection, type SelectionProblem } from './selection/plan-selection.js';
 import type { MapReduceProblem } from './problem.js';
 
 /** Reductions that stand for all: sums, extrema, sums of exponentials, the K smallest. */
@@ -20,7 +22,7 @@ function reductions(dim: number): Reduction[] {
   ];
 }
 
-/** Several reductions in one pass, ranges, 16-bit inputs, rows by index. */
+/** Several reductions in one pass, ranges, 16-bit inputs, rows by index, other ways to sum. */
 function variants(): MapReduceProblem[] {
   const distance = ops.sqDist(vi(0, 3), vj(1, 3));
   const weighted = ops.mul(ops.exp(ops.neg(distance)), vj(2, 1));
@@ -40,7 +42,15 @@ function variants(): MapReduceProblem[] {
     { dtype, ...sizes, ranges: true, reduction: reduction('KMinArgKMin', distance, { k: 5 }) },
   ]);
   const stored = { dtype: 'float32', storage: halves, ...sizes } as const;
-  return [...all, { ...stored, reduction: reduction('Sum', weighted) }];
+  const exponential = reduction('LogSumExp', ops.neg(distance));
+  const few = { dtype: 'float32', ...sizes, rowsI: 1000 } as const;
+  return [
+    ...all,
+    { ...stored, reduction: reduction('Sum', weighted) },
+    { ...few, reduction: reduction('Mean', weighted), sumScheme: 'kahan' },
+    { ...few, reduction: exponential, accumulate: 'float64' },
+    { ...few, reduction: exponential, accumulate: 'float64', sumScheme: 'direct' },
+  ];
 }
 
 /** Problems whose plans stand for all: short and longer points, many rows and few. */
@@ -61,9 +71,20 @@ function plainProblems(): MapReduceProblem[] {
   );
 }
 
-/** Every kernel that the plans of `mapReduceProblems` give on a device, each text once. */
+/** Every kernel that the plans of `mapReduceProblems` and of some selections give on a device, each text once. */
 export function defaultMapReduceKernels(limits: DeviceLimits): NamedKernel[] {
-  return distinctKernels(
-    mapReduceProblems().map((problem) => emitMapReduce(planMapReduce(problem, limits))),
-  );
+  return distinctKernels([
+    ...mapReduceProblems().map((problem) => emitMapReduce(planMapReduce(problem, limits))),
+    ...selections().map((problem) => emitSelection(planSelection(problem, limits))),
+  ]);
+}
+
+function selections(): SelectionProblem[] {
+  const sizes = { rowsI: 100_000, rowsJ: 100_000, batch: 1 };
+  const distance = ops.sqDist(vi(0, 3), vj(1, 3));
+  const mask = ops.lessOrEqual(distance, 0.01);
+  return (['float32', 'float64'] as const).flatMap((dtype): SelectionProblem[] => [
+    { mask, dtype, ...sizes },
+    { mask, values: distance, ranges: true, dtype, ...sizes },
+  ]);
 }

@@ -19,3 +19,10 @@ export {
   type RowRange,
 } from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';
+export { emitSelection } from './selection/emit-selection.js';
+export {
+  planSelection,
+  type SelectionPlan,
+  type SelectionProblem,
+} from './selection/plan-selection.js';
+export { selectionParams } from './selection/selected-rows.js';

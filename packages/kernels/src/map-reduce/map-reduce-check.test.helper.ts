@@ -14,7 +14,7 @@ import type { PairwiseProgram } from '../pairwise/program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitMapReduce } from './emit.js';
-import type { HalfDType } from './half-storage.js';
+import { halfValue, randomHalf } from './half-values.test.helper.js';
 import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 import { planRanges } from './ranges/plan-ranges.js';
@@ -22,7 +22,10 @@ import type { KeptRanges } from './ranges/ranges.js';
 import { evaluateOverRanges } from './ranges/evaluate-over-ranges.test.helper.js';
 
 /** One reduction on random data. */
-export interface MapReduceCase extends Pick<MapReduceProblem, 'further' | 'storage'> {
+export interface MapReduceCase extends Pick<
+  MapReduceProblem,
+  'further' | 'storage' | 'accumulate' | 'sumScheme'
+> {
   readonly reduction: Reduction;
   /** Of the kept side. */
   readonly ranges?: KeptRanges;
@@ -32,6 +35,8 @@ export interface MapReduceCase extends Pick<MapReduceProblem, 'further' | 'stora
   readonly batch?: number;
   /** Rounding of the formula itself, in u of the sum of sizes; 0: results are exact. Default 8. */
   readonly units?: number;
+  /** The error of a sum of this many terms in u. Default: 2 sqrt K + 4. */
+  readonly growth?: (terms: number) => number;
   /** Default: uniform in [-1, 1). */
   readonly fill?: () => number;
   /** Sizes that the plan is made for, if not those of the launch. */
@@ -55,21 +60,6 @@ export const specialNumber = (): number => {
   return r < 0.1 ? -Infinity : wholeNumber();
 };
 
-/** A 16-bit number between -2 and 2 in float16, and between -2^-111 and 2^-111 or in the last binade below 2 in bfloat16. */
-const randomHalf = (): number =>
-  (random() < 0.5 ? 0x8000 : 0) |
-  (random() < 0.2 ? Math.floor(random() * 0x4000) : 0x3c00 | Math.floor(random() * 0x400));
-
-/** What a 16-bit number of a type is: sign, exponent, fraction. */
-function halfValue(bits: number, dtype: HalfDType): number {
-  const [fractionBits, bias] = dtype === 'float16' ? [10, 15] : [7, 127];
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits & 0x7fff) >> fractionBits;
-  const fraction = (bits & ((1 << fractionBits) - 1)) / 2 ** fractionBits;
-  if (exponent === 0) return sign * fraction * 2 ** (1 - bias);
-  return sign * (1 + fraction) * 2 ** (exponent - bias);
-}
-
 /** Runs a reduction and compares every result with float64. */
 export function checkMapReduce(
   one: MapReduceCase,
@@ -79,7 +69,20 @@ export function checkMapReduce(
   const { reduction, further = [], dtype, rowsI, rowsJ, batch = 1 } = one;
   const { ranges, storage = {}, tables = {}, fill = () => 2 * random() - 1 } = one;
   const all = [reduction, ...further];
-  const problem = { reduction, further, storage, dtype, batch, ranges: ranges !== undefined };
+  const { growth = (terms: number) => 2 * Math.sqrt(terms) + 4, accumulate, sumScheme } = one;
+  const sums = {
+    ...(accumulate !== undefined && { accumulate }),
+    ...(sumScheme !== undefined && { sumScheme }),
+  };
+  const problem = {
+    ...sums,
+    reduction,
+    further,
+    storage,
+    dtype,
+    batch,
+    ranges: ranges !== undefined,
+  };
   const plan = planMapReduce({ ...problem, rowsI, rowsJ, ...one.planned }, limits);
   const program = emitMapReduce(plan);
   const arrayOf = dtype === 'float32' ? Float32Array : Float64Array;
@@ -141,7 +144,7 @@ export function checkMapReduce(
   run(program, { scalars, pointers });
   const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
   const units = one.units ?? 8;
-  const bound = units === 0 ? 0 : (2 * Math.sqrt(terms) + 4 + units) * unit;
+  const bound = units === 0 ? 0 : (growth(terms) + units) * unit;
   const wrong: string[] = [];
   const evaluate = (each: Reduction, data: number[][]): ReturnType<typeof evaluateReduction> =>
     ranges === undefined

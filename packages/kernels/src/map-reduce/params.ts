@@ -3,7 +3,8 @@ import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { MapReducePlan } from './plan.js';
 import type { Reducer } from './reducers/reducer.js';
-import { reducersOf } from './reducers/reducers-of.js';
+import { plannedReducer } from './reducers/reducers-of.js';
+import { wordsOf } from './reducers/state-words.js';
 import { outputNames, type RunningResult } from './reducers/running-result.js';
 
 /** The name of the pointer to input number `position`. */
@@ -19,6 +20,9 @@ export const TASK_COUNT = 'taskCount';
 export const rowNames = (axis: 0 | 1): { readonly kept: string; readonly reduced: string } =>
   axis === 1 ? { kept: 'rowsI', reduced: 'rowsJ' } : { kept: 'rowsJ', reduced: 'rowsI' };
 
+/** What of a plan decides its parameters. */
+type ParamsPlan = Pick<MapReducePlan, 'dtype' | 'inputs' | 'further' | 'ranges'>;
+
 /**
  * The parameters of a map-reduce: a pointer `x<position>` for every input, `out` and `index` where the
  * reduction has values and row numbers (dense, as (batch, rows, components)), `out<n>` and `index<n>` of
@@ -27,24 +31,29 @@ export const rowNames = (axis: 0 | 1): { readonly kept: string; readonly reduced
  * where 0 broadcasts; last `rows<position>` for every input that is read by index. The components of a row lie side
  * by side; a parameter has one row.
  */
-export function mapReduceParams(plan: MapReducePlan, reducer: Reducer): KernelParam[] {
-  const { dtype, inputs } = plan;
-  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-  const all: KernelParam[] = inputs.map(({ position, storage = dtype }) => ({
-    ...({ name: inputName(position), kind: 'pointer', access: 'read' } as const),
-    dtype: storage,
-  }));
+export function mapReduceParams(plan: ParamsPlan, reducer: Reducer): KernelParam[] {
+  const results: KernelParam[] = [];
   allReducers(plan, reducer).forEach(({ value, index }, n) => {
     const names = outputNames(n);
     const result = { kind: 'pointer', access: 'write' } as const;
-    if (value.length > 0) all.push({ name: names.value, ...result, dtype });
-    if (index.length > 0) all.push({ name: names.index, ...result, dtype: 'int32' });
+    if (value.length > 0) results.push({ name: names.value, ...result, dtype: plan.dtype });
+    if (index.length > 0) results.push({ name: names.index, ...result, dtype: 'int32' });
   });
+  return paramsAround(plan, results);
+}
+
+/** All parameters of a map-reduce that writes to `results`. */
+export function paramsAround(plan: ParamsPlan, results: readonly KernelParam[]): KernelParam[] {
+  const { dtype, inputs } = plan;
+  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
   const pointers = RANGE_POINTERS.map((name): KernelParam => ({
     ...{ name, kind: 'pointer', dtype: 'int64', access: 'read' },
   }));
   return [
-    ...all,
+    ...inputs.map(({ position, storage = dtype }): KernelParam => ({
+      ...{ name: inputName(position), kind: 'pointer', access: 'read', dtype: storage },
+    })),
+    ...results,
     ...(plan.ranges ? pointers : []),
     ...['rowsI', 'rowsJ', 'batch', ...(plan.ranges ? [TASK_COUNT] : [])].map(size),
     ...inputs.flatMap(({ position }) => [
@@ -56,12 +65,12 @@ export function mapReduceParams(plan: MapReducePlan, reducer: Reducer): KernelPa
 }
 
 /** The numbers of rows of what is read by index. */
-export const tableRows = ({ inputs }: MapReducePlan): readonly string[] =>
+export const tableRows = ({ inputs }: Pick<MapReducePlan, 'inputs'>): readonly string[] =>
   inputs.flatMap(({ position, table }) => (table === undefined ? [] : [tableRowsName(position)]));
 
-const allReducers = (plan: MapReducePlan, first: Reducer): Reducer[] => [
+const allReducers = ({ further = [] }: ParamsPlan, first: Reducer): Reducer[] => [
   first,
-  ...reducersOf(plan).slice(1),
+  ...further.map((one) => plannedReducer(one)),
 ];
 
 /** Kept rows and reduced rows of a launch. */
@@ -86,8 +95,11 @@ export function mergeCost(
   { slots }: RunningResult,
   rows: number,
 ): KernelCost {
-  const words = splits * slots.length;
-  return { bytes: rows * (words + slots.length) * dtypeBytes(dtype), flops: rows * words };
+  const words = wordsOf(slots, dtype);
+  return {
+    bytes: rows * (splits + 1) * words * dtypeBytes(dtype),
+    flops: rows * splits * slots.length,
+  };
 }
 
 /** What a launch must do at least: each input read once, an operation for every node at every pair. */

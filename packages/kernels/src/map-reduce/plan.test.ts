@@ -75,6 +75,44 @@ describe('plans of map-reduce', () => {
     expect(() => planMapReduce(problem as MapReduceProblem, CPU)).toThrow(message);
   });
 
+  test.each([
+    [
+      'sums narrower than the data',
+      { dtype: 'float64', accumulate: 'float32' },
+      /sums of float64 are accumulated in float32/,
+    ],
+    ['sums of 16 bits', { accumulate: 'float16' }, /accumulated in float16/],
+    ['an unknown scheme', { sumScheme: 'pairwise' }, /there is no sum scheme 'pairwise'/],
+    [
+      'float64 and compensated',
+      { accumulate: 'float64', sumScheme: 'kahan' },
+      /accumulated in float64 and compensated/,
+    ],
+    [
+      'what is no sum',
+      { reduction: reduction('Min', vi(0, 1)), sumScheme: 'kahan' },
+      /Min takes neither/,
+    ],
+    [
+      'what is no sum beside a sum',
+      { further: [reduction('Var', vi(0, 1))], accumulate: 'float64' },
+      /Var takes neither/,
+    ],
+  ])('%s is refused', (_, change, message) => {
+    const problem = { ...SIZED, reduction: reduction('Sum', vi(0, 1)), ...change };
+    expect(() => planMapReduce(problem as MapReduceProblem, CPU)).toThrow(message);
+  });
+
+  test('ways to sum that are the default give the same plan', () => {
+    const problem = { ...SIZED, reduction: reduction('Min', vi(0, 1)) };
+    const said = { ...problem, accumulate: 'float32', sumScheme: 'block' } as const;
+    expect(planMapReduce(said, CPU)).toEqual(planMapReduce(problem, CPU));
+    const double = { ...problem, dtype: 'float64' } as const;
+    expect(planMapReduce({ ...double, accumulate: 'float64' }, H200)).toEqual(
+      planMapReduce(double, H200),
+    );
+  });
+
   test('what is too large is refused with the limit', () => {
     expect(refusal(ops.sqDist(vi(0, 129), vj(1, 129)))).toThrow(
       /129 components of i inputs, and at most 128/,

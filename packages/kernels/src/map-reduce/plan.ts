@@ -8,8 +8,11 @@ import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
 import { MAP_REDUCE_LIMITS } from './limits.js';
 import { planInputs } from './plan-inputs.js';
+import { planSums } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
+import { wordsOf } from './reducers/state-words.js';
+import type { SumOptions } from './reducers/sum-options.js';
 import { rootsOf, valuesOf } from './values-of.js';
 
 /** An input of a plan: `dim` numbers for every row of i or of j, or once. */
@@ -44,6 +47,8 @@ interface CommonPlan extends PlannedReduction {
   readonly further?: readonly PlannedReduction[];
   /** Whether the launch says which rows each kept row is reduced over, see `planRanges`. */
   readonly ranges?: true;
+  /** How sums are added up where that is unusual. */
+  readonly sums?: SumOptions;
   /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
   readonly values: ExpressionList;
   /** Rows that are taken by index, where there are any. */
@@ -92,19 +97,21 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   const inputs = planInputs(roots, problem, values, found.found);
   checkInputs(inputs);
   const gathers = toGatherList(found.found);
+  const sums = planSums(problem);
   const common = {
     ...({ family: 'map-reduce', dtype, axis } as const),
     ...(problem.ranges === true && { ranges: true as const }),
+    ...(sums !== undefined && { sums }),
     ...planned(reduction),
     ...(further.length > 0 && { further: Object.freeze(further.map(planned)) }),
     ...(gathers !== undefined && { gathers }),
     ...{ values: toList(values), inputs },
   };
   const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
-  checkLimit('results', slots.filter(({ type }) => type === 'V').length, 'numbers in the result');
+  checkLimit('results', slots.filter(({ type }) => type !== 'I').length, 'numbers in the result');
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
-    ...{ dtype, slots: slots.length, operations: common.values.nodes.length },
+    ...{ dtype, slots: wordsOf(slots, dtype), operations: common.values.nodes.length },
     ...{ own: componentsOf(inputs, kept), other: componentsOf(inputs, reduced) },
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
@@ -119,6 +126,7 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
       storage ? [`${storage} ${String(position)}`] : [],
     ),
     ...(common.ranges ? ['ranges'] : []),
+    ...(sums === undefined ? [] : [`${sums.scheme} sums${sums.wide ? ' in float64' : ''}`]),
   ];
   if (limits.kind === 'cpu') {
     const { text, ...tile } = chooseCpuTile(shape, limits);

@@ -43,10 +43,11 @@ const exact = (kinds: readonly ReductionKind[], axis: 0 | 1): Omit<Case, keyof t
 /** Every reduction over ranges, along both axes, alone and in batches; few kernels. */
 export const RANGE_CASES: readonly (readonly [name: string, Case])[] = [
   [
-    'Mean, Sum and Var over j, batches',
+    'Mean, Sum and Var over j, batches, an input of 16 bits',
     {
       ...{ reduction: reduction('Mean', distance), ranges: BOTH, ...sizes, batch: 2 },
       ...{ further: [reduction('Sum', difference), reduction('Var', distance)], units: 30 },
+      storage: { 1: 'float16' },
     },
   ],
   [

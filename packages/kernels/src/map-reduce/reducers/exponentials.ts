@@ -1,4 +1,6 @@
+import { carefulExponentialReducer } from './careful-exponentials.js';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { PLAIN_SUMS } from './sum-options.js';
 
 /**
  * Sums of exp(F) G, kept as the largest F so far and sums of exp(F - largest) G: LogSumExp,
@@ -6,7 +8,7 @@ import { upTo, type Reducer, type ReducerParts } from './reducer.js';
  * is passed over before anything is subtracted; F = +inf counts 1; a NaN stays.
  */
 export function exponentialReducer(parts: ReducerParts): Reducer {
-  const { kind, weightDim } = parts;
+  const { kind, weightDim, sums: options = PLAIN_SUMS } = parts;
   const { lit, exp, log, abs } = parts.dialect;
   const none = lit(-Infinity);
   const sums = upTo(weightDim + (kind === 'SumSoftMaxWeight' ? 1 : 0)).map(
@@ -25,7 +27,7 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
     SumSoftMaxWeight: sums.slice(0, -1).map((sum) => `s.${sum} / s.${last}`),
     MaxSumShiftExp: ['s.top', ...sums.map((sum) => `s.${sum}`)],
   }[kind as 'LogSumExp' | 'SumSoftMaxWeight' | 'MaxSumShiftExp'];
-  return {
+  const plain: Reducer = {
     slots: [
       { name: 'top', type: 'V', empty: none },
       ...sums.map((name) => ({ name, type: 'V', empty: lit(0) }) as const),
@@ -40,6 +42,9 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
     merge: `add(s, ${['top', ...sums].map((name) => `t.${name}`).join(', ')}, number(0));`,
     value,
     index: [],
-    rounds: true,
+    rounds: options.scheme === 'block',
   };
+  return options.wide || options.scheme === 'kahan'
+    ? carefulExponentialReducer(parts, plain, options)
+    : plain;
 }

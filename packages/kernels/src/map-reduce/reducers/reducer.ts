@@ -1,4 +1,5 @@
 import type { Reduction } from '@mercer/formula';
+import type { SumOptions } from './sum-options.js';
 
 /** How a dialect writes numbers and functions of the type `V`: a value, or a vector of values, one per kept row. */
 export interface ReducerDialect {
@@ -8,10 +9,10 @@ export interface ReducerDialect {
   readonly abs: (x: string) => string;
 }
 
-/** A member of the running result of a kept row: of type `V`, or `I` (whole numbers). */
+/** A member of the running result of a kept row: of type `V`, `I` (whole numbers), or `W` (float64 where `V` is float32). */
 export interface Slot {
   readonly name: string;
-  readonly type: 'V' | 'I';
+  readonly type: 'V' | 'I' | 'W';
   /** Its value where no row was seen. */
   readonly empty: string;
 }
@@ -34,6 +35,15 @@ export interface Reducer {
   readonly index: readonly string[];
   /** Whether rounding grows with the rows seen, so that sums are to be taken in blocks. */
   readonly rounds: boolean;
+  /**
+   * What a block is summed in where that is no `State`: its members, statements that add a row to a block `s`, and
+   * statements that add a block `t` to a state `s`.
+   */
+  readonly block?: {
+    readonly slots: readonly Slot[];
+    readonly add: string;
+    readonly merge: string;
+  };
   /** Functions beside the state that `add` calls. */
   readonly functions?: string;
 }
@@ -47,6 +57,8 @@ export interface ReducerParts {
   readonly weightDim: number;
   readonly k: number;
   readonly dialect: ReducerDialect;
+  /** How sums are added up. Default: of blocks, in the data type. */
+  readonly sums?: SumOptions;
 }
 
 /** The numbers 0 to count - 1. */

@@ -1,16 +1,33 @@
-import type { MapReducePlan } from '../plan.js';
+import type { MapReducePlan, PlannedReduction } from '../plan.js';
 import { reducerOf } from './reducer-of.js';
 import type { Reducer, ReducerDialect } from './reducer.js';
+import type { SumOptions } from './sum-options.js';
 
 const nothing = (): string => '';
 /** For what is asked of a reducer beside its text. */
 const NO_TEXT: ReducerDialect = { lit: nothing, exp: nothing, log: nothing, abs: nothing };
 
-type Reductions = Pick<MapReducePlan, 'reduction' | 'dim' | 'weightDim' | 'k' | 'further'>;
+/** The reducer of a reduction of a plan. */
+export const plannedReducer = (
+  { reduction, ...parts }: PlannedReduction,
+  dialect: ReducerDialect = NO_TEXT,
+  sums?: SumOptions,
+): Reducer =>
+  reducerOf({ ...parts, kind: reduction, dialect, ...(sums !== undefined && { sums }) });
 
 /** The reducers of a plan's reductions, in order. */
-export function reducersOf(plan: Reductions, dialect: ReducerDialect = NO_TEXT): Reducer[] {
-  return [plan, ...(plan.further ?? [])].map(({ reduction, dim, weightDim, k }) =>
-    reducerOf({ kind: reduction, dim, weightDim, k, dialect }),
+export function reducersOf(
+  {
+    reduction,
+    dim,
+    weightDim,
+    k,
+    further = [],
+    sums,
+  }: Pick<MapReducePlan, keyof PlannedReduction | 'further' | 'sums'>,
+  dialect: ReducerDialect = NO_TEXT,
+): Reducer[] {
+  return [{ reduction, dim, weightDim, k }, ...further].map((one) =>
+    plannedReducer(one, dialect, sums),
   );
 }

@@ -1,4 +1,5 @@
 import { indent, lines } from '../../emit/indent.js';
+import type { KernelParam } from '../../kernel-param.js';
 import { upTo, type Reducer, type Slot } from './reducer.js';
 import { stateText } from './state-text.js';
 
@@ -12,6 +13,9 @@ export interface RunningOutput {
   readonly index: readonly string[];
 }
 
+/** A parameter that is an address. */
+export type Pointer = Extract<KernelParam, { kind: 'pointer' }>;
+
 /** All reductions of a plan as one C++ `State`, with `empty()` and `merge(State&, const State&)`. */
 export interface RunningResult {
   /** The definitions. */
@@ -23,6 +27,8 @@ export interface RunningResult {
   /** The statement that adds a row with these values and this number last. */
   readonly add: (total: string, block: string, args: readonly string[]) => string;
   readonly outputs: readonly RunningOutput[];
+  /** What `add` reads and writes by itself. */
+  readonly pointers?: readonly Pointer[];
 }
 
 /** The running result of reductions over the same pairs: the plain text of a reduction where there is one. */
@@ -35,7 +41,12 @@ function single(reducer: Reducer): RunningResult {
   return {
     text: stateText(reducer),
     slots: reducer.slots,
-    ...(reducer.rounds && { block: { type: 'State', empty: 'empty()' } }),
+    ...(reducer.rounds && {
+      block:
+        reducer.block === undefined
+          ? { type: 'State', empty: 'empty()' }
+          : { type: 'Block', empty: 'emptyBlock()' },
+    }),
     add: (total, block, args) => `add(${[reducer.rounds ? block : total, ...args].join(', ')});`,
     outputs: [output(reducer, 0, (state) => `UNUSED const State& s = ${state};`)],
   };
@@ -46,11 +57,13 @@ function several(reducers: readonly Reducer[]): RunningResult {
   const rounding = reducers.flatMap(({ rounds }, n) => (rounds ? [n] : []));
   const space = (n: number): string => `reduction${String(n)}`;
   const member = (n: number): string => `part${String(n)}`;
-  const members = (which: readonly number[]): string =>
-    which.map((n) => `${space(n)}::State ${member(n)};`).join(' ');
   const all = reducers.map((_, n) => n);
+  const isBlock = (type: string, n: number): boolean =>
+    type === 'Block' && reducers[n]?.block !== undefined;
+  const struct = (type: string, which: readonly number[]): string =>
+    `struct ${type} { ${which.map((n) => `${space(n)}::${isBlock(type, n) ? 'Block' : 'State'} ${member(n)};`).join(' ')} };`;
   const empty = (type: string, name: string, which: readonly number[]): string =>
-    `INLINE ${type} ${name}() { return {${which.map((n) => `${space(n)}::empty()`).join(', ')}}; }`;
+    `INLINE ${type} ${name}() { return {${which.map((n) => `${space(n)}::${isBlock(type, n) ? 'emptyBlock' : 'empty'}()`).join(', ')}}; }`;
   const merge = (type: string, which: readonly number[]): string =>
     lines(
       `INLINE void merge(State& s, const ${type}& t) {`,
@@ -63,12 +76,12 @@ function several(reducers: readonly Reducer[]): RunningResult {
       ...reducers.map((reducer, n) =>
         lines(`namespace ${space(n)} {`, indent(stateText(reducer)), '}'),
       ),
-      `struct State { ${members(all)} };`,
+      struct('State', all),
       empty('State', 'empty', all),
       merge('State', all),
       hasBlock &&
         lines(
-          `struct Block { ${members(rounding)} };`,
+          struct('Block', rounding),
           empty('Block', 'emptyBlock', rounding),
           merge('Block', rounding),
         ),

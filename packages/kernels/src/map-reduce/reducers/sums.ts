@@ -1,21 +1,26 @@
+import { carefulSumReducer } from './careful-sums.js';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { PLAIN_SUMS } from './sum-options.js';
 
 /** Sum and Mean, Prod, and what counts values that are not 0. */
-export function sumReducer({ kind, dim, dialect: { lit } }: ReducerParts): Reducer {
+export function sumReducer(parts: ReducerParts): Reducer {
+  const { kind, dim, sums = PLAIN_SUMS } = parts;
+  const { lit } = parts.dialect;
   const product = kind === 'Prod';
   const names = upTo(dim).map((c) => `total${String(c)}`);
   const sign = product ? '*' : '+';
   const with_ = (other: (c: number) => string): string =>
     names.map((name, c) => `s.${name} = s.${name} ${sign} ${other(c)};`).join('\n');
-  return {
+  const plain: Reducer = {
     slots: names.map((name) => ({ name, type: 'V', empty: lit(product ? 1 : 0) })),
     arity: dim,
     add: with_((c) => `f${String(c)}`),
     merge: with_((c) => `t.${names[c] ?? ''}`),
     value: names.map((name) => (kind === 'Mean' ? `s.${name} / count` : `s.${name}`)),
     index: [],
-    rounds: !product,
+    rounds: !product && sums.scheme === 'block',
   };
+  return sums.wide || sums.scheme === 'kahan' ? carefulSumReducer(parts, plain, sums) : plain;
 }
 
 /** Count, Any and All: whole numbers, so that nothing is rounded. */

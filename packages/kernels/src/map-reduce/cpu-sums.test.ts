@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { machines, compileKernel, runnableLevels } from '../testing/cpu-harness.test.helper.js';
+import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test.helper.js';
+import { checkMapReduce } from './map-reduce-check.test.helper.js';
+import { SUM_CASES, SUM_RANGES, SUM_SIZES } from './sum-cases.test.helper.js';
+
+const level = runnableLevels().at(-1) ?? 'x86-64-v2';
+const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+
+describe('sums on the CPU', () => {
+  test.each(SUM_CASES)('%s', (name, one) => {
+    const all = name.includes('special') ? SUM_SIZES.slice(0, 2) : [...SUM_SIZES, SUM_RANGES];
+    for (const sizes of all) checkMapReduce({ ...one, ...sizes }, limits, runCpuProgram);
+    expect.assertions(all.length);
+  });
+
+  test.each(machines())('float64 sums by %s for %s', (compiler, machine) => {
+    const cases = SUM_CASES.filter(([name]) => /special values, float64 by blocks/.test(name));
+    for (const [, one] of cases) {
+      checkMapReduce(
+        { ...one, rowsI: 37, rowsJ: 301 },
+        { ...limits, level: machine },
+        ({ steps }, launch) => {
+          for (const { kernel } of steps) {
+            if (kernel.dialect !== 'cpu') throw new TypeError(`${kernel.name} is no host kernel`);
+            runCpuKernel(kernel, compileKernel(compiler, kernel.source, machine), launch);
+          }
+        },
+      );
+    }
+    expect(cases).toHaveLength(1);
+  });
+});

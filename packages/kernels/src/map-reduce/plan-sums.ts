@@ -1,0 +1,48 @@
+import type { ReductionKind } from '@mercer/formula';
+import type { MapReduceProblem } from './problem.js';
+import type { SumOptions, SumScheme } from './reducers/sum-options.js';
+
+const SUMS: ReadonlySet<ReductionKind> = new Set([
+  'Sum',
+  'Mean',
+  'LogSumExp',
+  'SumSoftMaxWeight',
+  'MaxSumShiftExp',
+]);
+const SCHEMES: readonly SumScheme[] = ['block', 'direct', 'kahan'];
+
+/** How a problem's sums are added up, `undefined` where nothing unusual is asked for. */
+export function planSums({
+  dtype,
+  accumulate = dtype,
+  sumScheme: scheme = 'block',
+  ...problem
+}: MapReduceProblem): SumOptions | undefined {
+  if (!SCHEMES.includes(scheme)) {
+    refuse(`there is no sum scheme '${scheme}'`, `Use one of ${SCHEMES.join(', ')}.`);
+  }
+  const wide = accumulate === 'float64' && dtype === 'float32';
+  if (accumulate !== dtype && !wide) {
+    refuse(`sums of ${dtype} are accumulated in ${accumulate}`, 'Use the data type, or float64.');
+  }
+  if (scheme === 'block' && !wide) return undefined;
+  if (scheme === 'kahan' && wide) {
+    refuse(
+      'sums are accumulated in float64 and compensated',
+      "Use one of the two: float64 sums of scheme 'direct' are the closest.",
+    );
+  }
+  const all = [problem.reduction, ...(problem.further ?? [])];
+  const other = all.find(({ kind }) => !SUMS.has(kind));
+  if (other !== undefined) {
+    refuse(
+      `${other.kind} takes neither 'accumulate' nor 'sumScheme'`,
+      `Leave them out, or plan it apart: they are for ${[...SUMS].join(', ')}.`,
+    );
+  }
+  return Object.freeze({ scheme, wide });
+}
+
+function refuse(problem: string, remedy: string): never {
+  throw new RangeError(`cannot plan a map-reduce: ${problem}. ${remedy}`);
+}

@@ -1,0 +1,65 @@
+import type { CpuHelper } from '../../emit/cpu-math.js';
+import { cpuLiteral } from '../../emit/cpu-literal.js';
+import { cudaLiteral } from '../../emit/cuda-literal.js';
+import { lines } from '../../emit/indent.js';
+import type { PairwiseProgram } from '../../pairwise/program.js';
+import { CUDA_THREADS } from '../choose-tile.js';
+import { computingKernel as cpuKernel } from '../cpu-kernel.js';
+import { computingKernel as cudaKernel } from '../cuda-kernel.js';
+import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
+import type { SelectionPlan } from './plan-selection.js';
+
+/**
+ * The kernel of a selection. Beside the parameters of a map-reduce (`mapReduceParams`) without results it takes `offsets`,
+ * one int64 for every kept row of every batch entry: where in `rows` (int32) and `values` (`valueDim` numbers a pair) its
+ * pairs begin. A row writes as many as its Count is, in the order of the reduced rows.
+ */
+export function emitSelection(plan: SelectionPlan): PairwiseProgram {
+  const { pass } = plan;
+  const params = selectionParams(plan);
+  const kernel =
+    pass.kind === 'cpu'
+      ? cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params })
+      : cudaKernel(pass, selectedRows(plan, cudaText(plan)), { params });
+  return { steps: [{ kernel: { ...kernel, name: plan.summary } }], workspaceBytes: () => 0 };
+}
+
+function cpuText({ pass, valueDim }: SelectionPlan): WriteText {
+  const limit = pass.ranges === true ? 'last' : 'kept';
+  return {
+    add: (total, mask, values) =>
+      lines(
+        `const I wanted = ${mask} != splat(${cpuLiteral(0, pass.dtype)});`,
+        'if (any(wanted)) {',
+        ...values.map((value, c) => `  const V value${String(c)} = ${value};`),
+        '  for (int64_t lane = 0; lane < LANES; lane++) {',
+        '    const int64_t mine = first + group * LANES + lane;',
+        `    if (!wanted[lane] || mine >= ${limit}) continue;`,
+        `    const int64_t at = g.offsets[layer * kept + mine] + ${total}.seen[lane]++;`,
+        '    g.rows[at] = (int32_t)row;',
+        ...values.map(
+          (_, c) =>
+            `    g.values[at * ${String(valueDim)} + ${String(c)}] = value${String(c)}[lane];`,
+        ),
+        '  }',
+        '}',
+      ),
+  };
+}
+
+function cudaText({ pass, valueDim }: SelectionPlan): WriteText {
+  const limit = pass.ranges === true ? 'last' : 'kept';
+  return {
+    add: (total, mask, values, row) =>
+      lines(
+        `const long long mine = first + threadIdx.x + r * ${String(CUDA_THREADS)};`,
+        `if (${mask} != ${cudaLiteral(0, pass.dtype)} && mine < ${limit}) {`,
+        `  const long long at = offsets[layer * kept + mine] + ${total}.seen++;`,
+        `  rows[at] = (int)${row};`,
+        ...values.map(
+          (value, c) => `  values[at * ${String(valueDim)} + ${String(c)}] = ${value};`,
+        ),
+        '}',
+      ),
+  };
+}

@@ -1,0 +1,96 @@
+import { inputsOf, vectorEvaluator } from '@mercer/formula';
+import { expect } from 'vitest';
+import type { DeviceLimits } from '../../device-limits.js';
+import type { PairwiseProgram } from '../../pairwise/program.js';
+import type { ProgramLaunch } from '../../testing/cpu-program.test.helper.js';
+import { wholeNumber } from '../map-reduce-check.test.helper.js';
+import type { KeptRanges } from '../ranges/ranges.js';
+import { planRanges } from '../ranges/plan-ranges.js';
+import { emitSelection } from './emit-selection.js';
+import { planSelection, type SelectionProblem } from './plan-selection.js';
+
+const UNTOUCHED = -12345;
+
+/** Selects pairs among points with whole coordinates, and compares every one of them with loops in float64. */
+export function checkSelection(
+  problem: SelectionProblem,
+  limits: DeviceLimits,
+  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+  ranges?: KeptRanges,
+): void {
+  const { mask, values, axis = 1, dtype, rowsI, rowsJ, batch } = problem;
+  const plan = planSelection(problem, limits);
+  const arrayOf = dtype === 'float32' ? Float32Array : Float64Array;
+  const data: Record<string, Float32Array | Float64Array> = {};
+  const scalars: Record<string, number> = { rowsI, rowsJ, batch };
+  const roots = [mask, ...(values === undefined ? [] : [values])];
+  const inputs = inputsOf(...roots);
+  const rowsOf = (category: 'i' | 'j' | 'parameter'): number =>
+    ({ i: rowsI, j: rowsJ, parameter: 1 })[category];
+  for (const { position, category, dim } of inputs) {
+    const stride = rowsOf(category) * dim;
+    data[`x${String(position)}`] = new arrayOf(Array.from({ length: batch * stride }, wholeNumber));
+    scalars[`ld${String(position)}`] = dim;
+    scalars[`batchStride${String(position)}`] = stride;
+  }
+  const evaluators = roots.map(vectorEvaluator);
+  const at = (which: 0 | 1, z: number, i: number, j: number): number[] => {
+    const rows: number[][] = [];
+    for (const { position, category, dim } of inputs) {
+      const length = rowsOf(category) * dim;
+      rows[position] = [...(data[`x${String(position)}`] ?? [])].slice(
+        z * length,
+        (z + 1) * length,
+      );
+    }
+    return [...(evaluators[which]?.(rows, i, j) ?? [])];
+  };
+  const [kept, reduced] = axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
+  const allowed = allowedRows(ranges, kept, reduced);
+  const offsets: bigint[] = [];
+  const wantedRows: number[] = [];
+  const wantedValues: number[] = [];
+  for (let z = 0; z < batch; z++) {
+    for (let own = 0; own < kept; own++) {
+      offsets.push(BigInt(wantedRows.length));
+      for (let other = 0; other < reduced; other++) {
+        const [i, j] = axis === 1 ? [own, other] : [other, own];
+        if (!allowed(own, other) || at(0, z, i, j)[0] === 0) continue;
+        wantedRows.push(other);
+        if (values !== undefined) wantedValues.push(...at(1, z, i, j));
+      }
+    }
+  }
+  const rows = new Int32Array(wantedRows.length + 1).fill(UNTOUCHED);
+  const written = new arrayOf(wantedValues.length + 1).fill(UNTOUCHED);
+  const pointers: ProgramLaunch['pointers'] = {
+    ...data,
+    ...{ offsets: BigInt64Array.from(offsets), rows },
+    ...(values !== undefined && { values: written }),
+  };
+  const launch = { scalars, pointers };
+  if (ranges !== undefined) {
+    const { tasks, spans, taskCount } = planRanges(plan.pass, ranges, kept, reduced);
+    Object.assign(launch, {
+      scalars: { ...scalars, taskCount },
+      pointers: { ...pointers, tasks, spans },
+    });
+  }
+  run(emitSelection(plan), launch);
+  expect([...rows]).toEqual([...wantedRows, UNTOUCHED]);
+  expect([...written]).toEqual([...wantedValues, UNTOUCHED]);
+}
+
+function allowedRows(
+  ranges: KeptRanges | undefined,
+  kept: number,
+  reduced: number,
+): (own: number, other: number) => boolean {
+  if (ranges === undefined) return () => true;
+  const seen = Array.from({ length: kept }, () => new Uint8Array(reduced));
+  ranges.rangesI.forEach(([from, to], k) => {
+    const spans = ranges.redrangesJ.slice(k === 0 ? 0 : ranges.slicesI[k - 1], ranges.slicesI[k]);
+    for (let own = from; own < to; own++) for (const [a, b] of spans) seen[own]?.fill(1, a, b);
+  });
+  return (own, other) => seen[own]?.[other] === 1;
+}

@@ -1,0 +1,35 @@
+import { ops, vi, vj } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import { runnableLevels } from '../../testing/cpu-harness.test.helper.js';
+import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
+import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test.helper.js';
+import { checkSelection } from './selection-check.test.helper.js';
+import { planSelection } from './plan-selection.js';
+
+const level = runnableLevels().at(-1) ?? 'x86-64-v2';
+const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+
+describe('selections on the CPU', () => {
+  test.each(SELECTIONS)('%s', (_, problem) => {
+    for (const dtype of ['float32', 'float64'] as const) {
+      for (const sizes of [
+        { rowsI: 37, rowsJ: 301, batch: 2 },
+        { rowsI: 3, rowsJ: 5, batch: 1 },
+        { rowsI: 2, rowsJ: 0, batch: 1 },
+      ]) {
+        checkSelection({ ...problem, ...sizes, dtype }, limits, runCpuProgram);
+      }
+    }
+  });
+
+  test('within ranges alone', () => {
+    const sizes = { rowsI: 30, rowsJ: 40, batch: 2, dtype: 'float32', ranges: true } as const;
+    checkSelection({ mask: NEAR, values: OFFSET, ...sizes }, limits, runCpuProgram, RANGES);
+  });
+
+  test('a mask of several numbers is refused', () => {
+    const sizes = { dtype: 'float32', rowsI: 3, rowsJ: 3, batch: 1 } as const;
+    const mask = ops.lessThan(vi(0, 2), vj(1, 2));
+    expect(() => planSelection({ mask, ...sizes }, limits)).toThrow(/mask has dim 2/);
+  });
+});

@@ -1,0 +1,13 @@
+import { describe, expect, test } from 'vitest';
+import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
+import { H200 } from '../testing/h200.test.helper.js';
+import { checkMapReduce } from './map-reduce-check.test.helper.js';
+import { SUM_CASES, SUM_RANGES, SUM_SIZES } from './sum-cases.test.helper.js';
+
+describe('sums on a GPU', () => {
+  test.each(SUM_CASES)('%s', (name, one) => {
+    const all = [...SUM_SIZES.slice(0, 2), ...(name.includes('by blocks') ? [SUM_RANGES] : [])];
+    for (const sizes of all) checkMapReduce({ ...one, ...sizes }, H200, runCudaProgram);
+    expect.assertions(all.length);
+  });
+});
