@@ -1,5 +1,5 @@
 import { numbers, type Numbers } from '../reference.test-support.js';
-import { I, J, P, type Case } from './case.test-support.js';
+import { I, J, P, unlessRefused, type Case } from './case.test-support.js';
 import { at, batched, square, sums } from './oracle.test-support.js';
 
 const [M, N] = [20, 30];
@@ -118,9 +118,13 @@ function nearestOverI(dim: number): Case {
 /** Vectors of the dims of KeOps' tests, which its kernels take in pieces; and short ones, which every kernel takes. */
 export const vectorCases = (): readonly Case[] => [
   productAndArgMax(99),
-  ...[60, 24_705].map(nearest),
-  ...[30, 300].flatMap((dim) => [gaussian(dim), gaussianInBatches(dim)]),
-  ...[30, 300].flatMap((columns) => [wideSum(columns), wideSumInBatches(columns)]),
+  nearest(60),
+  ...[gaussian(30), gaussianInBatches(30), wideSum(30), wideSumInBatches(30)],
   ...[scaledGradient(12, 1), scaledGradient(12, 2), scaledGradient(120, 2)],
-  ...[99, 990].map(nearestOverI),
+  nearestOverI(99),
+  ...[
+    nearest(24_705),
+    ...[gaussian(300), gaussianInBatches(300), wideSum(300), wideSumInBatches(300)],
+    nearestOverI(990),
+  ].map(unlessRefused),
 ];
