@@ -4,7 +4,7 @@ import { intern, isExpr } from './intern-table.js';
 import { OPS, SIGNATURES, type ExprType, type Op, type ResultType } from './op.js';
 
 /** Operations that are built from arguments alone. */
-export type ApplyOp = Exclude<Op, 'const' | 'var'>;
+export type ApplyOp = Exclude<Op, 'const' | 'var' | 'call'>;
 
 /**
  * The node `op(...args)`, checked for arity and types; numbers become constants. The named
@@ -21,11 +21,11 @@ export function build<K extends ApplyOp>(
   op: K,
   args: readonly (Expr | number)[],
 ): ExprOf<ResultType<K>> {
-  if (!Object.hasOwn(SIGNATURES, op) || (op as Op) === 'const' || (op as Op) === 'var') {
+  if (!isApplyOp(op)) {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build '${op}': it is not an operation with arguments. ` +
-        `Use one of ${OPS.filter((name) => name !== 'const' && name !== 'var').join(', ')}.`,
+      `cannot build '${String(op)}': it is not an operation with arguments. ` +
+        `Use one of ${OPS.filter(isApplyOp).join(', ')}.`,
     );
   }
   const expected: readonly ExprType[] = SIGNATURES[op].args;
@@ -42,6 +42,11 @@ export function build<K extends ApplyOp>(
   const node =
     op === 'neg' && first?.value !== undefined ? constant(-first.value) : intern(op, nodes);
   return node as ExprOf<ResultType<K>>;
+}
+
+/** True for an operation that {@link build} builds. */
+export function isApplyOp(op: string): op is ApplyOp {
+  return Object.hasOwn(SIGNATURES, op) && op !== 'const' && op !== 'var' && op !== 'call';
 }
 
 /** The constant `value`; infinities, NaN and -0 are constants too. */

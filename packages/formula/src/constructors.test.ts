@@ -93,7 +93,7 @@ describe('nodes', () => {
 
   it('have one signature per operation', () => {
     expect(Object.keys(SIGNATURES)).toEqual([...OPS]);
-    expect(OPS).toHaveLength(24);
+    expect(OPS).toHaveLength(25);
   });
 });
 

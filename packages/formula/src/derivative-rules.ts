@@ -13,7 +13,8 @@ import {
   sub,
   add,
 } from './constructors.js';
-import type { Expr, ExprArgs, RealExpr } from './expr.js';
+import type { CallNode, Expr, ExprArgs, RealExpr } from './expr.js';
+import { callPartials } from './functions/partials.js';
 import type { Op } from './op.js';
 import type { ArgResults } from './rule-table.js';
 
@@ -86,6 +87,12 @@ export const DERIVATIVE: { readonly [K in Op]: DerivativeRule<K> } = {
   eq: none,
   ne: none,
   select: ([condition], [, da, db]) => choose(condition, da, db),
+  call: (args, d, node) => {
+    const { fn, attributes } = node as CallNode;
+    return callPartials(fn, args, attributes, node)
+      .map((partial, k) => partial && times(d[k], () => partial))
+      .reduce(plus, undefined);
+  },
 };
 
 /**

@@ -1,5 +1,6 @@
 import type { Expr } from './expr.js';
 import { FormulaError } from './formula-error.js';
+import { MATH } from './functions/math-ops.js';
 import { applyRule, type RuleTable } from './rule-table.js';
 import { postOrder } from './post-order.js';
 
@@ -40,6 +41,7 @@ export const FLOAT64: RuleTable<number> = {
   eq: ([a, b]) => Number(a === b),
   ne: ([a, b]) => Number(a !== b),
   select: ([condition, a, b]) => (condition === 0 ? b : a),
+  call: (args, { fn, attributes }) => MATH[fn].evaluate(args, attributes),
 };
 
 /**

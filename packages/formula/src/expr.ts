@@ -1,3 +1,4 @@
+import type { MathOp } from './functions/math-ops.js';
 import type { ArgTypes, ExprType, Op } from './op.js';
 
 /**
@@ -12,6 +13,10 @@ export interface Expr {
   readonly value?: number;
   /** The name of a `var` node. */
   readonly name?: string;
+  /** The function of a `call` node. */
+  readonly fn?: MathOp;
+  /** The fixed numbers of a `call` node. */
+  readonly attributes?: readonly number[];
   /** Unique in this process, never reused; not stable between processes. */
   readonly id: number;
 }
@@ -37,9 +42,19 @@ type ExprTuple<T extends readonly ExprType[]> = { readonly [I in keyof T]: ExprO
 /** The arguments of operation `K` as expressions. */
 export type ExprArgs<K extends Op> = ExprTuple<ArgTypes[K]>;
 
+/** A node that calls a function. */
+export interface CallNode extends RealExpr {
+  readonly op: 'call';
+  readonly args: readonly RealExpr[];
+  readonly fn: MathOp;
+  readonly attributes: readonly number[];
+}
+
 /** A node known to have operation `K`. */
 export type NodeOf<K extends Op> = K extends 'const'
   ? RealExpr & { readonly value: number }
   : K extends 'var'
     ? RealExpr & { readonly name: string }
-    : Omit<Expr, 'args'> & { readonly op: K; readonly args: ExprArgs<K> };
+    : K extends 'call'
+      ? CallNode
+      : Omit<Expr, 'args'> & { readonly op: K; readonly args: ExprArgs<K> };

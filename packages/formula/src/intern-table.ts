@@ -1,16 +1,22 @@
 import type { Expr } from './expr.js';
+import type { MathOp } from './functions/math-ops.js';
 import { SIGNATURES, type ExprType, type Op } from './op.js';
+
+/** What a node has beside its arguments. */
+type Payload = Pick<Expr, 'value' | 'name' | 'fn' | 'attributes'>;
 
 class Node implements Expr {
   declare readonly value?: number;
   declare readonly name?: string;
+  declare readonly fn?: MathOp;
+  declare readonly attributes?: readonly number[];
   readonly type: ExprType;
 
   constructor(
     readonly op: Op,
     readonly args: readonly Expr[],
     readonly id: number,
-    payload: { readonly value?: number; readonly name?: string },
+    payload: Payload,
   ) {
     this.type = SIGNATURES[op].type;
     Object.assign(this, payload);
@@ -31,11 +37,7 @@ const sweeper = new FinalizationRegistry<string>((key) => {
  * The one node with this content. Keys name arguments by id: ids are never reused and a node keeps
  * its arguments alive, so a key means the same content for as long as its entry lives.
  */
-export function intern(
-  op: Op,
-  args: readonly Expr[],
-  payload: { readonly value?: number; readonly name?: string } = {},
-): Expr {
+export function intern(op: Op, args: readonly Expr[], payload: Payload = {}): Expr {
   const key = keyOf(op, args, payload);
   const known = table.get(key)?.deref();
   if (known !== undefined) return known;
@@ -45,15 +47,13 @@ export function intern(
   return node;
 }
 
-function keyOf(
-  op: Op,
-  args: readonly Expr[],
-  payload: { readonly value?: number; readonly name?: string },
-): string {
+function keyOf(op: Op, args: readonly Expr[], payload: Payload): string {
   if (payload.name !== undefined) return `$${payload.name}`;
   // -0 and 0 are different constants; every NaN is the same one.
   if (payload.value !== undefined) return Object.is(payload.value, -0) ? '-0' : `${payload.value}`;
-  return `${op}:${args.map((arg) => arg.id).join(',')}`;
+  const ids = args.map((arg) => arg.id).join(',');
+  if (payload.fn === undefined) return `${op}:${ids}`;
+  return `${op} ${payload.fn} ${payload.attributes?.join() ?? ''}:${ids}`;
 }
 
 /** True for a node made by this copy of the package. */

@@ -1,4 +1,5 @@
 import type { Expr } from './expr.js';
+import { FUNCTION_SIGNS } from './functions/signs.js';
 import type { RuleTable } from './rule-table.js';
 
 const both = ([a, b]: readonly [boolean, boolean]): boolean => a && b;
@@ -33,6 +34,8 @@ export const NON_NEGATIVE: RuleTable<boolean> = {
   eq: always,
   ne: always,
   select: ([, a, b]) => a && b,
+  call: ([x = false], { fn }) =>
+    FUNCTION_SIGNS[fn] === 'always' || (FUNCTION_SIGNS[fn] === 'kept' && x),
 };
 
 function isEven(exponent: number | undefined): boolean {

@@ -27,6 +27,8 @@ export interface ArgTypes {
   eq: ['real', 'real'];
   ne: ['real', 'real'];
   select: ['bool', 'real', 'real'];
+  /** A function by name; how many arguments it takes is in its own table. */
+  call: readonly 'real'[];
 }
 
 /** The name of an operation. */
@@ -77,6 +79,7 @@ export const SIGNATURES: { readonly [K in Op]: Signature<K> } = {
   eq: comparison,
   ne: comparison,
   select: { args: ['bool', 'real', 'real'], type: 'real' },
+  call: { args: [], type: 'real' },
 };
 
 /** Every operation, in the order of {@link SIGNATURES}. */

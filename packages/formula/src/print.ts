@@ -57,6 +57,8 @@ const TEXT: RuleTable<Printed> = {
   eq: infix('==', COMPARE, SUM),
   ne: infix('!=', COMPARE, SUM),
   select: call('select'),
+  call: (args, { fn, attributes }) =>
+    call(fn)([...args, ...attributes.map((value) => at(ATOM, numberText(value)))]),
 };
 
 function numberText(value: number): string {

@@ -114,6 +114,7 @@ export const SIMPLIFY: { readonly [K in Op]: SimplifyRule } = {
   ge: (node) => le(second(node), first(node)),
   eq: keep,
   ne: keep,
+  call: keep,
   select: (node) => {
     const [condition, a, b] = node.args as readonly [Expr, RealExpr, RealExpr];
     if (a === b) return a;

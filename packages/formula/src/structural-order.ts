@@ -11,6 +11,11 @@ export function compareStructure(a: Expr, b: Expr): number {
   if (byOp !== 0) return byOp;
   if (a.value !== undefined && b.value !== undefined) return compareNumbers(a.value, b.value);
   if (a.name !== undefined && b.name !== undefined) return a.name < b.name ? -1 : 1;
+  if (a.fn !== b.fn) return (a.fn ?? '') < (b.fn ?? '') ? -1 : 1;
+  for (const [n, value] of (a.attributes ?? []).entries()) {
+    const byNumber = compareNumbers(value, b.attributes?.[n] ?? NaN);
+    if (value !== b.attributes?.[n]) return byNumber;
+  }
   for (let i = 0; i < a.args.length; i++) {
     const byArg = compareStructure(a.args[i] as Expr, b.args[i] as Expr);
     if (byArg !== 0) return byArg;

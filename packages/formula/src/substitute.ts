@@ -1,13 +1,18 @@
 import { build, constant, type ApplyOp } from './build.js';
-import type { Expr, Operand } from './expr.js';
+import type { CallNode, Expr, Operand, RealExpr } from './expr.js';
 import { FormulaError } from './formula-error.js';
+import { call } from './functions/call.js';
 import { isExpr } from './intern-table.js';
 import { postOrder } from './post-order.js';
+
+const isCall = (node: Expr): node is CallNode => node.op === 'call';
 
 /** The same node with other arguments; itself if nothing changed. */
 export function withArgs(node: Expr, args: readonly Expr[]): Expr {
   if (args.every((arg, i) => arg === node.args[i])) return node;
-  return build(node.op as ApplyOp, args);
+  return isCall(node)
+    ? call(node.fn, args as RealExpr[], node.attributes)
+    : build(node.op as ApplyOp, args);
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
 import { translated } from './lazy-error.js';
+import { problemSums, type SumOptions } from './sum-options.js';
 
 /** Sizes of a call. */
 export interface CallShape {
@@ -65,7 +66,7 @@ export function inputOperand(x: Tensor, shape: CallShape): Operand | undefined {
 export type LoadedReduction = LoadedProgram<MapReducePlan>;
 
 /** How a reduction is loaded. */
-export interface LoadOptions {
+export interface LoadOptions extends SumOptions {
   readonly debug?: DebugOption | undefined;
   /** Every kept row is reduced over rows of its own, which the launch says. */
   readonly ranges?: boolean;
@@ -81,21 +82,25 @@ export function loadReduction(
   reduction: Reduction,
   shape: CallShape,
   inputs: readonly (BoundInput | undefined)[],
-  { debug, ranges = false }: LoadOptions,
+  { debug, ranges = false, ...rest }: LoadOptions,
 ): Promise<LoadedReduction> {
   const { dtype, rowsI, rowsJ, batch } = shape;
   const { kind, axis, k = 0, formula, weight } = reduction;
   const storage = storageOf(inputs);
+  const sums = problemSums(rest);
   const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? '', ranges];
   return loadProblem(
     shape.device,
     {
-      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')} ${JSON.stringify(storage)}`,
+      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')} ${JSON.stringify([storage, sums])}`,
       // The formulas are held, so that their ids, which are in the key, are not given to others.
       holds: reduction,
       plan: (limits) =>
         translated(what, () =>
-          planMapReduce({ reduction, dtype, storage, ranges, rowsI, rowsJ, batch }, limits),
+          planMapReduce(
+            { reduction, dtype, storage, ranges, ...sums, rowsI, rowsJ, batch },
+            limits,
+          ),
         ),
       emit: (plan) => translated(what, () => emitMapReduce(plan)),
     },

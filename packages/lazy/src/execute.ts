@@ -23,10 +23,11 @@ import type { LazyData } from './make-input.js';
 import { placeInputs } from './place-inputs.js';
 import { rangeTensors, type RangesOption } from './range-tensors.js';
 import { deliver, makeResults } from './results.js';
+import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedPlaces, type Task } from './task.js';
 
 /** Options of a call that say nothing about what is computed. */
-export interface ExecuteOptions extends StreamOption {
+export interface ExecuteOptions extends StreamOption, SumOptions {
   readonly out?: Results | undefined;
   /** Where host data is placed when no input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
@@ -49,7 +50,7 @@ export async function execute(
   options: ExecuteOptions,
 ): Promise<Results> {
   const { what, reduction } = task;
-  const { stream, debug, ranges, out = {} } = options;
+  const { stream, debug, ranges, accumulate, sumScheme, out = {} } = options;
   const inputs = bindArguments(what, task.inputs, args);
   const extent = commonExtent(what, inputs);
   checkRowNumbers(what, formulasOf(reduction), extent);
@@ -68,7 +69,7 @@ export async function execute(
     try {
       if (isEmpty(results.wanted)) return results.wanted;
       const loaded = await loadReduction(what, reduction, shape, bound, {
-        ...{ debug, ranges: ranges !== undefined },
+        ...{ debug, ranges: ranges !== undefined, accumulate, sumScheme },
       });
       const arrays =
         ranges && (await rangeTensors(what, reduction, loaded, shape, ranges, stream, made));

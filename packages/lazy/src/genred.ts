@@ -105,7 +105,16 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
   return Object.assign(call, { reduction, prepare });
 }
 
-const OPTION_NAMES: readonly string[] = ['out', 'stream', 'device', 'dtype', 'ranges', 'debug'];
+const OPTION_NAMES: readonly string[] = [
+  'out',
+  'stream',
+  'device',
+  'dtype',
+  'ranges',
+  'accumulate',
+  'sumScheme',
+  'debug',
+];
 
 function isOptions(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;

@@ -70,6 +70,8 @@ export function describeGradients(device: () => Device): void {
       const seed = await upload(cotangent, 'float64', device());
       const values = data.map((one) => one.values);
       for (const [place, variable] of [...variables, ...(weight ? [weight] : [])].entries()) {
+        // By the parameter only where the formulas differ most: each is a kernel.
+        if (place === 2 && !['Sum', 'LogSumExp', 'KMin'].includes(kind)) continue;
         const wanted = differences(of, values, place, cotangent.values);
         const found = await gradient(of, variable, seed);
         const { batch, rows, dim } = data[place] as Numbers;

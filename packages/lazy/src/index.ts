@@ -53,3 +53,5 @@ export {
 } from './masks.js';
 export type { KindOf, ReductionName } from './reduction-name.js';
 export type { RowSelection } from './row-range.js';
+export type { SumOptions } from './sum-options.js';
+export type { PrepareOptions } from './prepare.js';

@@ -8,7 +8,7 @@ import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
-import { prepareTask, type PreparedTask } from './prepare.js';
+import { prepareTask, type PreparedTask, type PrepareOptions } from './prepare.js';
 import type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
 import { inputNames } from './symbolic.js';
 import type { Task } from './task.js';
@@ -110,7 +110,7 @@ export class LazyReduction<
   /** Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. */
   async prepare(
     args: readonly Tensor[] = [],
-    options: Pick<ReduceOptions, 'debug'> = {},
+    options: PrepareOptions = {},
   ): Promise<PreparedReduction<K, D>> {
     const task = this.#task;
     const { plan, run } = await prepareTask(task, args, options);

@@ -23,6 +23,7 @@ import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { matrixView } from './place-inputs.js';
 import { makeResults } from './results.js';
+import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedPlaces, type Task } from './task.js';
 
 /** A task whose kernels are loaded. */
@@ -35,11 +36,16 @@ export interface PreparedTask {
   ) => Results;
 }
 
+/** Options of a preparation. */
+export interface PrepareOptions extends SumOptions {
+  readonly debug?: DebugOption | undefined;
+}
+
 /** Compiles a task for tensors like these. */
 export async function prepareTask(
   task: Task,
   args: readonly Tensor[],
-  { debug }: { readonly debug?: DebugOption | undefined },
+  options: PrepareOptions,
 ): Promise<PreparedTask> {
   const { what, reduction } = task;
   const used = usedPlaces(task);
@@ -50,7 +56,7 @@ export async function prepareTask(
   );
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
-  const loaded = await loadReduction(what, reduction, example.shape, inputs, { debug });
+  const loaded = await loadReduction(what, reduction, example.shape, inputs, options);
   const run: PreparedTask['run'] = (tensors, out = {}, stream) => {
     const call = bind(task, tensors);
     checkPrepared(what, call, example.shape, dtypes);

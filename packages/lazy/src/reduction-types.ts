@@ -2,6 +2,7 @@ import type { ReductionKind } from '@mercer/formula';
 import type { DebugOption, DeviceLike, StreamOption, Tensor } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
 import type { RangesOption } from './range-tensors.js';
+import type { SumOptions } from './sum-options.js';
 
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
 export type LazyAxis = 'i' | 'j';
@@ -27,7 +28,7 @@ export type ResultOf<K extends ReductionKind, D extends LazyDType = LazyDType> =
 export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;
 
 /** Options of a call that computes a reduction; `out` takes the result. */
-export interface ReduceOptions<R = Tensor> extends StreamOption {
+export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions {
   /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
   readonly out?: R | undefined;
   /** Where host data is placed when no input is a tensor. Default: the default device. */

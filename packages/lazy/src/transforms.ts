@@ -71,8 +71,7 @@ export function rowsAsBatch(what: string, { formula, inputs }: Symbolic, rowsI: 
     return withSteps(one, [...one.steps, { op: 'insert', axis }], undefined);
   });
   // Also where the formula has no row numbers: it tells the extent of the batch axis.
-  const numbers = Array.from({ length: rowsI }, (_, row) => [row]);
-  const data = rowsI === 0 ? { data: new Int32Array(0), shape: [0, 1] } : numbers;
+  const data = { data: Int32Array.from({ length: rowsI }, (_, at) => at), shape: [rowsI, 1] };
   const row = parameterInput(what, data, undefined);
   const moved = new Map<VectorExpr, VectorExpr>([[indexI, nodeAt(row, others.length)]]);
   return { formula: substituteVector(formula, moved), inputs: [...others, row] };

@@ -22,7 +22,8 @@ export function evaluateBounded(expr: Expr, data: Readonly<Record<string, number
   const x = args[0] as Bounded;
   const y = args[1] ?? x;
   const z = args[2] ?? x;
-  const { value, error, trusted } = OPERATIONS[expr.op]?.(x, y, z) ?? fail(expr.op);
+  const { value, error, trusted } =
+    OPERATIONS[expr.fn ?? expr.op]?.(x, y, z) ?? fail(expr.fn ?? expr.op);
   const fromFinite = args.every((arg) => Number.isFinite(arg.value));
   const size = Math.abs(value);
   const outOfRange = fromFinite && (size > 1e60 || (size < 1e-60 && size > 0));
@@ -108,7 +109,9 @@ const OPERATIONS: Readonly<Record<string, (x: Bounded, y: Bounded, z: Bounded) =
     const lost = (value === 0 || value === Infinity) && Number.isFinite(x.value);
     return step(value, finiteOr0(value * Math.expm1(x.error)), !lost);
   },
-  // Its slope is at most 1.
+  // Their slopes are at most 1.
+  sin: (x) => step(Math.sin(x.value), x.error),
+  cos: (x) => step(Math.cos(x.value), x.error),
   tanh: (x) => step(Math.tanh(x.value), x.error),
   log: (x) => step(Math.log(x.value), finiteOr0(x.error / Math.abs(x.value)), offZero(x)),
   min: (x, y) => ({ value: Math.min(x.value, y.value), error: x.error + y.error, trusted: true }),

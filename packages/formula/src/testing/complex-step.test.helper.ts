@@ -74,6 +74,11 @@ export function complexStep(
         return logarithm(x);
       case 'tanh':
         return hyperbolicTangent(x);
+      case 'call':
+        // the imaginary part is tiny: its cosh is 1 and its sinh itself
+        return node.fn === 'sin'
+          ? [Math.sin(x[0]), Math.cos(x[0]) * x[1]]
+          : [Math.cos(x[0]), -Math.sin(x[0]) * x[1]];
       case 'pow':
         away(x[0]);
         if (Number.isInteger(y[0]) && Math.abs(y[0]) <= 16 && !dependsOn(node.args[1])) {

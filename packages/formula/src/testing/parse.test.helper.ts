@@ -1,4 +1,14 @@
-import { build, constant, variable, type ApplyOp, type Expr } from '../index.js';
+import {
+  build,
+  call,
+  constant,
+  isApplyOp,
+  variable,
+  type ApplyOp,
+  type Expr,
+  type MathOp,
+  type RealExpr,
+} from '../index.js';
 
 const COMPARISONS: Readonly<Record<string, ApplyOp>> = {
   '<': 'lt',
@@ -64,7 +74,7 @@ export function parse(text: string): Expr {
       args.push(comparison());
     }
     take(')');
-    return build(token as ApplyOp, args);
+    return isApplyOp(token) ? build(token, args) : call(token as MathOp, args as RealExpr[]);
   };
   const result = comparison();
   if (at !== tokens.length) throw new Error(`trailing text in ${text}`);

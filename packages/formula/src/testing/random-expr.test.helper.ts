@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import {
   build,
+  call,
   constant,
   OPS,
   postOrder,
@@ -59,6 +60,10 @@ export function realExpr(
     {
       weight: 4,
       arbitrary: fc.tuple(fc.constantFrom(...UNARY), inner).map(([op, x]) => build(op, [x])),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(fc.constantFrom('sin', 'cos'), inner).map(([fn, x]) => call(fn, [x])),
     },
     {
       weight: 6,

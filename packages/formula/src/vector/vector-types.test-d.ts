@@ -57,7 +57,7 @@ describe('the vector level', () => {
       expectTypeOf(node.combine).toEqualTypeOf<'sum' | 'max' | 'min' | 'argmax' | 'argmin'>();
     if (node.kind === 'elementwise') {
       expectTypeOf(node.op).toEqualTypeOf<ElementwiseOp>();
-      expectTypeOf(scalarOf(node)).toEqualTypeOf<RealExpr | undefined>();
+      expectTypeOf(scalarOf(node)).toEqualTypeOf<RealExpr>();
     }
     expectTypeOf<NodeOfKind<'slice'>['step']>().toBeNumber();
     expectTypeOf<NodeOfKind<'components'>>().not.toHaveProperty('step');

@@ -1,11 +1,9 @@
 import { abs, evaluate, mul, pow, print, select, sub, lt, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
-import type { PairwiseDType } from '../pairwise/problem.js';
-import { compileKernel, machines, runKernel } from '../testing/cpu-harness.test.helper.js';
+import { machines } from '../testing/cpu-harness.test.helper.js';
 import { emitCpuExpression } from './cpu-expression.js';
+import { runCpuExpressions } from './cpu-expressions-kernel.test.helper.js';
 import { cpuLiteral } from './cpu-literal.js';
-import { cpuHelpers, type CpuHelper } from './cpu-math.js';
-import { vectorPrelude, type CpuLevel } from './cpu-vector.js';
 import { ALL, compare, expected, missingOps, SCALARS } from './every-op.test.helper.js';
 import { exactTanh } from './exact-tanh.test.helper.js';
 
@@ -13,65 +11,9 @@ const a = variable('a');
 const b = variable('b');
 const d = sub(a, b);
 
-/** A kernel that applies expression i to pairs of inputs, one after the other. */
-function sourceOf(dtype: PairwiseDType, level: CpuLevel): string {
-  const functions = ALL.map((expr, i) =>
-    emitCpuExpression(expr, {
-      ...{ dtype, name: `f${String(i)}`, parameters: ['a', 'b'] },
-      uniforms: { p: 'p', q: 'q' },
-    }),
-  );
-  const helpers = new Set<CpuHelper>(functions.flatMap((f) => [...f.helpers]));
-  const uniforms = functions.flatMap((f) => f.uniforms);
-  return `${vectorPrelude(level, dtype)}
-${cpuHelpers(helpers, dtype, level)}
-${functions.map((f) => f.text).join('\n')}
-struct Args { const T *a, *b; T* out; int64_t n; double p, q; };
-extern "C" void apply(const void* args, int64_t begin, int64_t end, void*) {
-  const Args& g = *(const Args*)args;
-  const double p = g.p, q = g.q;
-${uniforms
-  .map(
-    ({ name, wide }) => `  const double ${name}_wide = ${wide};
-  const V ${name} = splat((T)${name}_wide), ${name}_low = splat((T)(${name}_wide - (double)(T)${name}_wide));
-  (void)${name}_low;`,
-  )
-  .join('\n')}
-  for (int64_t t = begin; t < end; t++) {
-    for (int64_t i = 0; i < g.n; i += LANES) {
-      const V x = *(const VU*)(g.a + i), y = *(const VU*)(g.b + i);
-      V r = x;
-      switch (t) {
-${functions.map((f, i) => `        case ${String(i)}: r = ${f.call('x', 'y')}; break;`).join('\n')}
-      }
-      *(VU*)(g.out + t * g.n + i) = r;
-    }
-  }
-}
-`;
-}
-
 describe.each(machines())('expressions by %s for %s', (compiler, level) => {
   it.each(['float32', 'float64'] as const)('mean what the evaluator says, %s', (dtype) => {
-    const library = compileKernel(compiler, sourceOf(dtype, level), level);
-    const { x, y } = expected(dtype);
-    const count = x.length;
-    const Values = dtype === 'float32' ? Float32Array : Float64Array;
-    const params = new Uint8Array(48);
-    const view = new DataView(params.buffer);
-    view.setBigInt64(24, BigInt(count), true);
-    view.setFloat64(32, SCALARS.p, true);
-    view.setFloat64(40, SCALARS.q, true);
-    const out = new Values(ALL.length * count);
-    runKernel({
-      ...{ library, entry: 'apply', params },
-      buffers: [
-        { at: 0, memory: new Values(x), written: false },
-        { at: 8, memory: new Values(y), written: false },
-        { at: 16, memory: out, written: true },
-      ],
-      ...{ tasks: ALL.length, chunk: 1, scratchBytes: 64 },
-    });
+    const out = runCpuExpressions(ALL, { compiler, level, dtype }, expected(dtype), SCALARS);
     expect(compare(dtype, out).slice(0, 20)).toEqual([]);
   });
 });

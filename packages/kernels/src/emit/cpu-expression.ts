@@ -1,14 +1,10 @@
-import {
-  applyRule,
-  isNonNegative,
-  postOrder,
-  variables,
-  type Expr,
-  type RuleTable,
-} from '@mercer/formula';
+import { applyRule, isNonNegative, postOrder, type Expr, type RuleTable } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cpuLiteral } from './cpu-literal.js';
 import type { CpuHelper } from './cpu-math.js';
+import { expandFunctions } from '../math/expand-functions.js';
+import { mathFunction, mathName } from '../math/math-function.js';
+import { isUniform } from './is-uniform.js';
 import { emitWideExpression } from './wide-expression.js';
 
 /** How an expression is written. */
@@ -99,14 +95,15 @@ interface WrittenNodes {
 }
 
 /** Every distinct node of the expressions: its text, and a statement where it has arguments. */
-function writeNodes(exprs: readonly Expr[], options: CpuExpressionOptions): WrittenNodes {
+function writeNodes(originals: readonly Expr[], options: CpuExpressionOptions): WrittenNodes {
+  const exprs = originals.map((expr) => expandFunctions(expr));
   const { dtype, name } = options;
   const helpers = new Set<CpuHelper>();
   const statements: string[] = [];
   const uniforms: { readonly name: string; readonly node: Expr }[] = [];
   const text = new Map<Expr, string>();
   for (const node of postOrder(...exprs)) {
-    if (isUniform(node, options.uniforms)) {
+    if (isUniform(node, (name) => Object.hasOwn(options.uniforms, name))) {
       const value = `${name}_u${String(uniforms.length)}`;
       uniforms.push({ name: value, node });
       text.set(node, node.type === 'bool' ? `(${value} != splat(0))` : value);
@@ -123,6 +120,9 @@ function writeNodes(exprs: readonly Expr[], options: CpuExpressionOptions): Writ
     statements.push(`  const ${node.type === 'bool' ? 'I' : 'V'} ${local} = ${value};`);
     text.set(node, local);
   }
+  originals.forEach((original, n) => {
+    text.set(original, text.get(exprs[n] ?? original) ?? '');
+  });
   return { statements, uniforms, text, helpers };
 }
 
@@ -180,6 +180,7 @@ function ruleTable(context: RuleContext): RuleTable<string> {
     eq: infix('=='),
     ne: infix('!='),
     select: call('blend', 'blend_v'),
+    call: (args, node) => call(mathFunction(node), mathName(node))(args),
   };
 }
 
@@ -196,12 +197,6 @@ function lowPart(
   }
   const name = exponent === undefined ? undefined : text.get(exponent);
   return uniforms.some((u) => u.name === name) ? `${name ?? ''}_low` : 'splat(0)';
-}
-
-/** Whether an expression reads launch scalars and nothing else. */
-function isUniform(node: Expr, uniforms: Readonly<Record<string, string>>): boolean {
-  const names = variables(node);
-  return names.length > 0 && names.every((name) => Object.hasOwn(uniforms, name));
 }
 
 /** C++ text of a uniform expression in double precision; a comparison is 1 or 0. */

@@ -1,5 +1,7 @@
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cpuLiteral } from './cpu-literal.js';
+import { cpuMathText } from '../math/cpu-math-text.js';
+import { isMathFunction, type MathFunction } from '../math/math-function.js';
 import { instruction, type CpuLevel } from './cpu-vector.js';
 import {
   EXP2_FLOAT32,
@@ -10,8 +12,11 @@ import {
   TANH_FLOAT64,
 } from './polynomials.js';
 
-/** Vector functions that emitted expressions may call. */
-export type CpuHelper =
+/** Vector functions that emitted expressions may call: those of this file, and functions of `math`. */
+export type CpuHelper = BasicHelper | MathFunction;
+
+/** Vector functions whose text is in this file. */
+export type BasicHelper =
   | 'abs'
   | 'blend'
   | 'max'
@@ -30,7 +35,7 @@ export type CpuHelper =
   | 'log'
   | 'tanh';
 
-const NEEDS: { readonly [H in CpuHelper]: readonly CpuHelper[] } = {
+const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   abs: [],
   blend: [],
   max: [],
@@ -56,14 +61,19 @@ export function cpuHelpers(
   dtype: PairwiseDType,
   level: CpuLevel,
 ): string {
-  const all = new Set<CpuHelper>();
-  const include = (helper: CpuHelper): void => {
+  const all = new Set<BasicHelper>();
+  const functions = new Set<MathFunction>();
+  const include = (helper: BasicHelper): void => {
     NEEDS[helper].forEach(include);
     all.add(helper);
   };
-  for (const helper of wanted) include(helper);
+  for (const helper of wanted) {
+    if (isMathFunction(helper)) functions.add(helper);
+    else include(helper);
+  }
   const texts = helperTexts(format(dtype), level);
-  return [...all].map((helper) => texts[helper]).join('\n');
+  const own = [...all].map((helper) => texts[helper]);
+  return [...own, ...cpuMathText([...functions], dtype, level)].join('\n');
 }
 
 /** The numbers of a floating-point format that the helpers are written with. */
@@ -96,7 +106,7 @@ function horner(coefficients: readonly number[], x: string, lit: Format['lit']):
   return coefficients.map(lit).reduceRight((high, low) => `(${high} * ${x} + ${low})`);
 }
 
-function helperTexts(f: Format, level: CpuLevel): { readonly [H in CpuHelper]: string } {
+function helperTexts(f: Format, level: CpuLevel): { readonly [H in BasicHelper]: string } {
   const { lit, int } = f;
   const sign = 1n << BigInt(f.dtype === 'float32' ? 31 : 63);
   const hardware = level === 'x86-64-v4';

@@ -27,16 +27,17 @@ export function lanesOf(level: CpuLevel, dtype: PairwiseDType): number {
   return UNITS[level].bytes / (dtype === 'float32' ? 4 : 8);
 }
 
-/** One instruction on vector registers as a C++ function `V name(V x, V y)` or `V name(V x)`. */
+/** One instruction on vector registers as a C++ function `V name(V x, V y)` or `V name(V x)`; `V` is `vector`. */
 export function instruction(
   name: string,
   operation: string,
   level: CpuLevel,
   dtype: PairwiseDType,
   operands: 1 | 2 = 1,
+  vector = 'V',
 ): string {
-  const parameters = operands === 1 ? 'V x' : 'V x, V y';
-  const head = `INLINE V ${name}(${parameters}) {\n  V r`;
+  const parameters = operands === 1 ? `${vector} x` : `${vector} x, ${vector} y`;
+  const head = `INLINE ${vector} ${name}(${parameters}) {\n  ${vector} r`;
   if (level === 'arm64') {
     const lane = dtype === 'float32' ? '4s' : '2d';
     const sources = operands === 1 ? `%1.${lane}` : `%1.${lane}, %2.${lane}`;

@@ -9,6 +9,9 @@ import {
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cudaLiteral, cudaType } from './cuda-literal.js';
 import type { CudaHelper } from './cuda-math.js';
+import { expandFunctions } from '../math/expand-functions.js';
+import { mathFunction, mathName } from '../math/math-function.js';
+import { isUniform } from './is-uniform.js';
 import { emitWideExpression } from './wide-expression.js';
 
 /** How an expression is written. */
@@ -68,9 +71,10 @@ export interface CudaExpressions extends Omit<CudaExpression, 'result'> {
 
 /** Writes several expressions as {@link emitCudaExpression} writes one; what they share is computed once. */
 export function emitCudaExpressions(
-  exprs: readonly Expr[],
+  originals: readonly Expr[],
   options: CudaExpressionOptions,
 ): CudaExpressions {
+  const exprs = originals.map((expr) => expandFunctions(expr));
   const { dtype, bindings, uniform = [], prefix = 't' } = options;
   const type = cudaType(dtype);
   const helpers = new Set<CudaHelper>();
@@ -96,15 +100,12 @@ export function emitCudaExpressions(
     },
     exponentLow: () => undefined,
   };
-  const isUniform = (node: Expr): boolean => {
-    const names = variables(node);
-    return names.length > 0 && names.every((name) => uniform.includes(name));
-  };
+  const isFixed = (node: Expr): boolean => isUniform(node, (name) => uniform.includes(name));
   let count = 0;
   // Held in double; the low part keeps what rounding to float32 would lose of an exponent. Only
   // what is used outside the uniform part gets a name.
   const nameUniform = (node: Expr): void => {
-    if (text.has(node) || !isUniform(node)) return;
+    if (text.has(node) || !isFixed(node)) return;
     const name = `${prefix}u${String(count++)}`;
     text.set(node, name);
     if (node.type === 'bool') {
@@ -117,10 +118,10 @@ export function emitCudaExpressions(
   exprs.forEach(nameUniform);
   const order = postOrder(...exprs);
   for (const node of order) {
-    if (isUniform(node)) continue;
+    if (isFixed(node)) continue;
     node.args.forEach(nameUniform);
     const args = node.args.map((arg) => text.get(arg) ?? '');
-    const low = dtype === 'float32' ? exponentLowPart(node, isUniform, text) : undefined;
+    const low = dtype === 'float32' ? exponentLowPart(node, isFixed, text) : undefined;
     const table = rules({ ...context, exponentLow: () => low });
     // One untyped step: arity was checked when the node was built.
     const rule = table[node.op] as unknown as (args: readonly string[], node: Expr) => string;
@@ -133,7 +134,7 @@ export function emitCudaExpressions(
     statements.push(`const ${type} ${name} = ${value};`);
     text.set(node, name);
   }
-  const slots = statements.length === 0 ? 0 : countSlots(order, isUniform, dtype);
+  const slots = statements.length === 0 ? 0 : countSlots(order, isFixed, dtype);
   const special = dtype === 'float32' ? countRoots(order) : 0;
   const results = exprs.map((expr) => text.get(expr) ?? '');
   return { statements, uniformStatements, results, helpers, slots, special };
@@ -153,6 +154,7 @@ const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
     log: 16,
     tanh: 22,
     div: 8,
+    call: 60,
   },
   float64: {
     const: 0,
@@ -166,6 +168,7 @@ const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
     log: 30,
     tanh: 50,
     div: 12,
+    call: 120,
   },
 };
 
@@ -260,6 +263,7 @@ function rules(context: Context): RuleTable<string> {
     eq: infix('=='),
     ne: infix('!='),
     select: ([c, a, b]) => `${c} ? ${a} : ${b}`,
+    call: (args, node) => (need(mathFunction(node)), `${mathName(node)}(${args.join(', ')})`),
   };
 }
 

@@ -1,9 +1,14 @@
+import { cudaMathText } from '../math/cuda-math-text.js';
+import { isMathFunction, type MathFunction } from '../math/math-function.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
 import { cudaLiteral } from './cuda-literal.js';
 
-/** Helper functions that emitted expressions may call. */
-export type CudaHelper =
+/** Helper functions that emitted expressions may call: those of this file, and functions of `math`. */
+export type CudaHelper = BasicHelper | MathFunction;
+
+/** Helper functions whose text is in this file. */
+export type BasicHelper =
   | 'exp2Split'
   | 'log2Split'
   | 'powNonNegative'
@@ -16,7 +21,7 @@ export type CudaHelper =
   | 'powPositive'
   | 'expApproximate';
 
-const NEEDS: { readonly [H in CudaHelper]: readonly CudaHelper[] } = {
+const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   exp2Split: [],
   log2Split: [],
   powNonNegative: ['log2Split', 'exp2Split'],
@@ -42,19 +47,24 @@ export function horner(coefficients: readonly number[], x: string, dtype: Pairwi
 
 /** The text of the helpers asked for and of those that they need, each once. */
 export function cudaHelpers(wanted: Iterable<CudaHelper>, dtype: PairwiseDType): string {
-  const all = new Set<CudaHelper>();
-  const include = (helper: CudaHelper): void => {
+  const all = new Set<BasicHelper>();
+  const functions = new Set<MathFunction>();
+  const include = (helper: BasicHelper): void => {
     NEEDS[helper].forEach(include);
     all.add(helper);
   };
-  for (const helper of wanted) include(helper);
+  for (const helper of wanted) {
+    if (isMathFunction(helper)) functions.add(helper);
+    else include(helper);
+  }
   const texts = dtype === 'float32' ? FLOAT32 : FLOAT64;
-  return [...all].map((helper) => texts[helper]).join('\n');
+  const own = [...all].map((helper) => texts[helper]);
+  return [...own, ...cudaMathText([...functions], dtype)].join('\n');
 }
 
 // x = 2^e m with m in [3/4, 3/2): then y log2 x = y e + y log2 m, and y e is kept exact inside one
 // fused multiply-add, so the error of a power does not grow with the size of its exponent.
-const FLOAT32: { readonly [H in CudaHelper]: string } = {
+const FLOAT32: { readonly [H in BasicHelper]: string } = {
   log2Split: `// e and log2(m) of x = 2^e m, for 0 < x < inf
 __device__ __forceinline__ float log2_split(float x, float& e) {
   const bool tiny = x < 1.17549435e-38f;
@@ -150,7 +160,7 @@ __device__ __forceinline__ float exp_approximate(float x) {
 }`,
 };
 
-const FLOAT64: { readonly [H in CudaHelper]: string } = {
+const FLOAT64: { readonly [H in BasicHelper]: string } = {
   log2Split: `// e and log2(m) of x = 2^e m, for 0 < x < inf
 __device__ __forceinline__ double log2_split(double x, double& e) {
   const bool tiny = x < 2.2250738585072014e-308;

@@ -1,3 +1,4 @@
+import type { RealExpr } from '@mercer/formula';
 import type { CudaKernel } from '../emitted-kernel.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { emitCudaExpression } from './cuda-expression.js';
@@ -7,11 +8,15 @@ import { ALL } from './every-op.test.helper.js';
 
 const THREADS = 128;
 
-/** A CUDA kernel that applies expression i of `ALL` to pairs of inputs, one row of results each. */
-export function everyOpKernel(dtype: PairwiseDType, approximate = false): CudaKernel {
+/** A CUDA kernel that applies expression i to pairs of inputs, one row of results each. */
+export function everyOpKernel(
+  dtype: PairwiseDType,
+  approximate = false,
+  exprs: readonly RealExpr[] = ALL,
+): CudaKernel {
   const type = cudaType(dtype);
   const helpers = new Set<CudaHelper>();
-  const functions = ALL.map((expr, i) => {
+  const functions = exprs.map((expr, i) => {
     const text = emitCudaExpression(expr, {
       ...{ dtype, bindings: { a: 'x', b: 'y' } },
       ...{ approximateRoots: approximate, approximateExponentials: approximate },
@@ -29,7 +34,7 @@ extern "C" __global__ void every_op(const ${type}* a, const ${type}* b, ${type}*
   const long long i = blockIdx.x * ${String(THREADS)}ll + threadIdx.x;
   if (i >= n) return;
   const ${type} x = a[i], y = b[i];
-${ALL.map((_, i) => `  out[${String(i)} * n + i] = f${String(i)}(x, y, p, q);`).join('\n')}
+${exprs.map((_, i) => `  out[${String(i)} * n + i] = f${String(i)}(x, y, p, q);`).join('\n')}
 }`;
   return {
     ...{

@@ -79,5 +79,11 @@ function ruleTable({ literal, variable, mathFunction }: WideDialect): RuleTable<
     eq: infix('=='),
     ne: infix('!='),
     select: ([condition, a, b]) => `(${condition} ? ${a} : ${b})`,
+    call: (_, { fn }) => {
+      throw new RangeError(
+        `cannot emit '${fn}' of launch scalars: what is computed once a launch calls no function. ` +
+          `Let isUniform decide what is.`,
+      );
+    },
   };
 }

@@ -1,4 +1,12 @@
-import { build, constant, postOrder, type Expr, type RealExpr } from '@mercer/formula';
+import {
+  build,
+  call,
+  constant,
+  postOrder,
+  type Expr,
+  type MathOp,
+  type RealExpr,
+} from '@mercer/formula';
 import { fromJson, toJson, type ExpressionJson } from '../pairwise/expression-json.js';
 
 /**
@@ -10,9 +18,15 @@ export interface ExpressionList {
   readonly roots: readonly number[];
 }
 
-/** A leaf, or an operation's name and the places of its arguments. */
+/** A leaf, or an operation's name and the places of its arguments; a function with its fixed numbers. */
 export type ExpressionListNode =
-  { readonly leaf: ExpressionJson } | { readonly op: string; readonly args: readonly number[] };
+  | { readonly leaf: ExpressionJson }
+  | { readonly op: string; readonly args: readonly number[] }
+  | {
+      readonly fn: MathOp;
+      readonly attributes: readonly number[];
+      readonly args: readonly number[];
+    };
 
 /** Expressions as a list in which no part is written twice. */
 export function toList(exprs: readonly Expr[]): ExpressionList {
@@ -22,7 +36,13 @@ export function toList(exprs: readonly Expr[]): ExpressionList {
   const nodes = order.map((node): ExpressionListNode =>
     node.args.length === 0
       ? Object.freeze({ leaf: toJson(node) })
-      : Object.freeze({ op: node.op, args: Object.freeze(node.args.map(placeOf)) }),
+      : node.fn !== undefined
+        ? Object.freeze({
+            fn: node.fn,
+            attributes: node.attributes ?? [],
+            args: Object.freeze(node.args.map(placeOf)),
+          })
+        : Object.freeze({ op: node.op, args: Object.freeze(node.args.map(placeOf)) }),
   );
   return Object.freeze({ nodes: Object.freeze(nodes), roots: Object.freeze(exprs.map(placeOf)) });
 }
@@ -30,14 +50,14 @@ export function toList(exprs: readonly Expr[]): ExpressionList {
 /** The expressions that {@link toList} wrote. */
 export function fromList({ nodes, roots }: ExpressionList): RealExpr[] {
   const built: Expr[] = [];
+  const at = (place: number): Expr => built[place] ?? constant(NaN);
   for (const node of nodes) {
     built.push(
       'leaf' in node
         ? fromJson(node.leaf)
-        : build(
-            node.op as Parameters<typeof build>[0],
-            node.args.map((place) => built[place] ?? constant(NaN)),
-          ),
+        : 'fn' in node
+          ? call(node.fn, node.args.map(at) as RealExpr[], node.attributes)
+          : build(node.op as Parameters<typeof build>[0], node.args.map(at)),
     );
   }
   return roots.map((place) => built[place] as RealExpr);

@@ -1,4 +1,5 @@
 import { simplify, variable, type RealExpr } from '@mercer/formula';
+import { expandFunctions } from '../math/expand-functions.js';
 import { fromList, toList, type ExpressionList } from './expression-list.js';
 
 /** Rows of inputs that a formula takes by index, as data: of each its number in the table, and the table. */
@@ -22,7 +23,7 @@ export class Gathers {
 
   /** The scalar variable that stands for a component of the row. */
   component(table: number, unrounded: RealExpr, component: number): RealExpr {
-    const index = simplify(unrounded);
+    const index = simplify(expandFunctions(unrounded));
     let place = this.found.findIndex((one) => one.table === table && one.index === index);
     if (place < 0) place = this.found.push({ table, index }) - 1;
     return variable(gatherName(place, component));

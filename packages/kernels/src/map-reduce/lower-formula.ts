@@ -9,6 +9,7 @@ import {
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
+import { expandFunctions } from '../math/expand-functions.js';
 import type { Gathers } from './gathers.js';
 
 /** The scalar variable that stands for a component of an input: `i0_2` is component 2 of input 0. */
@@ -23,12 +24,14 @@ const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
 
 /**
  * Every component of a formula as a scalar expression over components of inputs, row numbers, and components of
- * rows taken by index, which go to `gathers`. Throws a `RangeError` for what no kernel computes yet: a function
- * without emission, and without `gathers` a row taken by index.
+ * rows taken by index, which go to `gathers`. Throws a `RangeError` for what no kernel computes: a function beyond its
+ * largest order, and without `gathers` a row taken by index.
  */
 export function lowerFormula(formula: VectorExpr, gathers?: Gathers): readonly RealExpr[] {
   const known = new Map<VectorExpr, RealExpr>();
-  return unrollComponents(formula).map((component) => simplify(lower(component, known, gathers)));
+  return unrollComponents(formula).map((component) =>
+    simplify(expandFunctions(lower(component, known, gathers))),
+  );
 }
 
 function lower(
@@ -86,7 +89,6 @@ function lowerNode(
     }
     case 'elementwise': {
       const scalar = scalarOf(node);
-      if (scalar === undefined) throw notYet(`calls the function '${node.op}'`);
       const args = node.args.map((arg, k) => [`x${String(k)}`, known.get(arg)] as const);
       return substitute(
         scalar,
@@ -103,6 +105,6 @@ function lowerNode(
 function notYet(what: string): RangeError {
   return new RangeError(
     `cannot plan a map-reduce: the formula ${what}, and there is no kernel text for that. ` +
-      `Write it with arithmetic, comparisons, Exp, Log, Sqrt, Powf, Tanh and their like.`,
+      `Pass the rows that it takes as an input of their own.`,
   );
 }

@@ -114,7 +114,13 @@ function registerTile(
 }
 
 /** Instructions of the operations that take more than one. */
-const WEIGHTS: { readonly [O in Op]?: number } = { exp: 15, log: 15, tanh: 20, pow: 30 };
+const WEIGHTS: { readonly [O in Op]?: number } = {
+  exp: 15,
+  log: 15,
+  tanh: 20,
+  pow: 30,
+  call: 60,
+};
 
 /** Operations of an expression, leaves apart; transcendental ones weigh as many as they cost. */
 export function countOps(expr: Expr): number {

@@ -1,8 +1,21 @@
-import { build, constant, fold, OPS, variable, type Expr, type RuleTable } from '@mercer/formula';
+import {
+  arityOf,
+  build,
+  call,
+  constant,
+  fold,
+  OPS,
+  variable,
+  type CallNode,
+  type Expr,
+  type MathOp,
+  type RealExpr,
+  type RuleTable,
+} from '@mercer/formula';
 
 /**
  * An expression as plain data: a number, a variable's name, or an operation and its arguments.
- * Numbers that JSON does not have are ['const', 'Infinity'], ['const', '-Infinity'], ['const', 'NaN'].
+ * A function is ['call', its name, its fixed numbers, its arguments]. Numbers that JSON does not have are ['const', 'Infinity'], ['const', '-Infinity'], ['const', 'NaN'].
  */
 export type ExpressionJson = number | string | ExpressionTuple;
 
@@ -20,6 +33,12 @@ const JSON_RULES = {
   const: (_: unknown, { value }: { value: number }) =>
     Number.isFinite(value) && !Object.is(value, -0) ? value : ['const', literal(value)],
   var: (_: unknown, { name }: { name: string }) => name,
+  call: (args: readonly ExpressionJson[], { fn, attributes }: CallNode) => [
+    'call',
+    fn,
+    ...attributes,
+    ...args,
+  ],
 } as unknown as RuleTable<ExpressionJson>;
 
 /** `expr` as plain data. */
@@ -33,6 +52,12 @@ export function fromJson(json: ExpressionJson): Expr {
   if (typeof json === 'string') return variable(json);
   const [op, ...args] = json;
   if (op === 'const') return constant(Number(args[0]));
+  if (op === 'call') {
+    const [fn, ...rest] = args;
+    const numbers = arityOf(fn as MathOp)[1];
+    const operands = rest.slice(numbers).map((arg) => fromJson(arg) as RealExpr);
+    return call(fn as MathOp, operands, rest.slice(0, numbers).map(Number));
+  }
   return build(op as Parameters<typeof build>[0], args.map(fromJson));
 }
 

@@ -1,10 +1,10 @@
-import type { ApplyOp } from '../../build.js';
+import { isApplyOp, type ApplyOp } from '../../build.js';
 import { FLOAT64 } from '../../evaluate.js';
 import type { Expr } from '../../expr.js';
 import type { ElementwiseNode } from '../vector-expr.js';
 import { DEFINITIONS, type DefinedOp } from './defined-ops.js';
-import { MATH } from './math-ops.js';
-import { argumentNumber, isDefinedOp, isSharedOp } from './scalar-of.js';
+import { MATH } from '../../functions/math-ops.js';
+import { argumentNumber, isDefinedOp } from './scalar-of.js';
 
 /** From the arguments of an operation at one component to its value there. */
 type Float64Function = (args: readonly number[]) => number;
@@ -14,7 +14,7 @@ export function elementwiseFunction({
   op,
   attributes,
 }: Pick<ElementwiseNode, 'op' | 'attributes'>): Float64Function {
-  if (isSharedOp(op)) return sharedRule(op);
+  if (isApplyOp(op)) return sharedRule(op);
   if (isDefinedOp(op)) return definedRule(op);
   const row = MATH[op];
   return (args) => row.evaluate(args, attributes);

@@ -20,6 +20,7 @@ export function lift(expr: Expr, args: readonly VectorExpr[]): VectorExpr {
     ...{ tanh: apply('tanh'), min: apply('min'), max: apply('max'), select: apply('select') },
     ...{ lt: apply('lt'), le: apply('le'), gt: apply('gt'), ge: apply('ge') },
     ...{ eq: apply('eq'), ne: apply('ne') },
+    call: (operands, { fn, attributes }) => elementwise(fn, operands, attributes),
   };
   return fold(table, expr);
 }

@@ -1,7 +1,7 @@
 import { integer, toVector, dimError } from '../check-arguments.js';
 import { elementwise } from '../nodes.js';
-import { gamma } from '../special/gamma.js';
-import { radialWendland as wendlandValue } from '../special/radial.js';
+import { gamma } from '../../functions/gamma.js';
+import { radialWendland as wendlandValue } from '../../functions/radial.js';
 import type { VectorExpr, VectorOperand } from '../vector-expr.js';
 import { add, div, mul, neg, square } from './arithmetic.js';
 import { exp, real, rsqrt, sqrt } from './functions.js';

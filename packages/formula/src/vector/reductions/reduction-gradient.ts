@@ -2,19 +2,27 @@ import { FormulaError } from '../../formula-error.js';
 import { dimError, toVector } from '../check-arguments.js';
 import { diff, grad } from '../differentiate/operators.js';
 import { concat, elementwise, indexOf, literal, slice } from '../nodes.js';
-import { mul, sub } from '../operations/arithmetic.js';
+import { div, mul, sub } from '../operations/arithmetic.js';
 import { exp } from '../operations/functions.js';
 import type { VariableNode, VectorExpr, VectorOperand } from '../vector-expr.js';
 import { outputsOf, reduction as describe, type Reduction } from './reduction.js';
 
 /** Results of the reduction itself that its derivative needs, as inputs of the kept side. */
 export interface SavedResults {
-  /** The values: LogSumExp, SumSoftMaxWeight, Prod. */
+  /** The values: LogSumExp, SumSoftMaxWeight. */
   readonly value?: VectorExpr;
   /** LogSumExp of the same formula without a weight: SumSoftMaxWeight. */
   readonly logSumExp?: VectorExpr;
   /** The indices: Min, Max, KMin, KMax and their kin. */
   readonly index?: VectorExpr;
+  /** How many rows are reduced, a number or an input: Mean, Var. */
+  readonly count?: VectorOperand;
+  /** Mean of the same formula: Var. */
+  readonly mean?: VectorExpr;
+  /** Prod of `Where(F == 0, 1, F)`, the terms that are not 0: Prod. */
+  readonly product?: VectorExpr;
+  /** Count of `F == 0`: Prod. */
+  readonly zeros?: VectorExpr;
 }
 
 /** The gradient of a reduction as another reduction. */
@@ -29,8 +37,8 @@ export interface ReductionGradient {
  * of the values. By an input of i the result is a sum over j for every i, by one of j a sum over i;
  * by a parameter it has the rows of the kept side, which the caller adds up.
  *
- * Sum needs nothing of the forward pass; the others need what {@link SavedResults} says. Where Mean,
- * Var or Prod is wanted, write it with Sum.
+ * Sum needs nothing of the forward pass; the others need what {@link SavedResults} says. The product of
+ * terms of which one is 0 has the derivative of that one times the product of the others.
  *
  * Throws `FormulaError`: `NOT_DIFFERENTIABLE`, `INVALID_ARGUMENT` where a saved result is missing,
  * `DIM_MISMATCH`.
@@ -49,7 +57,8 @@ export function reductionGradient(
   seed: VectorOperand,
   saved: SavedResults = {},
 ): ReductionGradient {
-  const formula = grad(integrand(of, saved), by, seed);
+  const { formula: summed, factor } = integrand(of, saved);
+  const formula = grad(summed, by, factor === undefined ? seed : mul(factor, seed));
   const axis = by.category === 'i' ? 1 : by.category === 'j' ? 0 : of.axis;
   return {
     reduction: describe('Sum', formula, { axis }),
@@ -67,21 +76,29 @@ export function reductionTangent(
   direction: VectorOperand,
   saved: SavedResults = {},
 ): Reduction {
-  return describe('Sum', diff(integrand(of, saved), by, direction), { axis: of.axis });
+  const { formula, factor } = integrand(of, saved);
+  const change = diff(formula, by, direction);
+  return describe('Sum', factor === undefined ? change : mul(factor, change), { axis: of.axis });
+}
+
+/** A formula, and what its derivative is multiplied by. */
+interface Integrand {
+  readonly formula: VectorExpr;
+  readonly factor?: VectorExpr;
 }
 
 /**
- * A formula whose sum has the derivatives of the reduction's values, the saved results taken as
- * constants.
+ * A formula whose derivatives, times the factor, add up to those of the reduction's values; the saved
+ * results count as constants, and so does the factor.
  */
-function integrand(of: Reduction, saved: SavedResults): VectorExpr {
+function integrand(of: Reduction, saved: SavedResults): Integrand {
   const { kind, formula, weight = literal(1), k = 1, axis } = of;
-  const get = (name: keyof SavedResults, dim: number): VectorExpr => {
+  const get = (name: keyof SavedResults, dim = formula.dim): VectorExpr => {
     const found = saved[name];
     if (found === undefined) {
       throw new FormulaError(
         'INVALID_ARGUMENT',
-        `cannot differentiate a ${kind} reduction: it needs its own result '${name}'. ` +
+        `cannot differentiate a ${kind} reduction: it needs the result '${name}'. ` +
           `Pass an input of the kept side that holds it, such as ${axis === 1 ? 'vi' : 'vj'}(position, ${dim}).`,
       );
     }
@@ -98,14 +115,23 @@ function integrand(of: Reduction, saved: SavedResults): VectorExpr {
   const { dim } = outputsOf(of)[0]!;
   switch (kind) {
     case 'Sum':
-      return formula;
+      return { formula };
+    case 'Mean':
+      return { formula, factor: div(1, get('count', 1)) };
+    case 'Var':
+      // what the mean moves by cancels
+      return { formula, factor: div(mul(2, sub(formula, get('mean'))), get('count', 1)) };
+    case 'Prod':
+      return { formula, factor: productOfOthers(formula, get('product'), get('zeros')) };
     case 'LogSumExp':
-      return mul(exp(sub(formula, unlessEmpty(get('value', dim)))), weight);
+      return { formula: mul(exp(sub(formula, unlessEmpty(get('value', dim)))), weight) };
     case 'SumSoftMaxWeight':
-      return mul(
-        exp(sub(formula, unlessEmpty(get('logSumExp', 1)))),
-        sub(weight, get('value', dim)),
-      );
+      return {
+        formula: mul(
+          exp(sub(formula, unlessEmpty(get('logSumExp', 1)))),
+          sub(weight, get('value', dim)),
+        ),
+      };
     case 'Min':
     case 'Max':
     case 'MinArgMin':
@@ -121,7 +147,7 @@ function integrand(of: Reduction, saved: SavedResults): VectorExpr {
         const taken = slice(index, rank * formula.dim, formula.dim);
         return elementwise('select', [elementwise('eq', [row, taken]), formula, 0]);
       });
-      return concat(...ranks);
+      return { formula: concat(...ranks) };
     }
     case 'ArgMin':
     case 'ArgMax':
@@ -131,12 +157,17 @@ function integrand(of: Reduction, saved: SavedResults): VectorExpr {
     case 'All':
     case 'Count':
       throw notDifferentiable(kind, 'its derivative is 0 wherever it has one');
-    case 'Mean':
-    case 'Var':
-    case 'Prod':
     case 'MaxSumShiftExp':
-      throw notDifferentiable(kind, 'it is no sum of a formula');
+      throw notDifferentiable(kind, 'it is a maximum and a sum that depends on it');
   }
+}
+
+/** The product of all terms but one, from that of the terms that are not 0 and how many are. */
+function productOfOthers(term: VectorExpr, product: VectorExpr, zeros: VectorExpr): VectorExpr {
+  const isZero = elementwise('eq', [term, 0]);
+  const ofOthers = (others: number, value: VectorExpr): VectorExpr =>
+    elementwise('select', [elementwise('eq', [zeros, others]), value, 0]);
+  return elementwise('select', [isZero, ofOthers(1, product), ofOthers(0, div(product, term))]);
 }
 
 /** A sum of no terms has the logarithm -inf and no share of anything: exp(F - inf) is 0. */
@@ -148,6 +179,6 @@ function notDifferentiable(kind: string, why: string): FormulaError {
   return new FormulaError(
     'NOT_DIFFERENTIABLE',
     `cannot differentiate a ${kind} reduction: ${why}. ` +
-      `Write what you need with Sum, LogSumExp, SumSoftMaxWeight, Min, Max, KMin or KMax.`,
+      `Write what you need with Sum, Mean, Var, Prod, LogSumExp, SumSoftMaxWeight, Min, Max, KMin or KMax.`,
   );
 }

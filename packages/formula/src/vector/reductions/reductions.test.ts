@@ -232,6 +232,15 @@ describe('gradients of reductions', () => {
       reduction('SumSoftMaxWeight', F, { weight: w }),
       [reduction('SumSoftMaxWeight', F, { weight: w }), lse],
     ],
+    ['Mean', reduction('Mean', V), []],
+    ['Mean over i', reduction('Mean', V, { axis: 0 }), []],
+    ['Var', reduction('Var', F), [reduction('Mean', F)]],
+    ['Var over i', reduction('Var', V, { axis: 0 }), [reduction('Mean', V, { axis: 0 })]],
+    [
+      'Prod',
+      reduction('Prod', V),
+      [reduction('Prod', ops.where(ops.equal(V, 0), 1, V)), reduction('Count', ops.equal(V, 0))],
+    ],
     ['Min', reduction('Min', V), [reduction('MinArgMin', V)]],
     ['Max over i', reduction('Max', V, { axis: 0 }), [reduction('MaxArgMax', V, { axis: 0 })]],
     ['KMin', reduction('KMin', V, { k: 3 }), [reduction('KMinArgKMin', V, { k: 3 })]],
@@ -250,6 +259,10 @@ describe('gradients of reductions', () => {
           value: kept(5, dim),
           index: kept(6, dim),
           logSumExp: kept(7, 1),
+          count: r.axis === 1 ? ROWS.rowsJ : ROWS.rowsI,
+          mean: kept(5, dim),
+          product: kept(5, dim),
+          zeros: kept(7, dim),
         };
         const moved = (t: number): number => {
           const at = data.map((rows, k) =>
@@ -285,6 +298,52 @@ describe('gradients of reductions', () => {
     expect([...evaluateVector(gradient, data)].map((n) => n + 0)).toEqual([0, 0]);
   });
 
+  it.each([
+    [
+      [2, 3, 4],
+      [12, 8, 6],
+    ],
+    [
+      [2, 0, 3],
+      [0, 6, 0],
+    ],
+    [
+      [2, 0, 0],
+      [0, 0, 0],
+    ],
+    [
+      [0, NaN, 1],
+      [NaN, 0, 0],
+    ],
+  ])('a product of %j has the derivative %j', (terms, wanted) => {
+    const term = vj(0, 1);
+    const of = reduction('Prod', term);
+    const saved = { product: vi(2, 1), zeros: vi(3, 1) };
+    const { reduction: gradient } = reductionGradient(of, term, vi(1, 1), saved);
+    const others = terms.filter((n) => n !== 0).reduce((product, n) => product * n, 1);
+    const data = [terms, [1], [others], [terms.filter((n) => n === 0).length]];
+    const { value } = evaluateReduction(gradient, data, { rowsI: 1, rowsJ: 3 });
+    expect([...value!].map((n) => n + 0)).toEqual(wanted);
+  });
+
+  it('reads derivatives with a saved result as KeOps writes them', () => {
+    const text = parseReduction(
+      'Grad_WithSavedForward(LogSumExp_Reduction(SqDist(x, y), 0), y, Vi(3, 1), Vi(4, 1))',
+      ALIASES,
+    );
+    const sums = reduction('LogSumExp', ops.sqDist(x, y));
+    expect(text).toEqual(reductionGradient(sums, y, vi(3, 1), { value: vi(4, 1) }).reduction);
+    const moved = parseReduction(
+      'Diff_WithSavedForward(Min_Reduction(SqDist(x, y), 0), x, Vi(3, 2), Vi(4, 1))',
+      ALIASES,
+    );
+    const least = reduction('Min', ops.sqDist(x, y));
+    expect(moved).toEqual(reductionTangent(least, x, vi(3, 2), { index: vi(4, 1) }));
+    expect(parseReduction('Diff(Sum_Reduction(SqDist(x, y), 0), x, Vi(3, 2))', ALIASES)).toEqual(
+      reductionTangent(reduction('Sum', ops.sqDist(x, y)), x, vi(3, 2)),
+    );
+  });
+
   it('reads Grad of a sum as KeOps writes it', () => {
     const text = parseReduction('Grad(Sum_Reduction(SqDist(x, y), 0), y, p)', ALIASES);
     expect(text).toEqual(reductionGradient(reduction('Sum', ops.sqDist(x, y)), y, p).reduction);
@@ -312,14 +371,24 @@ describe('reductions, misuse', () => {
       /ArgMin.*derivative is 0/,
     ],
     [
-      'a gradient of a variance',
+      'a gradient of a variance without its mean',
       () => reductionGradient(reduction('Var', F), x, 1),
-      /Var.*no sum of a formula/,
+      /Var reduction: it needs the result 'mean'.*vi\(position, 1\)/,
+    ],
+    [
+      'a gradient of a mean without a count',
+      () => reductionGradient(reduction('Mean', F), x, 1),
+      /Mean reduction: it needs the result 'count'/,
+    ],
+    [
+      'a gradient of a shift',
+      () => reductionGradient(reduction('MaxSumShiftExp', F), x, 1),
+      /MaxSumShiftExp.*a sum that depends on it/,
     ],
     [
       'no saved result',
       () => reductionGradient(reduction('LogSumExp', F), x, 1),
-      /needs its own result 'value'.*vi\(position, 1\)/,
+      /needs the result 'value'.*vi\(position, 1\)/,
     ],
     [
       'a saved result of another dim',
@@ -351,6 +420,11 @@ describe('reductions, misuse', () => {
     ['Sum_Reduction(x, 0) + 1', /expected an operator or the end/],
     ['LogSumExp_Reduction(x, 0)', /formula has dim 2.*position 0/],
     ['Grad(Sum_Reduction(x, 0), p, x)', /takes an input of i or j here/],
+    ['Diff_WithSavedForward(Sum_Reduction(x, 0), x, x)', /expected ',' before the result/],
+    [
+      'Grad_WithSavedForward(SumSoftMaxWeight_Reduction(Sum(x), 0, y), x, 1, Vi(3, 2))',
+      /needs several results.*reductionGradient/,
+    ],
   ])('%s says what it expected', (text, message) => {
     expect(() => parseReduction(text, ALIASES)).toThrow(message);
   });

@@ -6,7 +6,11 @@ import {
   type ReductionAxis,
   type ReductionKind,
 } from '../reductions/reduction.js';
-import { reductionGradient } from '../reductions/reduction-gradient.js';
+import {
+  reductionGradient,
+  reductionTangent,
+  type SavedResults,
+} from '../reductions/reduction-gradient.js';
 import type { VectorExpr } from '../vector-expr.js';
 import type { Aliases } from './aliases.js';
 import { checkInputs } from './check-inputs.js';
@@ -39,8 +43,9 @@ const SUFFIX = '_Reduction';
 /**
  * Reads a reduction in KeOps' language: `Sum_Reduction(F, tag)` and its kin. Tag 0 reduces over j,
  * which is axis 1; tag 1 over i, axis 0. `KMin_Reduction(F, K, tag)` takes K,
- * `LogSumExp_Reduction(F, tag, G)` a weight, `Grad(Sum_Reduction(F, tag), v, e)` is the gradient of a
- * sum. Aliases, limits and errors as for `parseFormula`.
+ * `LogSumExp_Reduction(F, tag, G)` a weight. `Grad(Sum_Reduction(F, tag), v, e)` and `Diff` of it are
+ * derivatives of a sum, `Grad_WithSavedForward(R, v, e, saved)` and `Diff_WithSavedForward` those of a
+ * LogSumExp, which need its value, or of an extremum, which need its indices. Aliases, limits and errors as for `parseFormula`.
  *
  * ```ts
  * import { parseReduction } from '@mercer/formula';
@@ -67,7 +72,10 @@ export function parseReduction(
 function readReduction(parser: FormulaParser): Reduction {
   const { reader } = parser;
   const name = reader.take();
-  if (name.text === 'Grad' && reader.peek(1).text.endsWith(SUFFIX)) return gradient(parser, name);
+  const derivative = DERIVATIVES.get(name.text);
+  if (derivative !== undefined && reader.peek(1).text.endsWith(SUFFIX)) {
+    return derivativeOf(parser, name, derivative);
+  }
   if (name.text === `Zero${SUFFIX}`) {
     reader.expect('(', `after ${name.text}`);
     const dim = parser.argument(name, 'int') as number;
@@ -113,25 +121,65 @@ function tag(parser: FormulaParser, name: Token): ReductionAxis {
   throw reader.error(token, 'the tag 0 (reduce over j) or 1 (reduce over i)');
 }
 
-function gradient(parser: FormulaParser, name: Token): Reduction {
+/** A derivative of a reduction as text names it. */
+interface Derivative {
+  readonly mode: 'gradient' | 'tangent';
+  /** Whether the result of the forward pass is the last argument. */
+  readonly takesSaved: boolean;
+}
+
+const DERIVATIVES: ReadonlyMap<string, Derivative> = new Map<string, Derivative>([
+  ['Grad', { mode: 'gradient', takesSaved: false }],
+  ['Diff', { mode: 'tangent', takesSaved: false }],
+  ['Grad_WithSavedForward', { mode: 'gradient', takesSaved: true }],
+  ['Diff_WithSavedForward', { mode: 'tangent', takesSaved: true }],
+]);
+
+function derivativeOf(
+  parser: FormulaParser,
+  name: Token,
+  { mode, takesSaved }: Derivative,
+): Reduction {
   const { reader } = parser;
-  reader.expect('(', 'after Grad');
+  reader.expect('(', `after ${name.text}`);
   const inner = readReduction(parser);
   reader.expect(',', 'before the input');
   const by = parser.formula();
-  reader.expect(',', 'before the vector that the gradient is applied to');
+  reader.expect(',', 'before the vector that the derivative is applied to');
   const seed = parser.formula();
-  reader.expect(')', 'at the end of Grad');
+  let saved: SavedResults = {};
+  if (takesSaved) {
+    reader.expect(',', 'before the result of the forward pass');
+    const result = parser.formula();
+    saved = reader.located(name, () => savedResult(inner, result));
+  }
+  reader.expect(')', `at the end of ${name.text}`);
   return reader.located(name, () => {
-    if (by.kind !== 'variable' || by.category === 'parameter') {
+    if (by.kind !== 'variable' || (mode === 'gradient' && by.category === 'parameter')) {
       throw new FormulaError(
         'NOT_DIFFERENTIABLE',
-        `cannot build Grad of a reduction: it takes an input of i or j here. ` +
+        `cannot build ${name.text} of a reduction: it takes an input of i or j here. ` +
           `Put Grad inside the reduction for a parameter, and add up the rows.`,
       );
     }
-    return reductionGradient(inner, by, seed).reduction;
+    return mode === 'gradient'
+      ? reductionGradient(inner, by, seed, saved).reduction
+      : reductionTangent(inner, by, seed, saved);
   });
+}
+
+/** The one result that a derivative needs. */
+function savedResult({ kind }: Reduction, result: VectorExpr): SavedResults {
+  if (kind === 'Sum') return {};
+  if (kind === 'LogSumExp') return { value: result };
+  if (/Min|Max/.test(kind) && kind !== 'SumSoftMaxWeight' && kind !== 'MaxSumShiftExp') {
+    return { index: result };
+  }
+  throw new FormulaError(
+    'NOT_DIFFERENTIABLE',
+    `cannot differentiate a ${kind} reduction in text: it has no derivative, or needs several results. ` +
+      `Use reductionGradient, which takes them by name.`,
+  );
 }
 
 function unknown(parser: FormulaParser, name: Token): FormulaError {

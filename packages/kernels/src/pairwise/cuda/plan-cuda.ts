@@ -30,7 +30,7 @@ const LARGEST_FAST_EXPONENT = 2;
 const WEIGHT_OF_PATH = { fast: 'power', accurate: 'heavy', either: 'either' } as const;
 
 /** Operations that become many instructions. */
-const LONG_OPERATIONS: readonly Op[] = ['pow', 'exp', 'log', 'tanh'];
+const LONG_OPERATIONS: readonly Op[] = ['pow', 'exp', 'log', 'tanh', 'call'];
 
 const power = pow(abs(sub(variable('a'), variable('b'))), variable('p'));
 

@@ -1,13 +1,13 @@
 import {
-  build,
   isNonNegative,
   postOrder,
   variable,
   variables,
+  withArgs,
   type Expr,
-  type Op,
   type RealExpr,
 } from '@mercer/formula';
+import { isUniform } from '../../emit/is-uniform.js';
 import { emitCudaExpression, type CudaExpressionOptions } from '../../emit/cuda-expression.js';
 import { lines } from '../../emit/indent.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
@@ -41,23 +41,20 @@ export function splitUniforms<E extends Expr>(
   const { expr, used, exponent = 'p' } = renameParameters(original, plan);
   if (used.length === 0) return undefined;
   const known = ['p', ...used];
-  const isUniform = (node: Expr): boolean => {
-    const names = variables(node);
-    return names.length > 0 && names.every((name) => known.includes(name));
-  };
+  const isKnown = (node: Expr): boolean => isUniform(node, (name) => known.includes(name));
   const uniforms: { name: string; expr: RealExpr }[] = [];
   const results = new Map<Expr, Expr>();
   // comparisons stay: their operands are the values that are kept
   const kept = (node: Expr): Expr => {
-    if (node.type !== 'real' || !isUniform(node)) return results.get(node) ?? node;
+    if (node.type !== 'real' || !isKnown(node)) return results.get(node) ?? node;
     const same = uniforms.find((uniform) => uniform.expr === node);
     const name = same?.name ?? `u${String(uniforms.length)}`;
     if (same === undefined) uniforms.push({ name, expr: node as RealExpr });
     return variable(name);
   };
   for (const node of postOrder(expr)) {
-    if (node.args.length === 0 || (node.type === 'real' && isUniform(node))) continue;
-    results.set(node, build(node.op as Exclude<Op, 'const' | 'var'>, node.args.map(kept)));
+    if (node.args.length === 0 || (node.type === 'real' && isKnown(node))) continue;
+    results.set(node, withArgs(node, node.args.map(kept)));
   }
   const rest = kept(expr) as E;
   const functionName = `${type.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()}_of`;

@@ -27,6 +27,7 @@ EMU_CALL(double, ldexp, (double x, int n), (x, n))
 static inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
 static inline float sqrt(float x) { return sqrtf(x); }
 static inline float fabs(float x) { return fabsf(x); }
+static inline void sincos(double x, double* s, double* c) { *s = sin(x); *c = cos(x); }
 static inline float rsqrtf(float x) { return (float)(1.0 / __builtin_sqrt((double)x)); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline float fdividef(float x, float y) { return x / y; }

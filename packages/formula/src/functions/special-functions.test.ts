@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { MATH, type MathOp } from '../elementwise/math-ops.js';
-import { BESSEL_AND_RADIAL_VALUES } from '../testing/bessel-and-radial-values.test.helper.js';
-import { GAMMA_AND_ERF_VALUES } from '../testing/gamma-and-erf-values.test.helper.js';
+import { MATH, type MathOp } from './math-ops.js';
+import { BESSEL_AND_RADIAL_VALUES } from '../vector/testing/bessel-and-radial-values.test.helper.js';
+import { GAMMA_AND_ERF_VALUES } from '../vector/testing/gamma-and-erf-values.test.helper.js';
 
 const REFERENCE_VALUES = [...GAMMA_AND_ERF_VALUES, ...BESSEL_AND_RADIAL_VALUES];
 
@@ -58,6 +58,13 @@ describe('special functions', () => {
     expect([at('besselJ', Infinity, 0), at('besselJ', 0, 0), at('besselJ', 0, 3)]).toEqual([
       0, 1, 0,
     ]);
+    expect([
+      at('besselJ', 5e-324, 0),
+      at('besselJ', 1e-300, 1),
+      at('polygamma', -5e-324, 0),
+    ]).toEqual([1, 5e-301, Infinity]);
+    // exactly, by symmetry: the cotangent of a half is 0
+    expect(at('polygamma', -0.5, 20)).toBeCloseTo(at('polygamma', 1.5, 20), -4);
     expect([at('besselK', 0, 1), at('besselK', -1, 1), at('besselK', Infinity, 1)]).toEqual([
       Infinity,
       NaN,
@@ -67,9 +74,12 @@ describe('special functions', () => {
     expect([
       at('besselK', 800, 0),
       at('besselK', 1e9, 2.3),
+      at('besselK', 1.7e308, 0),
       at('radialBesselK', 1e12, -63.7),
-    ]).toEqual([0, 0, 0]);
+      at('radialBesselK', 1.7e308, 2),
+    ]).toEqual([0, 0, 0, 0, 0]);
     expect(at('besselK', 1e-300, 0)).toBeCloseTo(690.891_459_413_872_1, 9);
+    expect(at('besselK', 5e-324, 0)).toBeCloseTo(744.556_003_437, 8);
     expect(at('besselK', 1e-200, 2.3)).toBe(Infinity);
     expect(at('radialBesselK', 1e-300, 2.3)).toBeCloseTo(2 ** 1.3 * 1.1667119051981603, 12);
     expect([at('radialBesselK', 0, -0.5), at('radialBesselK', 0, 0)]).toEqual([0, 0]);

@@ -98,8 +98,15 @@ function cotangentDerivative(order: number, x: number): number {
     }
     coefficients = next;
   }
-  const cot = 1 / Math.tan(Math.PI * fraction(x));
-  return Math.PI ** order * coefficients.reduceRight((sum, c) => sum * cot + c, 0);
+  const cot = cotangentOfPi(fraction(x));
+  return Math.PI ** order * coefficients.reduceRight((sum, c) => sum * cot + c);
+}
+
+/** cot(pi f), |f| <= 1/2: exactly 0 at 1/2, where large factors meet it. */
+function cotangentOfPi(f: number): number {
+  const size = Math.abs(f);
+  const cot = size > 0.25 ? Math.tan(Math.PI * (0.5 - size)) : 1 / Math.tan(Math.PI * size);
+  return f < 0 ? -cot : cot;
 }
 
 /** x less the nearest integer: sines of multiples of pi keep their accuracy. */

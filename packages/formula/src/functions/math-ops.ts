@@ -1,10 +1,10 @@
-import { besselJ, besselK } from '../special/bessel.js';
-import { erf, erfc } from '../special/erf.js';
-import { lgamma, polygamma } from '../special/gamma.js';
-import { radialBesselK, radialLog, radialPower, radialWendland } from '../special/radial.js';
-import { sinXDivX } from '../special/sinc.js';
+import { besselJ, besselK } from './bessel.js';
+import { erf, erfc } from './erf.js';
+import { lgamma, polygamma } from './gamma.js';
+import { radialBesselK, radialLog, radialPower, radialWendland } from './radial.js';
+import { sinXDivX } from './sinc.js';
 
-/** Functions that the scalar language does not have, with the number of their fixed numbers. */
+/** The functions that a `call` node names: how many arguments, and how many fixed numbers. */
 export interface MathArity {
   sin: [1, 0];
   cos: [1, 0];
@@ -34,24 +34,39 @@ export interface MathArity {
   radialLog: [1, 1];
 }
 
-/** The name of a function that the scalar language does not have. */
+/** The name of a function of a `call` node. */
 export type MathOp = keyof MathArity;
 
 /** Float64 meaning of a function, from its arguments and its fixed numbers. */
 export interface MathFunction {
   readonly args: 1 | 2;
   readonly attributes: 0 | 1 | 2;
+  /** What each fixed number may be. */
+  readonly ranges: readonly NumberRange[];
   evaluate(args: readonly number[], attributes: readonly number[]): number;
 }
+
+/** What a fixed number may be. */
+export interface NumberRange {
+  readonly least: number;
+  readonly most: number;
+  readonly integer: boolean;
+}
+
+const MAX_ORDER = 64;
+const REAL: NumberRange = { least: -MAX_ORDER, most: MAX_ORDER, integer: false };
+const whole = (least: number, most: number): NumberRange => ({ least, most, integer: true });
 
 const unary = (f: (x: number) => number): MathFunction => ({
   args: 1,
   attributes: 0,
+  ranges: [],
   evaluate: ([x]) => f(x!),
 });
-const ordered = (f: (order: number, x: number) => number): MathFunction => ({
+const ordered = (range: NumberRange, f: (order: number, x: number) => number): MathFunction => ({
   args: 1,
   attributes: 1,
+  ranges: [range],
   evaluate: ([x], [order]) => f(order!, x!),
 });
 
@@ -63,7 +78,7 @@ export const MATH: { readonly [K in MathOp]: MathFunction } = {
   asin: unary(Math.asin),
   acos: unary(Math.acos),
   atan: unary(Math.atan),
-  atan2: { args: 2, attributes: 0, evaluate: ([y, x]) => Math.atan2(y!, x!) },
+  atan2: { args: 2, attributes: 0, ranges: [], evaluate: ([y, x]) => Math.atan2(y!, x!) },
   sinh: unary(Math.sinh),
   cosh: unary(Math.cosh),
   erf: unary(erf),
@@ -72,25 +87,29 @@ export const MATH: { readonly [K in MathOp]: MathFunction } = {
   expm1: unary(Math.expm1),
   softplus: unary((x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)))),
   lgamma: unary(lgamma),
-  polygamma: ordered(polygamma),
+  polygamma: ordered(whole(0, MAX_ORDER), polygamma),
   floor: unary(Math.floor),
   ceil: unary(Math.ceil),
-  round: ordered(roundHalfAway),
-  sinXDivX: ordered(sinXDivX),
-  besselJ: ordered(besselJ),
-  besselK: ordered((order, x) => besselK(order, x)),
-  radialBesselK: ordered(radialBesselK),
+  round: ordered(whole(-300, 300), roundHalfAway),
+  sinXDivX: ordered(whole(0, MAX_ORDER), sinXDivX),
+  besselJ: ordered(whole(-MAX_ORDER, MAX_ORDER), besselJ),
+  besselK: ordered(REAL, (order, x) => besselK(order, x)),
+  radialBesselK: ordered(REAL, radialBesselK),
   radialWendland: {
     args: 1,
     attributes: 2,
+    ranges: [whole(1, MAX_ORDER), whole(-MAX_ORDER, 8)],
     evaluate: ([s], [l, k]) => radialWendland(l!, k!, s!),
   },
-  radialPower: ordered(radialPower),
-  radialLog: ordered(radialLog),
+  radialPower: ordered(REAL, radialPower),
+  radialLog: ordered(REAL, radialLog),
 };
 
 /** `x` to `decimals` decimals, half away from zero. */
 function roundHalfAway(decimals: number, x: number): number {
   const scale = 10 ** decimals;
-  return (Math.sign(x) * Math.floor(Math.abs(x) * scale + 0.5)) / scale;
+  const size = Math.abs(x) * scale;
+  const below = Math.floor(size);
+  // Not floor(size + 1/2): that sum is rounded, so the largest number below 1/2 would become 1.
+  return (Math.sign(x) * (size - below >= 0.5 ? below + 1 : below)) / scale;
 }

@@ -14,7 +14,7 @@ export function besselJ(order: number, x: number): number {
 type Four = [number, number, number, number];
 
 function ofPositive(n: number, x: number): number {
-  if (x === 0) return n === 0 ? 1 : 0;
+  if (x < 1e-8) return leadingTerm(n, x);
   if (x > 30 && x > 2 * n * n) return hankel(n, x);
   const start = 2 * Math.ceil((Math.max(n, x) + 16 + 6 * Math.sqrt(Math.max(n, x))) / 2);
   let [above, here] = [0, 1e-300];
@@ -30,6 +30,13 @@ function ofPositive(n: number, x: number): number {
     }
   }
   return wanted / total;
+}
+
+/** (x / 2)^n / n!, which is all there is for tiny x: 2 k / x would be infinite. */
+function leadingTerm(n: number, x: number): number {
+  let term = 1;
+  for (let k = 1; k <= n; k++) term *= x / (2 * k);
+  return term;
 }
 
 function hankel(n: number, x: number): number {
@@ -66,7 +73,8 @@ function hankel(n: number, x: number): number {
 export function besselK(order: number, x: number, logFactor = 0): number {
   if (Number.isNaN(x) || x < 0) return NaN;
   if (x === 0) return Infinity;
-  if (x === Infinity) return 0;
+  // far beyond what the factor could make up for
+  if (x > 5e4) return 0;
   const nu = Math.abs(order);
   if (Number.isInteger(nu - 0.5) && nu < 30 && logFactor === 0) return halfInteger(nu - 0.5, x);
   const step = Math.min(1 / 8, 0.6 / Math.sqrt(x));
@@ -74,8 +82,8 @@ export function besselK(order: number, x: number, logFactor = 0): number {
   let peak = -Infinity;
   for (let k = 0; ; k++) {
     const t = k * step;
-    // cosh t - 1 without cancellation
-    const decay = 2 * x * Math.sinh(t / 2) ** 2;
+    // cosh t - 1 without cancellation, and without factors that leave the range
+    const decay = t < 40 ? x * (2 * Math.sinh(t / 2) ** 2) : Math.exp(t + Math.log(x) - Math.LN2);
     const exponent = nu * t - decay;
     peak = Math.max(peak, exponent);
     const term = Math.exp(exponent + logFactor) + Math.exp(exponent - 2 * nu * t + logFactor);

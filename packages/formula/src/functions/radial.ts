@@ -26,8 +26,8 @@ export function radialBesselK(nu: number, u: number): number {
   return besselK(nu, z, nu * Math.log(z));
 }
 
-/** One term `c r^-a (1 - r)^b`. */
-type Term = readonly [c: number, a: number, b: number];
+/** One term `c r^-a (1 - r)^b`; a is not above 0 for k >= 0. */
+export type WendlandTerm = readonly [c: number, a: number, b: number];
 
 /**
  * Wendland's function of support radius 1 at `r = sqrt(s)`, not normalised: `(1 - r)^l`, integrated
@@ -44,17 +44,35 @@ export function radialWendland(l: number, k: number, s: number): number {
   return sum;
 }
 
-function wendlandTerms(l: number, k: number): readonly Term[] {
-  let terms: Term[] = [[1, 0, l]];
-  for (let n = 0; n < k; n++) {
-    terms = terms.flatMap(([c, , b]): Term[] => [
-      [c / (b + 1), 0, b + 1],
-      [-c / (b + 2), 0, b + 2],
-    ]);
+/** The integral from r to 1 of t f(t), by parts, so that no term is negative. */
+function integrated([c, a, b]: WendlandTerm): WendlandTerm[] {
+  const terms: WendlandTerm[] = [];
+  let factor = c;
+  for (let power = 1 - a; power >= 0; power--) {
+    const top = b + 2 - a - power;
+    factor /= top;
+    terms.push([factor, -power, top]);
+    factor *= power;
   }
+  return terms;
+}
+
+function merged(terms: readonly WendlandTerm[]): WendlandTerm[] {
+  const sums = new Map<string, WendlandTerm>();
+  for (const [c, a, b] of terms) {
+    const key = `${a} ${b}`;
+    sums.set(key, [c + (sums.get(key)?.[0] ?? 0), a, b]);
+  }
+  return [...sums.values()];
+}
+
+/** The terms of {@link radialWendland} in r below 1, none of them negative. */
+export function wendlandTerms(l: number, k: number): readonly WendlandTerm[] {
+  let terms: WendlandTerm[] = [[1, 0, l]];
+  for (let n = 0; n < k; n++) terms = merged(terms.flatMap(integrated));
   for (let n = 0; n > k; n--) {
     terms = terms
-      .flatMap(([c, a, b]): Term[] => [
+      .flatMap(([c, a, b]): WendlandTerm[] => [
         [c * a, a + 2, b],
         [c * b, a + 1, b - 1],
       ])

@@ -1,0 +1,31 @@
+import type { MathOp } from './math-ops.js';
+
+/** Whether a function is >= 0 (or NaN): always, wherever its argument is, or not known. */
+export const FUNCTION_SIGNS: { readonly [K in MathOp]: 'always' | 'kept' | 'unknown' } = {
+  sin: 'unknown',
+  cos: 'unknown',
+  tan: 'unknown',
+  asin: 'kept',
+  acos: 'always',
+  atan: 'kept',
+  atan2: 'unknown',
+  sinh: 'kept',
+  cosh: 'always',
+  erf: 'kept',
+  erfc: 'always',
+  log1p: 'kept',
+  expm1: 'kept',
+  softplus: 'always',
+  lgamma: 'unknown',
+  polygamma: 'unknown',
+  floor: 'kept',
+  ceil: 'kept',
+  round: 'kept',
+  sinXDivX: 'unknown',
+  besselJ: 'unknown',
+  besselK: 'always',
+  radialBesselK: 'always',
+  radialWendland: 'unknown',
+  radialPower: 'kept',
+  radialLog: 'unknown',
+};

@@ -1,0 +1,39 @@
+/** Parts that the texts of functions share. */
+export type Piece =
+  | 'bits'
+  | 'whole'
+  | 'scale'
+  | 'exp'
+  | 'expm1'
+  | 'logParts'
+  | 'log'
+  | 'log1p'
+  | 'angleKernels'
+  | 'angle'
+  | 'sinCos'
+  | 'sinPi'
+  | 'asinKernel'
+  | 'atanKernel'
+  | 'erfKernel'
+  | 'erfcKernel'
+  | 'lgammaPositive';
+
+/** A part: the parts that it calls, and its text. */
+export interface PieceText {
+  readonly needs: readonly Piece[];
+  readonly text: string;
+}
+
+/** How a dialect writes every part; one that is written in the common text is left out. */
+export type PieceTable = { readonly [P in Piece]: PieceText };
+
+/** The texts of parts and of what they need, each once, in order of need. */
+export function pieceTexts(table: PieceTable, wanted: Iterable<Piece>): string[] {
+  const all = new Set<Piece>();
+  const include = (piece: Piece): void => {
+    table[piece].needs.forEach(include);
+    all.add(piece);
+  };
+  for (const piece of wanted) include(piece);
+  return [...all].map((piece) => table[piece].text);
+}
