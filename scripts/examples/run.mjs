@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import {
   appendFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   rmSync,
@@ -33,6 +34,8 @@ function createProject() {
       path.join(project, 'node_modules', name),
     );
   }
+  // What the programs share; as JavaScript beside them it is checked and compiled with them.
+  cpSync(path.join(examples, 'lib'), path.join(project, 'lib'), { recursive: true });
   writeFileSync(
     path.join(project, 'package.json'),
     JSON.stringify({ type: 'module', private: true }),
@@ -50,6 +53,8 @@ function compile(project, files) {
     types: ['node'],
     typeRoots: [path.join(project, 'node_modules/@types')],
     strict: true,
+    allowJs: true,
+    checkJs: true,
     exactOptionalPropertyTypes: true,
     skipLibCheck: true,
     moduleDetection: ts.ModuleDetectionKind.Force,

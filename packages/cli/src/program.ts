@@ -9,6 +9,7 @@ import { doctorCommand } from './commands/doctor.js';
 import { eighCommand } from './commands/eigh.js';
 import { kernelCommand } from './commands/kernel.js';
 import { profileCommand } from './commands/profile.js';
+import { reduceCommand } from './commands/reduce.js';
 import { solveCommand } from './commands/solve.js';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
@@ -17,7 +18,7 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 export function createProgram(): Command {
   const program = new Command('mercer')
     .description(
-      'Fused distances and kernel matrices on GPU and CPU, and linear algebra: check, run, measure and look.',
+      'Fused distances, kernel matrices and symbolic reductions on GPU and CPU, and linear algebra: check, run, measure and look.',
     )
     .version(version)
     .enablePositionalOptions()
@@ -27,6 +28,7 @@ export function createProgram(): Command {
     cdistCommand(),
     kernelCommand(),
     cdistGradCommand(),
+    reduceCommand(),
     solveCommand(),
     eighCommand(),
     cacheCommand(),

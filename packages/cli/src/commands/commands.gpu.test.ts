@@ -94,6 +94,37 @@ for (const { id } of gpus) {
       }
     });
 
+    it('reduce computes a formula of files', async () => {
+      const { a, b } = makeOperands('normal', 'float32', 300, 500, 3);
+      const at = (name: string): string => join(folder, name);
+      await writeNpy(at('rx.npy'), { data: a, shape: [300, 3] });
+      await writeNpy(at('ry.npy'), { data: b, shape: [500, 3] });
+      const inputs = ['--alias', 'x=Vi(3)', '--alias', 'y=Vj(3)', '--axis', '1', '--device', id];
+      const files = ['--arg', `x=${at('rx.npy')}`, '--arg', `y=${at('ry.npy')}`];
+      const sum = ['reduce', '--formula', 'Exp(-SqDist(x,y))', ...inputs, ...files];
+      const least = ['reduce', '--formula', 'SqDist(x,y)', '--reduction', 'Min_ArgMin', ...inputs];
+      const outs = ['--out', at('min.npy'), '--out-indices', at('rows.npy')];
+      const [report] = await Promise.all([
+        mercerJson([...sum, '--out', at('sums.npy')]),
+        mercerJson([...least, ...files, ...outs]),
+      ]);
+      expect(report).toMatchObject({ device: id });
+      const squares = plainDistances(a, b, 3, 2).map((distance) => distance ** 2);
+      const [sums, min, rows] = await Promise.all(
+        ['sums.npy', 'min.npy', 'rows.npy'].map((name) => readNpy(at(name))),
+      );
+      for (let i = 0; i < 300; i++) {
+        const row = squares.slice(500 * i, 500 * (i + 1));
+        const total = row.reduce((so, square) => so + Math.exp(-square), 0);
+        // 500 terms of one sign, each within (4 + 2 s) u.
+        expect(Math.abs(Number(sums?.data[i]) - total)).toBeLessThanOrEqual(1e-5 * total);
+        const found = row[Number(rows?.data[i])] ?? NaN;
+        const smallest = Math.min(...row);
+        expect(found - smallest).toBeLessThanOrEqual(1e-6 * smallest);
+        expect(Math.abs(Number(min?.data[i]) - smallest)).toBeLessThanOrEqual(1e-6 * smallest);
+      }
+    });
+
     it('solve and eigh compute on the device', async () => {
       const at = (name: string): string => join(folder, name);
       await writeNpy(at('a.npy'), { data: Float64Array.of(4, 2, 2, 3), shape: [2, 2] });

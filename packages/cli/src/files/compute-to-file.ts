@@ -23,11 +23,13 @@ export interface FileOptions extends ComputeOptions {
 interface WrittenFile {
   readonly out: string;
   readonly shape: readonly number[];
+  readonly dtype: string;
 }
 
 /** What a command did that computes files. */
 export interface FilesSummary {
   readonly files: readonly WrittenFile[];
+  /** Of the first file. */
   readonly dtype: string;
   readonly device: string;
   readonly deviceName: string;
@@ -40,6 +42,9 @@ export interface FileSummary extends Omit<FilesSummary, 'files'>, WrittenFile {
 }
 
 type Computed = Tensor<FloatDType>;
+
+/** What is written: row numbers too. */
+type Result = Computed | Tensor<'int32'>;
 
 /** The operands of a command, as tensors. */
 type Operands<F extends readonly string[]> = { readonly [I in keyof F]: Computed };
@@ -71,7 +76,7 @@ export async function computeToFiles<const F extends readonly string[]>(
   files: F,
   outs: readonly string[],
   options: ComputeOptions,
-  compute: (operands: Operands<F>, device: Device) => Promise<readonly Computed[]>,
+  compute: (operands: Operands<F>, device: Device) => Promise<readonly Result[]>,
 ): Promise<FilesSummary> {
   for (const out of outs) {
     if (out.endsWith('.npy')) continue;
@@ -94,7 +99,7 @@ export async function computeToFiles<const F extends readonly string[]>(
     const [result, data] = [results[i], contents[i]];
     if (result === undefined || data === undefined) continue;
     await writeNpy(out, { data, shape: result.shape });
-    done.push({ out, shape: result.shape });
+    done.push({ out, shape: result.shape, dtype: result.dtype });
   }
   const written = performance.now();
   return {
@@ -124,9 +129,9 @@ export function renderFile(summary: FileSummary, what: string): string {
 
 /** Several files; `what` names each. */
 export function renderFiles(summary: FilesSummary, what: readonly string[]): string {
-  const { files, dtype, device, deviceName, ms } = summary;
+  const { files, device, deviceName, ms } = summary;
   const lines = files.map(
-    ({ out, shape }, i) =>
+    ({ out, shape, dtype }, i) =>
       `${out}: ${shape.join(' x ')} ${dtype} ${what[i] ?? ''}, on ${device} (${deviceName})`,
   );
   return [...lines, renderTimes(ms)].join('\n');
