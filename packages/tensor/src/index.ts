@@ -2,6 +2,7 @@ export type { DebugOption } from '@mercer/jit-cache';
 export { dtypeBytes, DTYPES, isDType, type DType } from '@mercer/kernels';
 export type { ArrowLike, ArrowTableLike, ArrowVectorLike } from './arrow.js';
 export { formatShape, sizeOfShape } from './checked-size.js';
+export { cpuExecutor, type CpuExecutor, type CpuExecutorChoice } from './cpu-executor.js';
 export {
   empty,
   full,

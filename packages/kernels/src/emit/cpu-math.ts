@@ -50,6 +50,9 @@ const NEEDS: { readonly [H in CpuHelper]: readonly CpuHelper[] } = {
   tanh: ['abs', 'exp'],
 };
 
+/** Every helper. */
+export const CPU_HELPERS = Object.freeze(Object.keys(NEEDS)) as readonly CpuHelper[];
+
 /** The text of the helpers asked for and of those that they need, each once, in order of need. */
 export function cpuHelpers(
   wanted: Iterable<CpuHelper>,

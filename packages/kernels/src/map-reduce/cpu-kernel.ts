@@ -4,6 +4,7 @@ import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { lanesOf, vectorPrelude } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
+import { mapReduceProgram } from '../interpret/map-reduce-program.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
 import { fromList } from './expression-list.js';
 import {
@@ -32,6 +33,7 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
     name: plan.summary,
     entry: ENTRY,
     source: sourceText(plan, reducer, helpers),
+    program: mapReduceProgram(plan),
     params: mapReduceParams(plan, reducer),
     options: [],
     geometry: ({ batch = 0, ...rows }) => ({
