@@ -23,6 +23,82 @@ static void packPoints(T* to, const T* from, int64_t point, int64_t step, int64_
   }
 }
 
+// Adds `depth` steps of k to tiles of ROWS points in one go, so that sums stay in registers: for a code of one instruction, which
+// covers the common distances.
+typedef void (*AccumulateFn)(T* sums, const T* points, int64_t point, int64_t step, const T* packed,
+                             int64_t depth, int64_t count);
+
+template <class Operation, int ROWS>
+static void accumulate(T* sums, const T* points, int64_t point, int64_t step, const T* packed,
+                       int64_t depth, int64_t count) {
+  for (int64_t i = 0; i < count; i += STEP) {
+    V r[ROWS][UNROLL];
+#pragma GCC unroll 2
+    for (int m = 0; m < ROWS; m++) {
+#pragma GCC unroll 4
+      for (int n = 0; n < UNROLL; n++) r[m][n] = get(sums + m * TILE + i + n * LANES);
+    }
+    for (int64_t k = 0; k < depth; k++) {
+      V y[UNROLL];
+#pragma GCC unroll 4
+      for (int n = 0; n < UNROLL; n++) y[n] = get(packed + k * TILE + i + n * LANES);
+#pragma GCC unroll 2
+      for (int m = 0; m < ROWS; m++) {
+        const V x = splat(points[m * point + k * step]);
+#pragma GCC unroll 4
+        for (int n = 0; n < UNROLL; n++) r[m][n] = Operation::apply(x, y[n], r[m][n]);
+      }
+    }
+#pragma GCC unroll 2
+    for (int m = 0; m < ROWS; m++) {
+#pragma GCC unroll 4
+      for (int n = 0; n < UNROLL; n++) put(sums + m * TILE + i + n * LANES, r[m][n]);
+    }
+  }
+}
+
+struct Accumulation {
+  // Steps of k whose packed values stay in the first-level cache for a group of points.
+  static constexpr int64_t kSteps = 8;
+
+  AccumulateFn one = nullptr, two = nullptr;
+
+  // Of operations for which the order of the operands does not matter; none for other codes.
+  static Accumulation of(const Code& code) {
+    if (code.instructionCount != 1) return {};
+    const Instruction& only = code.instructions[0];
+    if (arityOf(only.operation) != 3) return {};
+    const auto reads = [&](int32_t slot, int32_t input) {
+      return code.slots[slot].kind == SlotKind::kInput && code.slots[slot].index == input;
+    };
+    const bool ordered = reads(only.a, 1) && reads(only.b, 2), turned = reads(only.a, 2) && reads(only.b, 1);
+    if (!reads(only.c, 0) || (!ordered && !turned)) return {};
+    switch (only.operation) {
+      case Operation::k_multiplyAdd:
+        return {accumulate<Op_multiplyAdd, 1>, accumulate<Op_multiplyAdd, 2>};
+      case Operation::k_addAbsoluteDifference:
+        return {accumulate<Op_addAbsoluteDifference, 1>, accumulate<Op_addAbsoluteDifference, 2>};
+      case Operation::k_addSquaredDifference:
+        return {accumulate<Op_addSquaredDifference, 1>, accumulate<Op_addSquaredDifference, 2>};
+      case Operation::k_maxAbsoluteDifference:
+        return {accumulate<Op_maxAbsoluteDifference, 1>, accumulate<Op_maxAbsoluteDifference, 2>};
+      default:
+        return {};
+    }
+  }
+
+  void run(T* sums, int64_t members, const T* points, int64_t point, int64_t step, const T* packed,
+           int64_t depth, int64_t count) const {
+    for (int64_t k = 0; k < depth; k += kSteps) {
+      const int64_t steps = at_most(depth - k, kSteps);
+      for (int64_t i = 0; i < members; i += 2) {
+        (i + 1 < members ? two : one)(sums + i * TILE, points + i * point + k * step, point, step,
+                                      packed + k * TILE, steps, count);
+      }
+    }
+  }
+};
+
 // A value that is a number or lies in memory, one for each batch entry.
 struct ParameterArgs {
   const T* at;
@@ -91,6 +167,7 @@ struct PairwiseFamily {
     inner.prepare(view, &uniforms, [=](int32_t i) { return i == rowInput; });
     outer.prepare(view, &uniforms, [](int32_t) { return false; });
     T* const ownRoot = outer.root(0);
+    const Accumulation whenOne = Accumulation::of(view.codes[1]);
     int64_t known = -1;
     for (int64_t task = begin; task < end; task++) {
       const int64_t place = task / rowBlocks, l = place / columnBlocks;
@@ -110,7 +187,10 @@ struct PairwiseFamily {
           const int64_t members = at_most(height - r, kGroup);
           T* const to = k0 == 0 ? sums + r * TILE : group;
           for (int64_t i = 0; i < members; i++) fill(to + i * TILE, start, whole);
-          for (int64_t k = 0; k < depth; k++) {
+          if (whenOne.one != nullptr) {
+            whenOne.run(to, members, points + r * rowPoint, rowPoint, rowStep, packed, depth, whole);
+          }
+          for (int64_t k = 0; whenOne.one == nullptr && k < depth; k++) {
             inner.input(columnInput, packed + k * TILE);
             for (int64_t i = 0; i < members; i++) {
               inner.input(rowInput, points + (r + i) * rowPoint + k * rowStep);

@@ -113,11 +113,16 @@ class Reader {
     const Code& code = program_.codes_[static_cast<size_t>(number)];
     std::vector<Held> held(static_cast<size_t>(code.slotCount), Held::kNothing);
     std::vector<int32_t> owner(static_cast<size_t>(code.registers), -1);
+    std::vector<bool> given(static_cast<size_t>(inputs), false);
     std::vector<int32_t> writes(static_cast<size_t>(code.registers), 0);
     for (int32_t i = 0; i < code.slotCount; ++i) {
       const Slot& slot = code.slots[i];
       const int32_t limit = limitOf(slot.kind, inputs, uniforms, code.registers);
       require(slot.index >= 0 && slot.index < limit, "a slot names what is not there");
+      if (slot.kind == SlotKind::kInput) {
+        require(!given[static_cast<size_t>(slot.index)], "two slots are one input");
+        given[static_cast<size_t>(slot.index)] = true;
+      }
       if (slot.kind != SlotKind::kRegister) held[static_cast<size_t>(i)] = Held::kNumber;
     }
     const auto use = [&](int32_t slot, Held wanted) {
