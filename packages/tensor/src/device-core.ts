@@ -172,18 +172,25 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   ): Promise<LoadedKernel[]> {
     const load = debug === undefined ? {} : { debug };
     for (const kernel of kernels) checkDialect(this, kernel);
-    if (await this.compiles()) {
-      const units = kernels.map((kernel) => this.compileUnit(kernel));
-      // Each is in the cache afterwards, where loading finds it.
-      await jitCache().getAll(units, await this.toolchain(), {
-        ...load,
-        ...(onProgress && {
-          onProgress: ({ done, total }) => {
-            onProgress({ done, total });
-          },
-        }),
-      });
+    if (!(await this.compiles())) {
+      let done = 0;
+      const loadOne = async (kernel: EmittedKernel): Promise<LoadedKernel> => {
+        const loaded = await this.load(kernel, load);
+        onProgress?.({ done: ++done, total: kernels.length });
+        return loaded;
+      };
+      return Promise.all(kernels.map(loadOne));
     }
+    const units = kernels.map((kernel) => this.compileUnit(kernel));
+    // Each is in the cache afterwards, where loading finds it.
+    await jitCache().getAll(units, await this.toolchain(), {
+      ...load,
+      ...(onProgress && {
+        onProgress: ({ done, total }) => {
+          onProgress({ done, total });
+        },
+      }),
+    });
     return Promise.all(kernels.map((kernel) => this.load(kernel, load)));
   }
 
