@@ -34,6 +34,15 @@ export function runCpuProgram(
   }
 }
 
+/** Runs the programs of the steps in order on the interpreter. */
+export function runInterpretedProgram(
+  program: PairwiseProgram,
+  launch: ProgramLaunch,
+  level: CpuLevel = runnableLevels().at(-1) ?? 'x86-64-v2',
+): void {
+  for (const { kernel } of program.steps) runInterpreted(kernel, level, launch);
+}
+
 /** Runs a compiled host kernel once; buffers that it writes are changed in place. */
 export function runCpuKernel(kernel: CpuKernel, library: string, launch: ProgramLaunch): void {
   const level = interpretedLevel(library);
