@@ -90,6 +90,7 @@ struct GradientFamily {
     inner.prepare(view, &uniforms, [](int32_t i) { return i == 1; });
     pairs.prepare(view, &uniforms, [](int32_t) { return false; });
     terms.prepare(view, &uniforms, [](int32_t i) { return i == 0; });
+    const Accumulation whenOne = max ? Accumulation{} : Accumulation::of(view.codes[1]);
     const int64_t rowBlocks = blocks_of(g.m, g.blockRows), perPart = blocks_of(g.n, g.parts);
     for (int64_t task = begin; task < end; task++) {
       const int64_t r0 = task % rowBlocks * g.blockRows, part = task / rowBlocks % g.parts;
@@ -121,7 +122,10 @@ struct GradientFamily {
         for (int64_t k0 = 0; readsSum && k0 < g.k; k0 += kDepth) {
           const int64_t depth = at_most(g.k - k0, kDepth);
           pack(k0, depth);
-          for (int64_t k = 0; k < depth; k++) {
+          if (whenOne.one != nullptr) {
+            whenOne.run(sums, height, a + k0 * g.stepA, g.rowA, g.stepA, packed, depth, whole);
+          }
+          for (int64_t k = 0; whenOne.one == nullptr && k < depth; k++) {
             inner.input(2, packed + k * TILE);
             for (int64_t r = 0; r < height; r++) {
               T* const sum = sums + r * TILE;
