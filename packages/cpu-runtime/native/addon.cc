@@ -20,6 +20,7 @@ napi_value initialize(napi_env env, napi_value exports) {
   bindStream(env, exports);
   bindLaunch(env, exports);
   bindLapack(env, exports);
+  bindInterpreter(env, exports);
   return exports;
 }
 

@@ -66,6 +66,30 @@ void submit(napi_env env, const std::shared_ptr<Stream>& stream, std::unique_ptr
   }
 }
 
+// A program that is interpreted knows itself how a launch is cut.
+void cutProgram(const Function& function, const ByteSpan& params, Launch& launch) {
+  if (params.bytes != function.argBytes)
+    throw RuntimeError("INVALID_ARGUMENT",
+                       "the program takes " + std::to_string(function.argBytes) +
+                           " bytes of parameters, got " + std::to_string(params.bytes) + ".");
+  const interpreter::View& view = function.program->view();
+  launch.program = function.program;
+  interpreter::LaunchHeader header{&view, function.level, 0, {}};
+  // Text that was compiled with the addon is cut as its kernel says.
+  if (view.text == nullptr) {
+    // Packed parameters are aligned to 8 bytes at least, and the levels read no more than argBytes of them.
+    const auto cut =
+        function.level->cut(view, params.data, static_cast<int64_t>(Pool::get().threads()));
+    if (cut.tasks < 0)
+      throw RuntimeError("INVALID_ARGUMENT", "the launch has larger blocks than the program runs.");
+    launch.tasks = cut.tasks;
+    launch.chunk = std::max<int64_t>(1, cut.chunk);
+    launch.scratchBytes = cut.scratchBytes;
+    header.block = cut.block;
+  }
+  launch.params.assign(&header, sizeof header, params.data, params.bytes);
+}
+
 napi_value launch(napi_env env, napi_callback_info info) {
   const Arguments<7> arguments(env, info);
   const auto& stream = handleOf<Stream>(env, arguments.at[0]);
@@ -77,7 +101,11 @@ napi_value launch(napi_env env, napi_callback_info info) {
   launch->chunk = std::clamp<int64_t>(arguments.integer(3), 1, std::max<int64_t>(1, launch->tasks));
   launch->scratchBytes = static_cast<size_t>(arguments.integer(4));
   const ByteSpan params = bytesOf(env, arguments.at[5]);
-  launch->params.assign(params.data, params.bytes);
+  if (function->program) {
+    cutProgram(*function, params, *launch);
+  } else {
+    launch->params.assign(params.data, params.bytes);
+  }
   if (function->scratchBytes != nullptr) {
     if (params.bytes != function->argBytes)
       throw RuntimeError("INVALID_ARGUMENT",

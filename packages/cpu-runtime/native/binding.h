@@ -100,5 +100,6 @@ void bindModule(napi_env env, napi_value exports);
 void bindStream(napi_env env, napi_value exports);
 void bindLaunch(napi_env env, napi_value exports);
 void bindLapack(napi_env env, napi_value exports);
+void bindInterpreter(napi_env env, napi_value exports);
 
 }  // namespace mercer::cpu

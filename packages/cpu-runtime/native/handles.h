@@ -9,16 +9,20 @@
 #include "error.h"
 #include "host-memory.h"
 #include "image.h"
+#include "interpreter/program-value.h"
 #include "stream.h"
 
 namespace mercer::cpu {
 
-// A kernel keeps its image. A built-in function has none, and tells from its parameters what scratch it needs.
+// A kernel keeps its image. A built-in function has none, and tells from its parameters what scratch it needs. A program
+// that is interpreted tells also how a launch is cut.
 struct Function {
   std::shared_ptr<Image> image;
   KernelFn kernel;
   size_t (*scratchBytes)(const void* args) = nullptr;
   size_t argBytes = 0;
+  std::shared_ptr<const interpreter::Program> program = nullptr;
+  const interpreter::Level* level = nullptr;
 };
 
 template <class T>

@@ -11,14 +11,18 @@ Pool& Pool::get() {
   return *pool;
 }
 
-void Params::assign(const void* bytes, size_t size) {
-  void* target = inline_;
+void Params::assign(const void* bytes, size_t size) { assign(nullptr, 0, bytes, size); }
+
+void Params::assign(const void* header, size_t headerSize, const void* bytes, size_t bytesSize) {
+  const size_t size = headerSize + bytesSize;
+  uint8_t* target = inline_;
   if (size > kInline) {
     heap_ = HostMemory::allocate(size);
     if (!heap_) throw RuntimeError("OUT_OF_MEMORY", "copying launch parameters failed: no memory.");
-    target = heap_->data();
+    target = static_cast<uint8_t*>(heap_->data());
   }
-  if (size != 0) std::memcpy(target, bytes, size);
+  if (headerSize != 0) std::memcpy(target, header, headerSize);
+  if (bytesSize != 0) std::memcpy(target + headerSize, bytes, bytesSize);
 }
 
 void Pool::registerStream(const std::shared_ptr<Stream>& stream) {

@@ -23,6 +23,8 @@ class Stream;
 class Params {
  public:
   void assign(const void* bytes, size_t size);
+  // The same behind `headerSize` bytes.
+  void assign(const void* header, size_t headerSize, const void* bytes, size_t size);
   const void* data() const { return heap_ ? heap_->data() : inline_; }
 
  private:
@@ -40,6 +42,7 @@ struct Launch {
 
   // Kept until the launch is done.
   std::shared_ptr<Image> image;
+  std::shared_ptr<const void> program;
   std::vector<std::shared_ptr<HostMemory>> memory;
   std::vector<napi_ref> references;
   std::shared_ptr<Stream> stream;  // set while running

@@ -1,10 +1,11 @@
 import { maxThreads, rawBinding } from './addon.js';
 import { compile, type CompileRequest, type CompileResult } from './compiler/compile.js';
 import { findCompiler, type CompilerInfo } from './compiler/find-compiler.js';
-import { CpuModule } from './cpu-module.js';
+import { CpuModule, type CpuFunction } from './cpu-module.js';
 import { CpuStream } from './cpu-stream.js';
 import { CpuRuntimeError } from './errors.js';
 import { allocateHost, assertStable, type HostBuffer } from './host-buffer.js';
+import { interpret, type InterpretOptions, type TileProgram } from './interpret.js';
 import { cpuInfo, cpuReport, type CpuInfo, type CpuReport } from './report.js';
 
 /** Host memory alive in the process, all environments together. */
@@ -27,6 +28,12 @@ export interface Cpu {
    * @throws CpuRuntimeError `LOAD_FAILED`, or `FLOAT_CONTROL_CHANGED` for an image that switches denormals off
    */
   loadModule(image: Uint8Array): CpuModule;
+  /**
+   * Makes a program for the prebuilt interpreter ready to launch; no compiler is needed.
+   *
+   * @throws CpuRuntimeError `INVALID_ARGUMENT` for a program that is malformed
+   */
+  interpret(program: TileProgram, options: InterpretOptions): CpuFunction;
   createStream(): CpuStream;
   /** The stream that work goes to when nobody names one. */
   readonly defaultStream: CpuStream;
@@ -77,6 +84,7 @@ export const cpu: Cpu = {
   findCompiler,
   compile,
   loadModule: (image) => new CpuModule(image),
+  interpret,
   createStream: () => new CpuStream(),
   get defaultStream() {
     defaultStream ??= new CpuStream();

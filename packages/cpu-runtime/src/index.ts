@@ -3,6 +3,8 @@ export { cpu, type Cpu, type CpuMemory } from './cpu.js';
 export { CpuEvent } from './cpu-event.js';
 export { CpuFunction, CpuModule, type LaunchGeometry } from './cpu-module.js';
 export { CpuStream } from './cpu-stream.js';
+export type { InterpretOptions, TileProgram } from './interpret.js';
+export { compilerRemedy } from './compiler/find-compiler.js';
 export { HostBuffer, type HostBytes } from './host-buffer.js';
 export type { CpuInfo, CpuReport } from './report.js';
 export { hostCompileOptions, type CpuLevel } from './compiler/compile-options.js';

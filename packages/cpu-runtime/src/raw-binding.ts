@@ -59,6 +59,14 @@ export interface RawBinding {
   /** A routine by name, and the size of its packed parameters. */
   lapackFunction(name: string): [RawFunction, number];
 
+  /** A program for the interpreter, checked, to be run with this level. */
+  makeProgram(
+    words: Int32Array,
+    constants: Float64Array,
+    level: string,
+    paramBytes: number,
+  ): RawFunction;
+
   createStream(): RawStream;
   disposeStream(stream: RawStream): void;
   inFlight(stream: RawStream): number;

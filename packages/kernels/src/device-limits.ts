@@ -21,6 +21,8 @@ export interface CpuLimits {
   readonly cores: number;
   readonly l1Bytes: number;
   readonly l2Bytes: number;
+  /** Kernels run as programs of the interpreter, which has no loops over components and no second steps. */
+  readonly interpreted?: true;
 }
 
 /** What a plan may know about a device. */

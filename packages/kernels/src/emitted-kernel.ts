@@ -1,3 +1,4 @@
+import type { TileProgram } from './interpret/tile-program.js';
 import type { KernelParam } from './kernel-param.js';
 
 /** A compiler option with one meaning for every toolchain that has it. */
@@ -67,6 +68,8 @@ export interface CudaKernel extends KernelText {
  */
 export interface CpuKernel extends KernelText {
   readonly dialect: 'cpu';
+  /** The same for the interpreter; absent where only compiled text can compute it. */
+  readonly program?: TileProgram | undefined;
   /** Tasks and scratch for these scalars. */
   geometry(scalars: Scalars): CpuGeometry;
 }

@@ -18,6 +18,7 @@ export type {
   Scalars,
 } from './emitted-kernel.js';
 export { kernelKey } from './kernel-key.js';
+export type { TileProgram } from './interpret/tile-program.js';
 export type { CpuLimits, CudaLimits, DeviceLimits } from './device-limits.js';
 export type {
   DiagonalMode,

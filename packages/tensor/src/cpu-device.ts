@@ -21,6 +21,7 @@ import {
   type CpuLimits,
   type EmittedKernel,
 } from '@mercer/kernels';
+import { executorForKernels, needsCompiler } from './cpu-executor.js';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device } from './device.js';
 import { HostPool } from './host-pool.js';
@@ -154,18 +155,27 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     return toolchainOf(hostToolchain);
   }
 
+  protected override async compiles(): Promise<boolean> {
+    return (await executorForKernels()) === 'compiled';
+  }
+
   protected async build(
     kernel: EmittedKernel,
     debug: DebugOption | undefined,
   ): Promise<NativeFunction> {
     const { entry } = kernel;
+    const paramBytes = packParams(kernel.params).bytes;
+    if ((await executorForKernels()) === 'interpreted') {
+      const program = kernel.dialect === 'cpu' ? kernel.program : undefined;
+      if (program === undefined) throw await needsCompiler(kernel);
+      return launcher(cpu.interpret(program, { paramBytes, name: entry }));
+    }
     const unit = this.compileUnit(kernel);
     const { binary, loweredNames } = await jitCache().get(
       unit,
       await this.toolchain(),
       debugOf(debug),
     );
-    const paramBytes = packParams(kernel.params).bytes;
     return launcher(cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes }));
   }
 

@@ -49,6 +49,10 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   /** What the compile cache is asked for. */
   protected abstract compileUnit(kernel: EmittedKernel): CompileUnit;
   protected abstract toolchain(): Promise<Toolchain>;
+  /** Whether kernels are compiled at all: else there is nothing to do before they are loaded. */
+  protected compiles(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
   /** Compiles and loads. */
   protected abstract build(
     kernel: EmittedKernel,
@@ -168,6 +172,15 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   ): Promise<LoadedKernel[]> {
     const load = debug === undefined ? {} : { debug };
     for (const kernel of kernels) checkDialect(this, kernel);
+    if (!(await this.compiles())) {
+      let done = 0;
+      const loadOne = async (kernel: EmittedKernel): Promise<LoadedKernel> => {
+        const loaded = await this.load(kernel, load);
+        onProgress?.({ done: ++done, total: kernels.length });
+        return loaded;
+      };
+      return Promise.all(kernels.map(loadOne));
+    }
     const units = kernels.map((kernel) => this.compileUnit(kernel));
     // Each is in the cache afterwards, where loading finds it.
     await jitCache().getAll(units, await this.toolchain(), {

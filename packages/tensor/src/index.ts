@@ -3,6 +3,7 @@ export { dtypeBytes, DTYPES, isDType, type DType } from '@mercer/kernels';
 export type { ArrowLike, ArrowTableLike, ArrowVectorLike } from './arrow.js';
 export { formatShape, sizeOfShape } from './checked-size.js';
 export { collapseBatchStride, strideOverBatch } from './batch-stride.js';
+export { cpuExecutor, type CpuExecutor, type CpuExecutorChoice } from './cpu-executor.js';
 export {
   empty,
   full,

@@ -129,12 +129,60 @@ describe('a process of its own', () => {
     }
   });
 
-  it('names the missing compiler', async () => {
-    const { stdout } = await run(
-      `await (await tensor([1], { device: 'cpu' })).cast('int32').catch((e) => console.log(e.code));`,
-      { PATH: '/nonexistent', CXX: '/nonexistent/c++', MERCER_CACHE: 'off' },
+  const CAST_TO_INTEGER = `
+    const t = await tensor([1.5, 2.5], { device: 'cpu' });
+    console.log(await t.cast('int32').then((c) => c.toTypedArray(), (e) => e.code + ' ' + e.message));`;
+  const NO_COMPILER = { PATH: '/nonexistent', CXX: '/nonexistent/c++', MERCER_CACHE: 'off' };
+
+  it('names the missing compiler where compiled kernels are asked for', async () => {
+    const { stdout } = await run(CAST_TO_INTEGER, { ...NO_COMPILER, MERCER_CPU: 'compiled' });
+    expect(stdout).toMatch(/^COMPILER_NOT_FOUND .*Install a C\+\+ compiler/s);
+  });
+
+  it('computes without a compiler, on the interpreter, and says so once', async () => {
+    const { code, stdout, stderr } = await run(
+      `${CAST_TO_INTEGER}
+      await (await tensor([1, 2], { device: 'cpu' })).cast('float64');
+      const { executor, reason } = await mercer.cpuExecutor();
+      console.log(executor, reason);`,
+      { ...NO_COMPILER, MERCER_CPU: '' },
     );
-    expect(stdout).toBe('COMPILER_NOT_FOUND\n');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'Int32Array(2) [ 1, 2 ]\ninterpreted no C++ compiler was found\n',
+    });
+    expect(stderr.match(/MERCER_CPU_INTERPRETED/g)).toHaveLength(1);
+    expect(stderr).toMatch(/Install a C\+\+ compiler/);
+  });
+
+  it('interprets where MERCER_CPU says so, without a word', async () => {
+    const { stdout, stderr } = await run(
+      `${CAST_TO_INTEGER}\nconsole.log((await mercer.cpuExecutor()).reason);`,
+      { MERCER_CPU: 'interpreted', MERCER_DEBUG: '' },
+    );
+    expect({ stdout, stderr }).toEqual({
+      stdout: 'Int32Array(2) [ 1, 2 ]\nMERCER_CPU\n',
+      stderr: '',
+    });
+  });
+
+  it('refuses another value of MERCER_CPU', async () => {
+    const { stdout } = await run(CAST_TO_INTEGER, { MERCER_CPU: 'fast' });
+    expect(stdout).toMatch(
+      /^INVALID_ARGUMENT .*MERCER_CPU is 'fast'\. Set it to compiled or interpreted/,
+    );
+  });
+
+  it('names the operation that needs a compiler, and how to get one', async () => {
+    const kernel = `{ dialect: 'cpu', name: 'my operation', entry: 'mine', source: '', params: [], options: [],
+      geometry: () => ({ tasks: 1, chunk: 1, scratchBytes: 0 }) }`;
+    const load = `console.log(await device('cpu').load(${kernel}).catch((e) => e.code + ' ' + e.message));`;
+    const missing = await run(load, { ...NO_COMPILER, MERCER_CPU: '' });
+    expect(missing.stdout).toMatch(
+      /^UNSUPPORTED loading my operation: .*no C\+\+ compiler was found on this machine\. Install a C\+\+ compiler/,
+    );
+    const forced = await run(load, { MERCER_CPU: 'interpreted' });
+    expect(forced.stdout).toMatch(/^UNSUPPORTED .*MERCER_CPU is interpreted\. Unset MERCER_CPU/);
   });
 
   it('works in eight workers at once, and survives their end in the middle of work', async () => {

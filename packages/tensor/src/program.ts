@@ -1,5 +1,6 @@
 import type { DeviceLimits, PairwiseProgram, Scalars } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
+import { executorForKernels } from './cpu-executor.js';
 import type { Device, LoadedKernel, PointerArgument, Stream } from './device.js';
 
 /** A plan whose kernels are loaded on a device. */
@@ -66,7 +67,9 @@ export async function loadProblem<P extends object>(
   const { byProblem } = programsOf(device);
   const same = isQuiet(debug) ? byProblem.get(key) : undefined;
   if (same !== undefined) return same.loaded as Promise<LoadedProgram<P>>;
-  const loaded = loadPlan(device, plan(device.limits), emit, debug);
+  const loaded = planningLimits(device).then((limits) =>
+    loadPlan(device, plan(limits), emit, debug),
+  );
   if (byProblem.size >= REMEMBERED_PROBLEMS) byProblem.clear();
   byProblem.set(key, { holds, loaded });
   try {
@@ -75,6 +78,12 @@ export async function loadProblem<P extends object>(
     byProblem.delete(key);
     throw error;
   }
+}
+
+/** What a plan may know of a device: of a CPU also that it interprets. */
+async function planningLimits({ limits }: Device): Promise<DeviceLimits> {
+  if (limits.kind === 'cuda' || (await executorForKernels()) === 'compiled') return limits;
+  return { ...limits, interpreted: true };
 }
 
 /**

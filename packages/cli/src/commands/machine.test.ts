@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mercer, mercerJson } from '../testing/run-bin.js';
 
+const WITHOUT_COMPILER = { CXX: '/nonexistent/c++', PATH: '/nonexistent' };
+
 let folder = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mercer-cli-'));
@@ -62,12 +64,25 @@ describe('mercer doctor', () => {
     expect(text.stdout).toContain('limited to 1024 rows');
   });
 
+  it('works without a compiler, and shows what runs kernels on the CPU', async () => {
+    const env = { MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1', ...WITHOUT_COMPILER };
+    const { status, stdout } = await mercer(['doctor'], { ...env, MERCER_CPU: '' });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/works {2}cpu/);
+    expect(stdout).toMatch(/CPU runs +interpreted kernels \(no C\+\+ compiler was found\)/);
+    expect(stdout).toContain('compiled ones are faster');
+    const forced = await mercerJson(['doctor'], { ...env, MERCER_CPU: 'interpreted' });
+    expect(forced).toMatchObject({ executor: { executor: 'interpreted', reason: 'MERCER_CPU' } });
+    const usual = await mercerJson(['doctor'], { MERCER_CPU: '' });
+    expect(usual).toMatchObject({ executor: { executor: 'compiled' } });
+  });
+
   it('fails when nothing works, and says what to install', async () => {
     const run = await mercer(['doctor'], {
       MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1',
       MERCER_CACHE: 'off',
-      CXX: '/nonexistent/c++',
-      PATH: '/nonexistent',
+      ...WITHOUT_COMPILER,
+      MERCER_CPU: 'compiled',
     });
     expect(run.status).toBe(1);
     expect(run.stdout).toMatch(/fails {2}cpu/);

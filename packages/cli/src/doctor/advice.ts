@@ -76,7 +76,7 @@ export function adviseInstall(missing: Missing, manager: PackageManager): Advice
   if (missing.compiler) {
     advice.push({
       missing: 'compiler',
-      text: 'The CPU needs a C++ compiler to build its kernels.',
+      text: 'Kernels on the CPU are interpreted without a C++ compiler; compiled ones are faster.',
       command: COMPILER[manager],
     });
   }

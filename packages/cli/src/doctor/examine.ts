@@ -1,10 +1,12 @@
 import {
   cpu,
+  cpuExecutor,
   cuda,
   devices,
   JitCache,
   lapack,
   type CacheStats,
+  type CpuExecutorChoice,
   type CpuReport,
   type CudaReport,
   type LapackReport,
@@ -23,6 +25,8 @@ export interface Examination {
   readonly distribution: Distribution;
   readonly backends: readonly Backend[];
   readonly cpu: CpuReport;
+  /** What runs kernels on the CPU; absent where MERCER_CPU names nothing that there is. */
+  readonly executor?: CpuExecutorChoice;
   readonly cuda: CudaReport;
   readonly cudaLibraries: CudaLibraries;
   readonly lapack: LapackReport;
@@ -51,6 +55,7 @@ export async function examine(): Promise<Examination> {
     distribution: system,
     backends,
     cpu: cpuReport,
+    ...(await executor()),
     cuda: cudaReport,
     cudaLibraries: solvers,
     lapack: lapackReport,
@@ -69,6 +74,14 @@ export async function examine(): Promise<Examination> {
       system.manager,
     ),
   };
+}
+
+async function executor(): Promise<Pick<Examination, 'executor'>> {
+  try {
+    return { executor: await cpuExecutor() };
+  } catch {
+    return {}; // the CPU is probed and says itself what is wrong
+  }
 }
 
 function deviceIds(): string[] {

@@ -48,6 +48,9 @@ function foundations(found: Examination, output: Output, attempts: boolean): str
       compiler === undefined ? 'none found' : `${compiler.path} (${compiler.version})`,
     ),
     ...(attempts || compiler === undefined ? attemptLines(cpu.attempts) : []),
+    ...(found.executor === undefined
+      ? []
+      : [item('CPU runs', `${found.executor.executor} kernels (${found.executor.reason})`)]),
     ...libraryLines('LAPACK', { ...found.lapack, ...lapackVersion(found) }, attempts),
     item('NVIDIA', found.gpuOnBus ? 'a GPU is on the PCI bus' : 'no GPU seen on the PCI bus'),
     ...libraryLines('driver', cuda.driver, attempts),

@@ -96,6 +96,8 @@ export interface GradCheck {
   readonly memory?: readonly number[];
   readonly values?: (operand: OperandName) => number;
   readonly level?: CpuLevel;
+  /** How a host program runs, if not compiled. */
+  readonly run?: typeof runCpuProgram;
 }
 
 /**
@@ -106,7 +108,7 @@ export function checkCdistGrad(
   plan: CdistGradPlan,
   shape: GradShape,
   p: number,
-  { memory, values = normal, level }: GradCheck = {},
+  { memory, values = normal, level, run = runCpuProgram }: GradCheck = {},
 ): number {
   const { m, n, o, k, batch = 1, shared = [] } = shape;
   const { dtype } = plan;
@@ -127,7 +129,7 @@ export function checkCdistGrad(
     pAt: memory === undefined ? null : Kind.from(memory),
   };
   const program = emitCdistGrad(plan);
-  if (plan.kind === 'cpu') runCpuProgram(program, { scalars, pointers }, level);
+  if (plan.kind === 'cpu') run(program, { scalars, pointers }, level);
   else runCudaProgram(program, { scalars, pointers, options: { blocks: 'shuffled' } });
 
   const u = (dtype === 'float32' ? 2 ** -24 : 2 ** -52) * 1.0001;

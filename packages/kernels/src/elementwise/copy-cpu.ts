@@ -1,4 +1,5 @@
 import type { CpuGeometry, CpuKernel, Scalars } from '../emitted-kernel.js';
+import { copyProgram } from '../interpret/copy-program.js';
 import { conversionText, prelude } from './conversion-text.js';
 import { copyCost, copyEntry, copyParams, elementCount, scalar } from './copy-params.js';
 import type { CopyPlan } from './copy-plan.js';
@@ -16,6 +17,7 @@ export function emitCopyCpu(plan: CopyPlan): CpuKernel {
     name: copyEntry(plan).replace('mercer_', ''),
     entry: copyEntry(plan),
     source: `${prelude('cpu')}${conversionText(plan.from, plan.to, 'cpu')}${text}`,
+    program: copyProgram(plan),
     params: copyParams(plan),
     options: [],
     geometry,

@@ -1,4 +1,5 @@
 import type { CpuKernel, CudaKernel, EmittedKernel } from '../emitted-kernel.js';
+import { textProgram } from '../interpret/text-program.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { elementCount, fillCost, fillEntry, fillParams, scalar } from './copy-params.js';
 import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
@@ -75,7 +76,7 @@ ${unravel(plan.rank - 1, [{ name: 'to', stride: 'd' }], (p, i) => p + String(i))
   return { dialect: 'cuda', source, geometry };
 }
 
-function cpuFill(plan: FillPlan): Pick<CpuKernel, 'dialect' | 'source' | 'geometry'> {
+function cpuFill(plan: FillPlan): Pick<CpuKernel, 'dialect' | 'source' | 'program' | 'geometry'> {
   const T = STORAGE[plan.bytes];
   const rank = String(plan.rank);
   const head = `extern "C" void ${fillEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
@@ -104,5 +105,5 @@ ${cpuSpans(plan.rank, [{ name: 'to', stride: 'd' }], `${T}* d = p.dst + to;\n   
     chunk: 1,
     scratchBytes: 0,
   });
-  return { dialect: 'cpu', source, geometry };
+  return { dialect: 'cpu', source, program: textProgram(source), geometry };
 }

@@ -6,6 +6,7 @@ import type {
   KernelCost,
   Scalars,
 } from '../emitted-kernel.js';
+import { textProgram } from '../interpret/text-program.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { scalar } from './copy-params.js';
 import { sumParams, type SumDType, type SumPlan } from './sum-plan.js';
@@ -96,11 +97,7 @@ ${body}
 
 function emitSumCpu(plan: SumPlan): CpuKernel {
   const [S, D] = [typeOf(plan.from), typeOf(plan.to)];
-  return {
-    dialect: 'cpu',
-    name: `sum ${plan.from} ${plan.to}`,
-    entry: 'mercer_sum',
-    source: `${prelude('cpu')}
+  const source = `${prelude('cpu')}
 struct Args { const ${S}* src; ${D}* dst; i64 outer, count, inner, stride_outer, stride_count, stride_inner; };
 
 extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) {
@@ -118,7 +115,13 @@ extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) 
     for (i64 i = 0; i < width; ++i) p.dst[o * p.inner + first + i] = (${D})sum[i];
   }
 }
-`,
+`;
+  return {
+    dialect: 'cpu',
+    name: `sum ${plan.from} ${plan.to}`,
+    entry: 'mercer_sum',
+    source,
+    program: textProgram(source),
     params: sumParams(plan),
     options: [],
     geometry: (scalars) => ({

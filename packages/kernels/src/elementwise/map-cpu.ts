@@ -3,6 +3,7 @@ import { cpuHelpers } from '../emit/cpu-math.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
 import type { CpuKernel } from '../emitted-kernel.js';
+import { mapProgram } from '../interpret/map-program.js';
 import { conversionsText, prelude } from './conversion-text.js';
 import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
 import { elementInfo } from './element-type.js';
@@ -57,6 +58,7 @@ export function emitMapCpu(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
     name: mapName(plan),
     entry: ENTRY,
     source: `${source}\n`,
+    program: mapProgram(plan),
     params: mapParams(plan),
     options: [],
     geometry: (scalars) => ({

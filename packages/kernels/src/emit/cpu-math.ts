@@ -55,6 +55,9 @@ const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   tanh: ['abs', 'exp'],
 };
 
+/** Every helper. */
+export const CPU_HELPERS = Object.freeze(Object.keys(NEEDS)) as readonly CpuHelper[];
+
 /** The text of the helpers asked for and of those that they need, each once, in order of need. */
 export function cpuHelpers(
   wanted: Iterable<CpuHelper>,

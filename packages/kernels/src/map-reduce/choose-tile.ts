@@ -56,7 +56,7 @@ export function chooseCpuTile(
   const groups = Math.max(1, Math.min(MOST_GROUPS, vectors));
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
   const whole = Math.max(1, Math.ceil(shape.rows / lanes));
-  const idle = whole < limits.cores;
+  const idle = whole < limits.cores && limits.interpreted !== true;
   const splits = idle ? splitsOf(shape, tile, (TASKS_PER_CORE * limits.cores) / whole) : 1;
   const text = [
     `${String(groups)} groups of ${String(lanes)} rows`,

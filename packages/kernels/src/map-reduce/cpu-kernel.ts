@@ -2,6 +2,7 @@ import type { CpuKernel } from '../emitted-kernel.js';
 import type { CpuHelper } from '../emit/cpu-math.js';
 import { lanesOf } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
+import { mapReduceProgram } from '../interpret/map-reduce-program.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { cpuFirstStep } from './cpu-first-step.js';
 import { cpuMergeStep } from './cpu-merge-step.js';
@@ -32,7 +33,10 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
     params,
     cost: (scalars) => mapReduceCost(plan, first, scalars),
   });
-  if (plan.splits === 1) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
+  if (plan.splits === 1) {
+    const kernel = { ...compute, program: mapReduceProgram(plan) };
+    return { steps: [{ kernel }], workspaceBytes: () => 0 };
+  }
   const entry = `${ENTRY}_merge`;
   const merge: CpuKernel = {
     dialect: 'cpu',

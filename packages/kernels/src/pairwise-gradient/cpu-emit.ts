@@ -4,6 +4,7 @@ import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { uniformStruct } from '../emit/cpu-uniform-struct.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../emitted-kernel.js';
+import { gradientProgram } from '../interpret/gradient-program.js';
 import { gradientCost } from './gradient-cost.js';
 import { gradientParams } from './gradient-params.js';
 import type { CpuGradientPlan } from './gradient-plan.js';
@@ -30,6 +31,7 @@ export function emitCpuGradient(plan: CpuGradientPlan): CpuKernel {
     name: plan.summary,
     entry: ENTRY,
     source: sourceText(plan),
+    program: gradientProgram(plan),
     params: gradientParams(plan),
     options: [],
     geometry: (scalars) => geometry(plan, scalars),

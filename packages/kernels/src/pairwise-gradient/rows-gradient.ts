@@ -1,6 +1,7 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import type { CpuKernel, CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
+import { textProgram } from '../interpret/text-program.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
@@ -167,11 +168,7 @@ function cpuKernel(plan: RowsGradientPlan): CpuKernel {
     }`,
     { max: '', sums: '' },
   );
-  return {
-    dialect: 'cpu',
-    name: name(plan),
-    entry: ENTRY,
-    source: `#include <stdint.h>
+  const source = `#include <stdint.h>
 #define SQRT(x) __builtin_sqrt(x)
 struct Args {
   const ${type} *x, *dy;
@@ -193,7 +190,13 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
     ${text}
   }
 }
-`,
+`;
+  return {
+    dialect: 'cpu',
+    name: name(plan),
+    entry: ENTRY,
+    source,
+    program: textProgram(source),
     params: params(plan),
     options: [],
     geometry: ({ m = 0, batch = 0 }) => ({

@@ -1,5 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
 import type { CpuKernel } from '../emitted-kernel.js';
+import { textProgram } from '../interpret/text-program.js';
 import { PARAMETER_VALUE } from './cpu-uniforms.js';
 import type { CpuPairwisePlan } from './cpu-plan.js';
 import { diagonalLength, diagonalParams } from './program.js';
@@ -8,15 +9,20 @@ const ENTRY = 'mercer_pairwise_diagonal';
 /** Elements of one task. */
 const TASK_ELEMENTS = 4096;
 
+/** What the text of the step depends on. */
+type DiagonalPlan = Pick<CpuPairwisePlan, 'dtype' | 'layoutOut' | 'diagonal'>;
+
 /** The last step of a plan that regularises a diagonal of the output. */
-export function cpuDiagonalKernel(plan: CpuPairwisePlan): CpuKernel {
+export function cpuDiagonalKernel(plan: DiagonalPlan): CpuKernel {
   const total = (scalars: Readonly<Record<string, number>>): number =>
     (scalars['batch'] ?? 0) * diagonalLength(scalars);
+  const source = sourceText(plan);
   return {
     dialect: 'cpu',
     name: `pairwise ${plan.dtype} diagonal ${plan.diagonal ?? ''}`,
     entry: ENTRY,
-    source: sourceText(plan),
+    source,
+    program: textProgram(source),
     params: diagonalParams(plan.dtype),
     options: [],
     geometry: (scalars) => ({
@@ -31,7 +37,7 @@ export function cpuDiagonalKernel(plan: CpuPairwisePlan): CpuKernel {
   };
 }
 
-function sourceText(plan: CpuPairwisePlan): string {
+function sourceText(plan: DiagonalPlan): string {
   const [row, column] = plan.layoutOut === 'row' ? ['ldo', '1'] : ['1', 'ldo'];
   return `#include <stdint.h>
 #define INLINE static inline __attribute__((always_inline, unused))

@@ -5,6 +5,7 @@ import { emitCpuExpression } from '../emit/cpu-expression.js';
 import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
+import { pairwiseProgram } from '../interpret/pairwise-program.js';
 import { cpuDiagonalKernel } from './cpu-diagonal.js';
 import { cpuPairwiseCost, cpuPairwiseGeometry } from './cpu-geometry.js';
 import { microKernelText, type CpuReduction } from './cpu-micro-kernel.js';
@@ -25,6 +26,7 @@ export function emitPairwiseCpu(plan: CpuPairwisePlan): PairwiseProgram {
     name: kernelName(plan),
     entry: ENTRY,
     source: sourceText(plan),
+    program: pairwiseProgram(plan),
     params: pairwiseParams(plan.dtype, plan.parameters),
     options: [],
     geometry: cpuPairwiseGeometry(plan),

@@ -1,4 +1,5 @@
 import type { CpuKernel } from '../emitted-kernel.js';
+import { textProgram } from '../interpret/text-program.js';
 import { SAFE_SQUARES } from './cuda-norm.js';
 import { rowsCost, rowsParams } from './rows-params.js';
 import type { RowsPlan } from './rows-plan.js';
@@ -11,11 +12,13 @@ const CHUNK_ELEMENTS = 1 << 18;
 
 /** The kernel that scales and normalises rows on a CPU. */
 export function cpuRowsKernel(plan: RowsPlan): CpuKernel {
+  const source = sourceText(plan);
   return {
     dialect: 'cpu',
     name: plan.summary,
     entry: ENTRY,
-    source: sourceText(plan),
+    source,
+    program: textProgram(source),
     params: rowsParams(plan),
     options: [],
     geometry: ({ m = 0, k = 0, batch = 0 }) => ({

@@ -140,8 +140,20 @@ export function compilerVerdict(
   return { status, log };
 }
 
-/** Compiles a kernel for a level into a shared object; warnings are errors. */
+/** Whether host kernels run as programs of the interpreter, as MERCER_CPU=interpreted says. */
+const INTERPRETED = process.env['MERCER_CPU'] === 'interpreted';
+const INTERPRETED_PREFIX = 'interpreted for ';
+
+/** The level of what {@link compileKernel} gave where kernels are interpreted. */
+export function interpretedLevel(library: string): CpuLevel | undefined {
+  return library.startsWith(INTERPRETED_PREFIX)
+    ? (library.slice(INTERPRETED_PREFIX.length) as CpuLevel)
+    : undefined;
+}
+
+/** Compiles a kernel for a level into a shared object; warnings are errors. Nothing where kernels are interpreted. */
 export function compileKernel(compiler: string, source: string, level: CpuLevel): string {
+  if (INTERPRETED) return INTERPRETED_PREFIX + level;
   const key = `${compiler} ${level} ${source}`;
   const known = libraries.get(key);
   if (known !== undefined) return known;

@@ -1,15 +1,17 @@
-import type { CpuKernel } from '../emitted-kernel.js';
+import type { CpuKernel, EmittedKernel } from '../emitted-kernel.js';
 import { packParams } from '../kernel-param.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
 import {
   compileKernel,
   compilers,
+  interpretedLevel,
   runKernel,
   runnableLevels,
   type HarnessBuffer,
   type HostMemory,
 } from './cpu-harness.test.helper.js';
+import { runInterpretedKernel } from './interpreted-kernel.test.helper.js';
 
 /** Scalars and buffers of a program's launches by the names of their parameters; null is address 0. */
 export interface ProgramLaunch {
@@ -32,12 +34,42 @@ export function runCpuProgram(
   }
 }
 
-/** Runs a compiled host kernel once; buffers that it writes are changed in place. */
-export function runCpuKernel(
-  kernel: CpuKernel,
-  library: string,
-  { scalars, pointers }: ProgramLaunch,
+/** Runs the programs of the steps in order on the interpreter. */
+export function runInterpretedProgram(
+  program: PairwiseProgram,
+  launch: ProgramLaunch,
+  level: CpuLevel = runnableLevels().at(-1) ?? 'x86-64-v2',
 ): void {
+  for (const { kernel } of program.steps) runInterpreted(kernel, level, launch);
+}
+
+/** Runs a compiled host kernel once; buffers that it writes are changed in place. */
+export function runCpuKernel(kernel: CpuKernel, library: string, launch: ProgramLaunch): void {
+  const level = interpretedLevel(library);
+  if (level !== undefined) {
+    runInterpreted(kernel, level, launch);
+    return;
+  }
+  const { params, buffers } = packLaunch(kernel, launch);
+  const geometry = kernel.geometry(launch.scalars);
+  runKernel({ ...{ library, entry: kernel.entry, params, buffers }, ...geometry });
+}
+
+/** Runs the program of a host kernel once; buffers that it writes are changed in place. */
+export function runInterpreted(
+  kernel: EmittedKernel,
+  level: CpuLevel,
+  launch: ProgramLaunch,
+): void {
+  if (kernel.dialect !== 'cpu') throw new TypeError(`${kernel.name} is no host kernel`);
+  const { params, buffers } = packLaunch(kernel, launch);
+  runInterpretedKernel(kernel, level, params, buffers, kernel.geometry(launch.scalars));
+}
+
+function packLaunch(
+  kernel: CpuKernel,
+  { scalars, pointers }: ProgramLaunch,
+): { readonly params: Uint8Array; readonly buffers: readonly HarnessBuffer[] } {
   const packed = packParams(kernel.params);
   const params = new DataView(new ArrayBuffer(packed.bytes));
   const buffers: HarnessBuffer[] = [];
@@ -54,8 +86,5 @@ export function runCpuKernel(
       else params.setBigInt64(at, BigInt(value), true);
     }
   });
-  runKernel({
-    ...{ library, entry: kernel.entry, params: new Uint8Array(params.buffer), buffers },
-    ...kernel.geometry(scalars),
-  });
+  return { params: new Uint8Array(params.buffer), buffers };
 }

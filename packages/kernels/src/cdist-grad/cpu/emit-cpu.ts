@@ -3,6 +3,7 @@ import { emitCpuExpression, type CpuExpression } from '../../emit/cpu-expression
 import { cpuHelpers } from '../../emit/cpu-math.js';
 import { vectorPrelude } from '../../emit/cpu-vector.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../../emitted-kernel.js';
+import { cdistGradProgram } from '../../interpret/cdist-grad-program.js';
 import { countOps } from '../../pairwise/cpu-plan.js';
 import { fromJson } from '../../pairwise/expression-json.js';
 import type { PairwiseProgram } from '../../pairwise/program.js';
@@ -27,6 +28,7 @@ export function emitCdistGradCpu(plan: CpuCdistGradPlan): PairwiseProgram {
     name: plan.summary,
     entry: ENTRY,
     source: sourceText(plan, phi),
+    program: cdistGradProgram(plan),
     params: cdistGradParams(plan.dtype),
     options: [],
     geometry: (scalars) => geometry(plan, ops, scalars),

@@ -20,14 +20,17 @@ const LONGEST_ON_CUDA = 64;
 
 /**
  * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
- * reductions in one pass, rows by index and unusual sums are written out as long as that can be.
+ * reductions in one pass, rows by index and unusual sums are written out as long as that can be,
+ * and everything for the interpreter.
  */
-export function isWide(problem: MapReduceProblem, { kind }: DeviceLimits): boolean {
+export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean {
+  const { kind } = limits;
   const { reduction, further = [], dtype } = problem;
   const all = [reduction, ...further];
   if (isBeyondLimits(all)) return true;
   const nodes = postOrderVector(...all.flatMap(rootsOf));
   if (further.length > 0 || planSums(problem) !== undefined) return false;
+  if (limits.kind === 'cpu' && limits.interpreted === true) return false;
   if (nodes.some((node) => node.kind === 'gather')) return false;
   const terms = Math.max(...nodes.map(termsOf));
   return kind === 'cpu'

@@ -1,0 +1,227 @@
+// Included once for each data type of each level. Runs codes on tiles: every instruction is one call for TILE values at most.
+// `T`, `V`, `I`, `LANES`, `splat` and the helpers of mathematics come from the generated text in front.
+
+constexpr int64_t TILE = 2048 / sizeof(T);
+// Instructions of `light` operations do this many vectors at a time, so that loads run ahead of stores.
+constexpr int64_t UNROLL = 4;
+// What counts of a tile are rounded up to.
+constexpr int64_t STEP = UNROLL * LANES;
+static_assert(TILE % STEP == 0, "a tile is whole steps");
+
+typedef V VS __attribute__((may_alias));
+
+INLINE int64_t at_most(int64_t x, int64_t limit) { return x < limit ? x : limit; }
+INLINE int64_t at_least_one(int64_t x) { return x < 1 ? 1 : x; }
+INLINE int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+INLINE int64_t whole_steps(int64_t count) { return blocks_of(count, STEP) * STEP; }
+INLINE V squared_plus(V d, V z) { return d * d + z; }
+INLINE V get(const T* at) { return *(const VU*)at; }
+INLINE void put(T* at, V x) { *(VU*)at = x; }
+
+typedef void (*StepFn)(T* to, const T* a, const T* b, const T* c, int64_t count);
+
+struct light {
+  static constexpr int64_t vectors = UNROLL;
+};
+struct heavy {
+  static constexpr int64_t vectors = 1;
+};
+
+// Bits of SCALARS say which operands are one value for the whole tile.
+template <class Operation, int SCALARS>
+static void step(T* to, const T* a, const T* b, const T* c, int64_t count) {
+  constexpr int64_t N = Operation::weight::vectors;
+  constexpr int ARITY = Operation::arity;
+  V x = splat(0), y = splat(0), z = splat(0);
+  if constexpr (SCALARS & 1) x = splat(*a);
+  if constexpr (ARITY > 1 && (SCALARS & 2)) y = splat(*b);
+  if constexpr (ARITY > 2 && (SCALARS & 4)) z = splat(*c);
+  for (int64_t i = 0; i < count; i += N * LANES) {
+    V r[N];
+#pragma GCC unroll 4
+    for (int64_t n = 0; n < N; n++) {
+      if constexpr (!(SCALARS & 1)) x = get(a + i + n * LANES);
+      if constexpr (ARITY > 1 && !(SCALARS & 2)) y = get(b + i + n * LANES);
+      if constexpr (ARITY > 2 && !(SCALARS & 4)) z = get(c + i + n * LANES);
+      r[n] = Operation::apply(x, y, z);
+    }
+#pragma GCC unroll 4
+    for (int64_t n = 0; n < N; n++) put(to + i + n * LANES, r[n]);
+  }
+}
+
+#define MERCER_FUNCTOR(name, count, cost, value)                                  \
+  struct Op_##name {                                                              \
+    typedef cost weight;                                                          \
+    static constexpr int arity = count;                                           \
+    static INLINE_MEMBER V apply(UNUSED V x, UNUSED V y, UNUSED V z) { return (V)(value); } \
+  };
+#define INLINE_MEMBER inline __attribute__((always_inline))
+#define MERCER_UNARY(name, cost, value) MERCER_FUNCTOR(name, 1, cost, value)
+#define MERCER_BINARY(name, cost, value) MERCER_FUNCTOR(name, 2, cost, value)
+#define MERCER_COMPARISON(name, value) MERCER_FUNCTOR(name, 2, light, value)
+#define MERCER_TERNARY(name, cost, value) MERCER_FUNCTOR(name, 3, cost, value)
+#include "operations.inc"
+#undef MERCER_UNARY
+#undef MERCER_BINARY
+#undef MERCER_COMPARISON
+#undef MERCER_TERNARY
+#undef MERCER_FUNCTOR
+#undef INLINE_MEMBER
+
+#define S1(name) step<Op_##name, 0>, step<Op_##name, 1>
+#define S2(name) S1(name), step<Op_##name, 2>, step<Op_##name, 3>
+#define S3(name) S2(name), step<Op_##name, 4>, step<Op_##name, 5>, step<Op_##name, 6>, step<Op_##name, 7>
+#define MERCER_UNARY(name, cost, value) {S1(name)},
+#define MERCER_BINARY(name, cost, value) {S2(name)},
+#define MERCER_COMPARISON(name, value) {S2(name)},
+#define MERCER_TERNARY(name, cost, value) {S3(name)},
+static const StepFn STEPS[][8] = {
+#include "operations.inc"
+};
+#undef MERCER_UNARY
+#undef MERCER_BINARY
+#undef MERCER_COMPARISON
+#undef MERCER_TERNARY
+
+#undef S1
+#undef S2
+#undef S3
+
+// Hands out scratch memory; without memory it only counts.
+struct Arena {
+  uint8_t* memory;
+  size_t used = 0;
+
+  template <class Item>
+  Item* take(int64_t count) {
+    Item* piece = memory == nullptr ? nullptr : (Item*)(memory + used);
+    used += ((size_t)count * sizeof(Item) + 63) / 64 * 64;
+    return piece;
+  }
+  T* tiles(int64_t count) { return take<T>(count * TILE); }
+};
+
+// Values that are the same for all elements, rounded, each with what rounding it lost.
+struct Uniforms {
+  double* wide = nullptr;
+  T* values = nullptr;
+  int64_t count = 0;
+
+  void reserve(const View& view, Arena& arena) {
+    count = view.codes[0].rootCount;
+    wide = arena.take<double>(count);
+    values = arena.take<T>(2 * count);
+  }
+  void set(const View& view, const double* inputs) const {
+    evaluateUniforms(view, inputs, wide);
+    for (int64_t i = 0; i < count; i++) {
+      values[2 * i] = (T)wide[i];
+      values[2 * i + 1] = (T)(wide[i] - (double)values[2 * i]);
+    }
+  }
+};
+
+// A code made ready to run: `at` has the address of every slot, `steps` the function of every instruction.
+struct Machine {
+  struct Step {
+    StepFn fn;
+    int32_t to, a, b, c;
+  };
+  Step* steps;
+  T** at;
+  int64_t count;
+  const Code* code;
+  int32_t* inputSlots;  // by input, -1 where the code does not read it
+  int64_t inputs;
+
+  // `scalars[i]`: input i is one value for a tile; elsewhere it is a tile.
+  void reserve(const View& view, int32_t number, int64_t inputCount, Arena& arena) {
+    code = &view.codes[number];
+    count = code->instructionCount;
+    inputs = inputCount;
+    steps = arena.take<Step>(count);
+    at = arena.take<T*>(code->slotCount);
+    inputSlots = arena.take<int32_t>(inputs);
+    constants_ = arena.take<T>(code->slotCount);
+    registers_ = arena.tiles(code->registers);
+  }
+
+  template <class IsScalar>
+  void prepare(const View& view, const Uniforms* uniforms, const IsScalar& isScalar) {
+    for (int64_t i = 0; i < inputs; i++) inputSlots[i] = -1;
+    for (int32_t s = 0; s < code->slotCount; s++) {
+      const Slot& slot = code->slots[s];
+      switch (slot.kind) {
+        case SlotKind::kConstant:
+          constants_[s] = (T)view.constants[slot.index];
+          at[s] = constants_ + s;
+          break;
+        case SlotKind::kUniform:
+          at[s] = uniforms->values + 2 * slot.index;
+          break;
+        case SlotKind::kUniformLow:
+          at[s] = uniforms->values + 2 * slot.index + 1;
+          break;
+        case SlotKind::kInput:
+          at[s] = nullptr;
+          inputSlots[slot.index] = s;
+          break;
+        case SlotKind::kRegister:
+          at[s] = registers_ + slot.index * TILE;
+          break;
+      }
+    }
+    const auto scalar = [&](int32_t s) {
+      const Slot& slot = code->slots[s];
+      return slot.kind == SlotKind::kRegister ? false
+             : slot.kind == SlotKind::kInput ? (bool)isScalar(slot.index) : true;
+    };
+    for (int64_t i = 0; i < count; i++) {
+      const Instruction& one = code->instructions[i];
+      const int32_t operation = (int32_t)one.operation, arity = arityOf(one.operation);
+      const int32_t b = arity > 1 ? one.b : one.a, c = arity > 2 ? one.c : one.a;
+      const int mask = (scalar(one.a) ? 1 : 0) | (arity > 1 && scalar(b) ? 2 : 0) |
+                       (arity > 2 && scalar(c) ? 4 : 0);
+      steps[i] = Step{STEPS[operation][mask], one.to, one.a, b, c};
+    }
+  }
+
+  INLINE_METHOD void input(int64_t i, const T* from) const {
+    if (inputSlots[i] >= 0) at[inputSlots[i]] = (T*)from;
+  }
+  T*& root(int64_t i) const { return at[code->roots[i]]; }
+
+  // `number` values, a multiple of STEP.
+  INLINE_METHOD void run(int64_t number) const {
+    for (int64_t i = 0; i < count; i++) {
+      const Step& s = steps[i];
+      s.fn(at[s.to], at[s.a], at[s.b], at[s.c], number);
+    }
+  }
+
+ private:
+  T* constants_;
+  T* registers_;
+};
+
+// `count` values, `stride` apart, and the last again up to whole steps.
+static void gather(T* to, const T* from, int64_t stride, int64_t count) {
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; i++) to[i] = from[i];
+  } else {
+    for (int64_t i = 0; i < count; i++) to[i] = from[i * stride];
+  }
+  for (int64_t i = count; i < whole_steps(count); i++) to[i] = to[count - 1];
+}
+
+INLINE void fill(T* to, T value, int64_t count) {
+  for (int64_t i = 0; i < count; i += LANES) put(to + i, splat(value));
+}
+
+// A chunk of tasks worth fetching: about this many values computed.
+INLINE int64_t chunk_of(int64_t tasks, int64_t threads, double valuesOfTask) {
+  const double worthwhile = 262144 / (valuesOfTask < 1 ? 1 : valuesOfTask);
+  const int64_t fair = tasks / (4 * threads);
+  return at_least_one(worthwhile < (double)fair ? (int64_t)worthwhile : fair);
+}

@@ -1,0 +1,306 @@
+// Reading and checking a program: what passes here can run without a check.
+#include <string>
+
+#include "../error.h"
+#include "program-value.h"
+
+namespace mercer::cpu::interpreter {
+
+namespace {
+
+constexpr int32_t kVersion = 1;
+constexpr int32_t kMostRegisters = 1024;
+constexpr int32_t kMostSlots = 1 << 16;
+constexpr int32_t kMostInputs = 1 << 12;
+constexpr int32_t kMostDims = 8;
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw RuntimeError("INVALID_ARGUMENT",
+                     "making a tile program failed: " + why +
+                         ". Pass what @mercer/kernels of the same version emitted.");
+}
+
+void require(bool holds, const char* why) {
+  if (!holds) refuse(why);
+}
+
+bool givesMask(Operation operation) {
+  return operation >= Operation::k_lt && operation <= Operation::k_ne;
+}
+
+// What an owner of a register holds, slot by slot.
+enum class Held : uint8_t { kNothing, kNumber, kMask };
+
+}  // namespace
+
+class Reader {
+ public:
+  Reader(Program& program) : program_(program), words_(program.words_) {}
+
+  void read() {
+    require(next() == kVersion, "its version is another");
+    const int32_t family = next(), wide = next();
+    require(family >= 0 && family < kFamilies, "it is of no known family");
+    require(wide == 0 || wide == 1, "its data type is neither float32 nor float64");
+    program_.view_.family = static_cast<Family>(family);
+    program_.view_.float64 = wide == 1;
+    settingCount_ = count(kMostInputs);
+    program_.view_.settings = take(settingCount_);
+    const int32_t codes = count(8);
+    for (int32_t i = 0; i < codes; ++i) readCode();
+    require(at_ == words_.size(), "it has words behind its end");
+    program_.view_.codes = program_.codes_.data();
+    program_.view_.constants = program_.constants_.data();
+    checkFamily();
+  }
+
+ private:
+  int32_t next() {
+    require(at_ < words_.size(), "it ends too early");
+    return words_[at_++];
+  }
+
+  int32_t count(int32_t most) {
+    const int32_t value = next();
+    require(value >= 0 && value <= most, "a count is out of range");
+    return value;
+  }
+
+  const int32_t* take(int32_t number) {
+    require(static_cast<size_t>(number) <= words_.size() - at_, "it ends too early");
+    const int32_t* first = words_.data() + at_;
+    at_ += static_cast<size_t>(number);
+    return first;
+  }
+
+  void readCode() {
+    static_assert(sizeof(Slot) == 2 * sizeof(int32_t), "slots are read in place");
+    static_assert(sizeof(Instruction) == 5 * sizeof(int32_t), "instructions are read in place");
+    Code code{};
+    code.slotCount = count(kMostSlots);
+    code.slots = reinterpret_cast<const Slot*>(take(2 * code.slotCount));
+    code.instructionCount = count(kMostSlots);
+    code.instructions = reinterpret_cast<const Instruction*>(take(5 * code.instructionCount));
+    code.rootCount = count(kMostInputs);
+    code.roots = take(code.rootCount);
+    code.registers = count(kMostRegisters);
+    program_.codes_.push_back(code);
+  }
+
+  int32_t setting(int32_t i) const {
+    require(i < settingCount_, "it has too few settings");
+    return program_.view_.settings[i];
+  }
+
+  int32_t setting(int32_t i, int32_t least, int32_t most) const {
+    const int32_t value = setting(i);
+    if (value < least || value > most)
+      refuse("setting " + std::to_string(i) + " is " + std::to_string(value) + ", not from " +
+             std::to_string(least) + " to " + std::to_string(most));
+    return value;
+  }
+
+  void settings(int32_t number) const {
+    require(settingCount_ == number, "it has another number of settings than its family");
+  }
+
+  void codes(size_t number) const {
+    require(program_.codes_.size() == number, "it has another number of codes than its family");
+  }
+
+  // Slots name what there is, operands were written before and not overwritten since, types fit.
+  void checkCode(int32_t number, int32_t inputs, int32_t uniforms, int32_t roots) const {
+    const Code& code = program_.codes_[static_cast<size_t>(number)];
+    std::vector<Held> held(static_cast<size_t>(code.slotCount), Held::kNothing);
+    std::vector<int32_t> owner(static_cast<size_t>(code.registers), -1);
+    std::vector<bool> given(static_cast<size_t>(inputs), false);
+    std::vector<int32_t> writes(static_cast<size_t>(code.registers), 0);
+    for (int32_t i = 0; i < code.slotCount; ++i) {
+      const Slot& slot = code.slots[i];
+      const int32_t limit = limitOf(slot.kind, inputs, uniforms, code.registers);
+      require(slot.index >= 0 && slot.index < limit, "a slot names what is not there");
+      if (slot.kind == SlotKind::kInput) {
+        require(!given[static_cast<size_t>(slot.index)], "two slots are one input");
+        given[static_cast<size_t>(slot.index)] = true;
+      }
+      if (slot.kind != SlotKind::kRegister) held[static_cast<size_t>(i)] = Held::kNumber;
+    }
+    const auto use = [&](int32_t slot, Held wanted) {
+      require(slot >= 0 && slot < code.slotCount, "an operand is no slot");
+      require(held[static_cast<size_t>(slot)] == wanted, "an operand is not written or has another type");
+      const Slot& of = code.slots[slot];
+      require(of.kind != SlotKind::kRegister || owner[static_cast<size_t>(of.index)] == slot,
+              "an operand was overwritten");
+    };
+    for (int32_t i = 0; i < code.instructionCount; ++i) {
+      const Instruction& one = code.instructions[i];
+      const auto operation = static_cast<int32_t>(one.operation);
+      require(operation >= 0 && operation < static_cast<int32_t>(Operation::kCount),
+              "an instruction has no known operation");
+      const int32_t arity = arityOf(one.operation);
+      use(one.a, one.operation == Operation::k_select ? Held::kMask : Held::kNumber);
+      if (arity > 1) use(one.b, Held::kNumber);
+      if (arity > 2) use(one.c, Held::kNumber);
+      require(one.to >= 0 && one.to < code.slotCount, "a result is no slot");
+      require(code.slots[one.to].kind == SlotKind::kRegister, "a result is no register");
+      require(held[static_cast<size_t>(one.to)] == Held::kNothing, "a slot is written twice");
+      held[static_cast<size_t>(one.to)] = givesMask(one.operation) ? Held::kMask : Held::kNumber;
+      const auto place = static_cast<size_t>(code.slots[one.to].index);
+      owner[place] = one.to;
+      ++writes[place];
+    }
+    require(code.rootCount == roots, "a code has another number of results than its family");
+    for (int32_t i = 0; i < code.rootCount; ++i) {
+      use(code.roots[i], Held::kNumber);
+      const Slot& slot = code.slots[code.roots[i]];
+      require(slot.kind == SlotKind::kRegister && writes[static_cast<size_t>(slot.index)] == 1,
+              "a result shares its register");
+      ++writes[static_cast<size_t>(slot.index)];  // two results are two registers
+    }
+  }
+
+  int32_t limitOf(SlotKind kind, int32_t inputs, int32_t uniforms, int32_t registers) const {
+    switch (kind) {
+      case SlotKind::kConstant:
+        return static_cast<int32_t>(program_.constants_.size());
+      case SlotKind::kUniform:
+      case SlotKind::kUniformLow:
+        return uniforms;
+      case SlotKind::kInput:
+        return inputs;
+      case SlotKind::kRegister:
+        return registers;
+    }
+    refuse("a slot is of no known kind");
+  }
+
+  // Code 0 of the families that have values of the launch: `inputs` numbers in, as many uniform values out as it has results.
+  int32_t checkUniforms(int32_t inputs) const {
+    const int32_t uniforms = program_.codes_[0].rootCount;
+    checkCode(0, inputs, 0, uniforms);
+    return uniforms;
+  }
+
+  void checkFamily() {
+    switch (program_.view_.family) {
+      case Family::kText:
+        return checkText();
+      case Family::kCopy:
+        return checkCopy();
+      case Family::kMap:
+        return checkMap();
+      case Family::kMapReduce:
+        return checkMapReduce();
+      case Family::kPairwise:
+        return checkPairwise();
+      case Family::kGradient:
+        return checkGradient();
+      case Family::kCdistGrad:
+        return checkCdistGrad();
+    }
+  }
+
+  void args(int32_t words) { program_.argBytes_ = 8 * static_cast<size_t>(words); }
+
+  void checkText() {
+    settings(2), codes(0);
+    program_.view_.text =
+        findText(static_cast<uint32_t>(setting(0)), static_cast<uint32_t>(setting(1)));
+    require(program_.view_.text != nullptr, "the addon has no kernel of this text");
+  }
+
+  void checkCopy() {
+    settings(4), codes(0);
+    const int32_t from = setting(0, 0, 11), to = setting(1, 0, 11), mode = setting(2, 0, 2);
+    require((from < 8 && to < 8) || from == to, "raw elements are not converted");
+    const int32_t rank = setting(3, mode == 2 ? 2 : 1, kMostDims);
+    args(mode == 0 ? 3 : 2 + 3 * rank);
+  }
+
+  void checkMap() {
+    codes(2);
+    const int32_t rank = setting(0, 1, kMostDims), inputs = setting(2, 0, 64);
+    const int32_t indices = setting(3, 0, 64), parameters = setting(4, 0, kMostInputs);
+    setting(1, 0, 7);
+    for (int32_t i = 0; i < inputs; ++i) setting(5 + i, 0, 7);
+    settings(5 + inputs);
+    checkCode(1, inputs + indices, checkUniforms(parameters), 1);
+    args(inputs + 1 + rank * (2 + inputs + indices) + indices + parameters);
+  }
+
+  void checkMapReduce() {
+    codes(3);
+    setting(0, 0, 1);
+    const int32_t kind = setting(1, 0, 20), dim = setting(2, 1, kMostInputs);
+    const int32_t weights = setting(3, 0, kMostInputs), k = setting(4, 1, kMostInputs);
+    const int32_t inputs = setting(5, 0, kMostInputs), own = setting(6, 0, kMostInputs);
+    const int32_t other = setting(7, 0, kMostInputs), parameters = setting(8, 0, kMostInputs);
+    settings(9 + 2 * (own + other + parameters));
+    for (int32_t i = 0; i < own + other + parameters; ++i) {
+      setting(9 + 2 * i, i < own + other ? -1 : 0, inputs - 1);
+      setting(10 + 2 * i, 0, 1 << 20);
+    }
+    require(isExponential(kind) ? dim == 1 && weights >= 1 : weights == 0,
+            "the numbers of values do not fit the reduction");
+    require(static_cast<int64_t>(dim) * k + weights <= kMostInputs, "the result is too long");
+    const int32_t ownRoots = program_.codes_[0].rootCount, otherRoots = program_.codes_[1].rootCount;
+    checkCode(0, own + parameters, 0, ownRoots);
+    checkCode(1, other + parameters, 0, otherRoots);
+    checkCode(2, own + ownRoots + other + otherRoots + parameters, 0, dim + weights);
+    args(3 * inputs + 3 + (givesValues(kind) ? 1 : 0) + (givesIndices(kind) ? 1 : 0));
+  }
+
+  void checkPairwise() {
+    settings(6), codes(3);
+    for (int32_t i = 0; i < 3; ++i) setting(i, 0, 1);
+    setting(3, 0, 2), setting(4, 0, 1);
+    const int32_t parameters = setting(5, 0, kMostInputs);
+    const int32_t uniforms = checkUniforms(1 + parameters);
+    checkCode(1, 3, uniforms, 1);
+    checkCode(2, 1, uniforms, 1);
+    args(14 + 3 * parameters);
+  }
+
+  void checkGradient() {
+    codes(4);
+    for (int32_t i = 0; i < 3; ++i) setting(i, 0, 1);
+    const int32_t pairs = setting(3, 0, 64), sums = setting(4, 1, kMostInputs);
+    const int32_t parameters = setting(5, 0, kMostInputs);
+    setting(6, 0, 1);
+    const int32_t masked = setting(7, 0, 1);
+    settings(8 + sums);
+    int32_t values = 0, terms = 0;
+    for (int32_t i = 0; i < sums; ++i) {
+      const int32_t has = setting(8 + i, 0, 3);
+      values += has & 1, terms += has >> 1;
+    }
+    require(setting(0) == 1 || (sums == 1 && values == 0), "rows have one sum, of terms");
+    const int32_t uniforms = checkUniforms(1 + parameters);
+    checkCode(1, 3, uniforms, 1);
+    checkCode(2, 2, uniforms, pairs + values);
+    checkCode(3, 2 + pairs, uniforms, terms);
+    args(20 + 3 * parameters + masked);
+  }
+
+  void checkCdistGrad() {
+    settings(0), codes(2);
+    checkCode(1, 3, checkUniforms(1), 1);
+    args(24);
+  }
+
+  Program& program_;
+  const std::vector<int32_t>& words_;
+  size_t at_ = 0;
+  int32_t settingCount_ = 0;
+};
+
+std::shared_ptr<const Program> Program::make(const int32_t* words, size_t wordCount,
+                                             const double* constants, size_t constantCount) {
+  std::shared_ptr<Program> program(new Program());
+  program->words_.assign(words, words + wordCount);
+  program->constants_.assign(constants, constants + constantCount);
+  Reader(*program).read();
+  return program;
+}
+
+}  // namespace mercer::cpu::interpreter

@@ -1,0 +1,117 @@
+// A tile program: what the interpreter runs in place of a compiled kernel. Checked once, when it is made; see DESIGN.md.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mercer::cpu::interpreter {
+
+using TextFn = void (*)(const void* args, int64_t begin, int64_t end, void* scratch);
+
+enum class Family : int32_t { kText, kCopy, kMap, kMapReduce, kPairwise, kGradient, kCdistGrad };
+constexpr int32_t kFamilies = 7;
+
+enum class Operation : int32_t {
+#define MERCER_UNARY(name, weight, value) k_##name,
+#define MERCER_BINARY(name, weight, value) k_##name,
+#define MERCER_COMPARISON(name, value) k_##name,
+#define MERCER_TERNARY(name, weight, value) k_##name,
+#include "operations.inc"
+#undef MERCER_UNARY
+#undef MERCER_BINARY
+#undef MERCER_COMPARISON
+#undef MERCER_TERNARY
+  kCount
+};
+
+constexpr int32_t kArities[] = {
+#define MERCER_UNARY(name, weight, value) 1,
+#define MERCER_BINARY(name, weight, value) 2,
+#define MERCER_COMPARISON(name, value) 2,
+#define MERCER_TERNARY(name, weight, value) 3,
+#include "operations.inc"
+#undef MERCER_UNARY
+#undef MERCER_BINARY
+#undef MERCER_COMPARISON
+#undef MERCER_TERNARY
+};
+constexpr int32_t arityOf(Operation operation) { return kArities[static_cast<int32_t>(operation)]; }
+
+// Where the value of an operand is: a constant, a value that is the same for all elements (rounded, and what rounding lost),
+// an input of the code, or a tile register.
+enum class SlotKind : int32_t { kConstant, kUniform, kUniformLow, kInput, kRegister };
+
+struct Slot {
+  SlotKind kind;
+  int32_t index;
+};
+
+// Every field but the operation is the number of a slot.
+struct Instruction {
+  Operation operation;
+  int32_t to, a, b, c;
+};
+
+// Straight-line code over tiles. Every root is a register that nothing else is written to.
+struct Code {
+  const Slot* slots;
+  int32_t slotCount;
+  const Instruction* instructions;
+  int32_t instructionCount;
+  const int32_t* roots;
+  int32_t rootCount;
+  int32_t registers;
+};
+
+// What the levels see of a program: plain memory, because code for other processors must not share inline functions with
+// the rest of the addon.
+struct View {
+  Family family;
+  bool float64;
+  const int32_t* settings;
+  const double* constants;
+  const Code* codes;
+  TextFn text;
+};
+
+// The reductions of the map-reduce family; packages/kernels/src/interpret/map-reduce-program.ts has the same list.
+enum Reduction : int32_t {
+  kSum, kProd, kMean, kAny, kAll, kCount, kLogSumExp, kSumSoftMaxWeight, kMaxSumShiftExp,
+  kMin, kMax, kArgMin, kArgMax, kMinArgMin, kMaxArgMax,
+  kKMin, kArgKMin, kKMinArgKMin, kKMax, kArgKMax, kKMaxArgKMax,
+};
+
+constexpr bool isExponential(int32_t kind) { return kind >= kLogSumExp && kind <= kMaxSumShiftExp; }
+constexpr bool isLeast(int32_t kind) {
+  return kind == kMin || kind == kArgMin || kind == kMinArgMin || (kind >= kKMin && kind <= kKMinArgKMin);
+}
+constexpr bool givesValues(int32_t kind) {
+  return kind != kArgMin && kind != kArgMax && kind != kArgKMin && kind != kArgKMax;
+}
+constexpr bool givesIndices(int32_t kind) {
+  return kind >= kArgMin && kind != kKMin && kind != kKMax;
+}
+
+// How a launch is cut. `block` is the level's own: kept rows of a task.
+struct Cut {
+  int64_t tasks;
+  int64_t chunk;
+  int64_t block;
+  size_t scratchBytes;
+};
+
+// The interpreter as built for one instruction set.
+struct Level {
+  const char* name;
+  Cut (*cut)(const View& view, const void* args, int64_t threads);
+  void (*run)(const View& view, const void* args, int64_t block, int64_t begin, int64_t end,
+              void* scratch);
+};
+
+// Values that are the same for all elements, in double precision: the roots of code 0.
+void evaluateUniforms(const View& view, const double* inputs, double* values);
+
+// A kernel of fixed text that was compiled with the addon; null for a hash that it lacks.
+TextFn findText(uint32_t low, uint32_t high);
+
+}  // namespace mercer::cpu::interpreter

@@ -1,0 +1,62 @@
+import { rawBinding } from './addon.js';
+import { CpuFunction } from './cpu-module.js';
+import { CpuRuntimeError } from './errors.js';
+import { cpuInfo } from './report.js';
+import type { CpuLevel } from './compiler/compile-options.js';
+
+/** What the interpreter runs in place of a compiled kernel: plain data, laid out as native/interpreter reads it. */
+export interface TileProgram {
+  /** 32-bit whole numbers: the family of the kernel, its settings, and codes over tiles of values. */
+  readonly words: readonly number[];
+  /** Numbers that the codes read. */
+  readonly constants: readonly number[];
+}
+
+/** How a program is made ready. */
+export interface InterpretOptions {
+  /** Size of the packed parameters of every launch. */
+  readonly paramBytes: number;
+  /** Name of the function in messages. */
+  readonly name?: string;
+  /** Instruction set to run with, at most that of the processor, which is the default. */
+  readonly level?: CpuLevel;
+}
+
+/**
+ * Makes a program ready to launch, without a compiler. It is checked here once, wholly: one that would leave its registers,
+ * inputs or constants, or mixes up numbers and comparisons, is refused. A launch cuts itself, so of the geometry that
+ * `launch` is given only that of kernels with a fixed text counts.
+ *
+ * @throws CpuRuntimeError `INVALID_ARGUMENT` for a program that is malformed, `UNSUPPORTED_CPU`
+ */
+export function interpret(program: TileProgram, options: InterpretOptions): CpuFunction {
+  const { paramBytes, name = 'program', level = cpuInfo().level } = options;
+  const { words, constants } = program;
+  if (!words.every((word) => Number.isInteger(word) && word === (word | 0))) {
+    throw new CpuRuntimeError(
+      'INVALID_ARGUMENT',
+      'making a tile program failed: its words are not 32-bit whole numbers. Pass what @mercer/kernels emitted.',
+    );
+  }
+  if (!constants.every((value) => typeof value === 'number')) {
+    throw new CpuRuntimeError(
+      'INVALID_ARGUMENT',
+      'making a tile program failed: its constants are not numbers. Pass what @mercer/kernels emitted.',
+    );
+  }
+  if (LEVELS.indexOf(level) > LEVELS.indexOf(cpuInfo().level)) {
+    throw new CpuRuntimeError(
+      'UNSUPPORTED_CPU',
+      `making a tile program failed: this processor is ${cpuInfo().level} and cannot run ${level}. Leave the level out.`,
+    );
+  }
+  const raw = rawBinding().makeProgram(
+    Int32Array.from(words),
+    Float64Array.from(constants),
+    level,
+    paramBytes,
+  );
+  return new CpuFunction(raw, name, paramBytes);
+}
+
+const LEVELS: readonly CpuLevel[] = ['arm64', 'x86-64-v2', 'x86-64-v3', 'x86-64-v4'];

@@ -1,0 +1,101 @@
+import { isNonNegative, type Expr } from '@mercer/formula';
+import { plainOperation, type TileOperation } from './operations.js';
+
+/** An operation with the nodes that it reads. */
+export interface ChosenInstruction {
+  readonly operation: TileOperation;
+  readonly args: readonly Expr[];
+}
+
+/** What a choice depends on beside the node. */
+export interface InstructionContext {
+  /** How many nodes read a node. */
+  readonly uses: ReadonlyMap<Expr, number>;
+  /** Whether a node is there already: an input or a value of the launch. */
+  readonly given: (node: Expr) => boolean;
+  readonly nonNegative: readonly string[];
+}
+
+/**
+ * The instruction for a node: its own operation, or one that also does what its arguments do where
+ * nobody else reads those. Nothing for a node that the interpreter has no operation for.
+ */
+export function chooseInstruction(
+  node: Expr,
+  context: InstructionContext,
+): ChosenInstruction | undefined {
+  const fused = fuse(node, context);
+  if (fused !== undefined) return fused;
+  const { op, args } = node;
+  if (op === 'pow') {
+    const [base = node] = args;
+    const operation = isNonNegative(base, context.nonNegative) ? 'powNonNegative' : 'powAny';
+    return { operation, args };
+  }
+  const operation = plainOperation(op);
+  return operation === undefined ? undefined : { operation, args };
+}
+
+function fuse(node: Expr, context: InstructionContext): ChosenInstruction | undefined {
+  const [first, second] = node.args;
+  if (first === undefined) return undefined;
+  if (node.op === 'exp' && first.op === 'neg' && isPrivate(first, context)) {
+    return { operation: 'expOfNegative', args: first.args };
+  }
+  if (node.op === 'abs') {
+    const ends = differenceOf(first, context);
+    return ends && { operation: 'absoluteDifference', args: ends };
+  }
+  if (node.op === 'mul' && first === second) {
+    const ends = differenceOf(first, context);
+    return ends && { operation: 'squaredDifference', args: ends };
+  }
+  if (second === undefined) return undefined;
+  if (node.op === 'add') return fuseSum(first, second, context) ?? fuseSum(second, first, context);
+  if (node.op === 'max') return fuseMax(first, second, context);
+  return undefined;
+}
+
+/** `term` added to `sum` by one instruction. */
+function fuseSum(
+  sum: Expr,
+  term: Expr,
+  context: InstructionContext,
+): ChosenInstruction | undefined {
+  if (!isPrivate(term, context)) return undefined;
+  const [first, second] = term.args;
+  if (first === undefined) return undefined;
+  const isSquare = term.op === 'mul' && first === second;
+  if (isSquare || term.op === 'abs') {
+    const ends = differenceOf(first, context);
+    const operation = isSquare ? 'addSquaredDifference' : 'addAbsoluteDifference';
+    if (ends !== undefined) return { operation, args: [...ends, sum] };
+  }
+  return term.op === 'mul' && second !== undefined
+    ? { operation: 'multiplyAdd', args: [first, second, sum] }
+    : undefined;
+}
+
+/** Values without a sign bit are ordered like their bits, NaN above all. */
+function fuseMax(
+  largest: Expr,
+  value: Expr,
+  context: InstructionContext,
+): ChosenInstruction | undefined {
+  const named = largest.name !== undefined && context.nonNegative.includes(largest.name);
+  const [inside] = value.args;
+  if (!named || value.op !== 'abs' || inside === undefined || !isPrivate(value, context)) {
+    return undefined;
+  }
+  const ends = differenceOf(inside, context);
+  return ends && { operation: 'maxAbsoluteDifference', args: [...ends, largest] };
+}
+
+function differenceOf(node: Expr, context: InstructionContext): readonly Expr[] | undefined {
+  return node.op === 'sub' && isPrivate(node, context) ? node.args : undefined;
+}
+
+/** Whether one node alone reads this one, so that it need not be kept. */
+function isPrivate(node: Expr, { uses, given }: InstructionContext): boolean {
+  return (uses.get(node) ?? 0) === 1 && !given(node);
+}

@@ -1,0 +1,25 @@
+import { mapFormula } from '../elementwise/map-formula.js';
+import { mapVariables } from '../elementwise/map-params.js';
+import type { MapPlan } from '../elementwise/map-plan.js';
+import { elementNumber } from './element-types.js';
+import { unlessNoInstruction } from './no-instruction.js';
+import { ProgramBuilder } from './program-builder.js';
+import { writeTileProgram, type TileProgram } from './tile-program.js';
+
+/** The program of a map; none for a formula beyond the interpreter. */
+export function mapProgram(plan: MapPlan): TileProgram | undefined {
+  const { dtype, rank, out, inputs } = plan;
+  const names = mapVariables(plan);
+  return unlessNoInstruction(() => {
+    const builder = new ProgramBuilder(dtype, names.parameters);
+    const value = builder.code([mapFormula(plan)], [...names.inputs, ...names.indices]);
+    return writeTileProgram({
+      ...{ family: 'map', dtype, codes: [builder.launchCode(), value] },
+      constants: builder.constants,
+      settings: [
+        ...[rank, elementNumber(out), inputs.length, names.indices.length, names.parameters.length],
+        ...inputs.map((input) => elementNumber(input.dtype)),
+      ],
+    });
+  });
+}

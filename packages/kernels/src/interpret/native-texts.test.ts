@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { fixedTexts } from './fixed-texts.js';
+import { nativeTexts } from './native-texts.js';
+import { TILE_OPERATIONS } from './operations.js';
+import { textHash } from './text-hash.js';
+
+const native = new URL('../../../cpu-runtime/native/interpreter/', import.meta.url);
+
+describe('the text that the addon was built from', () => {
+  it('is what the emitter writes (else run scripts/interpreter-texts.mjs and build again)', () => {
+    const files = nativeTexts();
+    expect(readdirSync(new URL('generated/', native)).sort()).toEqual([...files.keys()].sort());
+    for (const [name, text] of files) {
+      expect(readFileSync(new URL(`generated/${name}`, native), 'utf8') === text, name).toBe(true);
+    }
+  });
+
+  it('has the operations of programs in the same order', () => {
+    const rows = readFileSync(new URL('operations.inc', native), 'utf8').matchAll(
+      /^MERCER_(UNARY|BINARY|COMPARISON|TERNARY)\((\w+),/gm,
+    );
+    expect([...rows].map(([, , name]) => name)).toEqual([...TILE_OPERATIONS]);
+  });
+
+  it('knows every fixed text by a hash of its own', () => {
+    const texts = new Set(fixedTexts().map(({ source }) => source));
+    const hashes = new Set([...texts].map((text) => textHash(text).join()));
+    expect(texts.size).toBe(fixedTexts().length);
+    expect(hashes.size).toBe(texts.size);
+  });
+});

@@ -1,0 +1,65 @@
+import { select, variable, variables, type BoolExpr, type Expr } from '@mercer/formula';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import { lowerTileCode, type TileTables } from './lower-tile-code.js';
+import type { TileCode } from './tile-program.js';
+
+/** Codes of one program: they share constants and the values of the launch. */
+export class ProgramBuilder {
+  readonly constants: number[] = [];
+  readonly #dtype: PairwiseDType;
+  readonly #launch: readonly string[];
+  readonly #uniforms: Expr[] = [];
+  readonly #places = new Map<string, number>();
+  readonly #tables: TileTables;
+
+  /** `launch`: variables that are one number for all elements, in the order in which they are passed. */
+  constructor(dtype: PairwiseDType, launch: readonly string[] = []) {
+    this.#dtype = dtype;
+    this.#launch = launch;
+    this.#tables = {
+      constant: (value) => this.#constant(value),
+      uniform: (node) => this.#uniform(node),
+    };
+  }
+
+  /** A code over tiles, in the variables `inputs` (or nodes computed before) and those of the launch. */
+  code(
+    roots: readonly Expr[],
+    inputs: readonly (string | Expr)[],
+    nonNegative: readonly string[] = [],
+  ): TileCode {
+    const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
+    return lowerTileCode({
+      ...{ dtype: this.#dtype, roots, inputs: nodes, nonNegative, tables: this.#tables },
+    });
+  }
+
+  /** The code that computes the values of the launch that the codes so far read. */
+  launchCode(): TileCode {
+    return lowerTileCode({
+      dtype: 'float64',
+      roots: this.#uniforms.map((node) =>
+        node.type === 'bool' ? select(node as BoolExpr, 1, 0) : node,
+      ),
+      inputs: this.#launch.map((name) => variable(name)),
+      tables: { ...this.#tables, uniform: () => undefined },
+    });
+  }
+
+  #constant(value: number): number {
+    const key = Object.is(value, -0) ? '-0' : String(value);
+    let place = this.#places.get(key);
+    if (place === undefined) {
+      place = this.constants.push(value) - 1;
+      this.#places.set(key, place);
+    }
+    return place;
+  }
+
+  #uniform(node: Expr): number | undefined {
+    const names = variables(node);
+    if (names.length === 0 || !names.every((name) => this.#launch.includes(name))) return undefined;
+    const known = this.#uniforms.indexOf(node);
+    return known >= 0 ? known : this.#uniforms.push(node) - 1;
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * A kernel for the interpreter that ships with the CPU's runtime: what is to be computed as numbers, so
+ * that no compiler is needed. Plain data, checked where it is made runnable; the layout is that of
+ * packages/cpu-runtime/native/interpreter.
+ */
+export interface TileProgram {
+  /** 32-bit words: the family with its settings, and codes over tiles of values. */
+  readonly words: readonly number[];
+  /** Numbers that the codes read, before they are rounded to the data type. */
+  readonly constants: readonly number[];
+}
+
+/** Families of kernels, in the order of their numbers. */
+export const TILE_FAMILIES = [
+  'text',
+  'copy',
+  'map',
+  'map-reduce',
+  'pairwise',
+  'pairwise-gradient',
+  'cdist-grad',
+] as const;
+
+/** A family of kernels that the interpreter has. */
+export type TileFamily = (typeof TILE_FAMILIES)[number];
+
+const VERSION = 1;
+
+/** Straight-line code over tiles: slots (kind, index), instructions (operation, result, operands), results. */
+export interface TileCode {
+  readonly slots: readonly (readonly [kind: number, index: number])[];
+  readonly instructions: readonly (readonly [
+    operation: number,
+    to: number,
+    a: number,
+    b: number,
+    c: number,
+  ])[];
+  readonly roots: readonly number[];
+  readonly registers: number;
+}
+
+/** What a program is written from. */
+export interface TileProgramParts {
+  readonly family: TileFamily;
+  readonly dtype: 'float32' | 'float64';
+  readonly settings: readonly number[];
+  readonly codes?: readonly TileCode[];
+  readonly constants?: readonly number[];
+}
+
+/** Writes a program as plain data. */
+export function writeTileProgram(parts: TileProgramParts): TileProgram {
+  const { family, dtype, settings, codes = [], constants = [] } = parts;
+  const words = [
+    ...[VERSION, TILE_FAMILIES.indexOf(family), dtype === 'float64' ? 1 : 0],
+    ...[settings.length, ...settings, codes.length],
+    ...codes.flatMap(({ slots, instructions, roots, registers }) => [
+      ...[slots.length, ...slots.flat()],
+      ...[instructions.length, ...instructions.flat()],
+      ...[roots.length, ...roots, registers],
+    ]),
+  ];
+  return Object.freeze({ words: Object.freeze(words), constants: Object.freeze([...constants]) });
+}

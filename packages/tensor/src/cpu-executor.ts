@@ -1,0 +1,87 @@
+import { compilerRemedy, cpu, CpuRuntimeError, type CompilerInfo } from '@mercer/cpu-runtime';
+import type { EmittedKernel } from '@mercer/kernels';
+import { MercerError } from './mercer-error.js';
+
+/** What runs kernels on the CPU: text compiled by the C++ compiler of the machine, or the prebuilt interpreter. */
+export type CpuExecutor = 'compiled' | 'interpreted';
+
+/** Which executor is in use, and why. */
+export interface CpuExecutorChoice {
+  readonly executor: CpuExecutor;
+  readonly reason: 'MERCER_CPU' | 'a C++ compiler was found' | 'no C++ compiler was found';
+}
+
+const FORCED: readonly CpuExecutor[] = ['compiled', 'interpreted'];
+
+let noticed = false;
+let absent: unknown;
+
+/**
+ * Which executor the CPU uses: the one that the environment variable MERCER_CPU names, else compiled kernels where a compiler
+ * is found, else the interpreter.
+ *
+ * @throws MercerError INVALID_ARGUMENT where MERCER_CPU names neither
+ *
+ * @example
+ * ```ts
+ * import { cpuExecutor } from '@mercer/tensor';
+ *
+ * const { executor } = await cpuExecutor();
+ * console.log(executor === 'compiled' || executor === 'interpreted'); // true
+ * ```
+ */
+export async function cpuExecutor(): Promise<CpuExecutorChoice> {
+  const named = process.env['MERCER_CPU'];
+  if (named !== undefined && named !== '') {
+    const executor = FORCED.find((one) => one === named);
+    if (executor !== undefined) return { executor, reason: 'MERCER_CPU' };
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `choosing how the CPU runs kernels: MERCER_CPU is '${named}'. Set it to compiled or interpreted, or unset it.`,
+    );
+  }
+  return (await findCompiler()) === undefined
+    ? { executor: 'interpreted', reason: 'no C++ compiler was found' }
+    : { executor: 'compiled', reason: 'a C++ compiler was found' };
+}
+
+/** The same for the launch of kernels: says once when no compiler was found. @internal */
+export async function executorForKernels(): Promise<CpuExecutor> {
+  const { executor, reason } = await cpuExecutor();
+  if (reason === 'no C++ compiler was found' && !noticed) {
+    noticed = true;
+    process.emitWarning(
+      'running CPU kernels on the interpreter, because no C++ compiler was found; compiled ones are faster. ' +
+        `${compilerRemedy} Set MERCER_CPU=interpreted to say that this is meant.`,
+      { type: 'MercerNotice', code: 'MERCER_CPU_INTERPRETED' },
+    );
+  }
+  return executor;
+}
+
+/** Nothing where there is none; asked once, since a search that fails starts processes. */
+async function findCompiler(): Promise<CompilerInfo | undefined> {
+  const where = JSON.stringify([process.env['CXX'], process.env['PATH']]);
+  if (absent === where) return undefined;
+  try {
+    return await cpu.findCompiler();
+  } catch (error) {
+    if (!(error instanceof CpuRuntimeError) || error.code !== 'COMPILER_NOT_FOUND') throw error;
+    absent = where;
+    return undefined;
+  }
+}
+
+/** What a kernel without a program is answered. @internal */
+export async function needsCompiler({ name }: EmittedKernel): Promise<MercerError> {
+  const { reason } = await cpuExecutor();
+  const why =
+    reason === 'MERCER_CPU'
+      ? 'MERCER_CPU is interpreted'
+      : 'no C++ compiler was found on this machine';
+  const remedy = reason === 'MERCER_CPU' ? 'Unset MERCER_CPU where there is a compiler. ' : '';
+  return new MercerError(
+    'UNSUPPORTED',
+    `loading ${name}: it has operations that the interpreter lacks, and ${why}. ${remedy}${compilerRemedy}`,
+  );
+}
