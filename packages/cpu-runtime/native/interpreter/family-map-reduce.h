@@ -9,9 +9,12 @@ struct Reducer {
   bool ranked() const { return kind >= kKMin; }
   bool indexed() const { return givesIndices(kind) || ranked(); }
   bool counts() const { return kind >= kAny && kind <= kCount; }
-  bool rounds() const { return kind == kSum || kind == kMean || isExponential(kind); }
+  bool rounds() const { return kind == kSum || kind == kMean || kind == kVar || isExponential(kind); }
   int64_t places() const { return ranked() ? (int64_t)dim * k : dim; }
-  int64_t slots() const { return isExponential(kind) ? 1 + weights : places() * (indexed() ? 2 : 1); }
+  int64_t slots() const {
+    if (kind == kVar) return 1 + 2 * (int64_t)dim;  // rows, means, sums of squares around them
+    return isExponential(kind) ? 1 + weights : places() * (indexed() ? 2 : 1);
+  }
   int64_t valueCount() const {
     if (!givesValues(kind)) return 0;
     return kind == kLogSumExp ? weights : kind == kSumSoftMaxWeight ? weights - 1
@@ -53,6 +56,8 @@ struct Reducer {
       case kSumSoftMaxWeight:
       case kMaxSumShiftExp:
         return addExponential(state, f, count);
+      case kVar:
+        return addSpread(state, f, count);
       default:
         return isLeast(kind) ? addExtreme<true>(state, f, row, count)
                              : addExtreme<false>(state, f, row, count);
@@ -61,6 +66,7 @@ struct Reducer {
 
   // Only where rounds().
   void merge(T* state, const T* part, int64_t count, const T** f) const {
+    if (kind == kVar) return mergeSpread(state, part, count);
     for (int64_t p = 0; p < slots(); p++) f[p] = part + p * TILE;
     add(state, f, 0, count);
   }
@@ -86,6 +92,7 @@ struct Reducer {
       } else {
         out[p] = kind == kMean ? s / (T)reduced : s;
       }
+      if (kind == kVar) out[p] = state[(1 + dim + p) * TILE + lane] / (T)reduced;
     }
   }
 
@@ -101,6 +108,37 @@ struct Reducer {
         for (int64_t n = 0; n < UNROLL; n++) r[n] = join(get(s + i + n * LANES), get(x + i + n * LANES));
 #pragma GCC unroll 4
         for (int64_t n = 0; n < UNROLL; n++) put(s + i + n * LANES, r[n]);
+      }
+    }
+  }
+
+  static INLINE_METHOD V real(I x) { return __builtin_convertvector(x, V); }
+
+  void addSpread(T* state, const T* const* f, int64_t count) const {
+    for (int64_t i = 0; i < count; i += LANES) {
+      const I rows = (I)get(state + i) + number(1);
+      put(state + i, (V)rows);
+      const V share = splat(1) / real(rows);
+      for (int32_t c = 0; c < dim; c++) {
+        T* const mean = state + (1 + c) * TILE + i;
+        T* const square = mean + dim * (int64_t)TILE;
+        const V x = get(f[c] + i), off = x - get(mean), moved = get(mean) + off * share;
+        put(mean, moved);
+        put(square, get(square) + off * (x - moved));
+      }
+    }
+  }
+
+  void mergeSpread(T* state, const T* part, int64_t count) const {
+    for (int64_t i = 0; i < count; i += LANES) {
+      const I rows = (I)get(state + i), more = (I)get(part + i), all = rows + more;
+      put(state + i, (V)all);
+      const V share = all == number(0) ? splat(0) : real(more) / real(all);
+      for (int32_t c = 0; c < dim; c++) {
+        const int64_t at = (1 + c) * (int64_t)TILE + i, below = at + dim * (int64_t)TILE;
+        const V off = get(part + at) - get(state + at);
+        put(state + at, get(state + at) + off * share);
+        put(state + below, get(state + below) + get(part + below) + off * off * real(rows) * share);
       }
     }
   }

@@ -231,7 +231,7 @@ class Reader {
   void checkMapReduce() {
     codes(3);
     setting(0, 0, 1);
-    const int32_t kind = setting(1, 0, 20), dim = setting(2, 1, kMostInputs);
+    const int32_t kind = setting(1, 0, kKMaxArgKMax), dim = setting(2, 1, kMostInputs);
     const int32_t weights = setting(3, 0, kMostInputs), k = setting(4, 1, kMostInputs);
     const int32_t inputs = setting(5, 0, kMostInputs), own = setting(6, 0, kMostInputs);
     const int32_t other = setting(7, 0, kMostInputs), parameters = setting(8, 0, kMostInputs);

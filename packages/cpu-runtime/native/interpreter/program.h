@@ -76,7 +76,7 @@ struct View {
 
 // The reductions of the map-reduce family; packages/kernels/src/interpret/map-reduce-program.ts has the same list.
 enum Reduction : int32_t {
-  kSum, kProd, kMean, kAny, kAll, kCount, kLogSumExp, kSumSoftMaxWeight, kMaxSumShiftExp,
+  kSum, kProd, kMean, kAny, kAll, kCount, kLogSumExp, kSumSoftMaxWeight, kMaxSumShiftExp, kVar,
   kMin, kMax, kArgMin, kArgMax, kMinArgMin, kMaxArgMax,
   kKMin, kArgKMin, kKMinArgKMin, kKMax, kArgKMax, kKMaxArgKMax,
 };

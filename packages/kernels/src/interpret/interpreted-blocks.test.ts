@@ -27,7 +27,14 @@ import {
 // What the suites of the families, run with MERCER_CPU=interpreted, are too small for: more than one tile (512 values of
 // float32, 256 of float64), block of rows and block of k.
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
-const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+const limits = {
+  kind: 'cpu',
+  level,
+  cores: 2,
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
+  interpreted: true,
+} as const;
 
 const SHAPES: readonly ParameterCase[] = [
   { m: 3, n: 1030, k: 5, batch: 1 },

@@ -10,7 +10,7 @@ import { writeTileProgram, type TileProgram } from './tile-program.js';
 /** Reductions in the order of their numbers in native/interpreter/program.h of cpu-runtime. */
 const REDUCTIONS: readonly ReductionKind[] = [
   ...(['Sum', 'Prod', 'Mean', 'Any', 'All', 'Count'] as const),
-  ...(['LogSumExp', 'SumSoftMaxWeight', 'MaxSumShiftExp'] as const),
+  ...(['LogSumExp', 'SumSoftMaxWeight', 'MaxSumShiftExp', 'Var'] as const),
   ...(['Min', 'Max', 'ArgMin', 'ArgMax', 'MinArgMin', 'MaxArgMax'] as const),
   ...(['KMin', 'ArgKMin', 'KMinArgKMin', 'KMax', 'ArgKMax', 'KMaxArgKMax'] as const),
 ];
