@@ -4,7 +4,8 @@ import type { CudaPairText } from './cuda-pair-text.js';
 import { allOutputsText, stateWords } from './cuda-text.js';
 import { loaded } from './half-storage.js';
 import { batchStrideName, inputName, rowNames, strideName } from './params.js';
-import { componentsOf, rowInputs, type CudaMapReducePlan } from './plan.js';
+import { componentsOf, rowInputs } from './plan-inputs.js';
+import type { CudaMapReducePlan } from './plan.js';
 import type { RunningResult } from './reducers/running-result.js';
 
 /** The body of the kernel that computes the formula. */

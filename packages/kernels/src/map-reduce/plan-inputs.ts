@@ -1,4 +1,10 @@
-import { inputsOf, variables, type RealExpr, type VectorExpr } from '@mercer/formula';
+import {
+  inputsOf,
+  variables,
+  type Category,
+  type RealExpr,
+  type VectorExpr,
+} from '@mercer/formula';
 import type { Gather } from './gathers.js';
 import { componentName } from './lower-formula.js';
 import type { MapReduceInput } from './plan.js';
@@ -27,6 +33,29 @@ export function planInputs(
     });
   });
   return Object.freeze(inputs);
+}
+
+/** The inputs of a category whose current row is read. */
+export const rowInputs = (
+  inputs: readonly MapReduceInput[],
+  wanted: Category,
+): readonly MapReduceInput[] =>
+  inputs.filter(({ category, table }) => category === wanted && table !== 'only');
+
+/** How many components of the current row the inputs of a category have together. */
+export function componentsOf(inputs: readonly MapReduceInput[], wanted: Category): number {
+  return rowInputs(inputs, wanted).reduce((sum, { dim }) => sum + dim, 0);
+}
+
+/** Throws where two inputs have one position. */
+export function checkInputs(inputs: readonly MapReduceInput[]): void {
+  inputs.forEach(({ position }, n) => {
+    if (inputs.findIndex((other) => other.position === position) === n) return;
+    throw new RangeError(
+      `cannot plan a map-reduce: input ${String(position)} stands in the formula with two dims or categories. ` +
+        `Give every input a position of its own.`,
+    );
+  });
 }
 
 function checkStorage(

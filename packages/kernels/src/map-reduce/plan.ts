@@ -6,7 +6,7 @@ import { chooseCpuTile, chooseCudaTile, type CpuTile, type CudaTile } from './ch
 import { toList, type ExpressionList } from './expression-list.js';
 import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
-import { planInputs } from './plan-inputs.js';
+import { checkInputs, componentsOf, planInputs } from './plan-inputs.js';
 import { planSums } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
@@ -150,18 +150,6 @@ export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): U
   return Object.freeze({ kind: 'cuda', summary: [...head, text].join(', '), ...common, ...tile });
 }
 
-/** The inputs of a category whose current row is read. */
-export const rowInputs = (
-  inputs: readonly MapReduceInput[],
-  wanted: Category,
-): readonly MapReduceInput[] =>
-  inputs.filter(({ category, table }) => category === wanted && table !== 'only');
-
-/** How many components of the current row the inputs of a category have together. */
-export function componentsOf(inputs: readonly MapReduceInput[], wanted: Category): number {
-  return rowInputs(inputs, wanted).reduce((sum, { dim }) => sum + dim, 0);
-}
-
 const planned = ({ kind, formula, weight, k = 1 }: Reduction): PlannedReduction =>
   Object.freeze({ reduction: kind, dim: formula.dim, weightDim: weight?.dim ?? 1, k });
 
@@ -173,15 +161,4 @@ function checkAxes([first, ...further]: readonly Reduction[]): void {
         `Reduce over the same axis, or plan them one by one.`,
     );
   }
-}
-
-/** Throws where two inputs have one position. */
-export function checkInputs(inputs: readonly MapReduceInput[]): void {
-  inputs.forEach(({ position }, n) => {
-    if (inputs.findIndex((other) => other.position === position) === n) return;
-    throw new RangeError(
-      `cannot plan a map-reduce: input ${String(position)} stands in the formula with two dims or categories. ` +
-        `Give every input a position of its own.`,
-    );
-  });
 }

@@ -2,7 +2,8 @@ import { variables, type Category, type RealExpr } from '@mercer/formula';
 import type { HalfDType } from './half-storage.js';
 import { gatherName } from './gathers.js';
 import { componentName, ROW_NAMES } from './lower-formula.js';
-import { rowInputs, type UnrolledPlan } from './plan.js';
+import { rowInputs } from './plan-inputs.js';
+import type { UnrolledPlan } from './plan.js';
 
 /** A component of an input that the values of a plan read. */
 export interface UsedComponent {

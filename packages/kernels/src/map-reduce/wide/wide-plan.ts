@@ -1,9 +1,8 @@
 import { unrolledSize } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { planInputs } from '../plan-inputs.js';
+import { checkInputs, componentsOf, planInputs } from '../plan-inputs.js';
 import { planSums } from '../plan-sums.js';
-import { checkInputs, componentsOf } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
 import { chooseWideCpu } from './choose-wide-cpu.js';
