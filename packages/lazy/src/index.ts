@@ -34,6 +34,7 @@ export {
   type Ranges,
   type RowRange,
 } from '@mercer/kernels';
+export type { NonzeroOptions, SelectedPairs } from './nonzero.js';
 export type { RangesOption } from './range-tensors.js';
 export type {
   DenseOptions,

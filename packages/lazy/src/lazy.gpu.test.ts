@@ -5,6 +5,7 @@ import { describeGradients } from './gradient-suite.test-support.js';
 import { describeKeops } from './keops-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
+import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
@@ -17,6 +18,7 @@ for (const gpu of gpus) {
   describe(`symbolic matrices on ${gpu.id}`, () => {
     describeReductions(() => gpu, { full: true });
     describeOperations(() => gpu);
+    describeNonzero(() => gpu);
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
