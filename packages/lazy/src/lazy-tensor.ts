@@ -2,6 +2,7 @@ import { ops, reduction as describe } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';
+import { binCounts, type HistogramOptions } from './histogram.js';
 import { nodeAt, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
@@ -133,6 +134,29 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     );
     const pairs = await nonzeroPairs(merge([this, ...rest]), axis === 'j' ? 1 : 0, options);
     return pairs as SelectedPairs<D>;
+  }
+
+  /**
+   * How many values over a side fall into each of `bins` bins of equal width, or the sums of their weights: (..batch, rows,
+   * bins). This has dim 1. Bin k begins at `low + k (high - low) / bins`, as the dtype rounds it; the last bin has its upper edge too, and values
+   * outside and NaN count nowhere, as in numpy. Counts are whole up to 2^24 in float32.
+   *
+   * @throws LazyError DIM_MISMATCH, INVALID_ARGUMENT for bins or a range that are none; MercerError as `sum`
+   *
+   * @example
+   * ```ts
+   * import { lazyI, lazyJ } from '@mercer/lazy';
+   *
+   * const distance = lazyI([[0], [10]]).sub(lazyJ([[1], [2], [9]])).abs();
+   * const counts = await distance.histogram('j', { bins: 2, range: [0, 10], device: 'cpu' });
+   * console.log(await counts.toNested()); // [ [ 2, 1 ], [ 1, 2 ] ]
+   * ```
+   */
+  async histogram(axis: LazyAxis, options: HistogramOptions<D>): Promise<Tensor<D>> {
+    const { bins, range, weight, ...rest } = options;
+    return binCounts(this, { bins, range, weight })
+      .describe('histogram', 'Sum', axis, {})
+      .call([], rest);
   }
 
   /**

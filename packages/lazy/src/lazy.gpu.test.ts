@@ -2,6 +2,7 @@ import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
+import { describeHistograms } from './histogram-suite.test-support.js';
 import { describeKeops } from './keops-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
@@ -19,6 +20,7 @@ for (const gpu of gpus) {
     describeReductions(() => gpu, { full: true });
     describeOperations(() => gpu);
     describeNonzero(() => gpu);
+    describeHistograms(() => gpu);
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGradients(() => gpu);

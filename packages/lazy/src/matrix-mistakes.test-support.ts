@@ -335,4 +335,30 @@ export const MATRIX_MISTAKES: readonly Mistake[] = [
     'UNSUPPORTED',
     /nonzero: .*too long to be written out/,
   ],
+  ...[
+    ['bins that are none', 0, [0, 1], /bins is 0/],
+    ['half a bin', 1.5, [0, 1], /bins is 1.5/],
+    ['a range without width', 2, [1, 1], /range is \[1,1\]/],
+    ['a range that does not end', 2, [0, Infinity], /range is/],
+  ].map(([what, bins, range, says]): Mistake => [
+    what as string,
+    ({ d }) => d.histogram('j', { bins: bins as number, range: range as [number, number] }),
+    'INVALID_ARGUMENT',
+    says as RegExp,
+  ]),
+  [
+    'a histogram of vectors',
+    ({ x, y }) =>
+      lazyI(x)
+        .sub(lazyJ(y))
+        .histogram('j', { bins: 2, range: [0, 1] }),
+    'DIM_MISMATCH',
+    /histogram: the values have dim 2/,
+  ],
+  [
+    'a histogram over no axis',
+    ({ d }) => d.histogram('k' as LazyAxis, { bins: 2, range: [0, 1] }),
+    'INVALID_ARGUMENT',
+    /histogram: the axis is "k"/,
+  ],
 ];

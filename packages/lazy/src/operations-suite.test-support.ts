@@ -65,6 +65,7 @@ export function describeOperations(device: () => Device): void {
           'diag',
           'variance',
           'nonzero',
+          'histogram',
         ],
         ...['dim', 'rowsI', 'rowsJ', 'batchShape', 'shape', 'dtype', 'device'],
         ...['prod', 'mean', 'any', 'all', 'count', 'minArgMin', 'maxArgMax', 'logSumExp'],
