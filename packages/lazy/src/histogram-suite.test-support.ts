@@ -70,16 +70,16 @@ export function describeHistograms(device: () => Device): void {
     });
 
     it('puts values on inner edges into the bin that begins there, and those just below into the one before', async () => {
-      const edges = Float64Array.from({ length: 10 }, (_, k) => k * 0.1);
+      const edges = Float64Array.from({ length: 7 }, (_, k) => k * (0.3 / 7));
       const below = new Float64Array(edges.subarray(1));
       new BigInt64Array(below.buffer).forEach((bits, at, all) => {
         all[at] = bits - 1n;
       });
       const x = await tensor(Float64Array.of(...edges, ...below), {
-        ...{ shape: [19, 1], dtype: 'float64', device: device() },
+        ...{ shape: [13, 1], dtype: 'float64', device: device() },
       });
-      const counts = await lazyJ(x).histogram('j', { bins: 10, range: [0, 1] });
-      expect(await counts.toNested()).toEqual([Array.from(edges, (_, k) => (k < 9 ? 2 : 1))]);
+      const counts = await lazyJ(x).histogram('j', { bins: 7, range: [0, 0.3] });
+      expect(await counts.toNested()).toEqual([Array.from(edges, (_, k) => (k < 6 ? 2 : 1))]);
     });
   });
 }
