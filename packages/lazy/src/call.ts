@@ -38,7 +38,7 @@ export interface BoundInput {
 }
 
 /** Rows of the side that is kept. */
-export function keptRows({ axis }: Reduction, { rowsI, rowsJ }: CallShape): number {
+export function keptRows({ axis }: Pick<Reduction, 'axis'>, { rowsI, rowsJ }: CallShape): number {
   return axis === 1 ? rowsI : rowsJ;
 }
 
@@ -109,7 +109,7 @@ export function loadReduction(
 }
 
 /** The inputs that are stored in 16 bits, by position. */
-function storageOf(
+export function storageOf(
   inputs: readonly (BoundInput | undefined)[],
 ): Record<number, 'float16' | 'bfloat16'> {
   const storage: Record<number, 'float16' | 'bfloat16'> = {};
@@ -129,6 +129,18 @@ export function launchReduction(
   stream: Stream,
   ranges?: RangeArguments,
 ): void {
+  const { pointers, scalars } = launchArguments(shape, inputs, ranges);
+  if (results.value !== undefined) pointers['out'] = results.value;
+  if (results.index !== undefined) pointers['index'] = results.index;
+  launchProgram(loaded, stream, pointers, scalars);
+}
+
+/** What kernels over pairs of rows take but for their results. */
+export function launchArguments(
+  shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
+  ranges: RangeArguments | undefined,
+): { readonly pointers: Record<string, Tensor>; readonly scalars: Record<string, number> } {
   const { rowsI, rowsJ, batch } = shape;
   const pointers: Record<string, Tensor> = {};
   const scalars: Record<string, number> = { rowsI, rowsJ, batch };
@@ -140,14 +152,12 @@ export function launchReduction(
     // Of a table whose rows are taken by index.
     scalars[`rows${String(place)}`] = bound.tensor.shape.at(-2) ?? 1;
   }
-  if (results.value !== undefined) pointers['out'] = results.value;
-  if (results.index !== undefined) pointers['index'] = results.index;
   if (ranges !== undefined) {
     pointers['tasks'] = ranges.tasks;
     pointers['spans'] = ranges.spans;
     scalars['taskCount'] = ranges.taskCount;
   }
-  launchProgram(loaded, stream, pointers, scalars);
+  return { pointers, scalars };
 }
 
 /** What a launch with ranges takes beside the inputs. */

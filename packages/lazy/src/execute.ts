@@ -24,7 +24,7 @@ import { placeInputs } from './place-inputs.js';
 import { rangeTensors, type RangesOption } from './range-tensors.js';
 import { deliver, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
-import { formulasOf, usedPlaces, type Task } from './task.js';
+import { formulasOf, usedBy, type Task } from './task.js';
 
 /** Options of a call that say nothing about what is computed. */
 export interface ExecuteOptions extends StreamOption, SumOptions {
@@ -52,19 +52,10 @@ export async function execute(
   const { what, reduction } = task;
   const { stream, debug, ranges, accumulate, sumScheme, out = {} } = options;
   const inputs = bindArguments(what, task.inputs, args);
-  const extent = commonExtent(what, inputs);
-  checkRowNumbers(what, formulasOf(reduction), extent);
-  const shape = callShape(what, extent, options);
   const made: Tensor[] = [];
   try {
-    const placement = { device: shape.device, dtype: shape.dtype, stream };
-    const placed = await placeInputs(inputs, usedPlaces(task), placement, made);
-    const bound: (BoundInput | undefined)[] = [];
-    const target = { batchShape: shape.batchShape, stream, copies: made };
-    for (const x of placed) {
-      bound.push(x && (await readableInput(x, (t) => inputOperand(t, shape), target)));
-    }
-    const tensors = placed.filter((x) => x !== undefined);
+    const call = { what, formulas: formulasOf(reduction), inputs };
+    const { shape, bound, tensors } = await placeCall(call, options, made);
     const results = makeResults(task, shape, out, tensors, stream);
     try {
       if (isEmpty(results.wanted)) return results.wanted;
@@ -84,6 +75,44 @@ export async function execute(
   } finally {
     for (const one of made) one.dispose();
   }
+}
+
+/** A call whose inputs lie where its kernels read them. */
+export interface PlacedCall {
+  readonly shape: CallShape;
+  /** By place, undefined where no formula has the input. */
+  readonly bound: readonly (BoundInput | undefined)[];
+  /** The inputs that are read. */
+  readonly tensors: readonly Tensor[];
+}
+
+/**
+ * Checks the inputs of formulas against each other and places what they read. Tensors that had to be made are pushed to
+ * `made`, whose owner disposes them.
+ *
+ * @throws LazyError, MercerError
+ */
+export async function placeCall(
+  {
+    what,
+    formulas,
+    inputs,
+  }: Pick<Task, 'what' | 'inputs'> & { readonly formulas: ReturnType<typeof formulasOf> },
+  options: ExecuteOptions,
+  made: Tensor[],
+): Promise<PlacedCall> {
+  const extent = commonExtent(what, inputs);
+  checkRowNumbers(what, formulas, extent);
+  const shape = callShape(what, extent, options);
+  const { device, dtype, batchShape } = shape;
+  const { stream } = options;
+  const placed = await placeInputs(inputs, usedBy(formulas), { device, dtype, stream }, made);
+  const bound: (BoundInput | undefined)[] = [];
+  const target = { batchShape, stream, copies: made };
+  for (const x of placed) {
+    bound.push(x && (await readableInput(x, (t) => inputOperand(t, shape), target)));
+  }
+  return { shape, bound, tensors: placed.filter((x) => x !== undefined) };
 }
 
 const isEmpty = ({ value, index }: Results): boolean => (value ?? index)?.size === 0;

@@ -13,7 +13,7 @@ import { checkBound } from './transforms.js';
 import { execute, type ExecuteOptions } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, isSameInput, nodeAt, type Input } from './input.js';
-import type { LazyDType } from './lazy-dtype.js';
+import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
@@ -34,9 +34,6 @@ export interface SavedForward {
 export interface GradientOptions extends Pick<ExecuteOptions, 'stream' | 'ranges' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
-
-/** Row numbers are compared as numbers of the data type, which are whole up to here. */
-const EXACT: { readonly [D in LazyDType]: number } = { float32: 2 ** 24, float64: 2 ** 53 };
 
 /**
  * The gradient of `sum(cotangent * result)` by a variable of a reduction, where the result is that of Sum, Mean, Var, Prod, LogSumExp,
@@ -204,10 +201,10 @@ const INDEX_KIND: { readonly [K in ReductionKind]?: ReductionKind } = {
 };
 
 function checkExact(rows: number, dtype: LazyDType): void {
-  if (rows <= EXACT[dtype]) return;
+  if (rows <= WHOLE_UP_TO[dtype]) return;
   throw new LazyError(
     'UNSUPPORTED',
-    `gradient: the reduced side has ${String(rows)} rows, and row numbers are whole in ${dtype} up to ${String(EXACT[dtype])}. Compute it in float64.`,
+    `gradient: the reduced side has ${String(rows)} rows, and row numbers are whole in ${dtype} up to ${String(WHOLE_UP_TO[dtype])}. Compute it in float64.`,
   );
 }
 

@@ -20,6 +20,7 @@ export {
 export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
 export { gradient, type GradientOptions, type SavedForward } from './gradient.js';
 export type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
+export type { HistogramOptions } from './histogram.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
 export type { LazyData } from './make-input.js';
 export { lazy, lazyI, lazyJ, param, type LazyOptions, type Placeholder } from './make-lazy.js';
@@ -34,6 +35,7 @@ export {
   type Ranges,
   type RowRange,
 } from '@mercer/kernels';
+export type { NonzeroOptions, SelectedPairs } from './nonzero.js';
 export type { RangesOption } from './range-tensors.js';
 export type {
   DenseOptions,

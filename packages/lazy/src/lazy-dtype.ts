@@ -23,3 +23,9 @@ export function computedIn(dtype: string): LazyDType | undefined {
 
 /** The dtypes that symbolic matrices take, for messages. */
 export const storedDTypeNames = (): string => Object.keys(COMPUTED_IN).join(', ');
+
+/** Up to where row numbers and counts, as numbers of a dtype, are whole. */
+export const WHOLE_UP_TO: { readonly [D in LazyDType]: number } = {
+  float32: 2 ** 24,
+  float64: 2 ** 53,
+};

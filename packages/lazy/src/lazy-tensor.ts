@@ -2,15 +2,18 @@ import { ops, reduction as describe } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';
+import { binCounts, type HistogramOptions } from './histogram.js';
 import { nodeAt, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
-import { LazyFormula } from './lazy-formula.js';
+import { checkOperand, LazyFormula } from './lazy-formula.js';
+import { checkAxis } from './lazy-reducible.js';
 import { LazyReductions } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
-import type { DenseOptions, ReduceOptions } from './reduction-types.js';
+import { nonzeroPairs, type NonzeroOptions, type SelectedPairs } from './nonzero.js';
+import type { DenseOptions, LazyAxis, ReduceOptions } from './reduction-types.js';
 import { rowRange, type RowSelection } from './row-range.js';
-import { combine, type Symbolic } from './symbolic.js';
+import { combine, merge, type Symbolic } from './symbolic.js';
 import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
 import { viewAfter } from './view-step.js';
 
@@ -95,6 +98,65 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     const task = { what: 'toDense', reduction: describe('Sum', formula, { axis: 0 }), inputs };
     const { value } = await execute(task, [], { ...rest, out: out && { value: out } });
     return value as Tensor<D>;
+  }
+
+  /**
+   * The pairs of rows at which this, of dim 1, is not 0, as a sparse matrix in compressed rows: over 'j', for every row i the
+   * rows of j, in order. A NaN is not 0. Unlike reductions it waits for the device, which has to count the pairs before there
+   * is a place for them.
+   *
+   * @throws LazyError DIM_MISMATCH for a mask of another dim, UNBOUND_VARIABLE for placeholders, UNSUPPORTED for formulas that
+   * are too long to be written out, and for sides of more than 2^24 rows in float32; MercerError as `sum`, and UNSUPPORTED on a
+   * CPU without a C++ compiler
+   *
+   * @example
+   * ```ts
+   * import { lazyI, lazyJ } from '@mercer/lazy';
+   *
+   * // Neighbours within a radius of 1.5, with their distances.
+   * const x = [[0], [1], [2], [9]];
+   * const distance = lazyI(x).sub(lazyJ(x)).norm2();
+   * const near = distance.le(1.5);
+   * const found = await near.nonzero('j', { values: distance, device: 'cpu' });
+   * console.log((await found.offsets.toTypedArray()).join(' ')); // 0 2 5 7 8
+   * console.log((await found.indices.toTypedArray()).join(' ')); // 0 1 0 1 2 1 2 3
+   * console.log((await found.values?.toTypedArray())?.join(' ')); // 0 1 1 0 1 1 0 0
+   * ```
+   */
+  async nonzero(
+    axis: LazyAxis,
+    { values, ...options }: NonzeroOptions = {},
+  ): Promise<SelectedPairs<D>> {
+    checkAxis('nonzero', axis);
+    const parts = values === undefined ? [] : [checkOperand('nonzero: values', values, this.field)];
+    const rest = parts.map((one) =>
+      typeof one === 'number' ? { formula: ops.constant(one), inputs: [] } : one,
+    );
+    const pairs = await nonzeroPairs(merge([this, ...rest]), axis === 'j' ? 1 : 0, options);
+    return pairs as SelectedPairs<D>;
+  }
+
+  /**
+   * How many values over a side fall into each of `bins` bins of equal width, or the sums of their weights: (..batch, rows,
+   * bins). This has dim 1. Bin k begins at `low + k (high - low) / bins`, as the dtype rounds it; the last bin has its upper edge too, and values
+   * outside and NaN count nowhere, as in numpy. Counts are whole up to 2^24 in float32.
+   *
+   * @throws LazyError DIM_MISMATCH, INVALID_ARGUMENT for bins or a range that are none; MercerError as `sum`
+   *
+   * @example
+   * ```ts
+   * import { lazyI, lazyJ } from '@mercer/lazy';
+   *
+   * const distance = lazyI([[0], [10]]).sub(lazyJ([[1], [2], [9]])).abs();
+   * const counts = await distance.histogram('j', { bins: 2, range: [0, 10], device: 'cpu' });
+   * console.log(await counts.toNested()); // [ [ 2, 1 ], [ 1, 2 ] ]
+   * ```
+   */
+  async histogram(axis: LazyAxis, options: HistogramOptions<D>): Promise<Tensor<D>> {
+    const { bins, range, weight, ...rest } = options;
+    return binCounts(this, { bins, range, weight })
+      .describe('histogram', 'Sum', axis, {})
+      .call([], rest);
   }
 
   /**

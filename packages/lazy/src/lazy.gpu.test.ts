@@ -2,9 +2,11 @@ import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
+import { describeHistograms } from './histogram-suite.test-support.js';
 import { describeKeops } from './keops-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
+import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
@@ -17,6 +19,8 @@ for (const gpu of gpus) {
   describe(`symbolic matrices on ${gpu.id}`, () => {
     describeReductions(() => gpu, { full: true });
     describeOperations(() => gpu);
+    describeNonzero(() => gpu);
+    describeHistograms(() => gpu);
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGradients(() => gpu);

@@ -290,4 +290,75 @@ export const MATRIX_MISTAKES: readonly Mistake[] = [
     'NOT_DIFFERENTIABLE',
     /ArgMin/,
   ],
+  [
+    'a mask of several numbers',
+    ({ x, y }) => lazyI(x).lt(lazyJ(y)).nonzero('j'),
+    'DIM_MISMATCH',
+    /nonzero: the mask has dim 2/,
+  ],
+  [
+    'an axis that is none, of pairs',
+    ({ d }) => d.nonzero('k' as LazyAxis),
+    'INVALID_ARGUMENT',
+    /nonzero: the axis is "k"/,
+  ],
+  [
+    'pairs of a placeholder',
+    ({ d }) => d.sub(lazyI({ position: 0, dim: 1 }, { name: 'w' })).nonzero('j'),
+    'UNBOUND_VARIABLE',
+    /w \(i-variable/,
+  ],
+  [
+    'values of other rows than the mask',
+    ({ x, y, d }) => d.nonzero('j', { values: lazyI(y, { name: 'w' }).sub(lazyI(x)) }),
+    'SHAPE_MISMATCH',
+    /w \(i-variable.*has 4|has 4/,
+  ],
+  [
+    'values that are no matrix',
+    ({ d }) => d.nonzero('j', { values: 'x' as unknown as LazyTensor }),
+    'INVALID_ARGUMENT',
+    /nonzero: values is of type string/,
+  ],
+  [
+    'complex values of pairs',
+    ({ x, d }) => d.nonzero('j', { values: complexOf(lazyI(x)) }),
+    'INVALID_ARGUMENT',
+    /nonzero: values is complex/,
+  ],
+  [
+    'pairs by vectors that are too long to be written out',
+    ({ d }) =>
+      d.nonzero('j', {
+        values: lazyI([Array(400).fill(1), Array(400).fill(1), Array(400).fill(1)] as number[][]),
+      }),
+    'UNSUPPORTED',
+    /nonzero: .*too long to be written out/,
+  ],
+  ...[
+    ['bins that are none', 0, [0, 1], /bins is 0/],
+    ['half a bin', 1.5, [0, 1], /bins is 1.5/],
+    ['a range without width', 2, [1, 1], /range is \[1,1\]/],
+    ['a range that does not end', 2, [0, Infinity], /range is/],
+  ].map(([what, bins, range, says]): Mistake => [
+    what as string,
+    ({ d }) => d.histogram('j', { bins: bins as number, range: range as [number, number] }),
+    'INVALID_ARGUMENT',
+    says as RegExp,
+  ]),
+  [
+    'a histogram of vectors',
+    ({ x, y }) =>
+      lazyI(x)
+        .sub(lazyJ(y))
+        .histogram('j', { bins: 2, range: [0, 1] }),
+    'DIM_MISMATCH',
+    /histogram: the values have dim 2/,
+  ],
+  [
+    'a histogram over no axis',
+    ({ d }) => d.histogram('k' as LazyAxis, { bins: 2, range: [0, 1] }),
+    'INVALID_ARGUMENT',
+    /histogram: the axis is "k"/,
+  ],
 ];

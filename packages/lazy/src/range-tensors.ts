@@ -14,8 +14,8 @@ export type RangesOption = Ranges | KeptRanges;
  */
 export async function rangeTensors(
   what: string,
-  reduction: Reduction,
-  { plan }: LoadedReduction,
+  reduction: Pick<Reduction, 'axis'>,
+  { plan }: Pick<LoadedReduction, 'plan'>,
   shape: CallShape,
   ranges: RangesOption,
   stream: Stream | undefined,
@@ -35,7 +35,11 @@ export async function rangeTensors(
 }
 
 /** The ranges of the kept side. */
-function keptRanges(what: string, { axis }: Reduction, ranges: RangesOption): KeptRanges {
+function keptRanges(
+  what: string,
+  { axis }: Pick<Reduction, 'axis'>,
+  ranges: RangesOption,
+): KeptRanges {
   if (axis === 1) return ranges;
   if ('rangesJ' in ranges) return swapAxes(ranges);
   throw new LazyError(

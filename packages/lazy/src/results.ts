@@ -63,8 +63,8 @@ function checkNames(what: string, names: readonly string[], given: Results): voi
   }
 }
 
-/** The kernels number the rows of the reduced side as int32. */
-function checkRows(what: string, rows: number): void {
+/** The kernels number the rows of the reduced side as int32. @throws MercerError UNSUPPORTED */
+export function checkRows(what: string, rows: number): void {
   if (rows <= MAX_INDEXED_ROWS) return;
   throw new MercerError(
     'UNSUPPORTED',

@@ -16,5 +16,10 @@ export function formulasOf({ formula, weight }: Reduction): readonly Reduction['
 
 /** Places of the inputs that the formulas read. Others tell sizes alone. */
 export function usedPlaces({ reduction }: Task): ReadonlySet<number> {
-  return new Set(inputsOf(...formulasOf(reduction)).map(({ position }) => position));
+  return usedBy(formulasOf(reduction));
+}
+
+/** The same of formulas. */
+export function usedBy(formulas: readonly Reduction['formula'][]): ReadonlySet<number> {
+  return new Set(inputsOf(...formulas).map(({ position }) => position));
 }

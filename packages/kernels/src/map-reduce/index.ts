@@ -22,7 +22,7 @@ export {
 } from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';
 export type { CpuWidePlan, CudaWidePlan, WidePlan } from './wide/wide-plan-types.js';
-export { emitSelection } from './selection/emit-selection.js';
+export { emitSelection, emitSelectionCounts } from './selection/emit-selection.js';
 export {
   planSelection,
   type SelectionPlan,

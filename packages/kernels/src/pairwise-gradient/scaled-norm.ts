@@ -1,6 +1,5 @@
 import {
   abs,
-  build,
   constant,
   neg,
   postOrder,
@@ -9,7 +8,7 @@ import {
   substitute,
   variable,
   variables,
-  type ApplyOp,
+  withArgs,
   type Expr,
   type RealExpr,
 } from '@mercer/formula';
@@ -83,10 +82,7 @@ function replaceNode(expr: RealExpr, node: RealExpr, by: RealExpr): RealExpr {
   for (const each of postOrder(expr)) {
     if (results.has(each)) continue;
     const args = each.args.map((arg) => results.get(arg) ?? arg);
-    results.set(
-      each,
-      args.every((arg, i) => arg === each.args[i]) ? each : build(each.op as ApplyOp, args),
-    );
+    results.set(each, withArgs(each, args));
   }
   return results.get(expr) as RealExpr;
 }

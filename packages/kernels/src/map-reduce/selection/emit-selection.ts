@@ -6,6 +6,7 @@ import type { PairwiseProgram } from '../../pairwise/program.js';
 import { CUDA_THREADS } from '../choose-tile.js';
 import { computingKernel as cpuKernel } from '../cpu-kernel.js';
 import { computingKernel as cudaKernel } from '../cuda-kernel.js';
+import { emitMapReduce } from '../emit.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
 import type { SelectionPlan } from './plan-selection.js';
 
@@ -21,7 +22,36 @@ export function emitSelection(plan: SelectionPlan): PairwiseProgram {
     pass.kind === 'cpu'
       ? cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params })
       : cudaKernel(pass, selectedRows(plan, cudaText(plan)), { params });
-  return { steps: [{ kernel: { ...kernel, name: plan.summary } }], workspaceBytes: () => 0 };
+  const program = {
+    steps: [{ kernel: { ...kernel, name: plan.summary } }],
+    workspaceBytes: () => 0,
+  };
+  return roundedAlike(program);
+}
+
+/**
+ * The kernels that count the pairs of every kept row: those of a map-reduce of Count (`mapReduceParams`), which find exactly
+ * the pairs that `emitSelection` writes. Those of `planMapReduce` may round a mask otherwise.
+ */
+export function emitSelectionCounts({ counts }: Pick<SelectionPlan, 'counts'>): PairwiseProgram {
+  return roundedAlike(emitMapReduce(counts));
+}
+
+/** Every operation rounded by itself: where products are fused with sums depends on what else a kernel computes. */
+function roundedAlike({ steps, ...rest }: PairwiseProgram): PairwiseProgram {
+  const alone = { name: 'fmad', value: false } as const;
+  return {
+    ...rest,
+    steps: steps.map((step) => {
+      const { kernel } = step;
+      // The interpreter has programs of the counts alone.
+      if (kernel.dialect === 'cpu') {
+        const { program: _, ...text } = kernel;
+        return { ...step, kernel: { ...text, options: [...kernel.options, alone] } };
+      }
+      return { ...step, kernel: { ...kernel, options: [...kernel.options, alone] } };
+    }),
+  };
 }
 
 function cpuText({ pass, valueDim }: SelectionPlan): WriteText {

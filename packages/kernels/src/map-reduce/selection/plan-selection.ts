@@ -24,6 +24,8 @@ export interface SelectionPlan {
   readonly summary: string;
   /** The pass over all pairs, in one part: a row writes its pairs in order. */
   readonly pass: UnrolledPlan;
+  /** How the pairs of every row are counted before. */
+  readonly counts: UnrolledPlan;
   /** Numbers written for a pair. */
   readonly valueDim: number;
 }
@@ -56,9 +58,10 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
         `Reduce the dims of the mask, or select without values.`,
     );
   }
+  const counts = planUnrolled({ ...rest, reduction: counted.reduction }, limits);
   const pass = Object.freeze({ ...planUnrolled(counted, limits), splits: 1 });
   return Object.freeze({
-    ...{ family: 'selection', pass, valueDim: values?.dim ?? 0 },
+    ...{ family: 'selection', pass, counts, valueDim: values?.dim ?? 0 },
     summary: pass.summary.replace('map-reduce', 'selection'),
   });
 }

@@ -6,7 +6,7 @@ import type { ProgramLaunch } from '../../testing/cpu-program.test.helper.js';
 import { wholeNumber } from '../map-reduce-check.test.helper.js';
 import type { KeptRanges } from '../ranges/ranges.js';
 import { planRanges } from '../ranges/plan-ranges.js';
-import { emitSelection } from './emit-selection.js';
+import { emitSelection, emitSelectionCounts } from './emit-selection.js';
 import { planSelection, type SelectionProblem } from './plan-selection.js';
 
 const UNTOUCHED = -12345;
@@ -49,16 +49,19 @@ export function checkSelection(
   const allowed = allowedRows(ranges, kept, reduced);
   const offsets: bigint[] = [];
   const wantedRows: number[] = [];
+  const wantedCounts: number[] = [];
   const wantedValues: number[] = [];
   for (let z = 0; z < batch; z++) {
     for (let own = 0; own < kept; own++) {
-      offsets.push(BigInt(wantedRows.length));
+      const before = wantedRows.length;
+      offsets.push(BigInt(before));
       for (let other = 0; other < reduced; other++) {
         const [i, j] = axis === 1 ? [own, other] : [other, own];
         if (!allowed(own, other) || at(0, z, i, j)[0] === 0) continue;
         wantedRows.push(other);
         if (values !== undefined) wantedValues.push(...at(1, z, i, j));
       }
+      wantedCounts.push(wantedRows.length - before);
     }
   }
   const rows = new Int32Array(wantedRows.length + 1).fill(UNTOUCHED);
@@ -68,6 +71,7 @@ export function checkSelection(
     ...{ offsets: BigInt64Array.from(offsets), rows },
     ...(values !== undefined && { values: written }),
   };
+  checkCounts(problem, limits, run, { scalars, pointers: data }, wantedCounts, ranges);
   const launch = { scalars, pointers };
   if (ranges !== undefined) {
     const { tasks, spans, taskCount } = planRanges(plan.pass, ranges, kept, reduced);
@@ -79,6 +83,29 @@ export function checkSelection(
   run(emitSelection(plan), launch);
   expect([...rows]).toEqual([...wantedRows, UNTOUCHED]);
   expect([...written]).toEqual([...wantedValues, UNTOUCHED]);
+}
+
+/** The counts that the offsets are made from. */
+function checkCounts(
+  problem: SelectionProblem,
+  limits: DeviceLimits,
+  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+  { scalars, pointers }: ProgramLaunch,
+  wanted: readonly number[],
+  ranges: KeptRanges | undefined,
+): void {
+  const { axis = 1, dtype, rowsI, rowsJ } = problem;
+  const plan = planSelection(problem, limits);
+  const out = new (dtype === 'float32' ? Float32Array : Float64Array)(wanted.length);
+  const launch = { scalars: { ...scalars }, pointers: { ...pointers, out } };
+  if (ranges !== undefined) {
+    const [kept, reduced] = axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
+    const { tasks, spans, taskCount } = planRanges(plan.counts, ranges, kept, reduced);
+    Object.assign(launch.scalars, { taskCount });
+    Object.assign(launch.pointers, { tasks, spans });
+  }
+  run(emitSelectionCounts(plan), launch);
+  expect([...out]).toEqual(wanted);
 }
 
 function allowedRows(

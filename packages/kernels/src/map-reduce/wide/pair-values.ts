@@ -1,4 +1,4 @@
-import { build, variable, variables, type Expr, type RealExpr } from '@mercer/formula';
+import { variable, variables, withArgs, type Expr, type RealExpr } from '@mercer/formula';
 import type { LoweredLoop } from './lower-wide.js';
 import { COLUMN, type WideLoad, type WideNumber } from './wide-formula.js';
 
@@ -51,7 +51,7 @@ export function splitPairValues(
       const place = pair.indexOf(node as RealExpr);
       return variable(pairValueName(place < 0 ? pair.push(node as RealExpr) - 1 : place));
     }
-    return build(node.op as Parameters<typeof build>[0], node.args.map(rebuild));
+    return withArgs(node, node.args.map(rebuild));
   };
   const stands = (counter: string): boolean =>
     counter === COLUMN || (parents.has(counter) && stands(parents.get(counter) ?? ''));

@@ -130,6 +130,10 @@ export const STRUCTURE_CASES: readonly (readonly [name: string, Given])[] = [
     },
   ],
   [
+    'functions of a column and of a sum',
+    { reduction: sum(ops.sin(ops.add(ops.cos(x), ops.div(ops.sqDist(x, y), 150)))), units: 400 },
+  ],
+  [
     'one sum within another',
     { reduction: sum(ops.dot(ops.normalize(x), ops.normalize(y))), units: 400 },
   ],

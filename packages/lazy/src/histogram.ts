@@ -1,0 +1,60 @@
+import { LazyError } from './lazy-error.js';
+import type { LazyOperand } from './lazy-formula.js';
+import type { LazyTensor } from './lazy-tensor.js';
+import type { LazyDType } from './lazy-dtype.js';
+import type { ReduceOptions } from './reduction-types.js';
+import type { Tensor } from '@mercer/tensor';
+
+/** Options of `histogram`. */
+export interface HistogramOptions<D extends LazyDType = LazyDType> extends ReduceOptions<
+  Tensor<D>
+> {
+  /** How many bins of equal width. */
+  readonly bins: number;
+  /** Where the first bin begins and the last one ends. */
+  readonly range: readonly [low: number, high: number];
+  /** What a pair counts, of dim 1. Default: 1. */
+  readonly weight?: LazyOperand | undefined;
+}
+
+/**
+ * What every pair adds to every bin. The last bin has its upper edge; values outside and NaN count nowhere (numpy.histogram).
+ *
+ * @throws LazyError
+ */
+export function binCounts<D extends LazyDType>(
+  x: LazyTensor<D>,
+  { bins, range, weight = 1 }: Pick<HistogramOptions, 'bins' | 'range' | 'weight'>,
+): LazyTensor<D> {
+  checkBins(x.dim, bins, range);
+  const [low, high] = range;
+  const width = (high - low) / bins;
+  const last = bins - 1;
+  const near = x.sub(low).div(width).floor().clamp(0, last);
+  // A quotient beside an edge may be rounded over it: the edges themselves decide.
+  const above = near.sub(x.lt(near.mul(width).add(low)));
+  const bin = above.add(x.ge(above.add(1).mul(width).add(low))).clamp(0, last);
+  const inside = x.ge(low).mul(x.le(high));
+  return inside.where(bin, -1).oneHot(bins).where(weight, 0);
+}
+
+function checkBins(dim: number, bins: number, range: unknown): void {
+  if (dim !== 1) {
+    throw new LazyError(
+      'DIM_MISMATCH',
+      `histogram: the values have dim ${String(dim)}. Pass one number for every pair: take elem(k), or norm2().`,
+    );
+  }
+  if (!Number.isSafeInteger(bins) || bins < 1) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `histogram: bins is ${String(bins)}. Pass an integer from 1.`,
+    );
+  }
+  const [low, high] = Array.isArray(range) ? (range as unknown[]) : [];
+  if (Number.isFinite(low) && Number.isFinite(high) && Number(low) < Number(high)) return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `histogram: the range is ${JSON.stringify(range) || 'missing'}. Pass [low, high], two finite numbers, the first smaller.`,
+  );
+}

@@ -1,0 +1,88 @@
+import type { VectorExpr } from '@mercer/formula';
+import {
+  emitSelection,
+  emitSelectionCounts,
+  planSelection,
+  type SelectionPlan,
+} from '@mercer/kernels';
+import {
+  launchProgram,
+  loadProblem,
+  type LoadedProgram,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
+import { storageOf, type launchArguments } from './call.js';
+import type { ExecuteOptions, PlacedCall } from './execute.js';
+import { translated } from './lazy-error.js';
+
+/** How pairs are counted; a plan of its own, since the kernels of a selection are others. */
+export interface CountsPlan extends Pick<SelectionPlan, 'counts'> {
+  readonly family: 'selection-counts';
+}
+
+/** The kernels of a selection on their device. */
+export interface LoadedSelection {
+  readonly counts: LoadedProgram<CountsPlan>;
+  readonly pairs: LoadedProgram<SelectionPlan>;
+}
+
+/**
+ * Plans a selection of pairs for these sizes and loads its kernels. The first formula says which pairs, the second, if any,
+ * what is written for them.
+ *
+ * @throws LazyError UNSUPPORTED where there is no kernel for it; the compiler's or the loader's error
+ */
+export async function loadSelection(
+  what: string,
+  formulas: readonly VectorExpr[],
+  axis: 0 | 1,
+  { shape, bound }: PlacedCall,
+  { debug, ranges }: ExecuteOptions,
+): Promise<LoadedSelection> {
+  const { device, dtype, rowsI, rowsJ, batch } = shape;
+  const [mask, values] = formulas;
+  if (mask === undefined) throw new Error('a selection has a mask');
+  const storage = storageOf(bound);
+  const sizes = [rowsI, rowsJ, batch, axis, ranges !== undefined].join(' ');
+  const ids = formulas.map(({ id }) => id).join(' ');
+  const key = `${dtype} ${sizes} ${ids} ${JSON.stringify(storage)}`;
+  const plan = (limits: Parameters<typeof planSelection>[1]): SelectionPlan =>
+    translated(what, () =>
+      planSelection(
+        {
+          ...{ mask, axis, dtype, storage, rowsI, rowsJ, batch, ranges: ranges !== undefined },
+          ...(values !== undefined && { values }),
+        },
+        limits,
+      ),
+    );
+  // The formulas are held, so that their ids, which are in the key, are not given to others.
+  const pairs = await loadProblem(
+    device,
+    { key: `selection ${key}`, holds: formulas, plan, emit: emitSelection },
+    debug,
+  );
+  const counts = await loadProblem(
+    device,
+    {
+      ...{ key: `selection-counts ${key}`, holds: formulas, emit: emitSelectionCounts },
+      plan: (limits): CountsPlan => ({ family: 'selection-counts', counts: plan(limits).counts }),
+    },
+    debug,
+  );
+  return { pairs, counts };
+}
+
+/** Enqueues a kernel of a selection, with what it reads and writes beside the inputs. */
+export function launchSelection(
+  loaded: LoadedProgram<unknown>,
+  stream: Stream,
+  { pointers, scalars }: ReturnType<typeof launchArguments>,
+  others: Readonly<Record<string, Tensor | undefined>>,
+): void {
+  const given = Object.entries(others).flatMap(([name, one]) =>
+    one ? [[name, one] as const] : [],
+  );
+  launchProgram(loaded, stream, { ...pointers, ...Object.fromEntries(given) }, scalars);
+}
