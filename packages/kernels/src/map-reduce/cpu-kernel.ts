@@ -1,14 +1,13 @@
 import type { CpuKernel } from '../emitted-kernel.js';
 import type { CpuHelper } from '../emit/cpu-math.js';
 import { lanesOf } from '../emit/cpu-vector.js';
-import { indent, lines } from '../emit/indent.js';
 import { mapReduceProgram } from '../interpret/map-reduce-program.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { cpuFirstStep } from './cpu-first-step.js';
-import { cpuMergeStep } from './cpu-merge-step.js';
+import { withMergeKernel } from './cpu-merge-kernel.js';
 import { cpuPairText } from './cpu-pair-text.js';
-import { cpuPrelude, cpuReducerDialect, stateBytes } from './cpu-text.js';
-import { launchTasks, mapReduceCost, mapReduceParams, mergeCost, resultRows } from './params.js';
+import { cpuReducerDialect, cpuSourceText } from './cpu-text.js';
+import { launchTasks, mapReduceCost, mapReduceParams } from './params.js';
 import type { CpuMapReducePlan } from './plan.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
@@ -28,7 +27,6 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
   const running = runningResult(reducers);
   const params = mapReduceParams(plan, first);
-  const lanes = lanesOf(plan.level, plan.dtype);
   const compute = computingKernel(plan, running, helpers, {
     params,
     cost: (scalars) => mapReduceCost(plan, first, scalars),
@@ -37,28 +35,7 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
     const kernel = { ...compute, program: mapReduceProgram(plan) };
     return { steps: [{ kernel }], workspaceBytes: () => 0 };
   }
-  const entry = `${ENTRY}_merge`;
-  const merge: CpuKernel = {
-    dialect: 'cpu',
-    name: `${plan.summary}, merge`,
-    entry,
-    source: sourceText(plan, running, { entry, helpers, text: cpuMergeStep(plan, running) }),
-    params: withWorkspace(params, 'read'),
-    options: [],
-    geometry: (scalars) => ({
-      ...{ tasks: launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0) },
-      ...{ chunk: 1, scratchBytes: 0 },
-    }),
-    cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
-  };
-  return {
-    steps: [{ kernel: compute }, { kernel: merge }],
-    workspaceBytes: (scalars) =>
-      launchTasks(plan, scalars, lanes) *
-      (scalars['batch'] ?? 0) *
-      plan.splits *
-      stateBytes(plan, running),
-  };
+  return withMergeKernel(plan, running, { compute, params, helpers });
 }
 
 /** The kernel that computes the formula, with its parameters but for the workspace; `helpers` are those of the running result. */
@@ -76,7 +53,7 @@ export function computingKernel(
     dialect: 'cpu',
     name: plan.summary,
     entry: ENTRY,
-    source: sourceText(plan, running, { entry: ENTRY, helpers, text }),
+    source: cpuSourceText(plan, running, { entry: ENTRY, helpers, text }),
     params: plan.splits > 1 ? withWorkspace(params, 'write') : params,
     options: [],
     geometry: (scalars) => ({
@@ -86,25 +63,4 @@ export function computingKernel(
     }),
     ...(cost !== undefined && { cost }),
   };
-}
-
-interface EntryText {
-  readonly entry: string;
-  readonly helpers: ReadonlySet<CpuHelper>;
-  readonly text: string;
-}
-
-function sourceText(
-  plan: CpuMapReducePlan,
-  running: RunningResult,
-  { entry, helpers, text }: EntryText,
-): string {
-  return lines(
-    cpuPrelude(plan, running, helpers),
-    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*) {`,
-    '  const Args& g = *(const Args*)args;',
-    indent(text),
-    '}',
-    '',
-  ).concat('\n');
 }

@@ -1,7 +1,7 @@
 import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
-import { lines } from '../emit/indent.js';
+import { indent, lines } from '../emit/indent.js';
 import { elementType, halfLoads } from './half-storage.js';
 import {
   batchStrideName,
@@ -152,4 +152,27 @@ function oneOutput(
     store('found', names.index, 'int32_t', index.length),
     '}',
   );
+}
+
+/** A function of a host kernel. */
+interface EntryText {
+  readonly entry: string;
+  readonly helpers: ReadonlySet<CpuHelper>;
+  readonly text: string;
+}
+
+/** The whole text of a host kernel. */
+export function cpuSourceText(
+  plan: CpuLaunchedPlan,
+  running: RunningResult,
+  { entry, helpers, text }: EntryText,
+): string {
+  return lines(
+    cpuPrelude(plan, running, helpers),
+    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*) {`,
+    '  const Args& g = *(const Args*)args;',
+    indent(text),
+    '}',
+    '',
+  ).concat('\n');
 }

@@ -4,24 +4,11 @@ import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { CUDA_THREADS } from './choose-tile.js';
 import { firstStepText } from './cuda-first-step.js';
+import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';
-import {
-  cudaPrelude,
-  cudaReducerDialect,
-  allOutputsText,
-  parameterList,
-  stateWords,
-} from './cuda-text.js';
-import {
-  launchTasks,
-  mapReduceCost,
-  mapReduceParams,
-  mergeCost,
-  resultRows,
-  rowNames,
-} from './params.js';
+import { cudaPrelude, cudaReducerDialect, parameterList } from './cuda-text.js';
+import { launchTasks, mapReduceCost, mapReduceParams, resultRows } from './params.js';
 import type { CudaMapReducePlan } from './plan.js';
-import type { Reducer } from './reducers/reducer.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
@@ -48,7 +35,7 @@ export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const bytes = plan.splits * wordsOf(running.slots, plan.dtype) * dtypeBytes(plan.dtype);
   return {
-    steps: [{ kernel: first }, { kernel: secondKernel(plan, reducer, running) }],
+    steps: [{ kernel: first }, { kernel: cudaMergeKernel(plan, reducer, running) }],
     workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
   };
 }
@@ -87,47 +74,5 @@ export function computingKernel(
       };
     },
     ...(cost !== undefined && { cost }),
-  };
-}
-
-function secondKernel(
-  plan: CudaMapReducePlan,
-  reducer: Reducer,
-  running: RunningResult,
-): CudaKernel {
-  const entry = 'map_reduce_merge';
-  const { load } = stateWords(plan, running);
-  const params = withWorkspace(mapReduceParams(plan, reducer), 'read');
-  return {
-    dialect: 'cuda',
-    name: `${plan.summary}, merge`,
-    entry,
-    source: lines(
-      cudaPrelude(plan, running),
-      `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)})`,
-      `${entry}(${parameterList(params, plan.dtype)}) {`,
-      `  const long long kept = ${rowNames(plan.axis).kept};`,
-      `  const long long place = (long long)blockIdx.x * ${String(CUDA_THREADS)} + threadIdx.x;`,
-      '  if (place >= kept * batch) return;',
-      '  const long long layer = place / kept, row = place - layer * kept;',
-      '  State total = empty();',
-      '  #pragma unroll 1',
-      `  for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
-      '    State t;',
-      indent(load('t'), 4),
-      '    merge(total, t);',
-      '  }',
-      indent(allOutputsText(plan, running, 'total')),
-      '}',
-      '',
-    ).concat('\n'),
-    params,
-    options: [],
-    geometry: (scalars) => ({
-      grid: [Math.ceil(resultRows(plan, scalars) / CUDA_THREADS), 1, 1],
-      block: [CUDA_THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
-    cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
   };
 }

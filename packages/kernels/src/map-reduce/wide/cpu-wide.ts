@@ -3,18 +3,10 @@ import { lanesOf, vectorUnit } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CpuKernel } from '../../emitted-kernel.js';
 import { withWorkspace, type PairwiseProgram } from '../../pairwise/program.js';
-import { cpuMergeStep } from '../cpu-merge-step.js';
-import { cpuPrelude, cpuReducerDialect, cpuRowCounts, stateBytes } from '../cpu-text.js';
+import { withMergeKernel } from '../cpu-merge-kernel.js';
+import { cpuPrelude, cpuReducerDialect, cpuRowCounts } from '../cpu-text.js';
 import { elementType, loaded } from '../half-storage.js';
-import {
-  batchStrideName,
-  inputName,
-  launchTasks,
-  mapReduceParams,
-  mergeCost,
-  resultRows,
-  strideName,
-} from '../params.js';
+import { batchStrideName, inputName, launchTasks, mapReduceParams, strideName } from '../params.js';
 import type { Reducer } from '../reducers/reducer.js';
 import { runningResult } from '../reducers/running-result.js';
 import { blockReducer } from './column-blocks.js';
@@ -66,29 +58,7 @@ export function emitCpuWide(plan: CpuWidePlan): PairwiseProgram {
     cost: (scalars) => wideCost(plan, scalars),
   };
   if (!split) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
-  const entry = `${ENTRY}_merge`;
-  const merge: CpuKernel = {
-    ...compute,
-    ...{
-      name: `${plan.summary}, merge`,
-      entry,
-      source: source(entry, cpuMergeStep(plan, running)),
-    },
-    params: withWorkspace(params, 'read'),
-    geometry: (scalars) => ({
-      ...{ tasks: launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0) },
-      ...{ chunk: 1, scratchBytes: 0 },
-    }),
-    cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
-  };
-  return {
-    steps: [{ kernel: compute }, { kernel: merge }],
-    workspaceBytes: (scalars) =>
-      launchTasks(plan, scalars, lanes) *
-      (scalars['batch'] ?? 0) *
-      plan.splits *
-      stateBytes(plan, running),
-  };
+  return withMergeKernel(plan, running, { compute, params, helpers });
 }
 
 /** The copied rows, and the running results of a task: in parts and in all where there are columns. */

@@ -4,6 +4,7 @@ import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { withWorkspace, type PairwiseProgram } from '../../pairwise/program.js';
+import { cudaMergeKernel } from '../cuda-merge-kernel.js';
 import { cudaPrelude, cudaReducerDialect, parameterList } from '../cuda-text.js';
 import { elementType } from '../half-storage.js';
 import {
@@ -18,7 +19,6 @@ import type { Reducer } from '../reducers/reducer.js';
 import { runningResult, type RunningResult } from '../reducers/running-result.js';
 import { blockReducer } from './column-blocks.js';
 import { cudaColumnsText } from './cuda-columns-text.js';
-import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaNarrowText, everyGroup } from './cuda-narrow-text.js';
 import { WIDE_THREADS } from './cuda-staging.js';
 import { wideCost } from './wide-cost.js';

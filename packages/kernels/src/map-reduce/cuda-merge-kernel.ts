@@ -1,17 +1,17 @@
-import { indent, lines } from '../../emit/indent.js';
-import type { CudaKernel } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../pairwise/program.js';
-import { allOutputsText, cudaPrelude, parameterList, stateWords } from '../cuda-text.js';
-import { mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
-import type { Reducer } from '../reducers/reducer.js';
-import type { RunningResult } from '../reducers/running-result.js';
-import type { CudaWidePlan } from './wide-plan-types.js';
+import { indent, lines } from '../emit/indent.js';
+import type { CudaKernel } from '../emitted-kernel.js';
+import { withWorkspace } from '../pairwise/program.js';
+import { allOutputsText, cudaPrelude, parameterList, stateWords } from './cuda-text.js';
+import { mapReduceParams, mergeCost, resultRows, rowNames } from './params.js';
+import type { Reducer } from './reducers/reducer.js';
+import type { RunningResult } from './reducers/running-result.js';
+import type { CudaMapReducePlan, LaunchedPlan } from './plan.js';
 
 const THREADS = 128;
 
 /** Merges the parts of every kept row in order. */
 export function cudaMergeKernel(
-  plan: CudaWidePlan,
+  plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
   reducer: Reducer,
   running: RunningResult,
 ): CudaKernel {
@@ -26,9 +26,9 @@ export function cudaMergeKernel(
       `extern "C" __global__ void __launch_bounds__(${String(THREADS)})`,
       `${entry}(${parameterList(params, plan.dtype)}) {`,
       `  const long long kept = ${rowNames(plan.axis).kept};`,
-      `  const long long at = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;`,
-      '  if (at >= kept * batch) return;',
-      '  const long long layer = at / kept, row = at - layer * kept;',
+      `  const long long place = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;`,
+      '  if (place >= kept * batch) return;',
+      '  const long long layer = place / kept, row = place - layer * kept;',
       '  State total = empty();',
       '  #pragma unroll 1',
       `  for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
