@@ -3,7 +3,6 @@ import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
-import { describeKeops } from './keops-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
 import { describeNonzero } from './nonzero-suite.test-support.js';
@@ -24,7 +23,6 @@ for (const gpu of gpus) {
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
-    describeKeops(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });

@@ -81,8 +81,8 @@ export type MapReducePlan = UnrolledPlan | WidePlan;
 
 /**
  * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond
- * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for functions that have no kernel text, and for rows by
- * index and several reductions of one pass in a formula that is too long to be written out.
+ * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for functions beyond their largest order, and in a
+ * formula that is too long to be written out for rows by index, several reductions of one pass and unusual ways to sum.
  *
  * ```ts
  * import { ops, reduction, vi, vj } from '@mercer/formula';
@@ -99,7 +99,7 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   return isWide(problem, limits) ? planWide(problem, limits) : planUnrolled(problem, limits);
 }
 
-/** The plan that writes out every component of the formulas, whatever their length. */
+/** The plan that writes out every component of the formulas, whatever their length: callers hold to `MAP_REDUCE_LIMITS`. */
 export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): UnrolledPlan {
   const { dtype, reduction, further = [] } = problem;
   const { axis } = reduction;

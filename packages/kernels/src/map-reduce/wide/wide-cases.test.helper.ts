@@ -152,18 +152,46 @@ export const STRUCTURE_CASES: readonly (readonly [name: string, Given])[] = [
   ],
 ];
 
-/** A sweep in which every dim meets every data type and axis, as does every reduction. */
-export const SWEEP = Array.from({ length: 2 * DIMS.length }, (_, n) => {
-  const second = n >= DIMS.length;
-  const at = n % DIMS.length;
-  return {
-    inner: DIMS[at] ?? 1,
-    outer: DIMS[(at * 11 + (second ? 3 : 17)) % DIMS.length] ?? 1,
-    axis: ((at + (second ? 1 : 0)) % 2) as 0 | 1,
-    dtype: second ? ('float64' as const) : ('float32' as const),
-    kind: REDUCTION_KINDS[(at + (second ? 4 : 0)) % REDUCTION_KINDS.length] ?? 'Sum',
-  };
-});
+/** A case of the sweep; `outer` takes its turn, so that it meets all the others. */
+interface SweepCase {
+  readonly inner: number;
+  readonly outer: number;
+  readonly axis: 0 | 1;
+  readonly dtype: 'float32' | 'float64';
+  readonly kind: ReductionKind;
+}
+
+const outerOf = (at: number, shift: number): number => DIMS[(at * 11 + shift) % DIMS.length] ?? 1;
+
+/** Every dim meets every data type and axis, as does every reduction. */
+function coveringSweep(): SweepCase[] {
+  return Array.from({ length: 2 * DIMS.length }, (_, n) => {
+    const second = n >= DIMS.length;
+    const at = n % DIMS.length;
+    return {
+      inner: DIMS[at] ?? 1,
+      outer: outerOf(at, second ? 3 : 17),
+      axis: ((at + (second ? 1 : 0)) % 2) as 0 | 1,
+      dtype: second ? 'float64' : 'float32',
+      kind: REDUCTION_KINDS[(at + (second ? 4 : 0)) % REDUCTION_KINDS.length] ?? 'Sum',
+    };
+  });
+}
+
+/** Every dim with every reduction, data type and axis: thousands of kernels. */
+function wholeSweep(): SweepCase[] {
+  return DIMS.flatMap((inner, at) =>
+    REDUCTION_KINDS.flatMap((kind, k) =>
+      (['float32', 'float64'] as const).flatMap((dtype) =>
+        ([0, 1] as const).map((axis) => ({ inner, outer: outerOf(at, k), axis, dtype, kind })),
+      ),
+    ),
+  );
+}
+
+/** The dims that are computed: a covering part of all cases, or all of them with MERCER_TEST_FULL=1. */
+export const SWEEP: readonly SweepCase[] =
+  process.env['MERCER_TEST_FULL'] === '1' ? wholeSweep() : coveringSweep();
 
 const RANGES = rangesFromMatrix(
   [

@@ -5,8 +5,10 @@ import { describeKeopsRanges } from './block-sparse-suite.test-support.js';
 import { complexCases } from './complex-cases.test-support.js';
 import { contractionCases } from './contraction-cases.test-support.js';
 import { functionCases } from './function-cases.test-support.js';
+import { describeKeopsFormulas } from './formulas-suite.test-support.js';
 import { describeKeopsGradients } from './gradients-suite.test-support.js';
 import { describeKeopsLayouts } from './layouts-suite.test-support.js';
+import { describeKeopsSymbolic } from './symbolic-suite.test-support.js';
 import { vectorCases } from './vector-cases.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
@@ -19,6 +21,8 @@ for (const gpu of gpus) {
     describeCases('contractions', () => gpu, contractionCases);
     describeCases('functions', () => gpu, functionCases);
     describeCases('complex numbers', () => gpu, complexCases);
+    describeKeopsFormulas(() => gpu);
+    describeKeopsSymbolic(() => gpu);
     describeKeopsGradients(() => gpu);
     describeKeopsLayouts(() => gpu);
     describeKeopsRanges(() => gpu);

@@ -1,0 +1,162 @@
+import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { complexOf, gradient, lazyI, lazyJ, param, type LazyDType } from '../index.js';
+import { numbers, upload, type Numbers } from '../reference.test-support.js';
+import { D, expectNear, M, N, wantedOf } from './near.test-support.js';
+
+/** The tests of KeOps that apply to symbolic matrices, with asserted tolerances. */
+export function describeKeopsSymbolic(device: () => Device): void {
+  const put = <D extends LazyDType>(data: Numbers, dtype: D): Promise<Tensor<D>> =>
+    upload(data, dtype, device());
+
+  describe('symbolic matrices', () => {
+    it('take batches of every input', async () => {
+      const data = [
+        numbers(1, 10, 3, { batch: [4, 1] }),
+        numbers(2, 6, 3, { batch: [1, 6] }),
+        numbers(3, 10, 1, { batch: [1, 6] }),
+        numbers(4, 1, 1, { batch: [4, 6], low: 1, high: 2 }),
+      ] as const;
+      const [l, y, s, p] = await Promise.all(data.map((one) => put(one, 'float32')));
+      const inner = lazyI(l!)
+        .add(lazyI(l!).mul(lazyJ(y!)))
+        .square()
+        .add(lazyI(s!))
+        .sum();
+      const of = inner
+        .mul(param(p!.reshape([4, 6, 1])))
+        .add(1)
+        .exp()
+        .inv()
+        .reduction('Sum', 'j');
+      const found = await of.call();
+      expect(found.shape).toEqual([4, 6, 10, 1]);
+      await expectNear(found, wantedOf(of, data).value, 1e-5);
+    });
+
+    it.each([
+      [
+        [1, 4],
+        [3, 4],
+        [3, 1],
+      ],
+      [[4], [3, 1], []],
+    ])('apply a gaussian with batches %j, %j and %j, and its gradient', async (bx, by, bv) => {
+      const data = [
+        numbers(1, 20, 3, { batch: bx }),
+        numbers(2, 25, 3, { batch: by }),
+        numbers(3, 25, 2, { batch: bv }),
+      ] as const;
+      const [x, y, v] = await Promise.all(data.map((one) => put(one, 'float64')));
+      const gaussian = lazyI(x!).sqdist(lazyJ(y!)).neg().exp();
+      const of = gaussian.mul(lazyJ(v!)).reduction('Sum', 'j');
+      const wanted = wantedOf(of, data, 20, 25);
+      const found = await gaussian.matmul(v!);
+      await expectNear(found, wanted.value, 1e-12);
+      const seed = await tensor(new Float64Array(found.size).fill(1), {
+        shape: found.shape,
+        device: device(),
+      });
+      const byV = await gradient(of, lazyJ(v!), seed);
+      expect(byV.shape).toEqual(v!.shape);
+      // Linear in v: the gradient by v times v is the sum of the result.
+      const products = (await byV.toTypedArray()).map((g, at) => g * (data[2].values[at] ?? NaN));
+      const total = (values: Float64Array): number => values.reduce((sum, one) => sum + one, 0);
+      expect(Math.abs(total(products) - total(await found.toTypedArray()))).toBeLessThan(1e-9);
+    });
+
+    it('clamp, transpose and contract', async () => {
+      const data = [numbers(1, 60, 3, { low: -2, high: 2 }), numbers(2, 70, 3)] as const;
+      const [x, y] = await Promise.all(data.map((one) => put(one, 'float32')));
+      const clamped = lazyI(x!).mul(lazyJ(y!)).clamp(-1.23, 1.54).sum().square().neg().exp();
+      const of = clamped.reduction('Sum', 'j');
+      await expectNear(await of.call(), wantedOf(of, data, 60, 70).value, 2e-4);
+      const w = await put(numbers(3, 60, 2), 'float32');
+      const turned = clamped.t().mul(lazyJ(w)).reduction('Sum', 'j');
+      const found = await clamped.t().matmul(w);
+      expect(found.shape).toEqual([70, 2]);
+      await expectNear(
+        found,
+        wantedOf(turned, [data[0], data[1], numbers(3, 60, 2)], 70, 60).value,
+        2e-4,
+      );
+    });
+
+    it('make Kronecker products, as loops do', async () => {
+      const [f, g] = [numbers(1, 11, 6), numbers(2, 15, 4)];
+      const product = lazyI(await put(f, 'float64')).kron(
+        lazyJ(await put(g, 'float64')),
+        [2, 3],
+        [2, 2],
+      );
+      const wanted = new Float64Array(11 * 24);
+      for (let i = 0; i < 11; i++) {
+        for (let j = 0; j < 15; j++) {
+          for (let at = 0; at < 24; at++) {
+            const [row, column] = [Math.floor(at / 6), at % 6];
+            const left = f.values[6 * i + 3 * Math.floor(row / 2) + Math.floor(column / 2)] ?? NaN;
+            const right = g.values[4 * j + 2 * (row % 2) + (column % 2)] ?? NaN;
+            wanted[24 * i + at] = (wanted[24 * i + at] ?? NaN) + left * right;
+          }
+        }
+      }
+      await expectNear(await product.sum('j'), wanted, 1e-12);
+    });
+
+    it('divide complex numbers: a Cauchy sum', async () => {
+      const [z, w] = [numbers(1, 5, 2), numbers(2, 7, 2, { low: 3, high: 5 })];
+      const one = complexOf(param([1, 0]));
+      const [a, b] = [
+        complexOf(lazyI(await put(z, 'float64'))),
+        complexOf(lazyJ(await put(w, 'float64'))),
+      ];
+      const sums = await one.div(a.sub(b)).sum('j');
+      const wanted = new Float64Array(10);
+      for (let i = 0; i < 5; i++) {
+        for (let j = 0; j < 7; j++) {
+          const re = (z.values[2 * i] ?? NaN) - (w.values[2 * j] ?? NaN);
+          const im = (z.values[2 * i + 1] ?? NaN) - (w.values[2 * j + 1] ?? NaN);
+          wanted[2 * i]! += re / (re * re + im * im);
+          wanted[2 * i + 1]! -= im / (re * re + im * im);
+        }
+      }
+      await expectNear(sums, wanted, 1e-12);
+    });
+
+    it('find neighbours of placeholders, with values and indices into outputs', async () => {
+      const of = lazyI({ position: 0, dim: 3 })
+        .sqdist(lazyJ({ position: 1, dim: 3 }))
+        .reduction('KMinArgKMin', 'j', { k: 2 });
+      const data = [numbers(1, M, D), numbers(2, N, D)] as const;
+      const out = {
+        values: empty([M, 2], { device: device(), dtype: 'float64' }),
+        indices: empty([M, 2], { device: device(), dtype: 'int32' }),
+      };
+      const args = await Promise.all(data.map((one) => put(one, 'float64')));
+      const found = await of.call(args, { out });
+      expect([found.values, found.indices]).toEqual([out.values, out.indices]);
+      const wanted = wantedOf(of, data);
+      await expectNear(out.values, wanted.value, 1e-12);
+      expect([...(await out.indices.toTypedArray())]).toEqual([...(wanted.index ?? [])]);
+    });
+
+    it('keep no memory over many calls, with gradients', async () => {
+      const [x, y] = await Promise.all(
+        [numbers(1, M, D), numbers(2, N, D)].map((one) => put(one, 'float32')),
+      );
+      const a = lazyI(x!);
+      const of = a.sqdist(lazyJ(y!)).neg().reduction('LogSumExp', 'j');
+      const seed = await tensor(new Float32Array(M).fill(1), { shape: [M, 1], device: device() });
+      const round = async (): Promise<number> => {
+        for (let call = 0; call < 5; call++) {
+          (await of.call()).dispose();
+          (await gradient(of, a, seed)).dispose();
+        }
+        await device().synchronize();
+        return device().memory().liveBytes;
+      };
+      const before = await round();
+      expect(await round()).toBeLessThanOrEqual(before);
+    });
+  });
+}
