@@ -37,8 +37,13 @@ export function sweepCase(kind: ReductionKind, inner: number, outer: number, axi
     case 'MaxSumShiftExp':
       return { reduction: make(scaled, { weight }), fill: wholeNumber, units: 60 };
     case 'Mean':
-    case 'Var':
       return { reduction: make(ops.add(distance, columns)), fill: wholeNumber, units: 60 };
+    case 'Var':
+      // less the mean of distances: a variance loses what the mean has in digits beyond the spread
+      return {
+        reduction: make(ops.add(ops.sub(distance, 8 * inner), columns)),
+        ...{ fill: wholeNumber, units: 60 },
+      };
     case 'Prod':
       return {
         reduction: make(ops.add(1, ops.mul(0.01, ops.add(scaled, columns)))),
