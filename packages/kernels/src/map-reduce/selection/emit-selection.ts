@@ -12,8 +12,9 @@ import type { SelectionPlan } from './plan-selection.js';
 
 /**
  * The kernel of a selection. Beside the parameters of a map-reduce (`mapReduceParams`) without results it takes `offsets`,
- * one int64 for every kept row of every batch entry: where in `rows` (int32) and `values` (`valueDim` numbers a pair) its
- * pairs begin. A row writes as many as its Count is, in the order of the reduced rows.
+ * one int64 for every kept row of every batch entry and one more: where in `rows` (int32) and `values` (`valueDim` numbers a
+ * pair) its pairs begin and the next row's do. A row writes its pairs in the order of the reduced rows, and none beyond its
+ * room: inputs that have changed since they were counted write nowhere else.
  */
 export function emitSelection(plan: SelectionPlan): PairwiseProgram {
   const { pass } = plan;
@@ -65,7 +66,9 @@ function cpuText({ pass, valueDim }: SelectionPlan): WriteText {
         '  for (int64_t lane = 0; lane < LANES; lane++) {',
         '    const int64_t mine = first + group * LANES + lane;',
         `    if (!wanted[lane] || mine >= ${limit}) continue;`,
-        `    const int64_t at = g.offsets[layer * kept + mine] + ${total}.seen[lane]++;`,
+        '    const int64_t* const room = g.offsets + layer * kept + mine;',
+        `    const int64_t at = room[0] + ${total}.seen[lane]++;`,
+        '    if (at >= room[1]) continue;',
         '    g.rows[at] = (int32_t)row;',
         ...values.map(
           (_, c) =>
@@ -84,11 +87,14 @@ function cudaText({ pass, valueDim }: SelectionPlan): WriteText {
       lines(
         `const long long mine = first + threadIdx.x + r * ${String(CUDA_THREADS)};`,
         `if (${mask} != ${cudaLiteral(0, pass.dtype)} && mine < ${limit}) {`,
-        `  const long long at = offsets[layer * kept + mine] + ${total}.seen++;`,
-        `  rows[at] = (int)${row};`,
+        '  const long long* const room = offsets + layer * kept + mine;',
+        `  const long long at = room[0] + ${total}.seen++;`,
+        '  if (at < room[1]) {',
+        `    rows[at] = (int)${row};`,
         ...values.map(
-          (value, c) => `  values[at * ${String(valueDim)} + ${String(c)}] = ${value};`,
+          (value, c) => `    values[at * ${String(valueDim)} + ${String(c)}] = ${value};`,
         ),
+        '  }',
         '}',
       ),
   };

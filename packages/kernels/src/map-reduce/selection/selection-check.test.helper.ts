@@ -1,4 +1,4 @@
-import { inputsOf, vectorEvaluator } from '@mercer/formula';
+import { indexJ, inputsOf, ops, vectorEvaluator, vi } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../../device-limits.js';
 import type { PairwiseProgram } from '../../pairwise/program.js';
@@ -68,7 +68,7 @@ export function checkSelection(
   const written = new arrayOf(wantedValues.length + 1).fill(UNTOUCHED);
   const pointers: ProgramLaunch['pointers'] = {
     ...data,
-    ...{ offsets: BigInt64Array.from(offsets), rows },
+    ...{ offsets: BigInt64Array.from([...offsets, BigInt(wantedRows.length)]), rows },
     ...(values !== undefined && { values: written }),
   };
   checkCounts(problem, limits, run, { scalars, pointers: data }, wantedCounts, ranges);
@@ -120,4 +120,24 @@ function allowedRows(
     for (let own = from; own < to; own++) for (const [a, b] of spans) seen[own]?.fill(1, a, b);
   });
   return (own, other) => seen[own]?.[other] === 1;
+}
+
+/** Every pair is wanted and a row has room for one: the first is written, and nothing beyond. */
+export function checkRoom(
+  limits: DeviceLimits,
+  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+): void {
+  const sizes = { rowsI: 3, rowsJ: 5, batch: 1 };
+  const mask = ops.add(ops.square(vi(0, 1)), 1);
+  const plan = planSelection({ mask, values: indexJ, dtype: 'float32', ...sizes }, limits);
+  const rows = new Int32Array(5).fill(UNTOUCHED);
+  const values = new Float32Array(5).fill(UNTOUCHED);
+  const offsets = BigInt64Array.of(0n, 1n, 2n, 3n);
+  run(emitSelection(plan), {
+    scalars: { ...sizes, ld0: 1, batchStride0: 3 },
+    pointers: { x0: new Float32Array(3), offsets, rows, values },
+  });
+  for (const found of [rows, values]) {
+    expect([...found]).toEqual([0, 0, 0, UNTOUCHED, UNTOUCHED]);
+  }
 }

@@ -2,13 +2,17 @@ import { describe, test } from 'vitest';
 import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
 import { H200 } from '../../testing/h200.test.helper.js';
 import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test.helper.js';
-import { checkSelection } from './selection-check.test.helper.js';
+import { checkRoom, checkSelection } from './selection-check.test.helper.js';
 
 describe('selections on a GPU', () => {
   test.each(SELECTIONS.map((one, n) => [...one, n] as const))('%s', (_, problem, n) => {
     const sizes = { rowsI: 150, rowsJ: 41, batch: 2 };
     const dtype = n % 2 === 0 ? 'float32' : 'float64';
     checkSelection({ ...problem, ...sizes, dtype }, H200, runCudaProgram);
+  });
+
+  test('nothing is written beyond the room of a row', () => {
+    checkRoom(H200, runCudaProgram);
   });
 
   test('within ranges alone', () => {

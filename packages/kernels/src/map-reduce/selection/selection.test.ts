@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { runnableLevels } from '../../testing/cpu-harness.test.helper.js';
 import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
 import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test.helper.js';
-import { checkSelection } from './selection-check.test.helper.js';
+import { checkRoom, checkSelection } from './selection-check.test.helper.js';
 import { planSelection } from './plan-selection.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
@@ -20,6 +20,10 @@ describe('selections on the CPU', () => {
         checkSelection({ ...problem, ...sizes, dtype }, limits, runCpuProgram);
       }
     }
+  });
+
+  test('nothing is written beyond the room of a row', () => {
+    checkRoom(limits, runCpuProgram);
   });
 
   test('within ranges alone', () => {
