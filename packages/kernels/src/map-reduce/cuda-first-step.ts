@@ -1,5 +1,7 @@
 import { indent, lines } from '../emit/indent.js';
-import { CUDA_THREADS } from './choose-tile.js';
+import { CUDA_THREADS, PART_UNIT } from './choose-cuda-tile.js';
+import { everyRow, pairsLoopText } from './cuda-pairs-loop.js';
+import { stagedRow } from './cuda-staged-row.js';
 import type { CudaPairText } from './cuda-pair-text.js';
 import { allOutputsText, stateWords } from './cuda-text.js';
 import { loaded } from './half-storage.js';
@@ -12,8 +14,9 @@ import type { RunningResult } from './reducers/running-result.js';
 export function firstStepText(
   plan: CudaMapReducePlan,
   running: RunningResult,
-  { used, statements, results }: CudaPairText,
+  pair: CudaPairText,
 ): string {
+  const { used } = pair;
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const split = plan.splits > 1;
   const names = rowNames(plan.axis);
@@ -22,36 +25,19 @@ export function firstStepText(
   const tile = String(plan.tile);
   const own = used.of(kept);
   const other = used.of(reduced);
-  const [ownRow, otherRow] = [used.rowNumber(kept), used.rowNumber(reduced)];
-  const width = String(Math.max(1, componentsOf(plan.inputs, reduced)));
+  const row = stagedRow(componentsOf(plan.inputs, reduced), plan.dtype);
   const { block } = running;
   const limit = plan.ranges ? 'last' : 'kept';
-  const perRow = lines(
-    ...own.map(({ name }, q) => `const V ${name} = own[r][${String(q)}];`),
-    ownRow !== undefined && `const V ${ownRow} = (V)(first + threadIdx.x + r * ${threads});`,
-    ...statements,
-    running.add('total[r]', 's[r]', [...results, '(I)(start + q)']),
-  );
-  const unrolled = (body: string): string =>
-    lines('#pragma unroll', `for (int r = 0; r < ${rows}; ++r) {`, indent(body), '}');
+  const unrolled = (body: string): string => everyRow(plan, body);
   const stage =
     other.length > 0
-      ? lines('__syncthreads();', stagingText(plan, reduced), '__syncthreads();')
+      ? lines('__syncthreads();', stagingText(plan, reduced, row.width), '__syncthreads();')
       : '';
-  const pairs = lines(
-    '#pragma unroll 1',
-    'for (int q = 0; q < count; ++q) {',
-    ...other.map(
-      ({ name, place }) => `  const V ${name} = staged[q * ${width} + ${String(place)}];`,
-    ),
-    otherRow !== undefined && `  const V ${otherRow} = (V)(start + q);`,
-    indent(unrolled(perRow)),
-    '}',
-  );
+  const pairs = pairsLoopText(plan, running, pair, row);
   return lines(
     `const long long kept = ${names.kept}${plan.ranges ? '' : `, reduced = ${names.reduced}`};`,
     rowsOfBlock(plan),
-    other.length > 0 && `__shared__ V staged[${tile} * ${width}];`,
+    other.length > 0 && `__shared__ __align__(16) V staged[${tile} * ${String(row.width)}];`,
     'for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
     indent(
       lines(
@@ -109,7 +95,7 @@ export function firstStepText(
 }
 
 /** The first kept row of a block, and which rows it reduces. */
-function rowsOfBlock({ ranges, splits, rowsPerThread, tile: length }: CudaMapReducePlan): string {
+function rowsOfBlock({ ranges, splits, rowsPerThread }: CudaMapReducePlan): string {
   if (ranges) {
     return lines(
       'const long long* const here = tasks + (long long)blockIdx.x * 4;',
@@ -118,12 +104,12 @@ function rowsOfBlock({ ranges, splits, rowsPerThread, tile: length }: CudaMapRed
   }
   const first = `const long long first = (long long)blockIdx.x * ${String(CUDA_THREADS * rowsPerThread)};`;
   if (splits === 1) return lines(first, 'const long long from = 0, end = reduced;');
-  const [parts, tile] = [String(splits), String(length)];
+  const [parts, unit] = [String(splits), String(PART_UNIT)];
   return lines(
     first,
     'const int part = blockIdx.y;',
-    `const long long tiles = (reduced + ${tile} - 1) / ${tile};`,
-    `const long long length = (tiles + ${parts} - 1) / ${parts} * ${tile};`,
+    `const long long units = (reduced + ${unit} - 1) / ${unit};`,
+    `const long long length = (units + ${parts} - 1) / ${parts} * ${unit};`,
     'const long long from = part * length < reduced ? part * length : reduced;',
     'const long long end = from + length < reduced ? from + length : reduced;',
   );
@@ -169,9 +155,9 @@ function spansText(
 }
 
 /** Copies `count` rows of every input of the reduced side into shared memory, row by row. */
-function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j'): string {
+function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j', rowWidth: number): string {
   const inputs = rowInputs(plan.inputs, reduced);
-  const width = String(componentsOf(plan.inputs, reduced));
+  const width = String(rowWidth);
   let place = 0;
   const copies = inputs.map(({ position: p, dim, storage }) => {
     const d = String(dim);

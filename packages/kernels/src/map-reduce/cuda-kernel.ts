@@ -2,7 +2,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
 import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
-import { CUDA_THREADS } from './choose-tile.js';
+import { CUDA_THREADS } from './choose-cuda-tile.js';
 import { firstStepText } from './cuda-first-step.js';
 import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';

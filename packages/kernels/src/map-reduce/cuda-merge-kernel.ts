@@ -4,10 +4,13 @@ import { withWorkspace } from '../pairwise/program.js';
 import { allOutputsText, cudaPrelude, parameterList, stateWords } from './cuda-text.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from './params.js';
 import type { Reducer } from './reducers/reducer.js';
+import { wordsOf } from './reducers/state-words.js';
 import type { RunningResult } from './reducers/running-result.js';
 import type { CudaMapReducePlan, LaunchedPlan } from './plan.js';
 
 const THREADS = 128;
+/** Words that a thread waits for at a time. */
+const LOADED_WORDS = 16;
 
 /** Merges the parts of every kept row in order. */
 export function cudaMergeKernel(
@@ -16,6 +19,7 @@ export function cudaMergeKernel(
   running: RunningResult,
 ): CudaKernel {
   const entry = 'map_reduce_merge';
+  const together = Math.max(1, Math.floor(LOADED_WORDS / wordsOf(running.slots, plan.dtype)));
   const params = withWorkspace(mapReduceParams(plan, reducer), 'read');
   return {
     dialect: 'cuda',
@@ -30,7 +34,7 @@ export function cudaMergeKernel(
       '  if (place >= kept * batch) return;',
       '  const long long layer = place / kept, row = place - layer * kept;',
       '  State total = empty();',
-      '  #pragma unroll 1',
+      `  #pragma unroll ${String(together)}`,
       `  for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
       '    State t;',
       indent(stateWords(plan, running).load('t'), 4),

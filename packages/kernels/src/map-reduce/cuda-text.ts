@@ -4,7 +4,7 @@ import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import { halfLoads } from './half-storage.js';
+import { halfLoads, halfTypes } from './half-storage.js';
 import { rowNames } from './params.js';
 import type { CudaMapReducePlan, LaunchedPlan } from './plan.js';
 import type { ReducerDialect, Slot } from './reducers/reducer.js';
@@ -20,6 +20,7 @@ export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>):
     exp: call('exp_approximate', 'exp'),
     log: call('logf', 'log'),
     abs: call('fabsf', 'fabs'),
+    larger: (x, y) => `max_nan(${x}, ${y})`,
   };
 }
 
@@ -30,20 +31,23 @@ const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
   'MaxSumShiftExp',
 ]);
 
-/** What both steps begin with, and the helpers of a formula. */
+/** What both steps begin with, and, where inputs are read, how 16 bits are and the helpers of a formula. */
 export function cudaPrelude(
   plan: LaunchedPlan,
   running: RunningResult,
-  wanted: ReadonlySet<CudaHelper> = new Set(),
+  wanted?: ReadonlySet<CudaHelper>,
 ): string {
   const { dtype, inputs, further = [] } = plan;
   const helpers = new Set(wanted);
   const takesExponentials = [plan, ...further].some(({ reduction }) => EXPONENTIAL.has(reduction));
-  if (dtype === 'float32' && takesExponentials) helpers.add('expApproximate');
+  if (takesExponentials) {
+    helpers.add('max');
+    if (dtype === 'float32') helpers.add('expApproximate');
+  }
   const type = cudaType(dtype);
   const lane = dtype === 'float32' ? 'int' : 'long long';
   return lines(
-    halfLoads(inputs, 'cuda'),
+    wanted ? halfLoads(inputs, 'cuda') : halfTypes(inputs, 'cuda'),
     '#define INLINE __device__ __forceinline__',
     '#define UNUSED',
     `typedef ${type} V;`,

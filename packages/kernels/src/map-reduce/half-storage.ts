@@ -16,6 +16,10 @@ export function halfLoads(inputs: readonly MapReduceInput[], dialect: Dialect): 
   return prelude(dialect) + conversionsText(loads, dialect);
 }
 
+/** The type that 16-bit inputs have in parameters, where there are any. */
+export const halfTypes = (inputs: readonly MapReduceInput[], dialect: Dialect): string =>
+  inputs.some(({ storage }) => storage !== undefined) ? prelude(dialect) : '';
+
 /** The value of an element, from the text that reads it. */
 export const loaded = ({ storage }: Stored, element: string): string =>
   storage === undefined ? element : `${loadName(storage)}(${element})`;

@@ -19,7 +19,7 @@ import { planMapReduce } from './plan.js';
 
 /** Sizes whose plan splits the reduced rows, and sizes whose plan gives a thread several rows. */
 const FEW = { rowsI: 100, rowsJ: 10_000 };
-const MANY = { rowsI: 1_000_000, rowsJ: 1_000_000 };
+const MANY = { rowsI: 4_000_000, rowsJ: 200 };
 
 /** A grid without blocks cannot be launched: there is no result. */
 const run: typeof runCudaProgram = (program, launch) => {
@@ -70,7 +70,7 @@ describe('map-reduce on a GPU', () => {
       batch: 1,
     } as const;
     expect(planMapReduce({ ...problem, ...FEW }, H200)).toMatchObject({
-      splits: 32,
+      splits: 64,
       rowsPerThread: 1,
     });
     expect(planMapReduce({ ...problem, ...MANY }, H200)).toMatchObject({
@@ -78,6 +78,6 @@ describe('map-reduce on a GPU', () => {
       rowsPerThread: 4,
     });
     const nearest = { ...problem, reduction: reduction('ArgKMin', gaussian(3), { k: 5 }) };
-    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 32 });
+    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 64 });
   });
 });

@@ -2,7 +2,8 @@ import type { Category, Reduction, ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import { chooseCpuTile, chooseCudaTile, type CpuTile, type CudaTile } from './choose-tile.js';
+import { chooseCpuTile, type CpuTile } from './choose-cpu-tile.js';
+import { chooseCudaTile, type CudaTile } from './choose-cuda-tile.js';
 import { toList, type ExpressionList } from './expression-list.js';
 import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
@@ -125,8 +126,10 @@ export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): U
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
     ...{ dtype, slots: wordsOf(slots, dtype), operations: common.values.nodes.length },
+    ranked: all.some(({ kind }) => kind.includes('K')),
     ...{ own: componentsOf(inputs, kept), other: componentsOf(inputs, reduced) },
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
+    batch: problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
     mergeable: problem.ranges !== true,
   };

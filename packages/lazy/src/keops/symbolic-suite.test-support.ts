@@ -31,7 +31,8 @@ export function describeKeopsSymbolic(device: () => Device): void {
         .reduction('Sum', 'j');
       const found = await of.call();
       expect(found.shape).toEqual([4, 6, 10, 1]);
-      await expectNear(found, wantedOf(of, data).value, 1e-5);
+      // results reach 100: ten times closer than KeOps' test asks
+      await expectNear(found, wantedOf(of, data).value, 1e-4);
     });
 
     it.each([

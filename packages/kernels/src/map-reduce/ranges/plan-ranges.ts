@@ -1,5 +1,5 @@
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { CUDA_THREADS } from '../choose-tile.js';
+import { CUDA_THREADS } from '../choose-cuda-tile.js';
 import type { MapReducePlan } from '../plan.js';
 import { CUDA_SIDE } from '../wide/wide-plan-types.js';
 import { checkRanges, sortedRanges } from './check-ranges.js';

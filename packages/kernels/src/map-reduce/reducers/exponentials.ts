@@ -1,5 +1,6 @@
 import { carefulExponentialReducer } from './careful-exponentials.js';
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { indent, lines } from '../../emit/indent.js';
+import { upTo, type Reducer, type ReducerDialect, type ReducerParts } from './reducer.js';
 import { PLAIN_SUMS } from './sum-options.js';
 
 /**
@@ -9,7 +10,7 @@ import { PLAIN_SUMS } from './sum-options.js';
  */
 export function exponentialReducer(parts: ReducerParts): Reducer {
   const { kind, weightDim, sums: options = PLAIN_SUMS } = parts;
-  const { lit, exp, log, abs } = parts.dialect;
+  const { lit, exp, log, abs, larger } = parts.dialect;
   const none = lit(-Infinity);
   const sums = upTo(weightDim + (kind === 'SumSoftMaxWeight' ? 1 : 0)).map(
     (c) => `sum${String(c)}`,
@@ -43,8 +44,47 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
     value,
     index: [],
     rounds: options.scheme === 'block',
+    ...(larger && {
+      several: (s, rows, slow) =>
+        severalText({ ...parts.dialect, larger }, sums, { s, rows, slow }),
+    }),
   };
   return options.wide || options.scheme === 'kahan'
     ? carefulExponentialReducer(parts, plain, options)
     : plain;
+}
+
+/** One exponential a row and one for what was there; rows whose largest F is not finite go the slow way. */
+function severalText(
+  { lit, exp, abs, larger }: Required<ReducerDialect>,
+  sums: readonly string[],
+  {
+    s,
+    rows,
+    slow,
+  }: { readonly s: string; readonly rows: readonly (readonly string[])[]; readonly slow: string },
+): string {
+  const [zero, one] = [lit(0), lit(1)];
+  const most = rows.map(([f = '']) => f).reduce(larger);
+  const shares = rows.map(([f = ''], u) => `const V share${String(u)} = ${exp(`${f} - top`)};`);
+  const totals = sums.map((sum, c) => {
+    const terms = rows.map((row, u) => {
+      const [share, weight] = [`share${String(u)}`, row[c + 1] ?? ''];
+      // what counts nothing may be infinite
+      return weight === one ? share : `(${share} == ${zero} ? ${zero} : ${weight} * ${share})`;
+    });
+    return `${s}.${sum} = (keep == ${zero} ? ${zero} : ${s}.${sum} * keep) + (${terms.join(' + ')});`;
+  });
+  return lines(
+    '{',
+    `  const V top = ${larger(`${s}.top`, most)};`,
+    `  if (${abs('top')} < ${lit(Infinity)}) {`,
+    `    const V keep = ${exp(`${s}.top - top`)};`,
+    indent(lines(...shares, ...totals), 4),
+    `    ${s}.top = top;`,
+    '  } else {',
+    indent(slow, 4),
+    '  }',
+    '}',
+  );
 }

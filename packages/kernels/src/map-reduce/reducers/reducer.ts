@@ -7,6 +7,8 @@ export interface ReducerDialect {
   readonly exp: (x: string) => string;
   readonly log: (x: string) => string;
   readonly abs: (x: string) => string;
+  /** The larger, NaN if either is NaN; without it rows are added one by one. */
+  readonly larger?: (x: string, y: string) => string;
 }
 
 /** A member of the running result of a kept row: of type `V`, `I` (whole numbers), or `W` (float64 where `V` is float32). */
@@ -46,6 +48,11 @@ export interface Reducer {
     readonly add: string;
     readonly merge: string;
   };
+  /**
+   * Statements that add several rows to the state `s` at less cost than one by one, for values `V` alone: a list of
+   * arguments for each row, as names or literals. The caller gives `slow`, which adds them one by one.
+   */
+  readonly several?: (s: string, rows: readonly (readonly string[])[], slow: string) => string;
   /** Functions beside the state that `add` calls. */
   readonly functions?: string;
 }

@@ -26,6 +26,8 @@ export interface RunningResult {
   readonly block?: { readonly type: string; readonly empty: string };
   /** The statement that adds a row with these values and this number last. */
   readonly add: (total: string, block: string, args: readonly string[]) => string;
+  /** Statements that add several rows at less cost, each with its values and its number last. */
+  readonly several?: (total: string, block: string, rows: readonly (readonly string[])[]) => string;
   readonly outputs: readonly RunningOutput[];
   /** What `add` reads and writes by itself. */
   readonly pointers?: readonly Pointer[];
@@ -38,6 +40,9 @@ export function runningResult(reducers: readonly Reducer[]): RunningResult {
 }
 
 function single(reducer: Reducer): RunningResult {
+  const add = (total: string, block: string, args: readonly string[]): string =>
+    `add(${[reducer.rounds ? block : total, ...args].join(', ')});`;
+  const { several: together } = reducer;
   return {
     text: stateText(reducer),
     slots: reducer.slots,
@@ -47,7 +52,15 @@ function single(reducer: Reducer): RunningResult {
           ? { type: 'State', empty: 'empty()' }
           : { type: 'Block', empty: 'emptyBlock()' },
     }),
-    add: (total, block, args) => `add(${[reducer.rounds ? block : total, ...args].join(', ')});`,
+    add,
+    ...(together && {
+      several: (total, block, rows) =>
+        together(
+          reducer.rounds ? block : total,
+          rows.map((args) => args.slice(0, -1)),
+          lines(...rows.map((args) => add(total, block, args))),
+        ),
+    }),
     outputs: [output(reducer, 0, (state) => `UNUSED const State& s = ${state};`)],
   };
 }

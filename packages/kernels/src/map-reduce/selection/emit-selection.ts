@@ -3,7 +3,7 @@ import { cpuLiteral } from '../../emit/cpu-literal.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
 import type { PairwiseProgram } from '../../pairwise/program.js';
-import { CUDA_THREADS } from '../choose-tile.js';
+import { CUDA_THREADS } from '../choose-cuda-tile.js';
 import { computingKernel as cpuKernel } from '../cpu-kernel.js';
 import { computingKernel as cudaKernel } from '../cuda-kernel.js';
 import { emitMapReduce } from '../emit.js';

@@ -1,49 +1,126 @@
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
+import { CUDA_SPLITS } from '../cuda-splits.js';
+import { LONGEST_RUN } from './tile-text.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 import { mostStagedLoads, type WideShape } from './wide-shape.js';
 
-const MOST_SPLITS = 64;
+type WideCut = Pick<CudaWidePlan, 'groups' | 'rows' | 'tile' | 'steps' | 'splits'>;
+
+const COUNTS = [8, 4, 2, 1] as const;
 const BLOCKS_PER_MULTIPROCESSOR = 2;
-/** 32-bit registers of a thread for running results, and for inner sums of one kept row. */
-const STATE_REGISTERS = { float32: 32, float64: 24 } as const;
+/** 32-bit registers of a thread for running results, for the inner sums of its pairs, and for those of one kept row beside columns. */
+const STATE_REGISTERS = { narrow: 12, columns: { float32: 32, float64: 24 } } as const;
+const PAIR_REGISTERS = 64;
+const MOST_LISTS = 4;
 const SUM_REGISTERS = 4;
-/** Bytes of shared memory for copies, and for pair values or running results that threads hand over. */
-const STAGED_BYTES = 20480;
+/** Bytes of shared memory, and of those for pair values or running results that threads hand over. */
+const SHARED_BYTES = 47104;
 const HELD_BYTES = 24576;
+/** Components that a row of threads fetches at a time, in bytes. */
+const FETCHED_BYTES = 512;
+const VECTOR_BYTES = 16;
+/**
+ * What a part costs a thread for each number of a running result, in operations: what threads hand over, and the merging;
+ * a list of the K best begins anew.
+ */
+const PART_COST = { plain: 400, ranked: 2500 } as const;
+/** What a row of a thread costs for a step of an inner sum, in operations on a pair. */
+const ROW_COST = 1.25;
+
+/** Bytes of running results that half of the threads of a block hand over. */
+export const handedBytes = (words: number, bytes: number): number =>
+  ((CUDA_SIDE * CUDA_SIDE) / 2) * words * bytes;
+
+/** Whether half of the threads can hand over their results at once. */
+export const handsOverHalf = (words: number, bytes: number): boolean =>
+  handedBytes(words, bytes) <= HELD_BYTES;
 
 /** The cut for a GPU. Throws a `RangeError` where a pair of rows has more values than shared memory takes. */
-export function chooseWideCuda(
-  { dtype, formula, slots, sums, keptRows, reducedRows, mergeable }: WideShape,
-  { multiprocessors }: CudaLimits,
-): Pick<CudaWidePlan, 'groups' | 'rows' | 'tile' | 'steps' | 'splits'> {
+export function chooseWideCuda(shape: WideShape, limits: CudaLimits): WideCut {
+  const { dtype, formula, slots } = shape;
   const bytes = dtypeBytes(dtype);
-  const words = bytes / 4;
   const isNarrow = formula.columns === 1;
-  const groups = ([4, 2] as const).find((g) => g * slots * words <= STATE_REGISTERS[dtype]) ?? 1;
-  const rows =
-    sums === 0 && !isNarrow
-      ? 1
-      : (([4, 2] as const).find((r) => r * sums * words <= SUM_REGISTERS) ?? 1);
-  const side = CUDA_SIDE * groups * bytes;
-  const held = isNarrow ? Infinity : HELD_BYTES / (Math.max(1, formula.pair) * side);
+  const cut = isNarrow ? narrowCut(shape, limits) : columnsCut(shape);
+  const { groups, rows } = cut;
+  const side = CUDA_SIDE * bytes;
+  const held = isNarrow ? Infinity : HELD_BYTES / (Math.max(1, formula.pair) * side * groups);
   if (held < 1 || (isNarrow && slots * side > HELD_BYTES)) {
     throw new RangeError(
       `cannot plan a map-reduce: a pair of rows has ${String(formula.pair)} values and a running result ${String(slots)} numbers, ` +
         `more than a GPU's shared memory takes. Split the formula into several, or ask for fewer extrema (K).`,
     );
   }
-  const stepBytes = mostStagedLoads(formula) * (CUDA_SIDE * Math.max(groups, rows) + 4) * bytes;
-  const steps = [16, 8, 4, 2, 1].find((s) => s * stepBytes <= STAGED_BYTES) ?? 0;
-  const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * groups)));
-  const wanted = (multiprocessors * BLOCKS_PER_MULTIPROCESSOR) / blocks;
-  const parts = Math.min(MOST_SPLITS, wanted, reducedRows / (CUDA_SIDE * rows * 4));
   return {
-    ...{ groups, rows, steps: stepBytes === 0 ? 0 : steps },
-    tile: powerOfTwo(Math.min(CUDA_SIDE * rows, held)),
-    splits: isNarrow && mergeable && parts >= 2 ? powerOfTwo(parts) : 1,
+    ...{ ...cut, steps: stepsOf(shape, cut) },
+    tile: 2 ** Math.floor(Math.log2(Math.min(CUDA_SIDE * rows, held))),
   };
 }
 
-/** The largest power of two that is not above `value`. */
-const powerOfTwo = (value: number): number => 2 ** Math.floor(Math.log2(value));
+/** One column: the tile of pairs and the parts that keep multiprocessors busiest. */
+function narrowCut(
+  { dtype, slots, sums, sizes, operations, ranked, keptRows, reducedRows, mergeable }: WideShape,
+  { multiprocessors }: CudaLimits,
+): Pick<WideCut, 'groups' | 'rows' | 'splits'> {
+  const words = dtypeBytes(dtype) / 4;
+  // a sum of runs has two running sums
+  const runs = sizes.some((size) => size > LONGEST_RUN) ? 2 : 1;
+  const cuts = COUNTS.flatMap((groups) =>
+    COUNTS.filter(
+      (rows) =>
+        groups * rows * Math.max(1, sums) * runs * words <= PAIR_REGISTERS &&
+        // the K best are kept in memory, where few lists stay close
+        (ranked
+          ? groups <= MOST_LISTS
+          : groups === 1 || groups * slots * words <= STATE_REGISTERS.narrow),
+    ).flatMap((rows) => {
+      const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * groups)));
+      const piece = CUDA_SIDE * rows;
+      return CUDA_SPLITS.filter(
+        (splits) => splits === 1 || (mergeable && reducedRows > (splits - 1) * piece),
+      ).map((splits) => {
+        // equal blocks end together: the device takes them in waves
+        const waves = (blocks * splits) / (multiprocessors * BLOCKS_PER_MULTIPROCESSOR);
+        const busy = waves / Math.ceil(waves);
+        const pieces = Math.ceil(reducedRows / piece / splits);
+        const pairs = pieces * rows * operations * (1 + ROW_COST * (1 / groups + 1 / rows));
+        const work =
+          blocks * splits * groups * (pairs + PART_COST[ranked ? 'ranked' : 'plain'] * slots);
+        return { groups, rows, splits, cost: work / busy };
+      });
+    }),
+  );
+  const { groups, rows, splits } = cuts.reduce((best, cut) =>
+    cut.cost < best.cost * 0.99 ? cut : best,
+  );
+  return { groups, rows, splits };
+}
+
+function columnsCut({
+  dtype,
+  slots,
+  sums,
+}: WideShape): Pick<WideCut, 'groups' | 'rows' | 'splits'> {
+  const words = dtypeBytes(dtype) / 4;
+  const fits = COUNTS.filter((count) => count <= 4);
+  const groups = fits.find((g) => g * slots * words <= STATE_REGISTERS.columns[dtype]) ?? 1;
+  const rows = sums === 0 ? 1 : (fits.find((r) => r * sums * words <= SUM_REGISTERS) ?? 1);
+  return { groups, rows, splits: 1 };
+}
+
+/** Steps that are copied at a time: what shared memory and the registers for copies take. */
+function stepsOf(
+  { dtype, formula, slots }: WideShape,
+  { groups, rows }: Pick<WideCut, 'groups' | 'rows'>,
+): number {
+  const bytes = dtypeBytes(dtype);
+  const loads = mostStagedLoads(formula);
+  if (loads === 0) return 0;
+  const most = Math.max(groups, rows);
+  const stepBytes = 2 * loads * (CUDA_SIDE * most + VECTOR_BYTES / bytes) * bytes;
+  const held = formula.columns === 1 ? Math.min(HELD_BYTES, handedBytes(slots, bytes)) : HELD_BYTES;
+  const fits = (steps: number): boolean =>
+    steps * stepBytes <= SHARED_BYTES - held &&
+    (loads / 2) * (groups + rows) * steps * bytes <= FETCHED_BYTES;
+  return [16, 8, 4, 2].find(fits) ?? 1;
+}

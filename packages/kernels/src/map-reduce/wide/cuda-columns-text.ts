@@ -4,7 +4,7 @@ import { rowNames } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
 import { resultPlace } from './column-blocks.js';
 import { cudaTileDialect, unrolledPairs } from './cuda-dialect.js';
-import { everyGroup } from './cuda-narrow-text.js';
+import { everyGroup } from './every-group.js';
 import { cudaSpans } from './cuda-spans-text.js';
 import { cudaStaging } from './cuda-staging.js';
 import { tileText, type TileDialect } from './tile-text.js';
@@ -71,10 +71,12 @@ export function cudaColumnsText(
 function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
   const { formula, groups, rows, tile } = plan;
   const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
-  const stage = cudaStaging(plan, rows, (at) => clamped(`start + ${at}`));
+  const stage = cudaStaging(plan, rows, (thread, r) =>
+    clamped(`(start + ${thread} * ${String(rows)} + ${r})`),
+  );
   const text = tileText(formula, {
     ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
-    stagedPragma: '#pragma unroll 2',
+    ...{ stagedPragma: '#pragma unroll 2', wholePragma: '#pragma unroll' },
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = text.roots.slice(0, formula.pair);

@@ -1,71 +1,152 @@
 import { dtypeBytes } from '../../dtype.js';
-import { lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/indent.js';
 import { loaded } from '../half-storage.js';
 import { inputName, strideName } from '../params.js';
+import { upTo } from '../reducers/reducer.js';
 import { keptSide } from './kept-side.js';
-import type { TileDialect } from './tile-text.js';
+import type { StagedLoads, TileDialect } from './tile-text.js';
 import type { WideLoad } from './wide-formula.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 
 /** Threads of a block. */
 export const WIDE_THREADS = CUDA_SIDE * CUDA_SIDE;
+const VECTOR_BYTES = 16;
 
 /**
  * Copies of what a loop over components reads, `steps` components of all rows of a block at a time: component
- * after component, the rows of a thread side by side. `reducedRow(at)` is the number of row `at` of the
- * block's reduced rows.
+ * after component, in two buffers, so that a part is fetched into registers while the one before is computed with.
+ * A thread fetches components of one row that lie side by side. The rows of a thread lie in vectors, those of neighbouring threads
+ * next to each other: no two threads meet in a bank. `reducedRow(thread, r)` is the number of the reduced row `r`
+ * of a thread of a row of threads.
  */
 export function cudaStaging(
   plan: CudaWidePlan,
   rows: number,
-  reducedRow: (at: string) => string,
+  reducedRow: (thread: string, r: string) => string,
 ): TileDialect['stage'] {
-  const { steps, groups, dtype } = plan;
-  if (steps === 0) return undefined;
-  const kept = keptSide(plan);
-  const stored = new Map(plan.inputs.map((input) => [input.position, input]));
-  const pad = 16 / dtypeBytes(dtype);
+  if (plan.steps === 0) return undefined;
   return (loads, counter, size) => {
     const copied = loads.filter(
       ({ line, category }) => line?.counter === counter && category !== 'parameter',
     );
     if (copied.length === 0) return undefined;
-    const isOwn = ({ category }: WideLoad): boolean => category === kept;
-    const rowsOf = (load: WideLoad): number => CUDA_SIDE * (isOwn(load) ? groups : rows);
-    const name = (load: WideLoad): string => `copy${load.name}`;
-    const copyText = (load: WideLoad): string => {
-      const { position, line } = load;
-      const row = isOwn(load)
-        ? '(blockFirst + at < limit ? blockFirst + at : limit - 1)'
-        : reducedRow('at');
-      const k = `(${counter}_first + step < ${String(size)} ? ${counter}_first + step : ${String(size - 1)})`;
-      const component = `${k} * ${String(line?.step ?? 1)} + ${String(line?.offset ?? 0)}`;
-      return lines(
-        '#pragma unroll 2',
-        `for (int e = threadIdx.x; e < ${String(steps * rowsOf(load))}; e += ${String(WIDE_THREADS)}) {`,
-        `  const int step = e % ${String(steps)}, at = e / ${String(steps)};`,
-        `  ${name(load)}[step][at] = ${loaded(stored.get(position) ?? {}, `in${inputName(position)}[${row} * ${strideName(position)} + ${component}]`)};`,
-        '}',
-      );
-    };
-    const byName = new Map(copied.map((load) => [load.name, load]));
+    const half = `${counter}_half`;
+    const copies = copied.map((load) => copyOf(plan, load, { rows, size, half, reducedRow }));
+    const byName = new Map(copies.map((copy) => [copy.name, copy]));
     return {
-      steps,
-      copy: lines(
-        ...copied.map(
-          (load) =>
-            `__shared__ __align__(16) V ${name(load)}[${String(steps)}][${String(rowsOf(load) + pad)}];`,
-        ),
-        '__syncthreads();',
-        ...copied.map(copyText),
-        '__syncthreads();',
-      ),
+      steps: plan.steps,
+      setup: lines(...copies.map(({ setup }) => setup), `int ${half} = 0;`, '__syncthreads();'),
+      fetch: (first) => lines(...copies.map(({ fetch }) => fetch(first))),
+      commit: lines(`${half} ^= 1;`, ...copies.map(({ commit }) => commit), '__syncthreads();'),
       read: (wanted, r, g) => {
-        const load = byName.get(wanted);
-        if (load === undefined) return undefined;
-        const at = isOwn(load) ? `ty * ${String(groups)} + ${g}` : `tx * ${String(rows)} + ${r}`;
-        return `${name(load)}[${counter} - ${counter}_first][${at}]`;
+        const copy = byName.get(wanted);
+        return copy && `copy${wanted}[${half}][${counter}_step][${copy.place(r, g)}]`;
       },
     };
+  };
+}
+
+interface Copy extends Pick<StagedLoads, 'setup' | 'fetch' | 'commit'> {
+  readonly name: string;
+  /** Where a thread's row lies. */
+  readonly place: (r: string, g: string) => string;
+}
+
+interface CopyOptions {
+  readonly rows: number;
+  readonly size: number;
+  readonly half: string;
+  readonly reducedRow: (thread: string, r: string) => string;
+}
+
+function copyOf(
+  plan: CudaWidePlan,
+  { name, position, category, line }: WideLoad,
+  { rows, size, half, reducedRow }: CopyOptions,
+): Copy {
+  const { steps, groups, dtype } = plan;
+  const { step = 1, offset = 0 } = line ?? {};
+  const { storage } = plan.inputs.find((input) => input.position === position) ?? {};
+  const isOwn = category === keptSide(plan);
+  const inVector = VECTOR_BYTES / dtypeBytes(dtype);
+  const lanes = Math.min(steps, inVector);
+  const threadRows = isOwn ? groups : rows;
+  const fetches = (CUDA_SIDE * threadRows * steps) / lanes;
+  const rounds = Math.ceil(fetches / WIDE_THREADS);
+  const element = `((int)threadIdx.x + n * ${String(WIDE_THREADS)})`;
+  const [at, first] = [
+    `(${element} / ${String(steps / lanes)})`,
+    `(${element} % ${String(steps / lanes)} * ${String(lanes)})`,
+  ];
+  const each = (body: string): string =>
+    lines(
+      '#pragma unroll',
+      `for (int n = 0; n < ${String(rounds)}; ++n) {`,
+      indent(
+        fetches % WIDE_THREADS === 0
+          ? body
+          : lines(`if (${element} < ${String(fetches)}) {`, indent(body), '}'),
+      ),
+      '}',
+    );
+  // vectors of the rows of a thread, for all threads of a row
+  const side = String(Math.min(rows, inVector));
+  const span = String(CUDA_SIDE * Math.min(rows, inVector));
+  const row = isOwn
+    ? `(blockFirst + ${at} < limit ? blockFirst + ${at} : limit - 1)`
+    : reducedRow(`(${at} % ${span} / ${side})`, `(${at} / ${span} * ${side} + ${at} % ${side})`);
+  const type = storage === undefined ? 'V' : 'u16';
+  const [from, fetched] = [`from${name}`, `fetched${name}`];
+  const isWhole = size % steps === 0;
+  const singles = (k: string): string =>
+    lines(
+      ...upTo(lanes).map((c) => {
+        const place = isWhole
+          ? `${k} + ${String(c)}`
+          : `least_step(${k} + ${String(c)}, ${String(size - 1)})`;
+        return `${fetched}[n][${String(c)}] = ${from}[n][(${place}) * ${String(step)}];`;
+      }),
+    );
+  const canVector = storage === undefined && step === 1 && lanes === inVector;
+  const vector = dtype === 'float32' ? 'float4' : 'double2';
+  return {
+    name,
+    setup: lines(
+      `__shared__ __align__(16) V copy${name}[2][${String(steps)}][${String(CUDA_SIDE * threadRows + inVector)}];`,
+      `const ${type}* ${from}[${String(rounds)}];`,
+      `${type} ${fetched}[${String(rounds)}][${String(lanes)}];`,
+      each(
+        `${from}[n] = in${inputName(position)} + ${row} * ${strideName(position)} + ${String(offset)};`,
+      ),
+      canVector &&
+        `const bool vectors${name} = ((unsigned long long)(in${inputName(position)} + ${String(offset)}) | (unsigned long long)${strideName(position)} * sizeof(V)) % ${String(VECTOR_BYTES)} == 0;`,
+    ),
+    fetch: (begin) => {
+      const k = `(${begin} + ${first})`;
+      if (!canVector) return each(singles(k));
+      const fits = isWhole ? '' : ` && ${k} + ${String(lanes)} <= ${String(size)}`;
+      return each(
+        lines(
+          `if (vectors${name}${fits}) {`,
+          `  const ${vector} all = *reinterpret_cast<const ${vector}*>(${from}[n] + ${k});`,
+          ...upTo(lanes).map((c) => `  ${fetched}[n][${String(c)}] = all.${'xyzw'[c] ?? ''};`),
+          '} else {',
+          indent(singles(k)),
+          '}',
+        ),
+      );
+    },
+    commit: each(
+      lines(
+        ...upTo(lanes).map(
+          (c) =>
+            `copy${name}[${half}][${first} + ${String(c)}][${at}] = ${loaded(storage === undefined ? {} : { storage }, `${fetched}[n][${String(c)}]`)};`,
+        ),
+      ),
+    ),
+    place: (r, g) =>
+      isOwn
+        ? `ty * ${String(groups)} + ${g}`
+        : `${r} / ${side} * ${span} + tx * ${side} + ${r} % ${side}`,
   };
 }

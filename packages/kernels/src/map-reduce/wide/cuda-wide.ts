@@ -19,7 +19,9 @@ import type { Reducer } from '../reducers/reducer.js';
 import { runningResult, type RunningResult } from '../reducers/running-result.js';
 import { blockReducer } from './column-blocks.js';
 import { cudaColumnsText } from './cuda-columns-text.js';
-import { cudaNarrowText, everyGroup } from './cuda-narrow-text.js';
+import { cudaNarrowText } from './cuda-narrow-text.js';
+import { everyGroup } from './every-group.js';
+import { rowBound } from './cuda-row-bound.js';
 import { WIDE_THREADS } from './cuda-staging.js';
 import { wideCost } from './wide-cost.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
@@ -61,7 +63,10 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResul
     entry,
     source: lines(
       cudaPrelude(plan, running, helpers),
+      isNarrow && rowBound(plan)?.helper,
       'typedef int Step;',
+      body.includes('least_step(') &&
+        'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
       `extern "C" __global__ void __launch_bounds__(${String(WIDE_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, dtype)}) {`,
       indent(rowsText(plan)),

@@ -16,7 +16,7 @@ import { contractionIndices } from './contraction-index.js';
 /** On a CPU a loop with a tile in registers is quicker from sums and results of this length on. */
 const LONGEST_ON_CPU = 8;
 /** Words of a row that a thread of a GPU keeps in registers. */
-const LONGEST_ON_CUDA = 64;
+const LONGEST_ON_CUDA = 28;
 
 /**
  * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
@@ -35,7 +35,7 @@ export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean
   const terms = Math.max(...nodes.map(termsOf));
   return kind === 'cpu'
     ? Math.max(terms, ...rootsOf(reduction).map(({ dim }) => dim)) > LONGEST_ON_CPU
-    : (terms * dtypeBytes(dtype)) / 4 > LONGEST_ON_CUDA;
+    : (terms * dtypeBytes(dtype)) / 4 > +(process.env['LONGEST'] ?? LONGEST_ON_CUDA);
 }
 
 /** Whether formulas are beyond `MAP_REDUCE_LIMITS`. */

@@ -13,7 +13,7 @@ export function rankedReducer(
   unroll: string,
 ): Reducer {
   const least = kind.includes('Min');
-  const pragma = k <= MOST_UNROLLED && unroll;
+  const pragma = unroll !== '' && (k <= MOST_UNROLLED ? unroll : '#pragma unroll 1');
   const isBefore = (r: string): string =>
     `((I)(s.index[${r}] < 0) | ((I)(f == f) & ((I)(s.best[${r}] != s.best[${r}]) | (I)(f ${least ? '<' : '>'} s.best[${r}]))))`;
   return {
@@ -25,7 +25,7 @@ export function rankedReducer(
     arity: 1,
     functions: lines(
       'INLINE void insert(State& s, V f, I row, I live) {',
-      `  if (!any(live & ${isBefore(String(k - 1))})) return;`,
+      `  if (!any(live & ((I)(s.index[${String(k - 1)}] < 0) | ((I)(f ${least ? '>=' : '<='} s.best[${String(k - 1)}]) == number(0))))) return;`,
       '  I taken = number(0);',
       pragma,
       `  for (int r = 0; r < ${String(k)}; r++) {`,

@@ -9,9 +9,13 @@ import type { WideFormula, WideLoad } from './wide-formula.js';
 export interface StagedLoads {
   /** Steps of a part. */
   readonly steps: number;
-  /** Copies a part that begins at `<counter>_first`. */
-  readonly copy: string;
-  /** Reads a load, by its name; `undefined`: it has no copy. */
+  /** Stands before the loop. */
+  readonly setup: string;
+  /** Fetches the part that begins at step `first`. */
+  readonly fetch: (first: string) => string;
+  /** Makes what was fetched last the copy that is read. */
+  readonly commit: string;
+  /** Reads a load, by its name, at step `<counter>_step` of the part; `undefined`: it has no copy. */
   readonly read: (name: string, r: string, g: string) => string | undefined;
 }
 
@@ -31,9 +35,10 @@ export interface TileDialect {
     exprs: readonly Expr[],
     names: readonly string[],
   ) => { readonly statements: readonly string[]; readonly results: readonly string[] };
-  /** What stands before a `for` that stays a loop, and before one that may be written out in part. */
+  /** What stands before a `for` that stays a loop, before one that may be written out in part, or wholly. */
   readonly loopPragma: string;
   readonly stagedPragma?: string;
+  readonly wholePragma?: string;
   readonly stage?: (
     loads: readonly WideLoad[],
     counter: string,
@@ -133,31 +138,42 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
         return lines(text, ...updates);
       }),
     );
-    const walk = (begin: string, end: string): string =>
-      lines(
-        (staged === undefined ? undefined : dialect.stagedPragma) ?? dialect.loopPragma,
-        `for (Step ${counter} = ${begin}; ${counter} < ${end}; ${counter}++) {`,
-        indent(step),
-        '}',
-      );
     const part = (from: string, to: string): string => {
-      if (staged === undefined) return walk(from, to);
-      const [begin, steps] = [`${counter}_first`, String(staged.steps)];
-      const end = `${begin} + ${steps} < ${to} ? ${begin} + ${steps} : ${to}`;
+      if (staged === undefined) {
+        return lines(
+          dialect.loopPragma,
+          `for (Step ${counter} = ${from}; ${counter} < ${to}; ${counter}++) {`,
+          indent(step),
+          '}',
+        );
+      }
+      const [begin, place, steps] = [`${counter}_first`, `${counter}_step`, String(staged.steps)];
+      const isWhole = size % staged.steps === 0;
       return lines(
+        staged.fetch(from),
         dialect.loopPragma,
         `for (Step ${begin} = ${from}; ${begin} < ${to}; ${begin} += ${steps}) {`,
-        indent(staged.copy),
-        `  const Step ${counter}_end = ${end};`,
-        indent(walk(begin, `${counter}_end`)),
+        indent(staged.commit),
+        `  if (${begin} + ${steps} < ${to}) {`,
+        indent(staged.fetch(`${begin} + ${steps}`), 4),
+        '  }',
+        !isWhole &&
+          `  const Step ${counter}_count = ${to} - ${begin} < ${steps} ? ${to} - ${begin} : ${steps};`,
+        indent(isWhole ? (dialect.wholePragma ?? '') : (dialect.stagedPragma ?? '')),
+        `  for (Step ${place} = 0; ${place} < ${isWhole ? steps : `${counter}_count`}; ${place}++) {`,
+        new RegExp(`\\b${counter}\\b`).test(step) &&
+          `    const Step ${counter} = ${begin} + ${place};`,
+        indent(step, 4),
+        '  }',
         '}',
       );
     };
     const declared = group.map((loop) => declareText(loop, dialect, ''));
-    if (!inParts) return lines(...declared, part('0', String(size)));
+    const scoped = (text: string): string =>
+      staged === undefined ? text : lines('{', indent(lines(staged.setup, text)), '}');
+    if (!inParts) return lines(...declared, scoped(part('0', String(size))));
     const sums = group.filter(({ combine }) => combine === 'sum');
-    return lines(
-      ...declared,
+    const runs = lines(
       dialect.loopPragma,
       `for (Step ${counter}_run = 0; ${counter}_run < ${String(size)}; ${counter}_run += ${String(LONGEST_RUN)}) {`,
       `  const Step ${stop} = ${counter}_run + ${String(LONGEST_RUN)} < ${String(size)} ? ${counter}_run + ${String(LONGEST_RUN)} : ${String(size)};`,
@@ -175,6 +191,7 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
       ),
       '}',
     );
+    return lines(...declared, scoped(runs));
   };
   return { loops, values, roots, scheduled };
 }

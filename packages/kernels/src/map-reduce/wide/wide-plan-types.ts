@@ -37,9 +37,9 @@ export interface CpuWidePlan extends CommonWidePlan {
 export interface CudaWidePlan extends CommonWidePlan {
   readonly kind: 'cuda';
   /** Kept rows of a thread. */
-  readonly groups: 1 | 2 | 4;
+  readonly groups: 1 | 2 | 4 | 8;
   /** Reduced rows of a thread whose inner sums run together. */
-  readonly rows: 1 | 2 | 4;
+  readonly rows: 1 | 2 | 4 | 8;
   /** Reduced rows whose pair values are held while the columns pass. */
   readonly tile: number;
   /** Steps of an inner sum that are copied to shared memory at a time; 0: none is. */

@@ -11,7 +11,13 @@ import { resultWidth } from './column-blocks.js';
 import { keptSide } from './kept-side.js';
 import { planWideFormula } from './plan-wide-formula.js';
 import type { WidePlan } from './wide-plan-types.js';
-import { columnsTogether, slotsOfBlock, widestGroup, type WideShape } from './wide-shape.js';
+import {
+  columnsTogether,
+  slotsOfBlock,
+  pairSums,
+  widestGroup,
+  type WideShape,
+} from './wide-shape.js';
 
 /** The plan of a map-reduce whose long sums and columns are loops. Throws a `RangeError` for what has no text. */
 export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WidePlan {
@@ -42,9 +48,13 @@ export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WideP
     operations: unrolledSize(...roots),
     ...(ranges && { ranges: true as const }),
   };
+  const sizes = pairSums(formula);
   const kept = keptSide({ axis });
   const shape: WideShape = {
-    ...{ dtype, formula, block, slots: slotsOfBlock(common), sums: widestGroup(formula) },
+    ...{ dtype, formula, block, slots: slotsOfBlock(common) },
+    sums: limits.kind === 'cpu' || columns > 1 ? widestGroup(formula) : sizes.length,
+    sizes,
+    ...{ ranked: kind.includes('K'), operations: common.operations },
     ...{ keptRows: (axis === 1 ? rowsI : rowsJ) * batch, reducedRows: axis === 1 ? rowsJ : rowsI },
     ...{ own: componentsOf(inputs, kept), mergeable: !ranges },
   };

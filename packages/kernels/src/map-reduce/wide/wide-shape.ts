@@ -20,8 +20,14 @@ export interface WideShape {
   readonly own: number;
   /** Members of the running result of a block of columns. */
   readonly slots: number;
-  /** Inner sums that run in one loop. */
+  /** Inner sums that run in one loop on a CPU, and all of a pair on a GPU. */
   readonly sums: number;
+  /** Lengths of the inner sums of a pair. */
+  readonly sizes: readonly number[];
+  /** Scalar operations at a pair of rows. */
+  readonly operations: number;
+  /** Whether the running result is a list of the K best. */
+  readonly ranked: boolean;
 }
 
 /** Columns that are reduced together: few of those that cost much. */
@@ -51,6 +57,13 @@ export function slotsOfBlock(one: ColumnBlock): number {
 /** The most inner sums that one loop over a pair's components has; 0: there is no such loop. */
 export function widestGroup(formula: WideFormula): number {
   return Math.max(0, ...pairGroups(formula).map((group) => group.length));
+}
+
+/** The lengths of the inner sums of a pair. */
+export function pairSums(formula: WideFormula): number[] {
+  return pairGroups(formula)
+    .flat()
+    .map(({ size }) => size);
 }
 
 /** How many loads the busiest loop over a pair's components could copy to shared memory. */

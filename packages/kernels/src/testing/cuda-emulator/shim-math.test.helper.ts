@@ -77,6 +77,7 @@ static inline double __hiloint2double(int high, int low) { return emu_bits<doubl
 static inline int __float2int_rn(float x) { return (int)rintf(x); }
 static inline int __double2int_rn(double x) { return (int)rint(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(x); }
+static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __mulhi(int x, int y) { return (int)((long long)x * y >> 32); }

@@ -1,0 +1,46 @@
+import type { CpuLimits } from '../device-limits.js';
+import { lanesOf } from '../emit/cpu-vector.js';
+import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
+
+/** How a CPU cuts the rows. */
+export interface CpuTile {
+  /** Vectors of kept rows of a task. */
+  readonly groups: number;
+  /** Reduced rows between two merges, and that stay in the cache for all groups. */
+  readonly tile: number;
+  /** Parts of the reduced rows, each of another task; above 1 a second step merges them. */
+  readonly splits: number;
+}
+
+const MOST_GROUPS = 4;
+/** So that cores that end early find more, where the reduced rows are split. */
+const TASKS_PER_CORE = 4;
+/** The sums of K terms are sums of blocks of this length. */
+const LONGEST_TILE = 256;
+const MOST_SPLITS = 64;
+
+/** The cut for a CPU: tasks for every core, tiles that half of the first cache holds. */
+export function chooseCpuTile(
+  shape: MapReduceShape,
+  limits: CpuLimits,
+): CpuTile & { readonly text: string } {
+  const lanes = lanesOf(limits.level, shape.dtype);
+  const vectors = Math.ceil(shape.rows / lanes / limits.cores);
+  const groups = Math.max(1, Math.min(MOST_GROUPS, vectors));
+  const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
+  const whole = Math.max(1, Math.ceil(shape.rows / lanes));
+  const idle = whole < limits.cores && limits.interpreted !== true;
+  const splits = idle ? splitsOf(shape, tile, (TASKS_PER_CORE * limits.cores) / whole) : 1;
+  const text = [
+    `${String(groups)} groups of ${String(lanes)} rows`,
+    `tiles of ${String(tile)}`,
+    ...(splits > 1 ? [`${String(splits)} parts`] : []),
+  ].join(', ');
+  return { groups, tile, splits, text };
+}
+
+/** Parts of the reduced rows, of two tiles at least. */
+function splitsOf({ mergeable, terms }: MapReduceShape, tile: number, wanted: number): number {
+  const parts = Math.min(MOST_SPLITS, wanted, terms / (2 * tile));
+  return mergeable && parts >= 2 ? 2 ** Math.floor(Math.log2(parts)) : 1;
+}

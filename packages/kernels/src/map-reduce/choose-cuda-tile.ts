@@ -1,0 +1,87 @@
+import type { CudaLimits } from '../device-limits.js';
+import { dtypeBytes } from '../dtype.js';
+import { CUDA_SPLITS, splitEfficiency } from './cuda-splits.js';
+import { stagedWidth } from './cuda-staged-row.js';
+import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
+
+/** How a GPU cuts the rows. */
+export interface CudaTile {
+  /** Kept rows of a thread. */
+  readonly rowsPerThread: 1 | 2 | 4;
+  /** Reduced rows in shared memory, and between two merges. */
+  readonly tile: number;
+  /** Reduced rows whose work is written out together. */
+  readonly unroll: number;
+  /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
+  readonly splits: number;
+}
+
+/** Threads of a block on a GPU. */
+export const CUDA_THREADS = 128;
+/** A part of the reduced rows is a multiple of so many. */
+export const PART_UNIT = 16;
+
+/** 32-bit registers of a thread for the rows that it keeps and their results. */
+const ROW_REGISTERS = { float32: 100, float64: 48 } as const;
+/** Operations that are written out together at most: more fill the cache of instructions. */
+const OPERATIONS_TOGETHER = 880;
+const SHARED_BYTES = 16384;
+const CUDA_TILE = 128;
+/** Blocks of a multiprocessor that run at a time; fewer than two leave its units waiting. */
+const RESIDENT_BLOCKS = 8;
+const LEAST_BUSY = 2;
+/** Reduced rows of a part at least. */
+const SHORTEST_PART = 128;
+/**
+ * What a vector from shared memory costs, in operations, and a part for each number of its running result, in reduced
+ * rows: a list of the K best begins anew in each.
+ */
+const LOAD_COST = 2;
+const PART_COST = { plain: 8, ranked: 100 } as const;
+
+/** The cut for a GPU: of those that registers allow, the one that keeps multiprocessors busiest. */
+export function chooseCudaTile(
+  shape: MapReduceShape,
+  { multiprocessors }: CudaLimits,
+): CudaTile & { readonly text: string } {
+  const { dtype, own, slots, ranked, other, operations, rows, batch, terms, mergeable } = shape;
+  const words = (own + slots) * (dtypeBytes(dtype) / 4);
+  const width = stagedWidth(other, dtype);
+  const tile = tileOf({ dtype, other: width }, SHARED_BYTES, CUDA_TILE);
+  const vectors = (width * dtypeBytes(dtype)) / 16;
+  // a range may have few rows, and threads wait for each other where one has a new row for its list
+  const rowCounts = ranked ? ([1] as const) : mergeable ? ([4, 2, 1] as const) : ([2, 1] as const);
+  const cuts = rowCounts
+    .filter(
+      (own) =>
+        own === 1 ||
+        (own * words <= ROW_REGISTERS[dtype] && own * operations <= OPERATIONS_TOGETHER),
+    )
+    .flatMap((rowsPerThread) => {
+      const blocks = batch * Math.ceil(rows / batch / (CUDA_THREADS * rowsPerThread));
+      const useful = rows / (blocks * CUDA_THREADS * rowsPerThread);
+      const pair = operations + (vectors * LOAD_COST) / rowsPerThread;
+      return CUDA_SPLITS.filter(
+        (splits) => splits === 1 || (mergeable && terms >= splits * SHORTEST_PART),
+      ).map((splits) => {
+        const busy = splitEfficiency(blocks * splits, {
+          ...{ multiprocessors, resident: RESIDENT_BLOCKS, least: LEAST_BUSY },
+        });
+        const work =
+          (terms + (splits > 1 ? splits * PART_COST[ranked ? 'ranked' : 'plain'] * slots : 0)) *
+          pair;
+        return { rowsPerThread, splits, cost: work / (busy * useful) };
+      });
+    });
+  const { rowsPerThread, splits } = cuts.reduce((best, cut) =>
+    cut.cost < best.cost * 0.99 ? cut : best,
+  );
+  const together = OPERATIONS_TOGETHER / (operations * rowsPerThread);
+  const unroll = ([4, 2] as const).find((count) => count <= together) ?? 1;
+  const text = [
+    `${String(rowsPerThread)} rows a thread`,
+    `tiles of ${String(tile)}`,
+    ...(splits > 1 ? [`${String(splits)} parts`] : []),
+  ].join(', ');
+  return { rowsPerThread, tile, unroll, splits, text };
+}

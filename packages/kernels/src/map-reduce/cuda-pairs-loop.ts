@@ -1,0 +1,105 @@
+import { indent, lines } from '../emit/indent.js';
+import { CUDA_THREADS } from './choose-cuda-tile.js';
+import type { CudaPairText } from './cuda-pair-text.js';
+import type { StagedRow } from './cuda-staged-row.js';
+import type { CudaMapReducePlan } from './plan.js';
+import { upTo } from './reducers/reducer.js';
+import type { RunningResult } from './reducers/running-result.js';
+
+/** Reduced rows that are added at a time where that costs less. */
+const TOGETHER = 4;
+
+/** `body` for every row `r` of a thread. */
+export const everyRow = ({ rowsPerThread }: CudaMapReducePlan, body: string): string =>
+  lines(
+    '#pragma unroll',
+    `for (int r = 0; r < ${String(rowsPerThread)}; ++r) {`,
+    indent(body),
+    '}',
+  );
+
+/** Adds `count` staged rows, from number `start` on, to the results of the rows of a thread. */
+export function pairsLoopText(
+  plan: CudaMapReducePlan,
+  running: RunningResult,
+  { used, statements, results }: CudaPairText,
+  staged: StagedRow,
+): string {
+  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const other = used.of(reduced);
+  const [ownRow, otherRow] = [used.rowNumber(kept), used.rowNumber(reduced)];
+  const ownText = lines(
+    ...used.of(kept).map(({ name }, q) => `const V ${name} = own[r][${String(q)}];`),
+    ownRow !== undefined &&
+      `const V ${ownRow} = (V)(first + threadIdx.x + r * ${String(CUDA_THREADS)});`,
+  );
+  const pairText = (q: string, suffix: string): string =>
+    lines(
+      staged.names(other, suffix),
+      otherRow !== undefined && `const V ${otherRow} = (V)(start + ${q});`,
+      ...statements,
+    );
+  const one = lines(
+    indent(staged.vectors(other, 'q', '')),
+    indent(
+      everyRow(
+        plan,
+        lines(
+          ownText,
+          pairText('q', ''),
+          running.add('total[r]', 's[r]', [...results, '(I)(start + q)']),
+        ),
+      ),
+    ),
+    '}',
+  );
+  if (running.several === undefined) {
+    return lines(`#pragma unroll ${String(plan.unroll)}`, 'for (int q = 0; q < count; ++q) {', one);
+  }
+  const value = (result: string, c: number, u: number): string =>
+    isNumber(result) ? result : `f${String(c)}_${String(u)}`;
+  const rows = upTo(TOGETHER);
+  const at = (u: number): string => `q + ${String(u)}`;
+  const declared = rows.flatMap((u) =>
+    results.flatMap((result, c) => (isNumber(result) ? [] : value(result, c, u))),
+  );
+  return lines(
+    'int q = 0;',
+    '#pragma unroll 1',
+    `for (; q + ${String(TOGETHER)} <= count; q += ${String(TOGETHER)}) {`,
+    ...rows.map((u) => indent(staged.vectors(other, `(${at(u)})`, `_${String(u)}`))),
+    indent(
+      everyRow(
+        plan,
+        lines(
+          ownText,
+          declared.length > 0 && `V ${declared.join(', ')};`,
+          ...rows.map((u) =>
+            lines(
+              '{',
+              indent(pairText(at(u), `_${String(u)}`)),
+              ...results.map((result, c) =>
+                isNumber(result) ? '' : `  ${value(result, c, u)} = ${result};`,
+              ),
+              '}',
+            ),
+          ),
+          running.several(
+            'total[r]',
+            's[r]',
+            rows.map((u) => [
+              ...results.map((result, c) => value(result, c, u)),
+              `(I)(start + ${at(u)})`,
+            ]),
+          ),
+        ),
+      ),
+    ),
+    '}',
+    '#pragma unroll 1',
+    'for (; q < count; ++q) {',
+    one,
+  );
+}
+
+const isNumber = (text: string): boolean => /^-?[\d.]+(?:e[-+]?\d+)?f?$/.test(text);
