@@ -23,7 +23,9 @@ import {
   type FunctionAttributes,
   type GesvdOptions,
   type GetrfBatchedOptions,
+  type GetrfShape,
   type GetrsBatchedOptions,
+  type GetrsOptions,
   type HostMemory,
   type LaunchGeometry,
   type LibraryReport,
@@ -115,6 +117,11 @@ test('cuSOLVER and cuBLASLt', () => {
     (stream: CudaStream, shape: PotrfShape) => WorkspaceBytes
   >();
   expectTypeOf(cusolver.potrf).toEqualTypeOf<(stream: CudaStream, options: PotrfOptions) => void>();
+  expectTypeOf(cusolver.getrfWorkspace).toEqualTypeOf<
+    (stream: CudaStream, shape: GetrfShape) => WorkspaceBytes
+  >();
+  expectTypeOf<GetrfShape['pivotType']>().toEqualTypeOf<'int32' | 'int64' | undefined>();
+  expectTypeOf<GetrsOptions['pivotType']>().toEqualTypeOf<GetrfShape['pivotType']>();
   expectTypeOf(cusolver.getrs).returns.toBeVoid();
   expectTypeOf(cusolver.ormqr).returns.toBeVoid();
   expectTypeOf(cusolver.syevd).toEqualTypeOf<

@@ -13,7 +13,7 @@ export type {
 } from './cublaslt/matmul.js';
 export type { PotrfBatchedOptions, PotrsBatchedOptions } from './cusolver/batched-cholesky.js';
 export type { PotrfOptions, PotrfShape, PotrsOptions } from './cusolver/cholesky.js';
-export type { RealType, Side, Triangle } from './matrix-options.js';
+export type { PivotType, RealType, Side, Triangle } from './matrix-options.js';
 export { cusolver } from './cusolver/cusolver.js';
 export type {
   SyevBatchedOptions,
@@ -21,7 +21,7 @@ export type {
   SyevdOptions,
   SyevdShape,
 } from './cusolver/eigen.js';
-export type { FactorShape, GetrfOptions, GetrsOptions } from './cusolver/lu.js';
+export type { FactorShape, GetrfOptions, GetrfShape, GetrsOptions } from './cusolver/lu.js';
 export type { GeqrfOptions, OrmqrOptions, OrmqrShape } from './cusolver/qr.js';
 export type { GesvdOptions, GesvdShape, SingularVectors } from './cusolver/svd.js';
 export { DeviceBuffer } from './device-buffer.js';

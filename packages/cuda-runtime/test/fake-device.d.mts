@@ -14,6 +14,7 @@ export type FakeSetting =
   | 'COMPILE_RESULT'
   | 'SOLVER_US'
   | 'HOST_BYTES'
+  | 'LU_ELEMENTS'
   | 'FAIL_CALL'
   | 'FAIL_STATUS'
   | 'CALLS';

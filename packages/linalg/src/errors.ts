@@ -49,7 +49,7 @@ export class NotSemidefiniteError extends LinalgError {
   }
 }
 
-/** `pivot` is the one-based position of the first pivot that is exactly 0. */
+/** `pivot` is the one-based position of the first pivot that is exactly 0, of the factors that the operation computed. */
 export class SingularMatrixError extends LinalgError {
   readonly pivot: number;
 

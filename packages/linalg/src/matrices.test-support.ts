@@ -172,6 +172,35 @@ export function scaledError(a: Dense, product: Dense, dtype: LinalgDType): numbe
   return norm1(minus(a, product)) / (norm1(a) * Math.max(a.rows, a.columns) * EPSILON[dtype]);
 }
 
+/**
+ * The same for LU factors with row exchanges, in one matrix: each row of a stands for the row of l u that is nearest to it, and
+ * may be taken once.
+ */
+export function factorsError(a: Dense, factors: Dense, dtype: LinalgDType): number {
+  const n = a.rows;
+  const lower = dense(n, n, (i, j) => (i === j ? 1 : i > j ? at(factors, i, j) : 0));
+  const product = times(
+    lower,
+    dense(n, n, (i, j) => (i <= j ? at(factors, i, j) : 0)),
+  );
+  const free = new Set(Array.from({ length: n }, (_, i) => i));
+  const order = Array.from({ length: n }, (_, i) => {
+    let [nearest, least] = [NaN, Infinity];
+    for (const row of free) {
+      let off = 0;
+      for (let j = 0; j < n; j++) off += Math.abs(at(a, i, j) - at(product, row, j));
+      if (off < least) [nearest, least] = [row, off];
+    }
+    free.delete(nearest);
+    return nearest;
+  });
+  return scaledError(
+    a,
+    dense(n, n, (i, j) => at(product, order[i]!, j)),
+    dtype,
+  );
+}
+
 /** LAPACK's criterion for orthonormal columns: |I - q^T q| / (n eps), to be below 30. */
 export function orthogonality(q: Dense, dtype: LinalgDType): number {
   return norm1(minus(identity(q.columns), times(flip(q), q))) / (q.rows * EPSILON[dtype]);

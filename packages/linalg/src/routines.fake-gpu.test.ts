@@ -2,7 +2,12 @@ import { CusolverError } from '@mercer/cuda-runtime';
 import { device, empty, memory, type Device, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { fake, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
+import {
+  callsOf,
+  fake,
+  useFakeDriver,
+  useFakeSolvers,
+} from '../../cuda-runtime/test/fake-device.mjs';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { cholesky } from './cholesky.js';
 import { conditionEstimate } from './condition-estimate.js';
@@ -86,7 +91,7 @@ describe('on a GPU behind the fake driver', () => {
 
   it.each([
     ['solveCholesky', 'potrf', (a: Tensor<'float32'>, b: Tensor<'float32'>) => solveCholesky(a, b)],
-    ['solveLU', 'getrf', (a: Tensor<'float32'>, b: Tensor<'float32'>) => solveLU(a, b)],
+    ['solveLU', 'sgetrf', (a: Tensor<'float32'>, b: Tensor<'float32'>) => solveLU(a, b)],
     ['qr', 'geqrf', (a: Tensor<'float32'>) => qr(a)],
     ['eigh', 'syevBatched', (a: Tensor<'float32'>) => eigh(a)],
   ] as const)(
@@ -102,6 +107,40 @@ describe('on a GPU behind the fake driver', () => {
       b.dispose();
     },
   );
+
+  it.each([
+    ['float32', {}, ['sgetrf 97 97 97 pivots', 'sgetrs 0 97 2 97 pivots 97']],
+    ['float64', {}, ['dgetrf 97 97 97 pivots', 'dgetrs 1 97 2 97 pivots 97']],
+    ['float32', { overwriteA: true }, ['sgetrf 97 97 97 pivots', 'sgetrs 0 97 2 97 pivots 97']],
+    ['float64', { overwriteA: true }, ['dgetrf 97 97 97 pivots', 'dgetrs 0 97 2 97 pivots 97']],
+    ['float64', { refine: 0 }, ['sgetrf 97 97 97 pivots', 'sgetrs 0 97 2 97 pivots 97']],
+  ] as const)(
+    'solveLU of %s with %o calls the routines of its plan',
+    async (dtype, options, calls) => {
+      using a = empty([97, 97], { device: gpu, dtype });
+      using b = empty([97, 2], { device: gpu, dtype });
+      const lines = await callsOf(async () => {
+        release(await solveLU(a, b, options));
+        await gpu.synchronize();
+      });
+      expect(lines.filter((line) => /^[sd]?getr[fs] /.test(line))).toEqual(calls);
+    },
+  );
+
+  it('what needs the factors of the matrix itself has them, determinants with int64 pivots', async () => {
+    using a = empty([5, 5], { device: gpu, dtype: 'float64' });
+    const lines = await callsOf(async () => {
+      for (const call of [inverse, conditionEstimate, logdet]) release(await call(a));
+      await gpu.synchronize();
+    });
+    expect(lines.filter((line) => /^[sd]?getr[fs] /.test(line))).toEqual([
+      'dgetrf 5 5 5 pivots',
+      'dgetrs 0 5 5 5 pivots 5',
+      'dgetrf 5 5 5 pivots',
+      'dgetrs 0 5 5 5 pivots 5',
+      expect.stringMatching(/^getrf 5 5 1 5 pivots /),
+    ]);
+  });
 
   it('solves are captured with memory of their own, on one stream', async () => {
     for (const n of [16, 128]) {

@@ -11,8 +11,9 @@ import { solveWith, type Solution, type SolveOptions } from './solve.js';
  * strides, none copied beforehand. `overwriteA` leaves U in a's upper triangle and L, without its ones, below, with rows
  * exchanged.
  *
- * infos: k > 0 where pivot k is exactly 0, -1 where a holds NaN or infinity; x is NaN there. The relative residual
- * |b - a x| / (|a| |x|) is at most 30 n eps.
+ * infos: k > 0 where pivot k is exactly 0, -1 where a holds NaN or infinity; x is NaN there. On a GPU, float64 systems that
+ * cuSOLVER solves one by one have factors of the transpose, whose pivots k counts then, unless `overwriteA` asks for those of
+ * a. The relative residual |b - a x| / (|a| |x|) is at most 30 n eps.
  *
  * Resolves when the work is enqueued, one task of the pool for each batch entry; a single large matrix has all threads. On
  * a GPU small systems are solved in one launch, larger ones by cuSOLVER and cuBLAS, batched or on several streams: nothing waits, and

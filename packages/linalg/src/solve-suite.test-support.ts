@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { EPSILON, type LinalgDType } from './checks.js';
 import { NotFiniteError, NotPositiveDefiniteError, SingularMatrixError } from './errors.js';
 import {
+  at,
   dense,
   definite,
   DTYPES,
   emptyTensor,
+  factorsError,
   flip,
   general,
   minus,
@@ -200,6 +202,57 @@ export function solveSuite(where: string, orders: readonly number[]): void {
       expect(x.shape).toEqual([0, 3, 2]);
       expect(infos.shape).toEqual([0]);
       await expect(x.toTypedArray()).resolves.toHaveLength(0);
+    });
+  });
+
+  describe(`solveLU's factors, ${where}`, () => {
+    const n = Math.max(...orders);
+    const a = general(n, 41);
+    const b = randomMatrix(n, 2, 42);
+
+    it.each(DTYPES)(
+      'solve matrices of %s that lie in rows or in columns, kept or not',
+      async (dtype) => {
+        const truth = rounded(a, dtype);
+        const sides = rounded(b, dtype);
+        for (const kept of [false, true]) {
+          using rows = await toTensor(a, dtype);
+          using turned = await toTensor(flip(a), dtype);
+          using columns = turned.transpose();
+          for (const given of [rows, columns]) {
+            using right = await toTensor(b, dtype);
+            const { x, infos } = await solveLU(given, right, { overwriteA: kept });
+            expect(await infos.toNested()).toBe(0);
+            const residual = scaledResidual(truth, await onlyMatrix(x), sides, dtype);
+            expect(residual).toBeLessThan(THRESHOLD);
+          }
+          for (const given of [rows, columns]) {
+            const left = await onlyMatrix(given);
+            if (kept) expect(factorsError(truth, left, dtype)).toBeLessThan(THRESHOLD);
+            else expect(left).toEqual(truth);
+          }
+        }
+      },
+    );
+
+    it.each(DTYPES)('of %s find a row or a column of zeros', async (dtype) => {
+      const without = (row: number, column: number): Dense =>
+        dense(n, n, (i, j) => (i === row || j === column ? 0 : at(a, i, j)));
+      const [row, column] = [Math.floor(n / 3), Math.floor(n / 2)];
+      using bad = await toTensor([without(row, -1), a, without(-1, column)], dtype);
+      const { x, infos } = await solveLU(bad, await toTensor([b, b, b], dtype));
+      const [first = 0, middle, last = 0] = await infos.toTypedArray();
+      expect(middle).toBe(0);
+      // The pivot of the row or column itself, or the last one, by whether the matrix or its transpose was factored.
+      expect([row + 1, n]).toContain(first);
+      expect([column + 1, n]).toContain(last);
+      const [none, solved, neither] = await toDense(x);
+      expect([...none!.data, ...neither!.data].every(Number.isNaN)).toBe(true);
+      const right = rounded(b, dtype);
+      expect(scaledResidual(rounded(a, dtype), solved!, right, dtype)).toBeLessThan(THRESHOLD);
+      await expect(solveLU(bad, await toTensor(b, dtype), { checkErrors: true })).rejects.toThrow(
+        SingularMatrixError,
+      );
     });
   });
 

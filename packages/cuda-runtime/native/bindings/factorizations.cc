@@ -2,6 +2,7 @@
 #include "../core/batched_cholesky.h"
 #include "../core/beside.h"
 #include "../core/factorization.h"
+#include "../core/int_lu.h"
 #include "operands.h"
 
 namespace mercer {
@@ -46,38 +47,41 @@ Napi::Value potrs(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// (stream, type, rows, columns, leading)
+// Pivots are int32 or, with 1, int64.
+
+// (stream, type, wide, rows, columns, leading)
 Napi::Value getrfWorkspace(const Napi::CallbackInfo& info) {
   Arguments take(info, 1);
-  const int type = take.choice();
+  const int type = take.choice(), wide = take.choice();
   const int64_t rows = take.count(), columns = take.count(), leading = take.count();
-  return workspaceOf(info.Env(), luWorkspace(unwrap<Stream>(info[0]), type, rows, columns, leading));
+  const auto workspace = wide ? luWorkspace : intLuWorkspace;
+  return workspaceOf(info.Env(), workspace(unwrap<Stream>(info[0]), type, rows, columns, leading));
 }
 
-// (stream, type, rows, columns, a, aOffset, leading, pivots?, offset, work, offset, bytes, info, offset)
+// (stream, type, wide, rows, columns, a, aOffset, leading, pivots?, offset, work, offset, bytes, info, offset)
 Napi::Value getrf(const Napi::CallbackInfo& info) {
   Arguments take(info, 1);
-  const int type = take.choice();
+  const int type = take.choice(), wide = take.choice();
   const int64_t rows = take.count(), columns = take.count();
   const Region a = take.region();
   const Matrix matrix{a, rows, columns, take.count()};
   const Region pivots = take.optionalRegion();
   const Scratch work = take.scratch();
-  lu(unwrap<Stream>(info[0]), type, matrix, pivots, work, take.region());
+  (wide ? lu : intLu)(unwrap<Stream>(info[0]), type, matrix, pivots, work, take.region());
   return info.Env().Undefined();
 }
 
-// (stream, type, transpose, n, columns, a, aOffset, leadingA, pivots?, offset, b, bOffset, leadingB, info, offset)
+// (stream, type, wide, transpose, n, columns, a, offset, leadingA, pivots?, offset, b, offset, leadingB, info, offset)
 Napi::Value getrs(const Napi::CallbackInfo& info) {
   Arguments take(info, 1);
-  const int type = take.choice(), transpose = take.choice();
+  const int type = take.choice(), wide = take.choice(), transpose = take.choice();
   const int64_t n = take.count(), columns = take.count();
   const Region a = take.region();
   const Matrix factor{a, n, n, take.count()};
   const Region pivots = take.optionalRegion();
   const Region b = take.region();
   const Matrix right{b, n, columns, take.count()};
-  luSolve(unwrap<Stream>(info[0]), type, transpose, factor, pivots, right, take.region());
+  (wide ? luSolve : intLuSolve)(unwrap<Stream>(info[0]), type, transpose, factor, pivots, right, take.region());
   return info.Env().Undefined();
 }
 

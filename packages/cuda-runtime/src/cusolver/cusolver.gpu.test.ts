@@ -63,9 +63,11 @@ describe.each(usable ? types : [])('cuSOLVER in %s', (dtype, eps) => {
   const bytes = dtype === 'float64' ? 8 : 4;
   const bound = 30 * n * eps;
   const info = { buffer: device.allocate(4, stream) };
+  const set = (buffer: DeviceBuffer, data: Dense): Promise<void> =>
+    stream.copyToDevice(buffer, 0, dtype === 'float64' ? data : Float32Array.from(data));
   const put = async (data: Dense): Promise<DeviceBuffer> => {
     const buffer = device.allocate(data.length * bytes, stream);
-    await stream.copyToDevice(buffer, 0, dtype === 'float64' ? data : Float32Array.from(data));
+    await set(buffer, data);
     return buffer;
   };
   const get = async (buffer: DeviceBuffer): Promise<Dense> => {
@@ -105,12 +107,8 @@ describe.each(usable ? types : [])('cuSOLVER in %s', (dtype, eps) => {
       expect(await int(info)).toEqual([0]);
       expect(distance(multiply(a, x, n, n), b)).toBeLessThan(bound * 3 * n * largest(x));
 
-      for (const [buffer, data] of [
-        [matrix, a],
-        [right, b],
-      ] as const) {
-        await stream.copyToDevice(buffer, 0, dtype === 'float64' ? data : Float32Array.from(data));
-      }
+      await set(matrix, a);
+      await set(right, b);
       stream.beginCapture();
       solve();
       const exec = stream.endCapture().instantiate();
@@ -130,22 +128,65 @@ describe.each(usable ? types : [])('cuSOLVER in %s', (dtype, eps) => {
     expect(await int(info)).toEqual([7]);
   });
 
-  test.each([false, true])('LU, transposed: %s', async (transpose) => {
+  test.each([
+    ['int64', false],
+    ['int64', true],
+    ['int32', false],
+    ['int32', true],
+  ] as const)('LU with %s pivots, transposed: %s, captured too', async (pivotType, transpose) => {
+    await cusolver.prepare(stream);
     const a = rounded(dense(n * n));
     const b = rounded(dense(n * 2));
     const [matrix, right] = [await put(a), await put(b)];
-    const pivots = { buffer: device.allocate(n * 8, stream) };
+    const pivots = { buffer: device.allocate(n * (pivotType === 'int64' ? 8 : 4), stream) };
     const at = { buffer: matrix, leadingDimension: n };
-    const square = { dtype, rows: n, columns: n } as const;
+    const square = { dtype, rows: n, columns: n, pivotType } as const;
     const workspace = scratch(cusolver.getrfWorkspace(stream, { ...square, leadingDimension: n }));
-    cusolver.getrf(stream, { ...square, a: at, pivots, workspace, info });
-    const solve = { dtype, n, columns: 2, transpose, a: at, pivots, info } as const;
-    cusolver.getrs(stream, { ...solve, b: { buffer: right, leadingDimension: n } });
+    const both = (): void => {
+      cusolver.getrf(stream, { ...square, a: at, pivots, workspace, info });
+      const solve = { dtype, n, columns: 2, transpose, a: at, pivots, pivotType, info } as const;
+      cusolver.getrs(stream, { ...solve, b: { buffer: right, leadingDimension: n } });
+    };
+    both();
     const x = await get(right);
     expect(await int(info)).toEqual([0]);
     const residual = distance(multiply(a, x, n, n, transpose), b);
     expect(residual).toBeLessThan(bound * n * Math.max(1, largest(x)));
+
+    await set(matrix, a);
+    await set(right, b);
+    stream.beginCapture();
+    both();
+    const exec = stream.endCapture().instantiate();
+    exec.launch(stream);
+    expect(distance(await get(right), x)).toBeLessThan(bound * n * Math.max(1, largest(x)));
+    exec.dispose();
   });
+
+  test.each(['int64', 'int32'] as const)(
+    'LU with %s pivots says which rows it exchanged, and which pivot is 0',
+    async (pivotType) => {
+      const factor = async (at: (row: number, column: number) => number): Promise<number[]> => {
+        const a = Float64Array.from({ length: n * n }, (_, k) => at(k % n, Math.floor(k / n)));
+        const buffer = await put(a);
+        const rows = pivotType === 'int32' ? new Int32Array(n) : new BigInt64Array(n);
+        const pivots = { buffer: device.allocate(rows.byteLength, stream) };
+        const square = { dtype, rows: n, columns: n, pivotType } as const;
+        const shape = { ...square, leadingDimension: n };
+        const workspace = scratch(cusolver.getrfWorkspace(stream, shape));
+        const matrix = { buffer, leadingDimension: n };
+        cusolver.getrf(stream, { ...square, a: matrix, pivots, workspace, info });
+        await stream.copyToHost(rows, pivots.buffer);
+        return [...rows].map(Number);
+      };
+      // Column j has its one element a row below the diagonal, the last in the first row.
+      const moved = await factor((row, column) => (row === (column + 1) % n ? 2 : 0));
+      expect(moved).toEqual(Array.from({ length: n }, (_, i) => Math.min(n, i + 2)));
+      expect(await int(info)).toEqual([0]);
+      await factor((row, column) => (row === column && row !== 6 ? 2 : 0));
+      expect(await int(info)).toEqual([7]);
+    },
+  );
 
   test('QR: Q R is the matrix', async () => {
     const a = rounded(dense(n * 40));

@@ -126,6 +126,78 @@ describe('LU and QR', () => {
     );
   });
 
+  test.each([
+    ['float64', 'd', 160],
+    ['float32', 's', 80],
+  ] as const)(
+    'LU of %s with int32 pivots: the calls of one element type',
+    async (dtype, letter, bytes) => {
+      const { device, stream, info, upload, infoValue } = bench;
+      const a = { buffer: await upload(new Float64Array(6)), leadingDimension: 3 };
+      const pivots = { buffer: device.allocate(8, stream) };
+      const common = { dtype, pivotType: 'int32' } as const;
+      const shape = { ...common, rows: 3, columns: 2 } as const;
+      const { deviceBytes } = cusolver.getrfWorkspace(stream, { ...shape, leadingDimension: 3 });
+      expect(deviceBytes).toBe(bytes);
+      const workspace = { buffer: device.allocate(bytes, stream) };
+      const b = { buffer: await upload(new Float64Array(4)), leadingDimension: 4 };
+      const solve = { ...common, n: 2, columns: 1, a, b, info } as const;
+      const lines = await callsOf(() => {
+        cusolver.getrf(stream, { ...shape, a, pivots, workspace, info });
+        cusolver.getrf(stream, { ...shape, a, workspace, info });
+        cusolver.getrs(stream, { ...solve, pivots, transpose: true });
+      });
+      expect(lines.filter((line) => !line.includes('bufferSize'))).toEqual([
+        `${letter}getrf 3 2 3 pivots`,
+        `${letter}getrf 3 2 3 none`,
+        `${letter}getrs 1 2 1 3 pivots 4`,
+      ]);
+      // The second of two pivots of 4 bytes.
+      expect(await infoValue()).toBe(61);
+      expect((await callsOf(() => cusolver.getrs(stream, solve))).at(-1)).toBe(
+        `${letter}getrs 0 2 1 3 none 4`,
+      );
+    },
+  );
+
+  test('LU with int32 pivots refuses what its calls cannot count', async () => {
+    const { device, stream, info, upload } = bench;
+    const shape = {
+      dtype: 'float32',
+      rows: 46341,
+      columns: 46341,
+      leadingDimension: 46341,
+    } as const;
+    const narrow = { ...shape, pivotType: 'int32' } as const;
+    expect(() => cusolver.getrfWorkspace(stream, narrow)).toThrow(
+      /the matrix has 2147488281 elements.*Use int64 pivots/,
+    );
+    expect(cusolver.getrfWorkspace(stream, shape).deviceBytes).toBe(64);
+    const fits = { ...narrow, rows: 46340, columns: 46340, leadingDimension: 46340 };
+    expect(cusolver.getrfWorkspace(stream, fits).deviceBytes).toBe(80);
+    fake('LU_ELEMENTS', -5);
+    expect(() => cusolver.getrfWorkspace(stream, fits)).toThrow(/beyond 2\^31 elements/);
+    fake('LU_ELEMENTS', undefined);
+    const a = { buffer: await upload(new Float32Array(4)), leadingDimension: 2 };
+    const pivots = { buffer: device.allocate(8, stream) };
+    const small = { dtype: 'float32', n: 2, pivotType: 'int32', a, pivots, info } as const;
+    const wide = { ...small, columns: 2 ** 30, b: a };
+    expect(() => cusolver.getrs(stream, wide)).toThrow(/right-hand side has 2147483648 elements/);
+    const square = { dtype: 'float32', rows: 2, columns: 2, pivotType: 'int32', a, info } as const;
+    const short = { buffer: device.allocate(79, stream) };
+    expect(() => cusolver.getrf(stream, { ...square, pivots, workspace: short })).toThrow(
+      'a workspace of 80 bytes',
+    );
+    const few = { buffer: device.allocate(7, stream) };
+    expect(() => cusolver.getrs(stream, { ...small, pivots: few, columns: 1, b: a })).toThrow(
+      expect.objectContaining({ code: 'OUT_OF_RANGE' }) as Error,
+    );
+    const other = { ...square, pivots, pivotType: 'int16' as 'int32' };
+    expect(() => cusolver.getrf(stream, other)).toThrow(
+      'The pivotType is int16. Use one of int32, int64',
+    );
+  });
+
   test('QR and products with Q; the workspace of ormqr is asked for in elements', async () => {
     const { device, stream, workspace, info, upload, doubles, infoValue } = bench;
     const a = { buffer: await upload(new Float64Array(6)), leadingDimension: 3 };
@@ -176,6 +248,25 @@ describe('a captured graph', () => {
     graph.dispose();
     exec.launch(stream);
     expect(await doubles(b)).toEqual([1, 3]);
+    exec.dispose();
+  });
+
+  test('holds LU with int32 pivots and its solve', async () => {
+    const { device, stream, info, upload, infoValue } = bench;
+    const a = { buffer: await upload(new Float64Array(4)), leadingDimension: 2 };
+    const pivots = { buffer: device.allocate(8, stream) };
+    const workspace = { buffer: device.allocate(160, stream) };
+    const common = { dtype: 'float64', pivotType: 'int32', a, pivots, info } as const;
+    stream.beginCapture();
+    cusolver.getrf(stream, { ...common, rows: 2, columns: 2, workspace });
+    cusolver.getrs(stream, { ...common, n: 2, columns: 2, b: a });
+    const graph = stream.endCapture();
+    expect(graph.nodeCount).toBe(2);
+    const exec = graph.instantiate();
+    graph.dispose();
+    expect(await infoValue()).toBe(99);
+    exec.launch(stream);
+    expect(await infoValue()).toBe(61);
     exec.dispose();
   });
 

@@ -11,7 +11,7 @@ import { requireCusolver } from '../library/open-libraries.js';
 import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
 import type { CudaStream } from '../stream.js';
-import { typeCode, type RealType } from '../matrix-options.js';
+import { pivotCode, typeCode, type PivotType, type RealType } from '../matrix-options.js';
 
 /** The shape of a factorisation of rows x columns. */
 export interface FactorShape {
@@ -21,14 +21,25 @@ export interface FactorShape {
   readonly leadingDimension: number;
 }
 
+/** The shape of an LU factorisation. */
+export interface GetrfShape extends FactorShape {
+  /** As in GetrfOptions. */
+  readonly pivotType?: PivotType;
+}
+
 /** An LU factorisation in place: P a = L U, the diagonal of L not stored. */
 export interface GetrfOptions {
   readonly dtype: RealType;
   readonly rows: number;
   readonly columns: number;
   readonly a: DeviceMatrix;
-  /** min(rows, columns) int64, counted from 1. Left out: no pivoting. */
+  /** min(rows, columns) of `pivotType`, counted from 1. Left out: no pivoting. */
   readonly pivots?: DeviceRegion;
+  /**
+   * 'int64' (default) calls cusolverDnXgetrf and Xgetrs; 'int32' cusolverDnSgetrf or Dgetrf and their getrs, which exchange rows
+   * quicker and take matrices of less than 2^31 elements. The same for a factorisation, its workspace and its solves.
+   */
+  readonly pivotType?: PivotType;
   /** At least `getrfWorkspace(...).deviceBytes`. */
   readonly workspace?: DeviceWorkspace;
   /** One int32: 0, or i > 0 when pivot i is exactly 0. */
@@ -45,29 +56,33 @@ export interface GetrsOptions {
   readonly a: DeviceMatrix;
   /** As `getrf` wrote them. */
   readonly pivots?: DeviceRegion;
+  /** As `getrf` had it. */
+  readonly pivotType?: PivotType;
   readonly b: DeviceMatrix;
-  /** One int32: 0, or -i when argument i of cusolverDnXgetrs is wrong. */
+  /** One int32: 0, or -i when argument i of getrs is wrong. */
   readonly info: DeviceRegion;
 }
 
 /** Bytes that `getrf` needs. */
-export function getrfWorkspace(stream: CudaStream, shape: FactorShape): WorkspaceBytes {
-  const { dtype, rows, columns, leadingDimension } = shape;
+export function getrfWorkspace(stream: CudaStream, shape: GetrfShape): WorkspaceBytes {
+  const { dtype, rows, columns, leadingDimension, pivotType = 'int64' } = shape;
   return requireCusolver().getrfWorkspace(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
+    pivotCode(pivotType),
     rows,
     columns,
     leadingDimension,
   );
 }
 
-/** Enqueues cusolverDnXgetrf. */
+/** Enqueues cusolverDnXgetrf, or Sgetrf or Dgetrf. */
 export function getrf(stream: CudaStream, options: GetrfOptions): void {
-  const { dtype, rows, columns, a, pivots, workspace, info } = options;
+  const { dtype, rows, columns, a, pivots, pivotType = 'int64', workspace, info } = options;
   requireCusolver().getrf(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
+    pivotCode(pivotType),
     rows,
     columns,
     ...matrixOf(a),
@@ -77,12 +92,14 @@ export function getrf(stream: CudaStream, options: GetrfOptions): void {
   );
 }
 
-/** Enqueues cusolverDnXgetrs. */
+/** Enqueues cusolverDnXgetrs, or Sgetrs or Dgetrs. */
 export function getrs(stream: CudaStream, options: GetrsOptions): void {
-  const { dtype, n, columns, transpose = false, a, pivots, b, info } = options;
+  const { dtype, n, columns, transpose = false, a, b, info } = options;
+  const { pivots, pivotType = 'int64' } = options;
   requireCusolver().getrs(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
+    pivotCode(pivotType),
     transpose ? 1 : 0,
     n,
     columns,

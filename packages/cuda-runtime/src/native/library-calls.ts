@@ -96,6 +96,7 @@ export interface LibraryCalls {
   getrfWorkspace(
     stream: StreamHandle,
     type: number,
+    widePivots: number,
     rows: number,
     columns: number,
     leading: number,
@@ -103,6 +104,7 @@ export interface LibraryCalls {
   getrf(
     stream: StreamHandle,
     type: number,
+    widePivots: number,
     rows: number,
     columns: number,
     ...rest: readonly [...a: Matrix, ...pivots: OptionalRegion, ...work: Scratch, ...info: Region]
@@ -110,6 +112,7 @@ export interface LibraryCalls {
   getrs(
     stream: StreamHandle,
     type: number,
+    widePivots: number,
     transpose: number,
     n: number,
     columns: number,

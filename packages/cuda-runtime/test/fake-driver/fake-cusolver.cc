@@ -201,6 +201,54 @@ FAKE cusolverDnXgetrs(Handle* handle, int*, int transpose, int64_t n, int64_t co
   return 0;
 }
 
+FAKE cusolverDnSgetrf_bufferSize(Handle*, int m, int n, void*, int lda, int* count) {
+  *count = static_cast<int>(setting("LU_ELEMENTS", 20));
+  return called("sgetrf_bufferSize", m, n, lda);
+}
+
+FAKE cusolverDnDgetrf_bufferSize(Handle*, int m, int n, void*, int lda, int* count) {
+  *count = static_cast<int>(setting("LU_ELEMENTS", 20));
+  return called("dgetrf_bufferSize", m, n, lda);
+}
+
+// Every pivot is 60 and more, if pivots are asked for.
+static int intLu(const char* name, Handle* handle, int m, int n, int lda, void* work, size_t bytes, int* pivots,
+                 int* info) {
+  if (const int status = called(name, m, n, lda, pivots ? "pivots" : "none")) return status;
+  handle->stream->add([=] {
+    use(work, 20 * bytes, nullptr, 0);
+    for (int i = 0; pivots && i < std::min(m, n); i++) pivots[i] = 60 + i;
+    *info = 3;
+  });
+  return 0;
+}
+
+FAKE cusolverDnSgetrf(Handle* handle, int m, int n, void*, int lda, void* work, int* pivots, int* info) {
+  return intLu("sgetrf", handle, m, n, lda, work, 4, pivots, info);
+}
+
+FAKE cusolverDnDgetrf(Handle* handle, int m, int n, void*, int lda, void* work, int* pivots, int* info) {
+  return intLu("dgetrf", handle, m, n, lda, work, 8, pivots, info);
+}
+
+// The info is the last pivot, which shows their width.
+static int intLuSolve(const char* name, Handle* handle, int transpose, int n, int columns, int lda, const int* pivots,
+                      int ldb, int* info) {
+  if (const int status = called(name, transpose, n, columns, lda, pivots ? "pivots" : "none", ldb)) return status;
+  handle->stream->add([=] { *info = pivots && n > 0 ? pivots[n - 1] : 0; });
+  return 0;
+}
+
+FAKE cusolverDnSgetrs(Handle* handle, int transpose, int n, int columns, const void*, int lda, const int* pivots,
+                      void*, int ldb, int* info) {
+  return intLuSolve("sgetrs", handle, transpose, n, columns, lda, pivots, ldb, info);
+}
+
+FAKE cusolverDnDgetrs(Handle* handle, int transpose, int n, int columns, const void*, int lda, const int* pivots,
+                      void*, int ldb, int* info) {
+  return intLuSolve("dgetrs", handle, transpose, n, columns, lda, pivots, ldb, info);
+}
+
 FAKE cusolverDnXgeqrf_bufferSize(Handle*, int*, int64_t m, int64_t n, int type, const void*, int64_t lda, int,
                                  const void*, int, size_t* device, size_t* host) {
   if (const int status = called("geqrf_bufferSize", m, n, type, lda)) return status;

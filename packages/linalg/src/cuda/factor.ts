@@ -1,6 +1,12 @@
-import { cusolver, type CudaStream, type DeviceMatrix } from '@mercer/cuda-runtime';
+import {
+  cusolver,
+  type CudaStream,
+  type DeviceMatrix,
+  type GetrfOptions,
+} from '@mercer/cuda-runtime';
 import type { Storage } from '@mercer/tensor';
 import type { CudaCall } from './cuda-call.js';
+import type { LuPlan } from './plan-lu.js';
 import { at, element, type Dense, type Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
@@ -8,16 +14,22 @@ import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 export interface FactorMethod {
   readonly cholesky: boolean;
   readonly uplo: 'lower' | 'upper';
+  /** Default: the matrices as they are, with int64 pivots. */
+  readonly lu?: LuPlan | undefined;
 }
+
+const PIVOT_BYTES = { int32: 4, int64: 8 } as const;
+const AS_THEY_ARE: LuPlan = { pivots: 'int64', transposed: false };
 
 /** Dense square matrices and their factors, which take their place. */
 export class Factors {
   readonly matrices: Dense;
   /** One int32 for each matrix: 0, or as LAPACK's info. */
   readonly codes: Storage;
-  /** n int64 for each matrix with LU; a batched call of the library leaves int32. */
+  /** n of the plan's type for each matrix with LU; a batched call of the library leaves int32. */
   readonly pivots: Storage | undefined;
   readonly #method: FactorMethod;
+  readonly #lu: LuPlan;
   /** Solves say only that their arguments are right. */
   readonly #solveCodes: Storage;
 
@@ -25,8 +37,10 @@ export class Factors {
     this.matrices = matrices;
     this.codes = scratch.codes();
     this.#solveCodes = scratch.bytes(4 * scratch.count);
-    this.pivots = method.cholesky ? undefined : scratch.bytes(8 * matrices.rows * scratch.count);
     this.#method = method;
+    this.#lu = method.lu ?? AS_THEY_ARE;
+    const pivotBytes = PIVOT_BYTES[this.#lu.pivots] * matrices.rows * scratch.count;
+    this.pivots = method.cholesky ? undefined : scratch.bytes(pivotBytes);
   }
 
   /** The triangle that Cholesky factors. */
@@ -43,11 +57,12 @@ export class Factors {
     const { rows: n, dtype } = this.matrices;
     const leadingDimension = Math.max(1, n);
     if (n === 0) return 0;
-    return this.#method.cholesky
-      ? cusolver.potrfWorkspace(native, { dtype, uplo: this.#method.uplo, n, leadingDimension })
-          .deviceBytes
-      : cusolver.getrfWorkspace(native, { dtype, rows: n, columns: n, leadingDimension })
-          .deviceBytes;
+    const { cholesky, uplo } = this.#method;
+    const square = { dtype, rows: n, columns: n, leadingDimension };
+    const { deviceBytes } = cholesky
+      ? cusolver.potrfWorkspace(native, { dtype, uplo, n, leadingDimension })
+      : cusolver.getrfWorkspace(native, { ...square, pivotType: this.#lu.pivots });
+    return deviceBytes;
   }
 
   /** Enqueues the factorisation of matrix z. */
@@ -59,8 +74,8 @@ export class Factors {
     if (this.pivots === undefined) {
       cusolver.potrf(stream, { dtype, uplo: this.#method.uplo, n, a, workspace, info });
     } else {
-      const pivots = element(this.pivots, z * n, 8);
-      cusolver.getrf(stream, { dtype, rows: n, columns: n, a, pivots, workspace, info });
+      const square = { dtype, rows: n, columns: n, ...this.#pivotsOf(this.pivots, z) };
+      cusolver.getrf(stream, { ...square, a, workspace, info });
     }
   }
 
@@ -73,9 +88,15 @@ export class Factors {
     if (this.pivots === undefined) {
       cusolver.potrs(stream, { dtype, uplo: this.#method.uplo, n, columns, a, b, info });
     } else {
-      const pivots = element(this.pivots, z * n, 8);
-      cusolver.getrs(stream, { dtype, n, columns, a, pivots, b, info });
+      const { transposed: transpose } = this.#lu;
+      const factor = { dtype, n, transpose, a, ...this.#pivotsOf(this.pivots, z) };
+      cusolver.getrs(stream, { ...factor, columns, b, info });
     }
+  }
+
+  #pivotsOf(all: Storage, z: number): Required<Pick<GetrfOptions, 'pivots' | 'pivotType'>> {
+    const { pivots: pivotType } = this.#lu;
+    return { pivots: element(all, z * this.matrices.rows, PIVOT_BYTES[pivotType]), pivotType };
   }
 }
 

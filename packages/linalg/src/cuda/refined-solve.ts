@@ -4,6 +4,7 @@ import { factorAll, Factors, solveAll } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { convert, mergeCodes, pack, triangle, unpack } from './move.js';
 import { needed } from './needed.js';
+import { factored, planLU } from './plan-lu.js';
 import { multiply } from './product.js';
 import { clear, countOf, Scratch, type Dense } from './scratch.js';
 
@@ -23,15 +24,17 @@ async function refined(call: RefinedCall, cholesky: boolean): Promise<void> {
   const { infos, steps } = args;
   const uplo = triangle(args.upper);
   const part = cholesky ? uplo : 'all';
+  const problem = { dtype: 'float32', n: a.rows, columns: b.columns, use: 'solution' } as const;
+  const lu = cholesky ? undefined : planLU(problem);
   using scratch = new Scratch(call);
   await infos.fill(0, { stream });
   const exact = scratch.matrices(a.rows, a.columns, 'float64');
   const single = scratch.matrices(a.rows, a.columns, 'float32');
   await pack(stream, batchShape, a, exact, { part, mirrored: cholesky, infos });
-  await pack(stream, batchShape, a, single, { part, infos });
+  await pack(stream, batchShape, factored(a, lu), single, { part, infos });
   const sides = scratch.matrices(b.rows, b.columns, 'float64');
   await pack(stream, batchShape, b, sides);
-  const factors = new Factors(scratch, single, { cholesky, uplo });
+  const factors = new Factors(scratch, single, { cholesky, uplo, lu });
   await factorAll(call, scratch, factors);
   await mergeCodes(stream, infos, factors.codes, scratch.count);
   const solution = await correct(call, scratch, factors, { exact, sides, steps });

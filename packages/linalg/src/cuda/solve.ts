@@ -6,6 +6,7 @@ import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { batchScalars, mergeCodes, pack, strideScalars, triangle, unpack } from './move.js';
+import { factored, planLU } from './plan-lu.js';
 import { planSolve, type SolvePlan } from './plan.js';
 import { countOf, Scratch } from './scratch.js';
 
@@ -30,13 +31,16 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   const { infos, factor: kept } = args;
   const uplo = triangle(args.upper);
   const part = cholesky ? uplo : 'all';
+  const use = kept === undefined ? 'solution' : 'factor';
+  const problem = { dtype: setting.dtype, n: a.rows, columns: b.columns, use } as const;
+  const lu = cholesky || plan === 'batched' ? undefined : planLU(problem);
   using scratch = new Scratch(call);
   await infos.fill(0, { stream });
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
-  await pack(stream, batchShape, a, matrices, { part, infos });
+  await pack(stream, batchShape, factored(a, lu), matrices, { part, infos });
   await pack(stream, batchShape, b, sides);
-  const factors = new Factors(scratch, matrices, { cholesky, uplo });
+  const factors = new Factors(scratch, matrices, { cholesky, uplo, lu });
   if (plan === 'batched') await factorBatched(call, scratch, factors, sides);
   else await factorAll(call, scratch, factors, { sides });
   await mergeCodes(stream, infos, factors.codes, scratch.count);

@@ -4,6 +4,7 @@ import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors, type FactorMethod } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
+import { planLU } from './plan-lu.js';
 import { needed } from './needed.js';
 import { countOf, Scratch, type Dense } from './scratch.js';
 
@@ -46,9 +47,11 @@ async function invert(
   const { stream, args, setting } = call;
   const inverses = scratch.matrices(matrices.rows, matrices.columns);
   const { rows, columns, count } = inverses;
-  const kernel = kernels.identity(setting.dtype);
+  const { dtype } = setting;
+  const kernel = kernels.identity(dtype);
   await launch(stream, kernel, { to: inverses.storage }, { rows, columns, count });
-  const factors = new Factors(scratch, matrices, method);
+  const lu = planLU({ dtype, n: rows, columns, use: 'factor' });
+  const factors = new Factors(scratch, matrices, { ...method, lu });
   await factorAll(call, scratch, factors, { sides: inverses });
   await mergeCodes(stream, args.infos, factors.codes, count);
   return inverses;
@@ -65,6 +68,7 @@ export async function logdet(call: LogdetCall): Promise<void> {
   await infos.fill(0, { stream });
   const matrices = scratch.matrices(a.rows, a.columns);
   await pack(stream, setting.batchShape, a, matrices, { part: partOf(method), infos });
+  // With the int64 pivots that the kernel reads.
   const factors = new Factors(scratch, matrices, method);
   await factorAll(call, scratch, factors);
   await mergeCodes(stream, infos, factors.codes, scratch.count);
