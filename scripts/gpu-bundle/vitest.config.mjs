@@ -12,6 +12,7 @@ const alone = [
   'packages/pairwise/dist/cdist.gpu.test.js',
   'packages/linalg/dist/matmul.gpu.test.js',
   'packages/linalg/dist/linalg.gpu.test.js',
+  'packages/lazy/dist/memory.gpu.test.js',
 ];
 
 const shared = {

@@ -12,6 +12,8 @@ export interface CudaTile {
   readonly tile: number;
   /** Reduced rows whose work is written out together. */
   readonly unroll: number;
+  /** Reduced rows that are added at a time, where that costs less. */
+  readonly together: number;
   /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
   readonly splits: number;
 }
@@ -76,12 +78,13 @@ export function chooseCudaTile(
   const { rowsPerThread, splits } = cuts.reduce((best, cut) =>
     cut.cost < best.cost * 0.99 ? cut : best,
   );
-  const together = OPERATIONS_TOGETHER / (operations * rowsPerThread);
-  const unroll = ([4, 2] as const).find((count) => count <= together) ?? 1;
+  const most = OPERATIONS_TOGETHER / (operations * rowsPerThread);
+  const unroll = ([4, 2] as const).find((count) => count <= most) ?? 1;
+  const together = most >= 8 && dtype === 'float32' ? 8 : 4;
   const text = [
     `${String(rowsPerThread)} rows a thread`,
     `tiles of ${String(tile)}`,
     ...(splits > 1 ? [`${String(splits)} parts`] : []),
   ].join(', ');
-  return { rowsPerThread, tile, unroll, splits, text };
+  return { rowsPerThread, tile, unroll, together, splits, text };
 }

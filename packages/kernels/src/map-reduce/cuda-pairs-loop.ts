@@ -6,9 +6,6 @@ import type { CudaMapReducePlan } from './plan.js';
 import { upTo } from './reducers/reducer.js';
 import type { RunningResult } from './reducers/running-result.js';
 
-/** Reduced rows that are added at a time where that costs less. */
-const TOGETHER = 4;
-
 /** `body` for every row `r` of a thread. */
 export const everyRow = ({ rowsPerThread }: CudaMapReducePlan, body: string): string =>
   lines(
@@ -58,7 +55,7 @@ export function pairsLoopText(
   }
   const value = (result: string, c: number, u: number): string =>
     isNumber(result) ? result : `f${String(c)}_${String(u)}`;
-  const rows = upTo(TOGETHER);
+  const rows = upTo(plan.together);
   const at = (u: number): string => `q + ${String(u)}`;
   const declared = rows.flatMap((u) =>
     results.flatMap((result, c) => (isNumber(result) ? [] : value(result, c, u))),
@@ -66,7 +63,7 @@ export function pairsLoopText(
   return lines(
     'int q = 0;',
     '#pragma unroll 1',
-    `for (; q + ${String(TOGETHER)} <= count; q += ${String(TOGETHER)}) {`,
+    `for (; q + ${String(plan.together)} <= count; q += ${String(plan.together)}) {`,
     ...rows.map((u) => indent(staged.vectors(other, `(${at(u)})`, `_${String(u)}`))),
     indent(
       everyRow(

@@ -13,6 +13,7 @@ import type { MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import type { SumOptions } from './reducers/sum-options.js';
+import { shareFactors } from './shared-factors.js';
 import { rootsOf, valuesOf } from './values-of.js';
 import { isWide } from './wide/is-wide.js';
 import type { WidePlan } from './wide/wide-plan-types.js';
@@ -108,7 +109,7 @@ export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): U
   checkAxes(all);
   const roots = all.flatMap(rootsOf);
   const found = new Gathers();
-  const values = all.flatMap((one) => valuesOf(one, found));
+  const values = shareFactors(all.flatMap((one) => valuesOf(one, found)));
   const inputs = planInputs(roots, problem, values, found.found);
   checkInputs(inputs);
   const gathers = toGatherList(found.found);

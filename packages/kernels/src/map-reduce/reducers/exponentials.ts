@@ -73,7 +73,12 @@ function severalText(
       // what counts nothing may be infinite
       return weight === one ? share : `(${share} == ${zero} ? ${zero} : ${weight} * ${share})`;
     });
-    return `${s}.${sum} = (keep == ${zero} ? ${zero} : ${s}.${sum} * keep) + (${terms.join(' + ')});`;
+    const isCount = rows.every((row) => row[c + 1] === one);
+    // a sum of shares alone is finite
+    const kept = isCount
+      ? `${s}.${sum} * keep`
+      : `(keep == ${zero} ? ${zero} : ${s}.${sum} * keep)`;
+    return `${s}.${sum} = ${kept} + (${terms.join(' + ')});`;
   });
   return lines(
     '{',

@@ -35,7 +35,7 @@ export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean
   const terms = Math.max(...nodes.map(termsOf));
   return kind === 'cpu'
     ? Math.max(terms, ...rootsOf(reduction).map(({ dim }) => dim)) > LONGEST_ON_CPU
-    : (terms * dtypeBytes(dtype)) / 4 > +(process.env['LONGEST'] ?? LONGEST_ON_CUDA);
+    : (terms * dtypeBytes(dtype)) / 4 > LONGEST_ON_CUDA;
 }
 
 /** Whether formulas are beyond `MAP_REDUCE_LIMITS`. */

@@ -1,0 +1,39 @@
+import { devices, tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { lazyI, lazyJ } from './index.js';
+
+const gpus = devices().filter((found) => found.kind === 'cuda');
+const MOST_BYTES = 100e6;
+
+if (gpus.length === 0) it.skip('memory of a reduction on a GPU: no device');
+
+for (const gpu of gpus) {
+  describe(`memory of a reduction on ${gpu.id}`, () => {
+    it('is less than 100 MB beyond the inputs for a million rows on each side', async () => {
+      const rows = 1_000_000;
+      const points = (seed: number): Float32Array =>
+        Float32Array.from({ length: rows * 3 }, (_, n) => Math.sin(seed + n * 0.618));
+      const x = await tensor(points(1), { shape: [rows, 3], device: gpu });
+      const y = await tensor(points(2), { shape: [rows, 3], device: gpu });
+      const b = await tensor(new Float32Array(rows).fill(1), { shape: [rows, 1], device: gpu });
+      const gaussian = lazyI(x).sqdist(lazyJ(y)).neg().exp();
+      const before = gpu.memory().freeBytes;
+      let least = before;
+      let looks = 0;
+      const state = { isDone: false };
+      const sums = gaussian.matmul(b).finally(() => {
+        state.isDone = true;
+      });
+      while (!state.isDone) {
+        least = Math.min(least, gpu.memory().freeBytes);
+        looks += 1;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      const result = await sums;
+      expect(looks).toBeGreaterThan(10);
+      expect(before - least).toBeLessThan(MOST_BYTES);
+      const all = (await result.toTypedArray()) as Float32Array;
+      expect(all.every((sum) => sum > 0 && sum <= rows)).toBe(true);
+    });
+  });
+}
