@@ -17,6 +17,8 @@ const scripts = {
     name: 'scripts',
     include: ['**/*.test.mjs'],
     exclude: ['gpu-bundle/smoke.test.mjs'],
+    maxWorkers: packageTests.maxWorkers,
+    sequence: packageTests.sequence,
     testTimeout: 60_000,
   },
 };
