@@ -23,9 +23,23 @@ const scripts = {
   },
 };
 
+/** The types of every package, in one run of the compiler. */
+const types = {
+  test: {
+    name: 'types',
+    include: [],
+    typecheck: {
+      enabled: true,
+      only: true,
+      include: ['packages/*/src/**/*.test-d.ts'],
+      tsconfig: 'tsconfig.types.json',
+    },
+  },
+};
+
 export default defineConfig({
   test: {
-    projects: [...projects, scripts],
+    projects: [...projects, scripts, types],
     reporters: ['default', './scripts/lib/count-reporter.mjs'],
   },
 });

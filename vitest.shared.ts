@@ -12,7 +12,6 @@ export const packageTests = {
   hookTimeout: 60_000,
   /** A test that asserts nothing fails. */
   expect: { requireAssertions: true },
-  typecheck: { enabled: true, include: ['src/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
   /** Other packages load as they do for a user: only this package's sources go through the transformer. */
   server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
 };
