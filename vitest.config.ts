@@ -17,13 +17,29 @@ const scripts = {
     name: 'scripts',
     include: ['**/*.test.mjs'],
     exclude: ['gpu-bundle/smoke.test.mjs'],
+    maxWorkers: packageTests.maxWorkers,
+    sequence: packageTests.sequence,
     testTimeout: 60_000,
+  },
+};
+
+/** The types of every package, in one run of the compiler. */
+const types = {
+  test: {
+    name: 'types',
+    include: [],
+    typecheck: {
+      enabled: true,
+      only: true,
+      include: ['packages/*/src/**/*.test-d.ts'],
+      tsconfig: 'tsconfig.types.json',
+    },
   },
 };
 
 export default defineConfig({
   test: {
-    projects: [...projects, scripts],
+    projects: [...projects, scripts, types],
     reporters: ['default', './scripts/lib/count-reporter.mjs'],
   },
 });

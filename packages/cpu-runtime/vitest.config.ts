@@ -1,10 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { packageTestsAlone } from '../../vitest.shared.js';
 
-export default defineConfig({
-  test: {
-    ...packageTests,
-    name: '@mercer/cpu-runtime',
-    fileParallelism: false, // some tests measure time
-  },
-});
+export default defineConfig({ test: { ...packageTestsAlone, name: '@mercer/cpu-runtime' } });

@@ -1,13 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { packageTestsAlone } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
-    ...packageTests,
+    ...packageTestsAlone,
     name: '@mercer/tensor',
-    // Sweeps and timings: one file at a time on a small machine.
-    fileParallelism: false,
     env: {
       // Not the user's cache.
       MERCER_CACHE_DIR: fileURLToPath(new URL('./node_modules/.cache/mercer', import.meta.url)),

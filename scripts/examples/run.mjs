@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
@@ -98,6 +98,22 @@ function execute(file, project) {
   });
 }
 
+/**
+ * @template T, R
+ * @param {readonly T[]} items @param {number} atOnce @param {(item: T) => Promise<R>} change
+ * @returns {Promise<R[]>} in the order of the items
+ */
+async function mapConcurrently(items, atOnce, change) {
+  /** @type {R[]} */
+  const results = [];
+  const queue = items.entries();
+  const work = async () => {
+    for (const [index, item] of queue) results[index] = await change(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return results;
+}
+
 const examples = [...collectExamples(), ...collectPrograms()].filter(
   ({ file }) => !filter || file.includes(filter),
 );
@@ -119,13 +135,15 @@ try {
     project,
     named.map(({ source }) => source),
   );
-  for (const { example, source, compiled } of named) {
-    const where = `${example.file}:${example.line}`;
+  const judge = async (/** @type {(typeof named)[number]} */ { example, source, compiled }) => {
     const typeErrors = errors.get(source)?.join('\n');
-    const problem =
-      example.problem ??
-      typeErrors ??
-      (example.noRun ? undefined : await execute(compiled, project));
+    if (example.problem ?? typeErrors) return example.problem ?? typeErrors;
+    return example.noRun ? undefined : execute(compiled, project);
+  };
+  const problems = await mapConcurrently(named, Math.min(4, availableParallelism()), judge);
+  for (const [index, { example }] of named.entries()) {
+    const where = `${example.file}:${example.line}`;
+    const problem = problems[index];
     if (problem) {
       counts.failed += 1;
       console.log(`FAIL ${where}\n     ${problem.trim().replaceAll('\n', '\n     ')}`);

@@ -56,14 +56,35 @@ export const FLOAT64: RuleTable<number> = {
  * ```
  */
 export function evaluate(expr: Expr, bindings: Readonly<Record<string, number>> = {}): number {
-  const results = new Map<Expr, number>();
-  for (const node of postOrder(expr)) {
+  const values: number[] = [];
+  for (const { node, args } of stepsOf(expr)) {
     const bound =
       node.name !== undefined && Object.hasOwn(bindings, node.name)
         ? bindings[node.name]
         : undefined;
-    const args = node.args.map((arg) => results.get(arg) as number);
-    results.set(node, bound ?? applyRule(FLOAT64, node, args));
+    const operands = args.map((place) => values[place] as number);
+    values.push(bound ?? applyRule(FLOAT64, node, operands));
   }
-  return results.get(expr) as number;
+  return values.at(-1) as number;
+}
+
+/** A node, and the places of its arguments among the nodes before it. */
+interface Step {
+  readonly node: Expr;
+  readonly args: readonly number[];
+}
+
+/** An expression is evaluated at many points, its nodes are put in order once. */
+const STEPS = new WeakMap<Expr, readonly Step[]>();
+
+function stepsOf(expr: Expr): readonly Step[] {
+  const known = STEPS.get(expr);
+  if (known !== undefined) return known;
+  const places = new Map<Expr, number>();
+  const steps = postOrder(expr).map((node, place): Step => {
+    places.set(node, place);
+    return { node, args: node.args.map((arg) => places.get(arg) as number) };
+  });
+  STEPS.set(expr, steps);
+  return steps;
 }

@@ -6,6 +6,7 @@ import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
 import { cpuLimitKernels } from './limits/cpu-fma.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
+import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.js';
 import { defaultMatrixKernels } from './matrix/default-matrix-kernels.js';
 import { distinctKernels, type NamedKernel } from './named-kernel.js';
 import { defaultPairwiseProblems } from './pairwise/default-problems.js';
@@ -28,18 +29,11 @@ export function defaultKernels(limits: DeviceLimits): NamedKernel[] {
     ...defaultGradientKernels(limits),
     ...defaultCdistGradKernels(limits),
     ...defaultElementwiseKernels(limits),
-    ...limitKernels(limits),
-  ];
-}
-
-/**
- * Kernels whose tests passed on a GPU after the newest report was written. They move to {@link defaultKernels} with the next one.
- */
-export function unreportedKernels(limits: DeviceLimits): NamedKernel[] {
-  return [
     ...defaultMaps(limits),
     ...defaultSums(limits),
+    ...defaultMapReduceKernels(limits),
     ...(limits.kind === 'cuda' ? [...defaultMatrixKernels(), ...defaultTf32SplitKernels()] : []),
+    ...limitKernels(limits),
   ];
 }
 

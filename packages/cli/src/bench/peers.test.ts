@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   LINEAR_NAMES,
   REDUCTION_NAMES,
@@ -121,11 +121,18 @@ describe('runPeers', () => {
   });
 
   it('leaves no operand files behind', async () => {
-    const folders = async (): Promise<string[]> =>
-      (await readdir(tmpdir())).filter((name) => name.startsWith('mercer-peers-'));
-    const before = await folders();
-    await runPeers(cells, { ...base, python: '/nonexistent/python3' });
-    expect(await folders()).toEqual(before);
+    // a place of its own: other processes measure too
+    const place = await mkdtemp(join(tmpdir(), 'mercer-cli-'));
+    vi.stubEnv('TMPDIR', place);
+    const list = await script(
+      `import { readdirSync } from 'node:fs';
+      process.stderr.write(readdirSync(process.env.TMPDIR).join(), () => process.exit(3));`,
+    );
+    const { reason } = await runPeers(cells, { ...base, python: process.execPath, script: list });
+    vi.unstubAllEnvs();
+    expect(reason).toContain('mercer-peers-');
+    expect(await readdir(place)).toEqual([]);
+    await rm(place, { recursive: true });
   });
 });
 

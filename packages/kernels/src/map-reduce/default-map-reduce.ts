@@ -6,6 +6,7 @@ import { planMapReduce } from './plan.js';
 import { emitSelection } from './selection/emit-selection.js';
 import { planSelection, type SelectionProblem } from './selection/plan-selection.js';
 import type { MapReduceProblem } from './problem.js';
+import { usualProblems } from './usual-problems.js';
 import { wideProblems } from './wide/default-wide.js';
 
 /** Reductions that stand for all: sums, extrema, sums of exponentials, the K smallest. */
@@ -56,7 +57,7 @@ function variants(): MapReduceProblem[] {
 
 /** Problems whose plans stand for all: short and longer points, many rows and few, long vectors. */
 export function mapReduceProblems(): MapReduceProblem[] {
-  return [...plainProblems(), ...variants(), ...wideProblems()];
+  return [...plainProblems(), ...usualProblems(), ...variants(), ...wideProblems()];
 }
 
 function plainProblems(): MapReduceProblem[] {

@@ -1,4 +1,3 @@
-export { defaultMapReduceKernels } from './default-map-reduce.js';
 export { emitMapReduce } from './emit.js';
 export { MAP_REDUCE_LIMITS } from './limits.js';
 export { mapReduceParams } from './params.js';

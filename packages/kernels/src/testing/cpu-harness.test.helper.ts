@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CpuLevel } from '../emit/cpu-vector.js';
+import { keptProgram } from './kept-program.test.helper.js';
 
 /**
  * Loads a kernel and runs it once with any number of buffers, in chunks of tasks given out of order.
@@ -70,9 +71,12 @@ function workFolder(): string {
   return folder;
 }
 
+let found: readonly string[] | undefined;
+
 /** The compilers of this machine among the common names. */
-export function compilers(): string[] {
-  return ['g++', 'clang++'].filter((name) => spawnSync(name, ['--version']).status === 0);
+export function compilers(): readonly string[] {
+  found ??= ['g++', 'clang++'].filter((name) => spawnSync(name, ['--version']).status === 0);
+  return found;
 }
 
 /** Every level with the first compiler, and the highest level with the others. */
@@ -191,7 +195,9 @@ export interface HarnessRun {
 
 /** Runs a kernel in a process of its own; buffers that it writes are changed in place. */
 export function runKernel(run: HarnessRun): void {
-  harness ??= compile(compilers()[0] ?? 'c++', HARNESS, ['-std=c++17']);
+  harness ??= keptProgram('cpu-harness', HARNESS, (path) => {
+    copyFileSync(compile(compilers()[0] ?? 'c++', HARNESS, ['-std=c++17']), path);
+  });
   const { tasks, chunk, scratchBytes, params, buffers } = run;
   const int64s = (values: readonly number[]): Uint8Array =>
     new Uint8Array(new BigInt64Array(values.map(BigInt)).buffer);

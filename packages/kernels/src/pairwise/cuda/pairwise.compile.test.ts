@@ -1,27 +1,19 @@
 import { nvrtc } from '@mercer/cuda-runtime';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
 import { defaultPairwiseKernels } from '../../default-kernels.js';
 import { cudaLimitKernels } from '../../limits/cuda-limit-kernels.js';
 import type { NamedKernel } from '../../named-kernel.js';
 import { H200 } from '../../testing/h200.test.helper.js';
+import { assemblerLog } from '../../testing/nvrtc-complaints.test.helper.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();
 const EVERY_PLAN = ['sm_90a', 'sm_120'];
 const ONE_PER_PLAN = ['sm_80', 'sm_86', 'sm_89', 'sm_100'];
-/** Times the compile time of a one-line kernel that a kernel may take, in the middle of many. */
-const COMPILE_FACTOR = 8;
 
 const kernels = defaultPairwiseKernels(H200);
 const limits = cudaLimitKernels(H200).map(({ kernel }) => ({ name: kernel.name, kernel }));
-
-async function compile(source: string, arch: string): Promise<{ log: string; ms: number }> {
-  const options = [`--gpu-architecture=${arch}`, '--ptxas-options=-v'];
-  const start = performance.now();
-  const { log } = await nvrtc.compile({ source, options });
-  return { log, ms: performance.now() - start };
-}
 
 /** What the assembler says that a good kernel never does. */
 function complaints({ name }: NamedKernel, log: string): string[] {
@@ -40,9 +32,7 @@ describe.skipIf(!available)(
       async (arch) => {
         const problems: string[] = [];
         for (const named of [...kernels, ...limits]) {
-          const { log } = await compile(named.kernel.source, arch);
-          expect(log).toContain('registers');
-          problems.push(...complaints(named, log));
+          problems.push(...complaints(named, await assemblerLog(named.kernel.source, arch)));
         }
         expect(problems).toEqual([]);
       },
@@ -60,33 +50,9 @@ describe.skipIf(!available)(
           'pairwise_tile',
         ]);
         for (const { kernel } of byEntry.values()) {
-          expect((await compile(kernel.source, arch)).log).toContain('registers');
+          await assemblerLog(kernel.source, arch);
         }
       },
     );
-
-    describe('time', () => {
-      let oneLine = 0;
-      const line = 'extern "C" __global__ void one(float* x) { x[threadIdx.x] *= 2.0f; }';
-      const median = (values: number[]): number =>
-        values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
-      beforeAll(async () => {
-        const times: number[] = [];
-        for (let i = 0; i < 9; i += 1)
-          times.push((await compile(`${line} // ${String(i)}`, 'sm_90a')).ms);
-        oneLine = median(times);
-      });
-
-      test(
-        `half of the kernels take at most ${String(COMPILE_FACTOR)} times a one-line kernel`,
-        { timeout: 600_000 },
-        async () => {
-          const times: number[] = [];
-          for (const { kernel } of kernels.slice(0, 24))
-            times.push((await compile(kernel.source, 'sm_90a')).ms);
-          expect(median(times) / oneLine).toBeLessThanOrEqual(COMPILE_FACTOR);
-        },
-      );
-    });
   },
 );

@@ -1,11 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { runnableLevels } from '../cpu-harness.test.helper.js';
+import { keptProgram } from '../kept-program.test.helper.js';
 import { HARNESS } from './harness.test.helper.js';
 import { hostSource, SHIM } from './shim.test.helper.js';
 import { translateSource } from './translate-source.test.helper.js';
@@ -46,35 +45,18 @@ function shimHeader(): string {
 
 let harness: string | undefined;
 
-/**
- * The program that runs a compiled kernel. Every process that tests kernels needs the same, so it is kept
- * beside the installed packages under a name that its text decides.
- */
+/** The program that runs a compiled kernel. */
 export function harnessProgram(): string {
-  harness ??= findHarness();
-  return harness;
-}
-
-function findHarness(): string {
-  const key = createHash('sha256').update(`${process.arch} ${HARNESS}`).digest('hex').slice(0, 16);
-  const folder = fileURLToPath(
-    new URL('../../../node_modules/.cache/cuda-emulator', import.meta.url),
-  );
-  const path = join(folder, key);
-  if (!existsSync(path)) {
-    mkdirSync(folder, { recursive: true });
-    // complete before it has its name, since other processes may look for it meanwhile
-    const draft = `${path}-${process.pid}`;
+  harness ??= keptProgram('cuda-emulator', HARNESS, (path) => {
     const source = join(workFolder(), 'harness.cpp');
     writeFileSync(source, HARNESS);
     run(
       ['-std=c++17', '-O1', '-U_FORTIFY_SOURCE', '-fno-stack-protector', '-rdynamic', '-w'].concat([
-        ...[source, '-o', draft, '-ldl'],
+        ...[source, '-o', path, '-ldl'],
       ]),
     );
-    renameSync(draft, path);
-  }
-  return path;
+  });
+  return harness;
 }
 
 const FLAGS = [

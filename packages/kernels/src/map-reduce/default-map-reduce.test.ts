@@ -1,0 +1,31 @@
+import { REDUCTION_KINDS, type Reduction, type ReductionKind } from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import { H200 } from '../testing/h200.test.helper.js';
+import { mapReduceProblems } from './default-map-reduce.js';
+import type { MapReduceProblem } from './problem.js';
+import { isWide } from './wide/is-wide.js';
+
+const problems = mapReduceProblems();
+const all = ({ reduction, further = [] }: MapReduceProblem): readonly Reduction[] => [
+  reduction,
+  ...further,
+];
+/** Values, row numbers and both of them are one family. */
+const family = (kind: ReductionKind): string => kind.replace(/^.*Arg/, '');
+
+describe('the default problems', () => {
+  test('have a reduction of every family', () => {
+    const have = new Set(problems.flatMap((one) => all(one).map(({ kind }) => family(kind))));
+    expect(REDUCTION_KINDS.filter((kind) => !have.has(family(kind)))).toEqual([]);
+  });
+
+  test.each([
+    ['reductions over i', (one: MapReduceProblem) => one.reduction.axis === 0],
+    ['ranges of rows', (one: MapReduceProblem) => one.ranges === true],
+    ['rows in 16 bits', (one: MapReduceProblem) => one.storage !== undefined],
+  ])('have both texts with %s', (_, has) => {
+    expect(new Set(problems.filter(has).map((one) => isWide(one, H200)))).toEqual(
+      new Set([true, false]),
+    );
+  });
+});
