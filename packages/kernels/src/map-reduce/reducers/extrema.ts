@@ -9,7 +9,7 @@ export function extremaReducer({ kind, dim, dialect: { lit } }: ReducerParts): R
   const wantsIndex = kind.includes('Arg');
   const take = (c: string, f: string, row: string): string =>
     [
-      `{ const I better = ${wantsIndex ? `(I)(s.index${c} < 0) | ` : ''}((I)(s.best${c} == s.best${c}) & ((I)(${f} != ${f}) | (I)(${f} ${least ? '<' : '>'} s.best${c})));`,
+      `{ const I better = ${wantsIndex ? `(I)(s.index${c} < 0) | ` : ''}((I)(s.best${c} == s.best${c}) & ((I)(${f} ${least ? '>=' : '<='} s.best${c}) == number(0)));`,
       `  s.best${c} = better ? ${f} : s.best${c};`,
       ...(wantsIndex ? [`  s.index${c} = better ? ${row} : s.index${c};`] : []),
       '}',
