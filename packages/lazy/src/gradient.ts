@@ -10,7 +10,7 @@ import {
 import { formatShape, isTensor, MercerError, sumTo, type Tensor } from '@mercer/tensor';
 import type { Results } from './call.js';
 import { checkBound } from './transforms.js';
-import { execute, type ExecuteOptions } from './execute.js';
+import { execute, type CallOptions } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, isSameInput, nodeAt, type Input } from './input.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
@@ -31,7 +31,7 @@ export interface SavedForward {
 }
 
 /** Options of `gradient`. */
-export interface GradientOptions extends Pick<ExecuteOptions, 'stream' | 'ranges' | 'debug'> {
+export interface GradientOptions extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -212,7 +212,7 @@ function checkExact(rows: number, dtype: LazyDType): void {
 async function toData(
   value: Tensor,
   { extent, dim, source, steps, category }: Input,
-  options: Pick<ExecuteOptions, 'stream'>,
+  options: Pick<CallOptions, 'stream'>,
 ): Promise<Tensor> {
   const { batchShape, rows } = extent ?? { batchShape: [], rows: 1 };
   const own = [...batchShape, category === 'parameter' ? 1 : rows, dim];

@@ -19,6 +19,13 @@ export {
 } from './generic-reductions.js';
 export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
 export { gradient, type GradientOptions, type SavedForward } from './gradient.js';
+export {
+  jointReduction,
+  JointReduction,
+  type JointResults,
+  type NamedReductions,
+  type PreparedJointReduction,
+} from './joint-reduction.js';
 export type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
 export type { HistogramOptions } from './histogram.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
@@ -53,6 +60,7 @@ export {
   rowNumberJ,
   upperTriangle,
 } from './masks.js';
+export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
 export type { KindOf, ReductionName } from './reduction-name.js';
 export type { RowSelection } from './row-range.js';
 export type { SumOptions } from './sum-options.js';

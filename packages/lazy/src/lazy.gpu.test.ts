@@ -3,6 +3,7 @@ import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
+import { describeJoint } from './joint-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
 import { describeNonzero } from './nonzero-suite.test-support.js';
@@ -17,6 +18,7 @@ if (gpus.length === 0) it.skip('symbolic matrices on a GPU: no device');
 for (const gpu of gpus) {
   describe(`symbolic matrices on ${gpu.id}`, () => {
     describeReductions(() => gpu, { full: true });
+    describeJoint(() => gpu);
     describeOperations(() => gpu);
     describeNonzero(() => gpu);
     describeHistograms(() => gpu);

@@ -5,6 +5,7 @@ import {
   genericArgKMin,
   genred,
   gradient,
+  jointReduction,
   lazyI,
   lazyJ,
   param,
@@ -49,6 +50,30 @@ describe('LazyTensor', () => {
     expectTypeOf(of.call()).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(of.prepare()).resolves.toEqualTypeOf<PreparedReduction<'LogSumExp', 'float32'>>();
     expectTypeOf(gradient(of, x, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+  });
+
+  it('names the results of several reductions', () => {
+    const joint = jointReduction({
+      sum: x.reduction('Sum', 'j'),
+      near: x.reduction('KMinArgKMin', 'j', { k: 3 }),
+      row: x.reduction('ArgMin', 'j'),
+    });
+    expectTypeOf(joint.call()).resolves.toEqualTypeOf<{
+      readonly sum: Tensor<'float32'>;
+      readonly near: ValuesAndIndices<'float32'>;
+      readonly row: Tensor<'int32'>;
+    }>();
+    const many = x.reduceMany('j', { sum: 'Sum', near: { kind: 'ArgKMin', k: 3 } });
+    expectTypeOf(many).resolves.toEqualTypeOf<{
+      readonly sum: Tensor<'float32'>;
+      readonly near: Tensor<'int32'>;
+    }>();
+    // @ts-expect-error out has another dtype
+    void joint.call([], { out: { sum: f64 } });
+    // @ts-expect-error no such result
+    void x.reduceMany('j', { sum: 'Sum' }, { out: { mean: f32 } });
+    // @ts-expect-error no such reduction
+    void x.reduceMany('j', { sum: 'Total' });
   });
 
   it('refuses what means nothing', () => {

@@ -8,32 +8,27 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
-import {
-  inputOperand,
-  launchReduction,
-  loadReduction,
-  type BoundInput,
-  type CallShape,
-  type Results,
-} from './call.js';
+import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
+import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
-import { makeResults } from './results.js';
+import { areEmpty, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
-import { formulasOf, usedPlaces, type Task } from './task.js';
+import { formulasOf, usedBy, type JointTask } from './task.js';
 
 /** A task whose kernels are loaded. */
 export interface PreparedTask {
-  readonly plan: MapReducePlan;
+  /** The plan of each pass. */
+  readonly plans: readonly [MapReducePlan, ...MapReducePlan[]];
   readonly run: (
     args: readonly Tensor[],
-    out: Results | undefined,
+    out: readonly Results[],
     stream: Stream | undefined,
-  ) => Results;
+  ) => readonly Results[];
 }
 
 /** Options of a preparation. */
@@ -43,12 +38,12 @@ export interface PrepareOptions extends SumOptions {
 
 /** Compiles a task for tensors like these. */
 export async function prepareTask(
-  task: Task,
+  task: JointTask,
   args: readonly Tensor[],
   options: PrepareOptions,
 ): Promise<PreparedTask> {
-  const { what, reduction } = task;
-  const used = usedPlaces(task);
+  const { what, reductions } = task;
+  const used = usedBy(reductions.flatMap(formulasOf));
   const example = bind(task, args);
   const views: Tensor[] = [];
   const inputs = example.inputs.map((one, place) =>
@@ -56,8 +51,8 @@ export async function prepareTask(
   );
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
-  const loaded = await loadReduction(what, reduction, example.shape, inputs, options);
-  const run: PreparedTask['run'] = (tensors, out = {}, stream) => {
+  const passes = await loadPasses(task, example.shape, inputs, options);
+  const run: PreparedTask['run'] = (tensors, out, stream) => {
     const call = bind(task, tensors);
     checkPrepared(what, call, example.shape, dtypes);
     const made: Tensor[] = [];
@@ -66,12 +61,14 @@ export async function prepareTask(
         used.has(place) ? readable(what, one, call.shape, made) : undefined,
       );
       const read = bound.flatMap((one) => (one === undefined ? [] : [one.tensor]));
-      for (const given of [out.value, out.index]) checkDense(what, given);
+      for (const given of out.flatMap(({ value, index }) => [value, index])) {
+        checkDense(what, given);
+      }
       const results = makeResults(task, call.shape, out, read, stream);
       try {
-        if ((results.wanted.value ?? results.wanted.index)?.size !== 0) {
+        if (!areEmpty(results.wanted)) {
           const queue = stream ?? call.shape.device.defaultStream;
-          launchReduction(loaded, call.shape, bound, results.written, queue);
+          launchPasses(passes, call.shape, bound, results.written, queue, []);
         }
         return results.wanted;
       } catch (error) {
@@ -82,7 +79,9 @@ export async function prepareTask(
       for (const one of made) one.dispose();
     }
   };
-  return { plan: loaded.plan, run };
+  const [first, ...others] = passes.map(({ loaded }) => loaded.plan);
+  if (first === undefined) throw new Error('a task has a pass');
+  return { plans: [first, ...others], run };
 }
 
 interface BoundCall {
@@ -90,11 +89,11 @@ interface BoundCall {
   readonly shape: CallShape;
 }
 
-function bind({ what, inputs, reduction }: Task, args: readonly Tensor[]): BoundCall {
+function bind({ what, inputs, reductions }: JointTask, args: readonly Tensor[]): BoundCall {
   for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${String(at)}`);
   const bound = bindArguments(what, inputs, args);
   const extent = commonExtent(what, bound);
-  checkRowNumbers(what, formulasOf(reduction), extent);
+  checkRowNumbers(what, reductions.flatMap(formulasOf), extent);
   return { inputs: bound, shape: callShape(what, extent, {}) };
 }
 
