@@ -18,7 +18,14 @@ export {
   genericSum,
 } from './generic-reductions.js';
 export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
-export { gradient, type GradientOptions, type SavedForward } from './gradient.js';
+export { gradient, type GradientOptions } from './gradient.js';
+export type { SavedForward } from './saved-results.js';
+export {
+  valueAndGradients,
+  type GradientsOptions,
+  type NamedVariables,
+  type ValueAndGradients,
+} from './value-and-gradients.js';
 export {
   jointReduction,
   JointReduction,
@@ -65,3 +72,4 @@ export type { KindOf, ReductionName } from './reduction-name.js';
 export type { RowSelection } from './row-range.js';
 export type { SumOptions } from './sum-options.js';
 export type { PrepareOptions } from './prepare.js';
+export { withGradients, type SumWithGradients } from './with-gradients.js';

@@ -10,6 +10,7 @@ import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
+import { describeValueAndGradients } from './value-and-gradients-suite.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 
@@ -25,6 +26,7 @@ for (const gpu of gpus) {
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
+    describeValueAndGradients(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });

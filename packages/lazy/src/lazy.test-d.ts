@@ -9,6 +9,8 @@ import {
   lazyI,
   lazyJ,
   param,
+  valueAndGradients,
+  withGradients,
   type ComplexLazyTensor,
   type LazyDType,
   type LazyReduction,
@@ -74,6 +76,25 @@ describe('LazyTensor', () => {
     void x.reduceMany('j', { sum: 'Sum' }, { out: { mean: f32 } });
     // @ts-expect-error no such reduction
     void x.reduceMany('j', { sum: 'Total' });
+  });
+
+  it('names gradients beside values', () => {
+    const y = lazyJ(f32);
+    const near = x.sub(y).reduction('MinArgMin', 'j');
+    expectTypeOf(valueAndGradients(near, { x, slope: y })).resolves.toEqualTypeOf<{
+      readonly value: ValuesAndIndices<'float32'>;
+      readonly gradients: {
+        readonly x: Tensor<'float32'>;
+        readonly slope: Tensor<'float32'>;
+      };
+    }>();
+    const one = withGradients(x.sub(y).reduction('Sum', 'j'), { slope: x });
+    expectTypeOf(one.call()).resolves.toEqualTypeOf<{
+      readonly value: Tensor<'float32'>;
+      readonly slope: Tensor<'float32'>;
+    }>();
+    // @ts-expect-error only sums need nothing of their results
+    withGradients(near, { x });
   });
 
   it('refuses what means nothing', () => {
