@@ -75,9 +75,10 @@ export function placeOf(
 ): number {
   if (typeof variable !== 'string') checkVariable(what, variable);
   const [wanted] = typeof variable === 'string' ? [] : variable.inputs;
-  const place = inputs.findIndex((one) =>
-    wanted === undefined ? one.name === variable : isSameInput(one, wanted),
-  );
+  // Rows of a variable may be taken by index too, which is an input of the same name.
+  const isWanted = (one: Input): boolean =>
+    wanted === undefined ? !one.isTable && one.name === variable : isSameInput(one, wanted);
+  const place = inputs.findIndex(isWanted);
   if (place >= 0) return place;
   throw new LazyError(
     'INVALID_ARGUMENT',

@@ -9,7 +9,7 @@ import {
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
-import { checkRowNumbers } from './check-row-numbers.js';
+import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
@@ -118,6 +118,7 @@ export async function placeCall(
   checkRowNumbers(what, formulas, extent);
   const shape = callShape(what, extent, options);
   const { device, dtype, batchShape } = shape;
+  checkTables(what, inputs, dtype);
   const { stream } = options;
   const placed = await placeInputs(inputs, usedBy(formulas), { device, dtype, stream }, made);
   const bound: (BoundInput | undefined)[] = [];

@@ -36,8 +36,8 @@ export {
 export type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
 export type { HistogramOptions } from './histogram.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
-export type { LazyData } from './make-input.js';
-export { lazy, lazyI, lazyJ, param, type LazyOptions, type Placeholder } from './make-lazy.js';
+export type { LazyData, Placeholder } from './make-input.js';
+export { lazy, lazyI, lazyJ, param, type LazyOptions } from './make-lazy.js';
 export type { LazyFormula, LazyOperand } from './lazy-formula.js';
 export { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reducible.js';

@@ -1,6 +1,7 @@
 import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
+import { describeGather } from './gather-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
 import { describeJoint } from './joint-suite.test-support.js';
@@ -26,6 +27,7 @@ for (const gpu of gpus) {
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
+    describeGather(() => gpu);
     describeValueAndGradients(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);

@@ -10,7 +10,7 @@ import {
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';
-import { checkRowNumbers } from './check-row-numbers.js';
+import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
@@ -94,7 +94,9 @@ function bind({ what, inputs, reductions }: JointTask, args: readonly Tensor[]):
   const bound = bindArguments(what, inputs, args);
   const extent = commonExtent(what, bound);
   checkRowNumbers(what, reductions.flatMap(formulasOf), extent);
-  return { inputs: bound, shape: callShape(what, extent, {}) };
+  const shape = callShape(what, extent, {});
+  checkTables(what, bound, shape.dtype);
+  return { inputs: bound, shape };
 }
 
 function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): BoundInput {
