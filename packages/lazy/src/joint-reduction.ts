@@ -8,7 +8,7 @@ import { executeAll } from './execute.js';
 import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import { LazyReduction, type PreparedOptions } from './lazy-reduction.js';
+import { LazyReduction, type PreparedOptions, type PreparedRanges } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
 import { prepareTask, type PrepareOptions } from './prepare.js';
 import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
@@ -25,7 +25,7 @@ export type JointResults<R extends NamedReductions> = {
 };
 
 /** Joint reductions whose kernels are compiled and loaded, as `PreparedReduction`. */
-export interface PreparedJointReduction<R extends NamedReductions> {
+export interface PreparedJointReduction<R extends NamedReductions> extends PreparedRanges {
   (args: readonly Tensor[], options?: PreparedOptions<Partial<JointResults<R>>>): JointResults<R>;
   /** The plan of each pass: of one for all, or of one for each reduction. */
   readonly plans: readonly MapReducePlan[];
@@ -79,12 +79,12 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
     args: readonly Tensor[] = [],
     options: PrepareOptions = {},
   ): Promise<PreparedJointReduction<R>> {
-    const { plans, run } = await prepareTask(this.#task, args, options);
+    const { plans, run, dispose } = await prepareTask(this.#task, args, options);
     const call = (
       tensors: readonly Tensor[],
       { out, stream }: PreparedOptions<Partial<JointResults<R>>> = {},
     ): JointResults<R> => this.#named(run(tensors, this.#outs(out), stream));
-    return Object.assign(call, { plans });
+    return Object.assign(call, { plans, dispose, [Symbol.dispose]: dispose });
   }
 
   #named(results: readonly Results[]): JointResults<R> {

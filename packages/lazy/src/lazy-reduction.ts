@@ -17,15 +17,26 @@ import { jointly, type Task } from './task.js';
 /** Options of a call of a prepared reduction. */
 export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
 
+/** What a prepared call holds beside its kernels. */
+export interface PreparedRanges {
+  /** Returns the memory that ranges take on the device, if there are any; a later call is an error then. */
+  readonly dispose: () => void;
+  readonly [Symbol.dispose]: () => void;
+}
+
 /**
  * A reduction whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. dtype,
- * device, dims and the formula are fixed; the numbers of rows and the batch are free.
+ * device, dims and the formula are fixed; the numbers of rows and the batch are free. Prepared with ranges, the numbers of rows
+ * are fixed too, and `dispose` returns what the ranges hold.
  *
  * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
  *
  * @throws LazyError and MercerError as the reduction does; NOT_CONTIGUOUS where an input would have to be copied first
  */
-export interface PreparedReduction<K extends ReductionKind, D extends LazyDType = LazyDType> {
+export interface PreparedReduction<
+  K extends ReductionKind,
+  D extends LazyDType = LazyDType,
+> extends PreparedRanges {
   (args: readonly Tensor[], options?: PreparedOptions<ResultOf<K>>): ResultOf<K, D>;
   /** The plan used; it was chosen for sizes like those of the examples. */
   readonly plan: MapReducePlan;
@@ -113,7 +124,7 @@ export class LazyReduction<
     options: PrepareOptions = {},
   ): Promise<PreparedReduction<K, D>> {
     const task = this.#task;
-    const { plans, run } = await prepareTask(jointly(task), args, options);
+    const { plans, run, dispose } = await prepareTask(jointly(task), args, options);
     const call = (
       tensors: readonly Tensor[],
       { out, stream }: PreparedOptions<ResultOf<K>> = {},
@@ -122,7 +133,7 @@ export class LazyReduction<
       const [results = {}] = run(tensors, given === undefined ? [] : [given], stream);
       return asResult<K, D>(results);
     };
-    return Object.assign(call, { plan: plans[0] });
+    return Object.assign(call, { plan: plans[0], dispose, [Symbol.dispose]: dispose });
   }
 
   /** The formula and the inputs, never their numbers. */

@@ -8,14 +8,21 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
-import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
+import {
+  inputOperand,
+  type BoundInput,
+  type CallShape,
+  type RangeArguments,
+  type Results,
+} from './call.js';
 import { callShape } from './execute.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import { launchPasses, loadPasses } from './passes.js';
+import { launchPasses, loadPasses, type Pass } from './passes.js';
 import { matrixView } from './place-inputs.js';
+import { passRanges, type RangesOption } from './range-tensors.js';
 import { areEmpty, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type JointTask } from './task.js';
@@ -29,10 +36,17 @@ export interface PreparedTask {
     out: readonly Results[],
     stream: Stream | undefined,
   ) => readonly Results[];
+  /** Returns what the ranges hold on the device. */
+  readonly dispose: () => void;
 }
 
 /** Options of a preparation. */
 export interface PrepareOptions extends SumOptions {
+  /**
+   * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
+   * fix the numbers of rows of both sides; the batch stays free.
+   */
+  readonly ranges?: RangesOption | undefined;
   readonly debug?: DebugOption | undefined;
 }
 
@@ -40,7 +54,7 @@ export interface PrepareOptions extends SumOptions {
 export async function prepareTask(
   task: JointTask,
   args: readonly Tensor[],
-  options: PrepareOptions,
+  { ranges, ...options }: PrepareOptions,
 ): Promise<PreparedTask> {
   const { what, reductions } = task;
   const used = usedBy(reductions.flatMap(formulasOf));
@@ -51,10 +65,14 @@ export async function prepareTask(
   );
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
-  const passes = await loadPasses(task, example.shape, inputs, options);
+  const passes = await loadPasses(task, example.shape, inputs, {
+    ...{ ...options, ranges: ranges !== undefined },
+  });
+  const kept = await keptRanges(task, passes, example.shape, ranges);
   const run: PreparedTask['run'] = (tensors, out, stream) => {
     const call = bind(task, tensors);
     checkPrepared(what, call, example.shape, dtypes);
+    if (ranges !== undefined) checkKept(what, kept, call.shape, example.shape);
     const made: Tensor[] = [];
     try {
       const bound = call.inputs.map((one, place) =>
@@ -68,7 +86,7 @@ export async function prepareTask(
       try {
         if (!areEmpty(results.wanted)) {
           const queue = stream ?? call.shape.device.defaultStream;
-          launchPasses(passes, call.shape, bound, results.written, queue, []);
+          launchPasses(passes, call.shape, bound, results.written, queue, kept.arrays);
         }
         return results.wanted;
       } catch (error) {
@@ -81,7 +99,55 @@ export async function prepareTask(
   };
   const [first, ...others] = passes.map(({ loaded }) => loaded.plan);
   if (first === undefined) throw new Error('a task has a pass');
-  return { plans: [first, ...others], run };
+  const dispose = (): void => {
+    for (const one of kept.tables) one.dispose();
+  };
+  return { plans: [first, ...others], run, dispose };
+}
+
+/** Ranges on their device. */
+interface KeptRanges {
+  /** Of each pass. */
+  readonly arrays: readonly (RangeArguments | undefined)[];
+  readonly tables: readonly Tensor[];
+}
+
+async function keptRanges(
+  { what, reductions }: JointTask,
+  passes: readonly Pass[],
+  shape: CallShape,
+  ranges: RangesOption | undefined,
+): Promise<KeptRanges> {
+  const tables: Tensor[] = [];
+  try {
+    const arrays = await passRanges(what, reductions[0], passes, shape, ranges, undefined, tables);
+    return { arrays, tables };
+  } catch (error) {
+    for (const one of tables) one.dispose();
+    throw error;
+  }
+}
+
+/** @throws MercerError DISPOSED, SHAPE_MISMATCH */
+function checkKept(
+  what: string,
+  { tables }: KeptRanges,
+  { rowsI, rowsJ }: CallShape,
+  example: CallShape,
+): void {
+  if (tables.some(({ disposed }) => disposed)) {
+    throw new MercerError(
+      'DISPOSED',
+      `${what}: the prepared call was disposed, and its ranges with it. Prepare another.`,
+    );
+  }
+  if (rowsI === example.rowsI && rowsJ === example.rowsJ) return;
+  const sides = (of: Pick<CallShape, 'rowsI' | 'rowsJ'>): string =>
+    `${String(of.rowsI)} rows of i and ${String(of.rowsJ)} of j`;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: prepared with ranges for ${sides(example)}, called with ${sides({ rowsI, rowsJ })}. Prepare another with ranges for these rows, or pass ranges to a call that is not prepared.`,
+  );
 }
 
 interface BoundCall {
