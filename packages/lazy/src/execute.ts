@@ -16,12 +16,13 @@ import type { LazyData } from './make-input.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { placeInputs } from './place-inputs.js';
 import { passRanges, type RangesOption } from './range-tensors.js';
+import type { IndexOption } from './reduction-types.js';
 import { areEmpty, deliver, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, jointly, usedBy, type JointTask, type Task } from './task.js';
 
 /** Options of a call that say nothing about what is computed. */
-export interface CallOptions extends StreamOption, SumOptions {
+export interface CallOptions extends StreamOption, SumOptions, IndexOption {
   /** Where host data is placed when no input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
   /** What host data is converted to when no input has a dtype of its own. Default: float32. */
@@ -64,13 +65,13 @@ export async function executeAll(
   { out = [], ...options }: ExecuteAllOptions,
 ): Promise<readonly Results[]> {
   const { what, reductions } = task;
-  const { stream, debug, ranges, accumulate, sumScheme } = options;
+  const { stream, debug, ranges, accumulate, sumScheme, indexDtype } = options;
   const inputs = bindArguments(what, task.inputs, args);
   const made: Tensor[] = [];
   try {
     const call = { what, formulas: reductions.flatMap(formulasOf), inputs };
     const { shape, bound, tensors } = await placeCall(call, { ...options, out }, made);
-    const results = makeResults(task, shape, out, tensors, stream);
+    const results = makeResults(task, shape, out, tensors, { stream, indexDtype });
     try {
       if (areEmpty(results.wanted)) return results.wanted;
       const passes = await loadPasses(task, shape, bound, {

@@ -13,7 +13,8 @@ import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
 import { reductionKind, type KindOf, type ReductionName } from './reduction-name.js';
 import type { PrepareOptions } from './prepare.js';
-import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
+import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
+import type { LazyDType } from './lazy-dtype.js';
 import { isTensor, type Tensor } from '@mercer/tensor';
 
 /** Options of `genred`. */
@@ -36,7 +37,9 @@ export type GenredArguments<A extends readonly string[]> = number extends A['len
 /** A reduction of a formula in text, to be called with data in the order of its aliases. */
 export interface Genred<A extends readonly string[], K extends ReductionKind> {
   (...args: GenredArguments<A>): Promise<ResultOf<K>>;
-  (...args: [...GenredArguments<A>, options: ReduceOptions<ResultOf<K>>]): Promise<ResultOf<K>>;
+  <I extends IndexDType = 'int32'>(
+    ...args: [...GenredArguments<A>, options: CallReduceOptions<K, LazyDType, I>]
+  ): Promise<ResultOf<K, LazyDType, I>>;
   /** What is computed. */
   readonly reduction: LazyReduction<K>;
   /**
@@ -123,6 +126,7 @@ const OPTION_NAMES: readonly string[] = [
   'ranges',
   'accumulate',
   'sumScheme',
+  'indexDtype',
   'debug',
 ];
 

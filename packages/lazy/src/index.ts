@@ -52,7 +52,10 @@ export {
 export type { NonzeroOptions, SelectedPairs } from './nonzero.js';
 export type { RangesOption } from './range-tensors.js';
 export type {
+  CallReduceOptions,
   DenseOptions,
+  IndexDType,
+  IndexOption,
   LazyAxis,
   ReduceOptions,
   ResultOf,

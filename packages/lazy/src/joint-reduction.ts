@@ -11,7 +11,13 @@ import { LazyError } from './lazy-error.js';
 import { LazyReduction, type PreparedOptions, type PreparedRanges } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
 import { prepareTask, type PrepareOptions } from './prepare.js';
-import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
+import type {
+  IndexDType,
+  IndexOption,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+} from './reduction-types.js';
 import { asOut, asResult } from './result-of-kind.js';
 import { merge } from './symbolic.js';
 import { formulasOf, type JointTask, type Reductions } from './task.js';
@@ -20,8 +26,8 @@ import { formulasOf, type JointTask, type Reductions } from './task.js';
 export type NamedReductions = Readonly<Record<string, LazyReduction>>;
 
 /** The results of reductions, by name. */
-export type JointResults<R extends NamedReductions> = {
-  readonly [N in keyof R]: R[N] extends LazyReduction<infer K, infer D> ? ResultOf<K, D> : never;
+export type JointResults<R extends NamedReductions, I extends IndexDType = 'int32'> = {
+  readonly [N in keyof R]: R[N] extends LazyReduction<infer K, infer D> ? ResultOf<K, D, I> : never;
 };
 
 /** Joint reductions whose kernels are compiled and loaded, as `PreparedReduction`. */
@@ -67,10 +73,10 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
    *
    * @throws LazyError, MercerError, naming the result where it is about one
    */
-  async call(
+  async call<I extends IndexDType = 'int32'>(
     args: readonly LazyData[] = [],
-    { out, ...rest }: ReduceOptions<Partial<JointResults<R>>> = {},
-  ): Promise<JointResults<R>> {
+    { out, ...rest }: ReduceOptions<Partial<JointResults<R, NoInfer<I>>>> & IndexOption<I> = {},
+  ): Promise<JointResults<R, I>> {
     return this.#named(await executeAll(this.#task, args, { ...rest, out: this.#outs(out) }));
   }
 
@@ -87,9 +93,9 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
     return Object.assign(call, { plans, dispose, [Symbol.dispose]: dispose });
   }
 
-  #named(results: readonly Results[]): JointResults<R> {
+  #named<I extends IndexDType>(results: readonly Results[]): JointResults<R, I> {
     const named = Object.keys(this.parts).map((name, at) => [name, asResult(results[at] ?? {})]);
-    return Object.fromEntries(named) as JointResults<R>;
+    return Object.fromEntries(named) as JointResults<R, I>;
   }
 
   #outs(out: Readonly<Record<string, unknown>> | undefined): readonly Results[] {

@@ -9,7 +9,13 @@ import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
 import { prepareTask, type PrepareOptions } from './prepare.js';
-import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
+import type {
+  CallReduceOptions,
+  IndexDType,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+} from './reduction-types.js';
 import { asOut, asResult } from './result-of-kind.js';
 import { inputNames } from './symbolic.js';
 import { jointly, type Task } from './task.js';
@@ -27,7 +33,8 @@ export interface PreparedRanges {
 /**
  * A reduction whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. dtype,
  * device, dims and the formula are fixed; the numbers of rows and the batch are free. Prepared with ranges, the numbers of rows
- * are fixed too, and `dispose` returns what the ranges hold.
+ * are fixed too, and `dispose` returns what the ranges hold. Row numbers in results are int32; `await indices.cast('int64')`
+ * where they must have 64 bits.
  *
  * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
  *
@@ -99,13 +106,13 @@ export class LazyReduction<
    *
    * @throws LazyError, MercerError
    */
-  async call(
+  async call<I extends IndexDType = 'int32'>(
     args: readonly LazyData[] = [],
-    options: ReduceOptions<ResultOf<K, D>> = {},
-  ): Promise<ResultOf<K, D>> {
+    options: CallReduceOptions<K, D, I> = {},
+  ): Promise<ResultOf<K, D, I>> {
     const { out, ...rest } = options;
     const given = asOut(this.#task.what, this.reduction, out);
-    return asResult<K, D>(await execute(this.#task, args, { ...rest, out: given }));
+    return asResult<K, D, I>(await execute(this.#task, args, { ...rest, out: given }));
   }
 
   /**

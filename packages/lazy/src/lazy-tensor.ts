@@ -13,7 +13,13 @@ import { LazyReductions } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import { nonzeroPairs, type NonzeroOptions, type SelectedPairs } from './nonzero.js';
 import type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
-import type { DenseOptions, LazyAxis, ReduceOptions } from './reduction-types.js';
+import type {
+  DenseOptions,
+  IndexDType,
+  IndexOption,
+  LazyAxis,
+  ReduceOptions,
+} from './reduction-types.js';
 import { rowRange, type RowSelection } from './row-range.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
 import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
@@ -122,18 +128,18 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    * console.log(await nearest.toNested()); // [ [ 0, 1 ], [ 2, 1 ] ]
    * ```
    */
-  async reduceMany<const S extends ReductionSpecs>(
+  async reduceMany<const S extends ReductionSpecs, I extends IndexDType = 'int32'>(
     axis: LazyAxis,
     specs: S,
-    options: ReduceOptions<Partial<ManyResults<S, D>>> = {},
-  ): Promise<ManyResults<S, D>> {
+    options: ReduceOptions<Partial<ManyResults<S, D, NoInfer<I>>>> & IndexOption<I> = {},
+  ): Promise<ManyResults<S, D, I>> {
     const parts = Object.entries<ReductionKind | ReductionSpec>(specs).map(([name, spec]) => {
       const { kind, of = this, ...rest } = typeof spec === 'string' ? { kind: spec } : spec;
       checkMatrix(`reduceMany: ${name}: of`, of);
       return [name, of.reduction(kind, axis, rest)] as const;
     });
     const joint = new JointReduction('reduceMany', Object.fromEntries(parts));
-    return (await joint.call([], options)) as ManyResults<S, D>;
+    return (await joint.call<I>([], options)) as ManyResults<S, D, I>;
   }
 
   /**

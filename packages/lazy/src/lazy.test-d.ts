@@ -39,6 +39,10 @@ describe('LazyTensor', () => {
     expectTypeOf(x.sum('j')).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(x.argMin('i')).resolves.toEqualTypeOf<Tensor<'int32'>>();
     expectTypeOf(x.argMin()).toEqualTypeOf<LazyTensor<'float32'>>();
+    expectTypeOf(x.argMin('i', { indexDtype: 'int64' })).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(x.kMinArgKMin(3, 'j', { indexDtype: 'int64' })).resolves.toEqualTypeOf<
+      ValuesAndIndices<'float32', 'int64'>
+    >();
     expectTypeOf(x.kMinArgKMin(3, 'j')).resolves.toEqualTypeOf<ValuesAndIndices<'float32'>>();
     expectTypeOf(x.matmul(f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(x.toDense()).resolves.toEqualTypeOf<Tensor<'float32'>>();
@@ -106,6 +110,10 @@ describe('LazyTensor', () => {
     void x.sum('rows');
     // @ts-expect-error out has another dtype
     void x.sum('j', { out: f64 });
+    // @ts-expect-error out has row numbers of the other dtype
+    void x.argMin('j', { indexDtype: 'int64', out: i32 });
+    // @ts-expect-error sums have no row numbers
+    void x.sum('j', { indexDtype: 'int64' });
     // @ts-expect-error a tensor is no symbolic matrix
     x.add(f32);
     // @ts-expect-error k is missing

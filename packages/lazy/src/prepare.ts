@@ -82,7 +82,7 @@ export async function prepareTask(
       for (const given of out.flatMap(({ value, index }) => [value, index])) {
         checkDense(what, given);
       }
-      const results = makeResults(task, call.shape, out, read, stream);
+      const results = makeResults(task, call.shape, out, read, { stream });
       try {
         if (!areEmpty(results.wanted)) {
           const queue = stream ?? call.shape.device.defaultStream;

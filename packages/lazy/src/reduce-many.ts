@@ -1,7 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { LazyDType } from './lazy-dtype.js';
 import type { DescribeOptions, LazyReducible } from './lazy-reducible.js';
-import type { ResultOf } from './reduction-types.js';
+import type { IndexDType, ResultOf } from './reduction-types.js';
 
 /** A reduction among several: what kind, of what, and what the kind needs. */
 export interface ReductionSpec<K extends ReductionKind = ReductionKind> extends DescribeOptions {
@@ -21,6 +21,10 @@ export type KindOfSpec<S> = S extends ReductionKind
     : never;
 
 /** The results of `reduceMany`, by name. */
-export type ManyResults<S extends ReductionSpecs, D extends LazyDType = LazyDType> = {
-  readonly [N in keyof S]: ResultOf<KindOfSpec<S[N]>, D>;
+export type ManyResults<
+  S extends ReductionSpecs,
+  D extends LazyDType = LazyDType,
+  I extends IndexDType = 'int32',
+> = {
+  readonly [N in keyof S]: ResultOf<KindOfSpec<S[N]>, D, I>;
 };

@@ -2,16 +2,17 @@ import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
 import { isTensor, MercerError } from '@mercer/tensor';
 import type { Results } from './call.js';
 import type { LazyDType } from './lazy-dtype.js';
-import type { ResultOf, ValuesAndIndices } from './reduction-types.js';
+import type { IndexDType, ResultOf, ValuesAndIndices } from './reduction-types.js';
 
 /** Results as their kind gives them. */
-export function asResult<K extends ReductionKind, D extends LazyDType>({
-  value,
-  index,
-}: Results): ResultOf<K, D> {
+export function asResult<
+  K extends ReductionKind,
+  D extends LazyDType,
+  I extends IndexDType = 'int32',
+>({ value, index }: Results): ResultOf<K, D, I> {
   const result =
     value === undefined ? index : index === undefined ? value : { values: value, indices: index };
-  return result as ResultOf<K, D>;
+  return result as ResultOf<K, D, I>;
 }
 
 /** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */

@@ -1,7 +1,17 @@
 import { outputsOf } from '@mercer/formula';
-import { checkOut, empty, MercerError, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  checkOut,
+  empty,
+  MercerError,
+  type DType,
+  type Stream,
+  type StreamOption,
+  type Tensor,
+} from '@mercer/tensor';
 import { resultShape, type CallShape, type Results } from './call.js';
-import { labelOf, type JointTask } from './task.js';
+import { LazyError } from './lazy-error.js';
+import type { IndexDType, IndexOption } from './reduction-types.js';
+import { labelOf, type JointTask, type Reductions } from './task.js';
 
 /** The largest number of rows whose numbers are int32. */
 const MAX_INDEXED_ROWS = 2 ** 31 - 1;
@@ -25,10 +35,11 @@ export function makeResults(
   shape: CallShape,
   given: readonly Results[],
   inputs: readonly Tensor[],
-  stream: Stream | undefined,
+  { stream, indexDtype }: StreamOption & IndexOption,
 ): CallResults {
   const { what, reductions } = task;
   const { device, dtype } = shape;
+  checkIndexDtype(what, indexDtype, reductions);
   checkRows(what, reductions[0].axis === 1 ? shape.rowsJ : shape.rowsI);
   const made: Tensor[] = [];
   const taken = [...inputs];
@@ -42,17 +53,22 @@ export function makeResults(
       checkNames(label, names, given[place] ?? {});
       const [targets, ends]: [MutableResults, MutableResults] = [{}, {}];
       for (const name of names) {
+        // Kernels write row numbers as int32.
         const type = name === 'value' ? dtype : 'int32';
+        const asked = name === 'value' ? dtype : (indexDtype ?? type);
         const out = given[place]?.[name];
         if (out !== undefined) {
-          checkOut(out, { shape: dims, dtype: type, device }, taken, label);
+          checkOut(out, { shape: dims, dtype: asked, device }, taken, label);
           taken.push(out);
         }
-        const isDirect = out?.isContiguous === true;
-        const target = isDirect ? out : empty(dims, { dtype: type, device, stream });
-        if (!isDirect) made.push(target);
-        targets[name] = target;
-        ends[name] = out ?? target;
+        const make = (of: DType): Tensor => {
+          const fresh = empty(dims, { dtype: of, device, stream });
+          made.push(fresh);
+          return fresh;
+        };
+        const end = out ?? make(asked);
+        targets[name] = end.isContiguous && asked === type ? end : make(type);
+        ends[name] = end;
       }
       written.push(targets);
       wanted.push(ends);
@@ -79,6 +95,28 @@ function checkNames(what: string, names: readonly string[], given: Results): voi
       `${what}: out has a tensor for ${name === 'value' ? 'values' : 'indices'}, which this reduction does not give. Leave it out.`,
     );
   }
+}
+
+/** @throws LazyError INVALID_ARGUMENT */
+function checkIndexDtype(
+  what: string,
+  indexDtype: IndexDType | undefined,
+  reductions: Reductions,
+): void {
+  if (indexDtype === undefined) return;
+  if (!['int32', 'int64'].includes(indexDtype)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: indexDtype is ${JSON.stringify(indexDtype)}. Row numbers are 'int32' or 'int64'.`,
+    );
+  }
+  const numbers = reductions.flatMap(outputsOf).some(({ name }) => name === 'index');
+  if (numbers) return;
+  const kinds = reductions.map(({ kind }) => kind).join(', ');
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: indexDtype is for row numbers in results, and ${kinds} gives none. Leave it out.`,
+  );
 }
 
 /** The kernels number the rows of the reduced side as int32. @throws MercerError UNSUPPORTED */
