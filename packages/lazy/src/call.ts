@@ -1,4 +1,10 @@
-import { emitMapReduce, planMapReduce, type MapReducePlan } from '@mercer/kernels';
+import {
+  emitMapReduce,
+  planMapReduce,
+  takesOnePass,
+  type MapReducePlan,
+  type MapReduceProblem,
+} from '@mercer/kernels';
 import { outputsOf, type Reduction } from '@mercer/formula';
 import {
   launchProgram,
@@ -73,6 +79,34 @@ export interface LoadOptions extends SumOptions {
   readonly ranges?: boolean;
 }
 
+/** What the kernels of one pass compute. */
+function problemOf(
+  [reduction, ...further]: Reductions,
+  shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
+  { ranges = false, ...sums }: LoadOptions,
+): MapReduceProblem {
+  const { dtype, rowsI, rowsJ, batch } = shape;
+  const used = usedBy([reduction, ...further].flatMap(formulasOf));
+  const storage = storageOf(inputs.map((one, place) => (used.has(place) ? one : undefined)));
+  return {
+    ...{ reduction, further, dtype, storage, ranges, rowsI, rowsJ, batch },
+    ...problemSums(sums),
+  };
+}
+
+/** Whether one pass is the quickest way to compute reductions, and there is one. @throws LazyError UNSUPPORTED */
+export function isOnePass(
+  what: string,
+  reductions: Reductions,
+  shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
+  options: LoadOptions,
+): boolean {
+  const problem = problemOf(reductions, shape, inputs, options);
+  return translated(what, () => takesOnePass(problem, shape.device.limits));
+}
+
 /**
  * Plans reductions of one pass for these sizes and loads its kernels, once per problem and device.
  *
@@ -83,33 +117,23 @@ export function loadReductions(
   reductions: Reductions,
   shape: CallShape,
   inputs: readonly (BoundInput | undefined)[],
-  { debug, ranges = false, ...rest }: LoadOptions,
+  options: LoadOptions,
 ): Promise<LoadedReduction> {
-  const { dtype, rowsI, rowsJ, batch } = shape;
-  const [reduction, ...further] = reductions;
-  const used = usedBy(reductions.flatMap(formulasOf));
-  const storage = storageOf(inputs.map((one, place) => (used.has(place) ? one : undefined)));
-  const sums = problemSums(rest);
+  const problem = problemOf(reductions, shape, inputs, options);
   const described = reductions.map(({ kind, k = 0, formula, weight }) =>
     [kind, k, formula.id, weight?.id ?? ''].join(' '),
   );
-  const sizes = [rowsI, rowsJ, batch, reduction.axis, ranges];
+  const { reduction, further: _, ...rest } = problem;
   return loadProblem(
     shape.device,
     {
-      key: `map-reduce ${dtype} ${sizes.join(' ')} ${JSON.stringify([described, storage, sums])}`,
+      key: `map-reduce ${JSON.stringify([reduction.axis, described, rest])}`,
       // The formulas are held, so that their ids, which are in the key, are not given to others.
       holds: reductions,
-      plan: (limits) =>
-        translated(what, () =>
-          planMapReduce(
-            { reduction, further, dtype, storage, ranges, ...sums, rowsI, rowsJ, batch },
-            limits,
-          ),
-        ),
+      plan: (limits) => translated(what, () => planMapReduce(problem, limits)),
       emit: (plan) => translated(what, () => emitMapReduce(plan)),
     },
-    debug,
+    options.debug,
   );
 }
 

@@ -1,5 +1,6 @@
 import { MercerError, type Stream } from '@mercer/tensor';
 import {
+  isOnePass,
   launchReductions,
   loadReductions,
   type BoundInput,
@@ -9,7 +10,6 @@ import {
   type RangeArguments,
   type Results,
 } from './call.js';
-import { LazyError } from './lazy-error.js';
 import { labelOf, type JointTask } from './task.js';
 
 /** Reductions that the kernels of one pass compute. */
@@ -20,8 +20,8 @@ export interface Pass {
 }
 
 /**
- * Loads the kernels of a call: one pass for all reductions, or, where they are together more than one kernel takes, one for
- * each.
+ * Loads the kernels of a call: one pass for all reductions, or, where they are together more than one kernel takes or quicker
+ * apart, one for each.
  *
  * @throws LazyError UNSUPPORTED where there is no kernel for one of them alone; the compiler's or the loader's error
  */
@@ -32,25 +32,30 @@ export async function loadPasses(
   options: LoadOptions,
 ): Promise<readonly Pass[]> {
   const { what, reductions } = task;
-  try {
-    const loaded = await loadReductions(what, reductions, shape, inputs, options);
-    return [{ loaded, places: [...reductions.keys()] }];
-  } catch (error) {
-    if (reductions.length === 1 || !isUnsupported(error)) throw error;
-  }
+  const one = await onePass(what, reductions, shape, inputs, options);
+  if (one !== undefined) return [{ loaded: one, places: [...reductions.keys()] }];
   const passes: Pass[] = [];
-  for (const [place, one] of reductions.entries()) {
+  for (const [place, reduction] of reductions.entries()) {
     const label = labelOf(task, place);
-    passes.push({
-      loaded: await loadReductions(label, [one], shape, inputs, options),
-      places: [place],
-    });
+    const loaded = await loadReductions(label, [reduction], shape, inputs, options);
+    passes.push({ loaded, places: [place] });
   }
   return passes;
 }
 
-const isUnsupported = (error: unknown): boolean =>
-  (error instanceof LazyError || error instanceof MercerError) && error.code === 'UNSUPPORTED';
+async function onePass(
+  ...[what, reductions, shape, inputs, options]: Parameters<typeof loadReductions>
+): Promise<LoadedReduction | undefined> {
+  if (reductions.length === 1) return loadReductions(what, reductions, shape, inputs, options);
+  if (!isOnePass(what, reductions, shape, inputs, options)) return undefined;
+  try {
+    return await loadReductions(what, reductions, shape, inputs, options);
+  } catch (error) {
+    // The interpreter, of which the limits of a device say nothing.
+    if (error instanceof MercerError && error.code === 'UNSUPPORTED') return undefined;
+    throw error;
+  }
+}
 
 /** Enqueues the passes of a call; `results` of all reductions, `ranges` of each pass. */
 export function launchPasses(
