@@ -8,21 +8,16 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
-import {
-  inputOperand,
-  type BoundInput,
-  type CallShape,
-  type RangeArguments,
-  type Results,
-} from './call.js';
+import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import { launchPasses, loadPasses, type Pass } from './passes.js';
+import { checkKept, keepRanges } from './kept-ranges.js';
+import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
-import { passRanges, type RangesOption } from './range-tensors.js';
+import type { RangesOption } from './range-tensors.js';
 import { areEmpty, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type JointTask } from './task.js';
@@ -68,7 +63,7 @@ export async function prepareTask(
   const passes = await loadPasses(task, example.shape, inputs, {
     ...{ ...options, ranges: ranges !== undefined },
   });
-  const kept = await keptRanges(task, passes, example.shape, ranges);
+  const kept = await keepRanges(task, passes, example.shape, ranges);
   const run: PreparedTask['run'] = (tensors, out, stream) => {
     const call = bind(task, tensors);
     checkPrepared(what, call, example.shape, dtypes);
@@ -103,51 +98,6 @@ export async function prepareTask(
     for (const one of kept.tables) one.dispose();
   };
   return { plans: [first, ...others], run, dispose };
-}
-
-/** Ranges on their device. */
-interface KeptRanges {
-  /** Of each pass. */
-  readonly arrays: readonly (RangeArguments | undefined)[];
-  readonly tables: readonly Tensor[];
-}
-
-async function keptRanges(
-  { what, reductions }: JointTask,
-  passes: readonly Pass[],
-  shape: CallShape,
-  ranges: RangesOption | undefined,
-): Promise<KeptRanges> {
-  const tables: Tensor[] = [];
-  try {
-    const arrays = await passRanges(what, reductions[0], passes, shape, ranges, undefined, tables);
-    return { arrays, tables };
-  } catch (error) {
-    for (const one of tables) one.dispose();
-    throw error;
-  }
-}
-
-/** @throws MercerError DISPOSED, SHAPE_MISMATCH */
-function checkKept(
-  what: string,
-  { tables }: KeptRanges,
-  { rowsI, rowsJ }: CallShape,
-  example: CallShape,
-): void {
-  if (tables.some(({ disposed }) => disposed)) {
-    throw new MercerError(
-      'DISPOSED',
-      `${what}: the prepared call was disposed, and its ranges with it. Prepare another.`,
-    );
-  }
-  if (rowsI === example.rowsI && rowsJ === example.rowsJ) return;
-  const sides = (of: Pick<CallShape, 'rowsI' | 'rowsJ'>): string =>
-    `${String(of.rowsI)} rows of i and ${String(of.rowsJ)} of j`;
-  throw new MercerError(
-    'SHAPE_MISMATCH',
-    `${what}: prepared with ranges for ${sides(example)}, called with ${sides({ rowsI, rowsJ })}. Prepare another with ranges for these rows, or pass ranges to a call that is not prepared.`,
-  );
 }
 
 interface BoundCall {
