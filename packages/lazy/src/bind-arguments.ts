@@ -1,7 +1,7 @@
 import { formatShape, MercerError } from '@mercer/tensor';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import { matrixInput, parameterInput, type LazyData } from './make-input.js';
+import { matrixInput, parameterInput, tableInput, type LazyData } from './make-input.js';
 
 /** How many arguments the placeholders among the inputs ask for. */
 export function argumentCount(inputs: readonly Input[]): number {
@@ -34,7 +34,7 @@ export function bindArguments(
 }
 
 function bound(what: string, placeholder: Input, args: readonly LazyData[]): Input {
-  const { source, category, name, dim } = placeholder;
+  const { source, category, isTable, name, dim } = placeholder;
   const value = source.kind === 'placeholder' ? args[source.position] : undefined;
   if (value === undefined) {
     throw new LazyError(
@@ -44,14 +44,15 @@ function bound(what: string, placeholder: Input, args: readonly LazyData[]): Inp
     );
   }
   const label = name ?? `argument ${String(source.kind === 'placeholder' && source.position)}`;
-  const input =
-    category === 'parameter'
+  const input = isTable
+    ? tableInput(what, value, label)
+    : category === 'parameter'
       ? parameterInput(what, value, label)
       : matrixInput(what, value, category, label);
   if (input.dim === dim) return input;
   const extent = input.extent ?? { batchShape: [], rows: 0 };
   const shape =
-    category === 'parameter'
+    category === 'parameter' && !isTable
       ? [...extent.batchShape, input.dim]
       : [...extent.batchShape, extent.rows, input.dim];
   throw new MercerError(

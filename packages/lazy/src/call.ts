@@ -1,4 +1,10 @@
-import { emitMapReduce, planMapReduce, type MapReducePlan } from '@mercer/kernels';
+import {
+  emitMapReduce,
+  planMapReduce,
+  takesOnePass,
+  type MapReducePlan,
+  type MapReduceProblem,
+} from '@mercer/kernels';
 import { outputsOf, type Reduction } from '@mercer/formula';
 import {
   launchProgram,
@@ -13,6 +19,7 @@ import {
 import type { LazyDType } from './lazy-dtype.js';
 import { translated } from './lazy-error.js';
 import { problemSums, type SumOptions } from './sum-options.js';
+import { formulasOf, usedBy, type Reductions } from './task.js';
 
 /** Sizes of a call. */
 export interface CallShape {
@@ -72,39 +79,61 @@ export interface LoadOptions extends SumOptions {
   readonly ranges?: boolean;
 }
 
+/** What the kernels of one pass compute. */
+function problemOf(
+  [reduction, ...further]: Reductions,
+  shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
+  { ranges = false, ...sums }: LoadOptions,
+): MapReduceProblem {
+  const { dtype, rowsI, rowsJ, batch } = shape;
+  const used = usedBy([reduction, ...further].flatMap(formulasOf));
+  const storage = storageOf(inputs.map((one, place) => (used.has(place) ? one : undefined)));
+  return {
+    ...{ reduction, further, dtype, storage, ranges, rowsI, rowsJ, batch },
+    ...problemSums(sums),
+  };
+}
+
+/** Whether one pass is the quickest way to compute reductions, and there is one. @throws LazyError UNSUPPORTED */
+export function isOnePass(
+  what: string,
+  reductions: Reductions,
+  shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
+  options: LoadOptions,
+): boolean {
+  const problem = problemOf(reductions, shape, inputs, options);
+  return translated(what, () => takesOnePass(problem, shape.device.limits));
+}
+
 /**
- * Plans a reduction for these sizes and loads its kernels, once per problem and device.
+ * Plans reductions of one pass for these sizes and loads its kernels, once per problem and device.
  *
  * @throws LazyError UNSUPPORTED where there is no kernel for it; the compiler's or the loader's error
  */
-export function loadReduction(
+export function loadReductions(
   what: string,
-  reduction: Reduction,
+  reductions: Reductions,
   shape: CallShape,
   inputs: readonly (BoundInput | undefined)[],
-  { debug, ranges = false, ...rest }: LoadOptions,
+  options: LoadOptions,
 ): Promise<LoadedReduction> {
-  const { dtype, rowsI, rowsJ, batch } = shape;
-  const { kind, axis, k = 0, formula, weight } = reduction;
-  const storage = storageOf(inputs);
-  const sums = problemSums(rest);
-  const sizes = [rowsI, rowsJ, batch, axis, k, formula.id, weight?.id ?? '', ranges];
+  const problem = problemOf(reductions, shape, inputs, options);
+  const described = reductions.map(({ kind, k = 0, formula, weight }) =>
+    [kind, k, formula.id, weight?.id ?? ''].join(' '),
+  );
+  const { reduction, further: _, ...rest } = problem;
   return loadProblem(
     shape.device,
     {
-      key: `map-reduce ${dtype} ${kind} ${sizes.join(' ')} ${JSON.stringify([storage, sums])}`,
+      key: `map-reduce ${JSON.stringify([reduction.axis, described, rest])}`,
       // The formulas are held, so that their ids, which are in the key, are not given to others.
-      holds: reduction,
-      plan: (limits) =>
-        translated(what, () =>
-          planMapReduce(
-            { reduction, dtype, storage, ranges, ...sums, rowsI, rowsJ, batch },
-            limits,
-          ),
-        ),
+      holds: reductions,
+      plan: (limits) => translated(what, () => planMapReduce(problem, limits)),
       emit: (plan) => translated(what, () => emitMapReduce(plan)),
     },
-    debug,
+    options.debug,
   );
 }
 
@@ -120,18 +149,21 @@ export function storageOf(
   return storage;
 }
 
-/** Enqueues a reduction; `inputs` by place, undefined where the formula has no such input. */
-export function launchReduction(
+/** Enqueues the reductions of one pass; `inputs` by place, undefined where the formulas have no such input. */
+export function launchReductions(
   loaded: LoadedReduction,
   shape: CallShape,
   inputs: readonly (BoundInput | undefined)[],
-  results: Results,
+  results: readonly Results[],
   stream: Stream,
   ranges?: RangeArguments,
 ): void {
   const { pointers, scalars } = launchArguments(shape, inputs, ranges);
-  if (results.value !== undefined) pointers['out'] = results.value;
-  if (results.index !== undefined) pointers['index'] = results.index;
+  for (const [place, { value, index }] of results.entries()) {
+    const number = place === 0 ? '' : String(place);
+    if (value !== undefined) pointers[`out${number}`] = value;
+    if (index !== undefined) pointers[`index${number}`] = index;
+  }
   launchProgram(loaded, stream, pointers, scalars);
 }
 

@@ -1,5 +1,7 @@
 import { indexI, indexJ, postOrderVector, type VectorExpr } from '@mercer/formula';
 import type { Extent } from './extent.js';
+import { describeInput, type Input } from './input.js';
+import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 
 /**
@@ -22,4 +24,19 @@ export function checkRowNumbers(
         `Combine it with ${axis === 'i' ? 'lazyI' : 'lazyJ'}(data), or a placeholder.`,
     );
   }
+}
+
+/**
+ * Refuses tables with more rows than a number of the dtype can tell apart.
+ *
+ * @throws LazyError UNSUPPORTED
+ */
+export function checkTables(what: string, inputs: readonly Input[], dtype: LazyDType): void {
+  const most = WHOLE_UP_TO[dtype];
+  const long = inputs.find(({ isTable, extent }) => isTable && (extent?.rows ?? 0) > most);
+  if (long === undefined) return;
+  throw new LazyError(
+    'UNSUPPORTED',
+    `${what}: ${describeInput(long)} has ${String(long.extent?.rows)} rows, and row numbers are whole in ${dtype} up to ${String(most)}. Compute it in float64.`,
+  );
 }

@@ -8,27 +8,21 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
-import {
-  inputOperand,
-  launchReduction,
-  loadReduction,
-  type BoundInput,
-  type CallShape,
-  type Results,
-} from './call.js';
-import { checkRowNumbers } from './check-row-numbers.js';
+import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
+import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
+import { launchPasses, loadPasses } from './passes.js';
 import { placeInputs } from './place-inputs.js';
-import { rangeTensors, type RangesOption } from './range-tensors.js';
-import { deliver, makeResults } from './results.js';
+import { passRanges, type RangesOption } from './range-tensors.js';
+import type { IndexOption } from './reduction-types.js';
+import { areEmpty, deliver, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
-import { formulasOf, usedBy, type Task } from './task.js';
+import { formulasOf, jointly, usedBy, type JointTask, type Task } from './task.js';
 
 /** Options of a call that say nothing about what is computed. */
-export interface ExecuteOptions extends StreamOption, SumOptions {
-  readonly out?: Results | undefined;
+export interface CallOptions extends StreamOption, SumOptions, IndexOption {
   /** Where host data is placed when no input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
   /** What host data is converted to when no input has a dtype of its own. Default: float32. */
@@ -39,34 +33,54 @@ export interface ExecuteOptions extends StreamOption, SumOptions {
   readonly debug?: DebugOption | undefined;
 }
 
+/** Options of a call of one reduction. */
+export interface ExecuteOptions extends CallOptions {
+  readonly out?: Results | undefined;
+}
+
+/** Options of a call of several: `out` by place, with nothing where a result is to be made. */
+export interface ExecuteAllOptions extends CallOptions {
+  readonly out?: readonly Results[] | undefined;
+}
+
+/** Computes a task of one reduction. @throws as `executeAll` */
+export async function execute(
+  task: Task,
+  args: readonly LazyData[],
+  { out, ...rest }: ExecuteOptions,
+): Promise<Results> {
+  const [only] = await executeAll(jointly(task), args, { ...rest, out: out && [out] });
+  if (only === undefined) throw new Error('a reduction has results');
+  return only;
+}
+
 /**
  * Computes a task. Everything is checked, copied where a kernel cannot read it, and compiled before the first write.
  *
  * @throws LazyError, MercerError, the compiler's or the loader's error
  */
-export async function execute(
-  task: Task,
+export async function executeAll(
+  task: JointTask,
   args: readonly LazyData[],
-  options: ExecuteOptions,
-): Promise<Results> {
-  const { what, reduction } = task;
-  const { stream, debug, ranges, accumulate, sumScheme, out = {} } = options;
+  { out = [], ...options }: ExecuteAllOptions,
+): Promise<readonly Results[]> {
+  const { what, reductions } = task;
+  const { stream, debug, ranges, accumulate, sumScheme, indexDtype } = options;
   const inputs = bindArguments(what, task.inputs, args);
   const made: Tensor[] = [];
   try {
-    const call = { what, formulas: formulasOf(reduction), inputs };
-    const { shape, bound, tensors } = await placeCall(call, options, made);
-    const results = makeResults(task, shape, out, tensors, stream);
+    const call = { what, formulas: reductions.flatMap(formulasOf), inputs };
+    const { shape, bound, tensors } = await placeCall(call, { ...options, out }, made);
+    const results = makeResults(task, shape, out, tensors, { stream, indexDtype });
     try {
-      if (isEmpty(results.wanted)) return results.wanted;
-      const loaded = await loadReduction(what, reduction, shape, bound, {
+      if (areEmpty(results.wanted)) return results.wanted;
+      const passes = await loadPasses(task, shape, bound, {
         ...{ debug, ranges: ranges !== undefined, accumulate, sumScheme },
       });
-      const arrays =
-        ranges && (await rangeTensors(what, reduction, loaded, shape, ranges, stream, made));
+      const arrays = await passRanges(what, reductions[0], passes, shape, ranges, stream, made);
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
-      launchReduction(loaded, shape, bound, results.written, queue, arrays);
+      launchPasses(passes, shape, bound, results.written, queue, arrays);
       return await deliver(results, stream);
     } catch (error) {
       for (const one of results.made) one.dispose();
@@ -98,13 +112,14 @@ export async function placeCall(
     formulas,
     inputs,
   }: Pick<Task, 'what' | 'inputs'> & { readonly formulas: ReturnType<typeof formulasOf> },
-  options: ExecuteOptions,
+  options: ExecuteAllOptions,
   made: Tensor[],
 ): Promise<PlacedCall> {
   const extent = commonExtent(what, inputs);
   checkRowNumbers(what, formulas, extent);
   const shape = callShape(what, extent, options);
   const { device, dtype, batchShape } = shape;
+  checkTables(what, inputs, dtype);
   const { stream } = options;
   const placed = await placeInputs(inputs, usedBy(formulas), { device, dtype, stream }, made);
   const bound: (BoundInput | undefined)[] = [];
@@ -115,16 +130,14 @@ export async function placeCall(
   return { shape, bound, tensors: placed.filter((x) => x !== undefined) };
 }
 
-const isEmpty = ({ value, index }: Results): boolean => (value ?? index)?.size === 0;
-
 /**
  * The sizes of a call. A side that no input follows has one row.
  *
  * @throws MercerError DTYPE_MISMATCH where the option says another dtype than the inputs
  */
-export function callShape(what: string, extent: Extent, options: ExecuteOptions): CallShape {
+export function callShape(what: string, extent: Extent, options: ExecuteAllOptions): CallShape {
   const { rowsI = 1, rowsJ = 1, batchShape } = extent;
-  const { out, stream, dtype: wanted } = options;
+  const { out = [], stream, dtype: wanted } = options;
   const dtype = extent.dtype ?? wanted ?? 'float32';
   if (wanted !== undefined && wanted !== dtype) {
     throw new MercerError(
@@ -132,7 +145,7 @@ export function callShape(what: string, extent: Extent, options: ExecuteOptions)
       `${what}: the option dtype is ${wanted} and the inputs are ${dtype}. The option is for data without a dtype of its own; leave it out, or cast the inputs.`,
     );
   }
-  const home = out?.value ?? out?.index;
+  const home = out.map(({ value, index }) => value ?? index).find((one) => one !== undefined);
   const device = extent.device ?? home?.device ?? deviceOf(options.device ?? stream?.device);
   const batch = batchShape.reduce((product, size) => product * size, 1);
   return { dtype, device, rowsI, rowsJ, batchShape, batch };

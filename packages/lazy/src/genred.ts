@@ -12,8 +12,10 @@ import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
 import { reductionKind, type KindOf, type ReductionName } from './reduction-name.js';
-import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
-import type { Tensor } from '@mercer/tensor';
+import type { PrepareOptions } from './prepare.js';
+import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
+import type { LazyDType } from './lazy-dtype.js';
+import { isTensor, type Tensor } from '@mercer/tensor';
 
 /** Options of `genred`. */
 export interface GenredOptions<N extends ReductionName = ReductionName> {
@@ -35,11 +37,18 @@ export type GenredArguments<A extends readonly string[]> = number extends A['len
 /** A reduction of a formula in text, to be called with data in the order of its aliases. */
 export interface Genred<A extends readonly string[], K extends ReductionKind> {
   (...args: GenredArguments<A>): Promise<ResultOf<K>>;
-  (...args: [...GenredArguments<A>, options: ReduceOptions<ResultOf<K>>]): Promise<ResultOf<K>>;
+  <I extends IndexDType = 'int32'>(
+    ...args: [...GenredArguments<A>, options: CallReduceOptions<K, LazyDType, I>]
+  ): Promise<ResultOf<K, LazyDType, I>>;
   /** What is computed. */
   readonly reduction: LazyReduction<K>;
-  /** Compiles once and returns a synchronous function of an array of tensors; row numbers and batch stay free. */
-  readonly prepare: (...args: readonly Tensor[]) => Promise<PreparedReduction<K>>;
+  /**
+   * Compiles once and returns a synchronous function of an array of tensors; row numbers and batch stay free. Options may stand
+   * last.
+   */
+  readonly prepare: (
+    ...args: readonly Tensor[] | readonly [...Tensor[], options: PrepareOptions]
+  ) => Promise<PreparedReduction<K>>;
 }
 
 /**
@@ -100,8 +109,12 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
       throw tooMany(reduction.task.what, all.length, count);
     return reduction.call(args, options);
   };
-  const prepare = (...args: readonly Tensor[]): Promise<PreparedReduction<K>> =>
-    reduction.prepare(args);
+  const prepare = (...all: readonly (Tensor | PrepareOptions)[]): Promise<PreparedReduction<K>> => {
+    const last = all.at(-1);
+    const hasOptions = last !== undefined && !isTensor(last) && isOptions(last, PREPARE_OPTIONS);
+    const args = (hasOptions ? all.slice(0, -1) : all) as readonly Tensor[];
+    return reduction.prepare(args, hasOptions ? last : {});
+  };
   return Object.assign(call, { reduction, prepare });
 }
 
@@ -113,12 +126,15 @@ const OPTION_NAMES: readonly string[] = [
   'ranges',
   'accumulate',
   'sumScheme',
+  'indexDtype',
   'debug',
 ];
 
-function isOptions(value: unknown): value is object {
+const PREPARE_OPTIONS: readonly string[] = ['ranges', 'accumulate', 'sumScheme', 'debug'];
+
+function isOptions(value: unknown, names = OPTION_NAMES): value is object {
   if (typeof value !== 'object' || value === null) return false;
-  return Object.keys(value).every((name) => OPTION_NAMES.includes(name));
+  return Object.keys(value).every((name) => names.includes(name));
 }
 
 function tooMany(what: string, found: number, count: number): LazyError {

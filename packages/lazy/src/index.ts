@@ -18,14 +18,28 @@ export {
   genericSum,
 } from './generic-reductions.js';
 export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
-export { gradient, type GradientOptions, type SavedForward } from './gradient.js';
+export { gradient, type GradientOptions } from './gradient.js';
+export type { SavedForward } from './saved-results.js';
+export {
+  valueAndGradients,
+  type GradientsOptions,
+  type NamedVariables,
+  type ValueAndGradients,
+} from './value-and-gradients.js';
+export {
+  jointReduction,
+  JointReduction,
+  type JointResults,
+  type NamedReductions,
+  type PreparedJointReduction,
+} from './joint-reduction.js';
 export type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
 export type { HistogramOptions } from './histogram.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
-export type { LazyData } from './make-input.js';
-export { lazy, lazyI, lazyJ, param, type LazyOptions, type Placeholder } from './make-lazy.js';
+export type { LazyData, Placeholder } from './make-input.js';
+export { lazy, lazyI, lazyJ, param, type LazyOptions } from './make-lazy.js';
 export type { LazyFormula, LazyOperand } from './lazy-formula.js';
-export { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
+export { LazyReduction, type PreparedRanges, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reducible.js';
 export { LazyTensor } from './lazy-tensor.js';
 export {
@@ -38,7 +52,10 @@ export {
 export type { NonzeroOptions, SelectedPairs } from './nonzero.js';
 export type { RangesOption } from './range-tensors.js';
 export type {
+  CallReduceOptions,
   DenseOptions,
+  IndexDType,
+  IndexOption,
   LazyAxis,
   ReduceOptions,
   ResultOf,
@@ -53,7 +70,9 @@ export {
   rowNumberJ,
   upperTriangle,
 } from './masks.js';
+export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
 export type { KindOf, ReductionName } from './reduction-name.js';
 export type { RowSelection } from './row-range.js';
 export type { SumOptions } from './sum-options.js';
 export type { PrepareOptions } from './prepare.js';
+export { withGradients, type SumWithGradients } from './with-gradients.js';

@@ -21,6 +21,8 @@ export interface Input {
   readonly dim: number;
   readonly name: string | undefined;
   readonly source: Source;
+  /** Rows are taken by index: a parameter with as many rows as it likes. */
+  readonly isTable?: true;
   /** From the tensor's shape to (..batch, rows, dim). */
   readonly steps: readonly ViewStep[];
   /** Undefined for a placeholder. */
@@ -41,7 +43,7 @@ export function nodeAt({ category, dim }: Input, place: number): VariableNode {
 /** Whether two inputs are one: the same numbers, read in the same way. */
 export function isSameInput(a: Input, b: Input): boolean {
   if (a === b) return true;
-  if (a.category !== b.category || a.dim !== b.dim) return false;
+  if (a.category !== b.category || a.dim !== b.dim || a.isTable !== b.isTable) return false;
   return isSameSource(a.source, b.source) && JSON.stringify(a.steps) === JSON.stringify(b.steps);
 }
 
@@ -59,7 +61,7 @@ const KIND: { readonly [C in Category]: string } = {
 
 /** An input as it appears in messages, as "x (i-variable, float32 [10, 3] tensor #1 on cpu)". */
 export function describeInput(input: Input): string {
-  const what = `${KIND[input.category]}, ${describeData(input)}`;
+  const what = `${input.isTable ? 'table' : KIND[input.category]}, ${describeData(input)}`;
   return input.name === undefined ? `the ${what.replace(',', '')}` : `${input.name} (${what})`;
 }
 

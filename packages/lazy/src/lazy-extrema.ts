@@ -1,6 +1,13 @@
 import { LazyReducible, type AxisOrDim } from './lazy-reducible.js';
 import type { LazyDType } from './lazy-dtype.js';
-import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
+import type { Tensor } from '@mercer/tensor';
+import type {
+  CallReduceOptions,
+  IndexDType,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+} from './reduction-types.js';
 
 /** Smallest and largest values of a matrix that is never stored, and where they are. */
 export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyReducible<D> {
@@ -26,43 +33,43 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
 
   /** The index of the first smallest component, as a number of the formula; or row numbers over a side, int32, -1 if empty. */
   argMin(axis?: 'dim'): this;
-  argMin(
+  argMin<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'ArgMin', D>>,
-  ): Promise<ResultOf<'ArgMin', D>>;
-  argMin(
+    options?: CallReduceOptions<'ArgMin', D, I>,
+  ): Promise<Tensor<I>>;
+  argMin<I extends IndexDType = 'int32'>(
     axis: AxisOrDim = 'dim',
-    options: ReduceOptions<ResultOf<'ArgMin', D>> = {},
-  ): this | Promise<ResultOf<'ArgMin', D>> {
+    options: CallReduceOptions<'ArgMin', D, I> = {},
+  ): this | Promise<Tensor<I>> {
     return this.either('argMin', 'ArgMin', axis, options);
   }
 
   /** The index of the first largest component, as a number of the formula; or row numbers over a side, int32, -1 if empty. */
   argMax(axis?: 'dim'): this;
-  argMax(
+  argMax<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'ArgMax', D>>,
-  ): Promise<ResultOf<'ArgMax', D>>;
-  argMax(
+    options?: CallReduceOptions<'ArgMax', D, I>,
+  ): Promise<Tensor<I>>;
+  argMax<I extends IndexDType = 'int32'>(
     axis: AxisOrDim = 'dim',
-    options: ReduceOptions<ResultOf<'ArgMax', D>> = {},
-  ): this | Promise<ResultOf<'ArgMax', D>> {
+    options: CallReduceOptions<'ArgMax', D, I> = {},
+  ): this | Promise<Tensor<I>> {
     return this.either('argMax', 'ArgMax', axis, options);
   }
 
   /** The smallest values over a side, and the row numbers of the first of them. */
-  minArgMin(
+  minArgMin<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'MinArgMin', D>> = {},
-  ): Promise<ResultOf<'MinArgMin', D>> {
+    options: CallReduceOptions<'MinArgMin', D, I> = {},
+  ): Promise<ResultOf<'MinArgMin', D, I>> {
     return this.reduce('minArgMin', 'MinArgMin', axis, options);
   }
 
   /** The largest values over a side, and the row numbers of the first of them. */
-  maxArgMax(
+  maxArgMax<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'MaxArgMax', D>> = {},
-  ): Promise<ResultOf<'MaxArgMax', D>> {
+    options: CallReduceOptions<'MaxArgMax', D, I> = {},
+  ): Promise<ResultOf<'MaxArgMax', D, I>> {
     return this.reduce('maxArgMax', 'MaxArgMax', axis, options);
   }
 
@@ -76,20 +83,20 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   }
 
   /** The row numbers of the k smallest values over a side, int32: (..batch, rows, k * dim), -1 where there are fewer rows. */
-  argKMin(
+  argKMin<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'ArgKMin', D>> = {},
-  ): Promise<ResultOf<'ArgKMin', D>> {
+    options: CallReduceOptions<'ArgKMin', D, I> = {},
+  ): Promise<ResultOf<'ArgKMin', D, I>> {
     return this.reduce('argKMin', 'ArgKMin', axis, { ...options, k });
   }
 
   /** The k smallest values over a side and their row numbers. */
-  kMinArgKMin(
+  kMinArgKMin<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'KMinArgKMin', D>> = {},
-  ): Promise<ResultOf<'KMinArgKMin', D>> {
+    options: CallReduceOptions<'KMinArgKMin', D, I> = {},
+  ): Promise<ResultOf<'KMinArgKMin', D, I>> {
     return this.reduce('kMinArgKMin', 'KMinArgKMin', axis, { ...options, k });
   }
 
@@ -103,20 +110,20 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   }
 
   /** The row numbers of the k largest values over a side, int32. */
-  argKMax(
+  argKMax<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'ArgKMax', D>> = {},
-  ): Promise<ResultOf<'ArgKMax', D>> {
+    options: CallReduceOptions<'ArgKMax', D, I> = {},
+  ): Promise<ResultOf<'ArgKMax', D, I>> {
     return this.reduce('argKMax', 'ArgKMax', axis, { ...options, k });
   }
 
   /** The k largest values over a side and their row numbers. */
-  kMaxArgKMax(
+  kMaxArgKMax<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'KMaxArgKMax', D>> = {},
-  ): Promise<ResultOf<'KMaxArgKMax', D>> {
+    options: CallReduceOptions<'KMaxArgKMax', D, I> = {},
+  ): Promise<ResultOf<'KMaxArgKMax', D, I>> {
     return this.reduce('kMaxArgKMax', 'KMaxArgKMax', axis, { ...options, k });
   }
 }

@@ -10,7 +10,7 @@ import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
 import { checkOperand, type LazyOperand } from './lazy-formula.js';
 import { LazyReduction } from './lazy-reduction.js';
-import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
+import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
 import { merge } from './symbolic.js';
 
 /** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
@@ -65,23 +65,23 @@ export abstract class LazyReducible<D extends LazyDType = LazyDType> extends Laz
     return new LazyReduction(what, of, inputs);
   }
 
-  protected async reduce<K extends ReductionKind>(
+  protected async reduce<K extends ReductionKind, I extends IndexDType = 'int32'>(
     what: string,
     kind: K,
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<K, D>> & DescribeOptions,
-  ): Promise<ResultOf<K, D>> {
+    options: CallReduceOptions<K, D, I> & DescribeOptions,
+  ): Promise<ResultOf<K, D, I>> {
     const { weight, k, ...rest } = options;
     return this.describe(what, kind, axis, { weight, k }).call([], rest);
   }
 
   /** Over a side, a promise of numbers; over 'dim', a formula of dim 1. */
-  protected either<K extends KindWithDim>(
+  protected either<K extends KindWithDim, I extends IndexDType = 'int32'>(
     what: string,
     kind: K,
     axis: AxisOrDim,
-    options: ReduceOptions<ResultOf<K, D>>,
-  ): this | Promise<ResultOf<K, D>> {
+    options: CallReduceOptions<K, D, I>,
+  ): this | Promise<ResultOf<K, D, I>> {
     if (axis !== 'dim') return this.reduce(what, kind, axis, options);
     return this.unary(what, OVER_DIM[kind]);
   }

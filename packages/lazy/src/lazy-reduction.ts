@@ -1,33 +1,52 @@
 import { inspect } from 'node:util';
 import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@mercer/formula';
-import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import type { MapReducePlan } from '@mercer/kernels';
+import type { Tensor } from '@mercer/tensor';
 import { argumentCount, bindArguments } from './bind-arguments.js';
-import type { Results } from './call.js';
 import { execute } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
-import { prepareTask, type PreparedTask, type PrepareOptions } from './prepare.js';
-import type { LazyAxis, ReduceOptions, ResultOf, ValuesAndIndices } from './reduction-types.js';
+import { prepareTask, type PrepareOptions } from './prepare.js';
+import type {
+  CallReduceOptions,
+  IndexDType,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+} from './reduction-types.js';
+import { asOut, asResult } from './result-of-kind.js';
 import { inputNames } from './symbolic.js';
-import type { Task } from './task.js';
+import { jointly, type Task } from './task.js';
 
 /** Options of a call of a prepared reduction. */
 export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
 
+/** What a prepared call holds beside its kernels. */
+export interface PreparedRanges {
+  /** Returns the memory that ranges take on the device, if there are any; a later call is an error then. */
+  readonly dispose: () => void;
+  readonly [Symbol.dispose]: () => void;
+}
+
 /**
  * A reduction whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. dtype,
- * device, dims and the formula are fixed; the numbers of rows and the batch are free.
+ * device, dims and the formula are fixed; the numbers of rows and the batch are free. Prepared with ranges, the numbers of rows
+ * are fixed too, and `dispose` returns what the ranges hold. Row numbers in results are int32; `await indices.cast('int64')`
+ * where they must have 64 bits.
  *
  * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
  *
  * @throws LazyError and MercerError as the reduction does; NOT_CONTIGUOUS where an input would have to be copied first
  */
-export interface PreparedReduction<K extends ReductionKind, D extends LazyDType = LazyDType> {
+export interface PreparedReduction<
+  K extends ReductionKind,
+  D extends LazyDType = LazyDType,
+> extends PreparedRanges {
   (args: readonly Tensor[], options?: PreparedOptions<ResultOf<K>>): ResultOf<K, D>;
   /** The plan used; it was chosen for sizes like those of the examples. */
-  readonly plan: PreparedTask['plan'];
+  readonly plan: MapReducePlan;
 }
 
 /**
@@ -87,14 +106,13 @@ export class LazyReduction<
    *
    * @throws LazyError, MercerError
    */
-  async call(
+  async call<I extends IndexDType = 'int32'>(
     args: readonly LazyData[] = [],
-    options: ReduceOptions<ResultOf<K, D>> = {},
-  ): Promise<ResultOf<K, D>> {
+    options: CallReduceOptions<K, D, I> = {},
+  ): Promise<ResultOf<K, D, I>> {
     const { out, ...rest } = options;
-    return asResult<K, D>(
-      await execute(this.#task, args, { ...rest, out: asOut(this.#task, out) }),
-    );
+    const given = asOut(this.#task.what, this.reduction, out);
+    return asResult<K, D, I>(await execute(this.#task, args, { ...rest, out: given }));
   }
 
   /**
@@ -113,12 +131,16 @@ export class LazyReduction<
     options: PrepareOptions = {},
   ): Promise<PreparedReduction<K, D>> {
     const task = this.#task;
-    const { plan, run } = await prepareTask(task, args, options);
+    const { plans, run, dispose } = await prepareTask(jointly(task), args, options);
     const call = (
       tensors: readonly Tensor[],
       { out, stream }: PreparedOptions<ResultOf<K>> = {},
-    ): ResultOf<K, D> => asResult<K, D>(run(tensors, asOut(task, out), stream));
-    return Object.assign(call, { plan });
+    ): ResultOf<K, D> => {
+      const given = asOut(task.what, task.reduction, out);
+      const [results = {}] = run(tensors, given === undefined ? [] : [given], stream);
+      return asResult<K, D>(results);
+    };
+    return Object.assign(call, { plan: plans[0], dispose, [Symbol.dispose]: dispose });
   }
 
   /** The formula and the inputs, never their numbers. */
@@ -132,28 +154,4 @@ export class LazyReduction<
   [inspect.custom](): string {
     return this.toString();
   }
-}
-
-/** Results as their kind gives them. */
-function asResult<K extends ReductionKind, D extends LazyDType>(results: Results): ResultOf<K, D> {
-  const { value, index } = results;
-  const result =
-    value === undefined ? index : index === undefined ? value : { values: value, indices: index };
-  return result as ResultOf<K, D>;
-}
-
-/** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */
-function asOut({ what, reduction }: Task, out: unknown): Results | undefined {
-  if (out === undefined) return undefined;
-  const [first, second] = outputsOf(reduction).map(({ name }) => name);
-  if (second === undefined && isTensor(out)) return { [first ?? 'value']: out };
-  if (second !== undefined && typeof out === 'object' && out !== null && !isTensor(out)) {
-    const { values, indices } = out as Partial<ValuesAndIndices>;
-    return { value: values, index: indices };
-  }
-  const wanted = second === undefined ? 'a tensor' : 'an object { values, indices } of two tensors';
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: out is not ${wanted}. Pass ${wanted}, for example from empty(shape).`,
-  );
 }

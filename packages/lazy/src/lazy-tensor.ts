@@ -1,9 +1,10 @@
-import { ops, reduction as describe } from '@mercer/formula';
+import { ops, reduction as describe, type ReductionKind } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';
 import { binCounts, type HistogramOptions } from './histogram.js';
 import { nodeAt, type Input } from './input.js';
+import { JointReduction } from './joint-reduction.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import { checkOperand, LazyFormula } from './lazy-formula.js';
@@ -11,7 +12,14 @@ import { checkAxis } from './lazy-reducible.js';
 import { LazyReductions } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import { nonzeroPairs, type NonzeroOptions, type SelectedPairs } from './nonzero.js';
-import type { DenseOptions, LazyAxis, ReduceOptions } from './reduction-types.js';
+import type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
+import type {
+  DenseOptions,
+  IndexDType,
+  IndexOption,
+  LazyAxis,
+  ReduceOptions,
+} from './reduction-types.js';
 import { rowRange, type RowSelection } from './row-range.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
 import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
@@ -101,6 +109,40 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
   }
 
   /**
+   * Several reductions over a side in one pass, with results by name; see `jointReduction`, which does this for later calls.
+   *
+   * @param specs by name a kind, or `{ kind, of, weight, k }`, where `of` is another matrix over the same rows
+   * @throws LazyError, MercerError as `jointReduction` and its calls
+   *
+   * @example
+   * ```ts
+   * import { lazyI, lazyJ } from '@mercer/lazy';
+   *
+   * const [x, y] = [lazyI([[0], [5]]), lazyJ([[1], [2], [7]])];
+   * const { sum, nearest } = await x.sqdist(y).reduceMany(
+   *   'j',
+   *   { sum: { kind: 'Sum', of: y }, nearest: { kind: 'ArgKMin', k: 2 } },
+   *   { device: 'cpu' },
+   * );
+   * console.log(await sum.toNested()); // [ [ 10 ], [ 10 ] ]
+   * console.log(await nearest.toNested()); // [ [ 0, 1 ], [ 2, 1 ] ]
+   * ```
+   */
+  async reduceMany<const S extends ReductionSpecs, I extends IndexDType = 'int32'>(
+    axis: LazyAxis,
+    specs: S,
+    options: ReduceOptions<Partial<ManyResults<S, D, NoInfer<I>>>> & IndexOption<I> = {},
+  ): Promise<ManyResults<S, D, I>> {
+    const parts = Object.entries<ReductionKind | ReductionSpec>(specs).map(([name, spec]) => {
+      const { kind, of = this, ...rest } = typeof spec === 'string' ? { kind: spec } : spec;
+      checkMatrix(`reduceMany: ${name}: of`, of);
+      return [name, of.reduction(kind, axis, rest)] as const;
+    });
+    const joint = new JointReduction('reduceMany', Object.fromEntries(parts));
+    return (await joint.call<I>([], options)) as ManyResults<S, D, I>;
+  }
+
+  /**
    * The pairs of rows at which this, of dim 1, is not 0, as a sparse matrix in compressed rows: over 'j', for every row i the
    * rows of j, in order. A NaN is not 0. Unlike reductions it waits for the device, which has to count the pairs before there
    * is a place for them.
@@ -175,6 +217,15 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     }
     return this.derive('diag', diagonal(this)).sum('j', options);
   }
+}
+
+/** @throws LazyError INVALID_ARGUMENT */
+function checkMatrix(place: string, of: unknown): void {
+  if (of instanceof LazyTensor) return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${place} is ${of instanceof LazyFormula ? 'complex' : `of type ${typeof of}`}. Pass a symbolic matrix of real numbers.`,
+  );
 }
 
 /** Whether data has one axis. */

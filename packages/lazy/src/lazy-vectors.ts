@@ -1,7 +1,11 @@
 import { ops } from '@mercer/formula';
-import type { LazyOperand } from './lazy-formula.js';
+import { nodeAt } from './input.js';
+import type { LazyFormula, LazyOperand } from './lazy-formula.js';
 import { LazyFunctions } from './lazy-functions.js';
 import type { LazyDType } from './lazy-dtype.js';
+import type { LazyData, Placeholder } from './make-input.js';
+import { combine } from './symbolic.js';
+import { tableOf } from './table-of.js';
 
 /** Vectors: norms, components, structure, small matrices, splines. */
 export abstract class LazyVectors<D extends LazyDType = LazyDType> extends LazyFunctions<D> {
@@ -81,6 +85,34 @@ export abstract class LazyVectors<D extends LazyDType = LazyDType> extends LazyF
   /** 1 at component `floor(x + 1/2)` of n, else 0; all 0 outside. This has dim 1. */
   oneHot(n: number): this {
     return this.unary('oneHot', (f) => ops.oneHot(f, n));
+  }
+
+  /**
+   * Row number `floor(x + 1/2)` of a table, where x is this, of dim 1: labels to centres, indices to rows. NaN where the
+   * table has no such row. A table has rows of its own, (..batch, rows, dim), whatever the numbers of i and j; it may be data or
+   * a variable, whose rows are then another input than its own row: gradients are not by tables, nor by indices.
+   *
+   * @throws LazyError DIM_MISMATCH for an index of another dim, INVALID_ARGUMENT for a table that is a formula; MercerError
+   * SHAPE_MISMATCH for a table of fewer than two axes, DTYPE_MISMATCH where it has another dtype than the other inputs
+   *
+   * @example
+   * ```ts
+   * import { lazyI, lazyJ } from '@mercer/lazy';
+   *
+   * const centres = [[0], [10]];
+   * const labels = lazyJ([[0], [1], [1]]);
+   * const points = lazyJ([[1], [9], [12]]);
+   * const inertia = points.sqdist(labels.gather(centres)).mul(lazyI([[1]]));
+   * console.log(await (await inertia.sum('j', { device: 'cpu' })).toNested()); // [ [ 6 ] ]
+   * ```
+   */
+  gather(table: LazyData | LazyFormula | Placeholder): this {
+    const rows = tableOf('gather', table);
+    const part = { formula: nodeAt(rows, 0), inputs: [rows] };
+    return this.derive(
+      'gather',
+      combine('gather', [this, part], (x, from) => ops.gather(from, x)),
+    );
   }
 
   /** The components of this, then those of the others. */

@@ -3,7 +3,15 @@ import { device, tensor, zeros, type Device } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
-import { gradient, lazyI, lazyJ, param } from './index.js';
+import {
+  gradient,
+  jointReduction,
+  lazyI,
+  lazyJ,
+  param,
+  rangesFromMatrix,
+  valueAndGradients,
+} from './index.js';
 import { byName } from './reductions-suite.test-support.js';
 
 /**
@@ -69,6 +77,36 @@ describe('symbolic matrices behind the fake driver', () => {
     const call = await lazyI(first).sqdist(lazyJ(y)).reduction('ArgMin', 'j').prepare();
     results.push(call([]) as never);
     for (const one of [...made, ...results, first]) one.dispose();
+    await gpu.synchronize();
+    expect(gpu.memory().liveBytes).toBe(before.liveBytes);
+  });
+
+  it('launches several reductions, gradients with values, rows by index and kept ranges', async () => {
+    const before = gpu.memory();
+    const place = { device: gpu };
+    const [x, y] = [await zeros([3, 40, 2], place), await zeros([50, 2], place)];
+    const table = await zeros([7, 1], { ...place, dtype: 'float16' });
+    const [a, b] = [lazyI(x), lazyJ(y)];
+    const distance = a.sqdist(b);
+    const ranges = rangesFromMatrix([[0, 40]], [[10, 30]], [[1]]);
+    const parts = {
+      sum: distance.mul(a.elem(0).gather(table)).reduction('Sum', 'j'),
+      near: distance.reduction('KMinArgKMin', 'j', { k: 3 }),
+    };
+    const joint = jointReduction(parts);
+    const whole = await joint.call([], { indexDtype: 'int64' });
+    expect(whole.near.indices.dtype).toBe('int64');
+    const prepared = await joint.prepare([], { ranges });
+    expect(prepared.plans).toHaveLength(1);
+    const sparse = prepared([]);
+    expect(sparse.sum.shape).toEqual([3, 40, 1]);
+    const both = await valueAndGradients(distance.reduction('Sum', 'j'), { a, b });
+    expect([both.gradients.a.shape, both.gradients.b.shape]).toEqual([x.shape, y.shape]);
+    prepared.dispose();
+    for (const one of [whole, sparse]) {
+      for (const result of [one.sum, one.near.values, one.near.indices]) result.dispose();
+    }
+    for (const one of [x, y, table, both.value, both.gradients.a, both.gradients.b]) one.dispose();
     await gpu.synchronize();
     expect(gpu.memory().liveBytes).toBe(before.liveBytes);
   });

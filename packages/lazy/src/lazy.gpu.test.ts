@@ -1,14 +1,17 @@
 import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
+import { describeGather } from './gather-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
+import { describeJoint } from './joint-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
 import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
+import { describeValueAndGradients } from './value-and-gradients-suite.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 
@@ -17,12 +20,15 @@ if (gpus.length === 0) it.skip('symbolic matrices on a GPU: no device');
 for (const gpu of gpus) {
   describe(`symbolic matrices on ${gpu.id}`, () => {
     describeReductions(() => gpu, { full: true });
+    describeJoint(() => gpu);
     describeOperations(() => gpu);
     describeNonzero(() => gpu);
     describeHistograms(() => gpu);
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
+    describeGather(() => gpu);
+    describeValueAndGradients(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });

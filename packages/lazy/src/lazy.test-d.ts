@@ -5,9 +5,12 @@ import {
   genericArgKMin,
   genred,
   gradient,
+  jointReduction,
   lazyI,
   lazyJ,
   param,
+  valueAndGradients,
+  withGradients,
   type ComplexLazyTensor,
   type LazyDType,
   type LazyReduction,
@@ -36,6 +39,10 @@ describe('LazyTensor', () => {
     expectTypeOf(x.sum('j')).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(x.argMin('i')).resolves.toEqualTypeOf<Tensor<'int32'>>();
     expectTypeOf(x.argMin()).toEqualTypeOf<LazyTensor<'float32'>>();
+    expectTypeOf(x.argMin('i', { indexDtype: 'int64' })).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(x.kMinArgKMin(3, 'j', { indexDtype: 'int64' })).resolves.toEqualTypeOf<
+      ValuesAndIndices<'float32', 'int64'>
+    >();
     expectTypeOf(x.kMinArgKMin(3, 'j')).resolves.toEqualTypeOf<ValuesAndIndices<'float32'>>();
     expectTypeOf(x.matmul(f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(x.toDense()).resolves.toEqualTypeOf<Tensor<'float32'>>();
@@ -51,6 +58,49 @@ describe('LazyTensor', () => {
     expectTypeOf(gradient(of, x, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
   });
 
+  it('names the results of several reductions', () => {
+    const joint = jointReduction({
+      sum: x.reduction('Sum', 'j'),
+      near: x.reduction('KMinArgKMin', 'j', { k: 3 }),
+      row: x.reduction('ArgMin', 'j'),
+    });
+    expectTypeOf(joint.call()).resolves.toEqualTypeOf<{
+      readonly sum: Tensor<'float32'>;
+      readonly near: ValuesAndIndices<'float32'>;
+      readonly row: Tensor<'int32'>;
+    }>();
+    const many = x.reduceMany('j', { sum: 'Sum', near: { kind: 'ArgKMin', k: 3 } });
+    expectTypeOf(many).resolves.toEqualTypeOf<{
+      readonly sum: Tensor<'float32'>;
+      readonly near: Tensor<'int32'>;
+    }>();
+    // @ts-expect-error out has another dtype
+    void joint.call([], { out: { sum: f64 } });
+    // @ts-expect-error no such result
+    void x.reduceMany('j', { sum: 'Sum' }, { out: { mean: f32 } });
+    // @ts-expect-error no such reduction
+    void x.reduceMany('j', { sum: 'Total' });
+  });
+
+  it('names gradients beside values', () => {
+    const y = lazyJ(f32);
+    const near = x.sub(y).reduction('MinArgMin', 'j');
+    expectTypeOf(valueAndGradients(near, { x, slope: y })).resolves.toEqualTypeOf<{
+      readonly value: ValuesAndIndices<'float32'>;
+      readonly gradients: {
+        readonly x: Tensor<'float32'>;
+        readonly slope: Tensor<'float32'>;
+      };
+    }>();
+    const one = withGradients(x.sub(y).reduction('Sum', 'j'), { slope: x });
+    expectTypeOf(one.call()).resolves.toEqualTypeOf<{
+      readonly value: Tensor<'float32'>;
+      readonly slope: Tensor<'float32'>;
+    }>();
+    // @ts-expect-error only sums need nothing of their results
+    withGradients(near, { x });
+  });
+
   it('refuses what means nothing', () => {
     // @ts-expect-error integers are not computed with
     void lazyI(i32);
@@ -60,6 +110,10 @@ describe('LazyTensor', () => {
     void x.sum('rows');
     // @ts-expect-error out has another dtype
     void x.sum('j', { out: f64 });
+    // @ts-expect-error out has row numbers of the other dtype
+    void x.argMin('j', { indexDtype: 'int64', out: i32 });
+    // @ts-expect-error sums have no row numbers
+    void x.sum('j', { indexDtype: 'int64' });
     // @ts-expect-error a tensor is no symbolic matrix
     x.add(f32);
     // @ts-expect-error k is missing

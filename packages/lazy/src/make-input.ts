@@ -17,6 +17,17 @@ import { shapeAfter, type ViewStep } from './view-step.js';
 /** What an input can be made from. */
 export type LazyData = Tensor | TensorSource;
 
+/** An argument of a later call: its place among the arguments, from 0, and how many numbers a row has. */
+export interface Placeholder {
+  readonly position: number;
+  readonly dim: number;
+}
+
+/** Whether a value is an argument of a later call. */
+export function isPlaceholder(data: unknown): data is Placeholder {
+  return typeof data === 'object' && data !== null && !isTensor(data) && 'position' in data;
+}
+
 /** What is known of data before it is a tensor on a device. */
 interface Data {
   readonly source: Source;
@@ -53,6 +64,17 @@ export function parameterInput(what: string, value: LazyData, name: string | und
       : [{ op: 'insert', axis: -2 }];
   return finished(what, data, 'parameter', name, steps);
 }
+
+/** A table whose rows are taken by index, (..batch, rows, dim). */
+export function tableInput(what: string, value: LazyData, name: string | undefined): Input {
+  return asTable(matrixInput(what, value, 'i', name));
+}
+
+/** The rows of a variable as a table. */
+export const asTable = (input: Input): Input => ({
+  ...input,
+  ...{ category: 'parameter', isTable: true },
+});
 
 /** Data of three axes or more, by where its 1 is: (.., M, 1, D) follows i, (.., 1, N, D) j, (.., 1, 1, D) neither. */
 export function shapedInput(what: string, value: LazyData, name: string | undefined): Input {

@@ -1,21 +1,17 @@
 import type { Category } from '@mercer/formula';
-import { isTensor, type Tensor, type TensorSource } from '@mercer/tensor';
+import type { Tensor, TensorSource } from '@mercer/tensor';
 import { nodeAt, type Input } from './input.js';
 import type { ComputedIn, StoredDType } from './lazy-dtype.js';
 import { LazyTensor } from './lazy-tensor.js';
 import {
+  isPlaceholder,
   matrixInput,
   parameterInput,
   placeholderInput,
   shapedInput,
   type LazyData,
+  type Placeholder,
 } from './make-input.js';
-
-/** An argument of a later call: its place among the arguments, from 0, and how many numbers a row has. */
-export interface Placeholder {
-  readonly position: number;
-  readonly dim: number;
-}
 
 /** Options of `lazyI`, `lazyJ`, `param` and `lazy`. */
 export interface LazyOptions {
@@ -96,8 +92,4 @@ function later(
   name: string | undefined,
 ): LazyTensor {
   return wrap(what, placeholderInput(what, category, position, dim, name));
-}
-
-function isPlaceholder(data: unknown): data is Placeholder {
-  return typeof data === 'object' && data !== null && !isTensor(data) && 'position' in data;
 }

@@ -6,7 +6,7 @@ import {
   type CallShape,
   type RangeArguments,
 } from './call.js';
-import { placeCall, type ExecuteOptions, type PlacedCall } from './execute.js';
+import { placeCall, type CallOptions, type PlacedCall } from './execute.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import type { LazyOperand } from './lazy-formula.js';
@@ -83,7 +83,7 @@ async function countPairs(
   { counts }: LoadedSelection,
   axis: 0 | 1,
   { shape, bound }: PlacedCall,
-  options: ExecuteOptions,
+  options: CallOptions,
   made: Tensor[],
 ): Promise<ArrayLike<number>> {
   const { device, dtype, batch } = shape;
@@ -111,7 +111,7 @@ async function writePairs(
   axis: 0 | 1,
   { shape, bound }: PlacedCall,
   sums: BigInt64Array,
-  options: ExecuteOptions,
+  options: CallOptions,
   made: Tensor[],
 ): Promise<SelectedPairs> {
   const { device, dtype } = shape;
@@ -146,7 +146,7 @@ async function rangesFor(
   plan: Parameters<typeof rangeTensors>[2]['plan'],
   axis: 0 | 1,
   shape: CallShape,
-  { ranges, stream }: ExecuteOptions,
+  { ranges, stream }: CallOptions,
   made: Tensor[],
 ): Promise<RangeArguments | undefined> {
   return ranges && (await rangeTensors(WHAT, { axis }, { plan }, shape, ranges, stream, made));

@@ -132,6 +132,7 @@ export const OPERATION_CASES: readonly OperationCase[] = [
     (a, b, s) => a.softDtwSqdist(b, s),
     'SoftDTW_SqDist(a, b, s)',
   ),
+  one('gather', ['c', 'p'], (c, p) => c.floor().gather(p), 'Gather(p, Floor(c))'),
   one('elem', ['a'], (a) => a.elem(2), 'Elem(a, 2)'),
   one('extract', ['a'], (a) => a.extract(1, 2), 'Extract(a, 1, 2)'),
   one('elemT', ['c'], (c) => c.elemT(4, 1), 'ElemT(c, 4, 1)'),

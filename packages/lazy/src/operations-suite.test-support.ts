@@ -65,6 +65,7 @@ export function describeOperations(device: () => Device): void {
           'diag',
           'variance',
           'nonzero',
+          'reduceMany',
           'histogram',
         ],
         ...['dim', 'rowsI', 'rowsJ', 'batchShape', 'shape', 'dtype', 'device'],

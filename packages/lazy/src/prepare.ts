@@ -8,47 +8,51 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
-import {
-  inputOperand,
-  launchReduction,
-  loadReduction,
-  type BoundInput,
-  type CallShape,
-  type Results,
-} from './call.js';
+import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';
-import { checkRowNumbers } from './check-row-numbers.js';
+import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
+import { checkKept, keepRanges } from './kept-ranges.js';
+import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
-import { makeResults } from './results.js';
+import type { RangesOption } from './range-tensors.js';
+import { areEmpty, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
-import { formulasOf, usedPlaces, type Task } from './task.js';
+import { formulasOf, usedBy, type JointTask } from './task.js';
 
 /** A task whose kernels are loaded. */
 export interface PreparedTask {
-  readonly plan: MapReducePlan;
+  /** The plan of each pass. */
+  readonly plans: readonly [MapReducePlan, ...MapReducePlan[]];
   readonly run: (
     args: readonly Tensor[],
-    out: Results | undefined,
+    out: readonly Results[],
     stream: Stream | undefined,
-  ) => Results;
+  ) => readonly Results[];
+  /** Returns what the ranges hold on the device. */
+  readonly dispose: () => void;
 }
 
 /** Options of a preparation. */
 export interface PrepareOptions extends SumOptions {
+  /**
+   * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
+   * fix the numbers of rows of both sides; the batch stays free.
+   */
+  readonly ranges?: RangesOption | undefined;
   readonly debug?: DebugOption | undefined;
 }
 
 /** Compiles a task for tensors like these. */
 export async function prepareTask(
-  task: Task,
+  task: JointTask,
   args: readonly Tensor[],
-  options: PrepareOptions,
+  { ranges, ...options }: PrepareOptions,
 ): Promise<PreparedTask> {
-  const { what, reduction } = task;
-  const used = usedPlaces(task);
+  const { what, reductions } = task;
+  const used = usedBy(reductions.flatMap(formulasOf));
   const example = bind(task, args);
   const views: Tensor[] = [];
   const inputs = example.inputs.map((one, place) =>
@@ -56,22 +60,28 @@ export async function prepareTask(
   );
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
-  const loaded = await loadReduction(what, reduction, example.shape, inputs, options);
-  const run: PreparedTask['run'] = (tensors, out = {}, stream) => {
+  const passes = await loadPasses(task, example.shape, inputs, {
+    ...{ ...options, ranges: ranges !== undefined },
+  });
+  const kept = await keepRanges(task, passes, example.shape, ranges);
+  const run: PreparedTask['run'] = (tensors, out, stream) => {
     const call = bind(task, tensors);
     checkPrepared(what, call, example.shape, dtypes);
+    if (ranges !== undefined) checkKept(what, kept, call.shape, example.shape);
     const made: Tensor[] = [];
     try {
       const bound = call.inputs.map((one, place) =>
         used.has(place) ? readable(what, one, call.shape, made) : undefined,
       );
       const read = bound.flatMap((one) => (one === undefined ? [] : [one.tensor]));
-      for (const given of [out.value, out.index]) checkDense(what, given);
-      const results = makeResults(task, call.shape, out, read, stream);
+      for (const given of out.flatMap(({ value, index }) => [value, index])) {
+        checkDense(what, given);
+      }
+      const results = makeResults(task, call.shape, out, read, { stream });
       try {
-        if ((results.wanted.value ?? results.wanted.index)?.size !== 0) {
+        if (!areEmpty(results.wanted)) {
           const queue = stream ?? call.shape.device.defaultStream;
-          launchReduction(loaded, call.shape, bound, results.written, queue);
+          launchPasses(passes, call.shape, bound, results.written, queue, kept.arrays);
         }
         return results.wanted;
       } catch (error) {
@@ -82,7 +92,12 @@ export async function prepareTask(
       for (const one of made) one.dispose();
     }
   };
-  return { plan: loaded.plan, run };
+  const [first, ...others] = passes.map(({ loaded }) => loaded.plan);
+  if (first === undefined) throw new Error('a task has a pass');
+  const dispose = (): void => {
+    for (const one of kept.tables) one.dispose();
+  };
+  return { plans: [first, ...others], run, dispose };
 }
 
 interface BoundCall {
@@ -90,12 +105,14 @@ interface BoundCall {
   readonly shape: CallShape;
 }
 
-function bind({ what, inputs, reduction }: Task, args: readonly Tensor[]): BoundCall {
+function bind({ what, inputs, reductions }: JointTask, args: readonly Tensor[]): BoundCall {
   for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${String(at)}`);
   const bound = bindArguments(what, inputs, args);
   const extent = commonExtent(what, bound);
-  checkRowNumbers(what, formulasOf(reduction), extent);
-  return { inputs: bound, shape: callShape(what, extent, {}) };
+  checkRowNumbers(what, reductions.flatMap(formulasOf), extent);
+  const shape = callShape(what, extent, {});
+  checkTables(what, bound, shape.dtype);
+  return { inputs: bound, shape };
 }
 
 function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): BoundInput {

@@ -3,6 +3,7 @@ import { planRanges, swapAxes, type KeptRanges, type Ranges } from '@mercer/kern
 import { tensor, type Stream, type Tensor } from '@mercer/tensor';
 import { keptRows, type CallShape, type LoadedReduction, type RangeArguments } from './call.js';
 import { LazyError, translated } from './lazy-error.js';
+import type { Pass } from './passes.js';
 
 /** Which rows of i meet which rows of j: those of both directions, or of a reduction over j alone. */
 export type RangesOption = Ranges | KeptRanges;
@@ -32,6 +33,25 @@ export async function rangeTensors(
     return placed;
   };
   return { tasks: await upload(tasks), spans: await upload(spans), taskCount };
+}
+
+/** The ranges of every pass of a call, nothing for each where there are none; as `rangeTensors`. */
+export async function passRanges(
+  what: string,
+  reduction: Pick<Reduction, 'axis'>,
+  passes: readonly Pass[],
+  shape: CallShape,
+  ranges: RangesOption | undefined,
+  stream: Stream | undefined,
+  made: Tensor[],
+): Promise<readonly (RangeArguments | undefined)[]> {
+  const found: (RangeArguments | undefined)[] = [];
+  for (const { loaded } of passes) {
+    found.push(
+      ranges && (await rangeTensors(what, reduction, loaded, shape, ranges, stream, made)),
+    );
+  }
+  return found;
 }
 
 /** The ranges of the kept side. */

@@ -1,6 +1,14 @@
 import { tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { genred, gradient, LazyError, lazyI, lazyJ, rangesFromMatrix } from './index.js';
+import {
+  genred,
+  gradient,
+  jointReduction,
+  LazyError,
+  lazyI,
+  lazyJ,
+  rangesFromMatrix,
+} from './index.js';
 import { numbers, upload } from './reference.test-support.js';
 
 const [M, N] = [13, 31];
@@ -77,6 +85,68 @@ export function describeRanges(device: () => Device): void {
       expect(await found.toNested()).toEqual(
         await (await lazyI(x).mul(b).sum('j', { ranges: RANGES })).toNested(),
       );
+    });
+
+    it('are kept on the device by prepared calls, of any batch', async () => {
+      const [x, y] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
+      const f = genred('x * y', ['x = Vi(1)', 'y = Vj(1)'], { axis: 'i' });
+      const wanted = await (await f(x!, y!, { ranges: RANGES })).toTypedArray();
+      await device().synchronize();
+      const { liveBytes } = device().memory();
+      const prepared = await f.prepare(x!, y!, { ranges: RANGES });
+      await device().synchronize();
+      const held = device().memory().liveBytes;
+      expect(held).toBeGreaterThan(liveBytes);
+      for (let call = 0; call < 2; call++) {
+        using sums = prepared([x!, y!]);
+        expect(await sums.toTypedArray()).toEqual(wanted);
+      }
+      {
+        // Without the batch axis.
+        using first = x!.slice(0);
+        using sums = prepared([first, y!]);
+        expect(await sums.toTypedArray()).toEqual(wanted.slice(0, N));
+      }
+      await device().synchronize();
+      expect(device().memory().liveBytes).toBe(held);
+      using fewer = y!.slice([0, N - 1]);
+      expect(() => prepared([x!, fewer])).toThrow(
+        /prepared with ranges for 13 rows of i and 31 of j, called with 13 rows of i and 30 of j/,
+      );
+      prepared.dispose();
+      await device().synchronize();
+      expect(device().memory().liveBytes).toBe(liveBytes);
+      expect(() => prepared([x!, y!])).toThrow(/was disposed, and its ranges with it/);
+    });
+
+    it('of prepared calls reach every pass of several reductions', async () => {
+      const x = lazyI(await upload(data[0], 'float64', device()));
+      const y = lazyJ(await upload(data[1], 'float64', device()));
+      const long = y.repeat(70);
+      const parts = { sum: x.mul(y).reduction('Sum', 'j'), many: long.reduction('Max', 'j') };
+      using prepared = await jointReduction(parts).prepare([], { ranges: RANGES });
+      expect(prepared.plans).toHaveLength(2);
+      const { sum, many } = prepared([]);
+      const alone = await parts.sum.call([], { ranges: RANGES });
+      expect(await sum.toNested()).toEqual(await alone.toNested());
+      const found = await many.toTypedArray();
+      // A formula of y alone still has the rows of x.
+      for (const i of upTo(M)) {
+        const rows = upTo(N).filter((j) => meets(i, j));
+        const want = Math.max(...rows.map((j) => data[1].values[j] ?? NaN));
+        expect(found[i * 70 + 69]).toBe(want);
+      }
+    });
+
+    it('are refused by prepare, and nothing stays', async () => {
+      const x = lazyI(await upload(data[0], 'float32', device()));
+      const of = x.mul(lazyJ(await upload(data[1], 'float32', device()))).reduction('Sum', 'j');
+      await device().synchronize();
+      const { liveBytes } = device().memory();
+      const outside = { rangesI: [[0, M + 1]], slicesI: [0], redrangesJ: [] } as const;
+      await expect(of.prepare([], { ranges: outside })).rejects.toThrow(/\[0, 14\].*13 rows/);
+      await device().synchronize();
+      expect(device().memory().liveBytes).toBe(liveBytes);
     });
 
     it('are refused where they do not fit, with the values', async () => {

@@ -7,22 +7,41 @@ import type { SumOptions } from './sum-options.js';
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
 export type LazyAxis = 'i' | 'j';
 
+/** What row numbers in results can be. */
+export type IndexDType = 'int32' | 'int64';
+
 /** What reductions give that find values and where they are. */
-export interface ValuesAndIndices<D extends LazyDType = LazyDType> {
+export interface ValuesAndIndices<D extends LazyDType = LazyDType, I extends IndexDType = 'int32'> {
   readonly values: Tensor<D>;
   /** Row numbers of the reduced side, -1 where there is no such row. */
-  readonly indices: Tensor<'int32'>;
+  readonly indices: Tensor<I>;
 }
 
 type IndexKind = 'ArgMin' | 'ArgMax' | 'ArgKMin' | 'ArgKMax';
 type BothKind = 'MinArgMin' | 'MaxArgMax' | 'KMinArgKMin' | 'KMaxArgKMax';
 
 /** What a reduction of a kind gives: a tensor of values, of indices, or both. */
-export type ResultOf<K extends ReductionKind, D extends LazyDType = LazyDType> = K extends IndexKind
-  ? Tensor<'int32'>
-  : K extends BothKind
-    ? ValuesAndIndices<D>
-    : Tensor<D>;
+export type ResultOf<
+  K extends ReductionKind,
+  D extends LazyDType = LazyDType,
+  I extends IndexDType = 'int32',
+> = K extends IndexKind ? Tensor<I> : K extends BothKind ? ValuesAndIndices<D, I> : Tensor<D>;
+
+/** The option of calls whose results have row numbers. */
+export interface IndexOption<I extends IndexDType = IndexDType> {
+  /**
+   * What the row numbers in the results are. Kernels write int32, the default; 'int64' is a copy of them, as programs want that keep
+   * indices in 64 bits.
+   */
+  readonly indexDtype?: I | undefined;
+}
+
+/** Options of a call of a reduction of any kind. */
+export type CallReduceOptions<
+  K extends ReductionKind,
+  D extends LazyDType,
+  I extends IndexDType,
+> = ReduceOptions<ResultOf<K, D, NoInfer<I>>> & IndexOption<I>;
 
 /** Options of a call that computes whole matrices. */
 export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;

@@ -1,7 +1,15 @@
 import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
-import { isTensor, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { empty, isTensor, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { lazyI, lazyJ, param, type LazyAxis, type LazyDType, type ReduceOptions } from './index.js';
+import {
+  genred,
+  lazyI,
+  lazyJ,
+  param,
+  type LazyAxis,
+  type LazyDType,
+  type ReduceOptions,
+} from './index.js';
 import {
   expectResult,
   numbers,
@@ -114,6 +122,70 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       await expect(y.min('j', { sumScheme: 'kahan' })).rejects.toThrow(/Min takes neither/);
       const prepared = await y.reduction('Sum', 'j').prepare([], { sumScheme: 'kahan' });
       expect(await prepared([]).toNested()).toEqual([[Math.fround(wanted)]]);
+    });
+
+    it('gives row numbers of 64 bits where they are asked for', async () => {
+      const place = { device: device() };
+      const x = lazyI(await tensor([[0], [5]], place));
+      const y = lazyJ(await tensor([[4], [1], [7]], place));
+      const distance = x.sub(y).abs();
+      const indexDtype = 'int64' as const;
+      const nearest = await distance.argMin('j', { indexDtype });
+      expect(nearest.dtype).toBe('int64');
+      expect(await nearest.toNested()).toEqual([[1n], [0n]]);
+      const out = {
+        values: empty([2, 4], place),
+        indices: (
+          await tensor(
+            [
+              [0n, 0n],
+              [0n, 0n],
+              [0n, 0n],
+              [0n, 0n],
+            ],
+            place,
+          )
+        ).transpose(),
+      };
+      const both = await distance.kMinArgKMin(4, 'j', { indexDtype, out });
+      expect(both).toEqual(out);
+      expect(await out.indices.toNested()).toEqual([
+        [1n, 0n, 2n, -1n],
+        [0n, 2n, 1n, -1n],
+      ]);
+      const { far, sum } = await distance.reduceMany(
+        'j',
+        { far: 'ArgMax', sum: 'Sum' },
+        { indexDtype },
+      );
+      expect(await far.toNested()).toEqual([[2n], [1n]]);
+      expect(await sum.toNested()).toEqual([[12], [7]]);
+      const text = genred('Abs(x - y)', ['x = Vi(1)', 'y = Vj(1)'], {
+        reduction: 'ArgMin',
+        axis: 'j',
+      });
+      const found = await text([[0]], [[4], [1]], { indexDtype, ...place });
+      expect(await found.toNested()).toEqual([[1n]]);
+    });
+
+    it('refuses row numbers of another dtype', async () => {
+      const y = lazyJ(await tensor([[4], [1], [7]], { device: device() }));
+      const int16 = 'int16' as 'int64';
+      await expect(y.argMin('j', { indexDtype: int16 })).rejects.toThrow(
+        /argMin: indexDtype is "int16"/,
+      );
+      const sum = y.reduction('Sum', 'j').call([], { indexDtype: 'int64' });
+      await expect(sum).rejects.toThrow(/Sum gives none/);
+      const out = empty([1, 1], { device: device(), dtype: 'int32' });
+      const other = out as unknown as Tensor<'int64'>;
+      await expect(y.argMin('j', { indexDtype: 'int64', out: other })).rejects.toThrow(
+        /out is int32.*result is int64/,
+      );
+      // The remedy for numbers of rows as inputs is in the error.
+      const labels = await tensor([[0n], [1n]], { device: device() });
+      expect(() => lazyI(labels as unknown as Tensor<'float32'>)).toThrow(
+        /int64.*cast\('float32'\)/,
+      );
     });
 
     it('computes variances that do not cancel', async () => {

@@ -1,15 +1,25 @@
 import { outputsOf } from '@mercer/formula';
-import { checkOut, empty, MercerError, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  checkOut,
+  empty,
+  MercerError,
+  type DType,
+  type Stream,
+  type StreamOption,
+  type Tensor,
+} from '@mercer/tensor';
 import { resultShape, type CallShape, type Results } from './call.js';
-import type { Task } from './task.js';
+import { LazyError } from './lazy-error.js';
+import type { IndexDType, IndexOption } from './reduction-types.js';
+import { labelOf, type JointTask, type Reductions } from './task.js';
 
 /** The largest number of rows whose numbers are int32. */
 const MAX_INDEXED_ROWS = 2 ** 31 - 1;
 
-/** Results of a call: where the kernel writes, and where the caller wanted them. */
+/** Results of a call, by reduction: where the kernels write, and where the caller wanted them. */
 export interface CallResults {
-  readonly written: Results;
-  readonly wanted: Results;
+  readonly written: readonly Results[];
+  readonly wanted: readonly Results[];
   /** What the call made itself: disposed if it fails. */
   readonly made: readonly Tensor[];
 }
@@ -21,36 +31,60 @@ export interface CallResults {
  * @throws MercerError as `checkOut` does; INVALID_ARGUMENT for a result that was not asked for
  */
 export function makeResults(
-  { what, reduction }: Task,
+  task: JointTask,
   shape: CallShape,
-  given: Results,
+  given: readonly Results[],
   inputs: readonly Tensor[],
-  stream: Stream | undefined,
+  { stream, indexDtype }: StreamOption & IndexOption,
 ): CallResults {
+  const { what, reductions } = task;
   const { device, dtype } = shape;
-  const names = outputsOf(reduction).map(({ name }) => name);
-  checkNames(what, names, given);
-  checkRows(what, reduction.axis === 1 ? shape.rowsJ : shape.rowsI);
-  const dims = resultShape(reduction, shape);
+  checkIndexDtype(what, indexDtype, reductions);
+  checkRows(what, reductions[0].axis === 1 ? shape.rowsJ : shape.rowsI);
   const made: Tensor[] = [];
-  const written: { value?: Tensor; index?: Tensor } = {};
-  const wanted: { value?: Tensor; index?: Tensor } = {};
+  const taken = [...inputs];
+  const written: Results[] = [];
+  const wanted: Results[] = [];
   try {
-    for (const name of names) {
-      const type = name === 'value' ? dtype : 'int32';
-      const out = given[name];
-      if (out !== undefined) checkOut(out, { shape: dims, dtype: type, device }, inputs, what);
-      const isDirect = out?.isContiguous === true;
-      const target = isDirect ? out : empty(dims, { dtype: type, device, stream });
-      if (!isDirect) made.push(target);
-      written[name] = target;
-      wanted[name] = out ?? target;
+    for (const [place, reduction] of reductions.entries()) {
+      const label = labelOf(task, place);
+      const dims = resultShape(reduction, shape);
+      const names = outputsOf(reduction).map(({ name }) => name);
+      checkNames(label, names, given[place] ?? {});
+      const [targets, ends]: [MutableResults, MutableResults] = [{}, {}];
+      for (const name of names) {
+        // Kernels write row numbers as int32.
+        const type = name === 'value' ? dtype : 'int32';
+        const asked = name === 'value' ? dtype : (indexDtype ?? type);
+        const out = given[place]?.[name];
+        if (out !== undefined) {
+          checkOut(out, { shape: dims, dtype: asked, device }, taken, label);
+          taken.push(out);
+        }
+        const make = (of: DType): Tensor => {
+          const fresh = empty(dims, { dtype: of, device, stream });
+          made.push(fresh);
+          return fresh;
+        };
+        const end = out ?? make(asked);
+        targets[name] = end.isContiguous && asked === type ? end : make(type);
+        ends[name] = end;
+      }
+      written.push(targets);
+      wanted.push(ends);
     }
     return { written, wanted, made };
   } catch (error) {
     for (const one of made) one.dispose();
     throw error;
   }
+}
+
+type MutableResults = { -readonly [N in keyof Results]: Results[N] };
+
+/** Whether the results have no numbers: nothing is to be computed. */
+export function areEmpty(results: readonly Results[]): boolean {
+  return results.every(({ value, index }) => (value ?? index)?.size === 0);
 }
 
 function checkNames(what: string, names: readonly string[], given: Results): void {
@@ -61,6 +95,28 @@ function checkNames(what: string, names: readonly string[], given: Results): voi
       `${what}: out has a tensor for ${name === 'value' ? 'values' : 'indices'}, which this reduction does not give. Leave it out.`,
     );
   }
+}
+
+/** @throws LazyError INVALID_ARGUMENT */
+function checkIndexDtype(
+  what: string,
+  indexDtype: IndexDType | undefined,
+  reductions: Reductions,
+): void {
+  if (indexDtype === undefined) return;
+  if (!['int32', 'int64'].includes(indexDtype)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: indexDtype is ${JSON.stringify(indexDtype)}. Row numbers are 'int32' or 'int64'.`,
+    );
+  }
+  const numbers = reductions.flatMap(outputsOf).some(({ name }) => name === 'index');
+  if (numbers) return;
+  const kinds = reductions.map(({ kind }) => kind).join(', ');
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: indexDtype is for row numbers in results, and ${kinds} gives none. Leave it out.`,
+  );
 }
 
 /** The kernels number the rows of the reduced side as int32. @throws MercerError UNSUPPORTED */
@@ -76,12 +132,14 @@ export function checkRows(what: string, rows: number): void {
 export async function deliver(
   { written, wanted }: CallResults,
   stream: Stream | undefined,
-): Promise<Results> {
-  for (const name of ['value', 'index'] as const) {
-    const [from, to] = [written[name], wanted[name]];
-    if (from === undefined || to === undefined || from === to) continue;
-    await to.copyFrom(from, { stream });
-    from.dispose();
+): Promise<readonly Results[]> {
+  for (const [place, ends] of wanted.entries()) {
+    for (const name of ['value', 'index'] as const) {
+      const [from, to] = [written[place]?.[name], ends[name]];
+      if (from === undefined || to === undefined || from === to) continue;
+      await to.copyFrom(from, { stream });
+      from.dispose();
+    }
   }
   return wanted;
 }

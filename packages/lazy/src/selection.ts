@@ -13,7 +13,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { storageOf, type launchArguments } from './call.js';
-import type { ExecuteOptions, PlacedCall } from './execute.js';
+import type { CallOptions, PlacedCall } from './execute.js';
 import { translated } from './lazy-error.js';
 
 /** How pairs are counted; a plan of its own, since the kernels of a selection are others. */
@@ -38,7 +38,7 @@ export async function loadSelection(
   formulas: readonly VectorExpr[],
   axis: 0 | 1,
   { shape, bound }: PlacedCall,
-  { debug, ranges }: ExecuteOptions,
+  { debug, ranges }: CallOptions,
 ): Promise<LoadedSelection> {
   const { device, dtype, rowsI, rowsJ, batch } = shape;
   const [mask, values] = formulas;

@@ -9,17 +9,33 @@ export interface Task {
   readonly inputs: readonly Input[];
 }
 
+/** Reductions, at least one. */
+export type Reductions = readonly [Reduction, ...Reduction[]];
+
+/** Reductions over the same rows along the same axis, which one call computes. */
+export interface JointTask extends Omit<Task, 'reduction'> {
+  readonly reductions: Reductions;
+  /** What the caller calls them, for messages; by place, none where there is one reduction. */
+  readonly names?: readonly string[] | undefined;
+}
+
+/** The task of one reduction as that of several. */
+export function jointly({ reduction, ...rest }: Task): JointTask {
+  return { ...rest, reductions: [reduction] };
+}
+
+/** How messages call a reduction of a task. */
+export function labelOf({ what, names }: JointTask, place: number): string {
+  const name = names?.[place];
+  return name === undefined ? what : `${what}: ${name}`;
+}
+
 /** The formulas of a reduction: that which is reduced, and the weight. */
 export function formulasOf({ formula, weight }: Reduction): readonly Reduction['formula'][] {
   return weight === undefined ? [formula] : [formula, weight];
 }
 
-/** Places of the inputs that the formulas read. Others tell sizes alone. */
-export function usedPlaces({ reduction }: Task): ReadonlySet<number> {
-  return usedBy(formulasOf(reduction));
-}
-
-/** The same of formulas. */
+/** Places of the inputs that formulas read. Others tell sizes alone. */
 export function usedBy(formulas: readonly Reduction['formula'][]): ReadonlySet<number> {
   return new Set(inputsOf(...formulas).map(({ position }) => position));
 }

@@ -43,7 +43,8 @@ export function withVectorArgs(node: VectorExpr, args: readonly VectorExpr[]): V
 
 /**
  * `root` with nodes replaced, all at once (a replacement is not looked into again). A replacement has
- * the dim of what it replaces. Throws `FormulaError` with code `DIM_MISMATCH`.
+ * the dim of what it replaces; a table whose rows are taken by index is replaced by another input. Throws `FormulaError`:
+ * `DIM_MISMATCH`, `INVALID_ARGUMENT` for a table replaced by what is no input.
  */
 export function substituteVector(
   root: VectorExpr,
@@ -61,7 +62,19 @@ export function substituteVector(
   }
   for (const node of postOrderVector(root)) {
     const args = node.args.map((arg) => results.get(arg)!);
-    results.set(node, replacements.get(node) ?? withVectorArgs(node, args));
+    results.set(
+      node,
+      replacements.get(node) ?? withVectorArgs(withTable(node, replacements), args),
+    );
   }
   return results.get(root)!;
+}
+
+/** A row by index of the table that replaces its own. */
+function withTable(
+  node: VectorExpr,
+  replacements: ReadonlyMap<VectorExpr, VectorExpr>,
+): VectorExpr {
+  const table = node.kind === 'gather' ? replacements.get(node.table) : undefined;
+  return table === undefined ? node : gather(table, node.args[0]!);
 }

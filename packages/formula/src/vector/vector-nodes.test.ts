@@ -116,6 +116,12 @@ describe('nodes', () => {
       /1 row\(s\) and row 1/,
     ],
     [
+      'a table replaced by a formula',
+      () => substituteVector(ops.gather(x, b), new Map([[x, ops.exp(x)]])),
+      'INVALID_ARGUMENT',
+      /first argument is a 'elementwise' node/,
+    ],
+    [
       'a replacement of another dim',
       () => substituteVector(x, new Map([[x, b]])),
       'DIM_MISMATCH',
@@ -125,6 +131,21 @@ describe('nodes', () => {
     expect(call).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
     );
+  });
+});
+
+describe('substitution', () => {
+  it('reaches the tables of rows by index, and their indices', () => {
+    const f = ops.add(ops.gather(x, ops.gather(b, indexJ)), x);
+    const moved = substituteVector(
+      f,
+      new Map<VectorExpr, VectorExpr>([
+        [x, vj(5, 3)],
+        [b, pm(6, 1)],
+        [indexJ, indexI],
+      ]),
+    );
+    expect(moved).toBe(ops.add(ops.gather(vj(5, 3), ops.gather(pm(6, 1), indexI)), vj(5, 3)));
   });
 });
 

@@ -28,3 +28,4 @@ export {
   type SelectionProblem,
 } from './selection/plan-selection.js';
 export { selectionParams } from './selection/selected-rows.js';
+export { takesOnePass } from './takes-one-pass.js';

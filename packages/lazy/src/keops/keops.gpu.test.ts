@@ -8,6 +8,7 @@ import { functionCases } from './function-cases.test-support.js';
 import { describeKeopsFormulas } from './formulas-suite.test-support.js';
 import { describeKeopsGradients } from './gradients-suite.test-support.js';
 import { describeKeopsLayouts } from './layouts-suite.test-support.js';
+import { describeOperationGradients } from './operation-gradients-suite.test-support.js';
 import { describeKeopsSymbolic } from './symbolic-suite.test-support.js';
 import { vectorCases } from './vector-cases.test-support.js';
 
@@ -24,6 +25,7 @@ for (const gpu of gpus) {
     describeKeopsFormulas(() => gpu);
     describeKeopsSymbolic(() => gpu);
     describeKeopsGradients(() => gpu);
+    describeOperationGradients(() => gpu, ['float32', 'float64']);
     describeKeopsLayouts(() => gpu);
     describeKeopsRanges(() => gpu);
   });

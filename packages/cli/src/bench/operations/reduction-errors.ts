@@ -3,7 +3,7 @@ import { evenlySpread } from '../statistics.js';
 import type { FloatArray, ResultArray } from './operation.js';
 import { largest } from './residuals.js';
 
-/** One row of a problem: a point x, all points y with their weights, and what was computed for it. */
+/** One row of a problem: a point x, all points y with their weights, and what was computed for it, result after result. */
 interface Row {
   readonly cell: ReductionCell;
   readonly x: FloatArray;
@@ -30,16 +30,16 @@ export function checkedRows({ m, n, d, batch }: ReductionCell): readonly number[
 export function rowErrors(
   cell: ReductionCell,
   [x, y, b = new Float64Array(0)]: readonly FloatArray[],
-  [result]: readonly ResultArray[],
+  results: readonly ResultArray[],
   error: RowError,
 ): readonly number[] {
   const { operation, m, n, d, batch } = cell;
-  if (x === undefined || y === undefined || result === undefined) {
+  if (x === undefined || y === undefined || results.length === 0) {
     throw new RangeError(`${operation} has two operands and a result`);
   }
-  const columns = result.length / (m * batch);
-  if (!Number.isInteger(columns) || columns === 0) {
-    throw new RangeError(`${operation}: ${result.length} results for ${m * batch} rows`);
+  for (const { length } of results) {
+    if (length > 0 && Number.isInteger(length / (m * batch))) continue;
+    throw new RangeError(`${operation}: ${length} results for ${m * batch} rows`);
   }
   return checkedRows(cell).map((row) => {
     const entry = Math.floor(row / m);
@@ -48,10 +48,21 @@ export function rowErrors(
       x: x.subarray(row * d, (row + 1) * d),
       y: y.subarray(entry * n * d, (entry + 1) * n * d),
       b: b.subarray(entry * n, (entry + 1) * n),
-      got: result.subarray(row * columns, (row + 1) * columns),
+      got: rowOf(results, row, m * batch),
     });
     return found / roundingUnit(cell);
   });
+}
+
+/** A row of all results, one after the other. */
+function rowOf(results: readonly ResultArray[], row: number, rows: number): ResultArray {
+  const parts = results.map((result) => {
+    const columns = result.length / rows;
+    return result.subarray(row * columns, (row + 1) * columns);
+  });
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  return Float64Array.from(parts.flatMap((part) => [...part]));
 }
 
 /** Of `sum_j f(|x - y_j|^2) b_j`: relative to the sum of the terms' magnitudes. */

@@ -1,4 +1,4 @@
-import { genred } from '@mercer/core';
+import { genred, withGradients, type Tensor } from '@mercer/core';
 import type { ReductionCell } from '../cells.js';
 import { makeOperands, type DataSet } from '../data-sets.js';
 import { oneResult, type FloatArray, type ReductionOperation, type Result } from './operation.js';
@@ -58,16 +58,34 @@ export const logSumExpOperation = reductionOperation({
   error: logSumExpErrors,
 });
 
-/** The Gaussian sum and the gradient of its total by x, in one pass: a row of the result is the sum and then the gradient. */
-export const gaussianGradientOperation = reductionOperation({
-  text: 'sum over y of exp(-|x - y|^2) b, and the gradient of the total of these sums by x, in one pass',
-  formula: `Concat(${GAUSSIAN}, Grad(${GAUSSIAN}, x, 1))`,
-  reduction: 'Sum',
-  weights: true,
-  columns: ({ d }) => 1 + d,
-  slots: pairSlots.gaussianGradient,
-  error: gradientErrors,
-});
+/** The Gaussian sum and the gradient of its total by x, in one pass: two results. */
+export const gaussianGradientOperation: ReductionOperation = {
+  ...reductionOperation({
+    text: 'sum over y of exp(-|x - y|^2) b, and the gradient of the total of these sums by x, in one pass',
+    formula: GAUSSIAN,
+    reduction: 'Sum',
+    weights: true,
+    slots: pairSlots.gaussianGradient,
+    error: gradientErrors,
+  }),
+  results: ({ m, d }) => [
+    [m, 1],
+    [m, d],
+  ],
+  prepare: async (cell, operands) => {
+    const sum = genred(GAUSSIAN, aliasesOf(cell, true), { axis: 'j' }).reduction;
+    const call = await withGradients(sum, { gradient: 'x' }).prepare(operands);
+    return {
+      plan: call.plans.map(({ summary }) => summary).join('; '),
+      run: (out = []) => {
+        const [value, gradient] = out as readonly Tensor<'float32' | 'float64'>[];
+        const made = call(operands, value && gradient ? { out: { value, gradient } } : {});
+        return [made.value, made.gradient];
+      },
+      dispose: () => undefined,
+    };
+  },
+};
 
 /** The row numbers of the k nearest y, the nearest first. */
 export const nearestOperation = reductionOperation({
@@ -104,9 +122,8 @@ function reductionOperation(parts: ReductionParts): ReductionOperation {
     makeData: (set, cell) =>
       weights ? [...points(set, cell), weightsOf(cell)] : points(set, cell),
     prepare: async (cell, operands) => {
-      const aliases = [`x = Vi(${cell.d})`, `y = Vj(${cell.d})`, ...(weights ? ['b = Vj(1)'] : [])];
       const { k } = cell;
-      const made = genred(formula, aliases, { reduction, axis: 'j', k });
+      const made = genred(formula, aliasesOf(cell, weights), { reduction, axis: 'j', k });
       const call = await made.prepare(...operands);
       return oneResult<Result>(call.plan.summary, (options) => call(operands, options));
     },
@@ -114,6 +131,12 @@ function reductionOperation(parts: ReductionParts): ReductionOperation {
     errors: (cell, data, results) => rowErrors(cell, data, results, error),
   };
 }
+
+/** What x, y and the weights are. */
+const aliasesOf = ({ d }: ReductionCell, weights: boolean): readonly string[] => [
+  ...[`x = Vi(${d})`, `y = Vj(${d})`],
+  ...(weights ? ['b = Vj(1)'] : []),
+];
 
 /**
  * Points of a data set, divided by sqrt(D): squared distances of normal points are about 2 at every D. Those of standard normal

@@ -1,0 +1,31 @@
+import type { DeviceLimits } from '../device-limits.js';
+import type { MapReduceProblem } from './problem.js';
+import { isBeyondLimits, isWide } from './wide/is-wide.js';
+
+/**
+ * Whether the reductions of a problem are best computed by one kernel: all of them can be written out in it
+ * (`MAP_REDUCE_LIMITS`), and none would alone be computed by loops over components. Those are so much quicker for long vectors that a
+ * pass for each reduction takes less time than one pass without loops. The interpreter computes one reduction at a time.
+ *
+ * Throws a `RangeError` for unusual sums of what is no sum, as `planMapReduce` does.
+ *
+ * ```ts
+ * import { ops, reduction, vi, vj } from '@mercer/formula';
+ * import { takesOnePass } from '@mercer/kernels';
+ * const limits = { kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 32768, l2Bytes: 1048576 } as const;
+ * const both = (dim: number) => {
+ *   const distance = ops.sqDist(vi(0, dim), vj(1, dim));
+ *   const [sum, least] = [reduction('Sum', distance), reduction('Min', distance)];
+ *   return { reduction: sum, further: [least], dtype: 'float32', rowsI: 9, rowsJ: 9, batch: 1 } as const;
+ * };
+ * console.log(takesOnePass(both(3), limits), takesOnePass(both(100), limits)); // true false
+ * ```
+ */
+export function takesOnePass(problem: MapReduceProblem, limits: DeviceLimits): boolean {
+  const { reduction, further = [], ...rest } = problem;
+  if (further.length === 0) return true;
+  if (limits.kind === 'cpu' && limits.interpreted === true) return false;
+  const all = [reduction, ...further];
+  if (isBeyondLimits(all)) return false;
+  return !all.some((one) => isWide({ ...rest, reduction: one }, limits));
+}

@@ -1,0 +1,199 @@
+import { MercerError, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { genred, gradient, LazyError, lazyI, lazyJ, param, rowNumberI } from './index.js';
+import { numbers, upload } from './reference.test-support.js';
+
+/** Rows of tables by index, whatever the numbers of i and j. */
+export function describeGather(device: () => Device): void {
+  describe('gather', () => {
+    const place = (): { device: Device } => ({ device: device() });
+
+    it('takes the rows that indices name, rounded, and NaN where there is none', async () => {
+      const table = await tensor(
+        [
+          [1, 2],
+          [3, 4],
+          [5, 6],
+        ],
+        place(),
+      );
+      const index = lazyI(await tensor([[0], [2], [0.6], [-0.5], [-0.51], [2.5], [NaN]], place()));
+      const rows = await index.gather(table).sum('j');
+      const none = [NaN, NaN];
+      expect(await rows.toNested()).toEqual([[1, 2], [5, 6], [3, 4], [1, 2], none, none, none]);
+      const empty = await tensor(new Float32Array(0), { shape: [0, 2], ...place() });
+      expect((await (await index.gather(empty).sum('j')).toTypedArray()).every(isNaN)).toBe(true);
+    });
+
+    it('takes rows by rows by index, of batches that broadcast and of 16 bits', async () => {
+      const data = numbers(1, 4, 2, { batch: [3] });
+      const table = await upload(data, 'float32', device());
+      const labels = await tensor([[3], [0], [2], [1], [0]], { ...place(), dtype: 'bfloat16' });
+      const order = lazyI(await tensor([[4], [0]], place()));
+      const found = await order.gather(labels).gather(table).sum('j');
+      const values = await found.toTypedArray();
+      expect(found.shape).toEqual([3, 2, 2]);
+      const row = (entry: number, at: number): number[] =>
+        [0, 1].map((c) => data.values[(entry * 4 + at) * 2 + c] ?? NaN);
+      expect([...values]).toEqual(
+        [0, 1, 2].flatMap((entry) => [row(entry, 0), row(entry, 3)].flat()),
+      );
+    });
+
+    it('takes rows of a variable beside its own row', async () => {
+      const x = lazyI(await tensor([[1], [4], [9], [16]], place()), { name: 'x' });
+      const before = rowNumberI().sub(1).gather(x);
+      const steps = x.sub(before);
+      expect(await (await steps.sum('j')).toNested()).toEqual([[NaN], [3], [5], [7]]);
+      // Row numbers and tables stay those of the whole.
+      expect(await (await steps.rows([2, 4]).sum('j')).toNested()).toEqual([[5], [7]]);
+      expect(await (await steps.t().sum('i')).toNested()).toEqual([[NaN], [3], [5], [7]]);
+      const dense = await steps
+        .sub(lazyJ([[1], [2]]))
+        .rows([1])
+        .toDense();
+      expect(await dense.toNested()).toEqual([
+        [[2], [1]],
+        [[4], [3]],
+        [[6], [5]],
+      ]);
+    });
+
+    it('is what Gather is in text', async () => {
+      const [x, y] = [
+        [[1], [0]],
+        [[5], [7]],
+      ];
+      const text = genred('Gather(y, x)', ['x = Vi(1)', 'y = Vj(1)'], { axis: 'j' });
+      const options = { device: device() };
+      // Each of the two rows of j adds the same.
+      expect(await (await text(x, y, options)).toNested()).toEqual([[14], [10]]);
+      expect(await (await lazyI(x).gather(y).sum('j', options)).toNested()).toEqual([[7], [5]]);
+    });
+
+    it('is an argument of later and of prepared calls, with any number of rows', async () => {
+      const label = lazyJ({ position: 0, dim: 1 });
+      const mass = label.gather({ position: 1, dim: 2 }).mul(lazyI({ position: 2, dim: 1 }));
+      const sums = mass.reduction('Sum', 'j');
+      const args = await Promise.all(
+        [
+          [[0], [1], [1]],
+          [
+            [1, 10],
+            [2, 20],
+          ],
+          [[1], [2]],
+        ].map((one) => tensor(one, place())),
+      );
+      const prepared = await sums.prepare(args);
+      const other = await tensor(
+        [
+          [7, 7],
+          [1, 1],
+          [0, 0],
+        ],
+        place(),
+      );
+      const wanted = [
+        [5, 50],
+        [10, 100],
+      ];
+      expect(await (await sums.call(args)).toNested()).toEqual(wanted);
+      expect(await prepared(args).toNested()).toEqual(wanted);
+      expect(await prepared([args[0]!, other, args[2]!]).toNested()).toEqual([
+        [9, 9],
+        [18, 18],
+      ]);
+    });
+
+    it('leaves gradients by everything else', async () => {
+      const centres = await tensor([[0], [10]], place());
+      const x = lazyI(await tensor([[1], [8]], place()), { name: 'x' });
+      const labels = lazyI(await tensor([[0], [1]], place()));
+      const inertia = x.sqdist(labels.gather(centres)).reduction('Sum', 'j');
+      expect(await (await gradient(inertia, 'x', [[1], [1]])).toNested()).toEqual([[2], [-4]]);
+      const neighbours = x.mul(rowNumberI().gather(x)).reduction('Sum', 'j');
+      // The row by index is another input than the row itself.
+      expect(await (await gradient(neighbours, x, [[1], [1]])).toNested()).toEqual([[1], [8]]);
+    });
+
+    const index = lazyI([[0], [1]], { name: 'index' });
+    it.each<[string, (y: Tensor<'float32'>) => unknown, string, RegExp]>([
+      [
+        'a formula as table',
+        (y) => index.gather(lazyJ(y).exp()),
+        'INVALID_ARGUMENT',
+        /no variable but a formula/,
+      ],
+      [
+        'an index of two numbers',
+        (y) => lazyI([[0, 1]], { name: 'pair' }).gather(y),
+        'DIM_MISMATCH',
+        /index has dim 2.*pair/,
+      ],
+      [
+        'a table of one axis',
+        () => index.gather([1, 2]),
+        'SHAPE_MISMATCH',
+        /gather: the data has shape \[2\].*two axes/,
+      ],
+      [
+        'a table of another dtype',
+        (y) => lazyI({ data: new Float64Array(1), shape: [1, 1] }, { name: 'index' }).gather(y),
+        'DTYPE_MISMATCH',
+        /index .*is float64 and the table float32/,
+      ],
+      [
+        'batches that do not fit',
+        (y) => lazyI(y.broadcastTo([2, 2, 1])).gather(y.broadcastTo([3, 2, 1])),
+        'SHAPE_MISMATCH',
+        /broadcast/,
+      ],
+      [
+        'a position that is none',
+        () => index.gather({ position: -1, dim: 1 }),
+        'INVALID_ARGUMENT',
+        /position is -1/,
+      ],
+      [
+        'rows beyond the numbers of float32',
+        (y) => index.gather(y.slice([0, 1]).broadcastTo([2 ** 24 + 1, 1])).sum('j'),
+        'UNSUPPORTED',
+        /16777217 rows.*float64/,
+      ],
+      [
+        'a long formula',
+        () =>
+          lazyI([Array(300).fill(1)] as number[][])
+            .sqnorm2()
+            .gather([[1]])
+            .add(lazyI([Array(300).fill(1)] as number[][]))
+            .sum('j', { device: device() }),
+        'UNSUPPORTED',
+        /by index/,
+      ],
+    ])('refuses %s', async (_, run, code, says) => {
+      const y = await tensor([[1], [2]], { ...place(), dtype: 'float32' });
+      const error: unknown = await Promise.resolve()
+        .then(() => run(y))
+        .then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+      expect(error instanceof LazyError || error instanceof MercerError, String(error)).toBe(true);
+      expect((error as LazyError).code).toBe(code);
+      expect((error as LazyError).message).toMatch(says);
+    });
+
+    it('refuses gradients by a table', async () => {
+      const table = param([1, 2], { name: 'table' });
+      const of = index.gather(table).reduction('Sum', 'j');
+      await expect(
+        gradient(of, table, [
+          [1, 1],
+          [1, 1],
+        ]),
+      ).rejects.toThrow(/no input of the reduction/);
+    });
+  });
+}

@@ -1,0 +1,206 @@
+import { inspect } from 'node:util';
+import type { Reduction } from '@mercer/formula';
+import type { MapReducePlan } from '@mercer/kernels';
+import type { Tensor } from '@mercer/tensor';
+import { argumentCount } from './bind-arguments.js';
+import type { Results } from './call.js';
+import { executeAll } from './execute.js';
+import { commonExtent } from './extent.js';
+import type { Input } from './input.js';
+import { LazyError } from './lazy-error.js';
+import { LazyReduction, type PreparedOptions, type PreparedRanges } from './lazy-reduction.js';
+import type { LazyData } from './make-input.js';
+import { prepareTask, type PrepareOptions } from './prepare.js';
+import type {
+  IndexDType,
+  IndexOption,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+} from './reduction-types.js';
+import { asOut, asResult } from './result-of-kind.js';
+import { merge } from './symbolic.js';
+import { formulasOf, type JointTask, type Reductions } from './task.js';
+
+/** Reductions by the names of their results. */
+export type NamedReductions = Readonly<Record<string, LazyReduction>>;
+
+/** The results of reductions, by name. */
+export type JointResults<R extends NamedReductions, I extends IndexDType = 'int32'> = {
+  readonly [N in keyof R]: R[N] extends LazyReduction<infer K, infer D> ? ResultOf<K, D, I> : never;
+};
+
+/** Joint reductions whose kernels are compiled and loaded, as `PreparedReduction`. */
+export interface PreparedJointReduction<R extends NamedReductions> extends PreparedRanges {
+  (args: readonly Tensor[], options?: PreparedOptions<Partial<JointResults<R>>>): JointResults<R>;
+  /** The plan of each pass: of one for all, or of one for each reduction. */
+  readonly plans: readonly MapReducePlan[];
+}
+
+/**
+ * Several reductions over the same rows in one pass, described but not computed: what `jointReduction` gives. What their
+ * formulas share is computed once. Immutable.
+ */
+export class JointReduction<R extends NamedReductions = NamedReductions> {
+  /** The reductions, each over its own inputs. */
+  readonly parts: R;
+  /** The inputs of all, each once. */
+  readonly inputs: readonly Input[];
+  readonly #task: JointTask;
+
+  /** @internal Use `jointReduction`. */
+  constructor(what: string, parts: R) {
+    this.parts = Object.freeze({ ...parts });
+    const { reductions, inputs } = merged(what, parts);
+    commonExtent(what, inputs);
+    this.inputs = Object.freeze([...inputs]);
+    this.#task = { what, reductions, inputs: this.inputs, names: Object.keys(parts) };
+  }
+
+  /** The side that is reduced. */
+  get axis(): LazyAxis {
+    return this.#task.reductions[0].axis === 1 ? 'j' : 'i';
+  }
+
+  /** How many arguments a call takes: one for each placeholder, by position. */
+  get argumentCount(): number {
+    return argumentCount(this.inputs);
+  }
+
+  /**
+   * Computes all reductions, with data for every placeholder in the order of their positions. `out` takes results by name,
+   * some or all. Resolves when the work is enqueued.
+   *
+   * @throws LazyError, MercerError, naming the result where it is about one
+   */
+  async call<I extends IndexDType = 'int32'>(
+    args: readonly LazyData[] = [],
+    { out, ...rest }: ReduceOptions<Partial<JointResults<R, NoInfer<I>>>> & IndexOption<I> = {},
+  ): Promise<JointResults<R, I>> {
+    return this.#named(await executeAll(this.#task, args, { ...rest, out: this.#outs(out) }));
+  }
+
+  /** Compiles the reductions for tensors like these, of which only dtype, device, dims and sizes are read. */
+  async prepare(
+    args: readonly Tensor[] = [],
+    options: PrepareOptions = {},
+  ): Promise<PreparedJointReduction<R>> {
+    const { plans, run, dispose } = await prepareTask(this.#task, args, options);
+    const call = (
+      tensors: readonly Tensor[],
+      { out, stream }: PreparedOptions<Partial<JointResults<R>>> = {},
+    ): JointResults<R> => this.#named(run(tensors, this.#outs(out), stream));
+    return Object.assign(call, { plans, dispose, [Symbol.dispose]: dispose });
+  }
+
+  #named<I extends IndexDType>(results: readonly Results[]): JointResults<R, I> {
+    const named = Object.keys(this.parts).map((name, at) => [name, asResult(results[at] ?? {})]);
+    return Object.fromEntries(named) as JointResults<R, I>;
+  }
+
+  #outs(out: Readonly<Record<string, unknown>> | undefined): readonly Results[] {
+    if (out === undefined) return [];
+    const { what, reductions } = this.#task;
+    const names = Object.keys(this.parts);
+    const other = Object.keys(out).find((name) => !names.includes(name));
+    if (other !== undefined) {
+      throw new LazyError(
+        'INVALID_ARGUMENT',
+        `${what}: out has '${other}', and the results are ${names.join(', ')}. Pass tensors under these names.`,
+      );
+    }
+    return reductions.map((one, at) => {
+      const name = names[at] ?? '';
+      return asOut(`${what}: ${name}`, one, out[name]) ?? {};
+    });
+  }
+
+  /** The reductions, never their numbers. */
+  toString(): string {
+    const parts = Object.entries(this.parts).map(([name, one]) => `${name}: ${String(one)}`);
+    return `JointReduction(${parts.join(', ')})`;
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+/**
+ * Several reductions over the same rows as one, with results by name: a sum, a count and the nearest rows of one formula, or of
+ * several. They are computed in one pass over the pairs of rows, in which shared parts of the formulas are computed once;
+ * where they are together too long to be written out in one kernel, or one of them is computed by loops over long vectors, which
+ * are quicker than one pass without them, in a pass for each (and on the interpreter, which takes one at a time). All results
+ * have the common batch axes.
+ *
+ * `accumulate` and `sumScheme` hold for all, so they are refused where one is no sum.
+ *
+ * @param reductions what `LazyTensor.reduction` and `genred(..).reduction` give, of one axis. Placeholders of equal position are
+ * one argument
+ * @throws LazyError INVALID_ARGUMENT for none, for something else, and for different axes; MercerError where the rows, batch
+ * axes, dtypes or devices of two differ
+ *
+ * @example
+ * ```ts
+ * import { jointReduction, lazyI, lazyJ } from '@mercer/lazy';
+ *
+ * const x = lazyI({ position: 0, dim: 1 });
+ * const y = lazyJ({ position: 1, dim: 1 });
+ * const distance = x.sub(y).abs();
+ * const both = jointReduction({
+ *   mean: distance.reduction('Mean', 'j'),
+ *   nearest: distance.reduction('MinArgMin', 'j'),
+ * });
+ * const { mean, nearest } = await both.call([[[0], [5]], [[1], [7]]], { device: 'cpu' });
+ * console.log(await mean.toNested()); // [ [ 4 ], [ 3 ] ]
+ * console.log(await nearest.indices.toNested()); // [ [ 0 ], [ 1 ] ]
+ * ```
+ */
+export function jointReduction<const R extends NamedReductions>(reductions: R): JointReduction<R> {
+  return new JointReduction('jointReduction', reductions);
+}
+
+function merged(
+  what: string,
+  parts: NamedReductions,
+): { readonly reductions: Reductions; readonly inputs: readonly Input[] } {
+  const named = Object.entries(parts);
+  checkParts(what, named);
+  const { formulas, inputs } = merge(
+    named.flatMap(([, one]) =>
+      formulasOf(one.reduction).map((formula) => ({ formula, inputs: one.inputs })),
+    ),
+  );
+  const rest = formulas.values();
+  const moved = named.map(([, { reduction }]): Reduction => {
+    const formula = rest.next().value ?? reduction.formula;
+    if (reduction.weight === undefined) return Object.freeze({ ...reduction, formula });
+    return Object.freeze({ ...reduction, formula, weight: rest.next().value ?? reduction.weight });
+  });
+  const [first, ...others] = moved;
+  if (first === undefined) throw new Error('checkParts asks for a reduction');
+  return { reductions: [first, ...others], inputs };
+}
+
+function checkParts(what: string, named: readonly (readonly [string, LazyReduction])[]): void {
+  const [first] = named;
+  if (first === undefined) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: there is no reduction. Pass an object with at least one, such as { sum: x.reduction('Sum', 'j') }.`,
+    );
+  }
+  for (const [name, one] of named) {
+    if (!((one as unknown) instanceof LazyReduction)) {
+      throw new LazyError(
+        'INVALID_ARGUMENT',
+        `${what}: ${name} is of type ${typeof one}. Pass what LazyTensor.reduction or genred(..).reduction gives.`,
+      );
+    }
+    if (one.axis === first[1].axis) continue;
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: ${first[0]} is over ${first[1].axis}, and ${name} over ${one.axis}. One pass keeps one side: reduce both over the same one, or call them apart.`,
+    );
+  }
+}

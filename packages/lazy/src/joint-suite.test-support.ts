@@ -1,0 +1,295 @@
+import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
+import { empty, MercerError, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import {
+  complexOf,
+  genred,
+  jointReduction,
+  LazyError,
+  lazyI,
+  lazyJ,
+  rangesFromMatrix,
+  type LazyAxis,
+  type LazyDType,
+  type LazyReduction,
+  type LazyTensor,
+} from './index.js';
+import { byName } from './reductions-suite.test-support.js';
+import {
+  expectResult,
+  numbers,
+  reference,
+  upload,
+  wholeNumbers,
+} from './reference.test-support.js';
+
+const WEIGHTED: readonly ReductionKind[] = ['LogSumExp', 'SumSoftMaxWeight', 'MaxSumShiftExp'];
+
+/** All kinds in groups whose results stay within one kernel. */
+const GROUPS = [0, 1, 2].map((group) => REDUCTION_KINDS.filter((_, at) => at % 3 === group));
+
+const CASES: readonly [LazyAxis, LazyDType][] = [
+  ['j', 'float32'],
+  ['i', 'float64'],
+  ['j', 'float64'],
+];
+
+/** Several reductions in one pass give what each gives alone. */
+export function describeJoint(device: () => Device): void {
+  describe('jointReduction', () => {
+    it.each(CASES.map(([axis, dtype], at) => [axis, dtype, GROUPS[at] ?? []] as const))(
+      'over %s in %s of %s',
+      async (axis, dtype, kinds) => {
+        const data = [
+          wholeNumbers(1, 9, 2, [2, 1]),
+          wholeNumbers(2, 40, 2, [3]),
+          wholeNumbers(3, axis === 'j' ? 40 : 9, 2),
+        ] as const;
+        const tensors: Tensor<LazyDType>[] = [];
+        for (const one of data) tensors.push(await upload(one, dtype, device()));
+        const [x, y, g] = tensors;
+        const difference = lazyI(x!).sub(lazyJ(y!));
+        const weight = (axis === 'j' ? lazyJ(g!) : lazyI(g!)).abs();
+        const described = (kind: ReductionKind): LazyReduction =>
+          (WEIGHTED.includes(kind) ? difference.sum().div(8) : difference).reduction(kind, axis, {
+            ...(WEIGHTED.includes(kind) && { weight }),
+            ...(kind.includes('K') && { k: 2 }),
+          });
+        const joint = jointReduction(
+          Object.fromEntries(kinds.map((kind) => [kind, described(kind)])),
+        );
+        expect(joint.axis).toBe(axis);
+        const found = await joint.call();
+        expect(Object.keys(found)).toEqual(kinds);
+        for (const kind of kinds) {
+          const { reduction } = described(kind);
+          // The weight is the third input of its reduction alone.
+          const wanted = reference(reduction, WEIGHTED.includes(kind) ? data : data.slice(0, 2), {
+            ...{ rowsI: 9, rowsJ: 40 },
+          });
+          await expectResult(byName(found[kind]), wanted, {
+            terms: axis === 'j' ? 40 : 9,
+            units: 64,
+          });
+        }
+      },
+    );
+
+    it('takes formulas over other inputs of the same rows, some of 16 bits', async () => {
+      const place = { device: device() };
+      const x = await tensor([[1], [2]], place);
+      const half = await tensor([[0.5], [2], [4]], { ...place, dtype: 'float16' });
+      const b = await tensor([[10], [100], [1000]], place);
+      const [xs, ys, bs] = [lazyI(x), lazyJ(half), lazyJ(b)];
+      const found = await bs.reduceMany('j', {
+        total: 'Sum',
+        moment: { kind: 'Sum', of: xs.mul(ys).mul(bs) },
+        nearest: { kind: 'ArgMin', of: xs.sub(ys).abs() },
+      });
+      expect(await found.total.toNested()).toEqual([[1110], [1110]]);
+      expect(await found.moment.toNested()).toEqual([[4205], [8410]]);
+      expect(await found.nearest.toNested()).toEqual([[0], [1]]);
+    });
+
+    it('gives one pass where the formulas can be written out, and else one for each', async () => {
+      const long = [numbers(1, 5, 70), numbers(2, 12, 70)] as const;
+      const short = [numbers(1, 5, 3), numbers(2, 12, 3)] as const;
+      for (const [data, passes] of [
+        [short, 1],
+        [long, 2],
+      ] as const) {
+        const [x, y] = await Promise.all(data.map((one) => upload(one, 'float32', device())));
+        const difference = lazyI(x!).sub(lazyJ(y!));
+        const joint = jointReduction({
+          sum: difference.reduction('Sum', 'j'),
+          nearest: difference.sqnorm2().reduction('KMinArgKMin', 'j', { k: 3 }),
+        });
+        const prepared = await joint.prepare();
+        expect(prepared.plans).toHaveLength(passes);
+        for (const { sum, nearest } of [await joint.call(), prepared([])]) {
+          const sizes = { rowsI: 5, rowsJ: 12 };
+          const wanted = Object.values(joint.parts).map((one) =>
+            reference(one.reduction, data, sizes),
+          );
+          await expectResult({ value: sum }, wanted[0]!, { terms: 12 });
+          await expectResult(byName(nearest), wanted[1]!, { terms: 12, units: 300 });
+        }
+      }
+    });
+
+    it('is called later with data for placeholders, its rows and batch free, and synchronously', async () => {
+      const text = ['x = Vi(2)', 'y = Vj(2)'] as const;
+      const joint = jointReduction({
+        near: genred('SqDist(x, y)', text, { reduction: 'Min_ArgMin', axis: 'j' }).reduction,
+        sums: genred('(x | y) * y', text, { axis: 'j' }).reduction,
+      });
+      expect(joint.argumentCount).toBe(2);
+      expect(String(joint)).toMatch(/^JointReduction\(near: LazyReduction\(.*sums: /);
+      const calls = [
+        [wholeNumbers(1, 4, 2), wholeNumbers(2, 7, 2)],
+        [wholeNumbers(3, 6, 2, [2]), wholeNumbers(4, 1, 2)],
+        [wholeNumbers(5, 2, 2), wholeNumbers(6, 0, 2)],
+      ] as const;
+      const placed = [];
+      for (const data of calls) {
+        placed.push(await Promise.all(data.map((one) => upload(one, 'float32', device()))));
+      }
+      const prepared = await joint.prepare(placed[0]);
+      for (const [at, data] of calls.entries()) {
+        const results = [await joint.call(placed[at]), prepared(placed[at]!)];
+        for (const { near, sums } of results) {
+          const sizes = { rowsI: data[0].rows, rowsJ: data[1].rows };
+          const { parts } = joint;
+          await expectResult(byName(near), reference(parts.near.reduction, data, sizes), {
+            terms: 1,
+          });
+          await expectResult({ value: sums }, reference(parts.sums.reduction, data, sizes), {
+            terms: 7,
+          });
+        }
+      }
+    });
+
+    it('writes into what the caller gives, some or all, whatever the strides', async () => {
+      const place = { device: device() };
+      const [a, b] = [lazyI(await tensor([[1], [2]], place)), lazyJ([[3], [5]])];
+      const joint = jointReduction({
+        sum: a.mul(b).reduction('Sum', 'j'),
+        both: a.mul(b).reduction('MaxArgMax', 'j'),
+      });
+      const sum = (await tensor([[0, 0]], place)).transpose();
+      const both = {
+        values: empty([2, 1], place),
+        indices: empty([2, 1], { ...place, dtype: 'int32' }),
+      };
+      const found = await joint.call([], { out: { sum, both } });
+      expect(found.sum).toBe(sum);
+      expect(found.both).toEqual(both);
+      expect([await sum.toNested(), await both.indices.toNested()]).toEqual([
+        [[8], [16]],
+        [[1], [1]],
+      ]);
+      const again = await joint.call([], { out: { both } });
+      expect(again.both.values).toBe(both.values);
+      expect(await again.sum.toNested()).toEqual([[8], [16]]);
+      await expect(joint.call([], { out: { sum: both.values, both } })).rejects.toThrow(
+        /jointReduction: both.*(overlap|share)/i,
+      );
+    });
+
+    it('takes ranges', async () => {
+      const halves = [
+        [0, 2],
+        [2, 4],
+      ] as const;
+      const ranges = rangesFromMatrix(halves, halves, [
+        [1, 0],
+        [0, 1],
+      ]);
+      const x = [[0], [1], [10], [11]];
+      const options = { ranges, device: device() };
+      const distance = lazyI(x).sqdist(lazyJ(x));
+      const { sum, far } = await distance.reduceMany('i', { sum: 'Sum', far: 'ArgMax' }, options);
+      expect(await sum.toNested()).toEqual([[1], [1], [1], [1]]);
+      expect(await far.toNested()).toEqual([[1], [0], [3], [2]]);
+    });
+
+    describe('is refused', () => {
+      const [x, y] = [lazyI([[1], [2]], { name: 'x' }), lazyJ([[1], [2], [3]], { name: 'y' })];
+      const sum = x.mul(y).reduction('Sum', 'j');
+      const mistakes: readonly [string, () => unknown, string, RegExp][] = [
+        ['without reductions', () => jointReduction({}), 'INVALID_ARGUMENT', /no reduction/],
+        [
+          'over two sides',
+          () => jointReduction({ a: sum, b: x.mul(y).reduction('Sum', 'i') }),
+          'INVALID_ARGUMENT',
+          /a is over j, and b over i/,
+        ],
+        [
+          'of matrices',
+          () => jointReduction({ a: x as unknown as LazyReduction }),
+          'INVALID_ARGUMENT',
+          /jointReduction: a is of type object/,
+        ],
+        [
+          'of rows that differ',
+          () => jointReduction({ sum, b: lazyJ([[1], [2]]).reduction('Sum', 'j') }),
+          'SHAPE_MISMATCH',
+          /3 rows/,
+        ],
+        [
+          'of dtypes that differ',
+          () =>
+            jointReduction({
+              a: lazyJ({ data: new Float32Array(3), shape: [3, 1] }).reduction('Sum', 'j'),
+              b: lazyJ({ data: new Float64Array(3), shape: [3, 1] }).reduction('Sum', 'j'),
+            }),
+          'DTYPE_MISMATCH',
+          /float32.*float64/,
+        ],
+        [
+          'of a number',
+          () => x.reduceMany('j', { a: { kind: 'Sum', of: 1 as unknown as LazyTensor } }),
+          'INVALID_ARGUMENT',
+          /reduceMany: a: of is of type number/,
+        ],
+        [
+          'of complex numbers',
+          () =>
+            x.reduceMany('j', {
+              a: { kind: 'Sum', of: complexOf(lazyJ([[1, 2]])) as unknown as LazyTensor },
+            }),
+          'INVALID_ARGUMENT',
+          /reduceMany: a: of is complex/,
+        ],
+        [
+          'with a kind that is none',
+          () => x.reduceMany('j', { a: 'Median' as ReductionKind }),
+          'INVALID_ARGUMENT',
+          /Median/,
+        ],
+        [
+          'with out for something else',
+          () => x.mul(y).reduceMany('j', { a: 'Sum' }, { out: { b: empty([2, 1]) } as object }),
+          'INVALID_ARGUMENT',
+          /out has 'b', and the results are a/,
+        ],
+        [
+          'with an out of another shape, by name',
+          () =>
+            x
+              .mul(y)
+              .reduceMany(
+                'j',
+                { a: 'Sum', b: 'Max' },
+                { out: { b: empty([3, 1], { device: device() }) } },
+              ),
+          'SHAPE_MISMATCH',
+          /reduceMany: b/,
+        ],
+        [
+          'with Kahan sums beside what is no sum',
+          () =>
+            x
+              .mul(y)
+              .reduceMany('j', { a: 'Sum', b: 'Max' }, { sumScheme: 'kahan', device: device() }),
+          'UNSUPPORTED',
+          /Max takes neither/,
+        ],
+      ];
+      it.each(mistakes)('%s', async (_, run, code, says) => {
+        const error: unknown = await Promise.resolve()
+          .then(run)
+          .then(
+            () => undefined,
+            (reason: unknown) => reason,
+          );
+        expect(error instanceof LazyError || error instanceof MercerError, String(error)).toBe(
+          true,
+        );
+        expect((error as LazyError).code).toBe(code);
+        expect((error as LazyError).message).toMatch(says);
+      });
+    });
+  });
+}

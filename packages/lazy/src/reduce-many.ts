@@ -1,0 +1,30 @@
+import type { ReductionKind } from '@mercer/formula';
+import type { LazyDType } from './lazy-dtype.js';
+import type { DescribeOptions, LazyReducible } from './lazy-reducible.js';
+import type { IndexDType, ResultOf } from './reduction-types.js';
+
+/** A reduction among several: what kind, of what, and what the kind needs. */
+export interface ReductionSpec<K extends ReductionKind = ReductionKind> extends DescribeOptions {
+  readonly kind: K;
+  /** What is reduced. Default: the matrix whose method is called. */
+  readonly of?: LazyReducible | undefined;
+}
+
+/** Reductions by the names of their results; a kind alone stands for `{ kind }`. */
+export type ReductionSpecs = Readonly<Record<string, ReductionKind | ReductionSpec>>;
+
+/** The kind of a specification. */
+export type KindOfSpec<S> = S extends ReductionKind
+  ? S
+  : S extends { readonly kind: infer K extends ReductionKind }
+    ? K
+    : never;
+
+/** The results of `reduceMany`, by name. */
+export type ManyResults<
+  S extends ReductionSpecs,
+  D extends LazyDType = LazyDType,
+  I extends IndexDType = 'int32',
+> = {
+  readonly [N in keyof S]: ResultOf<KindOfSpec<S[N]>, D, I>;
+};

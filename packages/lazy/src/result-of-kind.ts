@@ -1,0 +1,32 @@
+import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
+import { isTensor, MercerError } from '@mercer/tensor';
+import type { Results } from './call.js';
+import type { LazyDType } from './lazy-dtype.js';
+import type { IndexDType, ResultOf, ValuesAndIndices } from './reduction-types.js';
+
+/** Results as their kind gives them. */
+export function asResult<
+  K extends ReductionKind,
+  D extends LazyDType,
+  I extends IndexDType = 'int32',
+>({ value, index }: Results): ResultOf<K, D, I> {
+  const result =
+    value === undefined ? index : index === undefined ? value : { values: value, indices: index };
+  return result as ResultOf<K, D, I>;
+}
+
+/** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */
+export function asOut(what: string, reduction: Reduction, out: unknown): Results | undefined {
+  if (out === undefined) return undefined;
+  const [first, second] = outputsOf(reduction).map(({ name }) => name);
+  if (second === undefined && isTensor(out)) return { [first ?? 'value']: out };
+  if (second !== undefined && typeof out === 'object' && out !== null && !isTensor(out)) {
+    const { values, indices } = out as Partial<ValuesAndIndices>;
+    return { value: values, index: indices };
+  }
+  const wanted = second === undefined ? 'a tensor' : 'an object { values, indices } of two tensors';
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: out is not ${wanted}. Pass ${wanted}, for example from empty(shape).`,
+  );
+}

@@ -1,0 +1,111 @@
+import {
+  ops,
+  reduction as describe,
+  type Reduction,
+  type ReductionKind,
+  type SavedResults,
+  type VectorExpr,
+} from '@mercer/formula';
+import { isTensor, type Tensor } from '@mercer/tensor';
+import type { Results } from './call.js';
+import { execute, type CallOptions } from './execute.js';
+import { commonExtent } from './extent.js';
+import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
+import { LazyError } from './lazy-error.js';
+import type { Task } from './task.js';
+
+/** Results of the forward pass that a caller has kept, so that they are not computed again. */
+export interface SavedForward {
+  /** The result itself, of LogSumExp and SumSoftMaxWeight. */
+  readonly values?: Tensor | undefined;
+  /** The row numbers, of Min, Max, KMin, KMax and their kin. */
+  readonly indices?: Tensor<'int32'> | undefined;
+}
+
+/** Options of what derivatives compute of the forward pass. */
+export interface SavedOptions extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
+  readonly saved?: SavedForward | undefined;
+}
+
+/** How what is saved becomes an input of the derivative. */
+export interface SavedInputs {
+  readonly rows: (x: Tensor) => VectorExpr;
+  readonly count: (rows: number) => VectorExpr;
+}
+
+/** What the derivative needs of the forward pass, as inputs of the kept side; what is computed for it is pushed to `made`. */
+export async function savedNodes(
+  what: string,
+  task: Task,
+  { saved = {}, stream, ranges, debug }: SavedOptions,
+  made: Tensor[],
+  node: SavedInputs,
+): Promise<SavedResults> {
+  const { kind, formula, axis } = task.reduction;
+  const run = async (reduction: Reduction): Promise<Results> => {
+    const results = await execute({ ...task, what, reduction }, [], {
+      stream,
+      ranges,
+      debug,
+    });
+    made.push(...[results.value, results.index].filter((one) => one !== undefined));
+    return results;
+  };
+  const keep = (x: Tensor | undefined): VectorExpr => {
+    if (!isTensor(x)) throw new Error('a reduction gives what its kind says');
+    return node.rows(x);
+  };
+  const { rowsI = 1, rowsJ = 1, dtype = 'float32' } = commonExtent(what, task.inputs);
+  const reduced = axis === 1 ? rowsJ : rowsI;
+  if (kind === 'Mean') return { count: node.count(reduced) };
+  if (kind === 'Var') {
+    const { value } = await run(describe('Mean', formula, { axis }));
+    return { count: node.count(reduced), mean: keep(value) };
+  }
+  if (kind === 'Prod') {
+    const isZero = ops.equal(formula, 0);
+    const { value } = await run(describe('Prod', ops.where(isZero, 1, formula), { axis }));
+    const zeros = await run(describe('Count', isZero, { axis }));
+    return { product: keep(value), zeros: keep(zeros.value) };
+  }
+  if (kind === 'LogSumExp') {
+    return { value: keep(saved.values ?? (await run(task.reduction)).value) };
+  }
+  if (kind === 'SumSoftMaxWeight') {
+    const { value } = await run(describe('LogSumExp', formula, { axis }));
+    return {
+      value: keep(saved.values ?? (await run(task.reduction)).value),
+      logSumExp: keep(value),
+    };
+  }
+  const finder = INDEX_KIND[kind];
+  if (finder === undefined) return {};
+  checkExact(what, reduced, dtype);
+  const { k } = task.reduction;
+  const indices =
+    saved.indices ??
+    (await run(describe(finder, formula, { axis, ...(k !== undefined && { k }) }))).index;
+  const numbers = await indices?.cast(dtype, { stream });
+  if (numbers !== undefined) made.push(numbers);
+  return { index: keep(numbers) };
+}
+
+/** What finds the rows whose values a kind gives. */
+const INDEX_KIND: { readonly [K in ReductionKind]?: ReductionKind } = {
+  Min: 'ArgMin',
+  Max: 'ArgMax',
+  MinArgMin: 'ArgMin',
+  MaxArgMax: 'ArgMax',
+  KMin: 'ArgKMin',
+  KMinArgKMin: 'ArgKMin',
+  KMax: 'ArgKMax',
+  KMaxArgKMax: 'ArgKMax',
+};
+
+function checkExact(what: string, rows: number, dtype: LazyDType): void {
+  if (rows <= WHOLE_UP_TO[dtype]) return;
+  throw new LazyError(
+    'UNSUPPORTED',
+    `${what}: the reduced side has ${String(rows)} rows, and row numbers are whole in ${dtype} up to ${String(WHOLE_UP_TO[dtype])}. Compute it in float64.`,
+  );
+}
