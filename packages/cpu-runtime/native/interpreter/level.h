@@ -1,5 +1,5 @@
 // The interpreter for one instruction set: included once by each file under levels/, which defines MERCER_LEVEL (a name of C)
-// and the two headers of vector types and mathematics. Compiled with other flags than the rest of the addon, so nothing here may
+// and the three headers of vector types and mathematics. Compiled with other flags than the rest of the addon, so nothing here may
 // come from the standard library but types: an inline function of it could be the copy that the linker keeps for everybody.
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +12,15 @@ namespace mercer::cpu::interpreter {
 namespace {
 
 #include "rows.h"
+
+// Functions by name, in double precision for both data types.
+#define INLINE static inline __attribute__((always_inline, unused))
+namespace wide {
+#include MERCER_WIDE_TEXT
+#include "generated/functions.h"
+#include "table-functions.h"
+}  // namespace wide
+#undef INLINE
 
 namespace float32 {
 #include MERCER_FLOAT32_TEXT

@@ -17,6 +17,49 @@ INLINE int64_t whole_steps(int64_t count) { return blocks_of(count, STEP) * STEP
 INLINE V squared_plus(V d, V z) { return d * d + z; }
 INLINE V get(const T* at) { return *(const VU*)at; }
 INLINE void put(T* at, V x) { *(VU*)at = x; }
+INLINE void fill(T* to, T value, int64_t count) {
+  for (int64_t i = 0; i < count; i += LANES) put(to + i, splat(value));
+}
+
+typedef wide::Wide Wide;
+
+// A function of double precision on vectors of the data type: float32 as two halves, each rounded once.
+template <class Function>
+INLINE V through(const Function& f, V x) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return (V)f((Wide)x);
+  } else {
+    union Halves {
+      V v;
+      wide::Half half[2];
+    } from, to;
+    from.v = x;
+    for (int n = 0; n < 2; n++) {
+      to.half[n] = __builtin_convertvector(f(__builtin_convertvector(from.half[n], Wide)), wide::Half);
+    }
+    return to.v;
+  }
+}
+
+template <class Function>
+INLINE V through_both(const Function& f, V y, V x) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return (V)f((Wide)y, (Wide)x);
+  } else {
+    union Halves {
+      V v;
+      wide::Half half[2];
+    } first, second, to;
+    first.v = y;
+    second.v = x;
+    for (int n = 0; n < 2; n++) {
+      to.half[n] = __builtin_convertvector(f(__builtin_convertvector(first.half[n], Wide),
+                                             __builtin_convertvector(second.half[n], Wide)),
+                                           wide::Half);
+    }
+    return to.v;
+  }
+}
 
 typedef void (*StepFn)(T* to, const T* a, const T* b, const T* c, int64_t count);
 
@@ -50,6 +93,15 @@ static void step(T* to, const T* a, const T* b, const T* c, int64_t count) {
   }
 }
 
+// A function that reads a table.
+template <class Operation, int SCALARS>
+static void table_step(T* to, const T* a, const T* b, const T*, int64_t count) {
+  const auto* const table = (const double*)(const void*)b;
+  const auto f = [table](Wide x) { return Operation::apply(x, table); };
+  if constexpr (SCALARS & 1) return fill(to, through(f, splat(*a))[0], count);
+  for (int64_t i = 0; i < count; i += LANES) put(to + i, through(f, get(a + i)));
+}
+
 #define MERCER_FUNCTOR(name, count, cost, value)                                  \
   struct Op_##name {                                                              \
     typedef cost weight;                                                          \
@@ -61,11 +113,16 @@ static void step(T* to, const T* a, const T* b, const T* c, int64_t count) {
 #define MERCER_BINARY(name, cost, value) MERCER_FUNCTOR(name, 2, cost, value)
 #define MERCER_COMPARISON(name, value) MERCER_FUNCTOR(name, 2, light, value)
 #define MERCER_TERNARY(name, cost, value) MERCER_FUNCTOR(name, 3, cost, value)
+#define MERCER_TABLE(name, numbers, function)                                                      \
+  struct Op_##name {                                                                               \
+    static INLINE_MEMBER Wide apply(Wide x, const double* table) { return function(x, table); } \
+  };
 #include "operations.inc"
 #undef MERCER_UNARY
 #undef MERCER_BINARY
 #undef MERCER_COMPARISON
 #undef MERCER_TERNARY
+#undef MERCER_TABLE
 #undef MERCER_FUNCTOR
 #undef INLINE_MEMBER
 
@@ -76,6 +133,8 @@ static void step(T* to, const T* a, const T* b, const T* c, int64_t count) {
 #define MERCER_BINARY(name, cost, value) {S2(name)},
 #define MERCER_COMPARISON(name, value) {S2(name)},
 #define MERCER_TERNARY(name, cost, value) {S3(name)},
+#define MERCER_TABLE(name, numbers, function) \
+  {nullptr, nullptr, table_step<Op_##name, 2>, table_step<Op_##name, 3>},
 static const StepFn STEPS[][8] = {
 #include "operations.inc"
 };
@@ -83,6 +142,7 @@ static const StepFn STEPS[][8] = {
 #undef MERCER_BINARY
 #undef MERCER_COMPARISON
 #undef MERCER_TERNARY
+#undef MERCER_TABLE
 
 #undef S1
 #undef S2
@@ -167,6 +227,9 @@ struct Machine {
           at[s] = nullptr;
           inputSlots[slot.index] = s;
           break;
+        case SlotKind::kTable:
+          at[s] = (T*)(void*)(view.constants + slot.index);
+          break;
         case SlotKind::kRegister:
           at[s] = registers_ + slot.index * TILE;
           break;
@@ -213,10 +276,6 @@ static void gather(T* to, const T* from, int64_t stride, int64_t count) {
     for (int64_t i = 0; i < count; i++) to[i] = from[i * stride];
   }
   for (int64_t i = count; i < whole_steps(count); i++) to[i] = to[count - 1];
-}
-
-INLINE void fill(T* to, T value, int64_t count) {
-  for (int64_t i = 0; i < count; i += LANES) put(to + i, splat(value));
 }
 
 // A chunk of tasks worth fetching: about this many values computed.

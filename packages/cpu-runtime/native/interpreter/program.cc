@@ -8,7 +8,7 @@ namespace mercer::cpu::interpreter {
 
 namespace {
 
-constexpr int32_t kVersion = 1;
+constexpr int32_t kVersion = 2;
 constexpr int32_t kMostRegisters = 1024;
 constexpr int32_t kMostSlots = 1 << 16;
 constexpr int32_t kMostInputs = 1 << 12;
@@ -29,7 +29,7 @@ bool givesMask(Operation operation) {
 }
 
 // What an owner of a register holds, slot by slot.
-enum class Held : uint8_t { kNothing, kNumber, kMask };
+enum class Held : uint8_t { kNothing, kNumber, kMask, kTable };
 
 }  // namespace
 
@@ -123,7 +123,8 @@ class Reader {
         require(!given[static_cast<size_t>(slot.index)], "two slots are one input");
         given[static_cast<size_t>(slot.index)] = true;
       }
-      if (slot.kind != SlotKind::kRegister) held[static_cast<size_t>(i)] = Held::kNumber;
+      if (slot.kind == SlotKind::kTable) held[static_cast<size_t>(i)] = Held::kTable;
+      else if (slot.kind != SlotKind::kRegister) held[static_cast<size_t>(i)] = Held::kNumber;
     }
     const auto use = [&](int32_t slot, Held wanted) {
       require(slot >= 0 && slot < code.slotCount, "an operand is no slot");
@@ -139,7 +140,11 @@ class Reader {
               "an instruction has no known operation");
       const int32_t arity = arityOf(one.operation);
       use(one.a, one.operation == Operation::k_select ? Held::kMask : Held::kNumber);
-      if (arity > 1) use(one.b, Held::kNumber);
+      const int32_t numbers = tableLengthOf(one.operation);
+      if (arity > 1) use(one.b, numbers > 0 ? Held::kTable : Held::kNumber);
+      require(numbers == 0 || static_cast<size_t>(code.slots[one.b].index) + static_cast<size_t>(numbers) <=
+                                  program_.constants_.size(),
+              "a table is too short");
       if (arity > 2) use(one.c, Held::kNumber);
       require(one.to >= 0 && one.to < code.slotCount, "a result is no slot");
       require(code.slots[one.to].kind == SlotKind::kRegister, "a result is no register");
@@ -162,6 +167,7 @@ class Reader {
   int32_t limitOf(SlotKind kind, int32_t inputs, int32_t uniforms, int32_t registers) const {
     switch (kind) {
       case SlotKind::kConstant:
+      case SlotKind::kTable:
         return static_cast<int32_t>(program_.constants_.size());
       case SlotKind::kUniform:
       case SlotKind::kUniformLow:
@@ -176,8 +182,11 @@ class Reader {
 
   // Code 0 of the families that have values of the launch: `inputs` numbers in, as many uniform values out as it has results.
   int32_t checkUniforms(int32_t inputs) const {
-    const int32_t uniforms = program_.codes_[0].rootCount;
+    const Code& code = program_.codes_[0];
+    const int32_t uniforms = code.rootCount;
     checkCode(0, inputs, 0, uniforms);
+    for (int32_t i = 0; i < code.instructionCount; ++i)
+      require(!isFunction(code.instructions[i].operation), "a value of the launch calls a function");
     return uniforms;
   }
 

@@ -16,11 +16,13 @@ enum class Operation : int32_t {
 #define MERCER_BINARY(name, weight, value) k_##name,
 #define MERCER_COMPARISON(name, value) k_##name,
 #define MERCER_TERNARY(name, weight, value) k_##name,
+#define MERCER_TABLE(name, numbers, function) k_##name,
 #include "operations.inc"
 #undef MERCER_UNARY
 #undef MERCER_BINARY
 #undef MERCER_COMPARISON
 #undef MERCER_TERNARY
+#undef MERCER_TABLE
   kCount
 };
 
@@ -29,17 +31,38 @@ constexpr int32_t kArities[] = {
 #define MERCER_BINARY(name, weight, value) 2,
 #define MERCER_COMPARISON(name, value) 2,
 #define MERCER_TERNARY(name, weight, value) 3,
+#define MERCER_TABLE(name, numbers, function) 2,
 #include "operations.inc"
 #undef MERCER_UNARY
 #undef MERCER_BINARY
 #undef MERCER_COMPARISON
 #undef MERCER_TERNARY
+#undef MERCER_TABLE
 };
 constexpr int32_t arityOf(Operation operation) { return kArities[static_cast<int32_t>(operation)]; }
 
+// How many numbers the second operand of an operation is, 0 where that is a value.
+constexpr int32_t kTableLengths[] = {
+#define MERCER_UNARY(name, weight, value) 0,
+#define MERCER_BINARY(name, weight, value) 0,
+#define MERCER_COMPARISON(name, value) 0,
+#define MERCER_TERNARY(name, weight, value) 0,
+#define MERCER_TABLE(name, numbers, function) numbers,
+#include "operations.inc"
+#undef MERCER_UNARY
+#undef MERCER_BINARY
+#undef MERCER_COMPARISON
+#undef MERCER_TERNARY
+#undef MERCER_TABLE
+};
+constexpr int32_t tableLengthOf(Operation operation) { return kTableLengths[static_cast<int32_t>(operation)]; }
+
+// Functions by name: for values of tiles alone, not for those of a launch.
+constexpr bool isFunction(Operation operation) { return operation >= Operation::k_math_floor; }
+
 // Where the value of an operand is: a constant, a value that is the same for all elements (rounded, and what rounding lost),
-// an input of the code, or a tile register.
-enum class SlotKind : int32_t { kConstant, kUniform, kUniformLow, kInput, kRegister };
+// an input of the code, or a tile register. A table begins at a constant.
+enum class SlotKind : int32_t { kConstant, kUniform, kUniformLow, kInput, kRegister, kTable };
 
 struct Slot {
   SlotKind kind;

@@ -44,7 +44,7 @@ double apply(Operation operation, double x, double y, double z) {
     case Operation::k_addSquaredDifference: return (x - y) * (x - y) + z;
     case Operation::k_maxAbsoluteDifference: return std::fmax(z, std::fabs(x - y));
     case Operation::k_expOfNegative: return std::exp(-x);
-    case Operation::kCount: break;
+    default: break;  // functions, which are refused here
   }
   return 0;
 }

@@ -1,10 +1,13 @@
-import { isNonNegative, type Expr } from '@mercer/formula';
+import { isNonNegative, type CallNode, type Expr } from '@mercer/formula';
+import { functionOperation } from './function-operations.js';
 import { plainOperation, type TileOperation } from './operations.js';
 
 /** An operation with the nodes that it reads. */
 export interface ChosenInstruction {
   readonly operation: TileOperation;
   readonly args: readonly Expr[];
+  /** Numbers that a function reads. */
+  readonly table?: readonly number[];
 }
 
 /** What a choice depends on beside the node. */
@@ -31,6 +34,10 @@ export function chooseInstruction(
     const [base = node] = args;
     const operation = isNonNegative(base, context.nonNegative) ? 'powNonNegative' : 'powAny';
     return { operation, args };
+  }
+  if (op === 'call') {
+    const found = functionOperation(node as CallNode);
+    return found && { ...found, args };
   }
   const operation = plainOperation(op);
   return operation === undefined ? undefined : { operation, args };

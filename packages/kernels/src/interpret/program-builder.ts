@@ -1,4 +1,6 @@
-import { select, variable, variables, type BoolExpr, type Expr } from '@mercer/formula';
+import { select, variable, type BoolExpr, type Expr } from '@mercer/formula';
+import { isUniform } from '../emit/is-uniform.js';
+import { expandFunctions } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { lowerTileCode, type TileTables } from './lower-tile-code.js';
 import type { TileCode } from './tile-program.js';
@@ -18,6 +20,7 @@ export class ProgramBuilder {
     this.#launch = launch;
     this.#tables = {
       constant: (value) => this.#constant(value),
+      table: (numbers) => this.#table(numbers),
       uniform: (node) => this.#uniform(node),
     };
   }
@@ -30,7 +33,13 @@ export class ProgramBuilder {
   ): TileCode {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
     return lowerTileCode({
-      ...{ dtype: this.#dtype, roots, inputs: nodes, nonNegative, tables: this.#tables },
+      ...{
+        dtype: this.#dtype,
+        roots: roots.map((root) => expandFunctions(root)),
+        inputs: nodes,
+        nonNegative,
+        tables: this.#tables,
+      },
     });
   }
 
@@ -56,9 +65,17 @@ export class ProgramBuilder {
     return place;
   }
 
+  #table(numbers: readonly number[]): number {
+    const key = `table ${numbers.join(' ')}`;
+    const place = this.#places.get(key) ?? this.constants.length;
+    if (!this.#places.has(key)) this.constants.push(...numbers);
+    this.#places.set(key, place);
+    return place;
+  }
+
   #uniform(node: Expr): number | undefined {
-    const names = variables(node);
-    if (names.length === 0 || !names.every((name) => this.#launch.includes(name))) return undefined;
+    const launch = this.#launch;
+    if (launch.length === 0 || !isUniform(node, (name) => launch.includes(name))) return undefined;
     const known = this.#uniforms.indexOf(node);
     return known >= 0 ? known : this.#uniforms.push(node) - 1;
   }
