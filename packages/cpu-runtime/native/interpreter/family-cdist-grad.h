@@ -1,6 +1,7 @@
 // out[l,o,n,m] = sum_k c[l,o,k] a[l,k,m] phi(d[l,n,m] - b[l,n,k]): tiles along m, the factor of a step of k once for all o.
 
 struct CdistGradFamily {
+  static constexpr bool kTilesOfBlock = false;
   static constexpr int64_t kOutputs = 16;
 
   struct Args {

@@ -24,6 +24,7 @@ static T sumLanes(const T* from, int64_t count) {
 }
 
 struct GradientFamily {
+  static constexpr bool kTilesOfBlock = false;
   static constexpr int64_t kDepth = 64;
   static constexpr int64_t kMostRows = 32;
 

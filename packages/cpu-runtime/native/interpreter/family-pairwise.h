@@ -108,6 +108,7 @@ struct ParameterArgs {
 };
 
 struct PairwiseFamily {
+  static constexpr bool kTilesOfBlock = false;
   static constexpr int64_t kDepth = 128;
   static constexpr int64_t kRows = 64;
   static constexpr int64_t kGroup = 8;

@@ -151,6 +151,7 @@ static const StepFn STEPS[][8] = {
 // Hands out scratch memory; without memory it only counts.
 struct Arena {
   uint8_t* memory;
+  int64_t tile = TILE;  // values from one tile to the next
   size_t used = 0;
 
   template <class Item>
@@ -159,7 +160,7 @@ struct Arena {
     used += ((size_t)count * sizeof(Item) + 63) / 64 * 64;
     return piece;
   }
-  T* tiles(int64_t count) { return take<T>(count * TILE); }
+  T* tiles(int64_t count) { return take<T>(count * tile); }
 };
 
 // Values that are the same for all elements, rounded, each with what rounding it lost.
@@ -205,6 +206,7 @@ struct Machine {
     inputSlots = arena.take<int32_t>(inputs);
     constants_ = arena.take<T>(code->slotCount);
     registers_ = arena.tiles(code->registers);
+    tile_ = arena.tile;
   }
 
   template <class IsScalar>
@@ -231,7 +233,7 @@ struct Machine {
           at[s] = (T*)(void*)(view.constants + slot.index);
           break;
         case SlotKind::kRegister:
-          at[s] = registers_ + slot.index * TILE;
+          at[s] = registers_ + slot.index * tile_;
           break;
       }
     }
@@ -266,6 +268,7 @@ struct Machine {
  private:
   T* constants_;
   T* registers_;
+  int64_t tile_;
 };
 
 // `count` values, `stride` apart, and the last again up to whole steps.

@@ -115,6 +115,37 @@ constexpr bool givesIndices(int32_t kind) {
   return kind >= kArgMin && kind != kKMin && kind != kKMax;
 }
 
+// How sums are added up: of blocks, of terms, with what each addition lost, and the first two in double precision.
+enum Sums : int32_t { kBlocks, kTerms, kCompensated, kWideBlocks, kWideTerms };
+
+// The settings of a map-reduce, whose program is written by packages/kernels/src/interpret/map-reduce-program.ts: nine numbers,
+// of each reduction its kind, dim, weights, k and sums, of each input its element type and its place among the tables (or -1), of
+// each component of own rows, other rows and parameters its input and place, of each gathered row its table and components.
+struct MapReduceSettings {
+  MapReduceSettings() = default;
+  explicit MapReduceSettings(const int32_t* settings)
+      : s(settings), axis(s[0]), ranges(s[1]), selection(s[2]), reductions(s[3]), inputs(s[4]), own(s[5]),
+        other(s[6]), parameters(s[7]), gathers(s[8]) {}
+
+  const int32_t* s;
+  int32_t axis, ranges, selection, reductions, inputs, own, other, parameters, gathers;
+
+  bool selects() const { return selection > 0; }
+  int32_t valueDim() const { return selection - 1; }
+  const int32_t* reduction(int32_t r) const { return s + 9 + 5 * r; }
+  int32_t storage(int32_t input) const { return s[9 + 5 * reductions + 2 * input]; }
+  int32_t tablePlace(int32_t input) const { return s[10 + 5 * reductions + 2 * input]; }
+  const int32_t* components() const { return s + 9 + 5 * reductions + 2 * inputs; }
+  const int32_t* gather(int32_t n) const {
+    const int32_t* one = components() + 2 * (own + other + parameters);
+    for (; n > 0; n--) one += 2 + one[1];
+    return one;
+  }
+  // Codes: own rows, other rows, pairs, what a selection writes, places of gathered rows.
+  int32_t valueCode() const { return selection > 1 ? 3 : 0; }
+  int32_t gatherCode(int32_t n) const { return (selection > 1 ? 4 : 3) + n; }
+};
+
 // How a launch is cut. `block` is the level's own: kept rows of a task.
 struct Cut {
   int64_t tasks;

@@ -1,6 +1,6 @@
 import type { CpuLimits, CudaLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
-import { lanesOf } from '../emit/cpu-vector.js';
+import { lanesOf, vectorUnit } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 /** What decides how the rows are cut. */
@@ -40,6 +40,8 @@ export interface CudaTile {
 }
 
 const MOST_GROUPS = 4;
+/** The interpreter's tiles. */
+const TILE_BYTES = 2048;
 /** So that cores that end early find more, where the reduced rows are split. */
 const TASKS_PER_CORE = 4;
 /** The sums of K terms are sums of blocks of this length. */
@@ -53,7 +55,9 @@ export function chooseCpuTile(
 ): CpuTile & { readonly text: string } {
   const lanes = lanesOf(limits.level, shape.dtype);
   const vectors = Math.ceil(shape.rows / lanes / limits.cores);
-  const groups = Math.max(1, Math.min(MOST_GROUPS, vectors));
+  const most =
+    limits.interpreted === true ? TILE_BYTES / vectorUnit(limits.level).bytes : MOST_GROUPS;
+  const groups = Math.max(1, Math.min(most, vectors));
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
   const whole = Math.max(1, Math.ceil(shape.rows / lanes));
   const idle = whole < limits.cores && limits.interpreted !== true;

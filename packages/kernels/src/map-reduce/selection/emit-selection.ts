@@ -2,6 +2,7 @@ import type { CpuHelper } from '../../emit/cpu-math.js';
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
+import { selectionProgram } from '../../interpret/map-reduce-program.js';
 import type { PairwiseProgram } from '../../pairwise/program.js';
 import { CUDA_THREADS } from '../choose-tile.js';
 import { computingKernel as cpuKernel } from '../cpu-kernel.js';
@@ -21,7 +22,10 @@ export function emitSelection(plan: SelectionPlan): PairwiseProgram {
   const params = selectionParams(plan);
   const kernel =
     pass.kind === 'cpu'
-      ? cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params })
+      ? {
+          ...cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params }),
+          program: selectionProgram(pass, plan.valueDim),
+        }
       : cudaKernel(pass, selectedRows(plan, cudaText(plan)), { params });
   const program = {
     steps: [{ kernel: { ...kernel, name: plan.summary } }],
@@ -45,11 +49,6 @@ function roundedAlike({ steps, ...rest }: PairwiseProgram): PairwiseProgram {
     ...rest,
     steps: steps.map((step) => {
       const { kernel } = step;
-      // The interpreter has programs of the counts alone.
-      if (kernel.dialect === 'cpu') {
-        const { program: _, ...text } = kernel;
-        return { ...step, kernel: { ...text, options: [...kernel.options, alone] } };
-      }
       return { ...step, kernel: { ...kernel, options: [...kernel.options, alone] } };
     }),
   };
