@@ -9,10 +9,10 @@ namespace mercer::cpu::interpreter {
 namespace {
 
 constexpr int32_t kVersion = 2;
-constexpr int32_t kMostRegisters = 1 << 14;
-constexpr int32_t kMostSlots = 1 << 18;
-constexpr int32_t kMostSettings = 1 << 17;
-constexpr int32_t kMostInputs = 1 << 13;
+constexpr int32_t kMostRegisters = 1 << 16;
+constexpr int32_t kMostSlots = 1 << 21;
+constexpr int32_t kMostSettings = 1 << 20;
+constexpr int32_t kMostInputs = 1 << 18;
 constexpr int32_t kMostComponents = 1 << 20;
 constexpr int32_t kMostDims = 8;
 

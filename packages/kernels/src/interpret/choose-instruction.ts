@@ -17,6 +17,8 @@ export interface InstructionContext {
   /** Whether a node is there already: an input or a value of the launch. */
   readonly given: (node: Expr) => boolean;
   readonly nonNegative: readonly string[];
+  /** Whether every operation rounds by itself, so that values do not depend on what reads them. */
+  readonly rounded: boolean;
 }
 
 /**
@@ -58,6 +60,7 @@ function fuse(node: Expr, context: InstructionContext): ChosenInstruction | unde
     return ends && { operation: 'squaredDifference', args: ends };
   }
   if (second === undefined) return undefined;
+  if (node.op === 'add' && context.rounded) return undefined;
   if (node.op === 'add') return fuseSum(first, second, context) ?? fuseSum(second, first, context);
   if (node.op === 'max') return fuseMax(first, second, context);
   return undefined;

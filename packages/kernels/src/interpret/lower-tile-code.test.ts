@@ -45,6 +45,14 @@ describe('codes over tiles', () => {
     expect(operations(lower([expr]))).toEqual(wanted);
   });
 
+  it('round every operation by itself where that is asked for', () => {
+    const roots = [add(s, mul(difference, difference)), add(s, mul(a, b)), add(s, abs(sub(b, a)))];
+    const code = new ProgramBuilder('float32', [], true).code(roots, ['a', 'b', 's']);
+    expect(operations(code)).toEqual([
+      ...['squaredDifference', 'add', 'mul', 'add', 'absoluteDifference', 'add'],
+    ]);
+  });
+
   it('compare bits for a maximum only where no value has a sign', () => {
     const largest = max(s, abs(difference));
     expect(operations(lower([largest]))).toEqual(['absoluteDifference', 'max']);

@@ -24,6 +24,8 @@ export interface TileCodeParts {
   readonly inputs: readonly Expr[];
   /** Variables that are never below 0. */
   readonly nonNegative?: readonly string[];
+  /** Whether every operation rounds by itself. Default false. */
+  readonly rounded?: boolean;
   readonly tables: TileTables;
 }
 
@@ -34,12 +36,12 @@ export interface TileCodeParts {
  * @throws NoInstruction for an operation that the interpreter lacks
  */
 export function lowerTileCode(parts: TileCodeParts): TileCode {
-  const { roots, inputs, tables, nonNegative = [] } = parts;
+  const { roots, inputs, tables, nonNegative = [], rounded = false } = parts;
   const given = new Map<Expr, Operand>();
   inputs.forEach((node, index) => given.set(node, { kind: 'input', index }));
   const order = reachable(roots, given, tables);
   const uses = countUses(order, roots, (node) => given.has(node));
-  const context = { uses, nonNegative, given: (node: Expr) => given.has(node) };
+  const context = { uses, nonNegative, rounded, given: (node: Expr) => given.has(node) };
   const chosen = chooseAll(order, roots, context);
 
   const instructions: VirtualInstruction[] = [];

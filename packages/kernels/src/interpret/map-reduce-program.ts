@@ -9,6 +9,7 @@ import {
   usedComponents,
   type UsedComponents,
 } from '../map-reduce/used-components.js';
+import { blockedSums } from './blocked-sums.js';
 import { elementNumber } from './element-types.js';
 import { mapReduceStages, type RowSide } from './map-reduce-stages.js';
 import { unlessNoInstruction } from './no-instruction.js';
@@ -25,15 +26,15 @@ const REDUCTIONS: readonly ReductionKind[] = [
 
 const NO_SELECTION = 0;
 
-/** The program of a map-reduce plan; none for a formula beyond the interpreter. */
-export function mapReduceProgram(plan: CpuMapReducePlan): TileProgram | undefined {
-  const values = fromList(plan.values);
+/** The program of a map-reduce plan; none for a formula beyond the interpreter. `rounded`: no product is fused with a sum. */
+export function mapReduceProgram(plan: CpuMapReducePlan, rounded = false): TileProgram | undefined {
+  const values = blockedSums(fromList(plan.values));
   const { reduction, dim, weightDim, k, further = [], sums } = plan;
   const reducers = reducersOf(plan);
   const rows = [{ reduction, dim, weightDim, k }, ...further].flatMap((one, n) =>
     reductionRow(one, reducers[n]?.arity ?? one.dim, sums),
   );
-  return pairProgram(plan, { pair: values, selection: NO_SELECTION, reductions: rows });
+  return pairProgram(plan, { pair: values, selection: NO_SELECTION, reductions: rows, rounded });
 }
 
 /**
@@ -44,12 +45,13 @@ export function selectionProgram(
   pass: CpuMapReducePlan,
   valueDim: number,
 ): TileProgram | undefined {
-  const [mask, ...values] = fromList(pass.values);
+  const [mask, ...values] = blockedSums(fromList(pass.values));
   if (mask === undefined) return undefined;
   const { reduction, dim, weightDim, k } = pass;
   return pairProgram(pass, {
     ...{ pair: [mask], chosen: values.slice(0, valueDim), selection: 1 + valueDim },
     reductions: reductionRow({ reduction, dim, weightDim, k }, 1, undefined),
+    rounded: true,
   });
 }
 
@@ -60,11 +62,12 @@ interface PairParts {
   readonly chosen?: readonly RealExpr[];
   readonly selection: number;
   readonly reductions: readonly number[];
+  readonly rounded: boolean;
 }
 
 function pairProgram(plan: CpuMapReducePlan, parts: PairParts): TileProgram | undefined {
   if (plan.splits > 1) return undefined;
-  const { pair, chosen = [], selection, reductions } = parts;
+  const { pair, chosen = [], selection, reductions, rounded } = parts;
   const gathers = fromGatherList(plan.gathers);
   const used = usedComponents(plan, [...pair, ...chosen, ...gathers.map(({ index }) => index)]);
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
@@ -82,7 +85,7 @@ function pairProgram(plan: CpuMapReducePlan, parts: PairParts): TileProgram | un
   ]);
   const stages = mapReduceStages(pair, (name) => sides.get(name));
   return unlessNoInstruction(() => {
-    const builder = new ProgramBuilder(plan.dtype);
+    const builder = new ProgramBuilder(plan.dtype, [], rounded);
     const inputs = [
       ...[...names(own), ...stages.own, ...names(other), ...stages.other, ...names(parameters)],
       ...gathered.flatMap(({ components }) => names(components)),

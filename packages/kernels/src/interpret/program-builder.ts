@@ -10,14 +10,19 @@ export class ProgramBuilder {
   readonly constants: number[] = [];
   readonly #dtype: PairwiseDType;
   readonly #launch: readonly string[];
+  readonly #rounded: boolean;
   readonly #uniforms: Expr[] = [];
   readonly #places = new Map<string, number>();
   readonly #tables: TileTables;
 
-  /** `launch`: variables that are one number for all elements, in the order in which they are passed. */
-  constructor(dtype: PairwiseDType, launch: readonly string[] = []) {
+  /**
+   * `launch`: variables that are one number for all elements, in the order in which they are passed. `rounded`: no product
+   * is fused with a sum.
+   */
+  constructor(dtype: PairwiseDType, launch: readonly string[] = [], rounded = false) {
     this.#dtype = dtype;
     this.#launch = launch;
+    this.#rounded = rounded;
     this.#tables = {
       constant: (value) => this.#constant(value),
       table: (numbers) => this.#table(numbers),
@@ -33,13 +38,8 @@ export class ProgramBuilder {
   ): TileCode {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
     return lowerTileCode({
-      ...{
-        dtype: this.#dtype,
-        roots: roots.map((root) => expandFunctions(root)),
-        inputs: nodes,
-        nonNegative,
-        tables: this.#tables,
-      },
+      ...{ dtype: this.#dtype, inputs: nodes, nonNegative, rounded: this.#rounded },
+      ...{ roots: roots.map((root) => expandFunctions(root)), tables: this.#tables },
     });
   }
 

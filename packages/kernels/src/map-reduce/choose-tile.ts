@@ -27,6 +27,8 @@ export interface CpuTile {
   readonly tile: number;
   /** Parts of the reduced rows, each of another task; above 1 a second step merges them. */
   readonly splits: number;
+  /** The kernel is a program alone, without text for a compiler. */
+  readonly interpreted?: true;
 }
 
 /** How a GPU cuts the rows. */
@@ -67,7 +69,7 @@ export function chooseCpuTile(
     `tiles of ${String(tile)}`,
     ...(splits > 1 ? [`${String(splits)} parts`] : []),
   ].join(', ');
-  return { groups, tile, splits, text };
+  return { groups, tile, splits, text, ...(limits.interpreted === true && { interpreted: true }) };
 }
 
 /** Threads of a block on a GPU. */

@@ -13,7 +13,7 @@ export const MAP_REDUCE_LIMITS = Object.freeze({
 
 /** What the interpreter's programs hold: there are no loops over components, so that memory of a task grows with the formula. */
 export const INTERPRETER_LIMITS = Object.freeze({
-  operations: 65536,
-  components: 8192,
-  results: 4096,
+  operations: 1 << 19,
+  components: 1 << 17,
+  results: 1 << 15,
 });
