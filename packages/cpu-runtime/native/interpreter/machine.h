@@ -15,6 +15,17 @@ INLINE int64_t at_least_one(int64_t x) { return x < 1 ? 1 : x; }
 INLINE int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 INLINE int64_t whole_steps(int64_t count) { return blocks_of(count, STEP) * STEP; }
 INLINE V squared_plus(V d, V z) { return d * d + z; }
+// |d|^N + z
+template <int N>
+INLINE V power_plus(V d, V z) {
+  const V square = d * d, fourth = square * square;
+  if constexpr (N == 3) return square * abs_v(d) + z;
+  if constexpr (N == 4) return square * square + z;
+  if constexpr (N == 5) return fourth * abs_v(d) + z;
+  if constexpr (N == 6) return fourth * square + z;
+  if constexpr (N == 7) return fourth * square * abs_v(d) + z;
+  return fourth * fourth + z;
+}
 INLINE V get(const T* at) { return *(const VU*)at; }
 INLINE void put(T* at, V x) { *(VU*)at = x; }
 INLINE void fill(T* to, T value, int64_t count) {

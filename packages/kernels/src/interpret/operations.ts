@@ -8,6 +8,8 @@ const ARITHMETIC = [
   ...(['multiplyAdd', 'absoluteDifference', 'squaredDifference'] as const),
   ...(['addAbsoluteDifference', 'addSquaredDifference', 'maxAbsoluteDifference'] as const),
   'expOfNegative',
+  ...(['addPower3', 'addPower4', 'addPower5', 'addPower6', 'addPower7', 'addPower8'] as const),
+  ...(['scaledDifference', 'scaledAbsoluteDifference', 'scaledSign'] as const),
 ] as const;
 
 /** An operation of the interpreter. */
