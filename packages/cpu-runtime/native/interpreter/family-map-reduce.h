@@ -6,6 +6,8 @@ struct MapReduceFamily {
   static constexpr int64_t kReduced = 256;
   // Bytes of a task's tiles: with many of them tiles are shorter, so that the second cache holds them.
   static constexpr int64_t kTileBytes = 1 << 20;
+  // Bytes of a task's kept rows: the first cache holds them, as every reduced row reads them all.
+  static constexpr int64_t kOwnBytes = 1 << 15;
 
   MapReduceSettings set;
   Machine own, other, pair, chosen;  // chosen: what a selection writes for a pair
@@ -110,7 +112,8 @@ struct MapReduceFamily {
     const MapReduceSettings set(view.settings);
     const Sizes sizes = sizesOf(set, args);
     int64_t block = TILE;
-    while (block > STEP && tilesOf(view) * block * (int64_t)sizeof(T) > kTileBytes) block /= 2;
+    const auto bytes = [&](int64_t tiles) { return tiles * block * (int64_t)sizeof(T); };
+    while (block > STEP && (bytes(tilesOf(view)) > kTileBytes || bytes(set.own) > kOwnBytes)) block /= 2;
     if (set.ranges) {
       const int64_t tasks = sizes.taskCount * sizes.batch;
       return Cut{tasks, chunk_of(tasks, threads, (double)block * kReduced), block, 0};

@@ -137,6 +137,55 @@ static void table_step(T* to, const T* a, const T* b, const T*, int64_t count) {
 #undef MERCER_FUNCTOR
 #undef INLINE_MEMBER
 
+struct Step {
+  StepFn fn;
+  int32_t to, a, b, c;
+};
+
+// Instructions that add to one value, which stays in registers. All read a and b as SCALARS says.
+typedef void (*ChainFn)(const Step* steps, int64_t length, T* const* at, int64_t count);
+
+template <class Operation, int SCALARS>
+static void chain(const Step* steps, int64_t length, T* const* at, int64_t count) {
+  T* const to = at[steps[length - 1].to];
+  const T* const from = at[steps[0].c];
+  for (int64_t i = 0; i < count; i += STEP) {
+    V r[UNROLL];
+#pragma GCC unroll 4
+    for (int64_t n = 0; n < UNROLL; n++) r[n] = get(from + i + n * LANES);
+    for (int64_t k = 0; k < length; k++) {
+      const T *const a = at[steps[k].a], *const b = at[steps[k].b];
+      V x = splat(*a), y = splat(*b);
+#pragma GCC unroll 4
+      for (int64_t n = 0; n < UNROLL; n++) {
+        if constexpr (!(SCALARS & 1)) x = get(a + i + n * LANES);
+        if constexpr (!(SCALARS & 2)) y = get(b + i + n * LANES);
+        r[n] = Operation::apply(x, y, r[n]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int64_t n = 0; n < UNROLL; n++) put(to + i + n * LANES, r[n]);
+  }
+}
+
+// Null for what is no chain.
+static ChainFn chain_of(Operation operation, int mask) {
+#define MERCER_CHAIN(name)                      \
+  case Operation::k_##name:                     \
+    return mask == 0 ? chain<Op_##name, 0>      \
+           : mask == 1 ? chain<Op_##name, 1>    \
+           : mask == 2 ? chain<Op_##name, 2>    \
+                       : (ChainFn) nullptr;
+  switch (operation) {
+    MERCER_CHAIN(multiplyAdd)
+    MERCER_CHAIN(addAbsoluteDifference)
+    MERCER_CHAIN(addSquaredDifference)
+    default:
+      return nullptr;
+  }
+#undef MERCER_CHAIN
+}
+
 #define S1(name) step<Op_##name, 0>, step<Op_##name, 1>
 #define S2(name) S1(name), step<Op_##name, 2>, step<Op_##name, 3>
 #define S3(name) S2(name), step<Op_##name, 4>, step<Op_##name, 5>, step<Op_##name, 6>, step<Op_##name, 7>
@@ -196,11 +245,14 @@ struct Uniforms {
 
 // A code made ready to run: `at` has the address of every slot, `steps` the function of every instruction.
 struct Machine {
-  struct Step {
-    StepFn fn;
-    int32_t to, a, b, c;
-  };
   Step* steps;
+  // Consecutive steps: one by one, or a chain.
+  struct Run {
+    ChainFn chain;
+    int64_t first, length;
+  };
+  Run* runs;
+  int64_t runCount;
   T** at;
   int64_t count;
   const Code* code;
@@ -213,6 +265,7 @@ struct Machine {
     count = code->instructionCount;
     inputs = inputCount;
     steps = arena.take<Step>(count);
+    runs = arena.take<Run>(count);
     at = arena.take<T*>(code->slotCount);
     inputSlots = arena.take<int32_t>(inputs);
     constants_ = arena.take<T>(code->slotCount);
@@ -253,13 +306,17 @@ struct Machine {
       return slot.kind == SlotKind::kRegister ? false
              : slot.kind == SlotKind::kInput ? (bool)isScalar(slot.index) : true;
     };
+    runCount = 0;
+    const auto mask_of = [&](const Instruction& one) {
+      const int32_t arity = arityOf(one.operation);
+      return (scalar(one.a) ? 1 : 0) | (arity > 1 && scalar(one.b) ? 2 : 0) | (arity > 2 && scalar(one.c) ? 4 : 0);
+    };
     for (int64_t i = 0; i < count; i++) {
       const Instruction& one = code->instructions[i];
       const int32_t operation = (int32_t)one.operation, arity = arityOf(one.operation);
       const int32_t b = arity > 1 ? one.b : one.a, c = arity > 2 ? one.c : one.a;
-      const int mask = (scalar(one.a) ? 1 : 0) | (arity > 1 && scalar(b) ? 2 : 0) |
-                       (arity > 2 && scalar(c) ? 4 : 0);
-      steps[i] = Step{STEPS[operation][mask], one.to, one.a, b, c};
+      steps[i] = Step{STEPS[operation][mask_of(one)], one.to, one.a, b, c};
+      if (code->chains[i] > 0) addRuns(i, code->chains[i], mask_of);
     }
   }
 
@@ -270,13 +327,35 @@ struct Machine {
 
   // `number` values, a multiple of STEP.
   INLINE_METHOD void run(int64_t number) const {
-    for (int64_t i = 0; i < count; i++) {
-      const Step& s = steps[i];
-      s.fn(at[s.to], at[s.a], at[s.b], at[s.c], number);
+    for (int64_t r = 0; r < runCount; r++) {
+      const Run& one = runs[r];
+      if (one.chain != nullptr) {
+        one.chain(steps + one.first, one.length, at, number);
+        continue;
+      }
+      for (int64_t i = one.first; i < one.first + one.length; i++) {
+        const Step& s = steps[i];
+        s.fn(at[s.to], at[s.a], at[s.b], at[s.c], number);
+      }
     }
   }
 
  private:
+  // A chain falls apart where what is one value changes; the value that it begins with is a tile.
+  template <class MaskOf>
+  void addRuns(int64_t first, int64_t length, const MaskOf& mask_of) {
+    for (int64_t i = first; i < first + length;) {
+      const int mask = mask_of(code->instructions[i]);
+      int64_t end = i + 1;
+      while (end < first + length && mask_of(code->instructions[end]) == mask) end++;
+      const ChainFn fn = end - i > 1 ? chain_of(code->instructions[i].operation, mask) : nullptr;
+      Run* const last = runCount > 0 ? runs + runCount - 1 : nullptr;
+      if (fn == nullptr && last != nullptr && last->chain == nullptr) last->length += end - i;
+      else runs[runCount++] = Run{fn, i, end - i};
+      i = end;
+    }
+  }
+
   T* constants_;
   T* registers_;
   int64_t tile_;

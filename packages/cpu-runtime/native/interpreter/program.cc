@@ -54,6 +54,7 @@ class Reader {
     program_.view_.codes = program_.codes_.data();
     program_.view_.constants = program_.constants_.data();
     checkFamily();
+    for (Code& code : program_.codes_) findChains(code);
   }
 
  private:
@@ -87,6 +88,36 @@ class Reader {
     code.roots = take(code.rootCount);
     code.registers = count(kMostRegisters);
     program_.codes_.push_back(code);
+  }
+
+  // Chains of one operation, whose differing operands are one value or a tile alike.
+  void findChains(Code& code) {
+    std::vector<int32_t> uses(static_cast<size_t>(code.slotCount), 0);
+    const auto count = [&](int32_t slot) { ++uses[static_cast<size_t>(slot)]; };
+    for (int32_t i = 0; i < code.instructionCount; ++i) {
+      const Instruction& one = code.instructions[i];
+      const int32_t arity = arityOf(one.operation);
+      count(one.a);
+      if (arity > 1) count(one.b);
+      if (arity > 2) count(one.c);
+    }
+    for (int32_t i = 0; i < code.rootCount; ++i) count(code.roots[i]);
+    std::vector<int32_t> chains(static_cast<size_t>(code.instructionCount), 1);
+    for (int32_t i = 0; i < code.instructionCount;) {
+      const Instruction& first = code.instructions[i];
+      int32_t end = i + 1;
+      for (; addsUp(first.operation) && end < code.instructionCount; ++end) {
+        const Instruction &one = code.instructions[end], &before = code.instructions[end - 1];
+        if (one.operation != first.operation || one.c != before.to || one.a == before.to || one.b == before.to ||
+            uses[static_cast<size_t>(before.to)] != 1)
+          break;
+        chains[static_cast<size_t>(end)] = 0;
+      }
+      chains[static_cast<size_t>(i)] = end - i;
+      i = end;
+    }
+    program_.chains_.push_back(std::move(chains));
+    code.chains = program_.chains_.back().data();
   }
 
   int32_t setting(int32_t i) const {

@@ -84,7 +84,15 @@ struct Code {
   const int32_t* roots;
   int32_t rootCount;
   int32_t registers;
+  // Of every instruction how many, from it on, add one after the other to one value that nobody else reads; 0 within them.
+  const int32_t* chains;
 };
+
+// Operations whose third operand is what they add to.
+constexpr bool addsUp(Operation operation) {
+  return operation == Operation::k_multiplyAdd || operation == Operation::k_addAbsoluteDifference ||
+         operation == Operation::k_addSquaredDifference;
+}
 
 // What the levels see of a program: plain memory, because code for other processors must not share inline functions with
 // the rest of the addon.
