@@ -10,7 +10,11 @@ struct MapReduceFamily {
   static constexpr int64_t kOwnBytes = 1 << 15;
 
   MapReduceSettings set;
-  Machine own, other, pair, chosen;  // chosen: what a selection writes for a pair
+  // Long chains of pairs are run for several reduced rows at once.
+  static constexpr int64_t kLongChain = 16, kFewRegisters = 64;
+
+  Machine own, other, pairs[ROWS_AT_ONCE], chosen;  // chosen: what a selection writes for a pair
+  int64_t atOnce;                                   // machines of pairs in use
   Machine* places;                   // of gathered rows
   Reducer* reducers;
   int64_t tile, results, gathered;
@@ -33,7 +37,12 @@ struct MapReduceFamily {
     const int64_t inputs = firstGathered() + gathered;
     own.reserve(view, 0, set.own + set.parameters, arena);
     other.reserve(view, 1, set.other + set.parameters, arena);
-    pair.reserve(view, 2, inputs, arena);
+    atOnce = 1;
+    for (int64_t r = 0; r < atOnce; r++) {
+      pairs[r].reserve(view, 2, inputs, arena);
+      const bool few = view.codes[2].registers <= kFewRegisters && !set.selects() && set.gathers == 0;
+      if (few && pairs[0].longestChain() >= kLongChain) atOnce = ROWS_AT_ONCE;
+    }
     if (set.valueCode() > 0) chosen.reserve(view, set.valueCode(), inputs, arena);
     places = arena.take<Machine>(set.gathers);
     for (int32_t g = 0; g < set.gathers; g++) {
@@ -57,7 +66,7 @@ struct MapReduceFamily {
       if (!set.selects()) results += one.arity();
       if (one.slots() > most) most = one.slots();
     }
-    values = arena.take<const T*>(results + most);
+    values = arena.take<const T*>(atOnce * results + most);
     seen = arena.take<int64_t>(set.selects() ? tile : 0);
   }
 
@@ -153,7 +162,7 @@ struct MapReduceFamily {
 
   template <class Each>
   void eachPairMachine(const Each& each) const {
-    each(pair);
+    for (int64_t r = 0; r < atOnce; r++) each(pairs[r]);
     if (set.valueCode() > 0) each(chosen);
     for (int32_t g = 0; g < set.gathers; g++) each(places[g]);
   }
@@ -187,7 +196,7 @@ struct MapReduceFamily {
     own.prepare(view, nullptr, [this](int64_t i) { return i >= set.own; });
     other.prepare(view, nullptr, [this](int64_t i) { return i >= set.other; });
     const auto isScalar = [this](int64_t i) { return i >= firstOther() && i < firstGathered(); };
-    pair.prepare(view, nullptr, isScalar);
+    for (int64_t r = 0; r < atOnce; r++) pairs[r].prepare(view, nullptr, isScalar);
     if (set.valueCode() > 0) chosen.prepare(view, nullptr, isScalar);
     for (int32_t n = 0; n < set.gathers; n++) places[n].prepare(view, nullptr, isScalar);
     const int64_t blocks = blocks_of(g.kept, block);
@@ -255,7 +264,7 @@ struct MapReduceFamily {
 
   int64_t mergeBlocks(int64_t whole) const {
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
-      if (reducers[r].rounds()) reducers[r].merge(totals[r], parts[r], whole, values + results);
+      if (reducers[r].rounds()) reducers[r].merge(totals[r], parts[r], whole, values + atOnce * results);
     }
     return 0;
   }
@@ -269,32 +278,46 @@ struct MapReduceFamily {
       for (int64_t q = 0; q < set.other; q++) one.input(firstOther() + q, otherTiles + q * tile);
       for (int64_t q = 0; q < otherRoots; q++) one.input(firstOther() + set.other + q, other.root(q));
     });
-    for (int64_t q = 0; q < results; q++) values[q] = pair.root(q);
-    for (int64_t j = 0; j < count; j++) {
-      if (set.gathers > 0) gatherByIndex(g, layer, whole);
-      pair.run(whole);
-      if (set.selects()) {
-        select(g, layer * g.kept + first, rows, start + j);
-      } else {
-        const T* const* f = values;
-        for (int32_t r = 0; r < set.reductions; r++) {
-          const Reducer& one = reducers[r];
-          if (one.rounds()) one.plain().add(parts[r], f, start + j, whole);
-          else one.add(totals[r], f, start + j, whole);
-          f += one.arity();
-        }
+    for (int64_t r = 0; r < atOnce; r++) {
+      advance(pairs[r], r);
+      for (int64_t q = 0; q < results; q++) values[r * results + q] = pairs[r].root(q);
+    }
+    int64_t j = 0;
+    for (; atOnce > 1 && j + atOnce <= count; j += atOnce) {
+      Machine::runRows(pairs, whole);
+      for (int64_t r = 0; r < atOnce; r++) {
+        addRow(values + r * results, start + j + r, whole);
+        advance(pairs[r], atOnce);
       }
-      eachPairMachine([&](const Machine& one) {
-        for (int64_t q = firstOther(); q < firstParameter(); q++) {
-          if (one.inputSlots[q] >= 0) one.at[one.inputSlots[q]]++;
-        }
-      });
+    }
+    for (; j < count; j++) {
+      if (set.gathers > 0) gatherByIndex(g, layer, whole);
+      pairs[0].run(whole);
+      if (set.selects()) select(g, layer * g.kept + first, rows, start + j);
+      else addRow(values, start + j, whole);
+      eachPairMachine([&](const Machine& one) { advance(one, 1); });
+    }
+  }
+
+  void addRow(const T* const* f, int64_t row, int64_t whole) const {
+    for (int32_t r = 0; r < set.reductions; r++) {
+      const Reducer& one = reducers[r];
+      if (one.rounds()) one.plain().add(parts[r], f, row, whole);
+      else one.add(totals[r], f, row, whole);
+      f += one.arity();
+    }
+  }
+
+  // Moves what a code of pairs reads of a reduced row.
+  void advance(const Machine& one, int64_t rows) const {
+    for (int64_t q = firstOther(); q < firstParameter(); q++) {
+      if (one.inputSlots[q] >= 0) one.at[one.inputSlots[q]] += rows;
     }
   }
 
   // Writes the pairs of a reduced row that are wanted, none beyond the room of its kept row.
   void select(const Sizes& g, int64_t first, int64_t rows, int64_t row) const {
-    const T* const mask = pair.root(0);
+    const T* const mask = pairs[0].root(0);
     bool any = false;
     for (int64_t i = 0; i < rows; i++) any |= mask[i] != 0;
     if (!any) return;

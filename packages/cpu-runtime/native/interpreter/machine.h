@@ -168,6 +168,56 @@ static void chain(const Step* steps, int64_t length, T* const* at, int64_t count
   }
 }
 
+// The same for codes of several reduced rows at once, which share the tiles that they read and have values of their own.
+constexpr int ROWS_AT_ONCE = sizeof(V) == 64 ? 4 : 2;
+typedef void (*ChainRowsFn)(const Step* steps, int64_t length, T* const* const* at, int64_t count);
+
+// SCALARS is 1 or 2: one operand is a tile.
+template <class Operation, int SCALARS>
+static void chain_rows(const Step* steps, int64_t length, T* const* const* at, int64_t count) {
+  for (int64_t i = 0; i < count; i += STEP) {
+    V r[ROWS_AT_ONCE][UNROLL];
+#pragma GCC unroll 4
+    for (int m = 0; m < ROWS_AT_ONCE; m++) {
+#pragma GCC unroll 4
+      for (int n = 0; n < UNROLL; n++) r[m][n] = get(at[m][steps[0].c] + i + n * LANES);
+    }
+    for (int64_t k = 0; k < length; k++) {
+      const int32_t tile = SCALARS == 1 ? steps[k].b : steps[k].a, scalar = SCALARS == 1 ? steps[k].a : steps[k].b;
+      V x[UNROLL];
+#pragma GCC unroll 4
+      for (int n = 0; n < UNROLL; n++) x[n] = get(at[0][tile] + i + n * LANES);
+#pragma GCC unroll 4
+      for (int m = 0; m < ROWS_AT_ONCE; m++) {
+        const V y = splat(*at[m][scalar]);
+#pragma GCC unroll 4
+        for (int n = 0; n < UNROLL; n++) {
+          r[m][n] = SCALARS == 1 ? Operation::apply(y, x[n], r[m][n]) : Operation::apply(x[n], y, r[m][n]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int m = 0; m < ROWS_AT_ONCE; m++) {
+#pragma GCC unroll 4
+      for (int n = 0; n < UNROLL; n++) put(at[m][steps[length - 1].to] + i + n * LANES, r[m][n]);
+    }
+  }
+}
+
+static ChainRowsFn chain_rows_of(Operation operation, int mask) {
+  if (mask != 1 && mask != 2) return nullptr;
+  switch (operation) {
+    case Operation::k_multiplyAdd:
+      return mask == 1 ? chain_rows<Op_multiplyAdd, 1> : chain_rows<Op_multiplyAdd, 2>;
+    case Operation::k_addAbsoluteDifference:
+      return mask == 1 ? chain_rows<Op_addAbsoluteDifference, 1> : chain_rows<Op_addAbsoluteDifference, 2>;
+    case Operation::k_addSquaredDifference:
+      return mask == 1 ? chain_rows<Op_addSquaredDifference, 1> : chain_rows<Op_addSquaredDifference, 2>;
+    default:
+      return nullptr;
+  }
+}
+
 // Null for what is no chain.
 static ChainFn chain_of(Operation operation, int mask) {
 #define MERCER_CHAIN(name)                      \
@@ -249,6 +299,7 @@ struct Machine {
   // Consecutive steps: one by one, or a chain.
   struct Run {
     ChainFn chain;
+    ChainRowsFn rows;  // where the tiles that it reads are inputs
     int64_t first, length;
   };
   Run* runs;
@@ -327,20 +378,40 @@ struct Machine {
 
   // `number` values, a multiple of STEP.
   INLINE_METHOD void run(int64_t number) const {
-    for (int64_t r = 0; r < runCount; r++) {
-      const Run& one = runs[r];
-      if (one.chain != nullptr) {
-        one.chain(steps + one.first, one.length, at, number);
+    for (int64_t r = 0; r < runCount; r++) runOne(runs[r], number);
+  }
+
+  // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs.
+  static void runRows(const Machine* machines, int64_t number) {
+    T* const* tables[ROWS_AT_ONCE];
+    for (int m = 0; m < ROWS_AT_ONCE; m++) tables[m] = machines[m].at;
+    for (int64_t r = 0; r < machines[0].runCount; r++) {
+      const Run& one = machines[0].runs[r];
+      if (one.rows != nullptr) {
+        one.rows(machines[0].steps + one.first, one.length, tables, number);
         continue;
       }
-      for (int64_t i = one.first; i < one.first + one.length; i++) {
-        const Step& s = steps[i];
-        s.fn(at[s.to], at[s.a], at[s.b], at[s.c], number);
-      }
+      for (int m = 0; m < ROWS_AT_ONCE; m++) machines[m].runOne(machines[m].runs[r], number);
     }
   }
 
+  int64_t longestChain() const {
+    int64_t longest = 0;
+    for (int64_t i = 0; i < count; i++) {
+      if (code->chains[i] > longest) longest = code->chains[i];
+    }
+    return longest;
+  }
+
  private:
+  INLINE_METHOD void runOne(const Run& one, int64_t number) const {
+    if (one.chain != nullptr) return one.chain(steps + one.first, one.length, at, number);
+    for (int64_t i = one.first; i < one.first + one.length; i++) {
+      const Step& s = steps[i];
+      s.fn(at[s.to], at[s.a], at[s.b], at[s.c], number);
+    }
+  }
+
   // A chain falls apart where what is one value changes; the value that it begins with is a tile.
   template <class MaskOf>
   void addRuns(int64_t first, int64_t length, const MaskOf& mask_of) {
@@ -349,9 +420,14 @@ struct Machine {
       int64_t end = i + 1;
       while (end < first + length && mask_of(code->instructions[end]) == mask) end++;
       const ChainFn fn = end - i > 1 ? chain_of(code->instructions[i].operation, mask) : nullptr;
+      ChainRowsFn rows = fn != nullptr ? chain_rows_of(code->instructions[i].operation, mask) : nullptr;
+      for (int64_t k = i; k < end; k++) {
+        const Instruction& one = code->instructions[k];
+        if (code->slots[mask == 1 ? one.b : one.a].kind != SlotKind::kInput) rows = nullptr;
+      }
       Run* const last = runCount > 0 ? runs + runCount - 1 : nullptr;
       if (fn == nullptr && last != nullptr && last->chain == nullptr) last->length += end - i;
-      else runs[runCount++] = Run{fn, i, end - i};
+      else runs[runCount++] = Run{fn, rows, i, end - i};
       i = end;
     }
   }
