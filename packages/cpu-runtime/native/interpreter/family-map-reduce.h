@@ -114,6 +114,10 @@ struct MapReduceFamily {
     const MapReduceSettings set(view.settings);
     int64_t tiles = set.own + set.other;
     for (int32_t c = 0; c < 3; c++) tiles += view.codes[c].registers + view.codes[c].rootCount;
+    for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
+      const int32_t* const one = set.reduction(r);
+      tiles += Reducer{one[0], one[1], one[2], one[3], one[4], 0}.slots();
+    }
     return tiles;
   }
 

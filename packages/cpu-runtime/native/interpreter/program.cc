@@ -280,7 +280,10 @@ class Reader {
     int32_t end = 9 + 5 * set.reductions + 2 * set.inputs + 2 * components;
     require(end <= settingCount_, "it has too few settings");
     int32_t results = 0, pointers = 0;
-    for (int32_t r = 0; r < set.reductions; ++r) results += checkReduction(9 + 5 * r, &pointers);
+    for (int32_t r = 0; r < set.reductions; ++r) {
+      results += checkReduction(9 + 5 * r, &pointers);
+      require(results <= kMostInputs, "it reduces too many values");
+    }
     int32_t tables = 0;
     for (int32_t i = 0, at = 9 + 5 * set.reductions; i < set.inputs; ++i, at += 2) {
       const int32_t own = program_.view_.float64 ? 0 : 1;
