@@ -1,4 +1,4 @@
-import { cpu, type TileProgram } from '@mercer/cpu-runtime';
+import { cpu } from '@mercer/cpu-runtime';
 import { ops, reduction, vi, vj } from '@mercer/formula';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ if (kernel?.dialect !== 'cpu' || kernel.program === undefined) throw new TypeErr
 const { program } = kernel;
 const paramBytes = packParams(kernel.params).bytes;
 const make = (words: readonly number[]): unknown =>
-  cpu.interpret({ words, constants: program.constants } as TileProgram, { paramBytes });
+  cpu.interpret({ words, constants: program.constants }, { paramBytes });
 const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
 
 // version, family, data type, how many settings, the settings
