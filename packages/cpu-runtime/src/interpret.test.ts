@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpu } from './cpu.js';
@@ -6,10 +7,19 @@ import { interpret, type TileProgram } from './interpret.js';
 const code = (expected: string): unknown => expect.objectContaining({ code: expected });
 
 // The layout that native/interpreter/program.cc reads.
-const [VERSION, MAP, FLOAT32] = [1, 2, 0];
-const [CONSTANT, UNIFORM, INPUT, REGISTER] = [0, 1, 3, 4];
+const [VERSION, MAP, FLOAT32] = [2, 2, 0];
+const [CONSTANT, UNIFORM, INPUT, REGISTER, TABLE] = [0, 1, 3, 4, 5];
 const [COPY, ADD, MUL, LESS, SELECT] = [0, 1, 3, 17, 23];
 const ELEMENT_FLOAT32 = 1;
+// Functions come behind the others.
+const OPERATIONS = ['operations.inc', 'generated/functions.inc'].flatMap((name) => {
+  const text = readFileSync(new URL(`../native/interpreter/${name}`, import.meta.url), 'utf8');
+  return [...text.matchAll(/^MERCER_[A-Z]+\((\w+),/gm)].map(([, operation]) => operation);
+});
+const [FLOOR, ROUND] = ['math_floor', 'math_round'].map((name) => OPERATIONS.indexOf(name)) as [
+  number,
+  number,
+];
 
 interface Code {
   readonly slots: readonly (readonly [kind: number, index: number])[];
@@ -130,6 +140,14 @@ describe('a tile program', () => {
   });
 });
 
+/** x rounded by the scale that a table begins with. */
+const rounded = (table: readonly [number, number], operation = ROUND): Code => ({
+  slots: [[INPUT, 0], table, [REGISTER, 0]],
+  instructions: [[operation, 2, 0, 1, -1]],
+  roots: [2],
+  registers: 1,
+});
+
 const changed = (change: Partial<Code>): TileProgram => mapOf({ ...VALUE, ...change });
 const [less, sum, product, choice] = VALUE.instructions;
 
@@ -137,7 +155,7 @@ describe('a malformed program is refused:', () => {
   const none = [less, sum, product, choice] as Code['instructions'];
   it.each<[string, TileProgram]>([
     ['no words', { words: [], constants: [] }],
-    ['another version', { words: [2, ...mapOf(VALUE).words.slice(1)], constants: [1] }],
+    ['another version', { words: [1, ...mapOf(VALUE).words.slice(1)], constants: [1] }],
     ['no known family', { words: [VERSION, 99, 0, 0, 0], constants: [] }],
     [
       'another data type',
@@ -155,7 +173,7 @@ describe('a malformed program is refused:', () => {
     ],
     ['a register behind the last', changed({ registers: 3 })],
     ['too many registers', changed({ registers: 1 << 20 })],
-    ['no known operation', changed({ instructions: [[99, 3, 0, 1, -1], ...none.slice(1)] })],
+    ['no known operation', changed({ instructions: [[999, 3, 0, 1, -1], ...none.slice(1)] })],
     [
       'an operand that is no slot',
       changed({ instructions: [[LESS, 3, 0, 77, -1], ...none.slice(1)] }),
@@ -197,6 +215,11 @@ describe('a malformed program is refused:', () => {
       'a result in a register that is written again',
       changed({ slots: [...VALUE.slots.slice(0, 6), [REGISTER, 1]] }),
     ],
+    ['a function of the launch', mapOf(VALUE, { ...SCALE, instructions: [[FLOOR, 2, 0, -1, -1]] })],
+    ['a table behind the last constant', mapOf(rounded([TABLE, 1]))],
+    ['a table that is too short', mapOf(rounded([TABLE, 0], ROUND + 1))],
+    ['a value as a table', mapOf(rounded([CONSTANT, 0]))],
+    ['a table as a value', mapOf(rounded([TABLE, 0], ADD))],
     ['too few settings', mapOf(VALUE, SCALE, [1, 1, 2, 0, 1, 1])],
     ['a rank of 0', mapOf(VALUE, SCALE, [0, 1, 2, 0, 1, 1, 1])],
     ['a rank of 9', mapOf(VALUE, SCALE, [9, 1, 2, 0, 1, 1, 1])],
@@ -264,6 +287,11 @@ describe('a malformed program is refused:', () => {
     );
     expect(accepted).toBeGreaterThan(20);
   });
+});
+
+it('a function reads its table', async () => {
+  const { xs, results } = await run(mapOf(rounded([TABLE, 0])), 600, 1);
+  expect(results.subarray(0, 600)).toEqual(xs.subarray(0, 600));
 });
 
 it('a program of one instruction copies', async () => {

@@ -49,7 +49,7 @@ interface KernelInterface {
 }
 
 interface KernelText extends KernelInterface {
-  /** Complete source text. */
+  /** Complete source text; empty for a host kernel that is a program alone. */
   readonly source: string;
   readonly options: readonly CompileOption[];
 }

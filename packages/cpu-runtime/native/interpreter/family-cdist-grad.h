@@ -1,7 +1,10 @@
 // out[l,o,n,m] = sum_k c[l,o,k] a[l,k,m] phi(d[l,n,m] - b[l,n,k]): tiles along m, the factor of a step of k once for all o.
 
 struct CdistGradFamily {
+  static constexpr bool kTilesOfBlock = false;
   static constexpr int64_t kOutputs = 16;
+  // Steps of k whose factors are added while a sum is in a register.
+  static constexpr int64_t kSteps = 8;
 
   struct Args {
     const T *a, *b, *c, *d;
@@ -13,7 +16,7 @@ struct CdistGradFamily {
 
   Machine factor;
   Uniforms uniforms;
-  T *sums, *line, *weights;
+  T *sums, *line, *weights, *factors;
 
   void reserve(const View& view, Arena& arena) {
     uniforms.reserve(view, arena);
@@ -21,6 +24,26 @@ struct CdistGradFamily {
     sums = arena.tiles(kOutputs);
     line = arena.tiles(1);
     weights = arena.tiles(1);
+    factors = arena.tiles(kSteps);
+  }
+
+  // sums[o] += sum of rows[o][k] factors[k]
+  static void addSteps(T* sums, const T* rows, int64_t ldc, const T* factors, int64_t steps, int64_t height,
+                       int64_t whole) {
+    for (int64_t o = 0; o < height; o++) {
+      for (int64_t i = 0; i < whole; i += STEP) {
+        V r[UNROLL];
+#pragma GCC unroll 4
+        for (int64_t n = 0; n < UNROLL; n++) r[n] = get(sums + o * TILE + i + n * LANES);
+        for (int64_t k = 0; k < steps; k++) {
+          const V x = splat(rows[o * ldc + k]);
+#pragma GCC unroll 4
+          for (int64_t n = 0; n < UNROLL; n++) r[n] += x * get(factors + k * TILE + i + n * LANES);
+        }
+#pragma GCC unroll 4
+        for (int64_t n = 0; n < UNROLL; n++) put(sums + o * TILE + i + n * LANES, r[n]);
+      }
+    }
   }
 
   static Cut cut(const View&, const void* args, int64_t threads) {
@@ -52,14 +75,13 @@ struct CdistGradFamily {
           gather(weights, own, 1, width);
           own = weights;
         }
+        const int64_t step = k % kSteps;
         factor.input(0, own);
         factor.input(2, points + k);
+        factor.root(0) = factors + step * TILE;
         factor.run(whole);
-        const T* const f = factor.root(0);
-        for (int64_t o = 0; o < height; o++) {
-          const V x = splat(rows[o * g.ldc + k]);
-          T* const sum = sums + o * TILE;
-          for (int64_t i = 0; i < whole; i += LANES) put(sum + i, get(sum + i) + x * get(f + i));
+        if (step == kSteps - 1 || k == g.k - 1) {
+          addSteps(sums, rows + k - step, g.ldc, factors, step + 1, height, whole);
         }
       }
       for (int64_t o = 0; o < height; o++) {

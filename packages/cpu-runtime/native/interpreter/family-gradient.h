@@ -12,18 +12,59 @@ static double sumTile(const T* from, int64_t count) {
   return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-// The same in the data type, which is as good for a tile and faster.
-static T sumLanes(const T* from, int64_t count) {
-  V sum = splat(0);
+// The sum of what `value` gives for vectors of `count` columns, in the data type, which is as good for a tile and faster.
+template <class Value>
+INLINE T sum_vectors(int64_t count, const Value& value) {
+  V sums[4] = {splat(0), splat(0), splat(0), splat(0)};
   int64_t i = 0;
-  for (; i + LANES <= count; i += LANES) sum += get(from + i);
+  for (; i + 4 * LANES <= count; i += 4 * LANES) {
+#pragma GCC unroll 4
+    for (int64_t n = 0; n < 4; n++) sums[n] += value(i + n * LANES);
+  }
+  for (; i + LANES <= count; i += LANES) sums[0] += value(i);
+  const V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   T total = 0;
   for (int64_t n = 0; n < LANES; n++) total += sum[n];
-  for (; i < count; i++) total += from[i];
+  if (i == count) return total;
+  const V last = value(i);
+  for (int64_t n = 0; i + n < count; n++) total += last[n];
   return total;
 }
 
+static T sumLanes(const T* from, int64_t count) {
+  return sum_vectors(count, [from](int64_t i) { return get(from + i); });
+}
+
+// Sums of terms that are one instruction of a weight, a value of the row and values of the columns: the terms stay in registers.
+typedef T (*TermSumFn)(const T* weights, T own, const T* columns, int64_t count);
+
+template <class Operation>
+static T sumTerms(const T* weights, T own, const T* columns, int64_t count) {
+  const V x = splat(own);
+  return sum_vectors(count, [=](int64_t i) { return Operation::apply(get(weights + i), x, get(columns + i)); });
+}
+
+// Null for other codes.
+static TermSumFn termSumOf(const Code& code) {
+  if (code.instructionCount != 1 || code.rootCount != 1) return nullptr;
+  const Instruction& only = code.instructions[0];
+  if (arityOf(only.operation) != 3) return nullptr;
+  const auto reads = [&](int32_t slot, int32_t input) {
+    return code.slots[slot].kind == SlotKind::kInput && code.slots[slot].index == input;
+  };
+  if (!reads(only.a, 2) || !reads(only.b, 0) || !reads(only.c, 1)) return nullptr;
+  switch (only.operation) {
+    case Operation::k_scaledDifference:
+      return sumTerms<Op_scaledDifference>;
+    case Operation::k_scaledSign:
+      return sumTerms<Op_scaledSign>;
+    default:
+      return nullptr;
+  }
+}
+
 struct GradientFamily {
+  static constexpr bool kTilesOfBlock = false;
   static constexpr int64_t kDepth = 64;
   static constexpr int64_t kMostRows = 32;
 
@@ -166,10 +207,16 @@ struct GradientFamily {
   void sumRows(const int32_t* s, const Args& g, const T* a, T* rows, int64_t height, int64_t width, int64_t whole,
                bool max, const Pack& pack) const {
     const int64_t pairCount = s[3];
+    const TermSumFn whenOne = max ? nullptr : termSumOf(*terms.code);
     for (int64_t k0 = 0; k0 < g.k; k0 += kDepth) {
       const int64_t depth = at_most(g.k - k0, kDepth);
       pack(k0, depth);
       for (int64_t k = 0; k < depth; k++) {
+        for (int64_t r = 0; whenOne != nullptr && r < height; r++) {
+          const T own = a[r * g.rowA + (k0 + k) * g.stepA];
+          rows[r * g.k + k0 + k] += whenOne(weights + r * pairCount * TILE, own, packed + k * TILE, width);
+        }
+        if (whenOne != nullptr) continue;
         terms.input(1, packed + k * TILE);
         for (int64_t r = 0; r < height; r++) {
           terms.input(0, a + r * g.rowA + (k0 + k) * g.stepA);

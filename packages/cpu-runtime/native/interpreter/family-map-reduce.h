@@ -1,349 +1,351 @@
-// A formula of rows i and j, reduced over one of them: tiles of kept rows, one reduced row at a time.
-
-// What running results of a tile of kept rows are, `slots` tiles one behind the other. The rules are those of the reducers in
-// packages/kernels/src/map-reduce/reducers.
-struct Reducer {
-  int32_t kind;
-  int32_t dim, weights, k;
-
-  bool ranked() const { return kind >= kKMin; }
-  bool indexed() const { return givesIndices(kind) || ranked(); }
-  bool counts() const { return kind >= kAny && kind <= kCount; }
-  bool rounds() const { return kind == kSum || kind == kMean || kind == kVar || isExponential(kind); }
-  int64_t places() const { return ranked() ? (int64_t)dim * k : dim; }
-  int64_t slots() const {
-    if (kind == kVar) return 1 + 2 * (int64_t)dim;  // rows, means, sums of squares around them
-    return isExponential(kind) ? 1 + weights : places() * (indexed() ? 2 : 1);
-  }
-  int64_t valueCount() const {
-    if (!givesValues(kind)) return 0;
-    return kind == kLogSumExp ? weights : kind == kSumSoftMaxWeight ? weights - 1
-           : kind == kMaxSumShiftExp ? 1 + weights : places();
-  }
-  int64_t indexCount() const { return givesIndices(kind) ? places() : 0; }
-
-  static I number(int64_t x) { return (I){} + (L)x; }
-  T* indices(T* state) const { return state + places() * TILE; }
-
-  void clear(T* state, int64_t count) const {
-    const T infinity = (T)__builtin_inf();
-    const T first = kind == kProd ? 1 : isExponential(kind) ? -infinity
-                    : kind < kMin ? 0 : isLeast(kind) ? infinity : -infinity;
-    for (int64_t p = 0; p < slots(); p++) {
-      const bool index = indexed() && p >= places();
-      for (int64_t i = 0; i < count; i += LANES) {
-        const V empty = counts() ? (V)number(kind == kAll ? 1 : 0)
-                        : index ? (V)number(-1) : splat(isExponential(kind) && p > 0 ? 0 : first);
-        put(state + p * TILE + i, empty);
-      }
-    }
-  }
-
-  void add(T* state, const T* const* f, int64_t row, int64_t count) const {
-    switch (kind) {
-      case kSum:
-      case kMean:
-        return each(state, f, count, [](V s, V x) { return s + x; });
-      case kProd:
-        return each(state, f, count, [](V s, V x) { return s * x; });
-      case kAny:
-        return each(state, f, count, [](V s, V x) { return x != splat(0) ? (V)number(1) : s; });
-      case kAll:
-        return each(state, f, count, [](V s, V x) { return x != splat(0) ? s : (V)number(0); });
-      case kCount:
-        return each(state, f, count, [](V s, V x) { return (V)((I)s - (I)(x != splat(0))); });
-      case kLogSumExp:
-      case kSumSoftMaxWeight:
-      case kMaxSumShiftExp:
-        return addExponential(state, f, count);
-      case kVar:
-        return addSpread(state, f, count);
-      default:
-        return isLeast(kind) ? addExtreme<true>(state, f, row, count)
-                             : addExtreme<false>(state, f, row, count);
-    }
-  }
-
-  // Only where rounds().
-  void merge(T* state, const T* part, int64_t count, const T** f) const {
-    if (kind == kVar) return mergeSpread(state, part, count);
-    for (int64_t p = 0; p < slots(); p++) f[p] = part + p * TILE;
-    add(state, f, 0, count);
-  }
-
-  // Results of one kept row.
-  void write(const T* state, int64_t lane, int64_t reduced, T* out, int32_t* index) const {
-    for (int64_t p = 0; p < indexCount(); p++) {
-      L found;
-      __builtin_memcpy(&found, indices((T*)state) + p * TILE + lane, sizeof found);
-      index[p] = (int32_t)found;
-    }
-    const T top = state[lane];
-    for (int64_t p = 0; p < valueCount(); p++) {
-      const T s = state[p * TILE + lane];
-      if (counts()) {
-        L seen;
-        __builtin_memcpy(&seen, state + p * TILE + lane, sizeof seen);
-        out[p] = (T)seen;
-      } else if (kind == kLogSumExp) {
-        out[p] = top == -(T)__builtin_inf() ? top : top + log_v(splat(state[(1 + p) * TILE + lane]))[0];
-      } else if (kind == kSumSoftMaxWeight) {
-        out[p] = state[(1 + p) * TILE + lane] / state[weights * TILE + lane];
-      } else {
-        out[p] = kind == kMean ? s / (T)reduced : s;
-      }
-      if (kind == kVar) out[p] = state[(1 + dim + p) * TILE + lane] / (T)reduced;
-    }
-  }
-
- private:
-  template <class Join>
-  void each(T* state, const T* const* f, int64_t count, const Join& join) const {
-    for (int32_t c = 0; c < dim; c++) {
-      T* s = state + c * TILE;
-      const T* x = f[c];
-      for (int64_t i = 0; i < count; i += STEP) {
-        V r[UNROLL];
-#pragma GCC unroll 4
-        for (int64_t n = 0; n < UNROLL; n++) r[n] = join(get(s + i + n * LANES), get(x + i + n * LANES));
-#pragma GCC unroll 4
-        for (int64_t n = 0; n < UNROLL; n++) put(s + i + n * LANES, r[n]);
-      }
-    }
-  }
-
-  static INLINE_METHOD V real(I x) { return __builtin_convertvector(x, V); }
-
-  void addSpread(T* state, const T* const* f, int64_t count) const {
-    for (int64_t i = 0; i < count; i += LANES) {
-      const I rows = (I)get(state + i) + number(1);
-      put(state + i, (V)rows);
-      const V share = splat(1) / real(rows);
-      for (int32_t c = 0; c < dim; c++) {
-        T* const mean = state + (1 + c) * TILE + i;
-        T* const square = mean + dim * (int64_t)TILE;
-        const V x = get(f[c] + i), off = x - get(mean), moved = get(mean) + off * share;
-        put(mean, moved);
-        put(square, get(square) + off * (x - moved));
-      }
-    }
-  }
-
-  void mergeSpread(T* state, const T* part, int64_t count) const {
-    for (int64_t i = 0; i < count; i += LANES) {
-      const I rows = (I)get(state + i), more = (I)get(part + i), all = rows + more;
-      put(state + i, (V)all);
-      const V share = all == number(0) ? splat(0) : real(more) / real(all);
-      for (int32_t c = 0; c < dim; c++) {
-        const int64_t at = (1 + c) * (int64_t)TILE + i, below = at + dim * (int64_t)TILE;
-        const V off = get(part + at) - get(state + at);
-        put(state + at, get(state + at) + off * share);
-        put(state + below, get(state + below) + get(part + below) + off * off * real(rows) * share);
-      }
-    }
-  }
-
-  void addExponential(T* state, const T* const* f, int64_t count) const {
-    const V none = splat(-(T)__builtin_inf());
-    for (int64_t i = 0; i < count; i += LANES) {
-      const V x = get(f[0] + i), top = get(state + i);
-      const V near = exp_v(-abs_v(x - top));
-      const V share = x == top ? splat(1) : near;
-      for (int32_t w = 1; w <= weights; w++) {
-        const V sum = get(state + w * TILE + i), weight = get(f[w] + i);
-        // what counts nothing may be infinite
-        const V before = share == splat(0) ? splat(0) : sum * share;
-        const V added = share == splat(0) ? splat(0) : weight * share;
-        put(state + w * TILE + i, x == none ? sum : (x > top ? before + weight : sum + added));
-      }
-      put(state + i, (I)(x > top) | (I)(x != x) ? x : top);
-    }
-  }
-
-  template <bool LEAST>
-  static INLINE_METHOD I beats(V x, V best) {
-    return LEAST ? (I)(x < best) : (I)(x > best);
-  }
-
-  template <bool LEAST>
-  void addExtreme(T* state, const T* const* f, int64_t row, int64_t count) const {
-    for (int32_t c = 0; c < dim; c++) {
-      if (ranked()) {
-        insert<LEAST>(state, f[c], c, row, count);
-        continue;
-      }
-      for (int64_t i = 0; i < count; i += LANES) {
-        const V x = get(f[c] + i), best = get(state + c * TILE + i);
-        I better = (I)(best == best) & ((I)(x != x) | beats<LEAST>(x, best));
-        if (indexed()) {
-          T* place = indices(state) + c * TILE + i;
-          const I index = (I)get(place);
-          better |= (I)(index < 0);
-          put(place, (V)(better ? number(row) : index));
-        }
-        put(state + c * TILE + i, better ? x : best);
-      }
-    }
-  }
-
-  // NaN comes last, and equal values keep the order of their rows.
-  template <bool LEAST>
-  void insert(T* state, const T* values, int32_t c, int64_t row, int64_t count) const {
-    const auto before = [](V x, V best, I index) {
-      return (I)(index < 0) | ((I)(x == x) & ((I)(best != best) | beats<LEAST>(x, best)));
-    };
-    T* const index = indices(state);
-    for (int64_t i = 0; i < count; i += LANES) {
-      V x = get(values + i);
-      const int64_t last = ((int64_t)(k - 1) * dim + c) * TILE + i;
-      const I enters = before(x, get(state + last), (I)get(index + last));
-      L any = 0;
-      for (int lane = 0; lane < LANES; lane++) any |= enters[lane];
-      if (any == 0) continue;
-      I number_of = number(row), taken = number(0);
-      for (int32_t r = 0; r < k; r++) {
-        const int64_t at = ((int64_t)r * dim + c) * TILE + i;
-        const V old = get(state + at);
-        const I old_index = (I)get(index + at);
-        taken |= before(x, old, old_index);
-        put(state + at, taken ? x : old);
-        put(index + at, (V)(taken ? number_of : old_index));
-        x = taken ? old : x;
-        number_of = taken ? old_index : number_of;
-      }
-    }
-  }
-};
+// Formulas of rows i and j, reduced over one of them: tiles of kept rows, one reduced row at a time.
 
 struct MapReduceFamily {
+  static constexpr bool kTilesOfBlock = true;
   // Reduced rows between two merges of sums, whose rounding grows with what is added to one.
   static constexpr int64_t kReduced = 256;
+  // Bytes of a task's tiles: with many of them tiles are shorter, so that the second cache holds them.
+  static constexpr int64_t kTileBytes = 1 << 20;
+  // Bytes of a task's kept rows: the first cache holds them, as every reduced row reads them all.
+  static constexpr int64_t kOwnBytes = 1 << 15;
 
-  Machine own, other, pair;
-  Reducer reducer;
-  T *ownTiles, *otherTiles, *total, *part;
+  MapReduceSettings set;
+  // Long chains of pairs are run for several reduced rows at once.
+  static constexpr int64_t kLongChain = 16, kFewRegisters = 64;
+
+  Machine own, other, pairs[ROWS_AT_ONCE], chosen;  // chosen: what a selection writes for a pair
+  int64_t atOnce;                                   // machines of pairs in use
+  Machine* places;                   // of gathered rows
+  Reducer* reducers;
+  int64_t tile, results, gathered;
+  T *ownTiles, *otherTiles, *gatheredTiles, *parameters;
+  T **totals, **parts;  // by reduction
   const T** values;
+  int64_t* seen;
 
-  static Reducer reducerOf(const int32_t* s) { return Reducer{s[1], s[2], s[3], s[4]}; }
+  int64_t firstRoot() const { return set.own; }
+  int64_t firstOther() const { return set.own + ownRoots; }
+  int64_t firstParameter() const { return firstOther() + set.other + otherRoots; }
+  int64_t firstGathered() const { return firstParameter() + set.parameters; }
 
   void reserve(const View& view, Arena& arena) {
-    const int32_t* s = view.settings;
-    const int64_t nOwn = s[6], nOther = s[7], nParameters = s[8];
-    const int64_t ownRoots = view.codes[0].rootCount, otherRoots = view.codes[1].rootCount;
-    reducer = reducerOf(s);
-    own.reserve(view, 0, nOwn + nParameters, arena);
-    other.reserve(view, 1, nOther + nParameters, arena);
-    pair.reserve(view, 2, nOwn + ownRoots + nOther + otherRoots + nParameters, arena);
-    ownTiles = arena.tiles(nOwn);
-    otherTiles = arena.tiles(nOther);
-    total = arena.tiles(reducer.slots());
-    part = arena.tiles(reducer.rounds() ? reducer.slots() : 0);
-    values = arena.take<const T*>(reducer.dim + reducer.weights + reducer.slots());
+    set = MapReduceSettings(view.settings);
+    tile = arena.tile;
+    ownRoots = view.codes[0].rootCount, otherRoots = view.codes[1].rootCount;
+    results = gathered = 0;
+    for (int32_t g = 0; g < set.gathers; g++) gathered += set.gather(g)[1];
+    const int64_t inputs = firstGathered() + gathered;
+    own.reserve(view, 0, set.own + set.parameters, arena);
+    other.reserve(view, 1, set.other + set.parameters, arena);
+    atOnce = 1;
+    for (int64_t r = 0; r < atOnce; r++) {
+      pairs[r].reserve(view, 2, inputs, arena);
+      const bool few = view.codes[2].registers <= kFewRegisters && !set.selects() && set.gathers == 0;
+      if (few && pairs[0].longestChain() >= kLongChain) atOnce = ROWS_AT_ONCE;
+    }
+    if (set.valueCode() > 0) chosen.reserve(view, set.valueCode(), inputs, arena);
+    places = arena.take<Machine>(set.gathers);
+    for (int32_t g = 0; g < set.gathers; g++) {
+      Machine one;
+      one.reserve(view, set.gatherCode(g), inputs, arena);
+      if (places != nullptr) places[g] = one;
+    }
+    ownTiles = arena.tiles(set.own);
+    otherTiles = arena.tiles(set.other);
+    gatheredTiles = arena.tiles(gathered);
+    parameters = arena.take<T>(set.parameters);
+    reducers = arena.take<Reducer>(set.reductions);
+    totals = arena.take<T*>(set.reductions);
+    parts = arena.take<T*>(set.reductions);
+    int64_t most = 0;
+    for (int32_t r = 0; r < set.reductions; r++) {
+      const Reducer one = set.selects() ? Reducer{} : reducerOf(r);
+      T* const total = arena.tiles(one.slots());
+      T* const part = arena.tiles(one.rounds() ? one.plain().slots() : 0);
+      if (reducers != nullptr) reducers[r] = one, totals[r] = total, parts[r] = part;
+      if (!set.selects()) results += one.arity();
+      if (one.slots() > most) most = one.slots();
+    }
+    values = arena.take<const T*>(atOnce * results + most);
+    seen = arena.take<int64_t>(set.selects() ? tile : 0);
+  }
+
+  Reducer reducerOf(int32_t r) const {
+    const int32_t* one = set.reduction(r);
+    return Reducer{one[0], one[1], one[2], one[3], one[4], tile};
   }
 
   struct Sizes {
-    int64_t kept, reduced, batch;
+    const int64_t* words;
+    const int64_t *offsets, *tasks, *spans;
+    int32_t* rows;
+    T* values;
+    int64_t kept, reduced, batch, taskCount;
     const int64_t* strides;  // of input q: ld at 2 q, batch at 2 q + 1
-    const T* const* inputs;
-    T* out;
-    int32_t* index;
+    const int64_t* tableRows;
+    int64_t firstResult;
   };
 
-  static Sizes sizesOf(const View& view, const void* args) {
-    const int32_t* s = view.settings;
-    const int64_t* words = (const int64_t*)args;
-    int64_t at = s[5];
+  static Sizes sizesOf(const MapReduceSettings& set, const void* args) {
     Sizes sizes{};
-    sizes.inputs = (const T* const*)args;
-    if (givesValues(s[1])) sizes.out = (T*)words[at++];
-    if (givesIndices(s[1])) sizes.index = (int32_t*)words[at++];
-    sizes.kept = words[at + (s[0] == 1 ? 0 : 1)];
-    sizes.reduced = words[at + (s[0] == 1 ? 1 : 0)];
+    const int64_t* const words = sizes.words = (const int64_t*)args;
+    int64_t at = sizes.firstResult = set.inputs;
+    if (set.selects()) {
+      sizes.offsets = (const int64_t*)words[at++];
+      sizes.rows = (int32_t*)words[at++];
+      if (set.valueDim() > 0) sizes.values = (T*)words[at++];
+    } else {
+      for (int32_t r = 0; r < set.reductions; r++) {
+        at += givesValues(set.reduction(r)[0]) + givesIndices(set.reduction(r)[0]);
+      }
+    }
+    if (set.ranges) sizes.tasks = (const int64_t*)words[at], sizes.spans = (const int64_t*)words[at + 1], at += 2;
+    sizes.kept = words[at + (set.axis == 1 ? 0 : 1)];
+    sizes.reduced = words[at + (set.axis == 1 ? 1 : 0)];
     sizes.batch = words[at + 2];
-    sizes.strides = words + at + 3;
+    at += 3;
+    if (set.ranges) sizes.taskCount = words[at++];
+    sizes.strides = words + at;
+    sizes.tableRows = sizes.strides + 2 * set.inputs;
     return sizes;
   }
 
+  static int64_t tilesOf(const View& view) {
+    const MapReduceSettings set(view.settings);
+    int64_t tiles = set.own + set.other;
+    for (int32_t c = 0; c < 3; c++) tiles += view.codes[c].registers + view.codes[c].rootCount;
+    for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
+      const int32_t* const one = set.reduction(r);
+      tiles += Reducer{one[0], one[1], one[2], one[3], one[4], 0}.slots();
+    }
+    return tiles;
+  }
+
   static Cut cut(const View& view, const void* args, int64_t threads) {
-    const Sizes sizes = sizesOf(view, args);
+    const MapReduceSettings set(view.settings);
+    const Sizes sizes = sizesOf(set, args);
     int64_t block = TILE;
+    const auto bytes = [&](int64_t tiles) { return tiles * block * (int64_t)sizeof(T); };
+    while (block > STEP && (bytes(tilesOf(view)) > kTileBytes || bytes(set.own) > kOwnBytes)) block /= 2;
+    if (set.ranges) {
+      const int64_t tasks = sizes.taskCount * sizes.batch;
+      return Cut{tasks, chunk_of(tasks, threads, (double)block * kReduced), block, 0};
+    }
     while (block > STEP && blocks_of(sizes.kept, block) * sizes.batch < 4 * threads) block /= 2;
     const int64_t tasks = blocks_of(sizes.kept, block) * sizes.batch;
     return Cut{tasks, chunk_of(tasks, threads, (double)block * (double)sizes.reduced), block, 0};
   }
 
-  // Where the components of a row list lie: input -1 is the row's own number.
-  struct Row {
-    const T* base;
-    int64_t stride;
-  };
+  // Row `row` of an input in a batch entry.
+  const uint8_t* at(const Sizes& g, int32_t input, int64_t layer, int64_t row, int64_t component) const {
+    const int64_t element = layer * g.strides[2 * input + 1] + row * g.strides[2 * input] + component;
+    return (const uint8_t*)g.words[input] + element * ELEMENT_BYTES[set.storage(input)];
+  }
+
+  static constexpr int32_t kOwnType = sizeof(T) == sizeof(double) ? 0 : 1;
+
+  // Components of `rows` rows from `first` on; the last again up to whole steps. Input -1 is the row's own number.
+  void gatherRows(const Sizes& g, T* to, const int32_t* list, int64_t count, int64_t layer, int64_t first,
+                  int64_t rows) const {
+    for (int64_t q = 0; q < count; q++, to += tile) {
+      const int32_t input = list[2 * q];
+      if (input < 0) {
+        for (int64_t i = 0; i < whole_steps(rows); i++) to[i] = (T)(first + at_most(i, rows - 1));
+        continue;
+      }
+      const int64_t ld = g.strides[2 * input];
+      const uint8_t* const from = at(g, input, layer, first, list[2 * q + 1]);
+      if (set.storage(input) == kOwnType) {
+        gather(to, (const T*)from, ld, rows);
+        continue;
+      }
+      ROWS[set.storage(input)][kOwnType](to, 1, from, ld, rows);
+      for (int64_t i = rows; i < whole_steps(rows); i++) to[i] = to[rows - 1];
+    }
+  }
+
+  template <class Each>
+  void eachPairMachine(const Each& each) const {
+    for (int64_t r = 0; r < atOnce; r++) each(pairs[r]);
+    if (set.valueCode() > 0) each(chosen);
+    for (int32_t g = 0; g < set.gathers; g++) each(places[g]);
+  }
+
+  // One component of a row by index for every kept row; NaN where there is no such row.
+  void gatherByIndex(const Sizes& g, int64_t layer, int64_t whole) const {
+    T* to = gatheredTiles;
+    for (int32_t n = 0; n < set.gathers; n++) {
+      const int32_t* const one = set.gather(n);
+      const int32_t table = one[0], components = one[1];
+      const double rows = (double)g.tableRows[set.tablePlace(table)];
+      places[n].run(whole);
+      const T* const wanted = places[n].root(0);
+      for (int64_t i = 0; i < whole; i++) {
+        const double place = (double)wanted[i] + 0.5;
+        const bool there = place >= 0 && place < rows;
+        for (int32_t c = 0; c < components; c++) {
+          T value = (T)__builtin_nan("");
+          if (there) {
+            ROWS[set.storage(table)][kOwnType](&value, 1, at(g, table, layer, (int64_t)place, one[2 + c]), 1, 1);
+          }
+          to[c * tile + i] = value;
+        }
+      }
+      to += components * tile;
+    }
+  }
 
   void run(const View& view, const void* args, int64_t block, int64_t begin, int64_t end) {
-    const int32_t* s = view.settings;
-    const Sizes g = sizesOf(view, args);
-    const int64_t nOwn = s[6], nOther = s[7], nParameters = s[8];
-    const int64_t ownRoots = view.codes[0].rootCount, otherRoots = view.codes[1].rootCount;
-    const int64_t firstOther = nOwn + ownRoots, firstParameter = firstOther + nOther + otherRoots;
-    own.prepare(view, nullptr, [=](int64_t i) { return i >= nOwn; });
-    other.prepare(view, nullptr, [=](int64_t i) { return i >= nOther; });
-    pair.prepare(view, nullptr, [=](int64_t i) { return i >= firstOther; });
-    const auto gatherRows = [&](T* to, const int32_t* list, int64_t count, int64_t layer, int64_t first,
-                                int64_t rows) {
-      for (int64_t q = 0; q < count; q++, to += TILE) {
-        const int32_t input = list[2 * q];
-        if (input < 0) {
-          for (int64_t i = 0; i < whole_steps(rows); i++) to[i] = (T)(first + at_most(i, rows - 1));
-          continue;
-        }
-        const int64_t ld = g.strides[2 * input];
-        gather(to, g.inputs[input] + layer * g.strides[2 * input + 1] + first * ld + list[2 * q + 1], ld,
-               rows);
-      }
-    };
+    const Sizes g = sizesOf(set, args);
+    own.prepare(view, nullptr, [this](int64_t i) { return i >= set.own; });
+    other.prepare(view, nullptr, [this](int64_t i) { return i >= set.other; });
+    const auto isScalar = [this](int64_t i) { return i >= firstOther() && i < firstGathered(); };
+    for (int64_t r = 0; r < atOnce; r++) pairs[r].prepare(view, nullptr, isScalar);
+    if (set.valueCode() > 0) chosen.prepare(view, nullptr, isScalar);
+    for (int32_t n = 0; n < set.gathers; n++) places[n].prepare(view, nullptr, isScalar);
     const int64_t blocks = blocks_of(g.kept, block);
     for (int64_t task = begin; task < end; task++) {
-      const int64_t layer = task / blocks, first = task % blocks * block;
-      const int64_t rows = at_most(g.kept - first, block), whole = whole_steps(rows);
-      const int32_t* list = s + 9;
-      gatherRows(ownTiles, list, nOwn, layer, first, rows);
-      for (int64_t q = 0; q < nParameters; q++) {
-        const int32_t* one = list + 2 * (nOwn + nOther + q);
-        const T* from = g.inputs[one[0]] + layer * g.strides[2 * one[0] + 1] + one[1];
-        own.input(nOwn + q, from);
-        other.input(nOther + q, from);
-        pair.input(firstParameter + q, from);
-      }
-      for (int64_t q = 0; q < nOwn; q++) {
-        own.input(q, ownTiles + q * TILE);
-        pair.input(q, ownTiles + q * TILE);
-      }
-      own.run(whole);
-      for (int64_t q = 0; q < ownRoots; q++) pair.input(nOwn + q, own.root(q));
-      reducer.clear(total, whole);
-      for (int64_t start = 0; start < g.reduced; start += kReduced) {
-        const int64_t count = at_most(g.reduced - start, kReduced);
-        gatherRows(otherTiles, list + 2 * nOwn, nOther, layer, start, count);
-        for (int64_t q = 0; q < nOther; q++) other.input(q, otherTiles + q * TILE);
-        other.run(whole_steps(count));
-        for (int64_t q = 0; q < nOther; q++) pair.input(firstOther + q, otherTiles + q * TILE);
-        for (int64_t q = 0; q < otherRoots; q++) pair.input(firstOther + nOther + q, other.root(q));
-        T* const state = reducer.rounds() ? part : total;
-        if (reducer.rounds()) reducer.clear(part, whole);
-        const int64_t roots = reducer.dim + reducer.weights;
-        for (int64_t q = 0; q < roots; q++) values[q] = pair.root(q);
-        for (int64_t j = 0; j < count; j++) {
-          pair.run(whole);
-          reducer.add(state, values, start + j, whole);
-          for (int64_t q = firstOther; q < firstParameter; q++) {
-            if (pair.inputSlots[q] >= 0) pair.at[pair.inputSlots[q]]++;
-          }
+      if (set.ranges) {
+        const int64_t layer = task / g.taskCount;
+        const int64_t* const here = g.tasks + task % g.taskCount * 4;
+        for (int64_t i = 0; i < here[1]; i += block) {
+          runBlock(g, layer, here[0] + i, at_most(here[1] - i, block), g.spans + 2 * here[2], here[3] - here[2]);
         }
-        if (reducer.rounds()) reducer.merge(total, part, whole, values + roots);
+      } else {
+        const int64_t layer = task / blocks, first = task % blocks * block;
+        const int64_t all[] = {0, g.reduced};
+        runBlock(g, layer, first, at_most(g.kept - first, block), all, 1);
       }
-      const int64_t valueCount = reducer.valueCount(), indexCount = reducer.indexCount();
+    }
+  }
+
+ private:
+  int64_t ownRoots, otherRoots;
+
+  void runBlock(const Sizes& g, int64_t layer, int64_t first, int64_t rows, const int64_t* spans,
+                int64_t spanCount) const {
+    const int64_t whole = whole_steps(rows);
+    const int32_t* const list = set.components();
+    gatherRows(g, ownTiles, list, set.own, layer, first, rows);
+    for (int64_t q = 0; q < set.parameters; q++) {
+      const int32_t* const one = list + 2 * (set.own + set.other + q);
+      ROWS[set.storage(one[0])][kOwnType](parameters + q, 1, at(g, one[0], layer, 0, one[1]), 1, 1);
+      own.input(set.own + q, parameters + q);
+      other.input(set.other + q, parameters + q);
+      eachPairMachine([&](const Machine& one) { one.input(firstParameter() + q, parameters + q); });
+    }
+    for (int64_t q = 0; q < set.own; q++) {
+      own.input(q, ownTiles + q * tile);
+      eachPairMachine([&](const Machine& one) { one.input(q, ownTiles + q * tile); });
+    }
+    own.run(whole);
+    eachPairMachine([&](const Machine& one) {
+      for (int64_t q = 0; q < ownRoots; q++) one.input(firstRoot() + q, own.root(q));
+      for (int64_t q = 0; q < gathered; q++) one.input(firstGathered() + q, gatheredTiles + q * tile);
+    });
+    for (int64_t i = 0; set.selects() && i < rows; i++) seen[i] = 0;
+    for (int32_t r = 0; !set.selects() && r < set.reductions; r++) reducers[r].clear(totals[r], whole);
+    const int64_t most = at_most(kReduced, tile);
+    int64_t pending = 0, reduced = 0;
+    for (int64_t n = 0; n < spanCount; n++) {
+      for (int64_t start = spans[2 * n], stop = spans[2 * n + 1]; start < stop; start += most) {
+        const int64_t count = at_most(stop - start, most);
+        if (pending + count > most) pending = mergeBlocks(whole);
+        if (pending == 0) clearBlocks(whole);
+        reduceRows(g, layer, first, rows, start, count);
+        pending += count, reduced += count;
+      }
+    }
+    if (pending > 0) mergeBlocks(whole);
+    if (!set.selects()) write(g, layer * g.kept + first, rows, reduced);
+  }
+
+  void clearBlocks(int64_t whole) const {
+    for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
+      if (reducers[r].rounds()) reducers[r].plain().clear(parts[r], whole);
+    }
+  }
+
+  int64_t mergeBlocks(int64_t whole) const {
+    for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
+      if (reducers[r].rounds()) reducers[r].merge(totals[r], parts[r], whole, values + atOnce * results);
+    }
+    return 0;
+  }
+
+  void reduceRows(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t start, int64_t count) const {
+    const int64_t whole = whole_steps(rows);
+    gatherRows(g, otherTiles, set.components() + 2 * set.own, set.other, layer, start, count);
+    for (int64_t q = 0; q < set.other; q++) other.input(q, otherTiles + q * tile);
+    other.run(whole_steps(count));
+    eachPairMachine([&](const Machine& one) {
+      for (int64_t q = 0; q < set.other; q++) one.input(firstOther() + q, otherTiles + q * tile);
+      for (int64_t q = 0; q < otherRoots; q++) one.input(firstOther() + set.other + q, other.root(q));
+    });
+    for (int64_t r = 0; r < atOnce; r++) {
+      advance(pairs[r], r);
+      for (int64_t q = 0; q < results; q++) values[r * results + q] = pairs[r].root(q);
+    }
+    int64_t j = 0;
+    for (; atOnce > 1 && j + atOnce <= count; j += atOnce) {
+      Machine::runRows(pairs, whole);
+      for (int64_t r = 0; r < atOnce; r++) {
+        addRow(values + r * results, start + j + r, whole);
+        advance(pairs[r], atOnce);
+      }
+    }
+    for (; j < count; j++) {
+      if (set.gathers > 0) gatherByIndex(g, layer, whole);
+      pairs[0].run(whole);
+      if (set.selects()) select(g, layer * g.kept + first, rows, start + j);
+      else addRow(values, start + j, whole);
+      eachPairMachine([&](const Machine& one) { advance(one, 1); });
+    }
+  }
+
+  void addRow(const T* const* f, int64_t row, int64_t whole) const {
+    for (int32_t r = 0; r < set.reductions; r++) {
+      const Reducer& one = reducers[r];
+      if (one.rounds()) one.plain().add(parts[r], f, row, whole);
+      else one.add(totals[r], f, row, whole);
+      f += one.arity();
+    }
+  }
+
+  // Moves what a code of pairs reads of a reduced row.
+  void advance(const Machine& one, int64_t rows) const {
+    for (int64_t q = firstOther(); q < firstParameter(); q++) {
+      if (one.inputSlots[q] >= 0) one.at[one.inputSlots[q]] += rows;
+    }
+  }
+
+  // Writes the pairs of a reduced row that are wanted, none beyond the room of its kept row.
+  void select(const Sizes& g, int64_t first, int64_t rows, int64_t row) const {
+    const T* const mask = pairs[0].root(0);
+    bool any = false;
+    for (int64_t i = 0; i < rows; i++) any |= mask[i] != 0;
+    if (!any) return;
+    if (set.valueCode() > 0) chosen.run(whole_steps(rows));
+    const int64_t dim = set.valueDim();
+    for (int64_t i = 0; i < rows; i++) {
+      if (!(mask[i] != 0)) continue;
+      const int64_t* const room = g.offsets + first + i;
+      const int64_t to = room[0] + seen[i]++;
+      if (to >= room[1]) continue;
+      g.rows[to] = (int32_t)row;
+      for (int64_t c = 0; c < dim; c++) g.values[to * dim + c] = chosen.root(c)[i];
+    }
+  }
+
+  void write(const Sizes& g, int64_t first, int64_t rows, int64_t reduced) const {
+    int64_t at = g.firstResult;
+    for (int32_t r = 0; r < set.reductions; r++) {
+      const Reducer& one = reducers[r];
+      T* const out = givesValues(one.kind) ? (T*)g.words[at++] : nullptr;
+      int32_t* const index = givesIndices(one.kind) ? (int32_t*)g.words[at++] : nullptr;
       for (int64_t i = 0; i < rows; i++) {
-        const int64_t row = layer * g.kept + first + i;
-        reducer.write(total, i, g.reduced, g.out + row * valueCount, g.index + row * indexCount);
+        const int64_t row = first + i;
+        one.write(totals[r], i, reduced, out + row * one.valueCount(), index + row * one.indexCount());
       }
     }
   }

@@ -1,6 +1,7 @@
 // Elementwise maps: runs of elements along the last dimension, read, computed and written tile by tile.
 
 struct MapFamily {
+  static constexpr bool kTilesOfBlock = false;
   static constexpr int64_t kTask = 32768;
 
   Machine value;

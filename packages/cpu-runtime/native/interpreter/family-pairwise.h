@@ -82,6 +82,18 @@ struct Accumulation {
         return {accumulate<Op_addSquaredDifference, 1>, accumulate<Op_addSquaredDifference, 2>};
       case Operation::k_maxAbsoluteDifference:
         return {accumulate<Op_maxAbsoluteDifference, 1>, accumulate<Op_maxAbsoluteDifference, 2>};
+      case Operation::k_addPower3:
+        return {accumulate<Op_addPower3, 1>, accumulate<Op_addPower3, 2>};
+      case Operation::k_addPower4:
+        return {accumulate<Op_addPower4, 1>, accumulate<Op_addPower4, 2>};
+      case Operation::k_addPower5:
+        return {accumulate<Op_addPower5, 1>, accumulate<Op_addPower5, 2>};
+      case Operation::k_addPower6:
+        return {accumulate<Op_addPower6, 1>, accumulate<Op_addPower6, 2>};
+      case Operation::k_addPower7:
+        return {accumulate<Op_addPower7, 1>, accumulate<Op_addPower7, 2>};
+      case Operation::k_addPower8:
+        return {accumulate<Op_addPower8, 1>, accumulate<Op_addPower8, 2>};
       default:
         return {};
     }
@@ -108,6 +120,7 @@ struct ParameterArgs {
 };
 
 struct PairwiseFamily {
+  static constexpr bool kTilesOfBlock = false;
   static constexpr int64_t kDepth = 128;
   static constexpr int64_t kRows = 64;
   static constexpr int64_t kGroup = 8;

@@ -1,5 +1,5 @@
 // The interpreter for one instruction set: included once by each file under levels/, which defines MERCER_LEVEL (a name of C)
-// and the two headers of vector types and mathematics. Compiled with other flags than the rest of the addon, so nothing here may
+// and the three headers of vector types and mathematics. Compiled with other flags than the rest of the addon, so nothing here may
 // come from the standard library but types: an inline function of it could be the copy that the linker keeps for everybody.
 #include <stddef.h>
 #include <stdint.h>
@@ -13,11 +13,21 @@ namespace {
 
 #include "rows.h"
 
+// Functions by name, in double precision for both data types.
+#define INLINE static inline __attribute__((always_inline, unused))
+namespace wide {
+#include MERCER_WIDE_TEXT
+#include "generated/functions.h"
+#include "table-functions.h"
+}  // namespace wide
+#undef INLINE
+
 namespace float32 {
 #include MERCER_FLOAT32_TEXT
 typedef int L;
 #include "machine.h"
 #include "family-map.h"
+#include "reducer.h"
 #include "family-map-reduce.h"
 #include "family-pairwise.h"
 #include "family-gradient.h"
@@ -32,16 +42,23 @@ namespace float64 {
 typedef long long L;
 #include "machine.h"
 #include "family-map.h"
+#include "reducer.h"
 #include "family-map-reduce.h"
 #include "family-pairwise.h"
 #include "family-gradient.h"
 #include "family-cdist-grad.h"
 }  // namespace float64
 
+// Values of a tile: as many as a block of the map-reduce family has.
+template <class Family, class Arena>
+int64_t tile_of(int64_t block) {
+  return Family::kTilesOfBlock ? block : Arena{nullptr}.tile;
+}
+
 template <class Family, class Arena>
 Cut cutOf(const View& view, const void* args, int64_t threads) {
   Cut cut = Family::cut(view, args, threads);
-  Arena counting{nullptr};
+  Arena counting{nullptr, tile_of<Family, Arena>(cut.block)};
   Family family;
   family.reserve(view, counting);
   cut.scratchBytes = counting.used + 64;
@@ -50,7 +67,7 @@ Cut cutOf(const View& view, const void* args, int64_t threads) {
 
 template <class Family, class Arena>
 void runOf(const View& view, const void* args, int64_t block, int64_t begin, int64_t end, void* scratch) {
-  Arena arena{(uint8_t*)scratch};
+  Arena arena{(uint8_t*)scratch, tile_of<Family, Arena>(block)};
   Family family;
   family.reserve(view, arena);
   family.run(view, args, block, begin, end);

@@ -8,10 +8,12 @@ namespace mercer::cpu::interpreter {
 
 namespace {
 
-constexpr int32_t kVersion = 1;
-constexpr int32_t kMostRegisters = 1024;
-constexpr int32_t kMostSlots = 1 << 16;
-constexpr int32_t kMostInputs = 1 << 12;
+constexpr int32_t kVersion = 2;
+constexpr int32_t kMostRegisters = 1 << 16;
+constexpr int32_t kMostSlots = 1 << 21;
+constexpr int32_t kMostSettings = 1 << 20;
+constexpr int32_t kMostInputs = 1 << 18;
+constexpr int32_t kMostComponents = 1 << 20;
 constexpr int32_t kMostDims = 8;
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -29,7 +31,7 @@ bool givesMask(Operation operation) {
 }
 
 // What an owner of a register holds, slot by slot.
-enum class Held : uint8_t { kNothing, kNumber, kMask };
+enum class Held : uint8_t { kNothing, kNumber, kMask, kTable };
 
 }  // namespace
 
@@ -44,14 +46,15 @@ class Reader {
     require(wide == 0 || wide == 1, "its data type is neither float32 nor float64");
     program_.view_.family = static_cast<Family>(family);
     program_.view_.float64 = wide == 1;
-    settingCount_ = count(kMostInputs);
+    settingCount_ = count(kMostSettings);
     program_.view_.settings = take(settingCount_);
-    const int32_t codes = count(8);
+    const int32_t codes = count(kMostInputs);
     for (int32_t i = 0; i < codes; ++i) readCode();
     require(at_ == words_.size(), "it has words behind its end");
     program_.view_.codes = program_.codes_.data();
     program_.view_.constants = program_.constants_.data();
     checkFamily();
+    for (Code& code : program_.codes_) findChains(code);
   }
 
  private:
@@ -85,6 +88,36 @@ class Reader {
     code.roots = take(code.rootCount);
     code.registers = count(kMostRegisters);
     program_.codes_.push_back(code);
+  }
+
+  // Chains of one operation, whose differing operands are one value or a tile alike.
+  void findChains(Code& code) {
+    std::vector<int32_t> uses(static_cast<size_t>(code.slotCount), 0);
+    const auto count = [&](int32_t slot) { ++uses[static_cast<size_t>(slot)]; };
+    for (int32_t i = 0; i < code.instructionCount; ++i) {
+      const Instruction& one = code.instructions[i];
+      const int32_t arity = arityOf(one.operation);
+      count(one.a);
+      if (arity > 1) count(one.b);
+      if (arity > 2) count(one.c);
+    }
+    for (int32_t i = 0; i < code.rootCount; ++i) count(code.roots[i]);
+    std::vector<int32_t> chains(static_cast<size_t>(code.instructionCount), 1);
+    for (int32_t i = 0; i < code.instructionCount;) {
+      const Instruction& first = code.instructions[i];
+      int32_t end = i + 1;
+      for (; addsUp(first.operation) && end < code.instructionCount; ++end) {
+        const Instruction &one = code.instructions[end], &before = code.instructions[end - 1];
+        if (one.operation != first.operation || one.c != before.to || one.a == before.to || one.b == before.to ||
+            uses[static_cast<size_t>(before.to)] != 1)
+          break;
+        chains[static_cast<size_t>(end)] = 0;
+      }
+      chains[static_cast<size_t>(i)] = end - i;
+      i = end;
+    }
+    program_.chains_.push_back(std::move(chains));
+    code.chains = program_.chains_.back().data();
   }
 
   int32_t setting(int32_t i) const {
@@ -123,7 +156,8 @@ class Reader {
         require(!given[static_cast<size_t>(slot.index)], "two slots are one input");
         given[static_cast<size_t>(slot.index)] = true;
       }
-      if (slot.kind != SlotKind::kRegister) held[static_cast<size_t>(i)] = Held::kNumber;
+      if (slot.kind == SlotKind::kTable) held[static_cast<size_t>(i)] = Held::kTable;
+      else if (slot.kind != SlotKind::kRegister) held[static_cast<size_t>(i)] = Held::kNumber;
     }
     const auto use = [&](int32_t slot, Held wanted) {
       require(slot >= 0 && slot < code.slotCount, "an operand is no slot");
@@ -139,7 +173,11 @@ class Reader {
               "an instruction has no known operation");
       const int32_t arity = arityOf(one.operation);
       use(one.a, one.operation == Operation::k_select ? Held::kMask : Held::kNumber);
-      if (arity > 1) use(one.b, Held::kNumber);
+      const int32_t numbers = tableLengthOf(one.operation);
+      if (arity > 1) use(one.b, numbers > 0 ? Held::kTable : Held::kNumber);
+      require(numbers == 0 || static_cast<size_t>(code.slots[one.b].index) + static_cast<size_t>(numbers) <=
+                                  program_.constants_.size(),
+              "a table is too short");
       if (arity > 2) use(one.c, Held::kNumber);
       require(one.to >= 0 && one.to < code.slotCount, "a result is no slot");
       require(code.slots[one.to].kind == SlotKind::kRegister, "a result is no register");
@@ -162,6 +200,7 @@ class Reader {
   int32_t limitOf(SlotKind kind, int32_t inputs, int32_t uniforms, int32_t registers) const {
     switch (kind) {
       case SlotKind::kConstant:
+      case SlotKind::kTable:
         return static_cast<int32_t>(program_.constants_.size());
       case SlotKind::kUniform:
       case SlotKind::kUniformLow:
@@ -176,8 +215,11 @@ class Reader {
 
   // Code 0 of the families that have values of the launch: `inputs` numbers in, as many uniform values out as it has results.
   int32_t checkUniforms(int32_t inputs) const {
-    const int32_t uniforms = program_.codes_[0].rootCount;
+    const Code& code = program_.codes_[0];
+    const int32_t uniforms = code.rootCount;
     checkCode(0, inputs, 0, uniforms);
+    for (int32_t i = 0; i < code.instructionCount; ++i)
+      require(!isFunction(code.instructions[i].operation), "a value of the launch calls a function");
     return uniforms;
   }
 
@@ -229,25 +271,64 @@ class Reader {
   }
 
   void checkMapReduce() {
-    codes(3);
-    setting(0, 0, 1);
-    const int32_t kind = setting(1, 0, kKMaxArgKMax), dim = setting(2, 1, kMostInputs);
-    const int32_t weights = setting(3, 0, kMostInputs), k = setting(4, 1, kMostInputs);
-    const int32_t inputs = setting(5, 0, kMostInputs), own = setting(6, 0, kMostInputs);
-    const int32_t other = setting(7, 0, kMostInputs), parameters = setting(8, 0, kMostInputs);
-    settings(9 + 2 * (own + other + parameters));
-    for (int32_t i = 0; i < own + other + parameters; ++i) {
-      setting(9 + 2 * i, i < own + other ? -1 : 0, inputs - 1);
-      setting(10 + 2 * i, 0, 1 << 20);
+    for (int32_t i = 0; i < 2; ++i) setting(i, 0, 1);
+    setting(2, 0, 1 + kMostInputs);
+    setting(3, 1, kMostInputs);
+    for (int32_t i = 4; i < 9; ++i) setting(i, 0, kMostInputs);
+    const MapReduceSettings set(program_.view_.settings);
+    const int32_t components = set.own + set.other + set.parameters;
+    int32_t end = 9 + 5 * set.reductions + 2 * set.inputs + 2 * components;
+    require(end <= settingCount_, "it has too few settings");
+    int32_t results = 0, pointers = 0;
+    for (int32_t r = 0; r < set.reductions; ++r) {
+      results += checkReduction(9 + 5 * r, &pointers);
+      require(results <= kMostInputs, "it reduces too many values");
     }
+    int32_t tables = 0;
+    for (int32_t i = 0, at = 9 + 5 * set.reductions; i < set.inputs; ++i, at += 2) {
+      const int32_t own = program_.view_.float64 ? 0 : 1;
+      setting(at, own, program_.view_.float64 ? 0 : 3);
+      if (setting(at + 1, -1, tables) >= 0) ++tables;
+      require(setting(at + 1) < 0 || setting(at + 1) == tables - 1, "tables are out of order");
+    }
+    for (int32_t i = 0, at = end - 2 * components; i < components; ++i, at += 2) {
+      setting(at, i < set.own + set.other ? -1 : 0, set.inputs - 1);
+      setting(at + 1, 0, kMostComponents);
+    }
+    int32_t gathered = 0;
+    for (int32_t n = 0; n < set.gathers; ++n) {
+      const int32_t table = setting(end, 0, set.inputs - 1), count = setting(end + 1, 0, kMostInputs);
+      require(set.tablePlace(table) >= 0, "rows by index are of no table");
+      for (int32_t c = 0; c < count; ++c) setting(end + 2 + c, 0, kMostComponents);
+      gathered += count, end += 2 + count;
+      require(gathered <= kMostInputs, "it gathers too much");
+    }
+    settings(end);
+    codes(static_cast<size_t>(set.gatherCode(set.gathers)));
+    const int32_t ownRoots = program_.codes_[0].rootCount, otherRoots = program_.codes_[1].rootCount;
+    const int32_t inputs = components + ownRoots + otherRoots + gathered;
+    checkCode(0, set.own + set.parameters, 0, ownRoots);
+    checkCode(1, set.other + set.parameters, 0, otherRoots);
+    checkCode(2, inputs, 0, set.selects() ? 1 : results);
+    if (set.valueCode() > 0) checkCode(set.valueCode(), inputs, 0, set.valueDim());
+    for (int32_t n = 0; n < set.gathers; ++n) checkCode(set.gatherCode(n), inputs, 0, 1);
+    if (set.selects()) pointers = set.valueDim() > 0 ? 3 : 2;
+    args(3 * set.inputs + pointers + (set.ranges == 1 ? 6 : 3) + tables);
+  }
+
+  // How many values a reduction takes; what it writes is counted.
+  int32_t checkReduction(int32_t at, int32_t* pointers) const {
+    const int32_t kind = setting(at, 0, kKMaxArgKMax), dim = setting(at + 1, 1, kMostInputs);
+    const int32_t weights = setting(at + 2, 0, kMostInputs), k = setting(at + 3, 1, kMostInputs);
+    const int32_t sums = setting(at + 4, kBlocks, kWideTerms);
     require(isExponential(kind) ? dim == 1 && weights >= 1 : weights == 0,
             "the numbers of values do not fit the reduction");
     require(static_cast<int64_t>(dim) * k + weights <= kMostInputs, "the result is too long");
-    const int32_t ownRoots = program_.codes_[0].rootCount, otherRoots = program_.codes_[1].rootCount;
-    checkCode(0, own + parameters, 0, ownRoots);
-    checkCode(1, other + parameters, 0, otherRoots);
-    checkCode(2, own + ownRoots + other + otherRoots + parameters, 0, dim + weights);
-    args(3 * inputs + 3 + (givesValues(kind) ? 1 : 0) + (givesIndices(kind) ? 1 : 0));
+    require(sums == kBlocks || kind == kSum || kind == kMean || isExponential(kind),
+            "a reduction without sums says how they are added up");
+    require(sums < kWideBlocks || !program_.view_.float64, "sums are wider than float64");
+    *pointers += (givesValues(kind) ? 1 : 0) + (givesIndices(kind) ? 1 : 0);
+    return dim + weights;
   }
 
   void checkPairwise() {

@@ -16,11 +16,13 @@ enum class Operation : int32_t {
 #define MERCER_BINARY(name, weight, value) k_##name,
 #define MERCER_COMPARISON(name, value) k_##name,
 #define MERCER_TERNARY(name, weight, value) k_##name,
+#define MERCER_TABLE(name, numbers, function) k_##name,
 #include "operations.inc"
 #undef MERCER_UNARY
 #undef MERCER_BINARY
 #undef MERCER_COMPARISON
 #undef MERCER_TERNARY
+#undef MERCER_TABLE
   kCount
 };
 
@@ -29,17 +31,38 @@ constexpr int32_t kArities[] = {
 #define MERCER_BINARY(name, weight, value) 2,
 #define MERCER_COMPARISON(name, value) 2,
 #define MERCER_TERNARY(name, weight, value) 3,
+#define MERCER_TABLE(name, numbers, function) 2,
 #include "operations.inc"
 #undef MERCER_UNARY
 #undef MERCER_BINARY
 #undef MERCER_COMPARISON
 #undef MERCER_TERNARY
+#undef MERCER_TABLE
 };
 constexpr int32_t arityOf(Operation operation) { return kArities[static_cast<int32_t>(operation)]; }
 
+// How many numbers the second operand of an operation is, 0 where that is a value.
+constexpr int32_t kTableLengths[] = {
+#define MERCER_UNARY(name, weight, value) 0,
+#define MERCER_BINARY(name, weight, value) 0,
+#define MERCER_COMPARISON(name, value) 0,
+#define MERCER_TERNARY(name, weight, value) 0,
+#define MERCER_TABLE(name, numbers, function) numbers,
+#include "operations.inc"
+#undef MERCER_UNARY
+#undef MERCER_BINARY
+#undef MERCER_COMPARISON
+#undef MERCER_TERNARY
+#undef MERCER_TABLE
+};
+constexpr int32_t tableLengthOf(Operation operation) { return kTableLengths[static_cast<int32_t>(operation)]; }
+
+// Functions by name: for values of tiles alone, not for those of a launch.
+constexpr bool isFunction(Operation operation) { return operation >= Operation::k_math_floor; }
+
 // Where the value of an operand is: a constant, a value that is the same for all elements (rounded, and what rounding lost),
-// an input of the code, or a tile register.
-enum class SlotKind : int32_t { kConstant, kUniform, kUniformLow, kInput, kRegister };
+// an input of the code, or a tile register. A table begins at a constant.
+enum class SlotKind : int32_t { kConstant, kUniform, kUniformLow, kInput, kRegister, kTable };
 
 struct Slot {
   SlotKind kind;
@@ -61,7 +84,15 @@ struct Code {
   const int32_t* roots;
   int32_t rootCount;
   int32_t registers;
+  // Of every instruction how many, from it on, add one after the other to one value that nobody else reads; 0 within them.
+  const int32_t* chains;
 };
+
+// Operations whose third operand is what they add to.
+constexpr bool addsUp(Operation operation) {
+  return operation == Operation::k_multiplyAdd || operation == Operation::k_addAbsoluteDifference ||
+         operation == Operation::k_addSquaredDifference;
+}
 
 // What the levels see of a program: plain memory, because code for other processors must not share inline functions with
 // the rest of the addon.
@@ -91,6 +122,37 @@ constexpr bool givesValues(int32_t kind) {
 constexpr bool givesIndices(int32_t kind) {
   return kind >= kArgMin && kind != kKMin && kind != kKMax;
 }
+
+// How sums are added up: of blocks, of terms, with what each addition lost, and the first two in double precision.
+enum Sums : int32_t { kBlocks, kTerms, kCompensated, kWideBlocks, kWideTerms };
+
+// The settings of a map-reduce, whose program is written by packages/kernels/src/interpret/map-reduce-program.ts: nine numbers,
+// of each reduction its kind, dim, weights, k and sums, of each input its element type and its place among the tables (or -1), of
+// each component of own rows, other rows and parameters its input and place, of each gathered row its table and components.
+struct MapReduceSettings {
+  MapReduceSettings() = default;
+  explicit MapReduceSettings(const int32_t* settings)
+      : s(settings), axis(s[0]), ranges(s[1]), selection(s[2]), reductions(s[3]), inputs(s[4]), own(s[5]),
+        other(s[6]), parameters(s[7]), gathers(s[8]) {}
+
+  const int32_t* s;
+  int32_t axis, ranges, selection, reductions, inputs, own, other, parameters, gathers;
+
+  bool selects() const { return selection > 0; }
+  int32_t valueDim() const { return selection - 1; }
+  const int32_t* reduction(int32_t r) const { return s + 9 + 5 * r; }
+  int32_t storage(int32_t input) const { return s[9 + 5 * reductions + 2 * input]; }
+  int32_t tablePlace(int32_t input) const { return s[10 + 5 * reductions + 2 * input]; }
+  const int32_t* components() const { return s + 9 + 5 * reductions + 2 * inputs; }
+  const int32_t* gather(int32_t n) const {
+    const int32_t* one = components() + 2 * (own + other + parameters);
+    for (; n > 0; n--) one += 2 + one[1];
+    return one;
+  }
+  // Codes: own rows, other rows, pairs, what a selection writes, places of gathered rows.
+  int32_t valueCode() const { return selection > 1 ? 3 : 0; }
+  int32_t gatherCode(int32_t n) const { return (selection > 1 ? 4 : 3) + n; }
+};
 
 // How a launch is cut. `block` is the level's own: kept rows of a task.
 struct Cut {

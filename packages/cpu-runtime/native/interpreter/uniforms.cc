@@ -43,8 +43,17 @@ double apply(Operation operation, double x, double y, double z) {
     case Operation::k_addAbsoluteDifference: return z + std::fabs(x - y);
     case Operation::k_addSquaredDifference: return (x - y) * (x - y) + z;
     case Operation::k_maxAbsoluteDifference: return std::fmax(z, std::fabs(x - y));
+    case Operation::k_addPower3: return std::pow(std::fabs(x - y), 3) + z;
+    case Operation::k_addPower4: return std::pow(std::fabs(x - y), 4) + z;
+    case Operation::k_addPower5: return std::pow(std::fabs(x - y), 5) + z;
+    case Operation::k_addPower6: return std::pow(std::fabs(x - y), 6) + z;
+    case Operation::k_addPower7: return std::pow(std::fabs(x - y), 7) + z;
+    case Operation::k_addPower8: return std::pow(std::fabs(x - y), 8) + z;
+    case Operation::k_scaledDifference: return x * (y - z);
+    case Operation::k_scaledAbsoluteDifference: return x * std::fabs(y - z);
+    case Operation::k_scaledSign: return x * apply(Operation::k_sign, y - z, 0, 0);
     case Operation::k_expOfNegative: return std::exp(-x);
-    case Operation::kCount: break;
+    default: break;  // functions, which are refused here
   }
   return 0;
 }

@@ -95,7 +95,7 @@ function unrollContraction(node: NodeOfKind<'contract'>, args: readonly Componen
   return sums.map((sum) => sum!);
 }
 
-/** Above this, loops over components should stay loops. */
+/** Above this, loops over components should stay loops where nothing else is said. */
 const MAX_UNROLLED = 65_536;
 
 /**
@@ -104,7 +104,7 @@ const MAX_UNROLLED = 65_536;
  * prints. Sums run from the first component to the last, so the values are those of `evaluateVector`,
  * bit by bit up to the sign of a zero.
  *
- * Throws `FormulaError` with code `LIMIT_EXCEEDED` above 65536 operations (`unrolledSize`).
+ * Throws `FormulaError` with code `LIMIT_EXCEEDED` above `limit` operations (`unrolledSize`), 65536 by default.
  *
  * ```ts
  * import { ops, printFormula, unrollComponents, vi, vj } from '@mercer/formula';
@@ -112,12 +112,15 @@ const MAX_UNROLLED = 65_536;
  * console.log(printFormula(one!)); // Elem(Vi(0, 2), 0) * Elem(Vj(1, 2), 0) + Elem(Vi(0, 2), 1) * Elem(Vj(1, 2), 1)
  * ```
  */
-export function unrollComponents(root: VectorExpr): readonly VectorExpr[] {
+export function unrollComponents(
+  root: VectorExpr,
+  limit: number = MAX_UNROLLED,
+): readonly VectorExpr[] {
   const size = unrolledSize(root);
-  if (size > MAX_UNROLLED) {
+  if (size > limit) {
     throw new FormulaError(
       'LIMIT_EXCEEDED',
-      `cannot unroll a formula of ${size} operations: the limit is ${MAX_UNROLLED}. ` +
+      `cannot unroll a formula of ${size} operations: the limit is ${limit}. ` +
         `Loop over components instead.`,
     );
   }

@@ -102,8 +102,9 @@ function writeNodes(originals: readonly Expr[], options: CpuExpressionOptions): 
   const statements: string[] = [];
   const uniforms: { readonly name: string; readonly node: Expr }[] = [];
   const text = new Map<Expr, string>();
+  const launched = Object.keys(options.uniforms).length > 0;
   for (const node of postOrder(...exprs)) {
-    if (isUniform(node, (name) => Object.hasOwn(options.uniforms, name))) {
+    if (launched && isUniform(node, (name) => Object.hasOwn(options.uniforms, name))) {
       const value = `${name}_u${String(uniforms.length)}`;
       uniforms.push({ name: value, node });
       text.set(node, node.type === 'bool' ? `(${value} != splat(0))` : value);

@@ -1,9 +1,10 @@
 import type { RealExpr } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import { compileKernel, runKernel } from '../testing/cpu-harness.test.helper.js';
+import { compileKernel, interpretedLevel, runKernel } from '../testing/cpu-harness.test.helper.js';
 import { emitCpuExpression } from './cpu-expression.js';
 import { cpuHelpers, type CpuHelper } from './cpu-math.js';
 import { vectorPrelude, type CpuLevel } from './cpu-vector.js';
+import { runInterpretedExpressions } from './interpreted-expressions.test.helper.js';
 
 /** A kernel that applies expression i of a and b, p and q to pairs of inputs, one after the other. */
 export function cpuExpressionsSource(
@@ -56,6 +57,9 @@ export function runCpuExpressions(
 ): Float32Array | Float64Array {
   const { compiler, level, dtype } = on;
   const library = compileKernel(compiler, cpuExpressionsSource(exprs, dtype, level), level);
+  if (interpretedLevel(library) !== undefined) {
+    return runInterpretedExpressions(exprs, { level, dtype, scalars: { p, q } }, { x, y });
+  }
   const Values = dtype === 'float32' ? Float32Array : Float64Array;
   const params = new Uint8Array(48);
   const view = new DataView(params.buffer);

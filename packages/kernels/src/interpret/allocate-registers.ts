@@ -1,8 +1,8 @@
 import type { TileCode } from './tile-program.js';
 
-/** What an instruction reads. `value` is the result of the instruction with that number. */
+/** What an instruction reads. `value` is the result of the instruction with that number, `table` begins at a constant. */
 export interface Operand {
-  readonly kind: 'constant' | 'uniform' | 'uniformLow' | 'input' | 'value';
+  readonly kind: 'constant' | 'uniform' | 'uniformLow' | 'input' | 'value' | 'table';
   readonly index: number;
 }
 
@@ -12,7 +12,7 @@ export interface VirtualInstruction {
   readonly args: readonly Operand[];
 }
 
-const KINDS = { constant: 0, uniform: 1, uniformLow: 2, input: 3, value: 4 } as const;
+const KINDS = { constant: 0, uniform: 1, uniformLow: 2, input: 3, value: 4, table: 5 } as const;
 
 /**
  * Gives every result a register, the same one again where the value before is no longer read: few tiles

@@ -1,10 +1,13 @@
-import { isNonNegative, type Expr } from '@mercer/formula';
+import { isNonNegative, type CallNode, type Expr } from '@mercer/formula';
+import { functionOperation } from './function-operations.js';
 import { plainOperation, type TileOperation } from './operations.js';
 
 /** An operation with the nodes that it reads. */
 export interface ChosenInstruction {
   readonly operation: TileOperation;
   readonly args: readonly Expr[];
+  /** Numbers that a function reads. */
+  readonly table?: readonly number[];
 }
 
 /** What a choice depends on beside the node. */
@@ -14,6 +17,8 @@ export interface InstructionContext {
   /** Whether a node is there already: an input or a value of the launch. */
   readonly given: (node: Expr) => boolean;
   readonly nonNegative: readonly string[];
+  /** Whether every operation rounds by itself, so that values do not depend on what reads them. */
+  readonly rounded: boolean;
 }
 
 /**
@@ -31,6 +36,10 @@ export function chooseInstruction(
     const [base = node] = args;
     const operation = isNonNegative(base, context.nonNegative) ? 'powNonNegative' : 'powAny';
     return { operation, args };
+  }
+  if (op === 'call') {
+    const found = functionOperation(node as CallNode);
+    return found && { ...found, args };
   }
   const operation = plainOperation(op);
   return operation === undefined ? undefined : { operation, args };
@@ -51,6 +60,10 @@ function fuse(node: Expr, context: InstructionContext): ChosenInstruction | unde
     return ends && { operation: 'squaredDifference', args: ends };
   }
   if (second === undefined) return undefined;
+  if (node.op === 'mul') {
+    return fuseScaled(first, second, context) ?? fuseScaled(second, first, context);
+  }
+  if (node.op === 'add' && context.rounded) return undefined;
   if (node.op === 'add') return fuseSum(first, second, context) ?? fuseSum(second, first, context);
   if (node.op === 'max') return fuseMax(first, second, context);
   return undefined;
@@ -71,9 +84,70 @@ function fuseSum(
     const operation = isSquare ? 'addSquaredDifference' : 'addAbsoluteDifference';
     if (ends !== undefined) return { operation, args: [...ends, sum] };
   }
+  const power = powerOfDifference(term, context);
+  if (power !== undefined) return { ...power, args: [...power.args, sum] };
   return term.op === 'mul' && second !== undefined
     ? { operation: 'multiplyAdd', args: [first, second, sum] }
     : undefined;
+}
+
+const SCALED = { abs: 'scaledAbsoluteDifference', sign: 'scaledSign' } as const;
+
+/** A difference, its size or its sign, times a factor: a difference is computed again rather than kept. */
+function fuseScaled(
+  factor: Expr,
+  value: Expr,
+  context: InstructionContext,
+): ChosenInstruction | undefined {
+  const signed = value.op === 'abs' || value.op === 'sign' ? SCALED[value.op] : undefined;
+  const difference = signed === undefined ? value : value.args[0];
+  if (difference?.op !== 'sub' || context.given(difference)) return undefined;
+  if (signed !== undefined && !isPrivate(value, context)) return undefined;
+  return { operation: signed ?? 'scaledDifference', args: [factor, ...difference.args] };
+}
+
+const POWERS = [
+  'addPower3',
+  'addPower4',
+  'addPower5',
+  'addPower6',
+  'addPower7',
+  'addPower8',
+] as const;
+const [LEAST_POWER, MOST_POWER] = [3, 8];
+
+/** A product of one difference and its size that is a power of the size, and of which nobody else reads a part. */
+function powerOfDifference(
+  term: Expr,
+  { uses, given }: InstructionContext,
+): ChosenInstruction | undefined {
+  const parts = new Set<Expr>();
+  let difference: Expr | undefined;
+  let [signed, power] = [0, 0];
+  const factors = [term];
+  for (let node = factors.pop(); node !== undefined; node = factors.pop()) {
+    parts.add(node);
+    if (node.op === 'mul') {
+      factors.push(...node.args);
+    } else {
+      const size: Expr | undefined = node.op === 'abs' ? node.args[0] : node;
+      if (size?.op !== 'sub' || (difference ?? size) !== size) return undefined;
+      difference = size;
+      parts.add(size);
+      power++;
+      if (size === node) signed++;
+    }
+    if (power + factors.length > MOST_POWER) return undefined;
+  }
+  const operation = POWERS[power - LEAST_POWER];
+  if (difference === undefined || operation === undefined || signed % 2 === 1) return undefined;
+  const readers = new Map<Expr, number>([[term, 1]]);
+  for (const part of parts) {
+    if (part === difference) continue;
+    for (const arg of new Set(part.args)) readers.set(arg, (readers.get(arg) ?? 0) + 1);
+  }
+  const isOwn = [...parts].every((part) => uses.get(part) === readers.get(part) && !given(part));
+  return isOwn ? { operation, args: difference.args } : undefined;
 }
 
 /** Values without a sign bit are ordered like their bits, NaN above all. */

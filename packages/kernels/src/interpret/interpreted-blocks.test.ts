@@ -1,4 +1,4 @@
-import { reduction } from '@mercer/formula';
+import { ops, pm, reduction, vi, vj, type VectorExpr } from '@mercer/formula';
 import { describe, it } from 'vitest';
 import { planCdistGradCpu } from '../cdist-grad/cpu/plan-cpu.js';
 import {
@@ -7,7 +7,7 @@ import {
   type GradShape,
 } from '../cdist-grad/cdist-grad-check.test.helper.js';
 import { gaussian, KIND_CASES } from '../map-reduce/map-reduce-cases.test.helper.js';
-import { checkMapReduce } from '../map-reduce/map-reduce-check.test.helper.js';
+import { checkMapReduce, wholeNumber } from '../map-reduce/map-reduce-check.test.helper.js';
 import {
   CASES,
   checkGradient,
@@ -90,6 +90,30 @@ describe.each(['float32', 'float64'] as const)('more than one tile, %s', (dtype)
     for (const shape of shapes) {
       const plan = planCdistGradCpu(gradProblem(dtype, p, shape), limits);
       checkCdistGrad(plan, shape, p, { run: runInterpretedProgram });
+    }
+  });
+});
+
+describe.each(runnableLevels())('sums of many components for %s', (own) => {
+  const [x, y] = [vi(0, 18), vj(1, 18)];
+  const formulas: readonly (readonly [string, VectorExpr])[] = [
+    ['squares', ops.sqDist(x, y)],
+    ['sizes', ops.sum(ops.abs(ops.sub(x, y)))],
+    ['products', ops.dot(x, y)],
+    ['of the same row', ops.mul(ops.dot(x, x), ops.dot(y, pm(2, 18)))],
+  ];
+
+  it.each(formulas)('%s, several reduced rows at once and one by one', (_, formula) => {
+    for (const [dtype, axis] of [
+      ['float32', 1],
+      ['float64', 0],
+    ] as const) {
+      // whole numbers, on which nothing is rounded
+      const one = { reduction: reduction('Sum', formula, { axis }), fill: wholeNumber, units: 0 };
+      const sizes = axis === 1 ? { rowsI: 70, rowsJ: 137 } : { rowsI: 137, rowsJ: 70 };
+      checkMapReduce({ ...one, ...sizes, dtype }, { ...limits, level: own }, (program, launch) => {
+        runInterpretedProgram(program, launch, own);
+      });
     }
   });
 });

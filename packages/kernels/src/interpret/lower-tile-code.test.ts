@@ -9,6 +9,8 @@ import {
   neg,
   pow,
   select,
+  sign,
+  simplify,
   sub,
   variable,
   type Expr,
@@ -25,6 +27,7 @@ const [a, b, s, p] = ['a', 'b', 's', 'p'].map((name) => variable(name)) as [
   ReturnType<typeof variable>,
 ];
 const difference = sub(a, b);
+const cube = mul(mul(difference, difference), difference);
 
 const lower = (roots: readonly Expr[], nonNegative: readonly string[] = []): TileCode =>
   new ProgramBuilder('float32', ['p']).code(roots, ['a', 'b', 's'], nonNegative);
@@ -39,10 +42,32 @@ describe('codes over tiles', () => {
     ['(a - b)^2', mul(difference, difference), ['squaredDifference']],
     ['a product added', add(s, mul(a, b)), ['multiplyAdd']],
     ['exp(-a)', exp(neg(a)), ['expOfNegative']],
+    ...[3, 4, 5, 6, 7, 8].map((n): [string, Expr, string[]] => [
+      `|a - b|^${String(n)} added`,
+      add(s, simplify(pow(abs(difference), n))),
+      [`addPower${String(n)}`],
+    ]),
+    ['(a - b)^3 added, which has a sign', add(s, cube), ['sub', 'mul', 'multiplyAdd']],
+    [
+      'a power of which others read a part',
+      add(add(s, simplify(pow(abs(difference), 3))), abs(difference)),
+      ['sub', 'mul', 'abs', 'multiplyAdd', 'add'],
+    ],
+    ['a difference scaled', mul(s, difference), ['scaledDifference']],
+    ['the size of a difference scaled', mul(abs(difference), s), ['scaledAbsoluteDifference']],
+    ['its sign scaled', mul(s, sign(difference)), ['scaledSign']],
     ['a difference that others read', add(difference, abs(difference)), ['sub', 'abs', 'add']],
     ['a product that others read', add(mul(a, b), exp(mul(a, b))), ['mul', 'exp', 'add']],
   ])('%s', (_, expr, wanted) => {
     expect(operations(lower([expr]))).toEqual(wanted);
+  });
+
+  it('round every operation by itself where that is asked for', () => {
+    const roots = [add(s, mul(difference, difference)), add(s, mul(a, b)), add(s, abs(sub(b, a)))];
+    const code = new ProgramBuilder('float32', [], true).code(roots, ['a', 'b', 's']);
+    expect(operations(code)).toEqual([
+      ...['squaredDifference', 'add', 'mul', 'add', 'absoluteDifference', 'add'],
+    ]);
   });
 
   it('compare bits for a maximum only where no value has a sign', () => {

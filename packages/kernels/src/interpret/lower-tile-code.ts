@@ -10,6 +10,8 @@ import type { TileCode } from './tile-program.js';
 export interface TileTables {
   /** The place of a constant. */
   readonly constant: (value: number) => number;
+  /** The place of the first of a row of numbers. */
+  readonly table: (numbers: readonly number[]) => number;
   /** The place of a value of the launch; undefined for a node that reads tiles. */
   readonly uniform: (node: Expr) => number | undefined;
 }
@@ -22,6 +24,8 @@ export interface TileCodeParts {
   readonly inputs: readonly Expr[];
   /** Variables that are never below 0. */
   readonly nonNegative?: readonly string[];
+  /** Whether every operation rounds by itself. Default false. */
+  readonly rounded?: boolean;
   readonly tables: TileTables;
 }
 
@@ -32,12 +36,12 @@ export interface TileCodeParts {
  * @throws NoInstruction for an operation that the interpreter lacks
  */
 export function lowerTileCode(parts: TileCodeParts): TileCode {
-  const { roots, inputs, tables, nonNegative = [] } = parts;
+  const { roots, inputs, tables, nonNegative = [], rounded = false } = parts;
   const given = new Map<Expr, Operand>();
   inputs.forEach((node, index) => given.set(node, { kind: 'input', index }));
   const order = reachable(roots, given, tables);
   const uses = countUses(order, roots, (node) => given.has(node));
-  const context = { uses, nonNegative, given: (node: Expr) => given.has(node) };
+  const context = { uses, nonNegative, rounded, given: (node: Expr) => given.has(node) };
   const chosen = chooseAll(order, roots, context);
 
   const instructions: VirtualInstruction[] = [];
@@ -56,9 +60,10 @@ export function lowerTileCode(parts: TileCodeParts): TileCode {
   // a value of the launch is a number, and a choice by it compares that
   const maskOf = (node: Expr): Operand =>
     given.has(node) ? emit(operationNumber('ne'), [operandOf(node), number(0)]) : operandOf(node);
-  for (const [node, { operation, args }] of chosen) {
+  for (const [node, { operation, args, table }] of chosen) {
     const operands = args.map((arg) => (arg.type === 'bool' ? maskOf(arg) : operandOf(arg)));
     if (operation === 'powNonNegative') operands.push(lowPart(args[1], operands[1], parts, number));
+    if (table !== undefined) operands.push({ kind: 'table', index: tables.table(table) });
     values.set(node, emit(operationNumber(operation), operands));
   }
   const taken = new Set<number>();

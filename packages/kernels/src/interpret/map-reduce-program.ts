@@ -1,9 +1,18 @@
-import type { ReductionKind } from '@mercer/formula';
+import type { RealExpr, ReductionKind } from '@mercer/formula';
 import { fromList } from '../map-reduce/expression-list.js';
-import type { CpuMapReducePlan } from '../map-reduce/plan.js';
-import { usedComponents } from '../map-reduce/used-components.js';
-import { mapReduceStages } from './map-reduce-stages.js';
-import { NoInstruction, unlessNoInstruction } from './no-instruction.js';
+import { fromGatherList } from '../map-reduce/gathers.js';
+import type { CpuMapReducePlan, PlannedReduction } from '../map-reduce/plan.js';
+import { reducersOf } from '../map-reduce/reducers/reducers-of.js';
+import type { SumOptions } from '../map-reduce/reducers/sum-options.js';
+import {
+  gatheredComponents,
+  usedComponents,
+  type UsedComponents,
+} from '../map-reduce/used-components.js';
+import { blockedSums } from './blocked-sums.js';
+import { elementNumber } from './element-types.js';
+import { mapReduceStages, type RowSide } from './map-reduce-stages.js';
+import { unlessNoInstruction } from './no-instruction.js';
 import { ProgramBuilder } from './program-builder.js';
 import { writeTileProgram, type TileProgram } from './tile-program.js';
 
@@ -15,61 +24,143 @@ const REDUCTIONS: readonly ReductionKind[] = [
   ...(['KMin', 'ArgKMin', 'KMinArgKMin', 'KMax', 'ArgKMax', 'KMaxArgKMax'] as const),
 ];
 
-/** The program of a map-reduce plan; none for formulas and reductions beyond the interpreter. */
-export function mapReduceProgram(plan: CpuMapReducePlan): TileProgram | undefined {
-  const { further, ranges, gathers, sums } = plan;
-  const halves = plan.inputs.some(({ storage }) => storage !== undefined);
-  const plain = [further, ranges, gathers, sums].every((one) => one === undefined) && !halves;
-  if (!plain || plan.splits > 1) return undefined;
-  const { dtype, axis, dim, k } = plan;
-  const values = fromList(plan.values);
-  const used = usedComponents(plan, values);
-  const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
-  const place = (wanted: number): number =>
-    plan.inputs.findIndex(({ position }) => position === wanted);
-  const rowsOf = (side: 'i' | 'j') => [
-    ...used.of(side).map(({ name, position, component }) => ({
-      ...{ name, input: place(position), component },
-    })),
-    ...[used.rowNumber(side)].flatMap((name) =>
-      name === undefined ? [] : [{ name, input: -1, component: 0 }],
-    ),
-  ];
-  const own = rowsOf(kept);
-  const other = rowsOf(reduced);
-  const parameters = used.of('parameter').map(({ name, position, component }) => ({
-    ...{ name, input: place(position), component },
-  }));
-  const names = (list: readonly { readonly name: string }[]): string[] =>
-    list.map(({ name }) => name);
-  const [ownNames, otherNames] = [names(own), names(other)];
-  const stages = mapReduceStages(
-    values,
-    (name) => ownNames.includes(name),
-    (name) => otherNames.includes(name),
+const NO_SELECTION = 0;
+
+/** The program of a map-reduce plan; none for a formula beyond the interpreter. `rounded`: no product is fused with a sum. */
+export function mapReduceProgram(plan: CpuMapReducePlan, rounded = false): TileProgram | undefined {
+  const values = blockedSums(fromList(plan.values));
+  const { reduction, dim, weightDim, k, further = [], sums } = plan;
+  const reducers = reducersOf(plan);
+  const rows = [{ reduction, dim, weightDim, k }, ...further].flatMap((one, n) =>
+    reductionRow(one, reducers[n]?.arity ?? one.dim, sums),
   );
-  const kind = REDUCTIONS.indexOf(plan.reduction);
+  return pairProgram(plan, { pair: values, selection: NO_SELECTION, reductions: rows, rounded });
+}
+
+/**
+ * The program of a selection, whose pass has the mask and the values in one list. Its mask is computed by the very code of
+ * the counts, a map-reduce of the mask alone, so that both find the same pairs.
+ */
+export function selectionProgram(
+  pass: CpuMapReducePlan,
+  valueDim: number,
+): TileProgram | undefined {
+  const [mask, ...values] = blockedSums(fromList(pass.values));
+  if (mask === undefined) return undefined;
+  const { reduction, dim, weightDim, k } = pass;
+  return pairProgram(pass, {
+    ...{ pair: [mask], chosen: values.slice(0, valueDim), selection: 1 + valueDim },
+    reductions: reductionRow({ reduction, dim, weightDim, k }, 1, undefined),
+    rounded: true,
+  });
+}
+
+/** What is computed for pairs of rows. */
+interface PairParts {
+  readonly pair: readonly RealExpr[];
+  /** What is computed where a pair was selected. */
+  readonly chosen?: readonly RealExpr[];
+  readonly selection: number;
+  readonly reductions: readonly number[];
+  readonly rounded: boolean;
+}
+
+function pairProgram(plan: CpuMapReducePlan, parts: PairParts): TileProgram | undefined {
+  if (plan.splits > 1) return undefined;
+  const { pair, chosen = [], selection, reductions, rounded } = parts;
+  const gathers = fromGatherList(plan.gathers);
+  const used = usedComponents(plan, [...pair, ...chosen, ...gathers.map(({ index }) => index)]);
+  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const own = componentsOfRows(plan, used, kept);
+  const other = componentsOfRows(plan, used, reduced);
+  const parameters = componentsOfInputs(plan, used, 'parameter');
+  const gathered = gathers.map(({ table }, n) => ({
+    table: inputPlace(plan, table),
+    components: gatheredComponents(used, n),
+  }));
+  const sides = new Map<string, RowSide>([
+    ...own.map(({ name }) => [name, 'own'] as const),
+    ...other.map(({ name }) => [name, 'other'] as const),
+    ...gathered.flatMap(({ components }) => components.map(({ name }) => [name, 'both'] as const)),
+  ]);
+  const stages = mapReduceStages(pair, (name) => sides.get(name));
   return unlessNoInstruction(() => {
-    if (kind < 0) throw new NoInstruction(`the interpreter has no reduction ${plan.reduction}`);
-    const builder = new ProgramBuilder(dtype);
-    const codes = [
-      builder.code(stages.own, [...ownNames, ...names(parameters)]),
-      builder.code(stages.other, [...otherNames, ...names(parameters)]),
-      builder.code(values, [
-        ...[...ownNames, ...stages.own, ...otherNames, ...stages.other],
-        ...names(parameters),
-      ]),
+    const builder = new ProgramBuilder(plan.dtype, [], rounded);
+    const inputs = [
+      ...[...names(own), ...stages.own, ...names(other), ...stages.other, ...names(parameters)],
+      ...gathered.flatMap(({ components }) => names(components)),
     ];
-    const list = [...own, ...other, ...parameters].flatMap(({ input, component }) => [
-      input,
-      component,
-    ]);
+    const codes = [
+      builder.code(stages.own, [...names(own), ...names(parameters)]),
+      builder.code(stages.other, [...names(other), ...names(parameters)]),
+      builder.code(pair, inputs),
+      ...(chosen.length > 0 ? [builder.code(chosen, inputs)] : []),
+      ...gathers.map(({ index }) => builder.code([index], inputs)),
+    ];
+    const components = [...own, ...other, ...parameters];
+    let tables = 0;
     return writeTileProgram({
-      ...{ family: 'map-reduce', dtype, codes, constants: builder.constants },
+      ...{ family: 'map-reduce', dtype: plan.dtype, codes, constants: builder.constants },
       settings: [
-        ...[axis, kind, dim, values.length - dim, k],
-        ...[plan.inputs.length, own.length, other.length, parameters.length, ...list],
+        ...[plan.axis, plan.ranges === true ? 1 : 0, selection, reductions.length / 5],
+        ...[plan.inputs.length, own.length, other.length, parameters.length, gathers.length],
+        ...reductions,
+        ...plan.inputs.flatMap(({ storage = plan.dtype, table }) => [
+          ...[elementNumber(storage), table === undefined ? -1 : tables++],
+        ]),
+        ...components.flatMap(({ input, component }) => [input, component]),
+        ...gathered.flatMap((one) => [
+          ...[one.table, one.components.length],
+          ...one.components.map(({ component }) => component),
+        ]),
       ],
     });
   });
+}
+
+/** A component that a code reads: of an input by its place, or of none the row's own number. */
+interface CodeInput {
+  readonly name: string;
+  readonly input: number;
+  readonly component: number;
+}
+
+const names = (list: readonly { readonly name: string }[]): string[] =>
+  list.map(({ name }) => name);
+
+const inputPlace = ({ inputs }: CpuMapReducePlan, wanted: number): number =>
+  inputs.findIndex(({ position }) => position === wanted);
+
+const componentsOfInputs = (
+  plan: CpuMapReducePlan,
+  used: UsedComponents,
+  category: 'i' | 'j' | 'parameter',
+): CodeInput[] =>
+  used.of(category).map(({ name, position, component }) => ({
+    ...{ name, component, input: inputPlace(plan, position) },
+  }));
+
+function componentsOfRows(
+  plan: CpuMapReducePlan,
+  used: UsedComponents,
+  side: 'i' | 'j',
+): CodeInput[] {
+  const name = used.rowNumber(side);
+  return [
+    ...componentsOfInputs(plan, used, side),
+    ...(name === undefined ? [] : [{ name, input: -1, component: 0 }]),
+  ];
+}
+
+const SCHEMES = { block: 0, direct: 1, kahan: 2 } as const;
+
+function reductionRow(
+  { reduction, dim, k }: PlannedReduction,
+  arity: number,
+  sums: SumOptions | undefined,
+): number[] {
+  const { scheme, wide } = sums ?? { scheme: 'block', wide: false };
+  const adding = wide ? (scheme === 'block' ? 3 : 4) : SCHEMES[scheme];
+  // 'arity' of an exponential is one exponent and its weights
+  return [REDUCTIONS.indexOf(reduction), dim, arity - dim, k, adding];
 }

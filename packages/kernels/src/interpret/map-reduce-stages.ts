@@ -1,4 +1,4 @@
-import { postOrder, variables, type Expr } from '@mercer/formula';
+import { postOrder, type Expr } from '@mercer/formula';
 
 /** Parts of the values of a pair that depend on one of its rows alone, and are computed once for that row. */
 export interface MapReduceStages {
@@ -6,23 +6,36 @@ export interface MapReduceStages {
   readonly other: readonly Expr[];
 }
 
+/** What a variable depends on: a kept row, a reduced row, or both; nothing for a parameter. */
+export type RowSide = 'own' | 'other' | 'both' | undefined;
+
 /** Finds the largest such parts; what depends on parameters alone counts to the other rows. */
 export function mapReduceStages(
   values: readonly Expr[],
-  isOwn: (name: string) => boolean,
-  isOther: (name: string) => boolean,
+  sideOf: (name: string) => RowSide,
 ): MapReduceStages {
-  const own = new Set<Expr>();
-  const other = new Set<Expr>();
+  const order = postOrder(...values);
+  const sides = new Map<Expr, RowSide>();
+  for (const node of order) {
+    const below = node.args.map((arg) => sides.get(arg));
+    sides.set(node, node.name === undefined ? joined(below) : sideOf(node.name));
+  }
+  const found = { own: new Set<Expr>(), other: new Set<Expr>() };
   const mixed = new Set<Expr>();
   const visit = (node: Expr): void => {
     // comparisons are no numbers, so they stay where they are read
     if (node.args.length === 0) return;
-    const names = variables(node);
-    if (node.type === 'bool' || (names.some(isOwn) && names.some(isOther))) mixed.add(node);
-    else (names.some(isOwn) ? own : other).add(node);
+    const side = sides.get(node);
+    if (node.type === 'bool' || side === 'both') mixed.add(node);
+    else found[side ?? 'other'].add(node);
   };
   values.forEach(visit);
-  for (const node of postOrder(...values).reverse()) if (mixed.has(node)) node.args.forEach(visit);
-  return { own: [...own], other: [...other] };
+  for (const node of order.toReversed()) if (mixed.has(node)) node.args.forEach(visit);
+  return { own: [...found.own], other: [...found.other] };
+}
+
+function joined(sides: readonly RowSide[]): RowSide {
+  const distinct = new Set(sides.filter((side) => side !== undefined));
+  const [first] = distinct;
+  return distinct.size > 1 ? 'both' : first;
 }

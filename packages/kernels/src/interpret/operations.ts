@@ -1,17 +1,25 @@
 import type { Op } from '@mercer/formula';
+import { FUNCTION_OPERATIONS, type FunctionOperation } from './function-operations.js';
 
-/** What an instruction does, in the order of native/interpreter/operations.inc of cpu-runtime. */
-export const TILE_OPERATIONS = [
+const ARITHMETIC = [
   ...(['copy', 'add', 'sub', 'mul', 'div', 'neg', 'abs', 'sign', 'sqrt', 'rsqrt'] as const),
   ...(['powNonNegative', 'powAny', 'exp', 'log', 'tanh', 'min', 'max'] as const),
   ...(['lt', 'le', 'gt', 'ge', 'eq', 'ne', 'select'] as const),
   ...(['multiplyAdd', 'absoluteDifference', 'squaredDifference'] as const),
   ...(['addAbsoluteDifference', 'addSquaredDifference', 'maxAbsoluteDifference'] as const),
   'expOfNegative',
+  ...(['addPower3', 'addPower4', 'addPower5', 'addPower6', 'addPower7', 'addPower8'] as const),
+  ...(['scaledDifference', 'scaledAbsoluteDifference', 'scaledSign'] as const),
 ] as const;
 
 /** An operation of the interpreter. */
-export type TileOperation = (typeof TILE_OPERATIONS)[number];
+export type TileOperation = (typeof ARITHMETIC)[number] | FunctionOperation;
+
+/** What an instruction does, in the order of native/interpreter/operations.inc of cpu-runtime. */
+export const TILE_OPERATIONS: readonly TileOperation[] = [
+  ...ARITHMETIC,
+  ...FUNCTION_OPERATIONS.map(({ name }) => name),
+];
 
 const NUMBERS: ReadonlyMap<string, number> = new Map(
   TILE_OPERATIONS.map((operation, number) => [operation, number]),

@@ -1,4 +1,6 @@
-import { select, variable, variables, type BoolExpr, type Expr } from '@mercer/formula';
+import { select, variable, type BoolExpr, type Expr } from '@mercer/formula';
+import { isUniform } from '../emit/is-uniform.js';
+import { expandFunctions } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { lowerTileCode, type TileTables } from './lower-tile-code.js';
 import type { TileCode } from './tile-program.js';
@@ -8,16 +10,22 @@ export class ProgramBuilder {
   readonly constants: number[] = [];
   readonly #dtype: PairwiseDType;
   readonly #launch: readonly string[];
+  readonly #rounded: boolean;
   readonly #uniforms: Expr[] = [];
   readonly #places = new Map<string, number>();
   readonly #tables: TileTables;
 
-  /** `launch`: variables that are one number for all elements, in the order in which they are passed. */
-  constructor(dtype: PairwiseDType, launch: readonly string[] = []) {
+  /**
+   * `launch`: variables that are one number for all elements, in the order in which they are passed. `rounded`: no product
+   * is fused with a sum.
+   */
+  constructor(dtype: PairwiseDType, launch: readonly string[] = [], rounded = false) {
     this.#dtype = dtype;
     this.#launch = launch;
+    this.#rounded = rounded;
     this.#tables = {
       constant: (value) => this.#constant(value),
+      table: (numbers) => this.#table(numbers),
       uniform: (node) => this.#uniform(node),
     };
   }
@@ -30,7 +38,8 @@ export class ProgramBuilder {
   ): TileCode {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
     return lowerTileCode({
-      ...{ dtype: this.#dtype, roots, inputs: nodes, nonNegative, tables: this.#tables },
+      ...{ dtype: this.#dtype, inputs: nodes, nonNegative, rounded: this.#rounded },
+      ...{ roots: roots.map((root) => expandFunctions(root)), tables: this.#tables },
     });
   }
 
@@ -56,9 +65,17 @@ export class ProgramBuilder {
     return place;
   }
 
+  #table(numbers: readonly number[]): number {
+    const key = `table ${numbers.join(' ')}`;
+    const place = this.#places.get(key) ?? this.constants.length;
+    if (!this.#places.has(key)) this.constants.push(...numbers);
+    this.#places.set(key, place);
+    return place;
+  }
+
   #uniform(node: Expr): number | undefined {
-    const names = variables(node);
-    if (names.length === 0 || !names.every((name) => this.#launch.includes(name))) return undefined;
+    const launch = this.#launch;
+    if (launch.length === 0 || !isUniform(node, (name) => launch.includes(name))) return undefined;
     const known = this.#uniforms.indexOf(node);
     return known >= 0 ? known : this.#uniforms.push(node) - 1;
   }

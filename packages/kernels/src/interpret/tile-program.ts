@@ -24,7 +24,7 @@ export const TILE_FAMILIES = [
 /** A family of kernels that the interpreter has. */
 export type TileFamily = (typeof TILE_FAMILIES)[number];
 
-const VERSION = 1;
+const VERSION = 2;
 
 /** Straight-line code over tiles: slots (kind, index), instructions (operation, result, operands), results. */
 export interface TileCode {

@@ -1,5 +1,5 @@
 import type { CpuLimits } from '../device-limits.js';
-import { lanesOf } from '../emit/cpu-vector.js';
+import { lanesOf, vectorUnit } from '../emit/cpu-vector.js';
 import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
 
 /** How a CPU cuts the rows. */
@@ -10,9 +10,13 @@ export interface CpuTile {
   readonly tile: number;
   /** Parts of the reduced rows, each of another task; above 1 a second step merges them. */
   readonly splits: number;
+  /** The kernel is a program alone, without text for a compiler. */
+  readonly interpreted?: true;
 }
 
 const MOST_GROUPS = 4;
+/** The interpreter's tiles. */
+const TILE_BYTES = 2048;
 /** So that cores that end early find more, where the reduced rows are split. */
 const TASKS_PER_CORE = 4;
 /** The sums of K terms are sums of blocks of this length. */
@@ -26,7 +30,9 @@ export function chooseCpuTile(
 ): CpuTile & { readonly text: string } {
   const lanes = lanesOf(limits.level, shape.dtype);
   const vectors = Math.ceil(shape.rows / lanes / limits.cores);
-  const groups = Math.max(1, Math.min(MOST_GROUPS, vectors));
+  const most =
+    limits.interpreted === true ? TILE_BYTES / vectorUnit(limits.level).bytes : MOST_GROUPS;
+  const groups = Math.max(1, Math.min(most, vectors));
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
   const whole = Math.max(1, Math.ceil(shape.rows / lanes));
   const idle = whole < limits.cores && limits.interpreted !== true;
@@ -36,7 +42,7 @@ export function chooseCpuTile(
     `tiles of ${String(tile)}`,
     ...(splits > 1 ? [`${String(splits)} parts`] : []),
   ].join(', ');
-  return { groups, tile, splits, text };
+  return { groups, tile, splits, text, ...(limits.interpreted === true && { interpreted: true }) };
 }
 
 /** Parts of the reduced rows, of two tiles at least. */

@@ -38,6 +38,17 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
   return withMergeKernel(plan, running, { compute, params, helpers });
 }
 
+function sourceText(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  helpers: Set<CpuHelper>,
+): string {
+  const pair = cpuPairText(plan);
+  pair.helpers.forEach((helper) => helpers.add(helper));
+  const text = cpuFirstStep(plan, running, pair);
+  return cpuSourceText(plan, running, { entry: ENTRY, helpers, text });
+}
+
 /** The kernel that computes the formula, with its parameters but for the workspace; `helpers` are those of the running result. */
 export function computingKernel(
   plan: CpuMapReducePlan,
@@ -45,15 +56,12 @@ export function computingKernel(
   helpers: Set<CpuHelper>,
   { params, cost }: Pick<CpuKernel, 'params' | 'cost'>,
 ): CpuKernel {
-  const pair = cpuPairText(plan);
-  pair.helpers.forEach((helper) => helpers.add(helper));
   const rows = plan.groups * lanesOf(plan.level, plan.dtype);
-  const text = cpuFirstStep(plan, running, pair);
   return {
     dialect: 'cpu',
     name: plan.summary,
     entry: ENTRY,
-    source: cpuSourceText(plan, running, { entry: ENTRY, helpers, text }),
+    source: plan.interpreted === true ? '' : sourceText(plan, running, helpers),
     params: plan.splits > 1 ? withWorkspace(params, 'write') : params,
     options: [],
     geometry: (scalars) => ({

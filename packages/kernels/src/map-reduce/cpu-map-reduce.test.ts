@@ -2,8 +2,9 @@ import { reduction, REDUCTION_KINDS } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import {
   compileKernel,
-  compilers,
   compilerVerdict,
+  compilers,
+  cpuTestLimits,
   machines,
   runnableLevels,
 } from '../testing/cpu-harness.test.helper.js';
@@ -24,12 +25,7 @@ import {
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
-/** Then plans and cases are those that the interpreter has. */
-const INTERPRETED = process.env['MERCER_CPU'] === 'interpreted';
-const limits = {
-  ...({ kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const),
-  ...(INTERPRETED && ({ interpreted: true } as const)),
-};
+const limits = cpuTestLimits(level);
 const planned = { rowsI: 1000, rowsJ: 1000 };
 
 describe.each(['float32', 'float64'] as const)('map-reduce on the CPU, %s', (dtype) => {
@@ -41,10 +37,8 @@ describe.each(['float32', 'float64'] as const)('map-reduce on the CPU, %s', (dty
   test.each([
     ...KIND_CASES,
     ...FORM_CASES,
-    ...(INTERPRETED ? [] : MANY_CASES),
-    ...(INTERPRETED ? [] : GATHER_CASES).filter(
-      ([, { storage }]) => dtype === 'float32' || storage === undefined,
-    ),
+    ...MANY_CASES,
+    ...GATHER_CASES.filter(([, { storage }]) => dtype === 'float32' || storage === undefined),
   ])('%s', (_, one) => {
     for (const sizes of SIZES) {
       checkMapReduce({ ...one, ...sizes, dtype, planned }, limits, runCpuProgram);
@@ -65,7 +59,7 @@ describe.each(['float32', 'float64'] as const)('map-reduce on the CPU, %s', (dty
   });
 });
 
-test.each(INTERPRETED ? [] : HALF_CASES)('%s on the CPU', (_, one) => {
+test.each(HALF_CASES)('%s on the CPU', (_, one) => {
   for (const sizes of SIZES) {
     checkMapReduce({ ...one, ...sizes, dtype: 'float32', planned }, limits, runCpuProgram);
   }

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { machines, compileKernel, runnableLevels } from '../testing/cpu-harness.test.helper.js';
+import {
+  compileKernel,
+  cpuTestLimits,
+  machines,
+  runnableLevels,
+} from '../testing/cpu-harness.test.helper.js';
 import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test.helper.js';
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
 import { SUM_CASES, SUM_RANGES, SUM_SIZES } from './sum-cases.test.helper.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
-const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+const limits = cpuTestLimits(level);
 
 describe('sums on the CPU', () => {
   test.each(SUM_CASES)('%s', (name, one) => {

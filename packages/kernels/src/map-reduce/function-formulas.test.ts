@@ -1,11 +1,11 @@
 import { describe, test } from 'vitest';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test.helper.js';
 import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
 import { FUNCTION_FORMULAS } from './function-formulas.test.helper.js';
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
-const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+const limits = cpuTestLimits(level);
 
 describe('map-reduce of formulas with functions on the CPU', () => {
   test.each(FUNCTION_FORMULAS.map((one, n) => [...one, n] as const))('%s', (_, one, n) => {

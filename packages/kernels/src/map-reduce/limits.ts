@@ -10,3 +10,10 @@ export const MAP_REDUCE_LIMITS = Object.freeze({
   /** Numbers that a row's running result has: components of the result, times K for the K smallest. */
   results: 64,
 });
+
+/** What the interpreter's programs hold: there are no loops over components, so that memory of a task grows with the formula. */
+export const INTERPRETER_LIMITS = Object.freeze({
+  operations: 1 << 19,
+  components: 1 << 17,
+  results: 1 << 15,
+});

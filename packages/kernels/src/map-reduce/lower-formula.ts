@@ -12,6 +12,7 @@ import {
 } from '@mercer/formula';
 import { expandFunctions } from '../math/expand-functions.js';
 import type { Gathers } from './gathers.js';
+import { INTERPRETER_LIMITS } from './limits.js';
 
 /** The scalar variable that stands for a component of an input: `i0_2` is component 2 of input 0. */
 export function componentName(category: Category, position: number, component: number): string {
@@ -30,7 +31,7 @@ const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
  */
 export function lowerFormula(formula: VectorExpr, gathers?: Gathers): readonly RealExpr[] {
   const known = new Map<VectorExpr, RealExpr>();
-  return unrollComponents(formula).map((component) =>
+  return unrollComponents(formula, INTERPRETER_LIMITS.operations).map((component) =>
     simplify(expandFunctions(lower(component, known, gathers))),
   );
 }

@@ -34,7 +34,7 @@ return x > 0.0 ? value : x == 0.0 ? wide(${wideLiteral(atZero(nu))}) : wide(WIDE
 }
 
 /** 2^(nu - 1) Gamma(nu) for nu > 0, else 0 by convention. */
-function atZero(nu: number): number {
+export function atZero(nu: number): number {
   if (nu <= 0) return 0;
   const { mu, whole, p0 } = temmeSeries(nu);
   // half of 2^mu Gamma(1 + mu) is p0, and R_(k + 1) = 2 k R_k at 0 from k = 1 + mu on, where it is 2 p0
@@ -103,7 +103,7 @@ const Wide q = ${wideLiteral(q0)} * power2;`;
 }
 
 /** sinh(x) / x in powers of x^2. */
-const SINH = Array.from({ length: 9 }, (_, k) => {
+export const SINH = Array.from({ length: 9 }, (_, k) => {
   let factorial = 1;
   for (let m = 2; m <= 2 * k + 1; m++) factorial *= m;
   return 1 / factorial;

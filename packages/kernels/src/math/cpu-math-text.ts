@@ -31,6 +31,7 @@ export function cpuMathText(
   ];
 }
 
+/** A function in double precision, `Wide name_wide(Wide x)`. */
 interface WideFunction {
   readonly text: string;
   readonly parameters: readonly string[];
@@ -51,8 +52,17 @@ function wideFunction(parts: MathFunctionParts): WideFunction | undefined {
   };
 }
 
+/** Functions in double precision alone, and the parts that they share, each once; none of floor and ceil. */
+export function cpuWideFunctions(functions: readonly MathFunctionParts[]): string[] {
+  const wide = functions.flatMap((parts) => wideFunction(parts) ?? []);
+  return [
+    ...pieceTexts(PIECES, new Set<Piece>(wide.flatMap(({ needs }) => needs))),
+    ...wide.map(({ text }) => text),
+  ];
+}
+
 /** Types and what both dialects must have, in terms of vectors as wide as those of the data type. */
-function preludeText(dtype: PairwiseDType, level: CpuLevel): string {
+export function preludeText(dtype: PairwiseDType, level: CpuLevel): string {
   const bytes = String(vectorUnit(level).bytes);
   const vector = (base: string, name: string): string =>
     `typedef ${base} ${name} __attribute__((vector_size(${bytes}), may_alias));`;

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CpuLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import { keptProgram } from './kept-program.test.helper.js';
 
@@ -147,6 +148,12 @@ export function compilerVerdict(
 /** Whether host kernels run as programs of the interpreter, as MERCER_CPU=interpreted says. */
 const INTERPRETED = process.env['MERCER_CPU'] === 'interpreted';
 const INTERPRETED_PREFIX = 'interpreted for ';
+
+/** What plans of tests know of a CPU: also that it interprets, where it does. */
+export const cpuTestLimits = (level: CpuLevel): CpuLimits => ({
+  ...({ kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const),
+  ...(INTERPRETED && ({ interpreted: true } as const)),
+});
 
 /** The level of what {@link compileKernel} gave where kernels are interpreted. */
 export function interpretedLevel(library: string): CpuLevel | undefined {

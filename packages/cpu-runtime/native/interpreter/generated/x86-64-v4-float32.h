@@ -99,3 +99,15 @@ INLINE V tanh_v(V x) {
   const V far = splat(1) - splat(2) / (exp_v(size + size) + splat(1));
   return size < splat(0.5f) ? near : (V)((I)far | ((I)x & (int)0x80000000));
 }
+INLINE V math_floor(V x) {
+  const V size = (V)((I)x & ~(int)0x80000000), whole = splat(8388608.0f);
+  const V r = (size + whole) - whole, signed_r = (V)((I)r | ((I)x & (int)0x80000000));
+  const V moved = signed_r > x ? signed_r - splat(1) : signed_r;
+  return size < whole ? (V)((I)moved | ((I)x & (int)0x80000000)) : x;
+}
+INLINE V math_ceil(V x) {
+  const V size = (V)((I)x & ~(int)0x80000000), whole = splat(8388608.0f);
+  const V r = (size + whole) - whole, signed_r = (V)((I)r | ((I)x & (int)0x80000000));
+  const V moved = signed_r < x ? signed_r + splat(1) : signed_r;
+  return size < whole ? (V)((I)moved | ((I)x & (int)0x80000000)) : x;
+}

@@ -99,3 +99,15 @@ INLINE V tanh_v(V x) {
   const V far = splat(1) - splat(2) / (exp_v(size + size) + splat(1));
   return size < splat(0.5) ? near : (V)((I)far | ((I)x & (long long)0x8000000000000000ull));
 }
+INLINE V math_floor(V x) {
+  const V size = (V)((I)x & ~(long long)0x8000000000000000ull), whole = splat(4503599627370496.0);
+  const V r = (size + whole) - whole, signed_r = (V)((I)r | ((I)x & (long long)0x8000000000000000ull));
+  const V moved = signed_r > x ? signed_r - splat(1) : signed_r;
+  return size < whole ? (V)((I)moved | ((I)x & (long long)0x8000000000000000ull)) : x;
+}
+INLINE V math_ceil(V x) {
+  const V size = (V)((I)x & ~(long long)0x8000000000000000ull), whole = splat(4503599627370496.0);
+  const V r = (size + whole) - whole, signed_r = (V)((I)r | ((I)x & (long long)0x8000000000000000ull));
+  const V moved = signed_r < x ? signed_r + splat(1) : signed_r;
+  return size < whole ? (V)((I)moved | ((I)x & (long long)0x8000000000000000ull)) : x;
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { indexJ, ops, reduction, REDUCTION_KINDS, vi } from '@mercer/formula';
-import { runnableLevels } from '../../testing/cpu-harness.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
 import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
 import { emitMapReduce } from '../emit.js';
 import { checkMapReduce } from '../map-reduce-check.test.helper.js';
@@ -9,7 +9,7 @@ import { planRanges } from './plan-ranges.js';
 import { RANGE_CASES, SHORT_SPANS } from './ranges-cases.test.helper.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
-const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+const limits = cpuTestLimits(level);
 
 test.each(RANGE_CASES.map((one, n) => [...one, n] as const))(
   'ranges on the CPU: %s',

@@ -2,6 +2,7 @@ import type { CpuHelper } from '../../emit/cpu-math.js';
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
+import { mapReduceProgram, selectionProgram } from '../../interpret/map-reduce-program.js';
 import type { PairwiseProgram } from '../../pairwise/program.js';
 import { CUDA_THREADS } from '../choose-cuda-tile.js';
 import { computingKernel as cpuKernel } from '../cpu-kernel.js';
@@ -21,7 +22,10 @@ export function emitSelection(plan: SelectionPlan): PairwiseProgram {
   const params = selectionParams(plan);
   const kernel =
     pass.kind === 'cpu'
-      ? cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params })
+      ? {
+          ...cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params }),
+          program: selectionProgram(pass, plan.valueDim),
+        }
       : cudaKernel(pass, selectedRows(plan, cudaText(plan)), { params });
   const program = {
     steps: [{ kernel: { ...kernel, name: plan.summary } }],
@@ -35,7 +39,16 @@ export function emitSelection(plan: SelectionPlan): PairwiseProgram {
  * the pairs that `emitSelection` writes. Those of `planMapReduce` may round a mask otherwise.
  */
 export function emitSelectionCounts({ counts }: Pick<SelectionPlan, 'counts'>): PairwiseProgram {
-  return roundedAlike(emitMapReduce(counts));
+  const { steps, ...rest } = roundedAlike(emitMapReduce(counts));
+  if (counts.kind === 'cuda') return { steps, ...rest };
+  // with one step: what the interpreter runs; plans for it have no second
+  const program = mapReduceProgram(counts, true);
+  return {
+    ...rest,
+    steps: steps.map((step) =>
+      step.kernel.dialect === 'cpu' ? { ...step, kernel: { ...step.kernel, program } } : step,
+    ),
+  };
 }
 
 /** Every operation rounded by itself: where products are fused with sums depends on what else a kernel computes. */
@@ -45,11 +58,6 @@ function roundedAlike({ steps, ...rest }: PairwiseProgram): PairwiseProgram {
     ...rest,
     steps: steps.map((step) => {
       const { kernel } = step;
-      // The interpreter has programs of the counts alone.
-      if (kernel.dialect === 'cpu') {
-        const { program: _, ...text } = kernel;
-        return { ...step, kernel: { ...text, options: [...kernel.options, alone] } };
-      }
       return { ...step, kernel: { ...kernel, options: [...kernel.options, alone] } };
     }),
   };

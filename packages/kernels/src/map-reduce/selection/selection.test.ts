@@ -1,13 +1,13 @@
 import { ops, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { runnableLevels } from '../../testing/cpu-harness.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
 import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
 import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test.helper.js';
 import { checkRoom, checkSelection } from './selection-check.test.helper.js';
 import { planSelection } from './plan-selection.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
-const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;
+const limits = cpuTestLimits(level);
 
 describe('selections on the CPU', () => {
   test.each(SELECTIONS)('%s', (_, problem) => {

@@ -7,7 +7,7 @@ import {
 } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
-import { MAP_REDUCE_LIMITS } from '../limits.js';
+import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from '../limits.js';
 import { planSums } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
@@ -27,10 +27,13 @@ export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean
   const { kind } = limits;
   const { reduction, further = [], dtype } = problem;
   const all = [reduction, ...further];
+  if (limits.kind === 'cpu' && limits.interpreted === true) {
+    checkInterpreter(all);
+    return false;
+  }
   if (isBeyondLimits(all)) return true;
   const nodes = postOrderVector(...all.flatMap(rootsOf));
   if (further.length > 0 || planSums(problem) !== undefined) return false;
-  if (limits.kind === 'cpu' && limits.interpreted === true) return false;
   if (nodes.some((node) => node.kind === 'gather')) return false;
   const terms = Math.max(...nodes.map(termsOf));
   return kind === 'cpu'
@@ -38,10 +41,23 @@ export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean
     : (terms * dtypeBytes(dtype)) / 4 > LONGEST_ON_CUDA;
 }
 
-/** Whether formulas are beyond `MAP_REDUCE_LIMITS`. */
-export function isBeyondLimits(all: readonly Reduction[]): boolean {
+function checkInterpreter(all: readonly Reduction[]): void {
+  const { operations, components, results } = INTERPRETER_LIMITS;
+  if (!isBeyondLimits(all, INTERPRETER_LIMITS)) return;
+  throw new RangeError(
+    `cannot plan a map-reduce: the interpreter of CPU kernels takes ${String(operations)} operations of a pair, ` +
+      `${String(components)} components of all inputs of i, of j and of parameters, and ${String(results)} numbers of a result. ` +
+      `Install a C++ compiler, or shorten the vectors.`,
+  );
+}
+
+/** Whether formulas are beyond `MAP_REDUCE_LIMITS`, or others. */
+export function isBeyondLimits(
+  all: readonly Reduction[],
+  limits: { readonly [K in keyof typeof MAP_REDUCE_LIMITS]: number } = MAP_REDUCE_LIMITS,
+): boolean {
   const roots = all.flatMap(rootsOf);
-  const { operations, components, results } = MAP_REDUCE_LIMITS;
+  const { operations, components, results } = limits;
   const dims = { i: 0, j: 0, parameter: 0 };
   for (const { category, dim } of inputsOf(...roots)) dims[category] += dim;
   // beside the results of a weight there are the largest value and a sum of ones

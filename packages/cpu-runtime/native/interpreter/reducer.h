@@ -1,0 +1,300 @@
+// Reductions of the map-reduce family.
+
+// What running results of a tile of kept rows are, `slots` tiles one behind the other. The rules are those of the reducers in
+// packages/kernels/src/map-reduce/reducers. Sums in double precision are two tiles each.
+struct Reducer {
+  int32_t kind;
+  int32_t dim, weights, k;
+  int32_t sums;
+  int64_t tile;  // values from one tile to the next
+
+  bool ranked() const { return kind >= kKMin; }
+  bool indexed() const { return givesIndices(kind) || ranked(); }
+  bool counts() const { return kind >= kAny && kind <= kCount; }
+  bool adds() const { return kind == kSum || kind == kMean || isExponential(kind); }
+  bool rounds() const { return kind == kVar || (adds() && (sums == kBlocks || sums == kWideBlocks)); }
+  bool wide() const { return sums == kWideBlocks || sums == kWideTerms; }
+  // Whether sums have more digits than one value of the data type.
+  bool careful() const { return sums == kCompensated || wide(); }
+  // What a block is summed in.
+  Reducer plain() const {
+    Reducer one = *this;
+    one.sums = kBlocks;
+    return one;
+  }
+  int32_t arity() const { return dim + weights; }
+  int64_t places() const { return ranked() ? (int64_t)dim * k : dim; }
+  int64_t slots() const {
+    if (kind == kVar) return 1 + 2 * (int64_t)dim;  // rows, means, sums of squares around them
+    const int64_t words = careful() ? 2 : 1;
+    return isExponential(kind) ? 1 + words * weights : words * places() * (indexed() ? 2 : 1);
+  }
+  int64_t valueCount() const {
+    if (!givesValues(kind)) return 0;
+    return kind == kLogSumExp ? weights : kind == kSumSoftMaxWeight ? weights - 1
+           : kind == kMaxSumShiftExp ? 1 + weights : places();
+  }
+  int64_t indexCount() const { return givesIndices(kind) ? places() : 0; }
+
+  static I number(int64_t x) { return (I){} + (L)x; }
+  T* indices(T* state) const { return state + places() * tile; }
+
+  void clear(T* state, int64_t count) const {
+    const T infinity = (T)__builtin_inf();
+    const T first = kind == kProd ? 1 : isExponential(kind) ? -infinity
+                    : kind < kMin ? 0 : isLeast(kind) ? infinity : -infinity;
+    for (int64_t p = 0; p < slots(); p++) {
+      const bool index = indexed() && p >= places();
+      for (int64_t i = 0; i < count; i += LANES) {
+        const V empty = counts() ? (V)number(kind == kAll ? 1 : 0)
+                        : index ? (V)number(-1) : splat(isExponential(kind) && p > 0 ? 0 : first);
+        put(state + p * tile + i, empty);
+      }
+    }
+  }
+
+  void add(T* state, const T* const* f, int64_t row, int64_t count) const {
+    if (careful()) return isExponential(kind) ? addCarefulExponential(state, f, count) : addCareful(state, f, count);
+    switch (kind) {
+      case kSum:
+      case kMean:
+        return each(state, f, count, [](V s, V x) { return s + x; });
+      case kProd:
+        return each(state, f, count, [](V s, V x) { return s * x; });
+      case kAny:
+        return each(state, f, count, [](V s, V x) { return x != splat(0) ? (V)number(1) : s; });
+      case kAll:
+        return each(state, f, count, [](V s, V x) { return x != splat(0) ? s : (V)number(0); });
+      case kCount:
+        return each(state, f, count, [](V s, V x) { return (V)((I)s - (I)(x != splat(0))); });
+      case kLogSumExp:
+      case kSumSoftMaxWeight:
+      case kMaxSumShiftExp:
+        return addExponential(state, f, count);
+      case kVar:
+        return addSpread(state, f, count);
+      default:
+        return isLeast(kind) ? addExtreme<true>(state, f, row, count)
+                             : addExtreme<false>(state, f, row, count);
+    }
+  }
+
+  // Adds a block, which is a state of plain(). Only where rounds().
+  void merge(T* state, const T* part, int64_t count, const T** f) const {
+    if (kind == kVar) return mergeSpread(state, part, count);
+    for (int64_t p = 0; p < plain().slots(); p++) f[p] = part + p * tile;
+    add(state, f, 0, count);
+  }
+
+  // Sum number c as far as the data type holds it, divided by `by`.
+  T sumOf(const T* state, int64_t c, int64_t lane, double by = 1) const {
+    const T* const first = state + (isExponential(kind) ? tile : 0);
+    if (wide()) return (T)(((const double*)(const void*)(first + 2 * c * tile))[lane] / by);
+    const int64_t count = isExponential(kind) ? weights : dim;
+    const T sum = first[c * tile + lane];
+    return (sums == kCompensated ? sum - first[(count + c) * tile + lane] : sum) / (T)by;
+  }
+
+  // Results of one kept row.
+  void write(const T* state, int64_t lane, int64_t reduced, T* out, int32_t* index) const {
+    for (int64_t p = 0; p < indexCount(); p++) {
+      L found;
+      __builtin_memcpy(&found, indices((T*)state) + p * tile + lane, sizeof found);
+      index[p] = (int32_t)found;
+    }
+    const T top = state[lane];
+    for (int64_t p = 0; p < valueCount(); p++) {
+      if (counts()) {
+        L seen;
+        __builtin_memcpy(&seen, state + p * tile + lane, sizeof seen);
+        out[p] = (T)seen;
+      } else if (kind == kLogSumExp) {
+        out[p] = top == -(T)__builtin_inf() ? top : top + log_v(splat(sumOf(state, p, lane)))[0];
+      } else if (kind == kSumSoftMaxWeight) {
+        out[p] = wide() ? sumOf(state, p, lane, wideSum(state, weights - 1)[lane])
+                        : sumOf(state, p, lane) / sumOf(state, weights - 1, lane);
+      } else if (kind == kMaxSumShiftExp && p > 0) {
+        out[p] = sumOf(state, p - 1, lane);
+      } else if (kind == kSum || kind == kMean) {
+        out[p] = sumOf(state, p, lane, kind == kMean ? (double)reduced : 1);
+      } else {
+        out[p] = state[p * tile + lane];
+      }
+      if (kind == kVar) out[p] = state[(1 + dim + p) * tile + lane] / (T)reduced;
+    }
+  }
+
+ private:
+  double* wideSum(const T* state, int64_t c) const {
+    return (double*)(void*)(state + (isExponential(kind) ? tile : 0) + 2 * c * tile);
+  }
+
+  // Kahan's addition (CACM 8, 1965): `low` is what `sum` has too much. What is infinite or NaN loses nothing.
+  static INLINE_METHOD void compensated(V& sum, V& low, V f) {
+    const V wanted = f - low, next = sum + wanted, lost = (next - sum) - wanted;
+    low = lost - lost == splat(0) ? lost : splat(0);
+    sum = next;
+  }
+
+  void addCareful(T* state, const T* const* f, int64_t count) const {
+    for (int32_t c = 0; c < dim; c++) {
+      if (wide()) {
+        double* const sum = wideSum(state, c);
+        for (int64_t i = 0; i < count; i++) sum[i] += (double)f[c][i];
+        continue;
+      }
+      T *const sums = state + c * tile, *const lows = state + (dim + c) * tile;
+      for (int64_t i = 0; i < count; i += LANES) {
+        V sum = get(sums + i), low = get(lows + i);
+        compensated(sum, low, get(f[c] + i));
+        put(sums + i, sum);
+        put(lows + i, low);
+      }
+    }
+  }
+
+  static INLINE_METHOD V scaled(V x, V by) { return by == splat(0) ? splat(0) : x * by; }
+  static INLINE_METHOD double scaled(double x, T by) { return by == 0 ? 0 : x * (double)by; }
+
+  void addCarefulExponential(T* state, const T* const* f, int64_t count) const {
+    const V none = splat(-(T)__builtin_inf()), one = splat(1);
+    for (int64_t i = 0; i < count; i += LANES) {
+      const V x = get(f[0] + i), top = get(state + i);
+      const V near = exp_v(-abs_v(x - top)), share = x == top ? one : near;
+      const V before = x > top ? share : one, added = x > top ? one : share;
+      for (int32_t w = 1; w <= weights; w++) {
+        if (wide()) {
+          double* const sum = wideSum(state, w - 1) + i;
+          for (int64_t n = 0; n < LANES; n++) {
+            if (x[n] == none[n]) continue;
+            sum[n] = scaled(sum[n], before[n]) + scaled((double)f[w][i + n], added[n]);
+          }
+          continue;
+        }
+        T *const sums = state + w * tile + i, *const lows = sums + weights * tile;
+        V sum = scaled(get(sums), before), low = scaled(get(lows), before);
+        compensated(sum, low, scaled(get(f[w] + i), added));
+        put(sums, x == none ? get(sums) : sum);
+        put(lows, x == none ? get(lows) : low);
+      }
+      put(state + i, (I)(x > top) | (I)(x != x) ? x : top);
+    }
+  }
+
+  template <class Join>
+  void each(T* state, const T* const* f, int64_t count, const Join& join) const {
+    for (int32_t c = 0; c < dim; c++) {
+      T* s = state + c * tile;
+      const T* x = f[c];
+      for (int64_t i = 0; i < count; i += STEP) {
+        V r[UNROLL];
+#pragma GCC unroll 4
+        for (int64_t n = 0; n < UNROLL; n++) r[n] = join(get(s + i + n * LANES), get(x + i + n * LANES));
+#pragma GCC unroll 4
+        for (int64_t n = 0; n < UNROLL; n++) put(s + i + n * LANES, r[n]);
+      }
+    }
+  }
+
+  static INLINE_METHOD V real(I x) { return __builtin_convertvector(x, V); }
+
+  void addSpread(T* state, const T* const* f, int64_t count) const {
+    for (int64_t i = 0; i < count; i += LANES) {
+      const I rows = (I)get(state + i) + number(1);
+      put(state + i, (V)rows);
+      const V share = splat(1) / real(rows);
+      for (int32_t c = 0; c < dim; c++) {
+        T* const mean = state + (1 + c) * tile + i;
+        T* const square = mean + dim * (int64_t)tile;
+        const V x = get(f[c] + i), off = x - get(mean), moved = get(mean) + off * share;
+        put(mean, moved);
+        put(square, get(square) + off * (x - moved));
+      }
+    }
+  }
+
+  void mergeSpread(T* state, const T* part, int64_t count) const {
+    for (int64_t i = 0; i < count; i += LANES) {
+      const I rows = (I)get(state + i), more = (I)get(part + i), all = rows + more;
+      put(state + i, (V)all);
+      const V share = all == number(0) ? splat(0) : real(more) / real(all);
+      for (int32_t c = 0; c < dim; c++) {
+        const int64_t at = (1 + c) * (int64_t)tile + i, below = at + dim * (int64_t)tile;
+        const V off = get(part + at) - get(state + at);
+        put(state + at, get(state + at) + off * share);
+        put(state + below, get(state + below) + get(part + below) + off * off * real(rows) * share);
+      }
+    }
+  }
+
+  void addExponential(T* state, const T* const* f, int64_t count) const {
+    const V none = splat(-(T)__builtin_inf());
+    for (int64_t i = 0; i < count; i += LANES) {
+      const V x = get(f[0] + i), top = get(state + i);
+      const V near = exp_v(-abs_v(x - top));
+      const V share = x == top ? splat(1) : near;
+      for (int32_t w = 1; w <= weights; w++) {
+        const V sum = get(state + w * tile + i), weight = get(f[w] + i);
+        // what counts nothing may be infinite
+        const V before = share == splat(0) ? splat(0) : sum * share;
+        const V added = share == splat(0) ? splat(0) : weight * share;
+        put(state + w * tile + i, x == none ? sum : (x > top ? before + weight : sum + added));
+      }
+      put(state + i, (I)(x > top) | (I)(x != x) ? x : top);
+    }
+  }
+
+  template <bool LEAST>
+  static INLINE_METHOD I beats(V x, V best) {
+    return LEAST ? (I)(x < best) : (I)(x > best);
+  }
+
+  template <bool LEAST>
+  void addExtreme(T* state, const T* const* f, int64_t row, int64_t count) const {
+    for (int32_t c = 0; c < dim; c++) {
+      if (ranked()) {
+        insert<LEAST>(state, f[c], c, row, count);
+        continue;
+      }
+      for (int64_t i = 0; i < count; i += LANES) {
+        const V x = get(f[c] + i), best = get(state + c * tile + i);
+        I better = (I)(best == best) & ((I)(x != x) | beats<LEAST>(x, best));
+        if (indexed()) {
+          T* place = indices(state) + c * tile + i;
+          const I index = (I)get(place);
+          better |= (I)(index < 0);
+          put(place, (V)(better ? number(row) : index));
+        }
+        put(state + c * tile + i, better ? x : best);
+      }
+    }
+  }
+
+  // NaN comes last, and equal values keep the order of their rows.
+  template <bool LEAST>
+  void insert(T* state, const T* values, int32_t c, int64_t row, int64_t count) const {
+    const auto before = [](V x, V best, I index) {
+      return (I)(index < 0) | ((I)(x == x) & ((I)(best != best) | beats<LEAST>(x, best)));
+    };
+    T* const index = indices(state);
+    for (int64_t i = 0; i < count; i += LANES) {
+      V x = get(values + i);
+      const int64_t last = ((int64_t)(k - 1) * dim + c) * tile + i;
+      const I enters = before(x, get(state + last), (I)get(index + last));
+      L any = 0;
+      for (int lane = 0; lane < LANES; lane++) any |= enters[lane];
+      if (any == 0) continue;
+      I number_of = number(row), taken = number(0);
+      for (int32_t r = 0; r < k; r++) {
+        const int64_t at = ((int64_t)r * dim + c) * tile + i;
+        const V old = get(state + at);
+        const I old_index = (I)get(index + at);
+        taken |= before(x, old, old_index);
+        put(state + at, taken ? x : old);
+        put(index + at, (V)(taken ? number_of : old_index));
+        x = taken ? old : x;
+        number_of = taken ? old_index : number_of;
+      }
+    }
+  }
+};

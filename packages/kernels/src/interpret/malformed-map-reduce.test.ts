@@ -1,0 +1,82 @@
+import { cpu } from '@mercer/cpu-runtime';
+import { ops, reduction, vi, vj } from '@mercer/formula';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { emitMapReduce } from '../map-reduce/emit.js';
+import { planMapReduce } from '../map-reduce/plan.js';
+import { packParams } from '../kernel-param.js';
+
+const limits = {
+  ...({ kind: 'cpu', level: 'x86-64-v2', cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const),
+  interpreted: true,
+} as const;
+const distance = ops.sqDist(vi(0, 2), vj(1, 2));
+/** Two reductions over ranges, of 16-bit inputs and rows by index. */
+const plan = planMapReduce(
+  {
+    reduction: reduction('Sum', ops.mul(distance, ops.gather(vi(2, 3), vj(3, 1)))),
+    further: [reduction('ArgKMin', distance, { k: 2 })],
+    ...({ dtype: 'float32', rowsI: 10, rowsJ: 10, batch: 1, ranges: true } as const),
+    storage: { 0: 'float16', 2: 'bfloat16' },
+  },
+  limits,
+);
+const [kernel] = emitMapReduce(plan).steps.map((step) => step.kernel);
+if (kernel?.dialect !== 'cpu' || kernel.program === undefined) throw new TypeError('no program');
+const { program } = kernel;
+const paramBytes = packParams(kernel.params).bytes;
+const make = (words: readonly number[]): unknown =>
+  cpu.interpret({ words, constants: program.constants }, { paramBytes });
+const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
+
+// version, family, data type, how many settings, the settings
+const FIRST = 4;
+const setting = (place: number, value: number): number[] =>
+  program.words.with(FIRST + place, value);
+
+describe('a malformed program of a map-reduce', () => {
+  it('is one only where it was changed', () => {
+    expect(() => make(program.words)).not.toThrow();
+  });
+
+  it.each([
+    ['an axis that there is not', 0, 2],
+    ['no reduction', 3, 0],
+    ['more reductions than settings', 3, 1000],
+    ['fewer inputs than are read', 4, 3],
+    ['another number of own components', 5, 1],
+    ['a reduction that there is not', 9, 22],
+    ['a reduction of another length', 10, 2],
+    ['weights of a plain sum', 11, 1],
+    ['sums that there are not', 13, 5],
+    ['another kind of sum for the nearest', 18, 2],
+    ['an input of another type', 19, 0],
+    ['a table out of order', 24, 1],
+    ['rows by index of what is no table', 24, -1],
+  ])('is refused: %s', (_, place, value) => {
+    expect(program.words[FIRST + place]).not.toBe(value);
+    expect(() => make(setting(place, value))).toThrow(refused);
+  });
+
+  it('is refused in whatever is changed, or made: nothing crashes', () => {
+    const change = fc.tuple(
+      fc.integer({ min: 2, max: program.words.length - 1 }),
+      fc.oneof(fc.integer({ min: -3, max: 40 }), fc.integer()),
+    );
+    let made = 0;
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
+        const words = [...program.words];
+        for (const [at, value] of changes) words[at] = value;
+        try {
+          make(words);
+          made++;
+        } catch (error) {
+          expect(error).toEqual(refused);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    expect(made).toBeGreaterThan(50);
+  });
+});
