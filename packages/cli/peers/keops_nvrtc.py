@@ -1,6 +1,6 @@
 """Replaces the library through which KeOps calls NVRTC, where that library crashes: it and torch can meet with two C++ runtimes.
 
-Asked for with MERCER_KEOPS_NVRTC=cuda-python; needs the package cuda-bindings (cuda-python). It has not run on a GPU yet.
+Asked for with MERCER_KEOPS_NVRTC=cuda-python; needs the package cuda-bindings (cuda-python).
 """
 
 import importlib
