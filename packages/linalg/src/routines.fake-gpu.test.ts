@@ -127,6 +127,20 @@ describe('on a GPU behind the fake driver', () => {
     },
   );
 
+  it('one large matrix in float32 is solved by its triangles, with rows exchanged between', async () => {
+    using a = empty([2048, 2048], { device: gpu });
+    using b = empty([2048, 2], { device: gpu });
+    const lines = await callsOf(async () => {
+      release(await solveLU(a, b));
+      await gpu.synchronize();
+    });
+    expect(lines.filter((line) => /^s?getr[fs] |trsm/.test(line))).toEqual([
+      'sgetrf 2048 2048 2048 pivots',
+      expect.stringMatching(/^strsm_64 0 0 0 1 2048 2 1 /),
+      expect.stringMatching(/^strsm_64 0 1 0 0 2048 2 1 /),
+    ]);
+  });
+
   it('what needs the factors of the matrix itself has them, determinants with int64 pivots', async () => {
     using a = empty([5, 5], { device: gpu, dtype: 'float64' });
     const lines = await callsOf(async () => {

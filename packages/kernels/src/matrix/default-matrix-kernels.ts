@@ -2,6 +2,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import type { NamedKernel } from '../named-kernel.js';
 import { emitAddCorrections } from './add.js';
 import { emitDeterminants } from './determinant.js';
+import { emitExchangeRows } from './exchange-rows.js';
 import { emitIdentityMatrices } from './identity.js';
 import { emitKron } from './kron.js';
 import { emitMergeCodes } from './merge-codes.js';
@@ -41,6 +42,7 @@ export function defaultMatrixKernels(): NamedKernel[] {
       emitSingularReciprocals(dtype),
       emitDiagonalZeros(dtype),
       emitDiagonalMeans(dtype),
+      emitExchangeRows(dtype),
     );
   }
   return kernels.map((kernel) => ({ name: kernel.name, kernel }));

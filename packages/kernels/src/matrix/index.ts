@@ -1,5 +1,6 @@
 export { emitAddCorrections } from './add.js';
 export { emitDeterminants } from './determinant.js';
+export { emitExchangeRows, mostExchangedRows } from './exchange-rows.js';
 export { emitIdentityMatrices } from './identity.js';
 export { emitKron } from './kron.js';
 export { MATRIX_BATCH_AXES, type MatrixDType } from './matrix-kernel.js';

@@ -19,7 +19,7 @@ export interface FactorMethod {
 }
 
 const PIVOT_BYTES = { int32: 4, int64: 8 } as const;
-const AS_THEY_ARE: LuPlan = { pivots: 'int64', transposed: false };
+const AS_THEY_ARE: LuPlan = { pivots: 'int64', transposed: false, exchange: 'library' };
 
 /** Dense square matrices and their factors, which take their place. */
 export class Factors {

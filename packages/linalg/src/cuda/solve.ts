@@ -3,6 +3,7 @@ import type { routines } from '../routines.js';
 import { needed } from './needed.js';
 import { factorBatched } from './batched.js';
 import type { CudaCall } from './cuda-call.js';
+import { exchangedSolve } from './exchanged-solve.js';
 import { factorAll, Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { batchScalars, mergeCodes, pack, strideScalars, triangle, unpack } from './move.js';
@@ -32,7 +33,8 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   const uplo = triangle(args.upper);
   const part = cholesky ? uplo : 'all';
   const use = kept === undefined ? 'solution' : 'factor';
-  const problem = { dtype: setting.dtype, n: a.rows, columns: b.columns, use } as const;
+  const sizes = { n: a.rows, columns: b.columns, count: countOf(batchShape) };
+  const problem = { dtype: setting.dtype, ...sizes, use } as const;
   const lu = cholesky || plan === 'batched' ? undefined : planLU(problem);
   using scratch = new Scratch(call);
   await infos.fill(0, { stream });
@@ -42,6 +44,7 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   await pack(stream, batchShape, b, sides);
   const factors = new Factors(scratch, matrices, { cholesky, uplo, lu });
   if (plan === 'batched') await factorBatched(call, scratch, factors, sides);
+  else if (lu?.exchange === 'kernel') await exchangedSolve(call, scratch, factors, sides);
   else await factorAll(call, scratch, factors, { sides });
   await mergeCodes(stream, infos, factors.codes, scratch.count);
   await unpack(stream, batchShape, sides, x, infos);
