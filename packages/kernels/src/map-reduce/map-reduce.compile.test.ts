@@ -14,8 +14,7 @@ const kernels = defaultMapReduceKernels(H200);
  */
 function restingBytes(name: string): number {
   if (name.includes('KMin') && name.includes('loops')) return 768;
-  if (name.includes('Sum over j of 256')) return 384;
-  if (name.includes('loops')) return 320;
+  if (name.includes('loops')) return 384;
   return name.includes('float64') ? 64 : 0;
 }
 
