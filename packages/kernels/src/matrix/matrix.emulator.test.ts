@@ -4,7 +4,6 @@ import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test.helper
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitAddCorrections } from './add.js';
 import { emitDeterminants } from './determinant.js';
-import { emitExchangeRows } from './exchange-rows.js';
 import { emitIdentityMatrices } from './identity.js';
 import type { MatrixDType } from './matrix-kernel.js';
 import { emitKron } from './kron.js';
@@ -269,28 +268,6 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
     const from = Float32Array.from({ length: 300 }, (_, i) => i / 8);
     run(emitAddCorrections(), { elements: 300 }, { from, to });
     expect([...to]).toEqual([...from].map((x) => x + 1));
-  });
-
-  test.each([1, 5, 33, 64, 100])('exchange rows of columns of %i in turn', (n) => {
-    const [columns, count] = [3, 2];
-    const random = (i: number): number => (i * 7919 + 13) % 101;
-    const sides = floats(dtype, n * columns * count, random);
-    const pivots = Int32Array.from({ length: n * count }, (_, i) => {
-      const row = i % n;
-      return row + 1 + (random(i) % (n - row));
-    });
-    const wanted = [...sides];
-    for (let z = 0; z < count; z++) {
-      for (let row = 0; row < n; row++) {
-        for (let column = 0; column < columns; column++) {
-          const start = (z * columns + column) * n;
-          const [from, to] = [start + row, start + pivots[z * n + row]! - 1];
-          [wanted[from], wanted[to]] = [wanted[to]!, wanted[from]!];
-        }
-      }
-    }
-    run(emitExchangeRows(dtype), { n, columns, count }, { sides, pivots });
-    expect([...sides]).toEqual(wanted);
   });
 
   test('have diagonals', () => {
