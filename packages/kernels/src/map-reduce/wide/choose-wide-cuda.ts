@@ -3,7 +3,7 @@ import { dtypeBytes } from '../../dtype.js';
 import { CUDA_SPLITS } from '../cuda-splits.js';
 import { LONGEST_RUN } from './tile-text.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
-import { mostStagedLoads, type WideShape } from './wide-shape.js';
+import { stagedLoads, type WideShape } from './wide-shape.js';
 
 type WideCut = Pick<CudaWidePlan, 'groups' | 'rows' | 'tile' | 'steps' | 'splits'>;
 
@@ -29,7 +29,7 @@ const PART_COST = { plain: 400, ranked: 2500 } as const;
 const ROW_COST = 1.25;
 
 /** Bytes of running results that half of the threads of a block hand over. */
-export const handedBytes = (words: number, bytes: number): number =>
+const handedBytes = (words: number, bytes: number): number =>
   ((CUDA_SIDE * CUDA_SIDE) / 2) * words * bytes;
 
 /** Whether half of the threads can hand over their results at once. */
@@ -68,7 +68,8 @@ function narrowCut(
   const cuts = COUNTS.flatMap((groups) =>
     COUNTS.filter(
       (rows) =>
-        groups * rows * Math.max(1, sums) * runs * words <= PAIR_REGISTERS &&
+        (groups * rows === 1 ||
+          groups * rows * Math.max(1, sums) * runs * words <= PAIR_REGISTERS) &&
         // the K best are kept in memory, where few lists stay close
         (ranked
           ? groups <= MOST_LISTS
@@ -108,19 +109,20 @@ function columnsCut({
   return { groups, rows, splits: 1 };
 }
 
-/** Steps that are copied at a time: what shared memory and the registers for copies take. */
+/** Steps that are copied at a time: what shared memory, where every loop has copies of its own, and the registers for copies take. */
 function stepsOf(
   { dtype, formula, slots }: WideShape,
   { groups, rows }: Pick<WideCut, 'groups' | 'rows'>,
 ): number {
   const bytes = dtypeBytes(dtype);
-  const loads = mostStagedLoads(formula);
-  if (loads === 0) return 0;
+  const loads = stagedLoads(formula);
+  const [all, busiest] = [loads.reduce((sum, one) => sum + one, 0), Math.max(0, ...loads)];
+  if (all === 0) return 0;
   const most = Math.max(groups, rows);
-  const stepBytes = 2 * loads * (CUDA_SIDE * most + VECTOR_BYTES / bytes) * bytes;
+  const stepBytes = 2 * all * (CUDA_SIDE * most + VECTOR_BYTES / bytes) * bytes;
   const held = formula.columns === 1 ? Math.min(HELD_BYTES, handedBytes(slots, bytes)) : HELD_BYTES;
   const fits = (steps: number): boolean =>
     steps * stepBytes <= SHARED_BYTES - held &&
-    (loads / 2) * (groups + rows) * steps * bytes <= FETCHED_BYTES;
-  return [16, 8, 4, 2].find(fits) ?? 1;
+    (busiest / 2) * (groups + rows) * steps * bytes <= FETCHED_BYTES;
+  return [16, 8, 4, 2, 1].find(fits) ?? 0;
 }

@@ -66,18 +66,17 @@ export function pairSums(formula: WideFormula): number[] {
     .map(({ size }) => size);
 }
 
-/** How many loads the busiest loop over a pair's components could copy to shared memory. */
-export function mostStagedLoads(formula: WideFormula): number {
+/** How many loads each loop over a pair's components could copy to shared memory. */
+export function stagedLoads(formula: WideFormula): number[] {
   const counters = new Map(
     formula.loads
       .filter(({ line, category }) => line !== undefined && category !== 'parameter')
       .map(({ name, line }) => [name, line?.counter]),
   );
-  const counts = pairGroups(formula).map((group) => {
+  return pairGroups(formula).map((group) => {
     const names = new Set(group.flatMap(({ body }) => variables(body)));
     return [...names].filter((name) => counters.get(name) === group[0]?.counter).length;
   });
-  return Math.max(0, ...counts);
 }
 
 function pairGroups(formula: WideFormula): ScheduledLoop[][] {
