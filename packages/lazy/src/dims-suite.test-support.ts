@@ -36,7 +36,7 @@ function dimCases(inner: number, at: number, whole: boolean): DimCase[] {
   return REDUCTION_KINDS.flatMap((kind, k) =>
     sides
       .map(([axis, dtype]) => ({ inner, outer: outerOf(k), kind, axis, dtype, rows: SMALL }))
-      .filter((_, side) => whole || (k - at) % 11 === side * 2),
+      .filter((_, side) => whole || (k + 10 * at) % 11 === side * 2),
   );
 }
 

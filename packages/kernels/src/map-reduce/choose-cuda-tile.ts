@@ -55,9 +55,9 @@ export function chooseCudaTile(
   const rowCounts = ranked ? ([1] as const) : mergeable ? ([4, 2, 1] as const) : ([2, 1] as const);
   const cuts = rowCounts
     .filter(
-      (own) =>
-        own === 1 ||
-        (own * words <= ROW_REGISTERS[dtype] && own * operations <= OPERATIONS_TOGETHER),
+      (count) =>
+        count === 1 ||
+        (count * words <= ROW_REGISTERS[dtype] && count * operations <= OPERATIONS_TOGETHER),
     )
     .flatMap((rowsPerThread) => {
       const blocks = batch * Math.ceil(rows / batch / (CUDA_THREADS * rowsPerThread));

