@@ -1,4 +1,5 @@
 // Where tests find NVRTC: what the environment says, else the repository's .nvrtc folder, else the normal search.
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -15,4 +16,15 @@ export function nvrtcEnvironment() {
 /** Applies them to this process. */
 export function useNvrtc() {
   Object.assign(process.env, nvrtcEnvironment());
+}
+
+/**
+ * Applies them and says whether there is an NVRTC: what needs one is skipped by name where there is none. Another process looks, as
+ * one that has looked keeps the driver that it found.
+ */
+export function nvrtcFound() {
+  useNvrtc();
+  const library = JSON.stringify(new URL('../dist/index.js', import.meta.url).href);
+  const look = `const { nvrtc } = await import(${library}); process.exitCode = nvrtc.isAvailable() ? 0 : 1;`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', look]).status === 0;
 }

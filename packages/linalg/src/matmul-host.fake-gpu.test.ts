@@ -6,7 +6,7 @@ import {
   useFakeDriver,
   useFakeSolvers,
 } from '../../cuda-runtime/test/fake-device.mjs';
-import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { HostBlock } from './cuda/host/host-matrices.js';
 import { splitOnTheHost } from './host-split.test-support.js';
 import { withBytesLeft } from './low-memory.test-support.js';
@@ -14,9 +14,10 @@ import { matmul } from './matmul.js';
 import { matmulSuite } from './matmul-suite.test-support.js';
 import { randomMatrix, rounded, times, toDense, toTensor } from './matrices.test-support.js';
 
+const hasNvrtc = nvrtcFound();
+
 let gpu: Device;
 beforeAll(async () => {
-  useNvrtc();
   await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
   await useFakeSolvers();
   gpu = device('cuda:0');
@@ -25,26 +26,28 @@ beforeAll(async () => {
 
 const cpu = () => device('cpu');
 
-matmulSuite('of host memory, by a GPU behind the fake driver', cpu, {
-  scatters: true,
-  runs: 60,
-  place: () => ({ device: gpu }),
-});
-
-for (const maxBytes of [4000, 30_000]) {
-  matmulSuite(`of host memory, in blocks of ${String(maxBytes)} bytes`, cpu, {
+describe.skipIf(!hasNvrtc)('skipped only without NVRTC', () => {
+  matmulSuite('of host memory, by a GPU behind the fake driver', cpu, {
     scatters: true,
     runs: 60,
-    place: () => ({ device: 'cuda', maxBytes }),
+    place: () => ({ device: gpu }),
   });
-}
 
-matmulSuite('of host memory, in blocks', cpu, {
-  ...{ scatters: true, runs: 60, precision: 'tf32x3' },
-  place: () => ({ device: gpu, maxBytes: 6000 }),
+  for (const maxBytes of [4000, 30_000]) {
+    matmulSuite(`of host memory, in blocks of ${String(maxBytes)} bytes`, cpu, {
+      scatters: true,
+      runs: 60,
+      place: () => ({ device: 'cuda', maxBytes }),
+    });
+  }
+
+  matmulSuite('of host memory, in blocks', cpu, {
+    ...{ scatters: true, runs: 60, precision: 'tf32x3' },
+    place: () => ({ device: gpu, maxBytes: 6000 }),
+  });
 });
 
-describe('a product of host memory', () => {
+describe.skipIf(!hasNvrtc)('a product of host memory (skipped only without NVRTC)', () => {
   const [m, n, k] = [50, 70, 90];
   const operands = async () => {
     const [a, b] = [randomMatrix(m, k, 1), randomMatrix(k, n, 2)].map((x) => rounded(x, 'float32'));
@@ -137,7 +140,7 @@ describe('a product of host memory', () => {
   });
 });
 
-describe('bad input', () => {
+describe.skipIf(!hasNvrtc)('bad input (skipped only without NVRTC)', () => {
   const zeros = () => empty([2, 2], { device: 'cpu' });
 
   it.each([

@@ -3,16 +3,17 @@ import { device, startProfile, tensor, zeros, type Device, type Storage } from '
 import { nativeStream } from '@mercer/tensor/cuda';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
-import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { splitOnTheHost } from './host-split.test-support.js';
 import { random } from './matrices.test-support.js';
 import { withBytesLeft } from './low-memory.test-support.js';
 import { matmul } from './matmul.js';
 import { matmulSuite } from './matmul-suite.test-support.js';
 
+const hasNvrtc = nvrtcFound();
+
 let gpu: Device;
 beforeAll(async () => {
-  useNvrtc();
   await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
   await useFakeSolvers();
   gpu = device('cuda:0');
@@ -20,8 +21,10 @@ beforeAll(async () => {
 });
 
 /** The fake library really multiplies; of the kernels only those of the split run (on the host), so that nothing that must be copied first is drawn. */
-matmulSuite('behind the fake driver', () => gpu, { scatters: false });
-matmulSuite('behind the fake driver', () => gpu, { scatters: false, precision: 'tf32x3' });
+describe.skipIf(!hasNvrtc)('skipped only without NVRTC', () => {
+  matmulSuite('behind the fake driver', () => gpu, { scatters: false });
+  matmulSuite('behind the fake driver', () => gpu, { scatters: false, precision: 'tf32x3' });
+});
 
 /** The fields of the products that the library was asked for: transposes and length of the batch. */
 async function products(work: () => Promise<unknown>): Promise<string[]> {
@@ -47,7 +50,7 @@ async function allocatedBy(work: () => Promise<unknown>): Promise<string[]> {
   }
 }
 
-describe('a product on a GPU', () => {
+describe.skipIf(!hasNvrtc)('a product on a GPU (skipped only without NVRTC)', () => {
   const made = (...shape: number[]) => zeros(shape, { device: gpu, dtype: 'float32' });
 
   it('uses views where they lie: nothing is allocated but the result and the workspace', async () => {
@@ -152,7 +155,7 @@ describe('a product on a GPU', () => {
   });
 });
 
-describe('products of split factors', () => {
+describe.skipIf(!hasNvrtc)('products of split factors (skipped only without NVRTC)', () => {
   const made = async (shape: readonly number[], seed: number, scale = 1) => {
     const next = random(seed);
     const size = shape.reduce((product, one) => product * one, 1);

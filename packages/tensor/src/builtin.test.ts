@@ -2,11 +2,12 @@ import { lapack } from '@mercer/cpu-runtime';
 import type { BuiltinKernel } from '@mercer/kernels';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
-import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { device } from './devices.js';
 
+const hasNvrtc = nvrtcFound();
+
 beforeAll(async () => {
-  useNvrtc();
   await useFakeDriver({ DEVICES: 1 });
 });
 
@@ -18,7 +19,7 @@ const builtin = (entry: string): BuiltinKernel => ({
   geometry: () => ({ tasks: 0, chunk: 1, scratchBytes: 0 }),
 });
 
-describe('a built-in function', () => {
+describe.skipIf(!hasNvrtc)('a built-in function (skipped only without NVRTC)', () => {
   it('is refused on a GPU, with the way to compute it', () => {
     expect(() => device('cuda:0').loadBuiltin(builtin('gemm_float32'))).toThrow(
       expect.objectContaining({

@@ -1,21 +1,22 @@
 import { cuda, CudaError } from '@mercer/cuda-runtime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fake, useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
-import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { empty, full, tensor, zeros } from './create.js';
 import { defaultDevice, device, devices } from './devices.js';
 import { MercerError } from './mercer-error.js';
 import { codeOf } from './test-support/device-suite.js';
 import { incrementKernel } from './test-support/increment-kernel.js';
 
+const hasNvrtc = nvrtcFound();
+
 const TOTAL = 64 * 2 ** 20;
 
 beforeAll(async () => {
-  useNvrtc();
   await useFakeDriver({ DEVICES: 3, TOTAL_BYTES: TOTAL });
 });
 
-describe('GPUs behind the fake driver', () => {
+describe.skipIf(!hasNvrtc)('GPUs behind the fake driver (skipped only without NVRTC)', () => {
   it('are the default, in order', () => {
     expect(devices().map(({ id }) => id)).toEqual(['cuda:0', 'cuda:1', 'cuda:2', 'cpu']);
     expect(defaultDevice()).toBe(device('cuda'));

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../../cuda-runtime/test/fake-device.mjs';
-import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { nvrtcFound } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { tensor, zeros } from '../create.js';
 import type { Device } from '../device.js';
 import { device } from '../devices.js';
@@ -14,9 +14,10 @@ import {
   type NativeStreams,
 } from './index.js';
 
+const hasNvrtc = nvrtcFound();
+
 let gpu: Device;
 beforeAll(async () => {
-  useNvrtc();
   await useFakeDriver({ DEVICES: 1 });
   gpu = device('cuda:0');
 });
@@ -29,7 +30,7 @@ function setEach(x: Tensor, { beside }: NativeStreams): void {
   });
 }
 
-describe('work of a CUDA library', () => {
+describe.skipIf(!hasNvrtc)('work of a CUDA library (skipped only without NVRTC)', () => {
   it('is shared by streams between what came before and what comes after', async () => {
     using x = await zeros([3], { device: gpu, dtype: 'int32' });
     const beside = [0, 1, 2].map(() => gpu.createStream());
@@ -83,7 +84,7 @@ describe('work of a CUDA library', () => {
   });
 });
 
-describe('memory of the CPU', () => {
+describe.skipIf(!hasNvrtc)('memory of the CPU (skipped only without NVRTC)', () => {
   it('is reached by its bytes, from the first element of a view on', async () => {
     using x = await tensor([1, 2, 3, 4], { device: 'cpu', dtype: 'float64' });
     using part = x.slice([2, 4]);
@@ -96,7 +97,7 @@ describe('memory of the CPU', () => {
   });
 });
 
-describe('misuse', () => {
+describe.skipIf(!hasNvrtc)('misuse (skipped only without NVRTC)', () => {
   it('of a stream of the CPU is refused', () => {
     const stream = device('cpu').defaultStream;
     expect(() => nativeStream(stream)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }));
