@@ -19,7 +19,8 @@ export type BasicHelper =
   | 'rsqrtApproximate'
   | 'sqrtNonNegative'
   | 'powPositive'
-  | 'expApproximate';
+  | 'expApproximate'
+  | 'exp2Approximate';
 
 const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   exp2Split: [],
@@ -33,6 +34,7 @@ const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   sqrtNonNegative: [],
   powPositive: [],
   expApproximate: [],
+  exp2Approximate: [],
 };
 
 /**
@@ -151,6 +153,12 @@ __device__ __forceinline__ float sqrt_nonnegative(float x) {
   const float root = s == __int_as_float(0x7f800000) ? s : step;
   return tiny ? root * 2.3283064365386963e-10f : root;
 }`,
+  exp2Approximate: `// 2^x within 2.9 u; 0 below the normal range
+__device__ __forceinline__ float exp2_approximate(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}`,
   // 2^y errs by 2.9 u (PTX: 2^-22.5); y = x log2(e) is rounded by |x| u and its constant by 0.22 |x| u.
   expApproximate: `// e^x within (3 + 1.3 |x|) u; 0 below the normal range
 __device__ __forceinline__ float exp_approximate(float x) {
@@ -237,4 +245,5 @@ __device__ __forceinline__ double min_nan(double x, double y) {
   rsqrtApproximate: `__device__ __forceinline__ double rsqrt_approximate(double x) { return x == 0.0 ? 0.0 : rsqrt(x); }`,
   sqrtNonNegative: `__device__ __forceinline__ double sqrt_nonnegative(double x) { return sqrt(x); }`,
   expApproximate: `__device__ __forceinline__ double exp_approximate(double x) { return exp(x); }`,
+  exp2Approximate: `__device__ __forceinline__ double exp2_approximate(double x) { return exp2(x); }`,
 };

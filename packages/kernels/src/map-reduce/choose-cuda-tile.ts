@@ -1,6 +1,6 @@
 import type { CudaLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
-import { CUDA_SPLITS, splitEfficiency } from './cuda-splits.js';
+import { CUDA_SPLITS, splitEfficiency, waveEfficiency } from './cuda-splits.js';
 import { stagedWidth } from './cuda-staged-row.js';
 import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
 
@@ -25,13 +25,16 @@ export const PART_UNIT = 16;
 
 /** 32-bit registers of a thread for the rows that it keeps and their results. */
 const ROW_REGISTERS = { float32: 100, float64: 48 } as const;
-/** Operations that are written out together at most: more fill the cache of instructions. */
-const OPERATIONS_TOGETHER = 880;
+/**
+ * Operations that are written out together at most: more fill the cache of instructions. Rows for lists of the K best are worth
+ * more: threads wait for each other once for all of them.
+ */
+const OPERATIONS_TOGETHER = { plain: 880, ranked: 1760 } as const;
+const ROWS_TOGETHER = { plain: [8, 4], ranked: [16, 8, 4] } as const;
 const SHARED_BYTES = 16384;
 const CUDA_TILE = 128;
-/** Blocks of a multiprocessor that run at a time; fewer than two leave its units waiting. */
-const RESIDENT_BLOCKS = 8;
-const LEAST_BUSY = 2;
+/** Blocks of a multiprocessor that run at a time, and how many it takes to keep its units from waiting. */
+const OCCUPATION = { plain: { resident: 8, least: 2 }, ranked: { resident: 6, least: 3.5 } };
 /** Reduced rows of a part at least. */
 const SHORTEST_PART = 128;
 /**
@@ -39,7 +42,7 @@ const SHORTEST_PART = 128;
  * rows: a list of the K best begins anew in each.
  */
 const LOAD_COST = 2;
-const PART_COST = { plain: 8, ranked: 100 } as const;
+const PART_COST = { plain: 8, ranked: 20 } as const;
 
 /** The cut for a GPU: of those that registers allow, the one that keeps multiprocessors busiest. */
 export function chooseCudaTile(
@@ -47,6 +50,7 @@ export function chooseCudaTile(
   { multiprocessors }: CudaLimits,
 ): CudaTile & { readonly text: string } {
   const { dtype, own, slots, ranked, other, operations, rows, batch, terms, mergeable } = shape;
+  const kind = ranked ? 'ranked' : 'plain';
   const words = (own + slots) * (dtypeBytes(dtype) / 4);
   const width = stagedWidth(other, dtype);
   const tile = tileOf({ dtype, other: width }, SHARED_BYTES, CUDA_TILE);
@@ -57,7 +61,7 @@ export function chooseCudaTile(
     .filter(
       (count) =>
         count === 1 ||
-        (count * words <= ROW_REGISTERS[dtype] && count * operations <= OPERATIONS_TOGETHER),
+        (count * words <= ROW_REGISTERS[dtype] && count * operations <= OPERATIONS_TOGETHER[kind]),
     )
     .flatMap((rowsPerThread) => {
       const blocks = batch * Math.ceil(rows / batch / (CUDA_THREADS * rowsPerThread));
@@ -66,21 +70,20 @@ export function chooseCudaTile(
       return CUDA_SPLITS.filter(
         (splits) => splits === 1 || (mergeable && terms >= splits * SHORTEST_PART),
       ).map((splits) => {
-        const busy = splitEfficiency(blocks * splits, {
-          ...{ multiprocessors, resident: RESIDENT_BLOCKS, least: LEAST_BUSY },
-        });
-        const work =
-          (terms + (splits > 1 ? splits * PART_COST[ranked ? 'ranked' : 'plain'] * slots : 0)) *
-          pair;
+        const busy = ranked
+          ? waveEfficiency(blocks * splits, { multiprocessors, ...OCCUPATION[kind] })
+          : splitEfficiency(blocks * splits, { multiprocessors, ...OCCUPATION[kind] });
+        const work = (terms + (splits > 1 ? splits * PART_COST[kind] * slots : 0)) * pair;
         return { rowsPerThread, splits, cost: work / (busy * useful) };
       });
     });
   const { rowsPerThread, splits } = cuts.reduce((best, cut) =>
     cut.cost < best.cost * 0.99 ? cut : best,
   );
-  const most = OPERATIONS_TOGETHER / (operations * rowsPerThread);
+  const most = OPERATIONS_TOGETHER[kind] / (operations * rowsPerThread);
   const unroll = ([4, 2] as const).find((count) => count <= most) ?? 1;
-  const together = most >= 8 && dtype === 'float32' ? 8 : 4;
+  const counts: readonly number[] = ROWS_TOGETHER[kind];
+  const together = dtype === 'float32' ? (counts.find((count) => count <= most) ?? 4) : 4;
   const text = [
     `${String(rowsPerThread)} rows a thread`,
     `tiles of ${String(tile)}`,

@@ -127,7 +127,7 @@ function tilesText(
     `  const int64_t stop = ${until} - start < TILE ? ${until} : start + TILE;`,
     indent(stage),
     '  for (int64_t group = 0; group < groups; group++) {',
-    block !== undefined && `    ${block.type} s = ${block.empty};`,
+    block !== undefined && `    ${block.type} s = ${block.empty('total')};`,
     '    for (int64_t row = start; row < stop; row++) {',
     indent(row, 6),
     '    }',
@@ -143,7 +143,7 @@ function spansText({ block }: RunningResult, stage: string, row: string): string
     block !== undefined &&
       lines(
         `${block.type} parts[GROUPS];`,
-        `for (int64_t group = 0; group < GROUPS; group++) parts[group] = ${block.empty};`,
+        `for (int64_t group = 0; group < GROUPS; group++) parts[group] = ${block.empty('total[group]')};`,
         'int64_t fresh = 0;',
       ),
     'int64_t seen = 0;',
@@ -166,7 +166,7 @@ function spansText({ block }: RunningResult, stage: string, row: string): string
         '    fresh = 0;',
         '    for (int64_t group = 0; group < groups; group++) {',
         '      merge(total[group], parts[group]);',
-        `      parts[group] = ${block.empty};`,
+        `      parts[group] = ${block.empty('total[group]')};`,
         '    }',
       ),
     '  }',

@@ -71,7 +71,7 @@ export function firstStepText(
               `  const int count = end - start < ${tile} ? (int)(end - start) : ${tile};`,
               indent(stage),
               block !== undefined && `  ${block.type} s[${rows}];`,
-              block !== undefined && indent(unrolled(`s[r] = ${block.empty};`)),
+              block !== undefined && indent(unrolled(`s[r] = ${block.empty('total[r]')};`)),
               indent(pairs),
               block !== undefined && indent(unrolled('merge(total[r], s[r]);')),
               '}',
@@ -130,7 +130,7 @@ function spansText(
     block !== undefined &&
       lines(
         `${block.type} s[${text.rows}];`,
-        text.unrolled(`s[r] = ${block.empty};`),
+        text.unrolled(`s[r] = ${block.empty('total[r]')};`),
         'int fresh = 0;',
       ),
     'long long seen = 0;',
@@ -146,7 +146,7 @@ function spansText(
         '    fresh += count;',
         `    if (fresh < ${tile}) continue;`,
         '    fresh = 0;',
-        indent(text.unrolled(`merge(total[r], s[r]);\ns[r] = ${block.empty};`), 4),
+        indent(text.unrolled(`merge(total[r], s[r]);\ns[r] = ${block.empty('total[r]')};`), 4),
       ),
     '  }',
     '}',

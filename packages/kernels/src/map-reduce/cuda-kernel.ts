@@ -6,7 +6,7 @@ import { CUDA_THREADS } from './choose-cuda-tile.js';
 import { firstStepText } from './cuda-first-step.js';
 import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';
-import { cudaPrelude, cudaReducerDialect, parameterList } from './cuda-text.js';
+import { cudaPrelude, cudaReducerDialect, cudaScalarDialect, parameterList } from './cuda-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams, resultRows } from './params.js';
 import type { CudaMapReducePlan } from './plan.js';
 import { reducersOf } from './reducers/reducers-of.js';
@@ -23,7 +23,8 @@ const LEAST_BLOCKS = 4;
  * merges them in order.
  */
 export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
-  const reducers = reducersOf(plan, cudaReducerDialect(plan));
+  const isSingle = (plan.further ?? []).length === 0;
+  const reducers = reducersOf(plan, isSingle ? cudaScalarDialect(plan) : cudaReducerDialect(plan));
   const [reducer] = reducers;
   if (reducer === undefined)
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
@@ -50,15 +51,19 @@ export function computingKernel(
   const split = plan.splits > 1;
   const pair = cudaPairText(plan);
   const all = split ? withWorkspace(params, 'write') : params;
+  const body = firstStepText(plan, running, pair);
+  const helpers = new Set(pair.helpers);
+  if (body.includes('min_nan(')) helpers.add('min');
+  if (body.includes('max_nan(')) helpers.add('max');
   return {
     dialect: 'cuda',
     name: plan.summary,
     entry,
     source: lines(
-      cudaPrelude(plan, running, pair.helpers),
+      cudaPrelude(plan, running, helpers),
       `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
-      indent(firstStepText(plan, running, pair)),
+      indent(body),
       '}',
       '',
     ).concat('\n'),

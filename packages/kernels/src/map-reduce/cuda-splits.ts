@@ -25,3 +25,13 @@ export function splitEfficiency(
   const most = even > resident ? 0 : Math.ceil(even);
   return even / Math.max(most, even + 0.5, least);
 }
+
+/** The same where blocks end together: those that run at a time make waves. */
+export function waveEfficiency(
+  blocks: number,
+  { multiprocessors, resident, least }: Occupation,
+): number {
+  const even = blocks / multiprocessors;
+  const waves = Math.ceil(even / resident);
+  return even / (waves > 1 ? waves * resident : Math.max(Math.ceil(even), least));
+}

@@ -24,6 +24,22 @@ export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>):
   };
 }
 
+/** The same where a thread has one value at a time, and rows of a single reduction are added several at a time. */
+export function cudaScalarDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
+  const dialect = cudaReducerDialect({ dtype });
+  if (dtype !== 'float32') return dialect;
+  return {
+    ...dialect,
+    scalar: {
+      smaller: (x, y) => `min_nan(${x}, ${y})`,
+      fma: (x, y, z) => `fmaf(${x}, ${y}, ${z})`,
+      exp2: (x) => `exp2_approximate(${x})`,
+      round: (x) => `rintf(${x})`,
+      lowestBit: (bits) => `__ffs((int)${bits}) - 1`,
+    },
+  };
+}
+
 /** Reductions that take exponentials of the formula. */
 const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
   'LogSumExp',
@@ -40,7 +56,8 @@ export function cudaPrelude(
   const { dtype, inputs, further = [] } = plan;
   const helpers = new Set(wanted);
   const takesExponentials = [plan, ...further].some(({ reduction }) => EXPONENTIAL.has(reduction));
-  if (takesExponentials) {
+  if (running.text.includes('exp2_approximate(')) helpers.add('exp2Approximate');
+  else if (takesExponentials) {
     helpers.add('max');
     if (dtype === 'float32') helpers.add('expApproximate');
   }

@@ -1,4 +1,4 @@
-import { reduction } from '@mercer/formula';
+import { reduction, type ReductionKind } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { Scalars } from '../emitted-kernel.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
@@ -20,6 +20,11 @@ import { planMapReduce } from './plan.js';
 /** Sizes whose plan splits the reduced rows, and sizes whose plan gives a thread several rows. */
 const FEW = { rowsI: 100, rowsJ: 10_000 };
 const MANY = { rowsI: 4_000_000, rowsJ: 200 };
+
+/** The same text in both data types. */
+const LIKE_SUMS: ReadonlySet<ReductionKind> = new Set([
+  ...(['Sum', 'Prod', 'Mean', 'Var', 'Any', 'All', 'Count'] as const),
+]);
 
 /** A grid without blocks cannot be launched: there is no result. */
 const run: typeof runCudaProgram = (program, launch) => {
@@ -54,6 +59,14 @@ describe('map-reduce on a GPU', () => {
       for (const sizes of SIZES) {
         checkMapReduce({ ...one, ...sizes, dtype, planned }, H200, run);
       }
+    }
+  });
+
+  test.each(
+    KIND_CASES.filter(([, { reduction: one }], n) => n % 3 === 2 && !LIKE_SUMS.has(one.kind)),
+  )('%s, float32', (_, one) => {
+    for (const planned of [FEW, MANY]) {
+      checkMapReduce({ ...one, rowsI: 37, rowsJ: 301, dtype: 'float32', planned }, H200, run);
     }
   });
 

@@ -1,3 +1,4 @@
+import { base2ExponentialReducer } from './base2-exponentials.js';
 import { carefulExponentialReducer } from './careful-exponentials.js';
 import { indent, lines } from '../../emit/indent.js';
 import { upTo, type Reducer, type ReducerDialect, type ReducerParts } from './reducer.js';
@@ -10,7 +11,9 @@ import { PLAIN_SUMS } from './sum-options.js';
  */
 export function exponentialReducer(parts: ReducerParts): Reducer {
   const { kind, weightDim, sums: options = PLAIN_SUMS } = parts;
-  const { lit, exp, log, abs, larger } = parts.dialect;
+  const { lit, exp, log, abs, larger, scalar } = parts.dialect;
+  const isPlain = !options.wide && options.scheme === 'block';
+  if (scalar && isPlain && kind !== 'MaxSumShiftExp') return base2ExponentialReducer(parts, scalar);
   const none = lit(-Infinity);
   const sums = upTo(weightDim + (kind === 'SumSoftMaxWeight' ? 1 : 0)).map(
     (c) => `sum${String(c)}`,
@@ -56,7 +59,7 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
 
 /** One exponential a row and one for what was there; rows whose largest F is not finite go the slow way. */
 function severalText(
-  { lit, exp, abs, larger }: Required<ReducerDialect>,
+  { lit, exp, abs, larger }: Required<Omit<ReducerDialect, 'scalar'>>,
   sums: readonly string[],
   {
     s,

@@ -1,10 +1,15 @@
+import { lines } from '../../emit/indent.js';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
 
 /**
  * Min, Max and their indices: of each component the first best row, where a NaN is better than any number.
  * Rows come in order, and parts are merged in order, so that the first of equals stays.
  */
-export function extremaReducer({ kind, dim, dialect: { lit } }: ReducerParts): Reducer {
+export function extremaReducer({
+  kind,
+  dim,
+  dialect: { lit, larger, scalar },
+}: ReducerParts): Reducer {
   const least = kind.includes('Min');
   const wantsIndex = kind.includes('Arg');
   const take = (c: string, f: string, row: string): string =>
@@ -26,5 +31,59 @@ export function extremaReducer({ kind, dim, dialect: { lit } }: ReducerParts): R
     value: kind.startsWith('Arg') ? [] : components.map((c) => `s.best${c}`),
     index: wantsIndex ? components.map((c) => `s.index${c}`) : [],
     rounds: false,
+    ...(larger &&
+      scalar && {
+        several: (s, rows) =>
+          severalText(s, rows, {
+            components,
+            wantsIndex,
+            best: least ? scalar.smaller : larger,
+            least,
+          }),
+      }),
   };
+}
+
+/** The best of several rows first, of which NaN is better than any number; few are better than what was there. */
+function severalText(
+  s: string,
+  rows: readonly (readonly string[])[],
+  {
+    components,
+    wantsIndex,
+    best,
+    least,
+  }: {
+    readonly components: readonly string[];
+    readonly wantsIndex: boolean;
+    readonly best: (x: string, y: string) => string;
+    readonly least: boolean;
+  },
+): string {
+  return lines(
+    ...components.map((c, at) => {
+      const values = rows.map((row) => row[at] ?? '');
+      const most = values.reduce(best);
+      const kept = `${s}.best${c}`;
+      if (!wantsIndex) return `${kept} = ${best(kept, most)};`;
+      const number = `${s}.index${c}`;
+      const first = (is: (f: string) => string): string =>
+        rows.reduceRight(
+          (later, row, u) =>
+            u === rows.length - 1
+              ? (row.at(-1) ?? '')
+              : `${is(values[u] ?? '')} ? ${row.at(-1) ?? ''} : ${later}`,
+          '',
+        );
+      return lines(
+        '{',
+        `  const V most = ${most};`,
+        `  if (${number} < 0 || (${kept} == ${kept} && !(most ${least ? '>=' : '<='} ${kept}))) {`,
+        `    ${number} = most == most ? (${first((f) => `${f} == most`)}) : (${first((f) => `${f} != ${f}`)});`,
+        `    ${kept} = most;`,
+        '  }',
+        '}',
+      );
+    }),
+  );
 }

@@ -1,11 +1,17 @@
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { indent, lines } from '../../emit/indent.js';
+import { upTo, type Reducer, type ReducerParts, type ScalarDialect } from './reducer.js';
 
 /**
  * The K smallest or largest of each component in order, the first of equals first, NaN after all numbers,
  * and (+inf or -inf, -1) where there are fewer rows than K. A row is compared with the last entry before
  * anything is moved.
  */
-export function kExtremaReducer({ kind, dim, k, dialect: { lit } }: ReducerParts): Reducer {
+export function kExtremaReducer({
+  kind,
+  dim,
+  k,
+  dialect: { lit, abs, larger, scalar },
+}: ReducerParts): Reducer {
   const least = kind.includes('Min');
   const ranks = upTo(k).map(String);
   const components = upTo(dim).map(String);
@@ -27,6 +33,21 @@ export function kExtremaReducer({ kind, dim, k, dialect: { lit } }: ReducerParts
 ${moves.join('\n')}
 }`;
   };
+  // a number goes before NaN, before what is worse and before what is empty, which is infinite
+  const enter = (c: string): string =>
+    lines(
+      `INLINE void enter${c}(State& s, V f, I row) {`,
+      '  const V own = f;',
+      `  if (!(${abs('f')} < ${lit(Infinity)})) return insert${c}(s, f, row, number(-1));`,
+      ...ranks.map((r) => {
+        const at = place(c, r);
+        return `  { const bool moves = !(own ${least ? '>=' : '<='} s.best${at});
+    const V old = s.best${at}; const I row_of_old = s.index${at};
+    s.best${at} = moves ? f : old; s.index${at} = moves ? row : row_of_old;
+    f = moves ? old : f; row = moves ? row_of_old : row; }`;
+      }),
+      '}',
+    );
   const list = (member: string, c: string): string =>
     ranks.map((r) => `t.${member}${place(c, r)}`).join(', ');
   const take = (c: string): string =>
@@ -48,6 +69,59 @@ ${moves.join('\n')}
     value: kind.startsWith('Arg') ? [] : all.map((at) => `s.best${at}`),
     index: kind.includes('Arg') ? all.map((at) => `s.index${at}`) : [],
     rounds: false,
-    functions: components.map(insert).join('\n'),
+    functions: lines(...components.map(insert), ...(scalar ? components.map(enter) : [])),
+    ...(larger &&
+      scalar && {
+        several: (s, rows) =>
+          lines(
+            ...components.map((c, at) =>
+              severalText({
+                rows: rows.map((row) => ({ value: row[at] ?? '', number: row.at(-1) ?? '' })),
+                best: least ? scalar.smaller : larger,
+                isOut: (f) =>
+                  `${f} ${least ? '>=' : '<='} ${s}.best${place(c, ranks.at(-1) ?? '0')}`,
+                isFull: `${s}.index${place(c, ranks.at(-1) ?? '0')} >= 0`,
+                insert: (f, row) => `enter${c}(${s}, ${f}, ${row});`,
+                scalar,
+              }),
+            ),
+          ),
+      }),
   };
+}
+
+/** The best of several rows against the last entry first, then one loop that enters those that pass, in order. */
+function severalText({
+  rows,
+  best,
+  isOut,
+  isFull,
+  insert,
+  scalar,
+}: {
+  readonly rows: readonly { readonly value: string; readonly number: string }[];
+  readonly best: (x: string, y: string) => string;
+  readonly isOut: (f: string) => string;
+  readonly isFull: string;
+  readonly insert: (f: string, row: string) => string;
+  readonly scalar: ScalarDialect;
+}): string {
+  const values = rows.map(({ value }) => value);
+  const chosen = values.reduceRight(
+    (later, value, u) => `which == ${String(u)} ? ${value} : ${later}`,
+  );
+  return lines(
+    `if (!(${isFull} && ${isOut(values.reduce(best))})) {`,
+    '  unsigned entering = 0;',
+    ...values.map(
+      (value, u) => `  entering |= (unsigned)!(${isFull} && ${isOut(value)}) << ${String(u)};`,
+    ),
+    '  #pragma unroll 1',
+    '  while (entering != 0) {',
+    `    const int which = ${scalar.lowestBit('entering')};`,
+    '    entering &= entering - 1;',
+    indent(insert(chosen, `${rows[0]?.number ?? ''} + which`), 4),
+    '  }',
+    '}',
+  );
 }

@@ -9,6 +9,19 @@ export interface ReducerDialect {
   readonly abs: (x: string) => string;
   /** The larger, NaN if either is NaN; without it rows are added one by one. */
   readonly larger?: (x: string, y: string) => string;
+  /** What one thread does at a time with one value after the other; without it there are vectors of values. */
+  readonly scalar?: ScalarDialect;
+}
+
+/** What `float` in a thread of its own can do beside. */
+export interface ScalarDialect {
+  readonly smaller: (x: string, y: string) => string;
+  readonly fma: (x: string, y: string, z: string) => string;
+  /** 2^x; of a whole number it is exact. */
+  readonly exp2: (x: string) => string;
+  readonly round: (x: string) => string;
+  /** The number of the lowest bit that is set in an `unsigned` that is not 0. */
+  readonly lowestBit: (bits: string) => string;
 }
 
 /** A member of the running result of a kept row: of type `V`, `I` (whole numbers), or `W` (float64 where `V` is float32). */
@@ -48,9 +61,12 @@ export interface Reducer {
     readonly add: string;
     readonly merge: string;
   };
+  /** A state of no rows to go on with beside `total`; default `empty()`. */
+  readonly beside?: (total: string) => string;
   /**
    * Statements that add several rows to the state `s` at less cost than one by one, for values `V` alone: a list of
-   * arguments for each row, as names or literals. The caller gives `slow`, which adds them one by one.
+   * arguments for each row, as names or literals, its number last; the numbers of rows follow each other. The caller
+   * gives `slow`, which adds them one by one.
    */
   readonly several?: (s: string, rows: readonly (readonly string[])[], slow: string) => string;
   /** Functions beside the state that `add` calls. */

@@ -23,7 +23,11 @@ export interface RunningResult {
   /** Members of `State`, in order. */
   readonly slots: readonly Slot[];
   /** What a tile of rows is summed in before it is merged, where anything is. */
-  readonly block?: { readonly type: string; readonly empty: string };
+  readonly block?: {
+    readonly type: string;
+    /** One of no rows, to go on with beside `total`. */
+    readonly empty: (total: string) => string;
+  };
   /** The statement that adds a row with these values and this number last. */
   readonly add: (total: string, block: string, args: readonly string[]) => string;
   /** Statements that add several rows at less cost, each with its values and its number last. */
@@ -49,15 +53,15 @@ function single(reducer: Reducer): RunningResult {
     ...(reducer.rounds && {
       block:
         reducer.block === undefined
-          ? { type: 'State', empty: 'empty()' }
-          : { type: 'Block', empty: 'emptyBlock()' },
+          ? { type: 'State', empty: reducer.beside ?? ((): string => 'empty()') }
+          : { type: 'Block', empty: () => 'emptyBlock()' },
     }),
     add,
     ...(together && {
       several: (total, block, rows) =>
         together(
           reducer.rounds ? block : total,
-          rows.map((args) => args.slice(0, -1)),
+          rows,
           lines(...rows.map((args) => add(total, block, args))),
         ),
     }),
@@ -102,7 +106,7 @@ function several(reducers: readonly Reducer[]): RunningResult {
     slots: reducers.flatMap(({ slots }, n) =>
       slots.map((slot) => ({ ...slot, name: `${member(n)}.${slot.name}` })),
     ),
-    ...(hasBlock && { block: { type: 'Block', empty: 'emptyBlock()' } }),
+    ...(hasBlock && { block: { type: 'Block', empty: () => 'emptyBlock()' } }),
     add: (total, block, args) => {
       const row = args.at(-1) ?? '';
       let from = 0;

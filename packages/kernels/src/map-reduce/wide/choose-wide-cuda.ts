@@ -1,6 +1,7 @@
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
 import { CUDA_SPLITS } from '../cuda-splits.js';
+import { entriesOfThread } from './cuda-row-lists.js';
 import { LONGEST_RUN } from './tile-text.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 import { stagedLoads, type WideShape } from './wide-shape.js';
@@ -12,7 +13,7 @@ const BLOCKS_PER_MULTIPROCESSOR = 2;
 /** 32-bit registers of a thread for running results, for the inner sums of its pairs, and for those of one kept row beside columns. */
 const STATE_REGISTERS = { narrow: 12, columns: { float32: 32, float64: 24 } } as const;
 const PAIR_REGISTERS = 64;
-const MOST_LISTS = 4;
+const LIST_REGISTERS = 8;
 const SUM_REGISTERS = 4;
 /** Bytes of shared memory, and of those for pair values or running results that threads hand over. */
 const SHARED_BYTES = 47104;
@@ -24,7 +25,7 @@ const VECTOR_BYTES = 16;
  * What a part costs a thread for each number of a running result, in operations: what threads hand over, and the merging;
  * a list of the K best begins anew.
  */
-const PART_COST = { plain: 400, ranked: 2500 } as const;
+const PART_COST = { plain: 400, ranked: 250 } as const;
 /** What a row of a thread costs for a step of an inner sum, in operations on a pair. */
 const ROW_COST = 1.25;
 
@@ -70,9 +71,8 @@ function narrowCut(
       (rows) =>
         (groups * rows === 1 ||
           groups * rows * Math.max(1, sums) * runs * words <= PAIR_REGISTERS) &&
-        // the K best are kept in memory, where few lists stay close
         (ranked
-          ? groups <= MOST_LISTS
+          ? groups === 1 || groups * 2 * entriesOfThread(slots / 2) * words <= LIST_REGISTERS
           : groups === 1 || groups * slots * words <= STATE_REGISTERS.narrow),
     ).flatMap((rows) => {
       const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * groups)));

@@ -19,11 +19,12 @@ export function cpuNarrowText(
     lines('for (int64_t v = 0; v < GROUPS; v++) {', indent(body), '}');
   const add = (results: readonly string[]): string =>
     running.add('total[v]', 's[v]', [...results, 'number((L)(q + r))']);
-  const merge = block && each(lines('merge(total[v], s[v]);', `s[v] = ${block.empty};`));
+  const merge =
+    block && each(lines('merge(total[v], s[v]);', `s[v] = ${block.empty('total[v]')};`));
   return lines(
     `State* const total = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
     each('total[v] = empty();'),
-    block && lines(`${block.type} s[GROUPS];`, each(`s[v] = ${block.empty};`)),
+    block && lines(`${block.type} s[GROUPS];`, each(`s[v] = ${block.empty('total[v]')};`)),
     cpuSpans(
       plan,
       BLOCK_ROWS,

@@ -1,4 +1,5 @@
 import { dtypeBytes } from '../../dtype.js';
+import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { allOutputsText, stateWords } from '../cuda-text.js';
@@ -8,7 +9,7 @@ import { handsOverHalf } from './choose-wide-cuda.js';
 import { cudaTileDialect } from './cuda-dialect.js';
 import { cudaSpans } from './cuda-spans-text.js';
 import { cudaStaging } from './cuda-staging.js';
-import { rowBound, type RowBound } from './cuda-row-bound.js';
+import { rowLists, type RowLists } from './cuda-row-lists.js';
 import { everyGroup } from './every-group.js';
 import { tileText, type TileText } from './tile-text.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
@@ -26,17 +27,31 @@ export function cudaNarrowText(
 ): string {
   const { groups, rows, splits, ranges } = plan;
   const { block } = running;
-  const bound = rowBound(plan);
-  const store =
-    splits > 1
-      ? stateWords(plan, running).store('total[g]')
-      : allOutputsText(plan, running, 'total[g]');
+  const lists = rowLists(plan);
+  const storeOf = (state: string): string =>
+    lines(
+      `const long long row = blockFirst + ty * ${String(groups)} + g;`,
+      'if (row < limit) {',
+      indent(
+        splits > 1 ? stateWords(plan, running).store(state) : allOutputsText(plan, running, state),
+      ),
+      '}',
+    );
+  if (lists !== undefined) {
+    return lines(
+      lists.declare,
+      cudaSpans(plan, CUDA_SIDE * rows, stretchText(plan, running, helpers, lists)),
+      lists.found(storeOf('found')),
+    );
+  }
   return lines(
     `State total[${String(groups)}];`,
     everyGroup(groups, 'total[g] = empty();'),
-    bound?.declare,
     block &&
-      lines(`${block.type} s[${String(groups)}];`, everyGroup(groups, `s[g] = ${block.empty};`)),
+      lines(
+        `${block.type} s[${String(groups)}];`,
+        everyGroup(groups, `s[g] = ${block.empty('total[g]')};`),
+      ),
     cudaSpans(
       plan,
       CUDA_SIDE * rows,
@@ -44,23 +59,18 @@ export function cudaNarrowText(
     ),
     !ranges && handOverText(plan, running),
     'if (tx == 0) {',
-    indent(
-      everyGroup(
-        groups,
-        lines(
-          `const long long row = blockFirst + ty * ${String(groups)} + g;`,
-          'if (row < limit) {',
-          indent(store),
-          '}',
-        ),
-      ),
-    ),
+    indent(everyGroup(groups, storeOf('total[g]'))),
     '}',
   );
 }
 
 /** A thread's stretch of the rows from `spanFrom` to `spanEnd`. */
-function stretchText(plan: CudaWidePlan, running: RunningResult, helpers: Set<CudaHelper>): string {
+function stretchText(
+  plan: CudaWidePlan,
+  running: RunningResult,
+  helpers: Set<CudaHelper>,
+  lists?: RowLists,
+): string {
   const { formula, groups, rows } = plan;
   const all = String(rows);
   const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
@@ -80,8 +90,8 @@ function stretchText(plan: CudaWidePlan, running: RunningResult, helpers: Set<Cu
     cudaTileDialect(plan, rows, () => 'number', helpers),
   ).values(roots, 'r', 'g');
   const { block } = running;
-  const bound = rowBound(plan);
-  const merge = block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty};`);
+  const merge =
+    block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
   return lines(
     `const long long least = (spanEnd - spanFrom + ${String(CUDA_SIDE - 1)}) / ${String(CUDA_SIDE)};`,
     `const long long length = (least + ${String(rows - 1)}) / ${all} * ${all};`,
@@ -96,12 +106,7 @@ function stretchText(plan: CudaWidePlan, running: RunningResult, helpers: Set<Cu
         `  for (int r = 0; r < ${all}; ++r) row[r] = ${clamped('from + q + r')};`,
       ),
     indent(loops),
-    indent(
-      bound === undefined
-        ? addText(plan, running, ending)
-        : enterText(plan, running, ending, bound),
-    ),
-    bound && indent(bound.update),
+    indent(lists === undefined ? addText(plan, running, ending) : enterText(plan, ending, lists)),
     merge && lines(`  if ((q + ${all}) % ${String(BLOCK_ROWS)} == 0) {`, indent(merge, 4), '  }'),
     '}',
     merge,
@@ -128,41 +133,24 @@ function addText(
   );
 }
 
-/** Adds those pairs that may be among the K best: few, so that one loop does it for all. */
+/** Enters the pairs of a thread's tile in the lists of the K best. */
 function enterText(
-  { groups, rows }: CudaWidePlan,
-  running: RunningResult,
+  { groups, rows, reduction, dtype }: CudaWidePlan,
   { text, results }: Ending,
-  bound: RowBound,
+  lists: RowLists,
 ): string {
-  const [all, count] = [String(groups), String(rows)];
-  const value = results[0] ?? '';
+  const worst = cudaLiteral(reduction.includes('Min') ? Infinity : -Infinity, dtype);
   return lines(
-    'unsigned long long entering = 0;',
-    `V entered[${count}][${all}];`,
+    `V entered[${String(rows)}][${String(groups)}];`,
     '#pragma unroll',
-    `for (int r = 0; r < ${count}; ++r) {`,
+    `for (int r = 0; r < ${String(rows)}; ++r) {`,
     '  const long long number = from + q + r;',
+    indent(everyGroup(groups, `entered[r][g] = ${worst};`)),
     '  if (number < end) {',
-    indent(
-      everyGroup(
-        groups,
-        lines(
-          text,
-          `entered[r][g] = ${value};`,
-          `entering |= (unsigned long long)(${bound.mayEnter(value)}) << (r * ${all} + g);`,
-        ),
-      ),
-      4,
-    ),
+    indent(everyGroup(groups, lines(text, `entered[r][g] = ${results[0] ?? ''};`)), 4),
     '  }',
     '}',
-    'while (entering != 0) {',
-    '  const int pair = __ffsll((long long)entering) - 1;',
-    `  const int r = pair / ${all}, g = pair % ${all};`,
-    '  entering &= entering - 1;',
-    `  ${running.add('total[g]', 's[g]', ['entered[r][g]', '(I)(from + q + r)'])}`,
-    '}',
+    lists.enter,
   );
 }
 

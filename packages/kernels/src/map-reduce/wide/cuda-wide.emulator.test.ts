@@ -1,6 +1,7 @@
 import { ops, reduction, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
+import { random } from '../../testing/pairwise-check.test.helper.js';
 import { H200 } from '../../testing/h200.test.helper.js';
 import { checkMapReduce, type MapReduceCase } from '../map-reduce-check.test.helper.js';
 import { planMapReduce } from '../plan.js';
@@ -17,6 +18,17 @@ const named = (wanted: string): Pick<Given, 'reduction' | 'fill' | 'units'> => {
   if (found === undefined) throw new RangeError(`there is no case '${wanted}'`);
   return found[1];
 };
+
+/** Mostly zeros, so that distances are equal often, with a NaN and an infinity in some rows. */
+const tied = (): number => {
+  const r = random();
+  if (r < 0.004) return r < 0.002 ? NaN : Infinity;
+  return r < 0.04 ? 1 : 0;
+};
+const nearest = (kind: 'KMinArgKMin' | 'KMaxArgKMax', k: number, axis: 0 | 1): Given => ({
+  reduction: reduction(kind, ops.sqDist(vi(0, 70), vj(1, 70)), { k, axis }),
+  ...{ fill: tied, units: 0, rowsI: 19, rowsJ: 300 },
+});
 
 const CASES: readonly (readonly [name: string, Given])[] = [
   ['sums in parts', { ...sweepCase('Sum', 300, 1, 1), planned: FEW, rowsI: 19, rowsJ: 90 }],
@@ -51,6 +63,11 @@ const CASES: readonly (readonly [name: string, Given])[] = [
     'one sum within another',
     { ...named('one sum within another'), planned: FEW, rowsI: 3, rowsJ: 5 },
   ],
+  ['20 nearest among ties and NaN, in parts', { ...nearest('KMinArgKMin', 20, 1), planned: FEW }],
+  ['20 farthest, float64', { ...nearest('KMaxArgKMax', 20, 1), planned: MANY, batch: 2 }],
+  ['fewer rows than nearest', { ...nearest('KMinArgKMin', 40, 0), planned: MANY }],
+  ['5 farthest over i', { ...nearest('KMaxArgKMax', 5, 0), planned: MANY, rowsI: 200 }],
+  ['as many as threads', { ...nearest('KMinArgKMin', 16, 1), planned: FEW, rowsJ: 130 }],
   ['Concat and Extract', { ...named('Concat and Extract'), planned: MANY, rowsI: 3, rowsJ: 5 }],
 ];
 

@@ -21,7 +21,7 @@ import { blockReducer } from './column-blocks.js';
 import { cudaColumnsText } from './cuda-columns-text.js';
 import { cudaNarrowText } from './cuda-narrow-text.js';
 import { everyGroup } from './every-group.js';
-import { rowBound } from './cuda-row-bound.js';
+import { rowLists } from './cuda-row-lists.js';
 import { WIDE_THREADS } from './cuda-staging.js';
 import { wideCost } from './wide-cost.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
@@ -63,7 +63,7 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResul
     entry,
     source: lines(
       cudaPrelude(plan, running, helpers),
-      isNarrow && rowBound(plan)?.helper,
+      isNarrow && rowLists(plan)?.helper,
       'typedef int Step;',
       body.includes('least_step(') &&
         'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
