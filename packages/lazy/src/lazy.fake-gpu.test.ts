@@ -105,6 +105,15 @@ describe.skipIf(!hasNvrtc)(
       expect(sparse.sum.shape).toEqual([3, 40, 1]);
       const both = await valueAndGradients(distance.reduction('Sum', 'j'), { a, b });
       expect([both.gradients.a.shape, both.gradients.b.shape]).toEqual([x.shape, y.shape]);
+      const longTable = await zeros([7, 150], place);
+      const far = distance.mul(b.elem(0).gather(longTable).sqnorm2());
+      const long = await far.sum('j', { accumulate: 'float64', ranges });
+      const columns = await a.elem(0).gather(longTable).mean('j', { sumScheme: 'kahan' });
+      expect([long.shape, columns.shape]).toEqual([
+        [3, 40, 1],
+        [3, 40, 150],
+      ]);
+      for (const one of [longTable, long, columns]) one.dispose();
       prepared.dispose();
       for (const one of [whole, sparse]) {
         for (const result of [one.sum, one.near.values, one.near.indices]) result.dispose();

@@ -122,6 +122,30 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       await expect(y.min('j', { sumScheme: 'kahan' })).rejects.toThrow(/Min takes neither/);
       const prepared = await y.reduction('Sum', 'j').prepare([], { sumScheme: 'kahan' });
       expect(await prepared([]).toNested()).toEqual([[Math.fround(wanted)]]);
+      // Formulas that are too long to be written out: of one column and of many.
+      const long = lazyI(
+        await tensor([Array<number>(150).fill(1), Array<number>(150).fill(2)], {
+          device: device(),
+        }),
+      );
+      for (const options of [
+        { sumScheme: 'kahan' },
+        { accumulate: 'float64', sumScheme: 'direct' },
+      ] as const) {
+        const one = await y.mul(long.elem(7)).sum('j', options);
+        expect(await one.toNested()).toEqual([[Math.fround(wanted)], [Math.fround(2 * wanted)]]);
+        const columns = await y.mul(long).mean('j', options);
+        const found = new Set(await columns.slice([0, 1]).toTypedArray());
+        expect([...found]).toEqual([Math.fround(wanted / 20_001)]);
+      }
+      // The first block of at most 256 terms is float32.
+      const blocks = await y.mul(long).sum('j', { accumulate: 'float64' });
+      for (const value of await blocks.slice([0, 1]).toTypedArray()) {
+        expect(Math.abs(value - wanted)).toBeLessThan(256 * 2 ** -24);
+      }
+      await expect(long.sub(y).max('j', { sumScheme: 'kahan' })).rejects.toThrow(
+        /Max takes neither/,
+      );
     });
 
     it('gives row numbers of 64 bits where they are asked for', async () => {

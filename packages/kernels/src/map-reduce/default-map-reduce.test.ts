@@ -1,8 +1,14 @@
-import { REDUCTION_KINDS, type Reduction, type ReductionKind } from '@mercer/formula';
+import {
+  postOrderVector,
+  REDUCTION_KINDS,
+  type Reduction,
+  type ReductionKind,
+} from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test.helper.js';
 import { mapReduceProblems } from './default-map-reduce.js';
 import type { MapReduceProblem } from './problem.js';
+import { rootsOf } from './values-of.js';
 import { isWide } from './wide/is-wide.js';
 
 const problems = mapReduceProblems();
@@ -12,6 +18,9 @@ const all = ({ reduction, further = [] }: MapReduceProblem): readonly Reduction[
 ];
 /** Values, row numbers and both of them are one family. */
 const family = (kind: ReductionKind): string => kind.replace(/^.*Arg/, '');
+
+const takesRowsByIndex = (one: Reduction): boolean =>
+  postOrderVector(...rootsOf(one)).some((node) => node.kind === 'gather');
 
 describe('the default problems', () => {
   test('have a reduction of every family', () => {
@@ -23,6 +32,9 @@ describe('the default problems', () => {
     ['reductions over i', (one: MapReduceProblem) => one.reduction.axis === 0],
     ['ranges of rows', (one: MapReduceProblem) => one.ranges === true],
     ['rows in 16 bits', (one: MapReduceProblem) => one.storage !== undefined],
+    ['rows by index', (one: MapReduceProblem) => all(one).some(takesRowsByIndex)],
+    ['sums in float64', (one: MapReduceProblem) => one.accumulate === 'float64'],
+    ['compensated sums', (one: MapReduceProblem) => one.sumScheme === 'kahan'],
   ])('have both texts with %s', (_, has) => {
     expect(new Set(problems.filter(has).map((one) => isWide(one, H200)))).toEqual(
       new Set([true, false]),

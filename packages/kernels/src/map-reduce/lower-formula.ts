@@ -109,7 +109,7 @@ export function lowerElementwise(node: ElementwiseNode, args: readonly RealExpr[
 }
 
 /** The error for what no kernel computes yet. */
-export function notYet(what: string): RangeError {
+function notYet(what: string): RangeError {
   return new RangeError(
     `cannot plan a map-reduce: the formula ${what}, and there is no kernel text for that. ` +
       `Pass the rows that it takes as an input of their own.`,

@@ -149,7 +149,13 @@ export function checkMapReduce(
   const evaluate = (each: Reduction, data: number[][]): ReturnType<typeof evaluateReduction> =>
     ranges === undefined
       ? evaluateReduction(each, data, { rowsI, rowsJ })
-      : evaluateOverRanges(each, data, { rowsI, rowsJ }, ranges);
+      : evaluateOverRanges(
+          each,
+          data,
+          { rowsI, rowsJ },
+          ranges,
+          new Set(Object.keys(tables).map(Number)),
+        );
   for (let layer = 0; layer < batch; layer++) {
     const data = dataOf(layer);
     all.forEach((each, n) => {

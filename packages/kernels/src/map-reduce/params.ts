@@ -102,15 +102,21 @@ export function mergeCost(
   };
 }
 
+/** Bytes of all inputs of a batch entry. */
+export function inputBytes({ inputs, dtype }: LaunchedPlan, scalars: Scalars): number {
+  const { rowsI = 0, rowsJ = 0 } = scalars;
+  const rows = { i: rowsI, j: rowsJ, parameter: 1 };
+  return inputs.reduce((sum, { position, category, dim, storage, table }) => {
+    const count = table === undefined ? rows[category] : (scalars[tableRowsName(position)] ?? 0);
+    return sum + count * dim * dtypeBytes(storage ?? dtype);
+  }, 0);
+}
+
 /** What a launch must do at least: each input read once, an operation for every node at every pair. */
 export function mapReduceCost(plan: UnrolledPlan, reducer: Reducer, scalars: Scalars): KernelCost {
-  const { batch = 0, rowsI = 0, rowsJ = 0 } = scalars;
+  const { batch = 0 } = scalars;
   const { kept, reduced } = rowsOf(plan, scalars);
-  const rows = { i: rowsI, j: rowsJ, parameter: 1 };
-  const read = plan.inputs.reduce((sum, { position, category, dim, storage, table }) => {
-    const count = table === undefined ? rows[category] : (scalars[tableRowsName(position)] ?? 0);
-    return sum + count * dim * dtypeBytes(storage ?? plan.dtype);
-  }, 0);
+  const read = inputBytes(plan, scalars);
   const reducers = allReducers(plan, reducer);
   const total = (of: (one: Reducer) => number): number =>
     reducers.reduce((sum, one) => sum + of(one), 0);

@@ -10,26 +10,41 @@ import { componentName } from './lower-formula.js';
 import type { MapReduceInput } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 
+/** How a lowered formula reads inputs. */
+export interface InputReads {
+  /** Whether rows of the input at a position are taken by index. */
+  readonly isTable: (position: number) => boolean;
+  /** Whether the current row of an input is read. */
+  readonly isRead: (input: Pick<MapReduceInput, 'position' | 'category' | 'dim'>) => boolean;
+}
+
+/** How scalar expressions over components of inputs and of rows by index read them. */
+export function unrolledReads(values: readonly RealExpr[], gathers: readonly Gather[]): InputReads {
+  const read = new Set([...values, ...gathers.map(({ index }) => index)].flatMap(variables));
+  return {
+    isTable: (position) => gathers.some(({ table }) => table === position),
+    isRead: ({ position, category, dim }) =>
+      Array.from({ length: dim }, (_, c) => componentName(category, position, c)).some((name) =>
+        read.has(name),
+      ),
+  };
+}
+
 /** The inputs of formulas: how they are stored, and which are read as tables. */
 export function planInputs(
   roots: readonly VectorExpr[],
   { dtype, storage = {} }: MapReduceProblem,
-  values: readonly RealExpr[],
-  gathers: readonly Gather[],
+  { isTable, isRead }: InputReads,
 ): readonly MapReduceInput[] {
   const nodes = inputsOf(...roots);
   checkStorage(storage, dtype, nodes);
-  const read = new Set([...values, ...gathers.map(({ index }) => index)].flatMap(variables));
   const inputs = nodes.map(({ position, category, dim }) => {
     const stored = storage[position];
-    const isTable = gathers.some(({ table }) => table === position);
-    const isRead = Array.from({ length: dim }, (_, c) => componentName(category, position, c)).some(
-      (name) => read.has(name),
-    );
+    const table = isRead({ position, category, dim }) ? ('also' as const) : ('only' as const);
     return Object.freeze({
       ...{ position, category, dim },
       ...(stored !== undefined && { storage: stored }),
-      ...(isTable && { table: isRead ? ('also' as const) : ('only' as const) }),
+      ...(isTable(position) && { table }),
     });
   });
   return Object.freeze(inputs);

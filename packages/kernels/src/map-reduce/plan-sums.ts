@@ -43,6 +43,10 @@ export function planSums({
   return Object.freeze({ scheme, wide });
 }
 
+/** The options as a plan's line says them. */
+export const sumsText = ({ scheme, wide }: SumOptions): string =>
+  `${scheme} sums${wide ? ' in float64' : ''}`;
+
 function refuse(problem: string, remedy: string): never {
   throw new RangeError(`cannot plan a map-reduce: ${problem}. ${remedy}`);
 }

@@ -7,8 +7,8 @@ import { chooseCudaTile, type CudaTile } from './choose-cuda-tile.js';
 import { toList, type ExpressionList } from './expression-list.js';
 import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
-import { checkInputs, componentsOf, planInputs } from './plan-inputs.js';
-import { planSums } from './plan-sums.js';
+import { checkInputs, componentsOf, planInputs, unrolledReads } from './plan-inputs.js';
+import { planSums, sumsText } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
@@ -83,8 +83,8 @@ export type MapReducePlan = UnrolledPlan | WidePlan;
 
 /**
  * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond
- * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for functions beyond their largest order, and in a
- * formula that is too long to be written out for rows by index, several reductions of one pass and unusual ways to sum.
+ * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for functions beyond their largest order, and for
+ * several reductions of one pass that are together too long to be written out.
  *
  * ```ts
  * import { ops, reduction, vi, vj } from '@mercer/formula';
@@ -110,7 +110,7 @@ export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): U
   const roots = all.flatMap(rootsOf);
   const found = new Gathers();
   const values = shareFactors(all.flatMap((one) => valuesOf(one, found)));
-  const inputs = planInputs(roots, problem, values, found.found);
+  const inputs = planInputs(roots, problem, unrolledReads(values, found.found));
   checkInputs(inputs);
   const gathers = toGatherList(found.found);
   const sums = planSums(problem);
@@ -143,7 +143,7 @@ export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): U
       storage ? [`${storage} ${String(position)}`] : [],
     ),
     ...(common.ranges ? ['ranges'] : []),
-    ...(sums === undefined ? [] : [`${sums.scheme} sums${sums.wide ? ' in float64' : ''}`]),
+    ...(sums === undefined ? [] : [sumsText(sums)]),
   ];
   if (limits.kind === 'cpu') {
     const { text, ...tile } = chooseCpuTile(shape, limits);

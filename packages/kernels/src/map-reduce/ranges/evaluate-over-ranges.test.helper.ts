@@ -8,12 +8,13 @@ import {
 } from '@mercer/formula';
 import type { KeptRanges } from './ranges.js';
 
-/** {@link evaluateReduction} for every kept row over the rows of its ranges alone; no row numbers in formulas. */
+/** {@link evaluateReduction} for every kept row over the rows of its ranges alone; `tables` are positions of inputs that are read by index, and whole. No row numbers in formulas. */
 export function evaluateOverRanges(
   reduction: Reduction,
   data: readonly (readonly number[] | undefined)[],
   { rowsI, rowsJ }: RowCounts,
   { rangesI, slicesI, redrangesJ }: KeptRanges,
+  tables: ReadonlySet<number> = new Set(),
 ): ReductionValues {
   const kept = reduction.axis === 1 ? rowsI : rowsJ;
   const keptSide = reduction.axis === 1 ? 'i' : 'j';
@@ -31,6 +32,10 @@ export function evaluateOverRanges(
       .sort((a, b) => a - b);
     const chosen: number[][] = [];
     for (const { position, category, dim } of inputs) {
+      if (tables.has(position)) {
+        chosen[position] = [...(data[position] ?? [])];
+        continue;
+      }
       const rows = category === 'parameter' ? [0] : category === keptSide ? [row] : seen;
       chosen[position] = rows.flatMap((r) => data[position]?.slice(r * dim, (r + 1) * dim) ?? []);
     }

@@ -1,5 +1,6 @@
 import type { ReductionKind } from '@mercer/formula';
 import { reducerOf } from '../reducers/reducer-of.js';
+import type { SumOptions } from '../reducers/sum-options.js';
 import { rankedReducer } from './ranked-reducer.js';
 import type { Reducer, ReducerDialect } from '../reducers/reducer.js';
 
@@ -9,6 +10,8 @@ export interface ColumnBlock {
   readonly k: number;
   /** Columns of a block. */
   readonly block: number;
+  /** How sums are added up where that is unusual. */
+  readonly sums?: SumOptions;
 }
 
 const isExponential = (kind: ReductionKind): boolean =>
@@ -16,14 +19,14 @@ const isExponential = (kind: ReductionKind): boolean =>
 
 /** The reduction of a block of columns; every kind has a `merge`. `unroll` stands before loops over ranks. */
 export function blockReducer(
-  { reduction: kind, k, block }: ColumnBlock,
+  { reduction: kind, k, block, sums }: ColumnBlock,
   dialect: ReducerDialect,
   unroll = '',
 ): Reducer {
   const dims = isExponential(kind) ? { dim: 1, weightDim: block } : { dim: block, weightDim: 1 };
   return kind.includes('K')
     ? rankedReducer({ kind, k, ...dims, dialect }, unroll)
-    : reducerOf({ kind, k, ...dims, dialect });
+    : reducerOf({ kind, k, ...dims, dialect, ...(sums !== undefined && { sums }) });
 }
 
 /** Where an entry of a block's results stands in a row of results. */

@@ -2,6 +2,7 @@ import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { inputName, strideName } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
+import type { RunningResult } from '../reducers/running-result.js';
 import { cpuTileDialect, packedInputs } from './cpu-dialect.js';
 import { cpuPairText } from './cpu-pair-text.js';
 import { cpuSpans } from './cpu-spans-text.js';
@@ -19,13 +20,14 @@ export const columnBlocks = ({ formula, block }: CpuWidePlan): number =>
 export function cpuColumnsText(
   plan: CpuWidePlan,
   reducer: Reducer,
+  { block }: RunningResult,
   helpers: Set<CpuHelper>,
 ): string {
   const { formula, groups, rows } = plan;
   const { pair } = formula;
   const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
   const all = String(columnBlocks(plan));
-  const target = reducer.rounds ? 'parts' : 'totals';
+  const [target, type] = block === undefined ? ['totals', 'State'] : ['parts', block.type];
   const vectors = upTo(groups).map(String);
   const at = '(block - firstBlock) * GROUPS';
   const hold = (results: readonly string[]): string =>
@@ -37,16 +39,20 @@ export function cpuColumnsText(
     );
   const each = (body: string): string =>
     lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
-  const merge = reducer.rounds
-    ? each(lines('merge(totals[n], parts[n]);', 'parts[n] = empty();'))
-    : undefined;
+  const merge = block && each(lines('merge(totals[n], parts[n]);', `parts[n] = ${block.empty};`));
   return lines(
     `const int64_t firstBlock = part * ${blocks};`,
     `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
     'const int64_t states = (lastBlock - firstBlock) * GROUPS;',
     `State* const totals = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
     each('totals[n] = empty();'),
-    reducer.rounds && lines('State* const parts = totals + states;', each('parts[n] = empty();')),
+    block &&
+      lines(
+        type === 'State'
+          ? 'State* const parts = totals + states;'
+          : `${type}* const parts = (${type}*)(totals + states);`,
+        each(`parts[n] = ${block.empty};`),
+      ),
     pair > 0 && `V held[${tile} * ${String(pair)} * GROUPS];`,
     cpuSpans(
       plan,
@@ -59,7 +65,7 @@ export function cpuColumnsText(
             '}',
           ),
         'for (int64_t block = firstBlock; block < lastBlock; block++) {',
-        ...vectors.map((v) => `  State s${v} = ${target}[${at} + ${v}];`),
+        ...vectors.map((v) => `  ${type} s${v} = ${target}[${at} + ${v}];`),
         '  for (int64_t q = start; q < stop; q++) {',
         indent(blockText(plan, helpers), 4),
         '  }',

@@ -3,7 +3,8 @@ import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { loaded } from '../half-storage.js';
-import { inputName, strideName } from '../params.js';
+import { inputName, strideName, tableRowsName } from '../params.js';
+import { rowInputs } from '../plan-inputs.js';
 import { upTo } from '../reducers/reducer.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
@@ -17,13 +18,16 @@ export function packedInputs(plan: CpuWidePlan): {
 } {
   const offsets = new Map<number, number>();
   let count = 0;
-  for (const { position, category, dim } of plan.packed ? plan.inputs : []) {
-    if (category !== keptSide(plan)) continue;
+  for (const { position, dim } of plan.packed ? rowInputs(plan.inputs, keptSide(plan)) : []) {
     offsets.set(position, count);
     count += dim;
   }
   return { offsets, count };
 }
+
+/** Functions that read rows of a table: one for every lane, and one for all of them. */
+export const takenName = (position: number): string => `taken_${inputName(position)}`;
+export const takenOnceName = (position: number): string => `taken_once_${inputName(position)}`;
 
 /**
  * How a tile of `rows` reduced rows is written: every accumulator is a variable of its own, because compilers
@@ -60,6 +64,11 @@ export function cpuTileDialect(
     valueAt: (name, r, g) =>
       /^\d+$/.test(r + g) ? `${name}_${r}_${g}` : `${name}_all[${r} * GROUPS + ${g}]`,
     load,
+    taken: ({ position, index, row: of }, row) => {
+      const name = of?.follows.includes(kept) ? takenName(position) : takenOnceName(position);
+      return `${name}(${inputName(position)} + ${index}, g.${strideName(position)}, ${row})`;
+    },
+    rowOfTable: (position, index) => `row_of_table(${index}, g.${tableRowsName(position)})`,
     rowNumber: (axis, r, g) =>
       axis === kept ? `rowNumbers(places, ${g})` : `splat((T)${rowAt(r)})`,
     number: (text) => `splat((T)${text})`,

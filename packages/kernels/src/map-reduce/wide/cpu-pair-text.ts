@@ -1,4 +1,4 @@
-import { variables, type Expr } from '@mercer/formula';
+import type { Expr } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { upTo } from '../reducers/reducer.js';
@@ -21,8 +21,6 @@ export function cpuPairText(
   const tile = tileText(formula, dialect);
   const roots: readonly Expr[] = tile.roots.slice(from, to);
   const { text, results } = tile.values(roots, 'r', 'v');
-  const read = new Set(roots.flatMap((root) => variables(root)));
-  const loops = tile.scheduled.filter(({ parent, name }) => parent === '' && read.has(name));
   const place = upTo(rows).map((r) => `q + ${String(r)} < stop ? q + ${String(r)} : stop - 1`);
   const everyPair = (name: string): string[] =>
     upTo(rows).flatMap((r) => upTo(groups).map((g) => dialect.valueAt(name, String(r), String(g))));
@@ -30,7 +28,7 @@ export function cpuPairText(
     `UNUSED const int64_t places_q[${String(rows)}] = {${place.join(', ')}};`,
     tile.loops('', roots),
     // a loop over the tile keeps the text short: it reads arrays
-    ...loops.map(({ name }) => `const V ${name}_all[] = {${everyPair(name).join(', ')}};`),
+    ...tile.read(roots).map((name) => `const V ${name}_all[] = {${everyPair(name).join(', ')}};`),
     `const int64_t rows = stop - q < ${String(rows)} ? stop - q : ${String(rows)};`,
     'for (int64_t r = 0; r < rows; r++) {',
     '  for (int64_t v = 0; v < GROUPS; v++) {',

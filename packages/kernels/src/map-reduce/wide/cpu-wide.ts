@@ -1,3 +1,4 @@
+import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/indent.js';
@@ -7,11 +8,13 @@ import { withMergeKernel } from '../cpu-merge-kernel.js';
 import { cpuPrelude, cpuReducerDialect, cpuRowCounts } from '../cpu-text.js';
 import { elementType, loaded } from '../half-storage.js';
 import { batchStrideName, inputName, launchTasks, mapReduceParams, strideName } from '../params.js';
+import { rowInputs } from '../plan-inputs.js';
 import type { Reducer } from '../reducers/reducer.js';
 import { runningResult } from '../reducers/running-result.js';
+import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer } from './column-blocks.js';
 import { columnBlocks, cpuColumnsText } from './cpu-columns-text.js';
-import { packedInputs } from './cpu-dialect.js';
+import { packedInputs, takenName, takenOnceName } from './cpu-dialect.js';
 import { cpuNarrowText } from './cpu-narrow-text.js';
 import { keptSide } from './kept-side.js';
 import { wideCost } from './wide-cost.js';
@@ -27,7 +30,7 @@ export function emitCpuWide(plan: CpuWidePlan): PairwiseProgram {
   const isNarrow = plan.formula.columns === 1;
   const body = isNarrow
     ? cpuNarrowText(plan, running, helpers)
-    : cpuColumnsText(plan, reducer, helpers);
+    : cpuColumnsText(plan, reducer, running, helpers);
   const params = mapReduceParams(plan, reducer);
   const lanes = lanesOf(plan.level, plan.dtype);
   const split = plan.splits > 1;
@@ -62,16 +65,16 @@ export function emitCpuWide(plan: CpuWidePlan): PairwiseProgram {
 }
 
 /** The copied rows, and the running results of a task: in parts and in all where there are columns. */
-function scratchOf(plan: CpuWidePlan, { slots }: Reducer): number {
-  const states = (plan.formula.columns === 1 ? 1 : 2 * plan.blocks) * slots.length;
+function scratchOf(plan: CpuWidePlan, { slots, block }: Reducer): number {
+  const words = wordsOf(slots, plan.dtype);
+  const parts = block === undefined ? words : wordsOf(block.slots, plan.dtype);
+  const states = plan.formula.columns === 1 ? words : plan.blocks * (words + parts);
   return (packedInputs(plan).count + states) * plan.groups * vectorUnit(plan.level).bytes;
 }
 
-/** Functions of the numbers `places` of a task's kept rows. */
+/** Functions of the numbers `places` of a task's kept rows, and of rows by index. */
 function functionsText(plan: CpuWidePlan): string {
-  const inputs = plan.packed
-    ? []
-    : plan.inputs.filter(({ category }) => category === keptSide(plan));
+  const inputs = plan.packed ? [] : rowInputs(plan.inputs, keptSide(plan));
   const perLane = (value: string): string =>
     `V r = splat(0); for (int lane = 0; lane < LANES; lane++) r[lane] = ${value}; return r;`;
   return lines(
@@ -80,6 +83,31 @@ function functionsText(plan: CpuWidePlan): string {
         `INLINE V gathered${inputName(input.position)}(const ${elementType(input, 'T')}* x, int64_t stride, const int64_t* places, int64_t group) { ${perLane(loaded(input, 'x[places[group * LANES + lane] * stride]'))} }`,
     ),
     `INLINE V rowNumbers(const int64_t* places, int64_t group) { ${perLane('(T)places[group * LANES + lane]')} }`,
+    plan.formula.gathers && tablesText(plan),
+  );
+}
+
+/** Reading rows by index, whose numbers are values of the data type, -1 where the table has no such row. */
+function tablesText({ inputs, dtype }: CpuWidePlan): string {
+  const none = cpuLiteral(NaN, dtype);
+  const tables = inputs.filter(({ table }) => table !== undefined);
+  const parameters = (input: (typeof tables)[number]): string =>
+    `(const ${elementType(input, 'T')}* x, int64_t stride, V rows)`;
+  const element = (input: (typeof tables)[number], lane: string): string =>
+    `rows[${lane}] < 0 ? ${none} : ${loaded(input, `x[(int64_t)rows[${lane}] * stride]`)}`;
+  return lines(
+    'INLINE V row_of_table(V index, int64_t rows) {',
+    '  V r = splat(-1);',
+    '  for (int lane = 0; lane < LANES; lane++) {',
+    '    const double place = (double)index[lane] + 0.5;',
+    '    if (place >= 0.0 && place < (double)rows) r[lane] = (T)(int64_t)place;',
+    '  }',
+    '  return r;',
+    '}',
+    ...tables.flatMap((input) => [
+      `INLINE V ${takenName(input.position)}${parameters(input)} { V r = splat(0); for (int lane = 0; lane < LANES; lane++) r[lane] = ${element(input, 'lane')}; return r; }`,
+      `INLINE V ${takenOnceName(input.position)}${parameters(input)} { return splat(${element(input, '0')}); }`,
+    ]),
   );
 }
 

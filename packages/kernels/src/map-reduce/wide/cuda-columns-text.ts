@@ -2,6 +2,7 @@ import { lines, indent } from '../../emit/indent.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { rowNames } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
+import type { RunningResult } from '../reducers/running-result.js';
 import { resultPlace } from './column-blocks.js';
 import { cudaTileDialect, unrolledPairs } from './cuda-dialect.js';
 import { everyGroup } from './every-group.js';
@@ -18,18 +19,19 @@ import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 export function cudaColumnsText(
   plan: CudaWidePlan,
   reducer: Reducer,
+  { block }: RunningResult,
   helpers: Set<CudaHelper>,
 ): string {
   const { formula, groups, tile } = plan;
   const { pair } = formula;
-  const target = reducer.rounds ? 's[g]' : 'total[g]';
-  const mergeRuns = reducer.rounds && everyGroup(groups, 'merge(total[g], s[g]);\ns[g] = empty();');
+  const target = block === undefined ? 'total[g]' : 's[g]';
+  const mergeRuns = block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty};`);
   return lines(
     pair > 0 &&
       `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
     `State total[${String(groups)}];`,
-    reducer.rounds && lines(`State s[${String(groups)}];`, 'int fresh = 0;'),
-    everyGroup(groups, lines('total[g] = empty();', reducer.rounds && 's[g] = empty();')),
+    block && lines(`${block.type} s[${String(groups)}];`, 'int fresh = 0;'),
+    everyGroup(groups, lines('total[g] = empty();', block && `s[g] = ${block.empty};`)),
     cudaSpans(
       plan,
       1,

@@ -3,7 +3,7 @@ import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { loaded } from '../half-storage.js';
-import { inputName, strideName } from '../params.js';
+import { inputName, strideName, tableRowsName } from '../params.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-text.js';
 import type { CudaWidePlan } from './wide-plan-types.js';
@@ -47,6 +47,11 @@ export function cudaTileDialect(
       const start = category === 'parameter' ? '' : `${row} * ${strideName(position)} + `;
       return loaded(stored.get(position) ?? {}, `in${inputName(position)}[${start}${index}]`);
     },
+    taken: ({ position, index }, row) => {
+      const from = `in${inputName(position)}[(long long)${row} * ${strideName(position)} + ${index}]`;
+      return `(${row} < 0 ? ${cudaLiteral(NaN, dtype)} : ${loaded(stored.get(position) ?? {}, from)})`;
+    },
+    rowOfTable: (position, index) => `row_of_table(${index}, ${tableRowsName(position)})`,
     rowNumber: (axis, r, g) => (axis === kept ? `(V)place[${g}]` : `(V)${rowAt(r)}`),
     number: (text) => `(V)${text}`,
     lit: (value) => cudaLiteral(value, dtype),

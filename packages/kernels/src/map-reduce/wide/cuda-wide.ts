@@ -17,6 +17,7 @@ import {
 } from '../params.js';
 import type { Reducer } from '../reducers/reducer.js';
 import { runningResult, type RunningResult } from '../reducers/running-result.js';
+import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer } from './column-blocks.js';
 import { cudaColumnsText } from './cuda-columns-text.js';
 import { cudaNarrowText } from './cuda-narrow-text.js';
@@ -30,6 +31,12 @@ const MAX_GRID_Z = 65535;
 /** Blocks of a multiprocessor at least: it limits the registers of a thread. */
 const LEAST_BLOCKS = 2;
 
+/** The number of a row by index as a value of the data type, -1 where the table has no such row. */
+const ROW_OF_TABLE = `INLINE V row_of_table(V index, long long rows) {
+  const double place = (double)index + 0.5;
+  return place >= 0.0 && place < (double)rows ? (V)(long long)place : (V)-1;
+}`;
+
 /**
  * The kernels of a map-reduce over long vectors on a GPU: a block takes a tile of pairs, a thread some of them
  * in registers, and both sides pass through shared memory, some components at a time.
@@ -39,7 +46,7 @@ export function emitCudaWide(plan: CudaWidePlan): PairwiseProgram {
   const running = runningResult([reducer]);
   const first = firstKernel(plan, reducer, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
-  const bytes = plan.splits * reducer.slots.length * dtypeBytes(plan.dtype);
+  const bytes = plan.splits * wordsOf(reducer.slots, plan.dtype) * dtypeBytes(plan.dtype);
   return {
     steps: [{ kernel: first }, { kernel: cudaMergeKernel(plan, reducer, running) }],
     workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
@@ -53,7 +60,7 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResul
   const isNarrow = formula.columns === 1;
   const body = isNarrow
     ? cudaNarrowText(plan, running, helpers)
-    : cudaColumnsText(plan, reducer, helpers);
+    : cudaColumnsText(plan, reducer, running, helpers);
   const params = mapReduceParams(plan, reducer);
   const all = splits > 1 ? withWorkspace(params, 'write') : params;
   const side = String(CUDA_SIDE);
@@ -67,6 +74,7 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResul
       'typedef int Step;',
       body.includes('least_step(') &&
         'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
+      formula.gathers && ROW_OF_TABLE,
       `extern "C" __global__ void __launch_bounds__(${String(WIDE_THREADS)}, ${String(LEAST_BLOCKS)})`,
       `${entry}(${parameterList(all, dtype)}) {`,
       indent(rowsText(plan)),

@@ -22,6 +22,25 @@ const COLUMNS: readonly Reduction[] = [
   reduction('Sum', ops.matVecMult(vj(1, 64 * 32), vi(0, 32))),
 ];
 
+/** Rows by index: of one column with tables of every category, and as columns. */
+const BY_INDEX: readonly Reduction[] = [
+  reduction('Sum', ops.exp(ops.neg(ops.sqDist(vi(0, 300), ops.gather(pm(1, 300), vj(2, 1)))))),
+  reduction('Sum', ops.mul(ops.sqDist(vi(0, 150), vj(1, 150)), ops.gather(vj(3, 300), vi(2, 1)))),
+  reduction('ArgMin', ops.sqDist(ops.gather(vi(0, 150), vi(2, 1)), vj(1, 150)), { axis: 0 }),
+];
+
+type Adding = Pick<MapReduceProblem, 'accumulate' | 'sumScheme'>;
+
+/** Other ways to sum, of one column and of many. */
+const SUMS: readonly (readonly [Reduction, Adding])[] = [
+  [reduction('Sum', gaussian(150)), { sumScheme: 'kahan' }],
+  [reduction('Sum', ops.mul(gaussian(150), vj(2, 150))), { sumScheme: 'kahan' }],
+  [reduction('Mean', gaussian(150)), { accumulate: 'float64' }],
+  [reduction('Sum', ops.mul(gaussian(150), vj(2, 150))), { accumulate: 'float64' }],
+  [reduction('LogSumExp', dot), { accumulate: 'float64', sumScheme: 'direct' }],
+  [reduction('SumSoftMaxWeight', dot, { weight: vj(2, 64) }), { accumulate: 'float64' }],
+];
+
 const problem = (one: Reduction, dtype: MapReduceProblem['dtype'], few = false) => {
   const [kept, reduced] = [few ? 500 : 100_000, 20_000];
   const [rowsI, rowsJ] = one.axis === 1 ? [kept, reduced] : [reduced, kept];
@@ -34,5 +53,8 @@ export function wideProblems(): MapReduceProblem[] {
     ...[...LONG, ...COLUMNS].map((one) => problem(one, 'float32')),
     ...LONG.slice(0, 3).map((one) => problem(one, 'float32', true)),
     ...LONG.slice(0, 4).map((one) => problem(one, 'float64')),
+    ...BY_INDEX.map((one) => problem(one, 'float32')),
+    ...BY_INDEX.slice(0, 2).map((one) => problem(one, 'float64')),
+    ...SUMS.map(([one, adding], n) => ({ ...problem(one, 'float32', n % 2 === 0), ...adding })),
   ];
 }

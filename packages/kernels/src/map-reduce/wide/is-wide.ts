@@ -20,8 +20,8 @@ const LONGEST_ON_CUDA = 28;
 
 /**
  * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
- * reductions in one pass, rows by index and unusual sums are written out as long as that can be,
- * and everything for the interpreter.
+ * reductions in one pass, rows by index and unusual sums are written out as long as that can be, and loops beyond; several
+ * reductions have no loops. Everything is written out for the interpreter.
  */
 export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean {
   const { kind } = limits;

@@ -1,22 +1,40 @@
 import { variables, type Expr } from '@mercer/formula';
-import type { WideLoop } from './wide-formula.js';
+import type { WideGather, WideLoop } from './wide-formula.js';
 
 /** A loop with the expression that it combines. */
 export interface ScheduledLoop extends WideLoop {
   readonly body: Expr;
 }
 
+/** A row by index with the expression of its number. Its counter is its own: nothing runs with it. */
+export interface ScheduledGather extends WideGather {
+  readonly counter: string;
+  readonly parent: '';
+  readonly body: Expr;
+  /** Loads of the row. */
+  readonly loads: readonly string[];
+}
+
+/** What has to be computed before what reads it. */
+export type ScheduledStep = ScheduledLoop | ScheduledGather;
+
+export const isLoop = (step: ScheduledStep): step is ScheduledLoop => 'combine' in step;
+
 /**
- * The loops that stand directly in the loop `parent` and that `roots` need, as groups in the order in which
+ * The loops and rows by index that stand directly in the loop `parent` and that `roots` need, as groups in the order in which
  * they can run: the loops of a group have one counter, and none needs another's value.
  */
 export function loopGroups(
-  loops: readonly ScheduledLoop[],
+  steps: readonly ScheduledStep[],
   parent: string,
   roots: readonly Expr[],
-): ScheduledLoop[][] {
-  const byName = new Map(loops.map((loop) => [loop.name, loop]));
-  const levels = new Map<ScheduledLoop, number>();
+): ScheduledStep[][] {
+  const byName = new Map(
+    steps.flatMap((step) =>
+      [step.name, ...(isLoop(step) ? [] : step.loads)].map((name) => [name, step] as const),
+    ),
+  );
+  const levels = new Map<ScheduledStep, number>();
   // the greatest level among the wanted loops below some expressions
   const levelOf = (exprs: readonly Expr[]): number => {
     const below = exprs
@@ -32,7 +50,7 @@ export function loopGroups(
     }, 0);
   };
   levelOf(roots);
-  const groups = new Map<string, ScheduledLoop[]>();
+  const groups = new Map<string, ScheduledStep[]>();
   const sorted = [...levels].sort(([, a], [, b]) => a - b);
   for (const [loop, level] of sorted) {
     const key = `${String(level)} ${loop.counter}`;

@@ -11,7 +11,7 @@ import {
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
-import { lowerElementwise, notYet, ROW_NAMES } from '../lower-formula.js';
+import { lowerElementwise, ROW_NAMES } from '../lower-formula.js';
 import { contractionIndices } from './contraction-index.js';
 import {
   affineIndex,
@@ -25,7 +25,15 @@ import {
   type IndexExpr,
 } from './index-expr.js';
 import { oneHotOf, UNROLLED_COMBINE } from './lower-combine.js';
-import { COLUMN, type WideLoad, type WideLoop, type WideNumber } from './wide-formula.js';
+import { followedSides } from './followed-sides.js';
+import {
+  COLUMN,
+  type TakenRow,
+  type WideGather,
+  type WideLoad,
+  type WideLoop,
+  type WideNumber,
+} from './wide-formula.js';
 
 /** Loops of at most so many steps are written out. */
 const LONGEST_UNROLLED = 8;
@@ -33,11 +41,16 @@ const LONGEST_UNROLLED = 8;
 /** A loop whose body is still an expression. */
 export type LoweredLoop = Omit<WideLoop, 'root'> & { readonly body: RealExpr };
 
+/** A row by index whose number is still an expression. */
+export type LoweredGather = Omit<WideGather, 'root'> &
+  Pick<TakenRow, 'follows'> & { readonly index: RealExpr };
+
 /** What the expressions of a lowered formula stand on. */
 export interface Lowered {
   readonly loads: readonly WideLoad[];
   readonly numbers: readonly WideNumber[];
   readonly loops: readonly LoweredLoop[];
+  readonly gathers: readonly LoweredGather[];
   /** The formula's component `index`. */
   readonly at: (formula: VectorExpr, index: IndexExpr) => RealExpr;
 }
@@ -46,6 +59,7 @@ interface State {
   readonly loads: Map<string, WideLoad>;
   readonly numbers: Map<string, WideNumber>;
   readonly loops: LoweredLoop[];
+  readonly gathers: LoweredGather[];
   /** Counters of loops by the loop that they stand in and their size. */
   readonly counters: Map<string, { readonly name: string; readonly depth: number }>;
   readonly known: Map<string, RealExpr>;
@@ -54,7 +68,8 @@ interface State {
 /** Lowers components of formulas on demand; what was lowered for one serves the others. */
 export function lowering(): Lowered {
   const state: State = {
-    ...{ loads: new Map(), numbers: new Map(), loops: [], counters: new Map(), known: new Map() },
+    ...{ loads: new Map(), numbers: new Map(), loops: [], gathers: [] },
+    ...{ counters: new Map(), known: new Map() },
   };
   return {
     get loads() {
@@ -64,6 +79,7 @@ export function lowering(): Lowered {
       return [...state.numbers.values()];
     },
     loops: state.loops,
+    gathers: state.gathers,
     at: (formula, index) => simplify(at(state, formula, index)),
   };
 }
@@ -119,7 +135,7 @@ function lowerAt(state: State, node: VectorExpr, index: IndexExpr): RealExpr {
       });
     }
     case 'gather':
-      throw notYet('takes a row by index (Gather)');
+      return load(state, node.table, index, takenRow(state, node));
   }
 }
 
@@ -128,9 +144,27 @@ const argument = (node: VectorExpr | undefined): VectorExpr => {
   return node;
 };
 
-function load(state: State, node: NodeOfKind<'variable'>, index: IndexExpr): RealExpr {
+/** The row that a formula takes by index. */
+function takenRow(state: State, node: NodeOfKind<'gather'>): TakenRow {
+  const { position } = node.table;
+  const wanted = argument(node.args[0]);
+  const index = simplify(at(state, wanted, fixedIndex(0)));
+  const known = state.gathers.find((one) => one.position === position && one.index === index);
+  if (known !== undefined) return known;
+  const name = `G${String(state.gathers.length)}`;
+  const gather = { name, position, index, follows: followedSides(wanted) };
+  state.gathers.push(gather);
+  return gather;
+}
+
+function load(
+  state: State,
+  node: NodeOfKind<'variable'>,
+  index: IndexExpr,
+  row?: TakenRow,
+): RealExpr {
   const text = indexText(index);
-  const key = `${String(node.position)}[${text}]`;
+  const key = `${row?.name ?? ''}${String(node.position)}[${text}]`;
   const known = state.loads.get(key);
   if (known !== undefined) return variable(known.name);
   const [term] = index.terms;
@@ -142,8 +176,9 @@ function load(state: State, node: NodeOfKind<'variable'>, index: IndexExpr): Rea
   const name = `L${String(state.loads.size)}`;
   state.loads.set(key, {
     ...{ name, position: node.position, category: node.category, index: text },
-    ...(line === undefined ? {} : { line }),
+    ...(line === undefined || row !== undefined ? {} : { line }),
     constant: index.terms.length === 0,
+    ...(row !== undefined && { row: { name: row.name, follows: row.follows } }),
   });
   return variable(name);
 }

@@ -10,6 +10,8 @@ export interface PairSplit {
   readonly column: RealExpr;
   readonly loops: readonly LoweredLoop[];
   readonly pair: readonly RealExpr[];
+  /** The loads, where those of a column take rows by index whose numbers are pair values. */
+  readonly loads: readonly WideLoad[];
 }
 
 /**
@@ -33,9 +35,17 @@ export function splitPairValues(
     ...[...loads, ...numbers].filter(({ index }) => readsCounter(index)).map(({ name }) => name),
     ...loops.filter(({ parent }) => parent !== '').map(({ name }) => name),
   ]);
-  const loopNames = new Set(loops.map(({ name }) => name));
+  // leaves that are more than a load
+  const computed = new Set([
+    ...loops.map(({ name }) => name),
+    ...loads.filter(({ row }) => row !== undefined).map(({ name }) => name),
+  ]);
   const pair: RealExpr[] = [...first];
   const known = new Map<Expr, Expr>();
+  const hold = (node: RealExpr): string => {
+    const place = pair.indexOf(node);
+    return pairValueName(place < 0 ? pair.push(node) - 1 : place);
+  };
   const rebuild = (node: Expr): Expr => {
     const done = known.get(node);
     if (done !== undefined) return done;
@@ -44,21 +54,29 @@ export function splitPairValues(
     return made;
   };
   const remade = (node: Expr): Expr => {
-    const isLoop = node.name !== undefined && loopNames.has(node.name) && !moving.has(node.name);
-    if (node.args.length === 0 && !isLoop) return node;
+    const isHeld = node.name !== undefined && computed.has(node.name) && !moving.has(node.name);
+    if (node.args.length === 0 && !isHeld) return node;
     const names = variables(node);
     if (node.type === 'real' && names.length > 0 && !names.some((name) => moving.has(name))) {
-      const place = pair.indexOf(node as RealExpr);
-      return variable(pairValueName(place < 0 ? pair.push(node as RealExpr) - 1 : place));
+      return variable(hold(node as RealExpr));
     }
     return withArgs(node, node.args.map(rebuild));
   };
   const stands = (counter: string): boolean =>
     counter === COLUMN || (parents.has(counter) && stands(parents.get(counter) ?? ''));
+  const rebuilt = rebuild(column) as RealExpr;
+  const within = loops.map((loop) =>
+    stands(loop.counter) ? { ...loop, body: rebuild(loop.body) as RealExpr } : loop,
+  );
+  const bodies = within.filter(({ counter }) => stands(counter)).map(({ body }) => body);
+  const read = new Set([rebuilt, ...bodies].flatMap((expr) => variables(expr)));
   return {
-    column: rebuild(column) as RealExpr,
-    loops: loops.map((loop) =>
-      stands(loop.counter) ? { ...loop, body: rebuild(loop.body) as RealExpr } : loop,
+    column: rebuilt,
+    loops: within,
+    loads: loads.map((load) =>
+      load.row !== undefined && read.has(load.name)
+        ? { ...load, row: { ...load.row, name: hold(variable(load.row.name)) } }
+        : load,
     ),
     pair,
   };

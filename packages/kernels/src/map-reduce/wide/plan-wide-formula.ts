@@ -23,11 +23,11 @@ export function planWideFormula({ kind, formula, weight }: Reduction): WideFormu
   const main = isExponential ? (weight === undefined ? one : at(weight)) : at(formula);
   // a sum of weights needs the sum of ones beside it
   const after = kind === 'SumSoftMaxWeight' ? [one] : [];
-  const { loads, numbers } = lowered;
-  const { pair, column, loops } =
+  const { numbers, gathers } = lowered;
+  const { pair, column, loops, loads } =
     columns > 1
       ? splitPairValues(main, before, lowered)
-      : { pair: before, column: main, loops: lowered.loops };
+      : { pair: before, column: main, loops: lowered.loops, loads: lowered.loads };
   const exprs = [...pair, column, ...after];
   return Object.freeze({
     ...{ loads: Object.freeze(loads), numbers: Object.freeze(numbers), columns },
@@ -36,7 +36,18 @@ export function planWideFormula({ kind, formula, weight }: Reduction): WideFormu
         Object.freeze({ name, counter, size, combine, parent, root: exprs.length + k }),
       ),
     ),
-    values: toList([...exprs, ...loops.map(({ body }) => body)]),
+    ...(gathers.length > 0 && {
+      gathers: Object.freeze(
+        gathers.map(({ name, position }, k) =>
+          Object.freeze({ name, position, root: exprs.length + loops.length + k }),
+        ),
+      ),
+    }),
+    values: toList([
+      ...exprs,
+      ...loops.map(({ body }) => body),
+      ...gathers.map(({ index }) => index),
+    ]),
     ...{ before: before.length, pair: pair.length, after: after.length },
   });
 }

@@ -2,7 +2,14 @@ import { variables, type Expr } from '@mercer/formula';
 import { indent, lines } from '../../emit/indent.js';
 import { fromList } from '../expression-list.js';
 import { ROW_NAMES } from '../lower-formula.js';
-import { loopGroups, type ScheduledLoop } from './loop-order.js';
+import { declareText, PARTIAL, updateText } from './combine-text.js';
+import {
+  isLoop,
+  loopGroups,
+  type ScheduledGather,
+  type ScheduledLoop,
+  type ScheduledStep,
+} from './loop-order.js';
 import type { WideFormula, WideLoad } from './wide-formula.js';
 
 /** What a loop reads from a copy in fast memory, a part of the loop at a time. */
@@ -27,6 +34,10 @@ export interface TileDialect {
   readonly declare: (name: string, start: string) => string;
   readonly valueAt: (name: string, r: string, g: string) => string;
   readonly load: (load: WideLoad, r: string, g: string) => string;
+  /** A load of the row `row` of a table, NaN where that is -1. */
+  readonly taken: (load: WideLoad, row: string) => string;
+  /** The number of the row of a table that the value `index` names, -1 where there is none. */
+  readonly rowOfTable: (position: number, index: string) => string;
   readonly rowNumber: (axis: 'i' | 'j', r: string, g: string) => string;
   /** A whole number as a value. */
   readonly number: (text: string) => string;
@@ -59,7 +70,8 @@ export interface TileText {
   ) => { readonly text: string; readonly results: readonly string[] };
   /** All roots of the formula. */
   readonly roots: readonly Expr[];
-  readonly scheduled: readonly ScheduledLoop[];
+  /** Values for every pair that stand outside of all loops and that `values` of `exprs` reads. */
+  readonly read: (exprs: readonly Expr[]) => readonly string[];
 }
 
 /** More terms than this are added in parts, so that the error grows like the root of their number. */
@@ -68,15 +80,25 @@ export const LONGEST_RUN = 128;
 /** The roots and loops of a formula as expressions. */
 export function scheduledLoops(formula: WideFormula): {
   readonly roots: readonly Expr[];
-  readonly scheduled: readonly ScheduledLoop[];
+  readonly scheduled: readonly ScheduledStep[];
 } {
   const roots = fromList(formula.values);
-  const scheduled = formula.loops.map((loop) => {
-    const body = roots[loop.root];
-    if (body === undefined) throw new TypeError(`the loop ${loop.name} has no body`);
-    return { ...loop, body };
+  const bodyOf = ({ name, root }: { readonly name: string; readonly root: number }): Expr => {
+    const body = roots[root];
+    if (body === undefined) throw new TypeError(`the loop ${name} has no body`);
+    return body;
+  };
+  const gathers = (formula.gathers ?? []).map((gather): ScheduledGather => {
+    const loads = formula.loads.filter(({ row }) => row?.name === gather.name);
+    return {
+      ...{ ...gather, counter: gather.name, parent: '', body: bodyOf(gather) },
+      loads: loads.map(({ name }) => name),
+    };
   });
-  return { roots, scheduled };
+  return {
+    roots,
+    scheduled: [...formula.loops.map((loop) => ({ ...loop, body: bodyOf(loop) })), ...gathers],
+  };
 }
 
 /** Writes a formula in a dialect. */
@@ -95,6 +117,7 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
     const staged = read?.(name, r, g);
     if (staged !== undefined) return staged;
     const load = loads.get(name);
+    if (load?.row !== undefined) return dialect.taken(load, dialect.valueAt(load.row.name, r, g));
     if (load !== undefined) return dialect.load(load, r, g);
     const index = numbers.get(name);
     if (index !== undefined) return dialect.number(index);
@@ -104,7 +127,33 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
   };
 
   const loops: TileText['loops'] = (parent, wanted) =>
-    lines(...loopGroups(scheduled, parent, wanted).map((group) => groupText(group)));
+    lines(
+      ...loopGroups(scheduled, parent, wanted).map((group) =>
+        lines(
+          groupText(group.filter(isLoop)),
+          ...group.map((step) => !isLoop(step) && gatherText(step)),
+        ),
+      ),
+    );
+
+  const gatherText = ({ name, position, body }: ScheduledGather): string =>
+    lines(
+      dialect.declare(name, dialect.lit(-1)),
+      dialect.each((r, g) => {
+        const { text, results } = values([body], r, g);
+        const row = dialect.rowOfTable(position, results.join(''));
+        return lines(text, `${dialect.valueAt(name, r, g)} = ${row};`);
+      }),
+    );
+
+  const read: TileText['read'] = (exprs) => {
+    const names = new Set(
+      exprs.flatMap((expr) => variables(expr)).map((name) => loads.get(name)?.row?.name ?? name),
+    );
+    return scheduled
+      .filter(({ parent, name }) => parent === '' && names.has(name))
+      .map(({ name }) => name);
+  };
 
   const groupText = (group: readonly ScheduledLoop[]): string => {
     const [first] = group;
@@ -193,55 +242,5 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
     );
     return lines(...declared, scoped(runs));
   };
-  return { loops, values, roots, scheduled };
-}
-
-const PARTIAL = 'part';
-const BEST = 'best';
-
-function declareText(
-  { name, combine }: ScheduledLoop,
-  dialect: TileDialect,
-  suffix: string,
-): string {
-  const worst = dialect.lit(combine.endsWith('max') ? -Infinity : Infinity);
-  switch (combine) {
-    case 'sum':
-      return dialect.declare(name + suffix, dialect.lit(0));
-    case 'max':
-    case 'min':
-      return dialect.declare(name, worst);
-    case 'argmax':
-    case 'argmin':
-      return lines(dialect.declare(name, dialect.lit(0)), dialect.declare(name + BEST, worst));
-  }
-}
-
-/** Combines `f`, the value of one step, with what came before; a NaN is better than any number. */
-function updateText(
-  { name, combine, counter }: ScheduledLoop,
-  f: string,
-  inParts: boolean,
-  at: (name: string) => string,
-  dialect: TileDialect,
-): string {
-  const all = at(name);
-  const sign = combine.endsWith('max') ? '>' : '<';
-  switch (combine) {
-    case 'sum': {
-      const sum = inParts ? at(name + PARTIAL) : all;
-      return `${sum} = ${sum} + ${f};`;
-    }
-    case 'max':
-    case 'min':
-      return `${all} = (I)(${f} ${sign} ${all}) | (I)(${f} != ${f}) ? ${f} : ${all};`;
-    case 'argmax':
-    case 'argmin': {
-      const best = at(name + BEST);
-      return lines(
-        `{ const I better = (I)(${best} == ${best}) & ((I)(${f} != ${f}) | (I)(${f} ${sign} ${best}));`,
-        `  ${best} = better ? ${f} : ${best}; ${all} = better ? ${dialect.number(counter)} : ${all}; }`,
-      );
-    }
-  }
+  return { loops, values, roots, read };
 }

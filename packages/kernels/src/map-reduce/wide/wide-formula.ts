@@ -16,6 +16,26 @@ export interface WideLoad {
   readonly line?: { readonly counter: string; readonly step: number; readonly offset: number };
   /** Whether it is the same for the whole of a pair of rows. */
   readonly constant: boolean;
+  /** The row, where it is not that of the pair but taken by index. */
+  readonly row?: TakenRow;
+}
+
+/** Which row of a table is read. */
+export interface TakenRow {
+  /** The scalar variable that stands for its number: of a {@link WideGather}, or a pair value. */
+  readonly name: string;
+  /** The sides whose rows the number depends on. */
+  readonly follows: readonly ('i' | 'j')[];
+}
+
+/** A row that a formula takes by index, found once for a pair of rows. */
+export interface WideGather {
+  /** The scalar variable that stands for the row's number in the table, -1 where the table has no such row. */
+  readonly name: string;
+  /** Position of the table. */
+  readonly position: number;
+  /** Which root of `values` is the number before it is rounded. */
+  readonly root: number;
 }
 
 /** A component's number as a value of the data type. */
@@ -39,19 +59,21 @@ export interface WideLoop {
 
 /**
  * A formula (and a weight) over long vectors as scalar expressions and loops: plain data. Variables are
- * loads, numbers, loops, row numbers, and `W0`, `W1` and so on, which stand for the pair values.
+ * loads, numbers, loops, rows by index, row numbers, and `W0`, `W1` and so on, which stand for the pair values.
  */
 export interface WideFormula {
   readonly loads: readonly WideLoad[];
   readonly numbers: readonly WideNumber[];
   readonly loops: readonly WideLoop[];
+  /** Rows by index, where there are any. */
+  readonly gathers?: readonly WideGather[];
   readonly values: ExpressionList;
   /** Components of the result; above 1 a loop computes them one by one. */
   readonly columns: number;
   /**
    * Roots of `values`, in this order: `pair` values that are the same for all columns, of which the
    * reduction takes the first `before`; the value of a column; `after` more that the reduction takes;
-   * the bodies of the loops.
+   * the bodies of the loops; the numbers of rows by index.
    */
   readonly pair: number;
   readonly before: number;

@@ -1,4 +1,13 @@
-import { ops, reduction, vi, vj, type Reduction } from '@mercer/formula';
+import {
+  indexI,
+  ops,
+  pm,
+  reduction,
+  vi,
+  vj,
+  type Reduction,
+  type VectorExpr,
+} from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { CpuLimits, DeviceLimits } from '../../device-limits.js';
 import { H200 } from '../../testing/h200.test.helper.js';
@@ -66,14 +75,57 @@ describe('plans of long vectors', () => {
     expect(ranged).toMatchObject({ splits: 1, ranges: true });
   });
 
+  test('rows by index are tables, and read as rows too where they are', () => {
+    const far = (own: VectorExpr) => ops.sqDist(own, ops.gather(vi(0, 200), ops.sub(indexI, 1)));
+    const table = (own: VectorExpr) => plan(reduction('Sum', far(own))).inputs[0]?.table;
+    expect([table(vi(0, 200)), table(vj(1, 200))]).toEqual(['also', 'only']);
+    const params = emitMapReduce(plan(reduction('Sum', far(vj(1, 200))))).steps[0]?.kernel.params;
+    expect(params?.map(({ name }) => name)).toContain('rows0');
+  });
+
+  test('the number of a row by index is found once for a pair, however often the row is read', () => {
+    const row = ops.gather(pm(1, 200), ops.argMin(ops.sub(vi(0, 200), vj(2, 200))));
+    const both = ops.mul(ops.sqDist(vi(0, 200), row), row);
+    for (const limits of [CPU, H200]) {
+      const one = plan(reduction('Sum', both), limits);
+      if (!('form' in one)) throw new TypeError('no loops');
+      expect(one.formula.gathers).toHaveLength(1);
+      // the sum, and the row's number for the columns
+      expect(one.formula.pair).toBe(2);
+    }
+  });
+
+  test('float64 sums of float32 data need room for two words', () => {
+    const wide = { accumulate: 'float64', sumScheme: 'direct' } as const;
+    const sizes = { rowsI: 8, rowsJ: 100_000, batch: 1 };
+    const bytes = (more: Partial<MapReduceProblem>, limits: DeviceLimits): number =>
+      emitMapReduce(plan(reduction('Sum', gaussian), limits, { ...sizes, ...more })).workspaceBytes(
+        sizes,
+      );
+    for (const limits of [{ ...CPU, cores: 16 }, H200]) {
+      expect(bytes(wide, limits)).toBe(2 * bytes({}, limits));
+      expect(bytes({}, limits)).toBeGreaterThan(0);
+    }
+    const scratch = (more: Partial<MapReduceProblem>): number => {
+      const { kernel } =
+        emitMapReduce(plan(reduction('Sum', vj(0, 200)), CPU, more)).steps[0] ?? {};
+      if (kernel?.dialect !== 'cpu') throw new TypeError('no host kernel');
+      return kernel.geometry({ ...sizes, rowsJ: 9 }).scratchBytes;
+    };
+    // a running result and a block of as many: 1 + 1, and 2 + 1
+    const blocked = scratch({ accumulate: 'float64' });
+    expect(blocked / scratch({})).toBe(3 / 2);
+  });
+
   test('what has no text is named', () => {
     const one = reduction('Sum', gaussian);
     const further = [reduction('Max', distance)];
     expect(() => plan(one, CPU, { further })).toThrow(
       /2 reductions of one pass are too long .* Plan them one by one/,
     );
-    const byIndex = ops.sqDist(vi(0, 200), ops.gather(vj(1, 200), vi(2, 1)));
-    expect(() => plan(reduction('Sum', byIndex))).toThrow(/takes a row by index/);
+    expect(() => plan(reduction('Max', distance), CPU, { sumScheme: 'kahan' })).toThrow(
+      /Max takes neither/,
+    );
     expect(() => plan(reduction('Sum', ops.sub(vi(0, 200), vj(0, 200))))).toThrow(
       /input 0 stands in the formula with two/,
     );

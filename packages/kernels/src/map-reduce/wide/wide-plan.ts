@@ -2,7 +2,7 @@ import { unrolledSize } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { checkInputs, componentsOf, planInputs } from '../plan-inputs.js';
-import { planSums } from '../plan-sums.js';
+import { planSums, sumsText } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
 import { chooseWideCpu } from './choose-wide-cpu.js';
@@ -11,9 +11,10 @@ import { resultWidth } from './column-blocks.js';
 import { keptSide } from './kept-side.js';
 import { planWideFormula } from './plan-wide-formula.js';
 import type { WidePlan } from './wide-plan-types.js';
+import { wideReads } from './wide-reads.js';
 import {
   columnsTogether,
-  slotsOfBlock,
+  wordsOfBlock,
   pairSums,
   widestGroup,
   type WideShape,
@@ -28,31 +29,30 @@ export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WideP
         `Plan them one by one.`,
     );
   }
-  if (planSums(problem) !== undefined) {
-    throw new RangeError(
-      `cannot plan a map-reduce: a formula that is too long to be written out has sums of blocks in the data type alone. ` +
-        `Leave out 'accumulate' and 'sumScheme'.`,
-    );
-  }
+  const sums = planSums(problem);
   const { kind, axis, k = 1, formula: whole, weight } = reduction;
   const roots = rootsOf(reduction);
-  const inputs = planInputs(roots, problem, [], []);
-  checkInputs(inputs);
   const formula = planWideFormula(reduction);
+  const inputs = planInputs(roots, problem, wideReads(formula));
+  checkInputs(inputs);
   const { columns } = formula;
   const block = columnsTogether(kind, formula, limits.kind, dtype);
+  const adding = sums !== undefined && { sums };
   const common = {
     ...({ family: 'map-reduce', form: 'loops', dtype, reduction: kind, axis, k, block } as const),
     ...{ dim: whole.dim, weightDim: weight?.dim ?? 1, formula, inputs },
+    ...adding,
     ...{ width: resultWidth({ reduction: kind, k, block }, columns) },
     operations: unrolledSize(...roots),
     ...(ranges && { ranges: true as const }),
   };
   const sizes = pairSums(formula);
+  const inner = limits.kind === 'cpu' || columns > 1 ? widestGroup(formula) : sizes.length;
   const kept = keptSide({ axis });
   const shape: WideShape = {
-    ...{ dtype, formula, block, slots: slotsOfBlock(common) },
-    sums: limits.kind === 'cpu' || columns > 1 ? widestGroup(formula) : sizes.length,
+    ...{ dtype, formula, block, slots: wordsOfBlock(common, dtype) },
+    // the numbers of rows by index are kept beside inner sums
+    sums: inner === 0 ? 0 : inner + (formula.gathers?.length ?? 0),
     sizes,
     ...{ ranked: kind.includes('K'), operations: common.operations },
     ...{ keptRows: (axis === 1 ? rowsI : rowsJ) * batch, reducedRows: axis === 1 ? rowsJ : rowsI },
@@ -65,6 +65,7 @@ export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WideP
       storage === undefined ? [] : [`${storage} ${String(position)}`],
     ),
     ...(ranges ? ['ranges'] : []),
+    ...(sums === undefined ? [] : [sumsText(sums)]),
     `loops ${String(formula.loops.length)}`,
   ];
   const parts = (splits: number): string[] => (splits > 1 ? [`${String(splits)} parts`] : []);

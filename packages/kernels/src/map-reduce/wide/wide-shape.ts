@@ -1,8 +1,9 @@
 import { variables, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import type { PairwiseDType } from '../../pairwise/problem.js';
+import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer, type ColumnBlock } from './column-blocks.js';
-import { loopGroups, type ScheduledLoop } from './loop-order.js';
+import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
 import { scheduledLoops } from './tile-text.js';
 import { COLUMN, type WideFormula } from './wide-formula.js';
 
@@ -18,7 +19,7 @@ export interface WideShape {
   readonly mergeable: boolean;
   /** Components of the inputs of the kept side. */
   readonly own: number;
-  /** Members of the running result of a block of columns. */
+  /** Words of the running result of a block of columns. */
   readonly slots: number;
   /** Inner sums that run in one loop on a CPU, and all of a pair on a GPU. */
   readonly sums: number;
@@ -44,14 +45,20 @@ export function columnsTogether(
   const { roots, scheduled } = scheduledLoops(formula);
   if (loopGroups(scheduled, COLUMN, roots.slice(pair, pair + 1)).length > 0) return 1;
   // a GPU's block of threads computes the inner sums of pairs again for the next columns
-  const isCostly = device === 'cuda' && dtype === 'float32' && widestGroup(formula) > 0;
+  // and needs registers for the addresses of rows by index
+  const isCostly =
+    device === 'cuda' &&
+    dtype === 'float32' &&
+    widestGroup(formula) > 0 &&
+    formula.gathers === undefined;
   return Math.min(columns, isCostly && columns >= 128 ? 8 : 4);
 }
 
-/** Members of the running result of a block of columns. */
-export function slotsOfBlock(one: ColumnBlock): number {
+/** Words of the data type that the running result of a block of columns takes. */
+export function wordsOfBlock(one: ColumnBlock, dtype: PairwiseDType): number {
   const nothing = (): string => '';
-  return blockReducer(one, { lit: nothing, exp: nothing, log: nothing, abs: nothing }).slots.length;
+  const dialect = { lit: nothing, exp: nothing, log: nothing, abs: nothing };
+  return wordsOf(blockReducer(one, dialect).slots, dtype);
 }
 
 /** The most inner sums that one loop over a pair's components has; 0: there is no such loop. */
@@ -81,5 +88,7 @@ export function stagedLoads(formula: WideFormula): number[] {
 
 function pairGroups(formula: WideFormula): ScheduledLoop[][] {
   const { roots, scheduled } = scheduledLoops(formula);
-  return loopGroups(scheduled, '', roots.slice(0, formula.pair + 1));
+  return loopGroups(scheduled, '', roots.slice(0, formula.pair + 1))
+    .map((group) => group.filter(isLoop))
+    .filter((group) => group.length > 0);
 }

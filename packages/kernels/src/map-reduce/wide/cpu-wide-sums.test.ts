@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
+import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
+import { checkMapReduce } from '../map-reduce-check.test.helper.js';
+import { SUM_RANGES } from '../sum-cases.test.helper.js';
+import { WIDE_SUM_CASES, WIDE_SUM_SIZES } from './wide-sum-cases.test.helper.js';
+
+const limits = cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2');
+
+describe('sums of long formulas on the CPU', () => {
+  test.each(WIDE_SUM_CASES)('%s', (name, one) => {
+    const all = [...WIDE_SUM_SIZES, ...(name.includes('by blocks') ? [SUM_RANGES] : [])];
+    for (const sizes of all) {
+      checkMapReduce({ ...one, ...sizes }, { ...limits, cores: 4 }, runCpuProgram);
+    }
+    expect.assertions(all.length);
+  });
+});
