@@ -39,7 +39,8 @@ export function cpuColumnsText(
     );
   const each = (body: string): string =>
     lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
-  const merge = block && each(lines('merge(totals[n], parts[n]);', `parts[n] = ${block.empty};`));
+  const merge =
+    block && each(lines('merge(totals[n], parts[n]);', `parts[n] = ${block.empty('totals[n]')};`));
   return lines(
     `const int64_t firstBlock = part * ${blocks};`,
     `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
@@ -51,7 +52,7 @@ export function cpuColumnsText(
         type === 'State'
           ? 'State* const parts = totals + states;'
           : `${type}* const parts = (${type}*)(totals + states);`,
-        each(`parts[n] = ${block.empty};`),
+        each(`parts[n] = ${block.empty('totals[n]')};`),
       ),
     pair > 0 && `V held[${tile} * ${String(pair)} * GROUPS];`,
     cpuSpans(

@@ -25,13 +25,14 @@ export function cudaColumnsText(
   const { formula, groups, tile } = plan;
   const { pair } = formula;
   const target = block === undefined ? 'total[g]' : 's[g]';
-  const mergeRuns = block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty};`);
+  const mergeRuns =
+    block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
   return lines(
     pair > 0 &&
       `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
     `State total[${String(groups)}];`,
     block && lines(`${block.type} s[${String(groups)}];`, 'int fresh = 0;'),
-    everyGroup(groups, lines('total[g] = empty();', block && `s[g] = ${block.empty};`)),
+    everyGroup(groups, lines('total[g] = empty();', block && `s[g] = ${block.empty('total[g]')};`)),
     cudaSpans(
       plan,
       1,
