@@ -268,6 +268,7 @@ describe('the floor of reductions', () => {
     expect(slowReason({ ...cell, operation: 'nearest', k: 10 }, issue, 100, 0.01)).toMatch(
       /10 nearest/,
     );
+    expect(slowReason({ ...cell, operation: 'kMeans' }, issue, 100, 0.01)).toMatch(/updates/);
     expect(slowReason(cell, issue, 100, 0.01)).toMatch(/unexplained/);
   });
 });
