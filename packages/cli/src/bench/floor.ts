@@ -74,6 +74,9 @@ function slowReduction(
   if (d >= INNER_PRODUCT_DIMS) {
     return `inner products of ${d} numbers suit a matrix product, on a GPU tensor cores; the floor counts them as multiply-adds, the kernel may take differences`;
   }
+  if (operation === 'kMeans') {
+    return 'the updates of the centroids, on a GPU by a sort, and the launches of every iteration are not in the floor';
+  }
   if (operation === 'nearest') {
     return `keeping the ${k ?? 1} nearest of a row in order is not in the floor`;
   }

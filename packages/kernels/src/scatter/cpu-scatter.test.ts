@@ -54,6 +54,7 @@ describe('rows by index on the CPU', () => {
       [1, 100, 'random'],
       [7, 900, 'outside'],
       [1000, 50, 'skewed'],
+      [100_000, 900, 'random'],
       [0, 5, 'last'],
       [3, 0, 'random'],
     ] as const) {

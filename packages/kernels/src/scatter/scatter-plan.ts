@@ -60,6 +60,8 @@ export interface GatherRowsPlan {
 
 /** Sums that a task keeps at hand in double precision: half of a usual second-level cache. */
 const SUMS_AT_HAND = 16384;
+/** Counts that one thread keeps at hand: sharing them out would only have the index read again. */
+const COUNTS_AT_HAND = 65536;
 /** Fewest columns of a task, where there are few rows. */
 const LEAST_COLUMNS = 16;
 /** Sorted entries of a block where there are few. */
@@ -161,7 +163,8 @@ export function countRowsScalars(
   { cores }: CountRowsPlan,
   { count, rows }: Pick<ScatterSizes, 'count' | 'rows'>,
 ): Scalars {
-  return { count, rows, rowsPerTask: Math.max(1, Math.ceil(rows / Math.max(1, cores))) };
+  const tasks = rows <= COUNTS_AT_HAND ? 1 : Math.max(1, cores);
+  return { count, rows, rowsPerTask: Math.max(1, Math.ceil(rows / tasks)) };
 }
 
 /** Blocks of the result whose sums a task can keep, enough of them for every core. */

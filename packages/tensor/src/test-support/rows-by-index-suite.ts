@@ -134,6 +134,42 @@ export function rowsByIndexSuite(
       }
     });
 
+    it('takes every pair of types, on a stream of the caller', async () => {
+      const device = getDevice();
+      const stream = device.createStream();
+      const bits = randomBits(5);
+      const [count, columns, rows] = [3000, 2, 11];
+      const data = Float32Array.from({ length: count * columns }, () => bits() / 2 ** 31 - 1);
+      const of = Int32Array.from({ length: count }, () => bits() % rows);
+      const expected = oracle(data, of, rows, columns);
+      const counted = Array.from(oracle(new Float64Array(count).fill(1), of, rows, 1).sums);
+      for (const type of ['int32', 'int64'] as const) {
+        const index = await tensor(of, { dtype: type, device });
+        for (const to of ['int32', 'int64'] as const) {
+          const counts = await countRows(index, rows, { dtype: to, stream });
+          expect(Array.from((await counts.toTypedArray()) as Int32Array, Number)).toEqual(counted);
+          counts.dispose();
+        }
+        for (const from of ['float32', 'float64'] as const) {
+          const values = await tensor(data, { shape: [count, columns], dtype: from, device });
+          for (const dtype of ['float32', 'float64'] as const) {
+            const exact = await scatterAdd(values, index, rows, { dtype, stream });
+            expect(worst(await exact.toTypedArray(), expected, count)).toBeLessThanOrEqual(1);
+            const loose = await scatterAdd(values, index, rows, {
+              ...{ dtype, stream, deterministic: false },
+            });
+            const found = await loose.toTypedArray();
+            const errors = expected.sums.map((sum, i) => Math.abs((found[i] ?? NaN) - sum));
+            expect(Math.max(...errors)).toBeLessThan(dtype === 'float32' ? 1e-3 : 1e-11);
+            for (const t of [exact, loose]) t.dispose();
+          }
+          values.dispose();
+        }
+        index.dispose();
+      }
+      stream.dispose();
+    });
+
     it('counts rows of every number', async () => {
       const device = getDevice();
       for (const rows of [1, 7, 1000, 20_000]) {
