@@ -99,9 +99,10 @@ describe.skipIf(!hasNvrtc)(
       const joint = jointReduction(parts);
       const whole = await joint.call([], { indexDtype: 'int64' });
       expect(whole.near.indices.dtype).toBe('int64');
-      const prepared = await joint.prepare([], { ranges });
+      const prepared = await joint.prepare([], { ranges, indexDtype: 'int64' });
       expect(prepared.plans).toHaveLength(1);
       const sparse = prepared([]);
+      expect(sparse.near.indices.dtype).toBe('int64');
       expect(sparse.sum.shape).toEqual([3, 40, 1]);
       const both = await valueAndGradients(distance.reduction('Sum', 'j'), { a, b });
       expect([both.gradients.a.shape, both.gradients.b.shape]).toEqual([x.shape, y.shape]);

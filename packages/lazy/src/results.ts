@@ -26,7 +26,7 @@ export interface CallResults {
 
 /**
  * Makes the results of a call, or checks those that the caller gave. One with other strides than row-major is written
- * through a tensor of its own.
+ * through a tensor of its own, and so are row numbers that are asked for as int64. `checkIndexDtype` comes first.
  *
  * @throws MercerError as `checkOut` does; INVALID_ARGUMENT for a result that was not asked for
  */
@@ -39,7 +39,6 @@ export function makeResults(
 ): CallResults {
   const { what, reductions } = task;
   const { device, dtype } = shape;
-  checkIndexDtype(what, indexDtype, reductions);
   checkRows(what, reductions[0].axis === 1 ? shape.rowsJ : shape.rowsI);
   const made: Tensor[] = [];
   const taken = [...inputs];
@@ -97,8 +96,8 @@ function checkNames(what: string, names: readonly string[], given: Results): voi
   }
 }
 
-/** @throws LazyError INVALID_ARGUMENT */
-function checkIndexDtype(
+/** Whether reductions give row numbers of a dtype, if one is asked for. @throws LazyError INVALID_ARGUMENT */
+export function checkIndexDtype(
   what: string,
   indexDtype: IndexDType | undefined,
   reductions: Reductions,
