@@ -21,10 +21,8 @@ export interface Derivatives {
 /** What is differentiated. */
 export interface Differentiated {
   readonly task: Task;
-  /** Numbers in a row of the result. */
-  readonly dim: number;
-  /** Of the result's shape; default: ones. */
-  readonly cotangent: LazyData | undefined;
+  /** What `cotangentInput` gives; ones where there is none. */
+  readonly cotangent: Input | undefined;
 }
 
 /**
@@ -35,20 +33,15 @@ export interface Differentiated {
  */
 export async function derivativesBy(
   what: string,
-  { task, dim, cotangent }: Differentiated,
+  { task, cotangent }: Differentiated,
   places: readonly number[],
-  options: SavedOptions,
+  options: SavedOptions & Pick<CallOptions, 'device'>,
   made: Tensor[],
 ): Promise<Derivatives> {
-  const kept = task.reduction.axis === 1 ? 'i' : 'j';
+  const kept = keptSide(task);
   const inputs = [...task.inputs];
   const node = (input: Input): VectorExpr => nodeAt(input, inputs.push(input) - 1);
-  let seed: VectorExpr | number = 1;
-  if (cotangent !== undefined) {
-    const given = matrixInput(what, cotangent, kept, 'cotangent');
-    checkCotangent(what, task, dim, given);
-    seed = node(given);
-  }
+  const seed = cotangent === undefined ? 1 : node(cotangent);
   const saved = await savedNodes(what, task, options, made, {
     rows: (x) => node(matrixInput(what, x, kept, 'saved')),
     count: (rows) => node(parameterInput(what, [rows], 'count')),
@@ -86,13 +79,30 @@ export function placeOf(
   );
 }
 
-/** @throws MercerError SHAPE_MISMATCH where a cotangent has not the shape of the result */
-function checkCotangent(what: string, task: Task, dim: number, seed: Input): void {
+/** The side that a task keeps. */
+function keptSide({ reduction }: Pick<Task, 'reduction'>): 'i' | 'j' {
+  return reduction.axis === 1 ? 'i' : 'j';
+}
+
+/**
+ * A cotangent as an input of the kept side; undefined where there is none.
+ *
+ * @param dim numbers in a row of the result
+ * @throws MercerError SHAPE_MISMATCH where it has not the shape of the result
+ */
+export function cotangentInput(
+  what: string,
+  task: Task,
+  dim: number,
+  cotangent: LazyData | undefined,
+): Input | undefined {
+  if (cotangent === undefined) return undefined;
+  const seed = matrixInput(what, cotangent, keptSide(task), 'cotangent');
   const extent = commonExtent(what, task.inputs);
   const rows = (seed.category === 'i' ? extent.rowsI : extent.rowsJ) ?? 1;
   const wanted = [...extent.batchShape, rows, dim];
   const found = [...(seed.extent?.batchShape ?? []), seed.extent?.rows ?? 0, seed.dim];
-  if (wanted.join() === found.join()) return;
+  if (wanted.join() === found.join()) return seed;
   throw new MercerError(
     'SHAPE_MISMATCH',
     `${what}: ${describeInput(seed)} has shape ${formatShape(found)}, and the result of the reduction has ${formatShape(wanted)}. Pass a cotangent of the result's shape.`,
@@ -102,18 +112,28 @@ function checkCotangent(what: string, task: Task, dim: number, seed: Input): voi
 /** The gradient by rows (..batch, rows, dim) in the shape of the data: what was broadcast is added up. */
 export async function toData(
   value: Tensor,
-  { extent, dim, source, steps, category }: Input,
+  by: Input,
   options: Pick<CallOptions, 'stream'>,
 ): Promise<Tensor> {
-  const { batchShape, rows } = extent ?? { batchShape: [], rows: 1 };
-  const own = [...batchShape, category === 'parameter' ? 1 : rows, dim];
-  const total = await sumTo(value as Tensor<'float32'>, own, options);
-  if (steps.length === 0 || source.kind !== 'tensor') return total;
-  const isWhole = shapeAfter(source.tensor.shape, steps).join() === own.join();
-  if (!isWhole || steps.some(({ op }) => op === 'rows')) return total;
+  const total = await sumTo(value as Tensor<'float32'>, rowShape(by), options);
   try {
-    return total.reshape(source.tensor.shape);
+    return total.reshape(gradientShape(by));
   } finally {
     total.dispose();
   }
+}
+
+/** The shape of an input as kernels read it. */
+export function rowShape({ extent, dim, category }: Input): readonly number[] {
+  const { batchShape, rows } = extent ?? { batchShape: [], rows: 1 };
+  return [...batchShape, category === 'parameter' ? 1 : rows, dim];
+}
+
+/** The shape of a gradient: that of the data, or of the rows that are taken of it. */
+export function gradientShape(by: Input): readonly number[] {
+  const { source, steps } = by;
+  const own = rowShape(by);
+  if (steps.length === 0 || source.kind !== 'tensor') return own;
+  const isWhole = shapeAfter(source.tensor.shape, steps).join() === own.join();
+  return isWhole && steps.every(({ op }) => op !== 'rows') ? source.tensor.shape : own;
 }

@@ -1,7 +1,8 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
-import { derivativesBy, inputAt, placeOf, toData } from './derivatives.js';
+import { cotangentInput, derivativesBy, inputAt, placeOf, toData } from './derivatives.js';
 import { execute } from './execute.js';
+import { checkGradientOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
@@ -10,7 +11,10 @@ import type { SavedOptions } from './saved-results.js';
 import { checkBound } from './transforms.js';
 
 /** Options of `gradient`. */
-export type GradientOptions = SavedOptions;
+export interface GradientOptions<D extends LazyDType = LazyDType> extends SavedOptions {
+  /** Takes the gradient: the shape of the variable's data, no memory shared with what is read. Any strides will do. */
+  readonly out?: Tensor<D> | undefined;
+}
 
 /**
  * The gradient of `sum(cotangent * result)` by a variable of a reduction, where the result is that of Sum, Mean, Var, Prod, LogSumExp,
@@ -22,7 +26,8 @@ export type GradientOptions = SavedOptions;
  *
  * @param variable what `lazyI`, `lazyJ` or `param` made, or its name
  * @param cotangent (..batch, rows, dim), as the result
- * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE; MercerError SHAPE_MISMATCH, DTYPE_MISMATCH
+ * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE; MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, and for
+ * `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
  *
  * @example
  * ```ts
@@ -40,23 +45,30 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
   of: LazyReduction<K, D>,
   variable: LazyFormula | string,
   cotangent: LazyData,
-  options: GradientOptions = {},
+  { out, ...options }: GradientOptions<NoInfer<D>> = {},
 ): Promise<Tensor<D>> {
   const what = 'gradient';
   const { task, dim } = of;
   checkBound(what, task.inputs);
   const place = placeOf(what, task, variable);
+  const by = inputAt(task, place);
+  const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
+  const { saved, stream, ranges, debug } = options;
+  const { device } = checkGradientOuts(what, whole, { gradients: [{ by, out }], saved, stream });
   const made: Tensor[] = [];
   try {
-    const whole = { task, dim, cotangent };
-    const { reductions, inputs } = await derivativesBy(what, whole, [place], options, made);
+    const where = { ...options, device };
+    const { reductions, inputs } = await derivativesBy(what, whole, [place], where, made);
     const [reduction] = reductions;
     if (reduction === undefined) throw new Error('there is a derivative for each place');
-    const { stream, ranges, debug } = options;
-    const { value } = await execute({ what, reduction, inputs }, [], { stream, ranges, debug });
+    const call = { stream, device, ranges, debug };
+    const { value } = await execute({ what, reduction, inputs }, [], call);
     if (value === undefined) throw new Error('a sum has values');
     made.push(value);
-    return (await toData(value, inputAt(task, place), { stream })) as Tensor<D>;
+    const total = await toData(value, by, { stream });
+    if (out === undefined) return total as Tensor<D>;
+    made.push(total);
+    return await out.copyFrom(total, { stream });
   } finally {
     for (const one of made) one.dispose();
   }

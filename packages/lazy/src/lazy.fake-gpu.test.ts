@@ -104,8 +104,9 @@ describe.skipIf(!hasNvrtc)(
       const sparse = prepared([]);
       expect(sparse.near.indices.dtype).toBe('int64');
       expect(sparse.sum.shape).toEqual([3, 40, 1]);
-      const both = await valueAndGradients(distance.reduction('Sum', 'j'), { a, b });
-      expect([both.gradients.a.shape, both.gradients.b.shape]).toEqual([x.shape, y.shape]);
+      const out = { gradients: { a: await zeros([3, 40, 2], place) } };
+      const both = await valueAndGradients(distance.reduction('Sum', 'j'), { a, b }, { out });
+      expect([both.gradients.a, both.gradients.b.shape]).toEqual([out.gradients.a, y.shape]);
       prepared.dispose();
       for (const one of [whole, sparse]) {
         for (const result of [one.sum, one.near.values, one.near.indices]) result.dispose();

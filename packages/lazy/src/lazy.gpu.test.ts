@@ -3,6 +3,7 @@ import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGather } from './gather-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
+import { describeGradientOuts } from './gradient-outs-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
 import { describeJoint } from './joint-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
@@ -29,6 +30,7 @@ for (const gpu of gpus) {
     describeGradients(() => gpu);
     describeGather(() => gpu);
     describeValueAndGradients(() => gpu);
+    describeGradientOuts(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });

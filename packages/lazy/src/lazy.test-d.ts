@@ -120,6 +120,16 @@ describe('LazyTensor', () => {
         readonly slope: Tensor<'float32'>;
       };
     }>();
+    void valueAndGradients(near, { x }, { out: { gradients: { x: f32 } } });
+    // @ts-expect-error out has another dtype
+    void valueAndGradients(near, { x }, { out: { gradients: { x: f64 } } });
+    // @ts-expect-error no such gradient
+    void valueAndGradients(near, { x }, { out: { gradients: { y: f32 } } });
+    // @ts-expect-error the value has two tensors
+    void valueAndGradients(near, { x }, { out: { value: f32 } });
+    void gradient(near, x, f32, { out: f32 });
+    // @ts-expect-error out has another dtype
+    void gradient(near, x, f32, { out: f64 });
     const one = withGradients(x.sub(y).reduction('Sum', 'j'), { slope: x });
     expectTypeOf(one.call()).resolves.toEqualTypeOf<{
       readonly value: Tensor<'float32'>;

@@ -1,14 +1,16 @@
 import type { Reduction, ReductionKind } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
 import type { Results } from './call.js';
-import { derivativesBy, inputAt, placeOf, toData } from './derivatives.js';
+import { cotangentInput, derivativesBy, inputAt, placeOf, toData } from './derivatives.js';
 import { execute, executeAll, type CallOptions } from './execute.js';
+import { checkGradientOuts, namedOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
 import type { ResultOf } from './reduction-types.js';
 import { asResult } from './result-of-kind.js';
+import { deliver } from './results.js';
 import type { Reductions } from './task.js';
 import { checkBound } from './transforms.js';
 
@@ -16,9 +18,26 @@ import { checkBound } from './transforms.js';
 export type NamedVariables = Readonly<Record<string, LazyFormula | string>>;
 
 /** Options of `valueAndGradients`. */
-export interface GradientsOptions extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
+export interface GradientsOptions<
+  K extends ReductionKind = ReductionKind,
+  D extends LazyDType = LazyDType,
+  V extends NamedVariables = NamedVariables,
+> extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
   /** What the results are multiplied by before they are added up: of the shape of the values. Default: ones. */
   readonly cotangent?: LazyData | undefined;
+  /** Takes the results, some or all. They share no memory with what is read, nor with each other; any strides will do. */
+  readonly out?: GradientsOut<K, D, V> | undefined;
+}
+
+/** Where the results of `valueAndGradients` are to go. */
+export interface GradientsOut<
+  K extends ReductionKind = ReductionKind,
+  D extends LazyDType = LazyDType,
+  V extends NamedVariables = NamedVariables,
+> {
+  readonly value?: ResultOf<K, D> | undefined;
+  /** Of the shapes of the variables' data. */
+  readonly gradients?: { readonly [N in keyof V]?: Tensor<D> | undefined } | undefined;
 }
 
 /** What `valueAndGradients` gives. */
@@ -39,10 +58,10 @@ const WITHOUT_FORWARD: readonly ReductionKind[] = ['Sum', 'Mean'];
  * A reduction and its gradients: `value`, and the gradients of `sum(cotangent * value)` by variables, which stand as those of
  * `gradient`. Of Sum and Mean the value and all gradients by variables of the kept side and by parameters are one pass; gradients
  * by variables of the reduced side are together another one, over the other side. Other kinds are computed first, since their
- * derivatives need the result.
+ * derivatives need the result. `out` is written when everything is computed.
  *
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, INVALID_ARGUMENT; MercerError SHAPE_MISMATCH,
- * DTYPE_MISMATCH
+ * DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
  *
  * @example
  * ```ts
@@ -65,12 +84,21 @@ export async function valueAndGradients<
 >(
   of: LazyReduction<K, D>,
   variables: V,
-  { cotangent, ...options }: GradientsOptions = {},
+  { cotangent, out = {}, ...rest }: GradientsOptions<NoInfer<K>, NoInfer<D>, NoInfer<V>> = {},
 ): Promise<ValueAndGradients<K, D, V>> {
   const what = 'valueAndGradients';
   const { task, dim } = of;
   checkBound(what, task.inputs);
   const places = Object.values(variables).map((one) => placeOf(what, task, one));
+  const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
+  const names = Object.keys(variables);
+  const given = namedOuts(what, task.reduction, names, out);
+  const outs = places.map((place, at) => ({
+    ...{ by: inputAt(task, place), name: `gradients.${names[at] ?? ''}`, out: given.gradients[at] },
+  }));
+  const { stream } = rest;
+  const { device } = checkGradientOuts(what, whole, { ...given, gradients: outs, stream });
+  const options = { ...rest, device };
   const made: Tensor[] = [];
   const gradients: Tensor[] = [];
   let forward: Results | undefined;
@@ -84,7 +112,7 @@ export async function valueAndGradients<
     };
     const { reductions, inputs } = await derivativesBy(
       what,
-      { task, dim, cotangent },
+      whole,
       places,
       { ...options, saved },
       made,
@@ -104,11 +132,20 @@ export async function valueAndGradients<
       const isKept = reductions[at]?.axis === task.reduction.axis;
       const { value } = (isKept ? keptValues : reducedValues).next();
       if (value === undefined) throw new Error('a sum has values');
-      gradients.push(await toData(value, inputAt(task, place), { stream: options.stream }));
+      gradients.push(await toData(value, inputAt(task, place), { stream }));
     }
-    const named = Object.keys(variables).map((name, at) => [name, gradients[at]] as const);
+    const written = [forward, ...gradients.map((value) => ({ value }))];
+    const wanted = [
+      {
+        value: given.value?.value ?? forward.value,
+        index: given.value?.index ?? forward.index,
+      },
+      ...gradients.map((value, at) => ({ value: given.gradients[at] ?? value })),
+    ];
+    const [value = {}, ...ends] = await deliver({ written, wanted }, stream);
+    const named = names.map((name, at) => [name, ends[at]?.value] as const);
     return {
-      value: asResult<K, D>(forward),
+      value: asResult<K, D>(value),
       gradients: Object.fromEntries(named) as ValueAndGradients<K, D, V>['gradients'],
     };
   } catch (error) {
