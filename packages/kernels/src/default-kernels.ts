@@ -15,6 +15,7 @@ import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
 import { defaultGradientKernels } from './pairwise-gradient/default-gradient-kernels.js';
 import { defaultRowsKernels } from './rows/default-rows.js';
+import { defaultScatterKernels } from './scatter/default-scatter.js';
 import { defaultTf32SplitKernels } from './tf32-split/default-tf32-split.js';
 
 /**
@@ -26,6 +27,7 @@ export function defaultKernels(limits: DeviceLimits): NamedKernel[] {
     ...defaultPairwiseKernels(limits),
     ...defaultParameterisedKernels(limits),
     ...defaultRowsKernels(limits),
+    ...defaultScatterKernels(limits),
     ...defaultGradientKernels(limits),
     ...defaultCdistGradKernels(limits),
     ...defaultElementwiseKernels(limits),

@@ -76,6 +76,7 @@ export type {
 export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-json.js';
 export * from './pairwise-gradient/index.js';
 export * from './rows/index.js';
+export * from './scatter/index.js';
 export * from './matrix/index.js';
 export * from './tf32-split/index.js';
 export * from './cdist-grad/index.js';

@@ -33,6 +33,8 @@ export type {
 export { defaultDevice, device, devices } from './devices.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
+export { countRows, type CountRowsOptions } from './count-rows.js';
+export { gatherRows, type GatherRowsOptions } from './gather-rows.js';
 export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 export { map, type MapDType, type MapInputs, type MapOptions } from './map.js';
 export { memory, type MemoryReport } from './memory.js';
@@ -50,6 +52,7 @@ export {
   type ProgramProblem,
 } from './program.js';
 export { readableInput, type BoundOperand, type CopyTarget } from './readable-input.js';
+export { scatterAdd, type ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';
 export { sumTo, type SumToOptions } from './sum-to.js';
 export { assertTensor, isTensor, Tensor, type OutOption } from './tensor.js';

@@ -6,6 +6,7 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 import { emitRowsGradient } from '../pairwise-gradient/rows-gradient.js';
 import { cpuRowsKernel } from '../rows/cpu-rows.js';
 import { planRows } from '../rows/rows-plan.js';
+import { cpuScatterKernels } from '../scatter/default-scatter.js';
 
 const DTYPES: readonly PairwiseDType[] = ['float32', 'float64'];
 const BOTH = [false, true] as const;
@@ -14,7 +15,12 @@ const CPU = { kind: 'cpu', level: 'x86-64-v2', cores: 1, l1Bytes: 0, l2Bytes: 0 
 
 /** Every host kernel whose text depends on a few choices and on no formula. */
 export function fixedTexts(): CpuKernel[] {
-  return [...sums(), ...fills(), ...DTYPES.flatMap((dtype) => ofRows(dtype))];
+  return [
+    ...sums(),
+    ...fills(),
+    ...DTYPES.flatMap((dtype) => ofRows(dtype)),
+    ...cpuScatterKernels(),
+  ];
 }
 
 function sums(): CpuKernel[] {

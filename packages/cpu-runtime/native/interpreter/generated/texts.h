@@ -3639,6 +3639,1400 @@ static void mercer_pairwise_diagonal(const void* args, int64_t begin, int64_t en
 #undef INLINE
 #undef SQRT
 }
+// scatter-add float32 to float32 by int32, direct
+namespace text88 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float32 to float32 by int32, sorted
+namespace text89 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float32 to float32 by int64, direct
+namespace text90 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float32 to float32 by int64, sorted
+namespace text91 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float32 to float64 by int32, direct
+namespace text92 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float32 to float64 by int32, sorted
+namespace text93 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float32 to float64 by int64, direct
+namespace text94 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float32 to float64 by int64, sorted
+namespace text95 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef float S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float32 by int32, direct
+namespace text96 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float32 by int32, sorted
+namespace text97 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float32 by int64, direct
+namespace text98 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float32 by int64, sorted
+namespace text99 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef float D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float64 by int32, direct
+namespace text100 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float64 by int32, sorted
+namespace text101 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i32* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float64 by int64, direct
+namespace text102 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
+  const Args& g = *(const Args*)args;
+  double* const sums = (double*)scratch;
+  const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
+    for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r >= (u64)rows) continue;
+      const S* const from = g.values + n * g.value_stride + c0;
+      double* const to = sums + r * columns;
+      for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
+    }
+    for (i64 r = 0; r < rows; r++)
+      for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// scatter-add float64 to float64 by int64, sorted
+namespace text103 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef double S;
+typedef double D;
+struct Args {
+  const S* values;
+  const i64* index;
+  D* out;
+  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
+  i32* workspace;
+};
+FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
+// the row counted from another; one that is below it or below 0 is a huge number
+FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
+
+static void mercer_scatter_sorted(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  i32* const order = g.workspace;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
+    i32* const ends = g.workspace + g.count + r0;
+    for (i64 r = 0; r < rows; r++) ends[r] = 0;
+    i64 before = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      before += row_from(g, n, 0) < (u64)r0;
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) ends[r]++;
+    }
+    i64 at = before;
+    for (i64 r = 0; r < rows; r++) { const i64 entries = ends[r]; ends[r] = (i32)at; at += entries; }
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = row_from(g, n, r0);
+      if (r < (u64)rows) order[ends[r]++] = (i32)n;
+    }
+    for (i64 r = 0; r < rows; r++) {
+      const i64 first = r == 0 ? before : ends[r - 1];
+      for (i64 c0 = 0; c0 < g.columns; c0 += 64) {
+        const i64 columns = least(64, g.columns - c0);
+        double sums[64] = {};
+        for (i64 k = first; k < ends[r]; k++) {
+          const S* const from = g.values + order[k] * g.value_stride + c0;
+          for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];
+        }
+        for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[c];
+      }
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// count-rows int32 by int32
+namespace text104 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef i32 D;
+struct Args { const i32* index; D* out; i64 count, rows, rows_per_task; };
+
+static void mercer_count_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task;
+    const i64 rows = g.rows - r0 < g.rows_per_task ? g.rows - r0 : g.rows_per_task;
+    D* const to = g.out + r0;
+    for (i64 r = 0; r < rows; r++) to[r] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = (u64)(i64)g.index[n] - (u64)r0;
+      if (r < (u64)rows) to[r]++;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// count-rows int64 by int32
+namespace text105 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef i64 D;
+struct Args { const i32* index; D* out; i64 count, rows, rows_per_task; };
+
+static void mercer_count_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task;
+    const i64 rows = g.rows - r0 < g.rows_per_task ? g.rows - r0 : g.rows_per_task;
+    D* const to = g.out + r0;
+    for (i64 r = 0; r < rows; r++) to[r] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = (u64)(i64)g.index[n] - (u64)r0;
+      if (r < (u64)rows) to[r]++;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// count-rows int32 by int64
+namespace text106 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef i32 D;
+struct Args { const i64* index; D* out; i64 count, rows, rows_per_task; };
+
+static void mercer_count_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task;
+    const i64 rows = g.rows - r0 < g.rows_per_task ? g.rows - r0 : g.rows_per_task;
+    D* const to = g.out + r0;
+    for (i64 r = 0; r < rows; r++) to[r] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = (u64)(i64)g.index[n] - (u64)r0;
+      if (r < (u64)rows) to[r]++;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// count-rows int64 by int64
+namespace text107 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef i64 D;
+struct Args { const i64* index; D* out; i64 count, rows, rows_per_task; };
+
+static void mercer_count_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  for (i64 task = begin; task < end; task++) {
+    const i64 r0 = task * g.rows_per_task;
+    const i64 rows = g.rows - r0 < g.rows_per_task ? g.rows - r0 : g.rows_per_task;
+    D* const to = g.out + r0;
+    for (i64 r = 0; r < rows; r++) to[r] = 0;
+    for (i64 n = 0; n < g.count; n++) {
+      const u64 r = (u64)(i64)g.index[n] - (u64)r0;
+      if (r < (u64)rows) to[r]++;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows float64 by int32
+namespace text108 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u64 T;
+struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7ff8000000000000ull;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows float32 by int32
+namespace text109 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u32 T;
+struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7fc00000u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows float16 by int32
+namespace text110 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u16 T;
+struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7e00u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows bfloat16 by int32
+namespace text111 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u16 T;
+struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7fc0u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows int64 by int32
+namespace text112 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u64 T;
+struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0ull;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows int32 by int32
+namespace text113 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u32 T;
+struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows bool by int32
+namespace text114 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u8 T;
+struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows float64 by int64
+namespace text115 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u64 T;
+struct Args { const T* x; const i64* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7ff8000000000000ull;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows float32 by int64
+namespace text116 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u32 T;
+struct Args { const T* x; const i64* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7fc00000u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows float16 by int64
+namespace text117 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u16 T;
+struct Args { const T* x; const i64* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7e00u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows bfloat16 by int64
+namespace text118 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u16 T;
+struct Args { const T* x; const i64* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7fc0u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows int64 by int64
+namespace text119 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u64 T;
+struct Args { const T* x; const i64* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0ull;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows int32 by int64
+namespace text120 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u32 T;
+struct Args { const T* x; const i64* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
+// gather-rows bool by int64
+namespace text121 {
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static inline __attribute__((always_inline))
+
+typedef u8 T;
+struct Args { const T* x; const i64* index; T* out; i64 count, rows, columns, table_stride; };
+
+static void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
+  const Args& g = *(const Args*)args;
+  const i64 last = end * 256 < g.count ? end * 256 : g.count;
+  for (i64 n = begin * 256; n < last; n++) {
+    const u64 r = (u64)(i64)g.index[n];
+    T* const to = g.out + n * g.columns;
+    if (r < (u64)g.rows) {
+      const T* const from = g.x + (i64)r * g.table_stride;
+      for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
+    } else {
+      for (i64 c = 0; c < g.columns; c++) to[c] = (T)0u;
+    }
+  }
+}
+#undef FN
+#undef INLINE
+#undef SQRT
+}
 struct FixedText {
   uint32_t low, high;
   TextFn run;
@@ -3732,4 +5126,38 @@ static const FixedText kTexts[] = {
   {0xf49625aeu, 0x22c8655fu, text85::mercer_pairwise_diagonal},
   {0xdcc21b13u, 0xe5b73916u, text86::mercer_pairwise_diagonal},
   {0x7e40c8eeu, 0x7610b973u, text87::mercer_pairwise_diagonal},
+  {0x36393e08u, 0xf932ab9bu, text88::mercer_scatter_direct},
+  {0xf2037dc8u, 0x7bb20b75u, text89::mercer_scatter_sorted},
+  {0x655ddad7u, 0x4a4fa210u, text90::mercer_scatter_direct},
+  {0x423385e9u, 0x404a5500u, text91::mercer_scatter_sorted},
+  {0x2d75b573u, 0xb3244f2au, text92::mercer_scatter_direct},
+  {0x3efbea7du, 0x1f8704eu, text93::mercer_scatter_sorted},
+  {0xe1106dc8u, 0xdb999fb5u, text94::mercer_scatter_direct},
+  {0xed0c1408u, 0xbe91b1dbu, text95::mercer_scatter_sorted},
+  {0x18297bfbu, 0xdd3a582u, text96::mercer_scatter_direct},
+  {0x215e4f95u, 0x51e48e36u, text97::mercer_scatter_sorted},
+  {0xe2e87e70u, 0x2611154du, text98::mercer_scatter_direct},
+  {0xb88cada0u, 0xdd85f463u, text99::mercer_scatter_sorted},
+  {0xbfde00au, 0xbf476211u, text100::mercer_scatter_direct},
+  {0xcdffa2eeu, 0xa49f28ffu, text101::mercer_scatter_sorted},
+  {0xdff7c495u, 0x4b124adau, text102::mercer_scatter_direct},
+  {0x409ec2fbu, 0xc79b563eu, text103::mercer_scatter_sorted},
+  {0x89181407u, 0x9a77405cu, text104::mercer_count_rows},
+  {0xf4d39126u, 0xa8c48eb5u, text105::mercer_count_rows},
+  {0x9ad1a9e8u, 0x7b9a1867u, text106::mercer_count_rows},
+  {0x5c9b28d5u, 0xfbb9f6d2u, text107::mercer_count_rows},
+  {0x7055acd5u, 0x97b73214u, text108::mercer_gather_rows},
+  {0x3c3008d5u, 0x2d0632ecu, text109::mercer_gather_rows},
+  {0xff793125u, 0xcbc2bc64u, text110::mercer_gather_rows},
+  {0x1c5d8a47u, 0x1b7a1cb6u, text111::mercer_gather_rows},
+  {0x1107f59eu, 0x295d2275u, text112::mercer_gather_rows},
+  {0xba315be3u, 0xba6a8888u, text113::mercer_gather_rows},
+  {0xc8ac278u, 0xb7049495u, text114::mercer_gather_rows},
+  {0xe5ba960u, 0x3989d8d5u, text115::mercer_gather_rows},
+  {0xc7d4e69cu, 0x9a6df059u, text116::mercer_gather_rows},
+  {0xf6b0d8f0u, 0x6058511du, text117::mercer_gather_rows},
+  {0xc3bd8d92u, 0xb907477fu, text118::mercer_gather_rows},
+  {0xe64d9931u, 0x609d999eu, text119::mercer_gather_rows},
+  {0x3bc98b8u, 0x78c608ffu, text120::mercer_gather_rows},
+  {0x797ef6efu, 0xe4c7ec86u, text121::mercer_gather_rows},
 };

@@ -1,0 +1,49 @@
+import type { DeviceLimits } from '../device-limits.js';
+import { DTYPES } from '../dtype.js';
+import type { CpuKernel } from '../emitted-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
+import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
+import { planCountRows, planGatherRows, planScatterAdd } from './scatter-plan.js';
+import type { ScatterAddProblem } from './scatter-problem.js';
+
+const FLOATS = ['float32', 'float64'] as const;
+const INDICES = ['int32', 'int64'] as const;
+
+/** Problems whose plans stand for all: every type on each side, few and many rows, short and long ones. */
+export function scatterAddProblems(): ScatterAddProblem[] {
+  return FLOATS.flatMap((from) =>
+    FLOATS.flatMap((to) =>
+      INDICES.flatMap((index) =>
+        [10, 1_000_000].map((rows) => ({
+          ...{ from, to, index, rows },
+          ...{ count: 1_000_000, columns: 10 },
+        })),
+      ),
+    ),
+  );
+}
+
+function programs(limits: DeviceLimits): PairwiseProgram[] {
+  const counts = INDICES.flatMap((index) =>
+    INDICES.map((to) => emitCountRows(planCountRows({ index, to, count: 1, rows: 1 }, limits))),
+  );
+  const gathers = INDICES.flatMap((index) =>
+    DTYPES.map((dtype) => emitGatherRows(planGatherRows({ dtype, index }, limits))),
+  );
+  const sums = scatterAddProblems().map((problem) =>
+    emitScatterAdd(planScatterAdd(problem, limits)),
+  );
+  return [...sums, ...counts, ...gathers];
+}
+
+/** Every kernel of rows by index that the plans of the family give on a device, each text once. */
+export function defaultScatterKernels(limits: DeviceLimits): NamedKernel[] {
+  return limits.kind === 'cuda' ? [] : distinctKernels(programs(limits));
+}
+
+/** All host kernels of the family: their texts depend on types alone. */
+export function cpuScatterKernels(): CpuKernel[] {
+  const cpu = { kind: 'cpu', level: 'x86-64-v2', cores: 1, l1Bytes: 0, l2Bytes: 0 } as const;
+  return defaultScatterKernels(cpu).map(({ kernel }) => kernel as CpuKernel);
+}

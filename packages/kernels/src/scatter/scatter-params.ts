@@ -1,0 +1,70 @@
+import { dtypeBytes, type DType } from '../dtype.js';
+import type { KernelCost, Scalars } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
+import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+
+/** A parameter that counts elements. */
+export const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+
+export const pointer = (
+  name: string,
+  dtype: DType | 'byte',
+  access: 'read' | 'write' | 'readwrite',
+): KernelParam => ({ name, kind: 'pointer', dtype, access });
+
+/**
+ * The parameters of a sum by index on a CPU: `values` with rows `valueStride` elements apart, `index`, `out`, packed. Tasks own
+ * `rowsPerTask` rows and `columnsPerTask` columns (see `scatterAddScalars`).
+ */
+export function scatterAddParams({ from, to, index }: ScatterAddPlan): KernelParam[] {
+  return [
+    pointer('values', from, 'read'),
+    pointer('index', index, 'read'),
+    pointer('out', to, 'write'),
+    ...['count', 'rows', 'columns', 'valueStride', 'rowsPerTask', 'columnsPerTask'].map(size),
+  ];
+}
+
+/** The parameters of a count: `index` and `out`; on a CPU a task owns `rowsPerTask` rows. */
+export function countRowsParams({ index, to, kind }: CountRowsPlan): KernelParam[] {
+  return [
+    pointer('index', index, 'read'),
+    pointer('out', to, kind === 'cuda' ? 'readwrite' : 'write'),
+    ...['count', 'rows', ...(kind === 'cuda' ? [] : ['rowsPerTask'])].map(size),
+  ];
+}
+
+/** The parameters of a gather: `x` with rows `tableStride` elements apart, `index`, `out`. */
+export function gatherRowsParams({ dtype, index }: GatherRowsPlan): KernelParam[] {
+  return [
+    pointer('x', dtype, 'read'),
+    pointer('index', index, 'read'),
+    pointer('out', dtype, 'write'),
+    ...['count', 'rows', 'columns', 'tableStride'].map(size),
+  ];
+}
+
+/** What a sum by index must do at least: values and index read once, the result written once. */
+export function scatterAddCost(
+  { from, to, index }: ScatterAddPlan,
+  { count = 0, rows = 0, columns = 0 }: Scalars,
+): KernelCost {
+  const read = count * (columns * dtypeBytes(from) + dtypeBytes(index));
+  return { bytes: read + rows * columns * dtypeBytes(to), flops: count * columns };
+}
+
+/** What a count must do at least. */
+export function countRowsCost(
+  { index, to }: CountRowsPlan,
+  { count = 0, rows = 0 }: Scalars,
+): KernelCost {
+  return { bytes: count * dtypeBytes(index) + rows * dtypeBytes(to), flops: count };
+}
+
+/** What a gather must do at least: each row of the result read and written once. */
+export function gatherRowsCost(
+  { dtype, index }: GatherRowsPlan,
+  { count = 0, columns = 0 }: Scalars,
+): KernelCost {
+  return { bytes: count * (2 * columns * dtypeBytes(dtype) + dtypeBytes(index)), flops: 0 };
+}

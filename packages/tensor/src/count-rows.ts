@@ -1,0 +1,76 @@
+import type { DebugOption } from '@mercer/jit-cache';
+import { countRowsScalars, emitCountRows, planCountRows, type IndexDType } from '@mercer/kernels';
+import { denseResult } from './dense-result.js';
+import { memoryAt } from './elementwise.js';
+import { MercerError } from './mercer-error.js';
+import { coreOf, roomOn, type OwnedView } from './operations.js';
+import { launchProgram, loadPlan } from './program.js';
+import { checkIndex, checkRowCount, denseIndex } from './row-index.js';
+import { assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
+import { checkOut } from './tensor-checks.js';
+
+/** Options of {@link countRows}. */
+export interface CountRowsOptions<D extends IndexDType = IndexDType> extends OutOption<D> {
+  /** Of the counts; default: that of `out`, else int32, which no index overflows. */
+  readonly dtype?: D | undefined;
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}
+
+/**
+ * How often an index names each row: count r is the number of n with `index[n] = r` (`bincount`). An index below 0 or not below
+ * `rows` is left out. Counts are whole numbers, so that they are the same every time on every device.
+ *
+ * ```ts
+ * import { countRows, tensor } from '@mercer/tensor';
+ *
+ * const labels = await tensor(Int32Array.of(2, 0, 2, -1), { device: 'cpu' });
+ * console.log(await (await countRows(labels, 3)).toNested()); // [ 1, 0, 2 ]
+ * ```
+ *
+ * @param index int32 or int64 (N), any stride, at most 2^31 - 1 entries
+ * @param rows number of counts, at most 2^31 - 1
+ * @returns (rows)
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
+ */
+export function countRows<D extends IndexDType = 'int32'>(
+  index: Tensor<IndexDType>,
+  rows: number,
+  options?: CountRowsOptions<D>,
+): Promise<Tensor<D>>;
+export async function countRows(
+  index: Tensor<IndexDType>,
+  rows: number,
+  options: CountRowsOptions = {},
+): Promise<Tensor<IndexDType>> {
+  const what = 'countRows';
+  const { out, debug } = options;
+  checkIndex(index, what);
+  checkRowCount(rows, what);
+  if (out !== undefined) assertTensor(out, `${what}: out`);
+  const dtype = checkDType(options.dtype ?? out?.dtype ?? 'int32', what);
+  if ((dtype as string) !== 'int32' && (dtype as string) !== 'int64') {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: the counts cannot be ${dtype as string}. Counts are int32 or int64; cast the result.`,
+    );
+  }
+  const shape = [rows];
+  const device = coreOf(index.device);
+  if (out !== undefined) checkOut(out, { shape, dtype, device }, [index], what);
+  const stream = await roomOn(device, options, what);
+  const copies: OwnedView[] = [];
+  try {
+    const by = await denseIndex(index, stream, copies, what);
+    return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
+      const sizes = { count: index.size, rows };
+      const plan = planCountRows({ index: index.dtype, to: dtype, ...sizes }, device.limits);
+      const program = await loadPlan(device, plan, emitCountRows, debug);
+      if (!stream.hasRoom()) await stream.room();
+      const pointers = { index: memoryAt(by, 0), out: memoryAt(to, 0) };
+      launchProgram(program, stream, pointers, countRowsScalars(plan, sizes));
+    });
+  } finally {
+    for (const copy of copies) copy.storage.dispose();
+  }
+}

@@ -1,0 +1,135 @@
+import type { DebugOption } from '@mercer/jit-cache';
+import {
+  emitScatterAdd,
+  planScatterAdd,
+  scatterAddScalars,
+  type IndexDType,
+  type SumDType,
+} from '@mercer/kernels';
+import { denseResult } from './dense-result.js';
+import { memoryAt } from './elementwise.js';
+import { MercerError } from './mercer-error.js';
+import { coreOf, roomOn, type OwnedView } from './operations.js';
+import { launchProgram, loadPlan } from './program.js';
+import {
+  checkHasRows,
+  checkIndex,
+  checkRowCount,
+  checkSameLength,
+  denseIndex,
+  rowsOf,
+} from './row-index.js';
+import { assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
+import { checkOut, commonDevice } from './tensor-checks.js';
+
+/** Options of {@link scatterAdd}. */
+export interface ScatterAddOptions<D extends SumDType = SumDType> extends OutOption<D> {
+  /** Of the result; default: that of `out`, else that of the values. */
+  readonly dtype?: D | undefined;
+  /**
+   * Default true: the same inputs give the same bits on a device. With false a GPU adds by atomic operations, in any order
+   * and rounding each time to the result's dtype: quicker where few entries meet in a row, slower where many do.
+   */
+  readonly deterministic?: boolean | undefined;
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}
+
+/**
+ * Sums of rows by index: row r of the result is the sum of `values[n]` over all n with `index[n] = r`, 0 where there is none.
+ * An index below 0 or not below `rows` is left out, as JAX's scatters do: a device that must not wait for the host cannot
+ * throw. Added in double precision and rounded once: on the CPU in the order of n, whatever the number of threads; on a GPU in
+ * an order that depends on sizes and index alone. Nothing waits for the device.
+ *
+ * ```ts
+ * import { scatterAdd, tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu' } as const;
+ * const points = await tensor([[1, 2], [3, 4], [5, 6]], where);
+ * const labels = await tensor(Int32Array.of(2, 0, 2), where);
+ * const sums = await scatterAdd(points, labels, 3);
+ * console.log(await sums.toNested()); // [ [ 3, 4 ], [ 0, 0 ], [ 6, 8 ] ]
+ * ```
+ *
+ * @param values float32 or float64 (N, ...rest), any strides; where the elements of a row are not dense they are copied first
+ * @param index int32 or int64 (N), at most 2^31 - 1 entries
+ * @param rows number of rows of the result, at most 2^31 - 1
+ * @returns (rows, ...rest), row-major, or `out`
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
+ */
+export function scatterAdd<D extends SumDType>(
+  values: Tensor<SumDType>,
+  index: Tensor<IndexDType>,
+  rows: number,
+  options: ScatterAddOptions<D> & ({ readonly dtype: D } | { readonly out: Tensor<D> }),
+): Promise<Tensor<D>>;
+export function scatterAdd<D extends SumDType>(
+  values: Tensor<D>,
+  index: Tensor<IndexDType>,
+  rows: number,
+  options?: ScatterAddOptions<NoInfer<D>>,
+): Promise<Tensor<D>>;
+export async function scatterAdd(
+  values: Tensor<SumDType>,
+  index: Tensor<IndexDType>,
+  rows: number,
+  options: ScatterAddOptions = {},
+): Promise<Tensor<SumDType>> {
+  const what = 'scatterAdd';
+  const { out, deterministic = true, debug } = options;
+  const dtype = checkArguments(values, index, rows, options);
+  const shape = [rows, ...values.shape.slice(1)];
+  const device = coreOf(commonDevice([values, index], what));
+  if (out !== undefined) checkOut(out, { shape, dtype, device }, [values, index], what);
+  const stream = await roomOn(device, options, what);
+  const copies: OwnedView[] = [];
+  try {
+    const from = await rowsOf(values, stream, copies, what);
+    const by = await denseIndex(index, stream, copies, what);
+    return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
+      const sizes = { count: index.size, rows, columns: from.columns, valueStride: from.stride };
+      const problem = { from: values.dtype, to: dtype, index: index.dtype, deterministic };
+      const plan = planScatterAdd({ ...problem, ...sizes }, device.limits);
+      const program = await loadPlan(device, plan, emitScatterAdd, debug);
+      if (!stream.hasRoom()) await stream.room();
+      const pointers = {
+        values: memoryAt(from.view, 0),
+        index: memoryAt(by, 0),
+        out: memoryAt(to, 0),
+      };
+      launchProgram(program, stream, pointers, scatterAddScalars(plan, sizes));
+    });
+  } finally {
+    for (const copy of copies) copy.storage.dispose();
+  }
+}
+
+/** Checks the arguments and gives the dtype of the result. */
+function checkArguments(
+  values: Tensor<SumDType>,
+  index: Tensor<IndexDType>,
+  rows: number,
+  { dtype, out }: ScatterAddOptions,
+): SumDType {
+  const what = 'scatterAdd';
+  assertTensor(values, `${what}: values`);
+  if (!isSumDType(values.dtype)) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: values are ${(values as Tensor).label}. Sums are taken of float32 and float64; call cast('float32') first.`,
+    );
+  }
+  checkHasRows(values, 'values', what);
+  checkIndex(index, what);
+  checkSameLength(values, index, what);
+  checkRowCount(rows, what);
+  if (out !== undefined) assertTensor(out, `${what}: out`);
+  const wanted = checkDType(dtype ?? out?.dtype ?? values.dtype, what);
+  if (isSumDType(wanted)) return wanted;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${what}: the result cannot be ${String(wanted)}. Sums are float32 or float64; cast the result.`,
+  );
+}
+
+const isSumDType = (dtype: string): dtype is SumDType => dtype === 'float32' || dtype === 'float64';
