@@ -1,20 +1,21 @@
-import { reductionGradient, type Reduction, type VectorExpr } from '@mercer/formula';
-import { formatShape, MercerError, sumTo, type Tensor } from '@mercer/tensor';
+import type { VectorExpr } from '@mercer/formula';
+import { formatShape, MercerError, type Tensor } from '@mercer/tensor';
 import type { CallOptions } from './execute.js';
 import { commonExtent } from './extent.js';
-import { describeInput, isSameInput, nodeAt, type Input } from './input.js';
+import { describeInput, isSameData, isSameInput, nodeAt, type Input } from './input.js';
 import { checkVariable } from './lazy-calculus.js';
 import { LazyError, translated } from './lazy-error.js';
 import type { LazyFormula } from './lazy-formula.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import { savedNodes, type SavedOptions } from './saved-results.js';
+import { sharesOf, type Share } from './shares.js';
 import type { Task } from './task.js';
 import { shapeAfter } from './view-step.js';
 
 /** Gradients of a reduction as reductions, over one list of inputs. */
 export interface Derivatives {
-  /** One for each place, a sum over one side or the other. */
-  readonly reductions: readonly Reduction[];
+  /** Of the gradient by each place, sums over one side or the other. */
+  readonly shares: readonly (readonly Share[])[];
   readonly inputs: readonly Input[];
 }
 
@@ -46,11 +47,11 @@ export async function derivativesBy(
     rows: (x) => node(matrixInput(what, x, kept, 'saved')),
     count: (rows) => node(parameterInput(what, [rows], 'count')),
   });
-  const reductions = places.map((place) => {
-    const by = nodeAt(inputAt(task, place), place);
-    return translated(what, () => reductionGradient(task.reduction, by, seed, saved)).reduction;
-  });
-  return { reductions, inputs };
+  const free = inputs.length;
+  const shares = places.map((place) =>
+    translated(what, () => sharesOf({ ...task, place, seed, saved, free })),
+  );
+  return { shares, inputs };
 }
 
 /** The input at a place that was found. */
@@ -68,11 +69,20 @@ export function placeOf(
 ): number {
   if (typeof variable !== 'string') checkVariable(what, variable);
   const [wanted] = typeof variable === 'string' ? [] : variable.inputs;
-  // Rows of a variable may be taken by index too, which is an input of the same name.
-  const isWanted = (one: Input): boolean =>
-    wanted === undefined ? !one.isTable && one.name === variable : isSameInput(one, wanted);
-  const place = inputs.findIndex(isWanted);
+  const isNamed = ({ name }: Input): boolean => name === variable;
+  const place = inputs.findIndex((one) =>
+    wanted === undefined ? !one.isTable && isNamed(one) : isSameInput(one, wanted),
+  );
   if (place >= 0) return place;
+  // Its rows may be taken by index alone, or beside the rows of a variable with the same data.
+  const table = inputs.findIndex(
+    (one) => one.isTable && (wanted === undefined ? isNamed(one) : isSameData(one, wanted)),
+  );
+  const rows = inputs[table];
+  if (rows !== undefined) {
+    const first = inputs.findIndex((one) => !one.isTable && isSameData(one, rows));
+    return first >= 0 ? first : table;
+  }
   throw new LazyError(
     'INVALID_ARGUMENT',
     `${what}: ${String(variable)} is no input of the reduction. Its inputs are ${inputs.map(describeInput).join(', ')}.`,
@@ -109,24 +119,10 @@ export function cotangentInput(
   );
 }
 
-/** The gradient by rows (..batch, rows, dim) in the shape of the data: what was broadcast is added up. */
-export async function toData(
-  value: Tensor,
-  by: Input,
-  options: Pick<CallOptions, 'stream'>,
-): Promise<Tensor> {
-  const total = await sumTo(value as Tensor<'float32'>, rowShape(by), options);
-  try {
-    return total.reshape(gradientShape(by));
-  } finally {
-    total.dispose();
-  }
-}
-
 /** The shape of an input as kernels read it. */
-export function rowShape({ extent, dim, category }: Input): readonly number[] {
+export function rowShape({ extent, dim }: Input): readonly number[] {
   const { batchShape, rows } = extent ?? { batchShape: [], rows: 1 };
-  return [...batchShape, category === 'parameter' ? 1 : rows, dim];
+  return [...batchShape, rows, dim];
 }
 
 /** The shape of a gradient: that of the data, or of the rows that are taken of it. */

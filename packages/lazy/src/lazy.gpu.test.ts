@@ -12,6 +12,7 @@ import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
+import { describeTableGradients } from './table-gradients-suite.test-support.js';
 import { describeValueAndGradients } from './value-and-gradients-suite.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
@@ -29,6 +30,7 @@ for (const gpu of gpus) {
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
     describeGather(() => gpu);
+    describeTableGradients(() => gpu);
     describeValueAndGradients(() => gpu);
     describeGradientOuts(() => gpu);
     describeRanges(() => gpu);
