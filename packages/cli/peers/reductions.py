@@ -15,7 +15,53 @@ import sys
 from common import finite, first_line, measure, say, spread_indices, timer_for, version_of
 
 
-def keops_operations(LazyTensor, gaussian_gradient):
+LLOYD_ITERATIONS = 10
+
+
+def k_means(stack, labels_from, means_of):
+    """Lloyd's algorithm as in KeOps' tutorial; a centroid without points stays. Gives the centroids before the last update, its
+    labels and the centroids after. `labels_from(points)` gives a function of centroids."""
+
+    def run(points, centroids):
+        labels_of = labels_from(points)
+
+        def call():
+            after = centroids
+            for _ in range(LLOYD_ITERATIONS):
+                before, labels = after, labels_of(after)
+                after = means_of(points, labels, before)
+            return before, labels, after
+
+        return call
+
+    def prepare(x, _):
+        if len(x["x"].shape) == 2:
+            return run(x["x"], x["y"])
+        calls = [run(points, centroids) for points, centroids in zip(x["x"], x["y"])]
+        return lambda: tuple(stack(parts) for parts in zip(*(call() for call in calls)))
+
+    return prepare
+
+
+def torch_means(torch):
+    def means_of(points, labels, old):
+        sums = torch.zeros_like(old).scatter_add_(0, labels[:, None].expand(-1, old.shape[1]), points)
+        counts = torch.bincount(labels, minlength=len(old)).type_as(old)[:, None]
+        return torch.where(counts > 0, sums / counts, old)
+
+    return means_of
+
+
+def numpy_means(numpy):
+    def means_of(points, labels, old):
+        counts = numpy.bincount(labels, minlength=len(old))[:, None]
+        sums = [numpy.bincount(labels, column, len(old)) for column in points.T]
+        return numpy.where(counts > 0, numpy.stack(sums, 1) / numpy.maximum(counts, 1), old).astype(old.dtype)
+
+    return means_of
+
+
+def keops_operations(LazyTensor, gaussian_gradient, stack=None, means_of=None):
     """Of either interface of KeOps: the symbolic matrix is made once."""
 
     def square(x):
@@ -43,6 +89,10 @@ def keops_operations(LazyTensor, gaussian_gradient):
         distances = square(x)
         return lambda: distances.argmin(axis=j_axis(x))
 
+    def labels_from(points):
+        x_i = LazyTensor(points[:, None, :])
+        return lambda centroids: ((x_i - LazyTensor(centroids[None])) ** 2).sum(-1).argmin(axis=1).reshape(-1)
+
     return {
         "gaussianSum": product(lambda s: (-s).exp()),
         "laplacianSum": product(lambda s: (-s.sqrt()).exp()),
@@ -50,6 +100,7 @@ def keops_operations(LazyTensor, gaussian_gradient):
         "gaussianGradient": gaussian_gradient,
         "nearest": nearest,
         "kMeansAssignment": assignment,
+        "kMeans": k_means(stack, labels_from, means_of),
     }
 
 
@@ -64,7 +115,7 @@ def torch_keops_operations(torch):
 
         return torch_value_and_gradient(torch, points, value_of)
 
-    return keops_operations(LazyTensor, gaussian_gradient)
+    return keops_operations(LazyTensor, gaussian_gradient, torch.stack, torch_means(torch))
 
 
 def torch_value_and_gradient(torch, points, value_of):
@@ -91,7 +142,7 @@ def numpy_keops_operations(numpy):
         ones = numpy.ones_like(x["x"][..., :1])
         return lambda: (value_of(), gradient_of(x["x"], x["y"], x["b"], ones))
 
-    return keops_operations(LazyTensor, gaussian_gradient)
+    return keops_operations(LazyTensor, gaussian_gradient, numpy.stack, numpy_means(numpy))
 
 
 def dense_operations(torch):
@@ -109,6 +160,9 @@ def dense_operations(torch):
 
         return torch_value_and_gradient(torch, points, value_of)
 
+    def labels_from(points):
+        return lambda centroids: torch.cdist(points, centroids).argmin(-1)
+
     return {
         "gaussianSum": lambda x, _: lambda: square(x).neg_().exp_() @ x["b"],
         "laplacianSum": lambda x, _: lambda: torch.cdist(x["x"], x["y"]).neg_().exp_() @ x["b"],
@@ -116,6 +170,7 @@ def dense_operations(torch):
         "gaussianGradient": gaussian_gradient,
         "nearest": lambda x, cell: lambda: torch.cdist(x["x"], x["y"]).topk(cell["k"], largest=False).indices,
         "kMeansAssignment": lambda x, _: lambda: torch.cdist(x["x"], x["y"]).argmin(-1),
+        "kMeans": k_means(torch.stack, labels_from, torch_means(torch)),
     }
 
 
@@ -170,11 +225,52 @@ def relative(numpy, got, value, scale):
         return float(numpy.where(got == value, 0.0, abs(got - value) / scale).max())
 
 
+# Pairs of components up to which all iterations are computed again, and how far the inertias may differ.
+MOST_COMPONENTS = 3e8
+INERTIA_TOLERANCE = 0.02
+
+
+def k_means_errors(numpy, cell, x, y, result):
+    """Of the last iteration: sampled labels and the means; NaN where the iterations before are wrong. As in k-means-errors.ts."""
+    m, n, d = cell["m"], cell["n"], cell["d"]
+    before, labels, after = [numpy.asarray(part).reshape(cell["batch"], -1)[-1] for part in result]
+    before, after = [part.reshape(n, d).astype("float64") for part in (before, after)]
+    if labels.min() < 0 or labels.max() >= n:
+        return [math.nan]
+    labels = labels.astype("int64")
+
+    def squares(rows, centroids):
+        return ((rows[:, None, :] - centroids[None]) ** 2).sum(-1)
+
+    def inertia(of, centroids):
+        return ((x - centroids[of]) ** 2).sum()
+
+    rows = checked_rows(cell)
+    distances = squares(x[rows], before)
+    truth = distances.min(1)
+    errors = [relative(numpy, distances[range(len(rows)), labels[rows]], truth, truth)]
+    means_of = numpy_means(numpy)
+    means, scales = means_of(x, labels, before), means_of(abs(x), labels, before)
+    errors.append(relative(numpy, after, means, scales))
+    if m * n * d * LLOYD_ITERATIONS <= MOST_COMPONENTS:
+        centroids = y
+        for _ in range(LLOYD_ITERATIONS):
+            chosen = squares(x, centroids).argmin(1)
+            wanted = inertia(chosen, centroids)
+            centroids = means_of(x, chosen, centroids)
+        if not abs(inertia(labels, before) - wanted) <= INERTIA_TOLERANCE * wanted:
+            errors.append(math.nan)
+    return errors
+
+
 def error_in_units(numpy, cell, operands, result):
     """The largest over the checked rows; results and operands are numpy's."""
     unit = 2.0**-24 if cell["dtype"] == "float32" else 2.0**-53
     m, n, d = cell["m"], cell["n"], cell["d"]
     last = {name: values[-1].astype("float64") for name, values in operands.items()}
+    if cell["operation"] == "kMeans":
+        errors = k_means_errors(numpy, cell, last["x"], last["y"], result)
+        return math.nan if any(math.isnan(error) for error in errors) else max(errors) / unit
     parts = [numpy.asarray(part).reshape(cell["batch"], m, -1)[-1] for part in result]
     got = numpy.concatenate([part.astype("float64") for part in parts], 1)
     b = last["b"].reshape(n) if "b" in last else None

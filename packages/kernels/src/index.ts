@@ -57,6 +57,7 @@ export {
   valueParams,
   withWorkspace,
   type PairwiseProgram,
+  type ProgramStep,
 } from './pairwise/program.js';
 export * from './elementwise/index.js';
 export { planPairwise } from './pairwise/plan.js';

@@ -1,7 +1,7 @@
 import type { DebugOption } from '@mercer/jit-cache';
 import { countRowsScalars, emitCountRows, planCountRows, type IndexDType } from '@mercer/kernels';
 import { denseResult } from './dense-result.js';
-import { memoryAt } from './elementwise.js';
+import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadPlan } from './program.js';
@@ -68,6 +68,8 @@ export async function countRows(
       const program = await loadPlan(device, plan, emitCountRows, debug);
       if (!stream.hasRoom()) await stream.room();
       const pointers = { index: memoryAt(by, 0), out: memoryAt(to, 0) };
+      // on a GPU the kernel adds to what is there
+      if (plan.kind === 'cuda') await enqueueFill(device, to, 0, stream);
       launchProgram(program, stream, pointers, countRowsScalars(plan, sizes));
     });
   } finally {

@@ -15,6 +15,8 @@ export interface LoadedStep {
   readonly kernel: LoadedKernel;
   /** Names of the pointer parameters, in order. */
   readonly pointers: readonly string[];
+  /** Scalars of this launch beside those of all. */
+  readonly scalars?: Scalars | undefined;
 }
 
 /** What the pointer parameters of a program are bound to, by name; address 0 for what is not in memory. */
@@ -122,7 +124,7 @@ async function load<P>(
   const steps = program.steps.map(async (step): Promise<LoadedStep> => {
     const kernel = await device.load(step.kernel, debug === undefined ? {} : { debug });
     const pointers = step.kernel.params.filter((param) => param.kind === 'pointer');
-    return { kernel, pointers: pointers.map((param) => param.name) };
+    return { kernel, pointers: pointers.map((param) => param.name), scalars: step.scalars };
   });
   return { plan, program, steps: await Promise.all(steps) };
 }
@@ -143,13 +145,16 @@ export function launchProgram(
       ? undefined
       : stream.device.allocate(bytes, { stream, purpose: 'workspace of a kernel' });
   try {
-    for (const { kernel, pointers: names } of steps) {
+    for (const { kernel, pointers: names, scalars: own } of steps) {
       const bound = names.map((name) => {
         const pointer = name === 'workspace' ? workspace : pointers[name];
         if (pointer !== undefined) return pointer;
         throw new Error(`${kernel.kernel.name}: nothing is bound to the pointer '${name}'`);
       });
-      kernel.launch(stream, { pointers: bound, scalars });
+      kernel.launch(stream, {
+        pointers: bound,
+        scalars: own === undefined ? scalars : { ...scalars, ...own },
+      });
     }
   } finally {
     workspace?.dispose();

@@ -7,7 +7,7 @@ import {
   type SumDType,
 } from '@mercer/kernels';
 import { denseResult } from './dense-result.js';
-import { memoryAt } from './elementwise.js';
+import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadPlan } from './program.js';
@@ -97,6 +97,8 @@ export async function scatterAdd(
         index: memoryAt(by, 0),
         out: memoryAt(to, 0),
       };
+      // on a GPU the kernels leave rows without entries as they are
+      if (plan.kind === 'cuda') await enqueueFill(device, to, 0, stream);
       launchProgram(program, stream, pointers, scatterAddScalars(plan, sizes));
     });
   } finally {

@@ -1,11 +1,14 @@
 import { gt, variable } from '@mercer/formula';
 import { assertType, describe, expectTypeOf, test } from 'vitest';
 import {
+  countRows,
   device,
   empty,
   full,
+  gatherRows,
   map,
   memory,
+  scatterAdd,
   scope,
   sumTo,
   tensor,
@@ -125,6 +128,30 @@ describe('public signatures', () => {
     >();
     // @ts-expect-error sums are taken of floating-point numbers
     void sumTo(empty([2], { dtype: 'int32' }), []);
+  });
+
+  test('rows by index', () => {
+    const double = empty([2, 3], { dtype: 'float64' });
+    const short = empty([2], { dtype: 'int32' });
+    const long = empty([2], { dtype: 'int64' });
+    expectTypeOf(scatterAdd(double, short, 5)).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(scatterAdd(double, long, 5, { dtype: 'float32' })).resolves.toEqualTypeOf<
+      Tensor<'float32'>
+    >();
+    expectTypeOf(scatterAdd(double, long, 5, { out: empty([5, 3]) })).resolves.toEqualTypeOf<
+      Tensor<'float32'>
+    >();
+    expectTypeOf(countRows(short, 5)).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(countRows(short, 5, { dtype: 'int64' })).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(countRows(short, 5, { out: long })).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(gatherRows(double, short)).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(gatherRows(long, short)).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    // @ts-expect-error rows are named by whole numbers
+    void gatherRows(double, double);
+    // @ts-expect-error sums are taken of floating-point numbers
+    void scatterAdd(long, short, 5);
+    // @ts-expect-error counts are whole numbers
+    void countRows(short, 5, { dtype: 'float32' });
   });
 
   test('devices', () => {

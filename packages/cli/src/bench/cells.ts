@@ -21,8 +21,12 @@ export const REDUCTION_NAMES = [
   'gaussianGradient',
   'nearest',
   'kMeansAssignment',
+  'kMeans',
 ] as const;
 export type ReductionName = (typeof REDUCTION_NAMES)[number];
+
+/** Iterations of Lloyd's algorithm in one call of `kMeans`. */
+export const LLOYD_ITERATIONS = 10;
 
 /** Problems of all kinds. */
 export type Cell = KernelCell | LinearCell | ReductionCell;
@@ -55,7 +59,7 @@ export interface LinearCell {
 }
 
 /**
- * One reduction: for each of `m` points a result over `n` others, all of dimension `d`. For kMeansAssignment m are the points and n
+ * One reduction: for each of `m` points a result over `n` others, all of dimension `d`. For kMeansAssignment and kMeans m are the points and n
  * the centroids, for nearest m the queries and n the points among which `k` are found.
  */
 export interface ReductionCell {
@@ -116,11 +120,14 @@ function operandsKey(cell: Cell): string {
 
 /**
  * Terms that a cell's sums have together: element pairs, for cdistGrad times the rows of coefficients; for linear algebra the
- * cube of the order; for reductions pairs of components.
+ * cube of the order; for reductions pairs of components, as often as they are passed over.
  */
 export function cellWork(cell: Cell): number {
   if (isLinear(cell)) return cell.n ** 3 * cell.batch;
-  if (isReduction(cell)) return cell.m * cell.n * cell.d * cell.batch;
+  if (isReduction(cell))
+    return (
+      cell.m * cell.n * cell.d * cell.batch * (cell.operation === 'kMeans' ? LLOYD_ITERATIONS : 1)
+    );
   return cell.m * cell.n * cell.k * cell.batch * (cell.o ?? 1);
 }
 

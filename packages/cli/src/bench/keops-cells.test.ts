@@ -5,7 +5,7 @@ import { keopsCells, keopsCurves } from './keops-cells.js';
 describe('keopsCells', () => {
   it('takes the shapes that KeOps was measured at on a GPU, and small ones on a CPU', () => {
     const names = keopsCells({ kind: 'cuda' }).map(cellName);
-    expect(names.length).toBe(13 + 1 + 1 + 1 + 4 + 1);
+    expect(names.length).toBe(13 + 1 + 1 + 1 + 4 + 1 + 1);
     expect(new Set(names).size).toBe(names.length);
     for (const name of [
       'gaussianSum 1000000 x 1000000, D = 3',
@@ -13,6 +13,7 @@ describe('keopsCells', () => {
       'gaussianSum 10000 x 10000, D = 1000',
       'nearest 10000 x 1000000, D = 100, k = 10',
       'kMeansAssignment 1000000 x 1000, D = 10',
+      'kMeans 1000000 x 1000, D = 10',
     ]) {
       expect(names).toContain(name);
     }
@@ -53,17 +54,23 @@ describe('keopsCurves', () => {
   it("runs along the points with the dimensions of KeOps' figures", () => {
     for (const kind of ['cpu', 'cuda'] as const) {
       const cells = keopsCurves({ kind });
-      const dims = { gaussianSum: 3, kMeansAssignment: 10, nearest: 100 };
+      const dims = { gaussianSum: 3, kMeans: 10, nearest: 100 };
       expect(new Set(cells.map(({ operation }) => operation))).toEqual(new Set(Object.keys(dims)));
       for (const { operation, m, n, d } of cells) {
         expect(d).toBe(dims[operation as keyof typeof dims]);
         if (operation === 'gaussianSum') expect(m).toBe(n);
-        if (operation === 'kMeansAssignment') expect(n).toBe(Math.round(Math.sqrt(m)));
+        if (operation === 'kMeans') expect(n).toBe(Math.round(Math.sqrt(m)));
         if (operation === 'nearest') expect(m).toBeLessThanOrEqual(n);
       }
     }
     expect(
-      keopsCurves({ n: [64], operations: ['kMeansAssignment', 'logSumExp'] }).map(cellName),
-    ).toEqual(['kMeansAssignment 64 x 8, D = 10', 'logSumExp 64 x 64, D = 3']);
+      keopsCurves({ n: [64], operations: ['kMeans', 'kMeansAssignment', 'logSumExp'] }).map(
+        cellName,
+      ),
+    ).toEqual([
+      'kMeansAssignment 64 x 8, D = 10',
+      'logSumExp 64 x 64, D = 3',
+      'kMeans 64 x 8, D = 10',
+    ]);
   });
 });

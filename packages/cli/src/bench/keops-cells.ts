@@ -24,6 +24,7 @@ const GPU_SHAPES: Shapes = {
     { m: 1e4, n: 1e6, d: 100 },
   ],
   kMeansAssignment: [{ m: 1e6, n: 1e3, d: 10 }],
+  kMeans: [{ m: 1e6, n: 1e3, d: 10 }],
 };
 
 /** Shapes that a small CPU computes in a second or less. */
@@ -45,6 +46,7 @@ const CPU_SHAPES: Shapes = {
     { m: 1e3, n: 1e4, d: 100 },
   ],
   kMeansAssignment: [{ m: 1e5, n: 100, d: 10 }],
+  kMeans: [{ m: 1e5, n: 100, d: 10 }],
 };
 
 /** What `mercer bench keops` measures. */
@@ -72,16 +74,18 @@ export function keopsCells({ kind = 'cpu', n, d, ...rest }: KeopsCellsOptions): 
 }
 
 /**
- * Cells along the number of points N as in the figures that KeOps publishes: Gaussian sums of N by N points in D = 3, assignments
- * of N points to sqrt(N) centroids in D = 10, the 10 nearest of N points in D = 100.
+ * Cells along the number of points N as in the figures that KeOps publishes: Gaussian sums of N by N points in D = 3, ten
+ * iterations of K-means on N points with sqrt(N) centroids in D = 10, the 10 nearest of N points in D = 100.
  */
 export function keopsCurves({
   kind = 'cpu',
-  operations = ['gaussianSum', 'kMeansAssignment', 'nearest'],
+  operations = ['gaussianSum', 'kMeans', 'nearest'],
   n,
   dtype,
 }: Omit<KeopsCellsOptions, 'd'>): ReductionCell[] {
-  const dims: Partial<Record<ReductionName, number>> = { kMeansAssignment: 10, nearest: 100 };
+  const dims: Partial<Record<ReductionName, number>> = {
+    ...{ kMeansAssignment: 10, kMeans: 10, nearest: 100 },
+  };
   const shapesOf = (operation: ReductionName): Shape[] =>
     (n ?? CURVE_POINTS[kind][operation] ?? CURVE_POINTS[kind].gaussianSum).map((points) =>
       shapeOf(operation, points, dims[operation] ?? 3, kind),
@@ -98,19 +102,19 @@ const CURVE_POINTS: Readonly<
 > = {
   cuda: {
     gaussianSum: [100, 300, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6],
-    kMeansAssignment: [1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7],
+    kMeans: [1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7],
     nearest: [1e4, 3e4, 1e5, 3e5, 1e6],
   },
   cpu: {
     gaussianSum: [100, 300, 1e3, 3e3, 1e4],
-    kMeansAssignment: [1e3, 3e3, 1e4, 3e4, 1e5],
+    kMeans: [1e3, 3e3, 1e4, 3e4, 1e5],
     nearest: [100, 300, 1e3, 3e3, 1e4],
   },
 };
 
 /** The shape of an operation on N points. */
 function shapeOf(operation: ReductionName, points: number, d: number, kind: Kind): Shape {
-  if (operation === 'kMeansAssignment') return { m: points, n: Math.round(Math.sqrt(points)), d };
+  if (operation.startsWith('kMeans')) return { m: points, n: Math.round(Math.sqrt(points)), d };
   const queries = kind === 'cuda' ? 1e4 : 1e3;
   return { m: operation === 'nearest' ? Math.min(points, queries) : points, n: points, d };
 }

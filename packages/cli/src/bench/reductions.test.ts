@@ -57,10 +57,11 @@ function spoilt(result: ResultArray, at: number, rows: number): ResultArray {
   return wrong;
 }
 
+/** Those whose results are rows for each point; K-means has tests of its own. */
+const ROW_NAMES = REDUCTION_NAMES.filter((name) => name !== 'kMeans');
+
 describe('REDUCTION_OPERATIONS', () => {
-  it.each(
-    REDUCTION_NAMES.flatMap((name) => [[name, 'float32'] as const, [name, 'float64'] as const]),
-  )(
+  it.each(ROW_NAMES.flatMap((name) => [[name, 'float32'] as const, [name, 'float64'] as const]))(
     '%s in %s: what the library computes is right, and every wrong element is seen',
     async (name, dtype) => {
       const cell = cellFor(name, dtype);
@@ -82,7 +83,7 @@ describe('REDUCTION_OPERATIONS', () => {
     },
   );
 
-  it.each(REDUCTION_NAMES)('%s: its truth is its formula, term by term', (operation) => {
+  it.each(ROW_NAMES)('%s: its truth is its formula, term by term', (operation) => {
     const cell = { ...cellFor(operation, 'float64'), m: 1, n: 2, d: 2, batch: 1 };
     const { errors } = REDUCTION_OPERATIONS[operation];
     const data = [
@@ -228,6 +229,7 @@ describe('the floor of reductions', () => {
       gaussianGradient: [3 * 20 + 4, 2 * d + 4],
       nearest: [2 * 20 + 1, d + 1],
       kMeansAssignment: [2 * 20 + 1, d + 1],
+      kMeans: [10 * (2 * 20 + 1), 10 * (d + 1)],
     };
     for (const name of REDUCTION_NAMES) {
       expect([slotsOf(name, 20), slotsOf(name, d)].map(Math.round)).toEqual(slots[name]);

@@ -2,9 +2,16 @@ import type { EmittedKernel, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from './problem.js';
 
+/** A launch of a program. */
+export interface ProgramStep {
+  readonly kernel: EmittedKernel;
+  /** Scalars of this launch beside those of all. */
+  readonly scalars?: Scalars;
+}
+
 /** The kernels of one plan, launched in order on one stream. */
 export interface PairwiseProgram {
-  readonly steps: readonly { readonly kernel: EmittedKernel }[];
+  readonly steps: readonly ProgramStep[];
   /** Bytes of the scratch buffer bound to the parameter `workspace`; 0 if no step has one. */
   workspaceBytes(scalars: Scalars): number;
 }

@@ -31,15 +31,18 @@ function programs(limits: DeviceLimits): PairwiseProgram[] {
   const gathers = INDICES.flatMap((index) =>
     DTYPES.map((dtype) => emitGatherRows(planGatherRows({ dtype, index }, limits))),
   );
-  const sums = scatterAddProblems().map((problem) =>
-    emitScatterAdd(planScatterAdd(problem, limits)),
+  const orders = limits.kind === 'cuda' ? [true, false] : [true];
+  const sums = scatterAddProblems().flatMap((problem) =>
+    orders.map((deterministic) =>
+      emitScatterAdd(planScatterAdd({ ...problem, deterministic }, limits)),
+    ),
   );
   return [...sums, ...counts, ...gathers];
 }
 
 /** Every kernel of rows by index that the plans of the family give on a device, each text once. */
 export function defaultScatterKernels(limits: DeviceLimits): NamedKernel[] {
-  return limits.kind === 'cuda' ? [] : distinctKernels(programs(limits));
+  return distinctKernels(programs(limits));
 }
 
 /** All host kernels of the family: their texts depend on types alone. */

@@ -1,22 +1,57 @@
+import type { EmittedKernel } from '../emitted-kernel.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
 import { cpuCountRowsKernel, cpuGatherRowsKernel } from './cpu-rows-by-index.js';
 import { cpuScatterKernel } from './cpu-scatter.js';
+import { cudaAtomicKernel, cudaCountRowsKernel } from './cuda-atomic.js';
+import { cudaGatherRowsKernel } from './cuda-gather.js';
+import { cudaMergeKernel, cudaRunsKernel, runsWorkspaceBytes } from './cuda-runs.js';
+import { cudaSortKernels } from './cuda-sort.js';
 import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan.js';
 
-/** The kernels of a sum by index. The same plan always gives the same text. */
+/**
+ * The kernels of a sum by index. On a GPU they add to what `out` holds, or leave rows without entries as they are: it must
+ * hold zeros. The same plan always gives the same text.
+ */
 export function emitScatterAdd(plan: ScatterAddPlan): PairwiseProgram {
+  if (plan.kind === 'cuda') {
+    return plan.mode === 'atomic' ? oneStep(cudaAtomicKernel(plan)) : sortedProgram(plan);
+  }
   return {
     steps: [{ kernel: cpuScatterKernel(plan) }],
     workspaceBytes: ({ count = 0, rows = 0 }) => (plan.mode === 'sorted' ? 4 * (count + rows) : 0),
   };
 }
 
-/** The kernel of a count. */
+function sortedProgram(plan: ScatterAddPlan): PairwiseProgram {
+  const [digits, scan, place] = cudaSortKernels(plan.index);
+  const passes = Array.from({ length: plan.passes }, (_, pass) => [
+    { kernel: digits, scalars: { pass } },
+    { kernel: scan },
+    { kernel: place, scalars: { pass } },
+  ]);
+  // the side that the last pass wrote to
+  const scalars = { sorted: (plan.passes - 1) % 2 };
+  return {
+    steps: [
+      ...passes.flat(),
+      { kernel: cudaRunsKernel(plan), scalars },
+      { kernel: cudaMergeKernel(plan.to), scalars },
+    ],
+    workspaceBytes: runsWorkspaceBytes,
+  };
+}
+
+/** The kernel of a count; on a GPU it adds to what `out` holds, which must be zeros. */
 export function emitCountRows(plan: CountRowsPlan): PairwiseProgram {
-  return { steps: [{ kernel: cpuCountRowsKernel(plan) }], workspaceBytes: () => 0 };
+  return oneStep(plan.kind === 'cuda' ? cudaCountRowsKernel(plan) : cpuCountRowsKernel(plan));
 }
 
 /** The kernel of a gather. */
 export function emitGatherRows(plan: GatherRowsPlan): PairwiseProgram {
-  return { steps: [{ kernel: cpuGatherRowsKernel(plan) }], workspaceBytes: () => 0 };
+  return oneStep(plan.kind === 'cuda' ? cudaGatherRowsKernel(plan) : cpuGatherRowsKernel(plan));
 }
+
+const oneStep = (kernel: EmittedKernel): PairwiseProgram => ({
+  steps: [{ kernel }],
+  workspaceBytes: () => 0,
+});

@@ -127,7 +127,7 @@ export function checkGatherRows(index: IndexDType, limits: DeviceLimits, run: Ru
     const x = new bits(rows * tableStride);
     for (let i = 0; i < x.length; i += 1) {
       const value = Math.floor(random() * 256);
-      x[i] = (typeof x[i] === 'bigint' ? BigInt(value) : value);
+      x[i] = typeof x[i] === 'bigint' ? BigInt(value) : value;
     }
     const given = indices('outside', { count, rows }, index, random);
     const out = new bits(count * columns);

@@ -1,7 +1,9 @@
-import type { CpuLimits, DeviceLimits } from '../device-limits.js';
+import type { CpuLimits, CudaLimits, DeviceLimits } from '../device-limits.js';
 import type { SumDType } from '../elementwise/sum-plan.js';
 import type { DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
+import { LARGEST_TILE } from './cuda-runs.js';
+import { sortPasses } from './cuda-sort.js';
 import type {
   CountRowsProblem,
   GatherRowsProblem,
@@ -11,20 +13,27 @@ import type {
 } from './scatter-problem.js';
 
 /**
- * How rows are summed by index: plain frozen data, the same for the same problem and limits. 'direct': tasks own blocks of
- * the result and read the whole index. 'sorted': positions are put in the order of the rows first.
+ * How rows are summed by index: plain frozen data, the same for the same problem and limits. 'direct': tasks of a CPU own blocks
+ * of the result and read the whole index. 'sorted': entries are put in the order of the rows first. 'atomic': additions in
+ * any order, on a GPU.
  */
 export interface ScatterAddPlan {
   readonly family: 'scatter-add';
-  readonly kind: 'cpu';
+  readonly kind: 'cuda' | 'cpu';
   /** One readable line. */
   readonly summary: string;
   readonly from: SumDType;
   readonly to: SumDType;
   readonly index: IndexDType;
-  readonly mode: 'direct' | 'sorted';
-  /** Threads to cut the rows for. */
+  readonly mode: 'direct' | 'sorted' | 'atomic';
+  /** Threads of a CPU to cut the rows for; 0 on a GPU. */
   readonly cores: number;
+  /** 0 on a CPU. */
+  readonly multiprocessors: number;
+  /** Passes of the sort on a GPU, which depend on the number of rows; else 0. */
+  readonly passes: number;
+  /** Sorted entries of a block on a GPU; else 0. */
+  readonly tile: number;
 }
 
 /** How the entries of each row are counted. */
@@ -34,7 +43,10 @@ export interface CountRowsPlan {
   readonly summary: string;
   readonly index: IndexDType;
   readonly to: IndexDType;
+  /** Threads of a CPU to cut the rows for; 0 on a GPU. */
   readonly cores: number;
+  /** 0 on a CPU. */
+  readonly multiprocessors: number;
 }
 
 /** How rows are taken by index. */
@@ -50,9 +62,11 @@ export interface GatherRowsPlan {
 const SUMS_AT_HAND = 16384;
 /** Fewest columns of a task, where there are few rows. */
 const LEAST_COLUMNS = 16;
+/** Sorted entries of a block where there are few. */
+const SMALL_TILE = 1024;
 
 /**
- * The plan of a sum by index.
+ * The plan of a sum by index. On a GPU it holds for as many rows as need the same passes of a sort.
  *
  * ```ts
  * import { emitScatterAdd, planScatterAdd } from '@mercer/kernels';
@@ -66,16 +80,38 @@ const LEAST_COLUMNS = 16;
  */
 export function planScatterAdd(problem: ScatterAddProblem, limits: DeviceLimits): ScatterAddPlan {
   const { from, to, index } = problem;
-  const { cores } = onCpu(limits);
+  const choice = limits.kind === 'cpu' ? chooseCpu(problem, limits) : chooseCuda(problem, limits);
+  const passes = choice.passes > 0 ? `, ${String(choice.passes)} passes` : '';
+  const tile = choice.tile > 0 ? `, tiles of ${String(choice.tile)}` : '';
+  const summary = `scatter-add ${from} to ${to} by ${index}, ${choice.mode}${passes}${tile}`;
+  return Object.freeze({
+    family: 'scatter-add',
+    kind: limits.kind,
+    ...{ summary, from, to, index },
+    ...choice,
+  });
+}
+
+type Choice = Pick<ScatterAddPlan, 'mode' | 'cores' | 'multiprocessors' | 'passes' | 'tile'>;
+
+function chooseCpu(problem: ScatterAddProblem, { cores }: CpuLimits): Choice {
   const { tasks } = cutDirect(problem, cores);
   // every task of the direct mode reads the whole index
   const mode = tasks <= 4 * cores + problem.columns ? 'direct' : 'sorted';
-  const summary = `scatter-add ${from} to ${to} by ${index}, ${mode}`;
-  return Object.freeze({
-    family: 'scatter-add',
-    kind: 'cpu',
-    ...{ summary, from, to, index, mode, cores },
-  });
+  return { mode, cores, multiprocessors: 0, passes: 0, tile: 0 };
+}
+
+function chooseCuda(problem: ScatterAddProblem, { multiprocessors }: CudaLimits): Choice {
+  const { count, rows, columns, deterministic = true } = problem;
+  if (!deterministic) return { mode: 'atomic', cores: 0, multiprocessors, passes: 0, tile: 0 };
+  const blocks = Math.ceil(count / LARGEST_TILE) * Math.ceil(columns / lanesFor(columns));
+  const tile = blocks >= 2 * multiprocessors ? LARGEST_TILE : SMALL_TILE;
+  return { mode: 'sorted', cores: 0, multiprocessors, passes: sortPasses(rows), tile };
+}
+
+/** Threads beside each other over the columns: a power of two. */
+function lanesFor(columns: number): number {
+  return Math.min(32, 2 ** Math.ceil(Math.log2(Math.max(1, columns))));
 }
 
 /** The plan of a count. */
@@ -83,9 +119,15 @@ export function planCountRows(
   { index, to }: CountRowsProblem,
   limits: DeviceLimits,
 ): CountRowsPlan {
-  const summary = `count-rows ${to} by ${index}`;
-  const { cores } = onCpu(limits);
-  return Object.freeze({ family: 'count-rows', kind: limits.kind, summary, index, to, cores });
+  const isCpu = limits.kind === 'cpu';
+  return Object.freeze({
+    family: 'count-rows',
+    kind: limits.kind,
+    summary: `count-rows ${to} by ${index}`,
+    ...{ index, to },
+    cores: isCpu ? limits.cores : 0,
+    multiprocessors: isCpu ? 0 : limits.multiprocessors,
+  });
 }
 
 /** The plan of a gather. */
@@ -93,7 +135,7 @@ export function planGatherRows(
   { dtype, index }: GatherRowsProblem,
   limits: DeviceLimits,
 ): GatherRowsPlan {
-  const { kind } = onCpu(limits);
+  const { kind } = limits;
   const summary = `gather-rows ${dtype} by ${index}`;
   return Object.freeze({ family: 'gather-rows', kind, summary, dtype, index });
 }
@@ -104,6 +146,9 @@ export function scatterAddScalars(
   sizes: ScatterSizes & { readonly valueStride: number },
 ): Scalars {
   const { count, rows, columns, valueStride } = sizes;
+  if (plan.kind === 'cuda') {
+    return { count, rows, columns, valueStride, tile: plan.tile, lanes: lanesFor(columns) };
+  }
   const { rowsPerTask, columnsPerTask } =
     plan.mode === 'direct'
       ? cutDirect(sizes, plan.cores)
@@ -117,13 +162,6 @@ export function countRowsScalars(
   { count, rows }: Pick<ScatterSizes, 'count' | 'rows'>,
 ): Scalars {
   return { count, rows, rowsPerTask: Math.max(1, Math.ceil(rows / Math.max(1, cores))) };
-}
-
-function onCpu(limits: DeviceLimits): CpuLimits {
-  if (limits.kind === 'cpu') return limits;
-  throw new RangeError(
-    'rows by index: there is no text for a GPU yet. Move the tensors to the CPU with to("cpu").',
-  );
 }
 
 /** Blocks of the result whose sums a task can keep, enough of them for every core. */

@@ -52,7 +52,7 @@ export function runCudaProgram(
   const { scalars, options = {} } = launch;
   const workspace = new Uint8Array(program.workspaceBytes(scalars)).fill(255);
   const byName: Readonly<Record<string, Memory | null>> = { workspace, ...launch.pointers };
-  for (const { kernel } of program.steps) {
+  for (const { kernel, scalars: own } of program.steps) {
     if (kernel.dialect !== 'cuda') throw new TypeError(`${kernel.name} is no CUDA kernel`);
     const pointers = kernel.params.flatMap(({ kind, name }) => {
       if (kind !== 'pointer') return [];
@@ -60,6 +60,6 @@ export function runCudaProgram(
       if (memory === undefined) throw new TypeError(`kernel ${kernel.entry}: no pointer ${name}`);
       return [memory];
     });
-    launchKernel(kernel, { scalars, pointers, options });
+    launchKernel(kernel, { scalars: { ...scalars, ...own }, pointers, options });
   }
 }

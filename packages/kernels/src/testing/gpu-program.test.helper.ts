@@ -8,10 +8,10 @@ import type { ProgramLaunch } from './cpu-program.test.helper.js';
 export async function runGpuProgram(
   device: CudaDevice,
   program: PairwiseProgram,
-  { scalars, pointers }: ProgramLaunch,
+  { scalars: common, pointers }: ProgramLaunch,
 ): Promise<void> {
   const stream = device.defaultStream;
-  const workspace = new Uint8Array(program.workspaceBytes(scalars)).fill(255);
+  const workspace = new Uint8Array(program.workspaceBytes(common)).fill(255);
   const named: Readonly<Record<string, HostMemory | null>> = { workspace, ...pointers };
   const buffers = new Map<HostMemory, DeviceBuffer>();
   const written = new Set<HostMemory>();
@@ -23,7 +23,8 @@ export async function runGpuProgram(
     buffers.set(memory, known);
     return known.address;
   };
-  for (const { kernel } of program.steps) {
+  for (const { kernel, scalars: own } of program.steps) {
+    const scalars = { ...common, ...own };
     if (kernel.dialect !== 'cuda') throw new TypeError(`${kernel.name} is no CUDA kernel`);
     const geometry = kernel.geometry(scalars);
     if (geometry.grid.includes(0)) continue;

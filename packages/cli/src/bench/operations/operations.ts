@@ -21,6 +21,7 @@ import {
   solveLUOperation,
   svdOperation,
 } from './linear.js';
+import { kMeansOperation } from './k-means.js';
 import type {
   ElementOperation,
   OperationParts,
@@ -64,6 +65,7 @@ export const REDUCTION_OPERATIONS: Readonly<Record<ReductionName, ReductionOpera
   gaussianGradient: gaussianGradientOperation,
   nearest: nearestOperation,
   kMeansAssignment: kMeansAssignmentOperation,
+  kMeans: kMeansOperation,
 };
 
 /** What is the same for all kinds; only cells of the operation's own kind may be given to it. */

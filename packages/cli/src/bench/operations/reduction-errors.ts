@@ -134,7 +134,8 @@ function smallest(values: Float64Array, count: number): Float64Array {
   return kept;
 }
 
-function squaredDistance(x: FloatArray, y: FloatArray, row: number): number {
+/** From a point to row number `row` of y; NaN for a row that there is not. */
+export function squaredDistance(x: FloatArray, y: FloatArray, row: number): number {
   const start = row * x.length;
   let sum = 0;
   for (let c = 0; c < x.length; c++) {

@@ -1,4 +1,4 @@
-import type { ReductionCell, ReductionName } from '../cells.js';
+import { LLOYD_ITERATIONS, type ReductionCell, type ReductionName } from '../cells.js';
 import { best, type DeviceLimitsReport } from '../limits.js';
 import { multiplyAdds } from './rates.js';
 
@@ -40,6 +40,8 @@ export const pairSlots: Readonly<Record<ReductionName, SlotCounts>> = {
   // the comparison; |x|^2 is the same for all y and not added
   nearest: ({ distance }, d) => total(ranking(distance, d) + 1),
   kMeansAssignment: ({ distance }, d) => total(ranking(distance, d) + 1),
+  // the assignments; the update is a term for each point, not for each pair
+  kMeans: ({ distance }, d) => total(LLOYD_ITERATIONS * (ranking(distance, d) + 1)),
 };
 
 /**

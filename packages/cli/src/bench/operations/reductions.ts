@@ -1,6 +1,7 @@
 import { genred, withGradients, type Tensor } from '@mercer/core';
 import type { ReductionCell } from '../cells.js';
-import { makeOperands, type DataSet } from '../data-sets.js';
+import { makeOperands } from '../data-sets.js';
+import { points } from './points.js';
 import { oneResult, type FloatArray, type ReductionOperation, type Result } from './operation.js';
 import {
   neighbourErrors,
@@ -100,7 +101,7 @@ export const nearestOperation = reductionOperation({
 
 /** The first half of an iteration of Lloyd's algorithm. */
 export const kMeansAssignmentOperation = reductionOperation({
-  text: 'assignment step of K-means, once: the row number of the nearest of n centroids y for each of m points x; the update of the centroids is not measured, because tensors have no scatter-add',
+  text: 'assignment step of K-means, once: the row number of the nearest of n centroids y for each of m points x',
   formula: 'SqDist(x, y)',
   reduction: 'ArgMin',
   weights: false,
@@ -137,19 +138,6 @@ const aliasesOf = ({ d }: ReductionCell, weights: boolean): readonly string[] =>
   ...[`x = Vi(${d})`, `y = Vj(${d})`],
   ...(weights ? ['b = Vj(1)'] : []),
 ];
-
-/**
- * Points of a data set, divided by sqrt(D): squared distances of normal points are about 2 at every D. Those of standard normal
- * points would be 2 D, and exp(-2 D) is 0 in float32 from D of about 50.
- */
-function points(set: DataSet, { dtype, m, n, d, batch }: ReductionCell): FloatArray[] {
-  const { a, b } = makeOperands(set, dtype, m * batch, n * batch, d);
-  const scale = 1 / Math.sqrt(d);
-  for (const list of [a, b]) {
-    for (let i = 0; i < list.length; i++) list[i] = (list[i] ?? NaN) * scale;
-  }
-  return [a, b];
-}
 
 /** Of both signs. */
 function weightsOf({ dtype, n, batch }: ReductionCell): FloatArray {

@@ -1,0 +1,110 @@
+import { dtypeBytes } from '../dtype.js';
+import { elementInfo } from '../elementwise/element-type.js';
+import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
+import { cudaHead, indexType, MOST_BLOCKS, ROW_OF, THREADS } from './cuda-text.js';
+import { countRowsCost, countRowsParams, pointer, scatterAddCost, size } from './scatter-params.js';
+import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+
+/** Bytes of a block's own copy of the result, where it is no larger. */
+const OWN_BYTES = 32768;
+/** Elements that pay for a block's copy. */
+const ELEMENTS_PER_BLOCK = 16 * THREADS;
+
+function geometry(elements: number, isOwn: boolean, multiprocessors: number): CudaGeometry {
+  const blocks = isOwn
+    ? Math.min(Math.ceil(elements / ELEMENTS_PER_BLOCK), 4 * multiprocessors)
+    : Math.ceil(elements / THREADS);
+  return { grid: [Math.min(blocks, MOST_BLOCKS), 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 };
+}
+
+/** Sums by index that add by atomic operations, to a block's own copy of a small result first. */
+export function cudaAtomicKernel(plan: ScatterAddPlan): CudaKernel {
+  const { from, to, index } = plan;
+  const [S, D] = [from, to].map((dtype) => elementInfo(dtype).storage);
+  const own = OWN_BYTES / dtypeBytes(to);
+  const isOwn = ({ rows = 0, columns = 0 }: Scalars): boolean => rows * columns <= own;
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: 'scatter_atomic',
+    source: `${cudaHead}${ROW_OF}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+scatter_atomic(const ${String(S)}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${String(D)}* out, i64 count, i64 rows, i64 columns, i64 valueStride) {
+  __shared__ ${String(D)} own[${String(own)}];
+  const i64 size = rows * columns;
+  const bool copies = size <= ${String(own)};
+  if (copies) {
+    for (i64 i = threadIdx.x; i < size; i += ${String(THREADS)}) own[i] = 0;
+    __syncthreads();
+  }
+  for (i64 i = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x; i < count * columns; i += (i64)gridDim.x * ${String(THREADS)}) {
+    const i64 n = row_of(i, columns), c = i - n * columns, r = (i64)index[n];
+    if ((u64)r >= (u64)rows) continue;
+    const ${String(D)} value = (${String(D)})values[n * valueStride + c];
+    if (copies) atomicAdd(&own[r * columns + c], value);
+    else atomicAdd(out + r * columns + c, value);
+  }
+  if (!copies) return;
+  __syncthreads();
+  for (i64 i = threadIdx.x; i < size; i += ${String(THREADS)})
+    if (own[i] != 0) atomicAdd(out + i, own[i]);
+}
+`,
+    params: [
+      pointer('values', from, 'read'),
+      pointer('index', index, 'read'),
+      pointer('out', to, 'readwrite'),
+      ...['count', 'rows', 'columns', 'valueStride'].map(size),
+    ],
+    options: [],
+    geometry: (scalars) => {
+      const { count = 0, columns = 0 } = scalars;
+      return geometry(count * columns, isOwn(scalars), plan.multiprocessors);
+    },
+    cost: (scalars) => scatterAddCost(plan, scalars),
+  };
+}
+
+/** Counts by integer atomic operations, to a block's own copy first where there are few rows: exact in any order. */
+export function cudaCountRowsKernel(plan: CountRowsPlan): CudaKernel {
+  const own = OWN_BYTES / 4;
+  const D = plan.to === 'int32' ? 'u32' : 'u64';
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: 'count_rows',
+    source: `${cudaHead}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+count_rows(const ${indexType(plan.index)}* __restrict__ index, ${D}* out, i64 count, i64 rows) {
+  __shared__ u32 own[${String(own)}];
+  const i64 step = (i64)gridDim.x * ${String(THREADS)}, first = (i64)blockIdx.x * ${String(THREADS)};
+  if (rows <= ${String(own)}) {
+    for (i64 i = threadIdx.x; i < rows; i += ${String(THREADS)}) own[i] = 0u;
+    __syncthreads();
+    for (i64 n = first + threadIdx.x; n < count; n += step) {
+      const i64 r = (i64)index[n];
+      if ((u64)r < (u64)rows) atomicAdd(&own[r], 1u);
+    }
+    __syncthreads();
+    for (i64 i = threadIdx.x; i < rows; i += ${String(THREADS)})
+      if (own[i] != 0u) atomicAdd(out + i, (${D})own[i]);
+    return;
+  }
+  for (i64 from = first; from < count; from += step) {
+    const i64 n = from + threadIdx.x;
+    const u32 r = n < count && (u64)(i64)index[n] < (u64)rows ? (u32)index[n] : 0xffffffffu;
+    // lanes that meet the first one's row add once: most do where most indices are the same
+    const u32 lead = __shfl_sync(0xffffffffu, r, 0);
+    const u32 with = __ballot_sync(0xffffffffu, r == lead);
+    if (r == 0xffffffffu) continue;
+    if (r != lead) atomicAdd(out + r, (${D})1);
+    else if (threadIdx.x % 32 == 0) atomicAdd(out + r, (${D})__popc(with));
+  }
+}
+`,
+    params: countRowsParams(plan),
+    options: [],
+    geometry: ({ count = 0, rows = 0 }) => geometry(count, rows <= own, plan.multiprocessors),
+    cost: (scalars) => countRowsCost(plan, scalars),
+  };
+}

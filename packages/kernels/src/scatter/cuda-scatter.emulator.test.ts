@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
+import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
+import { H200 } from '../testing/h200.test.helper.js';
+import type { PairwiseProgram } from '../pairwise/program.js';
+import { cudaSortKernels, SORT_TILE, sortWords } from './cuda-sort.js';
+import { planScatterAdd } from './scatter-plan.js';
+import {
+  checkCountRows,
+  checkGatherRows,
+  checkScatterAdd,
+  SCATTER_CASES,
+} from './scatter-check.test.helper.js';
+
+/** A launch without blocks is none. */
+const run = (program: PairwiseProgram, launch: ProgramLaunch): void => {
+  if (launch.scalars['count'] !== 0 && launch.scalars['columns'] !== 0) {
+    runCudaProgram(program, launch);
+  }
+};
+const few = { ...H200, multiprocessors: 1 };
+
+describe('rows by index on a GPU', () => {
+  test('sums of every type', { timeout: 300_000 }, () => {
+    const passes = new Set<number>();
+    for (const [problem, kind] of SCATTER_CASES) {
+      passes.add(planScatterAdd(problem, H200).passes);
+      checkScatterAdd(problem, kind, H200, run);
+    }
+    expect([...passes].sort()).toEqual([1, 2, 3]);
+  });
+
+  test('runs within a chunk, over a few and over many, in tiles of both sizes', () => {
+    const types = { from: 'float32', to: 'float32', index: 'int32' } as const;
+    const tiles = new Set<number>();
+    for (const [rows, count, columns, kind] of [
+      [1, 9000, 1, 'last'],
+      [1, 4500, 5, 'last'],
+      [3, 2049, 2, 'skewed'],
+      [60, 9000, 1, 'random'],
+      [60, 4200, 40, 'skewed'],
+      [900, 4500, 3, 'outside'],
+    ] as const) {
+      for (const limits of [H200, few]) {
+        const problem = { ...types, rows, count, columns };
+        tiles.add(planScatterAdd(problem, limits).tile);
+        checkScatterAdd(problem, kind, limits, run);
+      }
+    }
+    expect([...tiles].sort()).toEqual([1024, 4096]);
+  });
+
+  test('counters of more tiles than threads are summed before each tile', () => {
+    const count = 600_000;
+    const tiles = Math.ceil(count / SORT_TILE);
+    const [, scan] = cudaSortKernels('int32');
+    const words = new Uint32Array(sortWords(count));
+    const counters = words.subarray(4 * count, 4 * count + 256 * tiles);
+    const given = counters.map((_, i) => (i * 7919) % 1000);
+    counters.set(given);
+    runCudaKernel(scan, { scalars: { count }, pointers: [words], options: { check: false } });
+    for (let digit = 0; digit < 256; digit++) {
+      let before = 0;
+      const found = counters.subarray(digit * tiles, (digit + 1) * tiles);
+      const expected = found.map((_, tile) => {
+        const here = before;
+        before += given[digit * tiles + tile] ?? NaN;
+        return here;
+      });
+      expect(found).toEqual(expected);
+      expect(words[4 * count + 256 * tiles + digit]).toBe(before);
+    }
+  });
+
+  test('the order of blocks changes no bit', () => {
+    const problem = { from: 'float32', to: 'float32', index: 'int32' } as const;
+    const sizes = { rows: 40, count: 6000, columns: 3 };
+    const shuffled = (program: PairwiseProgram, launch: ProgramLaunch): void => {
+      runCudaProgram(program, { ...launch, options: { blocks: 'shuffled' } });
+    };
+    expect(checkScatterAdd({ ...problem, ...sizes }, 'skewed', H200, shuffled)).toEqual(
+      checkScatterAdd({ ...problem, ...sizes }, 'skewed', H200, run),
+    );
+  });
+
+  test('atomic additions, to a copy of few rows and to many rows', () => {
+    for (const [to, rows] of [
+      ['float32', 7],
+      ['float64', 3000],
+    ] as const) {
+      for (const index of ['int32', 'int64'] as const) {
+        const sizes = { rows, count: 3000, columns: 3, deterministic: false };
+        checkScatterAdd({ from: 'float32', to, index, ...sizes }, 'outside', H200, run);
+      }
+    }
+  });
+
+  test.each(['int32', 'int64'] as const)('counts and rows by %s', (index) => {
+    for (const [rows, count, kind] of [
+      [1, 100, 'random'],
+      [7, 9000, 'outside'],
+      [20_000, 700, 'skewed'],
+      [20_000, 300, 'outside'],
+    ] as const) {
+      for (const to of ['int32', 'int64'] as const) {
+        checkCountRows({ count, rows }, [index, to], kind, H200, run);
+      }
+    }
+    checkGatherRows(index, H200, run);
+  });
+});

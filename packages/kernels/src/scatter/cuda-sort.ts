@@ -1,0 +1,222 @@
+import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { withWorkspace } from '../pairwise/program.js';
+import { cudaHead, indexType, THREADS } from './cuda-text.js';
+import { pointer, size } from './scatter-params.js';
+import type { IndexDType } from './scatter-problem.js';
+
+/** Entries of one block in a pass of the sort. */
+export const SORT_TILE = 2048;
+const DIGITS = 256;
+const ITEMS = SORT_TILE / THREADS;
+
+const tilesOf = (count: number): number => Math.ceil(count / SORT_TILE);
+
+/** 32-bit words of the workspace that the sort needs, an even number. */
+export function sortWords(count: number): number {
+  return 4 * count + DIGITS * (tilesOf(count) + 1);
+}
+
+/** Passes over 8 bits of the keys 0 to `rows`, of which the last stands for indices outside. */
+export function sortPasses(rows: number): number {
+  return Math.max(1, Math.ceil(Math.log2(rows + 1) / 8));
+}
+
+/**
+ * Where the workspace has what: keys and places of an entry, twice, since each pass writes to the other side; how often each tile
+ * has each digit, by digit; how often all have it. Then whole words up to an even number.
+ */
+export const ROOM_TEXT = `#define MEMBER __device__ __forceinline__
+struct Room {
+  u32* words;
+  i64 count;
+  MEMBER u32* keys(i64 side) const { return words + 2 * side * count; }
+  MEMBER u32* places(i64 side) const { return words + (2 * side + 1) * count; }
+  MEMBER i64 tiles() const { return (count + ${String(SORT_TILE - 1)}) / ${String(SORT_TILE)}; }
+  MEMBER u32* counters() const { return words + 4 * count; }
+  MEMBER u32* totals() const { return counters() + ${String(DIGITS)} * tiles(); }
+  MEMBER u32* end() const { return totals() + ${String(DIGITS)}; }
+};
+`;
+
+/** The first pass reads the index itself. */
+const keyText = (
+  index: IndexDType,
+): string => `FN u32 key_at(const ${indexType(index)}* index, const Room& room, i64 rows, i64 pass, i64 n) {
+  if (pass > 0) return room.keys((pass - 1) & 1)[n];
+  const i64 r = (i64)index[n];
+  return (u64)r < (u64)rows ? (u32)r : (u32)rows;
+}
+`;
+
+/** The kernels of one pass of a stable sort by rows: the least significant digit first. */
+export function cudaSortKernels(index: IndexDType): readonly [CudaKernel, CudaKernel, CudaKernel] {
+  return [digitsKernel(index), scanKernel(), placeKernel(index)];
+}
+
+const passParams = (index: IndexDType): CudaKernel['params'] =>
+  withWorkspace([pointer('index', index, 'read'), ...['count', 'rows', 'pass'].map(size)], 'write');
+
+/** How often each tile has each digit. */
+function digitsKernel(index: IndexDType): CudaKernel {
+  return {
+    dialect: 'cuda',
+    name: `scatter digits by ${index}`,
+    entry: 'scatter_digits',
+    source: `${cudaHead}${ROOM_TEXT}${keyText(index)}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+scatter_digits(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, u32* workspace) {
+  __shared__ u32 counts[${String(DIGITS)}];
+  const Room room = {workspace, count};
+  counts[threadIdx.x] = 0u;
+  __syncthreads();
+  const i64 first = (i64)blockIdx.x * ${String(SORT_TILE)} + threadIdx.x;
+  #pragma unroll
+  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+    const i64 n = first + i * ${String(THREADS)};
+    if (n < count) atomicAdd(&counts[key_at(index, room, rows, pass, n) >> (8 * pass) & 255u], 1u);
+  }
+  __syncthreads();
+  room.counters()[threadIdx.x * room.tiles() + blockIdx.x] = counts[threadIdx.x];
+}
+`,
+    params: passParams(index),
+    options: [],
+    geometry: ({ count = 0 }) => onGrid(tilesOf(count)),
+    cost: (scalars) => sortCost(scalars, 4),
+  };
+}
+
+/** Of each digit, how often the tiles before have it; a block has one digit. */
+function scanKernel(): CudaKernel {
+  return {
+    dialect: 'cuda',
+    name: 'scatter scan',
+    entry: 'scatter_scan',
+    source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+scatter_scan(i64 count, u32* workspace) {
+  __shared__ u32 sums[8];
+  const Room room = {workspace, count};
+  const i64 tiles = room.tiles();
+  u32* const counters = room.counters() + blockIdx.x * tiles;
+  u32 before = 0u;
+  for (i64 from = 0; from < tiles; from += ${String(THREADS)}) {
+    const i64 at = from + threadIdx.x;
+    const u32 mine = at < tiles ? counters[at] : 0u;
+    u32 total;
+    const u32 upto = scan_block(mine, sums, total);
+    if (at < tiles) counters[at] = before + upto - mine;
+    before += total;
+  }
+  if (threadIdx.x == 0) room.totals()[blockIdx.x] = before;
+}
+`,
+    params: withWorkspace([size('count')], 'write'),
+    options: [],
+    geometry: ({ count = 0 }) => onGrid(count === 0 ? 0 : DIGITS),
+    cost: ({ count = 0 }) => ({ bytes: 8 * DIGITS * tilesOf(count), flops: 0 }),
+  };
+}
+
+/** Sums of the threads up to each of a block. */
+const SCAN_TEXT = `FN u32 scan_block(u32 mine, u32* sums, u32& total) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  u32 upto = mine;
+  #pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const u32 other = __shfl_up_sync(0xffffffffu, upto, step);
+    if (lane >= step) upto += other;
+  }
+  __syncthreads();
+  if (lane == 31) sums[warp] = upto;
+  __syncthreads();
+  total = 0u;
+  #pragma unroll
+  for (int w = 0; w < 8; ++w) {
+    if (w == warp) upto += total;
+    total += sums[w];
+  }
+  return upto;
+}
+`;
+
+/** Entries to their places: behind the smaller digits, the tiles before, the warps before and the lanes before. */
+function placeKernel(index: IndexDType): CudaKernel {
+  return {
+    dialect: 'cuda',
+    name: `scatter place by ${index}`,
+    entry: 'scatter_place',
+    source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}${keyText(index)}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, u32* workspace) {
+  __shared__ u32 counts[8][${String(DIGITS)}];
+  __shared__ u32 sums[8];
+  const Room room = {workspace, count};
+  const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, shift = 8 * (u32)pass;
+  for (u32 d = lane; d < ${String(DIGITS)}u; d += 32) counts[warp][d] = 0u;
+  __syncwarp();
+  const i64 first = (i64)blockIdx.x * ${String(SORT_TILE)} + warp * ${String(SORT_TILE / 8)} + lane;
+  u32 key[${String(ITEMS)}], rank[${String(ITEMS)}];
+  #pragma unroll
+  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+    const i64 n = first + i * 32;
+    key[i] = n < count ? key_at(index, room, rows, pass, n) : 0u;
+  }
+  #pragma unroll
+  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+    const bool live = first + i * 32 < count;
+    const u32 digit = key[i] >> shift & 255u;
+    // the lanes with the same digit
+    u32 peers = __ballot_sync(0xffffffffu, live);
+    #pragma unroll
+    for (int b = 0; b < 8; ++b) {
+      const u32 ones = __ballot_sync(0xffffffffu, digit >> b & 1u);
+      peers &= (digit >> b & 1u) != 0u ? ones : ~ones;
+    }
+    const u32 below = __popc(peers & ((1u << lane) - 1u)), before = counts[warp][digit];
+    rank[i] = before + below;
+    __syncwarp();
+    if (live && below == 0u) counts[warp][digit] = before + __popc(peers);
+    __syncwarp();
+  }
+  // a thread has one digit
+  const u32 all = room.totals()[threadIdx.x];
+  u32 total;
+  u32 at = scan_block(all, sums, total) - all;
+  at += room.counters()[threadIdx.x * room.tiles() + blockIdx.x];
+  #pragma unroll
+  for (int w = 0; w < 8; ++w) {
+    const u32 own = counts[w][threadIdx.x];
+    counts[w][threadIdx.x] = at;
+    at += own;
+  }
+  __syncthreads();
+  u32* const keys = room.keys(pass & 1);
+  u32* const places = room.places(pass & 1);
+  #pragma unroll
+  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+    const i64 n = first + i * 32;
+    if (n >= count) continue;
+    const u32 to = counts[warp][key[i] >> shift & 255u] + rank[i];
+    keys[to] = key[i];
+    places[to] = pass > 0 ? room.places((pass - 1) & 1)[n] : (u32)n;
+  }
+}
+`,
+    params: passParams(index),
+    options: [],
+    geometry: ({ count = 0 }) => onGrid(tilesOf(count)),
+    cost: (scalars) => sortCost(scalars, 16),
+  };
+}
+
+const onGrid = (blocks: number): ReturnType<CudaKernel['geometry']> => ({
+  grid: [blocks, 1, 1],
+  block: [THREADS, 1, 1],
+  sharedMemBytes: 0,
+});
+
+const sortCost = ({ count = 0 }: Scalars, bytes: number): { bytes: number; flops: number } => ({
+  bytes: count * bytes,
+  flops: 0,
+});

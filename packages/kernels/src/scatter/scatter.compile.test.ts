@@ -1,0 +1,32 @@
+import { nvrtc } from '@mercer/cuda-runtime';
+import { describe, expect, test } from 'vitest';
+import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { H200 } from '../testing/h200.test.helper.js';
+import { complaints } from '../testing/nvrtc-complaints.test.helper.js';
+import { defaultScatterKernels } from './default-scatter.js';
+
+useNvrtc();
+const available = nvrtc.isAvailable();
+const kernels = defaultScatterKernels(H200);
+
+describe.skipIf(!available)(
+  'rows by index through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  () => {
+    test.each(['sm_90a', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_100'])(
+      'compiles for %s without a spill',
+      { timeout: 120_000 },
+      async (arch) => {
+        const whole = arch === 'sm_90a' || arch === 'sm_120';
+        // one text for each entry
+        const entries = new Map(kernels.map((one) => [one.kernel.entry, one]));
+        expect([...entries.keys()].sort()).toEqual([
+          ...['count_rows', 'gather_rows', 'scatter_atomic', 'scatter_digits', 'scatter_merge'],
+          ...['scatter_place', 'scatter_runs', 'scatter_scan'],
+        ]);
+        expect(await complaints(whole ? kernels : [...entries.values()], arch, () => 0)).toEqual(
+          [],
+        );
+      },
+    );
+  },
+);
