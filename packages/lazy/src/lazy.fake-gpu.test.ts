@@ -10,6 +10,8 @@ import {
   lazyJ,
   param,
   rangesFromMatrix,
+  rowNumberI,
+  rowNumberJ,
   valueAndGradients,
 } from './index.js';
 import { byName } from './reductions-suite.test-support.js';
@@ -113,6 +115,27 @@ describe.skipIf(!hasNvrtc)(
       }
       for (const one of [x, y, table, both.value, both.gradients.a, both.gradients.b])
         one.dispose();
+      await gpu.synchronize();
+      expect(gpu.memory().liveBytes).toBe(before.liveBytes);
+    });
+
+    it('launches gradients by tables: of one side, of pairs and beside the rows themselves', async () => {
+      const before = gpu.memory();
+      const place = { device: gpu };
+      const [x, y] = [await zeros([2, 40, 2], place), await zeros([50, 2], place)];
+      const table = await zeros([2, 7, 2], { ...place, dtype: 'bfloat16' });
+      const [a, b, t] = [lazyI(x), lazyJ(y), lazyI(table)];
+      const rows = a.elem(0).gather(t).add(b.elem(1).gather(t));
+      const pairs = rowNumberI().sub(rowNumberJ()).gather(a);
+      const of = a.sqdist(b).mul(rows).add(pairs).reduction('Mean', 'j');
+      const { value, gradients } = await valueAndGradients(of, { a, b, t });
+      const alone = await gradient(of, t, value);
+      expect([gradients.a.shape, gradients.t.shape, alone.shape]).toEqual([
+        ...[x.shape, table.shape, table.shape],
+      ]);
+      for (const one of [x, y, table, value, gradients.a, gradients.b, gradients.t, alone]) {
+        one.dispose();
+      }
       await gpu.synchronize();
       expect(gpu.memory().liveBytes).toBe(before.liveBytes);
     });
