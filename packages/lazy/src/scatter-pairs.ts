@@ -5,7 +5,6 @@ import { executeAll, type CallOptions } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-
 import type { RangesOption } from './range-tensors.js';
 import { scatterRows } from './scatter-rows.js';
 import type { RowShare, Share } from './shares.js';

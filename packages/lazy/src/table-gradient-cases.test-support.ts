@@ -136,6 +136,7 @@ export const TABLE_CASES: readonly [string, TableCase][] = [
     {
       data: {
         table: numbers(1, R, 2, { batch: [2, 1] }),
+        own: numbers(10, R, 2, { batch: [2, 3] }),
         x: numbers(2, M, 2, { batch: [3] }),
         ofI: rowsBelow(R, 4, M, [2, 3]),
         ofJ: rowsBelow(R, 5, N, [3]),
@@ -145,9 +146,10 @@ export const TABLE_CASES: readonly [string, TableCase][] = [
           (name === 'ofI' ? inI(t, name) : inJ(t, name)).gather(get(t, 'table')),
         ) as [Lazy, Lazy];
         const pairs = rowNumberI().add(rowNumberJ()).mul(0.5).gather(get(t, 'table')) as Lazy;
-        return inI(t, 'x').mul(a).dot(b.add(pairs)).reduction('Sum', 'j');
+        const rows = inJ(t, 'ofJ').gather(get(t, 'own')).mul(pairs);
+        return inI(t, 'x').mul(a).dot(b.add(rows)).reduction('Sum', 'j');
       },
-      by: ['table', 'x'],
+      by: ['table', 'own', 'x'],
     },
   ],
 ];

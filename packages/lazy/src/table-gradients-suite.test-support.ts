@@ -82,6 +82,17 @@ export function describeTableGradients(device: () => Device): void {
       expect(await (await gradient(twice, 'y', ones(2))).toNested()).toEqual([[24], [24]]);
     });
 
+    it('leave one pass to variables beside tables, in text too', async () => {
+      const text = genred('x * Gather(y, x)', ['x = Vi(1)', 'y = Vj(1)'], { axis: 'j' });
+      const joint = withGradients(text.reduction, { byX: 'x' });
+      const args = [await tensor([[1], [0]], place()), await tensor([[5], [7]], place())];
+      const prepared = await joint.prepare(args);
+      for (const { value, byX } of [await joint.call(args), prepared(args)]) {
+        expect(await value.toNested()).toEqual([[14], [0]]);
+        expect(await byX.toNested()).toEqual([[14], [10]]);
+      }
+    });
+
     it('of data with several variables add up to the whole', async () => {
       const t = await tensor([[1], [2]], place());
       const [x, y] = [lazyI(t, { name: 'x' }), lazyJ(t, { name: 'y' })];
@@ -237,6 +248,15 @@ export function describeTableGradients(device: () => Device): void {
         () => withGradients(u.gather(w).reduction('Sum', 'j'), { w }),
         'INVALID_ARGUMENT',
         /w \(table.*not of i.*valueAndGradients/,
+      ],
+      [
+        'one pass with a table in text',
+        () =>
+          withGradients(genred('y * Gather(y, x)', ['x = Vi(1)', 'y = Vj(1)']).reduction, {
+            y: 'y',
+          }),
+        'INVALID_ARGUMENT',
+        /rows of y .*taken by index too.*valueAndGradients/,
       ],
       [
         'a table that the formula has not',

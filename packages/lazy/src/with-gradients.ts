@@ -22,7 +22,8 @@ export type SumWithGradients<D extends LazyDType, V extends NamedVariables> = {
  * Gradients are by rows, (..batch, rows, dim of the variable); batch axes that the variable has not are not added up.
  *
  * @param variables by the name of the result; 'value' is that of the sum
- * @throws LazyError INVALID_ARGUMENT for variables of the other side, parameters and tables, and for a reduction that is no Sum
+ * @throws LazyError INVALID_ARGUMENT for variables of the other side, parameters, tables and variables whose rows are taken by
+ * index, and for a reduction that is no Sum
  *
  * @example
  * ```ts
