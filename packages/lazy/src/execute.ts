@@ -17,7 +17,7 @@ import { launchPasses, loadPasses } from './passes.js';
 import { placeInputs } from './place-inputs.js';
 import { passRanges, type RangesOption } from './range-tensors.js';
 import type { IndexOption } from './reduction-types.js';
-import { areEmpty, deliver, makeResults } from './results.js';
+import { areEmpty, checkIndexDtype, deliver, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, jointly, usedBy, type JointTask, type Task } from './task.js';
 
@@ -67,6 +67,7 @@ export async function executeAll(
   const { what, reductions } = task;
   const { stream, debug, ranges, accumulate, sumScheme, indexDtype } = options;
   const inputs = bindArguments(what, task.inputs, args);
+  checkIndexDtype(what, indexDtype, reductions);
   const made: Tensor[] = [];
   try {
     const call = { what, formulas: reductions.flatMap(formulasOf), inputs };

@@ -127,9 +127,15 @@ export function describeGather(device: () => Device): void {
       const labels = lazyI(await tensor([[0], [1]], place()));
       const inertia = x.sqdist(labels.gather(centres)).reduction('Sum', 'j');
       expect(await (await gradient(inertia, 'x', [[1], [1]])).toNested()).toEqual([[2], [-4]]);
-      const neighbours = x.mul(rowNumberI().gather(x)).reduction('Sum', 'j');
-      // The row by index is another input than the row itself.
-      expect(await (await gradient(neighbours, x, [[1], [1]])).toNested()).toEqual([[1], [8]]);
+    });
+
+    it('is part of the gradient by a variable whose rows it takes', async () => {
+      const x = lazyI(await tensor([[1], [8]], place()), { name: 'x' });
+      const squares = x.mul(rowNumberI().gather(x)).reduction('Sum', 'j');
+      expect(await (await gradient(squares, x, [[1], [1]])).toNested()).toEqual([[2], [16]]);
+      // As a formula, the row by index is another input than the row itself.
+      const own = await x.mul(rowNumberI().gather(x)).grad(x).sum('j');
+      expect(await own.toNested()).toEqual([[1], [8]]);
     });
 
     describe('in formulas of long vectors', () => {
@@ -278,15 +284,17 @@ export function describeGather(device: () => Device): void {
       expect((error as LazyError).message).toMatch(says);
     });
 
-    it('refuses gradients by a table', async () => {
-      const table = param([1, 2], { name: 'table' });
-      const of = index.gather(table).reduction('Sum', 'j');
-      await expect(
-        gradient(of, table, [
-          [1, 1],
-          [1, 1],
-        ]),
-      ).rejects.toThrow(/no input of the reduction/);
+    it('takes one vector as a table of one row, also for gradients', async () => {
+      const table = param(await tensor([1, 2], place()), { name: 'table' });
+      const of = lazyI(await tensor([[0], [1], [0]], place()))
+        .gather(table)
+        .reduction('Sum', 'j');
+      const e = [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ];
+      expect(await (await gradient(of, table, e)).toNested()).toEqual([6, 8]);
     });
   });
 }

@@ -46,9 +46,9 @@ export interface Genred<A extends readonly string[], K extends ReductionKind> {
    * Compiles once and returns a synchronous function of an array of tensors; row numbers and batch stay free. Options may stand
    * last.
    */
-  readonly prepare: (
-    ...args: readonly Tensor[] | readonly [...Tensor[], options: PrepareOptions]
-  ) => Promise<PreparedReduction<K>>;
+  readonly prepare: <I extends IndexDType = 'int32'>(
+    ...args: readonly Tensor[] | readonly [...Tensor[], options: PrepareOptions<I>]
+  ) => Promise<PreparedReduction<K, LazyDType, I>>;
 }
 
 /**
@@ -109,11 +109,13 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
       throw tooMany(reduction.task.what, all.length, count);
     return reduction.call(args, options);
   };
-  const prepare = (...all: readonly (Tensor | PrepareOptions)[]): Promise<PreparedReduction<K>> => {
+  const prepare = <I extends IndexDType = 'int32'>(
+    ...all: readonly (Tensor | PrepareOptions<I>)[]
+  ): Promise<PreparedReduction<K, LazyDType, I>> => {
     const last = all.at(-1);
     const hasOptions = last !== undefined && !isTensor(last) && isOptions(last, PREPARE_OPTIONS);
     const args = (hasOptions ? all.slice(0, -1) : all) as readonly Tensor[];
-    return reduction.prepare(args, hasOptions ? last : {});
+    return reduction.prepare<I>(args, hasOptions ? last : {});
   };
   return Object.assign(call, { reduction, prepare });
 }
@@ -130,7 +132,13 @@ const OPTION_NAMES: readonly string[] = [
   'debug',
 ];
 
-const PREPARE_OPTIONS: readonly string[] = ['ranges', 'accumulate', 'sumScheme', 'debug'];
+const PREPARE_OPTIONS: readonly string[] = [
+  'ranges',
+  'accumulate',
+  'sumScheme',
+  'indexDtype',
+  'debug',
+];
 
 function isOptions(value: unknown, names = OPTION_NAMES): value is object {
   if (typeof value !== 'object' || value === null) return false;

@@ -1,16 +1,21 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
-import { derivativesBy, inputAt, placeOf, toData } from './derivatives.js';
-import { execute } from './execute.js';
+import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
+import { checkGradientOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
+import { runDerivatives } from './run-derivatives.js';
 import type { SavedOptions } from './saved-results.js';
+import { tablesApart } from './tables-apart.js';
 import { checkBound } from './transforms.js';
 
 /** Options of `gradient`. */
-export type GradientOptions = SavedOptions;
+export interface GradientOptions<D extends LazyDType = LazyDType> extends SavedOptions {
+  /** Takes the gradient: the shape of the variable's data, no memory shared with what is read. Any strides will do. */
+  readonly out?: Tensor<D> | undefined;
+}
 
 /**
  * The gradient of `sum(cotangent * result)` by a variable of a reduction, where the result is that of Sum, Mean, Var, Prod, LogSumExp,
@@ -18,11 +23,17 @@ export type GradientOptions = SavedOptions;
  *
  * Batch axes along which the data is broadcast are added up. What the derivative needs of the forward pass is computed, unless
  * `saved` has it. At a tie the first extremum takes it all; where nothing is reduced the gradient is 0. A tensor that is data
- * of an i- and of a j-variable has two gradients.
+ * of an i- and of a j-variable has two gradients, which add up to the whole; rows of other ranges are a variable of their own.
  *
- * @param variable what `lazyI`, `lazyJ` or `param` made, or its name
+ * Rows that the formula takes of the variable by index (`gather`) count too: the gradient by each such row is summed over the
+ * side that the index does not follow, and added to the row of the table. Those of a tensor with several variables count with
+ * the first in the formula. A row that the table has not, which makes the value NaN, adds nothing. The gradient by an index is
+ * 0. Where an index changes with both sides, the rows of all pairs are added up, some 4 million numbers at a time.
+ *
+ * @param variable what `lazyI`, `lazyJ` or `param` made, or its name; also where it is only a table
  * @param cotangent (..batch, rows, dim), as the result
- * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE; MercerError SHAPE_MISMATCH, DTYPE_MISMATCH
+ * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, UNSUPPORTED (ranges with an index that changes with both
+ * sides); MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
  *
  * @example
  * ```ts
@@ -40,23 +51,28 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
   of: LazyReduction<K, D>,
   variable: LazyFormula | string,
   cotangent: LazyData,
-  options: GradientOptions = {},
+  { out, ...options }: GradientOptions<NoInfer<D>> = {},
 ): Promise<Tensor<D>> {
   const what = 'gradient';
-  const { task, dim } = of;
-  checkBound(what, task.inputs);
+  const { dim } = of;
+  checkBound(what, of.inputs);
+  const task = tablesApart(of.task);
   const place = placeOf(what, task, variable);
+  const by = inputAt(task, place);
+  const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
+  const { saved, stream, ranges, debug } = options;
+  const { device } = checkGradientOuts(what, whole, { gradients: [{ by, out }], saved, stream });
   const made: Tensor[] = [];
   try {
-    const whole = { task, dim, cotangent };
-    const { reductions, inputs } = await derivativesBy(what, whole, [place], options, made);
-    const [reduction] = reductions;
-    if (reduction === undefined) throw new Error('there is a derivative for each place');
-    const { stream, ranges, debug } = options;
-    const { value } = await execute({ what, reduction, inputs }, [], { stream, ranges, debug });
-    if (value === undefined) throw new Error('a sum has values');
-    made.push(value);
-    return (await toData(value, inputAt(task, place), { stream })) as Tensor<D>;
+    const where = { ...options, device };
+    const derivatives = await derivativesBy(what, whole, [place], where, made);
+    const call = { stream, device, ranges, debug };
+    const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
+    const [total] = gradients;
+    if (total === undefined) throw new Error('there is a gradient for each input');
+    if (out === undefined) return total as Tensor<D>;
+    made.push(total);
+    return await out.copyFrom(total, { stream });
   } finally {
     for (const one of made) one.dispose();
   }

@@ -23,6 +23,7 @@ export type { SavedForward } from './saved-results.js';
 export {
   valueAndGradients,
   type GradientsOptions,
+  type GradientsOut,
   type NamedVariables,
   type ValueAndGradients,
 } from './value-and-gradients.js';

@@ -36,15 +36,23 @@ export interface Input {
 const NODE: { readonly [C in Category]: typeof vi } = { i: vi, j: vj, parameter: pm };
 
 /** The node of the input at a place of a formula's list. */
-export function nodeAt({ category, dim }: Input, place: number): VariableNode {
+export function nodeAt(
+  { category, dim }: Pick<Input, 'category' | 'dim'>,
+  place: number,
+): VariableNode {
   return NODE[category](place, dim);
 }
 
 /** Whether two inputs are one: the same numbers, read in the same way. */
 export function isSameInput(a: Input, b: Input): boolean {
   if (a === b) return true;
-  if (a.category !== b.category || a.dim !== b.dim || a.isTable !== b.isTable) return false;
-  return isSameSource(a.source, b.source) && JSON.stringify(a.steps) === JSON.stringify(b.steps);
+  return a.category === b.category && a.isTable === b.isTable && isSameData(a, b);
+}
+
+/** Whether two inputs have the same rows, whatever they follow. */
+export function isSameData(a: Input, b: Input): boolean {
+  if (a.dim !== b.dim || !isSameSource(a.source, b.source)) return false;
+  return JSON.stringify(a.steps) === JSON.stringify(b.steps);
 }
 
 function isSameSource(a: Source, b: Source): boolean {

@@ -31,8 +31,14 @@ export type JointResults<R extends NamedReductions, I extends IndexDType = 'int3
 };
 
 /** Joint reductions whose kernels are compiled and loaded, as `PreparedReduction`. */
-export interface PreparedJointReduction<R extends NamedReductions> extends PreparedRanges {
-  (args: readonly Tensor[], options?: PreparedOptions<Partial<JointResults<R>>>): JointResults<R>;
+export interface PreparedJointReduction<
+  R extends NamedReductions,
+  I extends IndexDType = 'int32',
+> extends PreparedRanges {
+  (
+    args: readonly Tensor[],
+    options?: PreparedOptions<Partial<JointResults<R, I>>>,
+  ): JointResults<R, I>;
   /** The plan of each pass: of one for all, or of one for each reduction. */
   readonly plans: readonly MapReducePlan[];
 }
@@ -81,15 +87,15 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
   }
 
   /** Compiles the reductions for tensors like these, of which only dtype, device, dims and sizes are read. */
-  async prepare(
+  async prepare<I extends IndexDType = 'int32'>(
     args: readonly Tensor[] = [],
-    options: PrepareOptions = {},
-  ): Promise<PreparedJointReduction<R>> {
+    options: PrepareOptions<I> = {},
+  ): Promise<PreparedJointReduction<R, I>> {
     const { plans, run, dispose } = await prepareTask(this.#task, args, options);
     const call = (
       tensors: readonly Tensor[],
-      { out, stream }: PreparedOptions<Partial<JointResults<R>>> = {},
-    ): JointResults<R> => this.#named(run(tensors, this.#outs(out), stream));
+      { out, stream }: PreparedOptions<Partial<JointResults<R, I>>> = {},
+    ): JointResults<R, I> => this.#named(run(tensors, this.#outs(out), stream));
     return Object.assign(call, { plans, dispose, [Symbol.dispose]: dispose });
   }
 

@@ -33,8 +33,8 @@ export interface PreparedRanges {
 /**
  * A reduction whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. dtype,
  * device, dims and the formula are fixed; the numbers of rows and the batch are free. Prepared with ranges, the numbers of rows
- * are fixed too, and `dispose` returns what the ranges hold. Row numbers in results are int32; `await indices.cast('int64')`
- * where they must have 64 bits.
+ * are fixed too, and `dispose` returns what the ranges hold. Row numbers in results are int32, or int64 where it was prepared with
+ * `indexDtype: 'int64'`.
  *
  * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
  *
@@ -43,8 +43,12 @@ export interface PreparedRanges {
 export interface PreparedReduction<
   K extends ReductionKind,
   D extends LazyDType = LazyDType,
+  I extends IndexDType = 'int32',
 > extends PreparedRanges {
-  (args: readonly Tensor[], options?: PreparedOptions<ResultOf<K>>): ResultOf<K, D>;
+  (
+    args: readonly Tensor[],
+    options?: PreparedOptions<ResultOf<K, LazyDType, I>>,
+  ): ResultOf<K, D, I>;
   /** The plan used; it was chosen for sizes like those of the examples. */
   readonly plan: MapReducePlan;
 }
@@ -126,19 +130,19 @@ export class LazyReduction<
   }
 
   /** Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. */
-  async prepare(
+  async prepare<I extends IndexDType = 'int32'>(
     args: readonly Tensor[] = [],
-    options: PrepareOptions = {},
-  ): Promise<PreparedReduction<K, D>> {
+    options: PrepareOptions<I> = {},
+  ): Promise<PreparedReduction<K, D, I>> {
     const task = this.#task;
     const { plans, run, dispose } = await prepareTask(jointly(task), args, options);
     const call = (
       tensors: readonly Tensor[],
-      { out, stream }: PreparedOptions<ResultOf<K>> = {},
-    ): ResultOf<K, D> => {
+      { out, stream }: PreparedOptions<ResultOf<K, LazyDType, I>> = {},
+    ): ResultOf<K, D, I> => {
       const given = asOut(task.what, task.reduction, out);
       const [results = {}] = run(tensors, given === undefined ? [] : [given], stream);
-      return asResult<K, D>(results);
+      return asResult<K, D, I>(results);
     };
     return Object.assign(call, { plan: plans[0], dispose, [Symbol.dispose]: dispose });
   }

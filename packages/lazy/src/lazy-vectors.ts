@@ -90,7 +90,9 @@ export abstract class LazyVectors<D extends LazyDType = LazyDType> extends LazyF
   /**
    * Row number `floor(x + 1/2)` of a table, where x is this, of dim 1: labels to centres, indices to rows. NaN where the
    * table has no such row. A table has rows of its own, (..batch, rows, dim), whatever the numbers of i and j; it may be data or
-   * a variable, whose rows are then another input than its own row: gradients are not by tables, nor by indices.
+   * a variable. `gradient` and `valueAndGradients` go through it: the gradient by a variable has what its rows by index add, of a
+   * row that the table has not nothing, and the one by an index is 0. To `grad` and its kin, which give formulas, a row by
+   * index is another input than the row itself.
    *
    * @throws LazyError DIM_MISMATCH for an index of another dim, INVALID_ARGUMENT for a table that is a formula; MercerError
    * SHAPE_MISMATCH for a table of fewer than two axes, DTYPE_MISMATCH where it has another dtype than the other inputs

@@ -10,6 +10,8 @@ import {
   lazyJ,
   param,
   rangesFromMatrix,
+  rowNumberI,
+  rowNumberJ,
   valueAndGradients,
 } from './index.js';
 import { byName } from './reductions-suite.test-support.js';
@@ -99,12 +101,14 @@ describe.skipIf(!hasNvrtc)(
       const joint = jointReduction(parts);
       const whole = await joint.call([], { indexDtype: 'int64' });
       expect(whole.near.indices.dtype).toBe('int64');
-      const prepared = await joint.prepare([], { ranges });
+      const prepared = await joint.prepare([], { ranges, indexDtype: 'int64' });
       expect(prepared.plans).toHaveLength(1);
       const sparse = prepared([]);
+      expect(sparse.near.indices.dtype).toBe('int64');
       expect(sparse.sum.shape).toEqual([3, 40, 1]);
-      const both = await valueAndGradients(distance.reduction('Sum', 'j'), { a, b });
-      expect([both.gradients.a.shape, both.gradients.b.shape]).toEqual([x.shape, y.shape]);
+      const out = { gradients: { a: await zeros([3, 40, 2], place) } };
+      const both = await valueAndGradients(distance.reduction('Sum', 'j'), { a, b }, { out });
+      expect([both.gradients.a, both.gradients.b.shape]).toEqual([out.gradients.a, y.shape]);
       const longTable = await zeros([7, 150], place);
       const far = distance.mul(b.elem(0).gather(longTable).sqnorm2());
       const long = await far.sum('j', { accumulate: 'float64', ranges });
@@ -120,6 +124,27 @@ describe.skipIf(!hasNvrtc)(
       }
       for (const one of [x, y, table, both.value, both.gradients.a, both.gradients.b])
         one.dispose();
+      await gpu.synchronize();
+      expect(gpu.memory().liveBytes).toBe(before.liveBytes);
+    });
+
+    it('launches gradients by tables: of one side, of pairs and beside the rows themselves', async () => {
+      const before = gpu.memory();
+      const place = { device: gpu };
+      const [x, y] = [await zeros([2, 40, 2], place), await zeros([50, 2], place)];
+      const table = await zeros([2, 7, 2], { ...place, dtype: 'bfloat16' });
+      const [a, b, t] = [lazyI(x), lazyJ(y), lazyI(table)];
+      const rows = a.elem(0).gather(t).add(b.elem(1).gather(t));
+      const pairs = rowNumberI().sub(rowNumberJ()).gather(a);
+      const of = a.sqdist(b).mul(rows).add(pairs).reduction('Mean', 'j');
+      const { value, gradients } = await valueAndGradients(of, { a, b, t });
+      const alone = await gradient(of, t, value);
+      expect([gradients.a.shape, gradients.t.shape, alone.shape]).toEqual([
+        ...[x.shape, table.shape, table.shape],
+      ]);
+      for (const one of [x, y, table, value, gradients.a, gradients.b, gradients.t, alone]) {
+        one.dispose();
+      }
       await gpu.synchronize();
       expect(gpu.memory().liveBytes).toBe(before.liveBytes);
     });

@@ -3,6 +3,7 @@ import { describe, it } from 'vitest';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGather } from './gather-suite.test-support.js';
 import { describeGradients } from './gradient-suite.test-support.js';
+import { describeGradientOuts } from './gradient-outs-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
 import { describeJoint } from './joint-suite.test-support.js';
 import { describeLayouts } from './layouts-suite.test-support.js';
@@ -11,6 +12,7 @@ import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
+import { describeTableGradients } from './table-gradients-suite.test-support.js';
 import { describeValueAndGradients } from './value-and-gradients-suite.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
@@ -28,7 +30,9 @@ for (const gpu of gpus) {
     describeMatrices(() => gpu);
     describeGradients(() => gpu);
     describeGather(() => gpu);
+    describeTableGradients(() => gpu);
     describeValueAndGradients(() => gpu);
+    describeGradientOuts(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });

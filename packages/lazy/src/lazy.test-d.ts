@@ -22,6 +22,7 @@ import {
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
 declare const i32: Tensor<'int32'>;
+declare const i64: Tensor<'int64'>;
 
 describe('LazyTensor', () => {
   const x = lazyI(f32);
@@ -55,6 +56,24 @@ describe('LazyTensor', () => {
     expectTypeOf(of).toEqualTypeOf<LazyReduction<'LogSumExp', 'float32'>>();
     expectTypeOf(of.call()).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(of.prepare()).resolves.toEqualTypeOf<PreparedReduction<'LogSumExp', 'float32'>>();
+    const near = x.reduction('KMinArgKMin', 'j', { k: 2 });
+    const wide = near.prepare([], { indexDtype: 'int64' });
+    expectTypeOf(wide).resolves.toEqualTypeOf<
+      PreparedReduction<'KMinArgKMin', 'float32', 'int64'>
+    >();
+    void wide.then((call) => {
+      expectTypeOf(call([])).toEqualTypeOf<ValuesAndIndices<'float32', 'int64'>>();
+      call([], { out: { values: f32, indices: i64 } });
+      // @ts-expect-error prepared for row numbers of the other dtype
+      call([], { out: { values: f32, indices: i32 } });
+    });
+    void near.prepare().then((call) => {
+      expectTypeOf(call([])).toEqualTypeOf<ValuesAndIndices<'float32'>>();
+      // @ts-expect-error prepared for row numbers of the other dtype
+      call([], { out: { values: f32, indices: i64 } });
+    });
+    // @ts-expect-error row numbers are int32 or int64
+    void near.prepare([], { indexDtype: 'int16' });
     expectTypeOf(gradient(of, x, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
   });
 
@@ -74,6 +93,15 @@ describe('LazyTensor', () => {
       readonly sum: Tensor<'float32'>;
       readonly near: Tensor<'int32'>;
     }>();
+    void joint.prepare([], { indexDtype: 'int64' }).then((call) => {
+      expectTypeOf(call([])).toEqualTypeOf<{
+        readonly sum: Tensor<'float32'>;
+        readonly near: ValuesAndIndices<'float32', 'int64'>;
+        readonly row: Tensor<'int64'>;
+      }>();
+      // @ts-expect-error prepared for row numbers of the other dtype
+      call([], { out: { row: i32 } });
+    });
     // @ts-expect-error out has another dtype
     void joint.call([], { out: { sum: f64 } });
     // @ts-expect-error no such result
@@ -92,6 +120,16 @@ describe('LazyTensor', () => {
         readonly slope: Tensor<'float32'>;
       };
     }>();
+    void valueAndGradients(near, { x }, { out: { gradients: { x: f32 } } });
+    // @ts-expect-error out has another dtype
+    void valueAndGradients(near, { x }, { out: { gradients: { x: f64 } } });
+    // @ts-expect-error no such gradient
+    void valueAndGradients(near, { x }, { out: { gradients: { y: f32 } } });
+    // @ts-expect-error the value has two tensors
+    void valueAndGradients(near, { x }, { out: { value: f32 } });
+    void gradient(near, x, f32, { out: f32 });
+    // @ts-expect-error out has another dtype
+    void gradient(near, x, f32, { out: f64 });
     const one = withGradients(x.sub(y).reduction('Sum', 'j'), { slope: x });
     expectTypeOf(one.call()).resolves.toEqualTypeOf<{
       readonly value: Tensor<'float32'>;
@@ -142,6 +180,10 @@ describe('genred', () => {
     expectTypeOf(near(f32)).resolves.toEqualTypeOf<Tensor<'int32'>>();
     const both = genred('x', ['x = Vi(1)'], { reduction: 'Min_ArgMin' });
     expectTypeOf(both(f32)).resolves.toEqualTypeOf<ValuesAndIndices>();
+    expectTypeOf(near.prepare(f32)).resolves.toEqualTypeOf<PreparedReduction<'ArgKMin'>>();
+    expectTypeOf(near.prepare(f32, { indexDtype: 'int64' })).resolves.toEqualTypeOf<
+      PreparedReduction<'ArgKMin', LazyDType, 'int64'>
+    >();
     // @ts-expect-error no such reduction
     genred('x', ['x = Vi(1)'], { reduction: 'Sums' });
   });

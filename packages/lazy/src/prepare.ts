@@ -18,9 +18,11 @@ import { checkKept, keepRanges } from './kept-ranges.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
 import type { RangesOption } from './range-tensors.js';
-import { areEmpty, makeResults } from './results.js';
+import type { IndexDType, IndexOption } from './reduction-types.js';
+import { areEmpty, checkIndexDtype, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type JointTask } from './task.js';
+import { loadWidening } from './widen-indices.js';
 
 /** A task whose kernels are loaded. */
 export interface PreparedTask {
@@ -36,7 +38,8 @@ export interface PreparedTask {
 }
 
 /** Options of a preparation. */
-export interface PrepareOptions extends SumOptions {
+export interface PrepareOptions<I extends IndexDType = IndexDType>
+  extends SumOptions, IndexOption<I> {
   /**
    * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
    * fix the numbers of rows of both sides; the batch stays free.
@@ -49,9 +52,10 @@ export interface PrepareOptions extends SumOptions {
 export async function prepareTask(
   task: JointTask,
   args: readonly Tensor[],
-  { ranges, ...options }: PrepareOptions,
+  { ranges, indexDtype, ...options }: PrepareOptions,
 ): Promise<PreparedTask> {
   const { what, reductions } = task;
+  checkIndexDtype(what, indexDtype, reductions);
   const used = usedBy(reductions.flatMap(formulasOf));
   const example = bind(task, args);
   const views: Tensor[] = [];
@@ -63,6 +67,8 @@ export async function prepareTask(
   const passes = await loadPasses(task, example.shape, inputs, {
     ...{ ...options, ranges: ranges !== undefined },
   });
+  const widen =
+    indexDtype === 'int64' ? await loadWidening(example.shape.device, options.debug) : undefined;
   const kept = await keepRanges(task, passes, example.shape, ranges);
   const run: PreparedTask['run'] = (tensors, out, stream) => {
     const call = bind(task, tensors);
@@ -77,12 +83,13 @@ export async function prepareTask(
       for (const given of out.flatMap(({ value, index }) => [value, index])) {
         checkDense(what, given);
       }
-      const results = makeResults(task, call.shape, out, read, { stream });
+      const results = makeResults(task, call.shape, out, read, { stream, indexDtype });
       try {
+        const queue = stream ?? call.shape.device.defaultStream;
         if (!areEmpty(results.wanted)) {
-          const queue = stream ?? call.shape.device.defaultStream;
           launchPasses(passes, call.shape, bound, results.written, queue, kept.arrays);
         }
+        widen?.(results, queue);
         return results.wanted;
       } catch (error) {
         for (const one of results.made) one.dispose();

@@ -27,7 +27,7 @@ export type ResultOf<
   I extends IndexDType = 'int32',
 > = K extends IndexKind ? Tensor<I> : K extends BothKind ? ValuesAndIndices<D, I> : Tensor<D>;
 
-/** The option of calls whose results have row numbers. */
+/** The option of calls, and of preparations, whose results have row numbers. */
 export interface IndexOption<I extends IndexDType = IndexDType> {
   /**
    * What the row numbers in the results are. Kernels write int32, the default; 'int64' is a copy of them, as programs want that keep

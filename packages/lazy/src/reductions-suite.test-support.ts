@@ -3,6 +3,7 @@ import { empty, isTensor, tensor, type Device, type Tensor } from '@mercer/tenso
 import { describe, expect, it } from 'vitest';
 import {
   genred,
+  jointReduction,
   lazyI,
   lazyJ,
   param,
@@ -190,6 +191,72 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       });
       const found = await text([[0]], [[4], [1]], { indexDtype, ...place });
       expect(await found.toNested()).toEqual([[1n]]);
+    });
+
+    it('gives row numbers of 64 bits from prepared calls, and keeps nothing beside them', async () => {
+      const place = { device: device() };
+      const x = lazyI({ position: 0, dim: 1 });
+      const y = lazyJ({ position: 1, dim: 1 });
+      const distance = x.sub(y).abs();
+      const args = [await tensor([[0], [5]], place), await tensor([[4], [1], [7]], place)];
+      const none = empty([0, 1], place);
+      const indexDtype = 'int64' as const;
+      const both = await distance
+        .reduction('KMinArgKMin', 'j', { k: 2 })
+        .prepare(args, { indexDtype });
+      const joint = jointReduction({
+        far: distance.reduction('ArgMax', 'j'),
+        sum: distance.reduction('Sum', 'j'),
+      });
+      const prepared = await joint.prepare(args, { indexDtype });
+      await device().synchronize();
+      const before = device().memory().liveBytes;
+      const out = {
+        values: empty([2, 2], place),
+        indices: empty([2, 2], { ...place, dtype: 'int64' }),
+      };
+      expect(both(args, { out })).toEqual(out);
+      expect(await out.indices.toNested()).toEqual([
+        [1n, 0n],
+        [0n, 2n],
+      ]);
+      const { far, sum } = prepared(args);
+      expect([far.dtype, await far.toNested()]).toEqual(['int64', [[2n], [1n]]]);
+      expect(await sum.toNested()).toEqual([[12], [7]]);
+      const ofNone = both([args[0]!, none]);
+      expect(await ofNone.indices.toNested()).toEqual([
+        [-1n, -1n],
+        [-1n, -1n],
+      ]);
+      expect(both([none, args[1]!]).indices.shape).toEqual([0, 2]);
+      for (const one of [out.values, out.indices, far, sum, ofNone.values, ofNone.indices]) {
+        one.dispose();
+      }
+      await device().synchronize();
+      expect(device().memory().liveBytes).toBe(before);
+    });
+
+    it('refuses prepared row numbers of another dtype', async () => {
+      const place = { device: device() };
+      const y = lazyJ(await tensor([[4], [1], [7]], place));
+      const of = y.reduction('ArgMin', 'j');
+      const int16 = 'int16' as 'int64';
+      await expect(of.prepare([], { indexDtype: int16 })).rejects.toThrow(/indexDtype is "int16"/);
+      const sum = y.reduction('Sum', 'j').prepare([], { indexDtype: 'int64' });
+      await expect(sum).rejects.toThrow(/Sum gives none/);
+      const [wide, narrow] = [await of.prepare([], { indexDtype: 'int64' }), await of.prepare()];
+      const out32 = await tensor(new Int32Array([9]), { ...place, shape: [1, 1] });
+      const out64 = await tensor(new BigInt64Array([9n]), { ...place, shape: [1, 1] });
+      expect(() => wide([], { out: out32 as never })).toThrow(/out is int32.*result is int64/);
+      expect(() => narrow([], { out: out64 as never })).toThrow(/out is int64.*result is int32/);
+      expect([await out32.toNested(), await out64.toNested()]).toEqual([[[9]], [[9n]]]);
+      const pairs = await tensor(new BigInt64Array([9n, 9n]), { ...place, shape: [2, 1] });
+      const columns = pairs.broadcastTo([2, 2]).slice(null, [0, 1]);
+      expect(() => wide([], { out: columns })).toThrow(/has shape \[1, 1\]/);
+      const two = y.add(lazyI(await tensor([[0], [0]], place))).reduction('ArgMin', 'j');
+      const gaps = empty([2, 2], { ...place, dtype: 'int64' }).slice(null, [0, 1]);
+      const call = await two.prepare([], { indexDtype: 'int64' });
+      expect(() => call([], { out: gaps })).toThrow(/strides \[2, 1\].*row-major/);
     });
 
     it('refuses row numbers of another dtype', async () => {

@@ -26,7 +26,7 @@ export interface CallResults {
 
 /**
  * Makes the results of a call, or checks those that the caller gave. One with other strides than row-major is written
- * through a tensor of its own.
+ * through a tensor of its own, and so are row numbers that are asked for as int64. `checkIndexDtype` comes first.
  *
  * @throws MercerError as `checkOut` does; INVALID_ARGUMENT for a result that was not asked for
  */
@@ -39,34 +39,25 @@ export function makeResults(
 ): CallResults {
   const { what, reductions } = task;
   const { device, dtype } = shape;
-  checkIndexDtype(what, indexDtype, reductions);
+  checkOuts(task, shape, given, inputs, indexDtype);
   checkRows(what, reductions[0].axis === 1 ? shape.rowsJ : shape.rowsI);
   const made: Tensor[] = [];
-  const taken = [...inputs];
   const written: Results[] = [];
   const wanted: Results[] = [];
   try {
     for (const [place, reduction] of reductions.entries()) {
-      const label = labelOf(task, place);
       const dims = resultShape(reduction, shape);
-      const names = outputsOf(reduction).map(({ name }) => name);
-      checkNames(label, names, given[place] ?? {});
       const [targets, ends]: [MutableResults, MutableResults] = [{}, {}];
-      for (const name of names) {
+      for (const { name } of outputsOf(reduction)) {
         // Kernels write row numbers as int32.
         const type = name === 'value' ? dtype : 'int32';
         const asked = name === 'value' ? dtype : (indexDtype ?? type);
-        const out = given[place]?.[name];
-        if (out !== undefined) {
-          checkOut(out, { shape: dims, dtype: asked, device }, taken, label);
-          taken.push(out);
-        }
         const make = (of: DType): Tensor => {
           const fresh = empty(dims, { dtype: of, device, stream });
           made.push(fresh);
           return fresh;
         };
-        const end = out ?? make(asked);
+        const end = given[place]?.[name] ?? make(asked);
         targets[name] = end.isContiguous && asked === type ? end : make(type);
         ends[name] = end;
       }
@@ -78,6 +69,37 @@ export function makeResults(
     for (const one of made) one.dispose();
     throw error;
   }
+}
+
+/**
+ * Checks the tensors that a caller gave for results: against what they take, the inputs, and each other. Gives the inputs and
+ * those tensors, which a further output must not overlap.
+ *
+ * @throws MercerError as `checkOut` does; INVALID_ARGUMENT for a result that was not asked for
+ */
+export function checkOuts(
+  task: JointTask,
+  shape: CallShape,
+  given: readonly Results[],
+  inputs: readonly Tensor[],
+  indexDtype: IndexDType = 'int32',
+): readonly Tensor[] {
+  const { device, dtype } = shape;
+  const taken = [...inputs];
+  for (const [place, reduction] of task.reductions.entries()) {
+    const label = labelOf(task, place);
+    const dims = resultShape(reduction, shape);
+    const names = outputsOf(reduction).map(({ name }) => name);
+    checkNames(label, names, given[place] ?? {});
+    for (const name of names) {
+      const out = given[place]?.[name];
+      if (out === undefined) continue;
+      const asked = name === 'value' ? dtype : indexDtype;
+      checkOut(out, { shape: dims, dtype: asked, device }, taken, label);
+      taken.push(out);
+    }
+  }
+  return taken;
 }
 
 type MutableResults = { -readonly [N in keyof Results]: Results[N] };
@@ -97,8 +119,8 @@ function checkNames(what: string, names: readonly string[], given: Results): voi
   }
 }
 
-/** @throws LazyError INVALID_ARGUMENT */
-function checkIndexDtype(
+/** Whether reductions give row numbers of a dtype, if one is asked for. @throws LazyError INVALID_ARGUMENT */
+export function checkIndexDtype(
   what: string,
   indexDtype: IndexDType | undefined,
   reductions: Reductions,
@@ -130,7 +152,7 @@ export function checkRows(what: string, rows: number): void {
 
 /** Copies what was written beside the caller's tensors into them, and disposes it. */
 export async function deliver(
-  { written, wanted }: CallResults,
+  { written, wanted }: Pick<CallResults, 'written' | 'wanted'>,
   stream: Stream | undefined,
 ): Promise<readonly Results[]> {
   for (const [place, ends] of wanted.entries()) {

@@ -37,17 +37,14 @@ export interface SavedInputs {
 export async function savedNodes(
   what: string,
   task: Task,
-  { saved = {}, stream, ranges, debug }: SavedOptions,
+  { saved = {}, stream, device, ranges, debug }: SavedOptions & Pick<CallOptions, 'device'>,
   made: Tensor[],
   node: SavedInputs,
 ): Promise<SavedResults> {
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const results = await execute({ ...task, what, reduction }, [], {
-      stream,
-      ranges,
-      debug,
-    });
+    const options = { stream, device, ranges, debug };
+    const results = await execute({ ...task, what, reduction }, [], options);
     made.push(...[results.value, results.index].filter((one) => one !== undefined));
     return results;
   };

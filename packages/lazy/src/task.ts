@@ -1,4 +1,4 @@
-import { inputsOf, type Reduction } from '@mercer/formula';
+import { inputsOf, substituteVector, type Reduction, type VectorExpr } from '@mercer/formula';
 import type { Input } from './input.js';
 
 /** What a call computes, whatever its arguments are. */
@@ -33,6 +33,16 @@ export function labelOf({ what, names }: JointTask, place: number): string {
 /** The formulas of a reduction: that which is reduced, and the weight. */
 export function formulasOf({ formula, weight }: Reduction): readonly Reduction['formula'][] {
   return weight === undefined ? [formula] : [formula, weight];
+}
+
+/** A reduction with parts of its formulas replaced, all at once. */
+export function replaced(of: Reduction, parts: ReadonlyMap<VectorExpr, VectorExpr>): Reduction {
+  if (parts.size === 0) return of;
+  const { formula, weight } = of;
+  return Object.freeze({
+    ...{ ...of, formula: substituteVector(formula, parts) },
+    ...(weight !== undefined && { weight: substituteVector(weight, parts) }),
+  });
 }
 
 /** Places of the inputs that formulas read. Others tell sizes alone. */

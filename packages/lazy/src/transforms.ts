@@ -51,27 +51,42 @@ export function diagonal(of: Symbolic): Symbolic {
 /** The rows of i that a range selects. */
 export function someRows(what: string, { formula, inputs }: Symbolic, range: RowRange): Symbolic {
   checkBound(what, inputs);
-  const { start, step, count } = range;
+  const { start, step } = range;
   const row = ops.add(ops.mul(indexI, step), start);
-  const taken = inputs.map((one): Input => {
+  return {
+    formula: substituteVector(formula, new Map([[indexI, row]])),
+    inputs: takeRows(inputs, range),
+  };
+}
+
+/** Inputs of which those of i have the rows of a range alone. */
+export function takeRows(inputs: readonly Input[], range: RowRange): readonly Input[] {
+  return inputs.map((one): Input => {
     if (one.category !== 'i') return one;
-    return withSteps(one, [...one.steps, { op: 'rows', ...range }], count);
+    return withSteps(one, [...one.steps, { op: 'rows', ...range }], range.count);
   });
-  return { formula: substituteVector(formula, new Map([[indexI, row]])), inputs: taken };
 }
 
 /**
  * The same numbers with i as the last batch axis and one row of i left, so that a sum over i is the value itself: what
- * makes a dense matrix of a reduction.
+ * makes a dense matrix of a reduction. `first` is the number of the first row.
  */
-export function rowsAsBatch(what: string, { formula, inputs }: Symbolic, rowsI: number): Symbolic {
+export function rowsAsBatch(
+  what: string,
+  { formula, inputs }: Symbolic,
+  rowsI: number,
+  first = 0,
+): Symbolic {
   checkBound(what, inputs);
   const others = inputs.map((one): Input => {
     const axis = one.category === 'i' ? -2 : -3;
     return withSteps(one, [...one.steps, { op: 'insert', axis }], undefined);
   });
   // Also where the formula has no row numbers: it tells the extent of the batch axis.
-  const data = { data: Int32Array.from({ length: rowsI }, (_, at) => at), shape: [rowsI, 1] };
+  const data = {
+    data: Int32Array.from({ length: rowsI }, (_, at) => first + at),
+    shape: [rowsI, 1],
+  };
   const row = parameterInput(what, data, undefined);
   const moved = new Map<VectorExpr, VectorExpr>([[indexI, nodeAt(row, others.length)]]);
   return { formula: substituteVector(formula, moved), inputs: [...others, row] };

@@ -1,24 +1,44 @@
-import type { Reduction, ReductionKind } from '@mercer/formula';
+import type { ReductionKind } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
 import type { Results } from './call.js';
-import { derivativesBy, inputAt, placeOf, toData } from './derivatives.js';
-import { execute, executeAll, type CallOptions } from './execute.js';
+import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
+import { execute, type CallOptions } from './execute.js';
+import { checkGradientOuts, namedOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
 import type { ResultOf } from './reduction-types.js';
 import { asResult } from './result-of-kind.js';
-import type { Reductions } from './task.js';
+import { deliver } from './results.js';
+import { runDerivatives } from './run-derivatives.js';
+import { tablesApart } from './tables-apart.js';
 import { checkBound } from './transforms.js';
 
 /** Variables by the names of their gradients: what `lazyI`, `lazyJ` or `param` made, or their own names. */
 export type NamedVariables = Readonly<Record<string, LazyFormula | string>>;
 
 /** Options of `valueAndGradients`. */
-export interface GradientsOptions extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
+export interface GradientsOptions<
+  K extends ReductionKind = ReductionKind,
+  D extends LazyDType = LazyDType,
+  V extends NamedVariables = NamedVariables,
+> extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
   /** What the results are multiplied by before they are added up: of the shape of the values. Default: ones. */
   readonly cotangent?: LazyData | undefined;
+  /** Takes the results, some or all. They share no memory with what is read, nor with each other; any strides will do. */
+  readonly out?: GradientsOut<K, D, V> | undefined;
+}
+
+/** Where the results of `valueAndGradients` are to go. */
+export interface GradientsOut<
+  K extends ReductionKind = ReductionKind,
+  D extends LazyDType = LazyDType,
+  V extends NamedVariables = NamedVariables,
+> {
+  readonly value?: ResultOf<K, D> | undefined;
+  /** Of the shapes of the variables' data. */
+  readonly gradients?: { readonly [N in keyof V]?: Tensor<D> | undefined } | undefined;
 }
 
 /** What `valueAndGradients` gives. */
@@ -38,11 +58,12 @@ const WITHOUT_FORWARD: readonly ReductionKind[] = ['Sum', 'Mean'];
 /**
  * A reduction and its gradients: `value`, and the gradients of `sum(cotangent * value)` by variables, which stand as those of
  * `gradient`. Of Sum and Mean the value and all gradients by variables of the kept side and by parameters are one pass; gradients
- * by variables of the reduced side are together another one, over the other side. Other kinds are computed first, since their
- * derivatives need the result.
+ * by variables of the reduced side are together another one, over the other side; rows by index are of the side that the index
+ * follows. Other kinds are computed first, since their
+ * derivatives need the result. `out` is written when everything is computed.
  *
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, INVALID_ARGUMENT; MercerError SHAPE_MISMATCH,
- * DTYPE_MISMATCH
+ * DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
  *
  * @example
  * ```ts
@@ -65,61 +86,59 @@ export async function valueAndGradients<
 >(
   of: LazyReduction<K, D>,
   variables: V,
-  { cotangent, ...options }: GradientsOptions = {},
+  { cotangent, out = {}, ...rest }: GradientsOptions<NoInfer<K>, NoInfer<D>, NoInfer<V>> = {},
 ): Promise<ValueAndGradients<K, D, V>> {
   const what = 'valueAndGradients';
-  const { task, dim } = of;
-  checkBound(what, task.inputs);
+  const { dim } = of;
+  checkBound(what, of.inputs);
+  const task = tablesApart(of.task);
   const places = Object.values(variables).map((one) => placeOf(what, task, one));
+  const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
+  const names = Object.keys(variables);
+  const named = namedOuts(what, task.reduction, names, out);
+  const outs = {
+    ...{ value: named.value, stream: rest.stream },
+    gradients: places.map((place, at) => ({
+      ...{ by: inputAt(task, place), name: `gradients.${names[at] ?? ''}` },
+      out: named.gradients[at],
+    })),
+  };
+  const { device } = checkGradientOuts(what, whole, outs);
+  const { stream } = rest;
+  const options = { ...rest, device };
   const made: Tensor[] = [];
-  const gradients: Tensor[] = [];
-  let forward: Results | undefined;
+  const written: Results[] = [];
   try {
-    if (!WITHOUT_FORWARD.includes(task.reduction.kind)) {
-      forward = await execute({ ...task, what }, [], options);
-    }
+    const isFirst = !WITHOUT_FORWARD.includes(task.reduction.kind);
+    if (isFirst) written.push(await execute({ ...task, what }, [], options));
     const saved = {
-      values: forward?.value,
-      indices: forward?.index as Tensor<'int32'> | undefined,
+      values: written[0]?.value,
+      indices: written[0]?.index as Tensor<'int32'> | undefined,
     };
-    const { reductions, inputs } = await derivativesBy(
-      what,
-      { task, dim, cotangent },
-      places,
-      { ...options, saved },
-      made,
-    );
-    const run = async (all: readonly Reduction[]): Promise<readonly Results[]> =>
-      isSome(all) ? executeAll({ what, reductions: all, inputs }, [], options) : [];
-    const onKept = reductions.filter(({ axis }) => axis === task.reduction.axis);
-    const onReduced = reductions.filter(({ axis }) => axis !== task.reduction.axis);
-    const first = await run(forward === undefined ? [task.reduction, ...onKept] : onKept);
-    if (forward === undefined) forward = first[0] ?? {};
-    const rest = first.length > onKept.length ? first.slice(1) : first;
-    made.push(...valuesOf(rest));
-    const others = await run(onReduced);
-    made.push(...valuesOf(others));
-    const [keptValues, reducedValues] = [valuesOf(rest).values(), valuesOf(others).values()];
-    for (const [at, place] of places.entries()) {
-      const isKept = reductions[at]?.axis === task.reduction.axis;
-      const { value } = (isKept ? keptValues : reducedValues).next();
-      if (value === undefined) throw new Error('a sum has values');
-      gradients.push(await toData(value, inputAt(task, place), { stream: options.stream }));
-    }
-    const named = Object.keys(variables).map((name, at) => [name, gradients[at]] as const);
+    const derivatives = await derivativesBy(what, whole, places, { ...options, saved }, made);
+    const by = places.map((place) => inputAt(task, place));
+    const also = isFirst ? undefined : task.reduction;
+    const found = await runDerivatives(what, derivatives, by, also, options);
+    if (also !== undefined) written.push(found.also);
+    written.push(...found.gradients.map((gradient): Results => ({ value: gradient })));
+    const given: readonly (Results | undefined)[] = [
+      outs.value,
+      ...outs.gradients.map((one) => ({ value: one.out })),
+    ];
+    const wanted = written.map(({ value, index }, at) => ({
+      value: given[at]?.value ?? value,
+      index: given[at]?.index ?? index,
+    }));
+    const [value = {}, ...gradients] = await deliver({ written, wanted }, stream);
+    const byName = names.map((name, at) => [name, gradients[at]?.value] as const);
     return {
-      value: asResult<K, D>(forward),
-      gradients: Object.fromEntries(named) as ValueAndGradients<K, D, V>['gradients'],
+      value: asResult<K, D>(value),
+      gradients: Object.fromEntries(byName) as ValueAndGradients<K, D, V>['gradients'],
     };
   } catch (error) {
-    for (const one of [forward?.value, forward?.index, ...gradients]) one?.dispose();
+    for (const { value, index } of written) for (const one of [value, index]) one?.dispose();
     throw error;
   } finally {
     for (const one of made) one.dispose();
   }
 }
-
-const isSome = (all: readonly Reduction[]): all is Reductions => all.length > 0;
-
-const valuesOf = (all: readonly Results[]): Tensor[] =>
-  all.flatMap(({ value }) => (value === undefined ? [] : [value]));

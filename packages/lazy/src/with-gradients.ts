@@ -6,7 +6,9 @@ import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import { checkOperand, type LazyFormula, type LazyOperand } from './lazy-formula.js';
 import { LazyReduction } from './lazy-reduction.js';
+import { gathersOf } from './shares.js';
 import { combine } from './symbolic.js';
+import { tablesApart } from './tables-apart.js';
 import type { NamedVariables } from './value-and-gradients.js';
 
 /** The result of `withGradients`: a sum and its gradients. */
@@ -20,7 +22,8 @@ export type SumWithGradients<D extends LazyDType, V extends NamedVariables> = {
  * Gradients are by rows, (..batch, rows, dim of the variable); batch axes that the variable has not are not added up.
  *
  * @param variables by the name of the result; 'value' is that of the sum
- * @throws LazyError INVALID_ARGUMENT for variables of the other side and parameters, and for a reduction that is no Sum
+ * @throws LazyError INVALID_ARGUMENT for variables of the other side, parameters, tables and variables whose rows are taken by
+ * index, and for a reduction that is no Sum
  *
  * @example
  * ```ts
@@ -42,7 +45,7 @@ export function withGradients<D extends LazyDType, const V extends NamedVariable
   cotangent: LazyOperand = 1,
 ): JointReduction<SumWithGradients<D, V>> {
   const what = 'withGradients';
-  const { task } = of;
+  const task = tablesApart(of.task);
   const { kind, axis, formula } = task.reduction;
   if (kind !== 'Sum') {
     throw invalid(
@@ -60,10 +63,16 @@ export function withGradients<D extends LazyDType, const V extends NamedVariable
   const parts: Record<string, LazyReduction<'Sum', D>> = { value: of };
   for (const [name, variable] of Object.entries<LazyFormula | string>(variables)) {
     if (name === 'value') throw invalid("a gradient is called 'value', as the sum is. Rename it.");
-    const by = inputAt(task, placeOf(what, task, variable));
+    const place = placeOf(what, task, variable);
+    const by = inputAt(task, place);
     if (by.category !== kept) {
       throw invalid(
         `${describeInput(by)} is not of ${kept}, the side that the sum keeps, so its gradient is no result for each row of ${kept}. Use valueAndGradients.`,
+      );
+    }
+    if (gathersOf({ ...task, place }).length > 0) {
+      throw invalid(
+        `rows of ${describeInput(by)} are taken by index too, and what they add to its gradient is no result for each row of ${kept}. Use valueAndGradients.`,
       );
     }
     const node = { formula: nodeAt(by, 0), inputs: [by] };

@@ -1,0 +1,97 @@
+import type { Reduction } from '@mercer/formula';
+import { checkOut, isTensor, type Stream, type Tensor } from '@mercer/tensor';
+import type { CallShape, Results } from './call.js';
+import { gradientShape, type Differentiated } from './derivatives.js';
+import { callShape } from './execute.js';
+import { commonExtent } from './extent.js';
+import type { Input } from './input.js';
+import { LazyError } from './lazy-error.js';
+import { asOut } from './result-of-kind.js';
+import { checkOuts } from './results.js';
+import type { SavedForward } from './saved-results.js';
+
+/** Where a gradient is to go. */
+export interface GradientOut {
+  readonly by: Input;
+  readonly out: Tensor | undefined;
+  /** How messages call it, where there are several. */
+  readonly name?: string | undefined;
+}
+
+/** Where the results of a call are to go, and what else it reads. */
+export interface GradientOuts {
+  readonly gradients: readonly GradientOut[];
+  readonly value?: Results | undefined;
+  readonly saved?: SavedForward | undefined;
+  readonly stream?: Stream | undefined;
+}
+
+/**
+ * Checks the tensors that a caller gave for gradients, and for the value beside them, before anything is computed. Gives what
+ * the call computes with.
+ *
+ * @throws MercerError as `checkOut` does
+ */
+export function checkGradientOuts(
+  what: string,
+  { task, cotangent }: Differentiated,
+  { gradients, value = {}, saved = {}, stream }: GradientOuts,
+): Pick<CallShape, 'device' | 'dtype'> {
+  const inputs = [...task.inputs, ...(cotangent === undefined ? [] : [cotangent])];
+  const out = [value, ...gradients.map((one) => ({ value: one.out }))];
+  const shape = callShape(what, commonExtent(what, inputs), { out, stream });
+  const read = [
+    ...inputs.map(({ source }) => (source.kind === 'tensor' ? source.tensor : undefined)),
+    ...[saved.values, saved.indices],
+  ].filter((one) => one !== undefined);
+  const valueTask = { what, reductions: [task.reduction] as const, inputs, names: ['value'] };
+  const taken = [...checkOuts(valueTask, shape, [value], read)];
+  for (const { by, out: given, name } of gradients) {
+    if (given === undefined) continue;
+    const label = name === undefined ? what : `${what}: ${name}`;
+    const { dtype, device } = shape;
+    checkOut(given, { shape: gradientShape(by), dtype, device }, taken, label);
+    taken.push(given);
+  }
+  return shape;
+}
+
+/** What a caller gave as `{ value, gradients }`, by place. @throws LazyError, MercerError INVALID_ARGUMENT */
+export function namedOuts(
+  what: string,
+  reduction: Reduction,
+  names: readonly string[],
+  out: unknown,
+): {
+  readonly value: Results | undefined;
+  readonly gradients: readonly (Tensor | undefined)[];
+} {
+  const { value, gradients = {} } = partsOf(what, 'out', out, ['value', 'gradients']);
+  const given = partsOf(what, 'out.gradients', gradients, names);
+  return {
+    value: asOut(`${what}: value`, reduction, value),
+    gradients: names.map((name) => given[name] as Tensor | undefined),
+  };
+}
+
+/** An object with some of these parts. */
+function partsOf(
+  what: string,
+  place: string,
+  out: unknown,
+  names: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const wanted = `{ ${names.join(', ')} }`;
+  if (typeof out !== 'object' || out === null || isTensor(out)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: ${place} is ${isTensor(out) ? 'a tensor' : String(out)}. Pass an object with some of ${wanted}.`,
+    );
+  }
+  const other = Object.keys(out).find((name) => !names.includes(name));
+  if (other === undefined) return out as Readonly<Record<string, unknown>>;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: ${place} has '${other}', and there is ${wanted}. Pass tensors under these names.`,
+  );
+}

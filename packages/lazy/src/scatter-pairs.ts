@@ -1,0 +1,85 @@
+import { reduction as describe } from '@mercer/formula';
+import { zeros, type Tensor } from '@mercer/tensor';
+import { addInPlace } from './add-tensors.js';
+import { executeAll, type CallOptions } from './execute.js';
+import { commonExtent } from './extent.js';
+import { describeInput, type Input } from './input.js';
+import { LazyError } from './lazy-error.js';
+import type { RangesOption } from './range-tensors.js';
+import { scatterRows } from './scatter-rows.js';
+import type { RowShare, Share } from './shares.js';
+import { rowsAsBatch, takeRows } from './transforms.js';
+import type { RowRange } from './view-step.js';
+
+/** Numbers of the rows of pairs that stand in memory at once. */
+const NUMBERS_AT_ONCE = 2 ** 22;
+
+/**
+ * The rows of all pairs added up where an index that changes with both sides says, (..own batch, rows, dim) as `shape`. Each
+ * pair has a row of its own, which has to stand in memory: those of a block of rows of i at a time.
+ */
+export async function scatterPairs(
+  what: string,
+  by: Input,
+  share: RowShare,
+  inputs: readonly Input[],
+  shape: readonly number[],
+  options: Pick<CallOptions, 'stream' | 'device' | 'debug'>,
+): Promise<Tensor> {
+  const { rowsI = 1, rowsJ = 1, batchShape, dtype = 'float32' } = commonExtent(what, inputs);
+  const numbers = [...batchShape, rowsJ, by.dim].reduce((product, extent) => product * extent, 1);
+  const count = Math.max(1, Math.floor(NUMBERS_AT_ONCE / Math.max(1, numbers)));
+  // Rows of i are the last batch axis of the pairs.
+  const wide = [...shape.slice(0, -2), 1, ...shape.slice(-2)];
+  const { stream, device } = options;
+  using total = await zeros(wide, { dtype, stream, device });
+  for (let start = 0; start < rowsI; start += count) {
+    const block = { start, step: 1, count: Math.min(count, rowsI - start) };
+    const [rows, index] = await pairsOf(what, share, inputs, block, options);
+    try {
+      using part = await scatterRows(rows, index, wide, options);
+      await addInPlace(total, part, options);
+    } finally {
+      for (const one of [rows, index]) one.dispose();
+    }
+  }
+  return total.reshape(shape);
+}
+
+/** The rows of the pairs of some rows of i, and their index: (..batch, rows of i, rows of j, dim). */
+async function pairsOf(
+  what: string,
+  { reduction, to }: RowShare,
+  inputs: readonly Input[],
+  block: RowRange,
+  options: Pick<CallOptions, 'stream' | 'device' | 'debug'>,
+): Promise<readonly [rows: Tensor, index: Tensor]> {
+  const some = takeRows(inputs, block);
+  const [rows, index] = [reduction.formula, to.index].map((formula) =>
+    rowsAsBatch(what, { formula, inputs: some }, block.count, block.start),
+  );
+  if (rows === undefined || index === undefined) throw new Error('there are two formulas');
+  const reductions = [
+    describe('Sum', rows.formula, { axis: 0 }),
+    describe('Sum', index.formula, { axis: 0 }),
+  ] as const;
+  const results = await executeAll({ what, reductions, inputs: rows.inputs }, [], options);
+  const [first, second] = results.map(({ value }) => value);
+  if (first === undefined || second === undefined) throw new Error('a sum has values');
+  return [first, second];
+}
+
+/** Refuses ranges where an index changes with both sides. @throws LazyError UNSUPPORTED */
+export function checkPairs(
+  what: string,
+  by: Input,
+  shares: readonly Share[],
+  ranges: RangesOption | undefined,
+): void {
+  if (ranges === undefined || shares.every(({ to }) => to?.follows !== 'pair')) return;
+  throw new LazyError(
+    'UNSUPPORTED',
+    `${what}: rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients have no ranges. ` +
+      'Leave ranges out and multiply the formula by a mask, or make the index one of i or of j.',
+  );
+}
