@@ -23,10 +23,13 @@ import {
   select,
   sign,
   simplify,
+  simplifyAll,
   sqrt,
   sub,
   tanh,
   variable,
+  variables,
+  variablesOfAll,
   type RealExpr,
 } from './index.js';
 import { evaluateBounded } from './testing/bounded-evaluator.test.helper.js';
@@ -312,5 +315,23 @@ describe('isNonNegative', () => {
     );
     console.log(`claims of a sign: ${String(claims)}`);
     expect(claims).toBeGreaterThan(100);
+  });
+});
+
+describe('several expressions at once', () => {
+  it('are simplified as one by one, and name their variables in order', () => {
+    const some = fc.array(realExpr(4), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(some, (drawn) => {
+        // the last one shares parts with all others
+        const exprs = [...drawn, drawn.reduce((sum, one) => add(sum, one))];
+        const known = { nonNegative: ['x'] };
+        expect(simplifyAll(exprs, known)).toEqual(exprs.map((one) => simplify(one, known)));
+        expect(variablesOfAll(exprs)).toEqual([...new Set(exprs.flatMap((one) => variables(one)))]);
+      }),
+      { numRuns: 200, seed: 11 },
+    );
+    expect([simplifyAll([]), variablesOfAll([])]).toEqual([[], []]);
+    expect(variablesOfAll([add(y, y), mul(x, y), d])).toEqual(['y', 'x', 'a', 'b']);
   });
 });

@@ -38,6 +38,24 @@ export interface SimplifyOptions {
  * ```
  */
 export function simplify<E extends Expr>(expr: E, options: SimplifyOptions = {}): E {
+  const [simplified = expr] = simplifyAll([expr], options);
+  return simplified;
+}
+
+/**
+ * What {@link simplify} makes of each expression; what they have in common is looked at once, so that components of one
+ * formula take time that grows with their distinct nodes.
+ *
+ * ```ts
+ * import { add, exp, mul, print, simplifyAll, variable } from '@mercer/formula';
+ * const far = exp(mul(variable('s'), 1));
+ * console.log(simplifyAll([add(far, far), mul(far, 1)]).map((one) => print(one)).join(', ')); // 2 * exp(s), exp(s)
+ * ```
+ */
+export function simplifyAll<E extends Expr>(
+  exprs: readonly E[],
+  options: SimplifyOptions = {},
+): E[] {
   const assumed = new Set(options.nonNegative);
   const signs = new Map<Expr, boolean>();
   const done = new Map<Expr, Expr>();
@@ -66,8 +84,8 @@ export function simplify<E extends Expr>(expr: E, options: SimplifyOptions = {})
   };
 
   // Arguments first, so that the recursion above only ever goes through what a rule just built.
-  for (const node of postOrder(expr)) normalise(node);
-  return normalise(expr) as E;
+  for (const node of postOrder(...exprs)) normalise(node);
+  return exprs.map((expr) => normalise(expr) as E);
 }
 
 function foldConstants(node: Expr): Expr | undefined {

@@ -2,7 +2,7 @@ import { applyRule, isNonNegative, postOrder, type Expr, type RuleTable } from '
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cpuLiteral } from './cpu-literal.js';
 import type { CpuHelper } from './cpu-math.js';
-import { expandFunctions } from '../math/expand-functions.js';
+import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
 import { isUniform } from './is-uniform.js';
 import { emitWideExpression } from './wide-expression.js';
@@ -96,7 +96,7 @@ interface WrittenNodes {
 
 /** Every distinct node of the expressions: its text, and a statement where it has arguments. */
 function writeNodes(originals: readonly Expr[], options: CpuExpressionOptions): WrittenNodes {
-  const exprs = originals.map((expr) => expandFunctions(expr));
+  const exprs = expandAllFunctions(originals);
   const { dtype, name } = options;
   const helpers = new Set<CpuHelper>();
   const statements: string[] = [];

@@ -9,7 +9,7 @@ import {
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cudaLiteral, cudaType } from './cuda-literal.js';
 import type { CudaHelper } from './cuda-math.js';
-import { expandFunctions } from '../math/expand-functions.js';
+import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
 import { isUniform } from './is-uniform.js';
 import { emitWideExpression } from './wide-expression.js';
@@ -74,7 +74,7 @@ export function emitCudaExpressions(
   originals: readonly Expr[],
   options: CudaExpressionOptions,
 ): CudaExpressions {
-  const exprs = originals.map((expr) => expandFunctions(expr));
+  const exprs = expandAllFunctions(originals);
   const { dtype, bindings, uniform = [], prefix = 't' } = options;
   const type = cudaType(dtype);
   const helpers = new Set<CudaHelper>();

@@ -1,6 +1,6 @@
 import { select, variable, type BoolExpr, type Expr } from '@mercer/formula';
 import { isUniform } from '../emit/is-uniform.js';
-import { expandFunctions } from '../math/expand-functions.js';
+import { expandAllFunctions } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { lowerTileCode, type TileTables } from './lower-tile-code.js';
 import type { TileCode } from './tile-program.js';
@@ -39,7 +39,7 @@ export class ProgramBuilder {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
     return lowerTileCode({
       ...{ dtype: this.#dtype, inputs: nodes, nonNegative, rounded: this.#rounded },
-      ...{ roots: roots.map((root) => expandFunctions(root)), tables: this.#tables },
+      ...{ roots: expandAllFunctions(roots), tables: this.#tables },
     });
   }
 

@@ -20,10 +20,13 @@ export interface Gather {
 /** The rows by index of a formula that is being lowered, in order of need. */
 export class Gathers {
   readonly found: Gather[] = [];
+  /** Numbers of rows as formulas have them, with what they are simplified to. */
+  readonly #indices = new Map<RealExpr, RealExpr>();
 
   /** The scalar variable that stands for a component of the row. */
   component(table: number, unrounded: RealExpr, component: number): RealExpr {
-    const index = simplify(expandFunctions(unrounded));
+    const index = this.#indices.get(unrounded) ?? simplify(expandFunctions(unrounded));
+    this.#indices.set(unrounded, index);
     let place = this.found.findIndex((one) => one.table === table && one.index === index);
     if (place < 0) place = this.found.push({ table, index }) - 1;
     return variable(gatherName(place, component));

@@ -1,7 +1,7 @@
 import {
   constant,
   scalarOf,
-  simplify,
+  simplifyAll,
   substitute,
   unrollComponents,
   variable,
@@ -10,7 +10,7 @@ import {
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
-import { expandFunctions } from '../math/expand-functions.js';
+import { expandAllFunctions } from '../math/expand-functions.js';
 import type { Gathers } from './gathers.js';
 import { INTERPRETER_LIMITS } from './limits.js';
 
@@ -31,9 +31,9 @@ const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
  */
 export function lowerFormula(formula: VectorExpr, gathers?: Gathers): readonly RealExpr[] {
   const known = new Map<VectorExpr, RealExpr>();
-  return unrollComponents(formula, INTERPRETER_LIMITS.operations).map((component) =>
-    simplify(expandFunctions(lower(component, known, gathers))),
-  );
+  const components = unrollComponents(formula, INTERPRETER_LIMITS.operations);
+  const lowered = components.map((component) => lower(component, known, gathers));
+  return simplifyAll(expandAllFunctions(lowered));
 }
 
 function lower(

@@ -1,6 +1,6 @@
 import {
   inputsOf,
-  variables,
+  variablesOfAll,
   type Category,
   type RealExpr,
   type VectorExpr,
@@ -20,7 +20,7 @@ export interface InputReads {
 
 /** How scalar expressions over components of inputs and of rows by index read them. */
 export function unrolledReads(values: readonly RealExpr[], gathers: readonly Gather[]): InputReads {
-  const read = new Set([...values, ...gathers.map(({ index }) => index)].flatMap(variables));
+  const read = new Set(variablesOfAll([...values, ...gathers.map(({ index }) => index)]));
   return {
     isTable: (position) => gathers.some(({ table }) => table === position),
     isRead: ({ position, category, dim }) =>

@@ -1,4 +1,4 @@
-import { variables, type Category, type RealExpr } from '@mercer/formula';
+import { variablesOfAll, type Category, type RealExpr } from '@mercer/formula';
 import type { HalfDType } from './half-storage.js';
 import { gatherName } from './gathers.js';
 import { componentName, ROW_NAMES } from './lower-formula.js';
@@ -28,7 +28,7 @@ export function usedComponents(
   { inputs }: UnrolledPlan,
   values: readonly RealExpr[],
 ): UsedComponents {
-  const names = new Set(values.flatMap((value) => variables(value)));
+  const names = new Set(variablesOfAll(values));
   return {
     of: (wanted) =>
       rowInputs(inputs, wanted)

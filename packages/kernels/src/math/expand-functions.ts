@@ -39,14 +39,20 @@ const EXPANSIONS: { readonly [K in MathOp]?: Expansion } = {
  * there is none. Throws a `RangeError` for an order without kernel text.
  */
 export function expandFunctions<E extends Expr>(expr: E): E {
-  const order = postOrder(expr);
-  if (!order.some(({ op }) => op === 'call')) return expr;
+  const [expandedOne = expr] = expandAllFunctions([expr]);
+  return expandedOne;
+}
+
+/** What {@link expandFunctions} makes of each expression; what they have in common is looked at once. */
+export function expandAllFunctions<E extends Expr>(exprs: readonly E[]): readonly E[] {
+  const order = postOrder(...exprs);
+  if (!order.some(({ op }) => op === 'call')) return exprs;
   const done = new Map<Expr, Expr>();
   for (const node of order) {
     const args = node.args.map((arg) => done.get(arg) ?? arg);
     done.set(node, expanded(withArgs(node, args)));
   }
-  return done.get(expr) as E;
+  return exprs.map((expr) => done.get(expr) as E);
 }
 
 function expanded(node: Expr): Expr {

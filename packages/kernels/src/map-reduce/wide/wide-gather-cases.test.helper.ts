@@ -99,6 +99,19 @@ export const WIDE_GATHER_CASES: readonly (readonly [name: string, Given])[] = [
     },
   ],
   [
+    'a row of a fixed number, and a table without rows',
+    {
+      reduction: reduction(
+        'Sum',
+        ops.concat(
+          ops.sqDist(x, ops.gather(pm(1, 150), 2)),
+          ops.dot(x, ops.gather(vj(3, 150), there)),
+        ),
+      ),
+      ...{ tables: { 1: 3, 3: 0 }, ...wholes, ...batches },
+    },
+  ],
+  [
     'ranges, the three nearest of rows of a table',
     {
       reduction: reduction(

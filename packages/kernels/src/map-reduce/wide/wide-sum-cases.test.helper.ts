@@ -55,7 +55,7 @@ export const WIDE_SUM_CASES: readonly (readonly [name: string, Given])[] = [
 
 /** Of plans that split the reduced rows where they can; no rows at all. */
 export const WIDE_SUM_SIZES: readonly Omit<MapReduceCase, 'reduction' | 'dtype'>[] = [
-  { rowsI: 2, rowsJ: 6000 },
-  { rowsI: 3, rowsJ: 9, batch: 2, planned: { rowsI: 2, rowsJ: 6000 } },
-  { rowsI: 5, rowsJ: 0, planned: { rowsI: 2, rowsJ: 6000 } },
+  { rowsI: 2, rowsJ: 3000 },
+  { rowsI: 3, rowsJ: 9, batch: 2, planned: { rowsI: 2, rowsJ: 3000 } },
+  { rowsI: 5, rowsJ: 0, planned: { rowsI: 2, rowsJ: 3000 } },
 ];
