@@ -15,8 +15,9 @@ import { contractionIndices } from './contraction-index.js';
 
 /** On a CPU a loop with a tile in registers is quicker from sums and results of this length on. */
 const LONGEST_ON_CPU = 8;
-/** Words of a row that a thread of a GPU keeps in registers; with results of several columns loops take longer. */
+/** Words of a row that a thread of a GPU keeps in registers; beside many columns, up to as many words, loops take longer. */
 const LONGEST_ON_CUDA = { column: 28, columns: 40 } as const;
+const MANY_COLUMNS = 16;
 
 /**
  * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
@@ -45,9 +46,9 @@ export function isWide(
   if (kind === 'cpu') return Math.max(terms, widest([reduction])) > LONGEST_ON_CPU;
   const words = dtypeBytes(dtype) / 4;
   const columns = widest([reduction, ...beside]);
-  if (columns === 1 || reduction.kind.includes('K')) return terms * words > LONGEST_ON_CUDA.column;
-  const isLong = columns * words > LONGEST_ON_CUDA.columns;
-  return terms * words > LONGEST_ON_CUDA[isLong ? 'column' : 'columns'];
+  const hasMany = columns >= MANY_COLUMNS && columns * words <= LONGEST_ON_CUDA.columns;
+  const isPlain = reduction.weight === undefined && !reduction.kind.includes('K');
+  return terms * words > LONGEST_ON_CUDA[hasMany && isPlain ? 'columns' : 'column'];
 }
 
 function checkInterpreter(all: readonly Reduction[]): void {
