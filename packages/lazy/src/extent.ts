@@ -39,7 +39,7 @@ function commonRows(
       throw new MercerError(
         'SHAPE_MISMATCH',
         `${what}: ${describeInput(first)} has ${String(first.extent.rows)} rows and ${describeInput(one)} has ${String(one.extent.rows)}. ` +
-          `All ${category}-variables of a formula have the same number of rows; make the other one a ${category === 'i' ? 'j' : 'i'}-variable, or check the data.`,
+          `All ${category}-variables of a formula have the same number of rows; make the other one ${category === 'i' ? 'a j' : 'an i'}-variable, or check the data.`,
       );
     }
     first ??= one;
