@@ -4,8 +4,10 @@ import {
   parseFormula,
   reduction as describe,
   type Aliases,
+  type DefinedOperation,
   type ReductionKind,
   type VariableNode,
+  type VectorExpr,
 } from '@mercer/formula';
 import type { Input } from './input.js';
 import { CALL_OPTIONS, checkOptions, PREPARE_OPTIONS } from './check-options.js';
@@ -28,6 +30,8 @@ export interface GenredOptions<N extends ReductionName = ReductionName> {
   readonly formula2?: string | undefined;
   /** How many extrema, of the kinds with K. */
   readonly k?: number | undefined;
+  /** Operations of `defineOp` that the texts may call beside the built-in ones. */
+  readonly operations?: readonly DefinedOperation[] | undefined;
 }
 
 /** One argument for each alias; any number where the number of aliases is not known to the compiler. */
@@ -84,14 +88,15 @@ export function textReduction<N extends ReductionName>(
   aliases: Aliases,
   options: GenredOptions<N>,
 ): LazyReduction<KindOf<N>> {
-  checkOptions(what, options, ['reduction', 'axis', 'formula2', 'k']);
-  const { reduction: name = 'Sum' as N, axis = 0, formula2, k } = options;
+  checkOptions(what, options, ['reduction', 'axis', 'formula2', 'k', 'operations']);
+  const { reduction: name = 'Sum' as N, axis = 0, formula2, k, operations = [] } = options;
+  const read = (text: string): VectorExpr => parseFormula(text, aliases, { operations });
   const kind = reductionKind(what, name);
   const named = translated(what, () => parseAliases(aliases));
   const reduction = translated(what, () =>
-    describe(kind, parseFormula(formula, aliases), {
+    describe(kind, read(formula), {
       axis: formulaAxis(what, axis),
-      ...(formula2 !== undefined && { weight: parseFormula(formula2, aliases) }),
+      ...(formula2 !== undefined && { weight: read(formula2) }),
       ...(k !== undefined && { k }),
     }),
   );

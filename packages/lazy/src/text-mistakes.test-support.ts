@@ -71,7 +71,7 @@ export const TEXT_MISTAKES: readonly Mistake[] = [
     'an option of genred that there is not',
     () => genred('x', ['x = Vi(2)'], { axes: 1 } as never),
     'INVALID_ARGUMENT',
-    /no option 'axes'. The options are reduction, axis, formula2, k/,
+    /no option 'axes'. The options are reduction, axis, formula2, k, operations/,
   ],
   [
     'aliases as one text',
