@@ -11,7 +11,7 @@ const manyRows = (x: MistakeData['x'], rows: number): LazyTensor =>
 /** Mistakes with the options of calls, and sides that are too long. */
 export const CALL_MISTAKES: readonly Mistake[] = [
   [
-    'ranges that are a list, as KeOps has them',
+    'ranges as a list, as in KeOps',
     ({ d }) => d.sum('j', { ranges: [[[0, 1]], [1], [[0, 1]]] as never }),
     'INVALID_ARGUMENT',
     /sum: the ranges have no array 'rangesI', but a list.*rangesFromMatrix/,
@@ -71,7 +71,7 @@ export const CALL_MISTAKES: readonly Mistake[] = [
     /nonzero: there is no option 'out'/,
   ],
   [
-    'more row numbers than float32 tells apart',
+    'row numbers that float32 has not',
     ({ x }) =>
       manyRows(x, 2 ** 24 + 1)
         .mul(rowNumberJ())

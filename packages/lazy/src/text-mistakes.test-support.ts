@@ -62,7 +62,7 @@ export const TEXT_MISTAKES: readonly Mistake[] = [
     /Vi\(dim\)/,
   ],
   [
-    "KeOps' name of an option",
+    'an option of genred as in KeOps',
     () => genred('x', ['x = Vi(2)'], { reduction_op: 'Max' } as never),
     'INVALID_ARGUMENT',
     /genred: there is no option 'reduction_op'. What KeOps calls so is 'reduction' here/,
