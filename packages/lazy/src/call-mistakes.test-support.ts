@@ -85,4 +85,13 @@ export const CALL_MISTAKES: readonly Mistake[] = [
     'UNSUPPORTED',
     /argMin: the reduced side has 2147483648 rows.*2\^31 - 1/,
   ],
+  [
+    'float64 beside numbers of 16 bits',
+    async ({ x }) => {
+      const [half, wide] = [await x.cast('float16'), await x.cast('float64')];
+      return lazyI(half, { name: 'a' }).add(lazyJ(wide, { name: 'b' }));
+    },
+    'DTYPE_MISMATCH',
+    /a \(.*float16 .* counts as float32 and b \(.* is float64/,
+  ],
 ];
