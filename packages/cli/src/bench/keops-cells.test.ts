@@ -5,7 +5,7 @@ import { keopsCells, keopsCurves } from './keops-cells.js';
 describe('keopsCells', () => {
   it('takes the shapes that KeOps was measured at on a GPU, and small ones on a CPU', () => {
     const names = keopsCells({ kind: 'cuda' }).map(cellName);
-    expect(names.length).toBe(13 + 1 + 1 + 1 + 4 + 1 + 1);
+    expect(names.length).toBe(13 + 1 + 1 + 3 + 4 + 1 + 1);
     expect(new Set(names).size).toBe(names.length);
     for (const name of [
       'gaussianSum 1000000 x 1000000, D = 3',

@@ -16,7 +16,7 @@ const GPU_SHAPES: Shapes = {
   ],
   laplacianSum: [square(1e5, 3)],
   logSumExp: [square(1e5, 3)],
-  gaussianGradient: [square(1e5, 3)],
+  gaussianGradient: [square(1e5, 3), square(1e4, 32), square(1e4, 100)],
   nearest: [
     { m: 1e4, n: 1e5, d: 10 },
     { m: 1e4, n: 1e5, d: 100 },

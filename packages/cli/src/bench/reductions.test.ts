@@ -225,7 +225,7 @@ describe('the floor of reductions', () => {
     const slots = {
       gaussianSum: [2 * 20 + 3, d + 3],
       laplacianSum: [2 * 20 + 5, d + 5],
-      logSumExp: [2 * 20 + 4, d + 4],
+      logSumExp: [2 * 20 + 3, d + 3],
       gaussianGradient: [3 * 20 + 4, 2 * d + 4],
       nearest: [2 * 20 + 1, d + 1],
       kMeansAssignment: [2 * 20 + 1, d + 1],

@@ -33,8 +33,16 @@ const OPERATIONS_TOGETHER = { plain: 880, ranked: 1760 } as const;
 const ROWS_TOGETHER = { plain: [8, 4], ranked: [16, 8, 4] } as const;
 const SHARED_BYTES = 16384;
 const CUDA_TILE = 128;
-/** Blocks of a multiprocessor that run at a time, and how many it takes to keep its units from waiting. */
-const OCCUPATION = { plain: { resident: 8, least: 2 }, ranked: { resident: 6, least: 3.5 } };
+/**
+ * Blocks of a multiprocessor that run at a time, and how many it takes to keep its units from waiting. Lists beside longer rows
+ * take more registers.
+ */
+const OCCUPATION = {
+  plain: { resident: 8, least: 2 },
+  ranked: { resident: 6, least: 3.5 },
+  rankedLong: { resident: 5, least: 3.5 },
+} as const;
+const SHORT_ROW = 10;
 /** Reduced rows of a part at least. */
 const SHORTEST_PART = 128;
 /**
@@ -71,7 +79,9 @@ export function chooseCudaTile(
         (splits) => splits === 1 || (mergeable && terms >= splits * SHORTEST_PART),
       ).map((splits) => {
         const busy = ranked
-          ? waveEfficiency(blocks * splits, { multiprocessors, ...OCCUPATION[kind] })
+          ? waveEfficiency(blocks * splits, {
+              ...{ multiprocessors, ...OCCUPATION[own > SHORT_ROW ? 'rankedLong' : 'ranked'] },
+            })
           : splitEfficiency(blocks * splits, { multiprocessors, ...OCCUPATION[kind] });
         const work = (terms + (splits > 1 ? splits * PART_COST[kind] * slots : 0)) * pair;
         return { rowsPerThread, splits, cost: work / (busy * useful) };

@@ -1,6 +1,7 @@
 import { ops, reduction, vi, vj, type Reduction } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
+import { H200 } from '../testing/h200.test.helper.js';
 import { MAP_REDUCE_LIMITS } from './limits.js';
 import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
@@ -37,6 +38,16 @@ describe('takesOnePass', () => {
     }
     // Unusual sums have no loops.
     expect(takesOnePass(problem([square(20), square(20)], { sumScheme: 'kahan' }), cpu)).toBe(true);
+  });
+
+  it('has longer rows on a GPU where there are several columns', () => {
+    const columns = (dim: number): Reduction =>
+      reduction('Sum', ops.mul(ops.sqDist(vi(0, dim), vj(1, dim)), vj(1, dim)));
+    expect(takesOnePass(problem([square(40), columns(40)]), H200)).toBe(true);
+    expect(takesOnePass(problem([square(41), columns(41)]), H200)).toBe(false);
+    expect(takesOnePass(problem([square(40), square(40)]), H200)).toBe(false);
+    expect('form' in planMapReduce(problem([columns(40)]), H200)).toBe(false);
+    expect('form' in planMapReduce(problem([columns(41)]), H200)).toBe(true);
   });
 
   it('is not so where one kernel cannot hold all results, each of which it can', () => {

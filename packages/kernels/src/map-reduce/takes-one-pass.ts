@@ -27,5 +27,5 @@ export function takesOnePass(problem: MapReduceProblem, limits: DeviceLimits): b
   if (limits.kind === 'cpu' && limits.interpreted === true) return false;
   const all = [reduction, ...further];
   if (isBeyondLimits(all)) return false;
-  return !all.some((one) => isWide({ ...rest, reduction: one }, limits));
+  return !all.some((one) => isWide({ ...rest, reduction: one }, limits, all));
 }

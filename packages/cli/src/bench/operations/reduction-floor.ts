@@ -33,8 +33,8 @@ export const pairSlots: Readonly<Record<ReductionName, SlotCounts>> = {
   // the multiply-add with b: with the exponential 2 D + 3, or D + 3 through an inner product
   gaussianSum: ({ distance, exp }) => total(distance + 1, exp),
   laplacianSum: ({ distance, exp, sqrt }) => total(distance + 1, exp, sqrt),
-  // the maximum and the addition; the maximum is subtracted by the multiply-add that scales the exponent
-  logSumExp: ({ distance, exp }) => total(distance + 2, exp),
+  // the addition; what exponents are taken relative to need not be the maximum, and is subtracted by the multiply-add that scales them
+  logSumExp: ({ distance, exp }) => total(distance + 1, exp),
   // the product with b, its addition, and one multiply-add for each coordinate
   gaussianGradient: ({ distance, exp }, d) => total(distance + 2 + d, exp),
   // the comparison; |x|^2 is the same for all y and not added

@@ -1,6 +1,7 @@
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
 import { CUDA_SPLITS } from '../cuda-splits.js';
+import { columnThreads } from './cuda-column-threads.js';
 import { entriesOfThread } from './cuda-row-lists.js';
 import { LONGEST_RUN } from './tile-text.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
@@ -26,6 +27,10 @@ const VECTOR_BYTES = 16;
  * a list of the K best begins anew.
  */
 const PART_COST = { plain: 400, ranked: 250 } as const;
+/** Parts of the reduced rows of columns at most, reduced rows of one at least, and what one costs, in reduced rows. */
+const MOST_COLUMN_PARTS = 8;
+const SHORTEST_COLUMN_PART = 256;
+const COLUMN_PART_COST = 32;
 /** What a row of a thread costs for a step of an inner sum, in operations on a pair. */
 const ROW_COST = 1.25;
 
@@ -42,7 +47,7 @@ export function chooseWideCuda(shape: WideShape, limits: CudaLimits): WideCut {
   const { dtype, formula, slots } = shape;
   const bytes = dtypeBytes(dtype);
   const isNarrow = formula.columns === 1;
-  const cut = isNarrow ? narrowCut(shape, limits) : columnsCut(shape);
+  const cut = isNarrow ? narrowCut(shape, limits) : columnsCut(shape, limits);
   const { groups, rows } = cut;
   const side = CUDA_SIDE * bytes;
   const held = isNarrow ? Infinity : HELD_BYTES / (Math.max(1, formula.pair) * side * groups);
@@ -97,16 +102,38 @@ function narrowCut(
   return { groups, rows, splits };
 }
 
-function columnsCut({
-  dtype,
-  slots,
-  sums,
-}: WideShape): Pick<WideCut, 'groups' | 'rows' | 'splits'> {
+function columnsCut(
+  shape: WideShape,
+  limits: CudaLimits,
+): Pick<WideCut, 'groups' | 'rows' | 'splits'> {
+  const { dtype, slots, sums } = shape;
   const words = dtypeBytes(dtype) / 4;
   const fits = COUNTS.filter((count) => count <= 4);
   const groups = fits.find((g) => g * slots * words <= STATE_REGISTERS.columns[dtype]) ?? 1;
   const rows = sums === 0 ? 1 : (fits.find((r) => r * sums * words <= SUM_REGISTERS) ?? 1);
-  return { groups, rows, splits: 1 };
+  return { groups, rows, splits: columnsSplits(shape, limits, groups) };
+}
+
+/** So many parts that equal blocks fill whole waves. */
+function columnsSplits(
+  { formula, block, keptRows, reducedRows, mergeable, ranked }: WideShape,
+  { multiprocessors }: CudaLimits,
+  groups: number,
+): number {
+  if (!mergeable || ranked) return 1;
+  const strips = columnThreads({ formula, block }) / CUDA_SIDE;
+  const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * groups)) * strips);
+  const costs = CUDA_SPLITS.filter(
+    (splits) => splits <= MOST_COLUMN_PARTS && reducedRows >= splits * SHORTEST_COLUMN_PART,
+  ).map((splits) => {
+    const waves = (blocks * splits) / (multiprocessors * BLOCKS_PER_MULTIPROCESSOR);
+    const cost = ((reducedRows / splits + COLUMN_PART_COST) * splits * Math.ceil(waves)) / waves;
+    return { splits, cost };
+  });
+  return costs.reduce((best, one) => (one.cost < best.cost * 0.97 ? one : best), {
+    ...{ splits: 1, cost: Infinity },
+    ...costs[0],
+  }).splits;
 }
 
 /** Steps that are copied at a time: what shared memory, where every loop has copies of its own, and the registers for copies take. */

@@ -1,10 +1,12 @@
 import { lines, indent } from '../../emit/indent.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
+import { stateWords } from '../cuda-text.js';
 import { rowNames } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';
 import { resultPlace } from './column-blocks.js';
 import { cudaTileDialect, unrolledPairs } from './cuda-dialect.js';
+import { columnOfThread, columnThreads } from './cuda-column-threads.js';
 import { everyGroup } from './every-group.js';
 import { cudaSpans } from './cuda-spans-text.js';
 import { cudaStaging } from './cuda-staging.js';
@@ -19,10 +21,11 @@ import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 export function cudaColumnsText(
   plan: CudaWidePlan,
   reducer: Reducer,
-  { block }: RunningResult,
+  running: RunningResult,
   helpers: Set<CudaHelper>,
 ): string {
-  const { formula, groups, tile } = plan;
+  const { formula, groups, tile, splits } = plan;
+  const { block } = running;
   const { pair } = formula;
   const target = block === undefined ? 'total[g]' : 's[g]';
   const mergeRuns =
@@ -35,13 +38,13 @@ export function cudaColumnsText(
     everyGroup(groups, lines('total[g] = empty();', block && `s[g] = ${block.empty('total[g]')};`)),
     cudaSpans(
       plan,
-      1,
+      tile,
       lines(
         '#pragma unroll 1',
         `for (long long start = spanFrom; start < spanEnd; start += ${String(tile)}) {`,
         `  const int count = spanEnd - start < ${String(tile)} ? (int)(spanEnd - start) : ${String(tile)};`,
         pair > 0 && indent(lines('__syncthreads();', pairText(plan, helpers), '__syncthreads();')),
-        '  #pragma unroll 1',
+        `  #pragma unroll ${String(rowsTogether(plan, reducer))}`,
         '  for (int q = 0; q < count; ++q) {',
         indent(columnText(plan, target, helpers), 4),
         '  }',
@@ -62,11 +65,26 @@ export function cudaColumnsText(
       lines(
         `const long long row = blockFirst + ty * ${String(groups)} + g;`,
         'if (row < limit) {',
-        '  const State& s = total[g];',
-        indent(storeText(plan, reducer)),
+        indent(splits > 1 ? keepText(plan, running) : storeColumns(plan, reducer, 'total[g]')),
         '}',
       ),
     ),
+  );
+}
+
+/** Reduced rows whose columns are read together: where results are plain. */
+const rowsTogether = ({ block }: CudaWidePlan, { slots }: Reducer): number =>
+  slots.length <= block ? 4 : 1;
+
+/** Puts the state of a thread of columns into the workspace, as that of a row of its own. */
+function keepText(plan: CudaWidePlan, running: RunningResult): string {
+  const threads = String(columnThreads(plan));
+  return lines(
+    `const long long states = kept * ${threads}, state = row * ${threads} + columnThread;`,
+    '{',
+    '  const long long kept = states, row = state;',
+    indent(stateWords(plan, running).store('total[g]')),
+    '}',
   );
 }
 
@@ -141,7 +159,7 @@ function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>
     `V f[${String(block)}][${String(groups)}];`,
     loops === '' ? '#pragma unroll' : '#pragma unroll 1',
     `for (int b = 0; b < ${String(block)}; ++b) {`,
-    '  const int wanted = firstColumn + b;',
+    `  const int wanted = ${columnOfThread('b')};`,
     `  const Step ${COLUMN} = wanted < ${last} ? wanted : ${last};`,
     indent(loops),
     indent(everyGroup(groups, lines(text, `f[b][g] = ${results.join('')};`))),
@@ -150,21 +168,26 @@ function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>
   );
 }
 
-/** Writes the results of a thread's block of columns from the state `s`. */
-function storeText(plan: CudaWidePlan, reducer: Reducer): string {
+/** Writes the results of a thread's block of columns from the state `s`, or another that `s` is to name. */
+export function storeColumns(plan: CudaWidePlan, reducer: Reducer, state?: string): string {
   const { formula, width, axis, ranges } = plan;
   const statement =
     (to: string, type: string) =>
     (value: string, entry: number): string => {
       const { offset, column } = resultPlace(plan, formula.columns, entry);
-      const at = `${to}[(layer * kept + row) * ${String(width)} + ${column === undefined ? '' : 'firstColumn + '}${String(offset)}]`;
+      const place =
+        column === undefined
+          ? String(offset)
+          : `${columnOfThread(column)} + ${String(offset - column)}`;
+      const at = `${to}[(layer * kept + row) * ${String(width)} + ${place}]`;
       const guard =
         column === undefined
           ? 'firstColumn == 0'
-          : `firstColumn + ${String(column)} < ${String(formula.columns)}`;
+          : `${columnOfThread(column)} < ${String(formula.columns)}`;
       return `if (${guard}) ${at} = (${type})(${value});`;
     };
   return lines(
+    state !== undefined && `const State& s = ${state};`,
     reducer.value.some((value) => value.includes('count')) &&
       `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
     ...reducer.value.map(statement('out', 'V')),

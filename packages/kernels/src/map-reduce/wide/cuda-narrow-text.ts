@@ -14,6 +14,9 @@ import { everyGroup } from './every-group.js';
 import { tileText, type TileText } from './tile-text.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 
+/** Pairs of a thread. */
+const MANY_PAIRS = 64;
+
 type Ending = ReturnType<TileText['values']>;
 
 /**
@@ -79,7 +82,9 @@ function stretchText(
   );
   const tile = tileText(formula, {
     ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
-    ...{ stagedPragma: '#pragma unroll 4', wholePragma: '#pragma unroll' },
+    stagedPragma: '#pragma unroll 4',
+    // written out as a whole for many pairs, copies for the next steps are fetched at its end, and waited for
+    wholePragma: groups * rows >= MANY_PAIRS ? '#pragma unroll 2' : '#pragma unroll',
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = tile.roots.slice(0, formula.pair + 1 + formula.after);

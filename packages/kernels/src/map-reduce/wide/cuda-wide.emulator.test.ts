@@ -11,6 +11,7 @@ type Given = Omit<MapReduceCase, 'dtype'>;
 
 /** Sizes whose plan splits the reduced rows, and whose plan does not. */
 const FEW = { rowsI: 300, rowsJ: 10_000 };
+const OVER_I = { rowsI: 10_000, rowsJ: 300 };
 const MANY = { rowsI: 100_000, rowsJ: 10_000 };
 
 const named = (wanted: string): Pick<Given, 'reduction' | 'fill' | 'units'> => {
@@ -49,6 +50,18 @@ const CASES: readonly (readonly [name: string, Given])[] = [
     { ...sweepCase('SumSoftMaxWeight', 130, 70, 1), planned: MANY, rowsI: 5, rowsJ: 70 },
   ],
   ['sums and columns', { ...sweepCase('Sum', 130, 131, 1), planned: MANY, rowsI: 3, rowsJ: 67 }],
+  [
+    'sums of columns, in parts',
+    { ...sweepCase('Mean', 70, 37, 1), planned: FEW, rowsI: 5, rowsJ: 150, batch: 2 },
+  ],
+  [
+    'weighted columns over i, in parts',
+    { ...sweepCase('SumSoftMaxWeight', 40, 37, 0), planned: OVER_I, rowsI: 150, rowsJ: 5 },
+  ],
+  [
+    'extrema of columns, in parts',
+    { ...sweepCase('MinArgMin', 33, 18, 1), planned: FEW, rowsI: 5, rowsJ: 150 },
+  ],
   [
     'extrema of columns',
     { ...sweepCase('MinArgMin', 3, 140, 0), planned: MANY, rowsI: 40, rowsJ: 3 },

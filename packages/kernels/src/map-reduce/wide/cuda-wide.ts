@@ -19,7 +19,9 @@ import type { Reducer } from '../reducers/reducer.js';
 import { runningResult, type RunningResult } from '../reducers/running-result.js';
 import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer } from './column-blocks.js';
+import { cudaColumnsMerge } from './cuda-columns-merge.js';
 import { cudaColumnsText } from './cuda-columns-text.js';
+import { columnThreads, columnsOfThread } from './cuda-column-threads.js';
 import { cudaNarrowText } from './cuda-narrow-text.js';
 import { everyGroup } from './every-group.js';
 import { rowLists } from './cuda-row-lists.js';
@@ -46,15 +48,20 @@ export function emitCudaWide(plan: CudaWidePlan): PairwiseProgram {
   const running = runningResult([reducer]);
   const first = firstKernel(plan, reducer, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
+  const isNarrow = plan.formula.columns === 1;
+  const merge = isNarrow
+    ? cudaMergeKernel(plan, reducer, running)
+    : cudaColumnsMerge(plan, reducer, running);
   const bytes = plan.splits * wordsOf(reducer.slots, plan.dtype) * dtypeBytes(plan.dtype);
+  const results = isNarrow ? 1 : columnThreads(plan);
   return {
-    steps: [{ kernel: first }, { kernel: cudaMergeKernel(plan, reducer, running) }],
-    workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
+    steps: [{ kernel: first }, { kernel: merge }],
+    workspaceBytes: (scalars) => resultRows(plan, scalars) * results * bytes,
   };
 }
 
 function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResult): CudaKernel {
-  const { formula, groups, splits, block, dtype } = plan;
+  const { formula, groups, splits, dtype } = plan;
   const entry = 'map_reduce';
   const helpers = new Set<CudaHelper>();
   const isNarrow = formula.columns === 1;
@@ -79,8 +86,8 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResul
       `${entry}(${parameterList(all, dtype)}) {`,
       indent(rowsText(plan)),
       `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
-      splits > 1 && '  const int part = blockIdx.y;',
-      !isNarrow && `  const int firstColumn = (blockIdx.y * ${side} + tx) * ${String(block)};`,
+      isNarrow && splits > 1 && '  const int part = blockIdx.y;',
+      !isNarrow && indent(columnThreadText(plan)),
       body.includes('place[') && indent(placesText(groups)),
       '  for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
       ...plan.inputs.map((input) => {
@@ -97,9 +104,10 @@ function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResul
     options: [],
     geometry: (scalars) => {
       const { batch = 0 } = scalars;
-      const parts = isNarrow ? splits : Math.ceil(formula.columns / (block * CUDA_SIDE));
+      const strips = isNarrow ? 1 : columnThreads(plan) / CUDA_SIDE;
+      const tasks = launchTasks(plan, scalars, CUDA_SIDE * groups);
       return {
-        grid: [launchTasks(plan, scalars, CUDA_SIDE * groups), parts, Math.min(batch, MAX_GRID_Z)],
+        grid: [tasks, strips * splits, Math.min(batch, MAX_GRID_Z)],
         block: [WIDE_THREADS, 1, 1],
         sharedMemBytes: 0,
       };
@@ -121,6 +129,17 @@ function rowsText({ axis, ranges, groups }: CudaWidePlan): string {
         `const long long kept = ${kept}, reduced = ${reduced}, limit = kept;`,
         `const long long blockFirst = (long long)blockIdx.x * ${String(CUDA_SIDE * groups)};`,
       );
+}
+
+/** Which columns a thread has, and which part of the reduced rows. */
+function columnThreadText(plan: CudaWidePlan): string {
+  const strips = String(columnThreads(plan) / CUDA_SIDE);
+  const strip = plan.splits > 1 ? `blockIdx.y % ${strips}` : 'blockIdx.y';
+  return lines(
+    plan.splits > 1 && `const int part = blockIdx.y / ${strips};`,
+    `const int columnThread = ${strip} * ${String(CUDA_SIDE)} + tx;`,
+    columnsOfThread(plan),
+  );
 }
 
 /** The numbers of a thread's kept rows. */

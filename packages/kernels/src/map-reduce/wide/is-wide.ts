@@ -15,15 +15,20 @@ import { contractionIndices } from './contraction-index.js';
 
 /** On a CPU a loop with a tile in registers is quicker from sums and results of this length on. */
 const LONGEST_ON_CPU = 8;
-/** Words of a row that a thread of a GPU keeps in registers. */
-const LONGEST_ON_CUDA = 28;
+/** Words of a row that a thread of a GPU keeps in registers; beside many columns, up to as many words, loops take longer. */
+const LONGEST_ON_CUDA = { column: 28, columns: 40 } as const;
+const MANY_COLUMNS = 16;
 
 /**
  * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
  * reductions in one pass, rows by index and unusual sums are written out as long as that can be, and loops beyond; several
- * reductions have no loops. Everything is written out for the interpreter.
+ * reductions have no loops. Everything is written out for the interpreter. `beside` are reductions that would share the pass.
  */
-export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean {
+export function isWide(
+  problem: MapReduceProblem,
+  limits: DeviceLimits,
+  beside: readonly Reduction[] = [],
+): boolean {
   const { kind } = limits;
   const { reduction, further = [], dtype } = problem;
   const all = [reduction, ...further];
@@ -36,9 +41,14 @@ export function isWide(problem: MapReduceProblem, limits: DeviceLimits): boolean
   if (further.length > 0 || planSums(problem) !== undefined) return false;
   if (nodes.some((node) => node.kind === 'gather')) return false;
   const terms = Math.max(...nodes.map(termsOf));
-  return kind === 'cpu'
-    ? Math.max(terms, ...rootsOf(reduction).map(({ dim }) => dim)) > LONGEST_ON_CPU
-    : (terms * dtypeBytes(dtype)) / 4 > LONGEST_ON_CUDA;
+  const widest = (of: readonly Reduction[]): number =>
+    Math.max(...of.flatMap(rootsOf).map(({ dim }) => dim));
+  if (kind === 'cpu') return Math.max(terms, widest([reduction])) > LONGEST_ON_CPU;
+  const words = dtypeBytes(dtype) / 4;
+  const columns = widest([reduction, ...beside]);
+  const hasMany = columns >= MANY_COLUMNS && columns * words <= LONGEST_ON_CUDA.columns;
+  const isPlain = reduction.weight === undefined && !reduction.kind.includes('K');
+  return terms * words > LONGEST_ON_CUDA[hasMany && isPlain ? 'columns' : 'column'];
 }
 
 function checkInterpreter(all: readonly Reduction[]): void {

@@ -6,6 +6,7 @@ import { blockReducer, type ColumnBlock } from './column-blocks.js';
 import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
 import { scheduledLoops } from './tile-text.js';
 import { COLUMN, type WideFormula } from './wide-formula.js';
+import { CUDA_SIDE } from './wide-plan-types.js';
 
 /** What decides how the rows and columns are cut. */
 export interface WideShape {
@@ -41,18 +42,19 @@ export function columnsTogether(
   const { columns, before, pair } = formula;
   if (columns === 1 || kind.includes('K')) return 1;
   // one exponential serves a block
-  if (before > 0) return Math.min(columns, device === 'cpu' ? 8 : 4);
+  if (before > 0) return device === 'cpu' ? Math.min(columns, 8) : fittingBlock(columns, 4);
   const { roots, scheduled } = scheduledLoops(formula);
   if (loopGroups(scheduled, COLUMN, roots.slice(pair, pair + 1)).length > 0) return 1;
+  if (device === 'cpu') return Math.min(columns, 4);
   // a GPU's block of threads computes the inner sums of pairs again for the next columns
   // and needs registers for the addresses of rows by index
-  const isCostly =
-    device === 'cuda' &&
-    dtype === 'float32' &&
-    widestGroup(formula) > 0 &&
-    formula.gathers === undefined;
-  return Math.min(columns, isCostly && columns >= 128 ? 8 : 4);
+  const isCostly = dtype === 'float32' && widestGroup(formula) > 0 && formula.gathers === undefined;
+  return fittingBlock(columns, isCostly ? 8 : 4);
 }
+
+/** Columns of a thread of a GPU, of at most so many: no more than it takes for all threads of a row to have some. */
+const fittingBlock = (columns: number, most: number): number =>
+  [1, 2, 4].find((block) => block < most && block * CUDA_SIDE >= columns) ?? most;
 
 /** Words of the data type that the running result of a block of columns takes. */
 export function wordsOfBlock(one: ColumnBlock, dtype: PairwiseDType): number {
