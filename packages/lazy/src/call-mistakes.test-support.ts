@@ -1,4 +1,4 @@
-import { gradient, lazyI, lazyJ, rowNumberJ, type LazyTensor } from './index.js';
+import { gradient, lazyI, lazyJ, rowNumberJ, type LazyTensor, valueAndGradients } from './index.js';
 import type { Mistake, MistakeData } from './matrix-mistakes.test-support.js';
 
 const EMPTY_RANGES = { rangesI: [[0, 2]], slicesI: [1], redrangesJ: [[0, 0]] } as const;
@@ -63,6 +63,24 @@ export const CALL_MISTAKES: readonly Mistake[] = [
     ({ d, x }) => gradient(d.reduction('Sum', 'j'), lazyI(x), x, { dtype: 'float64' } as never),
     'INVALID_ARGUMENT',
     /gradient: there is no option 'dtype'/,
+  ],
+  [
+    'an option that values with gradients have not',
+    ({ d, x }) => valueAndGradients(d.reduction('Min', 'j'), { x: lazyI(x) }, { seed: x } as never),
+    'INVALID_ARGUMENT',
+    /valueAndGradients: there is no option 'seed'/,
+  ],
+  [
+    'ranges of a dense matrix',
+    ({ d }) => d.toDense({ ranges: EMPTY_RANGES } as never),
+    'INVALID_ARGUMENT',
+    /toDense: there is no option 'ranges'/,
+  ],
+  [
+    'ranges of a diagonal',
+    ({ d }) => d.diag({ ranges: EMPTY_RANGES } as never),
+    'INVALID_ARGUMENT',
+    /diag: there is no option 'ranges'/,
   ],
   [
     'an option that pairs have not',

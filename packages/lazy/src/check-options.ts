@@ -13,6 +13,11 @@ export const CALL_OPTIONS: readonly string[] = [
   'debug',
 ];
 
+/** Options of calls that compute whole matrices. */
+export const DENSE_OPTIONS: readonly string[] = CALL_OPTIONS.filter(
+  (name) => name !== 'ranges' && name !== 'indexDtype',
+);
+
 /** Options of preparations. */
 export const PREPARE_OPTIONS: readonly string[] = [
   'ranges',
