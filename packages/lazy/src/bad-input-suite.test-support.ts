@@ -1,13 +1,16 @@
 import { empty, MercerError, tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { CALL_MISTAKES } from './call-mistakes.test-support.js';
 import { LazyError, lazyI, lazyJ, param } from './index.js';
 import { translated } from './lazy-error.js';
 import { MATRIX_MISTAKES } from './matrix-mistakes.test-support.js';
 import { TEXT_MISTAKES } from './text-mistakes.test-support.js';
 
-const CASES = [...MATRIX_MISTAKES, ...TEXT_MISTAKES].map(([what, run, code, ...says]) => ({
-  ...{ what, run, code, says },
-}));
+const CASES = [...MATRIX_MISTAKES, ...CALL_MISTAKES, ...TEXT_MISTAKES].map(
+  ([what, run, code, ...says]) => ({
+    ...{ what, run, code, says },
+  }),
+);
 
 /** What the caller can get wrong, and what the errors say. */
 export function describeBadInput(device: () => Device): void {

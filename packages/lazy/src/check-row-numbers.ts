@@ -4,20 +4,31 @@ import { describeInput, type Input } from './input.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 
+/** How many rows there are, and in which dtype formulas are computed, if that is known. */
+type Rows = Pick<Extent, 'rowsI' | 'rowsJ' | 'dtype'>;
+
 /**
- * Refuses formulas with row numbers of a side that no input follows: nothing tells how many rows there are.
+ * Refuses formulas with row numbers of a side that no input follows, since nothing tells how many rows there are, and of a side
+ * with more rows than a number of the dtype can tell apart.
  *
- * @throws LazyError INVALID_ARGUMENT
+ * @throws LazyError INVALID_ARGUMENT, UNSUPPORTED
  */
 export function checkRowNumbers(
   what: string,
   formulas: readonly VectorExpr[],
-  { rowsI, rowsJ }: Pick<Extent, 'rowsI' | 'rowsJ'>,
+  { rowsI, rowsJ, dtype = 'float32' }: Rows,
 ): void {
-  if (rowsI !== undefined && rowsJ !== undefined) return;
+  const most = WHOLE_UP_TO[dtype];
+  if ((rowsI ?? Infinity) <= most && (rowsJ ?? Infinity) <= most) return;
   const nodes = new Set(postOrderVector(...formulas));
   for (const [axis, rows, node] of [['i', rowsI, indexI] as const, ['j', rowsJ, indexJ] as const]) {
-    if (rows !== undefined || !nodes.has(node)) continue;
+    if ((rows ?? Infinity) <= most || !nodes.has(node)) continue;
+    if (rows !== undefined) {
+      throw new LazyError(
+        'UNSUPPORTED',
+        `${what}: the formula has the row number of ${axis}, of which there are ${String(rows)} rows, and row numbers are whole in ${dtype} up to ${String(most)}. Compute it in float64.`,
+      );
+    }
     throw new LazyError(
       'INVALID_ARGUMENT',
       `${what}: the formula has the row number of ${axis}, and no input tells how many rows of ${axis} there are. ` +

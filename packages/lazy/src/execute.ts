@@ -9,6 +9,7 @@ import {
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
+import { CALL_OPTIONS, checkOptions } from './check-options.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -65,6 +66,7 @@ export async function executeAll(
   { out = [], ...options }: ExecuteAllOptions,
 ): Promise<readonly Results[]> {
   const { what, reductions } = task;
+  checkOptions(what, options, CALL_OPTIONS);
   const { stream, debug, ranges, accumulate, sumScheme, indexDtype } = options;
   const inputs = bindArguments(what, task.inputs, args);
   checkIndexDtype(what, indexDtype, reductions);
@@ -117,9 +119,9 @@ export async function placeCall(
   made: Tensor[],
 ): Promise<PlacedCall> {
   const extent = commonExtent(what, inputs);
-  checkRowNumbers(what, formulas, extent);
   const shape = callShape(what, extent, options);
   const { device, dtype, batchShape } = shape;
+  checkRowNumbers(what, formulas, { ...extent, dtype });
   checkTables(what, inputs, dtype);
   const { stream } = options;
   const placed = await placeInputs(inputs, usedBy(formulas), { device, dtype, stream }, made);

@@ -39,7 +39,7 @@ function commonRows(
       throw new MercerError(
         'SHAPE_MISMATCH',
         `${what}: ${describeInput(first)} has ${String(first.extent.rows)} rows and ${describeInput(one)} has ${String(one.extent.rows)}. ` +
-          `All ${category}-variables of a formula have the same number of rows; make the other one a ${category === 'i' ? 'j' : 'i'}-variable, or check the data.`,
+          `All ${category}-variables of a formula have the same number of rows; make the other one ${category === 'i' ? 'a j' : 'an i'}-variable, or check the data.`,
       );
     }
     first ??= one;
@@ -75,9 +75,15 @@ function commonDType(what: string, inputs: readonly Input[]): LazyDType | undefi
   if (first === undefined || other === undefined) return first?.dtype;
   throw new MercerError(
     'DTYPE_MISMATCH',
-    `${what}: ${describeInput(first)} is ${String(first.dtype)} and ${describeInput(other)} is ${String(other.dtype)}. ` +
+    `${what}: ${describeInput(first)} ${dtypeOf(first)} and ${describeInput(other)} ${dtypeOf(other)}. ` +
       `Nothing is converted silently: cast one of them, for example await x.cast('${String(first.dtype)}').`,
   );
+}
+
+/** What an input is computed in; tensors of 16 bits are stored in another dtype. */
+function dtypeOf({ source, dtype }: Input): string {
+  const isStored = source.kind !== 'tensor' || source.tensor.dtype === dtype;
+  return `${isStored ? 'is' : 'counts as'} ${String(dtype)}`;
 }
 
 function commonDevice(what: string, inputs: readonly Input[]): Device | undefined {

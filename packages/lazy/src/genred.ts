@@ -4,10 +4,13 @@ import {
   parseFormula,
   reduction as describe,
   type Aliases,
+  type DefinedOperation,
   type ReductionKind,
   type VariableNode,
+  type VectorExpr,
 } from '@mercer/formula';
 import type { Input } from './input.js';
+import { CALL_OPTIONS, checkOptions, PREPARE_OPTIONS } from './check-options.js';
 import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
@@ -27,6 +30,8 @@ export interface GenredOptions<N extends ReductionName = ReductionName> {
   readonly formula2?: string | undefined;
   /** How many extrema, of the kinds with K. */
   readonly k?: number | undefined;
+  /** Operations of `defineOp` that the texts may call beside the built-in ones. */
+  readonly operations?: readonly DefinedOperation[] | undefined;
 }
 
 /** One argument for each alias; any number where the number of aliases is not known to the compiler. */
@@ -81,14 +86,17 @@ export function textReduction<N extends ReductionName>(
   what: string,
   formula: string,
   aliases: Aliases,
-  { reduction: name = 'Sum' as N, axis = 0, formula2, k }: GenredOptions<N>,
+  options: GenredOptions<N>,
 ): LazyReduction<KindOf<N>> {
+  checkOptions(what, options, ['reduction', 'axis', 'formula2', 'k', 'operations']);
+  const { reduction: name = 'Sum' as N, axis = 0, formula2, k, operations = [] } = options;
+  const read = (text: string): VectorExpr => parseFormula(text, aliases, { operations });
   const kind = reductionKind(what, name);
   const named = translated(what, () => parseAliases(aliases));
   const reduction = translated(what, () =>
-    describe(kind, parseFormula(formula, aliases), {
+    describe(kind, read(formula), {
       axis: formulaAxis(what, axis),
-      ...(formula2 !== undefined && { weight: parseFormula(formula2, aliases) }),
+      ...(formula2 !== undefined && { weight: read(formula2) }),
       ...(k !== undefined && { k }),
     }),
   );
@@ -120,27 +128,7 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
   return Object.assign(call, { reduction, prepare });
 }
 
-const OPTION_NAMES: readonly string[] = [
-  'out',
-  'stream',
-  'device',
-  'dtype',
-  'ranges',
-  'accumulate',
-  'sumScheme',
-  'indexDtype',
-  'debug',
-];
-
-const PREPARE_OPTIONS: readonly string[] = [
-  'ranges',
-  'accumulate',
-  'sumScheme',
-  'indexDtype',
-  'debug',
-];
-
-function isOptions(value: unknown, names = OPTION_NAMES): value is object {
+function isOptions(value: unknown, names = CALL_OPTIONS): value is object {
   if (typeof value !== 'object' || value === null) return false;
   return Object.keys(value).every((name) => names.includes(name));
 }
@@ -149,7 +137,7 @@ function tooMany(what: string, found: number, count: number): LazyError {
   return new LazyError(
     'INVALID_ARGUMENT',
     `${what}: ${String(found)} arguments given, and the formula has ${String(count)}. ` +
-      `After them may stand one object with ${OPTION_NAMES.join(', ')}.`,
+      `After them may stand one object with ${CALL_OPTIONS.join(', ')}.`,
   );
 }
 

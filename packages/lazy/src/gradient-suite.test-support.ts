@@ -6,6 +6,15 @@ import { numbers, upload, type Numbers } from './reference.test-support.js';
 
 const [M, N] = [4, 6];
 
+/** Kinds whose rule is that of MaxArgMax or KMin. */
+const OF_ONE_RULE: readonly ReductionKind[] = [
+  'Max',
+  'MinArgMin',
+  'KMax',
+  'KMinArgKMin',
+  'KMaxArgKMax',
+];
+
 /** `sum(cotangent * result)` in float64, of a reduction without batch axes. */
 function energy(of: LazyReduction, data: readonly Float64Array[], cotangent: Float64Array): number {
   const { value } = evaluateReduction(of.reduction, data, { rowsI: M, rowsJ: N });
@@ -44,7 +53,7 @@ function near(found: ArrayLike<number>, wanted: readonly number[], tolerance: nu
 export function describeGradients(device: () => Device): void {
   describe('gradient', () => {
     const sides = ['i', 'j'] as const;
-    it.each<[ReductionKind, 'i' | 'j']>([
+    it.each<[ReductionKind, 'i' | 'j', (true | undefined)?]>([
       ['Sum', 'j'],
       ['Mean', 'i'],
       ['Var', 'j'],
@@ -54,10 +63,16 @@ export function describeGradients(device: () => Device): void {
       ['Min', 'j'],
       ['MaxArgMax', 'i'],
       ['KMin', 'j'],
-    ])('of %s over %s', async (kind, axis) => {
+      ['LogSumExp', 'i', true],
+      ['Max', 'j'],
+      ['MinArgMin', 'i'],
+      ['KMax', 'i'],
+      ['KMinArgKMin', 'i'],
+      ['KMaxArgKMax', 'j'],
+    ])('of %s over %s', async (kind, axis, hasWeight) => {
       const data: Numbers[] = [numbers(1, M, 2), numbers(2, N, 2), numbers(3, 1, 1, { low: 0.5 })];
-      const weighted = kind === 'SumSoftMaxWeight';
-      if (weighted) data.push(numbers(4, N, 2));
+      const weighted = kind === 'SumSoftMaxWeight' || hasWeight === true;
+      if (weighted) data.push(numbers(4, N, 2, { low: 0.5, high: 2 }));
       const [x, y, p, g] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
       const variables = [lazyI(x!), lazyJ(y!), param(p!.reshape([1]))] as const;
       const base = variables[0].sub(variables[1]).square().mul(variables[2]);
@@ -72,8 +87,9 @@ export function describeGradients(device: () => Device): void {
       const seed = await upload(cotangent, 'float64', device());
       const values = data.map((one) => one.values);
       for (const [place, variable] of [...variables, ...(weight ? [weight] : [])].entries()) {
-        // By the parameter only where the formulas differ most: each is a kernel.
-        if (place === 2 && !['Sum', 'LogSumExp', 'KMin'].includes(kind)) continue;
+        // Each is a kernel: by the parameter only where the formulas differ most, and kinds of one rule by x alone.
+        if (place === 2 && (weighted || !['Sum', 'LogSumExp', 'KMin'].includes(kind))) continue;
+        if (place > 0 && OF_ONE_RULE.includes(kind)) continue;
         const wanted = differences(of, values, place, cotangent.values);
         const found = await gradient(of, variable, seed);
         const { batch, rows, dim } = data[place] as Numbers;

@@ -1,5 +1,6 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
+import { checkOptions } from './check-options.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
 import { checkGradientOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -54,6 +55,7 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
   { out, ...options }: GradientOptions<NoInfer<D>> = {},
 ): Promise<Tensor<D>> {
   const what = 'gradient';
+  checkOptions(what, options, ['out', 'saved', 'stream', 'ranges', 'debug']);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);

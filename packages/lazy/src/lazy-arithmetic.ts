@@ -1,4 +1,4 @@
-import { ops, type VectorExpr } from '@mercer/formula';
+import { ops, type DefinedOperation, type VectorExpr } from '@mercer/formula';
 import { LazyFormula, type LazyOperand } from './lazy-formula.js';
 import type { LazyDType } from './lazy-dtype.js';
 
@@ -113,5 +113,24 @@ export abstract class LazyArithmetic<D extends LazyDType = LazyDType> extends La
   /** `a` where this is not 0, else `b`: for comparisons and masks. The other value, NaN or not, is not seen. */
   where(a: LazyOperand, b: LazyOperand): this {
     return this.apply('where', [a, b], (f, x, y) => ops.where(f, x, y));
+  }
+
+  /**
+   * An operation of `defineOp` of `@mercer/formula`, with this as its first argument: differentiable, and computed in the kernel.
+   *
+   * @throws LazyError INVALID_ARGUMENT for another number of arguments, and what the operations inside say
+   *
+   * @example
+   * ```ts
+   * import { defineOp, ops } from '@mercer/formula';
+   * import { lazyI } from '@mercer/lazy';
+   *
+   * const swish = defineOp('Swish', ['x', 'beta'], ({ x, beta }) => ops.mul(x, ops.logistic(ops.mul(beta, x))));
+   * const sums = await lazyI([[0], [100]]).operation(swish, 2).sum('j', { device: 'cpu' });
+   * console.log(await sums.toNested()); // [ [ 0 ], [ 100 ] ]
+   * ```
+   */
+  operation(op: DefinedOperation, ...others: readonly LazyOperand[]): this {
+    return this.apply(op.opName, others, (...all) => op(...all));
   }
 }

@@ -1,4 +1,12 @@
-import { diff, divergence, grad, gradMatrix, laplacian, type VectorExpr } from '@mercer/formula';
+import {
+  diff,
+  divergence,
+  grad,
+  gradMatrix,
+  laplacian,
+  traceOperator,
+  type VectorExpr,
+} from '@mercer/formula';
 import { LazyError } from './lazy-error.js';
 import type { LazyFormula, LazyOperand } from './lazy-formula.js';
 import { LazyVectors } from './lazy-vectors.js';
@@ -36,6 +44,15 @@ export abstract class LazyCalculus<D extends LazyDType = LazyDType> extends Lazy
   /** The sum of the second derivatives by each component of the variable, of a formula of dim 1. */
   laplacian(variable: LazyFormula): this {
     return this.#by('laplacian', variable, laplacian);
+  }
+
+  /**
+   * The trace of the matrix of a formula that is linear in a variable, `sum_k w_k M_kk`; a formula of dim 1 counts as repeated.
+   * The weights have the dim of the variable, or 1.
+   */
+  traceOperator(variable: LazyFormula, weights: LazyOperand = 1): this {
+    checkVariable('traceOperator', variable);
+    return this.apply('traceOperator', [variable, weights], (f, v, w) => traceOperator(f, v, w));
   }
 
   #by(

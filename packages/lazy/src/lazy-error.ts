@@ -55,8 +55,15 @@ const CODE_OF: { readonly [C in FormulaError['code']]: LazyErrorCode } = {
 /**
  * Runs a step of the formula language or of the planner; their errors become a `LazyError` that names the operation and
  * what it was given.
+ *
+ * @param refused the code of what the planner refuses
  */
-export function translated<T>(what: string, step: () => T, given: () => string = () => ''): T {
+export function translated<T>(
+  what: string,
+  step: () => T,
+  given: () => string = () => '',
+  refused: LazyErrorCode = 'UNSUPPORTED',
+): T {
   try {
     return step();
   } catch (cause) {
@@ -64,7 +71,7 @@ export function translated<T>(what: string, step: () => T, given: () => string =
       throw new LazyError(CODE_OF[cause.code], `${what}: ${cause.message}${given()}`, { cause });
     }
     if (cause instanceof RangeError) {
-      throw new LazyError('UNSUPPORTED', `${what}: ${cause.message}${given()}`, { cause });
+      throw new LazyError(refused, `${what}: ${cause.message}${given()}`, { cause });
     }
     throw cause;
   }

@@ -1,5 +1,6 @@
 import { ops, reduction as describe, type ReductionKind } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
+import { checkOptions, DENSE_OPTIONS } from './check-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';
 import { binCounts, type HistogramOptions } from './histogram.js';
@@ -100,6 +101,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    */
   async toDense(options: DenseOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
     checkBound('toDense', this.inputs);
+    checkOptions('toDense', options, DENSE_OPTIONS);
     checkRowNumbers('toDense', [this.formula], this);
     const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
     const { out, ...rest } = options;
@@ -208,6 +210,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    */
   async diag(options: DenseOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
     checkBound('diag', this.inputs);
+    checkOptions('diag', options, DENSE_OPTIONS);
     const { rowsI = 1, rowsJ = 1 } = this;
     if (rowsI !== rowsJ) {
       throw new LazyError(

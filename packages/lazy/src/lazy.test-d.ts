@@ -1,3 +1,4 @@
+import { defineOp } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
@@ -186,5 +187,15 @@ describe('genred', () => {
     >();
     // @ts-expect-error no such reduction
     genred('x', ['x = Vi(1)'], { reduction: 'Sums' });
+  });
+
+  it('takes operations of defineOp, as matrices do', () => {
+    const twice = defineOp('Twice', ['x', 'by'], ({ x }) => x);
+    genred('Twice(x, 1)', ['x = Vi(1)'], { operations: [twice] });
+    const x = lazyI(f32);
+    expectTypeOf(x.operation(twice, 1)).toEqualTypeOf<LazyTensor<'float32'>>();
+    expectTypeOf(x.sum().traceOperator(x)).toEqualTypeOf<LazyTensor<'float32'>>();
+    // @ts-expect-error no name of an operation
+    x.operation('Twice', 1);
   });
 });

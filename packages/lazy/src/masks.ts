@@ -7,7 +7,7 @@ import { LazyTensor } from './lazy-tensor.js';
 const rowNumber = (what: string, formula: VectorExpr): LazyTensor =>
   new LazyTensor(what, { formula, inputs: [] });
 
-/** The number of the row i, from 0. It takes the size from what it is combined with. Exact up to 2^24 in float32. */
+/** The number of the row i, from 0. It takes the size from what it is combined with. More than 2^24 rows need float64. */
 export const rowNumberI = (): LazyTensor => rowNumber('rowNumberI', indexI);
 
 /** The number of the row j, from 0, as {@link rowNumberI}. */

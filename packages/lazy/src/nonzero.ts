@@ -6,6 +6,7 @@ import {
   type CallShape,
   type RangeArguments,
 } from './call.js';
+import { checkOptions } from './check-options.js';
 import { placeCall, type CallOptions, type PlacedCall } from './execute.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
@@ -45,6 +46,7 @@ export async function nonzeroPairs(
   options: Omit<NonzeroOptions, 'values'>,
 ): Promise<SelectedPairs> {
   checkBound(WHAT, inputs);
+  checkOptions(WHAT, options, ['values', 'stream', 'device', 'dtype', 'ranges', 'debug']);
   checkMask(formulas[0]?.dim ?? 0);
   const made: Tensor[] = [];
   try {

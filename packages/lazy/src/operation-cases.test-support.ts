@@ -156,5 +156,17 @@ export const OPERATION_CASES: readonly OperationCase[] = [
   one('diff', ['a', 'p'], (a, p) => a.square().diff(a, p), 'Diff(Square(a), a, p)'),
   one('gradMatrix', ['a', 'b'], (a, b) => a.mul(b).gradMatrix(a), 'GradMatrix(a * b, a)'),
   one('divergence', ['a', 'b'], (a, b) => a.mul(b).divergence(a), 'Divergence(a * b, a)'),
+  one(
+    'traceOperator',
+    ['a', 'b', 'p'],
+    (a, b, p) => a.mul(b).traceOperator(a, p),
+    'TraceOperator(a * b, a, p)',
+  ),
+  one(
+    'traceOperator',
+    ['a', 'd'],
+    (a, d) => a.sum().mul(d).traceOperator(a),
+    'TraceOperator(Sum(a) * d, a)',
+  ),
   one('laplacian', ['a', 'b'], (a, b) => a.sqdist(b).laplacian(a), 'Laplacian(SqDist(a, b), a)'),
 ];

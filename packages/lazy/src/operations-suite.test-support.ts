@@ -67,6 +67,7 @@ export function describeOperations(device: () => Device): void {
           'nonzero',
           'reduceMany',
           'histogram',
+          'operation',
         ],
         ...['dim', 'rowsI', 'rowsJ', 'batchShape', 'shape', 'dtype', 'device'],
         ...['prod', 'mean', 'any', 'all', 'count', 'minArgMin', 'maxArgMax', 'logSumExp'],

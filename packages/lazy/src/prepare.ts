@@ -10,6 +10,7 @@ import {
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';
+import { checkOptions, PREPARE_OPTIONS } from './check-options.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
@@ -55,6 +56,7 @@ export async function prepareTask(
   { ranges, indexDtype, ...options }: PrepareOptions,
 ): Promise<PreparedTask> {
   const { what, reductions } = task;
+  checkOptions(what, options, PREPARE_OPTIONS);
   checkIndexDtype(what, indexDtype, reductions);
   const used = usedBy(reductions.flatMap(formulasOf));
   const example = bind(task, args);
@@ -116,8 +118,8 @@ function bind({ what, inputs, reductions }: JointTask, args: readonly Tensor[]):
   for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${String(at)}`);
   const bound = bindArguments(what, inputs, args);
   const extent = commonExtent(what, bound);
-  checkRowNumbers(what, reductions.flatMap(formulasOf), extent);
   const shape = callShape(what, extent, {});
+  checkRowNumbers(what, reductions.flatMap(formulasOf), { ...extent, dtype: shape.dtype });
   checkTables(what, bound, shape.dtype);
   return { inputs: bound, shape };
 }

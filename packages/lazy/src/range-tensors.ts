@@ -24,8 +24,12 @@ export async function rangeTensors(
 ): Promise<RangeArguments> {
   const kept = keptRows(reduction, shape);
   const reduced = reduction.axis === 1 ? shape.rowsJ : shape.rowsI;
-  const { tasks, spans, taskCount } = translated(what, () =>
-    planRanges(plan, keptRanges(what, reduction, ranges), kept, reduced),
+  const ofKept = keptRanges(what, reduction, ranges);
+  const { tasks, spans, taskCount } = translated(
+    what,
+    () => planRanges(plan, ofKept, kept, reduced),
+    undefined,
+    'INVALID_ARGUMENT',
   );
   const upload = async (data: BigInt64Array): Promise<Tensor> => {
     const placed = await tensor(data, { device: shape.device, stream });
@@ -54,16 +58,43 @@ export async function passRanges(
   return found;
 }
 
-/** The ranges of the kept side. */
+/** The ranges of the kept side. @throws LazyError INVALID_ARGUMENT for what has not their arrays */
 function keptRanges(
   what: string,
   { axis }: Pick<Reduction, 'axis'>,
   ranges: RangesOption,
 ): KeptRanges {
+  checkArrays(what, ranges, ['rangesI', 'slicesI', 'redrangesJ']);
   if (axis === 1) return ranges;
-  if ('rangesJ' in ranges) return swapAxes(ranges);
+  if ('rangesJ' in ranges) {
+    checkArrays(what, ranges, ['rangesJ', 'slicesJ', 'redrangesI']);
+    return swapAxes(ranges);
+  }
   throw new LazyError(
     'INVALID_ARGUMENT',
     `${what}: the ranges have no rangesJ, slicesJ and redrangesI, which a reduction over i needs. Make both directions with rangesFromMatrix.`,
   );
+}
+
+/** Whether ranges have these arrays: of pairs, but for slices. */
+function checkArrays(what: string, ranges: unknown, names: readonly string[]): void {
+  const given = Object(ranges) as Readonly<Record<string, unknown>>;
+  for (const name of names) {
+    const array = given[name];
+    if (!Array.isArray(array) && !ArrayBuffer.isView(array)) {
+      const has = Array.isArray(ranges) ? 'a list' : `'${Object.keys(given).join("', '")}'`;
+      throw new LazyError(
+        'INVALID_ARGUMENT',
+        `${what}: the ranges have no array '${name}', but ${has}. Pass { rangesI, slicesI, redrangesJ } and, for a reduction over i, rangesJ, slicesJ and redrangesI: rangesFromMatrix makes them.`,
+      );
+    }
+    if (name.startsWith('slices')) continue;
+    const pairs = Array.from(array as ArrayLike<unknown>);
+    const place = pairs.findIndex((one) => (one as ArrayLike<unknown> | null)?.length !== 2);
+    if (place < 0) continue;
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name}[${String(place)}] of the ranges is ${JSON.stringify(pairs[place])}. A range is two whole numbers, [start, end].`,
+    );
+  }
 }

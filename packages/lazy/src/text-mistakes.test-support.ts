@@ -61,4 +61,22 @@ export const TEXT_MISTAKES: readonly Mistake[] = [
     'INVALID_ARGUMENT',
     /Vi\(dim\)/,
   ],
+  [
+    'an option of genred as in KeOps',
+    () => genred('x', ['x = Vi(2)'], { reduction_op: 'Max' } as never),
+    'INVALID_ARGUMENT',
+    /genred: there is no option 'reduction_op'. What KeOps calls so is 'reduction' here/,
+  ],
+  [
+    'an option of genred that there is not',
+    () => genred('x', ['x = Vi(2)'], { axes: 1 } as never),
+    'INVALID_ARGUMENT',
+    /no option 'axes'. The options are reduction, axis, formula2, k, operations/,
+  ],
+  [
+    'aliases as one text',
+    () => genred('x', 'x = Vi(2)' as never),
+    'INVALID_ARGUMENT',
+    /aliases: they are the text "x = Vi\(2\)"\. Pass a list/,
+  ],
 ];

@@ -1,3 +1,4 @@
+import { defineOp, ops } from '@mercer/formula';
 import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
@@ -7,6 +8,8 @@ import {
   genericSum,
   genred,
   gradient,
+  lazyI,
+  lazyJ,
   type LazyDType,
 } from '../index.js';
 import { numbers, upload, type Numbers } from '../reference.test-support.js';
@@ -176,6 +179,30 @@ export function describeKeopsFormulas(device: () => Device): void {
         { device: device() },
       );
       expect(await found.toNested()).toEqual([[63], [90]]);
+    });
+
+    it('calls operations of defineOp, which are methods and have gradients too', async () => {
+      const swish = defineOp('Swish', ['x', 'beta'], ({ x, beta }) =>
+        ops.mul(x, ops.logistic(ops.mul(beta, x))),
+      );
+      const one = (t: number): number => t / (1 + Math.exp(-2 * t));
+      const slope = (t: number): number =>
+        1 / (1 + Math.exp(-2 * t)) + (t * 2 * Math.exp(-2 * t)) / (1 + Math.exp(-2 * t)) ** 2;
+      const data = [numbers(1, M, 1), numbers(2, N, 1)] as const;
+      const [x, y] = await Promise.all(data.map((some) => put(some, 'float64')));
+      const names = ['x = Vi(1)', 'y = Vj(1)'] as const;
+      const axis = { axis: 'j', operations: [swish] } as const;
+      const f = genred('Swish(x - y, 2)', names, axis);
+      const [X, Y] = data.map(({ values }) => [...values]);
+      const sums = (of: (t: number) => number): number[] =>
+        X!.map((a) => Y!.reduce((sum, b) => sum + of(a - b), 0));
+      await expectNear(await f(x!, y!), sums(one), 1e-12);
+      const g = genred('Grad(Swish(x - y, 2), x, 1)', names, axis);
+      await expectNear(await g(x!, y!), sums(slope), 1e-12);
+      const method = lazyI(x!).sub(lazyJ(y!)).operation(swish, 2);
+      expect(await (await method.sum('j')).toNested()).toEqual(await (await f(x!, y!)).toNested());
+      expect(() => method.operation(swish)).toThrow(/Swish.*takes 2 argument.*got 1/);
+      expect(() => genred('Swish(x - y, 2)', names)).toThrow(/no operation "Swish"/);
     });
 
     it('is prepared once and called with other sizes', async () => {

@@ -208,7 +208,8 @@ export function describeKeopsGradients(device: () => Device): void {
       const [x, y, v] = await put(data, 'float32');
       const w = lazyJ(v!);
       const [X, Y, V] = data;
-      const of = lazyI(x!).sqdist(lazyJ(y!)).neg().exp().mul(w).reduction('Sum', 'j');
+      const product = lazyI(x!).sqdist(lazyJ(y!)).neg().exp().mul(w);
+      const of = product.reduction('Sum', 'j');
       const result = await of.call();
       const wanted = sums(1000, 1000, 1, (i, j) => Math.exp(-square(X, i, Y, j)) * at(V, j));
       expectClose(await numbersOf(result), wanted, { atol: 1e-4 });
@@ -218,6 +219,10 @@ export function describeKeopsGradients(device: () => Device): void {
         return Math.exp(-square(X, i, Y, j)) * (wanted[i] ?? NaN);
       });
       expectClose(await numbersOf(found), slopes, { atol: 1e-4 });
+      // Linear in the vector: the second gradient is exactly 0.
+      const slope = product.grad(w, lazyI(result)).reduction('Sum', 'i');
+      const second = await numbersOf(await gradient(slope, w, v!));
+      expectClose(second, new Float64Array(1000), { atol: 0, rtol: 0 });
     });
 
     it('of a log-sum-exp of one tensor on both sides: its two gradients add up', async () => {

@@ -7,6 +7,7 @@ import { contractionCases } from './contraction-cases.test-support.js';
 import { functionCases } from './function-cases.test-support.js';
 import { describeKeopsFormulas } from './formulas-suite.test-support.js';
 import { describeKeopsGradients } from './gradients-suite.test-support.js';
+import { describeKeopsJacobians } from './jacobians-suite.test-support.js';
 import { describeKeopsLayouts } from './layouts-suite.test-support.js';
 import { describeOperationGradients } from './operation-gradients-suite.test-support.js';
 import { describeKeopsSymbolic } from './symbolic-suite.test-support.js';
@@ -25,6 +26,7 @@ for (const gpu of gpus) {
     describeKeopsFormulas(() => gpu);
     describeKeopsSymbolic(() => gpu);
     describeKeopsGradients(() => gpu);
+    describeKeopsJacobians(() => gpu);
     describeOperationGradients(() => gpu, ['float32', 'float64']);
     describeKeopsLayouts(() => gpu);
     describeKeopsRanges(() => gpu);

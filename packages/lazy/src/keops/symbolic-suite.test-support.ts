@@ -1,4 +1,4 @@
-import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { empty, scatterAdd, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { complexOf, gradient, lazyI, lazyJ, param, type LazyDType } from '../index.js';
 import { numbers, upload, type Numbers } from '../reference.test-support.js';
@@ -139,6 +139,41 @@ export function describeKeopsSymbolic(device: () => Device): void {
       const wanted = wantedOf(of, data);
       await expectNear(out.values, wanted.value, 1e-12);
       expect([...(await out.indices.toTypedArray())]).toEqual([...(wanted.index ?? [])]);
+    });
+
+    it('cluster rows by the largest cosine, as k-means does', async () => {
+      const [rows, K] = [90, 3];
+      const data = numbers(7, rows, 2);
+      const x = await put(data, 'float64');
+      const normal = ([a = NaN, b = NaN]: readonly number[]): number[] => [
+        a / Math.hypot(a, b),
+        b / Math.hypot(a, b),
+      ];
+      const points = Array.from({ length: rows }, (_, i) =>
+        normal([...data.values.slice(2 * i, 2 * i + 2)]),
+      );
+      let [centroids, wanted] = [points.slice(0, K), [] as number[]];
+      let sums = x.slice([0, K]);
+      const unit = lazyI(x).normalize();
+      for (let step = 0; step < 5; step++) {
+        const labels = await unit.dot(lazyJ(sums).normalize()).argMax('j');
+        wanted = points.map(([a = NaN, b = NaN]) => {
+          const cosines = centroids.map(([c = NaN, d = NaN]) => a * c + b * d);
+          return cosines.indexOf(Math.max(...cosines));
+        });
+        expect([...(await labels.toTypedArray())]).toEqual(wanted);
+        const directions = await unit.sum('j');
+        sums = await scatterAdd(directions, labels.reshape([rows]), K);
+        centroids = centroids.map((_, k) =>
+          normal(
+            [0, 1].map((c) =>
+              points.reduce((sum, one, i) => sum + (wanted[i] === k ? (one[c] ?? NaN) : 0), 0),
+            ),
+          ),
+        );
+      }
+      expect(new Set(wanted).size).toBe(K);
+      await expectNear(await lazyI(sums).normalize().sum('j'), centroids.flat(), 1e-12);
     });
 
     it('keep no memory over many calls, with gradients', async () => {

@@ -1,21 +1,15 @@
-type Vector = readonly number[];
-type Inputs = Readonly<Record<string, Vector>>;
+import {
+  dot,
+  plus,
+  scale,
+  sq,
+  sum,
+  type CorpusFormula,
+  type Inputs,
+  type Vector,
+} from './corpus-formula.test.helper.js';
+import { MORE_FORMULAS } from './corpus-kernels.test.helper.js';
 
-/** A formula as KeOps' tests, tutorials, issues and talks write it, with its value at one i and j. */
-export interface CorpusFormula {
-  /** Where it occurs. */
-  readonly source: string;
-  readonly text: string;
-  readonly aliases: readonly string[];
-  /** From the rows of the inputs, by name; inputs that stand in the text are v0, v1, ... */
-  readonly value: (inputs: Inputs) => Vector;
-}
-
-const sum = (v: Vector): number => v.reduce((total, x) => total + x, 0);
-const dot = (a: Vector, b: Vector): number => sum(a.map((x, k) => x * b[k]!));
-const sq = (a: Vector, b: Vector): number => sum(a.map((x, k) => (x - b[k]!) ** 2));
-const scale = (s: number, v: Vector): Vector => v.map((x) => s * x);
-const plus = (a: Vector, b: Vector): Vector => a.map((x, k) => x + b[k]!);
 const { exp, sqrt, cos, sin, log } = Math;
 const mulC = ([a, b]: Vector, [c, d]: Vector): Vector => [a! * c! - b! * d!, a! * d! + b! * c!];
 const expC = ([a, b]: Vector): Vector => [exp(a!) * cos(b!), exp(a!) * sin(b!)];
@@ -313,6 +307,7 @@ export const CORPUS: readonly CorpusFormula[] = [
     aliases: ['x=Vi(3)', 'y=Vj(3)', 's=Pm(2)'],
     value: ({ x, y, s }) => [exp(-sq(x!, y!) / s![0]! ** 2) + exp(-sq(x!, y!) / s![1]! ** 2)],
   },
+  ...MORE_FORMULAS,
   {
     source: 'chunks over 300 features',
     text: 'Exp(-SqDist(x,y)*0.001)*b',

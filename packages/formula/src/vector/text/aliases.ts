@@ -38,6 +38,14 @@ const RESERVED: ReadonlySet<string> = new Set(['Index_i', 'Index_j', 'inf', 'nan
  * ```
  */
 export function parseAliases(aliases: Aliases): Map<string, VariableNode> {
+  const given: unknown = aliases;
+  if (typeof given !== 'object' || given === null) {
+    const found = typeof given === 'string' ? `the text ${JSON.stringify(given)}` : String(given);
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `cannot read the aliases: they are ${found}. Pass a list of texts, such as ['x = Vi(3)', 'y = Vj(3)'].`,
+    );
+  }
   const named = new Map<string, VariableNode>();
   const entries = isTexts(aliases)
     ? aliases.map((text, place) => readAlias(text, place))

@@ -202,6 +202,12 @@ describe('wrong text', () => {
     expect(() => parseAliases([alias])).toThrow(message);
   });
 
+  it.each(['x = Vi(3)', undefined, null, 3])('refuses aliases that are %j', (aliases) => {
+    expect(() => parseAliases(aliases as never)).toThrow(
+      /cannot read the aliases: they are .*Pass a list of texts, such as \['x = Vi\(3\)'/,
+    );
+  });
+
   it('refuses aliases that clash', () => {
     expect(() => parseAliases(['x = Vi(3)', 'x = Vj(3)'])).toThrow(/"x" is taken/);
     expect(() => parseAliases(['x = Vi(1, 3)', 'y = Vj(3)'])).toThrow(/same position/);
