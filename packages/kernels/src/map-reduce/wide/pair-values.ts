@@ -1,4 +1,4 @@
-import { variable, variables, withArgs, type Expr, type RealExpr } from '@mercer/formula';
+import { mul, variable, variables, withArgs, type Expr, type RealExpr } from '@mercer/formula';
 import type { LoweredLoop } from './lower-wide.js';
 import { COLUMN, type WideLoad, type WideNumber } from './wide-formula.js';
 
@@ -16,7 +16,8 @@ export interface PairSplit {
 
 /**
  * Takes out of a column's value, and of the loops in it, every largest part that is the same for all
- * columns and is more than a load. The values `first` come first among the pair values.
+ * columns and is more than a load; of a product it takes the factors that are. The values `first` come first among the
+ * pair values.
  */
 export function splitPairValues(
   column: RealExpr,
@@ -40,6 +41,7 @@ export function splitPairValues(
     ...loops.map(({ name }) => name),
     ...loads.filter(({ row }) => row !== undefined).map(({ name }) => name),
   ]);
+  const isStill = (node: Expr): boolean => !variables(node).some((name) => moving.has(name));
   const pair: RealExpr[] = [...first];
   const known = new Map<Expr, Expr>();
   const hold = (node: RealExpr): string => {
@@ -57,8 +59,15 @@ export function splitPairValues(
     const isHeld = node.name !== undefined && computed.has(node.name) && !moving.has(node.name);
     if (node.args.length === 0 && !isHeld) return node;
     const names = variables(node);
-    if (node.type === 'real' && names.length > 0 && !names.some((name) => moving.has(name))) {
+    if (node.type === 'real' && names.length > 0 && isStill(node)) {
       return variable(hold(node as RealExpr));
+    }
+    const factors = node.op === 'mul' ? factorsOf(node) : [];
+    const still = factors.filter(isStill);
+    if (still.length > 1 && still.some((factor) => variables(factor).length > 0)) {
+      const others = factors.filter((factor) => !still.includes(factor));
+      const rebuilt = others.map((factor) => rebuild(factor) as RealExpr);
+      return mul(productOf(rebuilt), rebuild(productOf(still)) as RealExpr);
     }
     return withArgs(node, node.args.map(rebuild));
   };
@@ -81,3 +90,10 @@ export function splitPairValues(
     pair,
   };
 }
+
+const productOf = (factors: readonly RealExpr[]): RealExpr =>
+  factors.reduce((product, factor) => mul(product, factor));
+
+/** The factors of a product, of products too. */
+const factorsOf = (node: Expr): RealExpr[] =>
+  node.op === 'mul' ? node.args.flatMap(factorsOf) : [node as RealExpr];
