@@ -1,4 +1,5 @@
 import { indent, lines } from '../emit/indent.js';
+import { addTogether, declareValues, keepValues } from './cpu-several-rows.js';
 import { upTo } from './reducers/reducer.js';
 import type { RunningResult } from './reducers/running-result.js';
 
@@ -12,10 +13,8 @@ export interface CpuPair {
   readonly results: readonly string[];
 }
 
-/** Reduced rows whose values are added together. */
-const TOGETHER = 4;
-
-const isLiteral = (text: string): boolean => /^splat\([^()]*\)$/.test(text);
+/** Statements that are written out together at most, where two rows have no more. */
+const MOST_STATEMENTS = 512;
 
 /** Adds the rows `start` to `stop` to `total[group]`, or to `s`, which is of it. */
 export function cpuRowsLoop(running: RunningResult, { own, pair, results }: CpuPair): string {
@@ -27,41 +26,18 @@ export function cpuRowsLoop(running: RunningResult, { own, pair, results }: CpuP
     '}',
   );
   if (running.several === undefined) return lines('int64_t row = start;', one);
-  const rows = upTo(TOGETHER);
-  const value = (result: string, c: number, u: number): string =>
-    isLiteral(result) ? result : `f${String(c)}_${String(u)}`;
+  const length = pair('row').length;
+  const together = [8, 4].find((count) => count * length <= MOST_STATEMENTS) ?? 2;
   const at = (u: number): string => `(row + ${String(u)})`;
-  const declared = rows.flatMap((u) =>
-    results.flatMap((result, c) => (isLiteral(result) ? [] : value(result, c, u))),
-  );
   return lines(
     'int64_t row = start;',
-    `for (; row + ${String(TOGETHER)} <= stop; row += ${String(TOGETHER)}) {`,
-    indent(lines(...own, declared.length > 0 && `V ${declared.join(', ')};`)),
-    ...rows.map((u) =>
-      lines(
-        '  {',
-        indent(
-          lines(
-            ...pair(at(u)),
-            ...results.map(
-              (result, c) => !isLiteral(result) && `${value(result, c, u)} = ${result};`,
-            ),
-          ),
-          4,
-        ),
-        '  }',
-      ),
+    `for (; row + ${String(together)} <= stop; row += ${String(together)}) {`,
+    indent(lines(...own, declareValues(results, together))),
+    ...upTo(together).map((u) =>
+      lines('  {', indent(lines(...pair(at(u)), ...keepValues(results, u)), 4), '  }'),
     ),
     indent(
-      running.several(
-        'total[group]',
-        's',
-        rows.map((u) => [
-          ...results.map((result, c) => value(result, c, u)),
-          `number((L)${at(u)})`,
-        ]),
-      ),
+      addTogether(running, { results, together, total: 'total[group]', block: 's', row: 'row' }),
     ),
     '}',
     one,

@@ -88,7 +88,8 @@ ${moves.join('\n')}
         lines(
           ...components.map((c, at) =>
             kExtremaOfVectors(s, c, {
-              rows: rows.map((row) => ({ value: row[at] ?? '', number: row.at(-1) ?? '' })),
+              values: rows.map((row) => row[at] ?? ''),
+              first: rows[0]?.at(-1) ?? '',
               last: `${s}.best${place(c, ranks.at(-1) ?? '0')}`,
               best: least ? vector.smaller : vector.larger,
               isFinite: (x) => `(I)(${abs(x)} < ${lit(Infinity)})`,

@@ -2,7 +2,9 @@ import { lines } from '../../emit/indent.js';
 
 /** What the text of several rows is made from. */
 export interface VectorKExtrema {
-  readonly rows: readonly { readonly value: string; readonly number: string }[];
+  readonly values: readonly string[];
+  /** The number of the first row. */
+  readonly first: string;
   /** The last entry of the list. */
   readonly last: string;
   /** The better of two numbers. */
@@ -46,20 +48,19 @@ export function enterVectorText(c: string, places: readonly string[], least: boo
 export function kExtremaOfVectors(
   s: string,
   c: string,
-  { rows, last, best, isFinite, least }: VectorKExtrema,
+  { values, first, last, best, isFinite, least }: VectorKExtrema,
 ): string {
-  const values = rows.map(({ value }) => value);
-  const [{ number: first } = { number: '' }] = rows;
+  const count = String(values.length);
   return lines(
     '{',
     `  const V check = ${values.join(' + ')}, most = ${values.reduce(best)};`,
     `  const I odd = ~${isFinite('check')};`,
     `  if (any(odd | ~(I)(most ${worse(least)} ${last}))) {`,
+    `    const V values[] = {${values.join(', ')}};`,
     '    if (any(odd)) {',
-    ...rows.map(({ value, number }) => `      insert${c}(${s}, ${value}, ${number}, number(-1));`),
+    `      for (L u = 0; u < ${count}; u++) insert${c}(${s}, values[u], ${first} + number(u), number(-1));`,
     '    } else {',
-    `      const V values[] = {${values.join(', ')}};`,
-    `      for (L u = 0; u < ${String(rows.length)}; u++) {`,
+    `      for (L u = 0; u < ${count}; u++) {`,
     `        if (any(~(I)(values[u] ${worse(least)} ${last}))) enter${c}(${s}, values[u], ${first} + number(u));`,
     '      }',
     '    }',
