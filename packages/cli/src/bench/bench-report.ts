@@ -21,6 +21,8 @@ export interface Measurement {
   readonly floor?: Floor;
   /** Floor by median time: 1 is the limit. */
   readonly shareOfFloor?: number;
+  /** Pairs a second at the median time by those of a loop written by hand in the same run, on a CPU where there is one. */
+  readonly shareOfHandWritten?: number;
 }
 
 /** A cell that was not measured, and why. */

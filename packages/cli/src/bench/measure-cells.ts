@@ -14,6 +14,7 @@ import {
   type Results,
 } from './operations/operation.js';
 import { operationOf } from './operations/operations.js';
+import { shareOfHandWritten } from './measure-hand-written.js';
 import { spreadOf, type Spread } from './statistics.js';
 import { measureCalls } from './timer.js';
 
@@ -133,7 +134,11 @@ function finish({ cell, ms, plan, errors }: Measured, limits: DeviceLimitsReport
   const timing = ms ?? spreadOf([0]);
   const floor = floorOf(cell, limits);
   const share = floor === undefined ? {} : { floor, shareOfFloor: floor.ms / timing.median };
-  return { ...cell, ms: timing, plan, errors, ...share };
+  const byHand = shareOfHandWritten(cell, timing.median, limits);
+  return {
+    ...{ ...cell, ms: timing, plan, errors, ...share },
+    ...(byHand !== undefined && { shareOfHandWritten: byHand }),
+  };
 }
 
 function reasonToSkip(
