@@ -21,7 +21,9 @@ export interface Measurement {
   readonly floor?: Floor;
   /** Floor by median time: 1 is the limit. */
   readonly shareOfFloor?: number;
-  /** Pairs a second at the median time by those of a loop written by hand in the same run, on a CPU where there is one. */
+  /** The time of a loop written by hand on the same operands, measured behind it, on a CPU where there is one. */
+  readonly handWrittenMs?: Spread;
+  /** Its median by that of `ms`: above 1 the loop is slower. */
   readonly shareOfHandWritten?: number;
 }
 

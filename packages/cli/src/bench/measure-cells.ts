@@ -14,7 +14,7 @@ import {
   type Results,
 } from './operations/operation.js';
 import { operationOf } from './operations/operations.js';
-import { shareOfHandWritten } from './measure-hand-written.js';
+import { isWrittenByHand, timeHandWritten } from './measure-hand-written.js';
 import { spreadOf, type Spread } from './statistics.js';
 import { measureCalls } from './timer.js';
 
@@ -35,6 +35,7 @@ interface Measured {
   readonly cell: Cell;
   readonly errors: Partial<Record<DataSet, ErrorInUnits>>;
   ms?: Spread;
+  handWrittenMs?: Spread;
   plan: string;
   /** Why there is no kernel for it. */
   refusal?: string;
@@ -113,6 +114,15 @@ async function measureOne(
           });
         }),
       );
+      // beside it, because a CPU's speed changes from second to second
+      if (device.limits.kind === 'cpu' && isWrittenByHand(cell)) {
+        entry.handWrittenMs = await timeHandWritten(
+          device,
+          device.limits,
+          tensors,
+          maxSecondsPerCell,
+        );
+      }
     }
     entry.errors[set] = await errorsOf(cell, data, out);
   } finally {
@@ -130,14 +140,19 @@ function disposeOthers(made: Results<Result>, kept: Results<Result>): void {
   for (const result of made) if (!kept.includes(result)) result.dispose();
 }
 
-function finish({ cell, ms, plan, errors }: Measured, limits: DeviceLimitsReport): CellResult {
+function finish(
+  { cell, ms, plan, errors, handWrittenMs }: Measured,
+  limits: DeviceLimitsReport,
+): CellResult {
   const timing = ms ?? spreadOf([0]);
   const floor = floorOf(cell, limits);
   const share = floor === undefined ? {} : { floor, shareOfFloor: floor.ms / timing.median };
-  const byHand = shareOfHandWritten(cell, timing.median, limits);
   return {
     ...{ ...cell, ms: timing, plan, errors, ...share },
-    ...(byHand !== undefined && { shareOfHandWritten: byHand }),
+    ...(handWrittenMs !== undefined && {
+      handWrittenMs,
+      shareOfHandWritten: handWrittenMs.median / timing.median,
+    }),
   };
 }
 
