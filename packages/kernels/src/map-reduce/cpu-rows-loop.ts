@@ -13,7 +13,7 @@ export interface CpuPair {
   readonly results: readonly string[];
 }
 
-/** Statements that are written out together at most, where two rows have no more. */
+/** Statements that are written out together at most; a row with more than half of them is on its own. */
 const MOST_STATEMENTS = 512;
 
 /** Adds the rows `start` to `stop` to `total[group]`, or to `s`, which is of it. */
@@ -27,7 +27,7 @@ export function cpuRowsLoop(running: RunningResult, { own, pair, results }: CpuP
   );
   if (running.several === undefined) return lines('int64_t row = start;', one);
   const length = pair('row').length;
-  const together = [8, 4].find((count) => count * length <= MOST_STATEMENTS) ?? 2;
+  const together = [8, 4, 2].find((count) => count * length <= MOST_STATEMENTS) ?? 1;
   const at = (u: number): string => `(row + ${String(u)})`;
   return lines(
     'int64_t row = start;',
@@ -40,6 +40,6 @@ export function cpuRowsLoop(running: RunningResult, { own, pair, results }: CpuP
       addTogether(running, { results, together, total: 'total[group]', block: 's', row: 'row' }),
     ),
     '}',
-    one,
+    together > 1 && one,
   );
 }

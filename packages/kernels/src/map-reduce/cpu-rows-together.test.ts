@@ -49,6 +49,14 @@ function rising(step: number, empty: number): () => number {
   return () => (count++ < empty ? -Infinity : ((count * step) % 4096) / 8);
 }
 
+/** So many products and sums that four rows, two or one are written out together. */
+function long(steps: number): VectorExpr {
+  let value: VectorExpr = vi(0, 1);
+  for (let n = 0; n < steps; n++) value = ops.add(ops.mul(value, vj(1, 1)), vi(0, 1));
+  return value;
+}
+const near = (): number => random() - 0.5;
+
 const ofRow = vj(1, 1);
 // of one sign, so that nothing cancels
 const weight = ops.add(vj(2, 2), 2);
@@ -64,6 +72,16 @@ const sums: readonly (readonly [string, Given])[] = [
         reduction: reduction('SumSoftMaxWeight', ops.neg(distance(dim)), { weight }),
         units: 20 + 4 * dim,
       },
+    ],
+  ]),
+  ...[60, 120, 200].flatMap((steps): (readonly [string, Given])[] => [
+    [
+      `LogSumExp of ${String(steps)} steps`,
+      { reduction: reduction('LogSumExp', long(steps)), units: 40, fill: near },
+    ],
+    [
+      `KMin of ${String(steps)} steps`,
+      { reduction: reduction('KMin', long(steps), { k: 3 }), units: 40, fill: near },
     ],
   ]),
   // rows that count far more than all before, by a little more each, and after none that count
