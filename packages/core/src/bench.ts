@@ -4,5 +4,10 @@
  *
  * @packageDocumentation
  */
-export { cpuLimitKernels, cudaLimitKernels, isSpecialisedNorm } from '@mercer/kernels';
+export {
+  cpuGaussianSum,
+  cpuLimitKernels,
+  cudaLimitKernels,
+  isSpecialisedNorm,
+} from '@mercer/kernels';
 export type { EmittedKernel, KernelCost, Scalars } from '@mercer/kernels';

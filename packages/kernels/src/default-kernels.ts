@@ -5,6 +5,7 @@ import { defaultElementwisePlans } from './elementwise/default-elementwise.js';
 import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
 import { cpuLimitKernels } from './limits/cpu-fma.js';
+import { cpuGaussianSum } from './limits/cpu-gaussian-sum.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
 import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.js';
 import { defaultMatrixKernels } from './matrix/default-matrix-kernels.js';
@@ -54,6 +55,9 @@ function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
 }
 
 function limitKernels(limits: DeviceLimits): NamedKernel[] {
-  const kernels = limits.kind === 'cuda' ? cudaLimitKernels(limits) : cpuLimitKernels(limits);
+  const kernels =
+    limits.kind === 'cuda'
+      ? cudaLimitKernels(limits)
+      : [...cpuLimitKernels(limits), cpuGaussianSum(limits)];
   return kernels.map(({ kernel }) => ({ name: kernel.name, kernel }));
 }

@@ -21,6 +21,10 @@ export interface Measurement {
   readonly floor?: Floor;
   /** Floor by median time: 1 is the limit. */
   readonly shareOfFloor?: number;
+  /** The time of a loop written by hand on the same operands, measured behind it, on a CPU where there is one. */
+  readonly handWrittenMs?: Spread;
+  /** Its median by that of `ms`: above 1 the loop is slower. */
+  readonly shareOfHandWritten?: number;
 }
 
 /** A cell that was not measured, and why. */

@@ -14,6 +14,7 @@ import {
   type Results,
 } from './operations/operation.js';
 import { operationOf } from './operations/operations.js';
+import { isWrittenByHand, timeHandWritten } from './measure-hand-written.js';
 import { spreadOf, type Spread } from './statistics.js';
 import { measureCalls } from './timer.js';
 
@@ -34,6 +35,7 @@ interface Measured {
   readonly cell: Cell;
   readonly errors: Partial<Record<DataSet, ErrorInUnits>>;
   ms?: Spread;
+  handWrittenMs?: Spread;
   plan: string;
   /** Why there is no kernel for it. */
   refusal?: string;
@@ -112,6 +114,15 @@ async function measureOne(
           });
         }),
       );
+      // beside it, because a CPU's speed changes from second to second
+      if (device.limits.kind === 'cpu' && isWrittenByHand(cell)) {
+        entry.handWrittenMs = await timeHandWritten(
+          device,
+          device.limits,
+          tensors,
+          maxSecondsPerCell,
+        );
+      }
     }
     entry.errors[set] = await errorsOf(cell, data, out);
   } finally {
@@ -129,11 +140,20 @@ function disposeOthers(made: Results<Result>, kept: Results<Result>): void {
   for (const result of made) if (!kept.includes(result)) result.dispose();
 }
 
-function finish({ cell, ms, plan, errors }: Measured, limits: DeviceLimitsReport): CellResult {
+function finish(
+  { cell, ms, plan, errors, handWrittenMs }: Measured,
+  limits: DeviceLimitsReport,
+): CellResult {
   const timing = ms ?? spreadOf([0]);
   const floor = floorOf(cell, limits);
   const share = floor === undefined ? {} : { floor, shareOfFloor: floor.ms / timing.median };
-  return { ...cell, ms: timing, plan, errors, ...share };
+  return {
+    ...{ ...cell, ms: timing, plan, errors, ...share },
+    ...(handWrittenMs !== undefined && {
+      handWrittenMs,
+      shareOfHandWritten: handWrittenMs.median / timing.median,
+    }),
+  };
 }
 
 function reasonToSkip(

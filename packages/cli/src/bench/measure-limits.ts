@@ -1,4 +1,5 @@
 import { cpu, empty, type Device } from '@mercer/core';
+import { measureHandWritten } from './measure-hand-written.js';
 import { limitLoops, type LimitLoop, type LimitWork } from './limit-loops.js';
 import type { DeviceLimitsReport, MeasuredLimit } from './limits.js';
 import { spreadOf } from './statistics.js';
@@ -21,7 +22,9 @@ export async function measureLimits(
     onProgress(loop.title);
     limits.push(await measureLoop(device, loop));
   }
-  if (device.kind === 'cpu') {
+  if (device.limits.kind === 'cpu') {
+    onProgress('a loop by hand');
+    limits.push(await measureHandWritten(device, device.limits));
     onProgress('copy and launch');
     limits.push(await measureCpuCopy(device), await measureCpuLaunch(device));
   }

@@ -92,6 +92,7 @@ function descriptorSet({ descriptors, peers }: BenchReport, output: Output): str
 
 function cells(report: BenchReport, output: Output): string {
   const peerNames = [...new Set(report.peers.cells.map((cell) => cell.peer))];
+  const hasHandWritten = report.cells.some((cell) => cell.shareOfHandWritten !== undefined);
   return output.table(
     [
       { head: 'cell' },
@@ -99,6 +100,7 @@ function cells(report: BenchReport, output: Output): string {
       { head: 'p10 .. p90', align: 'right' },
       { head: 'floor', align: 'right' },
       { head: 'share', align: 'right' },
+      ...(hasHandWritten ? [{ head: 'by hand', align: 'right' as const }] : []),
       { head: report.suite === 'linalg' ? 'residual' : 'error (u)', align: 'right' },
       ...peerNames.map((head) => ({ head, align: 'right' as const })),
     ],
@@ -108,6 +110,7 @@ function cells(report: BenchReport, output: Output): string {
       `${formatMs(cell.ms.p10)} .. ${formatMs(cell.ms.p90)}`,
       cell.floor === undefined ? '-' : `${formatMs(cell.floor.ms)} ${cell.floor.kind}`,
       formatShare(cell.shareOfFloor),
+      ...(hasHandWritten ? [formatShare(cell.shareOfHandWritten)] : []),
       report.suite === 'linalg' ? worstResidual(cell) : worstError(cell),
       ...peerNames.map((peer) => peerTime(report, cell, peer)),
     ]),

@@ -30,7 +30,19 @@ describe('mercer bench keops', () => {
     expect(report).not.toHaveProperty('callOverhead');
     expect(Object.keys(report.operations).sort()).toEqual([...REDUCTION_NAMES].sort());
     expect(report.cells.length).toBe(REDUCTION_NAMES.length);
-    for (const { operation, ms, errors, plan, floor, m, n, d, k } of report.cells) {
+    const byHand = report.limits.limits.find(({ limit }) => limit === 'cpu-fp32-gaussian-sum');
+    expect(byHand?.pairsPerSecond).toBeGreaterThan(1e6);
+    for (const cell of report.cells) {
+      const { operation, ms, errors, plan, floor, m, n, d, k } = cell;
+      // the one that is written by hand too
+      if (operation !== 'gaussianSum') expect(cell).not.toHaveProperty('shareOfHandWritten');
+      else {
+        expect(cell.handWrittenMs?.p10).toBeGreaterThan(0);
+        expect(cell.shareOfHandWritten).toBeCloseTo(
+          (cell.handWrittenMs?.median ?? 0) / ms.median,
+          9,
+        );
+      }
       expect([m, n, k]).toEqual([
         60,
         operation.startsWith('kMeans') ? 8 : 60,
@@ -66,6 +78,17 @@ describe('mercer bench keops', () => {
       expect(run.stdout).toMatch(line);
     }
     expect(run.stdout).not.toMatch(/laplacianSum|float32 \d/);
+    expect(run.stdout).not.toMatch(/ by hand {2}/); // float32 alone is written by hand
+    const single = await mercer([
+      'bench',
+      'keops',
+      '--n',
+      '30',
+      '--operations',
+      'gaussianSum',
+      ...quiet,
+    ]);
+    expect(single.stdout).toMatch(/share +by hand[^]*gaussianSum 30 x 30, D = 3 .* \d+% +[\d.]+% /);
   });
 
   it('refuses a dimension for curves, which have their own, and unknown operations', async () => {

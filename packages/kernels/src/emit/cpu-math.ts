@@ -32,6 +32,7 @@ export type BasicHelper =
   | 'powNonNegative'
   | 'powAny'
   | 'exp'
+  | 'exp2'
   | 'log'
   | 'tanh';
 
@@ -51,6 +52,7 @@ const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   powNonNegative: ['round', 'log2Split', 'exp2Split'],
   powAny: ['abs', 'round', 'powNonNegative'],
   exp: ['round', 'exp2Split'],
+  exp2: ['round', 'exp2Split'],
   log: ['abs', 'log2Split'],
   tanh: ['abs', 'exp'],
 };
@@ -173,6 +175,10 @@ INLINE V pow_any(V x, V y) {
   const V n = round_v(x * splat(${lit(Math.LOG2E)}));
   const V r = (x - n * splat(${lit(LN2_HIGH[f.dtype])})) - n * splat(${lit(LN2_LOW[f.dtype])});
   return exp2_split(x < splat(${infinity}) ? n : x, r * splat(${lit(Math.LOG2E)}));
+}`,
+    exp2: `INLINE V exp2_v(V x) {
+  const V n = round_v(x);
+  return exp2_split(n, x - n);
 }`,
     log: `INLINE V log_v(V x) {
   V e;

@@ -57,6 +57,22 @@ export function instruction(
   return `${head};\n  asm("v${operation}${suffix} ${sources}, %0" : "=${register}"(r) : ${inputs});\n  return r;\n}`;
 }
 
+/** `any(I)`: whether any lane of a comparison's result, 0 or -1, is set. */
+export function anyLane(level: CpuLevel, dtype: PairwiseDType): string {
+  const single = dtype === 'float32';
+  const test = {
+    'x86-64-v4': `asm("vptestm${single ? 'd' : 'q'} %1, %1, %0" : "=k"(bits) : "v"(x));`,
+    'x86-64-v3': `asm("vmovmskp${single ? 's' : 'd'} %1, %0" : "=r"(bits) : "x"(x));`,
+    'x86-64-v2': `asm("movmskp${single ? 's' : 'd'} %1, %0" : "=r"(bits) : "x"(x));`,
+    arm64: 'bits = 0;\n  for (int lane = 0; lane < LANES; lane++) bits |= x[lane] != 0;',
+  }[level];
+  return `INLINE bool any(I x) {
+  ${level === 'x86-64-v4' ? 'unsigned short' : 'unsigned'} bits;
+  ${test}
+  return bits != 0;
+}`;
+}
+
 /**
  * Stores that bypass the caches: `stream_store(T* to, V x)` to an address aligned to the vector, and
  * `stream_end()` before other threads may read. Ordinary stores on arm64.

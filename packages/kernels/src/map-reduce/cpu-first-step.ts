@@ -1,5 +1,6 @@
 import { indent, lines } from '../emit/indent.js';
 import type { CpuPairText } from './cpu-pair-text.js';
+import { cpuRowsLoop } from './cpu-rows-loop.js';
 import { cpuOutputText, cpuRowCounts } from './cpu-text.js';
 import { elementType, loaded } from './half-storage.js';
 import { batchStrideName, inputName, strideName } from './params.js';
@@ -77,15 +78,17 @@ function taskText(
     ...halves.map((one) => `  ${staged(one)}[row - start] = ${at(one, 'row')};`),
     halves.length > 0 && '}',
   );
-  const other = (one: UsedComponent): string =>
-    one.storage === undefined ? at(one, 'row') : `${staged(one)}[row - start]`;
-  const row = lines(
-    ...ownNames.map((name, q) => `const V ${name} = own[group][${String(q)}];`),
-    ...used.of(reduced).map((one) => `const V ${one.name} = splat(${other(one)});`),
-    otherRow !== undefined && `const V ${otherRow} = splat((T)row);`,
-    ...statements.map((statement) => statement.trim()),
-    running.add('total[group]', 's', [...results, 'number((L)row)']),
-  );
+  const other = (one: UsedComponent, row: string): string =>
+    one.storage === undefined ? at(one, row) : `${staged(one)}[${row} - start]`;
+  const pairs = cpuRowsLoop(running, {
+    own: ownNames.map((name, q) => `const V ${name} = own[group][${String(q)}];`),
+    pair: (at) => [
+      ...used.of(reduced).map((one) => `const V ${one.name} = splat(${other(one, at)});`),
+      ...(otherRow === undefined ? [] : [`const V ${otherRow} = splat((T)${at});`]),
+      ...statements.map((statement) => statement.trim()),
+    ],
+    results,
+  });
   return lines(
     ...plan.inputs.map(
       ({ position: p, storage }) =>
@@ -109,7 +112,7 @@ function taskText(
       ),
     'State total[GROUPS];',
     'for (int64_t group = 0; group < GROUPS; group++) total[group] = empty();',
-    plan.ranges ? spansText(running, stage, row) : tilesText(plan, running, stage, row),
+    plan.ranges ? spansText(running, stage, pairs) : tilesText(plan, running, stage, pairs),
     plan.splits > 1 ? storeText(plan) : resultsText(plan, running),
   );
 }
@@ -119,7 +122,7 @@ function tilesText(
   { splits }: CpuMapReducePlan,
   { block }: RunningResult,
   stage: string,
-  row: string,
+  pairs: string,
 ): string {
   const [from, until] = splits > 1 ? ['from', 'until'] : ['0', 'reduced'];
   return lines(
@@ -127,10 +130,8 @@ function tilesText(
     `  const int64_t stop = ${until} - start < TILE ? ${until} : start + TILE;`,
     indent(stage),
     '  for (int64_t group = 0; group < groups; group++) {',
-    block !== undefined && `    ${block.type} s = ${block.empty('total')};`,
-    '    for (int64_t row = start; row < stop; row++) {',
-    indent(row, 6),
-    '    }',
+    block !== undefined && `    ${block.type} s = ${block.empty('total[group]')};`,
+    indent(pairs, 4),
     block !== undefined && '    merge(total[group], s);',
     '  }',
     '}',
@@ -138,7 +139,7 @@ function tilesText(
 }
 
 /** The spans of a task; what is summed on its own goes on over short spans. */
-function spansText({ block }: RunningResult, stage: string, row: string): string {
+function spansText({ block }: RunningResult, stage: string, pairs: string): string {
   return lines(
     block !== undefined &&
       lines(
@@ -154,9 +155,7 @@ function spansText({ block }: RunningResult, stage: string, row: string): string
     indent(stage, 4),
     '    for (int64_t group = 0; group < groups; group++) {',
     block !== undefined && `      ${block.type}& s = parts[group];`,
-    '      for (int64_t row = start; row < stop; row++) {',
-    indent(row, 8),
-    '      }',
+    indent(pairs, 6),
     '    }',
     '    seen += stop - start;',
     block !== undefined &&

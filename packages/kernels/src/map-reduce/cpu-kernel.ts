@@ -6,7 +6,7 @@ import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { cpuFirstStep } from './cpu-first-step.js';
 import { withMergeKernel } from './cpu-merge-kernel.js';
 import { cpuPairText } from './cpu-pair-text.js';
-import { cpuReducerDialect, cpuSourceText } from './cpu-text.js';
+import { cpuReducerDialect, cpuRowsDialect, cpuSourceText } from './cpu-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams } from './params.js';
 import type { CpuMapReducePlan } from './plan.js';
 import { reducersOf } from './reducers/reducers-of.js';
@@ -21,7 +21,9 @@ const ENTRY = 'mercer_map_reduce';
  */
 export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
   const helpers = new Set<CpuHelper>();
-  const reducers = reducersOf(plan, cpuReducerDialect(plan, helpers));
+  const isSingle = (plan.further ?? []).length === 0;
+  const dialect = isSingle ? cpuRowsDialect : cpuReducerDialect;
+  const reducers = reducersOf(plan, dialect(plan, helpers));
   const [first] = reducers;
   if (first === undefined)
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');

@@ -1,6 +1,6 @@
 import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
-import { vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
+import { anyLane, vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
 import { elementType, halfLoads } from './half-storage.js';
 import {
@@ -40,6 +40,32 @@ export function cpuReducerDialect(
   };
 }
 
+/** The same where rows of a single reduction are added several at a time. */
+export function cpuRowsDialect(
+  plan: Pick<CpuLaunchedPlan, 'dtype' | 'level'>,
+  helpers: Set<CpuHelper>,
+): ReducerDialect {
+  const call = (helper: CpuHelper, name: string, args: readonly string[]): string => {
+    helpers.add(helper);
+    return `${name}(${args.join(', ')})`;
+  };
+  const base2 = {
+    fma: (x: string, y: string, z: string) => `(${x} * ${y} + ${z})`,
+    exp2: (x: string) => call('exp2', 'exp2_v', [x]),
+    round: (x: string) => call('round', 'round_v', [x]),
+    either: (condition: string, other: string) => `((I)(${condition}) | (I)(${other}))`,
+    always: (condition: string) => `!any(~(I)(${condition}))`,
+  };
+  return {
+    ...cpuReducerDialect(plan, helpers),
+    vector: {
+      smaller: (x, y) => call('clamp', 'no_more_than', [x, y]),
+      larger: (x, y) => call('clamp', 'at_least', [x, y]),
+      ...(plan.level !== 'x86-64-v2' && { base2 }),
+    },
+  };
+}
+
 /** What both steps begin with: vectors, the running result, the arguments. */
 export function cpuPrelude(
   plan: CpuLaunchedPlan,
@@ -55,11 +81,7 @@ INLINE V real(I x) {
   for (int lane = 0; lane < LANES; lane++) r[lane] = (T)x[lane];
   return r;
 }
-INLINE bool any(I x) {
-  L bits = 0;
-  for (int lane = 0; lane < LANES; lane++) bits |= x[lane];
-  return bits != 0;
-}
+${anyLane(level, dtype)}
 ${plan.sums?.wide ? `${wideText(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
 ${halfLoads(plan.inputs, 'cpu')}${running.text}
 struct Args { ${members(plan, running).join(' ')} };

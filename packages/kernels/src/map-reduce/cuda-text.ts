@@ -35,6 +35,8 @@ export function cudaScalarDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): 
       fma: (x, y, z) => `fmaf(${x}, ${y}, ${z})`,
       exp2: (x) => `exp2_approximate(${x})`,
       round: (x) => `rintf(${x})`,
+      either: (condition, other) => `${condition} || ${other}`,
+      always: (condition) => condition,
       lowestBit: (bits) => `__ffs((int)${bits}) - 1`,
     },
   };

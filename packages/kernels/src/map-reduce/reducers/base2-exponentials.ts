@@ -1,19 +1,19 @@
 import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type ReducerParts, type ScalarDialect } from './reducer.js';
+import { upTo, type Reducer, type Base2Dialect, type ReducerParts } from './reducer.js';
 
 /** Above a mean of 2^5 of what eight rows count, the power of two that sums are taken by is chosen anew. */
 const MOST_A_ROW = 32;
 
 /**
- * LogSumExp and SumSoftMaxWeight for one row at a time: sums of 2^(F log2(e) - top) G, where `top` is a whole number near the
- * largest exponent so far. A sum is then changed to another `top` without an error, so that `top` need not be the largest: eight
+ * LogSumExp and SumSoftMaxWeight, several rows at a time: sums of 2^(F log2(e) - top) G, where `top` is a whole number near the
+ * largest exponent so far. A sum is then changed to another `top` without an error, so that `top` need not be the largest: several
  * rows are added with a multiply-add and a power of two each, and only where their sum shows that `top` is far too low are they
  * added one by one. A row with F = -inf is passed over before anything is subtracted; F = +inf counts 1; a NaN stays. F beyond
  * 2.3e38 in magnitude counts as infinite.
  */
 export function base2ExponentialReducer(
   { kind, weightDim, dialect: { lit, log, abs } }: ReducerParts,
-  { fma, exp2, round }: ScalarDialect,
+  { fma, exp2, round, either, always }: Base2Dialect,
 ): Reducer {
   const [zero, one, infinite, none] = [lit(0), lit(1), lit(Infinity), lit(-Infinity)];
   const log2e = lit(Math.LOG2E);
@@ -40,7 +40,7 @@ export function base2ExponentialReducer(
     beside: (total) => `beside(${total})`,
     add: lines(
       `const V exponent = f0 * ${log2e};`,
-      `const V top = exponent <= s.top || s.top != s.top ? s.top : ${round('exponent')};`,
+      `const V top = ${either('exponent <= s.top', 's.top != s.top')} ? s.top : ${round('exponent')};`,
       `const V keep = s.top == top ? ${one} : ${exp2('s.top - top')};`,
       `const V share = ${abs('top')} == ${infinite} ? (exponent == top ? ${one} : ${zero}) : ${scaled('f0', 'top')};`,
       ...sums.map(
@@ -50,7 +50,7 @@ export function base2ExponentialReducer(
       `s.top = f0 == ${none} ? s.top : top;`,
     ),
     merge: lines(
-      'const V top = t.top > s.top || t.top != t.top ? t.top : s.top;',
+      `const V top = ${either('t.top > s.top', 't.top != t.top')} ? t.top : s.top;`,
       ...['s', 't'].map(
         (state) =>
           `const V of_${state} = ${state}.top == top ? ${one} : ${exp2(`${state}.top - top`)};`,
@@ -80,7 +80,7 @@ export function base2ExponentialReducer(
         '{',
         ...rows.map(([f = ''], u) => `  const V ${shares[u] ?? ''} = ${scaled(f, `${s}.top`)};`),
         `  const V count = ${shares.join(' + ')};`,
-        `  if (count < ${lit(MOST_A_ROW * rows.length)}) {`,
+        `  if (${always(`count < ${lit(MOST_A_ROW * rows.length)}`)}) {`,
         ...sums.map((sum, c) => `    ${s}.${sum} = ${s}.${sum} + (${terms[c] ?? ''});`),
         '  } else {',
         indent(slow, 4),

@@ -11,9 +11,10 @@ import { PLAIN_SUMS } from './sum-options.js';
  */
 export function exponentialReducer(parts: ReducerParts): Reducer {
   const { kind, weightDim, sums: options = PLAIN_SUMS } = parts;
-  const { lit, exp, log, abs, larger, scalar } = parts.dialect;
+  const { lit, exp, log, abs, larger, scalar, vector } = parts.dialect;
   const isPlain = !options.wide && options.scheme === 'block';
-  if (scalar && isPlain && kind !== 'MaxSumShiftExp') return base2ExponentialReducer(parts, scalar);
+  const base2 = scalar ?? vector?.base2;
+  if (base2 && isPlain && kind !== 'MaxSumShiftExp') return base2ExponentialReducer(parts, base2);
   const none = lit(-Infinity);
   const sums = upTo(weightDim + (kind === 'SumSoftMaxWeight' ? 1 : 0)).map(
     (c) => `sum${String(c)}`,
@@ -59,7 +60,7 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
 
 /** One exponential a row and one for what was there; rows whose largest F is not finite go the slow way. */
 function severalText(
-  { lit, exp, abs, larger }: Required<Omit<ReducerDialect, 'scalar'>>,
+  { lit, exp, abs, larger }: Required<Omit<ReducerDialect, 'scalar' | 'vector'>>,
   sums: readonly string[],
   {
     s,

@@ -1,5 +1,6 @@
 import { lines } from '../../emit/indent.js';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { extremaOfVectors } from './vector-extrema.js';
 
 /**
  * Min, Max and their indices: of each component the first best row, where a NaN is better than any number.
@@ -8,7 +9,7 @@ import { upTo, type Reducer, type ReducerParts } from './reducer.js';
 export function extremaReducer({
   kind,
   dim,
-  dialect: { lit, larger, scalar },
+  dialect: { lit, larger, scalar, vector },
 }: ReducerParts): Reducer {
   const least = kind.includes('Min');
   const wantsIndex = kind.includes('Arg');
@@ -41,6 +42,13 @@ export function extremaReducer({
             least,
           }),
       }),
+    ...(vector && {
+      several: (s, rows, slow) =>
+        extremaOfVectors(s, rows, {
+          ...{ components, wantsIndex, least, slow },
+          best: least ? vector.smaller : vector.larger,
+        }),
+    }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { indent, lines } from '../../emit/indent.js';
 import { upTo, type Reducer, type ReducerParts, type ScalarDialect } from './reducer.js';
+import { enterVectorText, kExtremaOfVectors } from './vector-k-extrema.js';
 
 /**
  * The K smallest or largest of each component in order, the first of equals first, NaN after all numbers,
@@ -10,7 +11,7 @@ export function kExtremaReducer({
   kind,
   dim,
   k,
-  dialect: { lit, abs, larger, scalar },
+  dialect: { lit, abs, larger, scalar, vector },
 }: ReducerParts): Reducer {
   const least = kind.includes('Min');
   const ranks = upTo(k).map(String);
@@ -69,7 +70,34 @@ ${moves.join('\n')}
     value: kind.startsWith('Arg') ? [] : all.map((at) => `s.best${at}`),
     index: kind.includes('Arg') ? all.map((at) => `s.index${at}`) : [],
     rounds: false,
-    functions: lines(...components.map(insert), ...(scalar ? components.map(enter) : [])),
+    functions: lines(
+      ...components.map(insert),
+      ...(scalar ? components.map(enter) : []),
+      ...(vector
+        ? components.map((c) =>
+            enterVectorText(
+              c,
+              ranks.map((r) => place(c, r)),
+              least,
+            ),
+          )
+        : []),
+    ),
+    ...(vector && {
+      several: (s, rows) =>
+        lines(
+          ...components.map((c, at) =>
+            kExtremaOfVectors(s, c, {
+              values: rows.map((row) => row[at] ?? ''),
+              first: rows[0]?.at(-1) ?? '',
+              last: `${s}.best${place(c, ranks.at(-1) ?? '0')}`,
+              best: least ? vector.smaller : vector.larger,
+              isFinite: (x) => `(I)(${abs(x)} < ${lit(Infinity)})`,
+              least,
+            }),
+          ),
+        ),
+    }),
     ...(larger &&
       scalar && {
         several: (s, rows) =>

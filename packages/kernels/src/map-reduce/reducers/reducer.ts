@@ -11,15 +11,33 @@ export interface ReducerDialect {
   readonly larger?: (x: string, y: string) => string;
   /** What one thread does at a time with one value after the other; without it there are vectors of values. */
   readonly scalar?: ScalarDialect;
+  /** What vectors can do where rows of a single reduction are added several at a time. */
+  readonly vector?: VectorDialect;
 }
 
-/** What `float` in a thread of its own can do beside. */
-export interface ScalarDialect {
-  readonly smaller: (x: string, y: string) => string;
+/** How powers of two and conditions on `V` are written. */
+export interface Base2Dialect {
   readonly fma: (x: string, y: string, z: string) => string;
   /** 2^x; of a whole number it is exact. */
   readonly exp2: (x: string) => string;
   readonly round: (x: string) => string;
+  readonly either: (condition: string, other: string) => string;
+  /** Whether a condition holds for all of `V`. */
+  readonly always: (condition: string) => string;
+}
+
+/** What vectors of values, one per kept row, can do beside. */
+export interface VectorDialect {
+  /** The smaller or the larger of two numbers; with a NaN it is any of both. */
+  readonly smaller: (x: string, y: string) => string;
+  readonly larger: (x: string, y: string) => string;
+  /** Absent where multiply-adds round twice. */
+  readonly base2?: Base2Dialect;
+}
+
+/** What `float` in a thread of its own can do beside. */
+export interface ScalarDialect extends Base2Dialect {
+  readonly smaller: (x: string, y: string) => string;
   /** The number of the lowest bit that is set in an `unsigned` that is not 0. */
   readonly lowestBit: (bits: string) => string;
 }

@@ -30,8 +30,13 @@ export interface RunningResult {
   };
   /** The statement that adds a row with these values and this number last. */
   readonly add: (total: string, block: string, args: readonly string[]) => string;
-  /** Statements that add several rows at less cost, each with its values and its number last. */
-  readonly several?: (total: string, block: string, rows: readonly (readonly string[])[]) => string;
+  /** Statements that add several rows at less cost, each with its values and its number last; `slow` adds them one by one. */
+  readonly several?: (
+    total: string,
+    block: string,
+    rows: readonly (readonly string[])[],
+    slow?: string,
+  ) => string;
   readonly outputs: readonly RunningOutput[];
   /** What `add` reads and writes by itself. */
   readonly pointers?: readonly Pointer[];
@@ -58,12 +63,8 @@ function single(reducer: Reducer): RunningResult {
     }),
     add,
     ...(together && {
-      several: (total, block, rows) =>
-        together(
-          reducer.rounds ? block : total,
-          rows,
-          lines(...rows.map((args) => add(total, block, args))),
-        ),
+      several: (total, block, rows, slow = lines(...rows.map((args) => add(total, block, args)))) =>
+        together(reducer.rounds ? block : total, rows, slow),
     }),
     outputs: [output(reducer, 0, (state) => `UNUSED const State& s = ${state};`)],
   };

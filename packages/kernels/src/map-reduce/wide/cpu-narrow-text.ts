@@ -1,6 +1,7 @@
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { cpuOutputText } from '../cpu-text.js';
+import { addTogether } from '../cpu-several-rows.js';
 import type { RunningResult } from '../reducers/running-result.js';
 import { packedInputs } from './cpu-dialect.js';
 import { cpuPairText } from './cpu-pair-text.js';
@@ -19,6 +20,13 @@ export function cpuNarrowText(
     lines('for (int64_t v = 0; v < GROUPS; v++) {', indent(body), '}');
   const add = (results: readonly string[]): string =>
     running.add('total[v]', 's[v]', [...results, 'number((L)(q + r))']);
+  const together =
+    rows > 1 && running.several !== undefined
+      ? (results: readonly string[]): string =>
+          addTogether(running, {
+            ...{ results, together: rows, total: 'total[v]', block: 's[v]', row: 'q' },
+          })
+      : undefined;
   const merge =
     block && each(lines('merge(total[v], s[v]);', `s[v] = ${block.empty('total[v]')};`));
   return lines(
@@ -30,7 +38,7 @@ export function cpuNarrowText(
       BLOCK_ROWS,
       lines(
         `for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
-        indent(cpuPairText(plan, [0, formula.pair + 1 + formula.after], add, helpers)),
+        indent(cpuPairText(plan, [0, formula.pair + 1 + formula.after], add, helpers, together)),
         '}',
       ),
       merge,

@@ -5,7 +5,7 @@ import { indent, lines } from '../../emit/indent.js';
 import type { CpuKernel } from '../../emitted-kernel.js';
 import { withWorkspace, type PairwiseProgram } from '../../pairwise/program.js';
 import { withMergeKernel } from '../cpu-merge-kernel.js';
-import { cpuPrelude, cpuReducerDialect, cpuRowCounts } from '../cpu-text.js';
+import { cpuPrelude, cpuReducerDialect, cpuRowCounts, cpuRowsDialect } from '../cpu-text.js';
 import { elementType, loaded } from '../half-storage.js';
 import { batchStrideName, inputName, launchTasks, mapReduceParams, strideName } from '../params.js';
 import { rowInputs } from '../plan-inputs.js';
@@ -25,9 +25,10 @@ const ENTRY = 'mercer_map_reduce';
 /** The host kernels of a map-reduce over long vectors: loops over components, tiles of pairs in registers. */
 export function emitCpuWide(plan: CpuWidePlan): PairwiseProgram {
   const helpers = new Set<CpuHelper>();
-  const reducer = blockReducer(plan, cpuReducerDialect(plan, helpers));
-  const running = runningResult([reducer]);
   const isNarrow = plan.formula.columns === 1;
+  const dialect = isNarrow ? cpuRowsDialect : cpuReducerDialect;
+  const reducer = blockReducer(plan, dialect(plan, helpers));
+  const running = runningResult([reducer]);
   const body = isNarrow
     ? cpuNarrowText(plan, running, helpers)
     : cpuColumnsText(plan, reducer, running, helpers);

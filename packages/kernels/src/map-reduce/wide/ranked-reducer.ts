@@ -1,5 +1,6 @@
 import { upTo, type Reducer, type ReducerParts } from '../reducers/reducer.js';
 import { lines } from '../../emit/indent.js';
+import { kExtremaOfVectors } from '../reducers/vector-k-extrema.js';
 
 /** Above this the ranks stay a loop: a state in registers would not be one. */
 const MOST_UNROLLED = 32;
@@ -9,7 +10,7 @@ const MOST_UNROLLED = 32;
  * loops over them: the text grows no faster than K, and the sorted lists of parts can be merged.
  */
 export function rankedReducer(
-  { kind, k, dialect: { lit } }: ReducerParts,
+  { kind, k, dialect: { lit, abs, vector } }: ReducerParts,
   unroll: string,
 ): Reducer {
   const least = kind.includes('Min');
@@ -38,7 +39,19 @@ export function rankedReducer(
       '    row = taken ? row_of_old : row;',
       '  }',
       '}',
+      vector && enterText(k, least),
     ),
+    ...(vector && {
+      several: (s, rows) =>
+        kExtremaOfVectors(s, '', {
+          values: rows.map(([value = '']) => value),
+          first: rows[0]?.at(-1) ?? '',
+          last: `${s}.best[${String(k - 1)}]`,
+          best: least ? vector.smaller : vector.larger,
+          isFinite: (x) => `(I)(${abs(x)} < ${lit(Infinity)})`,
+          least,
+        }),
+    }),
     add: 'insert(s, f0, row, number(-1));',
     // the entries of later rows, best first: once one stays out, the others do
     merge: lines(
@@ -49,4 +62,22 @@ export function rankedReducer(
     index: kind.includes('Arg') ? upTo(k).map((r) => `s.index[${String(r)}]`) : [],
     rounds: false,
   };
+}
+
+/** What is worse than `f`, finite in all lanes, moves down by one, as `enterVectorText` has it without a loop. */
+function enterText(k: number, least: boolean): string {
+  const stays = (r: string): string => `(I)(f ${least ? '>=' : '<='} s.best[${r}])`;
+  return lines(
+    'INLINE void enter(State& s, V f, I row) {',
+    `  I here = ${stays(String(k - 1))};`,
+    `  for (int r = ${String(k - 1)}; r > 0; r--) {`,
+    `    const I before = ${stays('r - 1')};`,
+    '    s.best[r] = before ? (here ? s.best[r] : f) : s.best[r - 1];',
+    '    s.index[r] = before ? (here ? s.index[r] : row) : s.index[r - 1];',
+    '    here = before;',
+    '  }',
+    '  s.best[0] = here ? s.best[0] : f;',
+    '  s.index[0] = here ? s.index[0] : row;',
+    '}',
+  );
 }

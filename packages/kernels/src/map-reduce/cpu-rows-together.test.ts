@@ -1,0 +1,103 @@
+import { ops, reduction, vi, vj, type ReductionKind, type VectorExpr } from '@mercer/formula';
+import { describe, test } from 'vitest';
+import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test.helper.js';
+import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
+import { random } from '../testing/pairwise-check.test.helper.js';
+import { checkMapReduce, wholeNumber, type MapReduceCase } from './map-reduce-check.test.helper.js';
+
+type Given = Omit<MapReduceCase, 'dtype' | 'rowsI' | 'rowsJ'>;
+
+const limits = cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2');
+const planned = { rowsI: 1000, rowsJ: 1000 };
+
+/** Whole numbers, with a NaN or an infinity in one of some hundred rows: most rows are added together, some one by one. */
+const rare = (dim: number) => (): number => {
+  const r = random() * dim;
+  if (r < 0.002) return NaN;
+  return r < 0.004 ? Infinity : r < 0.006 ? -Infinity : wholeNumber();
+};
+
+const distance = (dim: number): VectorExpr => ops.sqDist(vi(0, dim), vj(1, dim));
+/** Written out, with a second component, and by a loop over components. */
+const FORMULAS: readonly (readonly [dim: number, formula: VectorExpr])[] = [
+  [1, ops.mul(vi(0, 1), vj(1, 1))],
+  [2, ops.sub(vi(0, 2), vj(1, 2))],
+  [12, distance(12)],
+];
+
+const KINDS: readonly (readonly [kind: ReductionKind, k?: number])[] = [
+  ['Min'],
+  ['MaxArgMax'],
+  ['ArgMin'],
+  ['KMinArgKMin', 1],
+  ['KMaxArgKMax', 5],
+];
+
+const ranked = KINDS.flatMap(([kind, k]) =>
+  FORMULAS.map(([dim, formula]): readonly [string, Given] => [
+    `${[kind, k].join(' ')} of points of dim ${String(dim)}, special values rare`,
+    {
+      reduction: reduction(kind, formula, k === undefined ? {} : { k }),
+      ...{ units: 0, fill: rare(dim) },
+    },
+  ]),
+);
+
+/** Numbers of which each is larger than the one before by `step`, after `empty` that are minus infinity. */
+function rising(step: number, empty: number): () => number {
+  let count = 0;
+  return () => (count++ < empty ? -Infinity : ((count * step) % 4096) / 8);
+}
+
+/** So many products and sums that four rows, two or one are written out together. */
+function long(steps: number): VectorExpr {
+  let value: VectorExpr = vi(0, 1);
+  for (let n = 0; n < steps; n++) value = ops.add(ops.mul(value, vj(1, 1)), vi(0, 1));
+  return value;
+}
+const near = (): number => random() - 0.5;
+
+const ofRow = vj(1, 1);
+// of one sign, so that nothing cancels
+const weight = ops.add(vj(2, 2), 2);
+const sums: readonly (readonly [string, Given])[] = [
+  ...([1, 12] as const).flatMap((dim): (readonly [string, Given])[] => [
+    [
+      `LogSumExp of points of dim ${String(dim)}`,
+      { reduction: reduction('LogSumExp', ops.neg(distance(dim))), units: 20 + 4 * dim },
+    ],
+    [
+      `SumSoftMaxWeight of points of dim ${String(dim)}`,
+      {
+        reduction: reduction('SumSoftMaxWeight', ops.neg(distance(dim)), { weight }),
+        units: 20 + 4 * dim,
+      },
+    ],
+  ]),
+  ...[60, 120, 200].flatMap((steps): (readonly [string, Given])[] => [
+    [
+      `LogSumExp of ${String(steps)} steps`,
+      { reduction: reduction('LogSumExp', long(steps)), units: 40, fill: near },
+    ],
+    [
+      `KMin of ${String(steps)} steps`,
+      { reduction: reduction('KMin', long(steps), { k: 3 }), units: 40, fill: near },
+    ],
+  ]),
+  // rows that count far more than all before, by a little more each, and after none that count
+  ['LogSumExp of steep rows', { reduction: reduction('LogSumExp', ofRow), fill: rising(200, 0) }],
+  ['LogSumExp of slow rows', { reduction: reduction('LogSumExp', ofRow), fill: rising(5, 0) }],
+  ['LogSumExp, first empty', { reduction: reduction('LogSumExp', ofRow), fill: rising(5, 20) }],
+  ['LogSumExp of nothing', { reduction: reduction('LogSumExp', ofRow), fill: () => -Infinity }],
+];
+
+describe.each(['float32', 'float64'] as const)('rows together on the CPU, %s', (dtype) => {
+  test.each([...ranked, ...sums])('%s', (_, one) => {
+    for (const sizes of [
+      { rowsI: 37, rowsJ: 301 },
+      { rowsI: 5, rowsJ: 9 },
+    ]) {
+      checkMapReduce({ ...one, ...sizes, dtype, planned }, limits, runCpuProgram);
+    }
+  });
+});
