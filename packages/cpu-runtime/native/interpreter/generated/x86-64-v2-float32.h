@@ -94,6 +94,10 @@ INLINE V exp_v(V x) {
   const V r = (x - n * splat(0.6933594f)) - n * splat(-0.00021219444f);
   return exp2_split(x < splat(__builtin_inff()) ? n : x, r * splat(1.442695f));
 }
+INLINE V exp2_v(V x) {
+  const V n = round_v(x);
+  return exp2_split(n, x - n);
+}
 INLINE V log_v(V x) {
   V e;
   const V l = log2_split(x, e);

@@ -94,6 +94,10 @@ INLINE V exp_v(V x) {
   const V r = (x - n * splat(0.6931471803691238)) - n * splat(1.9082149292705877e-10);
   return exp2_split(x < splat(__builtin_inf()) ? n : x, r * splat(1.4426950408889634));
 }
+INLINE V exp2_v(V x) {
+  const V n = round_v(x);
+  return exp2_split(n, x - n);
+}
 INLINE V log_v(V x) {
   V e;
   const V l = log2_split(x, e);
