@@ -53,6 +53,19 @@ export const CALL_MISTAKES: readonly Mistake[] = [
     /no option 'dtype_acc'. What KeOps calls so is 'accumulate' here/,
   ],
   [
+    'an option that gradients have not',
+    ({ d }) =>
+      valueAndGradients(d.reduction('Sum', 'j'), { x: 'x' }, { accumulate: 'float64' } as never),
+    'INVALID_ARGUMENT',
+    /valueAndGradients: there is no option 'accumulate'. The options are cotangent, out/,
+  ],
+  [
+    'an option that a description has not',
+    ({ d }) => d.reduction('KMin', 'j', { k: 1, opt_arg: 2 } as never),
+    'INVALID_ARGUMENT',
+    /KMin: there is no option 'opt_arg'. What KeOps calls so is 'k' here/,
+  ],
+  [
     'an option that a preparation has not',
     ({ d }) => d.reduction('Sum', 'j').prepare([], { out: [] } as never),
     'INVALID_ARGUMENT',

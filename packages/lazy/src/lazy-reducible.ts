@@ -5,6 +5,7 @@ import {
   type ReductionKind,
   type VectorExpr,
 } from '@mercer/formula';
+import { checkOptions } from './check-options.js';
 import { LazyCalculus } from './lazy-calculus.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
@@ -38,6 +39,7 @@ export abstract class LazyReducible<D extends LazyDType = LazyDType> extends Laz
     axis: LazyAxis,
     options: DescribeOptions = {},
   ): LazyReduction<K, D> {
+    checkOptions(kind, options, ['weight', 'k']);
     return this.describe(kind, kind, axis, options);
   }
 

@@ -1,6 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
 import type { Results } from './call.js';
+import { checkOptions } from './check-options.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
 import { execute, type CallOptions } from './execute.js';
 import { checkGradientOuts, namedOuts } from './gradient-outs.js';
@@ -59,8 +60,8 @@ const WITHOUT_FORWARD: readonly ReductionKind[] = ['Sum', 'Mean'];
  * A reduction and its gradients: `value`, and the gradients of `sum(cotangent * value)` by variables, which stand as those of
  * `gradient`. Of Sum and Mean the value and all gradients by variables of the kept side and by parameters are one pass; gradients
  * by variables of the reduced side are together another one, over the other side; rows by index are of the side that the index
- * follows. Other kinds are computed first, since their
- * derivatives need the result. `out` is written when everything is computed.
+ * follows. Other kinds are computed first, since their derivatives need the result. `out` is written when everything is
+ * computed.
  *
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, INVALID_ARGUMENT; MercerError SHAPE_MISMATCH,
  * DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
@@ -89,6 +90,7 @@ export async function valueAndGradients<
   { cotangent, out = {}, ...rest }: GradientsOptions<NoInfer<K>, NoInfer<D>, NoInfer<V>> = {},
 ): Promise<ValueAndGradients<K, D, V>> {
   const what = 'valueAndGradients';
+  checkOptions(what, rest, ['cotangent', 'out', 'stream', 'ranges', 'debug']);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);
