@@ -18,8 +18,44 @@ export function cudaMergeKernel(
   reducer: Reducer,
   running: RunningResult,
 ): CudaKernel {
-  const entry = 'map_reduce_merge';
   const together = Math.max(1, Math.floor(LOADED_WORDS / wordsOf(running.slots, plan.dtype)));
+  return mergeFrame(plan, reducer, running, {
+    states: 1,
+    body: lines(
+      `const long long kept = ${rowNames(plan.axis).kept};`,
+      MERGE_PLACE,
+      'if (place >= kept * batch) return;',
+      'const long long layer = place / kept, row = place - layer * kept;',
+      'State total = empty();',
+      `#pragma unroll ${String(together)}`,
+      `for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
+      '  State t;',
+      indent(stateWords(plan, running).load('t')),
+      '  merge(total, t);',
+      '}',
+      allOutputsText(plan, running, 'total'),
+    ),
+  });
+}
+
+/** The number of a thread among all. */
+export const MERGE_PLACE = `const long long place = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;`;
+
+/** What differs between kernels that merge parts. */
+interface MergeBody {
+  /** Running results of a kept row, each of a thread. */
+  readonly states: number;
+  readonly body: string;
+}
+
+/** A kernel that merges parts of kept rows: one thread for each running result. */
+export function mergeFrame(
+  plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
+  reducer: Reducer,
+  running: RunningResult,
+  { states, body }: MergeBody,
+): CudaKernel {
+  const entry = 'map_reduce_merge';
   const params = withWorkspace(mapReduceParams(plan, reducer), 'read');
   return {
     dialect: 'cuda',
@@ -29,28 +65,17 @@ export function cudaMergeKernel(
       cudaPrelude(plan, running),
       `extern "C" __global__ void __launch_bounds__(${String(THREADS)})`,
       `${entry}(${parameterList(params, plan.dtype)}) {`,
-      `  const long long kept = ${rowNames(plan.axis).kept};`,
-      `  const long long place = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;`,
-      '  if (place >= kept * batch) return;',
-      '  const long long layer = place / kept, row = place - layer * kept;',
-      '  State total = empty();',
-      `  #pragma unroll ${String(together)}`,
-      `  for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
-      '    State t;',
-      indent(stateWords(plan, running).load('t'), 4),
-      '    merge(total, t);',
-      '  }',
-      indent(allOutputsText(plan, running, 'total')),
+      indent(body),
       '}',
       '',
     ).concat('\n'),
     params,
     options: [],
     geometry: (scalars) => ({
-      grid: [Math.ceil(resultRows(plan, scalars) / THREADS), 1, 1],
+      grid: [Math.ceil((resultRows(plan, scalars) * states) / THREADS), 1, 1],
       block: [THREADS, 1, 1],
       sharedMemBytes: 0,
     }),
-    cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
+    cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars) * states),
   };
 }

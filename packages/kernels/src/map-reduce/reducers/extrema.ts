@@ -1,5 +1,5 @@
-import { lines } from '../../emit/indent.js';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { extremaOfScalars } from './scalar-extrema.js';
 import { extremaOfVectors } from './vector-extrema.js';
 
 /**
@@ -35,7 +35,7 @@ export function extremaReducer({
     ...(larger &&
       scalar && {
         several: (s, rows) =>
-          severalText(s, rows, {
+          extremaOfScalars(s, rows, {
             components,
             wantsIndex,
             best: least ? scalar.smaller : larger,
@@ -50,48 +50,4 @@ export function extremaReducer({
         }),
     }),
   };
-}
-
-/** The best of several rows first, of which NaN is better than any number; few are better than what was there. */
-function severalText(
-  s: string,
-  rows: readonly (readonly string[])[],
-  {
-    components,
-    wantsIndex,
-    best,
-    least,
-  }: {
-    readonly components: readonly string[];
-    readonly wantsIndex: boolean;
-    readonly best: (x: string, y: string) => string;
-    readonly least: boolean;
-  },
-): string {
-  return lines(
-    ...components.map((c, at) => {
-      const values = rows.map((row) => row[at] ?? '');
-      const most = values.reduce(best);
-      const kept = `${s}.best${c}`;
-      if (!wantsIndex) return `${kept} = ${best(kept, most)};`;
-      const number = `${s}.index${c}`;
-      const first = (is: (f: string) => string): string =>
-        rows.reduceRight(
-          (later, row, u) =>
-            u === rows.length - 1
-              ? (row.at(-1) ?? '')
-              : `${is(values[u] ?? '')} ? ${row.at(-1) ?? ''} : ${later}`,
-          '',
-        );
-      return lines(
-        '{',
-        `  const V most = ${most};`,
-        `  if (${number} < 0 || (${kept} == ${kept} && !(most ${least ? '>=' : '<='} ${kept}))) {`,
-        `    ${number} = most == most ? (${first((f) => `${f} == most`)}) : (${first((f) => `${f} != ${f}`)});`,
-        `    ${kept} = most;`,
-        '  }',
-        '}',
-      );
-    }),
-  );
 }

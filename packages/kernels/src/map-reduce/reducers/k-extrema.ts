@@ -1,5 +1,6 @@
-import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type ReducerParts, type ScalarDialect } from './reducer.js';
+import { lines } from '../../emit/indent.js';
+import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { enterScalarText, kExtremaOfScalars } from './scalar-k-extrema.js';
 import { enterVectorText, kExtremaOfVectors } from './vector-k-extrema.js';
 
 /**
@@ -34,21 +35,6 @@ export function kExtremaReducer({
 ${moves.join('\n')}
 }`;
   };
-  // a number goes before NaN, before what is worse and before what is empty, which is infinite
-  const enter = (c: string): string =>
-    lines(
-      `INLINE void enter${c}(State& s, V f, I row) {`,
-      '  const V own = f;',
-      `  if (!(${abs('f')} < ${lit(Infinity)})) return insert${c}(s, f, row, number(-1));`,
-      ...ranks.map((r) => {
-        const at = place(c, r);
-        return `  { const bool moves = !(own ${least ? '>=' : '<='} s.best${at});
-    const V old = s.best${at}; const I row_of_old = s.index${at};
-    s.best${at} = moves ? f : old; s.index${at} = moves ? row : row_of_old;
-    f = moves ? old : f; row = moves ? row_of_old : row; }`;
-      }),
-      '}',
-    );
   const list = (member: string, c: string): string =>
     ranks.map((r) => `t.${member}${place(c, r)}`).join(', ');
   const take = (c: string): string =>
@@ -72,7 +58,15 @@ ${moves.join('\n')}
     rounds: false,
     functions: lines(
       ...components.map(insert),
-      ...(scalar ? components.map(enter) : []),
+      ...(scalar
+        ? components.map((c) =>
+            enterScalarText(
+              c,
+              ranks.map((r) => place(c, r)),
+              { least, isFinite: (x) => `${abs(x)} < ${lit(Infinity)}` },
+            ),
+          )
+        : []),
       ...(vector
         ? components.map((c) =>
             enterVectorText(
@@ -103,7 +97,7 @@ ${moves.join('\n')}
         several: (s, rows) =>
           lines(
             ...components.map((c, at) =>
-              severalText({
+              kExtremaOfScalars({
                 rows: rows.map((row) => ({ value: row[at] ?? '', number: row.at(-1) ?? '' })),
                 best: least ? scalar.smaller : larger,
                 isOut: (f) =>
@@ -116,40 +110,4 @@ ${moves.join('\n')}
           ),
       }),
   };
-}
-
-/** The best of several rows against the last entry first, then one loop that enters those that pass, in order. */
-function severalText({
-  rows,
-  best,
-  isOut,
-  isFull,
-  insert,
-  scalar,
-}: {
-  readonly rows: readonly { readonly value: string; readonly number: string }[];
-  readonly best: (x: string, y: string) => string;
-  readonly isOut: (f: string) => string;
-  readonly isFull: string;
-  readonly insert: (f: string, row: string) => string;
-  readonly scalar: ScalarDialect;
-}): string {
-  const values = rows.map(({ value }) => value);
-  const chosen = values.reduceRight(
-    (later, value, u) => `which == ${String(u)} ? ${value} : ${later}`,
-  );
-  return lines(
-    `if (!(${isFull} && ${isOut(values.reduce(best))})) {`,
-    '  unsigned entering = 0;',
-    ...values.map(
-      (value, u) => `  entering |= (unsigned)!(${isFull} && ${isOut(value)}) << ${String(u)};`,
-    ),
-    '  #pragma unroll 1',
-    '  while (entering != 0) {',
-    `    const int which = ${scalar.lowestBit('entering')};`,
-    '    entering &= entering - 1;',
-    indent(insert(chosen, `${rows[0]?.number ?? ''} + which`), 4),
-    '  }',
-    '}',
-  );
 }
