@@ -4,8 +4,9 @@ import { isBeyondLimits, isWide } from './wide/is-wide.js';
 
 /**
  * Whether the reductions of a problem are best computed by one kernel: all of them can be written out in it
- * (`MAP_REDUCE_LIMITS`), and none would alone be computed by loops over components. Those are so much quicker for long vectors that a
- * pass for each reduction takes less time than one pass without loops. The interpreter computes one reduction at a time.
+ * (`MAP_REDUCE_LIMITS`), and none, with as many columns as the widest of them has, would alone be computed by loops over
+ * components. Those are so much quicker for long vectors that a pass for each reduction takes less time than one pass without
+ * loops. The interpreter computes one reduction at a time.
  *
  * Throws a `RangeError` for unusual sums of what is no sum, as `planMapReduce` does.
  *
