@@ -1,13 +1,6 @@
 // The SHA-256 of the source of every default kernel for one device.
 import { createHash } from 'node:crypto';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { root } from '../lib/workspace.mjs';
-
-/** Imports a package of this checkout or bundle by its folder, whatever the importing script may depend on. */
-export function importPackage(/** @type {string} */ folder) {
-  return import(pathToFileURL(path.join(root, 'packages', folder, 'dist/index.js')).href);
-}
+import { importPackage } from '../lib/workspace.mjs';
 
 /**
  * @param {{ kind: 'cuda', arch: string }} limits what the emitters know of the device

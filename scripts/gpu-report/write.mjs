@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { root } from '../lib/workspace.mjs';
-import { defaultKernelHashes, importPackage } from './default-kernel-hashes.mjs';
+import { importPackage, root } from '../lib/workspace.mjs';
+import { defaultKernelHashes } from './default-kernel-hashes.mjs';
 
 const { values } = parseArgs({
   options: { out: { type: 'string', default: 'bench/results/gpu.json' } },

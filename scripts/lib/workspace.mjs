@@ -1,10 +1,15 @@
 // The packages of this workspace, read from packages/*/package.json.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** Absolute path of the repository root. */
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** Imports a package of this checkout or bundle by its folder, whatever the importing script may depend on. */
+export function importPackage(/** @type {string} */ folder) {
+  return import(pathToFileURL(path.join(root, 'packages', folder, 'dist/index.js')).href);
+}
 
 /** @param {string} file */
 export function readJson(file) {

@@ -150,8 +150,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    * is a place for them.
    *
    * @throws LazyError DIM_MISMATCH for a mask of another dim, UNBOUND_VARIABLE for placeholders, UNSUPPORTED for formulas that
-   * are too long to be written out, and for sides of more than 2^24 rows in float32; MercerError as `sum`, and UNSUPPORTED on a
-   * CPU without a C++ compiler
+   * are too long to be written out, and for sides of more than 2^24 rows in float32; MercerError as `sum`
    *
    * @example
    * ```ts

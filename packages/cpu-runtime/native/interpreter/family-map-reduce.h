@@ -10,8 +10,8 @@ struct MapReduceFamily {
   static constexpr int64_t kOwnBytes = 1 << 15;
 
   MapReduceSettings set;
-  // Long chains of pairs are run for several reduced rows at once.
-  static constexpr int64_t kLongChain = 16, kFewRegisters = 64;
+  // Codes of pairs with no more registers are run for several reduced rows at once.
+  static constexpr int64_t kFewRegisters = 64;
 
   Machine own, other, pairs[ROWS_AT_ONCE], chosen;  // chosen: what a selection writes for a pair
   int64_t atOnce;                                   // machines of pairs in use
@@ -21,6 +21,7 @@ struct MapReduceFamily {
   T *ownTiles, *otherTiles, *gatheredTiles, *parameters;
   T **totals, **parts;  // by reduction
   const T** values;
+  const T** factors;  // of the first reduction, where several rows are added
   int64_t* seen;
 
   int64_t firstRoot() const { return set.own; }
@@ -41,7 +42,7 @@ struct MapReduceFamily {
     for (int64_t r = 0; r < atOnce; r++) {
       pairs[r].reserve(view, 2, inputs, arena);
       const bool few = view.codes[2].registers <= kFewRegisters && !set.selects() && set.gathers == 0;
-      if (few && pairs[0].longestChain() >= kLongChain) atOnce = ROWS_AT_ONCE;
+      if (few) atOnce = ROWS_AT_ONCE;
     }
     if (set.valueCode() > 0) chosen.reserve(view, set.valueCode(), inputs, arena);
     places = arena.take<Machine>(set.gathers);
@@ -67,6 +68,7 @@ struct MapReduceFamily {
       if (one.slots() > most) most = one.slots();
     }
     values = arena.take<const T*>(atOnce * results + most);
+    factors = arena.take<const T*>(results);
     seen = arena.take<int64_t>(set.selects() ? tile : 0);
   }
 
@@ -165,20 +167,20 @@ struct MapReduceFamily {
   }
 
   template <class Each>
-  void eachPairMachine(const Each& each) const {
+  void eachPairMachine(const Each& each) {
     for (int64_t r = 0; r < atOnce; r++) each(pairs[r]);
     if (set.valueCode() > 0) each(chosen);
     for (int32_t g = 0; g < set.gathers; g++) each(places[g]);
   }
 
   // One component of a row by index for every kept row; NaN where there is no such row.
-  void gatherByIndex(const Sizes& g, int64_t layer, int64_t whole) const {
+  void gatherByIndex(const Sizes& g, int64_t layer, int64_t whole, int64_t row) const {
     T* to = gatheredTiles;
     for (int32_t n = 0; n < set.gathers; n++) {
       const int32_t* const one = set.gather(n);
       const int32_t table = one[0], components = one[1];
       const double rows = (double)g.tableRows[set.tablePlace(table)];
-      places[n].run(whole);
+      places[n].run(whole, row);
       const T* const wanted = places[n].root(0);
       for (int64_t i = 0; i < whole; i++) {
         const double place = (double)wanted[i] + 0.5;
@@ -200,9 +202,9 @@ struct MapReduceFamily {
     own.prepare(view, nullptr, [this](int64_t i) { return i >= set.own; });
     other.prepare(view, nullptr, [this](int64_t i) { return i >= set.other; });
     const auto isScalar = [this](int64_t i) { return i >= firstOther() && i < firstGathered(); };
-    for (int64_t r = 0; r < atOnce; r++) pairs[r].prepare(view, nullptr, isScalar);
-    if (set.valueCode() > 0) chosen.prepare(view, nullptr, isScalar);
-    for (int32_t n = 0; n < set.gathers; n++) places[n].prepare(view, nullptr, isScalar);
+    const ManyRows rows{firstOther(), firstParameter(), true, sumsOfProducts()};
+    eachPairMachine([&](Machine& one) { one.prepare(view, nullptr, isScalar, rows); });
+    findOnes();
     const int64_t blocks = blocks_of(g.kept, block);
     for (int64_t task = begin; task < end; task++) {
       if (set.ranges) {
@@ -222,8 +224,7 @@ struct MapReduceFamily {
  private:
   int64_t ownRoots, otherRoots;
 
-  void runBlock(const Sizes& g, int64_t layer, int64_t first, int64_t rows, const int64_t* spans,
-                int64_t spanCount) const {
+  void runBlock(const Sizes& g, int64_t layer, int64_t first, int64_t rows, const int64_t* spans, int64_t spanCount) {
     const int64_t whole = whole_steps(rows);
     const int32_t* const list = set.components();
     gatherRows(g, ownTiles, list, set.own, layer, first, rows);
@@ -260,9 +261,28 @@ struct MapReduceFamily {
     if (!set.selects()) write(g, layer * g.kept + first, rows, reduced);
   }
 
+  // Sums that several rows may be added to as products.
+  int64_t sumsOfProducts() const {
+    if (atOnce == 1 || set.selects()) return 0;
+    const Reducer& first = reducers[0];
+    return (first.kind == kSum || first.kind == kMean) && (first.rounds() || !first.careful()) ? first.dim : 0;
+  }
+
+  // Weights of exponentials that need not be read.
+  void findOnes() const {
+    int64_t first = 0;
+    for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
+      Reducer& one = reducers[r];
+      for (int32_t w = 0; isExponential(one.kind) && w < at_most(one.weights, 64); w++) {
+        if (pairs[0].rootIs(first + 1 + w, 1)) one.ones |= (uint64_t)1 << w;
+      }
+      first += one.arity();
+    }
+  }
+
   void clearBlocks(int64_t whole) const {
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
-      if (reducers[r].rounds()) reducers[r].plain().clear(parts[r], whole);
+      if (reducers[r].rounds()) reducers[r].begin(parts[r], totals[r], whole);
     }
   }
 
@@ -273,7 +293,7 @@ struct MapReduceFamily {
     return 0;
   }
 
-  void reduceRows(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t start, int64_t count) const {
+  void reduceRows(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t start, int64_t count) {
     const int64_t whole = whole_steps(rows);
     gatherRows(g, otherTiles, set.components() + 2 * set.own, set.other, layer, start, count);
     for (int64_t q = 0; q < set.other; q++) other.input(q, otherTiles + q * tile);
@@ -283,23 +303,19 @@ struct MapReduceFamily {
       for (int64_t q = 0; q < otherRoots; q++) one.input(firstOther() + set.other + q, other.root(q));
     });
     for (int64_t r = 0; r < atOnce; r++) {
-      advance(pairs[r], r);
       for (int64_t q = 0; q < results; q++) values[r * results + q] = pairs[r].root(q);
     }
+    for (int64_t q = 0; q < results; q++) factors[q] = nullptr;
     int64_t j = 0;
     for (; atOnce > 1 && j + atOnce <= count; j += atOnce) {
-      Machine::runRows(pairs, whole);
-      for (int64_t r = 0; r < atOnce; r++) {
-        addRow(values + r * results, start + j + r, whole);
-        advance(pairs[r], atOnce);
-      }
+      Machine::runRows(pairs, whole, j);
+      addRows(start + j, j, whole);
     }
     for (; j < count; j++) {
-      if (set.gathers > 0) gatherByIndex(g, layer, whole);
-      pairs[0].run(whole);
-      if (set.selects()) select(g, layer * g.kept + first, rows, start + j);
+      if (set.gathers > 0) gatherByIndex(g, layer, whole, j);
+      pairs[0].run(whole, j);
+      if (set.selects()) select(g, layer * g.kept + first, rows, start, j);
       else addRow(values, start + j, whole);
-      eachPairMachine([&](const Machine& one) { advance(one, 1); });
     }
   }
 
@@ -312,28 +328,42 @@ struct MapReduceFamily {
     }
   }
 
-  // Moves what a code of pairs reads of a reduced row.
-  void advance(const Machine& one, int64_t rows) const {
-    for (int64_t q = firstOther(); q < firstParameter(); q++) {
-      if (one.inputSlots[q] >= 0) one.at[one.inputSlots[q]] += rows;
+  // `place`: of the first of the rows among those that are read now.
+  void addRows(int64_t row, int64_t place, int64_t whole) const {
+    for (int64_t p = 0; p < pairs[0].productCount; p++) {
+      const Product& one = pairs[0].products[p];
+      for (int64_t m = 0; m < atOnce; m++) values[m * results + one.root] = pairs[m].at[one.tile];
+      factors[one.root] = pairs[0].slots(place)[one.value];
+    }
+    const T* const* f = values;
+    for (int32_t r = 0; r < set.reductions; r++) {
+      const Reducer one = reducers[r].rounds() ? reducers[r].plain() : reducers[r];
+      SeveralRows{one, results, r == 0 ? factors : nullptr}.add(reducers[r].rounds() ? parts[r] : totals[r], f, row, whole);
+      f += one.arity();
+    }
+    for (int64_t p = 0; p < pairs[0].productCount; p++) {
+      const int32_t root = pairs[0].products[p].root;
+      values[root] = pairs[0].root(root);
     }
   }
 
   // Writes the pairs of a reduced row that are wanted, none beyond the room of its kept row.
-  void select(const Sizes& g, int64_t first, int64_t rows, int64_t row) const {
+  void select(const Sizes& g, int64_t first, int64_t rows, int64_t start, int64_t row) const {
     const T* const mask = pairs[0].root(0);
-    bool any = false;
-    for (int64_t i = 0; i < rows; i++) any |= mask[i] != 0;
-    if (!any) return;
-    if (set.valueCode() > 0) chosen.run(whole_steps(rows));
     const int64_t dim = set.valueDim();
-    for (int64_t i = 0; i < rows; i++) {
-      if (!(mask[i] != 0)) continue;
-      const int64_t* const room = g.offsets + first + i;
-      const int64_t to = room[0] + seen[i]++;
-      if (to >= room[1]) continue;
-      g.rows[to] = (int32_t)row;
-      for (int64_t c = 0; c < dim; c++) g.values[to * dim + c] = chosen.root(c)[i];
+    bool computed = false;
+    for (int64_t i = 0; i < rows; i += LANES) {
+      if (!any((I)(get(mask + i) != splat(0)))) continue;
+      if (set.valueCode() > 0 && !computed) chosen.run(whole_steps(rows), row);
+      computed = true;
+      for (int64_t n = i; n < at_most(i + LANES, rows); n++) {
+        if (!(mask[n] != 0)) continue;
+        const int64_t* const room = g.offsets + first + n;
+        const int64_t to = room[0] + seen[n]++;
+        if (to >= room[1]) continue;
+        g.rows[to] = (int32_t)(start + row);
+        for (int64_t c = 0; c < dim; c++) g.values[to * dim + c] = chosen.root(c)[n];
+      }
     }
   }
 

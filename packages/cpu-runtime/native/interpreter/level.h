@@ -7,6 +7,7 @@
 #include "program.h"
 
 #define INLINE_METHOD inline __attribute__((always_inline))
+#define INLINE_LAMBDA __attribute__((always_inline))
 
 namespace mercer::cpu::interpreter {
 namespace {
@@ -28,6 +29,7 @@ typedef int L;
 #include "machine.h"
 #include "family-map.h"
 #include "reducer.h"
+#include "several-rows.h"
 #include "family-map-reduce.h"
 #include "family-pairwise.h"
 #include "family-gradient.h"
@@ -43,6 +45,7 @@ typedef long long L;
 #include "machine.h"
 #include "family-map.h"
 #include "reducer.h"
+#include "several-rows.h"
 #include "family-map-reduce.h"
 #include "family-pairwise.h"
 #include "family-gradient.h"

@@ -142,99 +142,16 @@ struct Step {
   int32_t to, a, b, c;
 };
 
-// Instructions that add to one value, which stays in registers. All read a and b as SCALARS says.
-typedef void (*ChainFn)(const Step* steps, int64_t length, T* const* at, int64_t count);
+// Where the slots of a code are at a row: some move by one value from row to row.
+struct Slots {
+  T* const* at;
+  const int64_t* moves;
+  int64_t row;
 
-template <class Operation, int SCALARS>
-static void chain(const Step* steps, int64_t length, T* const* at, int64_t count) {
-  T* const to = at[steps[length - 1].to];
-  const T* const from = at[steps[0].c];
-  for (int64_t i = 0; i < count; i += STEP) {
-    V r[UNROLL];
-#pragma GCC unroll 4
-    for (int64_t n = 0; n < UNROLL; n++) r[n] = get(from + i + n * LANES);
-    for (int64_t k = 0; k < length; k++) {
-      const T *const a = at[steps[k].a], *const b = at[steps[k].b];
-      V x = splat(*a), y = splat(*b);
-#pragma GCC unroll 4
-      for (int64_t n = 0; n < UNROLL; n++) {
-        if constexpr (!(SCALARS & 1)) x = get(a + i + n * LANES);
-        if constexpr (!(SCALARS & 2)) y = get(b + i + n * LANES);
-        r[n] = Operation::apply(x, y, r[n]);
-      }
-    }
-#pragma GCC unroll 4
-    for (int64_t n = 0; n < UNROLL; n++) put(to + i + n * LANES, r[n]);
-  }
-}
+  INLINE_METHOD T* operator[](int32_t slot) const { return at[slot] + row * moves[slot]; }
+};
 
-// The same for codes of several reduced rows at once, which share the tiles that they read and have values of their own.
-constexpr int ROWS_AT_ONCE = sizeof(V) == 64 ? 4 : 2;
-typedef void (*ChainRowsFn)(const Step* steps, int64_t length, T* const* const* at, int64_t count);
-
-// SCALARS is 1 or 2: one operand is a tile.
-template <class Operation, int SCALARS>
-static void chain_rows(const Step* steps, int64_t length, T* const* const* at, int64_t count) {
-  for (int64_t i = 0; i < count; i += STEP) {
-    V r[ROWS_AT_ONCE][UNROLL];
-#pragma GCC unroll 4
-    for (int m = 0; m < ROWS_AT_ONCE; m++) {
-#pragma GCC unroll 4
-      for (int n = 0; n < UNROLL; n++) r[m][n] = get(at[m][steps[0].c] + i + n * LANES);
-    }
-    for (int64_t k = 0; k < length; k++) {
-      const int32_t tile = SCALARS == 1 ? steps[k].b : steps[k].a, scalar = SCALARS == 1 ? steps[k].a : steps[k].b;
-      V x[UNROLL];
-#pragma GCC unroll 4
-      for (int n = 0; n < UNROLL; n++) x[n] = get(at[0][tile] + i + n * LANES);
-#pragma GCC unroll 4
-      for (int m = 0; m < ROWS_AT_ONCE; m++) {
-        const V y = splat(*at[m][scalar]);
-#pragma GCC unroll 4
-        for (int n = 0; n < UNROLL; n++) {
-          r[m][n] = SCALARS == 1 ? Operation::apply(y, x[n], r[m][n]) : Operation::apply(x[n], y, r[m][n]);
-        }
-      }
-    }
-#pragma GCC unroll 4
-    for (int m = 0; m < ROWS_AT_ONCE; m++) {
-#pragma GCC unroll 4
-      for (int n = 0; n < UNROLL; n++) put(at[m][steps[length - 1].to] + i + n * LANES, r[m][n]);
-    }
-  }
-}
-
-static ChainRowsFn chain_rows_of(Operation operation, int mask) {
-  if (mask != 1 && mask != 2) return nullptr;
-  switch (operation) {
-    case Operation::k_multiplyAdd:
-      return mask == 1 ? chain_rows<Op_multiplyAdd, 1> : chain_rows<Op_multiplyAdd, 2>;
-    case Operation::k_addAbsoluteDifference:
-      return mask == 1 ? chain_rows<Op_addAbsoluteDifference, 1> : chain_rows<Op_addAbsoluteDifference, 2>;
-    case Operation::k_addSquaredDifference:
-      return mask == 1 ? chain_rows<Op_addSquaredDifference, 1> : chain_rows<Op_addSquaredDifference, 2>;
-    default:
-      return nullptr;
-  }
-}
-
-// Null for what is no chain.
-static ChainFn chain_of(Operation operation, int mask) {
-#define MERCER_CHAIN(name)                      \
-  case Operation::k_##name:                     \
-    return mask == 0 ? chain<Op_##name, 0>      \
-           : mask == 1 ? chain<Op_##name, 1>    \
-           : mask == 2 ? chain<Op_##name, 2>    \
-                       : (ChainFn) nullptr;
-  switch (operation) {
-    MERCER_CHAIN(multiplyAdd)
-    MERCER_CHAIN(addAbsoluteDifference)
-    MERCER_CHAIN(addSquaredDifference)
-    default:
-      return nullptr;
-  }
-#undef MERCER_CHAIN
-}
+#include "chains.h"
 
 #define S1(name) step<Op_##name, 0>, step<Op_##name, 1>
 #define S2(name) S1(name), step<Op_##name, 2>, step<Op_##name, 3>
@@ -293,18 +210,34 @@ struct Uniforms {
   }
 };
 
+// What a code that runs for many rows is told: which inputs are one value of each row; that nobody redirects a root, so that one
+// which is a constant is written once; and how many roots, from the first on, may be left as products when several rows are run.
+struct ManyRows {
+  int64_t first = 0, end = 0;
+  bool rootsStay = false;
+  int64_t products = 0;
+};
+
+// A root that is a tile times a value of the row.
+struct Product {
+  int32_t step, root, tile, value;
+};
+
 // A code made ready to run: `at` has the address of every slot, `steps` the function of every instruction.
 struct Machine {
   Step* steps;
   // Consecutive steps: one by one, or a chain.
   struct Run {
     ChainFn chain;
-    ChainRowsFn rows;  // where the tiles that it reads are inputs
+    ChainRowsFn rows;  // where the tiles that it reads are inputs and the values move
     int64_t first, length;
   };
   Run* runs;
   int64_t runCount;
+  Product* products;  // what runRows leaves, in the order of the roots
+  int64_t productCount;
   T** at;
+  int64_t* moves;  // by slot: 1 for what moves with the row, else 0
   int64_t count;
   const Code* code;
   int32_t* inputSlots;  // by input, -1 where the code does not read it
@@ -317,7 +250,9 @@ struct Machine {
     inputs = inputCount;
     steps = arena.take<Step>(count);
     runs = arena.take<Run>(count);
+    products = arena.take<Product>(code->rootCount);
     at = arena.take<T*>(code->slotCount);
+    moves = arena.take<int64_t>(code->slotCount);
     inputSlots = arena.take<int32_t>(inputs);
     constants_ = arena.take<T>(code->slotCount);
     registers_ = arena.tiles(code->registers);
@@ -325,10 +260,11 @@ struct Machine {
   }
 
   template <class IsScalar>
-  void prepare(const View& view, const Uniforms* uniforms, const IsScalar& isScalar) {
+  void prepare(const View& view, const Uniforms* uniforms, const IsScalar& isScalar, const ManyRows& rows = ManyRows{}) {
     for (int64_t i = 0; i < inputs; i++) inputSlots[i] = -1;
     for (int32_t s = 0; s < code->slotCount; s++) {
       const Slot& slot = code->slots[s];
+      moves[s] = slot.kind == SlotKind::kInput && slot.index >= rows.first && slot.index < rows.end;
       switch (slot.kind) {
         case SlotKind::kConstant:
           constants_[s] = (T)view.constants[slot.index];
@@ -358,6 +294,7 @@ struct Machine {
              : slot.kind == SlotKind::kInput ? (bool)isScalar(slot.index) : true;
     };
     runCount = 0;
+    findProducts(rows);
     const auto mask_of = [&](const Instruction& one) {
       const int32_t arity = arityOf(one.operation);
       return (scalar(one.a) ? 1 : 0) | (arity > 1 && scalar(one.b) ? 2 : 0) | (arity > 2 && scalar(one.c) ? 4 : 0);
@@ -367,7 +304,8 @@ struct Machine {
       const int32_t operation = (int32_t)one.operation, arity = arityOf(one.operation);
       const int32_t b = arity > 1 ? one.b : one.a, c = arity > 2 ? one.c : one.a;
       steps[i] = Step{STEPS[operation][mask_of(one)], one.to, one.a, b, c};
-      if (code->chains[i] > 0) addRuns(i, code->chains[i], mask_of);
+      if (rows.rootsStay && copiesConstant(one)) fill(at[one.to], *at[one.a], tile_);
+      else if (!isProduct(i) && code->chains[i] > 0) addRuns(i, code->chains[i], mask_of);
     }
   }
 
@@ -376,58 +314,103 @@ struct Machine {
   }
   T*& root(int64_t i) const { return at[code->roots[i]]; }
 
-  // `number` values, a multiple of STEP.
-  INLINE_METHOD void run(int64_t number) const {
-    for (int64_t r = 0; r < runCount; r++) runOne(runs[r], number);
+  // Whether a root is this number for all elements.
+  bool rootIs(int64_t i, T value) const {
+    for (int64_t k = 0; k < count; k++) {
+      const Instruction& one = code->instructions[k];
+      if (one.to == code->roots[i]) return copiesConstant(one) && constants_[one.a] == value;
+    }
+    return false;
   }
 
-  // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs.
-  static void runRows(const Machine* machines, int64_t number) {
-    T* const* tables[ROWS_AT_ONCE];
-    for (int m = 0; m < ROWS_AT_ONCE; m++) tables[m] = machines[m].at;
+  // `number` values, a multiple of STEP.
+  INLINE_METHOD void run(int64_t number, int64_t row = 0) const {
+    for (int64_t r = 0; r < runCount; r++) runOne(runs[r], number, row);
+    for (int64_t p = 0; p < productCount; p++) runSteps(products[p].step, 1, number, row);
+  }
+
+  // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs, for as many rows from `row` on, without the products.
+  static void runRows(const Machine* machines, int64_t number, int64_t row) {
+    Slots tables[ROWS_AT_ONCE];
+    for (int m = 0; m < ROWS_AT_ONCE; m++) tables[m] = machines[m].slots(row + m);
     for (int64_t r = 0; r < machines[0].runCount; r++) {
       const Run& one = machines[0].runs[r];
       if (one.rows != nullptr) {
         one.rows(machines[0].steps + one.first, one.length, tables, number);
         continue;
       }
-      for (int m = 0; m < ROWS_AT_ONCE; m++) machines[m].runOne(machines[m].runs[r], number);
+      for (int m = 0; m < ROWS_AT_ONCE; m++) machines[m].runOne(machines[m].runs[r], number, row + m);
     }
   }
 
-  int64_t longestChain() const {
-    int64_t longest = 0;
-    for (int64_t i = 0; i < count; i++) {
-      if (code->chains[i] > longest) longest = code->chains[i];
-    }
-    return longest;
-  }
+  Slots slots(int64_t row) const { return Slots{at, moves, row}; }
 
  private:
-  INLINE_METHOD void runOne(const Run& one, int64_t number) const {
-    if (one.chain != nullptr) return one.chain(steps + one.first, one.length, at, number);
-    for (int64_t i = one.first; i < one.first + one.length; i++) {
+  // A constant is copied to a root alone, which has a register of its own.
+  bool copiesConstant(const Instruction& one) const {
+    if (one.operation != Operation::k_copy || code->slots[one.a].kind != SlotKind::kConstant) return false;
+    for (int64_t i = 0; i < code->rootCount; i++) {
+      if (code->roots[i] == one.to) return true;
+    }
+    return false;
+  }
+
+  // Products that nobody else reads, of tiles that stay as they are to the end of the code.
+  void findProducts(const ManyRows& rows) {
+    productCount = 0;
+    for (int32_t r = 0; r < rows.products; r++) {
+      const int32_t root = code->roots[r];
+      const auto isRegister = [&](int32_t slot) { return code->slots[slot].kind == SlotKind::kRegister; };
+      Product found{-1, r, 0, 0};
+      for (int32_t i = 0; i < count; i++) {
+        const Instruction& one = code->instructions[i];
+        const int32_t arity = arityOf(one.operation);
+        if (one.a == root || (arity > 1 && one.b == root) || (arity > 2 && one.c == root)) found.step = -1;
+        if (found.step >= 0 && code->slots[one.to].index == code->slots[found.tile].index) found.step = -1;
+        if (one.to != root || one.operation != Operation::k_mul) continue;
+        if (isRegister(one.a) && moves[one.b] != 0) found = {i, r, one.a, one.b};
+        else if (isRegister(one.b) && moves[one.a] != 0) found = {i, r, one.b, one.a};
+      }
+      if (found.step >= 0) products[productCount++] = found;
+    }
+  }
+  bool isProduct(int64_t step) const {
+    for (int64_t p = 0; p < productCount; p++) {
+      if (products[p].step == step) return true;
+    }
+    return false;
+  }
+
+  INLINE_METHOD void runSteps(int64_t first, int64_t length, int64_t number, int64_t row) const {
+    const Slots place = slots(row);
+    for (int64_t i = first; i < first + length; i++) {
       const Step& s = steps[i];
-      s.fn(at[s.to], at[s.a], at[s.b], at[s.c], number);
+      s.fn(place[s.to], place[s.a], place[s.b], place[s.c], number);
     }
   }
 
-  // A chain falls apart where what is one value changes; the value that it begins with is a tile.
+  INLINE_METHOD void runOne(const Run& one, int64_t number, int64_t row) const {
+    if (one.chain != nullptr) return one.chain(steps + one.first, one.length, slots(row), number);
+    runSteps(one.first, one.length, number, row);
+  }
+
+  // A chain falls apart where what is one value changes; the value that it begins with is a tile or its head.
   template <class MaskOf>
   void addRuns(int64_t first, int64_t length, const MaskOf& mask_of) {
     for (int64_t i = first; i < first + length;) {
       const int mask = mask_of(code->instructions[i]);
       int64_t end = i + 1;
       while (end < first + length && mask_of(code->instructions[end]) == mask) end++;
-      const ChainFn fn = end - i > 1 ? chain_of(code->instructions[i].operation, mask) : nullptr;
-      ChainRowsFn rows = fn != nullptr ? chain_rows_of(code->instructions[i].operation, mask) : nullptr;
+      ChainFns fns = end - i > 1 ? chains_of(code->instructions[i].operation, mask) : ChainFns{};
       for (int64_t k = i; k < end; k++) {
         const Instruction& one = code->instructions[k];
-        if (code->slots[mask == 1 ? one.b : one.a].kind != SlotKind::kInput) rows = nullptr;
+        const bool isInput = code->slots[mask == 1 ? one.b : one.a].kind == SlotKind::kInput;
+        if (!isInput || moves[mask == 1 ? one.a : one.b] == 0) fns.rows = nullptr;
       }
       Run* const last = runCount > 0 ? runs + runCount - 1 : nullptr;
-      if (fn == nullptr && last != nullptr && last->chain == nullptr) last->length += end - i;
-      else runs[runCount++] = Run{fn, rows, i, end - i};
+      const bool follows = last != nullptr && last->chain == nullptr && last->first + last->length == i;
+      if (fns.one == nullptr && follows) last->length += end - i;
+      else runs[runCount++] = Run{fns.one, fns.rows, i, end - i};
       i = end;
     }
   }

@@ -104,11 +104,11 @@ class Reader {
     for (int32_t i = 0; i < code.rootCount; ++i) count(code.roots[i]);
     std::vector<int32_t> chains(static_cast<size_t>(code.instructionCount), 1);
     for (int32_t i = 0; i < code.instructionCount;) {
-      const Instruction& first = code.instructions[i];
+      const Operation adder = adderOf(code.instructions[i].operation);
       int32_t end = i + 1;
-      for (; addsUp(first.operation) && end < code.instructionCount; ++end) {
+      for (; addsUp(adder) && end < code.instructionCount; ++end) {
         const Instruction &one = code.instructions[end], &before = code.instructions[end - 1];
-        if (one.operation != first.operation || one.c != before.to || one.a == before.to || one.b == before.to ||
+        if (one.operation != adder || one.c != before.to || one.a == before.to || one.b == before.to ||
             uses[static_cast<size_t>(before.to)] != 1)
           break;
         chains[static_cast<size_t>(end)] = 0;

@@ -94,6 +94,20 @@ constexpr bool addsUp(Operation operation) {
          operation == Operation::k_addSquaredDifference;
 }
 
+// The operation that adds what this one is: chains of it may begin with this one.
+constexpr Operation adderOf(Operation operation) {
+  switch (operation) {
+    case Operation::k_mul:
+      return Operation::k_multiplyAdd;
+    case Operation::k_absoluteDifference:
+      return Operation::k_addAbsoluteDifference;
+    case Operation::k_squaredDifference:
+      return Operation::k_addSquaredDifference;
+    default:
+      return operation;
+  }
+}
+
 // What the levels see of a program: plain memory, because code for other processors must not share inline functions with
 // the rest of the addon.
 struct View {

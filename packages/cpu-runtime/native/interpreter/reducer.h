@@ -1,12 +1,22 @@
 // Reductions of the map-reduce family.
 
+// Whether a product is added to with one rounding, as powers of two relative to another need it.
+#if defined(__FMA__) || defined(__aarch64__)
+constexpr bool FUSED = true;
+#else
+constexpr bool FUSED = false;
+#endif
+constexpr T LOG2E = (T)1.4426950408889634, LN2 = (T)0.6931471805599453;
+
 // What running results of a tile of kept rows are, `slots` tiles one behind the other. The rules are those of the reducers in
 // packages/kernels/src/map-reduce/reducers. Sums in double precision are two tiles each.
 struct Reducer {
   int32_t kind;
   int32_t dim, weights, k;
   int32_t sums;
-  int64_t tile;  // values from one tile to the next
+  int64_t tile;          // values from one tile to the next
+  bool natural = false;  // a block of something careful: its exponents are of e
+  uint64_t ones = 0;     // weights of an exponential that are the number 1, the first as bit 0
 
   bool ranked() const { return kind >= kKMin; }
   bool indexed() const { return givesIndices(kind) || ranked(); }
@@ -16,10 +26,16 @@ struct Reducer {
   bool wide() const { return sums == kWideBlocks || sums == kWideTerms; }
   // Whether sums have more digits than one value of the data type.
   bool careful() const { return sums == kCompensated || wide(); }
+  // Whether sums are of powers of two, relative to a whole one.
+  bool base2() const {
+    return FUSED && !careful() && !natural && (kind == kLogSumExp || kind == kSumSoftMaxWeight);
+  }
+  bool isOne(int32_t w) const { return w < 64 && (ones >> w & 1) != 0; }
   // What a block is summed in.
   Reducer plain() const {
     Reducer one = *this;
     one.sums = kBlocks;
+    one.natural = natural || careful();
     return one;
   }
   int32_t arity() const { return dim + weights; }
@@ -70,7 +86,7 @@ struct Reducer {
       case kLogSumExp:
       case kSumSoftMaxWeight:
       case kMaxSumShiftExp:
-        return addExponential(state, f, count);
+        return base2() ? addBase2(state, f, count) : addExponential(state, f, count);
       case kVar:
         return addSpread(state, f, count);
       default:
@@ -79,9 +95,16 @@ struct Reducer {
     }
   }
 
+  // An empty block beside what there is, whose exponents are likely to be near.
+  void begin(T* part, const T* state, int64_t count) const {
+    plain().clear(part, count);
+    for (int64_t i = 0; base2() && i < count; i += LANES) put(part + i, get(state + i));
+  }
+
   // Adds a block, which is a state of plain(). Only where rounds().
   void merge(T* state, const T* part, int64_t count, const T** f) const {
     if (kind == kVar) return mergeSpread(state, part, count);
+    if (base2()) return mergeBase2(state, part, count);
     for (int64_t p = 0; p < plain().slots(); p++) f[p] = part + p * tile;
     add(state, f, 0, count);
   }
@@ -109,7 +132,8 @@ struct Reducer {
         __builtin_memcpy(&seen, state + p * tile + lane, sizeof seen);
         out[p] = (T)seen;
       } else if (kind == kLogSumExp) {
-        out[p] = top == -(T)__builtin_inf() ? top : top + log_v(splat(sumOf(state, p, lane)))[0];
+        const T sum = log_v(splat(sumOf(state, p, lane)))[0];
+        out[p] = top == -(T)__builtin_inf() ? top : base2() ? top * LN2 + sum : top + sum;
       } else if (kind == kSumSoftMaxWeight) {
         out[p] = wide() ? sumOf(state, p, lane, wideSum(state, weights - 1)[lane])
                         : sumOf(state, p, lane) / sumOf(state, weights - 1, lane);
@@ -124,7 +148,6 @@ struct Reducer {
     }
   }
 
- private:
   double* wideSum(const T* state, int64_t c) const {
     return (double*)(void*)(state + (isExponential(kind) ? tile : 0) + 2 * c * tile);
   }
@@ -244,6 +267,42 @@ struct Reducer {
     }
   }
 
+  // What counts nothing may be infinite.
+  static INLINE_METHOD V times(V share, V x) { return share == splat(0) ? splat(0) : x * share; }
+  static INLINE_METHOD V scaledPower(V x, V top) { return exp2_v(x * splat(LOG2E) - top); }
+
+  // The vector at `i` of a row, by the rule of reducers/base2-exponentials.ts.
+  INLINE_METHOD void addBase2At(T* state, const T* const* f, int64_t i) const {
+    const V none = splat(-(T)__builtin_inf()), infinity = splat((T)__builtin_inf());
+    const V x = get(f[0] + i), before = get(state + i), exponent = x * splat(LOG2E);
+    const V top = (I)(exponent <= before) | (I)(before != before) ? before : round_v(exponent);
+    const V keep = before == top ? splat(1) : exp2_v(before - top);
+    const V share = abs_v(top) == infinity ? (exponent == top ? splat(1) : splat(0)) : scaledPower(x, top);
+    for (int32_t w = 1; w <= weights; w++) {
+      const V sum = get(state + w * tile + i);
+      put(state + w * tile + i, x == none ? sum : times(keep, sum) + times(share, get(f[w] + i)));
+    }
+    put(state + i, x == none ? before : top);
+  }
+
+  void addBase2(T* state, const T* const* f, int64_t count) const {
+    for (int64_t i = 0; i < count; i += LANES) addBase2At(state, f, i);
+  }
+
+  void mergeBase2(T* state, const T* part, int64_t count) const {
+    for (int64_t i = 0; i < count; i += LANES) {
+      const V mine = get(state + i), other = get(part + i);
+      const V top = (I)(other > mine) | (I)(other != other) ? other : mine;
+      const V keep = mine == top ? splat(1) : exp2_v(mine - top);
+      const V share = other == top ? splat(1) : exp2_v(other - top);
+      for (int32_t w = 1; w <= weights; w++) {
+        T* const sum = state + w * tile + i;
+        put(sum, times(keep, get(sum)) + times(share, get(part + w * tile + i)));
+      }
+      put(state + i, top);
+    }
+  }
+
   template <bool LEAST>
   static INLINE_METHOD I beats(V x, V best) {
     return LEAST ? (I)(x < best) : (I)(x > best);
@@ -252,49 +311,49 @@ struct Reducer {
   template <bool LEAST>
   void addExtreme(T* state, const T* const* f, int64_t row, int64_t count) const {
     for (int32_t c = 0; c < dim; c++) {
-      if (ranked()) {
-        insert<LEAST>(state, f[c], c, row, count);
-        continue;
-      }
       for (int64_t i = 0; i < count; i += LANES) {
-        const V x = get(f[c] + i), best = get(state + c * tile + i);
-        I better = (I)(best == best) & ((I)(x != x) | beats<LEAST>(x, best));
-        if (indexed()) {
-          T* place = indices(state) + c * tile + i;
-          const I index = (I)get(place);
-          better |= (I)(index < 0);
-          put(place, (V)(better ? number(row) : index));
-        }
-        put(state + c * tile + i, better ? x : best);
+        if (ranked()) insertAt<LEAST>(state, get(f[c] + i), c, row, i);
+        else addExtremeAt<LEAST>(state, get(f[c] + i), c, row, i);
       }
     }
   }
 
+  // The first best row, where a NaN is better than any number.
+  template <bool LEAST>
+  INLINE_METHOD void addExtremeAt(T* state, V x, int32_t c, int64_t row, int64_t i) const {
+    const V best = get(state + c * tile + i);
+    I better = (I)(best == best) & ((I)(x != x) | beats<LEAST>(x, best));
+    if (indexed()) {
+      T* place = indices(state) + c * tile + i;
+      const I index = (I)get(place);
+      better |= (I)(index < 0);
+      put(place, (V)(better ? number(row) : index));
+    }
+    put(state + c * tile + i, better ? x : best);
+  }
+
+  // Where in a list of the K best component `c` of the vector at `i` has its entry number `r`.
+  int64_t entry(int64_t r, int32_t c, int64_t i) const { return (r * dim + c) * tile + i; }
+
   // NaN comes last, and equal values keep the order of their rows.
   template <bool LEAST>
-  void insert(T* state, const T* values, int32_t c, int64_t row, int64_t count) const {
+  void insertAt(T* state, V x, int32_t c, int64_t row, int64_t i) const {
     const auto before = [](V x, V best, I index) {
       return (I)(index < 0) | ((I)(x == x) & ((I)(best != best) | beats<LEAST>(x, best)));
     };
     T* const index = indices(state);
-    for (int64_t i = 0; i < count; i += LANES) {
-      V x = get(values + i);
-      const int64_t last = ((int64_t)(k - 1) * dim + c) * tile + i;
-      const I enters = before(x, get(state + last), (I)get(index + last));
-      L any = 0;
-      for (int lane = 0; lane < LANES; lane++) any |= enters[lane];
-      if (any == 0) continue;
-      I number_of = number(row), taken = number(0);
-      for (int32_t r = 0; r < k; r++) {
-        const int64_t at = ((int64_t)r * dim + c) * tile + i;
-        const V old = get(state + at);
-        const I old_index = (I)get(index + at);
-        taken |= before(x, old, old_index);
-        put(state + at, taken ? x : old);
-        put(index + at, (V)(taken ? number_of : old_index));
-        x = taken ? old : x;
-        number_of = taken ? old_index : number_of;
-      }
+    const int64_t last = entry(k - 1, c, i);
+    if (!any(before(x, get(state + last), (I)get(index + last)))) return;
+    I number_of = number(row), taken = number(0);
+    for (int32_t r = 0; r < k; r++) {
+      const int64_t at = entry(r, c, i);
+      const V old = get(state + at);
+      const I old_index = (I)get(index + at);
+      taken |= before(x, old, old_index);
+      put(state + at, taken ? x : old);
+      put(index + at, (V)(taken ? number_of : old_index));
+      x = taken ? old : x;
+      number_of = taken ? old_index : number_of;
     }
   }
 };

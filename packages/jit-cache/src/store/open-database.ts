@@ -26,19 +26,34 @@ export interface OpenRequest {
   readonly onSetAside: (path: string, cause: unknown) => void;
 }
 
-/**
- * Looks at a file without locking, recovering or otherwise touching it, so that a foreign
- * database stays as it is down to its companions. (A descriptor of our own would not do: closing
- * it would drop the locks that other threads of this process hold on the file.)
- */
-function peek(driver: Driver, path: string): void {
-  const uri = `${pathToFileURL(path).href}?immutable=1`;
-  const connection = driver.open(uri, { readOnly: true });
+function ownerSeenBy(driver: Driver, location: string): 'ours' | 'foreign' {
+  const connection = driver.open(location, { readOnly: true });
   try {
-    if (databaseOwner(connection) === 'ours') return;
+    return databaseOwner(connection);
   } finally {
     connection.close();
   }
+}
+
+/**
+ * Whose database it is, seen without locking, recovering or otherwise touching it, so that a
+ * foreign one stays as it is down to its companions. (A descriptor of our own would not do:
+ * closing it would drop the locks that other threads of this process hold on the file.)
+ *
+ * Such a look proves nothing broken: a checkpoint, under way or cut short, writes the first page
+ * before those that it counts, and only the log, read under SQLite's locks, makes the file whole.
+ */
+function owner(driver: Driver, path: string): 'ours' | 'foreign' {
+  try {
+    return ownerSeenBy(driver, `${pathToFileURL(path).href}?immutable=1`);
+  } catch (error) {
+    if (errorKind(error) !== 'broken') throw error;
+    return ownerSeenBy(driver, path);
+  }
+}
+
+function assertOurs(driver: Driver, path: string): void {
+  if (owner(driver, path) === 'ours') return;
   throw new StoreFault(
     'FOREIGN_DATABASE',
     `${path} is the database of another program and was left alone`,
@@ -70,7 +85,7 @@ function openOnce(request: OpenRequest, identity: string): Database | undefined 
   checkOwnFile(path, request.system);
   // Ours appear under their name whole; SQLite would take an empty file for a new database.
   if (statSync(path).size === 0) throw new StoreFault('BROKEN', `${path} is empty`);
-  peek(driver, path);
+  assertOurs(driver, path);
   let connection: Connection | undefined = readOnly
     ? openForReading(driver, path)
     : driver.open(path, { readOnly: false });

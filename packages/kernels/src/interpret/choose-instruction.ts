@@ -165,8 +165,11 @@ function fuseMax(
   return ends && { operation: 'maxAbsoluteDifference', args: [...ends, largest] };
 }
 
+/** The ends of a difference that need not be kept: one node alone reads it, or it is of values that are there already. */
 function differenceOf(node: Expr, context: InstructionContext): readonly Expr[] | undefined {
-  return node.op === 'sub' && isPrivate(node, context) ? node.args : undefined;
+  if (node.op !== 'sub' || context.given(node)) return undefined;
+  const isThere = (end: Expr): boolean => context.given(end) || end.value !== undefined;
+  return isPrivate(node, context) || node.args.every(isThere) ? node.args : undefined;
 }
 
 /** Whether one node alone reads this one, so that it need not be kept. */

@@ -27,6 +27,7 @@ const [a, b, s, p] = ['a', 'b', 's', 'p'].map((name) => variable(name)) as [
   ReturnType<typeof variable>,
 ];
 const difference = sub(a, b);
+const far = sub(a, exp(b));
 const cube = mul(mul(difference, difference), difference);
 
 const lower = (roots: readonly Expr[], nonNegative: readonly string[] = []): TileCode =>
@@ -47,16 +48,29 @@ describe('codes over tiles', () => {
       add(s, simplify(pow(abs(difference), n))),
       [`addPower${String(n)}`],
     ]),
-    ['(a - b)^3 added, which has a sign', add(s, cube), ['sub', 'mul', 'multiplyAdd']],
+    [
+      '(a - b)^3 added, which has a sign',
+      add(s, cube),
+      ['sub', 'squaredDifference', 'multiplyAdd'],
+    ],
     [
       'a power of which others read a part',
       add(add(s, simplify(pow(abs(difference), 3))), abs(difference)),
-      ['sub', 'mul', 'abs', 'multiplyAdd', 'add'],
+      ['squaredDifference', 'absoluteDifference', 'multiplyAdd', 'add'],
     ],
     ['a difference scaled', mul(s, difference), ['scaledDifference']],
     ['the size of a difference scaled', mul(abs(difference), s), ['scaledAbsoluteDifference']],
     ['its sign scaled', mul(s, sign(difference)), ['scaledSign']],
-    ['a difference that others read', add(difference, abs(difference)), ['sub', 'abs', 'add']],
+    [
+      'a difference that others read, computed again',
+      add(difference, abs(difference)),
+      ['sub', 'addAbsoluteDifference'],
+    ],
+    [
+      'a difference of what must be computed, kept for others',
+      add(far, abs(far)),
+      ['exp', 'sub', 'abs', 'add'],
+    ],
     ['a product that others read', add(mul(a, b), exp(mul(a, b))), ['mul', 'exp', 'add']],
   ])('%s', (_, expr, wanted) => {
     expect(operations(lower([expr]))).toEqual(wanted);

@@ -7,7 +7,8 @@ import { checkMapReduce, wholeNumber, type MapReduceCase } from './map-reduce-ch
 
 type Given = Omit<MapReduceCase, 'dtype' | 'rowsI' | 'rowsJ'>;
 
-const limits = cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2');
+// The interpreter has its loops for every level, and nothing to compile.
+const levels = runnableLevels().slice(process.env['MERCER_CPU'] === 'interpreted' ? 0 : -1);
 const planned = { rowsI: 1000, rowsJ: 1000 };
 
 /** Whole numbers, with a NaN or an infinity in one of some hundred rows: most rows are added together, some one by one. */
@@ -58,6 +59,7 @@ function long(steps: number): VectorExpr {
 const near = (): number => random() - 0.5;
 
 const ofRow = vj(1, 1);
+const ofPair = ops.exp(ops.mul(vi(0, 1), ofRow));
 // of one sign, so that nothing cancels
 const weight = ops.add(vj(2, 2), 2);
 const sums: readonly (readonly [string, Given])[] = [
@@ -91,8 +93,44 @@ const sums: readonly (readonly [string, Given])[] = [
   ['LogSumExp of nothing', { reduction: reduction('LogSumExp', ofRow), fill: () => -Infinity }],
 ];
 
-describe.each(['float32', 'float64'] as const)('rows together on the CPU, %s', (dtype) => {
-  test.each([...ranked, ...sums])('%s', (_, one) => {
+const [x, y] = [vi(0, 3), vj(1, 3)];
+const columns: readonly (readonly [string, Given])[] = [
+  // columns that are a value of the pair times one of the row, the first also by itself
+  [
+    'weighted columns',
+    {
+      reduction: reduction('Sum', ops.mul(ops.exp(ops.neg(ops.sqDist(x, y))), vj(2, 3))),
+      units: 20,
+    },
+  ],
+  [
+    'a column and its square',
+    {
+      reduction: reduction(
+        'Mean',
+        ops.concat(ops.mul(ofPair, ofRow), ops.square(ops.mul(ofPair, ofRow))),
+      ),
+      units: 20,
+    },
+  ],
+  [
+    'columns of three weights',
+    {
+      reduction: reduction('SumSoftMaxWeight', ops.neg(ops.sqDist(x, y)), {
+        weight: ops.concat(weight, ops.exp(weight)),
+      }),
+      units: 60,
+    },
+  ],
+];
+
+const cases = levels.flatMap((level) =>
+  (['float32', 'float64'] as const).map((dtype) => ({ level, dtype })),
+);
+
+describe.each(cases)('rows together on $level, $dtype', ({ level, dtype }) => {
+  const limits = cpuTestLimits(level);
+  test.each([...ranked, ...sums, ...columns])('%s', (_, one) => {
     for (const sizes of [
       { rowsI: 37, rowsJ: 301 },
       { rowsI: 5, rowsJ: 9 },

@@ -14,6 +14,12 @@ constexpr int64_t LANES = 2;
 
 #define UNUSED __attribute__((unused))
 INLINE V splat(T x) { return (V){x, x}; }
+INLINE bool any(I x) {
+  unsigned bits;
+  bits = 0;
+  for (int lane = 0; lane < LANES; lane++) bits |= x[lane] != 0;
+  return bits != 0;
+}
 INLINE V abs_v(V x) { return (V)((I)x & 0x7fffffffffffffffll); }
 INLINE V blend_v(I condition, V x, V y) { return condition ? x : y; }
 INLINE V max_v(V x, V y) { return ((x > y) | (x != x)) ? x : y; }

@@ -14,6 +14,11 @@ constexpr int64_t LANES = 16;
 
 #define UNUSED __attribute__((unused))
 INLINE V splat(T x) { return (V){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+INLINE bool any(I x) {
+  unsigned short bits;
+  asm("vptestmd %1, %1, %0" : "=k"(bits) : "v"(x));
+  return bits != 0;
+}
 INLINE V abs_v(V x) { return (V)((I)x & 0x7fffffff); }
 INLINE V blend_v(I condition, V x, V y) { return condition ? x : y; }
 INLINE V max_v(V x, V y) { return ((x > y) | (x != x)) ? x : y; }
