@@ -4,7 +4,7 @@ import { denseResult } from './dense-result.js';
 import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
-import { launchProgram, loadPlan } from './program.js';
+import { launchProgram, loadProblem } from './program.js';
 import { checkIndex, checkRowCount, denseIndex } from './row-index.js';
 import { assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
 import { checkOut } from './tensor-checks.js';
@@ -64,8 +64,16 @@ export async function countRows(
     const by = await denseIndex(index, stream, copies, what);
     return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
       const sizes = { count: index.size, rows };
-      const plan = planCountRows({ index: index.dtype, to: dtype, ...sizes }, device.limits);
-      const program = await loadPlan(device, plan, emitCountRows, debug);
+      const program = await loadProblem(
+        device,
+        {
+          key: `count-rows ${index.dtype} ${dtype}`,
+          plan: (limits) => planCountRows({ index: index.dtype, to: dtype, ...sizes }, limits),
+          emit: emitCountRows,
+        },
+        debug,
+      );
+      const { plan } = program;
       if (!stream.hasRoom()) await stream.room();
       const pointers = { index: memoryAt(by, 0), out: memoryAt(to, 0) };
       // on a GPU the kernel adds to what is there

@@ -98,6 +98,7 @@ export function memoryAt(
 
 /** The bits of one element. */
 function patternOf(value: unknown, dtype: DType, what: string): bigint {
+  if (Object.is(value, 0)) return 0n;
   const element = newStorageArray(dtype, 1);
   (element as { [i: number]: number | bigint })[0] = storageElement(value, dtype, what);
   const bytes = new Uint8Array(8);

@@ -3,7 +3,7 @@ import { emitGatherRows, planGatherRows, type DType, type IndexDType } from '@me
 import { denseResult } from './dense-result.js';
 import { memoryAt } from './elementwise.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
-import { launchProgram, loadPlan } from './program.js';
+import { launchProgram, loadProblem } from './program.js';
 import { checkHasRows, checkIndex, denseIndex, rowsOf } from './row-index.js';
 import { assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
@@ -52,8 +52,15 @@ export async function gatherRows<D extends DType>(
     const table = await rowsOf(x, stream, copies, what);
     const by = await denseIndex(index, stream, copies, what);
     return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
-      const plan = planGatherRows({ dtype, index: index.dtype }, device.limits);
-      const program = await loadPlan(device, plan, emitGatherRows, debug);
+      const program = await loadProblem(
+        device,
+        {
+          key: `gather-rows ${dtype} ${index.dtype}`,
+          plan: (limits) => planGatherRows({ dtype, index: index.dtype }, limits),
+          emit: emitGatherRows,
+        },
+        debug,
+      );
       if (!stream.hasRoom()) await stream.room();
       const pointers = { x: memoryAt(table.view, 0), index: memoryAt(by, 0), out: memoryAt(to, 0) };
       const { columns, stride: tableStride } = table;

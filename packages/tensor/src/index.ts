@@ -42,6 +42,7 @@ export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from './overlap.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
+export { timeSpan, type TimedSpan } from './time-span.js';
 export {
   launchProgram,
   loadPlan,

@@ -1,6 +1,6 @@
 import { add, lt, mul, variable, type RealExpr } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { empty, zeros } from './create.js';
+import { empty, full, tensor, zeros } from './create.js';
 import { device } from './devices.js';
 import { map } from './map.js';
 import { MercerError } from './mercer-error.js';
@@ -83,4 +83,70 @@ test('the defaults of the dtype', async () => {
   const mixed = { x: empty([2], where), y: empty([2], { dtype: 'float64', ...where }) };
   expect((await map(add(x, y), mixed)).dtype).toBe('float64');
   expect((await map(lt(x, y), mixed)).dtype).toBe('bool');
+});
+
+describe('a map of layouts seen before', () => {
+  const scale = variable('scale');
+  const scaled = mul(scale, add(x, y));
+
+  test('takes other data, parameters, indices and outputs', async () => {
+    const out = empty([2, 2], where);
+    for (const factor of [1, 2, -3]) {
+      const a = await tensor(
+        [
+          [1, factor],
+          [3, 4],
+        ],
+        where,
+      );
+      const inputs = { x: a, y: await tensor([10, 20], where) };
+      const parameters = { scale: factor };
+      const wanted = [
+        [11, factor + 20],
+        [13, 24],
+      ].map((row) => row.map((n) => n * factor));
+      expect(await (await map(scaled, inputs, { parameters })).toNested()).toEqual(wanted);
+      expect(await map(scaled, inputs, { parameters, out })).toBe(out);
+      expect(await out.toNested()).toEqual(wanted);
+      // the same tensors under each other's names, and another broadcast of one of them
+      const turned = { x: inputs.y.reshape([2, 1]), y: a };
+      expect(await (await map(scaled, turned, { parameters })).toNested()).toEqual(
+        [
+          [11, factor + 10],
+          [23, 24],
+        ].map((row) => row.map((n) => n * factor)),
+      );
+    }
+    const ones = await full([2, 3], 1, where);
+    for (const [axis, wanted] of [
+      [0, [1, 1, 1, 2, 2, 2]],
+      [1, [1, 2, 3, 1, 2, 3]],
+    ] as const) {
+      const numbered = await map(add(x, y), { x: ones }, { indices: { y: axis } });
+      expect([...(await numbered.toTypedArray())]).toEqual(wanted);
+    }
+  });
+
+  test('still refuses what depends on more than layouts', async () => {
+    const code = (promise: Promise<unknown>): Promise<unknown> =>
+      promise.catch((e: unknown) => (e as MercerError).code);
+    const [a, b] = [await full([3, 3], 2, where), await full([3, 3], 5, where)];
+    const transposed = empty([3, 3], where).transpose();
+    const twice = mul(x, 2);
+    await map(twice, { x: a }, { out: transposed });
+    expect(await code(map(twice, { x: a }, { out: a.transpose() }))).toBe('OVERLAP');
+    await map(twice, { x: a }, { out: b });
+    await map(twice, { x: a }, { out: a });
+    expect(await a.toNested()).toEqual([
+      [4, 4, 4],
+      [4, 4, 4],
+      [4, 4, 4],
+    ]);
+    b.dispose();
+    expect(await code(map(twice, { x: a }, { out: b }))).toBe('DISPOSED');
+    expect(await code(map(twice, { x: b }, { out: a }))).toBe('DISPOSED');
+    expect(await code(map(scaled, { x: a, y: a }, { parameters: { scale: '1' as never } }))).toBe(
+      'INVALID_ARGUMENT',
+    );
+  });
 });

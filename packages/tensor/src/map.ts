@@ -1,10 +1,20 @@
 import type { BoolExpr, Expr, RealExpr } from '@mercer/formula';
-import { emitMap, planMap, type DType, type EmittedKernel, type MapPlan } from '@mercer/kernels';
+import {
+  emitMap,
+  planMap,
+  type DType,
+  type EmittedKernel,
+  type MapPlan,
+  type PlannedMap,
+  type Scalars,
+} from '@mercer/kernels';
 import { sizeOfShape } from './checked-size.js';
 import { memoryAt, type ElementView } from './elementwise.js';
+import { knownMap, mapKey, rememberMap, type KnownMap } from './known-maps.js';
+import { rowMajorStrides } from './layout.js';
 import { checkMap } from './map-check.js';
 import { allocateView, coreOf, filled, roomOn } from './operations.js';
-import { wrap, type OutOption, type Tensor } from './tensor.js';
+import { assertTensor, wrap, type OutOption, type Tensor } from './tensor.js';
 
 /** Options of {@link map}. */
 export interface MapOptions<D extends DType = DType> extends OutOption<D> {
@@ -78,32 +88,61 @@ export async function map(
   inputs: MapInputs,
   options: MapOptions = {},
 ): Promise<Tensor> {
-  const checked = checkMap(expr, inputs, options);
-  const { shape, dtype, indices, operands } = checked;
-  const device = coreOf(checked.device);
+  const { out, parameters = {} } = options;
+  const known = checkedMap(expr, inputs, options);
+  const tensors = Object.values(inputs);
+  const device = coreOf(known.device);
   const stream = await roomOn(device, options, 'map');
-  const write = async (out: ElementView): Promise<void> => {
-    if (sizeOfShape(shape) === 0) return;
-    const planned = planMap(
-      { expr, shape, out, indices, inputs: operands, parameters: options.parameters ?? {} },
-      device.limits,
-    );
-    const kernel = await device.load(kernelFor(planned.plan));
+  const write = async (to: ElementView): Promise<void> => {
+    if (known.work === undefined) return;
+    const { planned, kernel } = known.work;
+    const loaded = await device.load(kernel);
     if (!stream.hasRoom()) await stream.room();
     const pointers = planned.inputs.flatMap(({ index, offset }) => {
-      const operand = operands[index];
-      return operand === undefined ? [] : [memoryAt(operand, offset)];
+      const tensor = tensors[index];
+      return tensor === undefined ? [] : [memoryAt(tensor, offset)];
     });
-    kernel.launch(stream, {
-      pointers: [...pointers, memoryAt(out, planned.outOffset)],
-      scalars: planned.scalars,
+    loaded.launch(stream, {
+      pointers: [...pointers, memoryAt(to, planned.outOffset)],
+      scalars: scalarsOf(planned, parameters),
     });
   };
-  if (options.out !== undefined) {
-    await write(options.out);
-    return options.out;
+  if (out !== undefined) {
+    await write(out);
+    return out;
   }
+  const { shape, dtype } = known;
   return wrap(await filled(allocateView(device, shape, dtype, { stream }), write), dtype);
+}
+
+/** The plan of a call whose arguments fit together; layouts seen before are neither checked nor planned again. */
+function checkedMap(expr: Expr, inputs: MapInputs, options: MapOptions): KnownMap {
+  const { out, parameters = {} } = options;
+  const key = mapKey(inputs, options);
+  const known = knownMap(expr, key, inputs, out);
+  if (known !== undefined) {
+    for (const name of Object.keys(inputs)) assertTensor(inputs[name], `map: input '${name}'`);
+    if (out !== undefined) assertTensor(out, 'map: out');
+    return known;
+  }
+  const { device, shape, dtype, indices, operands } = checkMap(expr, inputs, options);
+  const to = { dtype, strides: out?.strides ?? rowMajorStrides(shape) };
+  const problem = { expr, shape, out: to, indices, inputs: operands, parameters };
+  const planned = sizeOfShape(shape) === 0 ? undefined : planMap(problem, device.limits);
+  const work = planned && { planned, kernel: kernelFor(planned.plan) };
+  const fresh = { device, shape: [...shape], dtype, work };
+  rememberMap(expr, key, fresh);
+  return fresh;
+}
+
+/** A plan's scalars with the parameters of this call. */
+function scalarsOf(
+  { plan, scalars }: PlannedMap,
+  parameters: Readonly<Record<string, number>>,
+): Scalars {
+  if (plan.parameters.length === 0) return scalars;
+  const own = plan.parameters.map((name, k) => [`p${String(k)}`, parameters[name] ?? 0] as const);
+  return { ...scalars, ...Object.fromEntries(own) };
 }
 
 /** Kernel values by formula and plan; those of a formula that nobody holds are forgotten with it. */

@@ -27,7 +27,7 @@ export interface ProgramProblem<P extends object> {
   /** A text that two problems share exactly when they are the same problem. */
   readonly key: string;
   /** What `key` names by ids that are only unique while it lives; held as long as the key is remembered. */
-  readonly holds: object;
+  readonly holds?: object | undefined;
   readonly plan: (limits: DeviceLimits) => P;
   readonly emit: (plan: P) => PairwiseProgram;
 }
@@ -36,7 +36,7 @@ export interface ProgramProblem<P extends object> {
 const REMEMBERED_PROBLEMS = 4096;
 
 interface Remembered {
-  readonly holds: object;
+  readonly holds: object | undefined;
   readonly loaded: Promise<LoadedProgram<unknown>>;
 }
 

@@ -10,7 +10,7 @@ import { denseResult } from './dense-result.js';
 import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
-import { launchProgram, loadPlan } from './program.js';
+import { launchProgram, loadProblem } from './program.js';
 import {
   checkHasRows,
   checkIndex,
@@ -89,8 +89,16 @@ export async function scatterAdd(
     return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
       const sizes = { count: index.size, rows, columns: from.columns, valueStride: from.stride };
       const problem = { from: values.dtype, to: dtype, index: index.dtype, deterministic };
-      const plan = planScatterAdd({ ...problem, ...sizes }, device.limits);
-      const program = await loadPlan(device, plan, emitScatterAdd, debug);
+      const program = await loadProblem(
+        device,
+        {
+          key: `scatter-add ${problem.from} ${dtype} ${index.dtype} ${String(deterministic)} ${String(sizes.count)} ${String(rows)} ${String(sizes.columns)}`,
+          plan: (limits) => planScatterAdd({ ...problem, ...sizes }, limits),
+          emit: emitScatterAdd,
+        },
+        debug,
+      );
+      const { plan } = program;
       if (!stream.hasRoom()) await stream.room();
       const pointers = {
         values: memoryAt(from.view, 0),

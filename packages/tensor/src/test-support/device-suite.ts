@@ -3,6 +3,7 @@ import { empty, full, tensor, zeros } from '../create.js';
 import type { Device, LoadedKernel } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { startProfile } from '../profiler.js';
+import { timeSpan } from '../time-span.js';
 import { LAUNCH_LIMIT } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
 import { incrementKernel } from './increment-kernel.js';
@@ -333,6 +334,28 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
       });
       expect((await t.toTypedArray()).every((x) => x === 6)).toBe(true);
       t.dispose();
+    });
+
+    it('measures what a stream takes for all work of a call', async () => {
+      const t = await zeros([1_000_000], { dtype: 'uint8', device });
+      const run = (launches: number) => (): void => {
+        for (let i = 0; i < launches; i++) launch(t);
+      };
+      const profile = startProfile();
+      const spans = [
+        await timeSpan(device.defaultStream, run(1)),
+        await timeSpan(device.defaultStream, run(40)),
+      ];
+      const records = await profile.stop();
+      const inside = records.slice(1).reduce((sum, { durationMs }) => sum + durationMs, 0);
+      const [one = NaN, many = NaN] = await Promise.all(spans.map((span) => span.milliseconds()));
+      expect(one).toBeGreaterThanOrEqual((records[0]?.durationMs ?? NaN) * 0.999);
+      expect(many).toBeGreaterThanOrEqual(inside * 0.999);
+      expect(await spans[1]?.milliseconds()).toBe(many);
+      expect((await t.toTypedArray()).every((x) => x === 41)).toBe(true);
+      t.dispose();
+      const failing = timeSpan(device.defaultStream, () => Promise.reject(new Error('not today')));
+      await expect(failing).rejects.toThrow('not today');
     });
   });
 }
