@@ -1,56 +1,31 @@
-import { startProfile, timeSpan, type Device } from '@mercer/core';
-
-type Timer = (device: Device, calls: number, call: () => void | Promise<void>) => Promise<number[]>;
-
-/** A call of more launches is measured whole: events around each launch would cost the host as much as the launches. */
-const MOST_BRACKETED = 2;
+import { timeSpan, type Device, type TimedSpan } from '@mercer/core';
 
 /**
  * Times `calls` calls that enqueue work on the device's default stream: milliseconds of each.
- * On a GPU events before and after every launch tell; on the CPU the clock around each call and its completion.
+ * On a GPU events before the first launch and behind the last tell (events between them would keep the device waiting for the
+ * host); on the CPU the clock around each call and its completion.
  */
-export const timeCalls: Timer = (device, calls, call) =>
-  (device.kind === 'cuda' ? timeByEvents : timeByClock)(device, calls, call);
-
-/** What times a call: on a GPU by how many launches it makes. */
-async function timerFor(device: Device, call: () => void | Promise<void>): Promise<Timer> {
-  if (device.kind !== 'cuda') return timeByClock;
-  const profile = startProfile();
-  await call();
-  return (await profile.stop()).length > MOST_BRACKETED ? timeBySpans : timeByEvents;
+export async function timeCalls(
+  device: Device,
+  calls: number,
+  call: () => void | Promise<void>,
+): Promise<number[]> {
+  return device.kind === 'cuda'
+    ? timeByEvents(device, calls, call)
+    : timeByClock(device, calls, call);
 }
 
-async function timeBySpans(
+async function timeByEvents(
   { defaultStream: stream }: Device,
   calls: number,
   call: () => void | Promise<void>,
 ): Promise<number[]> {
-  const spans: Awaited<ReturnType<typeof timeSpan>>[] = [];
+  const spans: TimedSpan[] = [];
   for (let i = 0; i < calls; i++) {
     await stream.room();
     spans.push(await timeSpan(stream, call));
   }
   return Promise.all(spans.map((span) => span.milliseconds()));
-}
-
-async function timeByEvents(
-  device: Device,
-  calls: number,
-  call: () => void | Promise<void>,
-): Promise<number[]> {
-  const stream = device.defaultStream;
-  const profile = startProfile();
-  for (let i = 0; i < calls; i++) {
-    await stream.room();
-    await call();
-  }
-  const records = await profile.stop();
-  const steps = records.length / calls; // launches of one call; the same for every call
-  return Array.from({ length: calls }, (_, i) => {
-    const [first, last] = [records[i * steps], records[(i + 1) * steps - 1]];
-    if (first === undefined || last === undefined) return 0; // nothing to launch: an empty problem
-    return last.startMs + last.durationMs - first.startMs;
-  });
 }
 
 async function timeByClock(
@@ -86,12 +61,11 @@ export async function measureCalls(
   maxSeconds: number,
   call: () => void | Promise<void>,
 ): Promise<number[]> {
-  const time = await timerFor(device, call);
-  const [first = 0] = await time(device, 1, call);
+  const [first = 0] = await timeCalls(device, 1, call);
   if (first > maxSeconds * 1e3) return [first];
-  const warm = await time(device, between(LEAST_WARM, WARM_MS / first, MOST_WARM), call);
+  const warm = await timeCalls(device, between(LEAST_WARM, WARM_MS / first, MOST_WARM), call);
   const estimate = Math.max(Math.min(...warm), 1e-3);
   const affordable = Math.max(1, Math.floor((maxSeconds * 1e3) / estimate));
   const wanted = between(LEAST_CALLS, TARGET_MS / estimate, MOST_CALLS);
-  return time(device, Math.min(wanted, affordable), call);
+  return timeCalls(device, Math.min(wanted, affordable), call);
 }
