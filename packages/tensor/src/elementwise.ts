@@ -98,6 +98,7 @@ export function memoryAt(
 
 /** The bits of one element. */
 function patternOf(value: unknown, dtype: DType, what: string): bigint {
+  // the usual fill, all bits 0 in every dtype
   if (Object.is(value, 0)) return 0n;
   const element = newStorageArray(dtype, 1);
   (element as { [i: number]: number | bigint })[0] = storageElement(value, dtype, what);

@@ -26,6 +26,7 @@ namespace wide {
 namespace float32 {
 #include MERCER_FLOAT32_TEXT
 typedef int L;
+#include "steps.h"
 #include "machine.h"
 #include "family-map.h"
 #include "reducer.h"
@@ -42,6 +43,7 @@ typedef int L;
 namespace float64 {
 #include MERCER_FLOAT64_TEXT
 typedef long long L;
+#include "steps.h"
 #include "machine.h"
 #include "family-map.h"
 #include "reducer.h"

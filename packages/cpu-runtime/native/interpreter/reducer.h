@@ -148,6 +148,9 @@ struct Reducer {
     }
   }
 
+ private:
+  friend struct SeveralRows;
+
   double* wideSum(const T* state, int64_t c) const {
     return (double*)(void*)(state + (isExponential(kind) ? tile : 0) + 2 * c * tile);
   }
@@ -176,6 +179,7 @@ struct Reducer {
     }
   }
 
+  // What counts nothing may be infinite.
   static INLINE_METHOD V scaled(V x, V by) { return by == splat(0) ? splat(0) : x * by; }
   static INLINE_METHOD double scaled(double x, T by) { return by == 0 ? 0 : x * (double)by; }
 
@@ -258,17 +262,13 @@ struct Reducer {
       const V share = x == top ? splat(1) : near;
       for (int32_t w = 1; w <= weights; w++) {
         const V sum = get(state + w * tile + i), weight = get(f[w] + i);
-        // what counts nothing may be infinite
-        const V before = share == splat(0) ? splat(0) : sum * share;
-        const V added = share == splat(0) ? splat(0) : weight * share;
+        const V before = scaled(sum, share), added = scaled(weight, share);
         put(state + w * tile + i, x == none ? sum : (x > top ? before + weight : sum + added));
       }
       put(state + i, (I)(x > top) | (I)(x != x) ? x : top);
     }
   }
 
-  // What counts nothing may be infinite.
-  static INLINE_METHOD V times(V share, V x) { return share == splat(0) ? splat(0) : x * share; }
   static INLINE_METHOD V scaledPower(V x, V top) { return exp2_v(x * splat(LOG2E) - top); }
 
   // The vector at `i` of a row, by the rule of reducers/base2-exponentials.ts.
@@ -280,7 +280,7 @@ struct Reducer {
     const V share = abs_v(top) == infinity ? (exponent == top ? splat(1) : splat(0)) : scaledPower(x, top);
     for (int32_t w = 1; w <= weights; w++) {
       const V sum = get(state + w * tile + i);
-      put(state + w * tile + i, x == none ? sum : times(keep, sum) + times(share, get(f[w] + i)));
+      put(state + w * tile + i, x == none ? sum : scaled(sum, keep) + scaled(get(f[w] + i), share));
     }
     put(state + i, x == none ? before : top);
   }
@@ -297,7 +297,7 @@ struct Reducer {
       const V share = other == top ? splat(1) : exp2_v(other - top);
       for (int32_t w = 1; w <= weights; w++) {
         T* const sum = state + w * tile + i;
-        put(sum, times(keep, get(sum)) + times(share, get(part + w * tile + i)));
+        put(sum, scaled(get(sum), keep) + scaled(get(part + w * tile + i), share));
       }
       put(state + i, top);
     }

@@ -67,15 +67,19 @@ struct SeveralRows {
       T* const sum = state + c * one.tile;
       const Row added = value(f, c);
       const T* const factor = factors == nullptr ? nullptr : factors[c];
-      Values x, y;
-      for (int m = 0; m < ROWS_AT_ONCE; m++) y[m] = splat(factor == nullptr ? 1 : factor[m]);
-      for (int64_t i = 0; factor != nullptr && i < count; i += LANES) {
+      Values x;
+      if (factor == nullptr) {
+        for (int64_t i = 0; i < count; i += LANES) {
+          added.read(x, i);
+          put(sum + i, get(sum + i) + total(x));
+        }
+        continue;
+      }
+      Values y;
+      for (int m = 0; m < ROWS_AT_ONCE; m++) y[m] = splat(factor[m]);
+      for (int64_t i = 0; i < count; i += LANES) {
         added.read(x, i);
         put(sum + i, get(sum + i) + totalOfProducts(x, y));
-      }
-      for (int64_t i = 0; factor == nullptr && i < count; i += LANES) {
-        added.read(x, i);
-        put(sum + i, get(sum + i) + total(x));
       }
     }
   }
@@ -119,7 +123,7 @@ struct SeveralRows {
           Values weight;
           value(f, w).read(weight, i);
 #pragma GCC unroll 4
-          for (int m = 0; m < ROWS_AT_ONCE; m++) weight[m] = Reducer::times(share[m], weight[m]);
+          for (int m = 0; m < ROWS_AT_ONCE; m++) weight[m] = Reducer::scaled(weight[m], share[m]);
           added = total(weight);
         }
         put(sum, get(sum) + added);

@@ -354,6 +354,8 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
       expect(await spans[1]?.milliseconds()).toBe(many);
       expect((await t.toTypedArray()).every((x) => x === 41)).toBe(true);
       t.dispose();
+      const idle = await timeSpan(device.defaultStream, () => undefined);
+      expect(await idle.milliseconds()).toBe(0);
       const failing = timeSpan(device.defaultStream, () => Promise.reject(new Error('not today')));
       await expect(failing).rejects.toThrow('not today');
     });
