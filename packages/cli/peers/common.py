@@ -25,36 +25,48 @@ def spread(values):
 
 
 def timer_for(torch, device):
-    """One bracketed call in milliseconds."""
+    """Milliseconds of each of `count` calls: events around every call, and no waiting between calls, on a GPU."""
     if device == "cpu":
 
-        def wall(call):
-            start = time.perf_counter()
-            call()
-            return (time.perf_counter() - start) * 1e3
+        def wall(call, count):
+            times = []
+            for _ in range(count):
+                start = time.perf_counter()
+                call()
+                times.append((time.perf_counter() - start) * 1e3)
+            return times
 
         return wall
 
-    def events(call):
-        start = torch.cuda.Event(enable_timing=True)
-        end = torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end)
+    def events(call, count):
+        pairs = []
+        for _ in range(count):
+            start = torch.cuda.Event(enable_timing=True)
+            end = torch.cuda.Event(enable_timing=True)
+            start.record()
+            call()
+            end.record()
+            pairs.append((start, end))
+        torch.cuda.synchronize()
+        return [start.elapsed_time(end) for start, end in pairs]
 
     return events
 
 
+WARM_SECONDS = 0.1
+
+
 def measure(timer, call, max_seconds):
-    timer(call)  # may include the peer's own compilation
-    timer(call)
-    estimate = max(timer(call), 1e-3)
+    timer(call, 1)  # may include the peer's own compilation
+    warm = []
+    start = time.perf_counter()
+    while len(warm) < 2 or (time.perf_counter() - start < WARM_SECONDS and len(warm) < 2000):
+        warm += timer(call, 1)
+    estimate = max(min(warm), 1e-3)
     repeats = int(min(50, max(3, 300.0 / estimate)))
     if estimate > max_seconds * 1e3:
         repeats = 1
-    return spread([timer(call) for _ in range(repeats)])
+    return spread(timer(call, repeats))
 
 
 def spread_indices(extent, count):

@@ -158,27 +158,47 @@ export function launchReductions(
   stream: Stream,
   ranges?: RangeArguments,
 ): void {
+  const { pointers, scalars } = reductionArguments(shape, inputs, results, ranges);
+  launchProgram(loaded, stream, pointers, scalars);
+}
+
+/** What the kernels of one pass take. */
+export function reductionArguments(
+  shape: CallShape,
+  inputs: readonly (BoundInput | undefined)[],
+  results: readonly Results[],
+  ranges: RangeArguments | undefined,
+): LaunchArguments {
   const { pointers, scalars } = launchArguments(shape, inputs, ranges);
   for (const [place, { value, index }] of results.entries()) {
     const number = place === 0 ? '' : String(place);
     if (value !== undefined) pointers[`out${number}`] = value;
     if (index !== undefined) pointers[`index${number}`] = index;
   }
-  launchProgram(loaded, stream, pointers, scalars);
+  return { pointers, scalars };
 }
+
+/** What a kernel is launched with, by the names of its parameters. */
+export interface LaunchArguments {
+  readonly pointers: Record<string, Tensor>;
+  readonly scalars: Record<string, number>;
+}
+
+/** The parameter that input number `place` is bound to. */
+export const inputPointer = (place: number): string => `x${String(place)}`;
 
 /** What kernels over pairs of rows take but for their results. */
 export function launchArguments(
   shape: CallShape,
   inputs: readonly (BoundInput | undefined)[],
   ranges: RangeArguments | undefined,
-): { readonly pointers: Record<string, Tensor>; readonly scalars: Record<string, number> } {
+): LaunchArguments {
   const { rowsI, rowsJ, batch } = shape;
   const pointers: Record<string, Tensor> = {};
   const scalars: Record<string, number> = { rowsI, rowsJ, batch };
   for (const [place, bound] of inputs.entries()) {
     if (bound === undefined) continue;
-    pointers[`x${String(place)}`] = bound.tensor;
+    pointers[inputPointer(place)] = bound.tensor;
     scalars[`ld${String(place)}`] = bound.operand.rowStride;
     scalars[`batchStride${String(place)}`] = bound.operand.batchStride;
     // Of a table whose rows are taken by index.

@@ -10,6 +10,7 @@ import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
 import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
+import { describePreparedAgain } from './prepared-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
 import { describeTableGradients } from './table-gradients-suite.test-support.js';
@@ -33,6 +34,7 @@ for (const gpu of gpus) {
     describeTableGradients(() => gpu);
     describeValueAndGradients(() => gpu);
     describeGradientOuts(() => gpu);
+    describePreparedAgain(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });

@@ -67,7 +67,12 @@ export function launchPasses(
   ranges: readonly (RangeArguments | undefined)[],
 ): void {
   for (const [n, { loaded, places }] of passes.entries()) {
-    const own = results.filter((_, place) => places.includes(place));
-    launchReductions(loaded, shape, inputs, own, stream, ranges[n]);
+    launchReductions(loaded, shape, inputs, resultsOf(results, places), stream, ranges[n]);
   }
 }
+
+/** The results of one pass. */
+export const resultsOf = (
+  results: readonly Results[],
+  places: Pass['places'],
+): readonly Results[] => results.filter((_, place) => places.includes(place));

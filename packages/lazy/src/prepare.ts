@@ -16,6 +16,7 @@ import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { checkKept, keepRanges } from './kept-ranges.js';
+import { launchKnown, rememberCall, type KnownCall } from './known-call.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
 import type { RangesOption } from './range-tensors.js';
@@ -72,7 +73,10 @@ export async function prepareTask(
   const widen =
     indexDtype === 'int64' ? await loadWidening(example.shape.device, options.debug) : undefined;
   const kept = await keepRanges(task, passes, example.shape, ranges);
+  let known: KnownCall | undefined;
   const run: PreparedTask['run'] = (tensors, out, stream) => {
+    const home = stream ?? example.shape.device.defaultStream;
+    if (known !== undefined && launchKnown(known, tensors, out, home)) return out;
     const call = bind(task, tensors);
     checkPrepared(what, call, example.shape, dtypes);
     if (ranges !== undefined) checkKept(what, kept, call.shape, example.shape);
@@ -90,6 +94,13 @@ export async function prepareTask(
         const queue = stream ?? call.shape.device.defaultStream;
         if (!areEmpty(results.wanted)) {
           launchPasses(passes, call.shape, bound, results.written, queue, kept.arrays);
+          if (results.made.length === 0) {
+            const { shape } = call;
+            known = rememberCall({
+              ...{ passes, args: tensors, inputs: task.inputs, bound, shape, out },
+              ranges: kept.arrays,
+            });
+          }
         }
         widen?.(results, queue);
         return results.wanted;

@@ -32,16 +32,8 @@ interface Pending {
 const FLUSH_EVERY = 1024;
 const EXIT_WAIT_MS = 10_000;
 
-/** What launches report to. */
-export interface LaunchObserver {
-  /** Before a launch; the event, if there is one, comes back with `end`. */
-  begin(stream: StreamCore): NativeEvent | undefined;
-  /** Behind a launch whose `begin` gave an event. */
-  end(stream: StreamCore, begin: NativeEvent, kernel: ProfiledWork, scalars: Scalars): void;
-}
-
 /** Brackets launches with timed events while it is active. */
-export class Profiler implements LaunchObserver {
+export class Profiler {
   readonly #base = new Map<DeviceId, NativeEvent>();
   readonly #sink: (records: readonly ProfileRecord[]) => void;
   #pending: Pending[] = [];
@@ -115,29 +107,17 @@ export class Profiler implements LaunchObserver {
   }
 }
 
-let active: LaunchObserver | undefined;
+let active: Profiler | undefined;
 let environmentRead = false;
 
-/** What launches report to, if anything. @internal */
-export function activeProfiler(): LaunchObserver | undefined {
+/** The profiler that launches report to, if any. @internal */
+export function activeProfiler(): Profiler | undefined {
   if (!environmentRead) {
     environmentRead = true;
     const path = process.env['MERCER_PROFILE'];
     if (path !== undefined && path !== '') active = fileProfiler(path);
   }
   return active;
-}
-
-/** Has launches reported to what `observer` makes of the one before, until the function that is returned is called. @internal */
-export function observeLaunches(
-  observer: (previous: LaunchObserver | undefined) => LaunchObserver,
-): () => void {
-  const previous = activeProfiler();
-  const mine = observer(previous);
-  active = mine;
-  return () => {
-    if (active === mine) active = previous;
-  };
 }
 
 /** Writes JSON lines, the last of them when the process ends. Worker threads add to the same file. */
@@ -173,14 +153,15 @@ export interface Profile {
  * ```
  */
 export function startProfile(): Profile {
+  const previous = activeProfiler();
   const records: ProfileRecord[] = [];
   const profiler = new Profiler((done) => {
     records.push(...done);
   });
-  const giveBack = observeLaunches(() => profiler);
+  active = profiler;
   return {
     stop: async () => {
-      giveBack();
+      if (active === profiler) active = previous;
       await profiler.finish();
       return records;
     },

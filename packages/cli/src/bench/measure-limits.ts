@@ -3,7 +3,7 @@ import { measureHandWritten } from './measure-hand-written.js';
 import { limitLoops, type LimitLoop, type LimitWork } from './limit-loops.js';
 import type { DeviceLimitsReport, MeasuredLimit } from './limits.js';
 import { spreadOf } from './statistics.js';
-import { timeCalls } from './timer.js';
+import { measureCalls, timeCalls } from './timer.js';
 
 const TARGET_MS = 25;
 const CALLS = 9;
@@ -53,7 +53,11 @@ async function measureLoop(device: Device, loop: LimitLoop): Promise<MeasuredLim
       scalars = loop.scalars(Math.min(LONGEST_LOOP, Math.max(1, length)));
       await timeCalls(device, 2, launch);
     }
-    const ms = spreadOf(await timeCalls(device, CALLS, launch));
+    // the shortest launch is the floor of calls that are measured likewise
+    const times = loop.fixed
+      ? await measureCalls(device, 1, launch)
+      : await timeCalls(device, CALLS, launch);
+    const ms = spreadOf(times);
     return { limit: loop.limit, title: loop.title, ms, ...rates(loop.work(scalars), ms.p10) };
   } finally {
     for (const storage of pointers) storage.dispose();

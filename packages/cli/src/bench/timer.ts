@@ -2,8 +2,8 @@ import { timeSpan, type Device, type TimedSpan } from '@mercer/core';
 
 /**
  * Times `calls` calls that enqueue work on the device's default stream: milliseconds of each.
- * On a GPU events before the first launch and behind the last tell (events between them would keep the device waiting for the
- * host); on the CPU the clock around each call and its completion.
+ * On a GPU events before and behind each call tell, and the host does not wait between calls; on the CPU the clock around each
+ * call and its completion.
  */
 export async function timeCalls(
   device: Device,
@@ -47,10 +47,10 @@ async function timeByClock(
 const TARGET_MS = 150;
 const MOST_CALLS = 100;
 const LEAST_CALLS = 5;
-/** Calls that only warm up: code of the host is compiled while it runs. */
+/** What only warms up: code of the host is compiled while it runs. */
 const WARM_MS = 100;
-const MOST_WARM = 20;
-const LEAST_WARM = 2;
+const MOST_WARM = 2000;
+const WARM_AT_ONCE = 20;
 
 const between = (least: number, value: number, most: number): number =>
   Math.min(most, Math.max(least, Math.round(value)));
@@ -63,7 +63,11 @@ export async function measureCalls(
 ): Promise<number[]> {
   const [first = 0] = await timeCalls(device, 1, call);
   if (first > maxSeconds * 1e3) return [first];
-  const warm = await timeCalls(device, between(LEAST_WARM, WARM_MS / first, MOST_WARM), call);
+  const start = performance.now();
+  const warm: number[] = [];
+  while (warm.length === 0 || (performance.now() - start < WARM_MS && warm.length < MOST_WARM)) {
+    warm.push(...(await timeCalls(device, between(1, WARM_MS / first, WARM_AT_ONCE), call)));
+  }
   const estimate = Math.max(Math.min(...warm), 1e-3);
   const affordable = Math.max(1, Math.floor((maxSeconds * 1e3) / estimate));
   const wanted = between(LEAST_CALLS, TARGET_MS / estimate, MOST_CALLS);

@@ -46,7 +46,11 @@ export function chooseCpuTile(
 }
 
 /** Parts of the reduced rows, of two tiles at least. */
-function splitsOf({ mergeable, terms }: MapReduceShape, tile: number, wanted: number): number {
+function splitsOf(
+  { mergeable, whole, terms }: MapReduceShape,
+  tile: number,
+  wanted: number,
+): number {
   const parts = Math.min(MOST_SPLITS, wanted, terms / (2 * tile));
-  return mergeable && parts >= 2 ? 2 ** Math.floor(Math.log2(parts)) : 1;
+  return mergeable && !whole && parts >= 2 ? 2 ** Math.floor(Math.log2(parts)) : 1;
 }

@@ -1,5 +1,6 @@
 import type { CudaLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
+import { chooseSlices } from './cuda-slices.js';
 import { CUDA_SPLITS, splitEfficiency, waveEfficiency } from './cuda-splits.js';
 import { stagedWidth } from './cuda-staged-row.js';
 import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
@@ -8,7 +9,11 @@ import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
 export interface CudaTile {
   /** Kept rows of a thread. */
   readonly rowsPerThread: 1 | 2 | 4;
-  /** Reduced rows in shared memory, and between two merges. */
+  /** Threads of a block. */
+  readonly threads: number;
+  /** Threads that share a kept row: each sees a slice of the reduced rows of the block. */
+  readonly slices: number;
+  /** Reduced rows of a slice in shared memory, and between two merges. */
   readonly tile: number;
   /** Reduced rows whose work is written out together. */
   readonly unroll: number;
@@ -16,10 +21,14 @@ export interface CudaTile {
   readonly together: number;
   /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
   readonly splits: number;
+  /** Blocks of a multiprocessor at a time that registers are to leave room for. */
+  readonly resident: number;
 }
 
 /** Threads of a block on a GPU. */
-export const CUDA_THREADS = 128;
+const CUDA_THREADS = 128;
+/** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
+const LEAST_BLOCKS = 4;
 /** A part of the reduced rows is a multiple of so many. */
 export const PART_UNIT = 16;
 
@@ -52,12 +61,39 @@ const SHORTEST_PART = 128;
 const LOAD_COST = 2;
 const PART_COST = { plain: 8, ranked: 20 } as const;
 
-/** The cut for a GPU: of those that registers allow, the one that keeps multiprocessors busiest. */
+/** The cut for a GPU: slices for few pairs, else rows of a thread and parts. */
 export function chooseCudaTile(
   shape: MapReduceShape,
-  { multiprocessors }: CudaLimits,
+  limits: CudaLimits,
 ): CudaTile & { readonly text: string } {
-  const { dtype, own, slots, ranked, other, operations, rows, batch, terms, mergeable } = shape;
+  const { dtype, ranked, operations } = shape;
+  const kind = ranked ? 'ranked' : 'plain';
+  const sliced = chooseSlices(shape, limits);
+  const cut =
+    sliced === undefined
+      ? { threads: CUDA_THREADS, slices: 1, resident: LEAST_BLOCKS, ...chooseParts(shape, limits) }
+      : { rowsPerThread: 1 as const, splits: 1, resident: 1, ...sliced };
+  const { rowsPerThread, threads, slices, tile, splits } = cut;
+  const most = OPERATIONS_TOGETHER[kind] / (operations * rowsPerThread);
+  const unroll = ([4, 2] as const).find((count) => count <= most) ?? 1;
+  const counts: readonly number[] = ROWS_TOGETHER[kind];
+  const together = dtype === 'float32' ? (counts.find((count) => count <= most) ?? 4) : 4;
+  const text = [
+    `${String(rowsPerThread)} rows a thread`,
+    `tiles of ${String(tile)}`,
+    ...(slices > 1 ? [`${String(slices)} slices`, `${String(threads)} threads`] : []),
+    ...(splits > 1 ? [`${String(splits)} parts`] : []),
+  ].join(', ');
+  return { ...cut, unroll, together, text };
+}
+
+/** Of the cuts that registers allow the one that keeps multiprocessors busiest. */
+function chooseParts(
+  shape: MapReduceShape,
+  { multiprocessors }: CudaLimits,
+): Pick<CudaTile, 'rowsPerThread' | 'tile' | 'splits'> {
+  const { dtype, own, slots, ranked, other, operations, rows, batch, terms } = shape;
+  const { mergeable, whole } = shape;
   const kind = ranked ? 'ranked' : 'plain';
   const words = (own + slots) * (dtypeBytes(dtype) / 4);
   const width = stagedWidth(other, dtype);
@@ -76,7 +112,7 @@ export function chooseCudaTile(
       const useful = rows / (blocks * CUDA_THREADS * rowsPerThread);
       const pair = operations + (vectors * LOAD_COST) / rowsPerThread;
       return CUDA_SPLITS.filter(
-        (splits) => splits === 1 || (mergeable && terms >= splits * SHORTEST_PART),
+        (splits) => splits === 1 || (mergeable && !whole && terms >= splits * SHORTEST_PART),
       ).map((splits) => {
         const busy = ranked
           ? waveEfficiency(blocks * splits, {
@@ -90,14 +126,5 @@ export function chooseCudaTile(
   const { rowsPerThread, splits } = cuts.reduce((best, cut) =>
     cut.cost < best.cost * 0.99 ? cut : best,
   );
-  const most = OPERATIONS_TOGETHER[kind] / (operations * rowsPerThread);
-  const unroll = ([4, 2] as const).find((count) => count <= most) ?? 1;
-  const counts: readonly number[] = ROWS_TOGETHER[kind];
-  const together = dtype === 'float32' ? (counts.find((count) => count <= most) ?? 4) : 4;
-  const text = [
-    `${String(rowsPerThread)} rows a thread`,
-    `tiles of ${String(tile)}`,
-    ...(splits > 1 ? [`${String(splits)} parts`] : []),
-  ].join(', ');
-  return { rowsPerThread, tile, unroll, together, splits, text };
+  return { rowsPerThread, tile, splits };
 }

@@ -1,5 +1,15 @@
 import { indent, lines } from '../emit/indent.js';
-import { CUDA_THREADS, PART_UNIT } from './choose-cuda-tile.js';
+import { PART_UNIT } from './choose-cuda-tile.js';
+import {
+  blockRows,
+  laneOfThread,
+  lanesOf,
+  mergeSlices,
+  rowOfThread,
+  sliceOfThread,
+  sliceStride,
+  slicesRoom,
+} from './cuda-block.js';
 import { everyRow, pairsLoopText } from './cuda-pairs-loop.js';
 import { stagedRow } from './cuda-staged-row.js';
 import type { CudaPairText } from './cuda-pair-text.js';
@@ -9,6 +19,9 @@ import { batchStrideName, inputName, rowNames, strideName } from './params.js';
 import { componentsOf, rowInputs } from './plan-inputs.js';
 import type { CudaMapReducePlan } from './plan.js';
 import type { RunningResult } from './reducers/running-result.js';
+
+/** The rows of a slice are a multiple of so many: they are added as many at a time. */
+const SLICE_UNIT = 8;
 
 /** The body of the kernel that computes the formula. */
 export function firstStepText(
@@ -20,7 +33,6 @@ export function firstStepText(
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const split = plan.splits > 1;
   const names = rowNames(plan.axis);
-  const threads = String(CUDA_THREADS);
   const rows = String(plan.rowsPerThread);
   const tile = String(plan.tile);
   const own = used.of(kept);
@@ -29,15 +41,28 @@ export function firstStepText(
   const { block } = running;
   const limit = plan.ranges ? 'last' : 'kept';
   const unrolled = (body: string): string => everyRow(plan, body);
+  const sliced = plan.slices > 1;
   const stage =
     other.length > 0
       ? lines('__syncthreads();', stagingText(plan, reduced, row.width), '__syncthreads();')
       : '';
+  const apart = sliceStride(plan, row.width);
+  const staged = String(plan.slices * apart);
   const pairs = pairsLoopText(plan, running, pair, row);
+  const store = (state: string): string =>
+    split ? stateWords(plan, running).store(state) : allOutputsText(plan, running, state);
   return lines(
     `const long long kept = ${names.kept}${plan.ranges ? '' : `, reduced = ${names.reduced}`};`,
     rowsOfBlock(plan),
-    other.length > 0 && `__shared__ __align__(16) V staged[${tile} * ${String(row.width)}];`,
+    sliceOfThread(plan),
+    other.length > 0 &&
+      (sliced
+        ? lines(
+            `__shared__ __align__(16) V tiles[${staged}];`,
+            `V* const staged = tiles + slice * ${String(apart)};`,
+          )
+        : `__shared__ __align__(16) V staged[${staged}];`),
+    sliced && slicesRoom(plan),
     'for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
     indent(
       lines(
@@ -55,7 +80,7 @@ export function firstStepText(
             own.length > 0 &&
               lines(
                 '// a row past the end computes what the last one does, and nothing of it is written',
-                `const long long wanted = first + threadIdx.x + r * ${threads};`,
+                `const long long wanted = ${rowOfThread(plan)};`,
                 `const long long row = wanted < ${limit} ? wanted : ${limit} - 1;`,
                 ...own.map(
                   ({ position: p, component, storage }, q) =>
@@ -67,8 +92,7 @@ export function firstStepText(
         plan.ranges
           ? spansText(tile, block, { stage, pairs, unrolled, rows })
           : lines(
-              `for (long long start = from; start < end; start += ${tile}) {`,
-              `  const int count = end - start < ${tile} ? (int)(end - start) : ${tile};`,
+              tilesLoop(plan),
               indent(stage),
               block !== undefined && `  ${block.type} s[${rows}];`,
               block !== undefined && indent(unrolled(`s[r] = ${block.empty('total[r]')};`)),
@@ -76,18 +100,16 @@ export function firstStepText(
               block !== undefined && indent(unrolled('merge(total[r], s[r]);')),
               '}',
             ),
-        unrolled(
-          lines(
-            `const long long row = first + threadIdx.x + r * ${threads};`,
-            `if (row < ${limit}) {`,
-            indent(
-              split
-                ? stateWords(plan, running).store('total[r]')
-                : allOutputsText(plan, running, 'total[r]'),
+        sliced
+          ? mergeSlices(plan, running, { everyRow: unrolled, limit, store })
+          : unrolled(
+              lines(
+                `const long long row = ${rowOfThread(plan)};`,
+                `if (row < ${limit}) {`,
+                indent(store('total[r]')),
+                '}',
+              ),
             ),
-            '}',
-          ),
-        ),
       ),
     ),
     '}',
@@ -95,16 +117,16 @@ export function firstStepText(
 }
 
 /** The first kept row of a block, and which rows it reduces. */
-function rowsOfBlock({ ranges, splits, rowsPerThread }: CudaMapReducePlan): string {
-  if (ranges) {
+function rowsOfBlock(plan: CudaMapReducePlan): string {
+  if (plan.ranges) {
     return lines(
       'const long long* const here = tasks + (long long)blockIdx.x * 4;',
       'const long long first = here[0], last = first + here[1];',
     );
   }
-  const first = `const long long first = (long long)blockIdx.x * ${String(CUDA_THREADS * rowsPerThread)};`;
-  if (splits === 1) return lines(first, 'const long long from = 0, end = reduced;');
-  const [parts, unit] = [String(splits), String(PART_UNIT)];
+  const first = `const long long first = (long long)blockIdx.x * ${String(blockRows(plan))};`;
+  if (plan.splits === 1) return lines(first, 'const long long from = 0, end = reduced;');
+  const [parts, unit] = [String(plan.splits), String(PART_UNIT)];
   return lines(
     first,
     'const int part = blockIdx.y;',
@@ -112,6 +134,25 @@ function rowsOfBlock({ ranges, splits, rowsPerThread }: CudaMapReducePlan): stri
     `const long long length = (units + ${parts} - 1) / ${parts} * ${unit};`,
     'const long long from = part * length < reduced ? part * length : reduced;',
     'const long long end = from + length < reduced ? from + length : reduced;',
+  );
+}
+
+/** The head of the loop over tiles: `count` rows from `start` on are those of a thread's slice, none behind its end. */
+function tilesLoop({ slices, tile }: CudaMapReducePlan): string {
+  const size = String(tile);
+  if (slices === 1) {
+    return lines(
+      `for (long long start = from; start < end; start += ${size}) {`,
+      `  const int count = end - start < ${size} ? (int)(end - start) : ${size};`,
+    );
+  }
+  const unit = String(SLICE_UNIT);
+  return lines(
+    `const long long share = (end - from + ${String(slices * SLICE_UNIT - 1)}) / ${String(slices * SLICE_UNIT)} * ${unit};`,
+    `for (long long done = 0; done < share; done += ${size}) {`,
+    '  const long long start = from + slice * share + done;',
+    '  const long long left = share - done < end - start ? share - done : end - start;',
+    `  const int count = left < ${size} ? (int)left : ${size};`,
   );
 }
 
@@ -154,7 +195,7 @@ function spansText(
   );
 }
 
-/** Copies `count` rows of every input of the reduced side into shared memory, row by row. */
+/** Copies `count` rows of every input of the reduced side into shared memory, row by row; each slice its own. */
 function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j', rowWidth: number): string {
   const inputs = rowInputs(plan.inputs, reduced);
   const width = String(rowWidth);
@@ -164,8 +205,8 @@ function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j', rowWidth: numb
     const to = String(place);
     place += dim;
     return lines(
-      '#pragma unroll 1',
-      `for (int e = threadIdx.x; e < count * ${d}; e += ${String(CUDA_THREADS)})`,
+      `#pragma unroll ${plan.slices === 1 ? '1' : '4'}`,
+      `for (int e = ${laneOfThread(plan)}; e < count * ${d}; e += ${String(lanesOf(plan))})`,
       `  staged[e / ${d} * ${width} + ${to} + e % ${d}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + (start + e / ${d}) * ${strideName(p)} + e % ${d}]`)};`,
     );
   });

@@ -2,7 +2,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
 import { indent, lines } from '../emit/indent.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
-import { CUDA_THREADS } from './choose-cuda-tile.js';
+import { blockRows } from './cuda-block.js';
 import { firstStepText } from './cuda-first-step.js';
 import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';
@@ -14,8 +14,6 @@ import { wordsOf } from './reducers/state-words.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
 
 const MAX_GRID_Z = 65535;
-/** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
-const LEAST_BLOCKS = 4;
 
 /**
  * The kernels of a map-reduce on a GPU: rows of a thread in registers, tiles of the reduced rows in shared
@@ -61,7 +59,7 @@ export function computingKernel(
     entry,
     source: lines(
       cudaPrelude(plan, running, helpers),
-      `extern "C" __global__ void __launch_bounds__(${String(CUDA_THREADS)}, ${String(LEAST_BLOCKS)})`,
+      `extern "C" __global__ void __launch_bounds__(${String(plan.threads)}, ${String(plan.resident)})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
       indent(body),
       '}',
@@ -71,10 +69,10 @@ export function computingKernel(
     options: [],
     geometry: (scalars) => {
       const { batch = 0 } = scalars;
-      const blocks = launchTasks(plan, scalars, CUDA_THREADS * plan.rowsPerThread);
+      const blocks = launchTasks(plan, scalars, blockRows(plan));
       return {
         grid: [blocks, plan.splits, Math.min(batch, MAX_GRID_Z)],
-        block: [CUDA_THREADS, 1, 1],
+        block: [plan.threads, 1, 1],
         sharedMemBytes: 0,
       };
     },

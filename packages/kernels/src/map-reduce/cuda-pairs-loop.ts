@@ -1,5 +1,5 @@
 import { indent, lines } from '../emit/indent.js';
-import { CUDA_THREADS } from './choose-cuda-tile.js';
+import { rowOfThread } from './cuda-block.js';
 import type { CudaPairText } from './cuda-pair-text.js';
 import type { StagedRow } from './cuda-staged-row.js';
 import type { CudaMapReducePlan } from './plan.js';
@@ -27,8 +27,7 @@ export function pairsLoopText(
   const [ownRow, otherRow] = [used.rowNumber(kept), used.rowNumber(reduced)];
   const ownText = lines(
     ...used.of(kept).map(({ name }, q) => `const V ${name} = own[r][${String(q)}];`),
-    ownRow !== undefined &&
-      `const V ${ownRow} = (V)(first + threadIdx.x + r * ${String(CUDA_THREADS)});`,
+    ownRow !== undefined && `const V ${ownRow} = (V)(${rowOfThread(plan)});`,
   );
   const pairText = (q: string, suffix: string): string =>
     lines(

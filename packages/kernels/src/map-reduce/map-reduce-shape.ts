@@ -4,8 +4,9 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 /** What decides how the rows are cut. */
 export interface MapReduceShape {
   readonly dtype: PairwiseDType;
-  /** Members of a running result. */
+  /** Numbers of the data type that a running result takes in a workspace, and bytes of it as a structure at most. */
   readonly slots: number;
+  readonly stateBytes: number;
   /** Whether it is a list of the K best. */
   readonly ranked: boolean;
   readonly operations: number;
@@ -18,14 +19,17 @@ export interface MapReduceShape {
   readonly terms: number;
   /** Whether the reduced rows may be seen in parts. */
   readonly mergeable: boolean;
+  /** Whether one thread must see all rows that a kept row is reduced over, in order. */
+  readonly whole: boolean;
 }
 
-/** The largest power of two of rows of the reduced side that fits, from 16 up. */
+/** The largest power of two of rows of the reduced side that fits, from `least` up. */
 export function tileOf(
   { dtype, other }: Pick<MapReduceShape, 'dtype' | 'other'>,
   bytes: number,
   most: number,
+  least = 16,
 ): number {
   const rows = bytes / (Math.max(1, other) * dtypeBytes(dtype));
-  return Math.max(16, Math.min(most, 2 ** Math.floor(Math.log2(rows))));
+  return Math.max(least, Math.min(most, 2 ** Math.floor(Math.log2(rows))));
 }

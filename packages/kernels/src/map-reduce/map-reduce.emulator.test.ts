@@ -17,8 +17,9 @@ import {
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
 import { planMapReduce } from './plan.js';
 
-/** Sizes whose plan splits the reduced rows, and sizes whose plan gives a thread several rows. */
-const FEW = { rowsI: 100, rowsJ: 10_000 };
+/** Sizes whose plan slices the reduced rows, whose plan splits them, and whose plan gives a thread several rows. */
+const FEW = { rowsI: 100, rowsJ: 1000 };
+const LONG = { rowsI: 100, rowsJ: 1_000_000 };
 const MANY = { rowsI: 4_000_000, rowsJ: 200 };
 
 /** The same text in both data types. */
@@ -55,7 +56,7 @@ describe('map-reduce on a GPU', () => {
     ),
   )('%s', (_, one, n) => {
     const dtype = n % 3 === 2 && one.storage === undefined ? 'float64' : 'float32';
-    for (const planned of [FEW, MANY]) {
+    for (const planned of [FEW, LONG, MANY]) {
       for (const sizes of SIZES) {
         checkMapReduce({ ...one, ...sizes, dtype, planned }, H200, run);
       }
@@ -70,27 +71,29 @@ describe('map-reduce on a GPU', () => {
     }
   });
 
-  test('a sum of many equal terms holds its bound, split and not', () => {
-    for (const planned of [FEW, MANY]) {
+  test('a sum of many equal terms holds its bound, sliced, split and not', () => {
+    for (const planned of [FEW, LONG, MANY]) {
       checkMapReduce({ ...EQUAL_TERMS, dtype: 'float32', planned }, H200, run);
     }
   });
 
-  test('plans: rows of a thread, parts, and neither', () => {
+  test('plans: slices, parts, rows of a thread', () => {
     const problem = {
       reduction: reduction('Sum', gaussian(3)),
       dtype: 'float32',
       batch: 1,
     } as const;
     expect(planMapReduce({ ...problem, ...FEW }, H200)).toMatchObject({
-      splits: 64,
-      rowsPerThread: 1,
+      ...{ splits: 1, slices: 64, threads: 512, rowsPerThread: 1 },
+    });
+    expect(planMapReduce({ ...problem, ...LONG }, H200)).toMatchObject({
+      ...{ splits: 64, slices: 1, rowsPerThread: 1 },
     });
     expect(planMapReduce({ ...problem, ...MANY }, H200)).toMatchObject({
       splits: 1,
       rowsPerThread: 4,
     });
     const nearest = { ...problem, reduction: reduction('ArgKMin', gaussian(3), { k: 5 }) };
-    expect(planMapReduce({ ...nearest, ...FEW }, H200)).toMatchObject({ splits: 64 });
+    expect(planMapReduce({ ...nearest, ...LONG }, H200)).toMatchObject({ splits: 64, slices: 1 });
   });
 });

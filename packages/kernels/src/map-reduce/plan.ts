@@ -1,5 +1,6 @@
 import type { Category, Reduction, ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
+import { dtypeBytes } from '../dtype.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { chooseCpuTile, type CpuTile } from './choose-cpu-tile.js';
@@ -101,8 +102,15 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
   return isWide(problem, limits) ? planWide(problem, limits) : planUnrolled(problem, limits);
 }
 
-/** The plan that writes out every component of the formulas, whatever their length: callers hold to `MAP_REDUCE_LIMITS`. */
-export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): UnrolledPlan {
+/**
+ * The plan that writes out every component of the formulas, whatever their length: callers hold to `MAP_REDUCE_LIMITS`. With
+ * `whole` one thread sees all rows that a kept row is reduced over, in order.
+ */
+export function planUnrolled(
+  problem: MapReduceProblem,
+  limits: DeviceLimits,
+  { whole = false } = {},
+): UnrolledPlan {
   const { dtype, reduction, further = [] } = problem;
   const { axis } = reduction;
   const all = [reduction, ...further];
@@ -127,12 +135,14 @@ export function planUnrolled(problem: MapReduceProblem, limits: DeviceLimits): U
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
     ...{ dtype, slots: wordsOf(slots, dtype), operations: common.values.nodes.length },
+    stateBytes: slots.length * (slots.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
     ranked: all.some(({ kind }) => kind.includes('K')),
     ...{ own: componentsOf(inputs, kept), other: componentsOf(inputs, reduced) },
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
     batch: problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
     mergeable: problem.ranges !== true,
+    whole,
   };
   const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${String(k)}` : ''}`).join(' + ');
   const dims = all.map(({ formula }) => String(formula.dim)).join(' + ');

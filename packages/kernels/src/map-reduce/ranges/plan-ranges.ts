@@ -1,5 +1,5 @@
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { CUDA_THREADS } from '../choose-cuda-tile.js';
+import { blockRows } from '../cuda-block.js';
 import type { MapReducePlan } from '../plan.js';
 import { CUDA_SIDE } from '../wide/wide-plan-types.js';
 import { checkRanges, sortedRanges } from './check-ranges.js';
@@ -84,7 +84,7 @@ const taskRows = (plan: MapReducePlan): number =>
     ? plan.groups * lanesOf(plan.level, plan.dtype)
     : 'form' in plan
       ? CUDA_SIDE * plan.groups
-      : CUDA_THREADS * plan.rowsPerThread;
+      : blockRows(plan);
 
 function int64s(values: readonly number[]): BigInt64Array {
   const words = new BigInt64Array(values.length);

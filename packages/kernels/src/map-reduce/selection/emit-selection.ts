@@ -4,11 +4,12 @@ import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
 import { mapReduceProgram, selectionProgram } from '../../interpret/map-reduce-program.js';
 import type { PairwiseProgram } from '../../pairwise/program.js';
-import { CUDA_THREADS } from '../choose-cuda-tile.js';
 import { computingKernel as cpuKernel } from '../cpu-kernel.js';
+import { rowOfThread } from '../cuda-block.js';
 import { computingKernel as cudaKernel } from '../cuda-kernel.js';
 import { emitMapReduce } from '../emit.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
+import type { CudaMapReducePlan } from '../plan.js';
 import type { SelectionPlan } from './plan-selection.js';
 
 /**
@@ -26,7 +27,7 @@ export function emitSelection(plan: SelectionPlan): PairwiseProgram {
           ...cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params }),
           program: selectionProgram(pass, plan.valueDim),
         }
-      : cudaKernel(pass, selectedRows(plan, cudaText(plan)), { params });
+      : cudaKernel(pass, selectedRows(plan, cudaText(pass, plan.valueDim)), { params });
   const program = {
     steps: [{ kernel: { ...kernel, name: plan.summary } }],
     workspaceBytes: () => 0,
@@ -88,12 +89,12 @@ function cpuText({ pass, valueDim }: SelectionPlan): WriteText {
   };
 }
 
-function cudaText({ pass, valueDim }: SelectionPlan): WriteText {
+function cudaText(pass: CudaMapReducePlan, valueDim: number): WriteText {
   const limit = pass.ranges === true ? 'last' : 'kept';
   return {
     add: (total, mask, values, row) =>
       lines(
-        `const long long mine = first + threadIdx.x + r * ${String(CUDA_THREADS)};`,
+        `const long long mine = ${rowOfThread(pass)};`,
         `if (${mask} != ${cudaLiteral(0, pass.dtype)} && mine < ${limit}) {`,
         '  const long long* const room = offsets + layer * kept + mine;',
         `  const long long at = room[0] + ${total}.seen++;`,

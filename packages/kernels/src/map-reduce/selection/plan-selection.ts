@@ -59,7 +59,7 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
     );
   }
   const counts = planUnrolled({ ...rest, reduction: counted.reduction }, limits);
-  const pass = Object.freeze({ ...planUnrolled(counted, limits), splits: 1 });
+  const pass = planUnrolled(counted, limits, { whole: true });
   return Object.freeze({
     ...{ family: 'selection', pass, counts, valueDim: values?.dim ?? 0 },
     summary: pass.summary.replace('map-reduce', 'selection'),
