@@ -52,12 +52,36 @@ function variants(): MapReduceProblem[] {
     { ...few, reduction: reduction('Mean', weighted), sumScheme: 'kahan' },
     { ...few, reduction: exponential, accumulate: 'float64' },
     { ...few, reduction: exponential, accumulate: 'float64', sumScheme: 'direct' },
+    { ...few, reduction: exponential, accumulate: 'float64', rowsJ: 1000 },
   ];
 }
 
 /** Problems whose plans stand for all: short and longer points, many rows and few, long vectors. */
 export function mapReduceProblems(): MapReduceProblem[] {
-  return [...plainProblems(), ...usualProblems(), ...variants(), ...wideProblems()];
+  return [
+    ...plainProblems(),
+    ...usualProblems(),
+    ...variants(),
+    ...smallProblems(),
+    ...wideProblems(),
+  ];
+}
+
+/** Few pairs: the threads of a block share its rows. */
+function smallProblems(): MapReduceProblem[] {
+  const sizes = { rowsI: 1000, rowsJ: 1000, batch: 1 };
+  return (['float32', 'float64'] as const).flatMap((dtype) =>
+    [3, 10].flatMap((dim): MapReduceProblem[] => {
+      const [first, ...others] = reductions(dim).filter(({ kind }) => !kind.includes('K'));
+      const gradient = ops.mul(ops.exp(ops.neg(ops.sqDist(vi(0, dim), vj(1, dim)))), vj(1, dim));
+      return [
+        ...others.map((one) => ({ reduction: one, dtype, ...sizes })),
+        ...(first === undefined ? [] : [{ reduction: first, dtype, ...sizes, rowsI: 3000 }]),
+        { reduction: reduction('Sum', gradient), dtype, ...sizes },
+        { reduction: reduction('Mean', gradient), dtype, ...sizes, sumScheme: 'kahan' },
+      ];
+    }),
+  );
 }
 
 function plainProblems(): MapReduceProblem[] {

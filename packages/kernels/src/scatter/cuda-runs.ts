@@ -9,8 +9,11 @@ import type { ScatterAddPlan } from './scatter-plan.js';
 
 /** Most sorted entries of a block. */
 export const LARGEST_TILE = 4096;
-/** Chunks of a run that one thread adds up by itself. */
+/** Chunks of a run that one thread adds up by itself, and of which it waits for some at a time. */
 const SHORT_RUN = 32;
+const CHUNKS_AT_ONCE = 8;
+/** Entries that a thread waits for at a time. */
+const ENTRIES_AT_ONCE = 8;
 
 /** Sorted entries that one thread adds up for its column: `tile` entries over the groups of `lanes` threads. */
 const chunkOf = (tile: number, lanes: number): number => (tile * lanes) / THREADS;
@@ -108,10 +111,12 @@ scatter_runs(const ${String(S)}* __restrict__ values, ${String(D)}* __restrict__
     return keys[spread(i)] < rows ? (double)values[places[spread(i)] * valueStride + c] : 0.0;
   };
   i64 i = begin;
-  for (; i + 4 <= end; i += 4) {
-    const double v[4] = {value(i), value(i + 1), value(i + 2), value(i + 3)};
+  for (; i + ${String(ENTRIES_AT_ONCE)} <= end; i += ${String(ENTRIES_AT_ONCE)}) {
+    double v[${String(ENTRIES_AT_ONCE)}];
     #pragma unroll
-    for (int j = 0; j < 4; ++j) add(keys[spread(i + j)], v[j]);
+    for (int j = 0; j < ${String(ENTRIES_AT_ONCE)}; ++j) v[j] = value(i + j);
+    #pragma unroll
+    for (int j = 0; j < ${String(ENTRIES_AT_ONCE)}; ++j) add(keys[spread(i + j)], v[j]);
   }
   for (; i < end; ++i) add(keys[spread(i)], value(i));
   if (began) runs.heads[part] = sum;
@@ -165,9 +170,21 @@ scatter_merge(${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 sort
   bool done = !begins;
   if (begins) {
     double sum = runs.tails[mine * columns + c];
-    for (i64 q = mine + 1; q <= mine + ${String(SHORT_RUN)} && !done; ++q) {
-      sum += runs.heads[q * columns + c];
-      done = !runs.same(runs.end(q), key);
+    const i64 chunks = (count + runs.chunk - 1) / runs.chunk;
+    for (i64 q = mine + 1; q <= mine + ${String(SHORT_RUN)} && !done; q += ${String(CHUNKS_AT_ONCE)}) {
+      double head[${String(CHUNKS_AT_ONCE)}];
+      bool more[${String(CHUNKS_AT_ONCE)}];
+      #pragma unroll
+      for (int j = 0; j < ${String(CHUNKS_AT_ONCE)}; ++j) {
+        head[j] = q + j < chunks ? runs.heads[(q + j) * columns + c] : 0.0;
+        more[j] = runs.same(runs.end(q + j), key);
+      }
+      #pragma unroll
+      for (int j = 0; j < ${String(CHUNKS_AT_ONCE)}; ++j) {
+        if (done) continue;
+        sum += head[j];
+        done = !more[j];
+      }
     }
     if (done) out[key * columns + c] = (${D})sum;
   }

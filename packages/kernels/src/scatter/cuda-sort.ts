@@ -16,10 +16,18 @@ export function sortWords(count: number): number {
   return 4 * count + DIGITS * (tilesOf(count) + 1);
 }
 
-/** Passes over 8 bits of the keys 0 to `rows`, of which the last stands for indices outside. */
+/** Passes over bits of the keys 0 to `rows`, of which the last stands for indices outside: as many as 8 bits each need. */
 export function sortPasses(rows: number): number {
-  return Math.max(1, Math.ceil(Math.log2(rows + 1) / 8));
+  return Math.max(1, Math.ceil(keyBits(rows) / MOST_BITS));
 }
+
+/** Bits of a pass: in shares as equal as can be, since fewer digits leave longer stretches to write. */
+export function passBits(rows: number): number {
+  return Math.max(1, Math.ceil(keyBits(rows) / sortPasses(rows)));
+}
+
+const MOST_BITS = 8;
+const keyBits = (rows: number): number => Math.ceil(Math.log2(rows + 1));
 
 /**
  * Where the workspace has what: keys and places of an entry, twice, since each pass writes to the other side; how often each tile
@@ -54,7 +62,10 @@ export function cudaSortKernels(index: IndexDType): readonly [CudaKernel, CudaKe
 }
 
 const passParams = (index: IndexDType): CudaKernel['params'] =>
-  withWorkspace([pointer('index', index, 'read'), ...['count', 'rows', 'pass'].map(size)], 'write');
+  withWorkspace(
+    [pointer('index', index, 'read'), ...['count', 'rows', 'pass', 'bits'].map(size)],
+    'write',
+  );
 
 /** How often each tile has each digit. */
 function digitsKernel(index: IndexDType): CudaKernel {
@@ -64,16 +75,17 @@ function digitsKernel(index: IndexDType): CudaKernel {
     entry: 'scatter_digits',
     source: `${cudaHead}${ROOM_TEXT}${keyText(index)}
 extern "C" __global__ void __launch_bounds__(${String(THREADS)})
-scatter_digits(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, u32* workspace) {
+scatter_digits(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, i64 bits, u32* workspace) {
   __shared__ u32 counts[${String(DIGITS)}];
   const Room room = {workspace, count};
   counts[threadIdx.x] = 0u;
   __syncthreads();
+  const u32 shift = (u32)(bits * pass), mask = (1u << (u32)bits) - 1u;
   const i64 first = (i64)blockIdx.x * ${String(SORT_TILE)} + threadIdx.x;
   #pragma unroll
   for (int i = 0; i < ${String(ITEMS)}; ++i) {
     const i64 n = first + i * ${String(THREADS)};
-    if (n < count) atomicAdd(&counts[key_at(index, room, rows, pass, n) >> (8 * pass) & 255u], 1u);
+    if (n < count) atomicAdd(&counts[key_at(index, room, rows, pass, n) >> shift & mask], 1u);
   }
   __syncthreads();
   room.counters()[threadIdx.x * room.tiles() + blockIdx.x] = counts[threadIdx.x];
@@ -148,11 +160,13 @@ function placeKernel(index: IndexDType): CudaKernel {
     entry: 'scatter_place',
     source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}${keyText(index)}
 extern "C" __global__ void __launch_bounds__(${String(THREADS)})
-scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, u32* workspace) {
-  __shared__ u32 counts[8][${String(DIGITS)}];
+scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, i64 bits, u32* workspace) {
+  __shared__ u32 counts[8][${String(DIGITS)}], shifts[${String(DIGITS)}];
+  __shared__ u32 keysHere[${String(SORT_TILE)}], placesHere[${String(SORT_TILE)}];
   __shared__ u32 sums[8];
   const Room room = {workspace, count};
-  const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32, shift = 8 * (u32)pass;
+  const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const u32 shift = (u32)(bits * pass), mask = (1u << (u32)bits) - 1u;
   for (u32 d = lane; d < ${String(DIGITS)}u; d += 32) counts[warp][d] = 0u;
   __syncwarp();
   const i64 first = (i64)blockIdx.x * ${String(SORT_TILE)} + warp * ${String(SORT_TILE / 8)} + lane;
@@ -165,7 +179,7 @@ scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows
   #pragma unroll
   for (int i = 0; i < ${String(ITEMS)}; ++i) {
     const bool live = first + i * 32 < count;
-    const u32 digit = key[i] >> shift & 255u;
+    const u32 digit = key[i] >> shift & mask;
     // the lanes with the same digit
     u32 peers = __ballot_sync(0xffffffffu, live);
     #pragma unroll
@@ -180,26 +194,42 @@ scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows
     __syncwarp();
   }
   // a thread has one digit
-  const u32 all = room.totals()[threadIdx.x];
+  __syncthreads();
+  u32 own = 0u;
+  #pragma unroll
+  for (int w = 0; w < 8; ++w) own += counts[w][threadIdx.x];
   u32 total;
-  u32 at = scan_block(all, sums, total) - all;
-  at += room.counters()[threadIdx.x * room.tiles() + blockIdx.x];
+  u32 here = scan_block(own, sums, total) - own;
+  const u32 all = room.totals()[threadIdx.x];
+  const u32 at = scan_block(all, sums, total) - all + room.counters()[threadIdx.x * room.tiles() + blockIdx.x];
+  shifts[threadIdx.x] = at - here;
   #pragma unroll
   for (int w = 0; w < 8; ++w) {
-    const u32 own = counts[w][threadIdx.x];
-    counts[w][threadIdx.x] = at;
-    at += own;
+    const u32 of = counts[w][threadIdx.x];
+    counts[w][threadIdx.x] = here;
+    here += of;
   }
   __syncthreads();
-  u32* const keys = room.keys(pass & 1);
-  u32* const places = room.places(pass & 1);
+  // sorted within the tile first, so that neighbours are written side by side
   #pragma unroll
   for (int i = 0; i < ${String(ITEMS)}; ++i) {
     const i64 n = first + i * 32;
     if (n >= count) continue;
-    const u32 to = counts[warp][key[i] >> shift & 255u] + rank[i];
-    keys[to] = key[i];
-    places[to] = pass > 0 ? room.places((pass - 1) & 1)[n] : (u32)n;
+    const u32 to = counts[warp][key[i] >> shift & mask] + rank[i];
+    keysHere[to] = key[i];
+    placesHere[to] = pass > 0 ? room.places((pass - 1) & 1)[n] : (u32)n;
+  }
+  __syncthreads();
+  u32* const keys = room.keys(pass & 1);
+  u32* const places = room.places(pass & 1);
+  const i64 left = count - (i64)blockIdx.x * ${String(SORT_TILE)};
+  #pragma unroll
+  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+    const u32 n = threadIdx.x + i * ${String(THREADS)};
+    if (n >= left) continue;
+    const u32 one = keysHere[n], to = shifts[one >> shift & mask] + n;
+    keys[to] = one;
+    places[to] = placesHere[n];
   }
 }
 `,

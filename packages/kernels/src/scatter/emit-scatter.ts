@@ -23,11 +23,12 @@ export function emitScatterAdd(plan: ScatterAddPlan): PairwiseProgram {
 }
 
 function sortedProgram(plan: ScatterAddPlan): PairwiseProgram {
+  const { bits } = plan;
   const [digits, scan, place] = cudaSortKernels(plan.index);
   const passes = Array.from({ length: plan.passes }, (_, pass) => [
-    { kernel: digits, scalars: { pass } },
+    { kernel: digits, scalars: { pass, bits } },
     { kernel: scan },
-    { kernel: place, scalars: { pass } },
+    { kernel: place, scalars: { pass, bits } },
   ]);
   // the side that the last pass wrote to
   const scalars = { sorted: (plan.passes - 1) % 2 };

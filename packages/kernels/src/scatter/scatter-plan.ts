@@ -3,7 +3,7 @@ import type { SumDType } from '../elementwise/sum-plan.js';
 import type { DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
 import { LARGEST_TILE } from './cuda-runs.js';
-import { sortPasses } from './cuda-sort.js';
+import { passBits, sortPasses } from './cuda-sort.js';
 import type {
   CountRowsProblem,
   GatherRowsProblem,
@@ -32,6 +32,8 @@ export interface ScatterAddPlan {
   readonly multiprocessors: number;
   /** Passes of the sort on a GPU, which depend on the number of rows; else 0. */
   readonly passes: number;
+  /** Bits of the keys that a pass sorts by; else 0. */
+  readonly bits: number;
   /** Sorted entries of a block on a GPU; else 0. */
   readonly tile: number;
 }
@@ -68,7 +70,7 @@ const LEAST_COLUMNS = 16;
 const SMALL_TILE = 1024;
 
 /**
- * The plan of a sum by index. On a GPU it holds for as many rows as need the same passes of a sort.
+ * The plan of a sum by index. On a GPU it holds for as many rows as need the same passes and bits of a sort.
  *
  * ```ts
  * import { emitScatterAdd, planScatterAdd } from '@mercer/kernels';
@@ -83,7 +85,8 @@ const SMALL_TILE = 1024;
 export function planScatterAdd(problem: ScatterAddProblem, limits: DeviceLimits): ScatterAddPlan {
   const { from, to, index } = problem;
   const choice = limits.kind === 'cpu' ? chooseCpu(problem, limits) : chooseCuda(problem, limits);
-  const passes = choice.passes > 0 ? `, ${String(choice.passes)} passes` : '';
+  const passes =
+    choice.passes > 0 ? `, ${String(choice.passes)} passes of ${String(choice.bits)} bits` : '';
   const tile = choice.tile > 0 ? `, tiles of ${String(choice.tile)}` : '';
   const summary = `scatter-add ${from} to ${to} by ${index}, ${choice.mode}${passes}${tile}`;
   return Object.freeze({
@@ -94,21 +97,27 @@ export function planScatterAdd(problem: ScatterAddProblem, limits: DeviceLimits)
   });
 }
 
-type Choice = Pick<ScatterAddPlan, 'mode' | 'cores' | 'multiprocessors' | 'passes' | 'tile'>;
+type Choice = Pick<
+  ScatterAddPlan,
+  'mode' | 'cores' | 'multiprocessors' | 'passes' | 'bits' | 'tile'
+>;
 
 function chooseCpu(problem: ScatterAddProblem, { cores }: CpuLimits): Choice {
   const { tasks } = cutDirect(problem, cores);
   // every task of the direct mode reads the whole index
   const mode = tasks <= 4 * cores + problem.columns ? 'direct' : 'sorted';
-  return { mode, cores, multiprocessors: 0, passes: 0, tile: 0 };
+  return { mode, cores, multiprocessors: 0, passes: 0, bits: 0, tile: 0 };
 }
 
 function chooseCuda(problem: ScatterAddProblem, { multiprocessors }: CudaLimits): Choice {
   const { count, rows, columns, deterministic = true } = problem;
-  if (!deterministic) return { mode: 'atomic', cores: 0, multiprocessors, passes: 0, tile: 0 };
+  if (!deterministic) {
+    return { mode: 'atomic', cores: 0, multiprocessors, passes: 0, bits: 0, tile: 0 };
+  }
   const blocks = Math.ceil(count / LARGEST_TILE) * Math.ceil(columns / lanesFor(columns));
   const tile = blocks >= 2 * multiprocessors ? LARGEST_TILE : SMALL_TILE;
-  return { mode: 'sorted', cores: 0, multiprocessors, passes: sortPasses(rows), tile };
+  const sort = { passes: sortPasses(rows), bits: passBits(rows) };
+  return { mode: 'sorted', cores: 0, multiprocessors, ...sort, tile };
 }
 
 /** Threads beside each other over the columns: a power of two. */
