@@ -88,7 +88,7 @@ export const ROWS = [
     ...{ rows: 3000, dim: 3, weight: 1 },
     formula: `Grad(${GAUSSIAN} * b, x, IntCst(1))`,
   }),
-  ...[10, 20, 28].map((dim) =>
+  ...[10, 20, 28, 100].map((dim) =>
     reduced('gradient of weighted sums', {
       ...{ rows: 2000, dim, weight: 1 },
       formula: `Grad(${GAUSSIAN} * b, x, IntCst(1))`,
