@@ -88,10 +88,12 @@ export const ROWS = [
     ...{ rows: 3000, dim: 3, weight: 1 },
     formula: `Grad(${GAUSSIAN} * b, x, IntCst(1))`,
   }),
-  reduced('gradient of weighted sums', {
-    ...{ rows: 2000, dim: 10, weight: 1 },
-    formula: `Grad(${GAUSSIAN} * b, x, IntCst(1))`,
-  }),
+  ...[10, 20, 28, 100].map((dim) =>
+    reduced('gradient of weighted sums', {
+      ...{ rows: 2000, dim, weight: 1 },
+      formula: `Grad(${GAUSSIAN} * b, x, IntCst(1))`,
+    }),
+  ),
   reduced('Laplacian sums', { rows: 6000, dim: 3, formula: 'Exp(-Norm2(x - y))' }),
   reduced('Cauchy sums', { rows: 6000, dim: 3, formula: 'Inv(IntCst(1) + SqDist(x, y))' }),
   reduced('squares of 1 + x.y', { rows: 4000, dim: 8, formula: 'Square((x | y) + IntCst(1))' }),

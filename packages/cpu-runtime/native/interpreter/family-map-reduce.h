@@ -6,11 +6,11 @@ struct MapReduceFamily {
   static constexpr int64_t kReduced = 256;
   // Bytes of a task's tiles: with many of them tiles are shorter, so that the second cache holds them.
   static constexpr int64_t kTileBytes = 1 << 20;
-  // Bytes of a task's kept rows: the first cache holds them, as every reduced row reads them all.
-  static constexpr int64_t kOwnBytes = 1 << 15;
+  // Bytes of a task's kept rows, all of which every reduced row reads: the second cache holds them beside results.
+  static constexpr int64_t kOwnBytes = 1 << 17;
 
   MapReduceSettings set;
-  // Codes of pairs with no more registers are run for several reduced rows at once.
+  // Codes of pairs with no more registers beside their results are run for several reduced rows at once.
   static constexpr int64_t kFewRegisters = 64;
 
   Machine own, other, pairs[ROWS_AT_ONCE], chosen;  // chosen: what a selection writes for a pair
@@ -21,7 +21,7 @@ struct MapReduceFamily {
   T *ownTiles, *otherTiles, *gatheredTiles, *parameters;
   T **totals, **parts;  // by reduction
   const T** values;
-  const T** factors;  // of the first reduction, where several rows are added
+  Factor* factors;  // of the first reduction, where several rows are added
   int64_t* seen;
 
   int64_t firstRoot() const { return set.own; }
@@ -41,7 +41,7 @@ struct MapReduceFamily {
     atOnce = 1;
     for (int64_t r = 0; r < atOnce; r++) {
       pairs[r].reserve(view, 2, inputs, arena);
-      const bool few = view.codes[2].registers <= kFewRegisters && !set.selects() && set.gathers == 0;
+      const bool few = view.codes[2].registers - view.codes[2].rootCount <= kFewRegisters && !set.selects() && set.gathers == 0;
       if (few) atOnce = ROWS_AT_ONCE;
     }
     if (set.valueCode() > 0) chosen.reserve(view, set.valueCode(), inputs, arena);
@@ -68,7 +68,7 @@ struct MapReduceFamily {
       if (one.slots() > most) most = one.slots();
     }
     values = arena.take<const T*>(atOnce * results + most);
-    factors = arena.take<const T*>(results);
+    factors = arena.take<Factor>(results);
     seen = arena.take<int64_t>(set.selects() ? tile : 0);
   }
 
@@ -305,7 +305,7 @@ struct MapReduceFamily {
     for (int64_t r = 0; r < atOnce; r++) {
       for (int64_t q = 0; q < results; q++) values[r * results + q] = pairs[r].root(q);
     }
-    for (int64_t q = 0; q < results; q++) factors[q] = nullptr;
+    for (int64_t q = 0; q < results; q++) factors[q] = Factor{};
     int64_t j = 0;
     for (; atOnce > 1 && j + atOnce <= count; j += atOnce) {
       Machine::runRows(pairs, whole, j);
@@ -333,7 +333,7 @@ struct MapReduceFamily {
     for (int64_t p = 0; p < pairs[0].productCount; p++) {
       const Product& one = pairs[0].products[p];
       for (int64_t m = 0; m < atOnce; m++) values[m * results + one.root] = pairs[m].at[one.tile];
-      factors[one.root] = pairs[0].slots(place)[one.value];
+      factors[one.root] = Factor{one.times, pairs[0].slots(place)[one.value], pairs[0].at[one.input]};
     }
     const T* const* f = values;
     for (int32_t r = 0; r < set.reductions; r++) {

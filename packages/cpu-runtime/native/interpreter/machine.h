@@ -42,9 +42,12 @@ struct ManyRows {
   int64_t products = 0;
 };
 
-// A root that is a tile times a value of the row.
+// A root that is a tile times a value of the row, or times the difference of an input and that value, which may be turned: the
+// value less the input.
+enum Times : int32_t { kNothing, kValue, kDifference, kTurned };
 struct Product {
-  int32_t step, root, tile, value;
+  Times times;
+  int32_t step, root, tile, value, input;
 };
 
 // A code made ready to run: `at` has the address of every slot, `steps` the function of every instruction.
@@ -118,7 +121,7 @@ struct Machine {
              : slot.kind == SlotKind::kInput ? (bool)isScalar(slot.index) : true;
     };
     runCount = 0;
-    findProducts(rows);
+    findProducts(rows, scalar);
     const auto mask_of = [&](const Instruction& one) {
       const int32_t arity = arityOf(one.operation);
       return (scalar(one.a) ? 1 : 0) | (arity > 1 && scalar(one.b) ? 2 : 0) | (arity > 2 && scalar(one.c) ? 4 : 0);
@@ -180,23 +183,35 @@ struct Machine {
   }
 
   // Products that nobody else reads, of tiles that stay as they are to the end of the code.
-  void findProducts(const ManyRows& rows) {
+  template <class IsScalar>
+  void findProducts(const ManyRows& rows, const IsScalar& scalar) {
     productCount = 0;
     for (int32_t r = 0; r < rows.products; r++) {
       const int32_t root = code->roots[r];
-      const auto isRegister = [&](int32_t slot) { return code->slots[slot].kind == SlotKind::kRegister; };
-      Product found{-1, r, 0, 0};
+      Product found{kNothing, -1, r, 0, 0, 0};
       for (int32_t i = 0; i < count; i++) {
         const Instruction& one = code->instructions[i];
         const int32_t arity = arityOf(one.operation);
-        if (one.a == root || (arity > 1 && one.b == root) || (arity > 2 && one.c == root)) found.step = -1;
-        if (found.step >= 0 && code->slots[one.to].index == code->slots[found.tile].index) found.step = -1;
-        if (one.to != root || one.operation != Operation::k_mul) continue;
-        if (isRegister(one.a) && moves[one.b] != 0) found = {i, r, one.a, one.b};
-        else if (isRegister(one.b) && moves[one.a] != 0) found = {i, r, one.b, one.a};
+        if (one.a == root || (arity > 1 && one.b == root) || (arity > 2 && one.c == root)) found.times = kNothing;
+        if (found.times != kNothing && code->slots[one.to].index == code->slots[found.tile].index) found.times = kNothing;
+        if (one.to == root) found = productOf(one, i, r, scalar);
       }
-      if (found.step >= 0) products[productCount++] = found;
+      if (found.times != kNothing) products[productCount++] = found;
     }
+  }
+  // The product that an instruction is, if any.
+  template <class IsScalar>
+  Product productOf(const Instruction& one, int32_t step, int32_t root, const IsScalar& scalar) const {
+    const auto isRegister = [&](int32_t slot) { return code->slots[slot].kind == SlotKind::kRegister; };
+    const auto isTile = [&](int32_t slot) { return !isRegister(slot) && !scalar(slot); };
+    if (one.operation == Operation::k_mul) {
+      if (isRegister(one.a) && moves[one.b] != 0) return {kValue, step, root, one.a, one.b, one.b};
+      if (isRegister(one.b) && moves[one.a] != 0) return {kValue, step, root, one.b, one.a, one.a};
+    } else if (one.operation == Operation::k_scaledDifference && isRegister(one.a)) {
+      if (isTile(one.b) && moves[one.c] != 0) return {kDifference, step, root, one.a, one.c, one.b};
+      if (isTile(one.c) && moves[one.b] != 0) return {kTurned, step, root, one.a, one.b, one.c};
+    }
+    return {kNothing, step, root, 0, 0, 0};
   }
   bool isProduct(int64_t step) const {
     for (int64_t p = 0; p < productCount; p++) {

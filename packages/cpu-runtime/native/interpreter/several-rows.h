@@ -1,10 +1,17 @@
+// What the values of several rows are multiplied by where they are added: a number of each row, or its difference from a tile.
+struct Factor {
+  Times times = kNothing;
+  const T* rows = nullptr;
+  const T* tile = nullptr;
+};
+
 // Rows added ROWS_AT_ONCE at a time: running results are read and written once for all of them, and in most vectors one test shows
-// that nothing changes or that nothing is unusual. Values of the rows are `stride` pointers apart; those of sums may come with a
-// factor of each row, the first of which `factors` has by value (null: none).
+// that nothing changes or that nothing is unusual. Values of the rows are `stride` pointers apart; those of sums may come with
+// factors, by value (null: none).
 struct SeveralRows {
   const Reducer& one;
   int64_t stride;
-  const T* const* factors;
+  const Factor* factors;
 
   void add(T* state, const T* const* f, int64_t row, int64_t count) const {
     if (!one.careful()) {
@@ -63,23 +70,65 @@ struct SeveralRows {
   }
 
   void addSums(T* state, const T* const* f, int64_t count) const {
-    for (int32_t c = 0; c < one.dim; c++) {
-      T* const sum = state + c * one.tile;
-      const Row added = value(f, c);
-      const T* const factor = factors == nullptr ? nullptr : factors[c];
-      Values x;
-      if (factor == nullptr) {
-        for (int64_t i = 0; i < count; i += LANES) {
-          added.read(x, i);
-          put(sum + i, get(sum + i) + total(x));
-        }
-        continue;
+    for (int32_t c = 0; c < one.dim;) {
+      switch (factors == nullptr ? kNothing : factors[c].times) {
+        case kNothing:
+          c += addColumns<kNothing>(state, f, c, count);
+          break;
+        case kValue:
+          c += addColumns<kValue>(state, f, c, count);
+          break;
+        case kDifference:
+          c += addColumns<kDifference>(state, f, c, count);
+          break;
+        case kTurned:
+          c += addColumns<kTurned>(state, f, c, count);
+          break;
       }
-      Values y;
-      for (int m = 0; m < ROWS_AT_ONCE; m++) y[m] = splat(factor[m]);
-      for (int64_t i = 0; i < count; i += LANES) {
-        added.read(x, i);
-        put(sum + i, get(sum + i) + totalOfProducts(x, y));
+    }
+  }
+
+  // From column `c` on: as many as have the same values but for a factor, which are read once for COLUMNS of them.
+  static constexpr int COLUMNS = 4;
+  template <Times TIMES>
+  int32_t addColumns(T* state, const T* const* f, int32_t c, int64_t count) const {
+    bool same = TIMES != kNothing && c + COLUMNS <= one.dim;
+    for (int q = 1; same && q < COLUMNS; q++) same = f[c + q] == f[c] && factors[c + q].times == TIMES;
+    if (same) addScaled<TIMES, TIMES == kNothing ? 1 : COLUMNS>(state, f, c, count);
+    else addScaled<TIMES, 1>(state, f, c, count);
+    return same ? COLUMNS : 1;
+  }
+
+  template <Times TIMES, int N>
+  void addScaled(T* state, const T* const* f, int32_t c, int64_t count) const {
+    const Row added = value(f, c);
+    T* sums[N];
+    const T* tiles[N];
+    Values y[N];
+    for (int q = 0; q < N; q++) {
+      sums[q] = state + (c + q) * one.tile;
+      if constexpr (TIMES == kNothing) continue;
+      tiles[q] = factors[c + q].tile;
+      for (int m = 0; m < ROWS_AT_ONCE; m++) y[q][m] = splat(factors[c + q].rows[m]);
+    }
+    for (int64_t i = 0; i < count; i += LANES) {
+      Values x;
+      added.read(x, i);
+#pragma GCC unroll 4
+      for (int q = 0; q < N; q++) {
+        V sum = get(sums[q] + i);
+        if constexpr (TIMES == kNothing) {
+          sum += total(x);
+        } else if constexpr (TIMES == kValue) {
+          sum += totalOfProducts(x, y[q]);
+        } else {
+          const V from = get(tiles[q] + i);
+          Values d;
+#pragma GCC unroll 4
+          for (int m = 0; m < ROWS_AT_ONCE; m++) d[m] = TIMES == kTurned ? y[q][m] - from : from - y[q][m];
+          sum += totalOfProducts(x, d);
+        }
+        put(sums[q] + i, sum);
       }
     }
   }

@@ -94,6 +94,9 @@ const sums: readonly (readonly [string, Given])[] = [
 ];
 
 const [x, y] = [vi(0, 3), vj(1, 3)];
+const gaussian = ops.exp(ops.neg(ops.sqDist(x, y)));
+const scaled = ops.mul(gaussian, ops.sub(x, y));
+const far = [vi(0, 70), vj(1, 70)] as const;
 const columns: readonly (readonly [string, Given])[] = [
   // columns that are a value of the pair times one of the row, the first also by itself
   [
@@ -113,6 +116,35 @@ const columns: readonly (readonly [string, Given])[] = [
       units: 20,
     },
   ],
+  // columns that are a value of the pair times a difference of its rows, in fours and what is left
+  ...([0, 1] as const).flatMap((axis): (readonly [string, Given])[] => [
+    [
+      `differences times a distance, axis ${String(axis)}, special values rare`,
+      {
+        reduction: reduction('Sum', ops.mul(distance(6), ops.sub(vi(0, 6), vj(1, 6))), { axis }),
+        ...{ units: 0, fill: rare(6) },
+      },
+    ],
+    [
+      `differences times a Gaussian and that, axis ${String(axis)}`,
+      { reduction: reduction('Mean', ops.concat(scaled, gaussian), { axis }), units: 20 },
+    ],
+    [
+      `differences times a Gaussian and their sum, axis ${String(axis)}`,
+      { reduction: reduction('Sum', ops.concat(scaled, ops.sum(scaled)), { axis }), units: 40 },
+    ],
+    [
+      `differences times a Gaussian of many components, axis ${String(axis)}`,
+      {
+        reduction: reduction(
+          'Sum',
+          ops.mul(ops.exp(ops.neg(ops.sqDist(far[0], far[1]))), ops.sub(far[0], far[1])),
+          { axis },
+        ),
+        ...{ units: 300, fill: () => random() / 8 },
+      },
+    ],
+  ]),
   [
     'columns of three weights',
     {
