@@ -117,8 +117,14 @@ export function launchKnown(
   return true;
 }
 
-const tensorsOf = (out: readonly Results[]): Tensor[] =>
-  out.flatMap(({ value, index }) => [value, index]).filter((one) => one !== undefined);
+function tensorsOf(out: readonly Results[]): Tensor[] {
+  const tensors: Tensor[] = [];
+  for (const { value, index } of out) {
+    if (value !== undefined) tensors.push(value);
+    if (index !== undefined) tensors.push(index);
+  }
+  return tensors;
+}
 
 const liesLike = (one: Tensor, layout: TensorLayout): boolean =>
   !one.disposed &&

@@ -67,7 +67,7 @@ export async function countRows(
       const program = await loadProblem(
         device,
         {
-          key: `count-rows ${index.dtype} ${dtype}`,
+          key: `count-rows ${index.dtype} ${dtype} ${String(sizes.count)} ${String(rows)}`,
           plan: (limits) => planCountRows({ index: index.dtype, to: dtype, ...sizes }, limits),
           emit: emitCountRows,
         },
@@ -76,8 +76,7 @@ export async function countRows(
       const { plan } = program;
       if (!stream.hasRoom()) await stream.room();
       const pointers = { index: memoryAt(by, 0), out: memoryAt(to, 0) };
-      // on a GPU the kernel adds to what is there
-      if (plan.kind === 'cuda') await enqueueFill(device, to, 0, stream);
+      if (plan.needsZeros) await enqueueFill(device, to, 0, stream);
       launchProgram(program, stream, pointers, countRowsScalars(plan, sizes));
     });
   } finally {

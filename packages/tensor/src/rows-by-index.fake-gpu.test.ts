@@ -31,8 +31,8 @@ describe.skipIf(!hasNvrtc)(
   () => {
     it('launches what the number of rows needs, and returns the workspace', async () => {
       const where = { device: 'cuda:0' } as const;
-      const values = await zeros([3000, 5], where);
-      const index = await zeros([3000], { dtype: 'int32', ...where });
+      const values = await zeros([5_000_000, 1], where);
+      const index = await zeros([5_000_000], { dtype: 'int32', ...where });
       const pass = ['scatter digits by int32', 'scatter scan', 'scatter place by int32'];
       const sums = ['scatter runs float32 to float32', 'scatter merge float32'];
       const { liveBytes } = device('cuda:0').memory();
@@ -50,12 +50,18 @@ describe.skipIf(!hasNvrtc)(
       const options = { deterministic: false } as const;
       const atomic = await launches((debug) => scatterAdd(values, index, 7, { ...options, debug }));
       expect(atomic).toEqual(['scatter-add float32 to float32 by int32, atomic']);
-      expect(await launches((debug) => countRows(index, 7, { debug }))).toHaveLength(1);
+      const count = (by: typeof index) => launches((debug) => countRows(by, 7, { debug }));
+      expect(await count(index)).toEqual(['count-rows int32 by int32, atomic']);
       expect(await launches((debug) => gatherRows(values, index, { debug }))).toHaveLength(1);
       const none = index.slice([0, 0]);
       const empty = values.slice([0, 0]);
-      expect(await launches((debug) => scatterAdd(empty, none, 7, { debug }))).toEqual([]);
-      for (const t of [values, index, none, empty]) t.dispose();
+      // few entries: one launch, which writes zeros too
+      const direct = ['scatter-add float32 to float32 by int32, direct'];
+      expect(await launches((debug) => scatterAdd(empty, none, 7, { debug }))).toEqual(direct);
+      const [some, few] = [index.slice([0, 3000]), values.slice([0, 3000])];
+      expect(await launches((debug) => scatterAdd(few, some, 7, { debug }))).toEqual(direct);
+      expect(await count(some)).toEqual(['count-rows int32 by int32, direct']);
+      for (const t of [values, index, none, empty, some, few]) t.dispose();
     });
 
     it('does not mix devices', async () => {

@@ -105,8 +105,7 @@ export async function scatterAdd(
         index: memoryAt(by, 0),
         out: memoryAt(to, 0),
       };
-      // on a GPU the kernels leave rows without entries as they are
-      if (plan.kind === 'cuda') await enqueueFill(device, to, 0, stream);
+      if (plan.needsZeros) await enqueueFill(device, to, 0, stream);
       launchProgram(program, stream, pointers, scatterAddScalars(plan, sizes));
     });
   } finally {

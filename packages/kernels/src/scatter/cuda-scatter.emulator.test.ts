@@ -4,7 +4,7 @@ import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { H200 } from '../testing/h200.test.helper.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
 import { cudaSortKernels, SORT_TILE, sortWords } from './cuda-sort.js';
-import { planScatterAdd } from './scatter-plan.js';
+import { chooseSorted, planScatterAdd } from './scatter-plan.js';
 import {
   checkCountRows,
   checkGatherRows,
@@ -18,16 +18,43 @@ const run = (program: PairwiseProgram, launch: ProgramLaunch): void => {
     runCudaProgram(program, launch);
   }
 };
+/** The same where a launch without entries still writes zeros. */
+const runEmpty = (program: PairwiseProgram, launch: ProgramLaunch): void => {
+  if (launch.scalars['columns'] !== 0) runCudaProgram(program, launch);
+};
 const few = { ...H200, multiprocessors: 1 };
 
 describe('rows by index on a GPU', () => {
-  test('sums of every type', { timeout: 300_000 }, () => {
-    const passes = new Set<number>();
+  test('sums of every type, sorted', { timeout: 300_000 }, () => {
+    const passes = new Set<string>();
     for (const [problem, kind] of SCATTER_CASES) {
-      passes.add(planScatterAdd(problem, H200).passes);
-      checkScatterAdd(problem, kind, H200, run);
+      const sort = chooseSorted(problem, H200);
+      passes.add(`${String(sort.passes)} of ${String(sort.bits)}`);
+      checkScatterAdd(problem, kind, H200, run, { sorted: true });
     }
-    expect([...passes].sort()).toEqual([1, 2, 3]);
+    const wanted = ['1 of 1', '1 of 3', '1 of 2', '1 of 6', '1 of 8', '2 of 5', '2 of 7', '3 of 6'];
+    expect([...passes]).toEqual(expect.arrayContaining(wanted));
+  });
+
+  test('sums of every type, each row by a block', { timeout: 300_000 }, () => {
+    const modes = new Set<string>();
+    for (const [problem, kind] of SCATTER_CASES) {
+      modes.add(planScatterAdd(problem, H200).mode);
+      checkScatterAdd(problem, kind, H200, runEmpty);
+    }
+    expect([...modes].sort()).toEqual(['direct', 'sorted']);
+  });
+
+  test('what is read directly', () => {
+    const types = { from: 'float32', to: 'float32', index: 'int32' } as const;
+    const plan = (count: number, rows: number, columns: number): string =>
+      planScatterAdd({ ...types, count, rows, columns }, H200).mode;
+    expect(plan(10_000, 100, 10)).toBe('direct');
+    expect(plan(100_000, 316, 10)).toBe('direct');
+    expect(plan(1_000_000, 1000, 10)).toBe('sorted');
+    // blocks cost by themselves
+    expect(plan(10, 1_000_000, 10)).toBe('sorted');
+    expect(plan(0, 1, 2_000_000)).toBe('sorted');
   });
 
   test('runs within a chunk, over a few and over many, in tiles of both sizes', () => {
@@ -43,8 +70,8 @@ describe('rows by index on a GPU', () => {
     ] as const) {
       for (const limits of [H200, few]) {
         const problem = { ...types, rows, count, columns };
-        tiles.add(planScatterAdd(problem, limits).tile);
-        checkScatterAdd(problem, kind, limits, run);
+        tiles.add(chooseSorted(problem, limits).tile);
+        checkScatterAdd(problem, kind, limits, run, { sorted: true });
       }
     }
     expect([...tiles].sort()).toEqual([1024, 4096]);
@@ -78,9 +105,11 @@ describe('rows by index on a GPU', () => {
     const shuffled = (program: PairwiseProgram, launch: ProgramLaunch): void => {
       runCudaProgram(program, { ...launch, options: { blocks: 'shuffled' } });
     };
-    expect(checkScatterAdd({ ...problem, ...sizes }, 'skewed', H200, shuffled)).toEqual(
-      checkScatterAdd({ ...problem, ...sizes }, 'skewed', H200, run),
-    );
+    for (const sorted of [true, false]) {
+      const check = (runs: typeof run): ReturnType<typeof checkScatterAdd> =>
+        checkScatterAdd({ ...problem, ...sizes }, 'skewed', H200, runs, { sorted });
+      expect(check(shuffled)).toEqual(check(run));
+    }
   });
 
   test('atomic additions, to a copy of few rows and to many rows', () => {
@@ -90,7 +119,10 @@ describe('rows by index on a GPU', () => {
     ] as const) {
       for (const index of ['int32', 'int64'] as const) {
         const sizes = { rows, count: 3000, columns: 3, deterministic: false };
-        checkScatterAdd({ from: 'float32', to, index, ...sizes }, 'outside', H200, run);
+        const planned = { ...sizes, count: 10_000_000 };
+        const problem = { from: 'float32', to, index, ...sizes } as const;
+        expect(planScatterAdd({ ...problem, ...planned }, H200).mode).toBe('atomic');
+        checkScatterAdd(problem, 'outside', H200, run, { planned });
       }
     }
   });

@@ -15,7 +15,7 @@ export function scatterAddProblems(): ScatterAddProblem[] {
   return FLOATS.flatMap((from) =>
     FLOATS.flatMap((to) =>
       INDICES.flatMap((index) =>
-        [10, 1_000_000].map((rows) => ({
+        [1, 100, 1_000_000].map((rows) => ({
           ...{ from, to, index, rows },
           ...{ count: 1_000_000, columns: 10 },
         })),
@@ -26,7 +26,11 @@ export function scatterAddProblems(): ScatterAddProblem[] {
 
 function programs(limits: DeviceLimits): PairwiseProgram[] {
   const counts = INDICES.flatMap((index) =>
-    INDICES.map((to) => emitCountRows(planCountRows({ index, to, count: 1, rows: 1 }, limits))),
+    INDICES.flatMap((to) =>
+      [1, 1_000_000].map((rows) =>
+        emitCountRows(planCountRows({ index, to, count: 1000, rows }, limits)),
+      ),
+    ),
   );
   const gathers = INDICES.flatMap((index) =>
     DTYPES.map((dtype) => emitGatherRows(planGatherRows({ dtype, index }, limits))),

@@ -3,18 +3,19 @@ import type { PairwiseProgram } from '../pairwise/program.js';
 import { cpuCountRowsKernel, cpuGatherRowsKernel } from './cpu-rows-by-index.js';
 import { cpuScatterKernel } from './cpu-scatter.js';
 import { cudaAtomicKernel, cudaCountRowsKernel } from './cuda-atomic.js';
+import { cudaDirectCountKernel, cudaDirectKernel } from './cuda-direct.js';
 import { cudaGatherRowsKernel } from './cuda-gather.js';
 import { cudaMergeKernel, cudaRunsKernel, runsWorkspaceBytes } from './cuda-runs.js';
 import { cudaSortKernels } from './cuda-sort.js';
 import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan.js';
 
 /**
- * The kernels of a sum by index. On a GPU they add to what `out` holds, or leave rows without entries as they are: it must
- * hold zeros. The same plan always gives the same text.
+ * The kernels of a sum by index. Where the plan needs zeros, `out` must hold them. The same plan always gives the same text.
  */
 export function emitScatterAdd(plan: ScatterAddPlan): PairwiseProgram {
   if (plan.kind === 'cuda') {
-    return plan.mode === 'atomic' ? oneStep(cudaAtomicKernel(plan)) : sortedProgram(plan);
+    if (plan.mode === 'sorted') return sortedProgram(plan);
+    return oneStep(plan.mode === 'atomic' ? cudaAtomicKernel(plan) : cudaDirectKernel(plan));
   }
   return {
     steps: [{ kernel: cpuScatterKernel(plan) }],
@@ -42,9 +43,10 @@ function sortedProgram(plan: ScatterAddPlan): PairwiseProgram {
   };
 }
 
-/** The kernel of a count; on a GPU it adds to what `out` holds, which must be zeros. */
+/** The kernel of a count. Where the plan needs zeros, `out` must hold them. */
 export function emitCountRows(plan: CountRowsPlan): PairwiseProgram {
-  return oneStep(plan.kind === 'cuda' ? cudaCountRowsKernel(plan) : cpuCountRowsKernel(plan));
+  if (plan.kind === 'cpu') return oneStep(cpuCountRowsKernel(plan));
+  return oneStep(plan.mode === 'atomic' ? cudaCountRowsKernel(plan) : cudaDirectCountKernel(plan));
 }
 
 /** The kernel of a gather. */

@@ -5,6 +5,7 @@ import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
 import {
+  chooseSorted,
   countRowsScalars,
   planCountRows,
   planGatherRows,
@@ -54,17 +55,22 @@ export function checkScatterAdd(
   kind: IndexKind,
   limits: DeviceLimits,
   run: Run,
-  { planned = problem, seed = 1 }: { readonly planned?: ScatterSizes; readonly seed?: number } = {},
+  {
+    planned = problem,
+    seed = 1,
+    sorted = false,
+  }: { readonly planned?: ScatterSizes; readonly seed?: number; readonly sorted?: boolean } = {},
 ): Float32Array | Float64Array {
-  const { from, to, rows, columns, count, deterministic = true } = problem;
+  const { from, to, rows, columns, count } = problem;
   const random = numbers(seed);
-  const plan = planScatterAdd({ ...problem, ...planned }, limits);
+  const chosen = planScatterAdd({ ...problem, ...planned }, limits);
+  const plan =
+    sorted && limits.kind === 'cuda' ? { ...chosen, ...chooseSorted(planned, limits) } : chosen;
   const valueStride = columns + 2;
   const arrayOf = { float32: Float32Array, float64: Float64Array };
   const values = new arrayOf[from](Math.max(1, count * valueStride)).map(() => random() - 0.5);
   const index = indices(kind, problem, problem.index, random);
-  // a GPU adds to zeros
-  const out = new arrayOf[to](rows * columns).fill(limits.kind === 'cuda' ? 0 : -12345.5);
+  const out = new arrayOf[to](rows * columns).fill(plan.needsZeros ? 0 : -12345.5);
   const scalars = scatterAddScalars(plan, { count, rows, columns, valueStride });
   run(emitScatterAdd(plan), { scalars, pointers: { values, index, out } });
   const sums = new Float64Array(rows * columns);
@@ -83,7 +89,7 @@ export function checkScatterAdd(
     const sum = sums[at] ?? NaN;
     const size = sizes[at] ?? NaN;
     const rounding =
-      to === 'float32' ? 2 ** -24 * (deterministic ? Math.abs(sum) : count * size) : 0;
+      to === 'float32' ? 2 ** -24 * (plan.mode !== 'atomic' ? Math.abs(sum) : count * size) : 0;
     if (!(Math.abs(value - sum) <= rounding + terms * size)) {
       const place = `[${String(Math.floor(at / columns))}, ${String(at % columns)}]`;
       wrong ||= `${plan.summary}, ${kind}, ${JSON.stringify(problem)}: ${place} is ${String(value)}, not ${String(sum)}`;
@@ -104,8 +110,7 @@ export function checkCountRows(
   const plan = planCountRows({ ...sizes, index, to }, limits);
   const given = indices(kind, sizes, index, numbers(sizes.rows));
   const out = to === 'int32' ? new Int32Array(sizes.rows) : new BigInt64Array(sizes.rows);
-  // a GPU adds to zeros
-  if (limits.kind === 'cpu') new Uint8Array(out.buffer).fill(7);
+  if (!plan.needsZeros) new Uint8Array(out.buffer).fill(7);
   const scalars = countRowsScalars(plan, sizes);
   run(emitCountRows(plan), { scalars, pointers: { index: given, out } });
   const expected = new Array<number>(sizes.rows).fill(0);

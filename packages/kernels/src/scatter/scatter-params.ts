@@ -26,10 +26,10 @@ export function scatterAddParams({ from, to, index }: ScatterAddPlan): KernelPar
 }
 
 /** The parameters of a count: `index` and `out`; on a CPU a task owns `rowsPerTask` rows. */
-export function countRowsParams({ index, to, kind }: CountRowsPlan): KernelParam[] {
+export function countRowsParams({ index, to, kind, needsZeros }: CountRowsPlan): KernelParam[] {
   return [
     pointer('index', index, 'read'),
-    pointer('out', to, kind === 'cuda' ? 'readwrite' : 'write'),
+    pointer('out', to, needsZeros ? 'readwrite' : 'write'),
     ...['count', 'rows', ...(kind === 'cuda' ? [] : ['rowsPerTask'])].map(size),
   ];
 }

@@ -2,6 +2,7 @@ import type { CpuLimits, CudaLimits, DeviceLimits } from '../device-limits.js';
 import type { SumDType } from '../elementwise/sum-plan.js';
 import type { DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
+import { DIRECT_COLUMNS } from './cuda-direct.js';
 import { LARGEST_TILE } from './cuda-runs.js';
 import { passBits, sortPasses } from './cuda-sort.js';
 import type {
@@ -13,9 +14,9 @@ import type {
 } from './scatter-problem.js';
 
 /**
- * How rows are summed by index: plain frozen data, the same for the same problem and limits. 'direct': tasks of a CPU own blocks
- * of the result and read the whole index. 'sorted': entries are put in the order of the rows first. 'atomic': additions in
- * any order, on a GPU.
+ * How rows are summed by index: plain frozen data, the same for the same problem and limits. 'direct': tasks of a CPU and blocks
+ * of a GPU own rows of the result and read the whole index. 'sorted': entries are put in the order of the rows first.
+ * 'atomic': additions in any order, on a GPU.
  */
 export interface ScatterAddPlan {
   readonly family: 'scatter-add';
@@ -26,6 +27,8 @@ export interface ScatterAddPlan {
   readonly to: SumDType;
   readonly index: IndexDType;
   readonly mode: 'direct' | 'sorted' | 'atomic';
+  /** Whether the kernels add to what the result holds, or leave rows without entries as they are. */
+  readonly needsZeros: boolean;
   /** Threads of a CPU to cut the rows for; 0 on a GPU. */
   readonly cores: number;
   /** 0 on a CPU. */
@@ -45,6 +48,10 @@ export interface CountRowsPlan {
   readonly summary: string;
   readonly index: IndexDType;
   readonly to: IndexDType;
+  /** 'direct': a task or a block owns rows and reads the whole index. 'atomic': additions, on a GPU. */
+  readonly mode: 'direct' | 'atomic';
+  /** Whether the kernel adds to what the result holds. */
+  readonly needsZeros: boolean;
   /** Threads of a CPU to cut the rows for; 0 on a GPU. */
   readonly cores: number;
   /** 0 on a CPU. */
@@ -68,6 +75,9 @@ const COUNTS_AT_HAND = 65536;
 const LEAST_COLUMNS = 16;
 /** Sorted entries of a block where there are few. */
 const SMALL_TILE = 1024;
+/** Indices that the blocks of a GPU read together at most, where each reads all of them; a block costs as much as some. */
+const DIRECT_READS = 2 ** 25;
+const INDICES_A_BLOCK = 4096;
 
 /**
  * The plan of a sum by index. On a GPU it holds for as many rows as need the same passes and bits of a sort.
@@ -99,25 +109,41 @@ export function planScatterAdd(problem: ScatterAddProblem, limits: DeviceLimits)
 
 type Choice = Pick<
   ScatterAddPlan,
-  'mode' | 'cores' | 'multiprocessors' | 'passes' | 'bits' | 'tile'
+  'mode' | 'needsZeros' | 'cores' | 'multiprocessors' | 'passes' | 'bits' | 'tile'
 >;
 
 function chooseCpu(problem: ScatterAddProblem, { cores }: CpuLimits): Choice {
   const { tasks } = cutDirect(problem, cores);
   // every task of the direct mode reads the whole index
   const mode = tasks <= 4 * cores + problem.columns ? 'direct' : 'sorted';
-  return { mode, cores, multiprocessors: 0, passes: 0, bits: 0, tile: 0 };
+  return { mode, needsZeros: false, cores, multiprocessors: 0, ...NO_SORT };
 }
 
-function chooseCuda(problem: ScatterAddProblem, { multiprocessors }: CudaLimits): Choice {
-  const { count, rows, columns, deterministic = true } = problem;
-  if (!deterministic) {
-    return { mode: 'atomic', cores: 0, multiprocessors, passes: 0, bits: 0, tile: 0 };
+function chooseCuda(problem: ScatterAddProblem, limits: CudaLimits): Choice {
+  const { columns, deterministic = true } = problem;
+  const { multiprocessors } = limits;
+  if (isDirect(problem, Math.ceil(columns / DIRECT_COLUMNS))) {
+    return { mode: 'direct', needsZeros: false, cores: 0, multiprocessors, ...NO_SORT };
   }
+  if (deterministic) return chooseSorted(problem, limits);
+  return { mode: 'atomic', needsZeros: true, cores: 0, multiprocessors, ...NO_SORT };
+}
+
+const NO_SORT = { passes: 0, bits: 0, tile: 0 };
+
+/** Whether every block of a GPU can read the whole index: quicker than several launches. */
+const isDirect = ({ count, rows }: Pick<ScatterSizes, 'count' | 'rows'>, strips = 1): boolean =>
+  (count + INDICES_A_BLOCK) * rows * strips <= DIRECT_READS;
+
+/** How entries are sorted on a GPU. */
+export function chooseSorted(
+  { count, rows, columns }: ScatterSizes,
+  { multiprocessors }: CudaLimits,
+): Choice {
   const blocks = Math.ceil(count / LARGEST_TILE) * Math.ceil(columns / lanesFor(columns));
   const tile = blocks >= 2 * multiprocessors ? LARGEST_TILE : SMALL_TILE;
-  const sort = { passes: sortPasses(rows), bits: passBits(rows) };
-  return { mode: 'sorted', cores: 0, multiprocessors, ...sort, tile };
+  const sort = { passes: sortPasses(rows), bits: passBits(rows), tile };
+  return { mode: 'sorted', needsZeros: true, cores: 0, multiprocessors, ...sort };
 }
 
 /** Threads beside each other over the columns: a power of two. */
@@ -127,15 +153,15 @@ function lanesFor(columns: number): number {
 
 /** The plan of a count. */
 export function planCountRows(
-  { index, to }: CountRowsProblem,
+  { index, to, count, rows }: CountRowsProblem,
   limits: DeviceLimits,
 ): CountRowsPlan {
-  const isCpu = limits.kind === 'cpu';
+  const { kind } = limits;
+  const isCpu = kind === 'cpu';
+  const mode = isCpu || isDirect({ count, rows }) ? 'direct' : 'atomic';
   return Object.freeze({
-    family: 'count-rows',
-    kind: limits.kind,
-    summary: `count-rows ${to} by ${index}`,
-    ...{ index, to },
+    ...{ family: 'count-rows', kind, index, to, mode, needsZeros: mode === 'atomic' },
+    summary: `count-rows ${to} by ${index}${isCpu ? '' : `, ${mode}`}`,
     cores: isCpu ? limits.cores : 0,
     multiprocessors: isCpu ? 0 : limits.multiprocessors,
   });

@@ -20,8 +20,8 @@ describe.skipIf(!available)(
         // one text for each entry
         const entries = new Map(kernels.map((one) => [one.kernel.entry, one]));
         expect([...entries.keys()].sort()).toEqual([
-          ...['count_rows', 'gather_rows', 'scatter_atomic', 'scatter_digits', 'scatter_merge'],
-          ...['scatter_place', 'scatter_runs', 'scatter_scan'],
+          ...['count_rows', 'count_rows_direct', 'gather_rows', 'scatter_atomic', 'scatter_digits'],
+          ...['scatter_direct', 'scatter_merge', 'scatter_place', 'scatter_runs', 'scatter_scan'],
         ]);
         expect(await complaints(whole ? kernels : [...entries.values()], arch, () => 0)).toEqual(
           [],

@@ -1,0 +1,121 @@
+import { elementInfo } from '../elementwise/element-type.js';
+import type { CudaKernel } from '../emitted-kernel.js';
+import { cudaHead, indexType, THREADS } from './cuda-text.js';
+import { countRowsCost, countRowsParams, pointer, scatterAddCost, size } from './scatter-params.js';
+import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+
+const WARPS = THREADS / 32;
+/** Columns whose sums a thread keeps. */
+export const DIRECT_COLUMNS = 16;
+/** Indices that a thread waits for at a time. */
+const AT_ONCE = 8;
+
+/** `body` for every entry of row `row`, with its number; `count` and `index` are in scope. */
+const entriesOfRow = (body: (n: string) => string): string => `
+  for (i64 from = threadIdx.x; from < count; from += ${String(AT_ONCE * THREADS)}) {
+    bool mine[${String(AT_ONCE)}];
+    #pragma unroll
+    for (int j = 0; j < ${String(AT_ONCE)}; ++j) {
+      const i64 n = from + j * ${String(THREADS)};
+      mine[j] = n < count && (i64)index[n] == row;
+    }
+    #pragma unroll
+    for (int j = 0; j < ${String(AT_ONCE)}; ++j)
+      if (mine[j]) ${body(`(from + j * ${String(THREADS)})`)}
+  }`;
+
+/** The sum of `value` over the lanes of a warp, in the first. */
+const overLanes = (type: string, value: string): string => `
+    #pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      const ${type} other = __shfl_down_sync(0xffffffffu, ${value}, step);
+      ${value} += other;
+    }`;
+
+/** Sums by index where there are few entries: a block has one row, reads the whole index and adds in an order of its own. */
+export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
+  const { from, to, index } = plan;
+  const [S, D] = [from, to].map((dtype) => elementInfo(dtype).storage);
+  const own = String(DIRECT_COLUMNS);
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: 'scatter_direct',
+    source: `${cudaHead}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+scatter_direct(const ${String(S)}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${String(D)}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 valueStride) {
+  __shared__ double sums[${String(WARPS)}][${own}];
+  const i64 row = blockIdx.x, first = (i64)blockIdx.y * ${own};
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  double sum[${own}] = {};${entriesOfRow(
+    (n) => `{
+        const ${String(S)}* const value = values + ${n} * valueStride + first;
+        #pragma unroll
+        for (int c = 0; c < ${own}; ++c)
+          if (first + c < columns) sum[c] += (double)value[c];
+      }`,
+  )}
+  #pragma unroll
+  for (int c = 0; c < ${own}; ++c) {
+    if (first + c >= columns) break;${overLanes('double', 'sum[c]')}
+    if (lane == 0) sums[warp][c] = sum[c];
+  }
+  __syncthreads();
+  const int c = threadIdx.x;
+  if (c >= ${own} || first + c >= columns) return;
+  double all = sums[0][c];
+  #pragma unroll
+  for (int w = 1; w < ${String(WARPS)}; ++w) all += sums[w][c];
+  out[row * columns + first + c] = (${String(D)})all;
+}
+`,
+    params: [
+      pointer('values', from, 'read'),
+      pointer('index', index, 'read'),
+      pointer('out', to, 'write'),
+      ...['count', 'rows', 'columns', 'valueStride'].map(size),
+    ],
+    options: [],
+    geometry: ({ rows = 0, columns = 0 }) => ({
+      grid: [rows, Math.ceil(columns / DIRECT_COLUMNS), 1],
+      block: [THREADS, 1, 1],
+      sharedMemBytes: 0,
+    }),
+    cost: (scalars) => scatterAddCost(plan, scalars),
+  };
+}
+
+/** Counts likewise. */
+export function cudaDirectCountKernel(plan: CountRowsPlan): CudaKernel {
+  const D = elementInfo(plan.to).storage;
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry: 'count_rows_direct',
+    source: `${cudaHead}
+extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+count_rows_direct(const ${indexType(plan.index)}* __restrict__ index, ${D}* __restrict__ out, i64 count, i64 rows) {
+  __shared__ u32 sums[${String(WARPS)}];
+  const i64 row = blockIdx.x;
+  u32 sum = 0u;${entriesOfRow(() => '++sum;')}
+  {${overLanes('u32', 'sum')}
+  }
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  u32 all = sums[0];
+  #pragma unroll
+  for (int w = 1; w < ${String(WARPS)}; ++w) all += sums[w];
+  out[row] = (${D})all;
+}
+`,
+    params: countRowsParams(plan),
+    options: [],
+    geometry: ({ rows = 0 }) => ({
+      grid: [rows, 1, 1],
+      block: [THREADS, 1, 1],
+      sharedMemBytes: 0,
+    }),
+    cost: (scalars) => countRowsCost(plan, scalars),
+  };
+}
