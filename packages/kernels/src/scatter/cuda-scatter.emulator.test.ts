@@ -50,7 +50,8 @@ describe('rows by index on a GPU', () => {
     const plan = (count: number, rows: number, columns: number): string =>
       planScatterAdd({ ...types, count, rows, columns }, H200).mode;
     expect(plan(10_000, 100, 10)).toBe('direct');
-    expect(plan(100_000, 316, 10)).toBe('direct');
+    expect(plan(30_000, 173, 10)).toBe('direct');
+    expect(plan(100_000, 316, 10)).toBe('sorted');
     expect(plan(1_000_000, 1000, 10)).toBe('sorted');
     // blocks cost by themselves
     expect(plan(10, 1_000_000, 10)).toBe('sorted');

@@ -76,7 +76,7 @@ const LEAST_COLUMNS = 16;
 /** Sorted entries of a block where there are few. */
 const SMALL_TILE = 1024;
 /** Indices that the blocks of a GPU read together at most, where each reads all of them; a block costs as much as some. */
-const DIRECT_READS = 2 ** 25;
+const DIRECT_READS = 2 ** 23;
 const INDICES_A_BLOCK = 4096;
 
 /**
