@@ -52,28 +52,22 @@ export function rememberCall(call: CheckedCall): KnownCall {
   const { passes, args, inputs, bound, shape, out, ranges } = call;
   const results = tensorsOf(out);
   const all = [...args, ...results];
+  const sources = new Map(inputs.map(({ source }, place) => [inputPointer(place), source]));
   const held: Tensor[] = [];
   const launches = passes.map(({ loaded, places: of }, n): KnownLaunch => {
     const { pointers, scalars } = reductionArguments(shape, bound, resultsOf(out, of), ranges[n]);
     const fixed: Record<string, Tensor> = {};
-    const places = new Map<string, number>();
+    const places: [string, number][] = [];
     for (const [name, tensor] of Object.entries(pointers)) {
       const at = results.indexOf(tensor);
-      if (at < 0) fixed[name] = tensor;
-      else places.set(name, args.length + at);
-    }
-    for (const [place, { source }] of inputs.entries()) {
-      const name = inputPointer(place);
-      if (!(name in fixed)) continue;
+      const source = sources.get(name);
+      if (at >= 0) places.push([name, args.length + at]);
+      else if (source?.kind === 'placeholder') places.push([name, source.position]);
       // not the view that was read, which ends with the call: the memory of both begins at the same place
-      if (source.kind === 'tensor') fixed[name] = source.tensor;
-      if (source.kind === 'placeholder') {
-        places.set(name, source.position);
-        delete fixed[name];
-      }
+      else fixed[name] = source?.kind === 'tensor' ? source.tensor : tensor;
     }
     held.push(...Object.values(fixed));
-    return { loaded, scalars, fixed, places: [...places] };
+    return { loaded, scalars, fixed, places };
   });
   return {
     layouts: all.map(({ device, dtype, shape: extents, strides }) => ({
