@@ -48,8 +48,8 @@ export interface Genred<A extends readonly string[], K extends ReductionKind> {
   /** What is computed. */
   readonly reduction: LazyReduction<K>;
   /**
-   * Compiles once and returns a synchronous function of an array of tensors; row numbers and batch stay free. Options may stand
-   * last.
+   * Compiles once and returns a synchronous function of an array of tensors; row numbers and batch stay free, and the plan is the
+   * quickest for numbers like these. Options may stand last.
    */
   readonly prepare: <I extends IndexDType = 'int32'>(
     ...args: readonly Tensor[] | readonly [...Tensor[], options: PrepareOptions<I>]

@@ -86,7 +86,10 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
     return this.#named(await executeAll(this.#task, args, { ...rest, out: this.#outs(out) }));
   }
 
-  /** Compiles the reductions for tensors like these, of which only dtype, device, dims and sizes are read. */
+  /**
+   * Compiles the reductions for tensors like these, of which only dtype, device, dims and sizes are read. Calls may have other
+   * numbers of rows; the plan is the quickest for numbers like these.
+   */
   async prepare<I extends IndexDType = 'int32'>(
     args: readonly Tensor[] = [],
     options: PrepareOptions<I> = {},

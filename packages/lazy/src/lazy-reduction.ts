@@ -129,7 +129,10 @@ export class LazyReduction<
     return new LazyReduction<K, D>(what, reduction, bindArguments(what, inputs, args));
   }
 
-  /** Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. */
+  /**
+   * Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. Calls may have other
+   * numbers of rows; the plan is the quickest for numbers like these.
+   */
   async prepare<I extends IndexDType = 'int32'>(
     args: readonly Tensor[] = [],
     options: PrepareOptions<I> = {},
