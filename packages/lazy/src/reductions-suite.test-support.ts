@@ -49,6 +49,9 @@ const SIZES: readonly Sizes[] = [
   { m: 5, n: 7, batchX: [3, 1], batchY: [2] },
 ];
 
+/** More reduced rows than a task of a CPU takes where there are few, and than a block of a GPU. */
+const MANY_ROWS = { cpu: 10_000, gpu: 70_000 } as const;
+
 /** Every reduction; `full`: over both sides in both dtypes, else the sides and dtypes in turn. */
 export function describeReductions(device: () => Device, { full = false } = {}): void {
   const combinations = [
@@ -64,34 +67,46 @@ export function describeReductions(device: () => Device, { full = false } = {}):
   );
 
   describe('reductions', () => {
+    const check = async (
+      kind: ReductionKind,
+      axis: LazyAxis,
+      dtype: LazyDType,
+      { m, n, batchX = [], batchY = [] }: Sizes,
+    ): Promise<void> => {
+      const isWhole = EXACT.includes(kind);
+      const make = (seed: number, rows: number, dim: number, batch: readonly number[]): Numbers =>
+        isWhole ? wholeNumbers(seed, rows, dim, batch) : numbers(seed, rows, dim, { batch });
+      const data = [make(1, m, 2, batchX), make(2, n, 2, batchY), make(3, n, 3, batchY)] as const;
+      const tensors = [];
+      for (const one of data) tensors.push(await upload(one, dtype, device()));
+      const [x, y, g] = tensors as [Tensor<LazyDType>, Tensor<LazyDType>, Tensor<LazyDType>];
+      const difference = lazyI(x, { name: 'x' }).sub(lazyJ(y, { name: 'y' }));
+      const isScalar = kind.includes('Exp') || NEEDS_WEIGHT.includes(kind);
+      const formula = isScalar ? difference.sum() : difference;
+      const reduction = formula.reduction(kind, axis, {
+        ...(NEEDS_WEIGHT.includes(kind) && { weight: lazyJ(g).square() }),
+        ...(kind.includes('K') && { k: 3 }),
+      });
+      const wanted = reference(reduction.reduction, data, { rowsI: m, rowsJ: n });
+      const found = byName(await reduction.call());
+      const kept = axis === 'j' ? m : n;
+      expect((found.value ?? found.index)?.shape).toEqual([...wanted.batch, kept, reduction.dim]);
+      await expectResult(found, wanted, { terms: axis === 'j' ? n : m });
+      for (const one of tensors) one.dispose();
+    };
+
     it.each(cases)('%s over %s in %s', async (kind, axis, dtype) => {
-      for (const { m, n, batchX = [], batchY = [] } of SIZES) {
-        const isWhole = EXACT.includes(kind);
-        const make = (
-          seed: number,
-          rows: number,
-          dim: number,
-          batch: readonly number[],
-        ): Numbers =>
-          isWhole ? wholeNumbers(seed, rows, dim, batch) : numbers(seed, rows, dim, { batch });
-        const data = [make(1, m, 2, batchX), make(2, n, 2, batchY), make(3, n, 3, batchY)] as const;
-        const tensors = [];
-        for (const one of data) tensors.push(await upload(one, dtype, device()));
-        const [x, y, g] = tensors as [Tensor<LazyDType>, Tensor<LazyDType>, Tensor<LazyDType>];
-        const difference = lazyI(x, { name: 'x' }).sub(lazyJ(y, { name: 'y' }));
-        const isScalar = kind.includes('Exp') || NEEDS_WEIGHT.includes(kind);
-        const formula = isScalar ? difference.sum() : difference;
-        const reduction = formula.reduction(kind, axis, {
-          ...(NEEDS_WEIGHT.includes(kind) && { weight: lazyJ(g).square() }),
-          ...(kind.includes('K') && { k: 3 }),
-        });
-        const wanted = reference(reduction.reduction, data, { rowsI: m, rowsJ: n });
-        const found = byName(await reduction.call());
-        const kept = axis === 'j' ? m : n;
-        expect((found.value ?? found.index)?.shape).toEqual([...wanted.batch, kept, reduction.dim]);
-        await expectResult(found, wanted, { terms: axis === 'j' ? n : m });
-        for (const one of tensors) one.dispose();
-      }
+      for (const sizes of SIZES) await check(kind, axis, dtype, sizes);
+    });
+
+    // parts of the reduced rows are merged
+    it.each(
+      REDUCTION_KINDS.map(
+        (kind, at) => [kind, ...(combinations[at % 4] ?? combinations[0])] as const,
+      ),
+    )('%s over %s in %s, of many rows for each', async (kind, axis, dtype) => {
+      const [few, many] = [2, MANY_ROWS[full ? 'gpu' : 'cpu']];
+      await check(kind, axis, dtype, axis === 'j' ? { m: few, n: many } : { m: many, n: few });
     });
 
     it('weights a LogSumExp, and takes parameters with batch axes', async () => {
