@@ -47,12 +47,14 @@ export interface CheckedCall {
   readonly ranges: readonly (RangeArguments | undefined)[];
 }
 
-/** Remembers a call that wrote the caller's tensors alone. */
-export function rememberCall(call: CheckedCall): KnownCall {
+/** Remembers a call that wrote the caller's tensors alone; undefined where it read a tensor from another place than its first. */
+export function rememberCall(call: CheckedCall): KnownCall | undefined {
   const { passes, args, inputs, bound, shape, out, ranges } = call;
   const results = tensorsOf(out);
   const all = [...args, ...results];
   const sources = new Map(inputs.map(({ source }, place) => [inputPointer(place), source]));
+  if (inputs.some(({ source }, place) => !beginsAlike(source, args, bound[place])))
+    return undefined;
   const held: Tensor[] = [];
   const launches = passes.map(({ loaded, places: of }, n): KnownLaunch => {
     const { pointers, scalars } = reductionArguments(shape, bound, resultsOf(out, of), ranges[n]);
@@ -63,7 +65,7 @@ export function rememberCall(call: CheckedCall): KnownCall {
       const source = sources.get(name);
       if (at >= 0) places.push([name, args.length + at]);
       else if (source?.kind === 'placeholder') places.push([name, source.position]);
-      // not the view that was read, which ends with the call: the memory of both begins at the same place
+      // not the view that was read, which ends with the call and begins at the same place
       else fixed[name] = source?.kind === 'tensor' ? source.tensor : tensor;
     }
     held.push(...Object.values(fixed));
@@ -75,6 +77,22 @@ export function rememberCall(call: CheckedCall): KnownCall {
     })),
     ...{ argumentCount: args.length, held, launches },
   };
+}
+
+/** Whether the view that was read begins where its tensor does: not where it begins at a later row. */
+function beginsAlike(
+  source: Input['source'],
+  args: readonly Tensor[],
+  read: BoundInput | undefined,
+): boolean {
+  if (read === undefined) return true;
+  const whole =
+    source.kind === 'placeholder'
+      ? args[source.position]
+      : source.kind === 'tensor'
+        ? source.tensor
+        : undefined;
+  return whole?.byteOffset === read.tensor.byteOffset;
 }
 
 /** Enqueues a call if it is known, and says whether it is. */

@@ -69,6 +69,19 @@ export function describePreparedAgain(device: () => Device): void {
       expect(() => held([], { out })).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
     });
 
+    it('begins where rows of a tensor of the formula begin', async () => {
+      const x = await column([1, 2, 3, 4, 5]);
+      const y = await column([1, 1]);
+      const later = lazyI(x).mul(lazyJ(y)).rows([2, 4]);
+      const call = await later.reduction('Sum', 'j').prepare();
+      const out = empty([2, 1], place());
+      for (const _ of upTo(3)) {
+        await out.fill(0);
+        call([], { out });
+        expect(await readable(out)).toEqual([6, 8]);
+      }
+    });
+
     it('writes the results of several reductions, values and row numbers', async () => {
       const y = await column([3, 1, 2]);
       const formula = lazyI({ position: 0, dim: 1 }).mul(lazyJ(y));

@@ -24,6 +24,9 @@ export function sliceOfThread(block: Block): string {
   return `const int lane = threadIdx.x % ${lanes}, slice = threadIdx.x / ${lanes};`;
 }
 
+/** Numbers between the tiles of two slices: whole vectors of 16 bytes. */
+export const BANKS_APART = 4;
+
 /** Numbers from the rows of one slice to those of the next: apart in banks where a warp reads several. */
 export const sliceStride = (block: Block & Pick<CudaTile, 'tile'>, width: number): number =>
   block.tile * width + (block.slices > 1 && lanesOf(block) < WARP ? BANKS_APART : 0);
@@ -65,7 +68,5 @@ interface SlicesText {
 }
 
 const WARP = 32;
-/** 16 bytes of float32. */
-const BANKS_APART = 4;
 /** Members of results that a thread waits for at a time. */
 const LOADED_SLOTS = 16;

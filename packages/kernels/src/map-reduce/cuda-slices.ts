@@ -1,5 +1,6 @@
 import type { CudaLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
+import { BANKS_APART } from './cuda-block.js';
 import { stagedWidth } from './cuda-staged-row.js';
 import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
 
@@ -45,12 +46,11 @@ export function chooseSlices(
   for (let slices = 2 ** Math.floor(Math.log2(most)); slices > 1; slices /= 2) {
     const threads = lanes * slices;
     const states = threads * shape.stateBytes;
-    const room = Math.min(TILE_BYTES, SHARED_BYTES - states - slices * BANK_BYTES) / slices;
+    const room =
+      Math.min(TILE_BYTES, SHARED_BYTES - states - slices * BANKS_APART * dtypeBytes(dtype)) /
+      slices;
     const tile = tileOf({ dtype, other: width }, room, LONGEST_TILE, SHORTEST_TILE);
     if (tile * width * dtypeBytes(dtype) <= room) return { threads, slices, tile };
   }
   return undefined;
 }
-
-/** Between the tiles of two slices, see `sliceStride`. */
-const BANK_BYTES = 32;
