@@ -4,7 +4,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { linkedTests, missingTests, readResults } from './linked-tests.mjs';
+import { readResults } from '../lib/test-results.mjs';
+import { linkedTests, missingTests } from './linked-tests.mjs';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const links = linkedTests(readFileSync(path.join(root, 'FEATURES.md'), 'utf8'));

@@ -16,14 +16,6 @@ export function linkedTests(markdown) {
   );
 }
 
-/** One JSON object a line: file, name (the describes and the title, joined by ' > '), state. @param {string} text @returns {Result[]} */
-export function readResults(text) {
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-}
-
 /**
  * What is wrong with the links, one sentence each.
  * @param {readonly Link[]} links

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { linkedTests, missingTests, readResults } from './linked-tests.mjs';
+import { readResults } from '../lib/test-results.mjs';
+import { linkedTests, missingTests } from './linked-tests.mjs';
 
 const table = `
 | feature | shown by |

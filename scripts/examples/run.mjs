@@ -13,6 +13,7 @@ import {
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
+import { closingLine, writeResults } from '../lib/test-results.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { collectExamples, collectPrograms } from './extract.mjs';
 
@@ -118,7 +119,8 @@ const examples = [...collectExamples(), ...collectPrograms()].filter(
   ({ file }) => !filter || file.includes(filter),
 );
 const project = createProject();
-const counts = { passed: 0, failed: 0, skipped: 0 };
+/** @type {{ file: string, name: string, state: string }[]} */
+const outcomes = [];
 try {
   const named = examples.map((example, index) => {
     const stem = `${String(index).padStart(3, '0')}-${example.file.replaceAll(/[^A-Za-z0-9]+/g, '-')}`;
@@ -144,23 +146,23 @@ try {
   for (const [index, { example }] of named.entries()) {
     const where = `${example.file}:${example.line}`;
     const problem = problems[index];
+    const record = (/** @type {string} */ state) =>
+      outcomes.push({ file: example.file, name: `line ${example.line}`, state });
     if (problem) {
-      counts.failed += 1;
+      record('failed');
       console.log(`FAIL ${where}\n     ${problem.trim().replaceAll('\n', '\n     ')}`);
     } else if (example.noRun) {
-      counts.skipped += 1;
+      record('skipped');
       console.log(`type-checked only ${where}: ${example.noRun}`);
     } else {
-      counts.passed += 1;
+      record('passed');
       console.log(`ok   ${where}`);
     }
   }
 } finally {
   rmSync(project, { recursive: true, force: true });
 }
-console.log(
-  `examples: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
-);
-if (process.env.MERCER_TEST_COUNTS)
-  appendFileSync(process.env.MERCER_TEST_COUNTS, `${JSON.stringify(counts)}\n`);
-if (counts.failed > 0 || examples.length === 0) process.exitCode = 1;
+console.log(`examples: ${closingLine(outcomes)}`);
+if (process.env.MERCER_TEST_RESULTS)
+  appendFileSync(process.env.MERCER_TEST_RESULTS, writeResults(outcomes));
+if (examples.length === 0 || outcomes.some(({ state }) => state === 'failed')) process.exitCode = 1;

@@ -17,7 +17,7 @@ if "${bare[@]}" bash -c 'command -v node || command -v npm'; then
   echo 'check-empty-folder: Node is on the PATH that should have none' >&2
   exit 1
 fi
-[ -z "${MERCER_TEST_COUNTS:-}" ] || bare+=("MERCER_TEST_COUNTS=$MERCER_TEST_COUNTS")
+[ -z "${MERCER_TEST_RESULTS:-}" ] || bare+=("MERCER_TEST_RESULTS=$MERCER_TEST_RESULTS")
 "${bare[@]}" bash .gpu/run.sh node --version
 "${bare[@]}" bash .gpu/run.sh mercer doctor
 "${bare[@]}" bash .gpu/run.sh test --cpu

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { countResults, readResults } from '../lib/test-results.mjs';
 import { importPackage, root } from '../lib/workspace.mjs';
 import { defaultKernelHashes } from './default-kernel-hashes.mjs';
 
@@ -14,8 +15,8 @@ const { values } = parseArgs({
 
 /** Runs the GPU tests of this checkout, or the compiled ones of a bundle; returns the summed counts. */
 function runGpuTests() {
-  const folder = mkdtempSync(path.join(tmpdir(), 'mercer-counts-'));
-  const countsFile = path.join(folder, 'counts');
+  const folder = mkdtempSync(path.join(tmpdir(), 'mercer-results-'));
+  const results = path.join(folder, 'results');
   try {
     const bundled = existsSync(path.join(root, 'vitest.config.mjs'));
     spawnSync(
@@ -28,17 +29,11 @@ function runGpuTests() {
       {
         cwd: root,
         stdio: 'inherit',
-        env: { ...process.env, MERCER_BUNDLE_TESTS: 'gpu', MERCER_TEST_COUNTS: countsFile },
+        env: { ...process.env, MERCER_BUNDLE_TESTS: 'gpu', MERCER_TEST_RESULTS: results },
       },
     );
-    if (!existsSync(countsFile)) throw new Error('the GPU tests ended without counts; see above');
-    const total = { passed: 0, failed: 0, skipped: 0 };
-    for (const line of readFileSync(countsFile, 'utf8').trim().split('\n')) {
-      const counts = JSON.parse(line);
-      for (const key of /** @type {const} */ (['passed', 'failed', 'skipped']))
-        total[key] += counts[key];
-    }
-    return total;
+    if (!existsSync(results)) throw new Error('the GPU tests ended without results; see above');
+    return countResults(readResults(readFileSync(results, 'utf8')));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { closingLine, readResults, writeResults } from './test-results.mjs';
+
+const file = 'a/b.test.ts';
+
+test('a test that one run skipped and a later one passed has passed', () => {
+  const text =
+    writeResults([
+      { file, name: 'one', state: 'skipped' },
+      { file, name: 'two', state: 'skipped' },
+    ]) + writeResults([{ file, name: 'one', state: 'passed' }]);
+  expect(closingLine(readResults(text))).toBe('1 passed, 0 failed, 1 skipped');
+});
+
+test('a failure is not forgotten when another run passes', () => {
+  for (const states of [
+    ['failed', 'passed'],
+    ['passed', 'failed'],
+  ]) {
+    const text = states.map((state) => writeResults([{ file, name: 'one', state }])).join('');
+    expect(closingLine(readResults(text))).toBe('0 passed, 1 failed, 0 skipped');
+  }
+});
+
+test('tests of one name in one file are counted each', () => {
+  const twice = [
+    { file, name: 'one', state: 'passed' },
+    { file, name: 'one', state: 'skipped' },
+  ];
+  expect(closingLine(readResults(writeResults(twice)))).toBe('1 passed, 0 failed, 1 skipped');
+});
