@@ -20,10 +20,10 @@ function libc(): string {
   return header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu';
 }
 
-/** Name of the package that carries the prebuilt addon for this machine. */
-export function platformPackage(): string {
+/** Name of the package that carries a prebuilt file for this machine: the addon of cpu-runtime, or another. */
+export function platformPackage(what = 'cpu-runtime'): string {
   const parts = [process.platform, process.arch, libc()].filter((part) => part !== '');
-  return `@mercer/cpu-runtime-${parts.join('-')}`;
+  return `@mercer/${what}-${parts.join('-')}`;
 }
 
 function reason(error: unknown): string {

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lapack } from '@mercer/core';
 import { mercer, mercerJson } from '../testing/run-bin.js';
 
 const WITHOUT_COMPILER = { CXX: '/nonexistent/c++', PATH: '/nonexistent' };
@@ -63,6 +64,19 @@ describe('mercer doctor', () => {
     expect(text.stdout).toMatch(/LAPACK +not found \(1 place tried/);
     expect(text.stdout).toContain('limited to 1024 rows');
   });
+
+  it.skipIf(!lapack.isAvailable())(
+    'says which BLAS and LAPACK is used, and how it was found',
+    async () => {
+      const path = String(lapack.report().path);
+      const named = { MERCER_BLAS: path };
+      expect(await mercerJson(['doctor'], named)).toMatchObject({
+        lapack: { found: true, path, source: 'MERCER_BLAS' },
+      });
+      const { stdout } = await mercer(['doctor'], named);
+      expect(stdout).toMatch(/LAPACK +\w+, (32|64)-bit integers, named by MERCER_BLAS +\//);
+    },
+  );
 
   it('works without a compiler, and shows what runs kernels on the CPU', async () => {
     const env = { MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1', ...WITHOUT_COMPILER };

@@ -101,10 +101,20 @@ function library(report: LibraryLike): string {
   return `${report.version ?? ''}  ${report.path ?? ''}`.trim();
 }
 
-/** Of a BLAS and LAPACK the vendor and the width of its integers tell more than a version. */
+const LAPACK_SOURCES = {
+  MERCER_BLAS: 'named by MERCER_BLAS',
+  package: 'from its npm package',
+  environment: 'of the environment',
+  system: "the system's",
+} as const;
+
+/** Of a BLAS and LAPACK the vendor, the width of its integers and how it was found tell more than a version. */
 function lapackVersion({ lapack }: Examination): { version?: string } {
   if (!lapack.found) return {};
-  return { version: `${lapack.vendor ?? ''}, ${String(lapack.integerBits)}-bit integers` };
+  const source = LAPACK_SOURCES[lapack.source ?? 'system'];
+  return {
+    version: `${lapack.vendor ?? ''}, ${String(lapack.integerBits)}-bit integers, ${source}`,
+  };
 }
 
 function attemptLines(tried: readonly Attempt[]): string[] {

@@ -15,20 +15,28 @@ namespace {
 std::atomic<const Lapack*> opened{nullptr};
 std::mutex openMutex;
 
-// The name of a routine is lower case with an underscore; libraries with 64-bit integers beside 32-bit ones add 64.
-constexpr const char* kSuffixes[] = {"_64_", "_", "_64"};
+// How a library spells its routines: prefix + dpotrf + suffix. The name itself is lower case with an underscore; libraries with
+// 64-bit integers beside 32-bit ones add 64, and the builds that scipy's and numpy's wheels carry put scipy_ before it.
+struct Spelling {
+  const char* prefix;
+  const char* suffix;
+  std::string of(const std::string& name) const { return prefix + name + suffix; }
+};
 
-const char* suffixOf(void* handle) {
-  for (const char* suffix : kSuffixes)
-    if (dlsym(handle, (std::string("dpotrf") + suffix).c_str()) != nullptr) return suffix;
+constexpr Spelling kSpellings[] = {{"", "_64_"},       {"", "_"},       {"", "_64"},
+                                   {"scipy_", "_64_"}, {"scipy_", "_"}, {"scipy_", "_64"}};
+
+const Spelling* spellingOf(void* handle) {
+  for (const Spelling& spelling : kSpellings)
+    if (dlsym(handle, spelling.of("dpotrf").c_str()) != nullptr) return &spelling;
   return nullptr;
 }
 
 // A count whose low half is 1 and which is negative as a whole: a library with 32-bit integers sums one element, one with
 // 64-bit integers none.
-bool hasWideIntegers(void* handle, const std::string& suffix, bool& known) {
+bool hasWideIntegers(void* handle, const Spelling& spelling, bool& known) {
   using Sum = double (*)(const Int*, const double*, const Int*);
-  const auto sum = reinterpret_cast<Sum>(dlsym(handle, ("dasum" + suffix).c_str()));
+  const auto sum = reinterpret_cast<Sum>(dlsym(handle, spelling.of("dasum").c_str()));
   known = sum != nullptr;
   if (!known) return false;
   const Int count = static_cast<Int>(0xFFFFFFFF00000001ull), step = 1;
@@ -37,11 +45,11 @@ bool hasWideIntegers(void* handle, const std::string& suffix, bool& known) {
 }
 
 template <class T>
-bool find(void* handle, char precision, const std::string& suffix, LapackFunctions<T>& functions,
+bool find(void* handle, char precision, const Spelling& spelling, LapackFunctions<T>& functions,
           std::string& error) {
 #define MERCER_LAPACK(name, parameters)                                                            \
   {                                                                                                \
-    const std::string symbol = precision + std::string(#name) + suffix;                            \
+    const std::string symbol = spelling.of(precision + std::string(#name));                        \
     functions.name = reinterpret_cast<decltype(functions.name)>(dlsym(handle, symbol.c_str()));    \
     if (functions.name == nullptr) {                                                               \
       error = "it has no routine " + symbol;                                                       \
@@ -101,18 +109,18 @@ bool Lapack::open(const std::string& path, std::string& error) {
 }
 
 bool Lapack::resolve(void* handle, std::string& error) {
-  const char* suffix = suffixOf(handle);
-  if (suffix == nullptr) {
+  const Spelling* spelling = spellingOf(handle);
+  if (spelling == nullptr) {
     error = "it has no routine dpotrf_, so it is no LAPACK";
     return false;
   }
   bool known = false;
-  ilp64_ = hasWideIntegers(handle, suffix, known);
+  ilp64_ = hasWideIntegers(handle, *spelling, known);
   if (!known) {
-    error = std::string("it has no routine dasum") + suffix;
+    error = "it has no routine " + spelling->of("dasum");
     return false;
   }
-  return find(handle, 's', suffix, single_, error) && find(handle, 'd', suffix, double_, error);
+  return find(handle, 's', *spelling, single_, error) && find(handle, 'd', *spelling, double_, error);
 }
 
 void Lapack::findThreadControl(void* handle) {
@@ -124,6 +132,8 @@ void Lapack::findThreadControl(void* handle) {
   constexpr Control controls[] = {
       {"OpenBLAS", "openblas_set_num_threads", false},
       {"OpenBLAS", "openblas_set_num_threads64_", false},
+      {"OpenBLAS", "scipy_openblas_set_num_threads", false},
+      {"OpenBLAS", "scipy_openblas_set_num_threads64_", false},
       {"MKL", "MKL_Set_Num_Threads", false},
       {"BLIS", "bli_thread_set_num_threads", true},
   };

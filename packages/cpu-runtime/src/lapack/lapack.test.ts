@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpu } from '../cpu.js';
 import { LapackNotFoundError } from '../errors.js';
-import { lapackCandidates } from './candidates.js';
+import { lapackCandidates, openblasPackage } from './candidates.js';
 import { lapack, type LapackReport } from './lapack.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -36,13 +36,17 @@ async function fakeLibrary(
   suffix: string,
   integer: string,
   more: readonly string[] = [],
+  prefix = '',
 ): Promise<string> {
   const table = readFileSync(join(root, 'native/linalg/lapack-symbols.inc'), 'utf8');
   const names = [...table.matchAll(/MERCER_LAPACK\((\w+), \(/g)].map((match) => match[1] ?? '');
-  const symbols = names.flatMap((one) => [`s${one}${suffix}`, `d${one}${suffix}`]);
+  const symbols = names.flatMap((one) => [
+    `${prefix}s${one}${suffix}`,
+    `${prefix}d${one}${suffix}`,
+  ]);
   const source = `
     ${[...symbols, ...more].map((one) => `extern "C" void ${one}() {}`).join('\n')}
-    extern "C" double dasum${suffix}(const ${integer}* n, const double* x, const ${integer}*) {
+    extern "C" double ${prefix}dasum${suffix}(const ${integer}* n, const double* x, const ${integer}*) {
       double sum = 0;
       for (${integer} i = 0; i < *n; ++i) sum += x[i];
       return sum;
@@ -60,10 +64,18 @@ describe('finding a library', () => {
     const lp64 = await fakeLibrary('lp64', '_', 'int');
     const ilp64 = await fakeLibrary('ilp64', '_64_', 'long long');
     const unnamed = await fakeLibrary('unnamed', '_', 'long long');
-    const plain = { found: true, vendor: 'LAPACK', attempts: [] };
+    const plain = { found: true, source: 'MERCER_BLAS', vendor: 'LAPACK', attempts: [] };
     expect(reportWith(lp64)).toEqual({ ...plain, path: lp64, integerBits: 32 });
     expect(reportWith(ilp64)).toMatchObject({ found: true, path: ilp64, integerBits: 64 });
     expect(reportWith(unnamed)).toMatchObject({ found: true, path: unnamed, integerBits: 64 });
+  });
+
+  it('takes the names that carry a prefix, as in the wheels of scipy and numpy', async () => {
+    const control = ['scipy_openblas_set_num_threads64_'];
+    const wide = await fakeLibrary('scipy64', '_64_', 'long long', control, 'scipy_');
+    const narrow = await fakeLibrary('scipy32', '_', 'int', [], 'scipy_');
+    expect(reportWith(wide)).toMatchObject({ found: true, vendor: 'OpenBLAS', integerBits: 64 });
+    expect(reportWith(narrow)).toMatchObject({ found: true, vendor: 'LAPACK', integerBits: 32 });
   });
 
   it('knows the vendor by how its threads are set', async () => {
@@ -111,13 +123,33 @@ describe('finding a library', () => {
     expect(error.message).toContain('  - x: y\ninstall it');
   });
 
-  it('prefers an environment to the system', () => {
+  it('tries the npm package first, then an environment, then the system', () => {
     mkdirSync(join(folder, 'lib'));
     const library = join(folder, 'lib/libmkl_rt.so.2');
     writeFileSync(library, '');
     const env = { CONDA_PREFIX: folder, MKLROOT: '/nonexistent', VIRTUAL_ENV: '' };
-    expect(lapackCandidates(env).paths.slice(0, 2)).toEqual([library, 'libopenblas.so.0']);
-    expect(lapackCandidates({ MERCER_BLAS: '' }).paths).toContain('liblapack.so.3');
+    const installed = lapackCandidates(env, (name) => `/modules/${name}/libblas.so`);
+    expect(installed.candidates.slice(0, 3)).toEqual([
+      { path: `/modules/${openblasPackage()}/libblas.so`, source: 'package' },
+      { path: library, source: 'environment' },
+      { path: 'libopenblas.so.0', source: 'system' },
+    ]);
+    expect(installed.attempts).toEqual([]);
+
+    const left = lapackCandidates({ MERCER_BLAS: '' }, () => undefined);
+    expect(left.candidates[0]).toEqual({ path: 'libopenblas.so.0', source: 'system' });
+    expect(left.candidates.map(({ path }) => path)).toContain('liblapack.so.3');
+    expect(left.attempts).toEqual([{ path: openblasPackage(), error: 'it is not installed' }]);
+    expect(openblasPackage()).toMatch(/^@mercer\/openblas-linux-(x64|arm64)-(gnu|musl)$/);
+  });
+
+  it('asks for nothing else where MERCER_BLAS decides', () => {
+    const resolve = (): string => '/modules/libblas.so';
+    expect(lapackCandidates({ MERCER_BLAS: '/x/libblas.so' }, resolve)).toEqual({
+      candidates: [{ path: '/x/libblas.so', source: 'MERCER_BLAS' }],
+      attempts: [],
+    });
+    expect(lapackCandidates({ MERCER_BLAS: 'none' }, resolve).candidates).toEqual([]);
   });
 });
 

@@ -1,13 +1,18 @@
 import { rawBinding } from '../addon.js';
 import { CpuFunction } from '../cpu-module.js';
 import { AddonNotFoundError, LapackNotFoundError, type Attempt } from '../errors.js';
-import { lapackCandidates } from './candidates.js';
+import { lapackCandidates, openblasPackage, type LapackSource } from './candidates.js';
 
 /** Which BLAS with LAPACK is in use, or why there is none. */
 export interface LapackReport {
   readonly found: boolean;
   /** The file in use. */
   readonly path?: string;
+  /**
+   * How it was found: the variable `MERCER_BLAS` names it, it came as the npm package with OpenBLAS, it lies in the folder of
+   * oneMKL or of a conda or virtual environment, or the system's loader knows it. They are tried in this order.
+   */
+  readonly source?: LapackSource;
   /** 'OpenBLAS', 'MKL', 'BLIS', or 'LAPACK' for one that says nothing of itself. */
   readonly vendor?: string;
   /** Width of its integers: 32 (LP64) or 64 (ILP64). */
@@ -35,9 +40,17 @@ export interface Lapack {
   function(name: string): CpuFunction;
 }
 
-const REMEDY =
-  'Install OpenBLAS (Debian, Ubuntu: apt-get install libopenblas0-pthread; Fedora: dnf install openblas-threads; conda: ' +
-  'conda install libopenblas) or oneMKL, or set MERCER_BLAS to the path of a shared library that has BLAS and LAPACK.';
+/** Machines for which a package with OpenBLAS is published. */
+const PACKAGED = ['@mercer/openblas-linux-x64-gnu'];
+
+function remedyHere(): string {
+  const name = openblasPackage();
+  const install =
+    'Install OpenBLAS (Debian, Ubuntu: apt-get install libopenblas0-pthread; Fedora: dnf install openblas-threads; conda: ' +
+    'conda install libopenblas) or oneMKL, or set MERCER_BLAS to the path of a shared library that has BLAS and LAPACK.';
+  if (!PACKAGED.includes(name)) return install;
+  return `Install the OpenBLAS that belongs to this package: npm install ${name} (an optional dependency that --omit=optional leaves out). Or: ${install}`;
+}
 
 let known: LapackReport | undefined;
 
@@ -50,18 +63,18 @@ function open(): LapackReport {
   const attempts: Attempt[] = [];
   try {
     const raw = rawBinding();
-    const { paths, chosen } = lapackCandidates();
-    if (chosen === 'none') attempts.push({ path: 'MERCER_BLAS', error: "it is 'none'" });
-    for (const path of paths) {
+    const found = lapackCandidates();
+    attempts.push(...found.attempts);
+    for (const { path, source } of found.candidates) {
       const error = raw.openLapack(path);
-      if (error === undefined) return { found: true, ...raw.lapackInfo(), attempts };
+      if (error === undefined) return { found: true, source, ...raw.lapackInfo(), attempts };
       attempts.push({ path, error });
     }
   } catch (error) {
     if (!(error instanceof AddonNotFoundError)) throw error;
     attempts.push(...error.attempts);
   }
-  return { found: false, attempts, remedy: REMEDY };
+  return { found: false, attempts, remedy: remedyHere() };
 }
 
 /**
@@ -71,8 +84,8 @@ function open(): LapackReport {
  * ```ts
  * import { lapack } from '@mercer/cpu-runtime';
  *
- * const { found, vendor, integerBits, attempts } = lapack.report();
- * console.log(found ? `${vendor} with ${integerBits}-bit integers` : attempts);
+ * const { found, vendor, source, integerBits, attempts } = lapack.report();
+ * console.log(found ? `${vendor} (${source}) with ${integerBits}-bit integers` : attempts);
  * ```
  */
 export const lapack: Lapack = {
