@@ -11,6 +11,7 @@ import {
   isTensor,
   launchProgram,
   loadPlan,
+  RecentMap,
   type DebugOption,
   type Device,
   type LoadedProgram,
@@ -32,10 +33,8 @@ import type { ParameterValue } from './run-kernel-options.js';
 /** The kernels of a call on their device. */
 export type LoadedGrad = LoadedProgram<CdistGradPlan>;
 
-/** Problems whose programs are found without planning again; beyond this many, the memory starts anew. */
-const REMEMBERED_PROBLEMS = 1024;
-
-const known = new WeakMap<Device, Map<string, Promise<LoadedGrad>>>();
+/** Programs that are found without planning again. */
+const known = new WeakMap<Device, RecentMap<string, Promise<LoadedGrad>>>();
 
 /** Which operands may be read and written 16 bytes at a time. */
 export type GradAlignment = Pick<
@@ -68,8 +67,8 @@ export async function loadGrad(
   const inMemory = isTensor(p);
   const key = JSON.stringify([dtype, m, n, o, k, batch, inMemory ? 'memory' : p, alignment]);
   let programs = known.get(device);
-  if (programs === undefined || programs.size >= REMEMBERED_PROBLEMS) {
-    programs = new Map();
+  if (programs === undefined) {
+    programs = new RecentMap(() => device.kernelLimit);
     known.set(device, programs);
   }
   const quiet = debug === undefined || debug === false;

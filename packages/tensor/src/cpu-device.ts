@@ -76,8 +76,9 @@ function nativeOf(stream: StreamCore): CpuStream {
 
 const bufferOf = (storage: StorageBlock): HostBuffer => storage.handle as HostBuffer;
 
-function launcher(native: CpuFunction): NativeFunction {
+function launcher(native: CpuFunction, isImage: boolean): NativeFunction {
   return {
+    isImage,
     launch: (geometry, stream, packed, keepAlive) => {
       native.launch(geometry as CpuGeometry, nativeOf(stream), packed, keepAlive);
     },
@@ -168,7 +169,7 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     if ((await executorForKernels()) === 'interpreted') {
       const program = kernel.dialect === 'cpu' ? kernel.program : undefined;
       if (program === undefined) throw await needsCompiler(kernel);
-      return launcher(cpu.interpret(program, { paramBytes, name: entry }));
+      return launcher(cpu.interpret(program, { paramBytes, name: entry }), false);
     }
     const unit = this.compileUnit(kernel);
     const { binary, loweredNames } = await jitCache().get(
@@ -176,11 +177,12 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
       await this.toolchain(),
       debugOf(debug),
     );
-    return launcher(cpu.loadModule(binary).function(loweredNames[entry] ?? entry, { paramBytes }));
+    const name = loweredNames[entry] ?? entry;
+    return launcher(cpu.loadModule(binary).function(name, { paramBytes }), true);
   }
 
   protected builtin({ entry }: BuiltinKernel): NativeFunction {
-    return launcher(lapack.function(entry));
+    return launcher(lapack.function(entry), false);
   }
 
   upload(

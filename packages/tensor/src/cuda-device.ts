@@ -225,6 +225,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     const offsets = Uint32Array.from(packParams(kernel.params).offsets);
     let granted = PLAIN_SHARED_BYTES;
     return {
+      isImage: true,
       launch: (geometry, stream, packed, keepAlive) => {
         const { sharedMemBytes } = geometry as CudaGeometry;
         if (sharedMemBytes > granted) {

@@ -19,6 +19,9 @@ import { streamFor, type StreamCore, type StreamUse } from './stream-core.js';
 /** Below this a collection is not worth its time. */
 const DEFAULT_SWEEP_BYTES = 2 ** 28;
 
+/** Kernels that a device remembers: with the garbage beside them a small part of the mappings that a process may have. */
+const DEFAULT_KERNEL_LIMIT = 1024;
+
 /** Thrown by `allocateNative` when the device has no such amount. @internal */
 export class NativeOutOfMemory extends Error {}
 
@@ -30,6 +33,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   abstract readonly name: string;
   abstract readonly limits: DeviceLimits;
   memoryLimitBytes: number | undefined;
+  kernelLimit = DEFAULT_KERNEL_LIMIT;
   readonly #live = new Set<StorageBlock>();
   readonly #kernels = new KernelTable(this, (kernel, debug) => this.build(kernel, debug));
   #streams: WeakRef<S>[] = [];

@@ -55,6 +55,12 @@ export interface Device {
    * undefined: what the device has.
    */
   memoryLimitBytes: number | undefined;
+  /**
+   * How many kernels, and plans of them, are remembered from one call to the next: those that were used last. Others are unloaded once
+   * nothing can launch them; a prepared call keeps its own. They are found in the compile cache when they are needed again.
+   * Default 1024.
+   */
+  kernelLimit: number;
   /** A stream beside the default one. A lower number is a higher priority; the CPU has one priority. */
   createStream(options?: { readonly priority?: number }): Stream;
   /** Resolves when the work of all streams enqueued so far is done; rejects with the device's error. */

@@ -13,6 +13,7 @@ import { sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
 import { storageElement } from './host-convert.js';
 import { elementRange, isDense, isRowMajor, type Layout } from './layout.js';
+import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import type { StorageBlock } from './storage-block.js';
 import type { StreamCore } from './stream-core.js';
 import { newStorageArray } from './typed-arrays.js';
@@ -24,7 +25,7 @@ export interface ElementView extends Layout {
 }
 
 /** Kernel values by plan, so that each plan is emitted once and its loaded kernel found by identity. */
-const kernels = new Map<string, EmittedKernel>();
+const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
 
 function kernelFor(plan: CopyPlan | FillPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
   const key = `${dialect} ${JSON.stringify(plan)}`;

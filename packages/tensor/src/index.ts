@@ -52,6 +52,7 @@ export {
   type Pointers,
   type ProgramProblem,
 } from './program.js';
+export { RecentMap } from './recent-map.js';
 export { readableInput, type BoundOperand, type CopyTarget } from './readable-input.js';
 export { scatterAdd, type ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';

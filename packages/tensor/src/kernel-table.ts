@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import { kernelKey, type BuiltinKernel, type EmittedKernel } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
+import { collectGarbage } from './collect-garbage.js';
 import { DeviceKernel } from './device-kernel.js';
 import type { Device, LoadedKernel } from './device.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
+import { RecentMap } from './recent-map.js';
 
 /** Compiles a text and loads it. */
 export type Build = (
@@ -14,17 +17,23 @@ export type Build = (
 /**
  * The kernels of one device. A text is compiled and loaded once, however many kernel values carry it; each value keeps
  * its own parameters and geometry. A failure is not kept.
+ *
+ * As many texts are remembered as the device's `kernelLimit` says, those that were used last. A kernel that something can still launch,
+ * a prepared call, a kernel value or work that is enqueued, is reachable and stays loaded whether it is remembered or not; what is not
+ * reachable is unloaded by the garbage collector, which is asked to do so once as many kernels were loaded as are remembered.
  */
 export class KernelTable {
   readonly #device: Device;
   readonly #build: Build;
-  readonly #functions = new Map<string, Promise<NativeFunction>>();
+  readonly #functions: RecentMap<string, Promise<NativeFunction>>;
   readonly #pending = new WeakMap<EmittedKernel, Promise<LoadedKernel>>();
   readonly #builtins = new WeakMap<BuiltinKernel, LoadedKernel>();
+  #loadedSinceCollection = 0;
 
   constructor(device: Device, build: Build) {
     this.#device = device;
     this.#build = build;
+    this.#functions = new RecentMap(() => device.kernelLimit);
   }
 
   get(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
@@ -48,14 +57,29 @@ export class KernelTable {
 
   async #load(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
     checkDialect(this.#device, kernel);
-    const key = kernelKey(kernel);
+    // Instead of the text, which may be long.
+    const key = createHash('sha256').update(kernelKey(kernel)).digest('base64');
     let building = this.#functions.get(key);
     if (building === undefined) {
       building = this.#build(kernel, debug);
       this.#functions.set(key, building);
-      building.catch(() => this.#functions.delete(key));
+      building.then(
+        (native) => {
+          this.#noteLoaded(native);
+        },
+        () => {
+          this.#functions.delete(key);
+        },
+      );
     }
     return new DeviceKernel(this.#device, kernel, await building, debug);
+  }
+
+  /** Images are memory that the collector does not see; half of them may be garbage. */
+  #noteLoaded({ isImage }: NativeFunction): void {
+    if (!isImage || ++this.#loadedSinceCollection <= this.#device.kernelLimit) return;
+    this.#loadedSinceCollection = 0;
+    collectGarbage();
   }
 }
 

@@ -2,6 +2,7 @@ import type { Expr } from '@mercer/formula';
 import type { DType, EmittedKernel, PlannedMap } from '@mercer/kernels';
 import type { Device } from './device.js';
 import type { MapInputs, MapOptions } from './map.js';
+import { RecentMap } from './recent-map.js';
 import { isTensor, type Tensor } from './tensor.js';
 
 /** A map that was checked and planned for layouts: what is left to do for a call with the same. */
@@ -13,11 +14,11 @@ export interface KnownMap {
   readonly work: { readonly planned: PlannedMap; readonly kernel: EmittedKernel } | undefined;
 }
 
-/** Beyond this many layouts of one formula the memory starts anew. */
+/** Layouts of one formula that are remembered. */
 const REMEMBERED_LAYOUTS = 256;
 
 /** By formula and key; those of a formula that nobody holds are forgotten with it. */
-const known = new WeakMap<Expr, Map<string, KnownMap>>();
+const known = new WeakMap<Expr, RecentMap<string, KnownMap>>();
 
 /**
  * All that checks and plan of a map depend on but the formula: the device, names, dtypes, shapes and strides. Undefined where
@@ -70,10 +71,9 @@ export function rememberMap(expr: Expr, key: string | undefined, map: KnownMap):
   if (key === undefined) return;
   let ofFormula = known.get(expr);
   if (ofFormula === undefined) {
-    ofFormula = new Map<string, KnownMap>();
+    ofFormula = new RecentMap<string, KnownMap>(() => REMEMBERED_LAYOUTS);
     known.set(expr, ofFormula);
   }
-  if (ofFormula.size >= REMEMBERED_LAYOUTS) ofFormula.clear();
   ofFormula.set(key, map);
 }
 

@@ -14,6 +14,7 @@ import { knownMap, mapKey, rememberMap, type KnownMap } from './known-maps.js';
 import { rowMajorStrides } from './layout.js';
 import { checkMap } from './map-check.js';
 import { allocateView, coreOf, filled, roomOn } from './operations.js';
+import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { assertTensor, wrap, type OutOption, type Tensor } from './tensor.js';
 
 /** Options of {@link map}. */
@@ -146,13 +147,13 @@ function scalarsOf(
 }
 
 /** Kernel values by formula and plan; those of a formula that nobody holds are forgotten with it. */
-const kernels = new WeakMap<Expr, Map<string, EmittedKernel>>();
+const kernels = new WeakMap<Expr, RecentMap<string, EmittedKernel>>();
 
 function kernelFor(plan: MapPlan): EmittedKernel {
   const { expr, ...rest } = plan;
   let ofFormula = kernels.get(expr);
   if (ofFormula === undefined) {
-    ofFormula = new Map<string, EmittedKernel>();
+    ofFormula = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
     kernels.set(expr, ofFormula);
   }
   const key = JSON.stringify(rest);

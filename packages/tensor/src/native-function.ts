@@ -3,6 +3,8 @@ import type { StreamCore } from './stream-core.js';
 
 /** A kernel loaded on a device, below argument checking. @internal */
 export interface NativeFunction {
+  /** Whether it is machine code that was loaded for it, and not a program or a function of the runtime's own. */
+  readonly isImage: boolean;
   /** Enqueues one launch; `packed` is copied before it returns, `keepAlive` lives until the launch is done. */
   launch(
     geometry: CpuGeometry | CudaGeometry,

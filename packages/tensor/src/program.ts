@@ -2,6 +2,7 @@ import type { DeviceLimits, PairwiseProgram, Scalars } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
 import { executorForKernels } from './cpu-executor.js';
 import type { Device, LoadedKernel, PointerArgument, Stream } from './device.js';
+import { RecentMap } from './recent-map.js';
 
 /** A plan whose kernels are loaded on a device. */
 export interface LoadedProgram<P> {
@@ -32,17 +33,15 @@ export interface ProgramProblem<P extends object> {
   readonly emit: (plan: P) => PairwiseProgram;
 }
 
-/** Problems whose programs are found without planning again; beyond this many, the memory starts anew. */
-const REMEMBERED_PROBLEMS = 4096;
-
 interface Remembered {
   readonly holds: object | undefined;
   readonly loaded: Promise<LoadedProgram<unknown>>;
 }
 
 interface DevicePrograms {
-  readonly byPlan: Map<string, Promise<LoadedProgram<unknown>>>;
-  readonly byProblem: Map<string, Remembered>;
+  readonly byPlan: RecentMap<string, Promise<LoadedProgram<unknown>>>;
+  /** Programs that are found without planning again. */
+  readonly byProblem: RecentMap<string, Remembered>;
 }
 
 const programs = new WeakMap<Device, DevicePrograms>();
@@ -50,10 +49,23 @@ const programs = new WeakMap<Device, DevicePrograms>();
 function programsOf(device: Device): DevicePrograms {
   let known = programs.get(device);
   if (known === undefined) {
-    known = { byPlan: new Map(), byProblem: new Map() };
+    const limit = (): number => device.kernelLimit;
+    known = { byPlan: new RecentMap(limit), byProblem: new RecentMap(limit) };
     programs.set(device, known);
   }
   return known;
+}
+
+/** A program of so many characters of text counts twice. */
+const USUAL_TEXT = 2 ** 15;
+
+/** What a program counts among those that are remembered: long ones count as several. */
+function weightOf({ program }: LoadedProgram<unknown>): number {
+  const text = program.steps.reduce((sum, { kernel }) => {
+    const words = kernel.dialect === 'cpu' ? (kernel.program?.words.length ?? 0) : 0;
+    return sum + kernel.source.length + 8 * words;
+  }, 0);
+  return 1 + Math.floor(text / USUAL_TEXT);
 }
 
 /**
@@ -72,10 +84,11 @@ export async function loadProblem<P extends object>(
   const loaded = planningLimits(device).then((limits) =>
     loadPlan(device, plan(limits), emit, debug),
   );
-  if (byProblem.size >= REMEMBERED_PROBLEMS) byProblem.clear();
   byProblem.set(key, { holds, loaded });
   try {
-    return await loaded;
+    const done = await loaded;
+    byProblem.set(key, { holds, loaded }, weightOf(done));
+    return done;
   } catch (error) {
     byProblem.delete(key);
     throw error;
@@ -104,9 +117,11 @@ export async function loadPlan<P extends object>(
   const planId = JSON.stringify(plan);
   const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
   const loaded = known ?? load(device, plan, emit(plan), debug);
-  byPlan.set(planId, loaded);
+  if (known === undefined) byPlan.set(planId, loaded);
   try {
-    return (await loaded) as LoadedProgram<P>;
+    const done = (await loaded) as LoadedProgram<P>;
+    if (known === undefined) byPlan.set(planId, loaded, weightOf(done));
+    return done;
   } catch (error) {
     byPlan.delete(planId);
     throw error;

@@ -7,6 +7,7 @@ import { memoryAt, type ElementView } from './elementwise.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { allocateView, castView, coreOf, filled, roomOn } from './operations.js';
+import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import type { StreamCore } from './stream-core.js';
 import { assertTensor, checkDType, wrap, type Tensor } from './tensor.js';
 
@@ -125,7 +126,7 @@ async function sumGroups(
   }
 }
 
-const kernels = new Map<string, EmittedKernel>();
+const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
 
 function kernelFor(plan: SumPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
   const key = `${dialect} ${JSON.stringify(plan)}`;

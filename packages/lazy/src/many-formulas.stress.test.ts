@@ -1,0 +1,73 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { device, tensor } from '@mercer/tensor';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { genred, lazyI, lazyJ } from './index.js';
+
+const cpu = device('cpu');
+const MEGABYTE = 1e6;
+let collectGarbage: () => void;
+
+beforeAll(() => {
+  setFlagsFromString('--expose-gc');
+  collectGarbage = runInNewContext('gc') as () => void;
+});
+
+async function heap(): Promise<number> {
+  collectGarbage();
+  // finalisers of formulas run between tasks
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+describe('many different formulas', () => {
+  const before = process.env['MERCER_CPU'];
+  const limit = cpu.kernelLimit;
+  afterEach(() => {
+    cpu.kernelLimit = limit;
+    if (before === undefined) delete process.env['MERCER_CPU'];
+    else process.env['MERCER_CPU'] = before;
+  });
+
+  it('20,000 of them take a bounded heap on the interpreter', async () => {
+    process.env['MERCER_CPU'] = 'interpreted';
+    const x = await tensor([[0.5, 1]], { device: cpu });
+    const y = await tensor([[1, 2]], { device: cpu });
+    const one = async (n: number): Promise<number> => {
+      const sums = await lazyI(x)
+        .sqdist(lazyJ(y))
+        .mul(n / 7)
+        .neg()
+        .exp()
+        .sum('j');
+      const [[value] = []] = (await sums.toNested()) as number[][];
+      sums.dispose();
+      return value ?? NaN;
+    };
+    for (let n = 0; n < 200; n++) await one(n);
+    const start = await heap();
+    for (let n = 200; n < 20_200; n++) {
+      const value = await one(n);
+      if (n % 1000 === 0) expect(value).toBeCloseTo(Math.exp((-n / 7) * 1.25), 5);
+    }
+    expect(((await heap()) - start) / MEGABYTE, 'MB of growth').toBeLessThan(30);
+    expect(await one(201)).toBeCloseTo(Math.exp((-201 / 7) * 1.25), 5);
+  }, 300_000);
+
+  it('a prepared call computes the same after its kernels were forgotten', async () => {
+    cpu.kernelLimit = 4;
+    const x = await tensor([[0.5, 1]], { device: cpu });
+    const y = await tensor([[1, 2]], { device: cpu });
+    const scaled = (n: number): string => `Exp(-SqDist(x, y) * ${String(n)})`;
+    const named = ['x = Vi(2)', 'y = Vj(2)'];
+    const prepared = await genred(scaled(0.25), named, { reduction: 'Sum', axis: 1 }).prepare(x, y);
+    const value = (n: number): number => Math.exp(-1.25 * n);
+    for (let n = 1; n <= 24; n++) {
+      const out = await genred(scaled(n / 4), named, { reduction: 'Sum', axis: 1 })(x, y);
+      expect(((await out.toNested()) as number[][])[0]?.[0]).toBeCloseTo(value(n / 4), 5);
+      const again = prepared([x, y]);
+      expect(((await again.toNested()) as number[][])[0]?.[0]).toBeCloseTo(value(0.25), 5);
+    }
+  });
+});
