@@ -26,7 +26,9 @@ function files(folder) {
 function inputs() {
   const hash = createHash('sha256');
   const sources = files(join(root, 'native')).filter((name) => !name.endsWith('.md'));
-  for (const file of [...sources, join(root, 'CMakeLists.txt'), fileURLToPath(import.meta.url)]) {
+  const shared = files(join(dirname(fileURLToPath(import.meta.url)), 'cmake'));
+  const builders = [join(root, 'CMakeLists.txt'), fileURLToPath(import.meta.url)];
+  for (const file of [...sources, ...builders, ...shared]) {
     hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   }
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -1,31 +1,47 @@
-// An addon in the bundle must load on hosts with an older C library and with no C++ library at all.
+// A published addon must load on hosts with an older C library and with no C++ library but that of Node (docs/adr/0021).
 import path from 'node:path';
 import { hasProgram, run } from './shell.mjs';
 
-/** Newest symbol version of the C library that a bundled addon may ask for (Ubuntu 24.04 has 2.39, Debian 12 has 2.36). */
-const MAX_GLIBC = /** @type {const} */ ([2, 36]);
-/** Libraries of the C library itself; Node needs the loader and these anyway. */
-const ALLOWED = /^(libc|libm|libdl|libpthread|librt|ld-linux-x86-64)\.so/;
+/**
+ * The newest symbol versions that an addon may ask for: those of RHEL 8. Node needs these libraries too. What is linked
+ * statically has no versions.
+ */
+const NEWEST = /** @type {Record<string, string>} */ ({ GLIBC: '2.28', GCC: '7.0.0' });
+const ALLOWED = /^(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux-x86-64|ld-linux-aarch64)\.so/;
 
-/** Throws when the file needs a library or a symbol version that a bare host may lack. */
+/** Whether version a is newer than version b. */
+function newer(/** @type {string} */ a, /** @type {string} */ b) {
+  return a.localeCompare(b, 'en', { numeric: true }) > 0;
+}
+
+/** @param {string} file @returns {string[]} libraries and symbols, by name, that a host with glibc 2.28 may lack */
+export function addonProblems(file) {
+  const needed = [...run('readelf', ['-d', file]).matchAll(/\(NEEDED\).*\[(.+?)\]/g)].map(
+    ([, library]) => String(library),
+  );
+  const symbols = [
+    ...run('readelf', ['-W', '--dyn-syms', file]).matchAll(/ UND (\S+?)@([A-Z]+)_(\S+)/g),
+  ].map(([, name, library, version]) => ({
+    name,
+    library: String(library),
+    version: String(version),
+  }));
+  return [
+    ...needed.filter((library) => !ALLOWED.test(library)),
+    ...symbols
+      .filter(({ library, version }) => newer(version, NEWEST[library] ?? '0'))
+      .map(({ name, library, version }) => `${name}@${library}_${version}`)
+      .sort(),
+  ];
+}
+
+/** Throws when the file needs a library or a symbol version that a host may lack, naming every one. */
 export function checkAddon(/** @type {string} */ file) {
   if (!hasProgram('readelf')) return;
-  const needed = [...run('readelf', ['-d', file]).matchAll(/\(NEEDED\).*\[(.+?)\]/g)].map((match) =>
-    String(match[1]),
+  const problems = addonProblems(file);
+  if (problems.length === 0) return;
+  throw new Error(
+    `${path.basename(file)} needs what a host with glibc ${NEWEST['GLIBC']} may lack:\n  ${problems.join('\n  ')}\n` +
+      'Link it with link_portably of scripts/cmake/portable.cmake, and add what is new to glibc-2.28.cc beside it.',
   );
-  const foreign = needed.filter((library) => !ALLOWED.test(library));
-  if (foreign.length > 0) {
-    throw new Error(
-      `${path.basename(file)} links ${foreign.join(', ')}. Link the C++ library statically: ` +
-        'target_link_options(... PRIVATE -static-libstdc++ -static-libgcc).',
-    );
-  }
-  for (const match of run('readelf', ['-V', file]).matchAll(/GLIBC_(\d+)\.(\d+)/g)) {
-    const [major, minor] = [Number(match[1]), Number(match[2])];
-    if (major > MAX_GLIBC[0] || (major === MAX_GLIBC[0] && minor > MAX_GLIBC[1])) {
-      throw new Error(
-        `${path.basename(file)} needs ${match[0]}, newer than ${MAX_GLIBC.join('.')}. Build it on an older system.`,
-      );
-    }
-  }
 }
