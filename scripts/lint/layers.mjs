@@ -1,17 +1,18 @@
 // Who may import whom: the picture of docs/architecture.md as data. A package that is not listed may import nothing.
 
 const native = ['cuda-runtime', 'cpu-runtime'];
-const belowTensor = ['formula', 'kernels', 'jit-cache', ...native];
+const belowTensor = ['options', 'formula', 'kernels', 'jit-cache', ...native];
 const belowOperations = [...belowTensor, 'tensor', 'autodiff'];
 const operations = ['pairwise', 'linalg', 'lazy', 'solvers', 'optim'];
 
 /** For each package, every package that stands below it. Nothing points up or sideways. */
 export const layers = /** @type {Record<string, readonly string[]>} */ ({
-  formula: [],
-  'cuda-runtime': [],
-  'cpu-runtime': [],
+  options: [],
+  formula: ['options'],
+  'cuda-runtime': ['options'],
+  'cpu-runtime': ['options'],
   kernels: ['formula'],
-  'jit-cache': native,
+  'jit-cache': ['options', ...native],
   tensor: belowTensor,
   autodiff: [...belowTensor, 'tensor'],
   pairwise: belowOperations,

@@ -1,12 +1,14 @@
 import type { DebugOption } from '@mercer/jit-cache';
 import { countRowsScalars, emitCountRows, planCountRows, type IndexDType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
 import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadProblem } from './program.js';
+import { readOptions } from './read-options.js';
 import { checkIndex, checkRowCount, denseIndex } from './row-index.js';
-import { assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
+import { OUT_OPTION, assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
 import { checkOut } from './tensor-checks.js';
 
 /** Options of {@link countRows}. */
@@ -16,6 +18,12 @@ export interface CountRowsOptions<D extends IndexDType = IndexDType> extends Out
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
+
+const COUNT_ROWS_OPTIONS: OptionNames<CountRowsOptions> = {
+  ...OUT_OPTION,
+  dtype: true,
+  debug: true,
+};
 
 /**
  * How often an index names each row: count r is the number of n with `index[n] = r` (`bincount`). An index below 0 or not below
@@ -41,8 +49,9 @@ export function countRows<D extends IndexDType = 'int32'>(
 export async function countRows(
   index: Tensor<IndexDType>,
   rows: number,
-  options: CountRowsOptions = {},
+  given?: CountRowsOptions,
 ): Promise<Tensor<IndexDType>> {
+  const options = readOptions('countRows', given, COUNT_ROWS_OPTIONS);
   const what = 'countRows';
   const { out, debug } = options;
   checkIndex(index, what);

@@ -1,12 +1,14 @@
 import type { DType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import type { ArrowLike } from './arrow.js';
 import { checkShape } from './checked-size.js';
-import type { DeviceLike, StreamOption } from './device.js';
+import { STREAM_OPTION, type DeviceLike, type StreamOption } from './device.js';
 import { deviceCore } from './devices.js';
 import { hostArray, type StridedSource, type TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
 import type { Nested } from './nested.js';
 import { allocateLayout, allocateView, filled, fillView } from './operations.js';
+import { readOptions } from './read-options.js';
 import { streamFor } from './stream-core.js';
 import { checkDType, isTensor, wrap, type Tensor } from './tensor.js';
 import type { InputTypedArray } from './typed-arrays.js';
@@ -17,11 +19,15 @@ export interface PlacementOptions extends StreamOption {
   readonly device?: DeviceLike | undefined;
 }
 
+const PLACEMENT_OPTIONS: OptionNames<PlacementOptions> = { ...STREAM_OPTION, device: true };
+
 /** Options of empty, zeros and full. */
 export interface NewOptions<D extends DType> extends PlacementOptions {
   /** Default 'float32'. */
   readonly dtype?: D | undefined;
 }
+
+const NEW_OPTIONS: OptionNames<NewOptions<DType>> = { ...PLACEMENT_OPTIONS, dtype: true };
 
 /** Options of tensor. */
 export interface TensorOptions<D extends DType> extends PlacementOptions {
@@ -30,6 +36,8 @@ export interface TensorOptions<D extends DType> extends PlacementOptions {
   /** Default: the shape of the data; a typed array has rank 1. */
   readonly shape?: readonly number[] | undefined;
 }
+
+const TENSOR_OPTIONS: OptionNames<TensorOptions<DType>> = { ...NEW_OPTIONS, shape: true };
 
 /** What arrays nested up to eight deep hold; rows that are typed arrays hold numbers. */
 type LeafOf<S, Depth extends readonly 0[] = []> = Depth['length'] extends 8
@@ -91,20 +99,18 @@ export function tensor(
   data: StridedSource | ArrowLike | TensorSource,
   options?: TensorOptions<DType>,
 ): Promise<Tensor>;
-export async function tensor(
-  data: TensorSource,
-  options: TensorOptions<DType> = {},
-): Promise<Tensor> {
+export async function tensor(data: TensorSource, options?: TensorOptions<DType>): Promise<Tensor> {
+  const given = readOptions('tensor', options, TENSOR_OPTIONS);
   if (isTensor(data)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `tensor: the data is ${data.label} already. Use clone(), cast() or to(device).`,
     );
   }
-  const dtype = options.dtype === undefined ? undefined : checkDType(options.dtype, 'tensor');
-  const host = hostArray(data, { shape: options.shape, dtype }, 'tensor');
-  const device = place(options);
-  const stream = streamFor(device, options.stream, 'tensor');
+  const dtype = given.dtype === undefined ? undefined : checkDType(given.dtype, 'tensor');
+  const host = hostArray(data, { shape: given.shape, dtype }, 'tensor');
+  const device = place(given);
+  const stream = streamFor(device, given.stream, 'tensor');
   const view = await filled(allocateLayout(device, host, host.dtype, { stream }), async (to) => {
     const taken = device.upload(to.storage, 0, host.data, stream);
     to.storage.noteWrite(stream);
@@ -120,34 +126,48 @@ export async function tensor(
  */
 export function empty<D extends DType = 'float32'>(
   shape: readonly number[],
-  options: NewOptions<D> = {},
+  options?: NewOptions<D>,
 ): Tensor<D> {
-  const dtype = checkDType(options.dtype ?? ('float32' as D), 'empty');
+  return emptyOf(shape, readOptions('empty', options, NEW_OPTIONS), 'empty');
+}
+
+function emptyOf<D extends DType>(
+  shape: readonly number[],
+  options: NewOptions<D> & { readonly zeroed?: boolean },
+  what: string,
+): Tensor<D> {
+  const { stream, zeroed = false } = options;
+  const dtype = checkDType(options.dtype ?? ('float32' as D), what);
   const device = place(options);
-  const { stream } = options;
-  return wrap(allocateView(device, checkShape(shape, 'empty'), dtype, { stream }), dtype);
+  return wrap(allocateView(device, checkShape(shape, what), dtype, { stream, zeroed }), dtype);
 }
 
 /** A row-major tensor of zeros. */
 export async function zeros<D extends DType = 'float32'>(
   shape: readonly number[],
-  options: NewOptions<D> = {},
+  options?: NewOptions<D>,
 ): Promise<Tensor<D>> {
-  const device = place(options);
-  if (device.kind === 'cuda') return full(shape, 0, options);
-  const dtype = checkDType(options.dtype ?? ('float32' as D), 'zeros');
-  const { stream } = options;
-  const view = allocateView(device, checkShape(shape, 'zeros'), dtype, { stream, zeroed: true });
-  return wrap(view, dtype);
+  const given = readOptions('zeros', options, NEW_OPTIONS);
+  if (place(given).kind === 'cuda') return fullOf(shape, 0, given, 'zeros');
+  return emptyOf(shape, { ...given, zeroed: true }, 'zeros');
 }
 
 /** A row-major tensor with one value everywhere. */
 export async function full<D extends DType = 'float32'>(
   shape: readonly number[],
   value: number | bigint | boolean,
-  options: NewOptions<D> = {},
+  options?: NewOptions<D>,
 ): Promise<Tensor<D>> {
-  const result = empty(shape, options);
+  return fullOf(shape, value, readOptions('full', options, NEW_OPTIONS), 'full');
+}
+
+async function fullOf<D extends DType>(
+  shape: readonly number[],
+  value: number | bigint | boolean,
+  options: NewOptions<D>,
+  what: string,
+): Promise<Tensor<D>> {
+  const result = emptyOf(shape, options, what);
   try {
     await fillView(result, value, options);
   } catch (error) {

@@ -1,18 +1,25 @@
 import type { BuiltinKernel, DeviceLimits, EmittedKernel } from '@mercer/kernels';
 import type { CompileUnit, DebugOption, Toolchain } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
-import type {
-  AllocateOptions,
-  DeviceId,
-  DeviceMemory,
-  LoadAllOptions,
-  LoadedKernel,
+import {
+  ALLOCATE_OPTIONS,
+  CREATE_STREAM_OPTIONS,
+  LOAD_ALL_OPTIONS,
+  LOAD_OPTIONS,
+  type AllocateOptions,
+  type CreateStreamOptions,
+  type DeviceId,
+  type DeviceMemory,
+  type LoadAllOptions,
+  type LoadedKernel,
+  type LoadOptions,
 } from './device.js';
 import { jitCache } from './jit.js';
 import { checkDialect, KernelTable } from './kernel-table.js';
 import { outOfMemory } from './memory-table.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
+import { readOptions } from './read-options.js';
 import { StorageBlock, type NativeMemory, type StorageOwner } from './storage-block.js';
 import { streamFor, type StreamCore, type StreamUse } from './stream-core.js';
 
@@ -104,9 +111,10 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     return this.#defaultStream;
   }
 
-  createStream(options: { readonly priority?: number } = {}): S {
+  createStream(options?: CreateStreamOptions): S {
+    const { priority } = readOptions('createStream', options, CREATE_STREAM_OPTIONS);
     const label = `${this.id} stream ${String(++this.#streamCount)}`;
-    return this.#addStream(this.newStream(label, options.priority));
+    return this.#addStream(this.newStream(label, priority));
   }
 
   #addStream(stream: S): S {
@@ -131,17 +139,18 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     };
   }
 
-  allocate(bytes: number, options: AllocateOptions = {}): StorageBlock {
+  allocate(bytes: number, options?: AllocateOptions): StorageBlock {
+    const given = readOptions('allocate', options, ALLOCATE_OPTIONS);
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
       throw new MercerError(
         'INVALID_ARGUMENT',
         `allocate: ${String(bytes)} is not a number of bytes. Pass an integer from 0 to 2^53 - 1.`,
       );
     }
-    const stream = streamFor(this, options.stream, 'allocate') as S;
+    const stream = streamFor(this, given.stream, 'allocate') as S;
     const use: StreamUse = { stream, seq: stream.enqueued };
-    const purpose = options.purpose ?? 'memory';
-    const memory = this.#reserve({ bytes, stream, purpose, zeroed: options.zeroed === true });
+    const purpose = given.purpose ?? 'memory';
+    const memory = this.#reserve({ bytes, stream, purpose, zeroed: given.zeroed === true });
     const storage = new StorageBlock(this, memory, bytes, purpose, use);
     this.#live.add(storage);
     this.#liveBytes += bytes;
@@ -159,11 +168,8 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     this.#leaks++;
   }
 
-  load(
-    kernel: EmittedKernel,
-    options: { readonly debug?: DebugOption } = {},
-  ): Promise<LoadedKernel> {
-    return this.#kernels.get(kernel, options.debug);
+  async load(kernel: EmittedKernel, options?: LoadOptions): Promise<LoadedKernel> {
+    return this.#kernels.get(kernel, readOptions('load', options, LOAD_OPTIONS).debug);
   }
 
   loadBuiltin(kernel: BuiltinKernel): LoadedKernel {
@@ -172,8 +178,9 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
 
   async loadAll(
     kernels: readonly EmittedKernel[],
-    { debug, onProgress }: LoadAllOptions = {},
+    options?: LoadAllOptions,
   ): Promise<LoadedKernel[]> {
+    const { debug, onProgress } = readOptions('loadAll', options, LOAD_ALL_OPTIONS);
     const load = debug === undefined ? {} : { debug };
     for (const kernel of kernels) checkDialect(this, kernel);
     if (!(await this.compiles())) {

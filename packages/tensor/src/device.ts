@@ -7,6 +7,7 @@ import type {
   Scalars,
 } from '@mercer/kernels';
 import type { DebugOption } from '@mercer/jit-cache';
+import type { OptionNames } from '@mercer/options';
 
 /** 'cpu', or 'cuda:' and the index of a GPU. */
 export type DeviceId = 'cpu' | `cuda:${number}`;
@@ -40,6 +41,31 @@ export interface AllocateOptions {
   readonly zeroed?: boolean;
 }
 
+/** Names of {@link AllocateOptions}. @internal */
+export const ALLOCATE_OPTIONS: OptionNames<AllocateOptions> = {
+  stream: true,
+  purpose: true,
+  zeroed: true,
+};
+
+/** Options of `device.createStream`. */
+export interface CreateStreamOptions {
+  /** A lower number is a higher priority; the CPU has one priority. */
+  readonly priority?: number;
+}
+
+/** Names of {@link CreateStreamOptions}. @internal */
+export const CREATE_STREAM_OPTIONS: OptionNames<CreateStreamOptions> = { priority: true };
+
+/** Options of `device.load`. */
+export interface LoadOptions {
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption;
+}
+
+/** Names of {@link LoadOptions}. @internal */
+export const LOAD_OPTIONS: OptionNames<LoadOptions> = { debug: true };
+
 /** A GPU or the CPU: memory, streams, and the kernels loaded on it. There is one object per device. */
 export interface Device {
   readonly kind: 'cpu' | 'cuda';
@@ -62,7 +88,7 @@ export interface Device {
    */
   kernelLimit: number;
   /** A stream beside the default one. A lower number is a higher priority; the CPU has one priority. */
-  createStream(options?: { readonly priority?: number }): Stream;
+  createStream(options?: CreateStreamOptions): Stream;
   /** Resolves when the work of all streams enqueued so far is done; rejects with the device's error. */
   synchronize(): Promise<void>;
   memory(): DeviceMemory;
@@ -74,7 +100,7 @@ export interface Device {
    */
   allocate(bytes: number, options?: AllocateOptions): Storage;
   /** Compiles the kernel through the cache and loads it, once per device. */
-  load(kernel: EmittedKernel, options?: { readonly debug?: DebugOption }): Promise<LoadedKernel>;
+  load(kernel: EmittedKernel, options?: LoadOptions): Promise<LoadedKernel>;
   /**
    * Loads several kernels, in the order given; what has to be compiled is compiled several at once. Every kernel is tried
    * even when one fails; then that failure is thrown, or a BatchError of @mercer/jit-cache with all of them.
@@ -89,11 +115,13 @@ export interface Device {
 }
 
 /** Options of `device.loadAll`. */
-export interface LoadAllOptions {
-  readonly debug?: DebugOption;
+export interface LoadAllOptions extends LoadOptions {
   /** Called when another kernel is compiled, or found in the cache. */
   readonly onProgress?: (progress: LoadProgress) => void;
 }
+
+/** Names of {@link LoadAllOptions}. @internal */
+export const LOAD_ALL_OPTIONS: OptionNames<LoadAllOptions> = { debug: true, onProgress: true };
 
 /** Where a `loadAll` stands. */
 export interface LoadProgress {
@@ -179,3 +207,6 @@ export interface StreamOption {
   /** Where the work is enqueued; default: the device's default stream. */
   readonly stream?: Stream | undefined;
 }
+
+/** Names of {@link StreamOption}. @internal */
+export const STREAM_OPTION: OptionNames<StreamOption> = { stream: true };

@@ -1,11 +1,13 @@
 import type { DebugOption } from '@mercer/jit-cache';
 import { emitGatherRows, planGatherRows, type DType, type IndexDType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
 import { memoryAt } from './elementwise.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadProblem } from './program.js';
+import { readOptions } from './read-options.js';
 import { checkHasRows, checkIndex, denseIndex, rowsOf } from './row-index.js';
-import { assertTensor, type OutOption, type Tensor } from './tensor.js';
+import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
 
 /** Options of {@link gatherRows}. */
@@ -13,6 +15,8 @@ export interface GatherRowsOptions<D extends DType = DType> extends OutOption<D>
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
+
+const GATHER_ROWS_OPTIONS: OptionNames<GatherRowsOptions> = { ...OUT_OPTION, debug: true };
 
 /**
  * Rows by index: row n of the result is `x[index[n]]`, bit by bit. Where x has no such row (an index below 0 or not below the
@@ -35,8 +39,9 @@ export interface GatherRowsOptions<D extends DType = DType> extends OutOption<D>
 export async function gatherRows<D extends DType>(
   x: Tensor<D>,
   index: Tensor<IndexDType>,
-  options: GatherRowsOptions<NoInfer<D>> = {},
+  given?: GatherRowsOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
+  const options = readOptions('gatherRows', given, GATHER_ROWS_OPTIONS);
   const what = 'gatherRows';
   const { out, debug } = options;
   assertTensor(x, `${what}: x`);

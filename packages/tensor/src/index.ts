@@ -14,21 +14,24 @@ export {
   type PlacementOptions,
   type TensorOptions,
 } from './create.js';
-export type {
-  AllocateOptions,
-  Device,
-  DeviceId,
-  DeviceLike,
-  DeviceMemory,
-  LaunchArguments,
-  LoadAllOptions,
-  LoadedKernel,
-  LoadProgress,
-  MemoryArgument,
-  PointerArgument,
-  Storage,
-  Stream,
-  StreamOption,
+export {
+  STREAM_OPTION,
+  type AllocateOptions,
+  type CreateStreamOptions,
+  type Device,
+  type DeviceId,
+  type DeviceLike,
+  type DeviceMemory,
+  type LaunchArguments,
+  type LoadAllOptions,
+  type LoadedKernel,
+  type LoadOptions,
+  type LoadProgress,
+  type MemoryArgument,
+  type PointerArgument,
+  type Storage,
+  type Stream,
+  type StreamOption,
 } from './device.js';
 export { defaultDevice, device, devices } from './devices.js';
 export type { StridedSource, TensorSource } from './host-array.js';
@@ -57,7 +60,15 @@ export { readableInput, type BoundOperand, type CopyTarget } from './readable-in
 export { scatterAdd, type ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';
 export { sumTo, type SumToOptions } from './sum-to.js';
-export { assertTensor, isTensor, Tensor, type OutOption } from './tensor.js';
+export { readOptions } from './read-options.js';
+export {
+  assertTensor,
+  isTensor,
+  OUT_OPTION,
+  Tensor,
+  type OutOption,
+  type ReadbackOptions,
+} from './tensor.js';
 export { checkOut, commonDevice } from './tensor-checks.js';
 export type {
   ElementOf,

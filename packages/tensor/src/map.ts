@@ -8,6 +8,7 @@ import {
   type PlannedMap,
   type Scalars,
 } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
 import { memoryAt, type ElementView } from './elementwise.js';
 import { knownMap, mapKey, rememberMap, type KnownMap } from './known-maps.js';
@@ -15,7 +16,8 @@ import { rowMajorStrides } from './layout.js';
 import { checkMap } from './map-check.js';
 import { allocateView, coreOf, filled, roomOn } from './operations.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
-import { assertTensor, wrap, type OutOption, type Tensor } from './tensor.js';
+import { readOptions } from './read-options.js';
+import { OUT_OPTION, assertTensor, wrap, type OutOption, type Tensor } from './tensor.js';
 
 /** Options of {@link map}. */
 export interface MapOptions<D extends DType = DType> extends OutOption<D> {
@@ -34,6 +36,13 @@ export interface MapOptions<D extends DType = DType> extends OutOption<D> {
   /** Variables that are the position along an axis of the result, by name: `{ row: -2, column: -1 }`. */
   readonly indices?: Readonly<Record<string, number>> | undefined;
 }
+
+const MAP_OPTIONS: OptionNames<MapOptions> = {
+  ...OUT_OPTION,
+  dtype: true,
+  parameters: true,
+  indices: true,
+};
 
 /** The dtype of a map's result where nothing else is said. */
 export type MapDType<I extends DType> = [I] extends ['float64']
@@ -84,11 +93,8 @@ export function map<I extends DType>(
   options?: MapOptions,
 ): Promise<Tensor<MapDType<I>>>;
 export function map(expr: Expr, inputs: MapInputs, options?: MapOptions): Promise<Tensor>;
-export async function map(
-  expr: Expr,
-  inputs: MapInputs,
-  options: MapOptions = {},
-): Promise<Tensor> {
+export async function map(expr: Expr, inputs: MapInputs, given?: MapOptions): Promise<Tensor> {
+  const options = readOptions('map', given, MAP_OPTIONS);
   const { out, parameters = {} } = options;
   const known = checkedMap(expr, inputs, options);
   const tensors = Object.values(inputs);

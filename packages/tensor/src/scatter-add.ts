@@ -6,11 +6,13 @@ import {
   type IndexDType,
   type SumDType,
 } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
 import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadProblem } from './program.js';
+import { readOptions } from './read-options.js';
 import {
   checkHasRows,
   checkIndex,
@@ -19,7 +21,7 @@ import {
   denseIndex,
   rowsOf,
 } from './row-index.js';
-import { assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
+import { OUT_OPTION, assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
 
 /** Options of {@link scatterAdd}. */
@@ -34,6 +36,13 @@ export interface ScatterAddOptions<D extends SumDType = SumDType> extends OutOpt
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
+
+const SCATTER_ADD_OPTIONS: OptionNames<ScatterAddOptions> = {
+  ...OUT_OPTION,
+  dtype: true,
+  deterministic: true,
+  debug: true,
+};
 
 /**
  * Sums of rows by index: row r of the result is the sum of `values[n]` over all n with `index[n] = r`, 0 where there is none.
@@ -73,8 +82,9 @@ export async function scatterAdd(
   values: Tensor<SumDType>,
   index: Tensor<IndexDType>,
   rows: number,
-  options: ScatterAddOptions = {},
+  given?: ScatterAddOptions,
 ): Promise<Tensor<SumDType>> {
+  const options = readOptions('scatterAdd', given, SCATTER_ADD_OPTIONS);
   const what = 'scatterAdd';
   const { out, deterministic = true, debug } = options;
   const dtype = checkArguments(values, index, rows, options);

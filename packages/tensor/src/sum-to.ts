@@ -1,13 +1,15 @@
 import type { DebugOption } from '@mercer/jit-cache';
 import { emitSum, planSum, type EmittedKernel, type SumDType, type SumPlan } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { formatShape, sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
-import type { StreamOption } from './device.js';
+import { STREAM_OPTION, type StreamOption } from './device.js';
 import { memoryAt, type ElementView } from './elementwise.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { allocateView, castView, coreOf, filled, roomOn } from './operations.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
+import { readOptions } from './read-options.js';
 import type { StreamCore } from './stream-core.js';
 import { assertTensor, checkDType, wrap, type Tensor } from './tensor.js';
 
@@ -18,6 +20,8 @@ export interface SumToOptions<D extends SumDType = SumDType> extends StreamOptio
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
+
+const SUM_TO_OPTIONS: OptionNames<SumToOptions> = { ...STREAM_OPTION, dtype: true, debug: true };
 
 /**
  * The sum over the axes that `shape`, aligned at the last axis, lacks or has with extent 1: what the gradient of a
@@ -49,8 +53,9 @@ export function sumTo<D extends SumDType>(
 export async function sumTo(
   x: Tensor<SumDType>,
   shape: readonly number[],
-  options: SumToOptions = {},
+  given?: SumToOptions,
 ): Promise<Tensor<SumDType>> {
+  const options = readOptions('sumTo', given, SUM_TO_OPTIONS);
   assertTensor(x, 'sumTo: x');
   if ((x.dtype as string) !== 'float32' && (x.dtype as string) !== 'float64') {
     throw new MercerError(

@@ -1,14 +1,16 @@
 import { inspect } from 'node:util';
 import { dtypeBytes, isDType, type DType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
 import { bytesOf, describe, formatShape, sizeOfShape } from './checked-size.js';
-import type { Device, DeviceLike, StreamOption } from './device.js';
+import { STREAM_OPTION, type Device, type DeviceLike, type StreamOption } from './device.js';
 import { deviceCore } from './devices.js';
 import type { ElementView } from './elementwise.js';
 import { isRowMajor, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
+import { readOptions } from './read-options.js';
 import { readNested, readRaw, readTyped } from './readback.js';
 import type { StorageBlock } from './storage-block.js';
 import type { NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
@@ -25,6 +27,17 @@ export interface OutOption<D extends DType = DType> extends StreamOption {
   /** Takes the result: same shape, dtype and device, no memory shared with the inputs. */
   readonly out?: Tensor<D> | undefined;
 }
+
+/** Names of {@link OutOption}. @internal */
+export const OUT_OPTION: OptionNames<OutOption> = { ...STREAM_OPTION, out: true };
+
+/** Options of {@link Tensor.toTypedArray}. */
+export interface ReadbackOptions extends StreamOption {
+  /** The bits of float16 and bfloat16 instead of numbers. Default false. */
+  readonly raw?: boolean | undefined;
+}
+
+const READBACK_OPTIONS: OptionNames<ReadbackOptions> = { ...STREAM_OPTION, raw: true };
 
 let count = 0;
 const disposeSites = new WeakMap<Tensor, Error>();
@@ -148,12 +161,13 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   /** The elements in row-major order without gaps: a view where they are so already, else a copy. */
-  async contiguous(options: StreamOption = {}): Promise<Tensor<D>> {
-    return wrap(await contiguousView(this, options), this.dtype);
+  async contiguous(options?: StreamOption): Promise<Tensor<D>> {
+    const given = readOptions('contiguous', options, STREAM_OPTION);
+    return wrap(await contiguousView(this, given), this.dtype);
   }
 
   /** A row-major copy. */
-  clone(options: OutOption<D> = {}): Promise<Tensor<D>> {
+  clone(options?: OutOption<D>): Promise<Tensor<D>> {
     return this.#copy(this.dtype, options, 'clone');
   }
 
@@ -161,36 +175,42 @@ export class Tensor<D extends DType = DType> implements Layout {
    * The elements as another dtype, always a copy. Floating to floating rounds to nearest even; floating to integer
    * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`.
    */
-  cast<E extends DType>(dtype: E, options: OutOption<NoInfer<E>> = {}): Promise<Tensor<E>> {
+  cast<E extends DType>(dtype: E, options?: OutOption<NoInfer<E>>): Promise<Tensor<E>> {
     return this.#copy(dtype, options, 'cast');
   }
 
-  async #copy<E extends DType>(dtype: E, options: OutOption<E>, what: string): Promise<Tensor<E>> {
+  async #copy<E extends DType>(
+    dtype: E,
+    options: OutOption<E> | undefined,
+    what: string,
+  ): Promise<Tensor<E>> {
     checkDType(dtype, what);
-    const { out } = options;
-    if (out === undefined) return wrap(await castView(this, dtype, options, what), dtype);
+    const given = readOptions(what, options, OUT_OPTION);
+    const { out } = given;
+    if (out === undefined) return wrap(await castView(this, dtype, given, what), dtype);
     assertTensor(out, `${what}: out`);
-    await castInto(out, this, dtype, options, what);
+    await castInto(out, this, dtype, given, what);
     return out;
   }
 
   /** A copy on another device, or another handle for the same elements where they are there already. */
-  async to(device: DeviceLike, options: StreamOption = {}): Promise<Tensor<D>> {
+  async to(device: DeviceLike, options?: StreamOption): Promise<Tensor<D>> {
+    const given = readOptions('to', options, STREAM_OPTION);
     const target = deviceCore(device);
     if (target === this.storage.device) return this.view();
-    return wrap(await moveView(this, target, options), this.dtype);
+    return wrap(await moveView(this, target, given), this.dtype);
   }
 
   /** Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor. */
-  async copyFrom(source: Tensor, options: StreamOption = {}): Promise<this> {
+  async copyFrom(source: Tensor, options?: StreamOption): Promise<this> {
     assertTensor(source, 'copyFrom');
-    await copyInto(this, source, options);
+    await copyInto(this, source, readOptions('copyFrom', options, STREAM_OPTION));
     return this;
   }
 
   /** Overwrites every element with one value. Resolves with this tensor. */
-  async fill(value: number | bigint | boolean, options: StreamOption = {}): Promise<this> {
-    await fillView(this, value, options);
+  async fill(value: number | bigint | boolean, options?: StreamOption): Promise<this> {
+    await fillView(this, value, readOptions('fill', options, STREAM_OPTION));
     return this;
   }
 
@@ -198,17 +218,16 @@ export class Tensor<D extends DType = DType> implements Layout {
    * The elements in row-major order, once the device has them; rejects with the device's error. float16 and bfloat16
    * come as Float32Array, or with `raw: true` as their bits in a Uint16Array.
    */
-  toTypedArray(options?: StreamOption & { readonly raw?: false }): Promise<TypedArrayOf<D>>;
-  toTypedArray(options: StreamOption & { readonly raw: true }): Promise<RawArrayOf<D>>;
-  toTypedArray(
-    options: StreamOption & { readonly raw?: boolean } = {},
-  ): Promise<TypedArrayOf<D> | RawArrayOf<D>> {
-    return options.raw === true ? readRaw(this, options) : readTyped(this, options);
+  toTypedArray(options?: ReadbackOptions & { readonly raw?: false }): Promise<TypedArrayOf<D>>;
+  toTypedArray(options: ReadbackOptions & { readonly raw: true }): Promise<RawArrayOf<D>>;
+  async toTypedArray(options?: ReadbackOptions): Promise<TypedArrayOf<D> | RawArrayOf<D>> {
+    const given = readOptions('toTypedArray', options, READBACK_OPTIONS);
+    return given.raw === true ? readRaw(this, given) : readTyped(this, given);
   }
 
   /** Nested arrays as deep as the rank (at rank 0 the element itself), once the device has the elements. */
-  toNested(options: StreamOption = {}): Promise<NestedOf<D>> {
-    return readNested(this, options);
+  async toNested(options?: StreamOption): Promise<NestedOf<D>> {
+    return readNested(this, readOptions('toNested', options, STREAM_OPTION));
   }
 
   /** Resolves with this tensor when what was enqueued to write it is done; rejects with the device's error. */

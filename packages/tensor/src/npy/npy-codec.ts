@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import {
   allocateData,
   checkArrayInput,
@@ -9,6 +10,7 @@ import {
 import type { ByteOrder } from './npy-dtype.js';
 import { NpyError } from './npy-error.js';
 import { encodeNpyHeader, parseNpyHeader, type NpyHeader } from './npy-header.js';
+import { readOptions } from './read-options.js';
 
 /** Limits on what a reader accepts. */
 export interface NpyReadOptions {
@@ -16,11 +18,17 @@ export interface NpyReadOptions {
   readonly maxBytes?: number;
 }
 
+/** Names of {@link NpyReadOptions}. */
+export const NPY_READ_OPTIONS: OptionNames<NpyReadOptions> = { maxBytes: true };
+
 /** How an array is laid down. */
 export interface NpyWriteOptions {
   /** Byte order in the file; little by default. */
   readonly byteOrder?: ByteOrder;
 }
+
+/** Names of {@link NpyWriteOptions}. */
+export const NPY_WRITE_OPTIONS: OptionNames<NpyWriteOptions> = { byteOrder: true };
 
 /**
  * Reads the bytes of a whole .npy file. The elements are copied, so the result owns its memory.
@@ -33,10 +41,11 @@ export interface NpyWriteOptions {
  * console.log(dtype, shape); // float32 [ 2, 3 ]
  * ```
  */
-export function decodeNpy(bytes: Uint8Array, options: NpyReadOptions = {}): NpyArray {
+export function decodeNpy(bytes: Uint8Array, options?: NpyReadOptions): NpyArray {
+  const { maxBytes = Infinity } = readOptions('decodeNpy', options, NPY_READ_OPTIONS);
   const header = parseNpyHeader(bytes);
   checkFileBytes(header, bytes.length);
-  const buffer = allocateData(header, options.maxBytes ?? Infinity);
+  const buffer = allocateData(header, maxBytes);
   new Uint8Array(buffer).set(bytes.subarray(header.dataOffset));
   return finishArray(header, buffer);
 }
@@ -44,8 +53,9 @@ export function decodeNpy(bytes: Uint8Array, options: NpyReadOptions = {}): NpyA
 /**
  * The bytes of a .npy file that holds `array`. Throws NpyError `NPY_ARGUMENT` when shape, dtype and data disagree.
  */
-export function encodeNpy(array: NpyArrayInput, options: NpyWriteOptions = {}): Uint8Array {
-  const pieces = [...npyFilePieces(array, options)];
+export function encodeNpy(array: NpyArrayInput, options?: NpyWriteOptions): Uint8Array {
+  const given = readOptions('encodeNpy', options, NPY_WRITE_OPTIONS);
+  const pieces = [...npyFilePieces(array, given)];
   const bytes = new Uint8Array(pieces.reduce((total, piece) => total + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {

@@ -1,9 +1,9 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { allocateData, finishArray, type NpyArray } from './npy-array.js';
-import { checkFileBytes, decodeNpy, type NpyReadOptions } from './npy-codec.js';
+import { checkFileBytes, decodeNpy, NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { ioError, NpyError } from './npy-error.js';
 import { NPY_PREFIX_BYTES, npyDataOffset, parseNpyHeader } from './npy-header.js';
+import { pathOf, readOptions } from './read-options.js';
 
 /** One read call; Linux transfers at most 2 GiB a call, whatever is asked. */
 const READ_PIECE = 2 ** 26;
@@ -25,16 +25,17 @@ const READ_PIECE = 2 ** 26;
  */
 export async function readNpy(
   source: string | URL | Uint8Array,
-  options: NpyReadOptions = {},
+  options?: NpyReadOptions,
 ): Promise<NpyArray> {
-  if (source instanceof Uint8Array) return decodeNpy(source, options);
-  const path = typeof source === 'string' ? source : fileURLToPath(source);
+  const { maxBytes = Infinity } = readOptions('readNpy', options, NPY_READ_OPTIONS);
+  if (source instanceof Uint8Array) return decodeNpy(source, { maxBytes });
+  const path = pathOf(source, 'readNpy');
   return withFile(path, async (file, fileBytes) => {
     const prefix = await readPiece(file, 0, Math.min(NPY_PREFIX_BYTES, fileBytes), path);
     const headerBytes = Math.min(npyDataOffset(prefix), fileBytes);
     const header = parseNpyHeader(await readPiece(file, 0, headerBytes, path));
     checkFileBytes(header, fileBytes);
-    const buffer = allocateData(header, options.maxBytes ?? Infinity);
+    const buffer = allocateData(header, maxBytes);
     await readInto(file, buffer, header.dataOffset, path);
     return finishArray(header, buffer);
   });

@@ -1,12 +1,13 @@
-import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
+import type { OptionNames } from '@mercer/options';
 import { Inflate } from 'fflate';
 import { fileSource, memorySource, type ByteSource } from './byte-source.js';
 import type { NpyArray } from './npy-array.js';
-import type { NpyReadOptions } from './npy-codec.js';
+import { NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { NpySink } from './npy-sink.js';
 import { withFile } from './read-npy.js';
+import { pathOf, readOptions } from './read-options.js';
 import { memberDataOffset, readZipDirectory, type ZipMember } from './zip-directory.js';
 
 /** Limits on what an archive may hold, and which members are wanted. */
@@ -18,6 +19,14 @@ export interface NpzReadOptions extends NpyReadOptions {
   /** Most that the members read may expand by, together, once they exceed 256 MiB; 200 by default. */
   readonly maxRatio?: number;
 }
+
+const LIST_OPTIONS: OptionNames<Pick<NpzReadOptions, 'maxEntries'>> = { maxEntries: true };
+const NPZ_READ_OPTIONS: OptionNames<NpzReadOptions> = {
+  ...NPY_READ_OPTIONS,
+  ...LIST_OPTIONS,
+  members: true,
+  maxRatio: true,
+};
 
 /** One array of an archive, as its directory lists it. */
 export interface NpzMember {
@@ -32,10 +41,11 @@ const READ_BYTES = 2 ** 16;
 /** The arrays of a .npz archive by name, from the directory alone. Rejects with NpyError like `readNpz`. */
 export async function listNpz(
   source: string | URL | Uint8Array,
-  options: Pick<NpzReadOptions, 'maxEntries'> = {},
+  options?: Pick<NpzReadOptions, 'maxEntries'>,
 ): Promise<NpzMember[]> {
-  return withSource(source, async (bytes) =>
-    [...(await arrayMembers(bytes, options)).entries()].map(([name, member]) => ({
+  const given = readOptions('listNpz', options, LIST_OPTIONS);
+  return withSource(source, 'listNpz', async (bytes) =>
+    [...(await arrayMembers(bytes, given)).entries()].map(([name, member]) => ({
       name,
       storedBytes: member.storedBytes,
       expandedBytes: member.expandedBytes,
@@ -60,11 +70,12 @@ export async function listNpz(
  */
 export async function readNpz(
   source: string | URL | Uint8Array,
-  options: NpzReadOptions = {},
+  options?: NpzReadOptions,
 ): Promise<Map<string, NpyArray>> {
-  return withSource(source, async (bytes) => {
-    const members = await arrayMembers(bytes, options);
-    const wanted = (options.members ?? [...members.keys()]).map((name) => {
+  const given = readOptions('readNpz', options, NPZ_READ_OPTIONS);
+  return withSource(source, 'readNpz', async (bytes) => {
+    const members = await arrayMembers(bytes, given);
+    const wanted = (given.members ?? [...members.keys()]).map((name) => {
       const member = members.get(name);
       if (member !== undefined) return [name, member] as const;
       const there = [...members.keys()].slice(0, 20).map((key) => JSON.stringify(key));
@@ -73,10 +84,10 @@ export async function readNpz(
         `Cannot read the archive: it has no array ${JSON.stringify(name)}. It has ${there.join(', ') || 'none'}.`,
       );
     });
-    checkExpansion(wanted, options.maxRatio ?? 200);
+    checkExpansion(wanted, given.maxRatio ?? 200);
     const arrays = new Map<string, NpyArray>();
     for (const [name, member] of wanted) {
-      arrays.set(name, await readMember(bytes, member, options.maxBytes ?? Infinity));
+      arrays.set(name, await readMember(bytes, member, given.maxBytes ?? Infinity));
     }
     return arrays;
   });
@@ -84,10 +95,11 @@ export async function readNpz(
 
 async function withSource<T>(
   source: string | URL | Uint8Array,
+  what: string,
   body: (bytes: ByteSource) => Promise<T>,
 ): Promise<T> {
   if (source instanceof Uint8Array) return body(memorySource(source));
-  const path = typeof source === 'string' ? source : fileURLToPath(source);
+  const path = pathOf(source, what);
   return withFile(path, (file, fileBytes) => body(fileSource(file, fileBytes, path)));
 }
 

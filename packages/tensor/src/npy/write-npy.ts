@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import type { NpyArrayInput } from './npy-array.js';
-import { npyFilePieces, type NpyWriteOptions } from './npy-codec.js';
+import { npyFilePieces, NPY_WRITE_OPTIONS, type NpyWriteOptions } from './npy-codec.js';
+import { pathOf, readOptions } from './read-options.js';
 import { writeFileWhole } from './write-file-whole.js';
 
 /**
@@ -20,8 +20,8 @@ import { writeFileWhole } from './write-file-whole.js';
 export async function writeNpy(
   path: string | URL,
   array: NpyArrayInput,
-  options: NpyWriteOptions = {},
+  options?: NpyWriteOptions,
 ): Promise<void> {
-  const pieces = npyFilePieces(array, options);
-  await writeFileWhole(typeof path === 'string' ? path : fileURLToPath(path), pieces);
+  const pieces = npyFilePieces(array, readOptions('writeNpy', options, NPY_WRITE_OPTIONS));
+  await writeFileWhole(pathOf(path, 'writeNpy'), pieces);
 }

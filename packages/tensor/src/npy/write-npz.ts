@@ -1,8 +1,9 @@
-import { fileURLToPath } from 'node:url';
+import type { OptionNames } from '@mercer/options';
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 import type { NpyArrayInput } from './npy-array.js';
 import { npyFilePieces } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
+import { pathOf, readOptions } from './read-options.js';
 import { writeFileWhole } from './write-file-whole.js';
 
 /** How an archive is laid down. */
@@ -10,6 +11,8 @@ export interface NpzWriteOptions {
   /** Deflate the members (like numpy.savez_compressed); stored as they are by default (like numpy.savez). */
   readonly compress?: boolean;
 }
+
+const NPZ_WRITE_OPTIONS: OptionNames<NpzWriteOptions> = { compress: true };
 
 /** Classic zip archives address 4 GiB; half a megabyte is kept for headers. */
 const MAX_ARCHIVE_BYTES = 2 ** 32 - 2 ** 19;
@@ -33,12 +36,13 @@ const PUSH_BYTES = 2 ** 20;
 export async function writeNpz(
   path: string | URL,
   arrays: ReadonlyMap<string, NpyArrayInput> | Readonly<Record<string, NpyArrayInput>>,
-  options: NpzWriteOptions = {},
+  options?: NpzWriteOptions,
 ): Promise<void> {
+  const { compress = false } = readOptions('writeNpz', options, NPZ_WRITE_OPTIONS);
   const members = arrays instanceof Map ? [...arrays.entries()] : Object.entries(arrays);
   checkMembers(members);
-  const pieces = archivePieces(members, options.compress ?? false);
-  await writeFileWhole(typeof path === 'string' ? path : fileURLToPath(path), pieces);
+  const pieces = archivePieces(members, compress);
+  await writeFileWhole(pathOf(path, 'writeNpz'), pieces);
 }
 
 function checkMembers(members: readonly (readonly [string, NpyArrayInput])[]): void {

@@ -1,0 +1,17 @@
+/** A value as messages name it: short, and never its content. Reads nothing from objects, whose getters may throw. */
+export function describeValue(value: unknown): string {
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+  }
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'bigint') return `${String(value)}n`.slice(0, 40);
+  if (typeof value !== 'object' || value === null) return String(value).slice(0, 40);
+  try {
+    if (Array.isArray(value)) return `an array of ${String(value.length)}`;
+    if (!ArrayBuffer.isView(value)) return 'an object';
+    const type = Object.prototype.toString.call(value).slice(8, -1);
+    return `a ${type} of ${String(value.byteLength)} bytes`;
+  } catch {
+    return 'an object that cannot be read';
+  }
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { describeValue, nearestName, optionReader, type OptionNames } from './index.js';
+
+interface Options {
+  readonly p?: number;
+  readonly out?: object;
+  readonly uplo?: 'upper' | 'lower';
+  readonly shape?: readonly number[];
+}
+
+class Refused extends Error {
+  readonly code = 'INVALID_ARGUMENT';
+}
+
+const NAMES: OptionNames<Options> = { p: true, out: true, uplo: true, shape: true };
+const readOptions = optionReader((message, cause) => new Refused(message, { cause }));
+const read = (options: unknown): Options => readOptions('f', options as Options, NAMES);
+
+describe('an option reader', () => {
+  it('gives own properties, each read once, and nothing where there are no options', () => {
+    let reads = 0;
+    const given = {
+      get p() {
+        return ++reads;
+      },
+      out: undefined,
+    };
+    const { p, out, uplo } = read(given);
+    expect([p, out, uplo, reads]).toEqual([1, undefined, undefined, 1]);
+    expect(read(undefined).p).toBeUndefined();
+  });
+
+  it('lets no property of Object.prototype through, nor of any other prototype', () => {
+    const polluted = Object.prototype as { p?: number };
+    polluted.p = 1;
+    try {
+      expect(read({}).p).toBeUndefined();
+      expect(read(undefined).p).toBeUndefined();
+      expect(read({ uplo: 'upper' }).p).toBeUndefined();
+    } finally {
+      delete polluted.p;
+    }
+    expect(read(Object.create({ p: 3 })).p).toBeUndefined();
+    expect(read(Object.assign(Object.create(null) as object, { p: 3 })).p).toBe(3);
+  });
+
+  it.each<[options: unknown, message: string]>([
+    [{ P: 1 }, "f: there is no option 'P'. Did you mean 'p'? The options are p, out, uplo, shape."],
+    [{ fillMode: 1 }, "there is no option 'fillMode'. Did you mean 'uplo'?"],
+    [{ ouput: 1 }, "there is no option 'ouput'. Did you mean 'out'?"],
+    [{ metric: 1 }, "there is no option 'metric'. Did you mean 'p'?"],
+    [{ unheardOf: undefined }, "there is no option 'unheardOf'. The options are p,"],
+    [{ [Symbol('p')]: 1 }, "there is no option 'Symbol(p)'"],
+    [{ constructor: 1 }, "there is no option 'constructor'"],
+    [JSON.parse('{ "__proto__": 1 }'), "there is no option '__proto__'"],
+    [Object.defineProperty({}, 'hidden', { value: 1 }), "there is no option 'hidden'"],
+    [{ ['x'.repeat(1e6)]: 1 }, `there is no option '${'x'.repeat(40)}...'`],
+    [null, 'f: expected an object of options, got null. The options are p,'],
+    [Symbol('s'), 'expected an object of options, got Symbol(s)'],
+    [5, 'expected an object of options, got 5'],
+    ['p', 'expected an object of options, got "p"'],
+    [5n, 'expected an object of options, got 5n'],
+    [() => 1, 'expected an object of options, got a function'],
+    [[2, 3], 'got an array of 2. Did you mean { shape: [2, 3] }?'],
+    [new Float32Array(3), 'got a Float32Array of 12 bytes'],
+    [new Map([['p', 1]]), 'expected an object of options, got an object'],
+    [Promise.resolve({}), 'expected an object of options, got an object'],
+  ])('refuses %o', (options, message) => {
+    expect(() => read(options)).toThrow(Refused);
+    expect(() => read(options)).toThrow(message);
+  });
+
+  it('refuses what cannot be read, with the cause', () => {
+    const thrown = new Error('getter');
+    const getter = {
+      get p() {
+        throw thrown;
+      },
+    };
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const trap = new Proxy(
+      {},
+      {
+        ownKeys() {
+          throw thrown;
+        },
+      },
+    );
+    for (const options of [getter, proxy, trap]) {
+      expect(() => read(options)).toThrow(/^f: the options cannot be read/);
+    }
+    expect(() => read(getter)).toThrow(expect.objectContaining({ cause: thrown }));
+  });
+});
+
+describe('messages', () => {
+  it('name the nearest name whatever its case, and none that is far', () => {
+    expect(nearestName('Bandwith', ['p', 'bandwidth'])).toBe('bandwidth');
+    expect(nearestName('colour', ['p', 'bandwidth'])).toBeUndefined();
+  });
+
+  it('name every value without reading from it', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect([undefined, null, NaN, true, proxy, 'x'.repeat(50), [1]].map(describeValue)).toEqual([
+      'undefined',
+      'null',
+      'NaN',
+      'true',
+      'an object that cannot be read',
+      `"${'x'.repeat(40)}..."`,
+      'an array of 1',
+    ]);
+  });
+});

@@ -1,0 +1,116 @@
+import { describeValue } from './describe-value.js';
+import { nearestName } from './nearest-name.js';
+import { SYNONYMS } from './synonyms.js';
+
+/** The names of an options type, each once: a name that is forgotten or that the type has not does not compile. */
+export type OptionNames<O extends object> = { readonly [K in keyof Required<O>]: true };
+
+/** Makes the error of a package from a message. */
+export type Refuse = (message: string, cause?: unknown) => Error;
+
+/**
+ * Checks options at the face of a function and returns a copy of their own properties, whose prototype chain is empty: what
+ * somebody puts on `Object.prototype` is no option. Without options the copy is empty.
+ *
+ * @param what the function, for messages
+ * @param names beside the options type: `const NAMES: OptionNames<CdistOptions> = { p: true, out: true }`
+ * @throws what the package's `Refuse` makes: for what is no object (null, an array, a number, a function), a name that there is
+ * not, Symbols among them, and properties that cannot be read.
+ */
+export type OptionReader = <O extends object>(
+  what: string,
+  options: O | undefined,
+  names: OptionNames<NoInfer<O>>,
+) => O;
+
+/** Objects that inherit nothing, of a shape that engines can optimise as they cannot `Object.create(null)`. */
+const OwnProperties = function () {} as unknown as new () => Record<string, unknown>;
+OwnProperties.prototype = Object.freeze(Object.create(null) as object);
+
+const NONE: unknown = Object.freeze(new OwnProperties());
+
+/**
+ * How a package reads options: with errors of its own.
+ *
+ * @example
+ * ```ts
+ * import { optionReader, type OptionNames } from '@mercer/options';
+ *
+ * interface BlurOptions {
+ *   readonly radius?: number;
+ *   readonly out?: Float32Array;
+ * }
+ * const BLUR_OPTIONS: OptionNames<BlurOptions> = { radius: true, out: true };
+ * const readOptions = optionReader((message, cause) => new RangeError(message, { cause }));
+ *
+ * function blur(options?: BlurOptions): number {
+ *   const { radius = 2 } = readOptions('blur', options, BLUR_OPTIONS);
+ *   return radius;
+ * }
+ * console.log(blur({ radius: 3 })); // 3
+ * try {
+ *   blur({ Radius: 3 } as BlurOptions);
+ * } catch (error) {
+ *   console.log(String(error)); // RangeError: blur: there is no option 'Radius'. Did you mean 'radius'? The options are radius, out.
+ * }
+ * ```
+ */
+export function optionReader(refuse: Refuse): OptionReader {
+  return <O extends object>(
+    what: string,
+    options: O | undefined,
+    names: OptionNames<NoInfer<O>>,
+  ): O => {
+    if (options === undefined) return NONE as O;
+    let fault: string | undefined;
+    let cause: unknown;
+    const own = new OwnProperties();
+    try {
+      fault = isOptions(options) ? undefined : noOptions(options, names);
+      if (fault === undefined) {
+        for (const key of Reflect.ownKeys(options)) {
+          if (typeof key === 'symbol' || !Object.hasOwn(names, key)) {
+            fault = noSuchOption(String(key), names);
+            break;
+          }
+          own[key] = (options as Record<string, unknown>)[key];
+        }
+      }
+    } catch (thrown) {
+      fault = 'the options cannot be read: a getter or a Proxy threw. Pass a plain object';
+      cause = thrown;
+    }
+    if (fault === undefined) return own as O;
+    throw refuse(`${what}: ${fault}.`, cause);
+  };
+}
+
+/** Whether a value may hold options: an object that is neither an array nor one of the language's containers. */
+function isOptions(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return true;
+  return Object.prototype.toString.call(value) === '[object Object]';
+}
+
+function noOptions(value: unknown, names: object): string {
+  const known = Object.keys(names);
+  const meant =
+    Array.isArray(value) && known.includes('shape')
+      ? `Did you mean { shape: [${value.slice(0, 8).map(describeValue).join(', ')}] }? `
+      : '';
+  return `expected an object of options, got ${describeValue(value)}. ${meant}${listed(known)}`;
+}
+
+function noSuchOption(name: string, names: object): string {
+  const known = Object.keys(names);
+  const meant =
+    SYNONYMS.get(name.toLowerCase())?.find((here) => known.includes(here)) ??
+    nearestName(name, known);
+  const shown = name.length > 40 ? `${name.slice(0, 40)}...` : name;
+  const hint = meant === undefined ? '' : `Did you mean '${meant}'? `;
+  return `there is no option '${shown}'. ${hint}${listed(known)}`;
+}
+
+const listed = (known: readonly string[]): string =>
+  known.length === 0 ? 'There are no options' : `The options are ${known.join(', ')}`;

@@ -1,0 +1,9 @@
+import { defineConfig } from 'vitest/config';
+import { packageTests } from '../../vitest.shared.js';
+
+export default defineConfig({
+  test: {
+    ...packageTests,
+    name: '@mercer/options',
+  },
+});
