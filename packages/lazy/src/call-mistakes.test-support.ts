@@ -44,13 +44,13 @@ export const CALL_MISTAKES: readonly Mistake[] = [
     'an option that there is not',
     ({ d }) => d.sum('j', { rangs: EMPTY_RANGES } as never),
     'INVALID_ARGUMENT',
-    /sum: there is no option 'rangs'. The options are out, stream, device, dtype, ranges/,
+    /sum: there is no option 'rangs'. Did you mean 'ranges'\? The options are out, stream, device, dtype, .*ranges/,
   ],
   [
     'an option as KeOps calls it',
     ({ d }) => d.sum('j', { dtype_acc: 'float64' } as never),
     'INVALID_ARGUMENT',
-    /no option 'dtype_acc'. What KeOps calls so is 'accumulate' here/,
+    /no option 'dtype_acc'. Did you mean 'accumulate'\?/,
   ],
   [
     'an option that gradients have not',
@@ -63,7 +63,7 @@ export const CALL_MISTAKES: readonly Mistake[] = [
     'an option that a description has not',
     ({ d }) => d.reduction('KMin', 'j', { k: 1, opt_arg: 2 } as never),
     'INVALID_ARGUMENT',
-    /KMin: there is no option 'opt_arg'. What KeOps calls so is 'k' here/,
+    /KMin: there is no option 'opt_arg'. Did you mean 'k'\?/,
   ],
   [
     'an option that a preparation has not',

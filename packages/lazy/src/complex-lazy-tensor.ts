@@ -1,5 +1,6 @@
 import { ops, type VectorExpr } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
+import { readOptions } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyFormula } from './lazy-formula.js';
 import { LazyTensor } from './lazy-tensor.js';
@@ -127,10 +128,11 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
   sum(axis: LazyAxis, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>>;
   sum(
     axis: LazyAxis | 'dim' = 'dim',
-    options: ReduceOptions<Tensor<D>> = {},
+    options?: ReduceOptions<Tensor<D>>,
   ): this | Promise<Tensor<D>> {
-    if (axis === 'dim') return this.apply('sum', [], (f) => ops.complexSum(f));
-    return this.pairs().sum(axis, options);
+    if (axis !== 'dim') return this.pairs().sum(axis, options);
+    readOptions<object>(`sum('dim')`, options, {});
+    return this.apply('sum', [], (f) => ops.complexSum(f));
   }
 }
 

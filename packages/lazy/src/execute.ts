@@ -9,7 +9,6 @@ import {
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
-import { CALL_OPTIONS, checkOptions } from './check-options.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -66,7 +65,6 @@ export async function executeAll(
   { out = [], ...options }: ExecuteAllOptions,
 ): Promise<readonly Results[]> {
   const { what, reductions } = task;
-  checkOptions(what, options, CALL_OPTIONS);
   const { stream, debug, ranges, accumulate, sumScheme, indexDtype } = options;
   const inputs = bindArguments(what, task.inputs, args);
   checkIndexDtype(what, indexDtype, reductions);

@@ -1,4 +1,5 @@
 import { parseAliases, type VariableNode } from '@mercer/formula';
+import { readOptions } from './call-options.js';
 import { callable, textReduction, type Genred, type GenredOptions } from './genred.js';
 import { LazyError, translated } from './lazy-error.js';
 import type { LazyReduction } from './lazy-reduction.js';
@@ -31,12 +32,11 @@ export function genericLogSumExp<const A extends readonly string[]>(
   formula: string,
   output: string,
   aliases: A,
-  options: Pick<GenredOptions, 'formula2'> = {},
+  options?: Pick<GenredOptions, 'formula2'>,
 ): Genred<A, 'LogSumExp'> {
-  return declared('genericLogSumExp', formula, output, aliases, {
-    ...options,
-    reduction: 'LogSumExp',
-  });
+  const what = 'genericLogSumExp';
+  const { formula2 } = readOptions(what, options, { formula2: true });
+  return declared(what, formula, output, aliases, { formula2, reduction: 'LogSumExp' });
 }
 
 /** The row numbers of the K smallest values, int32: `A = Vi(3)` wants 3 of them. As `genericSum`. */

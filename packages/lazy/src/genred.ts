@@ -10,7 +10,8 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import type { Input } from './input.js';
-import { CALL_OPTIONS, checkOptions, PREPARE_OPTIONS } from './check-options.js';
+import { CALL_OPTIONS, readOptions } from './call-options.js';
+import type { OptionNames } from '@mercer/options';
 import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
@@ -33,6 +34,14 @@ export interface GenredOptions<N extends ReductionName = ReductionName> {
   /** Operations of `defineOp` that the texts may call beside the built-in ones. */
   readonly operations?: readonly DefinedOperation[] | undefined;
 }
+
+const GENRED_OPTIONS: OptionNames<GenredOptions> = {
+  reduction: true,
+  axis: true,
+  formula2: true,
+  k: true,
+  operations: true,
+};
 
 /** One argument for each alias; any number where the number of aliases is not known to the compiler. */
 export type GenredArguments<A extends readonly string[]> = number extends A['length']
@@ -76,7 +85,7 @@ export interface Genred<A extends readonly string[], K extends ReductionKind> {
 export function genred<const A extends readonly string[], N extends ReductionName = 'Sum'>(
   formula: string,
   aliases: A,
-  options: GenredOptions<N> = {},
+  options?: GenredOptions<N>,
 ): Genred<A, KindOf<N>> {
   return callable(textReduction('genred', formula, aliases, options));
 }
@@ -86,10 +95,10 @@ export function textReduction<N extends ReductionName>(
   what: string,
   formula: string,
   aliases: Aliases,
-  options: GenredOptions<N>,
+  options?: GenredOptions<N>,
 ): LazyReduction<KindOf<N>> {
-  checkOptions(what, options, ['reduction', 'axis', 'formula2', 'k', 'operations']);
-  const { reduction: name = 'Sum' as N, axis = 0, formula2, k, operations = [] } = options;
+  const given = readOptions(what, options, GENRED_OPTIONS);
+  const { reduction: name = 'Sum' as N, axis = 0, formula2, k, operations = [] } = given;
   const read = (text: string): VectorExpr => parseFormula(text, aliases, { operations });
   const kind = reductionKind(what, name);
   const named = translated(what, () => parseAliases(aliases));
@@ -110,34 +119,33 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
   reduction: LazyReduction<K>,
 ): Genred<A, K> {
   const count = reduction.argumentCount;
-  const call = (...all: readonly unknown[]): Promise<ResultOf<K>> => {
+  const call = async (...all: readonly unknown[]): Promise<ResultOf<K>> => {
     const args = all.slice(0, count) as LazyData[];
-    const [options = {}, ...more] = all.slice(count);
-    if (more.length > 0 || !isOptions(options))
-      throw tooMany(reduction.task.what, all.length, count);
-    return reduction.call(args, options);
+    const [options, ...more] = all.slice(count);
+    if (more.length > 0 || isData(options)) throw tooMany(reduction.task.what, all.length, count);
+    return reduction.call(args, options as CallReduceOptions<K, LazyDType, 'int32'>);
   };
-  const prepare = <I extends IndexDType = 'int32'>(
+  const prepare = async <I extends IndexDType = 'int32'>(
     ...all: readonly (Tensor | PrepareOptions<I>)[]
   ): Promise<PreparedReduction<K, LazyDType, I>> => {
     const last = all.at(-1);
-    const hasOptions = last !== undefined && !isTensor(last) && isOptions(last, PREPARE_OPTIONS);
+    const hasOptions = all.length > count || (typeof last === 'object' && !isData(last));
     const args = (hasOptions ? all.slice(0, -1) : all) as readonly Tensor[];
-    return reduction.prepare<I>(args, hasOptions ? last : {});
+    return reduction.prepare<I>(args, hasOptions ? (last as PrepareOptions<I>) : undefined);
   };
   return Object.assign(call, { reduction, prepare });
 }
 
-function isOptions(value: unknown, names = CALL_OPTIONS): value is object {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.keys(value).every((name) => names.includes(name));
+/** Whether a value behind the arguments is one more of them rather than options. */
+function isData(value: unknown): boolean {
+  return isTensor(value) || ArrayBuffer.isView(value) || Array.isArray(value);
 }
 
 function tooMany(what: string, found: number, count: number): LazyError {
   return new LazyError(
     'INVALID_ARGUMENT',
     `${what}: ${String(found)} arguments given, and the formula has ${String(count)}. ` +
-      `After them may stand one object with ${CALL_OPTIONS.join(', ')}.`,
+      `After them may stand one object with ${Object.keys(CALL_OPTIONS).join(', ')}.`,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { checkOptions } from './check-options.js';
+import { readOptions } from './call-options.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
 import { checkGradientOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -17,6 +18,14 @@ export interface GradientOptions<D extends LazyDType = LazyDType> extends SavedO
   /** Takes the gradient: the shape of the variable's data, no memory shared with what is read. Any strides will do. */
   readonly out?: Tensor<D> | undefined;
 }
+
+const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
+  out: true,
+  saved: true,
+  stream: true,
+  ranges: true,
+  debug: true,
+};
 
 /**
  * The gradient of `sum(cotangent * result)` by a variable of a reduction, where the result is that of Sum, Mean, Var, Prod, LogSumExp,
@@ -52,10 +61,10 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
   of: LazyReduction<K, D>,
   variable: LazyFormula | string,
   cotangent: LazyData,
-  { out, ...options }: GradientOptions<NoInfer<D>> = {},
+  given?: GradientOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
   const what = 'gradient';
-  checkOptions(what, options, ['out', 'saved', 'stream', 'ranges', 'debug']);
+  const { out, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);

@@ -1,3 +1,5 @@
+import type { OptionNames } from '@mercer/options';
+import { REDUCE_OPTIONS } from './call-options.js';
 import { LazyError } from './lazy-error.js';
 import type { LazyOperand } from './lazy-formula.js';
 import type { LazyTensor } from './lazy-tensor.js';
@@ -16,6 +18,14 @@ export interface HistogramOptions<D extends LazyDType = LazyDType> extends Reduc
   /** What a pair counts, of dim 1. Default: 1. */
   readonly weight?: LazyOperand | undefined;
 }
+
+/** Names of {@link HistogramOptions}. */
+export const HISTOGRAM_OPTIONS: OptionNames<HistogramOptions> = {
+  ...REDUCE_OPTIONS,
+  bins: true,
+  range: true,
+  weight: true,
+};
 
 /**
  * What every pair adds to every bin. The last bin has its upper edge; values outside and NaN count nowhere (numpy.histogram).

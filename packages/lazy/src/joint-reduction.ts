@@ -4,6 +4,7 @@ import type { MapReducePlan } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 import { argumentCount } from './bind-arguments.js';
 import type { Results } from './call.js';
+import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
 import { executeAll } from './execute.js';
 import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
@@ -81,8 +82,9 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
    */
   async call<I extends IndexDType = 'int32'>(
     args: readonly LazyData[] = [],
-    { out, ...rest }: ReduceOptions<Partial<JointResults<R, NoInfer<I>>>> & IndexOption<I> = {},
+    options?: ReduceOptions<Partial<JointResults<R, NoInfer<I>>>> & IndexOption<I>,
   ): Promise<JointResults<R, I>> {
+    const { out, ...rest } = readOptions(this.#task.what, options, CALL_OPTIONS);
     return this.#named(await executeAll(this.#task, args, { ...rest, out: this.#outs(out) }));
   }
 
@@ -92,13 +94,16 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
    */
   async prepare<I extends IndexDType = 'int32'>(
     args: readonly Tensor[] = [],
-    options: PrepareOptions<I> = {},
+    options?: PrepareOptions<I>,
   ): Promise<PreparedJointReduction<R, I>> {
     const { plans, run, dispose } = await prepareTask(this.#task, args, options);
     const call = (
       tensors: readonly Tensor[],
-      { out, stream }: PreparedOptions<Partial<JointResults<R, I>>> = {},
-    ): JointResults<R, I> => this.#named(run(tensors, this.#outs(out), stream));
+      callOptions?: PreparedOptions<Partial<JointResults<R, I>>>,
+    ): JointResults<R, I> => {
+      const { out, stream } = readOptions(this.#task.what, callOptions, PREPARED_OPTIONS);
+      return this.#named(run(tensors, this.#outs(out), stream));
+    };
     return Object.assign(call, { plans, dispose, [Symbol.dispose]: dispose });
   }
 

@@ -16,7 +16,7 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   min(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Min', D>>): Promise<ResultOf<'Min', D>>;
   min(
     axis: AxisOrDim = 'dim',
-    options: ReduceOptions<ResultOf<'Min', D>> = {},
+    options?: ReduceOptions<ResultOf<'Min', D>>,
   ): this | Promise<ResultOf<'Min', D>> {
     return this.either('min', 'Min', axis, options);
   }
@@ -26,7 +26,7 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   max(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Max', D>>): Promise<ResultOf<'Max', D>>;
   max(
     axis: AxisOrDim = 'dim',
-    options: ReduceOptions<ResultOf<'Max', D>> = {},
+    options?: ReduceOptions<ResultOf<'Max', D>>,
   ): this | Promise<ResultOf<'Max', D>> {
     return this.either('max', 'Max', axis, options);
   }
@@ -39,7 +39,7 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   ): Promise<Tensor<I>>;
   argMin<I extends IndexDType = 'int32'>(
     axis: AxisOrDim = 'dim',
-    options: CallReduceOptions<'ArgMin', D, I> = {},
+    options?: CallReduceOptions<'ArgMin', D, I>,
   ): this | Promise<Tensor<I>> {
     return this.either('argMin', 'ArgMin', axis, options);
   }
@@ -52,7 +52,7 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   ): Promise<Tensor<I>>;
   argMax<I extends IndexDType = 'int32'>(
     axis: AxisOrDim = 'dim',
-    options: CallReduceOptions<'ArgMax', D, I> = {},
+    options?: CallReduceOptions<'ArgMax', D, I>,
   ): this | Promise<Tensor<I>> {
     return this.either('argMax', 'ArgMax', axis, options);
   }
@@ -60,7 +60,7 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   /** The smallest values over a side, and the row numbers of the first of them. */
   minArgMin<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
-    options: CallReduceOptions<'MinArgMin', D, I> = {},
+    options?: CallReduceOptions<'MinArgMin', D, I>,
   ): Promise<ResultOf<'MinArgMin', D, I>> {
     return this.reduce('minArgMin', 'MinArgMin', axis, options);
   }
@@ -68,7 +68,7 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   /** The largest values over a side, and the row numbers of the first of them. */
   maxArgMax<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
-    options: CallReduceOptions<'MaxArgMax', D, I> = {},
+    options?: CallReduceOptions<'MaxArgMax', D, I>,
   ): Promise<ResultOf<'MaxArgMax', D, I>> {
     return this.reduce('maxArgMax', 'MaxArgMax', axis, options);
   }
@@ -77,53 +77,53 @@ export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyR
   kMin(
     k: number,
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'KMin', D>> = {},
+    options?: ReduceOptions<ResultOf<'KMin', D>>,
   ): Promise<ResultOf<'KMin', D>> {
-    return this.reduce('kMin', 'KMin', axis, { ...options, k });
+    return this.reduce('kMin', 'KMin', axis, options, { k });
   }
 
   /** The row numbers of the k smallest values over a side, int32: (..batch, rows, k * dim), -1 where there are fewer rows. */
   argKMin<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: CallReduceOptions<'ArgKMin', D, I> = {},
+    options?: CallReduceOptions<'ArgKMin', D, I>,
   ): Promise<ResultOf<'ArgKMin', D, I>> {
-    return this.reduce('argKMin', 'ArgKMin', axis, { ...options, k });
+    return this.reduce('argKMin', 'ArgKMin', axis, options, { k });
   }
 
   /** The k smallest values over a side and their row numbers. */
   kMinArgKMin<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: CallReduceOptions<'KMinArgKMin', D, I> = {},
+    options?: CallReduceOptions<'KMinArgKMin', D, I>,
   ): Promise<ResultOf<'KMinArgKMin', D, I>> {
-    return this.reduce('kMinArgKMin', 'KMinArgKMin', axis, { ...options, k });
+    return this.reduce('kMinArgKMin', 'KMinArgKMin', axis, options, { k });
   }
 
   /** The k largest values over a side, descending: (..batch, rows, k * dim). NaN comes last, -inf where there are fewer rows. */
   kMax(
     k: number,
     axis: LazyAxis,
-    options: ReduceOptions<ResultOf<'KMax', D>> = {},
+    options?: ReduceOptions<ResultOf<'KMax', D>>,
   ): Promise<ResultOf<'KMax', D>> {
-    return this.reduce('kMax', 'KMax', axis, { ...options, k });
+    return this.reduce('kMax', 'KMax', axis, options, { k });
   }
 
   /** The row numbers of the k largest values over a side, int32. */
   argKMax<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: CallReduceOptions<'ArgKMax', D, I> = {},
+    options?: CallReduceOptions<'ArgKMax', D, I>,
   ): Promise<ResultOf<'ArgKMax', D, I>> {
-    return this.reduce('argKMax', 'ArgKMax', axis, { ...options, k });
+    return this.reduce('argKMax', 'ArgKMax', axis, options, { k });
   }
 
   /** The k largest values over a side and their row numbers. */
   kMaxArgKMax<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
-    options: CallReduceOptions<'KMaxArgKMax', D, I> = {},
+    options?: CallReduceOptions<'KMaxArgKMax', D, I>,
   ): Promise<ResultOf<'KMaxArgKMax', D, I>> {
-    return this.reduce('kMaxArgKMax', 'KMaxArgKMax', axis, { ...options, k });
+    return this.reduce('kMaxArgKMax', 'KMaxArgKMax', axis, options, { k });
   }
 }

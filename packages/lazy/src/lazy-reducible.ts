@@ -5,7 +5,8 @@ import {
   type ReductionKind,
   type VectorExpr,
 } from '@mercer/formula';
-import { checkOptions } from './check-options.js';
+import type { OptionNames } from '@mercer/options';
+import { readOptions } from './call-options.js';
 import { LazyCalculus } from './lazy-calculus.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
@@ -25,6 +26,9 @@ export interface DescribeOptions {
   readonly k?: number | undefined;
 }
 
+/** Names of {@link DescribeOptions}. */
+export const DESCRIBE_OPTIONS: OptionNames<DescribeOptions> = { weight: true, k: true };
+
 type KindWithDim = 'Sum' | 'Min' | 'Max' | 'ArgMin' | 'ArgMax';
 
 /** How every reduction is described and run. */
@@ -37,10 +41,10 @@ export abstract class LazyReducible<D extends LazyDType = LazyDType> extends Laz
   reduction<K extends ReductionKind>(
     kind: K,
     axis: LazyAxis,
-    options: DescribeOptions = {},
+    options?: DescribeOptions,
   ): LazyReduction<K, D> {
-    checkOptions(kind, options, ['weight', 'k']);
-    return this.describe(kind, kind, axis, options);
+    const given = readOptions(kind, options, DESCRIBE_OPTIONS);
+    return this.describe(kind, kind, axis, given);
   }
 
   protected describe<K extends ReductionKind>(
@@ -71,10 +75,10 @@ export abstract class LazyReducible<D extends LazyDType = LazyDType> extends Laz
     what: string,
     kind: K,
     axis: LazyAxis,
-    options: CallReduceOptions<K, D, I> & DescribeOptions,
+    options: CallReduceOptions<K, D, I> | undefined,
+    described: DescribeOptions = {},
   ): Promise<ResultOf<K, D, I>> {
-    const { weight, k, ...rest } = options;
-    return this.describe(what, kind, axis, { weight, k }).call([], rest);
+    return this.describe(what, kind, axis, described).call([], options);
   }
 
   /** Over a side, a promise of numbers; over 'dim', a formula of dim 1. */
@@ -82,9 +86,10 @@ export abstract class LazyReducible<D extends LazyDType = LazyDType> extends Laz
     what: string,
     kind: K,
     axis: AxisOrDim,
-    options: CallReduceOptions<K, D, I>,
+    options: CallReduceOptions<K, D, I> | undefined,
   ): this | Promise<ResultOf<K, D, I>> {
     if (axis !== 'dim') return this.reduce(what, kind, axis, options);
+    readOptions<object>(`${what}('dim')`, options, {});
     return this.unary(what, OVER_DIM[kind]);
   }
 }

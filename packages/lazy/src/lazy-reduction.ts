@@ -3,6 +3,7 @@ import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@
 import type { MapReducePlan } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 import { argumentCount, bindArguments } from './bind-arguments.js';
+import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
 import { execute } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
@@ -112,10 +113,11 @@ export class LazyReduction<
    */
   async call<I extends IndexDType = 'int32'>(
     args: readonly LazyData[] = [],
-    options: CallReduceOptions<K, D, I> = {},
+    options?: CallReduceOptions<K, D, I>,
   ): Promise<ResultOf<K, D, I>> {
-    const { out, ...rest } = options;
-    const given = asOut(this.#task.what, this.reduction, out);
+    const { what } = this.#task;
+    const { out, ...rest } = readOptions(what, options, CALL_OPTIONS);
+    const given = asOut(what, this.reduction, out);
     return asResult<K, D, I>(await execute(this.#task, args, { ...rest, out: given }));
   }
 
@@ -135,14 +137,15 @@ export class LazyReduction<
    */
   async prepare<I extends IndexDType = 'int32'>(
     args: readonly Tensor[] = [],
-    options: PrepareOptions<I> = {},
+    options?: PrepareOptions<I>,
   ): Promise<PreparedReduction<K, D, I>> {
     const task = this.#task;
     const { plans, run, dispose } = await prepareTask(jointly(task), args, options);
     const call = (
       tensors: readonly Tensor[],
-      { out, stream }: PreparedOptions<ResultOf<K, LazyDType, I>> = {},
+      callOptions?: PreparedOptions<ResultOf<K, LazyDType, I>>,
     ): ResultOf<K, D, I> => {
+      const { out, stream } = readOptions(task.what, callOptions, PREPARED_OPTIONS);
       const given = asOut(task.what, task.reduction, out);
       const [results = {}] = run(tensors, given === undefined ? [] : [given], stream);
       return asResult<K, D, I>(results);

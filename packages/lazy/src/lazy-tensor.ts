@@ -1,9 +1,9 @@
 import { ops, reduction as describe, type ReductionKind } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
-import { checkOptions, DENSE_OPTIONS } from './check-options.js';
+import { CALL_OPTIONS, DENSE_OPTIONS, readOptions } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';
-import { binCounts, type HistogramOptions } from './histogram.js';
+import { binCounts, HISTOGRAM_OPTIONS, type HistogramOptions } from './histogram.js';
 import { nodeAt, type Input } from './input.js';
 import { JointReduction } from './joint-reduction.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -12,8 +12,18 @@ import { checkOperand, LazyFormula } from './lazy-formula.js';
 import { checkAxis } from './lazy-reducible.js';
 import { LazyReductions } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
-import { nonzeroPairs, type NonzeroOptions, type SelectedPairs } from './nonzero.js';
-import type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
+import {
+  NONZERO_OPTIONS,
+  nonzeroPairs,
+  type NonzeroOptions,
+  type SelectedPairs,
+} from './nonzero.js';
+import {
+  SPEC_OPTIONS,
+  type ManyResults,
+  type ReductionSpec,
+  type ReductionSpecs,
+} from './reduce-many.js';
 import type {
   DenseOptions,
   IndexDType,
@@ -66,10 +76,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    *
    * @throws LazyError DIM_MISMATCH; MercerError as `sum`
    */
-  async matmul(
-    v: LazyData | LazyFormula,
-    options: ReduceOptions<Tensor<D>> = {},
-  ): Promise<Tensor<D>> {
+  async matmul(v: LazyData | LazyFormula, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
     if (v instanceof LazyFormula) return this.mul(v).sum('j', options);
     if (!isVector(v)) return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
     const wide = parameterInput('matmul', v, 'v');
@@ -78,7 +85,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
       ...{ ...wide, category: 'j', dim: 1, steps: [{ op: 'insert', axis: -1 }] },
       extent: { rows, batchShape: [] },
     };
-    const { out, ...rest } = options;
+    const { out, ...rest } = readOptions('matmul', options, CALL_OPTIONS);
     if (out !== undefined) {
       using view = viewAfter(out, [{ op: 'insert', axis: -1 }]) as Tensor<D>;
       await this.#timesRows(column, { ...rest, out: view });
@@ -88,7 +95,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     return viewAfter(result, [{ op: 'drop', axis: -1 }]) as Tensor<D>;
   }
 
-  #timesRows(v: Input, options: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
+  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
     const vector = { formula: nodeAt(v, 0), inputs: [v] };
     const product = combine('matmul', [this, vector], (f, g) => ops.mul(f, g));
     return this.derive('matmul', product).sum('j', options);
@@ -99,12 +106,11 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    *
    * @throws LazyError where an input is a placeholder, or no input tells the number of rows
    */
-  async toDense(options: DenseOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
+  async toDense(options?: DenseOptions<Tensor<D>>): Promise<Tensor<D>> {
     checkBound('toDense', this.inputs);
-    checkOptions('toDense', options, DENSE_OPTIONS);
+    const { out, ...rest } = readOptions('toDense', options, DENSE_OPTIONS);
     checkRowNumbers('toDense', [this.formula], this);
     const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
-    const { out, ...rest } = options;
     const task = { what: 'toDense', reduction: describe('Sum', formula, { axis: 0 }), inputs };
     const { value } = await execute(task, [], { ...rest, out: out && { value: out } });
     return value as Tensor<D>;
@@ -133,11 +139,13 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
   async reduceMany<const S extends ReductionSpecs, I extends IndexDType = 'int32'>(
     axis: LazyAxis,
     specs: S,
-    options: ReduceOptions<Partial<ManyResults<S, D, NoInfer<I>>>> & IndexOption<I> = {},
+    options?: ReduceOptions<Partial<ManyResults<S, D, NoInfer<I>>>> & IndexOption<I>,
   ): Promise<ManyResults<S, D, I>> {
     const parts = Object.entries<ReductionKind | ReductionSpec>(specs).map(([name, spec]) => {
-      const { kind, of = this, ...rest } = typeof spec === 'string' ? { kind: spec } : spec;
-      checkMatrix(`reduceMany: ${name}: of`, of);
+      const what = `reduceMany: ${name}`;
+      const given = typeof spec === 'string' ? { kind: spec } : spec;
+      const { kind, of = this, ...rest } = readOptions(what, given, SPEC_OPTIONS);
+      checkMatrix(`${what}: of`, of);
       return [name, of.reduction(kind, axis, rest)] as const;
     });
     const joint = new JointReduction('reduceMany', Object.fromEntries(parts));
@@ -166,10 +174,8 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    * console.log((await found.values?.toTypedArray())?.join(' ')); // 0 1 1 0 1 1 0 0
    * ```
    */
-  async nonzero(
-    axis: LazyAxis,
-    { values, ...options }: NonzeroOptions = {},
-  ): Promise<SelectedPairs<D>> {
+  async nonzero(axis: LazyAxis, given?: NonzeroOptions): Promise<SelectedPairs<D>> {
+    const { values, ...options } = readOptions('nonzero', given, NONZERO_OPTIONS);
     checkAxis('nonzero', axis);
     const parts = values === undefined ? [] : [checkOperand('nonzero: values', values, this.field)];
     const rest = parts.map((one) =>
@@ -196,7 +202,8 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    * ```
    */
   async histogram(axis: LazyAxis, options: HistogramOptions<D>): Promise<Tensor<D>> {
-    const { bins, range, weight, ...rest } = options;
+    const given = readOptions('histogram', options, HISTOGRAM_OPTIONS);
+    const { bins, range, weight, ...rest } = given;
     return binCounts(this, { bins, range, weight })
       .describe('histogram', 'Sum', axis, {})
       .call([], rest);
@@ -207,9 +214,9 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
    *
    * @throws LazyError where M and N differ, and as `toDense`
    */
-  async diag(options: DenseOptions<Tensor<D>> = {}): Promise<Tensor<D>> {
+  async diag(options?: DenseOptions<Tensor<D>>): Promise<Tensor<D>> {
     checkBound('diag', this.inputs);
-    checkOptions('diag', options, DENSE_OPTIONS);
+    const given = readOptions('diag', options, DENSE_OPTIONS);
     const { rowsI = 1, rowsJ = 1 } = this;
     if (rowsI !== rowsJ) {
       throw new LazyError(
@@ -217,7 +224,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
         `diag: there are ${String(rowsI)} rows of i and ${String(rowsJ)} of j. A diagonal needs as many of both; take rows first.`,
       );
     }
-    return this.derive('diag', diagonal(this)).sum('j', options);
+    return this.derive('diag', diagonal(this)).sum('j', given);
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Category } from '@mercer/formula';
+import type { OptionNames } from '@mercer/options';
 import type { Tensor, TensorSource } from '@mercer/tensor';
+import { readOptions } from './call-options.js';
 import { nodeAt, type Input } from './input.js';
 import type { ComputedIn, StoredDType } from './lazy-dtype.js';
 import { LazyTensor } from './lazy-tensor.js';
@@ -19,6 +21,8 @@ export interface LazyOptions {
   readonly name?: string | undefined;
 }
 
+const LAZY_OPTIONS: OptionNames<LazyOptions> = { name: true };
+
 /**
  * A variable with a row of `dim` numbers for every i, (..batch, M, dim). Batch axes broadcast. Data is borrowed: a tensor must
  * be alive when a reduction runs; nested and typed arrays are placed anew by every reduction.
@@ -31,7 +35,8 @@ export function lazyI<D extends StoredDType>(
   options?: LazyOptions,
 ): LazyTensor<ComputedIn<D>>;
 export function lazyI(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
-export function lazyI(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
+export function lazyI(data: LazyData | Placeholder, options?: LazyOptions): LazyTensor {
+  const { name } = readOptions('lazyI', options, LAZY_OPTIONS);
   if (isPlaceholder(data)) return later('lazyI', 'i', data, name);
   return wrap('lazyI', matrixInput('lazyI', data, 'i', name));
 }
@@ -42,7 +47,8 @@ export function lazyJ<D extends StoredDType>(
   options?: LazyOptions,
 ): LazyTensor<ComputedIn<D>>;
 export function lazyJ(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
-export function lazyJ(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
+export function lazyJ(data: LazyData | Placeholder, options?: LazyOptions): LazyTensor {
+  const { name } = readOptions('lazyJ', options, LAZY_OPTIONS);
   if (isPlaceholder(data)) return later('lazyJ', 'j', data, name);
   return wrap('lazyJ', matrixInput('lazyJ', data, 'j', name));
 }
@@ -58,7 +64,8 @@ export function param<D extends StoredDType>(
   options?: LazyOptions,
 ): LazyTensor<ComputedIn<D>>;
 export function param(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
-export function param(data: LazyData | Placeholder, { name }: LazyOptions = {}): LazyTensor {
+export function param(data: LazyData | Placeholder, options?: LazyOptions): LazyTensor {
+  const { name } = readOptions('param', options, LAZY_OPTIONS);
   if (isPlaceholder(data)) return later('param', 'parameter', data, name);
   return wrap('param', parameterInput('param', data, name));
 }
@@ -75,7 +82,8 @@ export function lazy<D extends StoredDType>(
   options?: LazyOptions,
 ): LazyTensor<ComputedIn<D>>;
 export function lazy(data: TensorSource, axis?: 'i' | 'j', options?: LazyOptions): LazyTensor;
-export function lazy(data: LazyData, axis?: 'i' | 'j', { name }: LazyOptions = {}): LazyTensor {
+export function lazy(data: LazyData, axis?: 'i' | 'j', options?: LazyOptions): LazyTensor {
+  const { name } = readOptions('lazy', options, LAZY_OPTIONS);
   const input =
     axis === undefined ? shapedInput('lazy', data, name) : matrixInput('lazy', data, axis, name);
   return wrap('lazy', input);

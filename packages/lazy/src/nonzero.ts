@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import { empty, tensor, type Stream, type Tensor } from '@mercer/tensor';
 import {
   keptRows,
@@ -6,7 +7,6 @@ import {
   type CallShape,
   type RangeArguments,
 } from './call.js';
-import { checkOptions } from './check-options.js';
 import { placeCall, type CallOptions, type PlacedCall } from './execute.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
@@ -27,6 +27,16 @@ export interface NonzeroOptions extends Pick<
   readonly values?: LazyOperand | undefined;
 }
 
+/** Names of {@link NonzeroOptions}. */
+export const NONZERO_OPTIONS: OptionNames<NonzeroOptions> = {
+  values: true,
+  stream: true,
+  device: true,
+  dtype: true,
+  ranges: true,
+  debug: true,
+};
+
 /** Pairs of rows as a sparse matrix in compressed rows (CSR): a kept row's pairs stand from its offset to the next. */
 export interface SelectedPairs<D extends LazyDType = LazyDType> {
   /** Where the pairs of each kept row begin, batch entry after batch entry, and at last how many there are: batch * rows + 1. */
@@ -46,7 +56,6 @@ export async function nonzeroPairs(
   options: Omit<NonzeroOptions, 'values'>,
 ): Promise<SelectedPairs> {
   checkBound(WHAT, inputs);
-  checkOptions(WHAT, options, ['values', 'stream', 'device', 'dtype', 'ranges', 'debug']);
   checkMask(formulas[0]?.dim ?? 0);
   const made: Tensor[] = [];
   try {

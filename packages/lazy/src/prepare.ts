@@ -10,7 +10,7 @@ import {
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';
-import { checkOptions, PREPARE_OPTIONS } from './check-options.js';
+import { PREPARE_OPTIONS, readOptions } from './call-options.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
@@ -54,10 +54,10 @@ export interface PrepareOptions<I extends IndexDType = IndexDType>
 export async function prepareTask(
   task: JointTask,
   args: readonly Tensor[],
-  { ranges, indexDtype, ...options }: PrepareOptions,
+  given: PrepareOptions | undefined,
 ): Promise<PreparedTask> {
   const { what, reductions } = task;
-  checkOptions(what, options, PREPARE_OPTIONS);
+  const { ranges, indexDtype, ...options } = readOptions(what, given, PREPARE_OPTIONS);
   checkIndexDtype(what, indexDtype, reductions);
   const used = usedBy(reductions.flatMap(formulasOf));
   const example = bind(task, args);

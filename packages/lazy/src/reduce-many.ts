@@ -1,6 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
+import type { OptionNames } from '@mercer/options';
 import type { LazyDType } from './lazy-dtype.js';
-import type { DescribeOptions, LazyReducible } from './lazy-reducible.js';
+import { DESCRIBE_OPTIONS, type DescribeOptions, type LazyReducible } from './lazy-reducible.js';
 import type { IndexDType, ResultOf } from './reduction-types.js';
 
 /** A reduction among several: what kind, of what, and what the kind needs. */
@@ -9,6 +10,13 @@ export interface ReductionSpec<K extends ReductionKind = ReductionKind> extends 
   /** What is reduced. Default: the matrix whose method is called. */
   readonly of?: LazyReducible | undefined;
 }
+
+/** Names of {@link ReductionSpec}. */
+export const SPEC_OPTIONS: OptionNames<ReductionSpec> = {
+  ...DESCRIBE_OPTIONS,
+  kind: true,
+  of: true,
+};
 
 /** Reductions by the names of their results; a kind alone stands for `{ kind }`. */
 export type ReductionSpecs = Readonly<Record<string, ReductionKind | ReductionSpec>>;

@@ -47,7 +47,7 @@ export const TEXT_MISTAKES: readonly Mistake[] = [
     'an option that is none',
     ({ x }) => genred('Sum(x)', ['x = Vi(2)'])(x, { outt: x } as never),
     'INVALID_ARGUMENT',
-    /out, stream, device, dtype, ranges/,
+    /Did you mean 'out'\? The options are out, stream, device, dtype, .*ranges/,
   ],
   [
     'an output of another dim',
@@ -65,13 +65,13 @@ export const TEXT_MISTAKES: readonly Mistake[] = [
     'an option of genred as in KeOps',
     () => genred('x', ['x = Vi(2)'], { reduction_op: 'Max' } as never),
     'INVALID_ARGUMENT',
-    /genred: there is no option 'reduction_op'. What KeOps calls so is 'reduction' here/,
+    /genred: there is no option 'reduction_op'. Did you mean 'reduction'\?/,
   ],
   [
     'an option of genred that there is not',
     () => genred('x', ['x = Vi(2)'], { axes: 1 } as never),
     'INVALID_ARGUMENT',
-    /no option 'axes'. The options are reduction, axis, formula2, k, operations/,
+    /no option 'axes'. Did you mean 'axis'\? The options are reduction, axis, formula2, k, operations/,
   ],
   [
     'aliases as one text',

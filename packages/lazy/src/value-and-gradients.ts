@@ -1,7 +1,8 @@
 import type { ReductionKind } from '@mercer/formula';
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { Results } from './call.js';
-import { checkOptions } from './check-options.js';
+import { readOptions } from './call-options.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
 import { execute, type CallOptions } from './execute.js';
 import { checkGradientOuts, namedOuts } from './gradient-outs.js';
@@ -31,6 +32,14 @@ export interface GradientsOptions<
   readonly out?: GradientsOut<K, D, V> | undefined;
 }
 
+const GRADIENTS_OPTIONS: OptionNames<GradientsOptions> = {
+  cotangent: true,
+  out: true,
+  stream: true,
+  ranges: true,
+  debug: true,
+};
+
 /** Where the results of `valueAndGradients` are to go. */
 export interface GradientsOut<
   K extends ReductionKind = ReductionKind,
@@ -41,6 +50,8 @@ export interface GradientsOut<
   /** Of the shapes of the variables' data. */
   readonly gradients?: { readonly [N in keyof V]?: Tensor<D> | undefined } | undefined;
 }
+
+const OUT_NAMES: OptionNames<GradientsOut> = { value: true, gradients: true };
 
 /** What `valueAndGradients` gives. */
 export interface ValueAndGradients<
@@ -87,10 +98,11 @@ export async function valueAndGradients<
 >(
   of: LazyReduction<K, D>,
   variables: V,
-  { cotangent, out = {}, ...rest }: GradientsOptions<NoInfer<K>, NoInfer<D>, NoInfer<V>> = {},
+  options?: GradientsOptions<NoInfer<K>, NoInfer<D>, NoInfer<V>>,
 ): Promise<ValueAndGradients<K, D, V>> {
   const what = 'valueAndGradients';
-  checkOptions(what, rest, ['cotangent', 'out', 'stream', 'ranges', 'debug']);
+  const { cotangent, out: given, ...rest } = readOptions(what, options, GRADIENTS_OPTIONS);
+  const out = readOptions(`${what}: out`, given, OUT_NAMES);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);
@@ -107,29 +119,29 @@ export async function valueAndGradients<
   };
   const { device } = checkGradientOuts(what, whole, outs);
   const { stream } = rest;
-  const options = { ...rest, device };
+  const where = { ...rest, device };
   const made: Tensor[] = [];
   const written: Results[] = [];
   try {
     const isFirst = !WITHOUT_FORWARD.includes(task.reduction.kind);
-    if (isFirst) written.push(await execute({ ...task, what }, [], options));
+    if (isFirst) written.push(await execute({ ...task, what }, [], where));
     const saved = {
       values: written[0]?.value,
       indices: written[0]?.index as Tensor<'int32'> | undefined,
     };
-    const derivatives = await derivativesBy(what, whole, places, { ...options, saved }, made);
+    const derivatives = await derivativesBy(what, whole, places, { ...where, saved }, made);
     const by = places.map((place) => inputAt(task, place));
     const also = isFirst ? undefined : task.reduction;
-    const found = await runDerivatives(what, derivatives, by, also, options);
+    const found = await runDerivatives(what, derivatives, by, also, where);
     if (also !== undefined) written.push(found.also);
     written.push(...found.gradients.map((gradient): Results => ({ value: gradient })));
-    const given: readonly (Results | undefined)[] = [
+    const taken: readonly (Results | undefined)[] = [
       outs.value,
       ...outs.gradients.map((one) => ({ value: one.out })),
     ];
     const wanted = written.map(({ value, index }, at) => ({
-      value: given[at]?.value ?? value,
-      index: given[at]?.index ?? index,
+      value: taken[at]?.value ?? value,
+      index: taken[at]?.index ?? index,
     }));
     const [value = {}, ...gradients] = await deliver({ written, wanted }, stream);
     const byName = names.map((name, at) => [name, gradients[at]?.value] as const);

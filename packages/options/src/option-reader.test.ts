@@ -37,6 +37,7 @@ describe('an option reader', () => {
       expect(read({}).p).toBeUndefined();
       expect(read(undefined).p).toBeUndefined();
       expect(read({ uplo: 'upper' }).p).toBeUndefined();
+      expect({ ...read({}) }.p).toBeUndefined();
     } finally {
       delete polluted.p;
     }

@@ -9,8 +9,8 @@ export type OptionNames<O extends object> = { readonly [K in keyof Required<O>]:
 export type Refuse = (message: string, cause?: unknown) => Error;
 
 /**
- * Checks options at the face of a function and returns a copy of their own properties, whose prototype chain is empty: what
- * somebody puts on `Object.prototype` is no option. Without options the copy is empty.
+ * Checks options at the face of a function and returns a copy of their own properties that has every name: what is not given is
+ * undefined there, so that nothing is read from `Object.prototype`, also not from copies of the copy.
  *
  * @param what the function, for messages
  * @param names beside the options type: `const NAMES: OptionNames<CdistOptions> = { p: true, out: true }`
@@ -22,12 +22,6 @@ export type OptionReader = <O extends object>(
   options: O | undefined,
   names: OptionNames<NoInfer<O>>,
 ) => O;
-
-/** Objects that inherit nothing, of a shape that engines can optimise as they cannot `Object.create(null)`. */
-const OwnProperties = function () {} as unknown as new () => Record<string, unknown>;
-OwnProperties.prototype = Object.freeze(Object.create(null) as object);
-
-const NONE: unknown = Object.freeze(new OwnProperties());
 
 /**
  * How a package reads options: with errors of its own.
@@ -61,10 +55,10 @@ export function optionReader(refuse: Refuse): OptionReader {
     options: O | undefined,
     names: OptionNames<NoInfer<O>>,
   ): O => {
-    if (options === undefined) return NONE as O;
+    const own: Record<string, unknown> = { ...noneOf(names) };
+    if (options === undefined) return own as O;
     let fault: string | undefined;
     let cause: unknown;
-    const own = new OwnProperties();
     try {
       fault = isOptions(options) ? undefined : noOptions(options, names);
       if (fault === undefined) {
@@ -83,6 +77,18 @@ export function optionReader(refuse: Refuse): OptionReader {
     if (fault === undefined) return own as O;
     throw refuse(`${what}: ${fault}.`, cause);
   };
+}
+
+const templates = new WeakMap<object, Readonly<Record<string, undefined>>>();
+
+/** Options of which none is given, of one shape for engines to optimise. */
+function noneOf(names: object): Readonly<Record<string, undefined>> {
+  let none = templates.get(names);
+  if (none === undefined) {
+    none = Object.fromEntries(Object.keys(names).map((name) => [name, undefined]));
+    templates.set(names, none);
+  }
+  return none;
 }
 
 /** Whether a value may hold options: an object that is neither an array nor one of the language's containers. */

@@ -1,0 +1,47 @@
+import { optionReader, type OptionNames } from '@mercer/options';
+import { LazyError } from './lazy-error.js';
+import type { PreparedOptions } from './lazy-reduction.js';
+import type { PrepareOptions } from './prepare.js';
+import type { DenseOptions, IndexOption, ReduceOptions } from './reduction-types.js';
+
+/**
+ * Options of a call as the methods read them: own properties only, unknown names refused.
+ *
+ * @throws LazyError INVALID_ARGUMENT
+ */
+export const readOptions = optionReader(
+  (message, cause) =>
+    new LazyError('INVALID_ARGUMENT', message, cause === undefined ? undefined : { cause }),
+);
+
+/** Options of calls that compute whole matrices. */
+export const DENSE_OPTIONS: OptionNames<DenseOptions> = {
+  out: true,
+  stream: true,
+  device: true,
+  dtype: true,
+  accumulate: true,
+  sumScheme: true,
+  debug: true,
+};
+
+/** Options of calls of reductions that give no row numbers. */
+export const REDUCE_OPTIONS: OptionNames<ReduceOptions> = { ...DENSE_OPTIONS, ranges: true };
+
+/** Options of calls of reductions. */
+export const CALL_OPTIONS: OptionNames<ReduceOptions & IndexOption> = {
+  ...REDUCE_OPTIONS,
+  indexDtype: true,
+};
+
+/** Options of preparations. */
+export const PREPARE_OPTIONS: OptionNames<PrepareOptions> = {
+  ranges: true,
+  accumulate: true,
+  sumScheme: true,
+  indexDtype: true,
+  debug: true,
+};
+
+/** Options of prepared calls. */
+export const PREPARED_OPTIONS: OptionNames<PreparedOptions<unknown>> = { out: true, stream: true };
