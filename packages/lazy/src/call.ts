@@ -69,6 +69,9 @@ export function inputOperand(x: Tensor, shape: CallShape): Operand | undefined {
   return rowStride < 0 ? undefined : { rowStride, batchStride };
 }
 
+/** What is read of an input before its launch: everything but where its numbers lie. */
+export type ExampleInput = Pick<BoundInput, 'tensor'>;
+
 /** The kernels of a call on their device. */
 export type LoadedReduction = LoadedProgram<MapReducePlan>;
 
@@ -83,7 +86,7 @@ export interface LoadOptions extends SumOptions {
 function problemOf(
   [reduction, ...further]: Reductions,
   shape: CallShape,
-  inputs: readonly (BoundInput | undefined)[],
+  inputs: readonly (ExampleInput | undefined)[],
   { ranges = false, ...sums }: LoadOptions,
 ): MapReduceProblem {
   const { dtype, rowsI, rowsJ, batch } = shape;
@@ -100,7 +103,7 @@ export function isOnePass(
   what: string,
   reductions: Reductions,
   shape: CallShape,
-  inputs: readonly (BoundInput | undefined)[],
+  inputs: readonly (ExampleInput | undefined)[],
   options: LoadOptions,
 ): boolean {
   const problem = problemOf(reductions, shape, inputs, options);
@@ -116,7 +119,7 @@ export function loadReductions(
   what: string,
   reductions: Reductions,
   shape: CallShape,
-  inputs: readonly (BoundInput | undefined)[],
+  inputs: readonly (ExampleInput | undefined)[],
   options: LoadOptions,
 ): Promise<LoadedReduction> {
   const problem = problemOf(reductions, shape, inputs, options);
@@ -139,7 +142,7 @@ export function loadReductions(
 
 /** The inputs that are stored in 16 bits, by position. */
 export function storageOf(
-  inputs: readonly (BoundInput | undefined)[],
+  inputs: readonly (ExampleInput | undefined)[],
 ): Record<number, 'float16' | 'bfloat16'> {
   const storage: Record<number, 'float16' | 'bfloat16'> = {};
   for (const [place, bound] of inputs.entries()) {

@@ -5,6 +5,7 @@ import {
   loadReductions,
   type BoundInput,
   type CallShape,
+  type ExampleInput,
   type LoadedReduction,
   type LoadOptions,
   type RangeArguments,
@@ -28,7 +29,7 @@ export interface Pass {
 export async function loadPasses(
   task: JointTask,
   shape: CallShape,
-  inputs: readonly (BoundInput | undefined)[],
+  inputs: readonly (ExampleInput | undefined)[],
   options: LoadOptions,
 ): Promise<readonly Pass[]> {
   const { what, reductions } = task;

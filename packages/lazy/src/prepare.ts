@@ -63,7 +63,7 @@ export async function prepareTask(
   const example = bind(task, args);
   const views: Tensor[] = [];
   const inputs = example.inputs.map((one, place) =>
-    used.has(place) ? readable(what, one, example.shape, views) : undefined,
+    used.has(place) ? { tensor: placedView(what, one, views) } : undefined,
   );
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
@@ -135,7 +135,7 @@ function bind({ what, inputs, reductions }: JointTask, args: readonly Tensor[]):
   return { inputs: bound, shape };
 }
 
-function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): BoundInput {
+function placedView(what: string, one: Input, made: Tensor[]): Tensor {
   if (one.source.kind !== 'tensor') {
     throw new LazyError(
       'INVALID_ARGUMENT',
@@ -144,12 +144,16 @@ function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): B
   }
   const { tensor } = one.source;
   tensor.assertAlive();
-  const view = matrixView(one, tensor, made);
+  return matrixView(one, tensor, made);
+}
+
+function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): BoundInput {
+  const view = placedView(what, one, made);
   const operand = inputOperand(view, shape);
   if (operand !== undefined) return { tensor: view, operand };
   throw new MercerError(
     'NOT_CONTIGUOUS',
-    `${what}: ${describeInput(one)} has strides [${tensor.strides.join(', ')}], which a prepared call cannot read over the batch [${shape.batchShape.join(', ')}]. ` +
+    `${what}: ${describeInput(one)} has strides [${view.strides.join(', ')}], which a prepared call cannot read over the batch [${shape.batchShape.join(', ')}]. ` +
       'Pass await x.contiguous() of the broadcast view, or use the call that copies by itself.',
   );
 }

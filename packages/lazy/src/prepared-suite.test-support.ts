@@ -69,6 +69,19 @@ export function describePreparedAgain(device: () => Device): void {
       expect(() => held([], { out })).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
     });
 
+    it('is prepared for tensors of any strides, and refuses to be called with those it cannot read', async () => {
+      const turned = (await tensor([upTo(M), upTo(M)], place())).transpose();
+      const y = await tensor([[1, 1]], place());
+      const dot = lazyI({ position: 0, dim: 2 }).dot(lazyJ({ position: 1, dim: 2 }));
+      const call = await dot.reduction('Sum', 'j').prepare([turned, y]);
+      const out = empty([M, 1], place());
+      call([await turned.contiguous(), y], { out });
+      expect(await readable(out)).toEqual(upTo(M).map((i) => 2 * i));
+      expect(() => call([turned, y], { out })).toThrow(
+        expect.objectContaining({ code: 'NOT_CONTIGUOUS' }),
+      );
+    });
+
     it('begins where rows of a tensor of the formula begin', async () => {
       const x = await column([1, 2, 3, 4, 5]);
       const y = await column([1, 1]);

@@ -129,6 +129,40 @@ describe('mercer reduce', () => {
     await expectFile('soft.npy', [M, D], rows(M * D, mean));
   });
 
+  it('reads rows in Fortran order, and those that are repeated along one of two batch axes', async () => {
+    const columns = Float64Array.from(
+      { length: N * D },
+      (_, at) => y[(at % N) * D + Math.floor(at / N)] ?? 0,
+    );
+    await writeNpy(at('columns.npy'), { data: columns, shape: [N, D], fortranOrder: true });
+    await writeNpy(at('x2.npy'), { data: Float64Array.of(...x, ...x), shape: [2, 1, M, D] });
+    await writeNpy(at('y3.npy'), { data: Float64Array.of(...y, ...y, ...y), shape: [3, N, D] });
+    const sums = ['reduce', '--formula', 'SqDist(x,y)', ...INPUTS, '--axis', '1'];
+    await Promise.all([
+      mercerJson([
+        ...sums,
+        '--arg',
+        `x=${at('x.npy')}`,
+        '--arg',
+        `y=${at('columns.npy')}`,
+        '--out',
+        at('f.npy'),
+      ]),
+      mercerJson([
+        ...sums,
+        '--arg',
+        `x=${at('x2.npy')}`,
+        '--arg',
+        `y=${at('y3.npy')}`,
+        '--out',
+        at('batch.npy'),
+      ]),
+    ]);
+    const truth = rows(M, (i) => total(rows(N, (j) => square(i, j))));
+    await expectFile('f.npy', [M, 1], truth);
+    await expectFile('batch.npy', [2, 3, M, 1], rows(6, () => truth).flat());
+  });
+
   it('fails with one block that names the option, and writes nothing', async () => {
     const args = ['reduce', '--formula', 'Exp(x', ...INPUTS, ...files(), '--out', at('no.npy')];
     const run = await mercer(args);
