@@ -9,10 +9,14 @@ import {
 } from './npy-dtype.js';
 import { NpyError } from './npy-error.js';
 import type { NpyHeader } from './npy-header.js';
+import { runThrough } from './slices.js';
+import { widenElements } from './widen-elements.js';
 
 /**
  * An array as a .npy file holds it. `data` lists the elements in file order: the last axis runs fastest, or the first
- * when `fortranOrder` is true. float16 elements are raw bits (see `float16ToFloat32`), bool elements are 0 and 1.
+ * when `fortranOrder` is true. float16 elements are raw bits (see `float16ToFloat32`), bool elements are 0 and 1. Files of types
+ * that Mercer lacks are read as the narrowest type that holds every value: int8, int16 and uint16 as int32, uint32 and uint64 as
+ * int64 (a uint64 value above 2^63 - 1 is refused).
  */
 export interface NpyArray<D extends NpyDType = NpyDType> {
   readonly dtype: D;
@@ -44,47 +48,66 @@ export function npyStrides(array: Pick<NpyArray, 'shape' | 'fortranOrder'>): num
 /** Memory for the elements of `header`, after checking them against the caller's limit. */
 export function allocateData(header: NpyHeader, maxBytes: number): ArrayBuffer {
   const shape = `shape (${header.shape.join(', ')}) of ${header.dtype}`;
-  if (header.dataBytes > maxBytes) {
+  if (header.memoryBytes > maxBytes) {
     throw new NpyError(
       'NPY_TOO_LARGE',
-      `Cannot read the array: ${shape} is ${header.dataBytes} bytes and the limit is ${maxBytes}. Raise the option maxBytes if the file is trusted.`,
+      `Cannot read the array: ${shape} is ${header.memoryBytes} bytes and the limit is ${maxBytes}. Raise the option maxBytes if the file is trusted.`,
     );
   }
   try {
-    return new ArrayBuffer(header.dataBytes);
+    return new ArrayBuffer(header.memoryBytes);
   } catch (cause) {
     throw new NpyError(
       'NPY_TOO_LARGE',
-      `Cannot read the array: ${shape} needs one buffer of ${header.dataBytes} bytes, which this process cannot allocate. ` +
+      `Cannot read the array: ${shape} needs one buffer of ${header.memoryBytes} bytes, which this process cannot allocate. ` +
         'Use a machine with more memory or split the array.',
       { cause },
     );
   }
 }
 
-/** Makes the array of a filled buffer: elements in the machine's byte order, bool normalised to 0 and 1. */
-export function finishArray(header: NpyHeader, buffer: ArrayBuffer): NpyArray {
-  const bytes = npyDTypeBytes(header.dtype);
-  if (header.order === 'big') swapBytes(buffer, bytes);
-  const data = npyDataOver(header.dtype, buffer, header.size);
-  if (header.dtype === 'bool') {
-    const flags = data as Uint8Array;
-    for (let i = 0; i < flags.length; i++) flags[i] = flags[i] === 0 ? 0 : 1;
-  }
-  return { dtype: header.dtype, shape: header.shape, fortranOrder: header.fortranOrder, data };
+/** Where the bytes of the file go before `finishSteps`: the end of the elements' memory. */
+export function storedBytes(header: NpyHeader, buffer: ArrayBuffer): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(buffer, buffer.byteLength - header.dataBytes);
 }
 
-const SWAP_PIECE = 2 ** 28;
+/**
+ * Makes the array of a filled buffer, in steps of a millisecond or so: elements in the machine's byte order and of their type here,
+ * bool normalised to 0 and 1.
+ */
+export function* finishSteps(header: NpyHeader, buffer: ArrayBuffer): Generator<void, NpyArray> {
+  const { dtype, stored, shape, fortranOrder, size } = header;
+  if (header.order === 'big') yield* swapSteps(storedBytes(header, buffer), stored.bytes);
+  yield* widenElements(stored, buffer, size);
+  const data = npyDataOver(dtype, buffer, size);
+  if (dtype === 'bool') {
+    for (let at = 0; at < size; at += STEP_BYTES) {
+      normaliseFlags(data.subarray(at, at + STEP_BYTES) as Uint8Array);
+      yield;
+    }
+  }
+  return { dtype, shape, fortranOrder, data };
+}
 
-/** Reverses the bytes of every element in place. */
-export function swapBytes(buffer: ArrayBuffer, elementBytes: 1 | 2 | 4 | 8): void {
+const STEP_BYTES = 2 ** 20;
+
+/** Reverses the bytes of every element in place, a piece for each step. */
+function* swapSteps(
+  { buffer, byteOffset, byteLength }: Uint8Array,
+  elementBytes: 1 | 2 | 4 | 8,
+): Generator<void> {
   if (elementBytes === 1) return;
-  for (let at = 0; at < buffer.byteLength; at += SWAP_PIECE) {
-    const piece = Buffer.from(buffer, at, Math.min(SWAP_PIECE, buffer.byteLength - at));
+  for (let at = 0; at < byteLength; at += STEP_BYTES) {
+    const piece = Buffer.from(buffer, byteOffset + at, Math.min(STEP_BYTES, byteLength - at));
     if (elementBytes === 2) piece.swap16();
     else if (elementBytes === 4) piece.swap32();
     else piece.swap64();
+    yield;
   }
+}
+
+function normaliseFlags(flags: Uint8Array): void {
+  for (let i = 0; i < flags.length; i++) flags[i] = flags[i] === 0 ? 0 : 1;
 }
 
 /** Checks a caller's array before anything is written; returns it with every default filled in. */
@@ -111,25 +134,23 @@ export function checkArrayInput(input: NpyArrayInput): NpyArray {
   return { dtype, shape: [...shape], fortranOrder: input.fortranOrder ?? false, data: input.data };
 }
 
-/** The element bytes of an array in pieces of bounded size, in the byte order asked for. */
+/** The element bytes of an array in pieces that take a millisecond or so, in the byte order asked for. */
 export function* dataPieces(array: NpyArray, order: ByteOrder): Generator<Uint8Array> {
   const { buffer, byteOffset, byteLength } = array.data;
   const elementBytes = npyDTypeBytes(array.dtype);
-  for (let at = 0; at < byteLength; at += WRITE_PIECE) {
-    const length = Math.min(WRITE_PIECE, byteLength - at);
+  for (let at = 0; at < byteLength; at += STEP_BYTES) {
+    const length = Math.min(STEP_BYTES, byteLength - at);
     const piece = new Uint8Array(buffer, byteOffset + at, length);
     if (array.dtype !== 'bool' && (order === 'little' || elementBytes === 1)) {
       yield piece;
       continue;
     }
     const copy = new Uint8Array(piece);
-    if (array.dtype === 'bool') copy.forEach((flag, i) => (copy[i] = flag === 0 ? 0 : 1));
-    else swapBytes(copy.buffer, elementBytes);
+    if (array.dtype === 'bool') normaliseFlags(copy);
+    else runThrough(swapSteps(copy, elementBytes));
     yield copy;
   }
 }
-
-const WRITE_PIECE = 2 ** 24;
 
 function argument(why: string): NpyError {
   return new NpyError(

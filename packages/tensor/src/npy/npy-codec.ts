@@ -3,7 +3,8 @@ import {
   allocateData,
   checkArrayInput,
   dataPieces,
-  finishArray,
+  finishSteps,
+  storedBytes,
   type NpyArray,
   type NpyArrayInput,
 } from './npy-array.js';
@@ -11,10 +12,11 @@ import type { ByteOrder } from './npy-dtype.js';
 import { NpyError } from './npy-error.js';
 import { encodeNpyHeader, parseNpyHeader, type NpyHeader } from './npy-header.js';
 import { readOptions } from './read-options.js';
+import { runThrough } from './slices.js';
 
 /** Limits on what a reader accepts. */
 export interface NpyReadOptions {
-  /** Most bytes of elements that one array may have. Unlimited (what the file really holds) by default. */
+  /** Most bytes of elements that one array may have in memory. Unlimited (what the file really holds) by default. */
   readonly maxBytes?: number;
 }
 
@@ -31,7 +33,8 @@ export interface NpyWriteOptions {
 export const NPY_WRITE_OPTIONS: OptionNames<NpyWriteOptions> = { byteOrder: true };
 
 /**
- * Reads the bytes of a whole .npy file. The elements are copied, so the result owns its memory.
+ * Reads the bytes of a whole .npy file, at once; `readNpy` does the same and lets the event loop go on. The elements are copied, so
+ * the result owns its memory. Elements of types that Mercer lacks are widened, see `NpyArray`.
  * Throws NpyError: `NPY_INVALID`, `NPY_UNSUPPORTED`, `NPY_TRUNCATED`, `NPY_TOO_LARGE`.
  *
  * ```ts
@@ -46,8 +49,8 @@ export function decodeNpy(bytes: Uint8Array, options?: NpyReadOptions): NpyArray
   const header = parseNpyHeader(bytes);
   checkFileBytes(header, bytes.length);
   const buffer = allocateData(header, maxBytes);
-  new Uint8Array(buffer).set(bytes.subarray(header.dataOffset));
-  return finishArray(header, buffer);
+  storedBytes(header, buffer).set(bytes.subarray(header.dataOffset));
+  return runThrough(finishSteps(header, buffer));
 }
 
 /**
@@ -65,7 +68,7 @@ export function encodeNpy(array: NpyArrayInput, options?: NpyWriteOptions): Uint
   return bytes;
 }
 
-/** The same bytes in pieces of at most 16 MiB; the array is checked before the first one. */
+/** The same bytes in pieces of at most 1 MiB; the array is checked before the first one. */
 export function npyFilePieces(
   input: NpyArrayInput,
   options: NpyWriteOptions,
@@ -83,7 +86,7 @@ export function npyFilePieces(
 export function checkFileBytes(header: NpyHeader, fileBytes: number): void {
   const there = fileBytes - header.dataOffset;
   if (there === header.dataBytes) return;
-  const claim = `shape (${header.shape.join(', ')}) of ${header.dtype} is ${header.dataBytes} bytes and ${there} follow the header`;
+  const claim = `shape (${header.shape.join(', ')}) of ${header.stored.widened ?? header.dtype} is ${header.dataBytes} bytes and ${there} follow the header`;
   if (there < header.dataBytes) {
     throw new NpyError(
       'NPY_TRUNCATED',

@@ -1,6 +1,6 @@
 import { NpyError } from './npy-error.js';
 
-/** Element types that the codec reads and writes; every one is a Mercer dtype of the same name. */
+/** Element types of arrays here, and of the files that are written; every one is a Mercer dtype of the same name. */
 export type NpyDType = 'float64' | 'float32' | 'float16' | 'int64' | 'int32' | 'uint8' | 'bool';
 
 /** The typed array that holds each element type: float16 as raw bits, bool as 0 and 1. */
@@ -16,6 +16,18 @@ export interface NpyArrayTypes {
 
 /** Any typed array that the codec reads into or writes from. */
 export type NpyData = NpyArrayTypes[NpyDType];
+
+/** Element types of files that are read as the narrowest type here which holds every value of theirs. */
+export type WidenedType = 'int8' | 'int16' | 'uint16' | 'uint32' | 'uint64';
+
+/** How the elements lie in a file, and what they are read as. */
+export interface StoredType {
+  readonly dtype: NpyDType;
+  /** The type in the file, where it is not `dtype`. */
+  readonly widened?: WidenedType;
+  /** Of one element in the file. */
+  readonly bytes: 1 | 2 | 4 | 8;
+}
 
 /** Byte order of the elements in a file. */
 export type ByteOrder = 'little' | 'big';
@@ -37,7 +49,22 @@ const TABLE: { readonly [D in NpyDType]: DTypeEntry } = {
 };
 
 const DTYPES = Object.keys(TABLE) as NpyDType[];
-const BY_CODE = new Map(DTYPES.map((dtype) => [TABLE[dtype].code, dtype]));
+
+const WIDENED: {
+  readonly [T in WidenedType]: StoredType & { readonly widened: T; readonly code: string };
+} = {
+  int8: { widened: 'int8', code: 'i1', bytes: 1, dtype: 'int32' },
+  int16: { widened: 'int16', code: 'i2', bytes: 2, dtype: 'int32' },
+  uint16: { widened: 'uint16', code: 'u2', bytes: 2, dtype: 'int32' },
+  uint32: { widened: 'uint32', code: 'u4', bytes: 4, dtype: 'int64' },
+  uint64: { widened: 'uint64', code: 'u8', bytes: 8, dtype: 'int64' },
+};
+
+const BY_CODE = new Map<string, StoredType>([
+  ...DTYPES.map((dtype) => [TABLE[dtype].code, { dtype, bytes: TABLE[dtype].bytes }] as const),
+  ...Object.values(WIDENED).map(({ code, ...type }) => [code, type] as const),
+]);
+const READ_TYPES = [...DTYPES, ...Object.keys(WIDENED)].join(', ');
 
 /** True when `name` is an element type that .npy files can carry here. */
 export function isNpyDType(name: string): name is NpyDType {
@@ -81,14 +108,14 @@ export function formatDescr(dtype: NpyDType, order: ByteOrder): string {
 }
 
 /** Reads an array-protocol text; refuses what is no plain number type of the table. */
-export function parseDescr(descr: string): { dtype: NpyDType; order: ByteOrder } {
+export function parseDescr(descr: string): { stored: StoredType; order: ByteOrder } {
   const match = /^([<>|=])([A-Za-z])(\d{0,6})$/.exec(descr);
   const shown = JSON.stringify(descr.slice(0, 40));
   if (match === null) {
     throw new NpyError(
       'NPY_UNSUPPORTED',
       `Cannot read the array: its element type ${shown} is not a plain number type. ` +
-        `Save it as one of ${DTYPES.join(', ')}, for example with numpy.save(path, array.astype('float32')).`,
+        `Save it as one of ${READ_TYPES}, for example with numpy.save(path, array.astype('float32')).`,
     );
   }
   const [, prefix = '', kind = '', size = ''] = match;
@@ -99,13 +126,13 @@ export function parseDescr(descr: string): { dtype: NpyDType; order: ByteOrder }
         'Save it with a number type instead.',
     );
   }
-  const dtype = BY_CODE.get(kind + size);
-  if (dtype === undefined || (prefix === '|' && TABLE[dtype].bytes > 1)) {
+  const stored = BY_CODE.get(kind + size);
+  if (stored === undefined || (prefix === '|' && stored.bytes > 1)) {
     throw new NpyError(
       'NPY_UNSUPPORTED',
-      `Cannot read the array: element type ${shown} is not one of ${DTYPES.join(', ')}. ` +
+      `Cannot read the array: element type ${shown} is not one of ${READ_TYPES}. ` +
         `Convert it first, for example with numpy.save(path, array.astype('float32')).`,
     );
   }
-  return { dtype, order: prefix === '>' ? 'big' : 'little' };
+  return { stored, order: prefix === '>' ? 'big' : 'little' };
 }

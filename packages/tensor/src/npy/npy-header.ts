@@ -5,19 +5,24 @@ import {
   parseDescr,
   type ByteOrder,
   type NpyDType,
+  type StoredType,
 } from './npy-dtype.js';
 import { NpyError } from './npy-error.js';
 
 /** What a .npy header says, checked: every number is safe to use in size arithmetic. */
 export interface NpyHeader {
+  /** What the elements are read as. */
   readonly dtype: NpyDType;
+  readonly stored: StoredType;
   readonly order: ByteOrder;
   readonly fortranOrder: boolean;
   readonly shape: readonly number[];
   /** Number of elements, at most 2^53 - 1. */
   readonly size: number;
-  /** Bytes of the elements, at most 2^53 - 1. */
+  /** Bytes of the elements in the file, at most those in memory. */
   readonly dataBytes: number;
+  /** Bytes of the elements in memory, at most 2^53 - 1. */
+  readonly memoryBytes: number;
   /** Where the elements begin, in bytes from the start of the file. */
   readonly dataOffset: number;
 }
@@ -87,24 +92,27 @@ export function parseNpyHeader(bytes: Uint8Array): NpyHeader {
   }
   const textStart = bytes[6] === 1 ? 10 : 12;
   const literal = parseHeaderLiteral(asciiText(bytes.subarray(textStart, dataOffset)));
-  const { dtype, order } = parseDescr(literal.descr);
+  const { stored, order } = parseDescr(literal.descr);
+  const { dtype } = stored;
   const size = literal.shape.reduce((product, extent) => product * extent, 1n);
-  const dataBytes = size * BigInt(npyDTypeBytes(dtype));
+  const memoryBytes = size * BigInt(npyDTypeBytes(dtype));
   const largest = literal.shape.reduce((max, extent) => (extent > max ? extent : max), 0n);
-  if (dataBytes > BigInt(Number.MAX_SAFE_INTEGER) || largest > BigInt(Number.MAX_SAFE_INTEGER)) {
+  if (memoryBytes > BigInt(Number.MAX_SAFE_INTEGER) || largest > BigInt(Number.MAX_SAFE_INTEGER)) {
     throw new NpyError(
       'NPY_TOO_LARGE',
-      `Cannot read the .npy data: shape (${literal.shape.join(', ')}) of ${dtype} is ${dataBytes} bytes, more than any machine addresses. ` +
+      `Cannot read the .npy data: shape (${literal.shape.join(', ')}) of ${dtype} is ${memoryBytes} bytes, more than any machine addresses. ` +
         'The file is damaged or hostile.',
     );
   }
   return {
     dtype,
+    stored,
     order,
     fortranOrder: literal.fortranOrder,
     shape: literal.shape.map(Number),
     size: Number(size),
-    dataBytes: Number(dataBytes),
+    dataBytes: Number(size) * stored.bytes,
+    memoryBytes: Number(memoryBytes),
     dataOffset,
   };
 }

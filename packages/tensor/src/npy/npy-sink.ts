@@ -1,7 +1,8 @@
-import { allocateData, finishArray, type NpyArray } from './npy-array.js';
+import { allocateData, finishSteps, storedBytes, type NpyArray } from './npy-array.js';
 import { checkFileBytes } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { NPY_PREFIX_BYTES, npyDataOffset, parseNpyHeader, type NpyHeader } from './npy-header.js';
+import { runInSlices } from './slices.js';
 
 /**
  * Takes a .npy file piece by piece, as an archive member comes out of decompression. The header is judged against the
@@ -29,10 +30,10 @@ export class NpySink {
       );
     }
     if (this.header === undefined) this.collectHeader(piece);
-    else new Uint8Array(this.buffer).set(piece, start - this.header.dataOffset);
+    else storedBytes(this.header, this.buffer).set(piece, start - this.header.dataOffset);
   }
 
-  finish(): NpyArray {
+  async finish(): Promise<NpyArray> {
     if (this.received !== this.announcedBytes || this.header === undefined) {
       throw new NpyError(
         'NPY_TRUNCATED',
@@ -40,7 +41,7 @@ export class NpySink {
           'The archive is damaged; write it again.',
       );
     }
-    return finishArray(this.header, this.buffer);
+    return runInSlices(finishSteps(this.header, this.buffer));
   }
 
   private collectHeader(piece: Uint8Array): void {
@@ -55,7 +56,7 @@ export class NpySink {
     this.header = parseNpyHeader(head);
     checkFileBytes(this.header, this.announcedBytes);
     this.buffer = allocateData(this.header, this.maxBytes);
-    new Uint8Array(this.buffer).set(head.subarray(dataOffset));
+    storedBytes(this.header, this.buffer).set(head.subarray(dataOffset));
     this.head = new Uint8Array(0);
   }
 }

@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { zipSync } from 'fflate';
+import { unzipSync, zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeNpy } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
@@ -82,9 +82,34 @@ describe('readNpz and writeNpz', () => {
     expect([...arrays.keys()].sort()).toEqual(['../../etc/passwd', '__proto__']);
   });
 
+  it('writes names with slashes and letters of any language, which other readers find', async () => {
+    const path = join(folder, 'labels.npz');
+    const names = ['a/b', 'layer/0/weight', '..a/b..', 'naïve/重み', '__proto__'];
+    const arrays = new Map(
+      names.map((name, i) => [name, { data: Float64Array.of(i), shape: [1] }]),
+    );
+    for (const compress of [false, true]) {
+      await writeNpz(path, arrays, { compress });
+      expect([...(await readNpz(path)).keys()]).toEqual(names);
+      const members = unzipSync(new Uint8Array(await readFile(path)));
+      expect(Object.keys(members).sort()).toEqual(names.map((name) => `${name}.npy`).sort());
+      for (const [i, name] of names.entries()) {
+        const found = Object.getOwnPropertyDescriptor(members, `${name}.npy`)?.value as Uint8Array;
+        expect(found).toEqual(encodeNpy({ data: Float64Array.of(i), shape: [1] }));
+      }
+    }
+    expect(await readdir(folder)).not.toContain('a');
+  });
+
+  it('writes an archive of nothing', async () => {
+    await writeNpz(join(folder, 'none.npz'), {});
+    expect((await readNpz(join(folder, 'none.npz'))).size).toBe(0);
+  });
+
   it('refuses to write names that would lead an unpacking tool astray, and wrong arrays', async () => {
     const x = { data: Float32Array.of(1), shape: [1] };
-    for (const name of ['', '../x', 'a\\b', 'a\0', 'x'.repeat(201)]) {
+    const paths = ['', '../x', '/a', 'a/', 'a//b', 'a/../b', './a', '..', 'a\\b', 'C:a', 'c:/a'];
+    for (const name of [...paths, 'a\0', 'a\u009b1m', 'a\ud800', 'x'.repeat(201)]) {
       const write = writeNpz(join(folder, 'no.npz'), { [name]: x });
       expect(await rejectionCode(write)).toBe('NPY_ARGUMENT');
     }

@@ -72,6 +72,7 @@ describe.skipIf(missing !== undefined)(suite, () => {
       expect((await listNpz(join(folder, name))).map((member) => member.name)).toEqual([
         'x',
         'y',
+        'a/b',
         'arr_0',
       ]);
       const arrays = await readNpz(join(folder, name));
@@ -84,14 +85,14 @@ describe.skipIf(missing !== undefined)(suite, () => {
       const x = { data: Float64Array.from({ length: 50_000 }, (_, i) => i / 3), shape: [500, 100] };
       await writeNpz(
         path,
-        { x, empty: { data: new Float32Array(0), shape: [0, 3] } },
+        { 'a/b': x, empty: { data: new Float32Array(0), shape: [0, 3] } },
         { compress },
       );
       const printed = runNumpy(
-        'import sys,numpy as n; f=n.load(sys.argv[1]); print(f.files, f["x"].shape, f["empty"].shape, f["x"].sum() == n.sum(n.arange(50000)/3))',
+        'import sys,numpy as n; f=n.load(sys.argv[1]); print(f.files, f["a/b"].shape, f["empty"].shape, f["a/b"].sum() == n.sum(n.arange(50000)/3))',
         path,
       );
-      expect(printed.trim()).toBe("['x', 'empty'] (500, 100) (0, 3) True");
+      expect(printed.trim()).toBe("['a/b', 'empty'] (500, 100) (0, 3) True");
     }
   });
 
@@ -111,7 +112,8 @@ function sha(bytes: Uint8Array): string {
 const WRITE_FILES = `
 import sys, json, hashlib, numpy as np
 folder = sys.argv[1]
-names = {'f2':'float16','f4':'float32','f8':'float64','i4':'int32','i8':'int64','u1':'uint8','b1':'bool'}
+names = {'f2':'float16','f4':'float32','f8':'float64','i4':'int32','i8':'int64','u1':'uint8','b1':'bool',
+         'i1':'int32','i2':'int32','u2':'int32','u4':'int64','u8':'int64'}
 rng = np.random.default_rng(1)
 out = []
 for code, dtype in names.items():
@@ -119,13 +121,14 @@ for code, dtype in names.items():
     for shape in [(), (5,), (3, 4), (2, 3, 4), (0,), (4, 0), (1, 1), (2, 1, 3, 1)]:
       for layout in 'CF':
         for version in [(1, 0), (2, 0), (3, 0)]:
-          a = (rng.standard_normal(shape) * 50).astype(code)
+          a = np.frombuffer(rng.bytes(8 * int(np.prod(shape))), 'i8').reshape(shape)
+          a = abs(a).astype(code) if code == 'u8' else a.astype(code)
           a = np.array(a, dtype=np.dtype(code).newbyteorder(order), order=layout)
           name = f"{code}{'le' if order == '<' else 'be'}-{'x'.join(map(str, shape))}-{layout}{version[0]}.npy"
           with open(f'{folder}/{name}', 'wb') as f:
             np.lib.format.write_array(f, a, version=version, allow_pickle=False)
           fortran = bool(a.flags.f_contiguous and not a.flags.c_contiguous)
-          native = a.astype(np.dtype(code))
+          native = a.astype(dtype)
           raw = native.tobytes(order='F' if fortran else 'C')
           out.append(dict(name=name, dtype=dtype, shape=list(shape), fortran=fortran, sha=hashlib.sha256(raw).hexdigest()))
 print(json.dumps(out))
@@ -145,7 +148,7 @@ print(json.dumps(out))
 const WRITE_ARCHIVES = `
 import sys, numpy as np
 for name, save in [('stored', np.savez), ('deflated', np.savez_compressed)]:
-  save(f'{sys.argv[1]}/{name}.npz', np.bool_(True), x=np.arange(6).reshape(2, 3), y=np.zeros(1000000, 'f4'))
+  save(f'{sys.argv[1]}/{name}.npz', np.bool_(True), x=np.arange(6).reshape(2, 3), y=np.zeros(1000000, 'f4'), **{'a/b': np.ones(2)})
 `;
 
 const WRITE_UNSUPPORTED = `

@@ -1,16 +1,20 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { allocateData, finishArray, type NpyArray } from './npy-array.js';
-import { checkFileBytes, decodeNpy, NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
+import { allocateData, finishSteps, storedBytes, type NpyArray } from './npy-array.js';
+import { checkFileBytes, NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { ioError, NpyError } from './npy-error.js';
 import { NPY_PREFIX_BYTES, npyDataOffset, parseNpyHeader } from './npy-header.js';
 import { pathOf, readOptions } from './read-options.js';
+import { runInSlices, Slices } from './slices.js';
 
 /** One read call; Linux transfers at most 2 GiB a call, whatever is asked. */
 const READ_PIECE = 2 ** 26;
+/** What is copied at once on the main thread. */
+const COPY_PIECE = 2 ** 20;
 
 /**
  * Reads a .npy file (by path or file URL), or the bytes of one. Files of any size are read in pieces into the one
- * buffer of the result; the header is checked against the file's length before that buffer is allocated.
+ * buffer of the result; the header is checked against the file's length before that buffer is allocated. The event loop goes on
+ * meanwhile. Elements of types that Mercer lacks are widened, see `NpyArray`.
  * Rejects with NpyError: `NPY_NOT_FOUND`, `NPY_IO` and those of `decodeNpy`.
  *
  * ```ts
@@ -28,7 +32,7 @@ export async function readNpy(
   options?: NpyReadOptions,
 ): Promise<NpyArray> {
   const { maxBytes = Infinity } = readOptions('readNpy', options, NPY_READ_OPTIONS);
-  if (source instanceof Uint8Array) return decodeNpy(source, { maxBytes });
+  if (source instanceof Uint8Array) return readBytes(source, maxBytes);
   const path = pathOf(source, 'readNpy');
   return withFile(path, async (file, fileBytes) => {
     const prefix = await readPiece(file, 0, Math.min(NPY_PREFIX_BYTES, fileBytes), path);
@@ -36,9 +40,24 @@ export async function readNpy(
     const header = parseNpyHeader(await readPiece(file, 0, headerBytes, path));
     checkFileBytes(header, fileBytes);
     const buffer = allocateData(header, maxBytes);
-    await readInto(file, buffer, header.dataOffset, path);
-    return finishArray(header, buffer);
+    await readInto(file, storedBytes(header, buffer), header.dataOffset, path);
+    return runInSlices(finishSteps(header, buffer));
   });
+}
+
+/** As `decodeNpy`, with pauses. */
+async function readBytes(bytes: Uint8Array, maxBytes: number): Promise<NpyArray> {
+  const header = parseNpyHeader(bytes);
+  checkFileBytes(header, bytes.length);
+  const buffer = allocateData(header, maxBytes);
+  const target = storedBytes(header, buffer);
+  const slices = new Slices();
+  for (let at = 0; at < target.length; at += COPY_PIECE) {
+    const from = header.dataOffset + at;
+    target.set(bytes.subarray(from, from + COPY_PIECE), at);
+    await slices.pause();
+  }
+  return runInSlices(finishSteps(header, buffer));
 }
 
 /** Opens a regular file for reading, runs `body` with its length, closes it; errors name the file. */
@@ -75,21 +94,21 @@ export async function readPiece(
   bytes: number,
   path: string,
 ): Promise<Uint8Array> {
-  const buffer = new ArrayBuffer(bytes);
-  await readInto(file, buffer, position, path);
-  return new Uint8Array(buffer);
+  const target = new Uint8Array(bytes);
+  await readInto(file, target, position, path);
+  return target;
 }
 
 async function readInto(
   file: FileHandle,
-  buffer: ArrayBuffer,
+  target: Uint8Array,
   position: number,
   path: string,
 ): Promise<void> {
   let at = 0;
-  while (at < buffer.byteLength) {
-    const view = new Uint8Array(buffer, at, Math.min(READ_PIECE, buffer.byteLength - at));
-    const { bytesRead } = await file.read(view, 0, view.length, position + at);
+  while (at < target.length) {
+    const length = Math.min(READ_PIECE, target.length - at);
+    const { bytesRead } = await file.read(target, at, length, position + at);
     if (bytesRead === 0) {
       throw new NpyError(
         'NPY_TRUNCATED',

@@ -1,6 +1,6 @@
-import { crc32 } from 'node:zlib';
+import { pipeline } from 'node:stream/promises';
+import { crc32, createInflateRaw } from 'node:zlib';
 import type { OptionNames } from '@mercer/options';
-import { Inflate } from 'fflate';
 import { fileSource, memorySource, type ByteSource } from './byte-source.js';
 import type { NpyArray } from './npy-array.js';
 import { NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
@@ -8,6 +8,7 @@ import { NpyError } from './npy-error.js';
 import { NpySink } from './npy-sink.js';
 import { withFile } from './read-npy.js';
 import { pathOf, readOptions } from './read-options.js';
+import { Slices } from './slices.js';
 import { memberDataOffset, readZipDirectory, type ZipMember } from './zip-directory.js';
 
 /** Limits on what an archive may hold, and which members are wanted. */
@@ -36,7 +37,8 @@ export interface NpzMember {
 }
 
 const FREE_EXPANSION_BYTES = 2 ** 28;
-const READ_BYTES = 2 ** 16;
+/** What is read, expanded or checked at once. */
+const PIECE_BYTES = 2 ** 18;
 
 /** The arrays of a .npz archive by name, from the directory alone. Rejects with NpyError like `readNpz`. */
 export async function listNpz(
@@ -55,7 +57,8 @@ export async function listNpz(
 
 /**
  * Reads arrays of a .npz archive (by path or file URL, or its bytes) into a map by name, `.npy` left off as numpy does.
- * Names are labels only: nothing is ever written or looked up under them. Every member is checked against its CRC-32.
+ * Names are labels only: nothing is ever written or looked up under them. Every member is checked against its CRC-32. Deflated
+ * members are expanded off the main thread; the event loop goes on meanwhile.
  * Rejects with NpyError: `NPY_NOT_FOUND` for a member that is not there, and those of `readNpy`.
  *
  * ```ts
@@ -142,23 +145,37 @@ async function readMember(
     sink.push(piece);
     check = crc32(piece, check);
   };
-  const inflate = member.method === 'deflated' ? new Inflate(accept) : undefined;
-  for (let at = 0; at < member.storedBytes; at += READ_BYTES) {
-    const length = Math.min(READ_BYTES, member.storedBytes - at);
-    const piece = await source.read(start + at, length);
-    if (inflate === undefined) accept(piece);
-    else pushInflate(inflate, piece, at + length === member.storedBytes, member.name);
-  }
-  const array = sink.finish();
+  const pieces = storedPieces(source, start, member.storedBytes);
+  if (member.method === 'deflated') await inflate(pieces, accept, member.name);
+  else for await (const piece of pieces) accept(piece);
+  const array = await sink.finish();
   if (check !== member.crc32) throw damaged(member.name, 'its checksum is wrong');
   return array;
 }
 
-function pushInflate(inflate: Inflate, piece: Uint8Array, last: boolean, name: string): void {
+async function* storedPieces(
+  source: ByteSource,
+  start: number,
+  bytes: number,
+): AsyncGenerator<Uint8Array> {
+  const slices = new Slices();
+  for (let at = 0; at < bytes; at += PIECE_BYTES) {
+    yield await source.read(start + at, Math.min(PIECE_BYTES, bytes - at));
+    await slices.pause();
+  }
+}
+
+async function inflate(
+  pieces: AsyncIterable<Uint8Array>,
+  accept: (piece: Uint8Array) => void,
+  name: string,
+): Promise<void> {
   try {
-    inflate.push(piece, last);
+    await pipeline(pieces, createInflateRaw({ chunkSize: PIECE_BYTES }), async (expanded) => {
+      for await (const piece of expanded) accept(piece as Uint8Array);
+    });
   } catch (cause) {
-    if (cause instanceof NpyError) throw cause;
+    if (!/^Z_/.test((cause as NodeJS.ErrnoException).code ?? '')) throw cause;
     throw damaged(name, 'its compressed data is damaged', cause);
   }
 }

@@ -1,10 +1,10 @@
 import type { OptionNames } from '@mercer/options';
-import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 import type { NpyArrayInput } from './npy-array.js';
 import { npyFilePieces } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { pathOf, readOptions } from './read-options.js';
 import { writeFileWhole } from './write-file-whole.js';
+import { zipPieces, type NewMember } from './zip-writer.js';
 
 /** How an archive is laid down. */
 export interface NpzWriteOptions {
@@ -17,10 +17,10 @@ const NPZ_WRITE_OPTIONS: OptionNames<NpzWriteOptions> = { compress: true };
 /** Classic zip archives address 4 GiB; half a megabyte is kept for headers. */
 const MAX_ARCHIVE_BYTES = 2 ** 32 - 2 ** 19;
 const MAX_MEMBERS = 4096;
-const PUSH_BYTES = 2 ** 20;
 
 /**
- * Writes several arrays as one .npz archive, whole or not at all. Equal arrays give equal bytes: no time is stored.
+ * Writes several arrays as one .npz archive, whole or not at all. Equal arrays give equal bytes: no time is stored. A name may have
+ * slashes, as in `layer/0/weight`; it is a label, and one that could lead an unpacking tool out of its folder is refused.
  * Rejects with NpyError: `NPY_ARGUMENT` (before any file is touched), `NPY_TOO_LARGE` above 4 GiB, `NPY_IO`.
  *
  * ```ts
@@ -41,7 +41,7 @@ export async function writeNpz(
   const { compress = false } = readOptions('writeNpz', options, NPZ_WRITE_OPTIONS);
   const members = arrays instanceof Map ? [...arrays.entries()] : Object.entries(arrays);
   checkMembers(members);
-  const pieces = archivePieces(members, compress);
+  const pieces = zipPieces(newMembers(members), compress);
   await writeFileWhole(pathOf(path, 'writeNpz'), pieces);
 }
 
@@ -65,39 +65,19 @@ function checkMembers(members: readonly (readonly [string, NpyArrayInput])[]): v
   }
 }
 
-/** No separators and no control characters, so that no unpacking tool is led astray by a name. */
+/**
+ * A label such as `a` or `layer/0/weight`, with which no unpacking tool leaves its folder or is led astray: no empty, `.` or `..`
+ * between slashes, no backslash, no drive, no control character, no half of a surrogate pair.
+ */
 function isPlainName(name: string): boolean {
-  for (let i = 0; i < name.length; i++) {
-    const letter = name.charAt(i);
-    if (letter < ' ' || letter === '/' || letter === '\\') return false;
-  }
-  return true;
+  if (/[\p{Cc}\p{Cs}\\]/u.test(name) || /^[A-Za-z]:/.test(name)) return false;
+  return name.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 
-function* archivePieces(
-  members: readonly (readonly [string, NpyArrayInput])[],
-  compress: boolean,
-): Generator<Uint8Array> {
-  const ready: Uint8Array[] = [];
-  const zip = new Zip((error, piece) => {
-    if (error !== null) throw error;
-    ready.push(piece);
-  });
+function* newMembers(members: readonly (readonly [string, NpyArrayInput])[]): Generator<NewMember> {
   for (const [name, array] of members) {
-    const member = compress ? new ZipDeflate(`${name}.npy`) : new ZipPassThrough(`${name}.npy`);
-    member.mtime = new Date(1980, 0, 1);
-    zip.add(member);
-    for (const piece of npyFilePieces(array, {})) {
-      for (let at = 0; at < piece.length; at += PUSH_BYTES) {
-        member.push(piece.subarray(at, at + PUSH_BYTES));
-        yield* ready.splice(0);
-      }
-    }
-    member.push(new Uint8Array(0), true);
-    yield* ready.splice(0);
+    yield { name: `${name}.npy`, pieces: npyFilePieces(array, {}) };
   }
-  zip.end();
-  yield* ready.splice(0);
 }
 
 function argument(why: string): NpyError {
