@@ -67,7 +67,8 @@ export abstract class LazyReductions<D extends LazyDType = LazyDType> extends La
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'LogSumExp', D>> & Pick<DescribeOptions, 'weight'>,
   ): Promise<ResultOf<'LogSumExp', D>> {
-    return this.reduce('logSumExp', 'LogSumExp', axis, options);
+    const { weight, ...rest } = readOptions('logSumExp', options, LOG_SUM_EXP_OPTIONS);
+    return this.reduce('logSumExp', 'LogSumExp', axis, rest, { weight });
   }
 
   /** The means of `weight` over a side with the weights `e ^ this`, of its dim. This has dim 1. Empty: NaN. */

@@ -1,6 +1,6 @@
 import { ops, reduction as describe, type ReductionKind } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
-import { CALL_OPTIONS, DENSE_OPTIONS, readOptions } from './call-options.js';
+import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';
 import { binCounts, HISTOGRAM_OPTIONS, type HistogramOptions } from './histogram.js';
@@ -85,7 +85,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
       ...{ ...wide, category: 'j', dim: 1, steps: [{ op: 'insert', axis: -1 }] },
       extent: { rows, batchShape: [] },
     };
-    const { out, ...rest } = readOptions('matmul', options, CALL_OPTIONS);
+    const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
     if (out !== undefined) {
       using view = viewAfter(out, [{ op: 'insert', axis: -1 }]) as Tensor<D>;
       await this.#timesRows(column, { ...rest, out: view });

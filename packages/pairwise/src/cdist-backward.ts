@@ -4,9 +4,12 @@ import {
   type ForwardExpressions,
   type PairwiseDType,
 } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import {
   assertTensor,
   MercerError,
+  readOptions,
+  STREAM_OPTION,
   type DebugOption,
   type StreamOption,
   type Tensor,
@@ -34,6 +37,14 @@ export interface CdistBackwardOptions<W extends readonly CdistVariable[]>
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
+
+const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVariable[]>> = {
+  ...STREAM_OPTION,
+  p: true,
+  skipEpilogue: true,
+  wrt: true,
+  debug: true,
+};
 
 /**
  * Gradients of `cdist(a, b, { p, skipEpilogue })`: given `gradient` = dL/d(result), returns dL/da, dL/db and dL/dp as asked
@@ -73,8 +84,9 @@ export async function cdistBackward<
   gradient: Tensor<D>,
   a: Tensor<NoInfer<D>>,
   b: Tensor<NoInfer<D>>,
-  options: CdistBackwardOptions<W> = {},
+  given?: CdistBackwardOptions<W>,
 ): Promise<Gradients<W, D>> {
+  const options = readOptions('cdistBackward', given, CDIST_BACKWARD_OPTIONS);
   const { p = 2, skipEpilogue = false, debug } = options;
   checkNorm(p);
   const wrt = checkWrt('cdistBackward', options.wrt ?? ['a', 'b'], ['a', 'b', 'p']);

@@ -1,7 +1,9 @@
 import type { PairwiseDType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import {
   isTensor,
   MercerError,
+  OUT_OPTION,
   type DebugOption,
   type DeviceLike,
   type OutOption,
@@ -20,6 +22,19 @@ export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType> exten
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
+
+/** Names of the options of `cdistGrad.prepare`. */
+export const PREPARE_GRAD_OPTIONS: OptionNames<Omit<CdistGradOptions, 'device'>> = {
+  ...OUT_OPTION,
+  p: true,
+  debug: true,
+};
+
+/** Names of {@link CdistGradOptions}. */
+export const CDIST_GRAD_OPTIONS: OptionNames<CdistGradOptions> = {
+  ...PREPARE_GRAD_OPTIONS,
+  device: true,
+};
 
 /** Name of the operation in messages. */
 export const WHAT = 'cdistGrad';

@@ -1,5 +1,14 @@
 import type { CdistGradPlan, PairwiseDType } from '@mercer/kernels';
-import { assertTensor, isTensor, MercerError, type OutOption, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import {
+  assertTensor,
+  isTensor,
+  MercerError,
+  OUT_OPTION,
+  readOptions,
+  type OutOption,
+  type Tensor,
+} from '@mercer/tensor';
 import {
   gradAlignment,
   launchGrad,
@@ -7,7 +16,12 @@ import {
   newGradOutput,
   type GradAlignment,
 } from './cdist-grad-call.js';
-import { checkGradNorm, WHAT, type CdistGradOptions } from './cdist-grad-options.js';
+import {
+  checkGradNorm,
+  PREPARE_GRAD_OPTIONS,
+  WHAT,
+  type CdistGradOptions,
+} from './cdist-grad-options.js';
 import {
   gradOperand,
   gradOutput,
@@ -29,6 +43,11 @@ export type PrepareCdistGradOptions<D extends PairwiseDType> = Omit<CdistGradOpt
 export interface PreparedCdistGradOptions<D extends PairwiseDType> extends OutOption<D> {
   readonly p?: Tensor<D> | undefined;
 }
+
+const PREPARED_OPTIONS: OptionNames<PreparedCdistGradOptions<PairwiseDType>> = {
+  ...OUT_OPTION,
+  p: true,
+};
 
 /**
  * A weighted sum of norm derivatives whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and
@@ -65,8 +84,9 @@ export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType
   b: Tensor<D>,
   c: Tensor<D>,
   d: Tensor<D>,
-  options: PrepareCdistGradOptions<D> = {},
+  prepareOptions?: PrepareCdistGradOptions<D>,
 ): Promise<PreparedCdistGrad<D>> => {
+  const options = readOptions(`${WHAT}.prepare`, prepareOptions, PREPARE_GRAD_OPTIONS);
   const { p: norm = 2, debug } = options;
   checkGradNorm(norm);
   const example = bind({ a, b, c, d }, options.out, norm);
@@ -78,7 +98,8 @@ export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType
     loadGrad(shape, UNALIGNED, norm, debug),
   ]);
   const run: PreparedCdistGrad<D> = Object.assign(
-    (x: Tensor<D>, y: Tensor<D>, z: Tensor<D>, w: Tensor<D>, given: Given<D> = {}): Tensor<D> => {
+    (x: Tensor<D>, y: Tensor<D>, z: Tensor<D>, w: Tensor<D>, callOptions?: Given<D>): Tensor<D> => {
+      const given = readOptions(WHAT, callOptions, PREPARED_OPTIONS);
       const p = normOfCall(norm, given.p);
       const call = bind({ a: x, b: y, c: z, d: w }, given.out, p);
       checkPreparedFor(WHAT, call.shape, shape);

@@ -3,12 +3,18 @@ import {
   assertTensor,
   isTensor,
   readableInput,
+  readOptions,
   type Stream,
   type Tensor,
   type TensorSource,
 } from '@mercer/tensor';
 import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
-import { checkGradNorm, WHAT, type CdistGradOptions } from './cdist-grad-options.js';
+import {
+  CDIST_GRAD_OPTIONS,
+  checkGradNorm,
+  WHAT,
+  type CdistGradOptions,
+} from './cdist-grad-options.js';
 import {
   gradOperand,
   gradOutput,
@@ -91,20 +97,21 @@ async function compute(
   b: PairwiseInput,
   c: PairwiseInput,
   d: PairwiseInput,
-  options: CdistGradOptions = {},
+  given?: CdistGradOptions,
 ): Promise<Tensor> {
+  const options = readOptions(WHAT, given, CDIST_GRAD_OPTIONS);
   const { p: norm = 2, out, stream, debug } = options;
   checkGradNorm(norm);
   if (out !== undefined) assertTensor(out, `${WHAT}: out`);
   const placed = await placeAll([a, b, c, d], options, isTensor(norm) ? [norm] : []);
   const copies: Tensor[] = [];
   try {
-    const given = named(placed.tensors);
-    const shape = gradShape(given, norm);
+    const tensors = named(placed.tensors);
+    const shape = gradShape(tensors, norm);
     const read = isTensor(norm) ? [...placed.tensors, norm] : placed.tensors;
     const output = out && gradOutput(out, shape, read);
     const p = await readableParameter(WHAT, 'p', norm, shape, copies, { stream });
-    const { inputs, operands } = await readableInputs(given, shape, stream, copies);
+    const { inputs, operands } = await readableInputs(tensors, shape, stream, copies);
     const target = out ?? newGradOutput(shape, stream);
     if (target.size === 0) return target;
     try {

@@ -1,5 +1,12 @@
-import { MercerError, type DebugOption, type DeviceLike, type OutOption } from '@mercer/tensor';
 import type { PairwiseDType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
+import {
+  MercerError,
+  OUT_OPTION,
+  type DebugOption,
+  type DeviceLike,
+  type OutOption,
+} from '@mercer/tensor';
 
 /** Options of `cdist`; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */
 export interface CdistOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
@@ -12,6 +19,17 @@ export interface CdistOptions<D extends PairwiseDType = PairwiseDType> extends O
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
 }
+
+/** Names of the options of `cdist.prepare`. */
+export const PREPARE_CDIST_OPTIONS: OptionNames<Omit<CdistOptions, 'device'>> = {
+  ...OUT_OPTION,
+  p: true,
+  skipEpilogue: true,
+  debug: true,
+};
+
+/** Names of {@link CdistOptions}. */
+export const CDIST_OPTIONS: OptionNames<CdistOptions> = { ...PREPARE_CDIST_OPTIONS, device: true };
 
 /**
  * Checks p.

@@ -1,6 +1,6 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import type { Tensor, TensorSource } from '@mercer/tensor';
-import type { CdistOptions } from './cdist-options.js';
+import { readOptions, type Tensor, type TensorSource } from '@mercer/tensor';
+import { CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { execute } from './execute.js';
 import type { PairwiseInput } from './place.js';
@@ -58,7 +58,8 @@ export const cdist: Cdist = Object.assign(compute, { prepare: prepareCdist });
 async function compute(
   a: PairwiseInput,
   b: PairwiseInput,
-  options: CdistOptions = {},
+  options?: CdistOptions,
 ): Promise<Tensor> {
-  return execute(cdistSpec(options), a, b, options);
+  const given = readOptions('cdist', options, CDIST_OPTIONS);
+  return execute(cdistSpec(given), a, b, given);
 }

@@ -16,6 +16,8 @@ const RADIAL: readonly unknown[] = [
 const PRODUCT: readonly unknown[] = ['cosine', 'polynomial', 'sigmoid'];
 const FIELDS = ['innerOperator', 'innerPower', 'outerPower', 'kernel'] as const;
 
+const NO_FIELDS = Object.fromEntries(FIELDS.map((name) => [name, undefined]));
+
 const checked = new WeakSet();
 
 /**
@@ -32,7 +34,7 @@ export function checkDescriptor(value: unknown, what: string): asserts value is 
     );
   }
   if (checked.has(value)) return;
-  const fields = value as Readonly<Record<string, unknown>>;
+  const fields: Readonly<Record<string, unknown>> = { ...NO_FIELDS, ...value };
   for (const name of Object.keys(fields)) {
     if ((FIELDS as readonly string[]).includes(name)) continue;
     throw invalid(

@@ -1,7 +1,7 @@
 import { MercerError } from '@mercer/tensor';
 import { isCustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
-import { checkValue, PARAMETERS, parametersOf } from './kernel-parameters.js';
+import { checkValue, parametersOf } from './kernel-parameters.js';
 import type { AnyRunKernelOptions } from './run-kernel-options.js';
 
 const PLAIN = [
@@ -40,10 +40,9 @@ export function checkKernelOptions(
   ];
   for (const name of names) {
     if (PLAIN.includes(name) || usable.includes(name)) continue;
-    const known = name === 'parameters' || (PARAMETERS as readonly string[]).includes(name);
     throw invalid(
       what,
-      known ? `${describe(descriptor)} does not use ${name}` : `there is no option '${name}'`,
+      `${describe(descriptor)} does not use ${name}`,
       `Its parameters are: ${usable.join(', ') || 'none'}`,
     );
   }

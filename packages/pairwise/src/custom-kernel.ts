@@ -1,5 +1,6 @@
 import { isExpr, variables, type RealExpr } from '@mercer/formula';
-import { MercerError } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { MercerError, readOptions } from '@mercer/tensor';
 
 /** A kernel that a caller wrote; made by `customKernel`. */
 export interface CustomKernel<P extends string = string> {
@@ -13,6 +14,8 @@ export interface CustomKernelOptions<P extends string> {
   /** The expression's variables besides `d`, each a number or a tensor in the option `parameters` of a call. */
   readonly parameters?: readonly P[] | undefined;
 }
+
+const CUSTOM_KERNEL_OPTIONS: OptionNames<CustomKernelOptions<string>> = { parameters: true };
 
 const made = new WeakSet();
 
@@ -42,9 +45,10 @@ const made = new WeakSet();
  */
 export function customKernel<const P extends string = never>(
   expression: RealExpr,
-  options: CustomKernelOptions<P> = {},
+  options?: CustomKernelOptions<P>,
 ): CustomKernel<NoInfer<P>> {
-  const parameters = Object.freeze([...(options.parameters ?? [])]);
+  const given = readOptions('customKernel', options, CUSTOM_KERNEL_OPTIONS);
+  const parameters = Object.freeze([...(given.parameters ?? [])]);
   checkExpression(expression, parameters);
   const kernel = Object.freeze({ expression, parameters });
   made.add(kernel);

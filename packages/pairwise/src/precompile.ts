@@ -8,9 +8,11 @@ import {
   type PairwiseDType,
 } from '@mercer/kernels';
 import type { EmittedKernel, PairwiseProgram } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import {
   device as deviceOf,
   empty,
+  readOptions,
   type DebugOption,
   type Device,
   type DeviceLike,
@@ -24,7 +26,7 @@ import type { Operand, PairwiseShape } from './operands.js';
 import { pairwiseProblem } from './pairwise-call.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { rowsOperand, rowsPlan } from './row-preparation.js';
-import type { AnyRunKernelOptions } from './run-kernel-options.js';
+import { RUN_KERNEL_OPTIONS, type AnyRunKernelOptions } from './run-kernel-options.js';
 
 /** A value as kernels know it: a number, which may be built in, or `'tensor'` for one that a call brings in memory. */
 type BuiltIn = number | 'tensor';
@@ -50,6 +52,18 @@ export interface PrecompileEntry extends PrecompileParameters {
   readonly descriptor: KernelDescriptor;
 }
 
+const PRECOMPILE_ENTRY: OptionNames<PrecompileEntry> = {
+  descriptor: true,
+  p: true,
+  innerP: true,
+  outerP: true,
+  degree: true,
+  epsilon: true,
+  symmetric: true,
+  regularization: true,
+  scale: true,
+};
+
 /** Sizes that a plan is chosen for. */
 export interface PrecompileSize {
   readonly m: number;
@@ -58,6 +72,8 @@ export interface PrecompileSize {
   /** Default 1. */
   readonly batch?: number;
 }
+
+const PRECOMPILE_SIZE: OptionNames<PrecompileSize> = { m: true, n: true, k: true, batch: true };
 
 /** Layouts of the operands: the last axis contiguous ('row') or the one before it ('column'). */
 export type PrecompileLayouts = readonly [a: Layout, b: Layout, out: Layout];
@@ -81,6 +97,16 @@ export interface PrecompileOptions {
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   readonly debug?: DebugOption | undefined;
 }
+
+const PRECOMPILE_OPTIONS: OptionNames<PrecompileOptions> = {
+  device: true,
+  layouts: true,
+  dtypes: true,
+  align: true,
+  sizes: true,
+  onProgress: true,
+  debug: true,
+};
 
 /** What `precompile` did. */
 export interface PrecompileReport {
@@ -123,8 +149,9 @@ const LAYOUTS: readonly PrecompileLayouts[] = BOTH.flatMap((a) =>
  */
 export async function precompile(
   descriptors: readonly (KernelDescriptor | PrecompileEntry)[],
-  options: PrecompileOptions = {},
+  given?: PrecompileOptions,
 ): Promise<PrecompileReport> {
+  const options = readOptions('precompile', given, PRECOMPILE_OPTIONS);
   const device = deviceOf(options.device);
   const { dtypes = ['float32'], align = true, onProgress, debug } = options;
   const wanted = descriptors
@@ -149,7 +176,9 @@ export async function precompile(
 }
 
 function entryOf(given: KernelDescriptor | PrecompileEntry): PrecompileEntry {
-  return typeof given === 'object' && 'descriptor' in given ? given : { descriptor: given };
+  const isEntry = typeof given === 'object' && Object.hasOwn(given, 'descriptor');
+  const entry = isEntry ? (given as PrecompileEntry) : { descriptor: given as KernelDescriptor };
+  return readOptions('precompile: an entry', entry, PRECOMPILE_ENTRY);
 }
 
 interface Variant {
@@ -165,7 +194,8 @@ function variantsOf(
   { layouts = LAYOUTS, sizes = SIZES, align = true }: PrecompileOptions,
 ): Variant[] {
   const alignments = align ? ALIGNMENTS : ALIGNMENTS.slice(-1);
-  return sizes.flatMap(({ m, n, k, batch = 1 }) => {
+  return sizes.flatMap((size) => {
+    const { m, n, k, batch = 1 } = readOptions('precompile: sizes', size, PRECOMPILE_SIZE);
     const shape = { dtype, device, m, n, k, batch, batchShape: [], outShape: [] };
     return layouts
       .filter(([a, b]) => !spec.symmetric || (a === b && m === n))
@@ -223,7 +253,8 @@ function specOf(
       symmetric,
       align,
     };
-    return kernelSpec('precompile', descriptor, symmetric, options);
+    const read = readOptions('precompile', options, RUN_KERNEL_OPTIONS);
+    return kernelSpec('precompile', descriptor, symmetric, read);
   } finally {
     stand.dispose();
   }

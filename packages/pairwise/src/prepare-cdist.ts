@@ -1,6 +1,6 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
-import type { OutOption, Tensor } from '@mercer/tensor';
-import type { CdistOptions } from './cdist-options.js';
+import { OUT_OPTION, readOptions, type OutOption, type Tensor } from '@mercer/tensor';
+import { PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { prepareCall } from './prepare-call.js';
 
@@ -32,11 +32,14 @@ export type PrepareCdist = <D extends PairwiseDType>(
 export const prepareCdist: PrepareCdist = async <D extends PairwiseDType>(
   a: Tensor<D>,
   b: Tensor<D>,
-  options: PrepareCdistOptions<D> = {},
+  given?: PrepareCdistOptions<D>,
 ): Promise<PreparedCdist<D>> => {
+  const options = readOptions('cdist.prepare', given, PREPARE_CDIST_OPTIONS);
   const spec = cdistSpec(options);
   const call = await prepareCall(spec, a, b, options);
-  const run = (x: Tensor<D>, y: Tensor<D>, { out, stream }: OutOption<D> = {}): Tensor<D> =>
-    call.run(spec, x, y, out, stream) as Tensor<D>;
+  const run = (x: Tensor<D>, y: Tensor<D>, callOptions?: OutOption<D>): Tensor<D> => {
+    const { out, stream } = readOptions('cdist', callOptions, OUT_OPTION);
+    return call.run(spec, x, y, out, stream) as Tensor<D>;
+  };
   return Object.assign(run, { plan: call.plan });
 };

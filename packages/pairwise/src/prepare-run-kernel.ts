@@ -1,15 +1,16 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
-import { MercerError, type OutOption, type Tensor } from '@mercer/tensor';
+import { MercerError, readOptions, type OutOption, type Tensor } from '@mercer/tensor';
 import { checkValue } from './kernel-parameters.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
 import { checkBandwidth, isOneInput, kernelSpec } from './kernel-spec.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import { prepareCall } from './prepare-call.js';
-import type {
-  AnyRunKernelOptions,
-  InputAndOptions,
-  ParameterValue,
-  RunKernelOptions,
+import {
+  RUN_KERNEL_OPTIONS,
+  type AnyRunKernelOptions,
+  type InputAndOptions,
+  type ParameterValue,
+  type RunKernelOptions,
 } from './run-kernel-options.js';
 
 /** Parameters that a prepared kernel takes anew with each call. */
@@ -55,14 +56,16 @@ async function prepare(
   descriptor: KernelDescriptor,
   a: Tensor,
   b?: Tensor,
-  options: AnyRunKernelOptions = {},
+  given?: AnyRunKernelOptions,
 ): Promise<unknown> {
   const what = 'runKernel';
+  const options = readOptions(`${what}.prepare`, given, RUN_KERNEL_OPTIONS);
   const prepared = kernelSpec(what, descriptor, isOneInput(a, b, options), options);
   const second = prepared.symmetric ? undefined : b;
   const call = await prepareCall(prepared, a, second, options);
-  const run = (x: Tensor, y?: Tensor, given: CallOptions = {}): Tensor => {
-    const { out, stream, ...values } = given;
+  const run = (x: Tensor, y?: Tensor, callOptions?: CallOptions): Tensor => {
+    const read = readOptions(what, callOptions, RUN_KERNEL_OPTIONS);
+    const { out, stream, ...values } = read;
     const spec = withValues(prepared, descriptor, options, values);
     return call.run(spec, x, prepared.symmetric && y === x ? undefined : y, out, stream);
   };

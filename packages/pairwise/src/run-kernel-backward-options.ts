@@ -1,8 +1,14 @@
 import type { PairwiseDType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
-import type { PairwiseCallOptions, RunKernelOptions } from './run-kernel-options.js';
+import {
+  RUN_KERNEL_OPTIONS,
+  type AnyRunKernelOptions,
+  type PairwiseCallOptions,
+  type RunKernelOptions,
+} from './run-kernel-options.js';
 
 /** Options that no gradient is taken of; degree is an integer, and epsilon a threshold. */
 type Constant = keyof PairwiseCallOptions | 'symmetric' | 'epsilon' | 'degree' | 'parameters';
@@ -30,9 +36,19 @@ export type RunKernelBackwardOptions<
 > = RunKernelOptions<F, D> & {
   /** Default: ['a', 'b'], or ['a'] where b was left out. */
   readonly wrt?: W | undefined;
-  readonly out?: undefined;
-  readonly device?: undefined;
+  readonly out?: never;
+  readonly device?: never;
 };
+
+/** The same of any descriptor. */
+export type AnyBackwardOptions = Omit<AnyRunKernelOptions, 'out' | 'device'> & {
+  readonly wrt?: readonly string[] | undefined;
+};
+
+const { out: _out, device: _device, ...FORWARD } = RUN_KERNEL_OPTIONS;
+
+/** Names of {@link AnyBackwardOptions}. */
+export const BACKWARD_OPTIONS: OptionNames<AnyBackwardOptions> = { ...FORWARD, wrt: true };
 
 /** Exactly the gradients that were asked for, each in the shape of its variable, [] for a number. */
 export type Gradients<W extends readonly string[], D extends PairwiseDType> = {

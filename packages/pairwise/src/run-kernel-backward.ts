@@ -1,13 +1,14 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import { assertTensor, type Tensor } from '@mercer/tensor';
+import { assertTensor, readOptions, type Tensor } from '@mercer/tensor';
 import { backwardOf, type ForwardCall } from './kernel-backward.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
-import type {
-  Gradients,
-  RunKernelBackwardOptions,
-  RunKernelVariable,
+import {
+  BACKWARD_OPTIONS,
+  type AnyBackwardOptions,
+  type Gradients,
+  type RunKernelBackwardOptions,
+  type RunKernelVariable,
 } from './run-kernel-backward-options.js';
-import type { AnyRunKernelOptions } from './run-kernel-options.js';
 
 /**
  * Gradients of `runKernel(descriptor, a, b, options)`: given `gradient` = dL/d(result), returns dL/da, dL/db and those of the
@@ -61,9 +62,8 @@ export async function runKernelBackward<
   assertTensor(gradient, 'runKernelBackward: gradient');
   assertTensor(a, 'runKernelBackward: a');
   if (b !== undefined) assertTensor(b, 'runKernelBackward: b');
-  const { wrt, ...forward } = options as AnyRunKernelOptions & {
-    readonly wrt?: readonly string[] | undefined;
-  };
+  const given = options as AnyBackwardOptions;
+  const { wrt, ...forward } = readOptions('runKernelBackward', given, BACKWARD_OPTIONS);
   const one = b === undefined || (b as Tensor | undefined) === a;
   const call: ForwardCall = { descriptor, gradient, a, b: one ? a : b, one, options: forward };
   const wanted = wrt ?? (one ? ['a'] : ['a', 'b']);

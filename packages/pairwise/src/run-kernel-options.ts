@@ -1,5 +1,12 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import type { DebugOption, DeviceLike, OutOption, Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import {
+  OUT_OPTION,
+  type DebugOption,
+  type DeviceLike,
+  type OutOption,
+  type Tensor,
+} from '@mercer/tensor';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
 
@@ -106,6 +113,28 @@ export interface AnyRunKernelOptions<D extends PairwiseDType = PairwiseDType>
   /** Values of a custom kernel's parameters, by name. */
   readonly parameters?: Readonly<Record<string, ParameterValue<D>>> | undefined;
 }
+
+/** Names of {@link AnyRunKernelOptions}. */
+export const RUN_KERNEL_OPTIONS: OptionNames<AnyRunKernelOptions> = {
+  ...OUT_OPTION,
+  p: true,
+  innerP: true,
+  outerP: true,
+  bandwidth: true,
+  alpha: true,
+  gamma: true,
+  offset: true,
+  degree: true,
+  epsilon: true,
+  parameters: true,
+  symmetric: true,
+  scale: true,
+  regularization: true,
+  regularizationOffset: true,
+  align: true,
+  device: true,
+  debug: true,
+};
 
 /**
  * The options of `runKernel` for a descriptor: those that every call takes, and exactly the parameters that this descriptor

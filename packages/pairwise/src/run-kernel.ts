@@ -1,15 +1,16 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import type { Tensor, TensorSource } from '@mercer/tensor';
+import { readOptions, type Tensor, type TensorSource } from '@mercer/tensor';
 import { execute } from './execute.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
 import type { PairwiseInput } from './place.js';
 import { prepareRunKernel, type PrepareRunKernel } from './prepare-run-kernel.js';
-import type {
-  AnyRunKernelOptions,
-  InputAndOptions,
-  OptionsArgument,
-  RunKernelOptions,
+import {
+  RUN_KERNEL_OPTIONS,
+  type AnyRunKernelOptions,
+  type InputAndOptions,
+  type OptionsArgument,
+  type RunKernelOptions,
 } from './run-kernel-options.js';
 
 /** The call signatures of `runKernel`. */
@@ -83,8 +84,9 @@ async function compute(
   descriptor: KernelDescriptor,
   a: PairwiseInput,
   b?: PairwiseInput,
-  options: AnyRunKernelOptions = {},
+  given?: AnyRunKernelOptions,
 ): Promise<Tensor<never>> {
+  const options = readOptions('runKernel', given, RUN_KERNEL_OPTIONS);
   const spec = kernelSpec('runKernel', descriptor, isOneInput(a, b, options), options);
   const second = spec.symmetric ? undefined : b;
   return (await execute(spec, a, second, options)) as Tensor<never>;
