@@ -32,7 +32,8 @@ function inputs() {
     hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   }
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  for (const name of ['node-addon-api', 'node-api-headers'].filter((it) => it in devDependencies)) {
+  const carriers = ['node-addon-api', 'node-api-headers', '@photostructure/sqlite'];
+  for (const name of carriers.filter((it) => it in devDependencies)) {
     hash.update(`${name}@${require(`${name}/package.json`).version}\0`);
   }
   const environment = ['CXX', 'CXXFLAGS', 'LDFLAGS'].map((name) => process.env[name] ?? '');

@@ -1,5 +1,6 @@
 // Writes one package per native package for the platform this runs on: release/platform/<name>-linux-x64-gnu, holding the
-// addon and nothing that runs at install. Its version is exactly that of the package whose addon it carries.
+// addon and nothing that runs at install. Its version is exactly that of the package whose addon it carries. An addon that only
+// some versions of Node need says so in `binary.engines`: package managers leave it out elsewhere.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -42,14 +43,14 @@ export function writePlatformPackages(target = path.join(root, 'release/platform
       const directory = path.join(target, `${owner.folder}-${suffix}`);
       mkdirSync(directory, { recursive: true });
       const file = path.basename(addon);
-      const { version, license, engines, repository, publishConfig } = owner.manifest;
+      const { version, license, engines, binary, repository, publishConfig } = owner.manifest;
       const manifest = {
         name,
         version,
         description: `The compiled part of ${owner.name} for ${suffix}`,
         license,
         repository,
-        engines,
+        engines: binary.engines ?? engines,
         os: [platform],
         cpu: [arch],
         ...(libc && { libc: [libc === 'gnu' ? 'glibc' : 'musl'] }),

@@ -13,7 +13,11 @@ let loaded: RawBinding | undefined;
 export function rawBinding(): RawBinding {
   if (loaded !== undefined) return loaded;
   const threads = threadsFromEnvironment();
-  const raw = loadAddon();
+  const raw = loadAddon(
+    'cpu-runtime',
+    import.meta.url,
+    '../build/Release/mercer_cpu.node',
+  ) as RawBinding;
   raw.setErrorClass(CpuRuntimeError);
   if (threads !== undefined) raw.suggestThreads(threads);
   loaded = raw;

@@ -98,15 +98,15 @@ export class LapackNotFoundError extends CpuRuntimeError {
   }
 }
 
-/** The native addon could not be loaded. `attempts` lists every file tried. */
+/** The addon of a package could not be loaded. `attempts` lists every file tried. */
 export class AddonNotFoundError extends CpuRuntimeError {
   readonly attempts: readonly Attempt[];
 
-  constructor(attempts: readonly Attempt[], remedies: readonly string[]) {
+  constructor(owner: string, attempts: readonly Attempt[], remedies: readonly string[]) {
     const list = remedies.map((remedy, i) => `  ${String(i + 1)}. ${remedy}`).join('\n');
     super(
       'ADDON_NOT_FOUND',
-      `loading the native part of @mercer/cpu-runtime failed: no file could be loaded.\n` +
+      `loading the native part of ${owner} failed: no file could be loaded.\n` +
         `${formatAttempts(attempts)}\nWhat to do:\n${list}`,
     );
     this.attempts = attempts;

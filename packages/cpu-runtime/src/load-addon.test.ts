@@ -29,17 +29,21 @@ function runModule(text: string, dist = join(root, 'dist'), env: NodeJS.ProcessE
 
 describe('loading the addon', () => {
   it('names the package of this platform', () => {
-    expect(platformPackage()).toMatch(/^@mercer\/cpu-runtime-linux-(x64|arm64)-(gnu|musl)$/);
+    expect(platformPackage('cpu-runtime')).toMatch(
+      /^@mercer\/cpu-runtime-linux-(x64|arm64)-(gnu|musl)$/,
+    );
   });
 
   it('lists every attempt and numbered remedies when nothing loads', () => {
     const broken = join(folder, 'broken.node');
     writeFileSync(broken, 'not a library');
-    const load = (): unknown => loadAddon(['@mercer/no-such-package', broken]);
+    const load = (): unknown =>
+      loadAddon('no-such-package', import.meta.url, pathToFileURL(broken).href);
     expect(load).toThrow(AddonNotFoundError);
     expect(load).toThrow(expect.objectContaining({ code: 'ADDON_NOT_FOUND' }));
     for (const part of [
-      '@mercer/no-such-package: Cannot find',
+      'native part of @mercer/no-such-package failed',
+      `${platformPackage('no-such-package')}: Cannot find`,
       broken,
       '  1. Install',
       '  2. In a source',

@@ -1,9 +1,6 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { AddonNotFoundError, type Attempt } from './errors.js';
-import type { RawBinding } from './raw-binding.js';
-
-const require = createRequire(import.meta.url);
 
 interface ReportHeader {
   readonly header?: { readonly glibcVersionRuntime?: string };
@@ -20,8 +17,8 @@ function libc(): string {
   return header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu';
 }
 
-/** Name of the package that carries a prebuilt file for this machine: the addon of cpu-runtime, or another. */
-export function platformPackage(what = 'cpu-runtime'): string {
+/** Name of the package that carries a prebuilt file for this machine: a package's addon (`cpu-runtime`), or a library. */
+export function platformPackage(what: string): string {
   const parts = [process.platform, process.arch, libc()].filter((part) => part !== '');
   return `@mercer/${what}-${parts.join('-')}`;
 }
@@ -32,30 +29,39 @@ function reason(error: unknown): string {
 }
 
 /**
- * Loads the addon: the platform package where it is installed, else the build folder of a source checkout.
+ * Loads the addon of a package: from its platform package where that is installed, else from the build folder of a source
+ * checkout.
  *
+ * @param name the package's name within the scope, `cpu-runtime`
+ * @param from the module of the package that asks, `import.meta.url`: its dependencies are looked through
+ * @param built where its build puts the addon, relative to that module
  * @throws AddonNotFoundError with every file tried
+ *
+ * @example
+ * ```ts
+ * import { loadAddon } from '@mercer/cpu-runtime';
+ *
+ * try {
+ *   loadAddon('no-such-package', import.meta.url, './none.node');
+ * } catch (error) {
+ *   console.log(error instanceof Error && error.message); // lists both files, and what to do
+ * }
+ * ```
  */
-export function loadAddon(candidates: readonly string[] = defaultCandidates()): RawBinding {
+export function loadAddon(name: string, from: string, built: string): unknown {
+  const require = createRequire(from);
   const attempts: Attempt[] = [];
-  for (const path of candidates) {
+  for (const path of [platformPackage(name), fileURLToPath(new URL(built, from))]) {
     try {
-      return require(path) as RawBinding;
+      return require(path) as unknown;
     } catch (error) {
       attempts.push({ path, error: reason(error) });
     }
   }
-  throw new AddonNotFoundError(attempts, [
-    `Install the binary for this machine: npm install ${platformPackage()} (an optional dependency that ` +
+  throw new AddonNotFoundError(`@mercer/${name}`, attempts, [
+    `Install the binary for this machine: npm install ${platformPackage(name)} (an optional dependency that ` +
       `--omit=optional or a lock file made on another platform leaves out).`,
-    'In a source checkout build it: pnpm --filter @mercer/cpu-runtime build:native (needs cmake and a C++17 compiler).',
+    `In a source checkout build it: pnpm --filter @mercer/${name} build:native (needs cmake and a C++17 compiler).`,
     `Supported are Linux on x64 and arm64 with Node 20.19 or newer; this is ${process.platform} ${process.arch}, Node ${process.versions.node}.`,
   ]);
-}
-
-function defaultCandidates(): string[] {
-  return [
-    platformPackage(),
-    fileURLToPath(new URL('../build/Release/mercer_cpu.node', import.meta.url)),
-  ];
 }

@@ -9,7 +9,7 @@ import { testSystem } from './testing/test-system.js';
 test('opening touches nothing; the first call makes the folder', async () => {
   const directory = join(temporaryDirectory(), 'later');
   const cache = JitCache.open({ directory });
-  expect(() => loadDriver()?.open(directory, { readOnly: true })).toThrow();
+  expect(() => loadDriver().open(directory, { readOnly: true })).toThrow();
   await cache.get(fakeUnit('a'), fakeToolchain());
   expect((await cache.stats()).path).toBe(join(directory, 'kernels-v1.sqlite'));
   await cache.close();
@@ -19,9 +19,9 @@ test('verify deletes what has rotted, and says how much', async () => {
   const directory = temporaryDirectory();
   const cache = JitCache.open({ directory });
   for (const name of ['a', 'b', 'c']) await cache.get(fakeUnit(name), fakeToolchain());
-  const connection = loadDriver()?.open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
-  connection?.exec("UPDATE entry SET log = 'rotten' WHERE log = 'compiled b'");
-  connection?.close();
+  const connection = loadDriver().open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
+  connection.exec("UPDATE entry SET log = 'rotten' WHERE log = 'compiled b'");
+  connection.close();
   expect(await cache.verify()).toEqual({ checked: 3, corrupt: 1 });
   expect(await cache.verify()).toEqual({ checked: 2, corrupt: 0 });
   expect(await cache.list()).toHaveLength(2);
@@ -69,7 +69,7 @@ test('mode ro reads and never writes; off does neither', async () => {
   const missing = join(directory, 'missing');
   const none = JitCache.open({ directory: missing, mode: 'ro', onWarning: () => undefined });
   expect((await none.get(fakeUnit('stored'), fakeToolchain())).origin).toBe('compiled');
-  expect(() => loadDriver()?.open(missing, { readOnly: true })).toThrow();
+  expect(() => loadDriver().open(missing, { readOnly: true })).toThrow();
   await none.close();
 });
 
@@ -154,9 +154,9 @@ test('tuning records: kept, found by others, checked, replaced', async () => {
   expect(await second.tuning.get('norm f32 k<=64', 'H200')).toEqual(plan);
   expect(await second.tuning.get('norm f32 k<=64', 'A100')).toBeUndefined();
   await second.close();
-  const connection = loadDriver()?.open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
-  connection?.exec(`UPDATE tuning SET plan = '{"tile":[9,9]}'`);
-  connection?.close();
+  const connection = loadDriver().open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
+  connection.exec(`UPDATE tuning SET plan = '{"tile":[9,9]}'`);
+  connection.close();
   const third = JitCache.open({ directory });
   expect(await third.tuning.get('norm f32 k<=64', 'H200')).toBeUndefined();
   await third.close();

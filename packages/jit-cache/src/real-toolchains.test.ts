@@ -97,13 +97,13 @@ describe.each(cases)('$real', ({ real, missing, make, lowered }) => {
     const first = JitCache.open({ directory });
     const { binary } = await first.get(unit, toolchain);
     await first.close();
-    const connection = loadDriver()?.open(join(directory, 'kernels-v1.sqlite'), {
+    const connection = loadDriver().open(join(directory, 'kernels-v1.sqlite'), {
       readOnly: false,
     });
     const rotten = binary.slice();
     rotten[rotten.length >> 1] = (rotten[rotten.length >> 1] ?? 0) ^ 4;
-    connection?.prepare('UPDATE entry SET binary = ?').run(rotten);
-    connection?.close();
+    connection.prepare('UPDATE entry SET binary = ?').run(rotten);
+    connection.close();
     const cache = JitCache.open({ directory });
     const healed = await cache.get(unit, toolchain);
     expect(healed.origin).toBe('compiled');

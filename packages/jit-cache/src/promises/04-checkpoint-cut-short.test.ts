@@ -65,13 +65,13 @@ test('a checkpoint that stopped after its first page loses nothing', async () =>
 test('the database of another program in that state is known and left as it is', async () => {
   const directory = await checkpointCutShort();
   const file = join(directory, NAME);
-  const foreign = loadDriver()?.open(file, { readOnly: false });
-  for (const table of ['meta', 'entry', 'lease', 'tuning']) foreign?.exec(`DROP TABLE ${table}`);
-  foreign?.exec('CREATE TABLE notes (text)');
-  foreign?.exec("INSERT INTO notes VALUES ('precious')");
+  const foreign = loadDriver().open(file, { readOnly: false });
+  for (const table of ['meta', 'entry', 'lease', 'tuning']) foreign.exec(`DROP TABLE ${table}`);
+  foreign.exec('CREATE TABLE notes (text)');
+  foreign.exec("INSERT INTO notes VALUES ('precious')");
   const log = readFileSync(`${file}-wal`);
   const bytes = readFileSync(file);
-  foreign?.close();
+  foreign.close();
   bytes.writeUInt32BE(bytes.length / PAGE + 10, 28);
   writeFileSync(file, bytes);
   writeFileSync(`${file}-wal`, log);

@@ -35,9 +35,9 @@ async function assertSound(directory: string, kept: typeof old): Promise<void> {
   expect({ state, setAside: counters.setAside }).toEqual({ state: 'disk', setAside: 0 });
   await cache.close();
   expect(warnings).toEqual([]);
-  const connection = loadDriver()?.open(path ?? '', { readOnly: true });
-  expect(connection?.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
-  connection?.close();
+  const connection = loadDriver().open(path ?? '', { readOnly: true });
+  expect(connection.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+  connection.close();
   expect(readdirSync(directory).filter((name) => /broken|new-/.test(name))).toEqual([]);
 }
 

@@ -26,9 +26,9 @@ test('a byte changed inside the binary: SQLite says ok, the cache deletes it and
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
   writeFileSync(file, bytes);
 
-  const connection = loadDriver()?.open(file, { readOnly: true });
-  expect(connection?.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
-  connection?.close();
+  const connection = loadDriver().open(file, { readOnly: true });
+  expect(connection.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+  connection.close();
 
   const cache = JitCache.open({ directory: join(file, '..') });
   const healed = await cache.get(unit, fakeToolchain({ bytes: 20_000 }));
@@ -47,9 +47,9 @@ test.each([
 ])('a changed %s is noticed', async (_, statement) => {
   const file = await makeFile();
   const cache = JitCache.open({ directory: join(file, '..') });
-  const connection = loadDriver()?.open(file, { readOnly: false });
-  connection?.exec(statement);
-  connection?.close();
+  const connection = loadDriver().open(file, { readOnly: false });
+  connection.exec(statement);
+  connection.close();
   const healed = await cache.get(unit, fakeToolchain({ bytes: 20_000 }));
   expect(healed.origin).toBe('compiled');
   expect(healed.loweredNames).toEqual({ entry: '_Zentry' });
@@ -64,10 +64,10 @@ test('an entry that has got under the key of another is noticed', async () => {
   const other = fakeUnit('other');
   const { key } = await cache.get(other, fakeToolchain());
   await cache.close();
-  const connection = loadDriver()?.open(file, { readOnly: false });
-  connection?.prepare('DELETE FROM entry WHERE key = ?').run(Buffer.from(key, 'hex'));
-  connection?.prepare('UPDATE entry SET key = ?').run(Buffer.from(key, 'hex'));
-  connection?.close();
+  const connection = loadDriver().open(file, { readOnly: false });
+  connection.prepare('DELETE FROM entry WHERE key = ?').run(Buffer.from(key, 'hex'));
+  connection.prepare('UPDATE entry SET key = ?').run(Buffer.from(key, 'hex'));
+  connection.close();
   const again = JitCache.open({ directory: join(file, '..') });
   const { origin, binary } = await again.get(other, fakeToolchain());
   expect(origin).toBe('compiled');

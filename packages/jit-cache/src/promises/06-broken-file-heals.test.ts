@@ -63,20 +63,20 @@ const breakages: Record<string, (file: string) => void> = {
     truncateSync(file, 3 * 4096 + 17);
   },
   'a newer schema under this name': (file) => {
-    loadDriver()?.open(file, { readOnly: false }).exec('PRAGMA user_version = 2');
+    loadDriver().open(file, { readOnly: false }).exec('PRAGMA user_version = 2');
   },
   'a table more': (file) => {
-    loadDriver()?.open(file, { readOnly: false }).exec('CREATE TABLE more (x)');
+    loadDriver().open(file, { readOnly: false }).exec('CREATE TABLE more (x)');
   },
   'a table fewer': (file) => {
-    loadDriver()?.open(file, { readOnly: false }).exec('DROP TABLE lease');
+    loadDriver().open(file, { readOnly: false }).exec('DROP TABLE lease');
   },
   'a trigger': (file) => {
     const sql = 'CREATE TRIGGER t AFTER INSERT ON entry BEGIN DELETE FROM entry; END';
-    loadDriver()?.open(file, { readOnly: false }).exec(sql);
+    loadDriver().open(file, { readOnly: false }).exec(sql);
   },
   'a damaged number': (file) => {
-    loadDriver()?.open(file, { readOnly: false }).exec('PRAGMA application_id = 7');
+    loadDriver().open(file, { readOnly: false }).exec('PRAGMA application_id = 7');
   },
 };
 
@@ -106,12 +106,12 @@ test.each([0, 0x0f055112])(
   async (number) => {
     const directory = temporaryDirectory();
     const file = join(directory, NAME);
-    const foreign = loadDriver()?.open(file, { readOnly: false });
-    foreign?.exec('CREATE TABLE notes (text)');
-    foreign?.exec(`PRAGMA application_id = ${String(number)}`);
-    foreign?.exec("INSERT INTO notes VALUES ('precious')");
-    foreign?.exec('PRAGMA journal_mode = WAL');
-    foreign?.close();
+    const foreign = loadDriver().open(file, { readOnly: false });
+    foreign.exec('CREATE TABLE notes (text)');
+    foreign.exec(`PRAGMA application_id = ${String(number)}`);
+    foreign.exec("INSERT INTO notes VALUES ('precious')");
+    foreign.exec('PRAGMA journal_mode = WAL');
+    foreign.close();
     const before = readFileSync(file);
     const codes: string[] = [];
     const cache = JitCache.open({ directory, onWarning: ({ code }) => codes.push(code) });
@@ -128,11 +128,11 @@ test.each([0, 0x0f055112])(
 test('a foreign database that carries our number is known by its tables', async () => {
   const directory = temporaryDirectory();
   const file = await made(directory);
-  const connection = loadDriver()?.open(file, { readOnly: false });
-  for (const table of ['meta', 'entry', 'lease', 'tuning']) connection?.exec(`DROP TABLE ${table}`);
-  connection?.exec('CREATE TABLE notes (text)');
-  connection?.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  connection?.close();
+  const connection = loadDriver().open(file, { readOnly: false });
+  for (const table of ['meta', 'entry', 'lease', 'tuning']) connection.exec(`DROP TABLE ${table}`);
+  connection.exec('CREATE TABLE notes (text)');
+  connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  connection.close();
   const before = readFileSync(file);
   const cache = JitCache.open({ directory, onWarning: () => undefined });
   await cache.get(unit, fakeToolchain());

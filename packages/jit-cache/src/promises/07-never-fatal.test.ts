@@ -1,6 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import type { System } from '../store/system.js';
@@ -11,6 +21,7 @@ import { spiedDriver, sqliteError, testSystem } from '../testing/test-system.js'
 import type { CacheWarning } from '../types.js';
 
 const units = [fakeUnit('one'), fakeUnit('two'), fakeUnit('three')];
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const isRoot = process.getuid?.() === 0;
 /** Root may write anywhere: what others meet is tried as another user. */
 const OTHER = 12_345;
@@ -112,10 +123,38 @@ test('a relative MERCER_CACHE_DIR is not followed', async () => {
   expect(code).toBe('INVALID_SETTING');
 });
 
-test('no SQLite binding', async () => {
-  const { code, message } = await assertOneWarning({ driver: () => undefined });
-  expect(code).toBe('NO_DRIVER');
-  expect(message).toContain('npm install @photostructure/sqlite');
+test('neither node:sqlite nor the addon', () => {
+  const copy = join(temporaryDirectory(), 'jit-cache');
+  cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true });
+  cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const script = join(copy, 'script.mjs');
+  writeFileSync(
+    script,
+    `import { JitCache } from './dist/index.js';
+    import { fakeToolchain, fakeUnit } from './dist/testing/fake-toolchain.js';
+    const warnings = [];
+    const cache = JitCache.open({ directory: process.argv[2], onWarning: ({ code, message }) => warnings.push({ code, message }) });
+    const origins = [];
+    for (const source of ['a', 'b', 'a']) origins.push((await cache.get(fakeUnit(source), fakeToolchain())).origin);
+    await cache.close();
+    console.log(JSON.stringify({ warnings, origins }));`,
+  );
+  const flags = process.getBuiltinModule('node:sqlite') ? ['--no-experimental-sqlite'] : [];
+  const output = execFileSync(process.execPath, [...flags, script, temporaryDirectory()], {
+    encoding: 'utf8',
+  });
+  expect(JSON.parse(output)).toEqual({
+    origins: ['compiled', 'compiled', 'memory'],
+    warnings: [
+      {
+        code: 'NO_DRIVER',
+        message:
+          'Compiled kernels are not kept on disk: this Node has no node:sqlite and the addon of @mercer/jit-cache ' +
+          'could not be loaded. Use Node 22.13 or newer, or install with optional dependencies: npm install --include=optional.',
+      },
+    ],
+  });
 });
 
 test.each([

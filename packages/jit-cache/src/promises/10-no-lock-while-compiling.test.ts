@@ -21,14 +21,14 @@ test('while four processes compile, anyone can have the write lock at once', asy
   );
   // All four are inside their compiles: no one waits for another.
   while (compilesIn(counterFile).length < 4) await sleep(10);
-  const connection = loadDriver()?.open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
+  const connection = loadDriver().open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
   for (let n = 0; n < 20; n++) {
     // The timeout of this connection is 0: a held lock would throw.
-    connection?.exec('BEGIN IMMEDIATE');
-    connection?.exec('ROLLBACK');
+    connection.exec('BEGIN IMMEDIATE');
+    connection.exec('ROLLBACK');
     await sleep(30);
   }
-  connection?.close();
+  connection.close();
   const results = await Promise.all(children.map(({ result }) => result));
   // None could have begun after another had ended.
   for (const { gets } of results) expect(gets[0]?.ms).toBeLessThan(3000);

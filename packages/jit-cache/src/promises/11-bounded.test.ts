@@ -25,9 +25,9 @@ test('four processes write five times the bound while a reader pins the log', as
   const first = JitCache.open({ directory, maxBytes: MAX });
   await first.get(fakeUnit('first'), fakeToolchain());
   await first.close();
-  const reader = loadDriver()?.open(join(directory, 'kernels-v1.sqlite'), { readOnly: true });
-  reader?.exec('BEGIN');
-  reader?.prepare('SELECT count(*) FROM entry').get();
+  const reader = loadDriver().open(join(directory, 'kernels-v1.sqlite'), { readOnly: true });
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM entry').get();
 
   const children = Array.from({ length: 4 }, (_, writer) =>
     startChild(
@@ -43,8 +43,8 @@ test('four processes write five times the bound while a reader pins the log', as
   // Even pinned, the log does not grow without end: it is left alone instead of written to.
   expect(largest).toBeLessThan(1.5 * MAX);
   expect(results.some(({ stats }) => stats.counters.notStored > 0)).toBe(true);
-  reader?.exec('COMMIT');
-  reader?.close();
+  reader.exec('COMMIT');
+  reader.close();
 
   const cache = JitCache.open({ directory, maxBytes: MAX });
   for (const unit of unitsOf(9, 60)) await cache.get(unit, fakeToolchain({ bytes: 50_000 }));
@@ -123,8 +123,8 @@ test('a program that ends without closing has counted its hits as use', async ()
   const cache = JitCache.open({ directory });
   await cache.get(fakeUnit('used at the end'), fakeToolchain());
   await cache.close();
-  const connection = loadDriver()?.open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
-  connection?.exec('UPDATE entry SET last_used = 5');
+  const connection = loadDriver().open(join(directory, 'kernels-v1.sqlite'), { readOnly: false });
+  connection.exec('UPDATE entry SET last_used = 5');
   const built = (name: string): string => new URL(`../../dist/${name}.js`, import.meta.url).href;
   const script = `
     import { JitCache } from '${built('cache')}';
@@ -135,9 +135,9 @@ test('a program that ends without closing has counted its hits as use', async ()
     process.exit();`;
   const args = ['--input-type=module', '-e', script];
   expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('store');
-  const row = connection?.prepare('SELECT last_used FROM entry').get();
+  const row = connection.prepare('SELECT last_used FROM entry').get();
   expect(Number(row?.['last_used'])).toBeGreaterThan(Date.now() - 60_000);
-  connection?.close();
+  connection.close();
 });
 
 test('no VACUUM, and space is given back in steps of at most 64 pages', async () => {

@@ -1,12 +1,13 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
 import { rotSweep } from '../testing/rot-sweep.js';
 import { runChild, startChild } from '../testing/run-child.js';
 import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { driverNames } from '../testing/test-system.js';
 
 /** The whole measure on request (`pnpm test:full`), a short one in CI. */
 const full = process.env['MERCER_TEST_FULL'] === '1';
@@ -97,3 +98,20 @@ test(
     expect(compilesIn(counterFile)).toHaveLength(4);
   },
 );
+
+describe.each(driverNames())('%s', (driver) => {
+  test(
+    `${full ? '1000' : '300'} worker threads ended in the midst of it: no abort, no open file, nothing lost`,
+    { timeout: 900_000 },
+    async () => {
+      const settings = { cache: { directory: temporaryDirectory(), maxBytes: 2 ** 24 } };
+      const { bad, openFiles } = await runChild(settings, {
+        kind: 'terminate',
+        workers: full ? 1000 : 300,
+        driver,
+      });
+      expect(bad).toEqual([]);
+      expect(openFiles).toEqual([]);
+    },
+  );
+});

@@ -1,4 +1,5 @@
-import { createRequire } from 'node:module';
+import { addonDriver } from './sqlite-addon.js';
+import { StoreFault } from './store-fault.js';
 
 /** What SQLite can hold. */
 export type SqlValue = null | number | bigint | string | Uint8Array;
@@ -18,52 +19,55 @@ export interface Connection {
   close(): void;
 }
 
-/** A SQLite binding. */
+/** A way to SQLite. Errors of both have `errcode`, SQLite's extended result code. */
 export interface Driver {
   readonly name: string;
   /** @param location an absolute path, or a `file:` URI */
   open(location: string, options: { readonly readOnly: boolean }): Connection;
 }
 
-interface NativeConnection extends Connection {
+interface NodeConnection extends Connection {
   enableDefensive?(active: boolean): void;
 }
 
-interface SqliteModule {
-  DatabaseSync: new (location: string, options: { readOnly: boolean }) => NativeConnection;
+interface NodeSqlite {
+  DatabaseSync: new (location: string, options: { readOnly: boolean }) => NodeConnection;
 }
 
-function isSqliteModule(value: unknown): value is SqliteModule {
-  return typeof value === 'object' && value !== null && 'DatabaseSync' in value;
-}
-
-function adapt(name: string, { DatabaseSync }: SqliteModule): Driver {
+/** `node:sqlite`, undefined where Node has none. */
+function nodeDriver(): Driver | undefined {
+  // Under its name alone it would be looked for among packages.
+  const module = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
+  if (module === undefined) return undefined;
+  const { DatabaseSync } = module;
   return {
-    name,
+    name: 'node:sqlite',
     open(location, options) {
       const connection = new DatabaseSync(location, options);
       connection.enableDefensive?.(true);
-      // The binding is synchronous: a wait inside SQLite would stop the event loop.
+      // The driver is synchronous: a wait inside SQLite would stop the event loop.
       connection.exec('PRAGMA busy_timeout = 0');
       return connection;
     },
   };
 }
 
-let loaded: Driver | null | undefined;
+let loaded: Driver | undefined;
 
-/** `node:sqlite` where Node has it, else the optional peer `@photostructure/sqlite`, else undefined. */
-export function loadDriver(): Driver | undefined {
-  if (loaded !== undefined) return loaded ?? undefined;
-  const require = createRequire(import.meta.url);
-  for (const name of ['node:sqlite', '@photostructure/sqlite']) {
-    try {
-      const module: unknown = require(name);
-      if (isSqliteModule(module)) return (loaded = adapt(name, module));
-    } catch {
-      // Not there, or its binary does not fit: the next one, and in the end memory with a warning.
-    }
+/**
+ * `node:sqlite` where Node has it, else SQLite in this package's addon.
+ *
+ * @throws StoreFault NO_DRIVER
+ */
+export function loadDriver(): Driver {
+  try {
+    return (loaded ??= nodeDriver() ?? addonDriver());
+  } catch (cause) {
+    throw new StoreFault(
+      'NO_DRIVER',
+      'this Node has no node:sqlite and the addon of @mercer/jit-cache could not be loaded',
+      'Use Node 22.13 or newer, or install with optional dependencies: npm install --include=optional.',
+      { cause },
+    );
   }
-  loaded = null;
-  return undefined;
 }

@@ -184,13 +184,6 @@ export class StoreSession {
     let place = 'the compile cache';
     try {
       const driver = system.driver();
-      if (!driver) {
-        throw new StoreFault(
-          'NO_DRIVER',
-          'this Node has no node:sqlite and @photostructure/sqlite is not installed',
-          'Run: npm install @photostructure/sqlite (or use Node 22.13 or newer).',
-        );
-      }
       const found = findDirectory(system, directory, !readOnly);
       place = found.path;
       if (found.avoided) this.#warnMoved(found.avoided.message, found.path, found.avoided);

@@ -30,7 +30,8 @@ export interface System {
   /** Bytes that this user may still write there, undefined where that cannot be told. */
   freeBytes(path: string): number | undefined;
   isWritable(path: string): boolean;
-  driver(): Driver | undefined;
+  /** Throws a StoreFault where there is none. */
+  driver(): Driver;
 }
 
 function quietly<T>(read: () => T): T | undefined {

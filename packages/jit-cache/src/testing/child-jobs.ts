@@ -25,6 +25,8 @@ export type ChildJob =
   | { readonly kind: 'timer'; readonly durationMs: number; readonly unitBytes: number }
   /** Writes, deletes and reads a few shared keys until the time is over, checking every read. */
   | { readonly kind: 'storm'; readonly durationMs: number; readonly keys: number }
+  /** Ends worker threads in the midst of reading, writing and compiling, while it uses the store itself. */
+  | { readonly kind: 'terminate'; readonly workers: number; readonly driver: string }
   /** Gets one unit many times at once in each of several worker threads. */
   | {
       readonly kind: 'workers';
@@ -49,4 +51,6 @@ export interface ChildResult {
   readonly loop?: LoopReport;
   readonly reads?: number;
   readonly bad?: string[];
+  /** Files of the cache that are open at the end. */
+  readonly openFiles?: string[];
 }

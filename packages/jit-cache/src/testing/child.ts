@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { JitCache } from '../cache.js';
@@ -10,7 +11,7 @@ import type { ChildGet, ChildJob, ChildResult, ChildSettings } from './child-job
 import { fakeToolchain, fakeUnit, testToolchain } from './fake-toolchain.js';
 import { watchLoop } from './loop-watch.js';
 import { stormWith } from './storm.js';
-import { spiedDriver } from './test-system.js';
+import { namedDriver, spiedDriver } from './test-system.js';
 
 const { settings, job } = JSON.parse(process.argv[2] ?? '') as {
   settings: ChildSettings;
@@ -59,12 +60,12 @@ async function getUnits(units: readonly CompileUnit[], statement?: number): Prom
 }
 
 async function holdLock(path: string, holdMs: number): Promise<void> {
-  const connection = loadDriver()?.open(path, { readOnly: false });
-  connection?.exec('BEGIN IMMEDIATE');
+  const connection = loadDriver().open(path, { readOnly: false });
+  connection.exec('BEGIN IMMEDIATE');
   console.log('held');
   await sleep(holdMs);
-  connection?.exec('ROLLBACK');
-  connection?.close();
+  connection.exec('ROLLBACK');
+  connection.close();
 }
 
 async function timer(durationMs: number, unitBytes: number): Promise<ChildResult> {
@@ -105,6 +106,62 @@ async function workers(unit: CompileUnit, count: number, calls: number): Promise
   return { gets, stats, warnings };
 }
 
+function openFiles(directory: string): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(directory) ? [path] : [];
+    } catch {
+      return []; // the descriptor of the listing itself
+    }
+  });
+}
+
+async function terminate(count: number, driver: string): Promise<ChildResult> {
+  const bad: string[] = [];
+  const source = new URL('./busy-worker.js', import.meta.url);
+  const workerOptions = { workerData: { cache: settings.cache, driver } };
+  let left = count;
+  let done = false;
+  const endOne = async (): Promise<void> => {
+    while (left-- > 0) {
+      const worker = new Worker(source, workerOptions);
+      worker.on('error', (error) => bad.push(String(error)));
+      const [message] = (await once(worker, 'message')) as [string];
+      worker.on('message', (text: string) => bad.push(text));
+      if (message) bad.push(message);
+      await sleep(Math.random() * 25);
+      await worker.terminate();
+    }
+  };
+  const system = { ...realSystem(), driver: () => namedDriver(driver) };
+  const useStore = async (): Promise<void> => {
+    for (let n = 0; !done; n++) {
+      const cache = new JitCache(
+        { ...settings.cache, onWarning: ({ message }) => bad.push(message) },
+        system,
+      );
+      await getOne(cache, fakeUnit(`main ${String(n % 20)}`), fakeToolchain());
+      const { setAside, corrupt } = (await cache.stats()).counters;
+      if (setAside + corrupt > 0)
+        bad.push(`${String(setAside)} set aside, ${String(corrupt)} corrupt`);
+      await cache.close();
+      await sleep(5);
+    }
+  };
+  const main = useStore();
+  await Promise.all([endOne(), endOne(), endOne()]);
+  done = true;
+  await main;
+  const stillOpen = openFiles(settings.cache.directory ?? '');
+  const cache = openCache();
+  const { corrupt } = await cache.verify();
+  if (corrupt > 0) bad.push(`${String(corrupt)} corrupt`);
+  const stats = await cache.stats();
+  await cache.close();
+  return { gets: [], stats, warnings, bad, openFiles: stillOpen };
+}
+
 async function run(): Promise<ChildResult | undefined> {
   switch (job.kind) {
     case 'get':
@@ -118,6 +175,8 @@ async function run(): Promise<ChildResult | undefined> {
       return timer(job.durationMs, job.unitBytes);
     case 'storm':
       return storm(job.durationMs, job.keys);
+    case 'terminate':
+      return terminate(job.workers, job.driver);
     case 'workers':
       return workers(job.unit, job.workers, job.calls);
   }

@@ -1,9 +1,19 @@
 import { loadDriver, type Connection, type Driver } from '../store/driver.js';
+import { addonDriver } from '../store/sqlite-addon.js';
 import { realSystem, type System } from '../store/system.js';
 
 /** The real machine, with some answers of our own. */
 export function testSystem(overrides: Partial<System> = {}): System {
   return { ...realSystem(), ...overrides };
+}
+
+/** The names of the drivers that this Node can load, for tests that run on each. */
+export function driverNames(): string[] {
+  return [...new Set([loadDriver().name, addonDriver().name])];
+}
+
+export function namedDriver(name: string): Driver {
+  return loadDriver().name === name ? loadDriver() : addonDriver();
 }
 
 /** Called before each statement with its text and the file of its connection; may throw or kill. */
@@ -12,7 +22,6 @@ export type Spy = (sql: string, location: string) => void;
 /** The driver of this machine, with a spy before every statement and every opening. */
 export function spiedDriver(spy: Spy): Driver {
   const real = loadDriver();
-  if (!real) throw new Error('these tests need a SQLite driver');
   return {
     name: real.name,
     open(location, options) {
