@@ -88,10 +88,7 @@ function dropSourceMapComments(/** @type {string} */ folder) {
 }
 
 function copyThirdParty() {
-  const wanted = ['vitest', '@photostructure/sqlite', 'fast-check'].map((name) => ({
-    name,
-    from: root,
-  }));
+  const wanted = ['vitest', 'fast-check'].map((name) => ({ name, from: root }));
   for (const { directory, manifest } of workspacePackages()) {
     for (const name of Object.keys(manifest.dependencies ?? {}))
       wanted.push({ name, from: directory });

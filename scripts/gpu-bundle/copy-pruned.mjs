@@ -8,7 +8,6 @@ const DROPPED_ENDINGS = /\.(d\.[cm]?ts|map|md|markdown|flow|tsbuildinfo|html|cc|
 
 /** Larger parts of single packages that nothing loads on a linux-x64 glibc host. */
 const DROPPED_PARTS = /** @type {Record<string, RegExp>} */ ({
-  '@photostructure/sqlite': /^(src|scripts|prebuilds\/(?!linux-x64(\/|$))|.*\.musl\.node$)/,
   mnist: /^dist(\/|$)/,
   'fast-check': /^lib\/(cjs|types)(\/|$)/,
 });

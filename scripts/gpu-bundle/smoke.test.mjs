@@ -1,7 +1,8 @@
 // The part of the bundle that needs no GPU: everything loads from the unpacked folder, by its published names.
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root, workspacePackages } from '../lib/workspace.mjs';
@@ -28,11 +29,14 @@ describe('the bundle without a GPU', () => {
     ).not.toThrow();
   });
 
-  it('runs SQLite', () => {
-    const { DatabaseSync } = require('@photostructure/sqlite');
-    const database = new DatabaseSync(':memory:');
-    expect(database.prepare('select 6 * 7 as answer').get()).toMatchObject({ answer: 42 });
-    database.close();
+  it('keeps kernels on disk', async () => {
+    const { JitCache } = await import(require.resolve('@mercer/jit-cache'));
+    const directory = mkdtempSync(path.join(tmpdir(), 'mercer-smoke-'));
+    const cache = JitCache.open({ directory });
+    const { state, reason } = await cache.stats();
+    await cache.close();
+    rmSync(directory, { recursive: true });
+    expect({ state, reason }).toEqual({ state: 'disk', reason: undefined });
   });
 
   it('computes distances on the CPU', async () => {

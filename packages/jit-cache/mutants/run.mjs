@@ -3,7 +3,7 @@
  * `node mutants/run.mjs [text]` runs only those whose promise or name contains the text.
  */
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,8 @@ function makeCopy(/** @type {string} */ name) {
   for (const part of ['src', 'dist', 'package.json']) {
     cpSync(join(root, part), join(copy, part), { recursive: true });
   }
+  mkdirSync(join(copy, 'build'));
+  symlinkSync(join(root, 'build', 'Release'), join(copy, 'build', 'Release'));
   writeFileSync(join(copy, 'vitest.config.mjs'), config);
   return copy;
 }

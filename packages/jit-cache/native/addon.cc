@@ -1,4 +1,4 @@
-// SQLite for JS: five functions over two kinds of handles. See DESIGN.md.
+// SQLite for JS: five functions over two kinds of handles. See docs/adr/0022.
 #include <node_api.h>
 
 #include <cstring>

@@ -63,8 +63,7 @@ export class Database {
   close(): void {
     this.#statements.clear();
     try {
-      // A binding that cannot finalise statements closes only when they are collected; the log is
-      // emptied now, as far as other readers allow.
+      // The log is emptied as far as other readers allow, also where this connection is not the last.
       if (!this.readOnly) this.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
       // Locked or broken: the next process empties it.

@@ -43,9 +43,6 @@ export function writeSchema(connection: Connection): void {
 /**
  * Switches to write-ahead logging, writes through it and reads back. Some file systems answer
  * `wal` and then fail at the first write, so the answer alone proves nothing.
- *
- * Without prepared statements, here and above: a binding that cannot finalise them keeps the
- * connection open behind a call to close, and the log could not be seen to empty.
  */
 export function proveWriteAheadLog(connection: Connection, logBytes: () => number): void {
   connection.exec('PRAGMA journal_mode = WAL');
