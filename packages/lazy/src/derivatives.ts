@@ -40,7 +40,7 @@ export async function derivativesBy(
   made: Tensor[],
 ): Promise<Derivatives> {
   const kept = keptSide(task);
-  const inputs = [...task.inputs];
+  const inputs = [...task.inputs, ...onlyRow(what, task)];
   const node = (input: Input): VectorExpr => nodeAt(input, inputs.push(input) - 1);
   const seed = cotangent === undefined ? 1 : node(cotangent);
   const saved = await savedNodes(what, task, options, made, {
@@ -87,6 +87,16 @@ export function placeOf(
     'INVALID_ARGUMENT',
     `${what}: ${String(variable)} is no input of the reduction. Its inputs are ${inputs.map(describeInput).join(', ')}.`,
   );
+}
+
+/**
+ * What tells that a side has one row, where no input follows the side that is reduced: the derivatives of extrema have its row
+ * number.
+ */
+function onlyRow(what: string, task: Task): readonly Input[] {
+  const reduced = keptSide(task) === 'i' ? 'j' : 'i';
+  if (task.inputs.some(({ category }) => category === reduced)) return [];
+  return [matrixInput(what, [[0]], reduced, 'row')];
 }
 
 /** The side that a task keeps. */

@@ -1,7 +1,15 @@
 import { evaluateReduction, type ReductionKind } from '@mercer/formula';
 import { tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { gradient, lazyI, lazyJ, param, type LazyReduction, type LazyTensor } from './index.js';
+import {
+  gradient,
+  lazyI,
+  lazyJ,
+  param,
+  valueAndGradients,
+  type LazyReduction,
+  type LazyTensor,
+} from './index.js';
 import { numbers, upload, type Numbers } from './reference.test-support.js';
 
 const [M, N] = [4, 6];
@@ -159,6 +167,30 @@ export function describeGradients(device: () => Device): void {
         }, 0),
       );
       near(await second.toTypedArray(), wanted, 1e-12);
+    });
+
+    it.each<[ReductionKind, number?]>([
+      ['Max'],
+      ['MinArgMin'],
+      ['KMin', 1],
+      ['KMaxArgKMax', 2],
+      ['Mean'],
+      ['Prod'],
+    ])('of %s over a side that no variable follows, which has one row', async (kind, k) => {
+      const place = { device: device() };
+      const y = await tensor([[1], [5]], place);
+      const options = k === undefined ? {} : { k };
+      // A second extremum of one row there is not.
+      const seeds = [1, 1].map((seed) => Array.from({ length: k ?? 1 }, () => seed));
+      const of = lazyJ(y).square().reduction(kind, 'i', options);
+      const found = await gradient(of, lazyJ(y), seeds);
+      expect(await found.toNested()).toEqual([[2], [10]]);
+      const other = lazyI(y).square().reduction(kind, 'j', options);
+      const { gradients } = await valueAndGradients(other, { y: lazyI(y) }, { cotangent: seeds });
+      expect(await gradients.y.toNested()).toEqual([[2], [10]]);
+      const p = param(await tensor([3], place));
+      const alone = p.square().reduction(kind, 'i', options);
+      expect(await (await gradient(alone, p, [seeds[0]!])).toNested()).toEqual([6]);
     });
 
     it('is 0 where nothing is reduced', async () => {

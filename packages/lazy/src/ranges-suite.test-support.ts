@@ -1,3 +1,4 @@
+import { evaluateReduction, type ReductionKind } from '@mercer/formula';
 import { tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
@@ -7,8 +8,11 @@ import {
   LazyError,
   lazyI,
   lazyJ,
+  param,
   rangesFromMatrix,
+  valueAndGradients,
 } from './index.js';
+import { differences, expectClose, numbersOf, type Loss } from './keops/oracle.test-support.js';
 import { numbers, upload } from './reference.test-support.js';
 
 const [M, N] = [13, 31];
@@ -85,6 +89,82 @@ export function describeRanges(device: () => Device): void {
       expect(await found.toNested()).toEqual(
         await (await lazyI(x).mul(b).sum('j', { ranges: RANGES })).toNested(),
       );
+    });
+
+    it.each(['Mean', 'Var'] as const)(
+      'of a gradient of %s are what it is divided by',
+      async (kind) => {
+        const y = lazyJ(await tensor([[1], [2], [3], [4]], { device: device() }));
+        const ranges = rangesFromMatrix([[0, 1]], [[0, 2]], [[1]]);
+        const of = y.reduction(kind, 'j');
+        const wanted = kind === 'Mean' ? [[0.5], [0.5], [0], [0]] : [[-0.5], [0.5], [0], [0]];
+        const found = await gradient(of, y, [[1]], { ranges });
+        expect(await found.toNested()).toEqual(wanted);
+        const { gradients } = await valueAndGradients(of, { y }, { ranges });
+        expect(await gradients.y.toNested()).toEqual(wanted);
+      },
+    );
+
+    it.each<[ReductionKind, 'i' | 'j', 1 | 2]>([
+      ['Mean', 'j', 2],
+      ['Mean', 'i', 2],
+      ['Var', 'j', 2],
+      ['Var', 'i', 2],
+      ['Sum', 'j', 1],
+      ['Prod', 'i', 1],
+      ['LogSumExp', 'j', 1],
+      ['SumSoftMaxWeight', 'i', 1],
+      ['Max', 'j', 1],
+      ['KMin', 'i', 1],
+    ])('reach gradients of %s over %s, up to order %i, with batches', async (kind, axis, order) => {
+      const inputs = [...data, numbers(3, 1, 1, { low: 0.5 })];
+      const [x, y, p] = await Promise.all(inputs.map((one) => upload(one, 'float64', device())));
+      const [a, b, scale] = [lazyI(x!), lazyJ(y!), param(p!.reshape([1]))];
+      const once = a.mul(b).mul(scale).sin();
+      const [kept, reduced] = axis === 'j' ? [M, N] : [N, M];
+      const metBy = (row: number): number[] =>
+        upTo(reduced).filter((other) => (axis === 'j' ? meets(row, other) : meets(other, row)));
+      const dim = kind === 'KMin' ? 2 : 1;
+      const seeds = numbers(4, kept, dim, { batch: [2] });
+      const cotangent = await upload(seeds, 'float64', device());
+      for (const formula of [once, once.grad(a)].slice(0, order)) {
+        const of = formula.reduction(kind, axis, {
+          ...(kind === 'SumSoftMaxWeight' && { weight: b.square() }),
+          ...(kind === 'KMin' && { k: 2 }),
+        });
+        // What a row gives is that of the rows that it meets, alone; rows of no range give nothing.
+        const loss: Loss = (all) => {
+          let total = 0;
+          for (let row = 0; row < 2 * kept; row++) {
+            const [entry, at] = [Math.floor(row / kept), row % kept];
+            const met = metBy(at);
+            if (met.length === 0) continue;
+            const [xs, ys] = [all[0]!.values.subarray(entry * M, (entry + 1) * M), all[1]!.values];
+            const pick = (from: Float64Array): number[] => met.map((other) => from[other] ?? NaN);
+            const own = (from: Float64Array): number[] => [from[at] ?? NaN];
+            const rows = axis === 'j' ? [own(xs), pick(ys)] : [pick(xs), own(ys)];
+            const { value } = evaluateReduction(of.reduction, [...rows, all[2]!.values], {
+              ...{ rowsI: rows[0]!.length, rowsJ: rows[1]!.length },
+            });
+            value!.forEach((one, c) => (total += one * (seeds.values[row * dim + c] ?? NaN)));
+          }
+          return total;
+        };
+        for (const [which, variable] of [a, b, scale].entries()) {
+          const found = await gradient(of, variable, cotangent, { ranges: RANGES });
+          const wanted = differences(loss, inputs, which);
+          expectClose(await numbersOf(found), wanted, { atol: 1e-7, rtol: 1e-6 });
+        }
+      }
+      const of = once.reduction('Mean', axis);
+      if (kind !== 'Mean') return;
+      const options = { ranges: RANGES, cotangent };
+      const together = await valueAndGradients(of, { a, b, scale }, options);
+      for (const [name, variable] of Object.entries({ a, b, scale })) {
+        const alone = await gradient(of, variable, cotangent, { ranges: RANGES });
+        const found = await numbersOf(together.gradients[name as 'a']);
+        expectClose(found, await numbersOf(alone), { atol: 1e-14 });
+      }
     });
 
     it('are kept on the device by prepared calls, of any batch', async () => {

@@ -54,10 +54,15 @@ export async function savedNodes(
   };
   const { rowsI = 1, rowsJ = 1, dtype = 'float32' } = commonExtent(what, task.inputs);
   const reduced = axis === 1 ? rowsJ : rowsI;
-  if (kind === 'Mean') return { count: node.count(reduced) };
+  // With ranges each kept row has a count of its own.
+  const count = async (): Promise<VectorExpr> =>
+    ranges === undefined
+      ? node.count(reduced)
+      : keep((await run(describe('Count', 1, { axis }))).value);
+  if (kind === 'Mean') return { count: await count() };
   if (kind === 'Var') {
     const { value } = await run(describe('Mean', formula, { axis }));
-    return { count: node.count(reduced), mean: keep(value) };
+    return { count: await count(), mean: keep(value) };
   }
   if (kind === 'Prod') {
     const isZero = ops.equal(formula, 0);
