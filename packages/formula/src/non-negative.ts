@@ -9,7 +9,7 @@ const unknown = (): boolean => false;
 
 /** Rules that decide whether an expression is >= 0 or NaN wherever it is evaluated. */
 export const NON_NEGATIVE: RuleTable<boolean> = {
-  const: (_, { value }) => value >= 0,
+  const: (_, { value }) => !(value < 0),
   var: unknown,
   add: both,
   sub: unknown,

@@ -61,9 +61,10 @@ describe('runKernelBackward', () => {
     // @ts-expect-error a norm has no bandwidth
     void runKernelBackward(pNorm, f32, f32, f32, { p: 1.5, wrt: ['bandwidth'] });
     const cubic = { gamma: 1, offset: 0, degree: 3 };
-    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['gamma', 'offset'] });
-    // @ts-expect-error the degree is an integer
-    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['degree'] });
+    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['gamma', 'degree'] });
+    void runKernelBackward(gaussianL2, f32, f32, f32, { bandwidth: 1, wrt: ['epsilon'] });
+    // @ts-expect-error a product has no epsilon
+    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['epsilon'] });
     // @ts-expect-error the bandwidth is missing
     void runKernelBackward(gaussianL2, f32, f32, f32, {});
     // @ts-expect-error there is no output to write

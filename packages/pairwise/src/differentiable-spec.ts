@@ -3,8 +3,8 @@ import {
   type DescriptorExpressions,
   type KnownValue,
 } from '@mercer/kernels';
-import { isTensor } from '@mercer/tensor';
 import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { ParameterName } from './kernel-parameters.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import type { AnyRunKernelOptions, ParameterValue } from './run-kernel-options.js';
 
@@ -15,8 +15,8 @@ export interface DifferentiableSpec {
 }
 
 /**
- * The expressions of a call for gradients of parameters. Exponents that were given as numbers stand in the text as numbers or
- * as the launch scalar; where their gradient is wanted they become parameters.
+ * The expressions of a call for gradients of parameters. Exponents and degrees that were given as numbers stand in the text as
+ * numbers or as the launch scalar; where their gradient is wanted they become parameters.
  */
 export function differentiableSpec(
   spec: PairwiseSpec,
@@ -25,23 +25,22 @@ export function differentiableSpec(
   wrt: ReadonlySet<string>,
 ): DifferentiableSpec {
   const { p, innerP, outerP, degree } = options;
-  if (!['p', 'innerP', 'outerP'].some((name) => wrt.has(name))) return spec;
+  if (!['p', 'innerP', 'outerP', 'degree'].some((name) => wrt.has(name))) return spec;
   const open = (value: ParameterValue | undefined): KnownValue | undefined =>
     value === undefined ? undefined : 'parameter';
   const expressions = descriptorExpressions(descriptor, {
     ...{ p: open(p), innerP: open(innerP), outerP: open(outerP) },
-    degree: isTensor(degree) ? 'parameter' : degree,
+    degree: open(degree),
     epsilon: spec.parameters.some(({ name }) => name === 'epsilon'),
   });
-  const exponent = (name: string): NamedValue => {
-    if (name === 'outerP') return { name, label: name, value: outerP ?? NaN };
-    const label = p === undefined ? 'innerP' : 'p';
+  const opened = (name: string): NamedValue => {
+    const label = name === 'p' && p === undefined ? 'innerP' : (name as ParameterName);
     return { name, label, value: options[label] ?? NaN };
   };
   return {
     expressions,
     parameters: expressions.parameters.map(
-      (name) => spec.parameters.find((each) => each.name === name) ?? exponent(name),
+      (name) => spec.parameters.find((each) => each.name === name) ?? opened(name),
     ),
   };
 }

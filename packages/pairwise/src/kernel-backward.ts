@@ -1,4 +1,4 @@
-import { MercerError, isTensor, type Stream, type Tensor } from '@mercer/tensor';
+import { MercerError, isTensor, zeros, type Stream, type Tensor } from '@mercer/tensor';
 import { backwardOperand, checkUpstream, type BackwardOperand } from './backward-operands.js';
 import { addTensors } from './backward-sum.js';
 import { checkWrt } from './backward-wrt.js';
@@ -6,6 +6,7 @@ import { readableValues } from './bind-values.js';
 import { differentiableSpec } from './differentiable-spec.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
 import { bindParameter } from './kernel-parameter.js';
+import { PARAMETERS, type ParameterName } from './kernel-parameters.js';
 import { kernelSpec } from './kernel-spec.js';
 import { inputOperand, pairwiseShape, type PairwiseShape } from './operands.js';
 import {
@@ -77,17 +78,13 @@ export async function backwardOf(
 
 /** The variables that a call has. */
 function variablesOf(spec: PairwiseSpec, { one, options }: ForwardCall): string[] {
-  const exponents = (['p', 'innerP', 'outerP'] as const).filter(
-    (name) => options[name] !== undefined,
-  );
-  const labels = spec.parameters
-    .map(({ label }) => label)
-    .filter((label) => label !== 'epsilon' && label !== 'degree');
+  const given = PARAMETERS.filter((name) => options[name] !== undefined);
+  const own = Object.keys(options.parameters ?? {}).map((name) => `parameters.${name}`);
   return [
     ...new Set([
       ...(one ? ['a'] : ['a', 'b']),
-      ...labels,
-      ...exponents,
+      ...spec.parameters.map(({ label }) => label),
+      ...[...given, ...own],
       ...(spec.diagonal === undefined ? [] : ['regularization']),
       ...(options.scale === undefined ? [] : ['scale']),
     ]),
@@ -229,7 +226,9 @@ async function parameterGradients(
   results: Map<string, Tensor>,
 ): Promise<void> {
   const open = differentiableSpec(spec, descriptor, options, wrt);
-  const wanted = open.parameters.filter(({ label }) => wrt.has(label));
+  // A threshold moves nothing but pairs that lie on it.
+  const wanted = open.parameters.filter(({ label }) => wrt.has(label) && label !== 'epsilon');
+  await zeroGradients(call, options, wrt, wanted, results);
   if (wanted.length === 0) return;
   const parameters = open.parameters.map(({ name, label, value }): BackwardParameter => {
     const known = call.parameters.find((each) => each.name === name);
@@ -242,5 +241,24 @@ async function parameterGradients(
   for (const { name, label } of wanted) {
     const gradient = byName.get(name);
     if (gradient !== undefined) results.set(label, gradient);
+  }
+}
+
+/** The gradients of parameters that the result does not change with. */
+async function zeroGradients(
+  { shape: { dtype, device }, stream }: BackwardCall,
+  options: AnyRunKernelOptions,
+  wrt: ReadonlySet<string>,
+  others: readonly { readonly label: string }[],
+  results: Map<string, Tensor>,
+): Promise<void> {
+  const { parameters = {} } = options;
+  for (const name of wrt) {
+    const own = name.startsWith('parameters.') ? name.slice('parameters.'.length) : undefined;
+    const isParameter = own !== undefined || (PARAMETERS as readonly string[]).includes(name);
+    if (!isParameter || others.some(({ label }) => label === name)) continue;
+    const value = own === undefined ? options[name as ParameterName] : parameters[own];
+    const target = isTensor(value) ? value.shape : [];
+    results.set(name, await zeros(target, { dtype, device, stream }));
   }
 }

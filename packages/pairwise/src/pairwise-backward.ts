@@ -20,7 +20,7 @@ import {
 } from '@mercer/tensor';
 import { sumAxis, sumTo, type SumPlace } from './backward-sum.js';
 import type { BackwardOperand } from './backward-operands.js';
-import type { BoundParameter } from './kernel-parameter.js';
+import { parameterBatch, type BoundParameter } from './kernel-parameter.js';
 import type { PairwiseShape } from './operands.js';
 
 /** A parameter of a pairwise kernel, bound, and the shape that its gradient takes. */
@@ -100,9 +100,13 @@ export async function parametersBackward(
     launch(loaded, call, partial);
     for (const [index, name] of names.entries()) {
       const own = call.parameters.find((each) => each.name === name)?.shape ?? [];
-      const total = await sumTo(partial.slice(index), [...own, 1], shape.dtype, call);
-      results.set(name, total.reshape(own));
-      total.dispose();
+      const total = await sumTo(
+        partial.slice(index),
+        [...parameterBatch(own), 1],
+        shape.dtype,
+        call,
+      );
+      results.set(name, reshaped(total, own));
     }
     return results;
   } catch (error) {
@@ -130,7 +134,7 @@ export async function diagonalBackward(
   };
   const { dtype, device, batch } = shape;
   const totals = empty(shape.batchShape, { dtype, device, stream: call.stream });
-  return finish(totals, target, call, () =>
+  const total = await finish(totals, parameterBatch(target), call, () =>
     sumAxis(
       source,
       totals,
@@ -141,6 +145,13 @@ export async function diagonalBackward(
       call,
     ),
   );
+  return reshaped(total, target);
+}
+
+/** A result that is taken over, in another shape. */
+function reshaped(total: Tensor, shape: readonly number[]): Tensor {
+  using whole = total;
+  return whole.reshape(shape);
 }
 
 /** The call with the operands in each other's place. */

@@ -2,6 +2,7 @@ import { emitRowsGradient, planRowsGradient, type PairwiseDType } from '@mercer/
 import { empty, isTensor, launchProgram, loadPlan, type Tensor } from '@mercer/tensor';
 import type { BackwardOperand } from './backward-operands.js';
 import { sumTo, type SumPlace } from './backward-sum.js';
+import { parameterBatch } from './kernel-parameter.js';
 import type { PairwiseShape } from './operands.js';
 import { bindScale } from './row-scale.js';
 import type { ParameterValue } from './run-kernel-options.js';
@@ -41,7 +42,8 @@ export async function scaleGradient(
   const own = isTensor(by.scale) ? by.scale.shape : [];
   // One axis for the rows, which scale does not have, in front of the features.
   const [lead, features] = [own.slice(0, -1), own.at(-1) ?? 1];
-  using total = await sumTo(each, [...lead, 1, features], shape.dtype, place);
+  const batch = parameterBatch(lead);
+  using total = await sumTo(each, [...batch, 1, features], shape.dtype, place);
   return total.reshape(own);
 }
 

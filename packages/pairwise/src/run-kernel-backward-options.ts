@@ -10,8 +10,8 @@ import {
   type RunKernelOptions,
 } from './run-kernel-options.js';
 
-/** Options that no gradient is taken of; degree is an integer, and epsilon a threshold. */
-type Constant = keyof PairwiseCallOptions | 'symmetric' | 'epsilon' | 'degree' | 'parameters';
+/** Options that are no numbers, and those of a custom kernel, which have names of their own. */
+type Constant = keyof PairwiseCallOptions | 'symmetric' | 'parameters';
 
 type CustomNames<K> =
   K extends CustomKernel<infer P> ? ([P] extends [never] ? never : `parameters.${P}`) : never;

@@ -1,8 +1,8 @@
 import { assert, describe, expect, it } from 'vitest';
-import { MercerError, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { MercerError, type Device, type Tensor } from '@mercer/tensor';
 import { normalValues } from './cdist-reference.test-support.js';
 import * as pairwise from './index.js';
-import type { AnyRunKernelOptions, KernelDescriptor } from './index.js';
+import type { AnyRunKernelOptions } from './index.js';
 import {
   CASES,
   of,
@@ -11,13 +11,18 @@ import {
   type Case,
   type Numbers,
 } from './run-kernel-backward-cases.test-support.js';
-
-const { runKernelBackward } = pairwise;
-
-type DataType = 'float32' | 'float64';
-const DTYPES = ['float64', 'float32'] as const;
-
-const UNIT: { readonly [D in DataType]: number } = { float32: 2 ** -24, float64: 2 ** -53 };
+import {
+  backward,
+  DTYPES,
+  expectClose,
+  maker,
+  moved,
+  read,
+  rowsOf,
+  slope,
+  UNIT,
+} from './run-kernel-backward-checks.test-support.js';
+import { describeBackwardParameters } from './run-kernel-backward-parameters.test-support.js';
 
 /** Options of a call from numbers; those of a custom kernel have a place of their own. */
 function optionsOf({ descriptor, fixed = {} }: Case, parameters: object): AnyRunKernelOptions {
@@ -33,68 +38,9 @@ function optionsOf({ descriptor, fixed = {} }: Case, parameters: object): AnyRun
 const labelOf = ({ descriptor }: Case, name: string): string =>
   typeof descriptor.kernel === 'string' ? name : `parameters.${name}`;
 
-function rowsOf(values: Float64Array, columns: number): number[][] {
-  return Array.from({ length: values.length / columns }, (_, i) => [
-    ...values.subarray(i * columns, (i + 1) * columns),
-  ]);
-}
-
-/** Central difference of a function at 0. */
-const slope = (loss: (by: number) => number, step = 1e-5): number =>
-  (loss(step) - loss(-step)) / (2 * step);
-
-const moved = (values: Float64Array, at: number, by: number): Float64Array =>
-  values.map((value, i) => (i === at ? value + by : value));
-
-type Result = Readonly<Record<string, Tensor>>;
-
-/** For code that goes through all descriptors: the types of one call are not known. */
-async function backward(
-  descriptor: KernelDescriptor,
-  gradient: Tensor<DataType>,
-  a: Tensor<DataType>,
-  b: Tensor<DataType> | undefined,
-  options: AnyRunKernelOptions,
-  wrt: readonly string[],
-): Promise<Result> {
-  return await runKernelBackward(descriptor, gradient, a, b, {
-    ...options,
-    wrt: wrt as readonly 'a'[],
-  } as never);
-}
-
-async function read(result: Result, name: string): Promise<number[]> {
-  const found = result[name];
-  assert(found !== undefined, `the gradient of ${name} is missing`);
-  return [...(await found.toTypedArray())].map(Number);
-}
-
-/** Within `units` u of the largest value. */
-function expectClose(
-  what: string,
-  got: readonly number[],
-  want: readonly number[],
-  limit: number,
-): void {
-  const scale = Math.max(...want.map(Math.abs), 1e-3);
-  expect(got.length, what).toBe(want.length);
-  got.forEach((value, i) => {
-    const error = Math.abs(value - (want[i] ?? NaN));
-    assert(
-      error <= limit * scale,
-      `${what}[${String(i)}]: ${String(value)}, expected ${String(want[i])} within ${String(limit * scale)}`,
-    );
-  });
-}
-
 /** What `runKernelBackward` promises, for one device. Every device runs the same suite. */
 export function describeRunKernelBackward(device: () => Device): void {
-  const make = (
-    values: ArrayLike<number>,
-    shape: readonly number[],
-    dtype: DataType,
-  ): Promise<Tensor<DataType>> =>
-    tensor(Float64Array.from(values), { shape, dtype, device: device() });
+  const make = maker(device);
 
   it.each(CASES)('$name: every gradient is the slope of the kernel', async (each) => {
     const [m, n, k] = [5, 7, 4];
@@ -326,6 +272,8 @@ export function describeRunKernelBackward(device: () => Device): void {
     }
   });
 
+  describeBackwardParameters(device);
+
   it('says what is wrong', async () => {
     const g = await make([1], [1, 1], 'float32');
     const x = await make([1], [1, 1], 'float32');
@@ -338,7 +286,9 @@ export function describeRunKernelBackward(device: () => Device): void {
     const wrong = (options: AnyRunKernelOptions, wrt: string[]): Promise<unknown> =>
       backward(pairwise.gaussianL2, g, x, undefined, options, wrt);
     expect(await codeOf(wrong(gaussian, ['b']))).toBe('INVALID_ARGUMENT');
-    expect(await codeOf(wrong(gaussian, ['epsilon']))).toBe('INVALID_ARGUMENT');
+    expect(await codeOf(wrong(gaussian, ['degree']))).toBe('INVALID_ARGUMENT');
+    const products = backward(pairwise.dot, g, x, undefined, {}, ['epsilon']);
+    expect(await codeOf(products)).toBe('INVALID_ARGUMENT');
     expect(await codeOf(wrong(gaussian, ['scale']))).toBe('INVALID_ARGUMENT');
     expect(await codeOf(wrong({}, ['a']))).toBe('INVALID_ARGUMENT');
     const norm = backward(pairwise.pNorm, g, x, undefined, { p: Infinity }, ['p']);

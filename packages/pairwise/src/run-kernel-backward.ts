@@ -12,8 +12,8 @@ import {
 
 /**
  * Gradients of `runKernel(descriptor, a, b, options)`: given `gradient` = dL/d(result), returns dL/da, dL/db and those of the
- * parameters as asked for by `wrt`: bandwidth, alpha, gamma, offset, p (or innerP and outerP), scale, regularization, and
- * `parameters.name` of a custom kernel. It takes the inputs of the forward call, not its result: what the kernel needs is
+ * parameters as asked for by `wrt`: bandwidth, alpha, gamma, offset, degree, p (or innerP and outerP), epsilon, scale,
+ * regularization, and `parameters.name` of a custom kernel. It takes the inputs of the forward call, not its result: what the kernel needs is
  * computed again inside, and nothing of the size of the result is stored.
  *
  * Left out b is a, as in `runKernel`: the gradient of a is then that of both roles. The gradient of a parameter has its
@@ -21,7 +21,9 @@ import {
  *
  * Conventions where no derivative exists: a zero difference contributes exactly 0 for every power, and so do a pair at
  * distance 0 of a norm, a pair that epsilon clamps, and a row of zeros under cosine; for p = Infinity all goes to the first k
- * that attains the maximum; 0 log 0 is 0. A regularised diagonal of 1 + r does not depend on the inputs: the gradient counts
+ * that attains the maximum; 0 log 0 is 0. The gradient of epsilon, a threshold, is 0. That of degree is NaN where a base
+ * gamma t + offset is negative: between integers its powers are no real numbers. Where p, innerP or outerP is read from memory and
+ * is no positive finite number, gradients are NaN as the values are. A regularised diagonal of 1 + r does not depend on the inputs: the gradient counts
  * as 0 there, except for r itself.
  *
  * Accuracy: derivatives are taken of the expressions by rule; sums over pairs add (2 sqrt N + 4) u relative to the sum of

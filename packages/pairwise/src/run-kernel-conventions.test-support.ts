@@ -67,6 +67,56 @@ export function describeConventions(device: () => Device): void {
     });
   });
 
+  describe('exponents from memory', () => {
+    it('that are not positive and finite make their batch entries NaN', async () => {
+      const laplace = kernelDescriptor({
+        ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
+      });
+      const constant = kernelDescriptor({
+        ...{ innerOperator: 'dot', innerPower: 'pow', outerPower: 'none', kernel: 'none' },
+      });
+      const norms = [1.5, 0, -1, Infinity, NaN, -Infinity, 2];
+      for (const dtype of ['float32', 'float64'] as const) {
+        const x = await upload(one, 'row', 0, dtype, device());
+        const place = async (values: number[]): Promise<Tensor<PairwiseDType>> =>
+          tensor(values, { dtype, device: device() });
+        const p = await place(norms);
+        for (const [descriptor, options] of [
+          [pNorm, { p }],
+          [pNorm, { innerP: p, outerP: 0.5 }],
+          [pNorm, { innerP: 2, outerP: p }],
+          [laplace, { p, bandwidth: 2, regularization: 0.25 }],
+          [constant, { innerP: p }],
+        ] as const) {
+          for (const rows of [x, x.slice([0, 1])]) {
+            const given = options as { readonly p: typeof p };
+            const result = await runKernel(descriptor as typeof pNorm, rows, x, given);
+            const values = await result.toTypedArray();
+            const size = values.length / norms.length;
+            norms.forEach((norm, l) => {
+              const own = values.slice(l * size, (l + 1) * size);
+              // A regularised diagonal does not depend on what was computed there.
+              const width = result.shape.at(-1) ?? 1;
+              const others = [...own].filter((_, at) => at % width !== Math.floor(at / width));
+              const isNorm = norm > 0 && norm < Infinity;
+              expect(others.every(isNorm ? Number.isFinite : Number.isNaN)).toBe(true);
+              if (isNorm || 'regularization' in options)
+                expect(own.some(Number.isNaN)).toBe(!isNorm);
+              else expect(own.every(Number.isNaN)).toBe(true);
+            });
+          }
+        }
+        for (const norm of [0, -1, Infinity]) {
+          const single = await runKernel(pNorm, x, undefined, { p: await place([norm]) });
+          expect((await single.toTypedArray()).every(Number.isNaN)).toBe(true);
+          const prepared = await runKernel.prepare(pNorm, x, undefined, { p: await place([2]) });
+          const later = prepared(x, undefined, { p: await place([norm]) });
+          expect((await later.toTypedArray()).every(Number.isNaN)).toBe(true);
+        }
+      }
+    });
+  });
+
   describe('regularization', () => {
     it('makes the diagonal 1 + r for kernels of differences that are 1 there, and adds r elsewhere', async () => {
       const other = matrix(13, 6, 42);

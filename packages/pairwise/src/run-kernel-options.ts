@@ -101,7 +101,7 @@ type OperatorOptions<
 /** Every parameter of every descriptor, for code that does not know which one it has; checked at run time. */
 export interface AnyRunKernelOptions<D extends PairwiseDType = PairwiseDType>
   extends PairwiseCallOptions<D>, EpsilonOption<D>, SymmetricOption<boolean> {
-  /** Sets innerP = p and outerP = 1/p. */
+  /** Sets innerP = p and outerP = 1/p. In a tensor a positive finite number: others, Infinity included, give NaN. */
   readonly p?: ParameterValue<D> | undefined;
   readonly innerP?: ParameterValue<D> | undefined;
   readonly outerP?: ParameterValue<D> | undefined;

@@ -46,7 +46,8 @@ export interface RunKernel {
  *
  * A parameter is a number or a tensor, which the kernel reads itself: no call waits for the device. Exponents given as numbers
  * are built into the kernel where they are integers or half-integers up to 8 or multiples of 1/4 up to 4, and so is `degree`.
- * p = Infinity, the largest |x|, is for norms (both powers 'pow') and a number.
+ * p = Infinity, the largest |x|, is for norms (both powers 'pow') and a number. Numbers out of a parameter's range are an error;
+ * an exponent in a tensor (p, innerP, outerP) that is not positive and finite, Infinity included, makes its batch entry NaN.
  *
  * - epsilon (differences only): values of d below it count as 0. Default 1e-5 for laplace and gaussian, as in Kermac, 0 for all
  *   others.

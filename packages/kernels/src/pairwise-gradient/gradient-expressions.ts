@@ -18,6 +18,7 @@ import {
   variables,
   type RealExpr,
 } from '@mercer/formula';
+import { oneForExponent } from '../pairwise/norm-expressions.js';
 import type { PairwiseDType, Reduce } from '../pairwise/problem.js';
 import { outerDerivative } from './outer-derivative.js';
 import { isEven, powerSum, type ForwardExpressions, type PowerSum } from './scaled-norm.js';
@@ -101,7 +102,12 @@ export function parameterGradients(
   let kept: RealExpr | undefined;
   const sums = names.map((name): GradientSum => {
     if (power?.root !== undefined && power.exponent.name === name) {
-      return normExponentSum(power.root, name, dtype, keep);
+      return normExponentSum(
+        power.root,
+        name,
+        checkedReciprocal(forward, power.exponent, power.root.of, dtype),
+        keep,
+      );
     }
     const inner = differentiate(forward.inner, name);
     const outer = outerDerivative(forward.outer, name);
@@ -120,13 +126,13 @@ export function parameterGradients(
 function normExponentSum(
   { of, rest }: NonNullable<PowerSum['root']>,
   name: string,
-  dtype: PairwiseDType,
+  reciprocal: RealExpr,
   keep: (value: RealExpr) => RealExpr,
 ): GradientSum {
   const p = variable(name);
   const slope = atRoot(outerDerivative(rest, 'distance'), of);
   const weight = keep(mul(mul(upstream, slope), div(of, p)));
-  const ratio = mul(abs(difference), keep(reciprocal(of, dtype)));
+  const ratio = mul(abs(difference), keep(reciprocal));
   const term = select(eq(ratio, 0), 0, mul(weight, mul(pow(ratio, p), log(ratio))));
   const direct = outerDerivative(rest, name);
   return direct.value === 0 ? { term } : { value: mul(upstream, atRoot(direct, of)), term };
@@ -151,9 +157,21 @@ function powerScale(
   }
   return {
     weight: mul(upstream, atRoot(outerDerivative(root.rest, 'distance'), root.of)),
-    reciprocal: [reciprocal(root.of, dtype)],
+    reciprocal: [checkedReciprocal(forward, exponent, root.of, dtype)],
     ratio: mul(distance, pair(1)),
   };
+}
+
+/** 1 / D, NaN where the exponent is read from memory and none: no difference counts as 0 then. */
+function checkedReciprocal(
+  { parameters = [] }: ForwardExpressions,
+  exponent: RealExpr,
+  root: RealExpr,
+  dtype: PairwiseDType,
+): RealExpr {
+  const value = reciprocal(root, dtype);
+  const { name } = exponent;
+  return name !== undefined && parameters.includes(name) ? mul(value, oneForExponent(name)) : value;
 }
 
 const atRoot = (expr: RealExpr, root: RealExpr): RealExpr => substitute(expr, { distance: root });

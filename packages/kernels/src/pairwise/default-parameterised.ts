@@ -2,6 +2,7 @@ import { div, exp, mul, neg, pow, select, lt, sub, abs, variable } from '@mercer
 import type { DeviceLimits } from '../device-limits.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitPairwise } from './emit.js';
+import { descriptorExpressions } from './kernel-expressions.js';
 import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
 import type { Layout, PairwiseDType, PairwiseProblem } from './problem.js';
@@ -17,7 +18,10 @@ const EXPRESSIONS = [
     outer: exp(mul(select(lt(s, variable('epsilon')), 0, s), neg(div(1, bandwidth)))),
     parameters: ['bandwidth', 'epsilon'],
   },
-  { ...normExpressions('runtime'), parameters: ['p'] },
+  descriptorExpressions(
+    { innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'none' },
+    { p: 'parameter' },
+  ),
   {
     inner: mul(variable('weight'), pow(abs(sub(a, b)), variable('innerP'))),
     outer: pow(s, variable('outerP')),

@@ -34,7 +34,6 @@ describe('powers', () => {
     [parts('diff', 'pow', 'none'), { p: 3 }, '(a - b) * (a - b) * abs(a - b)', 's'],
     [parts('dot', 'pow', 'pow'), { innerP: 2, outerP: 0.5 }, 'a * b * (a * b)', 'sqrt(s)'],
     [parts('diff', 'pow', 'pow'), { innerP: 1.3, outerP: 0.3 }, 'abs(a - b) ^ p', 's ^ outerP'],
-    [parts('diff', 'pow', 'pow'), { p: 'parameter' }, 'abs(a - b) ^ p', 's ^ (1 / p)'],
     [parts('diff', 'none', 'pow'), { outerP: 2 }, 'b - a', 's * s'],
     [parts('diff', 'none', 'pow'), { outerP: 1.5 }, 'b - a', 's ^ 1.5'],
     [parts('diff', 'none', 'pow'), { p: 1.3 }, 'b - a', 's ^ (1 / p)'],
@@ -49,6 +48,29 @@ describe('powers', () => {
     expect(inner).toBe(norm.inner);
     expect(outer).toBe(norm.outer);
     expect(reduce).toBe(norm.reduce);
+  });
+
+  test('exponents in memory that are not positive and finite make the value NaN', () => {
+    const norm = descriptorExpressions(parts('diff', 'pow', 'pow', 'laplace'), {
+      ...{ p: 'parameter', epsilon: true },
+    });
+    const apart = descriptorExpressions(parts('dot', 'pow', 'pow'), {
+      ...{ innerP: 'parameter', outerP: 'parameter' },
+    });
+    for (const s of [0, 1, 2.5, Infinity]) {
+      for (const none of [0, -0, -1.5, Infinity, -Infinity, NaN]) {
+        const values = { s, bandwidth: 2, epsilon: 0.5 };
+        expect(evaluate(norm.outer, { ...values, p: none })).toBeNaN();
+        expect(evaluate(apart.outer, { ...values, p: none, outerP: 2 })).toBeNaN();
+        expect(evaluate(apart.outer, { ...values, p: 2, outerP: none })).toBeNaN();
+      }
+      const d = Math.sqrt(s);
+      const laplace = Math.exp((d < 0.5 ? 0 : d) / -2);
+      const values = { s, bandwidth: 2, epsilon: 0.5, p: 2, outerP: 0.5 };
+      expect(evaluate(norm.outer, values)).toBe(laplace);
+      expect(evaluate(apart.outer, values)).toBe(d);
+    }
+    expect(isNonNegative(norm.outer, ['s'])).toBe(true);
   });
 
   test('p = 1 and 2 are the fixed norms', () => {

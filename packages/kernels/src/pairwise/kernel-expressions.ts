@@ -17,7 +17,7 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { KERNEL_FUNCTIONS, type KernelName } from './kernel-expressions-functions.js';
-import { isSpecialisedNorm } from './norm-expressions.js';
+import { isSpecialisedNorm, oneForExponent } from './norm-expressions.js';
 import type { Reduce } from './problem.js';
 
 /** What is done with a pair of features: `b - a`, or `a b`. */
@@ -77,8 +77,8 @@ export function customParameterName(index: number): string {
 /**
  * The expressions of a descriptor. With x = b - a or a b, s = sum_k inner(x_k) and d = outer(s), the result is f(d), d
  * being 0 where it is below `epsilon`. Exponents that become products and square roots are written into the text; others
- * are the launch scalar `p` or, where they lie in device memory, parameters. Arithmetic on parameters alone forms
- * subexpressions of its own, which emitters compute once.
+ * are the launch scalar `p` or, where they lie in device memory, parameters: d is NaN then where they are no positive finite
+ * numbers. Arithmetic on parameters alone forms subexpressions of its own, which emitters compute once.
  *
  * The order of operations and the meaning of the powers are Kermac's; the functions f are in `KERNEL_FUNCTIONS`.
  *
@@ -120,7 +120,11 @@ export function descriptorExpressions(
       ? exponentOf(numbers.outerP, 'outerP')
       : reciprocal(exponent, numbers.p);
   const outerPowered = powered(s, outerPower, () => simplify(pow(s, root), { nonNegative }));
-  const plain = simplify(outerPowered, { nonNegative });
+  const checked = exponentsInMemory(innerPower, outerPower, numbers).map(oneForExponent);
+  const plain = simplify(
+    checked.reduce((value, factor) => mul(value, factor), outerPowered),
+    { nonNegative },
+  );
   const d = numbers.epsilon === true ? select(lt(plain, variable('epsilon')), 0, plain) : plain;
   const outer =
     typeof kernel === 'string'
@@ -143,6 +147,18 @@ export function descriptorExpressions(
 /** A constant where products and square roots compute the power, else the variable `name`. */
 function exponentOf(value: KnownValue | undefined, name: string): RealExpr {
   return typeof value === 'number' && isSpecialisedNorm(value) ? constant(value) : variable(name);
+}
+
+/** The names of the exponents that a kernel reads from memory. */
+function exponentsInMemory(
+  inner: DescriptorPower,
+  outer: DescriptorPower,
+  { p, innerP, outerP }: DescriptorNumbers,
+): readonly string[] {
+  const isRead = (power: DescriptorPower, value: KnownValue | undefined): boolean =>
+    power === 'pow' && value === 'parameter';
+  if (p !== undefined) return isRead(inner, p) || isRead(outer, p) ? ['p'] : [];
+  return [...(isRead(inner, innerP) ? ['p'] : []), ...(isRead(outer, outerP) ? ['outerP'] : [])];
 }
 
 function degreeOf(value: KnownValue | undefined): RealExpr {

@@ -1,4 +1,16 @@
-import { abs, constant, div, mul, pow, simplify, sqrt, sub, variable } from '@mercer/formula';
+import {
+  abs,
+  constant,
+  div,
+  lt,
+  mul,
+  pow,
+  select,
+  simplify,
+  sqrt,
+  sub,
+  variable,
+} from '@mercer/formula';
 import type { RealExpr } from '@mercer/formula';
 import type { Reduce } from './problem.js';
 
@@ -62,4 +74,13 @@ export function normExpressions(
     outer: skipEpilogue ? s : simplify(pow(s, root), { nonNegative: ['s'] }),
     reduce: 'sum',
   };
+}
+
+/**
+ * 1 where the exponent of this name is a positive finite number, else NaN: a factor that tells of an exponent in memory, which
+ * nothing looks at before the kernel does.
+ */
+export function oneForExponent(name: string): RealExpr {
+  const exponent = variable(name);
+  return select(lt(0, exponent), select(lt(exponent, Infinity), 1, NaN), NaN);
 }

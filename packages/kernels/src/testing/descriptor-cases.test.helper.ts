@@ -32,9 +32,11 @@ const described = (
   name: string,
   parts: DescriptorParts,
   numbers: DescriptorNumbers = {},
+  own: Family['values'] = {},
 ): DescriptorCase => {
   const { p, ...expressions } = descriptorExpressions(parts, numbers);
-  return { name, family: { name, expressions, values: VALUES, ...(p !== undefined && { p }) } };
+  const values = { ...VALUES, ...own };
+  return { name, family: { name, expressions, values, ...(p !== undefined && { p }) } };
 };
 
 /** Every kernel that has a name, and powers of every kind. */
@@ -54,6 +56,17 @@ export const DESCRIPTOR_CASES: readonly DescriptorCase[] = [
     {
       ...{ innerP: 'parameter', outerP: 'parameter' },
     },
+  ),
+  ...[
+    [1.25, Infinity],
+    [-1, 0],
+  ].map((p) =>
+    described(
+      `a norm with the exponents ${p.join(' and ')} in memory`,
+      { ...norm, kernel: 'laplace' },
+      { p: 'parameter', epsilon: true },
+      { p },
+    ),
   ),
   described('a power of signed sums', {
     ...{ innerOperator: 'dot', innerPower: 'none', outerPower: 'square', kernel: 'laplace' },

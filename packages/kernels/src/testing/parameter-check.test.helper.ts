@@ -216,7 +216,8 @@ function verifyOutputs(outputs: Outputs): void {
         written.add(position);
         const got = out.values[position] ?? NaN;
         const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
-        if (!(Math.abs(got - wanted) <= (40 + 2 * k) * unit * (1 + Math.abs(wanted)))) {
+        const limit = (40 + 2 * k) * unit * (1 + Math.abs(wanted));
+        if (!Object.is(got, wanted) && !(Math.abs(got - wanted) <= limit)) {
           throw new Error(
             `${family.name} ${plan.summary} ${JSON.stringify(shape)} at ${[l, i, j].join(', ')}: ` +
               `${String(got)}, not ${String(wanted)}`,
