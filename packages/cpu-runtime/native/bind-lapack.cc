@@ -34,15 +34,14 @@ napi_value lapackInfo(napi_env env, napi_callback_info) {
   return object;
 }
 
-// [handle, bytes of the packed parameters]
+// [handle, bytes of the packed parameters]; undefined for a routine of LAPACK's while none is open
 napi_value lapackFunction(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
   const std::string name = arguments.text(0);
-  if (Lapack::get() == nullptr)
-    throw RuntimeError("LIBRARY_NOT_FOUND", "no LAPACK is open. Call lapack.report() first.");
   const Builtin* found = findBuiltin(name);
   if (found == nullptr)
     throw RuntimeError("SYMBOL_NOT_FOUND", "there is no built-in function named " + name + ".");
+  if (found->needsLapack && Lapack::get() == nullptr) return undefinedValue(env);
   napi_value pair, bytes;
   napi_create_array_with_length(env, 2, &pair);
   auto function =

@@ -139,13 +139,28 @@ void Pool::advanceAll(Effects& effects) {
   }
 }
 
+void Pool::forget(Launch* launch) {
+  auto found = std::find(active_.begin(), active_.end(), launch);
+  if (found == active_.end()) return;
+  active_.erase(found);
+  activeCount_.store(active_.size(), std::memory_order_relaxed);
+}
+
+// A thread of the pool is through with a launch; without `ok` it could not have its scratch memory.
+void Pool::leave(Launch& launch, bool ok, Effects& effects) {
+  launch.users -= 1;
+  if (launch.inner) {
+    if (!ok) forget(&launch);  // whoever shares it goes on alone
+    if (launch.users == 0) shared_.notify_all();
+    return;
+  }
+  if (!ok) launch.stream->outOfMemory = true;
+  if (launch.users == 0 && launch.exhausted()) finish(&launch, effects);
+}
+
 // The last user of an exhausted launch left it.
 void Pool::finish(Launch* launch, Effects& effects) {
-  auto found = std::find(active_.begin(), active_.end(), launch);
-  if (found != active_.end()) {
-    active_.erase(found);
-    activeCount_.store(active_.size(), std::memory_order_relaxed);
-  }
+  forget(launch);
   Stream& stream = *launch->stream;
   EnvState& env = *stream.env;
   stream.inFlight.fetch_sub(1, std::memory_order_relaxed);

@@ -39,6 +39,9 @@ long futex(std::atomic<uint32_t>& word, int operation, uint32_t value) {
                  value, nullptr, nullptr, 0);
 }
 
+// The stream whose kernel this thread runs.
+thread_local const std::shared_ptr<Stream>* served = nullptr;
+
 struct ThreadStart {
   Pool* pool;
   size_t index;
@@ -137,13 +140,11 @@ void Pool::run(size_t index) {
     const bool ok = work(*launch, scratch);
     Effects effects;
     lock.lock();
-    if (!ok) launch->stream->outOfMemory = true;
     if (shared)
       launch->stream->servedNs +=
           std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count() -
           kSliceNs;
-    launch->users -= 1;
-    if (launch->users == 0 && launch->exhausted()) finish(launch, effects);
+    leave(*launch, ok, effects);
     if (effects.any()) {
       lock.unlock();
       apply(effects);
@@ -159,9 +160,10 @@ void Pool::run(size_t index) {
 // Claims chunks until there are none, or until other launches wait and the slice is over.
 bool Pool::work(Launch& launch, Scratch& scratch) {
   if (!scratch.reserve(launch.scratchBytes)) {
-    launch.next.store(launch.tasks);
+    if (!launch.inner) launch.next.store(launch.tasks);
     return false;
   }
+  served = &launch.stream;
   Clock::time_point start{};
   for (;;) {
     const int64_t begin = launch.next.fetch_add(launch.chunk, std::memory_order_relaxed);
@@ -179,6 +181,32 @@ bool Pool::work(Launch& launch, Scratch& scratch) {
     fpViolations.fetch_add(1, std::memory_order_relaxed);
   }
   return true;
+}
+
+void Pool::share(KernelFn kernel, const void* context, int64_t tasks, size_t scratchBytes, void* scratch) {
+  Launch inner;
+  inner.kernel = kernel;
+  inner.tasks = tasks;
+  inner.scratchBytes = scratchBytes;
+  inner.params.assign(&context, sizeof context);
+  inner.stream = *served;
+  inner.inner = true;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    active_.push_back(&inner);
+    activeCount_.store(active_.size(), std::memory_order_relaxed);
+  }
+  wakeOne();
+  for (;;) {
+    const int64_t index = inner.next.fetch_add(1, std::memory_order_relaxed);
+    if (index >= tasks) break;
+    kernel(inner.params.data(), index, index + 1, scratch);
+  }
+  const Clock::time_point until = Clock::now() + kSpin;
+  while (inner.users.load(std::memory_order_relaxed) != 0 && Clock::now() < until) relax();
+  std::unique_lock<std::mutex> lock(mutex_);
+  forget(&inner);
+  shared_.wait(lock, [&inner] { return inner.users.load() == 0; });
 }
 
 // The launch whose stream had the least thread time; forgets launches without unclaimed tasks.

@@ -40,6 +40,11 @@ class Pool {
   bool failed(Stream& stream);
   void closeEnvironment(EnvState& env);
 
+  // From inside a kernel on a pool thread: runs `kernel(&context, i, i + 1, scratch)` for every i below `tasks`, on this thread
+  // with its `scratch` and on idle ones of the pool with `scratchBytes` of their own. Returns when all are done. Waits only for
+  // tasks that other threads began, never for a thread to become idle, so it cannot deadlock.
+  void share(KernelFn kernel, const void* context, int64_t tasks, size_t scratchBytes, void* scratch);
+
   size_t threads();
   void setThreads(size_t threads);
   // Only where nobody decided yet.
@@ -54,7 +59,9 @@ class Pool {
   static void* threadMain(void* argument);
   bool work(Launch& launch, Scratch& scratch);
   Launch* pick();
+  void leave(Launch& launch, bool ok, Effects& effects);
   void finish(Launch* launch, Effects& effects);
+  void forget(Launch* launch);
   void advance(const std::shared_ptr<Stream>& stream, Effects& effects);
   void advanceAll(Effects& effects);
   void fire(Event& event, Effects& effects);
@@ -65,6 +72,7 @@ class Pool {
 
   std::mutex mutex_;
   std::condition_variable ended_;
+  std::condition_variable shared_;  // the last helper left some shared launch
   std::vector<Launch*> active_;
   int64_t virtualNs_ = 0;  // service of the stream picked last
   std::vector<bool> alive_;

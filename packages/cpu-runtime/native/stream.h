@@ -46,9 +46,10 @@ struct Launch {
   std::vector<std::shared_ptr<HostMemory>> memory;
   std::vector<napi_ref> references;
   std::shared_ptr<Stream> stream;  // set while running
+  bool inner = false;  // shared by a kernel that runs: lies on its thread's stack, and is no op of the stream
 
-  std::atomic<int64_t> next{0};  // first task that nobody claimed
-  size_t users = 0;              // pool threads inside
+  std::atomic<int64_t> next{0};    // first task that nobody claimed
+  std::atomic<uint32_t> users{0};  // pool threads inside; changed under the lock
   bool exhausted() const { return next.load(std::memory_order_relaxed) >= tasks; }
 };
 

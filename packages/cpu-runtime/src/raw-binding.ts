@@ -57,7 +57,8 @@ export interface RawBinding {
   openLapack(path: string): string | undefined;
   lapackInfo(): { path: string; vendor: string; integerBits: 32 | 64 } | undefined;
   /** A routine by name, and the size of its packed parameters. */
-  lapackFunction(name: string): [RawFunction, number];
+  /** Undefined for a routine of LAPACK's while none is open. */
+  lapackFunction(name: string): [RawFunction, number] | undefined;
 
   /** A program for the interpreter, checked, to be run with this level. */
   makeProgram(

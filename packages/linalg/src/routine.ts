@@ -27,12 +27,18 @@ export interface Routine<F extends Fields = Fields> {
   readonly name: string;
   readonly fields: F;
   readonly kernels: { readonly [D in LinalgDType]: BuiltinKernel };
+  /** Is it one of LAPACK's? The others are the runtime's own. */
+  readonly needsLapack: boolean;
 }
 
 /** Elements of about this much arithmetic are claimed one at a time. */
 const WORK_OF_A_TASK = 2 ** 15;
 
-export function defineRoutine<F extends Fields>(name: string, fields: F): Routine<F> {
+export function defineRoutine<F extends Fields>(
+  name: string,
+  fields: F,
+  { needsLapack = false } = {},
+): Routine<F> {
   const kernelFor = (dtype: LinalgDType): BuiltinKernel => ({
     dialect: 'builtin',
     name: `${name} ${dtype}`,
@@ -44,7 +50,7 @@ export function defineRoutine<F extends Fields>(name: string, fields: F): Routin
     geometry,
   });
   const kernels = { float32: kernelFor('float32'), float64: kernelFor('float64') };
-  return { name, fields, kernels };
+  return { name, fields, kernels, needsLapack };
 }
 
 const axes = Array.from({ length: MOST_BATCH_AXES }, (_, axis) => axis);

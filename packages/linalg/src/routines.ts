@@ -23,6 +23,9 @@ const refined = {
   steps: 'integer',
 } as const;
 
+/** Iterations of LAPACK's. */
+const spectral = { needsLapack: true };
+
 export const routines = {
   solveCholesky: defineRoutine('solve_cholesky', solve),
   solveLU: defineRoutine('solve_lu', solve),
@@ -46,13 +49,17 @@ export const routines = {
     attempts: 'integer',
     jitter: 'number',
   }),
-  eigh: defineRoutine('eigh', {
-    a: 'read',
-    values: 'write',
-    vectors: 'write',
-    infos: 'ints',
-    upper: 'integer',
-  }),
+  eigh: defineRoutine(
+    'eigh',
+    {
+      a: 'read',
+      values: 'write',
+      vectors: 'write',
+      infos: 'ints',
+      upper: 'integer',
+    },
+    spectral,
+  ),
   inverse: defineRoutine('inverse', {
     a: 'read',
     inverse: 'write',
@@ -76,22 +83,30 @@ export const routines = {
     upper: 'integer',
   }),
   qr: defineRoutine('qr', { a: 'read', q: 'write', r: 'write', infos: 'ints' }),
-  svd: defineRoutine('svd', {
-    a: 'read',
-    u: 'write',
-    s: 'write',
-    vh: 'write',
-    infos: 'ints',
-  }),
-  lstsq: defineRoutine('lstsq', {
-    a: 'read',
-    b: 'read',
-    x: 'write',
-    singularValues: 'write',
-    ranks: 'ints',
-    infos: 'ints',
-    tolerance: 'number',
-  }),
+  svd: defineRoutine(
+    'svd',
+    {
+      a: 'read',
+      u: 'write',
+      s: 'write',
+      vh: 'write',
+      infos: 'ints',
+    },
+    spectral,
+  ),
+  lstsq: defineRoutine(
+    'lstsq',
+    {
+      a: 'read',
+      b: 'read',
+      x: 'write',
+      singularValues: 'write',
+      ranks: 'ints',
+      infos: 'ints',
+      tolerance: 'number',
+    },
+    spectral,
+  ),
   gemm: defineRoutine('gemm', {
     a: 'read',
     b: 'read',
@@ -100,16 +115,20 @@ export const routines = {
     beta: 'number',
   }),
   kron: defineRoutine('kron', { a: 'read', b: 'read', c: 'write' }),
-  eigenPower: defineRoutine('eigen_power', {
-    a: 'read',
-    result: 'write',
-    errors: 'reals',
-    infos: 'ints',
-    upper: 'integer',
-    power: 'number',
-    ridge: 'number',
-    epsilon: 'number',
-  }),
+  eigenPower: defineRoutine(
+    'eigen_power',
+    {
+      a: 'read',
+      result: 'write',
+      errors: 'reals',
+      infos: 'ints',
+      upper: 'integer',
+      power: 'number',
+      ridge: 'number',
+      epsilon: 'number',
+    },
+    spectral,
+  ),
   inverseRoot: defineRoutine('inverse_root', {
     a: 'read',
     result: 'write',

@@ -7,8 +7,8 @@ import type { MatrixOperand } from './operand.js';
 import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.js';
 
 /**
- * Enqueues a routine on the stream, one task for each batch entry. Where the machine has no LAPACK it is computed in a
- * worker thread instead, and the promise resolves when that is done.
+ * Enqueues a routine on the stream, one task for each batch entry. Where the machine has no LAPACK, a routine that needs one is
+ * computed in a worker thread instead, and the promise resolves when that is done.
  *
  * On a GPU the routines of cuda/ enqueue it.
  *
@@ -26,7 +26,7 @@ export async function runRoutine<F extends Fields>(
     await runCuda(routine, { setting, args, stream: queue });
     return;
   }
-  if (!lapack.isAvailable()) {
+  if (routine.needsLapack && !lapack.isAvailable()) {
     await runFallback(routine, what, batchShape, args, stream);
     return;
   }

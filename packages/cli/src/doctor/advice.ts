@@ -105,7 +105,7 @@ export function adviseInstall(missing: Missing, manager: PackageManager): Advice
   if (missing.lapack) {
     advice.push({
       missing: 'lapack',
-      text: 'Linear algebra is slow and limited to 1024 rows without a BLAS and LAPACK.',
+      text: 'Eigenvalues, singular values and least squares are slow without a LAPACK.',
       command: LAPACK[manager],
     });
   }

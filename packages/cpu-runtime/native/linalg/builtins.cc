@@ -13,8 +13,11 @@ namespace mercer::cpu {
 
 namespace {
 
-#define MERCER_ROUTINE(name, Routine) \
-  builtin<Routine<float>>(name "_float32"), builtin<Routine<double>>(name "_float64")
+#define MERCER_BUILTIN(name, Routine, needsLapack)        \
+  builtin<Routine<float>>(name "_float32", needsLapack), \
+      builtin<Routine<double>>(name "_float64", needsLapack)
+#define MERCER_ROUTINE(name, Routine) MERCER_BUILTIN(name, Routine, false)
+#define MERCER_LAPACK_ROUTINE(name, Routine) MERCER_BUILTIN(name, Routine, true)
 
 constexpr Builtin kBuiltins[] = {
     MERCER_ROUTINE("solve_cholesky", SolveCholesky),
@@ -23,20 +26,22 @@ constexpr Builtin kBuiltins[] = {
     MERCER_ROUTINE("refined_lu", RefinedLU),
     MERCER_ROUTINE("triangular_solve", TriangularSolve),
     MERCER_ROUTINE("cholesky", Cholesky),
-    MERCER_ROUTINE("eigh", Eigh),
+    MERCER_LAPACK_ROUTINE("eigh", Eigh),
     MERCER_ROUTINE("inverse", Inverse),
     MERCER_ROUTINE("logdet", Logdet),
     MERCER_ROUTINE("condition", Condition),
     MERCER_ROUTINE("qr", Qr),
-    MERCER_ROUTINE("svd", Svd),
-    MERCER_ROUTINE("lstsq", Lstsq),
+    MERCER_LAPACK_ROUTINE("svd", Svd),
+    MERCER_LAPACK_ROUTINE("lstsq", Lstsq),
     MERCER_ROUTINE("gemm", Gemm),
     MERCER_ROUTINE("kron", Kron),
-    MERCER_ROUTINE("eigen_power", EigenPower),
+    MERCER_LAPACK_ROUTINE("eigen_power", EigenPower),
     MERCER_ROUTINE("inverse_root", InverseRoot),
 };
 
+#undef MERCER_LAPACK_ROUTINE
 #undef MERCER_ROUTINE
+#undef MERCER_BUILTIN
 
 }  // namespace
 

@@ -15,8 +15,7 @@ struct CholeskyArgs {
   double jitter;     // of the first such attempt, times the mean of the diagonal's magnitudes
 };
 
-// The triangular factor of a symmetric positive definite matrix, of which one triangle is read. LAPACK potrf. Where it
-// fails, jitter is added to the diagonal, ten times as much with every attempt.
+// The triangular factor of a symmetric positive definite matrix, of which one triangle is read. Where there is none, jitter is added to the diagonal, ten times as much with every attempt.
 template <class T>
 struct Cholesky {
   using Args = CholeskyArgs;
@@ -25,30 +24,25 @@ struct Cholesky {
     factor = arena.take<T>(lead * n);
   }
 
-  int64_t order() const { return n; }
-
-  int32_t factorize(const View<T>& from, Part part, T jitter) {
-    if (!pack(from, factor, lead, part)) return kNotFinite;
+  int32_t factorize(const Team& team, const View<T>& from, T jitter) {
+    if (!pack(from, factor, lead, Part::kLower)) return kNotFinite;
     for (Int i = 0; i < n; ++i) factor[i + i * lead] += jitter;
-    const char uplo = part == Part::kUpper ? 'U' : 'L';
-    Written written;
-    Lapack::get()->functions<T>().potrf(&uplo, &n, factor, &lead, written, 1);
-    return static_cast<int32_t>(written.value());
+    return static_cast<int32_t>(factorCholesky(team, byColumns(factor, n, n, lead)));
   }
 
-  void operator()(int64_t index) {
-    const auto from = viewOf<T>(args.batch, args.a, index);
-    const Part part = triangle(args.upper != 0);
+  void operator()(const Team& team, int64_t index) {
+    const bool upper = args.upper != 0;
+    const auto from = byLower(viewOf<T>(args.batch, args.a, index), upper);
     T jitter = 0;
-    int32_t info = factorize(from, part, jitter);
+    int32_t info = factorize(team, from, jitter);
     double next = args.jitter * meanDiagonal(from);
     for (int64_t attempt = 0; attempt < args.attempts && info > 0; ++attempt, next *= 10) {
       jitter = static_cast<T>(next);
-      info = factorize(from, part, jitter);
+      info = factorize(team, from, jitter);
     }
-    const auto result = viewOf<T>(args.batch, args.factor, index);
+    const auto result = byLower(viewOf<T>(args.batch, args.factor, index), upper);
     if (info == 0)
-      unpack(factor, lead, result, part);
+      unpack(factor, lead, result, Part::kLower);
     else
       fillNaN(result);
     static_cast<T*>(args.jitters)[index] = jitter;

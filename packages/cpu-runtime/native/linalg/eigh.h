@@ -53,9 +53,7 @@ struct Eigh {
   Eigh(const Args& args, Arena& arena)
       : args(args), eigen(args.a.rows, arena) {}
 
-  int64_t order() const { return eigen.n; }
-
-  void operator()(int64_t index) {
+  void operator()(const Team&, int64_t index) {
     const int32_t info = eigen(viewOf<T>(args.batch, args.a, index), args.upper != 0);
     const auto values = viewOf<T>(args.batch, args.values, index);
     const auto vectors = viewOf<T>(args.batch, args.vectors, index);

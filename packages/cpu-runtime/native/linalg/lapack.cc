@@ -2,11 +2,14 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
-
-#include "../pool.h"
+#include <utility>
 
 namespace mercer::cpu {
 
@@ -15,7 +18,7 @@ namespace {
 std::atomic<const Lapack*> opened{nullptr};
 std::mutex openMutex;
 
-// How a library spells its routines: prefix + dpotrf + suffix. The name itself is lower case with an underscore; libraries with
+// How a library spells its routines: prefix + dsyevd + suffix. The name itself is lower case with an underscore; libraries with
 // 64-bit integers beside 32-bit ones add 64, and the builds that scipy's and numpy's wheels carry put scipy_ before it.
 struct Spelling {
   const char* prefix;
@@ -28,7 +31,7 @@ constexpr Spelling kSpellings[] = {{"", "_64_"},       {"", "_"},       {"", "_6
 
 const Spelling* spellingOf(void* handle) {
   for (const Spelling& spelling : kSpellings)
-    if (dlsym(handle, spelling.of("dpotrf").c_str()) != nullptr) return &spelling;
+    if (dlsym(handle, spelling.of("dsyevd").c_str()) != nullptr) return &spelling;
   return nullptr;
 }
 
@@ -68,9 +71,48 @@ std::string realPath(void* handle, const std::string& fallback) {
   return fallback;
 }
 
-std::shared_mutex& gate() {
-  static auto* mutex = new std::shared_mutex();
-  return *mutex;
+// OPENBLAS_NUM_THREADS=1 for as long as the library is being opened: it starts its threads then, and its fork handler stops them in
+// the middle of what they compute. The environment becomes another array for that time, never freed and with the variable at its
+// end, so that other threads may read either one; nothing that they read moves.
+class OneThreadEnvironment {
+ public:
+  OneThreadEnvironment() {
+    size_t count = 0;
+    while (environ != nullptr && environ[count] != nullptr) ++count;
+    auto** changed = new char*[count + 2]();
+    std::copy(environ, environ + count, changed);
+    size_t at = 0;
+    while (at < count && std::strncmp(changed[at], kEntry, kName + 1) != 0) ++at;
+    before_ = changed[at];
+    changed[at] = kEntry;
+    __atomic_store_n(&environ, changed, __ATOMIC_RELEASE);
+  }
+
+  ~OneThreadEnvironment() {
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      if (*entry != kEntry) continue;
+      if (before_ != nullptr || entry[1] == nullptr)
+        *entry = before_;
+      else
+        unsetenv("OPENBLAS_NUM_THREADS");  // another thread has added variables meanwhile
+      return;
+    }
+  }
+
+  OneThreadEnvironment(const OneThreadEnvironment&) = delete;
+  OneThreadEnvironment& operator=(const OneThreadEnvironment&) = delete;
+
+ private:
+  static constexpr size_t kName = sizeof "OPENBLAS_NUM_THREADS" - 1;
+  static char kEntry[];
+  char* before_;
+};
+
+char OneThreadEnvironment::kEntry[] = "OPENBLAS_NUM_THREADS=1";
+
+void* openLibrary(const std::string& path) {
+  const OneThreadEnvironment environment;
+  return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace
@@ -79,17 +121,19 @@ const Lapack* Lapack::get() { return opened.load(std::memory_order_acquire); }
 
 template <>
 const LapackFunctions<float>& Lapack::functions<float>() const {
+  onOneThread();
   return single_;
 }
 template <>
 const LapackFunctions<double>& Lapack::functions<double>() const {
+  onOneThread();
   return double_;
 }
 
 bool Lapack::open(const std::string& path, std::string& error) {
   const std::lock_guard<std::mutex> lock(openMutex);
   if (get() != nullptr) return true;
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = openLibrary(path);
   if (handle == nullptr) {
     const char* reason = dlerror();
     error = reason == nullptr ? "the loader gave no reason" : reason;
@@ -102,8 +146,7 @@ bool Lapack::open(const std::string& path, std::string& error) {
     dlclose(handle);
     return false;
   }
-  found->findThreadControl(handle);
-  found->setThreads(1);
+  found->findVendor(handle);
   opened.store(found, std::memory_order_release);
   return true;
 }
@@ -111,7 +154,7 @@ bool Lapack::open(const std::string& path, std::string& error) {
 bool Lapack::resolve(void* handle, std::string& error) {
   const Spelling* spelling = spellingOf(handle);
   if (spelling == nullptr) {
-    error = "it has no routine dpotrf_, so it is no LAPACK";
+    error = "it has no routine dsyevd_, so it is no LAPACK";
     return false;
   }
   bool known = false;
@@ -123,55 +166,41 @@ bool Lapack::resolve(void* handle, std::string& error) {
   return find(handle, 's', *spelling, single_, error) && find(handle, 'd', *spelling, double_, error);
 }
 
-void Lapack::findThreadControl(void* handle) {
+// The library computes on the thread that calls it: threads of its own do not survive a fork in the middle of a call, and the pool's
+// are there. OpenBLAS and oneMKL have one setting for the process, BLIS and OpenMP one for each thread.
+void Lapack::findVendor(void* handle) {
   struct Control {
     const char* vendor;
     const char* symbol;
-    bool wide;
   };
   constexpr Control controls[] = {
-      {"OpenBLAS", "openblas_set_num_threads", false},
-      {"OpenBLAS", "openblas_set_num_threads64_", false},
-      {"OpenBLAS", "scipy_openblas_set_num_threads", false},
-      {"OpenBLAS", "scipy_openblas_set_num_threads64_", false},
-      {"MKL", "MKL_Set_Num_Threads", false},
-      {"BLIS", "bli_thread_set_num_threads", true},
+      {"OpenBLAS", "openblas_set_num_threads"},
+      {"OpenBLAS", "openblas_set_num_threads64_"},
+      {"OpenBLAS", "scipy_openblas_set_num_threads"},
+      {"OpenBLAS", "scipy_openblas_set_num_threads64_"},
+      {"MKL", "MKL_Set_Num_Threads"},
   };
   vendor_ = "LAPACK";
   for (const Control& control : controls) {
     void* symbol = dlsym(handle, control.symbol);
     if (symbol == nullptr) continue;
     vendor_ = control.vendor;
-    if (control.wide)
-      setThreads64_ = reinterpret_cast<void (*)(int64_t)>(symbol);
-    else
-      setThreads32_ = reinterpret_cast<void (*)(int)>(symbol);
-    return;
+    reinterpret_cast<void (*)(int)>(symbol)(1);
+    break;
   }
+  void* blis = dlsym(handle, "bli_thread_set_num_threads");
+  if (blis != nullptr && vendor_ == "LAPACK") {
+    vendor_ = "BLIS";
+    setThreadsOfBlis_ = reinterpret_cast<void (*)(int64_t)>(blis);
+  }
+  setThreadsOfOpenMP_ = reinterpret_cast<void (*)(int)>(dlsym(handle, "omp_set_num_threads"));
 }
 
-void Lapack::setThreads(int threads) const {
-  if (setThreads32_ != nullptr) setThreads32_(threads);
-  if (setThreads64_ != nullptr) setThreads64_(threads);
-}
-
-LapackThreads::LapackThreads(bool alone) : alone_(alone) {
-  if (!alone_) {
-    gate().lock_shared();
-    return;
-  }
-  const int threads = static_cast<int>(Pool::get().threads());
-  gate().lock();
-  Lapack::get()->setThreads(threads);
-}
-
-LapackThreads::~LapackThreads() {
-  if (!alone_) {
-    gate().unlock_shared();
-    return;
-  }
-  Lapack::get()->setThreads(1);
-  gate().unlock();
+void Lapack::onOneThread() const {
+  static thread_local bool done = false;
+  if (std::exchange(done, true)) return;
+  if (setThreadsOfBlis_ != nullptr) setThreadsOfBlis_(1);
+  if (setThreadsOfOpenMP_ != nullptr) setThreadsOfOpenMP_(1);
 }
 
 }  // namespace mercer::cpu

@@ -1,9 +1,8 @@
-// A BLAS with LAPACK, found at run time: its routines, the width of its integers, its threads.
+// A LAPACK found at run time: its routines, and the width of its integers. It never computes on threads of its own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <shared_mutex>
 #include <string>
 
 namespace mercer::cpu {
@@ -17,7 +16,7 @@ struct LapackFunctions {
 #undef MERCER_LAPACK
 };
 
-// One library for the process, never closed: its threads outlive any environment.
+// One library for the process, never closed.
 class Lapack {
  public:
   // Opens `path` unless a library is open already; says why not in `error`.
@@ -29,6 +28,7 @@ class Lapack {
   const std::string& vendor() const { return vendor_; }
   int integerBits() const { return ilp64_ ? 64 : 32; }
 
+  // For the calling thread.
   template <class T>
   const LapackFunctions<T>& functions() const;
 
@@ -36,30 +36,16 @@ class Lapack {
   Int written(Int raw) const { return ilp64_ ? raw : static_cast<int32_t>(raw); }
 
  private:
-  friend class LapackThreads;
   bool resolve(void* handle, std::string& error);
-  void findThreadControl(void* handle);
-  void setThreads(int threads) const;
+  void findVendor(void* handle);
+  void onOneThread() const;
 
   std::string path_, vendor_;
   bool ilp64_ = false;
   LapackFunctions<float> single_;
   LapackFunctions<double> double_;
-  void (*setThreads32_)(int) = nullptr;
-  void (*setThreads64_)(int64_t) = nullptr;
-};
-
-// Held around calls of the library. Elements of a batch run side by side on the pool, each on one thread; a single large
-// element has the library to itself, with as many threads as the pool has.
-class LapackThreads {
- public:
-  explicit LapackThreads(bool alone);
-  ~LapackThreads();
-  LapackThreads(const LapackThreads&) = delete;
-  LapackThreads& operator=(const LapackThreads&) = delete;
-
- private:
-  bool alone_;
+  void (*setThreadsOfBlis_)(int64_t) = nullptr;
+  void (*setThreadsOfOpenMP_)(int) = nullptr;
 };
 
 }  // namespace mercer::cpu

@@ -50,6 +50,17 @@ View<T> viewOf(const Batch& batch, const Matrix& matrix, int64_t index) {
           matrix.columnStride};
 }
 
+template <class T>
+View<T> transposed(const View<T>& of) {
+  return {of.data, of.columns, of.rows, of.columnStride, of.rowStride};
+}
+
+// A symmetric or triangular matrix by its lower triangle: that of the transposed where the upper one is given.
+template <class T>
+View<T> byLower(const View<T>& of, bool upper) {
+  return upper ? transposed(of) : of;
+}
+
 enum class Part { kAll, kLower, kUpper };
 
 inline Part triangle(bool upper) { return upper ? Part::kUpper : Part::kLower; }

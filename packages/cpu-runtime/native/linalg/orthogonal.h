@@ -11,51 +11,40 @@ struct QrArgs {
   int32_t* infos;
 };
 
-// a = q r with min(rows, columns) orthonormal columns of q. LAPACK geqrf and orgqr.
+// a = q r with min(rows, columns) orthonormal columns of q.
 template <class T>
 struct Qr {
   using Args = QrArgs;
 
   Qr(const Args& args, Arena& arena)
-      : args(args), rows(args.a.rows), columns(args.a.columns),
-        reflectors(std::min(rows, columns)), lead(leadOf(rows)) {
-    const auto& lapack = Lapack::get()->functions<T>();
+      : args(args), rows(args.a.rows), columns(args.a.columns), few(std::min(rows, columns)),
+        lead(leadOf(rows)) {
     data = arena.take<T>(lead * columns);
-    tau = arena.take<T>(reflectors);
-    const Int ask = -1;
-    T first = 0, second = 0;
-    Written info;
-    lapack.geqrf(&rows, &columns, data, &lead, tau, &first, &ask, info);
-    lapack.orgqr(&rows, &reflectors, &reflectors, data, &lead, tau, &second, &ask, info);
-    workSize = queried(std::max(first, second));
-    work = arena.take<T>(workSize);
+    v = arena.take<T>(lead * few);
+    t = arena.take<T>(kReflections * few);
+    w = arena.take<T>(2 * kReflections * std::max(columns, kReflections));
   }
 
-  int64_t order() const { return reflectors; }
-
-  void operator()(int64_t index) {
-    const auto& lapack = Lapack::get()->functions<T>();
+  void operator()(const Team& team, int64_t index) {
     const auto q = viewOf<T>(args.batch, args.q, index);
     const auto r = viewOf<T>(args.batch, args.r, index);
-    int32_t info = kNotFinite;
-    if (pack(viewOf<T>(args.batch, args.a, index), data, lead)) {
-      Written written;
-      lapack.geqrf(&rows, &columns, data, &lead, tau, work, &workSize, written);
+    const bool finite = pack(viewOf<T>(args.batch, args.a, index), data, lead);
+    if (finite) {
+      const auto reflections = byColumns(v, rows, few, lead), factors = byColumns(t, kReflections, few, kReflections);
+      factorQr(team, byColumns(data, rows, columns, lead), reflections, factors, w);
       unpack(data, lead, r, Part::kUpper);
-      lapack.orgqr(&rows, &reflectors, &reflectors, data, &lead, tau, work, &workSize, written);
+      formQ(team, reflections, factors, byColumns(data, rows, few, lead), w);
       unpack(data, lead, q);
-      info = static_cast<int32_t>(written.value());
     } else {
       fillNaN(q);
       fillNaN(r);
     }
-    args.infos[index] = info;
+    args.infos[index] = finite ? 0 : kNotFinite;
   }
 
   const Args& args;
-  const Int rows, columns, reflectors, lead;
-  T *data, *tau, *work;
-  Int workSize;
+  const Int rows, columns, few, lead;
+  T *data, *v, *t, *w;
 };
 
 struct SvdArgs {
@@ -86,9 +75,7 @@ struct Svd {
     work = arena.take<T>(workSize);
   }
 
-  int64_t order() const { return few; }
-
-  void operator()(int64_t index) {
+  void operator()(const Team&, int64_t index) {
     int32_t info = kNotFinite;
     if (pack(viewOf<T>(args.batch, args.a, index), a, lead)) {
       Written written;
@@ -147,9 +134,7 @@ struct Lstsq {
     integerWork = arena.take<Int>(std::max<Int>(1, integers.value()));
   }
 
-  int64_t order() const { return few; }
-
-  void operator()(int64_t index) {
+  void operator()(const Team&, int64_t index) {
     const auto result = viewOf<T>(args.batch, args.x, index);
     const auto values = viewOf<T>(args.batch, args.singularValues, index);
     int32_t info = kNotFinite;

@@ -8,15 +8,6 @@ namespace mercer::cpu {
 // Infos of powers beside kNotFinite: k > 0 where k eigenvalues have no such power, and this where an iteration did not end.
 constexpr int32_t kNoConvergence = -2;
 
-// c = a b of square column-major matrices, of the order and leading dimension `n` and `lead`.
-template <class T>
-void multiplySquare(const T* a, const T* b, T* c, Int n, Int lead, bool transposeB = false) {
-  const char plain = 'N', other = transposeB ? 'T' : 'N';
-  const T one = 1, zero = 0;
-  Lapack::get()->functions<T>().gemm(&plain, &other, &n, &n, &n, &one, a, &lead, b, &lead, &zero, c,
-                                     &lead, 1, 1);
-}
-
 struct PowerArgs {
   Batch batch;
   Matrix a, result;
@@ -36,8 +27,6 @@ struct EigenPower {
     scaled = arena.take<T>(eigen.lead * eigen.n);
     product = arena.take<T>(eigen.lead * eigen.n);
   }
-
-  int64_t order() const { return eigen.n; }
 
   // Eigenvalues to the power, in their place; how many have none.
   int32_t raise(double& error) {
@@ -60,7 +49,7 @@ struct EigenPower {
     return without;
   }
 
-  void operator()(int64_t index) {
+  void operator()(const Team& team, int64_t index) {
     const Int n = eigen.n, lead = eigen.lead;
     int32_t info = eigen(viewOf<T>(args.batch, args.a, index), args.upper != 0);
     if (info > 0) info = kNoConvergence;
@@ -71,7 +60,8 @@ struct EigenPower {
       for (Int j = 0; j < n; ++j)
         for (Int i = 0; i < n; ++i)
           scaled[i + j * lead] = eigen.vectors[i + j * lead] * eigen.values[j];
-      multiplySquare(scaled, eigen.vectors, product, n, lead, true);
+      multiply(team, T(1), byColumns(scaled, n, n, lead), transposed(byColumns(eigen.vectors, n, n, lead)), T(0),
+               byColumns(product, n, n, lead));
       unpack(product, lead, result);
     } else {
       fillNaN(result);
@@ -106,8 +96,6 @@ struct InverseRoot {
     for (T** piece : {&m, &x, &t, &spare, &best}) *piece = arena.take<T>(lead * n);
   }
 
-  int64_t order() const { return n; }
-
   // Scaled so that the iteration converges for every positive definite matrix.
   bool start(const View<T>& from) {
     const bool upper = args.upper != 0;
@@ -141,22 +129,27 @@ struct InverseRoot {
     return worst;
   }
 
+  // c = a b
+  void times(const Team& team, T* a, T* b, T* c) const {
+    multiply(team, T(1), byColumns(a, n, n, lead), byColumns(b, n, n, lead), T(0), byColumns(c, n, n, lead));
+  }
+
   // x <- x t, m <- t^root m with t = ((root + 1) I - m) / root.
-  void step() {
+  void step(const Team& team) {
     const T root = static_cast<T>(args.root);
     forEach(n, n, [&](int64_t i, int64_t j) {
       t[i + j * lead] = ((i == j ? root + 1 : T(0)) - m[i + j * lead]) / root;
     });
-    multiplySquare(x, t, spare, n, lead);
+    times(team, x, t, spare);
     std::swap(x, spare);
     for (int64_t i = 0; i < args.root; ++i) {
-      multiplySquare(t, m, spare, n, lead);
+      times(team, t, m, spare);
       std::swap(m, spare);
     }
   }
 
   // Goes on while it gets better; rounding ends that.
-  double iterate() {
+  double iterate(const Team& team) {
     double least = std::numeric_limits<double>::infinity();
     for (int steps = 0; steps < kMostSteps; ++steps) {
       const double off = distance();
@@ -167,15 +160,15 @@ struct InverseRoot {
       }
       // The first steps may lead away from the identity; near it every one must pay.
       if (!std::isfinite(off) || off == 0 || (!better && least < 0.5)) break;
-      step();
+      step(team);
     }
     return least;
   }
 
-  void operator()(int64_t index) {
+  void operator()(const Team& team, int64_t index) {
     const bool finite = start(viewOf<T>(args.batch, args.a, index));
     const double error =
-        finite ? iterate() : std::numeric_limits<double>::quiet_NaN();
+        finite ? iterate(team) : std::numeric_limits<double>::quiet_NaN();
     const auto result = viewOf<T>(args.batch, args.result, index);
     const int32_t info = !finite ? kNotFinite : error < kAccepted ? 0 : kNoConvergence;
     if (info == 0)

@@ -22,19 +22,17 @@ struct RefinedSolve {
       : args(args), n(args.a.rows), lead(leadOf(n)), columns(args.b.columns) {
     factor = arena.take<float>(lead * n);
     correction = arena.take<float>(lead * columns);
-    pivots = arena.take<Int>(n);
+    pivots = arena.take<int64_t>(n);
     a = arena.take<double>(lead * n);
     residual = arena.take<double>(lead * columns);
     x = arena.take<double>(lead * columns);
     given = arena.take<T>(lead * std::max(n, columns));
   }
 
-  int64_t order() const { return n; }
-
-  int32_t factorize(int64_t index) {
-    const bool upper = args.upper != 0;
-    const Part part = kDefinite ? triangle(upper) : Part::kAll;
-    if (!pack(viewOf<T>(args.batch, args.a, index), given, lead, part)) return kNotFinite;
+  int32_t factorize(const Team& team, int64_t index) {
+    const bool upper = kDefinite && args.upper != 0;
+    const Part part = kDefinite ? Part::kLower : Part::kAll;
+    if (!pack(byLower(viewOf<T>(args.batch, args.a, index), upper), given, lead, part)) return kNotFinite;
     float probe = 0;  // becomes NaN with an element that is beyond float32
     forEach(n, n, [&](int64_t i, int64_t j) {
       a[i + j * lead] = isIn(part, i, j) ? given[i + j * lead] : given[j + i * lead];
@@ -42,51 +40,41 @@ struct RefinedSolve {
       probe += factor[i + j * lead] * 0.0f;
     });
     if (probe != 0) return kNotFinite;
-    const auto& lapack = Lapack::get()->functions<float>();
-    const char uplo = upper ? 'U' : 'L';
-    Written info;
-    if constexpr (kDefinite)
-      lapack.potrf(&uplo, &n, factor, &lead, info, 1);
-    else
-      lapack.getrf(&n, &n, factor, &lead, pivots, info);
-    return static_cast<int32_t>(info.value());
+    const auto view = byColumns(factor, n, n, lead);
+    return static_cast<int32_t>(kDefinite ? factorCholesky(team, view) : factorLU(team, view, pivots));
   }
 
   // x += factor^-1 residual
-  void correct() {
-    const auto& lapack = Lapack::get()->functions<float>();
-    const char uplo = args.upper != 0 ? 'U' : 'L', plain = 'N';
-    Written info;
+  void correct(const Team& team) {
     forEach(n, columns, [&](int64_t i, int64_t j) {
       correction[i + j * lead] = static_cast<float>(residual[i + j * lead]);
     });
+    const auto view = byColumns(factor, n, n, lead), sides = byColumns(correction, n, columns, lead);
     if constexpr (kDefinite)
-      lapack.potrs(&uplo, &n, &columns, factor, &lead, correction, &lead, info, 1);
+      solveByCholesky(team, view, sides);
     else
-      lapack.getrs(&plain, &n, &columns, factor, &lead, pivots, correction, &lead, info, 1);
+      solveByLU(team, view, pivots, sides);
     forEach(n, columns, [&](int64_t i, int64_t j) { x[i + j * lead] += correction[i + j * lead]; });
   }
 
-  void solve(const View<T>& b) {
-    const char plain = 'N';
-    const double one = 1, minus = -1;
+  void solve(const Team& team, const View<T>& b) {
     pack(b, given, lead);
     std::fill(x, x + lead * columns, 0.0);
     std::copy(given, given + lead * columns, residual);
-    correct();
+    correct(team);
     for (int64_t step = 0; step < args.steps; ++step) {
       std::copy(given, given + lead * columns, residual);
-      Lapack::get()->functions<double>().gemm(&plain, &plain, &n, &columns, &n, &minus, a, &lead, x,
-                                              &lead, &one, residual, &lead, 1, 1);
-      correct();
+      multiply(team, -1.0, byColumns(a, n, n, lead), byColumns(x, n, columns, lead), 1.0,
+               byColumns(residual, n, columns, lead));
+      correct(team);
     }
   }
 
-  void operator()(int64_t index) {
-    const int32_t info = factorize(index);
+  void operator()(const Team& team, int64_t index) {
+    const int32_t info = factorize(team, index);
     const auto result = viewOf<T>(args.batch, args.x, index);
     if (info == 0) {
-      solve(viewOf<T>(args.batch, args.b, index));
+      solve(team, viewOf<T>(args.batch, args.b, index));
       forEach(n, columns, [&](int64_t i, int64_t j) {
         result.at(i, j) = static_cast<T>(x[i + j * lead]);
       });
@@ -99,7 +87,7 @@ struct RefinedSolve {
   const Args& args;
   const Int n, lead, columns;
   float *factor, *correction;
-  Int* pivots;
+  int64_t* pivots;
   double *a, *residual, *x;
   T* given;
 };

@@ -3,8 +3,7 @@
 //   template <class T> struct Name {
 //     struct Args { Batch batch; ...; };           // the packed parameters
 //     Name(const Args& args, Arena& arena);        // takes its memory; runs without memory when only the size is asked
-//     void operator()(int64_t index);              // one element of the batch
-//     int64_t order() const;                       // the size that decides whether threads pay
+//     void operator()(const Team& team, int64_t index);  // one element of the batch
 //   };
 #pragma once
 
@@ -12,12 +11,13 @@
 #include <cstdint>
 
 #include "../image.h"
+#include "blocked.h"
 #include "lapack.h"
-#include "operand.h"
 
 namespace mercer::cpu {
 
-// Infos: 0 is success, k > 0 what LAPACK says, and this where the matrix holds NaN or infinity, which LAPACK is not given.
+// Infos: 0 is success, k > 0 as LAPACK has it, and this where the matrix holds NaN or infinity: some iterations of LAPACK do not end
+// on them.
 constexpr int32_t kNotFinite = -1;
 
 // Hands out scratch memory piece by piece; without memory it only counts.
@@ -58,29 +58,33 @@ struct Builtin {
   KernelFn run;
   size_t (*scratchBytes)(const void* args);
   size_t argBytes;
+  bool needsLapack;
 };
 
-constexpr int64_t kThreadedOrder = 128;
+inline size_t tileScratchBytes() {
+  return std::max(tileKernels<float>().scratchBytes, tileKernels<double>().scratchBytes);
+}
 
 template <class Routine>
 void runRoutine(const void* packed, int64_t begin, int64_t end, void* scratch) {
-  const auto& args = *static_cast<const typename Routine::Args*>(packed);
   Arena arena(scratch);
-  Routine routine(args, arena);
-  const LapackThreads threads(args.batch.count() == 1 && routine.order() >= kThreadedOrder);
-  for (int64_t index = begin; index < end; ++index) routine(index);
+  const Team team(arena.take<uint8_t>(tileScratchBytes()), tileScratchBytes());
+  Routine routine(*static_cast<const typename Routine::Args*>(packed), arena);
+  for (int64_t index = begin; index < end; ++index) routine(team, index);
 }
 
 template <class Routine>
 size_t routineScratch(const void* packed) {
   Arena counting(nullptr);
+  counting.take<uint8_t>(tileScratchBytes());
   const Routine routine(*static_cast<const typename Routine::Args*>(packed), counting);
   return counting.used() + 64;  // never 0, so that there is memory to tell from counting
 }
 
 template <class Routine>
-constexpr Builtin builtin(const char* name) {
-  return {name, runRoutine<Routine>, routineScratch<Routine>, sizeof(typename Routine::Args)};
+constexpr Builtin builtin(const char* name, bool needsLapack) {
+  return {name, runRoutine<Routine>, routineScratch<Routine>, sizeof(typename Routine::Args),
+          needsLapack};
 }
 
 }  // namespace mercer::cpu

@@ -12,40 +12,28 @@ struct SolveArgs {
   int64_t upper;
 };
 
-// x of a x = b for a symmetric positive definite a, of which one triangle is read. LAPACK potrf and potrs.
+// Solutions of a factored system, and the factor where it is wanted; NaN without one.
 template <class T>
-struct SolveCholesky {
+struct Solve {
   using Args = SolveArgs;
 
-  SolveCholesky(const Args& args, Arena& arena)
+  Solve(const Args& args, Arena& arena)
       : args(args), n(args.a.rows), lead(leadOf(n)), columns(args.b.columns) {
     factor = arena.take<T>(lead * n);
     x = arena.take<T>(lead * columns);
   }
 
-  int64_t order() const { return n; }
+  View<T> factored() const { return byColumns(factor, n, n, lead); }
+  View<T> sides() const { return byColumns(x, n, columns, lead); }
 
-  void operator()(int64_t index) {
-    const auto& lapack = Lapack::get()->functions<T>();
-    const char uplo = args.upper != 0 ? 'U' : 'L';
-    const Part part = triangle(args.upper != 0);
-    int32_t info = kNotFinite;
-    if (pack(viewOf<T>(args.batch, args.a, index), factor, lead, part)) {
-      Written written;
-      lapack.potrf(&uplo, &n, factor, &lead, written, 1);
-      info = static_cast<int32_t>(written.value());
-    }
+  void give(int32_t info, Part part, bool transpose, int64_t index) const {
     const auto result = viewOf<T>(args.batch, args.x, index);
-    if (info == 0) {
-      pack(viewOf<T>(args.batch, args.b, index), x, lead);
-      Written written;
-      lapack.potrs(&uplo, &n, &columns, factor, &lead, x, &lead, written, 1);
+    if (info == 0)
       unpack(x, lead, result);
-    } else {
+    else
       fillNaN(result);
-    }
     if (args.factor.data != nullptr) {
-      const auto kept = viewOf<T>(args.batch, args.factor, index);
+      const auto kept = byLower(viewOf<T>(args.batch, args.factor, index), transpose);
       if (info == 0)
         unpack(factor, lead, kept, part);
       else
@@ -59,52 +47,45 @@ struct SolveCholesky {
   T *factor, *x;
 };
 
-// x of a x = b for any square a. LAPACK getrf and getrs; `factor` gets L below the diagonal and U, rows exchanged.
+// x of a x = b for a symmetric positive definite a, of which one triangle is read.
 template <class T>
-struct SolveLU {
-  using Args = SolveArgs;
+struct SolveCholesky : Solve<T> {
+  using Solve<T>::Solve;
 
-  SolveLU(const Args& args, Arena& arena)
-      : args(args), n(args.a.rows), lead(leadOf(n)), columns(args.b.columns) {
-    factor = arena.take<T>(lead * n);
-    x = arena.take<T>(lead * columns);
-    pivots = arena.take<Int>(n);
-  }
-
-  int64_t order() const { return n; }
-
-  void operator()(int64_t index) {
-    const auto& lapack = Lapack::get()->functions<T>();
+  void operator()(const Team& team, int64_t index) {
+    const auto& args = this->args;
+    const bool upper = args.upper != 0;
     int32_t info = kNotFinite;
-    if (pack(viewOf<T>(args.batch, args.a, index), factor, lead)) {
-      Written written;
-      lapack.getrf(&n, &n, factor, &lead, pivots, written);
-      info = static_cast<int32_t>(written.value());
-    }
-    const auto result = viewOf<T>(args.batch, args.x, index);
+    if (pack(byLower(viewOf<T>(args.batch, args.a, index), upper), this->factor, this->lead, Part::kLower))
+      info = static_cast<int32_t>(factorCholesky(team, this->factored()));
     if (info == 0) {
-      pack(viewOf<T>(args.batch, args.b, index), x, lead);
-      const char plain = 'N';
-      Written written;
-      lapack.getrs(&plain, &n, &columns, factor, &lead, pivots, x, &lead, written, 1);
-      unpack(x, lead, result);
-    } else {
-      fillNaN(result);
+      pack(viewOf<T>(args.batch, args.b, index), this->x, this->lead);
+      solveByCholesky(team, this->factored(), this->sides());
     }
-    if (args.factor.data != nullptr) {
-      const auto kept = viewOf<T>(args.batch, args.factor, index);
-      if (info == 0)
-        unpack(factor, lead, kept);
-      else
-        fillNaN(kept);
-    }
-    args.infos[index] = info;
+    this->give(info, Part::kLower, upper, index);
+  }
+};
+
+// x of a x = b for any square a; `factor` gets L below the diagonal and U, rows exchanged.
+template <class T>
+struct SolveLU : Solve<T> {
+  SolveLU(const SolveArgs& args, Arena& arena) : Solve<T>(args, arena) {
+    pivots = arena.take<int64_t>(this->n);
   }
 
-  const Args& args;
-  const Int n, lead, columns;
-  T *factor, *x;
-  Int* pivots;
+  void operator()(const Team& team, int64_t index) {
+    const auto& args = this->args;
+    int32_t info = kNotFinite;
+    if (pack(viewOf<T>(args.batch, args.a, index), this->factor, this->lead))
+      info = static_cast<int32_t>(factorLU(team, this->factored(), pivots));
+    if (info == 0) {
+      pack(viewOf<T>(args.batch, args.b, index), this->x, this->lead);
+      solveByLU(team, this->factored(), pivots, this->sides());
+    }
+    this->give(info, Part::kAll, false, index);
+  }
+
+  int64_t* pivots;
 };
 
 struct TriangularSolveArgs {
@@ -114,7 +95,7 @@ struct TriangularSolveArgs {
   int64_t upper, transpose, unitDiagonal;
 };
 
-// x of a x = b or a^T x = b for a triangular a. LAPACK trtrs.
+// x of a x = b or a^T x = b for a triangular a. Infos: one more than the first place of the diagonal that is 0.
 template <class T>
 struct TriangularSolve {
   using Args = TriangularSolveArgs;
@@ -125,21 +106,22 @@ struct TriangularSolve {
     x = arena.take<T>(lead * columns);
   }
 
-  int64_t order() const { return n; }
+  int32_t solve(const Team& team, int64_t index) {
+    const bool unit = args.unitDiagonal != 0, transpose = args.transpose != 0;
+    const bool lower = (args.upper != 0) == transpose;
+    if (!pack(viewOf<T>(args.batch, args.a, index), a, lead, triangle(args.upper != 0))) return kNotFinite;
+    pack(viewOf<T>(args.batch, args.b, index), x, lead);
+    for (Int i = 0; i < n && !unit; ++i)
+      if (a[i + i * lead] == 0) return static_cast<int32_t>(i + 1);
+    const auto t = byColumns(a, n, n, lead);
+    const Triangle kind = lower ? (unit ? Triangle::kUnitLower : Triangle::kLower)
+                                : (unit ? Triangle::kUnitUpper : Triangle::kUpper);
+    solveTriangular(team, kind, transpose ? transposed(t) : t, byColumns(x, n, columns, lead));
+    return 0;
+  }
 
-  void operator()(int64_t index) {
-    const char uplo = args.upper != 0 ? 'U' : 'L';
-    const char transpose = args.transpose != 0 ? 'T' : 'N';
-    const char diagonal = args.unitDiagonal != 0 ? 'U' : 'N';
-    int32_t info = kNotFinite;
-    const auto matrix = viewOf<T>(args.batch, args.a, index);
-    if (pack(matrix, a, lead, triangle(args.upper != 0))) {
-      pack(viewOf<T>(args.batch, args.b, index), x, lead);
-      Written written;
-      Lapack::get()->functions<T>().trtrs(&uplo, &transpose, &diagonal, &n, &columns, a, &lead, x,
-                                          &lead, written, 1, 1, 1);
-      info = static_cast<int32_t>(written.value());
-    }
+  void operator()(const Team& team, int64_t index) {
+    const int32_t info = solve(team, index);
     const auto result = viewOf<T>(args.batch, args.x, index);
     if (info == 0)
       unpack(x, lead, result);

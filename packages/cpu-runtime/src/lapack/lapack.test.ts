@@ -93,12 +93,12 @@ describe('finding a library', () => {
   it('says of a library without a routine which one it lacks', async () => {
     const file = join(folder, 'empty.cc');
     const library = join(folder, 'libempty.so');
-    writeFileSync(file, 'extern "C" void dpotrf_() {}\nextern "C" double dasum_() { return 1; }');
+    writeFileSync(file, 'extern "C" void dsyevd_() {}\nextern "C" double dasum_() { return 1; }');
     const { path } = await cpu.findCompiler();
     execFileSync(path, ['-shared', '-fPIC', '-o', library, file]);
     const report = reportWith(library);
     expect(report.found).toBe(false);
-    expect(report.attempts).toEqual([{ path: library, error: 'it has no routine sgemm_' }]);
+    expect(report.attempts).toEqual([{ path: library, error: 'it has no routine ssyevd_' }]);
     expect(report.remedy).toContain('MERCER_BLAS');
   });
 

@@ -92,9 +92,10 @@ export const lapack: Lapack = {
   isAvailable: () => report().found,
   report,
   function: (name) => {
-    const { found, attempts, remedy } = report();
-    if (!found) throw new LapackNotFoundError(attempts, remedy ?? '');
-    const [fn, paramBytes] = rawBinding().lapackFunction(name);
+    const { attempts, remedy } = report();
+    const found = rawBinding().lapackFunction(name);
+    if (found === undefined) throw new LapackNotFoundError(attempts, remedy ?? '');
+    const [fn, paramBytes] = found;
     return new CpuFunction(fn, name, paramBytes);
   },
 };

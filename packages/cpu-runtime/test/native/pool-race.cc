@@ -101,6 +101,8 @@ namespace {
 
 using namespace mercer::cpu;
 
+constexpr int64_t kTasks = 40;
+
 struct Args {
   int64_t* data;
   int64_t expected;
@@ -116,12 +118,29 @@ void addOnce(const void* raw, int64_t begin, int64_t end, void* scratch) {
   }
 }
 
-Op launchOp(const std::shared_ptr<HostMemory>& memory, int64_t tasks, int64_t expected, FakeEnv& env) {
+// One task that shares its work, of which some tasks share theirs.
+void addShared(const void* raw, int64_t, int64_t, void* scratch) {
+  const auto one = [](const void* context, int64_t begin, int64_t end, void* scratch) {
+    const auto& args = **static_cast<const Args* const*>(context);
+    addOnce(&args, begin, end, scratch);
+    if (begin % 8 != 0) return;
+    int64_t parts[5] = {};
+    const auto part = [](const void* context, int64_t begin, int64_t, void* scratch) {
+      std::memset(scratch, 2, 128);
+      (*static_cast<int64_t* const*>(context))[begin] += 1;
+    };
+    Pool::get().share(part, parts, 5, 128, scratch);
+    for (int64_t count : parts) require(count == 1, "every part was done once before the end");
+  };
+  Pool::get().share(one, raw, kTasks, 256, scratch);
+}
+
+Op launchOp(const std::shared_ptr<HostMemory>& memory, bool shared, int64_t expected, FakeEnv& env) {
   auto launch = std::make_unique<Launch>();
   const Args args{static_cast<int64_t*>(memory->data()), expected};
   launch->params.assign(&args, sizeof args);
-  launch->kernel = addOnce;
-  launch->tasks = tasks;
+  launch->kernel = shared ? addShared : addOnce;
+  launch->tasks = shared ? 1 : kTasks;
   launch->chunk = 3;
   launch->scratchBytes = 256;
   launch->memory.push_back(memory);
@@ -142,14 +161,13 @@ void environment(int rounds, bool finish) {
     streams.push_back(std::make_shared<Stream>(state));
     pool.registerStream(streams.back());
   }
-  constexpr int64_t kTasks = 40;
   auto memory = HostMemory::allocate(kTasks * sizeof(int64_t));
   std::shared_ptr<Event> last;
   int promises = 0;
   for (int round = 0; round < rounds; ++round) {
     auto& stream = streams[static_cast<size_t>(round) % streams.size()];
     if (last) pool.enqueue(stream, Op{Op::Kind::kWait, nullptr, last, nullptr});
-    pool.enqueue(stream, launchOp(memory, kTasks, round, env));
+    pool.enqueue(stream, launchOp(memory, round % 3 == 0, round, env));
     last = std::make_shared<Event>();
     pool.enqueue(stream, Op{Op::Kind::kRecord, nullptr, last, nullptr});
     if (round % 5 == 0) {

@@ -6,4 +6,4 @@ beforeAll(() => {
   process.env['MERCER_BLAS'] = 'none';
 });
 
-backwardSuite('with ml-matrix in a worker', () => device('cpu'));
+backwardSuite('without a LAPACK', () => device('cpu'));

@@ -7,11 +7,6 @@ export function symmetric(a: Matrix, upper: boolean): Matrix {
   );
 }
 
-/** One triangle of `a`, zeros elsewhere. */
-export function triangle(a: Matrix, upper: boolean): Matrix {
-  return build(a.rows, a.columns, (i, j) => ((upper ? i <= j : i >= j) ? a.get(i, j) : 0));
-}
-
 /** A matrix from its elements. */
 export function build(
   rows: number,
@@ -31,10 +26,4 @@ export function allFinite(a: Matrix): boolean {
     for (let j = 0; j < a.columns; j++) if (!Number.isFinite(a.get(i, j))) return false;
   }
   return true;
-}
-
-/** The one-based position of the first diagonal element that is 0, or 0. */
-export function zeroOnDiagonal(a: Matrix): number {
-  for (let i = 0; i < a.rows; i++) if (a.get(i, i) === 0) return i + 1;
-  return 0;
 }

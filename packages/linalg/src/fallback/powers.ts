@@ -1,10 +1,6 @@
 import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { failed, input, NOT_FINITE, option, type ElementRoutine } from './element.js';
-import { allFinite, build, symmetric } from './parts.js';
-
-const NO_CONVERGENCE = -2;
-const MOST_STEPS = 100;
-const ACCEPTED = 0.1;
+import { allFinite, symmetric } from './parts.js';
 
 export const eigenPower: ElementRoutine = (call) => {
   const a = symmetric(input(call, 'a'), option(call, 'upper') !== 0);
@@ -31,37 +27,3 @@ export const eigenPower: ElementRoutine = (call) => {
   const result = v.mmul(Matrix.diag(raised)).mmul(v.transpose());
   return { matrices: { result }, vectors: { infos: 0, errors } };
 };
-
-export const inverseRoot: ElementRoutine = (call) => {
-  const half = symmetric(input(call, 'a'), option(call, 'upper') !== 0);
-  if (!allFinite(half)) return failed(NOT_FINITE, { errors: NaN });
-  const root = option(call, 'root');
-  const eye = Matrix.eye(half.rows);
-  const a = Matrix.add(half, Matrix.mul(eye, option(call, 'ridge')));
-  const norm = a.norm('frobenius');
-  const z = norm > 0 ? (1 + root) / (2 * norm) : 1;
-  let m = Matrix.mul(a, z);
-  let x = Matrix.mul(eye, z ** (1 / root));
-  let best = x;
-  let errors = Infinity;
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
-    const off = distance(m);
-    const better = off < errors;
-    if (better) {
-      errors = off;
-      best = x;
-    }
-    if (!Number.isFinite(off) || off === 0 || (!better && errors < 0.5)) break;
-    const t = Matrix.sub(Matrix.mul(eye, root + 1), m).div(root);
-    x = x.mmul(t);
-    for (let i = 0; i < root; i++) m = t.mmul(m);
-  }
-  if (!(errors < ACCEPTED)) return failed(NO_CONVERGENCE, { errors });
-  return { matrices: { result: best }, vectors: { infos: 0, errors } };
-};
-
-/** The largest magnitude in m - I; NaN where there is one. */
-function distance(m: Matrix): number {
-  const off = build(m.rows, m.columns, (i, j) => Math.abs(m.get(i, j) - (i === j ? 1 : 0)));
-  return Math.max(0, ...off.to2DArray().map((row) => Math.max(...row)));
-}

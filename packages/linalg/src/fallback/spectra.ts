@@ -1,11 +1,6 @@
-import {
-  EigenvalueDecomposition,
-  Matrix,
-  QrDecomposition,
-  SingularValueDecomposition,
-} from 'ml-matrix';
+import { EigenvalueDecomposition, Matrix, SingularValueDecomposition } from 'ml-matrix';
 import { failed, input, NOT_FINITE, option, type ElementRoutine } from './element.js';
-import { allFinite, build, symmetric, triangle } from './parts.js';
+import { allFinite, build, symmetric } from './parts.js';
 
 export const eigh: ElementRoutine = (call) => {
   const a = symmetric(input(call, 'a'), option(call, 'upper') !== 0);
@@ -17,16 +12,6 @@ export const eigh: ElementRoutine = (call) => {
   const columns = eigen.eigenvectorMatrix;
   const vectors = build(a.rows, a.rows, (i, j) => columns.get(i, order[j] ?? 0));
   return { matrices: { values, vectors }, vectors: { infos: 0 } };
-};
-
-/** Columns beyond the rows add nothing to q. */
-export const qr: ElementRoutine = (call) => {
-  const a = input(call, 'a');
-  if (!allFinite(a)) return failed(NOT_FINITE);
-  const few = Math.min(a.rows, a.columns);
-  const q = new QrDecomposition(a.subMatrix(0, a.rows - 1, 0, few - 1)).orthogonalMatrix;
-  const r = triangle(q.transpose().mmul(a), true);
-  return { matrices: { q, r }, vectors: { infos: 0 } };
 };
 
 interface Singular {
@@ -66,21 +51,3 @@ export const lstsq: ElementRoutine = (call) => {
     vectors: { infos: 0, ranks: s.filter((value) => value > least).length },
   };
 };
-
-/** As in BLAS, the factors are not read where alpha is 0, nor c where beta is. */
-export const gemm: ElementRoutine = (call) => {
-  const [alpha, beta] = [option(call, 'alpha'), option(call, 'beta')];
-  const terms = [
-    ...(alpha === 0 ? [] : [input(call, 'a').mmul(input(call, 'b')).mul(alpha)]),
-    ...(beta === 0 ? [] : [input(call, 'c').mul(beta)]),
-  ];
-  const [first, second] = terms;
-  const { rows, columns } = input(call, 'c');
-  const c = first === undefined ? Matrix.zeros(rows, columns) : first;
-  return { matrices: { c: second === undefined ? c : c.add(second) }, vectors: {} };
-};
-
-export const kron: ElementRoutine = (call) => ({
-  matrices: { c: input(call, 'a').kroneckerProduct(input(call, 'b')) },
-  vectors: {},
-});

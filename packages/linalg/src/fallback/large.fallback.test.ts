@@ -1,0 +1,14 @@
+import { beforeAll } from 'vitest';
+import { largeSuite } from '../large-suite.test-support.js';
+
+beforeAll(() => {
+  process.env['MERCER_BLAS'] = 'none';
+});
+
+largeSuite('without a LAPACK', {
+  solves: [
+    [1025, 'float64'],
+    [2048, 'float32'],
+  ],
+  eigen: [],
+});
