@@ -137,6 +137,11 @@ function build() {
     say('built ' + (Number(summary[2]) - Number(summary[1])) + ' of ' + summary[2] + ' parts');
 }
 
+/** OpenBLAS into the checkout, as a user gets it with the package; what it does or cannot do it says itself. */
+function obtainLibraries() {
+  run(process.execPath, [path.join(root, 'scripts/obtain/openblas.mjs')]);
+}
+
 /**
  * Everything, then what kills processes and measures time, alone and one file after the other. The time limit of a single
  * test is generous: a busy machine is no failure.
@@ -170,5 +175,6 @@ checkNode();
 checkCompiler();
 install();
 build();
+obtainLibraries();
 const status = command(process.argv.slice(3));
 process.exit(status === null ? 1 : status);

@@ -1,6 +1,6 @@
 // Installs the packed packages into an empty project the way a user does, with install scripts off: the addons come as optional
-// dependencies, where this Node needs them. Computes a distance on the CPU through import and through require; its kernel must be
-// kept on disk.
+// dependencies, where this Node needs them, and OpenBLAS. Computes a distance on the CPU through import and through require; its
+// kernel must be kept on disk. Solves with OpenBLAS, then computes without it.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -32,6 +32,31 @@ const programs = {
   'store.mjs': store,
 };
 
+/** Solves with the library in use, which must be that of the package, by its path in this project. */
+const solve = `
+  import { lapack, solveCholesky, tensor } from '@mercer/core';
+  const { found, source, path } = lapack.report();
+  if (!found || source !== 'package' || !path.includes('/node_modules/@mercer/openblas-'))
+    throw new Error('not the LAPACK of the package: ' + JSON.stringify(lapack.report()));
+  const a = await tensor([[4, 2], [2, 3]], { dtype: 'float64', device: 'cpu' });
+  const b = await tensor([[8], [7]], { dtype: 'float64', device: 'cpu' });
+  const solution = await solveCholesky(a, b);
+  const x = Array.from(await solution.x.toTypedArray());
+  if (Math.abs(x[0] - 1.25) + Math.abs(x[1] - 1.5) > 1e-12) throw new Error('wrong solution: ' + x);
+  console.log('LAPACK of the package: ok');
+`;
+
+/** Without the package: what else there is, or what to do; and a distance all the same. */
+const without = `
+  import { cdist, lapack, tensor } from '@mercer/core';
+  ${computation}
+  const { found, source, attempts, remedy } = lapack.report();
+  if (source === 'package' || !attempts.some(({ path }) => path.startsWith('@mercer/openblas-')))
+    throw new Error('the missing package is not named: ' + JSON.stringify(lapack.report()));
+  if (!found && !remedy.includes('npm install @mercer/openblas-')) throw new Error('no remedy: ' + remedy);
+  console.log('without the package of LAPACK: ok, ' + (found ? 'found by way of the ' + source : 'and said what to do'));
+`;
+
 const project = mkdtempSync(path.join(tmpdir(), 'mercer-user-'));
 try {
   const packed = process.argv.includes('--reuse') ? lastPacked() : packAll();
@@ -62,6 +87,17 @@ try {
   for (const [file, text] of Object.entries(programs)) {
     writeFileSync(path.join(project, file), text);
     process.stdout.write(run(process.execPath, [file], { cwd: project, env }));
+  }
+  const module = (/** @type {string} */ text) =>
+    run(process.execPath, ['--input-type=module', '-e', text], {
+      cwd: project,
+      env: { ...env, MERCER_BLAS: '' },
+    });
+  const openblas = packed.find(({ name }) => name.startsWith('@mercer/openblas-'));
+  if (openblas) {
+    process.stdout.write(module(solve));
+    rmSync(path.join(project, 'node_modules', openblas.name), { recursive: true });
+    process.stdout.write(module(without));
   }
   const doctor = run(path.join(project, 'node_modules/.bin/mercer'), ['doctor', '--json'], {
     cwd: project,

@@ -1,21 +1,14 @@
 // Writes one package per native package for the platform this runs on: release/platform/<name>-linux-x64-gnu, holding the
 // addon and nothing that runs at install. Its version is exactly that of the package whose addon it carries. An addon that only
-// some versions of Node need says so in `binary.engines`: package managers leave it out elsewhere.
+// some versions of Node need says so in `binary.engines`: package managers leave it out elsewhere. Beside them
+// the package with OpenBLAS, for cpu-runtime.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkAddon } from '../lib/check-addon.mjs';
+import { currentPlatform } from '../lib/platform.mjs';
 import { root, workspacePackages } from '../lib/workspace.mjs';
-
-/** The platform's three words as the loaders spell them: linux, x64, gnu. */
-export function currentPlatform() {
-  const { platform, arch } = process;
-  if (platform !== 'linux')
-    return { platform, arch, libc: undefined, suffix: `${platform}-${arch}` };
-  const header = /** @type {any} */ (process.report.getReport()).header;
-  const libc = header.glibcVersionRuntime ? 'gnu' : 'musl';
-  return { platform, arch, libc, suffix: `${platform}-${arch}-${libc}` };
-}
+import { writeOpenblasPackage } from '../obtain/openblas.mjs';
 
 /** @param {{ name: string, directory: string }} owner @returns {string} path of the one addon in build/Release */
 export function addonOf({ name, directory }) {
@@ -34,7 +27,7 @@ export function addonOf({ name, directory }) {
 export function writePlatformPackages(target = path.join(root, 'release/platform')) {
   rmSync(target, { recursive: true, force: true });
   const { platform, arch, libc, suffix } = currentPlatform();
-  return workspacePackages()
+  const addons = workspacePackages()
     .filter(({ native }) => native)
     .map((owner) => {
       const addon = addonOf(owner);
@@ -67,6 +60,8 @@ export function writePlatformPackages(target = path.join(root, 'release/platform
       copyFileSync(addon, path.join(directory, file));
       return { owner: owner.name, name, version, directory };
     });
+  const openblas = writeOpenblasPackage(target);
+  return openblas ? [...addons, { owner: '@mercer/cpu-runtime', ...openblas }] : addons;
 }
 
 if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {

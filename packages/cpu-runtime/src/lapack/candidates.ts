@@ -39,10 +39,10 @@ export function openblasPackage(): string {
 
 const require = createRequire(import.meta.url);
 
-/** The library of an installed package is its main file. */
-function resolvePackage(name: string): string | undefined {
+/** The value of the package is the path of its library. */
+function packagedLibrary(name: string): string | undefined {
   try {
-    return require.resolve(name);
+    return require(name) as string;
   } catch {
     return undefined;
   }
@@ -54,7 +54,7 @@ function resolvePackage(name: string): string | undefined {
  */
 export function lapackCandidates(
   env: NodeJS.ProcessEnv = process.env,
-  resolve: (name: string) => string | undefined = resolvePackage,
+  packaged: (name: string) => string | undefined = packagedLibrary,
 ): Candidates {
   const chosen = env['MERCER_BLAS'];
   if (chosen === 'none') {
@@ -64,7 +64,7 @@ export function lapackCandidates(
     return { candidates: [{ path: chosen, source: 'MERCER_BLAS' }], attempts: [] };
   }
   const name = openblasPackage();
-  const packaged = resolve(name);
+  const library = packaged(name);
   const folders = [
     subfolder(env['MKLROOT'], 'lib'),
     subfolder(env['MKLROOT'], 'lib/intel64'),
@@ -76,11 +76,11 @@ export function lapackCandidates(
     paths.map((path) => ({ path, source }));
   return {
     candidates: [
-      ...from('package', packaged === undefined ? [] : [packaged]),
+      ...from('package', library === undefined ? [] : [library]),
       ...from('environment', files.filter(existsSync)),
       ...from('system', SONAMES),
     ],
-    attempts: packaged === undefined ? [{ path: name, error: 'it is not installed' }] : [],
+    attempts: library === undefined ? [{ path: name, error: 'it is not installed' }] : [],
   };
 }
 

@@ -167,6 +167,37 @@ describe.skipIf(!lapack.isAvailable())('a routine', () => {
     );
   });
 
+  it('keeps the symbols of its library to itself', async () => {
+    // { const char* name; void* address }: what other addons of the process would find under a name
+    const source = `
+      #include <stdint.h>
+      extern "C" void* dlsym(void*, const char*);
+      extern "C" void find(const void* raw, int64_t, int64_t, void*) {
+        struct Args { const char* name; void** address; };
+        const Args& args = *static_cast<const Args*>(raw);
+        *args.address = dlsym(nullptr, args.name);
+      }`;
+    const { binary } = await cpu.compile({ source, level: cpu.info().level });
+    const find = cpu.loadModule(binary).function('find', { paramBytes: 16 });
+    const visible = async (name: string): Promise<boolean> => {
+      const [text, address] = [cpu.allocate(64), cpu.allocate(8)];
+      new Uint8Array(text.arrayBuffer, text.byteOffset, 64).set(Buffer.from(`${name}\0`));
+      const args = new BigUint64Array([text.address, address.address]);
+      const stream = cpu.createStream();
+      find.launch({ ...none, tasks: 1 }, stream, new Uint8Array(args.buffer), [text, address]);
+      await stream.whenDone();
+      return new BigUint64Array(address.arrayBuffer, address.byteOffset, 1)[0] !== 0n;
+    };
+    expect(await visible('malloc')).toBe(true); // the question is the right one
+    for (const prefix of ['', 'scipy_'])
+      for (const suffix of ['_', '_64_']) {
+        expect(await visible(`${prefix}dpotrf${suffix}`)).toBe(false);
+        expect(await visible(`${prefix}openblas_set_num_threads${suffix}`)).toBe(false);
+      }
+    for (const name of ['openblas_fork_handler', 'blas_memory_alloc', '_gfortran_set_args'])
+      expect(await visible(name)).toBe(false);
+  });
+
   it('refuses parameters of another size', () => {
     const fn = lapack.function('gemm_float32');
     const stream = cpu.createStream();
