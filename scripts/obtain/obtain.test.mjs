@@ -24,6 +24,7 @@ let folder = '';
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'mercer-obtain-test-'));
   mkdirSync(path.join(folder, 'bin'));
+  vi.stubEnv('MERCER_BLAS', '');
 });
 afterEach(() => {
   vi.unstubAllEnvs();
