@@ -35,7 +35,10 @@ export type LeaseOutcome =
 
 type Watch = 'ready' | 'free' | Lease;
 
-/** Waits until the entry is there, the lease is gone, or its owner is dead. */
+/**
+ * Waits until the entry is there, the lease is gone, or its owner is dead. Nobody waits on a full
+ * disk: the entry would not come, and the lease could not be given back.
+ */
 async function watch(
   request: LeaseRequest,
   held: Lease,
@@ -48,7 +51,7 @@ async function watch(
     if (isOwnerDead(last, system)) return last;
     // The owner's heart has stood still by our own clock, whatever the wall clocks say.
     if (system.monotonicMs() - changedMs > LEASE_MS) return last;
-    if (system.monotonicMs() > deadlineMs) return 'late';
+    if (system.monotonicMs() > deadlineMs || !session.hasRoom) return 'late';
     await backOff(attempt, system.random, 50);
     const seen = await session.read((database) =>
       hasEntry(database, key) ? 'ready' : (readLease(database, key) ?? 'free'),
@@ -101,7 +104,7 @@ export async function withHeartbeat<T>(
   try {
     return await compile();
   } catch (error) {
-    void session.write((database) => {
+    void session.release((database) => {
       releaseLease(database, key, owner);
     });
     throw error;

@@ -94,12 +94,13 @@ export function checkOwnFile(path: string, system: System): void {
 
 /**
  * Throws UNSAFE_DIRECTORY unless `path` is a directory of ours with mode 0700 (or less), and makes
- * it so where it holds nothing but our files (`isOurs`).
+ * it so where it holds nothing but our files (`isOurs`). Each of them that carries data must be safe as well.
  */
 export function checkOwnDirectory(
   path: string,
   system: System,
   isOurs: (name: string) => boolean,
+  carriesData: (name: string) => boolean,
 ): void {
   const stat = lstatSync(path);
   if (stat.isSymbolicLink()) {
@@ -125,5 +126,7 @@ export function checkOwnDirectory(
     chmodSync(path, stat.mode & 0o700);
   }
   // From here on nobody else can add or exchange anything in it.
-  for (const name of readdirSync(path).filter(isOurs)) checkOwnFile(join(path, name), system);
+  for (const name of readdirSync(path)) {
+    if (isOurs(name) && carriesData(name)) checkOwnFile(join(path, name), system);
+  }
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { checkAncestors, checkOwnDirectory } from './directory-safety.js';
 import { unsuitedFileSystem } from './file-system-type.js';
+import { isLockFile } from './repair-lock.js';
 import { StoreFault } from './store-fault.js';
 import type { System } from './system.js';
 
@@ -50,7 +51,7 @@ function make(choice: Choice, system: System, create = true): void {
   }
   checkAncestors(choice.path, system);
   if (create) mkdirSync(choice.path, { recursive: true, mode: 0o700 });
-  checkOwnDirectory(choice.path, system, isCacheFile);
+  checkOwnDirectory(choice.path, system, isCacheFile, (name) => !isLockFile(name));
 }
 
 /** A private folder on this machine's own disk, for when the usual one is on a network. */

@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { CacheWarning } from '../types.js';
 import type { Database } from './database.js';
+import { boundLog } from './eviction.js';
 import { findDirectory, makeLocalDirectory } from './directory.js';
 import type { Driver } from './driver.js';
 import { openDatabase, setAsideIfSame, type OpenRequest } from './open-database.js';
@@ -11,6 +12,7 @@ import { StoreFault } from './store-fault.js';
 import type { System } from './system.js';
 
 const MOST_REPAIRS = 3;
+const RELEASE_LIMIT_MS = 8000;
 const USUAL_FIX =
   'Set MERCER_CACHE_DIR to a folder of your own that can be written, or MERCER_CACHE=off.';
 const FREE_SPACE = 'Free some space there, or set MERCER_CACHE_DIR to a folder on another disk.';
@@ -83,6 +85,11 @@ export class StoreSession {
     return this.#reason;
   }
 
+  /** Whether the store's disk has room for an entry, as far as that can be told. */
+  get hasRoom(): boolean {
+    return this.path === undefined || this.#freeBytes(dirname(this.path)) > LEAST_FREE_BYTES;
+  }
+
   /** Opens the store if that has not been tried. */
   async open(): Promise<void> {
     await this.#ensure();
@@ -99,6 +106,35 @@ export class StoreSession {
    */
   async write<T>(body: (database: Database) => T, limitMs = 8000): Promise<T | undefined> {
     return this.#run((database) => database.transaction(() => body(database)), true, limitMs);
+  }
+
+  /**
+   * Runs `body` in a write transaction also where writing was given up: on a full disk something can
+   * still be given back, if need be where the log, once emptied, leaves room. Never warns.
+   */
+  async release(body: (database: Database) => void): Promise<void> {
+    const { system } = this.#options;
+    const started = system.monotonicMs();
+    for (let attempt = 0, emptied = false; ; attempt++) {
+      const database = this.#opened?.database;
+      if (!database || database.readOnly) return;
+      try {
+        database.transaction(() => {
+          body(database);
+        });
+        return;
+      } catch (error) {
+        const kind = errorKind(error);
+        if (kind === 'full' && !emptied) {
+          emptied = true;
+          await this.read((opened) => boundLog(opened, 0));
+        } else if (kind !== 'busy' || system.monotonicMs() - started > RELEASE_LIMIT_MS) {
+          return;
+        } else {
+          await backOff(attempt, system.random);
+        }
+      }
+    }
   }
 
   close(): void {
@@ -141,7 +177,7 @@ export class StoreSession {
           if (this.#opened === opened) this.#drop();
         } else if (kind === 'broken' && opened.writable && this.#repairs < MOST_REPAIRS) {
           await this.#repair(opened, error);
-        } else if (kind === 'full' || kind === 'readonly') {
+        } else if (kind === 'full' || kind === 'readonly' || (writes && kind === 'unavailable')) {
           opened.writable = false;
           this.#warnMemory(opened.request.path, error);
           return undefined;
@@ -208,10 +244,14 @@ export class StoreSession {
 
   /** SQLite tells of a full disk in several ways; the user needs the one true reason. */
   #assertRoom(directory: string, cause: unknown): void {
-    const free = this.#options.system.freeBytes(directory);
-    if (free === undefined || free > LEAST_FREE_BYTES) return;
+    const free = this.#freeBytes(directory);
+    if (free > LEAST_FREE_BYTES) return;
     const why = `${directory} is on a full disk (${String(free)} bytes free)`;
     throw new StoreFault('FULL', why, FREE_SPACE, { cause });
+  }
+
+  #freeBytes(directory: string): number {
+    return this.#options.system.freeBytes(directory) ?? Infinity;
   }
 
   async #openAt(driver: Driver, directory: string): Promise<Opened> {

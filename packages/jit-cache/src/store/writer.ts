@@ -1,4 +1,5 @@
 import type { CacheCounters } from '../types.js';
+import type { Database } from './database.js';
 import { putEntry, touchEntries, type EntryRecord } from './entries.js';
 import { boundLog, makeRoom, shrinkStep, usage, type Limits } from './eviction.js';
 import { dropOldLeases, releaseLease } from './lease.js';
@@ -101,22 +102,22 @@ export class StoreWriter {
     const { limits, system } = this;
     const bytes = record.binary.length + record.log.length + ROW_BYTES;
     if (this.#logPinned) await this.#boundLog();
-    if (this.#logFull) {
-      this.counters.notStored++;
-      return;
-    }
     const room = !this.#logPinned && bytes <= limits.maxEntryBytes;
-    const done = await this.session.write((database) => {
+    const store = (database: Database) => {
       releaseLease(database, record.key, owner);
-      if (!room) return undefined;
       touchEntries(database, this.#touched.values(), system.now());
       const evicted = makeRoom(database, bytes, limits.targetBytes, limits.maxEntries);
       putEntry(database, record, system.now());
       shrinkStep(database, limits.maxBytes - limits.maxLogBytes);
       return { evicted, crowded: usage(database).usedBytes > limits.targetBytes };
-    }, PUT_LIMIT_MS);
+    };
+    const done = room ? await this.session.write(store, PUT_LIMIT_MS) : undefined;
     if (!done) {
       this.counters.notStored++;
+      // Whoever waits for this key must not wait for the lease to run out.
+      await this.session.release((database) => {
+        releaseLease(database, record.key, owner);
+      });
       return;
     }
     this.#touched.clear();
