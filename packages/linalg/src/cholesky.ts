@@ -1,8 +1,15 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { MercerError, type Tensor, readOptions } from '@mercer/tensor';
 import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
-import type { CallOptions, Infos, TriangleOption } from './options.js';
+import {
+  type CallOptions,
+  type Infos,
+  type TriangleOption,
+  CALL_OPTIONS,
+  TRIANGLE_OPTION,
+} from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -21,6 +28,15 @@ export interface CholeskyOptions<D extends LinalgDType> extends CallOptions, Tri
   /** Where the factor goes; not together with overwriteA. */
   readonly out?: Tensor<D> | undefined;
 }
+
+const CHOLESKY_OPTIONS: OptionNames<CholeskyOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...TRIANGLE_OPTION,
+  jitter: true,
+  onJitter: true,
+  overwriteA: true,
+  out: true,
+};
 
 /** A matrix got a factor only with `jitter` added to its diagonal. */
 export interface JitterWarning {
@@ -71,9 +87,10 @@ const FIRST_JITTER = 10;
  */
 export async function cholesky<D extends LinalgDType>(
   a: Tensor<D>,
-  options: CholeskyOptions<NoInfer<D>> = {},
+  options?: CholeskyOptions<NoInfer<D>>,
 ): Promise<CholeskyFactor<D>> {
   const what = 'cholesky';
+  options = readOptions(what, options, CHOLESKY_OPTIONS);
   const { stream, overwriteA = false, out, onJitter } = options;
   const setting = settingOf(what, { a });
   const { batchShape, dtype } = setting;

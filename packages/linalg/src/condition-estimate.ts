@@ -1,15 +1,24 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { orderOf, settingOf, type LinalgDType } from './checks.js';
 import { factorChoice } from './factor-choice.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
-import type { CallOptions, FactorOption, Infos } from './options.js';
+import {
+  type CallOptions,
+  type FactorOption,
+  type Infos,
+  CALL_OPTIONS,
+  FACTOR_OPTION,
+} from './options.js';
 import { withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of conditionEstimate. */
 export interface ConditionOptions extends CallOptions, FactorOption {}
+
+const CONDITION_OPTIONS: OptionNames<ConditionOptions> = { ...CALL_OPTIONS, ...FACTOR_OPTION };
 
 /** Condition numbers, one for each batch entry. */
 export interface ConditionEstimate<D extends LinalgDType> extends Infos {
@@ -43,9 +52,10 @@ export interface ConditionEstimate<D extends LinalgDType> extends Infos {
  */
 export async function conditionEstimate<D extends LinalgDType>(
   a: Tensor<D>,
-  options: ConditionOptions = {},
+  options?: ConditionOptions,
 ): Promise<ConditionEstimate<D>> {
   const what = 'conditionEstimate';
+  options = readOptions(what, options, CONDITION_OPTIONS);
   const { stream } = options;
   const setting = settingOf(what, { a });
   orderOf(what, 'a', a);

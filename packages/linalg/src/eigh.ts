@@ -1,8 +1,15 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
-import type { CallOptions, Infos, TriangleOption } from './options.js';
+import {
+  type CallOptions,
+  type Infos,
+  type TriangleOption,
+  CALL_OPTIONS,
+  TRIANGLE_OPTION,
+} from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -12,6 +19,12 @@ export interface EighOptions extends CallOptions, TriangleOption {
   /** Write the eigenvectors into a's memory; `vectors` is another handle for it. */
   readonly overwriteA?: boolean | undefined;
 }
+
+const EIGH_OPTIONS: OptionNames<EighOptions> = {
+  ...CALL_OPTIONS,
+  ...TRIANGLE_OPTION,
+  overwriteA: true,
+};
 
 /** Eigenvalues and eigenvectors of symmetric matrices. */
 export interface Eigen<D extends LinalgDType> extends Infos {
@@ -47,9 +60,10 @@ export interface Eigen<D extends LinalgDType> extends Infos {
  */
 export async function eigh<D extends LinalgDType>(
   a: Tensor<D>,
-  options: EighOptions = {},
+  options?: EighOptions,
 ): Promise<Eigen<D>> {
   const what = 'eigh';
+  options = readOptions(what, options, EIGH_OPTIONS);
   const { stream, overwriteA = false } = options;
   const setting = settingOf(what, { a });
   const { batchShape } = setting;

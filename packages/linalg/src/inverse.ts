@@ -1,9 +1,16 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { orderOf, settingOf, type LinalgDType } from './checks.js';
 import { factorChoice } from './factor-choice.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
-import type { CallOptions, FactorOption, Infos } from './options.js';
+import {
+  type CallOptions,
+  type FactorOption,
+  type Infos,
+  CALL_OPTIONS,
+  FACTOR_OPTION,
+} from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -15,6 +22,13 @@ export interface InverseOptions<D extends LinalgDType> extends CallOptions, Fact
   /** Where the inverse goes. */
   readonly out?: Tensor<D> | undefined;
 }
+
+const INVERSE_OPTIONS: OptionNames<InverseOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...FACTOR_OPTION,
+  overwriteA: true,
+  out: true,
+};
 
 /** Inverses of matrices. */
 export interface InverseResult<D extends LinalgDType> extends Infos {
@@ -49,9 +63,10 @@ export interface InverseResult<D extends LinalgDType> extends Infos {
  */
 export async function inverse<D extends LinalgDType>(
   a: Tensor<D>,
-  options: InverseOptions<NoInfer<D>> = {},
+  options?: InverseOptions<NoInfer<D>>,
 ): Promise<InverseResult<D>> {
   const what = 'inverse';
+  options = readOptions(what, options, INVERSE_OPTIONS);
   const { stream, overwriteA = false, out } = options;
   const setting = settingOf(what, { a });
   const { batchShape } = setting;

@@ -1,6 +1,6 @@
-import { assertTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { assertTensor, MercerError, type Tensor, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from './checks.js';
-import type { KronOptions } from './kron.js';
+import { type KronOptions, KRON_OPTIONS } from './kron.js';
 import { matmul } from './matmul.js';
 
 /**
@@ -30,8 +30,9 @@ export async function kronMatvec<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
   x: Tensor<NoInfer<D>>,
-  { out, stream }: KronOptions<NoInfer<D>> = {},
+  options?: KronOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
+  const { out, stream } = readOptions('kronMatvec', options, KRON_OPTIONS);
   const what = 'kronMatvec';
   assertTensor(x, `${what}: x`);
   settingOf(what, { a, b });

@@ -1,4 +1,5 @@
-import type { StreamOption, Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type StreamOption, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from './checks.js';
 import { matrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';
@@ -9,6 +10,9 @@ import { runRoutine } from './run-routine.js';
 export interface KronOptions<D extends LinalgDType> extends StreamOption {
   readonly out?: Tensor<D> | undefined;
 }
+
+/** Names of {@link KronOptions}. */
+export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = { ...STREAM_OPTION, out: true };
 
 /**
  * Kronecker products: `out[i r + k, j s + l] = a[i, j] b[k, l]` for b of r rows and s columns. To multiply one with a vector
@@ -34,8 +38,9 @@ export interface KronOptions<D extends LinalgDType> extends StreamOption {
 export async function kron<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
-  { out, stream }: KronOptions<NoInfer<D>> = {},
+  options?: KronOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
+  const { out, stream } = readOptions('kron', options, KRON_OPTIONS);
   const setting = settingOf('kron', { a, b });
   const { batchShape } = setting;
   const left = matrixOperand(a, batchShape);

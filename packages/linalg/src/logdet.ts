@@ -1,15 +1,24 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { orderOf, settingOf, type LinalgDType } from './checks.js';
 import { factorChoice } from './factor-choice.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
-import type { CallOptions, FactorOption, Infos } from './options.js';
+import {
+  type CallOptions,
+  type FactorOption,
+  type Infos,
+  CALL_OPTIONS,
+  FACTOR_OPTION,
+} from './options.js';
 import { withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of logdet. */
 export interface LogdetOptions extends CallOptions, FactorOption {}
+
+const LOGDET_OPTIONS: OptionNames<LogdetOptions> = { ...CALL_OPTIONS, ...FACTOR_OPTION };
 
 /** Determinants as sign and logarithm, `det a = sign exp(logAbs)`: one for each batch entry. */
 export interface Logdet<D extends LinalgDType> extends Infos {
@@ -46,9 +55,10 @@ export interface Logdet<D extends LinalgDType> extends Infos {
  */
 export async function logdet<D extends LinalgDType>(
   a: Tensor<D>,
-  options: LogdetOptions = {},
+  options?: LogdetOptions,
 ): Promise<Logdet<D>> {
   const what = 'logdet';
+  options = readOptions(what, options, LOGDET_OPTIONS);
   const { stream } = options;
   const setting = settingOf(what, { a });
   orderOf(what, 'a', a);

@@ -1,8 +1,15 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { MercerError, type Tensor, readOptions } from '@mercer/tensor';
 import { EPSILON, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
-import type { CallOptions, Infos, RightHandSidesOption } from './options.js';
+import {
+  type CallOptions,
+  type Infos,
+  type RightHandSidesOption,
+  CALL_OPTIONS,
+  SIDES_OPTION,
+} from './options.js';
 import { withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -17,6 +24,13 @@ export interface LstsqOptions<D extends LinalgDType> extends CallOptions, RightH
   /** Where the solutions go. */
   readonly out?: Tensor<D> | undefined;
 }
+
+const LSTSQ_OPTIONS: OptionNames<LstsqOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...SIDES_OPTION,
+  tolerance: true,
+  out: true,
+};
 
 /** Least squares solutions. */
 export interface LeastSquares<D extends LinalgDType> extends Infos {
@@ -57,9 +71,10 @@ export interface LeastSquares<D extends LinalgDType> extends Infos {
 export async function lstsq<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
-  options: LstsqOptions<NoInfer<D>> = {},
+  options?: LstsqOptions<NoInfer<D>>,
 ): Promise<LeastSquares<D>> {
   const what = 'lstsq';
+  options = readOptions(what, options, LSTSQ_OPTIONS);
   const { stream, out } = options;
   const setting = settingOf(what, { a, b });
   const { batchShape, dtype } = setting;

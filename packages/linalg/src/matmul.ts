@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import {
   device,
   MercerError,
@@ -5,6 +6,8 @@ import {
   type DeviceLike,
   type StreamOption,
   type Tensor,
+  STREAM_OPTION,
+  readOptions,
 } from '@mercer/tensor';
 import { settingOf, type LinalgDType, type Setting } from './checks.js';
 import { streamProduct } from './cuda/host/stream-product.js';
@@ -32,6 +35,18 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
   /** Most memory that such blocks take on the GPU; default: three quarters of what is free there. */
   readonly maxBytes?: number | undefined;
 }
+
+const MATMUL_OPTIONS: OptionNames<MatmulOptions<LinalgDType>> = {
+  ...STREAM_OPTION,
+  transposeA: true,
+  transposeB: true,
+  alpha: true,
+  beta: true,
+  out: true,
+  precision: true,
+  device: true,
+  maxBytes: true,
+};
 
 /**
  * Matrix products `alpha op(a) op(b) + beta out`: BLAS gemm, on the operands where they lie when one of their last two axes is
@@ -76,9 +91,10 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
 export async function matmul<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
-  options: MatmulOptions<NoInfer<D>> = {},
+  options?: MatmulOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
   const what = 'matmul';
+  options = readOptions(what, options, MATMUL_OPTIONS);
   const { stream, out, alpha = 1, beta = 0, transposeA = false, transposeB = false } = options;
   const setting = settingOf(what, { a, b });
   const precision = precisionOf(setting, options.precision);

@@ -1,8 +1,15 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { MercerError, type Tensor, readOptions } from '@mercer/tensor';
 import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
-import type { CallOptions, Infos, TriangleOption } from './options.js';
+import {
+  type CallOptions,
+  type Infos,
+  type TriangleOption,
+  CALL_OPTIONS,
+  TRIANGLE_OPTION,
+} from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -17,6 +24,15 @@ export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, 
   readonly overwriteA?: boolean | undefined;
   readonly out?: Tensor<D> | undefined;
 }
+
+const MATRIX_POWER_OPTIONS: OptionNames<MatrixPowerOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...TRIANGLE_OPTION,
+  method: true,
+  eps: true,
+  overwriteA: true,
+  out: true,
+};
 
 /** Powers of matrices. */
 export interface MatrixPower<D extends LinalgDType> extends Infos {
@@ -60,9 +76,10 @@ export interface MatrixPower<D extends LinalgDType> extends Infos {
 export async function matrixPower<D extends LinalgDType>(
   a: Tensor<D>,
   power: number,
-  options: MatrixPowerOptions<NoInfer<D>> = {},
+  options?: MatrixPowerOptions<NoInfer<D>>,
 ): Promise<MatrixPower<D>> {
   const what = 'matrixPower';
+  options = readOptions(what, options, MATRIX_POWER_OPTIONS);
   const { stream, overwriteA = false, out, eps: ridge = 0 } = options;
   const setting = settingOf(what, { a });
   const { batchShape, dtype } = setting;

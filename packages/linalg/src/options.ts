@@ -1,4 +1,5 @@
-import type { StreamOption, Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { STREAM_OPTION, type StreamOption, type Tensor } from '@mercer/tensor';
 
 /** Options of every operation. */
 export interface CallOptions extends StreamOption {
@@ -9,11 +10,15 @@ export interface CallOptions extends StreamOption {
   readonly checkErrors?: boolean | undefined;
 }
 
+export const CALL_OPTIONS: OptionNames<CallOptions> = { ...STREAM_OPTION, checkErrors: true };
+
 /** Which triangle of a symmetric matrix is read; the other is not looked at. */
 export interface TriangleOption {
   /** Default 'lower'. */
   readonly uplo?: 'lower' | 'upper' | undefined;
 }
+
+export const TRIANGLE_OPTION: OptionNames<TriangleOption> = { uplo: true };
 
 /** How a square matrix is factored. */
 export interface FactorOption extends TriangleOption {
@@ -21,11 +26,15 @@ export interface FactorOption extends TriangleOption {
   readonly method?: 'lu' | 'cholesky' | undefined;
 }
 
+export const FACTOR_OPTION: OptionNames<FactorOption> = { ...TRIANGLE_OPTION, method: true };
+
 /** How right-hand sides lie in b and solutions in x. */
 export interface RightHandSidesOption {
   /** 'columns' (default): b and x are (..., n, c). 'rows': (..., c, n), as Kermac has them. */
   readonly rightHandSides?: 'columns' | 'rows' | undefined;
 }
+
+export const SIDES_OPTION: OptionNames<RightHandSidesOption> = { rightHandSides: true };
 
 /** On the device, int32, one for each batch entry. */
 export interface Infos {

@@ -1,8 +1,8 @@
-import type { Tensor } from '@mercer/tensor';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
-import type { CallOptions, Infos } from './options.js';
+import { type CallOptions, type Infos, CALL_OPTIONS } from './options.js';
 import { withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -40,9 +40,10 @@ export interface QrFactors<D extends LinalgDType> extends Infos {
  */
 export async function qr<D extends LinalgDType>(
   a: Tensor<D>,
-  options: CallOptions = {},
+  options?: CallOptions,
 ): Promise<QrFactors<D>> {
   const what = 'qr';
+  options = readOptions(what, options, CALL_OPTIONS);
   const { stream } = options;
   const setting = settingOf(what, { a });
   const { batchShape } = setting;

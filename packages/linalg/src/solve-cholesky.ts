@@ -1,12 +1,18 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { choice, type LinalgDType } from './checks.js';
-import type { TriangleOption } from './options.js';
+import { type TriangleOption, TRIANGLE_OPTION } from './options.js';
 import { routines } from './routines.js';
-import { solveWith, type Solution, type SolveOptions } from './solve.js';
+import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './solve.js';
 
 /** Options of solveCholesky. */
 export interface SolveCholeskyOptions<D extends LinalgDType>
   extends SolveOptions<D>, TriangleOption {}
+
+const SOLVE_CHOLESKY_OPTIONS: OptionNames<SolveCholeskyOptions<LinalgDType>> = {
+  ...SOLVE_OPTIONS,
+  ...TRIANGLE_OPTION,
+};
 
 /**
  * The solutions x of `a x = b` for symmetric positive definite matrices a, by Cholesky factors: LAPACK's potrf and potrs.
@@ -41,9 +47,10 @@ export interface SolveCholeskyOptions<D extends LinalgDType>
 export async function solveCholesky<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
-  options: SolveCholeskyOptions<NoInfer<D>> = {},
+  options?: SolveCholeskyOptions<NoInfer<D>>,
 ): Promise<Solution<D>> {
   const what = 'solveCholesky';
+  options = readOptions(what, options, SOLVE_CHOLESKY_OPTIONS);
   const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
   const { solveCholesky: routine, refinedCholesky: refined } = routines;
   return solveWith({ what, routine, refined, meaning: 'definite', upper }, a, b, options);

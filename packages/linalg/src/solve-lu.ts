@@ -1,7 +1,7 @@
-import type { Tensor } from '@mercer/tensor';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import type { LinalgDType } from './checks.js';
 import { routines } from './routines.js';
-import { solveWith, type Solution, type SolveOptions } from './solve.js';
+import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './solve.js';
 
 /**
  * The solutions x of `a x = b` for any square matrices a, by LU factors with row exchanges: LAPACK's getrf and getrs.
@@ -37,9 +37,10 @@ import { solveWith, type Solution, type SolveOptions } from './solve.js';
 export async function solveLU<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
-  options: SolveOptions<NoInfer<D>> = {},
+  options?: SolveOptions<NoInfer<D>>,
 ): Promise<Solution<D>> {
   const what = 'solveLU';
+  options = readOptions(what, options, SOLVE_OPTIONS);
   const { solveLU: routine, refinedLU: refined } = routines;
   return solveWith({ what, routine, refined, meaning: 'regular', upper: false }, a, b, options);
 }

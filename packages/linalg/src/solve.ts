@@ -1,8 +1,15 @@
+import type { OptionNames } from '@mercer/options';
 import { formatShape, MercerError, type Tensor } from '@mercer/tensor';
 import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos, type InfoMeaning } from './infos.js';
 import { matrixOperand, transposed, type MatrixOperand } from './operand.js';
-import type { CallOptions, Infos, RightHandSidesOption } from './options.js';
+import {
+  type CallOptions,
+  type Infos,
+  type RightHandSidesOption,
+  CALL_OPTIONS,
+  SIDES_OPTION,
+} from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
 import type { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -22,6 +29,16 @@ export interface SolveOptions<D extends LinalgDType> extends CallOptions, RightH
   /** Where the solution goes; not together with overwriteB. */
   readonly out?: Tensor<D> | undefined;
 }
+
+/** Names of {@link SolveOptions}. */
+export const SOLVE_OPTIONS: OptionNames<SolveOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...SIDES_OPTION,
+  overwriteA: true,
+  overwriteB: true,
+  refine: true,
+  out: true,
+};
 
 /** The solution of linear systems. */
 export interface Solution<D extends LinalgDType> extends Infos {

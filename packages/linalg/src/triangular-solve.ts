@@ -1,8 +1,9 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { MercerError, type Tensor, readOptions } from '@mercer/tensor';
 import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
-import type { TriangleOption } from './options.js';
+import { type TriangleOption, CALL_OPTIONS, SIDES_OPTION, TRIANGLE_OPTION } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -22,6 +23,16 @@ export interface TriangularSolveOptions<D extends LinalgDType>
   /** Take the diagonal for ones and do not read it; default false. */
   readonly unitDiagonal?: boolean | undefined;
 }
+
+const TRIANGULAR_SOLVE_OPTIONS: OptionNames<TriangularSolveOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...SIDES_OPTION,
+  ...TRIANGLE_OPTION,
+  out: true,
+  overwriteB: true,
+  transpose: true,
+  unitDiagonal: true,
+};
 
 /**
  * The solutions x of `a x = b`, or `a^T x = b`, for triangular matrices: LAPACK's trtrs.
@@ -51,9 +62,10 @@ export interface TriangularSolveOptions<D extends LinalgDType>
 export async function triangularSolve<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
-  options: TriangularSolveOptions<NoInfer<D>> = {},
+  options?: TriangularSolveOptions<NoInfer<D>>,
 ): Promise<Solution<D>> {
   const what = 'triangularSolve';
+  options = readOptions(what, options, TRIANGULAR_SOLVE_OPTIONS);
   const { stream, out, overwriteB = false, transpose = false, unitDiagonal = false } = options;
   const setting = settingOf(what, { a, b });
   const { batchShape } = setting;

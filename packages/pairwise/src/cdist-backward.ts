@@ -84,9 +84,9 @@ export async function cdistBackward<
   gradient: Tensor<D>,
   a: Tensor<NoInfer<D>>,
   b: Tensor<NoInfer<D>>,
-  given?: CdistBackwardOptions<W>,
+  options?: CdistBackwardOptions<W>,
 ): Promise<Gradients<W, D>> {
-  const options = readOptions('cdistBackward', given, CDIST_BACKWARD_OPTIONS);
+  options = readOptions('cdistBackward', options, CDIST_BACKWARD_OPTIONS);
   const { p = 2, skipEpilogue = false, debug } = options;
   checkNorm(p);
   const wrt = checkWrt('cdistBackward', options.wrt ?? ['a', 'b'], ['a', 'b', 'p']);

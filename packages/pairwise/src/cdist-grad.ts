@@ -97,9 +97,9 @@ async function compute(
   b: PairwiseInput,
   c: PairwiseInput,
   d: PairwiseInput,
-  given?: CdistGradOptions,
+  options?: CdistGradOptions,
 ): Promise<Tensor> {
-  const options = readOptions(WHAT, given, CDIST_GRAD_OPTIONS);
+  options = readOptions(WHAT, options, CDIST_GRAD_OPTIONS);
   const { p: norm = 2, out, stream, debug } = options;
   checkGradNorm(norm);
   if (out !== undefined) assertTensor(out, `${WHAT}: out`);

@@ -149,9 +149,9 @@ const LAYOUTS: readonly PrecompileLayouts[] = BOTH.flatMap((a) =>
  */
 export async function precompile(
   descriptors: readonly (KernelDescriptor | PrecompileEntry)[],
-  given?: PrecompileOptions,
+  options?: PrecompileOptions,
 ): Promise<PrecompileReport> {
-  const options = readOptions('precompile', given, PRECOMPILE_OPTIONS);
+  options = readOptions('precompile', options, PRECOMPILE_OPTIONS);
   const device = deviceOf(options.device);
   const { dtypes = ['float32'], align = true, onProgress, debug } = options;
   const wanted = descriptors

@@ -32,9 +32,9 @@ export type PrepareCdist = <D extends PairwiseDType>(
 export const prepareCdist: PrepareCdist = async <D extends PairwiseDType>(
   a: Tensor<D>,
   b: Tensor<D>,
-  given?: PrepareCdistOptions<D>,
+  options?: PrepareCdistOptions<D>,
 ): Promise<PreparedCdist<D>> => {
-  const options = readOptions('cdist.prepare', given, PREPARE_CDIST_OPTIONS);
+  options = readOptions('cdist.prepare', options, PREPARE_CDIST_OPTIONS);
   const spec = cdistSpec(options);
   const call = await prepareCall(spec, a, b, options);
   const run = (x: Tensor<D>, y: Tensor<D>, callOptions?: OutOption<D>): Tensor<D> => {

@@ -56,10 +56,10 @@ async function prepare(
   descriptor: KernelDescriptor,
   a: Tensor,
   b?: Tensor,
-  given?: AnyRunKernelOptions,
+  options?: AnyRunKernelOptions,
 ): Promise<unknown> {
   const what = 'runKernel';
-  const options = readOptions(`${what}.prepare`, given, RUN_KERNEL_OPTIONS);
+  options = readOptions(`${what}.prepare`, options, RUN_KERNEL_OPTIONS);
   const prepared = kernelSpec(what, descriptor, isOneInput(a, b, options), options);
   const second = prepared.symmetric ? undefined : b;
   const call = await prepareCall(prepared, a, second, options);

@@ -85,9 +85,9 @@ async function compute(
   descriptor: KernelDescriptor,
   a: PairwiseInput,
   b?: PairwiseInput,
-  given?: AnyRunKernelOptions,
+  options?: AnyRunKernelOptions,
 ): Promise<Tensor<never>> {
-  const options = readOptions('runKernel', given, RUN_KERNEL_OPTIONS);
+  options = readOptions('runKernel', options, RUN_KERNEL_OPTIONS);
   const spec = kernelSpec('runKernel', descriptor, isOneInput(a, b, options), options);
   const second = spec.symmetric ? undefined : b;
   return (await execute(spec, a, second, options)) as Tensor<never>;

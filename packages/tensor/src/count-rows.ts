@@ -49,9 +49,9 @@ export function countRows<D extends IndexDType = 'int32'>(
 export async function countRows(
   index: Tensor<IndexDType>,
   rows: number,
-  given?: CountRowsOptions,
+  options?: CountRowsOptions,
 ): Promise<Tensor<IndexDType>> {
-  const options = readOptions('countRows', given, COUNT_ROWS_OPTIONS);
+  options = readOptions('countRows', options, COUNT_ROWS_OPTIONS);
   const what = 'countRows';
   const { out, debug } = options;
   checkIndex(index, what);

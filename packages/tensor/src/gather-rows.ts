@@ -39,9 +39,9 @@ const GATHER_ROWS_OPTIONS: OptionNames<GatherRowsOptions> = { ...OUT_OPTION, deb
 export async function gatherRows<D extends DType>(
   x: Tensor<D>,
   index: Tensor<IndexDType>,
-  given?: GatherRowsOptions<NoInfer<D>>,
+  options?: GatherRowsOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
-  const options = readOptions('gatherRows', given, GATHER_ROWS_OPTIONS);
+  options = readOptions('gatherRows', options, GATHER_ROWS_OPTIONS);
   const what = 'gatherRows';
   const { out, debug } = options;
   assertTensor(x, `${what}: x`);

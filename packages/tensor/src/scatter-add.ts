@@ -82,9 +82,9 @@ export async function scatterAdd(
   values: Tensor<SumDType>,
   index: Tensor<IndexDType>,
   rows: number,
-  given?: ScatterAddOptions,
+  options?: ScatterAddOptions,
 ): Promise<Tensor<SumDType>> {
-  const options = readOptions('scatterAdd', given, SCATTER_ADD_OPTIONS);
+  options = readOptions('scatterAdd', options, SCATTER_ADD_OPTIONS);
   const what = 'scatterAdd';
   const { out, deterministic = true, debug } = options;
   const dtype = checkArguments(values, index, rows, options);

@@ -53,9 +53,9 @@ export function sumTo<D extends SumDType>(
 export async function sumTo(
   x: Tensor<SumDType>,
   shape: readonly number[],
-  given?: SumToOptions,
+  options?: SumToOptions,
 ): Promise<Tensor<SumDType>> {
-  const options = readOptions('sumTo', given, SUM_TO_OPTIONS);
+  options = readOptions('sumTo', options, SUM_TO_OPTIONS);
   assertTensor(x, 'sumTo: x');
   if ((x.dtype as string) !== 'float32' && (x.dtype as string) !== 'float64') {
     throw new MercerError(

@@ -1,7 +1,8 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
-import type { TriangleOption } from '../options.js';
+import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { triangularSolve } from '../triangular-solve.js';
 import { assertLike } from './backward-checks.js';
 import type { BackwardOptions, LinalgGradients } from './backward-options.js';
@@ -10,6 +11,11 @@ import { solutionOf } from './solve-cholesky-backward.js';
 
 /** Options of choleskyBackward. */
 export interface CholeskyBackwardOptions extends BackwardOptions, TriangleOption {}
+
+const CHOLESKY_BACKWARD_OPTIONS: OptionNames<CholeskyBackwardOptions> = {
+  ...STREAM_OPTION,
+  ...TRIANGLE_OPTION,
+};
 
 /**
  * Gradient of `cholesky(a)`: given `gradient` = dL/d(factor), returns dL/da. With P the lower triangle of `L^T gradient`, its
@@ -39,9 +45,10 @@ export interface CholeskyBackwardOptions extends BackwardOptions, TriangleOption
 export async function choleskyBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
   { factor }: { readonly factor: Tensor<NoInfer<D>> },
-  options: CholeskyBackwardOptions = {},
+  options?: CholeskyBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'choleskyBackward';
+  options = readOptions(what, options, CHOLESKY_BACKWARD_OPTIONS);
   const { stream } = options;
   settingOf(what, { factor });
   orderOf(what, 'factor', factor);

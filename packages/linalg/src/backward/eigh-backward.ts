@@ -1,5 +1,5 @@
 import { abs, div, eq, le, max, mul, select, sub, variable } from '@mercer/formula';
-import { empty, map, type Tensor } from '@mercer/tensor';
+import { empty, map, type Tensor, readOptions } from '@mercer/tensor';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertGradients, assertLike, batchOf } from './backward-checks.js';
@@ -12,6 +12,7 @@ import {
   reportDegenerate,
   spectrumTolerance,
   type SpectrumOptions,
+  SPECTRUM_OPTIONS,
 } from './spectrum.js';
 
 /** Gradients of the results of eigh; at least one. */
@@ -68,9 +69,10 @@ const SCALED = mul(m, dw);
 export async function eighBackward<D extends LinalgDType>(
   gradients: EighGradients<D>,
   { values, vectors }: EighSaved<NoInfer<D>>,
-  options: SpectrumOptions = {},
+  options?: SpectrumOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'eighBackward';
+  options = readOptions(what, options, SPECTRUM_OPTIONS);
   const { stream, onDegenerate } = options;
   const { dtype, device } = settingOf(what, { vectors });
   const n = orderOf(what, 'vectors', vectors);

@@ -1,4 +1,5 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import type { FactorOption } from '../options.js';
@@ -8,6 +9,11 @@ import { symmetricPart } from './shape-gradient.js';
 
 /** Options of inverseBackward. */
 export interface InverseBackwardOptions extends BackwardOptions, Pick<FactorOption, 'method'> {}
+
+const INVERSE_BACKWARD_OPTIONS: OptionNames<InverseBackwardOptions> = {
+  ...STREAM_OPTION,
+  method: true,
+};
 
 /**
  * Gradient of `inverse(a)`: given `gradient` = dL/d(a^-1), returns dL/da, `-a^-T gradient a^-T` (Giles 2008, section 2.2.3).
@@ -33,9 +39,10 @@ export interface InverseBackwardOptions extends BackwardOptions, Pick<FactorOpti
 export async function inverseBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
   { inverse }: { readonly inverse: Tensor<NoInfer<D>> },
-  options: InverseBackwardOptions = {},
+  options?: InverseBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'inverseBackward';
+  options = readOptions(what, options, INVERSE_BACKWARD_OPTIONS);
   const { stream } = options;
   settingOf(what, { inverse });
   orderOf(what, 'inverse', inverse);

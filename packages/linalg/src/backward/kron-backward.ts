@@ -1,4 +1,5 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertLike } from './backward-checks.js';
@@ -13,6 +14,11 @@ import type { SolveInputs } from './solve-backward.js';
 
 /** Options of kronBackward. */
 export interface KronBackwardOptions<W extends SolveInputs> extends BackwardOptions, WrtOption<W> {}
+
+const KRON_BACKWARD_OPTIONS: OptionNames<KronBackwardOptions<SolveInputs>> = {
+  ...STREAM_OPTION,
+  wrt: true,
+};
 
 /**
  * Gradients of `kron(a, b)`: given `gradient` = dL/d(result), returns dL/da and dL/db. With G[(i, j), (k, l)] the gradient of
@@ -42,9 +48,10 @@ export async function kronBackward<
 >(
   gradient: Tensor<D>,
   { a, b }: { readonly a: Tensor<NoInfer<D>>; readonly b: Tensor<NoInfer<D>> },
-  options: KronBackwardOptions<W> = {},
+  options?: KronBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   const what = 'kronBackward';
+  options = readOptions(what, options, KRON_BACKWARD_OPTIONS);
   const { stream } = options;
   const wanted = wantedOf(what, options, ['a', 'b']);
   const { batchShape } = settingOf(what, { a, b });

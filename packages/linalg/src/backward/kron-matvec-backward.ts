@@ -1,4 +1,5 @@
-import { assertTensor, MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { assertTensor, MercerError, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertLike } from './backward-checks.js';
@@ -16,6 +17,11 @@ export type KronMatvecInputs = readonly ('a' | 'b' | 'x')[];
 /** Options of kronMatvecBackward. */
 export interface KronMatvecBackwardOptions<W extends KronMatvecInputs>
   extends BackwardOptions, WrtOption<W> {}
+
+const KRON_MATVEC_BACKWARD_OPTIONS: OptionNames<KronMatvecBackwardOptions<KronMatvecInputs>> = {
+  ...STREAM_OPTION,
+  wrt: true,
+};
 
 /** The inputs of the forward call. */
 export interface KronMatvecSaved<D extends LinalgDType> {
@@ -54,9 +60,10 @@ export async function kronMatvecBackward<
 >(
   gradient: Tensor<D>,
   { a, b, x }: KronMatvecSaved<NoInfer<D>>,
-  options: KronMatvecBackwardOptions<W> = {},
+  options?: KronMatvecBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   const what = 'kronMatvecBackward';
+  options = readOptions(what, options, KRON_MATVEC_BACKWARD_OPTIONS);
   const { stream } = options;
   const wanted = wantedOf(what, options, ['a', 'b', 'x']);
   settingOf(what, { a, b });

@@ -1,13 +1,19 @@
 import { add, mul, variable } from '@mercer/formula';
-import { map, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { map, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { inverse } from '../inverse.js';
-import type { FactorOption } from '../options.js';
+import { type FactorOption, FACTOR_OPTION } from '../options.js';
 import { assertLike, batchOf } from './backward-checks.js';
 import type { BackwardOptions, LinalgGradients } from './backward-options.js';
 
 /** Options of logdetBackward. */
 export interface LogdetBackwardOptions extends BackwardOptions, FactorOption {}
+
+const LOGDET_BACKWARD_OPTIONS: OptionNames<LogdetBackwardOptions> = {
+  ...STREAM_OPTION,
+  ...FACTOR_OPTION,
+};
 
 /** What logdet left behind: a, or its inverse where there is one already. */
 export type LogdetSaved<D extends LinalgDType> =
@@ -41,9 +47,10 @@ const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
 export async function logdetBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
   saved: LogdetSaved<NoInfer<D>>,
-  options: LogdetBackwardOptions = {},
+  options?: LogdetBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'logdetBackward';
+  options = readOptions(what, options, LOGDET_BACKWARD_OPTIONS);
   const { stream, uplo } = options;
   const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
   const matrix = saved.inverse ?? saved.a;

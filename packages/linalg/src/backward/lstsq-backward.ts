@@ -1,5 +1,14 @@
 import { div, le, mul, select, sub, variable } from '@mercer/formula';
-import { empty, map, MercerError, zeros, type Stream, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import {
+  empty,
+  map,
+  MercerError,
+  zeros,
+  type Stream,
+  type Tensor,
+  readOptions,
+} from '@mercer/tensor';
 import { EPSILON, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertSides, rightHandSides } from '../solve.js';
@@ -8,7 +17,11 @@ import { assertLike } from './backward-checks.js';
 import { wantedOf, type LinalgGradients } from './backward-options.js';
 import { productOnto } from './product-onto.js';
 import { summedTo } from './shape-gradient.js';
-import type { SolveBackwardOptions, SolveInputs } from './solve-backward.js';
+import {
+  type SolveBackwardOptions,
+  type SolveInputs,
+  SOLVE_BACKWARD_OPTIONS,
+} from './solve-backward.js';
 import { asColumn, oneValue } from './spectrum.js';
 
 /** Options of lstsqBackward. */
@@ -16,6 +29,11 @@ export interface LstsqBackwardOptions<W extends SolveInputs> extends SolveBackwa
   /** As in the forward call: singular values up to this share of the largest count as 0. Default: max(m, n) eps. */
   readonly tolerance?: number | undefined;
 }
+
+const LSTSQ_BACKWARD_OPTIONS: OptionNames<LstsqBackwardOptions<SolveInputs>> = {
+  ...SOLVE_BACKWARD_OPTIONS,
+  tolerance: true,
+};
 
 /** What lstsq left behind. */
 export interface LstsqSaved<D extends LinalgDType> {
@@ -67,9 +85,10 @@ export async function lstsqBackward<
 >(
   gradient: Tensor<D>,
   { a, b, x: solution }: LstsqSaved<NoInfer<D>>,
-  options: LstsqBackwardOptions<W> = {},
+  options?: LstsqBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   const what = 'lstsqBackward';
+  options = readOptions(what, options, LSTSQ_BACKWARD_OPTIONS);
   const { stream } = options;
   const wanted = wantedOf(what, options, ['a', 'b']);
   const { dtype, batchShape } = settingOf(what, { a, b });

@@ -1,4 +1,5 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { MercerError, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul, type MatmulOptions } from '../matmul.js';
 import { assertLike } from './backward-checks.js';
@@ -20,6 +21,17 @@ export interface MatmulBackwardOptions<W extends SolveInputs>
       MatmulOptions<LinalgDType>,
       'alpha' | 'transposeA' | 'transposeB' | 'precision' | 'device' | 'maxBytes'
     > {}
+
+const MATMUL_BACKWARD_OPTIONS: OptionNames<MatmulBackwardOptions<SolveInputs>> = {
+  ...STREAM_OPTION,
+  wrt: true,
+  alpha: true,
+  transposeA: true,
+  transposeB: true,
+  precision: true,
+  device: true,
+  maxBytes: true,
+};
 
 /**
  * Gradients of `matmul(a, b)`: given `gradient` = dL/d(result), returns dL/da, `alpha gradient op(b)^T`, and dL/db,
@@ -49,9 +61,10 @@ export async function matmulBackward<
 >(
   gradient: Tensor<D>,
   { a, b }: { readonly a: Tensor<NoInfer<D>>; readonly b: Tensor<NoInfer<D>> },
-  options: MatmulBackwardOptions<W> = {},
+  options?: MatmulBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   const what = 'matmulBackward';
+  options = readOptions(what, options, MATMUL_BACKWARD_OPTIONS);
   const { stream, alpha = 1, transposeA = false, transposeB = false } = options;
   const wanted = wantedOf(what, options, ['a', 'b']);
   const { batchShape } = settingOf(what, { a, b });

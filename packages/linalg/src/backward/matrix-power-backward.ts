@@ -18,11 +18,12 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { empty, map, MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { empty, map, MercerError, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { eigh } from '../eigh.js';
 import { matmul } from '../matmul.js';
-import type { TriangleOption } from '../options.js';
+import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { assertLike, batchOf } from './backward-checks.js';
 import type { BackwardOptions, LinalgGradients } from './backward-options.js';
 import type { EighSaved } from './eigh-backward.js';
@@ -40,6 +41,13 @@ export interface MatrixPowerBackwardOptions
   /** As in the forward call. */
   readonly eps?: number | undefined;
 }
+
+const MATRIX_POWER_BACKWARD_OPTIONS: OptionNames<MatrixPowerBackwardOptions> = {
+  ...STREAM_OPTION,
+  ...TRIANGLE_OPTION,
+  eps: true,
+  onDegenerate: true,
+};
 
 const power = variable('power');
 
@@ -92,9 +100,10 @@ export async function matrixPowerBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
   saved: MatrixPowerSaved<NoInfer<D>>,
   exponent: number,
-  options: MatrixPowerBackwardOptions = {},
+  options?: MatrixPowerBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'matrixPowerBackward';
+  options = readOptions(what, options, MATRIX_POWER_BACKWARD_OPTIONS);
   const { stream, eps = 0, uplo, onDegenerate } = options;
   checkNumbers(what, exponent, eps);
   const matrix = saved.a ?? saved.vectors;

@@ -1,5 +1,5 @@
 import { lt, select, variable } from '@mercer/formula';
-import { empty, map, type Stream, type Tensor } from '@mercer/tensor';
+import { empty, map, type Stream, type Tensor, readOptions, STREAM_OPTION } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { triangularSolve } from '../triangular-solve.js';
@@ -53,9 +53,10 @@ const MIRRORED = select(lt(variable('row'), variable('column')), variable('turne
 export async function qrBackward<D extends LinalgDType>(
   gradients: QrGradients<D>,
   { q, r }: QrSaved<NoInfer<D>>,
-  { stream }: BackwardOptions = {},
+  options?: BackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'qrBackward';
+  const { stream } = readOptions('qrBackward', options, STREAM_OPTION);
   const { device } = settingOf(what, { q, r });
   const [rows = 0, few = 0] = q.shape.slice(-2);
   const columns = r.shape.at(-1) ?? 0;

@@ -305,7 +305,7 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
               inverseBackward(
                 only(gradients, 'inverse'),
                 { inverse: only(results, 'inverse') },
-                options,
+                { method: options.method },
               ),
           },
           deviceOf(),

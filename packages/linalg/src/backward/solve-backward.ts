@@ -1,8 +1,9 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, STREAM_OPTION } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { rightHandSides } from '../solve.js';
-import type { RightHandSidesOption } from '../options.js';
+import { type RightHandSidesOption, SIDES_OPTION } from '../options.js';
 import { assertLike } from './backward-checks.js';
 import {
   wantedOf,
@@ -19,6 +20,13 @@ export type SolveInputs = readonly ('a' | 'b')[];
 /** Options of the backward rules of solves: those of the forward call that matter, and what is wanted. */
 export interface SolveBackwardOptions<W extends SolveInputs>
   extends BackwardOptions, RightHandSidesOption, WrtOption<W> {}
+
+/** Names of {@link SolveBackwardOptions}. */
+export const SOLVE_BACKWARD_OPTIONS: OptionNames<SolveBackwardOptions<SolveInputs>> = {
+  ...STREAM_OPTION,
+  ...SIDES_OPTION,
+  wrt: true,
+};
 
 /** What the forward call left behind. */
 export interface SolveSaved<D extends LinalgDType> {

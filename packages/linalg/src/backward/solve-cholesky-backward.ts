@@ -1,6 +1,7 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { choice, orderOf, type LinalgDType } from '../checks.js';
-import type { TriangleOption } from '../options.js';
+import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { solveCholesky } from '../solve-cholesky.js';
 import { triangularSolve } from '../triangular-solve.js';
 import type { LinalgGradients } from './backward-options.js';
@@ -10,6 +11,7 @@ import {
   type SolveBackwardOptions,
   type SolveInputs,
   type SolveSaved,
+  SOLVE_BACKWARD_OPTIONS,
 } from './solve-backward.js';
 
 /** What solveCholesky left behind: a, or instead of it the factor that cholesky or `overwriteA` gives. */
@@ -22,6 +24,11 @@ export type SolveCholeskySaved<D extends LinalgDType> = Omit<SolveSaved<D>, 'a'>
 /** Options of solveCholeskyBackward. */
 export interface SolveCholeskyBackwardOptions<W extends SolveInputs>
   extends SolveBackwardOptions<W>, TriangleOption {}
+
+const SOLVE_CHOLESKY_BACKWARD_OPTIONS: OptionNames<SolveCholeskyBackwardOptions<SolveInputs>> = {
+  ...SOLVE_BACKWARD_OPTIONS,
+  ...TRIANGLE_OPTION,
+};
 
 /**
  * Gradients of `solveCholesky(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `a y = gradient`, db is y and
@@ -57,9 +64,10 @@ export async function solveCholeskyBackward<
 >(
   gradient: Tensor<D>,
   saved: SolveCholeskySaved<NoInfer<D>>,
-  options: SolveCholeskyBackwardOptions<W> = {},
+  options?: SolveCholeskyBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   const what = 'solveCholeskyBackward';
+  options = readOptions(what, options, SOLVE_CHOLESKY_BACKWARD_OPTIONS);
   const { stream, rightHandSides } = options;
   const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
   const common = { uplo, rightHandSides, stream };

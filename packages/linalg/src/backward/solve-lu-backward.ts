@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 import { solveLU } from '../solve-lu.js';
 import type { LinalgGradients } from './backward-options.js';
@@ -7,6 +7,7 @@ import {
   type SolveBackwardOptions,
   type SolveInputs,
   type SolveSaved,
+  SOLVE_BACKWARD_OPTIONS,
 } from './solve-backward.js';
 import { solutionOf } from './solve-cholesky-backward.js';
 
@@ -39,8 +40,9 @@ export async function solveLUBackward<
 >(
   gradient: Tensor<D>,
   saved: SolveSaved<NoInfer<D>>,
-  options: SolveBackwardOptions<W> = {},
+  options?: SolveBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
+  options = readOptions('solveLUBackward', options, SOLVE_BACKWARD_OPTIONS);
   const { stream, rightHandSides } = options;
   return solveBackward<D, W>(
     {

@@ -1,4 +1,5 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { MercerError, type Tensor, STREAM_OPTION } from '@mercer/tensor';
 import { EPSILON, type LinalgDType } from '../checks.js';
 import type { BackwardOptions } from './backward-options.js';
 
@@ -22,6 +23,13 @@ export interface SpectrumOptions extends BackwardOptions {
   /** Called once for each matrix with equal values that the gradient depends on. With it the call waits for the device. */
   readonly onDegenerate?: ((warning: SpectrumWarning) => void) | undefined;
 }
+
+/** Names of {@link SpectrumOptions}. */
+export const SPECTRUM_OPTIONS: OptionNames<SpectrumOptions> = {
+  ...STREAM_OPTION,
+  tolerance: true,
+  onDegenerate: true,
+};
 
 /** The option, checked, or the default. @throws MercerError INVALID_ARGUMENT */
 export function spectrumTolerance(

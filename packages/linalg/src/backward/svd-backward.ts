@@ -11,7 +11,7 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { empty, map, type Stream, type Tensor } from '@mercer/tensor';
+import { empty, map, type Stream, type Tensor, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertGradients, assertLike, batchOf } from './backward-checks.js';
@@ -25,6 +25,7 @@ import {
   reportDegenerate,
   spectrumTolerance,
   type SpectrumOptions,
+  SPECTRUM_OPTIONS,
 } from './spectrum.js';
 
 /** Gradients of the results of svd; at least one. */
@@ -105,9 +106,10 @@ function middleFormula(has: { readonly [K in 'u' | 's' | 'v']: boolean }): RealE
 export async function svdBackward<D extends LinalgDType>(
   gradients: SvdGradients<D>,
   { u, s, vh }: SvdSaved<NoInfer<D>>,
-  options: SpectrumOptions = {},
+  options?: SpectrumOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'svdBackward';
+  options = readOptions(what, options, SPECTRUM_OPTIONS);
   const { stream, onDegenerate } = options;
   const { dtype, device } = settingOf(what, { u, vh });
   const [rows = 0, few = 0] = u.shape.slice(-2);

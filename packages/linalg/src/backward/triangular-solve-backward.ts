@@ -1,6 +1,7 @@
-import type { Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { type Tensor, readOptions } from '@mercer/tensor';
 import { choice, type LinalgDType } from '../checks.js';
-import type { TriangleOption } from '../options.js';
+import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { triangularSolve } from '../triangular-solve.js';
 import type { LinalgGradients } from './backward-options.js';
 import { keepTriangle } from './shape-gradient.js';
@@ -9,6 +10,7 @@ import {
   type SolveBackwardOptions,
   type SolveInputs,
   type SolveSaved,
+  SOLVE_BACKWARD_OPTIONS,
 } from './solve-backward.js';
 import { solutionOf } from './solve-cholesky-backward.js';
 
@@ -20,6 +22,9 @@ export interface TriangularSolveBackwardOptions<W extends SolveInputs>
   /** As in the forward call. */
   readonly unitDiagonal?: boolean | undefined;
 }
+
+const TRIANGULAR_SOLVE_BACKWARD_OPTIONS: OptionNames<TriangularSolveBackwardOptions<SolveInputs>> =
+  { ...SOLVE_BACKWARD_OPTIONS, ...TRIANGLE_OPTION, transpose: true, unitDiagonal: true };
 
 /**
  * Gradients of `triangularSolve(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `op(a)^T y = gradient`, db is
@@ -51,9 +56,10 @@ export async function triangularSolveBackward<
 >(
   gradient: Tensor<D>,
   saved: SolveSaved<NoInfer<D>>,
-  options: TriangularSolveBackwardOptions<W> = {},
+  options?: TriangularSolveBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   const what = 'triangularSolveBackward';
+  options = readOptions(what, options, TRIANGULAR_SOLVE_BACKWARD_OPTIONS);
   const { stream, rightHandSides, transpose = false, unitDiagonal = false } = options;
   const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
   const strict = uplo === 'lower' ? 'strictLower' : 'strictUpper';
