@@ -17,7 +17,8 @@ export class FormulaError extends Error {
   constructor(
     readonly code: FormulaErrorCode,
     message: string,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 }

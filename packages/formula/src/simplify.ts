@@ -1,8 +1,10 @@
+import type { OptionNames } from '@mercer/options';
 import { constant } from './build.js';
 import { FLOAT64 } from './evaluate.js';
 import type { Expr } from './expr.js';
 import { NON_NEGATIVE } from './non-negative.js';
 import { postOrder } from './post-order.js';
+import { readOptions } from './read-options.js';
 import { applyRule } from './rule-table.js';
 import { SIMPLIFY, type Facts } from './simplify-rules.js';
 import { withArgs } from './substitute.js';
@@ -12,6 +14,8 @@ export interface SimplifyOptions {
   /** Variables that are never below 0 (they may be NaN). */
   readonly nonNegative?: readonly string[];
 }
+
+const SIMPLIFY_OPTIONS: OptionNames<SimplifyOptions> = { nonNegative: true };
 
 /**
  * An equal expression in canonical, usually shorter, form. Simplifying twice changes nothing more,
@@ -37,8 +41,9 @@ export interface SimplifyOptions {
  * console.log(print(simplify(pow(variable('s'), 0.25), { nonNegative: ['s'] }))); // sqrt(sqrt(s))
  * ```
  */
-export function simplify<E extends Expr>(expr: E, options: SimplifyOptions = {}): E {
-  const [simplified = expr] = simplifyAll([expr], options);
+export function simplify<E extends Expr>(expr: E, options?: SimplifyOptions): E {
+  const given = readOptions('simplify', options, SIMPLIFY_OPTIONS);
+  const [simplified = expr] = inCanonicalForm([expr], given);
   return simplified;
 }
 
@@ -52,11 +57,15 @@ export function simplify<E extends Expr>(expr: E, options: SimplifyOptions = {})
  * console.log(simplifyAll([add(far, far), mul(far, 1)]).map((one) => print(one)).join(', ')); // 2 * exp(s), exp(s)
  * ```
  */
-export function simplifyAll<E extends Expr>(
+export function simplifyAll<E extends Expr>(exprs: readonly E[], options?: SimplifyOptions): E[] {
+  return inCanonicalForm(exprs, readOptions('simplifyAll', options, SIMPLIFY_OPTIONS));
+}
+
+function inCanonicalForm<E extends Expr>(
   exprs: readonly E[],
-  options: SimplifyOptions = {},
+  { nonNegative }: SimplifyOptions,
 ): E[] {
-  const assumed = new Set(options.nonNegative);
+  const assumed = new Set(nonNegative);
   const signs = new Map<Expr, boolean>();
   const done = new Map<Expr, Expr>();
 

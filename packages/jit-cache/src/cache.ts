@@ -5,6 +5,7 @@ import { CacheError } from './errors.js';
 import { cacheKey } from './key.js';
 import { readEntries, readStats, verifyEntries } from './maintenance.js';
 import { MemoryTier } from './memory-tier.js';
+import { checkSignal, readOptions } from './read-options.js';
 import { Resolver, type Resolved } from './resolver.js';
 import { openSettings, type Settings } from './settings.js';
 import { SingleFlight } from './single-flight.js';
@@ -13,17 +14,22 @@ import { StoreSession } from './store/store-session.js';
 import { realSystem, type System } from './store/system.js';
 import { StoreWriter } from './store/writer.js';
 import { TuningStore } from './tuning-store.js';
-import type {
-  Artifact,
-  BatchOptions,
-  CacheCounters,
-  CacheOptions,
-  CacheStats,
-  CompileUnit,
-  EntryInfo,
-  GetOptions,
-  Toolchain,
-  VerifyReport,
+import {
+  BATCH_OPTIONS,
+  CACHE_OPTIONS,
+  GET_OPTIONS,
+  PRUNE_OPTIONS,
+  type Artifact,
+  type BatchOptions,
+  type CacheCounters,
+  type CacheOptions,
+  type CacheStats,
+  type CompileUnit,
+  type EntryInfo,
+  type GetOptions,
+  type PruneOptions,
+  type Toolchain,
+  type VerifyReport,
 } from './types.js';
 import { checkUnit } from './unit-check.js';
 
@@ -135,8 +141,8 @@ export class JitCache {
   }
 
   /** A cache over the store of this machine's user. Never throws for trouble with the store. */
-  static open(options: CacheOptions = {}): JitCache {
-    return new JitCache(options, realSystem());
+  static open(options?: CacheOptions): JitCache {
+    return new JitCache(readOptions('JitCache.open', options, CACHE_OPTIONS), realSystem());
   }
 
   /**
@@ -145,13 +151,15 @@ export class JitCache {
    * @throws CacheError INVALID_UNIT, CACHE_CLOSED, ARTIFACT_INVALID; whatever the toolchain throws
    * (failures are not kept); the signal's reason.
    */
-  async get(unit: CompileUnit, toolchain: Toolchain, options: GetOptions = {}): Promise<Artifact> {
+  async get(unit: CompileUnit, toolchain: Toolchain, options?: GetOptions): Promise<Artifact> {
+    const { signal, debug } = readOptions('JitCache.get', options, GET_OPTIONS);
+    checkSignal('JitCache.get', signal);
     if (this.#closed) {
       throw new CacheError('CACHE_CLOSED', 'Cannot compile: the cache was closed. Open another.');
     }
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     checkUnit(unit);
-    const print = debugPrinter(options.debug ?? this.#options.debug, this.#system.env);
+    const print = debugPrinter(debug ?? this.#options.debug, this.#system.env);
     const key = cacheKey(unit, toolchain, this.#settings.generator);
     const kept = this.#memory.get(key.hex);
     let resolved: Resolved;
@@ -163,7 +171,7 @@ export class JitCache {
       const flight = this.#flights.run(key.hex, () =>
         this.#resolver.resolve({ key, unit, toolchain, print }),
       );
-      resolved = await abortable(flight, options.signal);
+      resolved = await abortable(flight, signal);
     }
     const { binary, loweredNames, compileMs, log } = resolved.entry;
     return {
@@ -181,12 +189,16 @@ export class JitCache {
    * All units, compiled several at once, in the order given. Every unit is tried even when one
    * fails; then that failure is thrown, or a BatchError with all of them.
    */
-  getAll(
+  async getAll(
     units: readonly CompileUnit[],
     toolchain: Toolchain,
-    options: BatchOptions = {},
+    options?: BatchOptions,
   ): Promise<Artifact[]> {
-    return runBatch(units, options, (unit) => this.get(unit, toolchain, options));
+    const given = readOptions('JitCache.getAll', options, BATCH_OPTIONS);
+    const { signal, debug } = given;
+    checkSignal('JitCache.getAll', signal);
+    const one = { ...(signal && { signal }), ...(debug !== undefined && { debug }) };
+    return runBatch(units, given, (unit) => this.get(unit, toolchain, one));
   }
 
   /** State, sizes and counters. */
@@ -206,7 +218,12 @@ export class JitCache {
   }
 
   /** Deletes least recently used entries until the store fits; returns how many went. */
-  async prune({ maxBytes = this.#settings.maxBytes } = {}): Promise<number> {
+  async prune(options?: PruneOptions): Promise<number> {
+    const { maxBytes = this.#settings.maxBytes } = readOptions(
+      'JitCache.prune',
+      options,
+      PRUNE_OPTIONS,
+    );
     return (await this.#writer?.trim(limitsFor(maxBytes).targetBytes)) ?? 0;
   }
 

@@ -1,5 +1,6 @@
 /** What can go wrong with a call to the cache itself. Troubles of the store are warnings instead. */
 export type CacheErrorCode =
+  | 'INVALID_ARGUMENT'
   | 'INVALID_UNIT'
   | 'OPTION_UNSUPPORTED'
   | 'TARGET_UNSUPPORTED'

@@ -17,6 +17,7 @@ export type {
   DebugOption,
   EntryInfo,
   GetOptions,
+  PruneOptions,
   Toolchain,
   VerifyReport,
 } from './types.js';

@@ -1,3 +1,5 @@
+import type { OptionNames } from '@mercer/options';
+
 /** One option of a compile unit: a structured value, never a flag string. */
 export interface CompileOption {
   readonly name: string;
@@ -68,6 +70,16 @@ export interface CacheOptions {
   readonly generator?: string;
 }
 
+/** Names of {@link CacheOptions}. */
+export const CACHE_OPTIONS: OptionNames<CacheOptions> = {
+  directory: true,
+  maxBytes: true,
+  mode: true,
+  debug: true,
+  onWarning: true,
+  generator: true,
+};
+
 export type CacheMode = 'rw' | 'ro' | 'off';
 
 /** Why the cache fell back, and what to do about it. */
@@ -84,6 +96,9 @@ export interface GetOptions {
   readonly debug?: DebugOption;
 }
 
+/** Names of {@link GetOptions}. */
+export const GET_OPTIONS: OptionNames<GetOptions> = { signal: true, debug: true };
+
 /** Where a batch stands. */
 export interface BatchProgress {
   readonly done: number;
@@ -98,6 +113,22 @@ export interface BatchOptions extends GetOptions {
   readonly concurrency?: number;
   readonly onProgress?: (progress: BatchProgress) => void;
 }
+
+/** Names of {@link BatchOptions}. */
+export const BATCH_OPTIONS: OptionNames<BatchOptions> = {
+  ...GET_OPTIONS,
+  concurrency: true,
+  onProgress: true,
+};
+
+/** Options of `prune`. */
+export interface PruneOptions {
+  /** Default: the bound of the cache. */
+  readonly maxBytes?: number;
+}
+
+/** Names of {@link PruneOptions}. */
+export const PRUNE_OPTIONS: OptionNames<PruneOptions> = { maxBytes: true };
 
 /** One stored entry, without its bytes. */
 export interface EntryInfo {

@@ -1,3 +1,5 @@
+import type { OptionNames } from '@mercer/options';
+import { readOptions } from '../read-options.js';
 import { FormulaError } from '../formula-error.js';
 import { keptSizes, axesOf } from './contraction.js';
 import { elementwiseFunction } from './elementwise/evaluate-elementwise.js';
@@ -135,6 +137,16 @@ function contracted(c: Contraction, f: Float64Array, g: Float64Array): Float64Ar
   return out;
 }
 
+/** A pair of rows. */
+export interface RowPair {
+  /** Default 0. */
+  readonly i?: number;
+  /** Default 0. */
+  readonly j?: number;
+}
+
+const ROW_PAIR: OptionNames<RowPair> = { i: true, j: true };
+
 /**
  * The value of a formula in float64 at row i and row j: `dim` numbers. `data[position]` holds the rows
  * of that input one after the other. The oracle for kernels: written for clearness, not for speed.
@@ -148,11 +160,8 @@ function contracted(c: Contraction, f: Float64Array, g: Float64Array): Float64Ar
  * console.log(evaluateVector(d2, [[0, 0, 3, 4], [0, 1]], { i: 1, j: 0 })[0]); // 18
  * ```
  */
-export function evaluateVector(
-  root: VectorExpr,
-  data: InputData,
-  { i = 0, j = 0 }: { readonly i?: number; readonly j?: number } = {},
-): Float64Array {
+export function evaluateVector(root: VectorExpr, data: InputData, at?: RowPair): Float64Array {
+  const { i = 0, j = 0 } = readOptions('evaluateVector', at, ROW_PAIR);
   return vectorEvaluator(root)(data, i, j);
 }
 

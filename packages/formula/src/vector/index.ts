@@ -11,7 +11,12 @@ export {
 } from './differentiate/operators.js';
 export type { ElementwiseOp } from './elementwise/elementwise-op.js';
 export { scalarOf } from './elementwise/scalar-of.js';
-export { evaluateVector, vectorEvaluator, type InputData } from './evaluate-vector.js';
+export {
+  evaluateVector,
+  vectorEvaluator,
+  type InputData,
+  type RowPair,
+} from './evaluate-vector.js';
 export { indexI, indexJ, pm, vi, vj } from './inputs.js';
 export { isVectorExpr } from './intern-vector.js';
 export { simplifyVector } from './simplify/simplify-vector.js';

@@ -1,3 +1,5 @@
+import type { OptionNames } from '@mercer/options';
+import { readOptions } from '../../read-options.js';
 import { FormulaError } from '../../formula-error.js';
 import { dimError, integer, toVector } from '../check-arguments.js';
 import type { VectorExpr, VectorOperand } from '../vector-expr.js';
@@ -82,6 +84,8 @@ export interface ReductionOptions {
   readonly k?: number;
 }
 
+const REDUCTION_OPTIONS: OptionNames<ReductionOptions> = { axis: true, weight: true, k: true };
+
 /** One array that a reduction gives, a row of `dim` for every row of the kept side. */
 export interface ReductionOutput {
   readonly name: 'value' | 'index';
@@ -103,8 +107,9 @@ const MAX_K = 65_536;
 export function reduction(
   kind: ReductionKind,
   formula: VectorOperand,
-  { axis = 1, weight, k }: ReductionOptions = {},
+  options?: ReductionOptions,
 ): Reduction {
+  const { axis = 1, weight, k } = readOptions('reduction', options, REDUCTION_OPTIONS);
   if (!Object.hasOwn(TABLE, kind)) {
     fail(
       `there is no reduction ${JSON.stringify(kind)}`,

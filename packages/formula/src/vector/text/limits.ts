@@ -1,3 +1,5 @@
+import type { OptionNames } from '@mercer/options';
+import { readOptions } from '../../read-options.js';
 import { FormulaError } from '../../formula-error.js';
 import type { VectorExpr } from '../vector-expr.js';
 import { unrolledSize } from '../unrolled-size.js';
@@ -21,6 +23,24 @@ export const DEFAULT_LIMITS: Required<TextLimits> = {
   maxSteps: 100_000,
   maxUnrolledSize: 2 ** 26,
 };
+
+const LIMIT_NAMES: OptionNames<TextLimits> = {
+  maxLength: true,
+  maxDepth: true,
+  maxSteps: true,
+  maxUnrolledSize: true,
+};
+
+/** The limits of a call: those given, the defaults for all others. */
+export function limitsOf(what: string, given: TextLimits | undefined): Required<TextLimits> {
+  const {
+    maxLength = DEFAULT_LIMITS.maxLength,
+    maxDepth = DEFAULT_LIMITS.maxDepth,
+    maxSteps = DEFAULT_LIMITS.maxSteps,
+    maxUnrolledSize = DEFAULT_LIMITS.maxUnrolledSize,
+  } = readOptions(`${what}: limits`, given, LIMIT_NAMES);
+  return { maxLength, maxDepth, maxSteps, maxUnrolledSize };
+}
 
 /** Throws `FormulaError` with code `LIMIT_EXCEEDED`. */
 export function checkSize(expr: VectorExpr, limits: Required<TextLimits>): void {

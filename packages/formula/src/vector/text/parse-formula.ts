@@ -1,3 +1,5 @@
+import type { OptionNames } from '@mercer/options';
+import { readOptions } from '../../read-options.js';
 import type { FormulaError } from '../../formula-error.js';
 import { withStepLimit } from '../intern-vector.js';
 import { elementwise, indexOf, literal } from '../nodes.js';
@@ -5,7 +7,7 @@ import { dot, square } from '../operations/index.js';
 import type { VectorExpr } from '../vector-expr.js';
 import { parseAliases, readInput, type Aliases, VARIABLE_NAMES } from './aliases.js';
 import { checkInputs } from './check-inputs.js';
-import { checkSize, DEFAULT_LIMITS, type TextLimits } from './limits.js';
+import { checkSize, limitsOf, type TextLimits } from './limits.js';
 import { withOwn, type NamedOperation } from './own-operations.js';
 import type { Parameter, ParameterKind, TextOperation } from './parameter-kind.js';
 import { suggestion } from './suggestion.js';
@@ -18,6 +20,8 @@ export interface ParseOptions {
   readonly operations?: readonly NamedOperation[];
   readonly limits?: TextLimits;
 }
+
+const PARSE_OPTIONS: OptionNames<ParseOptions> = { operations: true, limits: true };
 
 const COMPARISONS = {
   '<': 'lt',
@@ -56,9 +60,9 @@ const ATOMS: ReadonlyMap<string, () => VectorExpr> = new Map([
 export function parseFormula(
   text: string,
   aliases: Aliases = [],
-  options: ParseOptions = {},
+  options?: ParseOptions,
 ): VectorExpr {
-  const parser = new FormulaParser(text, aliases, options);
+  const parser = new FormulaParser('parseFormula', text, aliases, options);
   return parser.whole(() => parser.program());
 }
 
@@ -68,8 +72,9 @@ export class FormulaParser {
   readonly #names: Map<string, VectorExpr>;
   readonly #operations: ReadonlyMap<string, TextOperation>;
 
-  constructor(text: string, aliases: Aliases, options: ParseOptions) {
-    this.reader = new TokenReader(text, { ...DEFAULT_LIMITS, ...options.limits });
+  constructor(what: string, text: string, aliases: Aliases, given: ParseOptions | undefined) {
+    const options = readOptions(what, given, PARSE_OPTIONS);
+    this.reader = new TokenReader(text, limitsOf(what, options.limits));
     this.#names = new Map<string, VectorExpr>(parseAliases(aliases));
     this.#operations = withOwn(options.operations ?? []);
   }

@@ -56,9 +56,9 @@ const SUFFIX = '_Reduction';
 export function parseReduction(
   text: string,
   aliases: Aliases = [],
-  options: ParseOptions = {},
+  options?: ParseOptions,
 ): Reduction {
-  const parser = new FormulaParser(text, aliases, options);
+  const parser = new FormulaParser('parseReduction', text, aliases, options);
   return parser.whole(() => {
     parser.namedParts();
     const result = readReduction(parser);
@@ -190,10 +190,10 @@ function unknown(parser: FormulaParser, name: Token): FormulaError {
 }
 
 /** A reduction as text that `parseReduction` reads back; options as for `printFormula`. */
-export function printReduction(of: Reduction, options: PrintOptions = {}): string {
+export function printReduction(of: Reduction, options?: PrintOptions): string {
   const kind = [...KINDS].find(([, one]) => one === of.kind)![0];
   const weights = of.weight === undefined ? [] : [of.weight];
-  const { parts, texts } = printAll([of.formula, ...weights], options);
+  const { parts, texts } = printAll('printReduction', [of.formula, ...weights], options);
   const [formula, ...weight] = texts;
   const numbers = [...(of.k === undefined ? [] : [of.k]), 1 - of.axis];
   return `${parts}${kind}${SUFFIX}(${[formula, ...numbers, ...weight].join(', ')})`;

@@ -1,3 +1,5 @@
+import type { OptionNames } from '@mercer/options';
+import { readOptions } from '../../read-options.js';
 import { postOrderVector } from '../post-order-vector.js';
 import type { Kind, NodeOfKind, VariableNode, VectorExpr } from '../vector-expr.js';
 import { ELEMENTWISE_NAMES } from './elementwise-names.js';
@@ -70,6 +72,8 @@ export interface PrintOptions {
   readonly names?: ReadonlyMap<string, VariableNode> | Readonly<Record<string, VariableNode>>;
 }
 
+const PRINT_OPTIONS: OptionNames<PrintOptions> = { names: true };
+
 /** Written out, parts that occur several times would take more nodes than this. */
 const LARGEST_TREE = 120;
 /** Text that is nested deeper gets a name, so that it can be read back. */
@@ -86,16 +90,18 @@ const DEEPEST = 40;
  * console.log(printFormula(ops.exp(ops.neg(ops.sqDist(x, y))), { names: { x, y } })); // Exp(-SqDist(x, y))
  * ```
  */
-export function printFormula(root: VectorExpr, options: PrintOptions = {}): string {
-  const { parts, texts } = printAll([root], options);
+export function printFormula(root: VectorExpr, options?: PrintOptions): string {
+  const { parts, texts } = printAll('printFormula', [root], options);
   return parts + texts[0]!;
 }
 
 /** Formulas that share named parts. */
 export function printAll(
+  what: string,
   roots: readonly VectorExpr[],
-  { names = {} }: PrintOptions = {},
+  options?: PrintOptions,
 ): { readonly parts: string; readonly texts: readonly string[] } {
+  const { names = {} } = readOptions(what, options, PRINT_OPTIONS);
   const entries: Iterable<[string, VariableNode]> =
     names instanceof Map ? (names as ReadonlyMap<string, VariableNode>) : Object.entries(names);
   const nameOf = new Map([...entries].map(([name, node]) => [node, name]));

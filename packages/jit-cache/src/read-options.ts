@@ -1,0 +1,21 @@
+import { describeValue, optionReader } from '@mercer/options';
+import { CacheError } from './errors.js';
+
+/**
+ * Options of the cache as its methods read them: own properties only, unknown names refused.
+ *
+ * @throws CacheError INVALID_ARGUMENT
+ */
+export const readOptions = optionReader(
+  (message, cause) =>
+    new CacheError('INVALID_ARGUMENT', message, cause === undefined ? undefined : { cause }),
+);
+
+/** @throws CacheError INVALID_ARGUMENT for what is no signal */
+export function checkSignal(what: string, signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  throw new CacheError(
+    'INVALID_ARGUMENT',
+    `${what}: signal is ${describeValue(signal)}. Pass the signal of an AbortController.`,
+  );
+}
