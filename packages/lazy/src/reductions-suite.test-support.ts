@@ -164,6 +164,55 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       );
     });
 
+    // 5000 rows are no whole number of tiles; rows of no range, and of an empty one, have no terms
+    it.each(['Sum', 'Mean'] as const)('adds up in float64 for every row: %s', async (kind) => {
+      const place = { device: device() };
+      const rows = Float32Array.from({ length: 5000 }, (_, i) => i);
+      const x = lazyI(await tensor(rows, { shape: [5000, 1], ...place }));
+      const y = lazyJ(await tensor([[1], [2], [4]], place));
+      const product = x.mul(y).reduction(kind, 'j');
+      const ranges = {
+        rangesI: [
+          [3, 4],
+          [40, 611],
+          [700, 4999],
+        ],
+        slicesI: [1, 2, 3],
+        redrangesJ: [
+          [0, 3],
+          [1, 1],
+          [1, 3],
+        ],
+      } as const;
+      // sums of ones, fours and twos that the three ranges take
+      const inRanges = (i: number): number => (i === 3 ? 7 : i >= 700 && i < 4999 ? 6 : 0);
+      const terms = (i: number): number => (i === 3 ? 3 : i >= 700 && i < 4999 ? 2 : 0);
+      const mean = kind === 'Mean';
+      const all = Array.from(rows, (i) => Math.fround((7 * i) / (mean ? 3 : 1)));
+      const some = Array.from(rows, (i) => (inRanges(i) * i) / (mean ? terms(i) : 1));
+      for (const [sums, wanted] of [
+        [{ accumulate: 'float64' }, all],
+        [{ accumulate: 'float64', sumScheme: 'direct' }, all],
+        [{ accumulate: 'float64', ranges }, some],
+        [{ accumulate: 'float64', sumScheme: 'direct', ranges }, some],
+        [{ sumScheme: 'kahan' }, all],
+        [{ sumScheme: 'kahan', ranges }, some],
+      ] as const) {
+        const out = empty([5000, 1], place);
+        const prepared = await product.prepare([], sums);
+        const joint = jointReduction({ first: product, second: y.add(x).reduction('Sum', 'j') });
+        for (const found of [
+          await product.call([], sums),
+          prepared([]),
+          await product.call([], { ...sums, out }),
+          (await joint.call([], sums)).first,
+        ]) {
+          expect([...(await found.toTypedArray())]).toEqual(wanted);
+          found.dispose();
+        }
+      }
+    });
+
     it('gives row numbers of 64 bits where they are asked for', async () => {
       const place = { device: device() };
       const x = lazyI(await tensor([[0], [5]], place));

@@ -59,9 +59,11 @@ struct Reducer {
     const T infinity = (T)__builtin_inf();
     const T first = kind == kProd ? 1 : isExponential(kind) ? -infinity
                     : kind < kMin ? 0 : isLeast(kind) ? infinity : -infinity;
+    // Doubles of `count` rows reach into the second tile of their two.
+    const int64_t used = wide() ? tile : count;
     for (int64_t p = 0; p < slots(); p++) {
       const bool index = indexed() && p >= places();
-      for (int64_t i = 0; i < count; i += LANES) {
+      for (int64_t i = 0; i < used; i += LANES) {
         const V empty = counts() ? (V)number(kind == kAll ? 1 : 0)
                         : index ? (V)number(-1) : splat(isExponential(kind) && p > 0 ? 0 : first);
         put(state + p * tile + i, empty);

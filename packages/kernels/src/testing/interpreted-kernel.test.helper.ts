@@ -51,3 +51,31 @@ export function runInterpretedKernel(
     host.dispose();
   });
 }
+
+// The layout that native/interpreter/program.cc reads.
+const [VERSION, MAP, FLOAT32, COPY] = [2, 2, 0, 0];
+const [CONSTANT, REGISTER] = [0, 4];
+const REGISTERS = 512;
+
+/** Fills the first MiB of the scratch memory of a thread of the pool with NaN: of the only one, where there is one. */
+export function fillScratchWithNaN(level: CpuLevel): void {
+  const registers = Array.from({ length: REGISTERS }, (_, register) => register);
+  const settings = [1, 1, 0, 0, 0]; // rank, float32 results, no inputs, row numbers and parameters
+  const launch = [0, 0, 0, 0];
+  const slots = [CONSTANT, 0, ...registers.flatMap((register) => [REGISTER, register])];
+  const copies = registers.flatMap((register) => [COPY, 1 + register, 0, -1, -1]);
+  const value = [1 + REGISTERS, ...slots, REGISTERS, ...copies, 1, 1, REGISTERS];
+  const words = [VERSION, MAP, FLOAT32, settings.length, ...settings, 2, ...launch, ...value];
+  const params = new BigInt64Array([0n, 512n, 1n]); // out, a tile of elements, their stride
+  const fn = cpu.interpret({ words, constants: [NaN] }, { paramBytes: params.byteLength, level });
+  const out = cpu.allocate(4 * 512);
+  params[0] = out.address;
+  const stream = cpu.createStream();
+  const geometry = { tasks: 1, chunk: 1, scratchBytes: 0 };
+  fn.launch(geometry, stream, new Uint8Array(params.buffer), [out]);
+  while (!stream.query()) Atomics.wait(sleeper, 0, 0, 0.1);
+  if (!Number.isNaN(new Float32Array(out.arrayBuffer, out.byteOffset, 512)[511])) {
+    throw new Error('filling scratch memory wrote something else');
+  }
+  for (const one of [out, stream, fn]) one.dispose();
+}
