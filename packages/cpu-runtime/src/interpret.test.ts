@@ -148,6 +148,18 @@ const rounded = (table: readonly [number, number], operation = ROUND): Code => (
   registers: 1,
 });
 
+/** A constant, copied by an instruction. */
+const copied = (instruction: Code['instructions'][number]): Code => ({
+  slots: [
+    [CONSTANT, 0],
+    [INPUT, 0],
+    [REGISTER, 0],
+  ],
+  instructions: [instruction],
+  roots: [2],
+  registers: 1,
+});
+
 const changed = (change: Partial<Code>): TileProgram => mapOf({ ...VALUE, ...change });
 const [less, sum, product, choice] = VALUE.instructions;
 
@@ -181,6 +193,18 @@ describe('a malformed program is refused:', () => {
     [
       'an operand before the first slot',
       changed({ instructions: [[LESS, 3, -5, 1, -1], ...none.slice(1)] }),
+    ],
+    ['an operand of a copy that is no slot', mapOf(copied([COPY, 2, 0, 1e9, -1]))],
+    ['an operand of a copy that is a slot', mapOf(copied([COPY, 2, 0, 1, -1]))],
+    ['a third operand of a copy', mapOf(copied([COPY, 2, 0, -1, 0]))],
+    ['an operand of a copy before the first slot', mapOf(copied([COPY, 2, 0, -2, -1]))],
+    [
+      'a third operand of a sum',
+      changed({ instructions: [less as never, [ADD, 4, 0, 1, 5], ...none.slice(2)] }),
+    ],
+    [
+      'an operand of a launch value',
+      mapOf(VALUE, { ...SCALE, instructions: [[COPY, 2, 0, 1, -1]] }),
     ],
     [
       'an operand that is not written yet',

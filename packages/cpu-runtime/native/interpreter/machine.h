@@ -241,7 +241,7 @@ struct Machine {
       int64_t end = i + 1;
       while (end < first + length && mask_of(code->instructions[end]) == mask) end++;
       ChainFns fns = end - i > 1 ? chains_of(code->instructions[i].operation, mask) : ChainFns{};
-      for (int64_t k = i; k < end; k++) {
+      for (int64_t k = i; fns.rows != nullptr && k < end; k++) {
         const Instruction& one = code->instructions[k];
         const bool isInput = code->slots[mask == 1 ? one.b : one.a].kind == SlotKind::kInput;
         if (!isInput || moves[mask == 1 ? one.a : one.b] == 0) fns.rows = nullptr;

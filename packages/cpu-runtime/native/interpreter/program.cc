@@ -179,6 +179,7 @@ class Reader {
                                   program_.constants_.size(),
               "a table is too short");
       if (arity > 2) use(one.c, Held::kNumber);
+      require((arity > 1 || one.b == -1) && (arity > 2 || one.c == -1), "an operand that is not read is not -1");
       require(one.to >= 0 && one.to < code.slotCount, "a result is no slot");
       require(code.slots[one.to].kind == SlotKind::kRegister, "a result is no register");
       require(held[static_cast<size_t>(one.to)] == Held::kNothing, "a slot is written twice");
