@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cpu } from './cpu.js';
 import type { CpuFunction, CpuModule } from './cpu-module.js';
+import type { HostBuffer } from './host-buffer.js';
 import { loadKernels, pack } from './kernels.test.util.js';
 
 let kernels: CpuModule;
@@ -180,7 +181,10 @@ describe('copies', () => {
   it('run in order with launches', async () => {
     const stream = cpu.createStream();
     const source = Float64Array.from({ length: 500_000 }, (_, i) => i);
-    const [middle, target] = [cpu.allocate(source.byteLength), new Float64Array(source.length)];
+    const [middle, target] = [source, source].map(() => cpu.allocate(source.byteLength)) as [
+      HostBuffer,
+      HostBuffer,
+    ];
     const addOne = kernels.function('addOne');
     stream.enqueueCopy(middle, 0, source, 0, source.byteLength);
     addOne.launch(
@@ -190,10 +194,57 @@ describe('copies', () => {
       [middle],
     );
     stream.enqueueCopy(target, 8, middle, 0, source.byteLength - 8);
+    const read = stream.read(middle, 16, 8);
     middle.dispose(); // the work enqueued keeps the memory
     await stream.whenDone();
-    expect(target[0]).toBe(0);
-    expect(target.slice(1)).toEqual(source.slice(0, -1).map((x) => x + 1));
+    const result = new Float64Array(target.arrayBuffer, target.byteOffset, source.length);
+    expect(result[0]).toBe(0);
+    expect(result.slice(1)).toEqual(source.slice(0, -1).map((x) => x + 1));
+    expect([...new Float64Array((await read).buffer)]).toEqual([3]);
+  });
+
+  it('take the bytes of a source during the call', async () => {
+    const stream = cpu.createStream();
+    const buffer = cpu.allocate(4_000_000);
+    const spin = kernels.function('spin');
+    for (const make of [
+      (bytes: number) => new ArrayBuffer(bytes),
+      (bytes: number) => new SharedArrayBuffer(bytes),
+    ]) {
+      const source = new Uint8Array(make(4_000_000)).fill(7);
+      spin.launch({ tasks: 1, chunk: 1, scratchBytes: 0 }, stream, pack(20e6));
+      stream.enqueueCopy(buffer, 0, source, 0, source.length);
+      const read = stream.read(buffer, 0, buffer.bytes);
+      source.fill(9);
+      if (source.buffer instanceof ArrayBuffer) {
+        structuredClone(source.buffer, { transfer: [source.buffer] });
+      }
+      expect(new Set(await read)).toEqual(new Set([7]));
+    }
+  });
+
+  it('refuse memory of JavaScript as a target, and what is detached', () => {
+    const stream = cpu.createStream();
+    const buffer = cpu.allocate(64);
+    const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
+    for (const target of [
+      new Uint8Array(64),
+      new ArrayBuffer(64),
+      new DataView(new ArrayBuffer(64)),
+    ]) {
+      expect(() => {
+        stream.enqueueCopy(target, 0, buffer, 0, 64);
+      }).toThrow(invalid);
+    }
+    const source = new Uint8Array(64);
+    structuredClone(source.buffer, { transfer: [source.buffer] });
+    expect(() => {
+      stream.enqueueCopy(buffer, 0, source, 0, 64);
+    }).toThrow(/detached|beyond its end/);
+    // a view of a buffer is the buffer
+    const view = new Uint8Array(buffer.arrayBuffer, buffer.byteOffset, 8);
+    stream.enqueueCopy(view, 0, Float64Array.of(5), 0, 8);
+    stream.enqueueCopy(buffer, 8, view, 0, 8);
   });
 
   it('handle overlap as memmove does', async () => {
@@ -203,7 +254,9 @@ describe('copies', () => {
       [3_000_001, 0],
       [1, 0],
     ] as const) {
-      const data = Uint8Array.from({ length: 7_000_000 }, (_, i) => (i * 31) % 251);
+      const buffer = cpu.allocate(7_000_000);
+      const data = new Uint8Array(buffer.arrayBuffer, buffer.byteOffset, buffer.bytes);
+      data.forEach((_, i) => (data[i] = (i * 31) % 251));
       const expected = data.slice().copyWithin(to, from, from + 3_900_000);
       stream.enqueueCopy(data, to, data, from, 3_900_000);
       await stream.whenDone();
@@ -213,9 +266,12 @@ describe('copies', () => {
 
   it('are held to the bounds of both sides', () => {
     const stream = cpu.createStream();
-    const [small, large] = [cpu.allocate(8), new Uint8Array(16)];
+    const [small, large] = [cpu.allocate(8), cpu.allocate(16)];
     expect(() => {
       stream.enqueueCopy(small, 0, large, 0, 9);
+    }).toThrow(expect.objectContaining({ code: 'OUT_OF_RANGE' }));
+    expect(() => {
+      stream.enqueueCopy(large, 0, new Uint8Array(16), 8, 9);
     }).toThrow(expect.objectContaining({ code: 'OUT_OF_RANGE' }));
     expect(() => {
       stream.enqueueCopy(large, 0, small, 1, 8);

@@ -51,9 +51,7 @@ describe('a host buffer', () => {
     const geometry = { tasks: 1, chunk: 1, scratchBytes: 0 };
     const stream = cpu.createStream();
     kernels.function('addOne').launch(geometry, stream, pack(last), [buffer]);
-    const end = new Float64Array(1);
-    stream.enqueueCopy(end, 0, buffer, bytes - 8, 8);
-    await stream.whenDone();
+    const end = new Float64Array((await stream.read(buffer, bytes - 8, 8)).buffer);
     expect(end[0]).toBe(1);
     expect(buffer.bytes).toBe(bytes);
     buffer.dispose();

@@ -64,7 +64,7 @@ describe('many launches', () => {
           buffer,
           view,
         ]);
-        stream.enqueueCopy(view, 0, buffer, 0, 512);
+        stream.enqueueRead(view, buffer, 0);
         stream.record().dispose();
         buffer.dispose();
         if (i % 100 === 99) await stream.whenDone();

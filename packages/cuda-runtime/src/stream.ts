@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeviceBuffer } from './device-buffer.js';
 import type { CudaDevice } from './device.js';
 import { misuse } from './errors.js';
@@ -32,9 +33,9 @@ export class CudaStream extends Owned<StreamHandle> {
   }
 
   /**
-   * Copies host memory to the device. Up to 4 MiB the bytes are taken during the call and the promise
-   * is already resolved; larger (and pinned) sources are read while the stream gets there and must
-   * not change until the promise resolves. In stream order from the moment of the call either way.
+   * Copies host memory to the device, in stream order from the moment of the call. The bytes are taken during the call (some
+   * 0.2 ms for a MiB of this thread); up to 4 MiB the promise is already resolved then. A pinned source is read while the
+   * stream gets there and must not change until the promise resolves.
    */
   copyToDevice(
     dst: DeviceBuffer,
@@ -56,7 +57,29 @@ export class CudaStream extends Owned<StreamHandle> {
         );
       }
       const memory = bytesOf(src);
-      return this.#addon.copyToDevice(this[native], to, dstOffset, memory, srcOffset, bytes);
+      // What is read later is memory that nobody can transfer or give back.
+      const taken = bytes > TAKEN_AT_ONCE && isPart(memory, srcOffset, bytes);
+      return taken
+        ? this.#addon.copyToDevice(
+            this[native],
+            to,
+            dstOffset,
+            partOf(memory, srcOffset, bytes),
+            0,
+            bytes,
+          )
+        : this.#addon.copyToDevice(this[native], to, dstOffset, memory, srcOffset, bytes);
+    });
+  }
+
+  /**
+   * @internal As {@link copyToDevice}, of memory that stays as it is until the promise settles, whatever becomes of its
+   * ArrayBuffer: nothing is copied during the call.
+   */
+  copyKeptToDevice(dst: DeviceBuffer, dstOffset: number, src: Uint8Array): Promise<void> {
+    return settled(() => {
+      const to = handleOf(dst, 'DeviceBuffer');
+      return this.#addon.copyToDevice(this[native], to, dstOffset, src, 0, src.byteLength);
     });
   }
 
@@ -72,7 +95,12 @@ export class CudaStream extends Owned<StreamHandle> {
     this.#addon.copyToDeviceSync(this[native], to, dstOffset, bytesOf(src), srcOffset, bytes);
   }
 
-  /** Copies device memory to the host; resolves when the bytes are in `dst`. */
+  /**
+   * Copies device memory to the host; resolves when the bytes are in `dst`. More than 4 MiB that are not pinned arrive in memory of
+   * their own first, and are moved by this thread in pieces.
+   *
+   * @throws CudaError `OUT_OF_RANGE` where `dst` was transferred or made smaller meanwhile
+   */
   copyToHost(
     dst: HostMemory | PinnedBuffer,
     src: DeviceBuffer,
@@ -93,7 +121,42 @@ export class CudaStream extends Owned<StreamHandle> {
         );
       }
       const memory = bytesOf(dst);
-      return this.#addon.copyToHost(this[native], from, srcOffset, memory, dstOffset, bytes);
+      return bytes > TAKEN_AT_ONCE && isPart(memory, dstOffset, bytes)
+        ? this.#readInto(memory, dstOffset, src, srcOffset, bytes)
+        : this.#addon.copyToHost(this[native], from, srcOffset, memory, dstOffset, bytes);
+    });
+  }
+
+  async #readInto(
+    dst: Uint8Array,
+    dstOffset: number,
+    src: DeviceBuffer,
+    srcOffset: number,
+    bytes: number,
+  ): Promise<void> {
+    const arrived = new Uint8Array(bytes);
+    await this.copyToKeptHost(arrived, src, srcOffset);
+    for (let at = 0; at < bytes; at += TAKEN_AT_ONCE) {
+      if (at > 0) await nextTurn();
+      if (!isPart(dst, dstOffset, bytes)) {
+        throw misuse(
+          'OUT_OF_RANGE',
+          `The destination has ${String(dst.byteLength)} bytes left: its ArrayBuffer was transferred while the copy was under way. Keep it until the promise settles.`,
+        );
+      }
+      dst.set(arrived.subarray(at, at + TAKEN_AT_ONCE), dstOffset + at);
+    }
+  }
+
+  /**
+   * @internal As {@link copyToHost}, straight into memory that stays until the promise settles, whatever becomes of its
+   * ArrayBuffer: an array that nobody else can reach, or native memory.
+   */
+  copyToKeptHost(dst: ArrayBufferView, src: DeviceBuffer, srcOffset = 0): Promise<void> {
+    return settled(() => {
+      const from = handleOf(src, 'DeviceBuffer');
+      const memory = bytesOf(dst);
+      return this.#addon.copyToHost(this[native], from, srcOffset, memory, 0, memory.byteLength);
     });
   }
 
@@ -208,6 +271,15 @@ export class CudaStream extends Owned<StreamHandle> {
     this.#addon.streamDispose(this[native]);
   }
 }
+
+/** The addon takes bytes of the caller during the call, or on this thread, up to here. */
+const TAKEN_AT_ONCE = 4 * 2 ** 20;
+
+const isPart = (memory: Uint8Array, offset: number, bytes: number): boolean =>
+  offset >= 0 && bytes >= 0 && offset + bytes <= memory.byteLength;
+
+const partOf = (memory: Uint8Array, offset: number, bytes: number): Uint8Array =>
+  new Uint8Array(memory.subarray(offset, offset + bytes));
 
 function byteLengthOf(memory: HostMemory | PinnedBuffer): number {
   return memory instanceof PinnedBuffer ? memory.bytes : memory.byteLength;

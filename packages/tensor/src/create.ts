@@ -10,6 +10,7 @@ import type { Nested } from './nested.js';
 import { allocateLayout, allocateView, filled, fillView } from './operations.js';
 import { readOptions } from './read-options.js';
 import { streamFor } from './stream-core.js';
+import { uploadArray } from './upload-array.js';
 import { checkDType, isTensor, wrap, type Tensor } from './tensor.js';
 import type { InputTypedArray } from './typed-arrays.js';
 
@@ -111,11 +112,9 @@ export async function tensor(data: TensorSource, options?: TensorOptions<DType>)
   const host = hostArray(data, { shape: given.shape, dtype }, 'tensor');
   const device = place(given);
   const stream = streamFor(device, given.stream, 'tensor');
-  const view = await filled(allocateLayout(device, host, host.dtype, { stream }), async (to) => {
-    const taken = device.upload(to.storage, 0, host.data, stream);
-    to.storage.noteWrite(stream);
-    await taken;
-  });
+  const view = await filled(allocateLayout(device, host, host.dtype, { stream }), (to) =>
+    uploadArray(device, to.storage, host.data, stream, 'tensor'),
+  );
   return wrap(view, host.dtype);
 }
 

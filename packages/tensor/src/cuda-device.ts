@@ -248,15 +248,23 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     );
   }
 
+  /** What the addon copies into a pinned slot. */
+  readonly takenAtOnce = 2 ** 22;
+
   upload(
     to: StorageBlock,
     byteOffset: number,
     source: ArrayBufferView,
     stream: CudaStreamCore,
   ): Promise<void> | undefined {
-    if (source.byteLength === 0) return undefined;
+    const { buffer, byteOffset: at, byteLength } = source;
+    if (byteLength === 0) return undefined;
     stream.enqueued++;
-    return stream.native.copyToDevice(bufferOf(to), byteOffset, source);
+    return stream.native.copyKeptToDevice(
+      bufferOf(to),
+      byteOffset,
+      new Uint8Array(buffer, at, byteLength),
+    );
   }
 
   async download(
@@ -270,7 +278,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
       return;
     }
     stream.enqueued++;
-    await stream.native.copyToHost(target, bufferOf(from), byteOffset, target.byteLength);
+    await stream.native.copyToKeptHost(target, bufferOf(from), byteOffset);
   }
 
   hostView(): undefined {

@@ -71,14 +71,22 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   ): Promise<NativeFunction>;
   /** A function of the runtime's own. */
   protected abstract builtin(kernel: BuiltinKernel): NativeFunction;
-  /** Host bytes into a storage. The promise resolves when `source` may be changed; nothing to wait for without one. */
+  /** Bytes that are taken during a call: at most this many at a time, since they hold up the event loop. */
+  abstract readonly takenAtOnce: number;
+  /**
+   * Host bytes into a storage. Up to `takenAtOnce` they are taken during the call. More of them are memory that stays as it is until
+   * the promise resolves, whatever becomes of its ArrayBuffer; for arrays of callers there is `uploadArray`.
+   */
   abstract upload(
     to: StorageBlock,
     byteOffset: number,
     source: ArrayBufferView,
     stream: S,
   ): Promise<void> | undefined;
-  /** Bytes of a storage into host memory; resolves when they are there. */
+  /**
+   * Bytes of a storage into host memory; resolves when they are there. Nobody else can reach `target`, or its memory stays
+   * whatever becomes of its ArrayBuffer.
+   */
   abstract download(
     from: StorageBlock,
     byteOffset: number,

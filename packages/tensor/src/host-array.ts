@@ -152,12 +152,27 @@ function finish(data: StorageArray, from: DType, to: DType): StorageArray {
   return flags.every((flag) => flag <= 1) ? flags : flags.map((flag) => (flag === 0 ? 0 : 1));
 }
 
+/** A view whose memory was transferred, or is behind the end of its buffer, looks like an empty one. */
+function assertAttached(view: ArrayBufferView, what: string): void {
+  if (view.byteLength > 0 || view instanceof DataView) return;
+  try {
+    (view as Uint8Array).keys();
+  } catch (cause) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: the array is detached: its ArrayBuffer was transferred or made shorter. Pass the array that holds the data now.`,
+      { cause },
+    );
+  }
+}
+
 /** The elements of a typed array as storage elements of the dtype they stand for. */
 function storageOf(
   view: ArrayBufferView,
   wanted: DType | undefined,
   what: string,
 ): { data: StorageArray; dtype: DType } {
+  assertAttached(view, what);
   if (view instanceof Float64Array) return { data: view, dtype: 'float64' };
   if (view instanceof Float32Array) return { data: view, dtype: 'float32' };
   if (view instanceof BigInt64Array) return { data: view, dtype: 'int64' };

@@ -11,7 +11,11 @@ import { fillScratchWithNaN } from '../testing/interpreted-kernel.test.helper.js
 // The last tile of the kept rows is seldom a whole one. What it holds behind the rows, and whatever else is in scratch memory,
 // comes from the launch before: here it is NaN, so that a value which is read before it is written shows.
 const limits = {
-  ...{ kind: 'cpu', cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20, interpreted: true },
+  kind: 'cpu',
+  cores: 2,
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
+  interpreted: true,
 } as const;
 
 /** Tasks of 1 row, of a few, of a whole tile and some; a task without a span, an empty span, rows of no task. */

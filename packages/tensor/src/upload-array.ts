@@ -1,0 +1,47 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DeviceCore } from './device-core.js';
+import { MercerError } from './mercer-error.js';
+import type { StorageBlock } from './storage-block.js';
+import type { StreamCore } from './stream-core.js';
+import type { StorageArray } from './typed-arrays.js';
+
+/** Pieces that wait for their turn on the stream in memory of their own. */
+const MOST_WAITING = 8;
+
+/**
+ * Elements of a caller's array into a new storage, from its first byte on. An ArrayBuffer can be transferred or resized at any time,
+ * and its memory is then another's: so only this thread reads it, in pieces between which the event loop runs.
+ *
+ * @throws MercerError INVALID_ARGUMENT where the array was detached or made shorter before all was read
+ */
+export async function uploadArray<S extends StreamCore>(
+  device: DeviceCore<S>,
+  to: StorageBlock,
+  data: StorageArray,
+  stream: S,
+  what: string,
+): Promise<void> {
+  const { byteOffset, byteLength } = data;
+  const piece = device.takenAtOnce;
+  // Memory of the host is written directly, once the end of its former life is over: it may have come from a pool.
+  const host = byteLength > piece ? device.hostView(to, 0, byteLength) : undefined;
+  if (host !== undefined) await stream.tailDone();
+  for (let at = 0, pieces = 1; at < byteLength; at += piece, pieces++) {
+    if (at > 0) await nextTurn();
+    if (data.byteLength !== byteLength) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${what}: ${String(at)} of the ${String(byteLength)} bytes were read when the array was detached (transferred) or made shorter. Keep it until the promise settles, or pass a copy.`,
+      );
+    }
+    const part = new Uint8Array(data.buffer, byteOffset + at, Math.min(piece, byteLength - at));
+    if (host !== undefined) {
+      host.set(part, at);
+      continue;
+    }
+    const taken = device.upload(to, at, part, stream);
+    to.noteWrite(stream);
+    await taken;
+    if (pieces % MOST_WAITING === 0) await stream.tailDone();
+  }
+}
