@@ -16,8 +16,9 @@ export interface CompileRequest {
   readonly level: CpuLevel;
   /** The compiler to use; found when left out. */
   readonly compiler?: CompilerInfo;
-  /** The compiler is killed after this time, 300,000 ms when left out. */
+  /** The compiler is killed after this time from its start, 300,000 ms when left out. */
   readonly timeoutMs?: number;
+  /** Ends the compiler, or the wait for its turn; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -30,7 +31,8 @@ export interface CompileResult {
 
 /**
  * Compiles a host kernel in a child process; the event loop stays free. The compiler works in a private folder (mode 0700)
- * that is removed in every case, and reads the source from its standard input.
+ * that is removed in every case, and reads the source from its standard input. It ends, with all that it started, when this
+ * process or worker thread ends, however that happens.
  *
  * @throws CompileError `COMPILE_FAILED` with the log, `COMPILER_BROKEN` when it crashed or wrote nothing, `COMPILE_TIMEOUT`
  * @throws CompilerNotFoundError where there is none
@@ -47,7 +49,7 @@ export async function compile(request: CompileRequest): Promise<CompileResult> {
   const flags = compilerArguments(level, options);
   signal?.throwIfAborted();
   const compiler = request.compiler ?? (await findCompiler());
-  return inTurn(() =>
+  return inTurn(signal, () =>
     withPrivateFolder(async (folder) => {
       signal?.throwIfAborted();
       const output = join(folder, 'kernel.so');
@@ -72,9 +74,9 @@ let compiling = 0;
 const waiting: (() => void)[] = [];
 
 /** As many compilers at once as there are cores: more would only take memory. */
-async function inTurn<T>(body: () => Promise<T>): Promise<T> {
+async function inTurn<T>(signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
   if (compiling >= availableParallelism()) {
-    await new Promise<void>((resolve) => waiting.push(resolve)); // its place is handed over
+    await placeInLine(signal); // which is handed over
   } else {
     compiling += 1;
   }
@@ -85,6 +87,22 @@ async function inTurn<T>(body: () => Promise<T>): Promise<T> {
     if (next === undefined) compiling -= 1;
     else next();
   }
+}
+
+function placeInLine(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      waiting.splice(waiting.indexOf(begin), 1);
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason is the caller's
+      reject(signal?.reason);
+    };
+    const begin = (): void => {
+      signal?.removeEventListener('abort', leave);
+      resolve();
+    };
+    waiting.push(begin);
+    signal?.addEventListener('abort', leave, { once: true });
+  });
 }
 
 async function start(

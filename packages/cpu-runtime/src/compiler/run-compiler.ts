@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
 
 /** How a compiler ended. */
 export interface CompilerRun {
@@ -27,38 +29,46 @@ function environment(folder: string): NodeJS.ProcessEnv {
   return result;
 }
 
-// One listener for all: a batch compiles many kernels at once.
-const running = new Set<() => void>();
-let watching = false;
-
-function endWithProcess(end: () => void): void {
-  running.add(end);
-  if (watching) return;
-  watching = true;
-  process.once('exit', () => {
-    for (const one of running) one();
-  });
-}
+/**
+ * Becomes the compiler ("$@"), with a guard beside it in its process group. The guard reads from descriptor 3, whose other end only
+ * this process has: a line says that the compiler is done; the end of the file that this process or worker thread is gone,
+ * whatever ended it, SIGKILL too. Then the compiler, all that it started and its folder ("$0") go as well.
+ */
+const GUARDED = `
+(
+  trap '' TERM
+  if ! read -r done <&3; then
+    cd / && kill -TERM 0
+    rm -rf -- "$0"
+    kill -KILL 0
+  fi
+) </dev/null >/dev/null 2>&1 &
+exec "$@" 3<&-
+`;
 
 /** Runs a compiler in `folder`, the source on its standard input. Rejects only when it cannot be started at all. */
-export function runCompiler(
+export async function runCompiler(
   path: string,
   args: readonly string[],
   source: string,
   options: {
     readonly folder: string;
+    /** The compiler, and all that it started, is killed after this time. */
     readonly timeoutMs: number;
+    /** The same when it aborts. */
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<CompilerRun> {
   const { folder, timeoutMs, signal } = options;
+  await access(path, constants.X_OK); // the shell would say so in words of its own
   return new Promise((resolve, reject) => {
-    const child = spawn(path, args, {
+    const child = spawn('/bin/sh', ['-c', GUARDED, folder, path, ...args], {
       cwd: folder,
       env: environment(folder),
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
       detached: true, // its own process group, so that cc1plus and ld end with it
     });
+    const guard = child.stdio[3] as Writable;
     let log = '';
     let timedOut = false;
     const endGroup = (): void => {
@@ -74,11 +84,9 @@ export function runCompiler(
       endGroup();
     }, timeoutMs);
     signal?.addEventListener('abort', endGroup, { once: true });
-    endWithProcess(endGroup);
     const settle = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', endGroup);
-      running.delete(endGroup);
     };
     const collect = (chunk: Buffer): void => {
       if (log.length < maxLogBytes) log += chunk.toString('utf8');
@@ -86,9 +94,13 @@ export function runCompiler(
     child.stdout.on('data', collect);
     child.stderr.on('data', collect);
     child.stdin.on('error', () => undefined); // a compiler that does not read its input: its status says why
+    guard.on('error', () => undefined); // it was killed with the others
     child.on('error', (error) => {
       settle();
       reject(error);
+    });
+    child.on('exit', () => {
+      guard.end('done\n');
     });
     child.on('close', (status, ended) => {
       settle();
