@@ -43,7 +43,7 @@ export function writePlatformPackages(target = path.join(root, 'release/platform
         description: `The compiled part of ${owner.name} for ${suffix}`,
         license,
         repository,
-        engines: binary.engines ?? engines,
+        engines: binary?.engines ?? engines,
         os: [platform],
         cpu: [arch],
         ...(libc && { libc: [libc === 'gnu' ? 'glibc' : 'musl'] }),

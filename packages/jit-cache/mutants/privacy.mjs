@@ -24,7 +24,7 @@ export const privacyMutants = [
     promise: 13,
     name: 'the lock file is made as the umask says',
     file: 'store/repair-lock.ts',
-    find: 'if (system.uid !== undefined) chmodSync(path, 0o600);',
+    find: '// The umask decided until here.\n      if (system.uid !== undefined) chmodSync(file, 0o600);',
     replace: 'void chmodSync;',
     test: `${P}/13-private.test.ts`,
     pattern: 'with umask',

@@ -21,9 +21,9 @@ export function loadAddon(): LoadedAddon {
   return outcome;
 }
 
-/** `@mercer/cuda-runtime-linux-x64-glibc`: the name of the package that carries the binary. */
+/** `@mercer/cuda-runtime-linux-x64-gnu`: the name of the package that carries the binary. */
 export function platformPackage(): string {
-  const libc = process.platform === 'linux' ? `-${isMusl() ? 'musl' : 'glibc'}` : '';
+  const libc = process.platform === 'linux' ? `-${isMusl() ? 'musl' : 'gnu'}` : '';
   return `@mercer/cuda-runtime-${process.platform}-${process.arch}${libc}`;
 }
 
