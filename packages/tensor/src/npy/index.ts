@@ -17,6 +17,8 @@ export { decodeNpy, encodeNpy, type NpyReadOptions, type NpyWriteOptions } from 
 export { readNpy } from './read-npy.js';
 export { writeNpy } from './write-npy.js';
 export { writeFileWhole } from './write-file-whole.js';
+export { assertReplaceable } from './output-target.js';
+export { removeOnExit } from './remove-on-exit.js';
 export { listNpz, readNpz, type NpzMember, type NpzReadOptions } from './read-npz.js';
 export { writeNpz, type NpzWriteOptions } from './write-npz.js';
 export {
