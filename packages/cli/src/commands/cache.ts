@@ -1,4 +1,5 @@
 import { JitCache, type CacheOptions, type CacheWarning, type EntryInfo } from '@mercer/core';
+import { printable } from '@mercer/core/npy';
 import { Command } from 'commander';
 import { CliError, usageError } from '../cli-error.js';
 import { parseBytes } from '../options/parse-option.js';
@@ -84,7 +85,7 @@ async function stats(output: Output, options: CacheCommandOptions): Promise<void
         ['in use', `${formatBytes(found.usedBytes)} of ${formatBytes(found.maxBytes)}`],
         ['on disk', formatBytes(found.fileBytes + found.logBytes)],
       ];
-      return lines.map(([name, text]) => `${name.padEnd(9)} ${text}`).join('\n');
+      return lines.map(([name, text]) => `${name.padEnd(9)} ${printable(text)}`).join('\n');
     });
   });
 }

@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { float32ToFloat16, readNpy, writeNpy, writeNpz } from '@mercer/core/npy';
@@ -103,7 +104,7 @@ describe('mercer cdist', () => {
       ['wide.npy', 1, /SHAPE_MISMATCH/],
       ['double.npy', 1, /DTYPE_MISMATCH/],
       ['flat.npy', 1, /has no rows/],
-      ['two.npz', 2, /holds 2 arrays \(x, y\)/],
+      ['two.npz', 2, /holds 2 arrays \("x", "y"\)/],
       ['two.npz:z', 1, /has no array "z"/],
     ] as const) {
       const run = await mercer(['cdist', at('a.npy'), at(b), '--out', at('no.npy')]);
@@ -112,6 +113,26 @@ describe('mercer cdist', () => {
       expect(run.stderr).toMatch(why);
     }
     expect(await readdir(folder)).not.toContain('no.npy');
+  });
+
+  it('refuses links, folders, pipes and devices as outputs before it reads anything', async () => {
+    await writeFile(at('target.npy'), 'old');
+    await symlink('target.npy', at('link.npy'));
+    await mkdir(at('folder.npy'));
+    expect(spawnSync('mkfifo', [at('pipe.npy')]).status).toBe(0);
+    for (const [name, why] of [
+      ['link.npy', /it is a symbolic link to 'target\.npy'.* Name the file itself/],
+      ['folder.npy', /it is a folder/],
+      ['pipe.npy', /it is a pipe/],
+    ] as const) {
+      const run = await mercer(['cdist', at('none.npy'), at('none.npy'), '--out', at(name)]);
+      expect(run).toMatchObject({ status: 1, stdout: '' });
+      expect(run.stderr).toMatch(why);
+    }
+    const run = await mercer(['bench', 'limits', '--device', 'cpu', '--out', '/dev/null']);
+    expect(run).toMatchObject({ status: 1, stdout: '' });
+    expect(run.stderr).toMatch(/Cannot write '\/dev\/null': it is a device/);
+    expect(await readFile(at('target.npy'), 'utf8')).toBe('old');
   });
 
   it('refuses a GPU that is not there', async () => {

@@ -1,5 +1,5 @@
 import { devices } from '@mercer/core';
-import { writeFileWhole } from '@mercer/core/npy';
+import { printable, writeFileWhole } from '@mercer/core/npy';
 import { Command } from 'commander';
 import { commandLine, describeMachine } from '../bench/machine.js';
 import { CliError } from '../cli-error.js';
@@ -145,7 +145,7 @@ function print(output: Output, result: DemoResult, report: string): void {
       ...result.ridge.flatMap((run) => ['', ...pathLines(output, run)]),
       ...(result.ridge.length === 0 ? [] : ['', whereItRan(result.ridge)]),
       '',
-      `Confusion matrices and every mistake of the neighbours as a picture: ${report}`,
+      `Confusion matrices and every mistake of the neighbours as a picture: ${printable(report)}`,
     ].join('\n'),
   );
 }

@@ -62,6 +62,14 @@ describe('mercer solve', () => {
 });
 
 describe('mercer eigh', () => {
+  it('refuses to write both results to one file, by whatever name', async () => {
+    const outs = ['--values', at('one.npy'), '--vectors', `${folder}/./one.npy`];
+    const run = await mercer(['eigh', at('bad.npy'), ...outs]);
+    expect(run).toMatchObject({ status: 2, stdout: '' });
+    expect(run.stderr).toMatch(/Cannot write two results to .*one\.npy.* Name two files/);
+    await expect(access(at('one.npy'))).rejects.toThrow();
+  });
+
   it('writes values and vectors', async () => {
     const outs = ['--values', at('w.npy'), '--vectors', at('v.npy')];
     const result = await mercerJson(['eigh', at('bad.npy'), ...outs, '--uplo', 'upper']);

@@ -1,3 +1,4 @@
+import { printable } from '@mercer/core/npy';
 import { formatBytes } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import type { Examination } from './examine.js';
@@ -86,7 +87,7 @@ function advice(found: Examination, output: Output): string {
 }
 
 function item(name: string, text: string): string {
-  return `  ${name.padEnd(10)} ${text}`;
+  return `  ${name.padEnd(10)} ${printable(text)}`;
 }
 
 function libraryLines(name: string, report: LibraryLike, attempts: boolean): string[] {
@@ -120,6 +121,6 @@ function lapackVersion({ lapack }: Examination): { version?: string } {
 function attemptLines(tried: readonly Attempt[]): string[] {
   return tried.map(({ path, error }) => {
     const text = error.trim().replaceAll('\n', ' ');
-    return `      ${path}: ${text === '' ? 'found' : text}`;
+    return `      ${printable(path)}: ${text === '' ? 'found' : text}`;
   });
 }

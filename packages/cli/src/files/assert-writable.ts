@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { assertReplaceable } from '@mercer/core/npy';
+import { assertReplaceable, printable } from '@mercer/core/npy';
 import { CliError } from '../cli-error.js';
 
 /** Checks before the work, not after it, that files can be made where the results shall go. */
@@ -25,7 +25,7 @@ async function assertFolder(path: string, folder: string): Promise<void> {
 function cannotWrite(path: string, folder: string, cause?: unknown): CliError {
   return new CliError(
     'CANNOT_WRITE',
-    `Cannot write '${path}': no file can be made in '${folder}'. Create the folder, or name another.`,
+    `Cannot write '${printable(path)}': no file can be made in '${printable(folder)}'. Create the folder, or name another.`,
     { cause },
   );
 }

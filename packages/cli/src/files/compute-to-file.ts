@@ -1,5 +1,6 @@
+import { resolve } from 'node:path';
 import { planOf, tensor, type Device, type Tensor } from '@mercer/core';
-import { writeNpy } from '@mercer/core/npy';
+import { printable, writeNpy } from '@mercer/core/npy';
 import { usageError } from '../cli-error.js';
 import { chooseDevice } from '../options/choose-device.js';
 import type { DeviceId } from '../options/parse-option.js';
@@ -80,8 +81,11 @@ export async function computeToFiles<const F extends readonly string[]>(
 ): Promise<FilesSummary> {
   for (const out of outs) {
     if (out.endsWith('.npy')) continue;
-    throw usageError(`Cannot write '${out}': results are written as .npy. End the name in .npy`);
+    throw usageError(
+      `Cannot write '${printable(out)}': results are written as .npy. End the name in .npy`,
+    );
   }
+  assertDistinct(outs);
   await assertWritable(...outs);
   output.progress.update('reading');
   const start = performance.now();
@@ -111,6 +115,16 @@ export async function computeToFiles<const F extends readonly string[]>(
   };
 }
 
+/** Two results in one file would leave the second alone. */
+function assertDistinct(outs: readonly string[]): void {
+  const places = outs.map((out) => resolve(out));
+  const twice = places.findIndex((place, i) => places.indexOf(place) < i);
+  if (twice < 0) return;
+  throw usageError(
+    `Cannot write two results to '${printable(outs[twice] ?? '')}': the second would replace the first. Name two files`,
+  );
+}
+
 async function placeAll(operands: readonly Operand[], device: Device): Promise<Computed[]> {
   const placed: Computed[] = [];
   for (const operand of operands)
@@ -122,7 +136,7 @@ async function placeAll(operands: readonly Operand[], device: Device): Promise<C
 export function renderFile(summary: FileSummary, what: string): string {
   const { out, shape, dtype, device, deviceName, ms } = summary;
   return [
-    `${out}: ${shape.join(' x ')} ${dtype} ${what}, on ${device} (${deviceName})`,
+    `${printable(out)}: ${shape.join(' x ')} ${dtype} ${what}, on ${device} (${deviceName})`,
     renderTimes(ms),
   ].join('\n');
 }
@@ -132,7 +146,7 @@ export function renderFiles(summary: FilesSummary, what: readonly string[]): str
   const { files, device, deviceName, ms } = summary;
   const lines = files.map(
     ({ out, shape, dtype }, i) =>
-      `${out}: ${shape.join(' x ')} ${dtype} ${what[i] ?? ''}, on ${device} (${deviceName})`,
+      `${printable(out)}: ${shape.join(' x ')} ${dtype} ${what[i] ?? ''}, on ${device} (${deviceName})`,
   );
   return [...lines, renderTimes(ms)].join('\n');
 }

@@ -2,6 +2,8 @@ import {
   float16ToFloat32,
   listNpz,
   npyStrides,
+  printable,
+  quoted,
   readNpy,
   readNpz,
   type NpyArray,
@@ -28,7 +30,7 @@ async function readOperand(name: string, dtype?: FloatDType): Promise<Operand> {
   if (array.shape.length < 2) {
     throw new CliError(
       'SHAPE_MISMATCH',
-      `Cannot use '${name}': its shape (${array.shape.join(', ')}) has no rows. Save a matrix, or a batch of matrices.`,
+      `Cannot use '${printable(name)}': its shape (${array.shape.join(', ')}) has no rows. Save a matrix, or a batch of matrices.`,
     );
   }
   const data = floats(name, array, dtype);
@@ -51,7 +53,7 @@ export async function readOperands(
   if (other < 0) return operands;
   throw new CliError(
     'DTYPE_MISMATCH',
-    `Cannot mix element types: '${names[0] ?? ''}' is ${operands[0]?.dtype ?? ''} and '${names[other] ?? ''}' is ${operands[other]?.dtype ?? ''}. Add --dtype float64 (or float32) to convert all.`,
+    `Cannot mix element types: '${printable(names[0] ?? '')}' is ${operands[0]?.dtype ?? ''} and '${printable(names[other] ?? '')}' is ${operands[other]?.dtype ?? ''}. Add --dtype float64 (or float32) to convert all.`,
   );
 }
 
@@ -62,22 +64,25 @@ export async function readValues(name: string, dtype: FloatDType): Promise<Opera
   return { dtype, data, shape: array.shape, strides: npyStrides(array), offset: 0 };
 }
 
+/** `file.npy`, `file.npz` or `file.npz:name`. A member's name is looked up in the archive as it is, and nowhere else. */
 async function readArray(name: string): Promise<NpyArray> {
-  const member = /^(.*\.npz):([^:]+)$/i.exec(name);
-  if (member !== null) {
-    const [, path = '', key = ''] = member;
-    const found = (await readNpz(path, { members: [key] })).get(key);
-    if (found !== undefined) return found;
-  }
+  const [, path, key] = /^(.*?\.npz):(.+)$/is.exec(name) ?? [];
+  if (path !== undefined && key !== undefined) return readMember(path, key);
   if (!/\.npz$/i.test(name)) return readNpy(name);
   const names = (await listNpz(name)).map((entry) => entry.name);
   const [only] = names;
   if (only === undefined || names.length > 1) {
     throw usageError(
-      `Cannot use '${name}': it holds ${names.length} arrays (${names.slice(0, 10).join(', ')}). Name one, as in '${name}:${only ?? 'x'}'`,
+      `Cannot use '${printable(name)}': it holds ${names.length} arrays (${names.slice(0, 10).map(quoted).join(', ')}). Name one, as in '${printable(name)}:x'`,
     );
   }
-  return readArray(`${name}:${only}`);
+  return readMember(name, only);
+}
+
+async function readMember(path: string, key: string): Promise<NpyArray> {
+  const found = (await readNpz(path, { members: [key] })).get(key);
+  if (found === undefined) throw new Error('a member that was asked for is there');
+  return found;
 }
 
 function floats(name: string, array: NpyArray, dtype?: FloatDType): Float32Array | Float64Array {
@@ -90,7 +95,7 @@ function floats(name: string, array: NpyArray, dtype?: FloatDType): Float32Array
   if (dtype === undefined) {
     throw new CliError(
       'DTYPE_MISMATCH',
-      `Cannot use '${name}': its elements are ${array.dtype} and it is computed in float32 or float64. Add --dtype float32 to convert them.`,
+      `Cannot use '${printable(name)}': its elements are ${array.dtype} and it is computed in float32 or float64. Add --dtype float32 to convert them.`,
     );
   }
   const out =

@@ -5,7 +5,7 @@ export type ParameterText = { readonly numbers: readonly number[] } | { readonly
 
 /** A number, a comma-separated list of numbers, or a .npy file (or file.npz:name). */
 export function parseValue(text: string): ParameterText {
-  if (/\.npy$|\.npz(:[^:]+)?$/i.test(text)) return { file: text };
+  if (/\.npy$|\.npz(:.+)?$/is.test(text)) return { file: text };
   const numbers = text.split(',').map(parseNumber);
   if (numbers.some(Number.isNaN)) {
     throw new InvalidArgumentError(

@@ -1,4 +1,6 @@
+import { printable } from '@mercer/core/npy';
 import type { Colors } from './color.js';
+import { safeLines } from './safe-text.js';
 
 const MAX_CAUSES = 5;
 const MAX_TEXT = 4000;
@@ -28,12 +30,12 @@ export function exitCodeOf(error: unknown): number {
 
 function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} ...` : text;
+  return safeLines(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)} ...` : text);
 }
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' || typeof code === 'number' ? String(code) : undefined;
+  return typeof code === 'string' || typeof code === 'number' ? printable(String(code)) : undefined;
 }
 
 /** The chain of causes, of bounded length: an error may name itself. */
@@ -48,8 +50,10 @@ function causesOf(error: unknown): unknown[] {
   return causes;
 }
 
+/** Lines of the message after its first are indented, so that no text in it looks like a line of ours. */
 function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return safeLines(text).replace(/\n(?! {4}at )/g, '\n  ');
 }
 
 function indent(text: string): string {

@@ -1,9 +1,11 @@
+import { safeLines } from './safe-text.js';
+
 /**
  * JSON text that loses nothing a reader needs: bigint as text, NaN and infinities as the texts `nan`, `inf`, `-inf`
  * (JSON has no word for them).
  */
 export function jsonText(value: unknown): string {
-  return JSON.stringify(value, replacer, 2);
+  return safeLines(JSON.stringify(value, replacer, 2));
 }
 
 function replacer(_key: string, value: unknown): unknown {

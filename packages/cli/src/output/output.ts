@@ -1,6 +1,7 @@
 import { colorsFor, type Colors } from './color.js';
 import { jsonText } from './json-text.js';
 import { Progress, type ProgressStream } from './progress.js';
+import { safeColoredLines, safeLines } from './safe-text.js';
 import { renderTable, type Column } from './table.js';
 
 /** The streams and settings that an Output writes with; the process's own outside of tests. */
@@ -37,17 +38,21 @@ export class Output {
   /** Prints the command's result: `value` with --json, else the text that `render` makes. */
   result(value: unknown, render: () => string): void {
     this.progress.clear();
-    this.stdout.write(`${this.json ? jsonText(value) : render().trimEnd()}\n`);
+    this.stdout.write(`${this.json ? jsonText(value) : this.safe(render().trimEnd())}\n`);
   }
 
   /** A remark for people, on standard error so that pipes stay clean; nothing with --json. */
   note(text: string): void {
     this.progress.clear();
-    if (!this.json) this.stderr.write(`${text}\n`);
+    if (!this.json) this.stderr.write(`${safeLines(text)}\n`);
   }
 
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
     return renderTable(columns, rows, this.colors);
+  }
+
+  private safe(text: string): string {
+    return this.colors.isColorSupported ? safeColoredLines(text) : safeLines(text);
   }
 
   heading(text: string): string {

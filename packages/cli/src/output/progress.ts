@@ -1,3 +1,4 @@
+import { printable } from '@mercer/core/npy';
 import type { Colors } from './color.js';
 
 /** Where progress is drawn: a terminal's standard error, or nowhere. */
@@ -32,7 +33,7 @@ export class Progress {
     this.lastDrawMs = this.now();
     const count = done === undefined || total === undefined ? '' : `[${done}/${total}] `;
     const room = Math.max(20, (this.stream.columns ?? 80) - 1);
-    this.stream.write(CLEAR_LINE + this.colors.dim((count + text).slice(0, room)));
+    this.stream.write(CLEAR_LINE + this.colors.dim(printable(count + text).slice(0, room)));
     this.shown = true;
   }
 

@@ -1,3 +1,4 @@
+import { printable } from '@mercer/core/npy';
 import Table from 'cli-table3';
 import type { Colors } from './color.js';
 
@@ -19,7 +20,7 @@ export function renderTable(
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },
     chars: BLANK,
   });
-  for (const row of rows) table.push([...row]);
+  for (const row of rows) table.push(row.map(printable));
   return table
     .toString()
     .split('\n')

@@ -1,4 +1,5 @@
 import { NpyError } from './npy-error.js';
+import { quoted } from './printable.js';
 
 /** The three entries of a .npy header, read but not yet judged. */
 export interface HeaderLiteral {
@@ -33,7 +34,7 @@ class LiteralReader {
       if (key === 'descr' && descr === undefined) descr = this.descr();
       else if (key === 'fortran_order' && fortranOrder === undefined) fortranOrder = this.boolean();
       else if (key === 'shape' && shape === undefined) shape = this.shape();
-      else this.fail(`the key ${JSON.stringify(key.slice(0, 40))} is unknown or given twice`);
+      else this.fail(`the key ${quoted(key)} is unknown or given twice`);
       if (!this.take(',')) {
         this.expect('}');
         break;

@@ -18,6 +18,7 @@ export { readNpy } from './read-npy.js';
 export { writeNpy } from './write-npy.js';
 export { writeFileWhole } from './write-file-whole.js';
 export { assertReplaceable } from './output-target.js';
+export { printable, quoted } from './printable.js';
 export { removeOnExit } from './remove-on-exit.js';
 export { listNpz, readNpz, type NpzMember, type NpzReadOptions } from './read-npz.js';
 export { writeNpz, type NpzWriteOptions } from './write-npz.js';

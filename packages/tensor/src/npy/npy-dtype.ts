@@ -1,4 +1,5 @@
 import { NpyError } from './npy-error.js';
+import { quoted } from './printable.js';
 
 /** Element types of arrays here, and of the files that are written; every one is a Mercer dtype of the same name. */
 export type NpyDType = 'float64' | 'float32' | 'float16' | 'int64' | 'int32' | 'uint8' | 'bool';
@@ -110,7 +111,7 @@ export function formatDescr(dtype: NpyDType, order: ByteOrder): string {
 /** Reads an array-protocol text; refuses what is no plain number type of the table. */
 export function parseDescr(descr: string): { stored: StoredType; order: ByteOrder } {
   const match = /^([<>|=])([A-Za-z])(\d{0,6})$/.exec(descr);
-  const shown = JSON.stringify(descr.slice(0, 40));
+  const shown = quoted(descr);
   if (match === null) {
     throw new NpyError(
       'NPY_UNSUPPORTED',

@@ -1,3 +1,5 @@
+import { printable } from './printable.js';
+
 /** What went wrong with a .npy or .npz file; `NpyError.code` holds one of these. */
 export type NpyErrorCode =
   | 'NPY_INVALID' // not a .npy/.npz file, or its bytes contradict each other
@@ -38,13 +40,13 @@ export function ioError(action: string, path: string, cause: unknown): NpyError 
   if (system.code === 'ENOENT') {
     return new NpyError(
       'NPY_NOT_FOUND',
-      `Cannot ${action} '${path}': there is no such file or folder. Check the path.`,
+      `Cannot ${action} '${printable(path)}': there is no such file or folder. Check the path.`,
       { cause },
     );
   }
   return new NpyError(
     'NPY_IO',
-    `Cannot ${action} '${path}': ${why}. Check the path, its permissions and the free space.`,
+    `Cannot ${action} '${printable(path)}': ${printable(why)}. Check the path, its permissions and the free space.`,
     { cause },
   );
 }

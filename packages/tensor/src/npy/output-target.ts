@@ -1,6 +1,7 @@
 import { access, constants, lstat, readlink } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { ioError, NpyError } from './npy-error.js';
+import { printable } from './printable.js';
 
 /**
  * What a file that is to be written replaces: an existing regular file, or undefined where there is none. Symbolic links, folders,
@@ -24,7 +25,7 @@ export async function assertReplaceable(path: string): Promise<Stats | undefined
     const target = await readlink(path).catch(() => 'another place');
     throw refused(
       path,
-      `it is a symbolic link to '${target}', and results are never written through links. Name the file itself, or remove the link`,
+      `it is a symbolic link to '${printable(target)}', and results are never written through links. Name the file itself, or remove the link`,
     );
   }
   if (!stat.isFile()) {
@@ -49,5 +50,5 @@ function kindOf(stat: Stats): string {
 }
 
 function refused(path: string, why: string, cause?: unknown): NpyError {
-  return new NpyError('NPY_IO', `Cannot write '${path}': ${why}.`, { cause });
+  return new NpyError('NPY_IO', `Cannot write '${printable(path)}': ${why}.`, { cause });
 }

@@ -3,6 +3,7 @@ import { allocateData, finishSteps, storedBytes, type NpyArray } from './npy-arr
 import { checkFileBytes, NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { ioError, NpyError } from './npy-error.js';
 import { NPY_PREFIX_BYTES, npyDataOffset, parseNpyHeader } from './npy-header.js';
+import { printable } from './printable.js';
 import { pathOf, readOptions } from './read-options.js';
 import { runInSlices, Slices } from './slices.js';
 
@@ -76,7 +77,7 @@ export async function withFile<T>(
     if (!stat.isFile()) {
       throw new NpyError(
         'NPY_IO',
-        `Cannot read '${path}': it is not a regular file. Pass the path of a file on disk.`,
+        `Cannot read '${printable(path)}': it is not a regular file. Pass the path of a file on disk.`,
       );
     }
     return await body(file, stat.size);
@@ -112,7 +113,7 @@ async function readInto(
     if (bytesRead === 0) {
       throw new NpyError(
         'NPY_TRUNCATED',
-        `Cannot read '${path}': it became shorter while it was read. Wait for its writer and try again.`,
+        `Cannot read '${printable(path)}': it became shorter while it was read. Wait for its writer and try again.`,
       );
     }
     at += bytesRead;
@@ -121,6 +122,6 @@ async function readInto(
 
 /** The same error with the file named in its message, if it is not yet. */
 function withPath(path: string, cause: unknown): unknown {
-  if (!(cause instanceof NpyError) || cause.message.includes(path)) return cause;
-  return new NpyError(cause.code, `${cause.message} (file '${path}')`, { cause });
+  if (!(cause instanceof NpyError) || cause.message.includes(printable(path))) return cause;
+  return new NpyError(cause.code, `${cause.message} (file '${printable(path)}')`, { cause });
 }

@@ -6,6 +6,7 @@ import type { NpyArray } from './npy-array.js';
 import { NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { NpySink } from './npy-sink.js';
+import { quoted } from './printable.js';
 import { withFile } from './read-npy.js';
 import { pathOf, readOptions } from './read-options.js';
 import { Slices } from './slices.js';
@@ -81,10 +82,10 @@ export async function readNpz(
     const wanted = (given.members ?? [...members.keys()]).map((name) => {
       const member = members.get(name);
       if (member !== undefined) return [name, member] as const;
-      const there = [...members.keys()].slice(0, 20).map((key) => JSON.stringify(key));
+      const there = [...members.keys()].slice(0, 20).map(quoted);
       throw new NpyError(
         'NPY_NOT_FOUND',
-        `Cannot read the archive: it has no array ${JSON.stringify(name)}. It has ${there.join(', ') || 'none'}.`,
+        `Cannot read the archive: it has no array ${quoted(name)}. It has ${there.join(', ') || 'none'}.`,
       );
     });
     checkExpansion(wanted, given.maxRatio ?? 200);
@@ -183,7 +184,7 @@ async function inflate(
 function damaged(name: string, why: string, cause?: unknown): NpyError {
   return new NpyError(
     'NPY_INVALID',
-    `Cannot read member ${JSON.stringify(name.slice(0, 80))} of the archive: ${why}. Write the archive again.`,
+    `Cannot read member ${quoted(name)} of the archive: ${why}. Write the archive again.`,
     { cause },
   );
 }

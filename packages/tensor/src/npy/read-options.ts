@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describeValue, optionReader } from '@mercer/options';
 import { NpyError } from './npy-error.js';
+import { quoted } from './printable.js';
 
 /**
  * Options of the codec as its functions read them: own properties only, unknown names refused.
@@ -18,6 +19,6 @@ export function pathOf(file: unknown, what: string): string {
   if (file instanceof URL && file.protocol === 'file:') return fileURLToPath(file);
   throw new NpyError(
     'NPY_ARGUMENT',
-    `${what}: ${file instanceof URL ? `the URL ${file.href.slice(0, 80)}` : describeValue(file)} names no file. Pass a path or a file: URL.`,
+    `${what}: ${file instanceof URL ? `the URL ${quoted(file.href)}` : describeValue(file)} names no file. Pass a path or a file: URL.`,
   );
 }

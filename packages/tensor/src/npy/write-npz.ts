@@ -2,6 +2,7 @@ import type { OptionNames } from '@mercer/options';
 import type { NpyArrayInput } from './npy-array.js';
 import { npyFilePieces } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
+import { quoted } from './printable.js';
 import { pathOf, readOptions } from './read-options.js';
 import { writeFileWhole } from './write-file-whole.js';
 import { zipPieces, type NewMember } from './zip-writer.js';
@@ -52,7 +53,7 @@ function checkMembers(members: readonly (readonly [string, NpyArrayInput])[]): v
   let total = 0;
   for (const [name, array] of members) {
     if (name === '' || name.length > 200 || !isPlainName(name)) {
-      throw argument(`${JSON.stringify(name.slice(0, 80))} is no name for an array`);
+      throw argument(`${quoted(name)} is no name for an array`);
     }
     npyFilePieces(array, {}); // checks the array now, before a file exists
     total += array.data.byteLength + 1024;

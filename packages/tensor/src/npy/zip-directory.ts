@@ -1,5 +1,6 @@
 import type { ByteSource } from './byte-source.js';
 import { NpyError } from './npy-error.js';
+import { quoted } from './printable.js';
 
 /** One member as the central directory of a zip archive lists it. The name is a label, never a path. */
 export interface ZipMember {
@@ -51,12 +52,12 @@ export async function readZipDirectory(
 export async function memberDataOffset(source: ByteSource, member: ZipMember): Promise<number> {
   const view = asView(await source.read(member.headerOffset, LOCAL_HEADER_BYTES));
   if (view.getUint32(0, true) !== LOCAL_SIGNATURE) {
-    throw invalid(`member ${quote(member.name)} has no header at ${member.headerOffset}`);
+    throw invalid(`member ${quoted(member.name)} has no header at ${member.headerOffset}`);
   }
   const start =
     member.headerOffset + LOCAL_HEADER_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
   if (start + member.storedBytes > member.limitOffset) {
-    throw invalid(`member ${quote(member.name)} runs into the one after it`);
+    throw invalid(`member ${quoted(member.name)} runs into the one after it`);
   }
   return start;
 }
@@ -116,14 +117,14 @@ function parseMember(view: DataView, at: number): { member: ZipMember; next: num
   if ((view.getUint16(at + 8, true) & 1) !== 0) {
     throw new NpyError(
       'NPY_UNSUPPORTED',
-      `Cannot read the archive: member ${quote(name)} is encrypted. Save it without a password.`,
+      `Cannot read the archive: member ${quoted(name)} is encrypted. Save it without a password.`,
     );
   }
   const methodCode = view.getUint16(at + 10, true);
   if (methodCode !== 0 && methodCode !== 8) {
     throw new NpyError(
       'NPY_UNSUPPORTED',
-      `Cannot read the archive: member ${quote(name)} uses compression method ${methodCode}; stored and deflated members are read. Save it with numpy.savez.`,
+      `Cannot read the archive: member ${quoted(name)} uses compression method ${methodCode}; stored and deflated members are read. Save it with numpy.savez.`,
     );
   }
   const sizes = {
@@ -134,7 +135,7 @@ function parseMember(view: DataView, at: number): { member: ZipMember; next: num
   const extra = new DataView(view.buffer, view.byteOffset + at + 46 + nameBytes, extraBytes);
   widen(sizes, extra);
   if (methodCode === 0 && sizes.expanded !== sizes.stored) {
-    throw invalid(`stored member ${quote(name)} claims two different lengths`);
+    throw invalid(`stored member ${quoted(name)} claims two different lengths`);
   }
   return {
     next,
@@ -180,7 +181,7 @@ function checkLayout(members: readonly ZipMember[], directoryOffset: number): Zi
   order.forEach((member, i) => {
     const limit = order[i + 1]?.headerOffset ?? directoryOffset;
     if (member.headerOffset + LOCAL_HEADER_BYTES + member.storedBytes > limit) {
-      throw invalid(`member ${quote(member.name)} overlaps what lies after it`);
+      throw invalid(`member ${quoted(member.name)} overlaps what lies after it`);
     }
     limits.set(member, limit);
   });
@@ -194,10 +195,6 @@ function asView(bytes: Uint8Array): DataView {
 function safe(value: bigint): number {
   if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);
   throw invalid(`an offset or length is ${value}`);
-}
-
-function quote(name: string): string {
-  return JSON.stringify(name.slice(0, 80));
 }
 
 function invalid(why: string): NpyError {
