@@ -45,7 +45,17 @@ function nodeDriver(): Driver | undefined {
     open(location, options) {
       const connection = new DatabaseSync(location, options);
       connection.enableDefensive?.(true);
-      // The driver is synchronous: a wait inside SQLite would stop the event loop.
+      return connection;
+    },
+  };
+}
+
+/** The drivers are synchronous: a wait inside SQLite would stop the event loop. */
+function withoutWaiting(driver: Driver): Driver {
+  return {
+    name: driver.name,
+    open(location, options) {
+      const connection = driver.open(location, options);
       connection.exec('PRAGMA busy_timeout = 0');
       return connection;
     },
@@ -61,7 +71,7 @@ let loaded: Driver | undefined;
  */
 export function loadDriver(): Driver {
   try {
-    return (loaded ??= nodeDriver() ?? addonDriver());
+    return (loaded ??= withoutWaiting(nodeDriver() ?? addonDriver()));
   } catch (cause) {
     throw new StoreFault(
       'NO_DRIVER',
