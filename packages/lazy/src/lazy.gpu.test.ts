@@ -11,6 +11,7 @@ import { describeMatrices } from './matrices-suite.test-support.js';
 import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describePreparedAgain } from './prepared-suite.test-support.js';
+import { describeRadialKernels } from './radial-kernels-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
 import { describeTableGradients } from './table-gradients-suite.test-support.js';
@@ -35,6 +36,7 @@ for (const gpu of gpus) {
     describeValueAndGradients(() => gpu);
     describeGradientOuts(() => gpu);
     describePreparedAgain(() => gpu);
+    describeRadialKernels(() => gpu);
     describeRanges(() => gpu);
     describeBadInput(() => gpu);
   });

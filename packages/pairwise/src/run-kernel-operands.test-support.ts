@@ -2,12 +2,16 @@ import { tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { uniformGenerator, type ReferenceMatrix } from './cdist-reference.test-support.js';
 import {
+  cauchy,
   cdist,
   cosine,
   dot,
   gaussianL2,
+  inverseMultiquadric,
   kernelDescriptor,
   laplaceL1,
+  laplaceL2,
+  matern12,
   matern32,
   matern52,
   pNorm,
@@ -150,6 +154,34 @@ export function describeKernelOperands(device: () => Device): void {
         ...(options as { bandwidth: number }),
       });
       expect([...(await result.toTypedArray())]).toEqual(new Array(81).fill(want));
+    }
+  });
+
+  it('is never above 1 near 0 for kernels that are 1 there', async () => {
+    const count = 20_000;
+    const near = Float64Array.from({ length: count }, (_, i) =>
+      i === count - 1 ? 0 : Math.fround(0.999 ** i),
+    );
+    for (const dtype of ['float32', 'float64'] as const) {
+      const x = await upload({ rows: count, columns: 1, values: near }, 'row', 0, dtype, device());
+      const zero = await zeros([1, 1], { dtype, device: device() });
+      await together(
+        [gaussianL2, laplaceL1, laplaceL2, matern12, matern32, matern52, cauchy].concat(
+          inverseMultiquadric as never,
+        ),
+        async (descriptor) => {
+          const result = await runKernel(descriptor as typeof gaussianL2, x, zero, {
+            bandwidth: 0.75,
+          });
+          const values = [...(await result.toTypedArray())];
+          const above = values.filter((value) => !(value <= 1));
+          expect(above, JSON.stringify(descriptor)).toEqual([]);
+          expect(values.at(-1)).toBe(1);
+        },
+      );
+      const options = { bandwidth: 0.75, alpha: 1.3 };
+      const mixture = await (await runKernel(rationalQuadratic, x, zero, options)).toTypedArray();
+      expect(mixture.every((value) => value <= 1)).toBe(true);
     }
   });
 

@@ -1,7 +1,7 @@
 import { besselJ, besselK } from './bessel.js';
 import { erf, erfc } from './erf.js';
 import { lgamma, polygamma } from './gamma.js';
-import { radialBesselK, radialLog, radialPower, radialWendland } from './radial.js';
+import { oneAtZero, radialBesselK, radialLog, radialPower, radialWendland } from './radial.js';
 import { sinXDivX } from './sinc.js';
 
 /** The functions that a `call` node names: how many arguments, and how many fixed numbers. */
@@ -32,6 +32,7 @@ export interface MathArity {
   radialWendland: [1, 2];
   radialPower: [1, 1];
   radialLog: [1, 1];
+  oneAtZero: [2, 0];
 }
 
 /** The name of a function of a `call` node. */
@@ -103,6 +104,7 @@ export const MATH: { readonly [K in MathOp]: MathFunction } = {
   },
   radialPower: ordered(REAL, radialPower),
   radialLog: ordered(REAL, radialLog),
+  oneAtZero: { args: 2, attributes: 0, ranges: [], evaluate: ([f, s]) => oneAtZero(f!, s!) },
 };
 
 /** `x` to `decimals` decimals, half away from zero. */

@@ -1,3 +1,4 @@
+import { constant } from '../build.js';
 import { add, div, eq, exp, mul, neg, rsqrt, select, sub } from '../constructors.js';
 import type { RealExpr } from '../expr.js';
 import { call } from './call.js';
@@ -57,6 +58,7 @@ const PARTIALS: { readonly [K in MathOp]: PartialRule } = {
     // Where it is infinite at 0 it is 0 by convention, and not the half of s^0 that would be left.
     return [q <= 1 ? select(eq(s, 0), 0, slope) : slope];
   },
+  oneAtZero: () => [constant(1), undefined],
 };
 
 /** The partial derivatives of a function, by argument; `undefined` where one is 0 everywhere. */

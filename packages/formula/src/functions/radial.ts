@@ -90,3 +90,11 @@ export function radialPower(q: number, s: number): number {
 export function radialLog(q: number, s: number): number {
   return s === 0 ? 0 : s ** q * 0.5 * Math.log(s);
 }
+
+/**
+ * A kernel value `f` of the squared distance `s` without what rounding does to it: exactly 1 at `s = 0`, and at most 1 elsewhere.
+ * It means `f` where `f` is such a kernel, and has the derivatives of `f`.
+ */
+export function oneAtZero(f: number, s: number): number {
+  return s === 0 ? 1 : Math.min(f, 1);
+}

@@ -28,4 +28,5 @@ export const FUNCTION_SIGNS: { readonly [K in MathOp]: 'always' | 'kept' | 'unkn
   radialWendland: 'unknown',
   radialPower: 'kept',
   radialLog: 'unknown',
+  oneAtZero: 'kept',
 };

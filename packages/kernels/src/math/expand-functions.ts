@@ -7,6 +7,7 @@ import {
   ge,
   gt,
   log,
+  min,
   mul,
   neg,
   postOrder,
@@ -22,7 +23,11 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 
-type Expansion = (x: RealExpr, attributes: readonly number[]) => RealExpr | undefined;
+type Expansion = (
+  x: RealExpr,
+  attributes: readonly number[],
+  args: readonly RealExpr[],
+) => RealExpr | undefined;
 
 /** Functions that are arithmetic, roots, exponentials and powers of their argument, in the data type. */
 const EXPANSIONS: { readonly [K in MathOp]?: Expansion } = {
@@ -31,11 +36,12 @@ const EXPANSIONS: { readonly [K in MathOp]?: Expansion } = {
   radialWendland: (s, [l = 1, k = 0]) => wendland(s, l, k),
   radialBesselK: (s, [nu = 0]) => radialHalfInteger(s, nu),
   besselK: (x, [nu = 0]) => halfInteger(x, Math.abs(nu)),
+  oneAtZero: (f, _, [, s = ONE]) => select(eq(s, 0), 1, min(f, 1)),
 };
 
 /**
  * The expression with functions written out that need no text of their own: powers and logarithms of a
- * squared distance, Wendland's functions, Bessel functions of half-integer order. The same node where
+ * squared distance, Wendland's functions, Bessel functions of half-integer order, values held at 1. The same node where
  * there is none. Throws a `RangeError` for an order without kernel text.
  */
 export function expandFunctions<E extends Expr>(expr: E): E {
@@ -60,7 +66,7 @@ function expanded(node: Expr): Expr {
   const { fn, args, attributes } = node as CallNode;
   checkOrder(fn, attributes[0] ?? 0);
   const [x] = args;
-  return (x && EXPANSIONS[fn]?.(x, attributes)) ?? node;
+  return (x && EXPANSIONS[fn]?.(x, attributes, args)) ?? node;
 }
 
 /** Largest order of polygamma, of the Bessel function J, and of derivatives of sin(x) / x. */

@@ -1,4 +1,12 @@
-import { call, evaluate, variable, variables, type MathOp, type RealExpr } from '@mercer/formula';
+import {
+  arityOf,
+  call,
+  evaluate,
+  variable,
+  variables,
+  type MathOp,
+  type RealExpr,
+} from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { ELEMENTARY_VALUES } from './elementary-values.test.helper.js';
 import { SPECIAL_VALUES } from './special-values.test.helper.js';
@@ -117,11 +125,12 @@ export const FUNCTION_CASES: readonly FunctionCase[] = [
     size: (s, value) => Math.abs(value) * (1 + (Math.abs(q) * logSize(s)) / 4),
     vague: (s, smallest) => s === -Infinity || Math.abs(s) ** q < smallest,
   })),
+  ...orders('oneAtZero', [[]], () => ({ float64: 0, float32: 0, evaluator: 0 })),
 ];
 
 /** The cases as expressions of a, and of b for the second argument. */
 export const FUNCTION_EXPRESSIONS: readonly RealExpr[] = FUNCTION_CASES.map(({ fn, attributes }) =>
-  call(fn, fn === 'atan2' ? [a, b] : [a], attributes),
+  call(fn, arityOf(fn)[0] === 2 ? [a, b] : [a], attributes),
 );
 
 /** A case at an argument: the value, and how far it is known. */

@@ -116,6 +116,7 @@ return left ? (pole ? wide(WIDE_INFINITY) : reflected) : value;`,
   radialWendland: expanded,
   radialPower: expanded,
   radialLog: expanded,
+  oneAtZero: expanded,
 };
 
 function roundText(decimals: number): FunctionText {

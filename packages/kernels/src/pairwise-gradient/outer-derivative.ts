@@ -5,6 +5,7 @@ import {
   exp,
   mul,
   simplify,
+  type CallNode,
   type Expr,
   type RealExpr,
 } from '@mercer/formula';
@@ -20,6 +21,9 @@ export function outerDerivative(outer: RealExpr, by: string): RealExpr {
 }
 
 function dampedDerivative(outer: RealExpr, by: string): RealExpr | undefined {
+  if (outer.op === 'call' && (outer as CallNode).fn === 'oneAtZero') {
+    return outerDerivative((outer as CallNode).args[0] as RealExpr, by);
+  }
   if (outer.op !== 'mul') return undefined;
   const factors = outer.args as readonly RealExpr[];
   const exponential = factors.find((factor) => factor.op === 'exp');

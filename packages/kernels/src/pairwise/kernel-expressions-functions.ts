@@ -1,6 +1,7 @@
 import {
   abs,
   add,
+  call,
   div,
   exp,
   min,
@@ -45,6 +46,9 @@ const onePlusScaled = (d: RealExpr): RealExpr => add(1, mul(d, div(1, squaredBan
 const scaledRadius = (d: RealExpr, twice: number): RealExpr =>
   min(mul(sqrt(d), div(Math.sqrt(twice), bandwidth)), FAR);
 
+/** A kernel of the squared distance without what rounding adds to 1, with the derivatives of the formula. */
+const atMostOne = (value: RealExpr, d: RealExpr): RealExpr => call('oneAtZero', [value, d]);
+
 /** `gamma t + offset` */
 const affine = (t: RealExpr): RealExpr => add(mul(variable('gamma'), t), variable('offset'));
 
@@ -65,11 +69,11 @@ export const KERNEL_FUNCTIONS: Readonly<Record<KernelName, KernelFunction>> = {
   matern12: (d) => exp(mul(sqrt(d), neg(div(1, bandwidth)))),
   matern32: (d) => {
     const x = scaledRadius(d, 3);
-    return mul(add(1, x), exp(neg(x)));
+    return atMostOne(mul(add(1, x), exp(neg(x))), d);
   },
   matern52: (d) => {
     const x = scaledRadius(d, 5);
-    return mul(add(1, mul(x, add(1, mul(1 / 3, x)))), exp(neg(x)));
+    return atMostOne(mul(add(1, mul(x, add(1, mul(1 / 3, x)))), exp(neg(x))), d);
   },
   cauchy: (d) => div(1, onePlusScaled(d)),
   // The absolute value changes nothing for alpha > 0 and tells emitters that the base is positive.

@@ -60,6 +60,28 @@ describe('radial kernels at coincident points', () => {
     },
   );
 
+  it('are exactly 1 at 0 and never above, for every order', () => {
+    const d2 = vi(0, 1);
+    const kernels = [
+      ...[0.001, 0.3, 0.5, 1, 1.3, 1.5, 2, 2.5, 3.5, 4.2, 7.5, 12, 20.5, 40, 64].map(
+        (nu) => [`Matérn ${nu}`, ops.maternKernel(d2, nu, 1.7)] as const,
+      ),
+      ...[1, 2, 3, 5, 8].flatMap((dimension) =>
+        [0, 1, 2, 3].map(
+          (k) =>
+            [`Wendland ${dimension}, ${k}`, ops.wendlandKernel(d2, dimension, k, 1.7)] as const,
+        ),
+      ),
+    ];
+    for (const [name, k] of kernels) {
+      const value = (u: number): number => evaluateVector(k, [[u]])[0]!;
+      expect(value(0), name).toBe(1);
+      for (let u = 1; u > 1e-300; u /= 3)
+        expect(value(u), `${name} at ${u}`).toBeLessThanOrEqual(1);
+      expect(value(NaN), name).toBeNaN();
+    }
+  });
+
   it.each([
     ['exponential', ops.exponentialKernel(s, h), 1],
     ['Matérn 0.3', ops.maternKernel(s, 0.3, h), 1],

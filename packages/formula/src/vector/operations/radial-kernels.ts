@@ -45,6 +45,13 @@ export const radialPower = (s: VectorOperand, q: number): VectorExpr =>
 export const radialLog = (s: VectorOperand, q: number): VectorExpr =>
   elementwise('radialLog', [s], [real('RadialLog', 'q', q, -MAX_ORDER, MAX_ORDER)]);
 
+/**
+ * A kernel `f` of the squared distance `s` that is 1 at `s = 0` and at most 1, without what rounding does to that: exactly 1 where
+ * `s` is 0, and never above. The derivatives are those of `f`.
+ */
+export const oneAtZero = (f: VectorOperand, s: VectorOperand): VectorExpr =>
+  elementwise('oneAtZero', [f, s]);
+
 /** `exp(-s / (2 h^2))` */
 export const gaussianKernel = (s: VectorOperand, h: VectorOperand): VectorExpr =>
   exp(neg(div(squaredDistance('Gaussian', s), mul(2, square(h)))));
@@ -52,12 +59,12 @@ export const gaussianKernel = (s: VectorOperand, h: VectorOperand): VectorExpr =
 /**
  * The Matérn kernel of order `nu > 0` and length h: `2^(1-nu) / Gamma(nu) z^nu K_nu(z)` with
  * `z = sqrt(2 nu s) / h`. `nu = 0.5` is `exp(-sqrt(s) / h)`. Derivatives by the points exist at
- * s = 0 up to order `2 nu` (exclusive), and are 0 beyond by convention.
+ * s = 0 up to order `2 nu` (exclusive), and are 0 beyond by convention. Exactly 1 at s = 0, and never above 1.
  */
 export function maternKernel(s: VectorOperand, nu: number, h: VectorOperand): VectorExpr {
   real('Matern', 'nu', nu, 1e-3, MAX_ORDER);
   const u = div(mul(2 * nu, squaredDistance('Matern', s)), square(h));
-  return mul(1 / (2 ** (nu - 1) * gamma(nu)), radialBesselK(u, nu));
+  return oneAtZero(mul(1 / (2 ** (nu - 1) * gamma(nu)), radialBesselK(u, nu)), u);
 }
 
 /** `exp(-sqrt(s) / h)`; gradient 0 at coincident points, where it has none, by convention. */
@@ -107,7 +114,7 @@ export function polyharmonicKernel(s: VectorOperand, k: number): VectorExpr {
 
 /**
  * Wendland's kernel of support radius h that is positive definite up to `dimension` and has `2 k`
- * continuous derivatives; 1 at s = 0.
+ * continuous derivatives; exactly 1 at s = 0, and never above 1.
  */
 export function wendlandKernel(
   s: VectorOperand,
@@ -119,5 +126,5 @@ export function wendlandKernel(
   integer('Wendland', 'k', k, 0, 8);
   const l = Math.floor(dimension / 2) + k + 1;
   const scaled = div(squaredDistance('Wendland', s), square(h));
-  return mul(1 / wendlandValue(l, k, 0), radialWendland(scaled, l, k));
+  return oneAtZero(mul(1 / wendlandValue(l, k, 0), radialWendland(scaled, l, k)), scaled);
 }

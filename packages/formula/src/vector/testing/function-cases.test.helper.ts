@@ -123,6 +123,7 @@ export const FUNCTION_CASES: readonly OperationCase[] = [
   each('Factorize(a * b, b)', (x, y) => x * y, [ANY, ANY]),
   each('AutoFactorize(a * a * a)', (x) => x ** 3, [ANY]),
   // kernels of a squared distance
+  each('OneAtZero(Exp(-a), a)', (s) => Math.exp(-s), [POSITIVE]),
   each('RadialPower(a, 1.5)', (s) => Math.sqrt(s) ** 3, [POSITIVE]),
   each('RadialLog(a, 2)', (s) => s * s * Math.log(Math.sqrt(s)), [POSITIVE]),
   each(

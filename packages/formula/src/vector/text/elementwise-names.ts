@@ -58,4 +58,5 @@ export const ELEMENTWISE_NAMES: { readonly [K in ElementwiseOp]: string } = {
   radialWendland: 'RadialWendland',
   radialPower: 'RadialPower',
   radialLog: 'RadialLog',
+  oneAtZero: 'OneAtZero',
 };
