@@ -1,13 +1,15 @@
 import {
-  inputsOf,
+  isReductionText,
   parseAliases,
   parseFormula,
+  parseReduction,
   reduction as describe,
   type Aliases,
   type DefinedOperation,
+  type ParseOptions,
+  type Reduction,
   type ReductionKind,
   type VariableNode,
-  type VectorExpr,
 } from '@mercer/formula';
 import type { Input } from './input.js';
 import { CALL_OPTIONS, readOptions } from './call-options.js';
@@ -15,7 +17,12 @@ import type { OptionNames } from '@mercer/options';
 import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
-import { reductionKind, type KindOf, type ReductionName } from './reduction-name.js';
+import {
+  reductionKind,
+  type KindOf,
+  type ReductionName,
+  type ReductionOf,
+} from './reduction-name.js';
 import type { PrepareOptions } from './prepare.js';
 import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -68,7 +75,12 @@ export interface Genred<A extends readonly string[], K extends ReductionKind> {
 /**
  * A reduction of a formula in KeOps' language: see `@mercer/formula` for its operations. Aliases say what the arguments are, in
  * their order: `x = Vi(3)` has rows (..batch, M, 3) of i, `y = Vj(3)` rows of j, `p = Pm(2)` is one vector (..batch, 2).
- * `Var(position, dim, category)` inside the formula is one more argument. The text reaches no compiler.
+ * `Var(position, dim, category)` inside the formula is one more argument, also where simplification or differentiation leaves
+ * nothing of it. The text reaches no compiler.
+ *
+ * The text may be a whole reduction as KeOps' engine reads it, `Sum_Reduction(F, 0)` over j, `KMin_Reduction(F, K, 1)` over i,
+ * `LogSumExp_Reduction(F, 0, G)` with a weight, or a gradient of one, `Grad(Sum_Reduction(F, 0), x, e)`. It says all then: of the
+ * options only `operations` goes with it.
  *
  * @throws LazyError SYNTAX (with the position), DIM_MISMATCH, INVALID_ARGUMENT; its calls LazyError and MercerError
  *
@@ -82,12 +94,19 @@ export interface Genred<A extends readonly string[], K extends ReductionKind> {
  * console.log(await (await norms(x, y, { device: 'cpu' })).toNested()); // [ [ 63 ], [ 90 ] ]
  * ```
  */
-export function genred<const A extends readonly string[], N extends ReductionName = 'Sum'>(
-  formula: string,
-  aliases: A,
-  options?: GenredOptions<N>,
-): Genred<A, KindOf<N>> {
-  return callable(textReduction('genred', formula, aliases, options));
+export function genred<
+  const A extends readonly string[],
+  N extends ReductionName = 'Sum',
+  const F extends string = string,
+>(formula: F, aliases: A, options?: GenredOptions<N>): Genred<A, KindOf<ReductionOf<F, N>>> {
+  return callable(
+    textReduction<ReductionOf<F, N>>(
+      'genred',
+      formula,
+      aliases,
+      options as GenredOptions<ReductionOf<F, N>>,
+    ),
+  );
 }
 
 /** Reads the texts of a reduction. */
@@ -98,20 +117,47 @@ export function textReduction<N extends ReductionName>(
   options?: GenredOptions<N>,
 ): LazyReduction<KindOf<N>> {
   const given = readOptions(what, options, GENRED_OPTIONS);
-  const { reduction: name = 'Sum' as N, axis = 0, formula2, k, operations = [] } = given;
-  const read = (text: string): VectorExpr => parseFormula(text, aliases, { operations });
-  const kind = reductionKind(what, name);
   const named = translated(what, () => parseAliases(aliases));
-  const reduction = translated(what, () =>
-    describe(kind, read(formula), {
+  const found: VariableNode[] = [];
+  const reading = {
+    operations: given.operations ?? [],
+    onInput: (input: VariableNode) => void found.push(input),
+  };
+  const isWhole = isReductionText(formula);
+  if (isWhole) checkWhole(what, formula, given);
+  const reduction = isWhole
+    ? translated(what, () => parseReduction(formula, aliases, reading))
+    : textsReduction(what, formula, aliases, given, reading);
+  return new LazyReduction(what, reduction, placeholders(what, named, found));
+}
+
+/** Reads a formula and its weight, and describes their reduction by the options. */
+function textsReduction<N extends ReductionName>(
+  what: string,
+  formula: string,
+  aliases: Aliases,
+  { reduction: name = 'Sum' as N, axis = 0, formula2, k }: GenredOptions<N>,
+  reading: ParseOptions,
+): Reduction {
+  const kind = reductionKind(what, name);
+  return translated(what, () =>
+    describe(kind, parseFormula(formula, aliases, reading), {
       axis: formulaAxis(what, axis),
-      ...(formula2 !== undefined && { weight: read(formula2) }),
+      ...(formula2 !== undefined && { weight: parseFormula(formula2, aliases, reading) }),
       ...(k !== undefined && { k }),
     }),
   );
-  const { formula: root, weight } = reduction;
-  const found = weight === undefined ? inputsOf(root) : inputsOf(root, weight);
-  return new LazyReduction(what, reduction, placeholders(what, named, found));
+}
+
+/** @throws LazyError INVALID_ARGUMENT for options that a whole reduction says itself */
+function checkWhole(what: string, formula: string, given: GenredOptions): void {
+  for (const option of ['reduction', 'axis', 'k', 'formula2'] as const) {
+    if (given[option] === undefined) continue;
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: the option ${option} is ${JSON.stringify(given[option])}, and the text '${formula.slice(0, 80)}' is a whole reduction, which says it itself. Leave one of them out.`,
+    );
+  }
 }
 
 /** A reduction as a function of its arguments. */

@@ -185,6 +185,12 @@ describe('genred', () => {
     expectTypeOf(near.prepare(f32, { indexDtype: 'int64' })).resolves.toEqualTypeOf<
       PreparedReduction<'ArgKMin', LazyDType, 'int64'>
     >();
+    const nearest = genred('ArgKMin_Reduction(x, 3, 1)', ['x = Vi(1)']);
+    expectTypeOf(nearest(f32)).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    const pairs = genred('Min_ArgMin_Reduction(x, 1)', ['x = Vi(1)']);
+    expectTypeOf(pairs(f32)).resolves.toEqualTypeOf<ValuesAndIndices>();
+    const slope = genred('Grad(Sum_Reduction(x, 1), x, 1)', ['x = Vi(1)']);
+    expectTypeOf(slope(f32)).resolves.toEqualTypeOf<Tensor<LazyDType>>();
     // @ts-expect-error no such reduction
     genred('x', ['x = Vi(1)'], { reduction: 'Sums' });
   });

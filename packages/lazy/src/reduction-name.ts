@@ -21,6 +21,12 @@ export type KindOf<N extends ReductionName> = N extends keyof typeof KEOPS
   ? (typeof KEOPS)[N]
   : Extract<N, ReductionKind>;
 
+/** The reduction of a text: the one that a whole reduction names, `Max_Reduction(F, 0)`, else that of the options. */
+export type ReductionOf<
+  F extends string,
+  N extends ReductionName,
+> = F extends `${infer Name}_Reduction(${string}` ? (Name extends ReductionName ? Name : N) : N;
+
 /** @throws LazyError INVALID_ARGUMENT */
 export function reductionKind(what: string, name: ReductionName): ReductionKind {
   if (Object.hasOwn(KEOPS, name)) return KEOPS[name as keyof typeof KEOPS];

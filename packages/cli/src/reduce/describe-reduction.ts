@@ -34,7 +34,7 @@ export function describeReduction(texts: ReductionTexts): TextReduction {
     namingOption(`--alias '${text}'`, () => formula.parseAliases([text]));
   }
   namingOption(`--alias '${alias.join("' --alias '")}'`, () => formula.parseAliases(alias));
-  if (/\w_Reduction\s*\(/.test(texts.formula)) return wholeReduction(texts, alias);
+  if (formula.isReductionText(texts.formula)) return wholeReduction(texts, alias);
   namingOption(`--formula '${texts.formula}'`, () => formula.parseFormula(texts.formula, alias));
   const { formula2, reduction = 'Sum', axis, k } = texts;
   if (formula2 !== undefined) {
@@ -70,13 +70,5 @@ function wholeReduction(texts: ReductionTexts, alias: readonly string[]): TextRe
       `--${option} ${String(texts[option])} stands beside a whole reduction, '${texts.formula}', which says it itself. Leave one of them out.`,
     );
   }
-  return namingOption(`--formula '${texts.formula}'`, () => {
-    const read = formula.parseReduction(texts.formula, alias);
-    return genred(formula.printFormula(read.formula), alias, {
-      reduction: read.kind,
-      axis: read.axis,
-      k: read.k,
-      ...(read.weight && { formula2: formula.printFormula(read.weight) }),
-    });
-  });
+  return namingOption(`--formula '${texts.formula}'`, () => genred(texts.formula, alias));
 }

@@ -48,7 +48,7 @@ export {
   type ReductionOptions,
   type ReductionOutput,
 } from './reductions/reduction.js';
-export { parseReduction, printReduction } from './text/parse-reduction.js';
+export { isReductionText, parseReduction, printReduction } from './text/parse-reduction.js';
 export type { TextLimits } from './text/limits.js';
 export { axesOf, type ContractionAxes } from './contraction.js';
 export { dependences, type Dependence } from './dependence.js';

@@ -11,9 +11,15 @@ import {
   lazyI,
   lazyJ,
   type LazyDType,
+  type LazyReduction,
 } from '../index.js';
 import { numbers, upload, type Numbers } from '../reference.test-support.js';
 import { D, expectNear, M, N, wantedOf } from './near.test-support.js';
+
+/** Whatever its arguments are. */
+interface Described {
+  readonly reduction: LazyReduction;
+}
 
 /** The tests of KeOps that apply to formulas in text, with asserted tolerances. */
 export function describeKeopsFormulas(device: () => Device): void {
@@ -67,6 +73,101 @@ export function describeKeopsFormulas(device: () => Device): void {
       const turned = empty([D, N], { device: device(), dtype: 'float64' }).transpose();
       await turned.copyFrom(y!);
       expect([...(await (await plain(vector, a!, x!, turned)).toTypedArray())]).toEqual(wanted);
+    });
+
+    it('keeps the positions of inputs that simplification or differentiation removes', async () => {
+      const [, , x, y] = await Promise.all(data.map((one) => put(one, 'float64')));
+      // As KeOps' test of the simplification of formulas calls it: nothing of the second derivative is left.
+      const twice = genred(
+        'Grad(Grad(x + Var(1, 3, 1), x, Var(2, 3, 0)), x, Var(3, 3, 0))',
+        ['x = Vi(0, 3)'] as readonly string[],
+        { axis: 1 },
+      );
+      expect(twice.reduction.argumentCount).toBe(4);
+      const zero = await twice(x!, y!, x!, x!);
+      expect(zero.shape).toEqual([M, D]);
+      expect((await zero.toTypedArray()).every((value) => value === 0)).toBe(true);
+      const prepared = await twice.prepare(x!, y!, x!, x!);
+      expect(await prepared([x!, y!, x!, x!]).toNested()).toEqual(await zero.toNested());
+      // Only the last is left, and it is still the last; rows of j are those of the one that is gone.
+      const rest = genred(
+        'Grad(Var(0, 3, 1) + Var(1, 3, 0), Var(1, 3, 0), Var(2, 3, 0))',
+        [] as readonly string[],
+        { axis: 'j' },
+      );
+      const wanted = [...(await x!.toTypedArray())].map((value) => N * value);
+      await expectNear(await rest(y!, x!, x!), wanted, 1e-12);
+      await expect(rest(y!, x!)).rejects.toThrow(/2 arguments given/);
+      // The same of symbolic matrices.
+      const [a, b, e] = [
+        lazyI({ position: 0, dim: 3 }),
+        lazyJ({ position: 1, dim: 3 }),
+        lazyI({ position: 2, dim: 3 }),
+      ];
+      const slope = a.add(b).grad(a, e).reduction('Sum', 'j');
+      expect(slope.argumentCount).toBe(3);
+      await expectNear(await slope.call([x!, y!, x!]), wanted, 1e-12);
+      expect(() => genred('Var(0, 3, 0) - Var(0, 3, 0) + Var(0, 3, 1)', [])).toThrow(/position/);
+    });
+
+    it('may be whole reductions, as the engine of KeOps reads them', async () => {
+      const [, , x, y] = await Promise.all(data.map((one) => put(one, 'float64')));
+      const names = ['x = Vi(3)', 'y = Vj(3)'] as const;
+      const distance = 'SqDist(x, y)';
+      const same = (whole: Described, parts: Described): void => {
+        expect(whole.reduction.reduction).toEqual(parts.reduction.reduction);
+        expect(whole.reduction.argumentCount).toBe(parts.reduction.argumentCount);
+      };
+      const sum = genred(`Sum_Reduction(${distance}, 0)`, names);
+      const total = await sum(x!, y!);
+      const wanted = await genred(distance, names, { axis: 'j' })(x!, y!);
+      expect(await total.toNested()).toEqual(await wanted.toNested());
+      const least = await genred('ArgMin_Reduction(SqDist(x, y), 1)', names)(x!, y!);
+      const index = await genred(distance, names, { reduction: 'ArgMin', axis: 'i' })(x!, y!);
+      expect(least.dtype).toBe('int32');
+      expect(await least.toNested()).toEqual(await index.toNested());
+      for (const [text, options] of [
+        ['LogSumExp_Reduction(SqDist(x, y), 0)', { reduction: 'LogSumExp', axis: 1 }],
+        [
+          'LogSumExpWeight_Reduction(SqDist(x, y), 1, x)',
+          { reduction: 'LogSumExp', formula2: 'x' },
+        ],
+        ['SoftMax_Reduction(SqDist(x, y), 0, y)', { reduction: 'SoftMax', axis: 1, formula2: 'y' }],
+        ['Max_Reduction(SqDist(x, y), 1)', { reduction: 'Max', axis: 0 }],
+        ['Min_ArgMin_Reduction(SqDist(x, y), 0)', { reduction: 'MinArgMin', axis: 'j' }],
+        ['KMin_Reduction(SqDist(x, y), 3, 0)', { reduction: 'KMin', axis: 'j', k: 3 }],
+        ['ArgKMin_Reduction(SqDist(x, y), 2, 1)', { reduction: 'ArgKMin', axis: 'i', k: 2 }],
+        ['d = x - y; Sum_Reduction(SqNorm2(d), 0)', { axis: 'j' }],
+      ] as const) {
+        const spaced = text.replace('_Reduction(', '_Reduction (');
+        for (const whole of [text, spaced]) {
+          same(genred(whole, names), genred(distance, names, options));
+        }
+      }
+      const both = genred('KMin_ArgKMin_Reduction(SqDist(x, y), 2, 0)', names);
+      const { values, indices } = await both(x!, y!);
+      expect([values.shape, indices.dtype]).toEqual([[M, 2], 'int32']);
+      // A gradient of a sum is one: by x, of ones.
+      const slope = genred(
+        'Grad(Sum_Reduction(SqDist(x, y), 0), x, Var(2, 1, 0))',
+        names as readonly string[],
+      );
+      const ones = await put(
+        { batch: [], rows: M, dim: 1, values: new Float64Array(M).fill(1) },
+        'float64',
+      );
+      const byX = genred('2 * (x - y)', names, { axis: 'j' });
+      await expectNear(await slope(x!, y!, ones), await (await byX(x!, y!)).toTypedArray(), 1e-12);
+      expect(() => genred('Sum_Reduction(x, 0)', names, { axis: 'j' })).toThrow(
+        /axis is "j".*whole reduction/,
+      );
+      expect(() => genred('Max_Reduction(x, 0)', names, { reduction: 'Sum' as never })).toThrow(
+        /reduction is "Sum"/,
+      );
+      expect(() => genred('Som_Reduction(x, 0)', names)).toThrow(/Did you mean "Sum_Reduction"/);
+      expect(() => genred('Sum_Reduction(x, 0) + 1', names)).toThrow(
+        /expected an operator or the end/,
+      );
     });
 
     it('differentiates inside the formula: second derivatives of a sum vanish exactly', async () => {

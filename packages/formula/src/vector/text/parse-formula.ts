@@ -4,7 +4,7 @@ import type { FormulaError } from '../../formula-error.js';
 import { withStepLimit } from '../intern-vector.js';
 import { elementwise, indexOf, literal } from '../nodes.js';
 import { dot, square } from '../operations/index.js';
-import type { VectorExpr } from '../vector-expr.js';
+import type { VariableNode, VectorExpr } from '../vector-expr.js';
 import { parseAliases, readInput, type Aliases, VARIABLE_NAMES } from './aliases.js';
 import { checkInputs } from './check-inputs.js';
 import { checkSize, limitsOf, type TextLimits } from './limits.js';
@@ -19,6 +19,8 @@ export interface ParseOptions {
   /** Operations of `defineOp` that the text may call beside the built-in ones. */
   readonly operations?: readonly NamedOperation[];
   readonly limits?: TextLimits;
+  /** Called with every input that stands in the text itself, also where nothing of it is left in the formula. */
+  readonly onInput?: (input: VariableNode) => void;
 }
 
 const PARSE_OPTIONS: OptionNames<ParseOptions> = { operations: true, limits: true };
@@ -71,12 +73,14 @@ export class FormulaParser {
   readonly reader: TokenReader;
   readonly #names: Map<string, VectorExpr>;
   readonly #operations: ReadonlyMap<string, TextOperation>;
+  readonly #onInput: ParseOptions['onInput'];
 
   constructor(what: string, text: string, aliases: Aliases, given: ParseOptions | undefined) {
     const options = readOptions(what, given, PARSE_OPTIONS);
     this.reader = new TokenReader(text, limitsOf(what, options.limits));
     this.#names = new Map<string, VectorExpr>(parseAliases(aliases));
     this.#operations = withOwn(options.operations ?? []);
+    this.#onInput = options.onInput;
   }
 
   /** Runs `read` over the whole text, within the limits. */
@@ -234,7 +238,11 @@ export class FormulaParser {
   #named(token: Token): VectorExpr {
     const { reader } = this;
     const isCall = reader.at('(');
-    if (isCall && VARIABLE_NAMES.has(token.text)) return readInput(reader, token);
+    if (isCall && VARIABLE_NAMES.has(token.text)) {
+      const input = readInput(reader, token);
+      this.#onInput?.(input);
+      return input;
+    }
     if (isCall) {
       const operation = this.#operations.get(token.text);
       if (operation === undefined) throw this.#unknown(token, 'operation', this.#operations.keys());

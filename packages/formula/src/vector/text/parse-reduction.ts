@@ -41,6 +41,18 @@ const KINDS: ReadonlyMap<string, ReductionKind> = new Map<string, ReductionKind>
 const SUFFIX = '_Reduction';
 
 /**
+ * Whether text is a whole reduction, which `parseReduction` reads, and no formula.
+ *
+ * ```ts
+ * import { isReductionText } from '@mercer/formula';
+ * console.log(isReductionText('Sum_Reduction(x, 0)'), isReductionText('Sum(x)')); // true false
+ * ```
+ */
+export function isReductionText(text: string): boolean {
+  return /\w_Reduction\s*\(/.test(text);
+}
+
+/**
  * Reads a reduction in KeOps' language: `Sum_Reduction(F, tag)` and its kin. Tag 0 reduces over j,
  * which is axis 1; tag 1 over i, axis 0. `KMin_Reduction(F, K, tag)` takes K,
  * `LogSumExp_Reduction(F, tag, G)` a weight. `Grad(Sum_Reduction(F, tag), v, e)` and `Diff` of it are
