@@ -23,7 +23,11 @@ export interface ParseOptions {
   readonly onInput?: (input: VariableNode) => void;
 }
 
-const PARSE_OPTIONS: OptionNames<ParseOptions> = { operations: true, limits: true };
+const PARSE_OPTIONS: OptionNames<ParseOptions> = {
+  operations: true,
+  limits: true,
+  onInput: true,
+};
 
 const COMPARISONS = {
   '<': 'lt',
