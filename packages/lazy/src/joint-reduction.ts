@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { Reduction } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
-import type { Tensor } from '@mercer/tensor';
+import { localHandle, type Tensor } from '@mercer/tensor';
 import { argumentCount } from './bind-arguments.js';
 import type { Results } from './call.js';
 import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
@@ -22,6 +22,11 @@ import type {
 import { asOut, asResult } from './result-of-kind.js';
 import { merge } from './symbolic.js';
 import { formulasOf, type JointTask, type Reductions } from './task.js';
+
+const HANDLE = localHandle(
+  'a joint reduction',
+  'Send the formula as text and the data as typed arrays, and call genred or lazyI there.',
+);
 
 /** Reductions by the names of their results. */
 export type NamedReductions = Readonly<Record<string, LazyReduction>>;
@@ -49,6 +54,7 @@ export interface PreparedJointReduction<
  * formulas share is computed once. Immutable.
  */
 export class JointReduction<R extends NamedReductions = NamedReductions> {
+  private readonly handle = HANDLE;
   /** The reductions, each over its own inputs. */
   readonly parts: R;
   /** The inputs of all, each once. */

@@ -1,17 +1,23 @@
 import { inspect } from 'node:util';
 import type { VectorExpr } from '@mercer/formula';
-import { formatShape, type Device } from '@mercer/tensor';
+import { localHandle, formatShape, type Device } from '@mercer/tensor';
 import { commonExtent, type Extent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import { combine, inputNames, printSymbolic, type Part, type Symbolic } from './symbolic.js';
 
+const HANDLE = localHandle(
+  'a symbolic matrix',
+  'Send the formula as text and the data as typed arrays, and call genred or lazyI there.',
+);
+
 /** What operations take: a symbolic matrix, or a number, which becomes part of the formula and so of the kernel. */
 export type LazyOperand = LazyFormula | number;
 
 /** A formula of rows i and j with its inputs: what all symbolic matrices share. Immutable. */
 export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Symbolic {
+  private readonly handle = HANDLE;
   /** The formula; input number p of it is `inputs[p]`. */
   readonly formula: VectorExpr;
   readonly inputs: readonly Input[];

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
-import type { Tensor } from '@mercer/tensor';
+import { localHandle, type Tensor } from '@mercer/tensor';
 import { argumentCount, bindArguments } from './bind-arguments.js';
 import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
 import { execute } from './execute.js';
@@ -20,6 +20,11 @@ import type {
 import { asOut, asResult } from './result-of-kind.js';
 import { inputNames } from './symbolic.js';
 import { jointly, type Task } from './task.js';
+
+const HANDLE = localHandle(
+  'a reduction',
+  'Send the formula as text and the data as typed arrays, and call genred or lazyI there.',
+);
 
 /** Options of a call of a prepared reduction. */
 export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
@@ -72,6 +77,7 @@ export class LazyReduction<
   K extends ReductionKind = ReductionKind,
   D extends LazyDType = LazyDType,
 > {
+  private readonly handle = HANDLE;
   /** The reduction over inputs by place: see `inputs`. */
   readonly reduction: Reduction & { readonly kind: K };
   readonly inputs: readonly Input[];

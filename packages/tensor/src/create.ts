@@ -11,7 +11,7 @@ import { allocateLayout, allocateView, filled, fillView } from './operations.js'
 import { readOptions } from './read-options.js';
 import { streamFor } from './stream-core.js';
 import { uploadArray } from './upload-array.js';
-import { checkDType, isTensor, wrap, type Tensor } from './tensor.js';
+import { checkDType, isTensor, refuseDataless, wrap, type Tensor } from './tensor.js';
 import type { InputTypedArray } from './typed-arrays.js';
 
 /** Where a new tensor goes. */
@@ -108,6 +108,7 @@ export async function tensor(data: TensorSource, options?: TensorOptions<DType>)
       `tensor: the data is ${data.label} already. Use clone(), cast() or to(device).`,
     );
   }
+  refuseDataless(data, 'tensor');
   const dtype = given.dtype === undefined ? undefined : checkDType(given.dtype, 'tensor');
   const host = hostArray(data, { shape: given.shape, dtype }, 'tensor');
   const device = place(given);

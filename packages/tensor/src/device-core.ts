@@ -16,6 +16,7 @@ import {
 } from './device.js';
 import { jitCache } from './jit.js';
 import { checkDialect, KernelTable } from './kernel-table.js';
+import { localHandle } from './local-handle.js';
 import { outOfMemory } from './memory-table.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
@@ -29,11 +30,14 @@ const DEFAULT_SWEEP_BYTES = 2 ** 28;
 /** Kernels that a device remembers: with the garbage beside them a small part of the mappings that a process may have. */
 const DEFAULT_KERNEL_LIMIT = 1024;
 
+const HANDLE = localHandle('a device', 'Send device.id, and call device(id) there.');
+
 /** Thrown by `allocateNative` when the device has no such amount. @internal */
 export class NativeOutOfMemory extends Error {}
 
 /** What both kinds of device share: accounting, reclaiming, the table of loaded kernels. @internal */
 export abstract class DeviceCore<S extends StreamCore = StreamCore> implements StorageOwner {
+  private readonly handle = HANDLE;
   abstract readonly kind: 'cpu' | 'cuda';
   abstract readonly index: number;
   abstract readonly id: DeviceId;

@@ -39,6 +39,7 @@ export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { countRows, type CountRowsOptions } from './count-rows.js';
 export { gatherRows, type GatherRowsOptions } from './gather-rows.js';
 export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
+export { localHandle } from './local-handle.js';
 export { map, type MapDType, type MapInputs, type MapOptions } from './map.js';
 export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';

@@ -17,6 +17,8 @@ export type MercerErrorCode =
   | 'NOT_CONTIGUOUS'
   /** The device has no such operation; the message says where there is one. */
   | 'UNSUPPORTED'
+  /** A structured clone or a message to another thread was asked for; the message says how to send the data. */
+  | 'NOT_CLONEABLE'
   /** Two copies of this package in one program. */
   | 'TWO_COPIES';
 

@@ -1,4 +1,5 @@
 import type { Device, Stream } from './device.js';
+import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 
 /** A use of memory: everything that was enqueued on `stream` up to number `seq`. */
@@ -6,6 +7,8 @@ export interface StreamUse {
   readonly stream: StreamCore;
   readonly seq: number;
 }
+
+const HANDLE = localHandle('a stream', 'Create one there, with device.createStream().');
 
 /** Launches that may be in flight on one stream; a full driver queue would block the caller for long. */
 export const LAUNCH_LIMIT = 256;
@@ -28,6 +31,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /** What both kinds of stream share: order across streams and the bound on launches in flight. @internal */
 export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements Stream {
+  private readonly handle = HANDLE;
   readonly device: Device;
   readonly label: string;
   /** Number of operations enqueued so far. */

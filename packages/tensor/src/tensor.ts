@@ -8,6 +8,7 @@ import { STREAM_OPTION, type Device, type DeviceLike, type StreamOption } from '
 import { deviceCore } from './devices.js';
 import type { ElementView } from './elementwise.js';
 import { isRowMajor, type Layout } from './layout.js';
+import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
 import { readOptions } from './read-options.js';
@@ -39,6 +40,11 @@ export interface ReadbackOptions extends StreamOption {
 
 const READBACK_OPTIONS: OptionNames<ReadbackOptions> = { ...STREAM_OPTION, raw: true };
 
+const HANDLE = localHandle(
+  'a tensor',
+  'Send await t.toTypedArray() and t.shape, and make tensor(data, { shape }) there.',
+);
+
 let count = 0;
 const disposeSites = new WeakMap<Tensor, Error>();
 const keepSites = (process.env['MERCER_DEBUG'] ?? '').split(',').includes('tensor');
@@ -57,6 +63,7 @@ const keepSites = (process.env['MERCER_DEBUG'] ?? '').split(',').includes('tenso
  * ```
  */
 export class Tensor<D extends DType = DType> implements Layout {
+  private readonly handle = HANDLE;
   readonly device: Device;
   readonly dtype: D;
   readonly shape: readonly number[];
@@ -291,6 +298,20 @@ export function isTensor(value: unknown): value is Tensor {
   return value instanceof Tensor;
 }
 
+/** @throws MercerError INVALID_ARGUMENT for what is left of a tensor that was copied by JSON, or by another program's clone */
+export function refuseDataless(value: unknown, what: string): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
+  try {
+    if (!('dtype' in value && 'shape' in value) || 'data' in value || 'values' in value) return;
+  } catch {
+    return;
+  }
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: expected a tensor, got an object with a tensor's shape and dtype but no data, such as a copy of one by JSON. Send await t.toTypedArray() and t.shape, and make tensor(data, { shape }) of them.`,
+  );
+}
+
 /**
  * Checks an argument that must be a live tensor.
  *
@@ -301,8 +322,10 @@ export function assertTensor(value: unknown, what: string): asserts value is Ten
     value.assertAlive();
     return;
   }
+  const other = twoCopies(value, what);
+  if (other === undefined) refuseDataless(value, what);
   throw (
-    twoCopies(value, what) ??
+    other ??
     new MercerError(
       'INVALID_ARGUMENT',
       `${what}: expected a tensor, got ${describe(value)}. Make one with tensor(data).`,
