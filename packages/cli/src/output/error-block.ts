@@ -6,7 +6,7 @@ const MAX_CAUSES = 5;
 const MAX_TEXT = 4000;
 
 /**
- * One readable block for standard error: the message, its code, what caused it, and how to see more.
+ * One readable block for standard error: the message, its code, what caused it where that says more, and how to see more.
  * The stack is added for `debug` only.
  */
 export function errorBlock(error: unknown, colors: Colors, debug: boolean): string {
@@ -14,7 +14,12 @@ export function errorBlock(error: unknown, colors: Colors, debug: boolean): stri
   const code = codeOf(error);
   if (code !== undefined) lines.push(colors.dim(`  code: ${code}`));
   const causes = causesOf(error);
-  for (const cause of causes) lines.push(colors.dim(`  caused by: ${indent(messageOf(cause))}`));
+  let said = messageOf(error);
+  for (const cause of causes) {
+    const text = messageOf(cause);
+    if (!said.includes(text)) lines.push(colors.dim(`  caused by: ${indent(text)}`));
+    said = text;
+  }
   if (debug) {
     lines.push(stackOf(error));
     for (const cause of causes) lines.push('caused by:', stackOf(cause));

@@ -122,6 +122,13 @@ describe('errorBlock', () => {
     expect(errorBlock(error, plain, true)).toMatch(/\n {4}at /);
   });
 
+  it('leaves out a cause that the message repeats', () => {
+    const repeats = new Error('cannot write: disk full. Make room.', {
+      cause: new Error('disk full'),
+    });
+    expect(errorBlock(repeats, plain, false)).toBe('error: cannot write: disk full. Make room.\n');
+  });
+
   it('takes anything that can be thrown, also a ring of causes', () => {
     const ring = new Error('ring');
     ring.cause = { message: 'odd' };

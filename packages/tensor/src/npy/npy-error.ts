@@ -36,7 +36,7 @@ export class NpyError extends Error {
 export function ioError(action: string, path: string, cause: unknown): NpyError {
   if (cause instanceof NpyError) return cause;
   const system = cause as NodeJS.ErrnoException;
-  const why = system.code === undefined ? String(cause) : `${system.code}, ${system.message}`;
+  const why = system.code === undefined ? String(cause) : system.message;
   if (system.code === 'ENOENT') {
     return new NpyError(
       'NPY_NOT_FOUND',

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmod,
   mkdir,
@@ -76,6 +77,8 @@ describe('readNpy and writeNpy', () => {
     await expect(readNpy(join(folder, 'short.npy'))).rejects.toThrow(
       /8 follow the header.*short\.npy/s,
     );
+    expect(spawnSync('mkfifo', [join(folder, 'pipe.npy')]).status).toBe(0);
+    await expect(readNpy(join(folder, 'pipe.npy'))).rejects.toThrow(/it is not a regular file/);
     await writeFile(join(folder, 'empty.npy'), '');
     expect(await rejectionCode(readNpy(join(folder, 'empty.npy')))).toBe('NPY_TRUNCATED');
   });

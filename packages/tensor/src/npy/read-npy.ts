@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { constants, open, type FileHandle } from 'node:fs/promises';
 import { allocateData, finishSteps, storedBytes, type NpyArray } from './npy-array.js';
 import { checkFileBytes, NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { ioError, NpyError } from './npy-error.js';
@@ -61,14 +61,14 @@ async function readBytes(bytes: Uint8Array, maxBytes: number): Promise<NpyArray>
   return runInSlices(finishSteps(header, buffer));
 }
 
-/** Opens a regular file for reading, runs `body` with its length, closes it; errors name the file. */
+/** Opens a regular file for reading, runs `body` with its length, closes it; errors name the file. A pipe is refused and not waited for. */
 export async function withFile<T>(
   path: string,
   body: (file: FileHandle, fileBytes: number) => Promise<T>,
 ): Promise<T> {
   let file: FileHandle;
   try {
-    file = await open(path, 'r');
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     throw ioError('read', path, cause);
   }
