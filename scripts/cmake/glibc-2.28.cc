@@ -7,7 +7,9 @@
 #include <features.h>
 #endif
 
+// Where this is built on a glibc before 2.34, the names are not what it means, and what is built is for that machine.
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
+#if __GLIBC_PREREQ(2, 34)
 #include <errno.h>
 #include <pthread.h>
 #include <sys/random.h>
@@ -24,8 +26,9 @@
   "hint 34\n adrp x16, :got:" #alias "\n ldr x16, [x16, :got_lo12:" #alias "]\n br x16\n"
 #endif
 
-// name, its version on x86-64 (that on arm64 is 2.17); each in a section of its own, so that the linker drops what nobody calls.
-#define MERCER_OLD(name, x64)                                             \
+// Name, version on x86-64 (that on arm64 is 2.17), and the library that had it then, which portable.cmake reads. Each is in a
+// section of its own, so that the linker drops what nobody calls.
+#define MERCER_OLD(name, x64, library)                                             \
   MERCER_OLDER(mercer_old_##name, name, x64)                              \
   __asm__(".pushsection .text.mercer_" #name ", \"ax\", %progbits\n"      \
           ".globl " #name "\n .hidden " #name "\n .type " #name ", %function\n" \
@@ -33,50 +36,48 @@
           ".size " #name ", . - " #name "\n .popsection\n");
 
 // 2.29: they no longer report errors through matherr.
-MERCER_OLD(exp, 2.2.5)
-MERCER_OLD(exp2, 2.2.5)
-MERCER_OLD(log, 2.2.5)
-MERCER_OLD(log2, 2.2.5)
-MERCER_OLD(pow, 2.2.5)
-// 2.35: rounded correctly.
-MERCER_OLD(hypot, 2.2.5)
+MERCER_OLD(exp, 2.2.5, libm.so.6)
+MERCER_OLD(exp2, 2.2.5, libm.so.6)
+MERCER_OLD(log, 2.2.5, libm.so.6)
+MERCER_OLD(log2, 2.2.5, libm.so.6)
+MERCER_OLD(pow, 2.2.5, libm.so.6)
 // 2.32 and 2.34: moved from libpthread and libdl.
-MERCER_OLD(__pthread_key_create, 2.2.5)
-MERCER_OLD(dladdr, 2.2.5)
-MERCER_OLD(dlclose, 2.2.5)
-MERCER_OLD(dlerror, 2.2.5)
-MERCER_OLD(dlinfo, 2.3.3)
-MERCER_OLD(dlopen, 2.2.5)
-MERCER_OLD(dlsym, 2.2.5)
-MERCER_OLD(pthread_attr_getstack, 2.2.5)
-MERCER_OLD(pthread_attr_setstacksize, 2.2.5)
-MERCER_OLD(pthread_create, 2.2.5)
-MERCER_OLD(pthread_detach, 2.2.5)
-MERCER_OLD(pthread_getaffinity_np, 2.3.4)
-MERCER_OLD(pthread_getattr_np, 2.2.5)
-MERCER_OLD(pthread_getspecific, 2.2.5)
-MERCER_OLD(pthread_join, 2.2.5)
-MERCER_OLD(pthread_key_create, 2.2.5)
-MERCER_OLD(pthread_key_delete, 2.2.5)
-MERCER_OLD(pthread_kill, 2.2.5)
-MERCER_OLD(pthread_mutex_trylock, 2.2.5)
-MERCER_OLD(pthread_mutexattr_destroy, 2.2.5)
-MERCER_OLD(pthread_mutexattr_init, 2.2.5)
-MERCER_OLD(pthread_mutexattr_settype, 2.2.5)
-MERCER_OLD(pthread_once, 2.2.5)
-MERCER_OLD(pthread_rwlock_rdlock, 2.2.5)
-MERCER_OLD(pthread_rwlock_tryrdlock, 2.2.5)
-MERCER_OLD(pthread_rwlock_trywrlock, 2.2.5)
-MERCER_OLD(pthread_rwlock_unlock, 2.2.5)
-MERCER_OLD(pthread_rwlock_wrlock, 2.2.5)
-MERCER_OLD(pthread_setaffinity_np, 2.3.4)
-MERCER_OLD(pthread_setname_np, 2.12)
-MERCER_OLD(pthread_setspecific, 2.2.5)
-MERCER_OLD(pthread_sigmask, 2.2.5)
-MERCER_OLD(sem_destroy, 2.2.5)
-MERCER_OLD(sem_init, 2.2.5)
-MERCER_OLD(sem_post, 2.2.5)
-MERCER_OLD(sem_wait, 2.2.5)
+MERCER_OLD(__pthread_key_create, 2.2.5, libpthread.so.0)
+MERCER_OLD(dladdr, 2.2.5, libdl.so.2)
+MERCER_OLD(dlclose, 2.2.5, libdl.so.2)
+MERCER_OLD(dlerror, 2.2.5, libdl.so.2)
+MERCER_OLD(dlinfo, 2.3.3, libdl.so.2)
+MERCER_OLD(dlopen, 2.2.5, libdl.so.2)
+MERCER_OLD(dlsym, 2.2.5, libdl.so.2)
+MERCER_OLD(pthread_attr_getstack, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_attr_setstacksize, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_create, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_detach, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_getaffinity_np, 2.3.4, libpthread.so.0)
+MERCER_OLD(pthread_getattr_np, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_getspecific, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_join, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_key_create, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_key_delete, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_kill, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_mutex_trylock, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_mutexattr_destroy, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_mutexattr_init, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_mutexattr_settype, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_once, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_rwlock_rdlock, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_rwlock_tryrdlock, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_rwlock_trywrlock, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_rwlock_unlock, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_rwlock_wrlock, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_setaffinity_np, 2.3.4, libpthread.so.0)
+MERCER_OLD(pthread_setname_np, 2.12, libpthread.so.0)
+MERCER_OLD(pthread_setspecific, 2.2.5, libpthread.so.0)
+MERCER_OLD(pthread_sigmask, 2.2.5, libpthread.so.0)
+MERCER_OLD(sem_destroy, 2.2.5, libpthread.so.0)
+MERCER_OLD(sem_init, 2.2.5, libpthread.so.0)
+MERCER_OLD(sem_post, 2.2.5, libpthread.so.0)
+MERCER_OLD(sem_wait, 2.2.5, libpthread.so.0)
 
 // Calls of stat and its kin carried the layout's number until 2.33.
 MERCER_OLDER(mercer_xstat, __xstat, 2.2.5)
@@ -154,4 +155,5 @@ MERCER_HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mute
 }
 
 }  // extern "C"
+#endif
 #endif
