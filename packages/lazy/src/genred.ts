@@ -184,7 +184,11 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
 
 /** Whether a value behind the arguments is one more of them rather than options. */
 function isData(value: unknown): boolean {
-  return isTensor(value) || ArrayBuffer.isView(value) || Array.isArray(value);
+  try {
+    return isTensor(value) || ArrayBuffer.isView(value) || Array.isArray(value);
+  } catch {
+    return false; // a revoked Proxy, which the reader of options refuses
+  }
 }
 
 function tooMany(what: string, found: number, count: number): LazyError {

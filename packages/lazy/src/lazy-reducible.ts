@@ -76,9 +76,10 @@ export abstract class LazyReducible<D extends LazyDType = LazyDType> extends Laz
     kind: K,
     axis: LazyAxis,
     options: CallReduceOptions<K, D, I> | undefined,
-    described: DescribeOptions = {},
+    described?: DescribeOptions,
   ): Promise<ResultOf<K, D, I>> {
-    return this.describe(what, kind, axis, described).call([], options);
+    const given = readOptions(what, described, DESCRIBE_OPTIONS);
+    return this.describe(what, kind, axis, given).call([], options);
   }
 
   /** Over a side, a promise of numbers; over 'dim', a formula of dim 1. */

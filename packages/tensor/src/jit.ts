@@ -29,8 +29,18 @@ export function configureJitCache(options: CacheOptions | JitCache): void {
       'configureJitCache: the cache is in use already. Call it before the first operation that compiles.',
     );
   }
-  owned = !(options instanceof JitCache);
-  shared = options instanceof JitCache ? options : JitCache.open(options);
+  const given = isCache(options);
+  shared = given ? options : JitCache.open(options);
+  owned = !given;
+}
+
+/** A revoked Proxy is none, and says so by throwing. */
+function isCache(value: CacheOptions | JitCache): value is JitCache {
+  try {
+    return value instanceof JitCache;
+  } catch {
+    return false;
+  }
 }
 
 /** Closes the shared cache; the next compile opens it anew. A cache of the caller's is left open. */

@@ -1,0 +1,342 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as mercer from './index.js';
+import * as npy from './npy.js';
+
+const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = mercer;
+
+/** Calls of one entry point with options in their place; whatever stands before them is right. */
+type Call = (options: never) => unknown;
+/** The entry point by the name that it has in the types. */
+type Row = readonly [name: string, call: Call, wrong?: string, meant?: string];
+
+/**
+ * What the types name beside them: interfaces of functions that the table has under their own names, methods for subclasses,
+ * parameters that are one value of an option, functions of arrays; and the runtimes' calls, whose structs the native side checks.
+ */
+const OTHERS =
+  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^load(Plan|Problem)$|\.toLocaleString$|^(cublas|cublasLt|cusolver|cpu)\./;
+
+const rows = 4;
+const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
+const index = new Int32Array([0, 1, 0, 1]);
+let table: readonly Row[] = [];
+
+async function rowsOf(): Promise<readonly Row[]> {
+  const a = await tensor(data, { shape: [rows, rows], device: 'cpu' });
+  const at = await tensor(index, { device: 'cpu' });
+  const cube = await tensor(new Float32Array(64), { shape: [4, 4, 4], device: 'cpu' });
+  const vector = await tensor(new Float32Array(rows), { device: 'cpu' });
+  const x = lazyI(a, { name: 'x' });
+  const d = x.sqdist(lazyJ(a, { name: 'y' }));
+  const sum = d.reduction('Sum', 'j');
+  const joint = mercer.jointReduction({ sum });
+  const row = genred('SqDist(x, y)', ['x = Vi(4)', 'y = Vj(4)']);
+  const scope = new mercer.Scope();
+  const cache = JitCache.open({ mode: 'off' });
+  const kernel = mercer.gaussianL2;
+  const bytes = npy.encodeNpy({ data, shape: [rows, rows] });
+  const saved = { a, x: a, b: a };
+  const prepared = await cdist.prepare(a, a);
+  const preparedGrad = await cdistGrad.prepare(a, a, a, cube);
+  const preparedKernel = await mercer.runKernel.prepare(kernel, a, a, { bandwidth: 1 });
+  const preparedSum = await sum.prepare();
+  const preparedJoint = await joint.prepare();
+  const complex = mercer.realToComplex(x);
+  const v = formula.vi(0, 2);
+  const { device } = a;
+  const methods: readonly Row[] = [
+    ['Tensor.contiguous', (o) => a.contiguous(o)],
+    ['Tensor.clone', (o) => a.clone(o), 'output', 'out'],
+    ['Tensor.cast', (o) => a.cast('float64', o)],
+    ['Tensor.to', (o) => a.to('cpu', o)],
+    ['Tensor.copyFrom', (o) => a.copyFrom(a, o)],
+    ['Tensor.fill', (o) => a.fill(1, o)],
+    ['Tensor.toTypedArray', (o) => a.toTypedArray(o)],
+    ['Tensor.toNested', (o) => a.toNested(o)],
+    ['Device.createStream', (o) => device.createStream(o), 'Priority', 'priority'],
+    ['Device.allocate', (o) => device.allocate(8, o)],
+    ['Device.load', (o) => device.load({} as never, o)],
+    ['Device.loadAll', (o) => device.loadAll([], o)],
+    ['Scope.tensor', (o) => scope.tensor(data, o), 'size', 'shape'],
+    ['Scope.empty', (o) => scope.empty([1], o)],
+    ['Scope.zeros', (o) => scope.zeros([1], o)],
+    ['Scope.full', (o) => scope.full([1], 1, o)],
+    ['JitCache.open', (o) => JitCache.open(o)],
+    ['JitCache.get', (o) => cache.get({} as never, {} as never, o)],
+    ['JitCache.getAll', (o) => cache.getAll([], {} as never, o)],
+    ['JitCache.prune', (o) => cache.prune(o)],
+    ['LazyReduction.call', (o) => sum.call([], o), 'dtype_acc', 'accumulate'],
+    ['LazyReduction.prepare', (o) => sum.prepare([], o)],
+    ['PreparedReduction', (o) => preparedSum([], o)],
+    ['JointReduction.call', (o) => joint.call([], o)],
+    ['JointReduction.prepare', (o) => joint.prepare([], o)],
+    ['PreparedJointReduction', (o) => preparedJoint([], o)],
+    ['Genred', (o) => row(a, a, o as never)],
+    ['Genred.prepare', (o) => row.prepare(a, a, o)],
+    ['PreparedCdist', (o) => prepared(a, a, o)],
+    ['PreparedCdistGrad', (o) => preparedGrad(a, a, a, cube, o)],
+    ['PreparedKernel', (o) => preparedKernel(a, a, o)],
+    ['LazyTensor.matmul', (o) => d.matmul(a, o)],
+    ['LazyTensor.toDense', (o) => d.toDense(o)],
+    ['LazyTensor.diag', (o) => d.diag(o)],
+    ['LazyTensor.reduceMany', (o) => d.reduceMany('j', { sum: 'Sum' }, o)],
+    ['LazyTensor.reduceMany: a spec', (o) => d.reduceMany('j', { sum: o })],
+    ['LazyTensor.nonzero', (o) => d.nonzero('j', o)],
+    ['LazyTensor.histogram', (o) => d.histogram('j', o)],
+    ['LazyTensor.reduction', (o) => d.reduction('Sum', 'j', o), 'opt_arg', 'k'],
+    ['LazyTensor.sum over dim', (o) => (d.sum as Reduce)('dim', o)],
+    ['LazyTensor.sumSoftMaxWeight', (o) => d.sumSoftMaxWeight(1, 'j', o)],
+    ['ComplexLazyTensor.sum', (o) => complex.sum('j', o)],
+    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'variance', 'logSumExp'].map(reduceRow),
+    ...['min', 'max', 'argMin', 'argMax', 'minArgMin', 'maxArgMax'].map(reduceRow),
+    ...['kMin', 'argKMin', 'kMinArgKMin', 'kMax', 'argKMax', 'kMaxArgKMax'].map((name): Row => [
+      `LazyTensor.${name}`,
+      (o) => (d as never as Methods)[name]?.(2, 'j', o),
+    ]),
+  ];
+  function reduceRow(name: string): Row {
+    return [`LazyTensor.${name}`, (o) => (d as never as Methods)[name]?.('j', o)];
+  }
+  const functions: readonly Row[] = [
+    ['tensor', (o) => tensor(data, o), 'size', 'shape'],
+    ['empty', (o) => mercer.empty([1], o)],
+    ['zeros', (o) => mercer.zeros([1], o)],
+    ['full', (o) => mercer.full([1], 1, o)],
+    ['scatterAdd', (o) => mercer.scatterAdd(a, at, 2, o)],
+    ['countRows', (o) => mercer.countRows(at, 2, o)],
+    ['gatherRows', (o) => mercer.gatherRows(a, at, o)],
+    ['map', (o) => mercer.map(formula.variable('a'), { a }, o)],
+    ['sumTo', (o) => mercer.sumTo(a, [1], o)],
+    ['configureJitCache', (o) => mercer.configureJitCache(o)],
+    ['cdist', (o) => cdist(a, a, o), 'P', 'p'],
+    ['cdist.prepare', (o) => cdist.prepare(a, a, o), 'metric', 'p'],
+    ['cdistGrad', (o) => cdistGrad(a, a, a, cube, o)],
+    ['cdistGrad.prepare', (o) => cdistGrad.prepare(a, a, a, cube, o)],
+    ['cdistBackward', (o) => mercer.cdistBackward(a, a, a, o)],
+    ['runKernel', (o) => mercer.runKernel(kernel, a, a, o), 'sigma', 'bandwidth'],
+    ['runKernel.prepare', (o) => mercer.runKernel.prepare(kernel, a, a, o)],
+    ['runKernelBackward', (o) => mercer.runKernelBackward(kernel, a, a, a, o)],
+    ['customKernel', (o) => mercer.customKernel(formula.variable('d'), o)],
+    ['precompile', (o) => mercer.precompile([], o)],
+    ['genred', (o) => genred('x', ['x = Vi(1)'], o), 'dim', 'axis'],
+    ['genericLogSumExp', (o) => mercer.genericLogSumExp('x', 'a = Vj(1)', ['x = Vi(1)'], o)],
+    ['gradient', (o) => mercer.gradient(sum, 'x', vector, o)],
+    ['valueAndGradients', (o) => mercer.valueAndGradients(sum, { x: 'x' }, o)],
+    ['lazyI', (o) => lazyI(a, o)],
+    ['lazyJ', (o) => lazyJ(a, o)],
+    ['param', (o) => mercer.param(vector, o)],
+    ['lazy', (o) => mercer.lazy(a, 'i', o)],
+    ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
+    ['conditionEstimate', (o) => mercer.conditionEstimate(a, o)],
+    ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],
+    ['inverse', (o) => mercer.inverse(a, o)],
+    ['kron', (o) => mercer.kron(a, a, o)],
+    ['kronMatvec', (o) => mercer.kronMatvec(a, a, a, o)],
+    ['logdet', (o) => mercer.logdet(a, o)],
+    ['lstsq', (o) => mercer.lstsq(a, a, o)],
+    ['matmul', (o) => mercer.matmul(a, a, o), 'transpose_a', 'transposeA'],
+    ['matrixPower', (o) => mercer.matrixPower(a, 2, o)],
+    ['qr', (o) => mercer.qr(a, o)],
+    ['svd', (o) => mercer.svd(a, o)],
+    ['solveCholesky', (o) => mercer.solveCholesky(a, a, o), 'fillMode', 'uplo'],
+    ['solveLU', (o) => mercer.solveLU(a, a, o)],
+    ['triangularSolve', (o) => mercer.triangularSolve(a, a, o)],
+    ['choleskyBackward', (o) => mercer.choleskyBackward(a, { factor: a }, o)],
+    ['eighBackward', (o) => mercer.eighBackward({}, { values: vector, vectors: a }, o)],
+    ['inverseBackward', (o) => mercer.inverseBackward(a, { inverse: a }, o)],
+    ['kronBackward', (o) => mercer.kronBackward(a, { a, b: a }, o)],
+    ['kronMatvecBackward', (o) => mercer.kronMatvecBackward(a, saved, o)],
+    ['logdetBackward', (o) => mercer.logdetBackward(vector, { a }, o)],
+    ['lstsqBackward', (o) => mercer.lstsqBackward(a, saved, o)],
+    ['matmulBackward', (o) => mercer.matmulBackward(a, { a, b: a }, o)],
+    ['matrixPowerBackward', (o) => mercer.matrixPowerBackward(a, { a }, 2, o)],
+    ['qrBackward', (o) => mercer.qrBackward({}, { q: a, r: a }, o)],
+    ['solveCholeskyBackward', (o) => mercer.solveCholeskyBackward(a, saved, o)],
+    ['solveLUBackward', (o) => mercer.solveLUBackward(a, saved, o)],
+    ['svdBackward', (o) => mercer.svdBackward({}, { u: a, values: vector, v: a } as never, o)],
+    ['triangularSolveBackward', (o) => mercer.triangularSolveBackward(a, saved, o)],
+    ['formula.simplify', (o) => formula.simplify(formula.variable('a'), o)],
+    ['formula.simplifyAll', (o) => formula.simplifyAll([], o)],
+    ['formula.reduction', (o) => formula.reduction('Sum', v, o), 'K', 'k'],
+    ['formula.parseFormula', (o) => formula.parseFormula('1', [], o)],
+    ['formula.parseReduction', (o) => formula.parseReduction('Sum_Reduction(1, 0)', [], o)],
+    ['formula.printFormula', (o) => formula.printFormula(v, o)],
+    ['formula.printReduction', (o) => formula.printReduction(formula.reduction('Sum', v), o)],
+    ['npy.decodeNpy', (o) => npy.decodeNpy(bytes, o)],
+    ['npy.encodeNpy', (o) => npy.encodeNpy({ data, shape: [16] }, o)],
+    ['npy.readNpy', (o) => npy.readNpy(bytes, o)],
+    ['npy.writeNpy', (o) => npy.writeNpy('/nowhere/a.npy', { data, shape: [16] }, o)],
+    ['npy.readNpz', (o) => npy.readNpz(bytes, o)],
+    ['npy.listNpz', (o) => npy.listNpz(bytes, o)],
+    ['npy.writeNpz', (o) => npy.writeNpz('/nowhere/a.npz', {}, o)],
+  ];
+  return [...functions, ...methods];
+}
+
+type Methods = Record<string, ((...args: unknown[]) => unknown) | undefined>;
+type Reduce = (axis: 'dim', options: never) => unknown;
+
+/** What a call throws or rejects with. */
+async function errorOf(call: Call, options: unknown): Promise<Error & { code?: unknown }> {
+  try {
+    await call(options as never);
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('the call went through');
+}
+
+function throwing(): object {
+  return {
+    get debug() {
+      throw new TypeError('a getter');
+    },
+  };
+}
+
+const revoked = Proxy.revocable({}, {});
+revoked.revoke();
+
+const ODD: readonly (readonly [what: string, value: unknown])[] = [
+  ['null', null],
+  ['a Symbol', Symbol('odd')],
+  ['a number', 7],
+  ['NaN', NaN],
+  ['a BigInt', 7n],
+  ['a string', 'odd'],
+  ['true', true],
+  ['a function', () => undefined],
+  ['an unknown name', { bogus: 1 }],
+  ['an unknown name without a value', { bogus: undefined }],
+  ['a Symbol as a name', { [Symbol('odd')]: 1 }],
+  ['a getter that throws', throwing()],
+  ['a revoked Proxy', revoked.proxy],
+];
+
+beforeAll(async () => {
+  table = await rowsOf();
+});
+
+describe('options of every public entry point', () => {
+  it.each(ODD)('are refused with a code where they are %s', async (_, odd) => {
+    const through: string[] = [];
+    for (const [name, call] of table) {
+      const { code, message } = await errorOf(call, odd).catch(
+        (error: unknown) => error as Error & { code?: unknown },
+      );
+      if (!/^(INVALID_ARGUMENT|NPY_ARGUMENT)$/.test(String(code))) {
+        through.push(`${name}: ${String(code)} ${message}`);
+      }
+    }
+    expect(through).toEqual([]);
+  });
+
+  it('name the nearest option', async () => {
+    for (const [name, call, wrong, meant] of table) {
+      if (wrong === undefined) continue;
+      const { message } = await errorOf(call, { [wrong]: 1 });
+      expect(`${name}: ${message}`).toContain(
+        `no option '${wrong}'. Did you mean '${String(meant)}'?`,
+      );
+    }
+  });
+
+  it('are own properties: nothing is read from Object.prototype', async () => {
+    const a = await tensor(data, { shape: [rows, rows], device: 'cpu' });
+    const wanted = await (await cdist(a, a)).toNested();
+    const sums = await (await lazyI(a).sqdist(lazyJ(a)).sum('j')).toNested();
+    const polluted: Record<string, unknown> = {
+      p: 1,
+      skipEpilogue: true,
+      out: a,
+      accumulate: 'float64',
+      sumScheme: 'kahan',
+      dtype: 'float64',
+      k: 2,
+      device: 'cuda:7',
+      stream: 3,
+    };
+    const prototype = Object.prototype as Record<string, unknown>;
+    let found: unknown[] = [];
+    try {
+      Object.assign(prototype, polluted);
+      found = [
+        await (await cdist(a, a)).toNested(),
+        await (await cdist(a, a, {})).toNested(),
+        await (await lazyI(a).sqdist(lazyJ(a)).sum('j')).toNested(),
+      ];
+    } finally {
+      for (const name of Object.keys(polluted)) Reflect.deleteProperty(prototype, name);
+    }
+    expect(found).toEqual([wanted, wanted, sums]);
+  });
+
+  it('are all in the table: the types know no others', () => {
+    const named = new Set(table.map(([name]) => name));
+    expect(entryPoints().filter((name) => !named.has(name) && !OTHERS.test(name))).toEqual([]);
+  });
+});
+
+/** Functions and methods of the published types that have a parameter of a type `..Options` or `..Option`. */
+function entryPoints(): readonly string[] {
+  const dist = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../dist');
+  const files = ['index.d.ts', 'npy.d.ts'].map((file) => path.join(dist, file));
+  const program = ts.createProgram(files, {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    strict: true,
+    skipLibCheck: true,
+  });
+  const checker = program.getTypeChecker();
+  const found = new Set<string>();
+  const takesOptions = (type: ts.Type): boolean =>
+    type.getCallSignatures().some((one) =>
+      one.parameters.some(({ valueDeclaration: at }) => {
+        if (at === undefined || !ts.isParameter(at) || at.type === undefined) return false;
+        return /\b\w+(Options|Option)\b/.test(at.type.getText());
+      }),
+    );
+  const visit = (symbol: ts.Symbol, prefix: string, nested: boolean): void => {
+    const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    const name = prefix + symbol.name;
+    const at = target.valueDeclaration;
+    if (
+      target.flags & ts.SymbolFlags.NamespaceModule ||
+      target.flags & ts.SymbolFlags.ValueModule
+    ) {
+      for (const one of checker.getExportsOfModule(target)) visit(one, `${name}.`, nested);
+      return;
+    }
+    const isType = target.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface);
+    if (isType) {
+      const type = checker.getDeclaredTypeOfSymbol(target);
+      if (type.getCallSignatures().length > 0 && takesOptions(type)) found.add(name);
+      for (const member of type.getProperties()) {
+        if (member.valueDeclaration === undefined) continue;
+        if (takesOptions(checker.getTypeOfSymbolAtLocation(member, member.valueDeclaration))) {
+          found.add(`${name}.${member.name}`);
+        }
+      }
+    }
+    if (at === undefined) return;
+    const type = checker.getTypeOfSymbolAtLocation(target, at);
+    if (!isType && takesOptions(type)) found.add(name);
+    for (const member of type.getProperties()) {
+      if (nested || member.valueDeclaration === undefined) continue;
+      if (takesOptions(checker.getTypeOfSymbolAtLocation(member, member.valueDeclaration))) {
+        found.add(`${name}.${member.name}`);
+      }
+    }
+  };
+  for (const file of files) {
+    const source = program.getSourceFile(file);
+    const module = source && checker.getSymbolAtLocation(source);
+    const prefix = file.endsWith('npy.d.ts') ? 'npy.' : '';
+    for (const one of module ? checker.getExportsOfModule(module) : []) visit(one, prefix, false);
+  }
+  return [...found].sort();
+}
