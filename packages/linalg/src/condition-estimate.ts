@@ -28,7 +28,7 @@ export interface ConditionEstimate<D extends LinalgDType> extends Infos {
 /**
  * Estimates of condition numbers in the 1-norm, `|a|_1 |a^-1|_1`, from a factor and without the inverse: LAPACK's getrf and
  * gecon, or potrf and pocon with `method: 'cholesky'`. An estimate is never above the truth by more than rounding, and rarely
- * below a third of it. Without LAPACK the truth itself is computed.
+ * below a third of it.
  *
  * Shapes: a (..., n, n); condition has the batch axes alone. float32 or float64, any strides. An empty matrix has 0.
  *

@@ -26,15 +26,21 @@ template <class T>
 INLINE T magnitude(T x) { return x < 0 ? -x : x; }
 
 // Strips of `kWidth` lines that are `line` apart, each with `steps` elements `step` apart: element by element, the lines together.
-template <int kWidth, class T>
+// The last strip is filled up with zeros to a multiple of `kUnit` lines.
+template <int kWidth, int kUnit, class T>
 void packStrips(const T* from, int64_t lines, int64_t line, int64_t steps, int64_t step, T* to) {
   for (int64_t first = 0; first < lines; first += kWidth) {
     const int64_t count = least(kWidth, lines - first);
     const T* strip = from + first * line;
     if (count < kWidth) {
-      for (int64_t p = 0; p < steps; ++p)
-        for (int64_t i = 0; i < kWidth; ++i)
-          to[p * kWidth + i] = i < count ? strip[i * line + p * step] : T(0);
+      const int64_t filled = (count + kUnit - 1) / kUnit * kUnit;
+      for (int64_t p = 0; p < steps; ++p) {
+        if (line == 1)
+          for (int64_t i = 0; i < count; ++i) to[p * kWidth + i] = strip[i + p * step];
+        else
+          for (int64_t i = 0; i < count; ++i) to[p * kWidth + i] = strip[i * line + p * step];
+        for (int64_t i = count; i < filled; ++i) to[p * kWidth + i] = 0;
+      }
     } else if (line == 1) {
       for (int64_t p = 0; p < steps; ++p)
         for (int i = 0; i < kWidth; ++i) to[p * kWidth + i] = strip[p * step + i];
@@ -99,11 +105,15 @@ INLINE void addBlock(const T* block, int64_t m, int64_t n, T alpha, T* c, int64_
 template <class T>
 void scale(int64_t m, int64_t n, T beta, T* c, int64_t row, int64_t column) {
   if (beta == 1) return;
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t i = 0; i < m; ++i) {
-      T& element = c[i * row + j * column];
-      element = beta == 0 ? T(0) : beta * element;
-    }
+  for (int64_t j = 0; j < n; ++j) {
+    T* line = c + j * column;
+    if (row == 1 && beta == 0)
+      for (int64_t i = 0; i < m; ++i) line[i] = 0;
+    else if (beta == 0)
+      for (int64_t i = 0; i < m; ++i) line[i * row] = 0;
+    else
+      for (int64_t i = 0; i < m; ++i) line[i * row] *= beta;
+  }
 }
 
 // Packed blocks and register blocks as in K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication (2008).
@@ -123,10 +133,10 @@ void multiply(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t aRow
     const int64_t columns = least(kBlockColumns, n - jc);
     for (int64_t pc = 0; pc < k; pc += kBlockSteps) {
       const int64_t steps = least(kBlockSteps, k - pc);
-      packStrips<S::kColumns>(b + pc * bRow + jc * bColumn, columns, bColumn, steps, bRow, packedB);
+      packStrips<S::kColumns, S::kColumns>(b + pc * bRow + jc * bColumn, columns, bColumn, steps, bRow, packedB);
       for (int64_t ic = 0; ic < m; ic += kBlockRows) {
         const int64_t rows = least(kBlockRows, m - ic);
-        packStrips<S::kRows>(a + ic * aRow + pc * aColumn, rows, aRow, steps, aColumn, packedA);
+        packStrips<S::kRows, S::kLanes>(a + ic * aRow + pc * aColumn, rows, aRow, steps, aColumn, packedA);
         for (int64_t j = 0; j < columns; j += S::kColumns)
           for (int64_t i = 0; i < rows; i += S::kRows) {
             const int64_t height = least(S::kRows, rows - i);
