@@ -153,7 +153,8 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
  * are quicker than one pass without them, in a pass for each (and on the interpreter, which takes one at a time). All results
  * have the common batch axes.
  *
- * `accumulate` and `sumScheme` hold for all, so they are refused where one is no sum.
+ * `accumulate` and `sumScheme` hold for all sums; what compares or counts beside them has nothing to add up. They are refused
+ * where there is no sum, and beside Prod and Var, which they do not go with.
  *
  * @param reductions what `LazyTensor.reduction` and `genred(..).reduction` give, of one axis. Placeholders of equal position are
  * one argument

@@ -194,6 +194,63 @@ export function describeJoint(device: () => Device): void {
       expect(await far.toNested()).toEqual([[1], [0], [3], [2]]);
     });
 
+    it('adds sums up as asked for, beside what compares and counts', async () => {
+      const N = 3001;
+      const equal = await tensor(new Float32Array(N).fill(0.1), {
+        shape: [N, 1],
+        device: device(),
+      });
+      const x = lazyI(await tensor([[1], [2]], { device: device() }));
+      const y = lazyJ(equal);
+      const f = x.mul(y);
+      const parts = {
+        least: f.reduction('ArgMin', 'j'),
+        sum: f.reduction('Sum', 'j'),
+        near: f.reduction('KMinArgKMin', 'j', { k: 2 }),
+        mean: f.reduction('Mean', 'j'),
+        count: f.reduction('Count', 'j'),
+        most: f.reduction('Max', 'j'),
+      };
+      const joint = jointReduction(parts);
+      const term = Math.fround(0.1);
+      for (const options of [
+        { accumulate: 'float64', sumScheme: 'direct' },
+        { sumScheme: 'kahan' },
+        { accumulate: 'float64' },
+      ] as const) {
+        using prepared = await joint.prepare([], options);
+        for (const found of [await joint.call([], options), prepared([])]) {
+          const sums = [...(await found.sum.toTypedArray())];
+          // Term by term in float32 they are 400 units off.
+          const size = 'accumulate' in options && !('sumScheme' in options) ? 40 : 2;
+          for (const [i, sum] of sums.entries()) {
+            const wanted = (i + 1) * N * term;
+            expect(Math.abs(sum - wanted)).toBeLessThanOrEqual(size * 2 ** -24 * wanted);
+          }
+          expect(sums).toEqual([...(await (await parts.sum.call([], options)).toTypedArray())]);
+          const means = await (await parts.mean.call([], options)).toTypedArray();
+          expect([...(await found.mean.toTypedArray())]).toEqual([...means]);
+          expect(await found.least.toNested()).toEqual([[0], [0]]);
+          expect(await found.near.indices.toNested()).toEqual([
+            [0, 1],
+            [0, 1],
+          ]);
+          expect(await found.count.toNested()).toEqual([[N], [N]]);
+          expect(await found.most.toNested()).toEqual([[term], [2 * term]]);
+        }
+      }
+      for (const [name, kind] of [
+        ['Prod', 'Prod'],
+        ['Var', 'Var'],
+      ] as const) {
+        const mixed = jointReduction({ sum: parts.sum, other: f.reduction(kind, 'j') });
+        const call = mixed.call([], { accumulate: 'float64' });
+        await expect(call).rejects.toThrow(new RegExp(`${name} takes neither 'accumulate'`));
+      }
+      const none = jointReduction({ least: parts.least, most: parts.most });
+      await expect(none.call([], { accumulate: 'float64' })).rejects.toThrow(/takes neither/);
+    });
+
     describe('is refused', () => {
       const [x, y] = [lazyI([[1], [2]], { name: 'x' }), lazyJ([[1], [2], [3]], { name: 'y' })];
       const sum = x.mul(y).reduction('Sum', 'j');
@@ -268,13 +325,13 @@ export function describeJoint(device: () => Device): void {
           /reduceMany: b/,
         ],
         [
-          'with Kahan sums beside what is no sum',
+          'with Kahan sums beside a product',
           () =>
             x
               .mul(y)
-              .reduceMany('j', { a: 'Sum', b: 'Max' }, { sumScheme: 'kahan', device: device() }),
+              .reduceMany('j', { a: 'Sum', b: 'Prod' }, { sumScheme: 'kahan', device: device() }),
           'UNSUPPORTED',
-          /Max takes neither/,
+          /Prod takes neither/,
         ],
       ];
       it.each(mistakes)('%s', async (_, run, code, says) => {

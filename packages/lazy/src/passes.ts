@@ -1,3 +1,4 @@
+import { aloneOf } from '@mercer/kernels';
 import { MercerError, type Stream } from '@mercer/tensor';
 import {
   isOnePass,
@@ -38,7 +39,8 @@ export async function loadPasses(
   const passes: Pass[] = [];
   for (const [place, reduction] of reductions.entries()) {
     const label = labelOf(task, place);
-    const loaded = await loadReductions(label, [reduction], shape, inputs, options);
+    const own = aloneOf(options, reduction);
+    const loaded = await loadReductions(label, [reduction], shape, inputs, own);
     passes.push({ loaded, places: [place] });
   }
   return passes;

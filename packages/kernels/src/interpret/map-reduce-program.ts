@@ -3,7 +3,8 @@ import { fromList } from '../map-reduce/expression-list.js';
 import { fromGatherList } from '../map-reduce/gathers.js';
 import type { CpuMapReducePlan, PlannedReduction } from '../map-reduce/plan.js';
 import { reducersOf } from '../map-reduce/reducers/reducers-of.js';
-import type { SumOptions } from '../map-reduce/reducers/sum-options.js';
+import { addsNothing } from '../map-reduce/plan-sums.js';
+import { PLAIN_SUMS, type SumOptions } from '../map-reduce/reducers/sum-options.js';
 import {
   gatheredComponents,
   usedComponents,
@@ -159,7 +160,7 @@ function reductionRow(
   arity: number,
   sums: SumOptions | undefined,
 ): number[] {
-  const { scheme, wide } = sums ?? { scheme: 'block', wide: false };
+  const { scheme, wide } = addsNothing(reduction) ? PLAIN_SUMS : (sums ?? PLAIN_SUMS);
   const adding = wide ? (scheme === 'block' ? 3 : 4) : SCHEMES[scheme];
   // 'arity' of an exponential is one exponent and its weights
   return [REDUCTIONS.indexOf(reduction), dim, arity - dim, k, adding];

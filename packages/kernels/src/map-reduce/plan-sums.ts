@@ -9,6 +9,15 @@ const SUMS: ReadonlySet<ReductionKind> = new Set([
   'SumSoftMaxWeight',
   'MaxSumShiftExp',
 ]);
+/** What compares or counts: nothing of it is rounded, however sums beside it are added up. */
+const ADDS_NOTHING: ReadonlySet<ReductionKind> = new Set([
+  ...(['Min', 'ArgMin', 'MinArgMin', 'Max', 'ArgMax', 'MaxArgMax'] as const),
+  ...(['KMin', 'ArgKMin', 'KMinArgKMin', 'KMax', 'ArgKMax', 'KMaxArgKMax'] as const),
+  ...(['Any', 'All', 'Count'] as const),
+]);
+/** Whether a reduction compares or counts, so that the options of sums change nothing. */
+export const addsNothing = (kind: ReductionKind): boolean => ADDS_NOTHING.has(kind);
+
 const SCHEMES: readonly SumScheme[] = ['block', 'direct', 'kahan'];
 
 /** How a problem's sums are added up, `undefined` where nothing unusual is asked for. */
@@ -33,7 +42,8 @@ export function planSums({
     );
   }
   const all = [problem.reduction, ...(problem.further ?? [])];
-  const other = all.find(({ kind }) => !SUMS.has(kind));
+  const hasSum = all.some(({ kind }) => SUMS.has(kind));
+  const other = all.find(({ kind }) => !SUMS.has(kind) && !(hasSum && addsNothing(kind)));
   if (other !== undefined) {
     refuse(
       `${other.kind} takes neither 'accumulate' nor 'sumScheme'`,
@@ -41,6 +51,19 @@ export function planSums({
     );
   }
   return Object.freeze({ scheme, wide });
+}
+
+/**
+ * A problem with one of its reductions alone, as a pass for each computes them: without the options of sums where nothing is added
+ * up.
+ */
+export function aloneOf<P extends { readonly accumulate?: unknown; readonly sumScheme?: unknown }>(
+  problem: P,
+  { kind }: Pick<MapReduceProblem['reduction'], 'kind'>,
+): Omit<P, 'accumulate' | 'sumScheme'> & Partial<Pick<P, 'accumulate' | 'sumScheme'>> {
+  if (!addsNothing(kind)) return problem;
+  const { accumulate: _, sumScheme: __, ...rest } = problem;
+  return rest;
 }
 
 /** The options as a plan's line says them. */

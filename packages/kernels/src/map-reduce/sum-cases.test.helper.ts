@@ -20,6 +20,18 @@ const equal = {
   further: [reduction('Mean', vj(0, 1))],
   ...{ units: Number.MIN_VALUE, fill: () => 0.1 },
 };
+/** What compares and counts beside sums. */
+const beside = {
+  reduction: reduction('Sum', product),
+  further: [
+    reduction('MinArgMin', product),
+    reduction('LogSumExp', product),
+    reduction('KMaxArgKMax', product, { k: 2 }),
+    reduction('Count', product),
+    reduction('Max', product),
+  ],
+  units: 20,
+};
 const float32 = { dtype: 'float32' } as const;
 const wide = { ...float32, accumulate: 'float64' } as const;
 
@@ -45,6 +57,7 @@ export const SUM_CASES: readonly (readonly [name: string, Case])[] = [
     ([name, how]) =>
       [
         [`exponentials, ${name}`, { ...exponentials, ...how, units: 20 }],
+        [`beside what compares, ${name}`, { ...beside, ...how }],
         [
           `exponentials of special values, ${name}`,
           { ...exponentials, ...how, units: 40, fill: specialNumber },

@@ -60,8 +60,15 @@ describe('takesOnePass', () => {
     expect(takesOnePass(problem([square(3), least(3)]), { ...cpu, interpreted: true })).toBe(false);
   });
 
-  it('refuses unusual sums of what is no sum', () => {
+  it('refuses unusual sums of what is no sum, but for what adds nothing beside a sum', () => {
     const mixed = problem([square(3), least(3)], { sumScheme: 'kahan' });
-    expect(() => takesOnePass(mixed, cpu)).toThrow(/KMin takes neither/);
+    expect(takesOnePass(mixed, cpu)).toBe(true);
+    const none = problem([least(3), least(3)], { sumScheme: 'kahan' });
+    expect(() => takesOnePass(none, cpu)).toThrow(/KMin takes neither/);
+    const product = reduction('Prod', ops.sqDist(vi(0, 3), vj(1, 3)));
+    const multiplied = problem([square(3), product], { sumScheme: 'kahan' });
+    expect(() => takesOnePass(multiplied, cpu)).toThrow(/Prod takes neither/);
+    const interpreted = { ...cpu, interpreted: true } as const;
+    expect(() => takesOnePass(multiplied, interpreted)).toThrow(/Prod takes neither/);
   });
 });

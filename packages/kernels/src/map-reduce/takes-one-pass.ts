@@ -1,4 +1,5 @@
 import type { DeviceLimits } from '../device-limits.js';
+import { aloneOf, planSums } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
 import { isBeyondLimits, isWide } from './wide/is-wide.js';
 
@@ -25,8 +26,9 @@ import { isBeyondLimits, isWide } from './wide/is-wide.js';
 export function takesOnePass(problem: MapReduceProblem, limits: DeviceLimits): boolean {
   const { reduction, further = [], ...rest } = problem;
   if (further.length === 0) return true;
+  planSums(problem);
   if (limits.kind === 'cpu' && limits.interpreted === true) return false;
   const all = [reduction, ...further];
   if (isBeyondLimits(all)) return false;
-  return !all.some((one) => isWide({ ...rest, reduction: one }, limits, all));
+  return !all.some((one) => isWide({ ...aloneOf(rest, one), reduction: one }, limits, all));
 }
