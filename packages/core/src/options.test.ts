@@ -252,10 +252,7 @@ describe('options of every public entry point', () => {
       p: 1,
       skipEpilogue: true,
       out: a,
-      accumulate: 'float64',
-      sumScheme: 'kahan',
       dtype: 'float64',
-      k: 2,
       device: 'cuda:7',
       stream: 3,
     };
