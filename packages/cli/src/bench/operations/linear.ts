@@ -182,7 +182,7 @@ function linearOperation(parts: LinearParts): ResidualOperation {
     prepare: ({ n }, [a, b = a]) => {
       if (a === undefined || b === undefined) throw new RangeError(`no operands of order ${n}`);
       return Promise.resolve({
-        plan: `${routine} of ${libraryOf(a)}`,
+        plan: `${routine} of ${libraryOf(a, routine)}`,
         run: (out) => run({ a, b }, out?.[0]),
         dispose: () => undefined,
       });
@@ -202,9 +202,13 @@ function linearOperation(parts: LinearParts): ResidualOperation {
   };
 }
 
+/** What a CPU calls a LAPACK for. */
+const OF_LAPACK = ['syevd', 'gesdd'];
+
 /** Where the routine comes from; on a GPU small systems, and what stands around the library's calls, are kernels of ours. */
-function libraryOf({ device }: Float): string {
+function libraryOf({ device }: Float, routine: string): string {
   if (device.kind === 'cuda') return 'CUDA';
+  if (!OF_LAPACK.includes(routine)) return 'Mercer';
   const library = lapack.report();
   return library.found ? (library.vendor ?? 'LAPACK') : 'ml-matrix';
 }
