@@ -208,7 +208,7 @@ export const brokenFilesMutants = [
     find: '      this.#giveUp(place, error);\n      return undefined;',
     replace: '      throw error;',
     test: `${P}/07-never-fatal.test.ts`,
-    pattern: 'no home|0555|no SQLite binding|home that may not',
+    pattern: 'no home|0555|neither node:sqlite|home that may not',
   },
   {
     promise: 7,

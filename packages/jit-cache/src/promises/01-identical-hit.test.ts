@@ -64,3 +64,15 @@ test('a compiler that goes on writing into its buffer does not change the entry'
   expect(Buffer.compare(again.binary, expected)).toBe(0);
   await cache.close();
 });
+
+test('a compiler that prints a NUL: its kernel is found all the same', async () => {
+  const directory = temporaryDirectory();
+  for (const origin of ['compiled', 'store']) {
+    const cache = JitCache.open({ directory });
+    // The fake compiler prints the source.
+    const found = await cache.get(fakeUnit('before\0after'), fakeToolchain());
+    expect(found.origin).toBe(origin);
+    expect(found.log).toMatch(/^compiled before.after$/s);
+    await cache.close();
+  }
+});

@@ -88,7 +88,9 @@ export function hasEntry(database: Database, key: Uint8Array): boolean {
 
 /** One row, one statement: key, names, bytes and checksum appear together. */
 export function putEntry(database: Database, record: EntryRecord, now: number): void {
-  const { key, keyJson, target, toolchain, binary, log, compileMs } = record;
+  const { key, keyJson, target, toolchain, binary, compileMs } = record;
+  // node:sqlite reads a text up to its first NUL.
+  const log = record.log.replaceAll('\0', '\uFFFD');
   const names = JSON.stringify(record.loweredNames);
   const sha = checksum(key, { names, log, binary, compile_ms: compileMs });
   database
