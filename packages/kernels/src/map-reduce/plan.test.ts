@@ -131,10 +131,10 @@ describe('plans of map-reduce', () => {
   });
 
   test('what is too long to be written out becomes loops', () => {
-    const forms = (formula: VectorExpr, one: ReductionOptions & { kind?: ReductionKind } = {}) =>
-      [CPU, H200].map(
-        (limits) => 'form' in plan(reduction(one.kind ?? 'Sum', formula, one), limits),
-      );
+    const forms = (
+      formula: VectorExpr,
+      { kind = 'Sum', ...options }: ReductionOptions & { kind?: ReductionKind } = {},
+    ) => [CPU, H200].map((limits) => 'form' in plan(reduction(kind, formula, options), limits));
     expect(forms(ops.sqDist(vi(0, 8), vj(1, 8)))).toEqual([false, false]);
     expect(forms(ops.sqDist(vi(0, 9), vj(1, 9)))).toEqual([true, false]);
     expect(forms(ops.sqDist(vi(0, 65), vj(1, 65)))).toEqual([true, true]);
