@@ -16,10 +16,9 @@ const OPERATIONS = ['operations.inc', 'generated/functions.inc'].flatMap((name) 
   const text = readFileSync(new URL(`../native/interpreter/${name}`, import.meta.url), 'utf8');
   return [...text.matchAll(/^MERCER_[A-Z]+\((\w+),/gm)].map(([, operation]) => operation);
 });
-const [FLOOR, ROUND] = ['math_floor', 'math_round'].map((name) => OPERATIONS.indexOf(name)) as [
-  number,
-  number,
-];
+const [FLOOR, ROUND, BESSEL] = ['math_floor', 'math_round', 'math_besselK'].map((name) =>
+  OPERATIONS.indexOf(name),
+) as [number, number, number];
 
 interface Code {
   readonly slots: readonly (readonly [kind: number, index: number])[];
@@ -242,6 +241,13 @@ describe('a malformed program is refused:', () => {
     ['a function of the launch', mapOf(VALUE, { ...SCALE, instructions: [[FLOOR, 2, 0, -1, -1]] })],
     ['a table behind the last constant', mapOf(rounded([TABLE, 1]))],
     ['a table that is too short', mapOf(rounded([TABLE, 0], ROUND + 1))],
+    ...[1e9, -1, 0.5, NaN].map((order): [string, TileProgram] => [
+      `a Bessel function that repeats its recurrence ${String(order)} times`,
+      {
+        words: mapOf(rounded([TABLE, 0], BESSEL)).words,
+        constants: [0, order, ...Array<number>(160).fill(0)],
+      },
+    ]),
     ['a value as a table', mapOf(rounded([CONSTANT, 0]))],
     ['a table as a value', mapOf(rounded([TABLE, 0], ADD))],
     ['too few settings', mapOf(VALUE, SCALE, [1, 1, 2, 0, 1, 1])],

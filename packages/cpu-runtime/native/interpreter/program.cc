@@ -1,4 +1,5 @@
 // Reading and checking a program: what passes here can run without a check.
+#include <cmath>
 #include <string>
 
 #include "../error.h"
@@ -15,6 +16,7 @@ constexpr int32_t kMostSettings = 1 << 20;
 constexpr int32_t kMostInputs = 1 << 18;
 constexpr int32_t kMostComponents = 1 << 20;
 constexpr int32_t kMostDims = 8;
+constexpr double kMostOrder = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& why) {
   throw RuntimeError("INVALID_ARGUMENT",
@@ -28,6 +30,10 @@ void require(bool holds, const char* why) {
 
 bool givesMask(Operation operation) {
   return operation >= Operation::k_lt && operation <= Operation::k_ne;
+}
+
+bool readsOrder(Operation operation) {
+  return operation == Operation::k_math_besselK || operation == Operation::k_math_radialBesselK;
 }
 
 // What an owner of a register holds, slot by slot.
@@ -178,6 +184,11 @@ class Reader {
       require(numbers == 0 || static_cast<size_t>(code.slots[one.b].index) + static_cast<size_t>(numbers) <=
                                   program_.constants_.size(),
               "a table is too short");
+      if (readsOrder(one.operation)) {
+        // the second number is how many times the function repeats its recurrence
+        const double order = program_.constants_[static_cast<size_t>(code.slots[one.b].index) + 1];
+        require(order >= 0 && order <= kMostOrder && order == std::floor(order), "an order is out of range");
+      }
       if (arity > 2) use(one.c, Held::kNumber);
       require((arity > 1 || one.b == -1) && (arity > 2 || one.c == -1), "an operand that is not read is not -1");
       require(one.to >= 0 && one.to < code.slotCount, "a result is no slot");
