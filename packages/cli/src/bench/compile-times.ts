@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cdist, tensor, type Device } from '@mercer/core';
+import { withTemporaryFolder } from '../files/with-temporary-folder.js';
 
 /** First call of one kernel in a new process, in milliseconds. */
 export interface CompileTimes {
@@ -67,19 +66,16 @@ export async function descriptorCompileTimes(device: Device): Promise<Descriptor
 
 /** Runs a command of this program twice with the same store, empty at first. */
 async function coldAndWarm<T>(args: readonly string[]): Promise<[cold: T, warm: T]> {
-  const directory = await mkdtemp(join(tmpdir(), 'mercer-cold-'));
-  const { MERCER_PROFILE: _, ...rest } = process.env;
-  const env = { ...rest, MERCER_CACHE_DIR: directory, MERCER_CACHE: 'rw' };
-  const probe = async (): Promise<T> => {
-    const { stdout } = await promisify(execFile)(process.execPath, [BIN, ...args, '--json'], {
-      env,
-    });
-    return JSON.parse(stdout) as T;
-  };
-  try {
+  return withTemporaryFolder('mercer-cold-', async (directory) => {
+    const { MERCER_PROFILE: _, ...rest } = process.env;
+    const env = { ...rest, MERCER_CACHE_DIR: directory, MERCER_CACHE: 'rw' };
+    const probe = async (): Promise<T> => {
+      const { stdout } = await promisify(execFile)(process.execPath, [BIN, ...args, '--json'], {
+        env,
+      });
+      return JSON.parse(stdout) as T;
+    };
     const cold = await probe();
     return [cold, await probe()];
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  });
 }

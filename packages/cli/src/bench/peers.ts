@@ -1,10 +1,10 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { withTemporaryFolder } from '../files/with-temporary-folder.js';
 import { isLinear, isReduction, type Cell } from './cells.js';
 import { operationOf } from './operations/operations.js';
 import type { Spread } from './statistics.js';
@@ -71,21 +71,21 @@ export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | un
  * A peer that is not installed, or fails, is reported and never thrown.
  */
 export async function runPeers(cells: readonly Cell[], options: PeerOptions): Promise<PeerReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'mercer-peers-'));
-  // A peer's own cache of compiled kernels starts empty and touches nobody's, unless one is named.
-  const env = {
-    ...{ KEOPS_CACHE_FOLDER: join(folder, 'keops') },
-    ...process.env,
-    ...threadSettings(options.threads),
-    XDG_CACHE_HOME: join(folder, 'cache'),
-  };
-  const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe', env });
-  try {
-    return await new PeerSession(child, folder, options).run(cells);
-  } finally {
-    child.kill();
-    await rm(folder, { recursive: true, force: true });
-  }
+  return withTemporaryFolder('mercer-peers-', async (folder) => {
+    // A peer's own cache of compiled kernels starts empty and touches nobody's, unless one is named.
+    const env = {
+      ...{ KEOPS_CACHE_FOLDER: join(folder, 'keops') },
+      ...process.env,
+      ...threadSettings(options.threads),
+      XDG_CACHE_HOME: join(folder, 'cache'),
+    };
+    const child = spawn(options.python, [options.script ?? SCRIPT], { stdio: 'pipe', env });
+    try {
+      return await new PeerSession(child, folder, options).run(cells);
+    } finally {
+      child.kill();
+    }
+  });
 }
 
 /** OpenMP, and the BLAS libraries that numpy and torch come with. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -63,4 +64,20 @@ describe('mercer, killed while it writes', () => {
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect((await readdir(folder)).filter((name) => name.startsWith('.mercer-'))).toEqual([]);
   }, 300_000);
+
+  it('while it profiles removes its folder of records too', async () => {
+    await mkdir(at('tmp'));
+    const program = 'process.stdout.write("up"); setTimeout(() => {}, 20_000)';
+    const child = spawn(process.execPath, [BIN, 'profile', process.execPath, '-e', program], {
+      env: { ...process.env, TMPDIR: at('tmp') },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    await once(child.stdout, 'data');
+    expect((await readdir(at('tmp'))).length).toBe(1);
+    process.kill(-(child.pid ?? 0), 'SIGTERM'); // with its program, as a terminal does
+    await once(child, 'exit');
+    expect(child.signalCode).toBe('SIGTERM');
+    expect(await readdir(at('tmp'))).toEqual([]);
+  }, 120_000);
 });

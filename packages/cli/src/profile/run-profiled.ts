@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CliError, usageError } from '../cli-error.js';
+import { withTemporaryFolder } from '../files/with-temporary-folder.js';
 import { parseProfile, type KernelEvent } from './kernel-event.js';
 
 /** What a profiled program did. */
@@ -26,16 +26,13 @@ export async function runProfiled(
 ): Promise<ProfiledRun> {
   const [program, ...args] = resolveProgram(command);
   if (program === undefined) throw usageError('Cannot profile: no command was given. Add one');
-  const folder = await mkdtemp(join(tmpdir(), 'mercer-profile-'));
-  const file = join(folder, 'launches.jsonl');
-  try {
+  return withTemporaryFolder('mercer-profile-', async (folder) => {
+    const file = join(folder, 'launches.jsonl');
     const start = performance.now();
     const exitStatus = await runChild(program, args, file, quiet);
     const wallMs = performance.now() - start;
     return { events: parseProfile(await readText(file)), exitStatus, wallMs };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** `mercer ...` is this program, and a script's name alone is run by this Node. */
