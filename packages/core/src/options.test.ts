@@ -74,7 +74,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['JointReduction.call', (o) => joint.call([], o)],
     ['JointReduction.prepare', (o) => joint.prepare([], o)],
     ['PreparedJointReduction', (o) => preparedJoint([], o)],
-    ['Genred', (o) => row(a, a, o as never)],
+    ['Genred', (o) => row(a, a, o)],
     ['Genred.prepare', (o) => row.prepare(a, a, o)],
     ['PreparedCdist', (o) => prepared(a, a, o)],
     ['PreparedCdistGrad', (o) => preparedGrad(a, a, a, cube, o)],
