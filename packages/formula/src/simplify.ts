@@ -7,6 +7,7 @@ import { postOrder } from './post-order.js';
 import { readOptions } from './read-options.js';
 import { applyRule } from './rule-table.js';
 import { SIMPLIFY, type Facts } from './simplify-rules.js';
+import { finish, type Steps } from './steps.js';
 import { withArgs } from './substitute.js';
 
 /** What the caller knows about the variables. */
@@ -61,10 +62,15 @@ export function simplifyAll<E extends Expr>(exprs: readonly E[], options?: Simpl
   return inCanonicalForm(exprs, readOptions('simplifyAll', options, SIMPLIFY_OPTIONS));
 }
 
-function inCanonicalForm<E extends Expr>(
+function inCanonicalForm<E extends Expr>(exprs: readonly E[], given: SimplifyOptions): E[] {
+  return finish(simplifyAllSteps(exprs, given));
+}
+
+/** {@link simplifyAll} in steps, one for each node. */
+export function* simplifyAllSteps<E extends Expr>(
   exprs: readonly E[],
-  { nonNegative }: SimplifyOptions,
-): E[] {
+  { nonNegative }: SimplifyOptions = {},
+): Steps<E[]> {
   const assumed = new Set(nonNegative);
   const signs = new Map<Expr, boolean>();
   const done = new Map<Expr, Expr>();
@@ -93,7 +99,12 @@ function inCanonicalForm<E extends Expr>(
   };
 
   // Arguments first, so that the recursion above only ever goes through what a rule just built.
-  for (const node of postOrder(...exprs)) normalise(node);
+  const order = postOrder(...exprs);
+  yield;
+  for (const node of order) {
+    normalise(node);
+    yield;
+  }
   return exprs.map((expr) => normalise(expr) as E);
 }
 

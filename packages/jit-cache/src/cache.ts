@@ -51,19 +51,6 @@ function newCounters(): CacheCounters {
   };
 }
 
-function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', abort);
-    });
-  });
-}
-
 /**
  * From source to binary, once per machine.
  *
@@ -152,7 +139,7 @@ export class JitCache {
    * (failures are not kept); the signal's reason.
    */
   async get(unit: CompileUnit, toolchain: Toolchain, options?: GetOptions): Promise<Artifact> {
-    const { signal, debug } = readOptions('JitCache.get', options, GET_OPTIONS);
+    const { signal, debug, timeoutMs } = readOptions('JitCache.get', options, GET_OPTIONS);
     checkSignal('JitCache.get', signal);
     if (this.#closed) {
       throw new CacheError('CACHE_CLOSED', 'Cannot compile: the cache was closed. Open another.');
@@ -168,10 +155,12 @@ export class JitCache {
       print?.(`hit ${unit.names[0] ?? ''} ${unit.target} ${key.hex.slice(0, 12)} from memory`);
       resolved = { entry: kept, origin: 'memory' };
     } else {
-      const flight = this.#flights.run(key.hex, () =>
-        this.#resolver.resolve({ key, unit, toolchain, print }),
+      resolved = await this.#flights.run(
+        key.hex,
+        (abandoned) =>
+          this.#resolver.resolve({ key, unit, toolchain, print, timeoutMs, signal: abandoned }),
+        signal,
       );
-      resolved = await abortable(flight, signal);
     }
     const { binary, loweredNames, compileMs, log } = resolved.entry;
     return {

@@ -1,6 +1,7 @@
 export { JitCache } from './cache.js';
 export { debugPrinter, type DebugPrinter } from './debug.js';
 export { BatchError, CacheError, type CacheErrorCode } from './errors.js';
+export { SharedWork } from './shared-work.js';
 export type { TuningStore } from './tuning-store.js';
 export type {
   Artifact,
@@ -11,6 +12,7 @@ export type {
   CacheOptions,
   CacheStats,
   CacheWarning,
+  CompileLimits,
   CompileOption,
   CompileOutput,
   CompileUnit,

@@ -21,6 +21,9 @@ export interface Wanted {
   readonly unit: CompileUnit;
   readonly toolchain: Toolchain;
   readonly print: DebugPrinter | undefined;
+  readonly timeoutMs: number | undefined;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
 }
 
 export interface Resolved {
@@ -110,6 +113,7 @@ export class Resolver {
       },
     };
     for (;;) {
+      wanted.signal.throwIfAborted();
       const lease: LeaseOutcome = writer.isLogFull
         ? { kind: 'compile', held: false }
         : await acquireLease(request);
@@ -138,10 +142,12 @@ export class Resolver {
 
   async #compile(wanted: Wanted): Promise<Entry> {
     const { counters, system } = this.parts;
-    const { unit, toolchain, print } = wanted;
+    const { unit, toolchain, print, timeoutMs, signal } = wanted;
     const startedMs = system.monotonicMs();
     try {
-      const { binary, loweredNames, log } = await toolchain.compile(unit);
+      signal.throwIfAborted();
+      const limits = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
+      const { binary, loweredNames, log } = await toolchain.compile(unit, limits);
       assertArtifact(toolchain.name, unit.target, binary);
       const compileMs = system.monotonicMs() - startedMs;
       counters.compiles++;

@@ -26,6 +26,14 @@ export interface CompileOutput {
   readonly log: string;
 }
 
+/** When a compile ends at the latest. */
+export interface CompileLimits {
+  /** After this time the compiler is killed and the compile fails. */
+  readonly timeoutMs?: number;
+  /** Stops the compile, which rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
 /** A compiler as the cache sees it. */
 export interface Toolchain {
   /** For people: `nvrtc`, `g++`. Not part of the key. */
@@ -34,7 +42,8 @@ export interface Toolchain {
   readonly identity: string;
   /** The identity for one target, where it depends on it (PTX is finished by the driver). */
   identityFor?(target: string): string;
-  compile(unit: CompileUnit): Promise<CompileOutput>;
+  /** Compiles; a toolchain that can be stopped heeds the limits. */
+  compile(unit: CompileUnit, limits?: CompileLimits): Promise<CompileOutput>;
 }
 
 /** A compiled unit. */
@@ -91,13 +100,15 @@ export interface CacheWarning {
 
 /** Options of one `get`. */
 export interface GetOptions {
-  /** Rejects this call; the compile itself goes on and is kept. */
+  /** Rejects this call; the compile goes on for other calls that wait for it, and is stopped where there are none. */
   readonly signal?: AbortSignal;
+  /** After this time a compiler that can be killed is killed. Of calls that share a compile, the first one's counts. */
+  readonly timeoutMs?: number;
   readonly debug?: DebugOption;
 }
 
 /** Names of {@link GetOptions}. */
-export const GET_OPTIONS: OptionNames<GetOptions> = { signal: true, debug: true };
+export const GET_OPTIONS: OptionNames<GetOptions> = { signal: true, timeoutMs: true, debug: true };
 
 /** Where a batch stands. */
 export interface BatchProgress {

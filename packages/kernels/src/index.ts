@@ -17,6 +17,7 @@ export type {
   LaunchableKernel,
   Scalars,
 } from './emitted-kernel.js';
+export { isBeyondCompiler, PlanLimitError } from './plan-limit-error.js';
 export { kernelKey } from './kernel-key.js';
 export type { TileProgram } from './interpret/tile-program.js';
 export type { CpuLimits, CudaLimits, DeviceLimits } from './device-limits.js';

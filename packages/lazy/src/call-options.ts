@@ -22,6 +22,7 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions> = {
   dtype: true,
   accumulate: true,
   sumScheme: true,
+  signal: true,
   debug: true,
 };
 
@@ -40,6 +41,7 @@ export const PREPARE_OPTIONS: OptionNames<PrepareOptions> = {
   accumulate: true,
   sumScheme: true,
   indexDtype: true,
+  signal: true,
   debug: true,
 };
 

@@ -1,6 +1,6 @@
 import {
-  emitMapReduce,
-  planMapReduce,
+  emitMapReduceSteps,
+  planMapReduceSteps,
   takesOnePass,
   type MapReducePlan,
   type MapReduceProblem,
@@ -17,7 +17,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
-import { translated } from './lazy-error.js';
+import { translated, translatedSteps } from './lazy-error.js';
 import { problemSums, type SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type Reductions } from './task.js';
 
@@ -78,6 +78,7 @@ export type LoadedReduction = LoadedProgram<MapReducePlan>;
 /** How a reduction is loaded. */
 export interface LoadOptions extends SumOptions {
   readonly debug?: DebugOption | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Every kept row is reduced over rows of its own, which the launch says. */
   readonly ranges?: boolean;
 }
@@ -87,14 +88,14 @@ function problemOf(
   [reduction, ...further]: Reductions,
   shape: CallShape,
   inputs: readonly (ExampleInput | undefined)[],
-  { ranges = false, ...sums }: LoadOptions,
+  { ranges = false, accumulate, sumScheme }: LoadOptions,
 ): MapReduceProblem {
   const { dtype, rowsI, rowsJ, batch } = shape;
   const used = usedBy([reduction, ...further].flatMap(formulasOf));
   const storage = storageOf(inputs.map((one, place) => (used.has(place) ? one : undefined)));
   return {
     ...{ reduction, further, dtype, storage, ranges, rowsI, rowsJ, batch },
-    ...problemSums(sums),
+    ...problemSums({ accumulate, sumScheme }),
   };
 }
 
@@ -133,10 +134,10 @@ export function loadReductions(
       key: `map-reduce ${JSON.stringify([reduction.axis, described, rest])}`,
       // The formulas are held, so that their ids, which are in the key, are not given to others.
       holds: reductions,
-      plan: (limits) => translated(what, () => planMapReduce(problem, limits)),
-      emit: (plan) => translated(what, () => emitMapReduce(plan)),
+      plan: (limits) => translatedSteps(what, planMapReduceSteps(problem, limits)),
+      emit: (plan) => translatedSteps(what, emitMapReduceSteps(plan)),
     },
-    options.debug,
+    { debug: options.debug, signal: options.signal },
   );
 }
 

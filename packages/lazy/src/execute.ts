@@ -16,13 +16,13 @@ import type { LazyData } from './make-input.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { placeInputs } from './place-inputs.js';
 import { passRanges, type RangesOption } from './range-tensors.js';
-import type { IndexOption } from './reduction-types.js';
+import type { IndexOption, SignalOption } from './reduction-types.js';
 import { areEmpty, checkIndexDtype, deliver, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, jointly, usedBy, type JointTask, type Task } from './task.js';
 
 /** Options of a call that say nothing about what is computed. */
-export interface CallOptions extends StreamOption, SumOptions, IndexOption {
+export interface CallOptions extends StreamOption, SumOptions, IndexOption, SignalOption {
   /** Where host data is placed when no input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
   /** What host data is converted to when no input has a dtype of its own. Default: float32. */
@@ -65,7 +65,8 @@ export async function executeAll(
   { out = [], ...options }: ExecuteAllOptions,
 ): Promise<readonly Results[]> {
   const { what, reductions } = task;
-  const { stream, debug, ranges, accumulate, sumScheme, indexDtype } = options;
+  const { stream, debug, ranges, accumulate, sumScheme, indexDtype, signal } = options;
+  signal?.throwIfAborted();
   const inputs = bindArguments(what, task.inputs, args);
   checkIndexDtype(what, indexDtype, reductions);
   const made: Tensor[] = [];
@@ -76,8 +77,9 @@ export async function executeAll(
     try {
       if (areEmpty(results.wanted)) return results.wanted;
       const passes = await loadPasses(task, shape, bound, {
-        ...{ debug, ranges: ranges !== undefined, accumulate, sumScheme },
+        ...{ debug, signal, ranges: ranges !== undefined, accumulate, sumScheme },
       });
+      signal?.throwIfAborted();
       const arrays = await passRanges(what, reductions[0], passes, shape, ranges, stream, made);
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();

@@ -1,4 +1,5 @@
-import { FormulaError } from '@mercer/formula';
+import { FormulaError, type Steps } from '@mercer/formula';
+import { PlanLimitError } from '@mercer/kernels';
 
 /** What went wrong with a symbolic matrix. Shapes, dtypes and devices of tensors are errors of `MercerError`. */
 export type LazyErrorCode =
@@ -11,8 +12,10 @@ export type LazyErrorCode =
   | 'SYNTAX'
   /** A derivative that does not exist as a formula. */
   | 'NOT_DIFFERENTIABLE'
-  /** There is no kernel for it, or it is too large for one. */
-  | 'UNSUPPORTED';
+  /** There is no kernel for it. */
+  | 'UNSUPPORTED'
+  /** It is too large: the message names what was counted, the limit, and what to do. */
+  | 'LIMIT';
 
 /**
  * The error of symbolic matrices. `message` says what failed, why, and how to fix it.
@@ -48,7 +51,7 @@ const CODE_OF: { readonly [C in FormulaError['code']]: LazyErrorCode } = {
   UNBOUND_VARIABLE: 'UNBOUND_VARIABLE',
   DIM_MISMATCH: 'DIM_MISMATCH',
   NOT_DIFFERENTIABLE: 'NOT_DIFFERENTIABLE',
-  LIMIT_EXCEEDED: 'UNSUPPORTED',
+  LIMIT_EXCEEDED: 'LIMIT',
   SYNTAX: 'SYNTAX',
 };
 
@@ -67,12 +70,28 @@ export function translated<T>(
   try {
     return step();
   } catch (cause) {
-    if (cause instanceof FormulaError) {
-      throw new LazyError(CODE_OF[cause.code], `${what}: ${cause.message}${given()}`, { cause });
-    }
-    if (cause instanceof RangeError) {
-      throw new LazyError(refused, `${what}: ${cause.message}${given()}`, { cause });
-    }
-    throw cause;
+    throw translation(what, cause, given, refused);
   }
+}
+
+/** The same for work in steps. */
+export function* translatedSteps<T>(what: string, steps: Steps<T>): Steps<T> {
+  try {
+    return yield* steps;
+  } catch (cause) {
+    throw translation(what, cause);
+  }
+}
+
+function translation(
+  what: string,
+  cause: unknown,
+  given: () => string = () => '',
+  refused: LazyErrorCode = 'UNSUPPORTED',
+): unknown {
+  const of = (code: LazyErrorCode, { message }: Error): LazyError =>
+    new LazyError(code, `${what}: ${message}${given()}`, { cause });
+  if (cause instanceof FormulaError) return of(CODE_OF[cause.code], cause);
+  if (cause instanceof PlanLimitError) return of('LIMIT', cause);
+  return cause instanceof RangeError ? of(refused, cause) : cause;
 }

@@ -20,7 +20,7 @@ import { launchKnown, rememberCall, type KnownCall } from './known-call.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
 import type { RangesOption } from './range-tensors.js';
-import type { IndexDType, IndexOption } from './reduction-types.js';
+import type { IndexDType, IndexOption, SignalOption } from './reduction-types.js';
 import { areEmpty, checkIndexDtype, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type JointTask } from './task.js';
@@ -41,7 +41,7 @@ export interface PreparedTask {
 
 /** Options of a preparation. */
 export interface PrepareOptions<I extends IndexDType = IndexDType>
-  extends SumOptions, IndexOption<I> {
+  extends SumOptions, IndexOption<I>, SignalOption {
   /**
    * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
    * fix the numbers of rows of both sides; the batch stays free.
@@ -59,6 +59,7 @@ export async function prepareTask(
   const { what, reductions } = task;
   const { ranges, indexDtype, ...options } = readOptions(what, given, PREPARE_OPTIONS);
   checkIndexDtype(what, indexDtype, reductions);
+  options.signal?.throwIfAborted();
   const used = usedBy(reductions.flatMap(formulasOf));
   const example = bind(task, args);
   const views: Tensor[] = [];

@@ -36,6 +36,15 @@ export interface IndexOption<I extends IndexDType = IndexDType> {
   readonly indexDtype?: I | undefined;
 }
 
+/** The option of calls, and of preparations, that are given up. */
+export interface SignalOption {
+  /**
+   * Rejects the call with the signal's reason while its kernels are planned and compiled; what is under way is stopped once no other
+   * call waits for it. Once the work is enqueued the signal is no longer heeded.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Options of a call of a reduction of any kind. */
 export type CallReduceOptions<
   K extends ReductionKind,
@@ -47,7 +56,7 @@ export type CallReduceOptions<
 export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;
 
 /** Options of a call that computes a reduction; `out` takes the result. */
-export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions {
+export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions, SignalOption {
   /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
   readonly out?: R | undefined;
   /** Where host data is placed when no input is a tensor. Default: the default device. */

@@ -61,7 +61,7 @@ export async function loadSelection(
   const pairs = await loadProblem(
     device,
     { key: `selection ${key}`, holds: formulas, plan, emit: emitSelection },
-    debug,
+    { debug },
   );
   const counts = await loadProblem(
     device,
@@ -69,7 +69,7 @@ export async function loadSelection(
       ...{ key: `selection-counts ${key}`, holds: formulas, emit: emitSelectionCounts },
       plan: (limits): CountsPlan => ({ family: 'selection-counts', counts: plan(limits).counts }),
     },
-    debug,
+    { debug },
   );
   return { pairs, counts };
 }

@@ -24,7 +24,7 @@ export async function loadWidening(device: Device, debug?: DebugOption): Promise
     device,
     plan,
     (of) => ({ steps: [{ kernel: emitCopy(of, device.kind) }], workspaceBytes: () => 0 }),
-    debug,
+    { debug },
   );
   return ({ written, wanted }, stream) => {
     for (const [place, { index: to }] of wanted.entries()) {

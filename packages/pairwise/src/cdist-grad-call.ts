@@ -83,7 +83,7 @@ export async function loadGrad(
     },
     device.limits,
   );
-  const loading = loadPlan(device, plan, emitCdistGrad, debug);
+  const loading = loadPlan(device, plan, emitCdistGrad, { debug });
   programs.set(key, loading);
   try {
     return await loading;

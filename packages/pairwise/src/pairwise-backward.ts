@@ -181,7 +181,7 @@ function load(
     maskDiagonal: call.maskedDiagonal !== undefined,
   };
   const plan = planPairwiseGradient(problem, device.limits);
-  return loadPlan(device, plan, emitPairwiseGradient, call.debug);
+  return loadPlan(device, plan, emitPairwiseGradient, { debug: call.debug });
 }
 
 function emptyRows({ shape, stream }: BackwardCall, parts: number): Tensor<PairwiseDType> {

@@ -26,6 +26,6 @@ export function loadProgram(
       plan: (limits) => planPairwise(problem, limits),
       emit: emitPairwise,
     },
-    debug,
+    { debug },
   );
 }

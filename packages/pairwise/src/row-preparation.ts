@@ -47,7 +47,7 @@ export function loadRows(
   operand: Operand,
   debug: DebugOption | undefined,
 ): Promise<LoadedRows> {
-  return loadPlan(shape.device, rowsPlan(spec, shape, rows, operand), emitRows, debug);
+  return loadPlan(shape.device, rowsPlan(spec, shape, rows, operand), emitRows, { debug });
 }
 
 /**

@@ -56,7 +56,7 @@ async function contributions(
 ): Promise<Tensor<PairwiseDType>> {
   const { dtype, device, batchShape, batch, k } = shape;
   const plan = planRowsGradient({ dtype, normalise, target }, device.limits);
-  const loaded = await loadPlan(device, plan, emitRowsGradient, debug);
+  const loaded = await loadPlan(device, plan, emitRowsGradient, { debug });
   const bound = scale === undefined ? undefined : bindScale(what, scale, shape);
   await stream.room();
   const out = empty([...batchShape, rows, k], { dtype, device, stream });

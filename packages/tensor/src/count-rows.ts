@@ -80,7 +80,7 @@ export async function countRows(
           plan: (limits) => planCountRows({ index: index.dtype, to: dtype, ...sizes }, limits),
           emit: emitCountRows,
         },
-        debug,
+        { debug },
       );
       const { plan } = program;
       if (!stream.hasRoom()) await stream.room();

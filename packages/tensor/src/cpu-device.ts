@@ -8,12 +8,7 @@ import {
   type CpuStream,
   type HostBuffer,
 } from '@mercer/cpu-runtime';
-import {
-  hostToolchain,
-  type CompileUnit,
-  type DebugOption,
-  type Toolchain,
-} from '@mercer/jit-cache';
+import { hostToolchain, type CompileUnit, type Toolchain } from '@mercer/jit-cache';
 import {
   packParams,
   type BuiltinKernel,
@@ -21,9 +16,9 @@ import {
   type CpuLimits,
   type EmittedKernel,
 } from '@mercer/kernels';
-import { executorForKernels, needsCompiler } from './cpu-executor.js';
+import { executorForKernels, isTooLong, needsCompiler, noticeTooLong } from './cpu-executor.js';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
-import type { Device } from './device.js';
+import type { Device, LoadOptions } from './device.js';
 import { HostPool } from './host-pool.js';
 import { jitCache, toolchainOf } from './jit.js';
 import type { NativeFunction } from './native-function.js';
@@ -162,23 +157,38 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
 
   protected async build(
     kernel: EmittedKernel,
-    debug: DebugOption | undefined,
+    { debug, signal }: LoadOptions,
   ): Promise<NativeFunction> {
     const { entry } = kernel;
     const paramBytes = packParams(kernel.params).bytes;
-    if ((await executorForKernels()) === 'interpreted') {
-      const program = kernel.dialect === 'cpu' ? kernel.program : undefined;
-      if (program === undefined) throw await needsCompiler(kernel);
-      return launcher(cpu.interpret(program, { paramBytes, name: entry }), false);
+    const program = kernel.dialect === 'cpu' ? kernel.program : undefined;
+    const interpreted = (): NativeFunction | undefined =>
+      program && launcher(cpu.interpret(program, { paramBytes, name: entry }), false);
+    // Without a text the program is all there is.
+    const isProgram = kernel.source === '' || (await executorForKernels()) === 'interpreted';
+    if (isProgram) {
+      const native = interpreted();
+      if (native === undefined) throw await needsCompiler(kernel);
+      return native;
     }
-    const unit = this.compileUnit(kernel);
-    const { binary, loweredNames } = await jitCache().get(
-      unit,
-      await this.toolchain(),
-      debugOf(debug),
-    );
-    const name = loweredNames[entry] ?? entry;
-    return launcher(cpu.loadModule(binary).function(name, { paramBytes }), true);
+    try {
+      const { binary, loweredNames } = await jitCache().get(
+        this.compileUnit(kernel),
+        await this.toolchain(),
+        {
+          ...(debug !== undefined && { debug }),
+          ...(signal && { signal }),
+          timeoutMs: this.compileTimeoutMs,
+        },
+      );
+      const name = loweredNames[entry] ?? entry;
+      return launcher(cpu.loadModule(binary).function(name, { paramBytes }), true);
+    } catch (error) {
+      const native = isTooLong(error) ? interpreted() : undefined;
+      if (native === undefined) throw error;
+      noticeTooLong(kernel, this.compileTimeoutMs);
+      return native;
+    }
   }
 
   protected builtin({ entry }: BuiltinKernel): NativeFunction {
@@ -251,8 +261,4 @@ function elementBytes(width: number, pattern: bigint): Uint8Array {
   const element = new DataView(new ArrayBuffer(8));
   element.setBigUint64(0, pattern, true);
   return new Uint8Array(element.buffer, 0, width);
-}
-
-function debugOf(debug: DebugOption | undefined): { debug?: DebugOption } {
-  return debug === undefined ? {} : { debug };
 }

@@ -85,3 +85,21 @@ export async function needsCompiler({ name }: EmittedKernel): Promise<MercerErro
     `loading ${name}: it has operations that the interpreter lacks, and ${why}. ${remedy}${compilerRemedy}`,
   );
 }
+
+/** Whether a compiler was killed because it took too long. @internal */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof CpuRuntimeError && error.code === 'COMPILE_TIMEOUT';
+}
+
+let noticedTooLong = false;
+
+/** Says once that the interpreter computes what took the compiler too long. @internal */
+export function noticeTooLong({ name }: EmittedKernel, timeoutMs: number): void {
+  if (noticedTooLong) return;
+  noticedTooLong = true;
+  process.emitWarning(
+    `the interpreter computes ${name}, because the C++ compiler was not done with it after ${String(timeoutMs)} ms. ` +
+      "Shorter formulas compile quicker; device('cpu').compileTimeoutMs is the time that it may take.",
+    { type: 'MercerNotice', code: 'MERCER_COMPILE_TIMEOUT' },
+  );
+}

@@ -7,13 +7,7 @@ import {
   type CudaStream,
   type DeviceBuffer,
 } from '@mercer/cuda-runtime';
-import {
-  cudaTarget,
-  nvrtcToolchain,
-  type CompileUnit,
-  type DebugOption,
-  type Toolchain,
-} from '@mercer/jit-cache';
+import { cudaTarget, nvrtcToolchain, type CompileUnit, type Toolchain } from '@mercer/jit-cache';
 import {
   packParams,
   type BuiltinKernel,
@@ -22,7 +16,7 @@ import {
   type EmittedKernel,
 } from '@mercer/kernels';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
-import type { Device } from './device.js';
+import type { Device, LoadOptions } from './device.js';
 import { jitCache, toolchainOf } from './jit.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
@@ -213,11 +207,11 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
 
   protected async build(
     kernel: EmittedKernel,
-    debug: DebugOption | undefined,
+    { debug, signal }: LoadOptions,
   ): Promise<NativeFunction> {
     const { entry } = kernel;
     const unit = this.compileUnit(kernel);
-    const request = debug === undefined ? {} : { debug };
+    const request = { ...(debug !== undefined && { debug }), ...(signal && { signal }) };
     const { binary, loweredNames } = await jitCache().get(unit, await this.toolchain(), request);
     // Loaded elsewhere: the driver may wait for a kernel under way, and the event loop must not.
     const name = loweredNames[entry] ?? entry;

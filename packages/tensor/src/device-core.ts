@@ -1,5 +1,5 @@
 import type { BuiltinKernel, DeviceLimits, EmittedKernel } from '@mercer/kernels';
-import type { CompileUnit, DebugOption, Toolchain } from '@mercer/jit-cache';
+import type { CompileUnit, Toolchain } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
 import {
   ALLOCATE_OPTIONS,
@@ -32,6 +32,9 @@ const DEFAULT_KERNEL_LIMIT = 1024;
 
 const HANDLE = localHandle('a device', 'Send device.id, and call device(id) there.');
 
+/** Ordinary kernels take a second. */
+const DEFAULT_COMPILE_TIMEOUT_MS = 30_000;
+
 /** Thrown by `allocateNative` when the device has no such amount. @internal */
 export class NativeOutOfMemory extends Error {}
 
@@ -45,8 +48,9 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   abstract readonly limits: DeviceLimits;
   memoryLimitBytes: number | undefined;
   kernelLimit = DEFAULT_KERNEL_LIMIT;
+  compileTimeoutMs = DEFAULT_COMPILE_TIMEOUT_MS;
   readonly #live = new Set<StorageBlock>();
-  readonly #kernels = new KernelTable(this, (kernel, debug) => this.build(kernel, debug));
+  readonly #kernels = new KernelTable(this, (kernel, options) => this.build(kernel, options));
   #streams: WeakRef<S>[] = [];
   #defaultStream: S | undefined;
   #liveBytes = 0;
@@ -69,10 +73,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     return Promise.resolve(true);
   }
   /** Compiles and loads. */
-  protected abstract build(
-    kernel: EmittedKernel,
-    debug: DebugOption | undefined,
-  ): Promise<NativeFunction>;
+  protected abstract build(kernel: EmittedKernel, options: LoadOptions): Promise<NativeFunction>;
   /** A function of the runtime's own. */
   protected abstract builtin(kernel: BuiltinKernel): NativeFunction;
   /** Bytes that are taken during a call: at most this many at a time, since they hold up the event loop. */
@@ -181,7 +182,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   }
 
   async load(kernel: EmittedKernel, options?: LoadOptions): Promise<LoadedKernel> {
-    return this.#kernels.get(kernel, readOptions('load', options, LOAD_OPTIONS).debug);
+    return this.#kernels.get(kernel, readOptions('load', options, LOAD_OPTIONS));
   }
 
   loadBuiltin(kernel: BuiltinKernel): LoadedKernel {
@@ -192,8 +193,8 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     kernels: readonly EmittedKernel[],
     options?: LoadAllOptions,
   ): Promise<LoadedKernel[]> {
-    const { debug, onProgress } = readOptions('loadAll', options, LOAD_ALL_OPTIONS);
-    const load = debug === undefined ? {} : { debug };
+    const { debug, signal, onProgress } = readOptions('loadAll', options, LOAD_ALL_OPTIONS);
+    const load = { ...(debug !== undefined && { debug }), ...(signal && { signal }) };
     for (const kernel of kernels) checkDialect(this, kernel);
     if (!(await this.compiles())) {
       let done = 0;

@@ -60,11 +60,13 @@ export const CREATE_STREAM_OPTIONS: OptionNames<CreateStreamOptions> = { priorit
 /** Options of `device.load`. */
 export interface LoadOptions {
   /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption;
+  readonly debug?: DebugOption | undefined;
+  /** Rejects this call with the signal's reason. What is under way is stopped once nobody waits for it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Names of {@link LoadOptions}. @internal */
-export const LOAD_OPTIONS: OptionNames<LoadOptions> = { debug: true };
+export const LOAD_OPTIONS: OptionNames<LoadOptions> = { debug: true, signal: true };
 
 /** A GPU or the CPU: memory, streams, and the kernels loaded on it. There is one object per device. */
 export interface Device {
@@ -99,6 +101,11 @@ export interface Device {
    * @throws MercerError OUT_OF_MEMORY
    */
   allocate(bytes: number, options?: AllocateOptions): Storage;
+  /**
+   * On the CPU a compiler is killed after this time, and the interpreter computes what it can in the kernel's place, in this
+   * process. A GPU's compiler cannot be killed. Default 30,000.
+   */
+  compileTimeoutMs: number;
   /** Compiles the kernel through the cache and loads it, once per device. */
   load(kernel: EmittedKernel, options?: LoadOptions): Promise<LoadedKernel>;
   /**
@@ -121,7 +128,7 @@ export interface LoadAllOptions extends LoadOptions {
 }
 
 /** Names of {@link LoadAllOptions}. @internal */
-export const LOAD_ALL_OPTIONS: OptionNames<LoadAllOptions> = { debug: true, onProgress: true };
+export const LOAD_ALL_OPTIONS: OptionNames<LoadAllOptions> = { ...LOAD_OPTIONS, onProgress: true };
 
 /** Where a `loadAll` stands. */
 export interface LoadProgress {

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
 import { kernelKey, type BuiltinKernel, type EmittedKernel } from '@mercer/kernels';
-import type { DebugOption } from '@mercer/jit-cache';
+import { SharedWork } from '@mercer/jit-cache';
 import { collectGarbage } from './collect-garbage.js';
 import { DeviceKernel } from './device-kernel.js';
-import type { Device, LoadedKernel } from './device.js';
+import type { Device, LoadedKernel, LoadOptions } from './device.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
 import { RecentMap } from './recent-map.js';
 
 /** Compiles a text and loads it. */
-export type Build = (
-  kernel: EmittedKernel,
-  debug: DebugOption | undefined,
-) => Promise<NativeFunction>;
+export type Build = (kernel: EmittedKernel, options: LoadOptions) => Promise<NativeFunction>;
 
 /**
  * The kernels of one device. A text is compiled and loaded once, however many kernel values carry it; each value keeps
@@ -25,8 +22,8 @@ export type Build = (
 export class KernelTable {
   readonly #device: Device;
   readonly #build: Build;
-  readonly #functions: RecentMap<string, Promise<NativeFunction>>;
-  readonly #pending = new WeakMap<EmittedKernel, Promise<LoadedKernel>>();
+  readonly #functions: RecentMap<string, SharedWork<NativeFunction>>;
+  readonly #pending = new WeakMap<EmittedKernel, SharedWork<LoadedKernel>>();
   readonly #builtins = new WeakMap<BuiltinKernel, LoadedKernel>();
   #loadedSinceCollection = 0;
 
@@ -36,13 +33,17 @@ export class KernelTable {
     this.#functions = new RecentMap(() => device.kernelLimit);
   }
 
-  get(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
+  get(kernel: EmittedKernel, { debug, signal }: LoadOptions): Promise<LoadedKernel> {
     const known = this.#pending.get(kernel);
-    if (known !== undefined) return known;
-    const loading = this.#load(kernel, debug);
+    if (known?.abandoned === false) return known.join(signal);
+    const loading = new SharedWork((abandoned) =>
+      this.#load(kernel, { debug, signal: abandoned }).catch((error: unknown) => {
+        if (this.#pending.get(kernel) === loading) this.#pending.delete(kernel);
+        throw error;
+      }),
+    );
     this.#pending.set(kernel, loading);
-    loading.catch(() => this.#pending.delete(kernel));
-    return loading;
+    return loading.join(signal);
   }
 
   /** A built-in function, looked up once for each kernel value. */
@@ -55,24 +56,32 @@ export class KernelTable {
     return loaded;
   }
 
-  async #load(kernel: EmittedKernel, debug: DebugOption | undefined): Promise<LoadedKernel> {
+  async #load(kernel: EmittedKernel, { debug, signal }: LoadOptions): Promise<LoadedKernel> {
     checkDialect(this.#device, kernel);
     // Instead of the text, which may be long.
     const key = createHash('sha256').update(kernelKey(kernel)).digest('base64');
     let building = this.#functions.get(key);
-    if (building === undefined) {
-      building = this.#build(kernel, debug);
+    if (building?.abandoned !== false) {
+      building = new SharedWork((abandoned) => this.#buildOnce(key, kernel, debug, abandoned));
       this.#functions.set(key, building);
-      building.then(
-        (native) => {
-          this.#noteLoaded(native);
-        },
-        () => {
-          this.#functions.delete(key);
-        },
-      );
     }
-    return new DeviceKernel(this.#device, kernel, await building, debug);
+    return new DeviceKernel(this.#device, kernel, await building.join(signal), debug);
+  }
+
+  async #buildOnce(
+    key: string,
+    kernel: EmittedKernel,
+    debug: LoadOptions['debug'],
+    signal: AbortSignal,
+  ): Promise<NativeFunction> {
+    try {
+      const native = await this.#build(kernel, { debug, signal });
+      this.#noteLoaded(native);
+      return native;
+    } catch (error) {
+      if (!signal.aborted) this.#functions.delete(key);
+      throw error;
+    }
   }
 
   /** Images are memory that the collector does not see; half of them may be garbage. */

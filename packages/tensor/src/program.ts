@@ -1,7 +1,14 @@
-import type { DeviceLimits, PairwiseProgram, Scalars } from '@mercer/kernels';
-import type { DebugOption } from '@mercer/jit-cache';
-import { executorForKernels } from './cpu-executor.js';
-import type { Device, LoadedKernel, PointerArgument, Stream } from './device.js';
+import { SharedWork, type DebugOption } from '@mercer/jit-cache';
+import type { Steps } from '@mercer/formula';
+import {
+  isBeyondCompiler,
+  type DeviceLimits,
+  type PairwiseProgram,
+  type Scalars,
+} from '@mercer/kernels';
+import { executorForKernels, isTooLong } from './cpu-executor.js';
+import type { Device, LoadedKernel, LoadOptions, PointerArgument, Stream } from './device.js';
+import { inSlices } from './in-slices.js';
 import { RecentMap } from './recent-map.js';
 
 /** A plan whose kernels are loaded on a device. */
@@ -29,17 +36,18 @@ export interface ProgramProblem<P extends object> {
   readonly key: string;
   /** What `key` names by ids that are only unique while it lives; held as long as the key is remembered. */
   readonly holds?: object | undefined;
-  readonly plan: (limits: DeviceLimits) => P;
-  readonly emit: (plan: P) => PairwiseProgram;
+  /** In steps where it may take long: they are taken in slices, between which the event loop runs. */
+  readonly plan: (limits: DeviceLimits) => P | Steps<P>;
+  readonly emit: (plan: P) => PairwiseProgram | Steps<PairwiseProgram>;
 }
 
 interface Remembered {
   readonly holds: object | undefined;
-  readonly loaded: Promise<LoadedProgram<unknown>>;
+  readonly loaded: SharedWork<LoadedProgram<unknown>>;
 }
 
 interface DevicePrograms {
-  readonly byPlan: RecentMap<string, Promise<LoadedProgram<unknown>>>;
+  readonly byPlan: RecentMap<string, SharedWork<LoadedProgram<unknown>>>;
   /** Programs that are found without planning again. */
   readonly byProblem: RecentMap<string, Remembered>;
 }
@@ -69,31 +77,47 @@ function weightOf({ program }: LoadedProgram<unknown>): number {
 }
 
 /**
- * Plans a problem and loads its kernels, once per plan and device. Keys of problems of different families must differ.
+ * Plans a problem and loads its kernels, once per plan and device. Keys of problems of different families must differ. On a CPU the
+ * interpreter computes what is beyond the compiler: a text that would be too long, or takes too long to compile.
  *
- * @throws the planner's, the compiler's or the loader's error; a failure is not remembered
+ * @throws the planner's, the compiler's or the loader's error, the signal's reason; a failure is not remembered
  */
 export async function loadProblem<P extends object>(
   device: Device,
   { key, holds, plan, emit }: ProgramProblem<P>,
-  debug?: DebugOption,
+  { debug, signal }: LoadOptions = {},
 ): Promise<LoadedProgram<P>> {
   const { byProblem } = programsOf(device);
   const same = isQuiet(debug) ? byProblem.get(key) : undefined;
-  if (same !== undefined) return same.loaded as Promise<LoadedProgram<P>>;
-  const loaded = planningLimits(device).then((limits) =>
-    loadPlan(device, plan(limits), emit, debug),
-  );
-  byProblem.set(key, { holds, loaded });
-  try {
-    const done = await loaded;
-    byProblem.set(key, { holds, loaded }, weightOf(done));
-    return done;
-  } catch (error) {
-    byProblem.delete(key);
-    throw error;
+  if (same?.loaded.abandoned === false) {
+    return same.loaded.join(signal) as Promise<LoadedProgram<P>>;
   }
+  const loaded = new SharedWork(async (abandoned): Promise<LoadedProgram<P>> => {
+    const within = { debug, signal: abandoned };
+    const planAndLoad = async (limits: DeviceLimits): Promise<LoadedProgram<P>> =>
+      loadPlan(device, await inSlices(plan(limits), abandoned), emit, within);
+    try {
+      const limits = await planningLimits(device);
+      const done = await planAndLoad(limits).catch((error: unknown) => {
+        if (limits.kind === 'cuda' || limits.interpreted || !isForInterpreter(error)) throw error;
+        return planAndLoad({ ...limits, interpreted: true });
+      });
+      byProblem.set(key, { holds, loaded }, weightOf(done));
+      return done;
+    } catch (error) {
+      if (!abandoned.aborted) byProblem.delete(key);
+      throw error;
+    }
+  });
+  byProblem.set(key, { holds, loaded });
+  return loaded.join(signal);
 }
+
+/** Whether a text was too much for the compiler, by its length or by its time. */
+const isForInterpreter = (error: unknown): boolean =>
+  isTooLong(error) ||
+  isBeyondCompiler(error) ||
+  (error instanceof Error && error.cause !== undefined && isForInterpreter(error.cause));
 
 /** What a plan may know of a device: of a CPU also that it interprets. */
 async function planningLimits({ limits }: Device): Promise<DeviceLimits> {
@@ -105,27 +129,31 @@ async function planningLimits({ limits }: Device): Promise<DeviceLimits> {
  * Loads the kernels of a plan of any family whose programs are steps, once per plan and device. Plans of different
  * families must differ as JSON.
  *
- * @throws the compiler's or the loader's error; a failure is not remembered
+ * @throws the compiler's or the loader's error, the signal's reason; a failure is not remembered
  */
-export async function loadPlan<P extends object>(
+export function loadPlan<P extends object>(
   device: Device,
   plan: P,
-  emit: (plan: P) => PairwiseProgram,
-  debug?: DebugOption,
+  emit: ProgramProblem<P>['emit'],
+  { debug, signal }: LoadOptions = {},
 ): Promise<LoadedProgram<P>> {
   const { byPlan } = programsOf(device);
   const planId = JSON.stringify(plan);
   const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
-  const loaded = known ?? load(device, plan, emit(plan), debug);
-  if (known === undefined) byPlan.set(planId, loaded);
-  try {
-    const done = (await loaded) as LoadedProgram<P>;
-    if (known === undefined) byPlan.set(planId, loaded, weightOf(done));
-    return done;
-  } catch (error) {
-    byPlan.delete(planId);
-    throw error;
-  }
+  if (known?.abandoned === false) return known.join(signal) as Promise<LoadedProgram<P>>;
+  const loaded = new SharedWork(async (abandoned): Promise<LoadedProgram<P>> => {
+    try {
+      const program = await inSlices(emit(plan), abandoned);
+      const done = await load(device, plan, program, { debug, signal: abandoned });
+      byPlan.set(planId, loaded, weightOf(done));
+      return done;
+    } catch (error) {
+      if (!abandoned.aborted) byPlan.delete(planId);
+      throw error;
+    }
+  });
+  byPlan.set(planId, loaded);
+  return loaded.join(signal);
 }
 
 const isQuiet = (debug: DebugOption | undefined): boolean => debug === undefined || debug === false;
@@ -134,10 +162,10 @@ async function load<P>(
   device: Device,
   plan: P,
   program: PairwiseProgram,
-  debug: DebugOption | undefined,
+  options: LoadOptions,
 ): Promise<LoadedProgram<P>> {
   const steps = program.steps.map(async (step): Promise<LoadedStep> => {
-    const kernel = await device.load(step.kernel, debug === undefined ? {} : { debug });
+    const kernel = await device.load(step.kernel, options);
     const pointers = step.kernel.params.filter((param) => param.kind === 'pointer');
     return { kernel, pointers: pointers.map((param) => param.name), scalars: step.scalars };
   });

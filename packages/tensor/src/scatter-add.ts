@@ -106,7 +106,7 @@ export async function scatterAdd(
           plan: (limits) => planScatterAdd({ ...problem, ...sizes }, limits),
           emit: emitScatterAdd,
         },
-        debug,
+        { debug },
       );
       const { plan } = program;
       if (!stream.hasRoom()) await stream.room();

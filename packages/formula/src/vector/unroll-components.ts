@@ -1,4 +1,5 @@
 import { FormulaError } from '../formula-error.js';
+import { finish, type Steps } from '../steps.js';
 import { axesOf } from './contraction.js';
 import { elementwise, gather, literal, slice } from './nodes.js';
 import { add, mul } from './operations/arithmetic.js';
@@ -116,6 +117,14 @@ export function unrollComponents(
   root: VectorExpr,
   limit: number = MAX_UNROLLED,
 ): readonly VectorExpr[] {
+  return finish(unrollSteps(root, limit));
+}
+
+/** {@link unrollComponents} in steps, one for each node of the formula. */
+export function* unrollSteps(
+  root: VectorExpr,
+  limit: number = MAX_UNROLLED,
+): Steps<readonly VectorExpr[]> {
   const size = unrolledSize(root);
   if (size > limit) {
     throw new FormulaError(
@@ -124,6 +133,7 @@ export function unrollComponents(
         `Loop over components instead.`,
     );
   }
+  yield;
   const unrolled = new Map<VectorExpr, Components>();
   for (const node of postOrderVector(root)) {
     // One untyped step for the table: the kind chooses the rule.
@@ -135,6 +145,7 @@ export function unrollComponents(
         node.args.map((arg) => unrolled.get(arg)!),
       ),
     );
+    yield;
   }
   return unrolled.get(root)!;
 }

@@ -4,6 +4,7 @@ import { JitCache } from '../cache.js';
 import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
 import { runChild } from '../testing/run-child.js';
 import { temporaryDirectory } from '../testing/temporary-directory.js';
+import type { Toolchain } from '../types.js';
 
 const unit = fakeUnit('wanted often');
 
@@ -63,5 +64,37 @@ test('an aborted call rejects; the compile goes on and is kept', async () => {
   expect((await patient).origin).toBe('compiled');
   await expect(cache.get(unit, toolchain, { signal: controller.signal })).rejects.toThrow();
   expect(compilesIn(counterFile)).toHaveLength(1);
+  await cache.close();
+});
+
+test('a compile that no call waits for any more is stopped, and the next call compiles anew', async () => {
+  const cache = JitCache.open({ directory: temporaryDirectory() });
+  const counterFile = join(temporaryDirectory(), 'count');
+  const real = fakeToolchain({ counterFile });
+  const stopped: unknown[] = [];
+  const hanging: Toolchain = {
+    ...real,
+    compile: (_, { signal } = {}) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => {
+          stopped.push(signal.reason);
+          reject(signal.reason as Error);
+        });
+      }),
+  };
+  const [first, second] = [new AbortController(), new AbortController()];
+  const calls = [first, second].map(({ signal }) => cache.get(unit, hanging, { signal }));
+  const outcomes = Promise.allSettled(calls);
+  // the compiler has been started
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  first.abort(new Error('first left'));
+  expect(stopped).toEqual([]);
+  second.abort(new Error('second left'));
+  expect((await outcomes).map((one) => one.status === 'rejected' && String(one.reason))).toEqual([
+    'Error: first left',
+    'Error: second left',
+  ]);
+  expect(stopped.map(String)).toEqual(['Error: second left']);
+  expect((await cache.get(unit, real)).origin).toBe('compiled');
   await cache.close();
 });

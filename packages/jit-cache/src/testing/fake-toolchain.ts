@@ -59,9 +59,9 @@ export async function testToolchain(options: FakeToolchainOptions = {}): Promise
   const real = options.real === 'host' ? await hostToolchain() : await nvrtcToolchain();
   return {
     ...real,
-    compile(unit) {
+    compile(unit, limits) {
       if (options.counterFile) appendFileSync(options.counterFile, `${String(process.pid)} real\n`);
-      return real.compile(unit);
+      return real.compile(unit, limits);
     },
   };
 }

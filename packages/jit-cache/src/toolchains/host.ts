@@ -31,12 +31,13 @@ export async function hostToolchain(): Promise<Toolchain> {
   return {
     name: compiler.kind === 'gcc' ? 'g++' : 'clang++',
     identity: `host ${compiler.identity}; cpu-runtime ${runtimeVersion()}`,
-    async compile({ source, options, target, names }) {
+    async compile({ source, options, target, names }, limits = {}) {
       const { binary, log } = await cpu.compile({
         source,
         options: hostCompileOptions(options),
         level: level(target),
         compiler,
+        ...limits,
       });
       // Entries are extern "C": their names are what they are called.
       return { binary, log, loweredNames: Object.fromEntries(names.map((name) => [name, name])) };

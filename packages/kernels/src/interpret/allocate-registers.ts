@@ -1,3 +1,4 @@
+import type { Steps } from '@mercer/formula';
 import type { TileCode } from './tile-program.js';
 
 /** What an instruction reads. `value` is the result of the instruction with that number, `table` begins at a constant. */
@@ -18,10 +19,10 @@ const KINDS = { constant: 0, uniform: 1, uniformLow: 2, input: 3, value: 4, tabl
  * Gives every result a register, the same one again where the value before is no longer read: few tiles
  * stay in the first-level cache. `results` keep theirs to the end, and share them with nobody.
  */
-export function allocateRegisters(
+export function* allocateRegisters(
   instructions: readonly VirtualInstruction[],
   results: readonly number[],
-): TileCode {
+): Steps<TileCode> {
   const slots: [number, number][] = [];
   const known = new Map<string, number>();
   const slotOf = ({ kind, index }: Operand): number => {
@@ -41,7 +42,8 @@ export function allocateRegisters(
   const free: number[] = [];
   const registers: number[] = [];
   let count = 0;
-  const code = instructions.map(({ operation, args }, i) => {
+  const code: TileCode['instructions'][number][] = [];
+  for (const [i, { operation, args }] of instructions.entries()) {
     const [a = -1, b = -1, c = -1] = args.map(slotOf);
     for (const { kind, index } of new Set(args)) {
       const register = registers[index];
@@ -50,8 +52,9 @@ export function allocateRegisters(
     }
     registers[i] = kept.has(i) ? count++ : (free.pop() ?? count++);
     const to = slotOf({ kind: 'value', index: i });
-    return [operation, to, a, b, c] as const;
-  });
+    code.push([operation, to, a, b, c]);
+    yield;
+  }
   const roots = results.map((index) => slotOf({ kind: 'value', index }));
   return { slots, instructions: code, roots, registers: count };
 }

@@ -1,4 +1,4 @@
-import { constant, postOrder, type Expr } from '@mercer/formula';
+import { constant, finish, postOrder, type Expr, type Steps } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { allocateRegisters, type Operand, type VirtualInstruction } from './allocate-registers.js';
 import { chooseInstruction, type ChosenInstruction } from './choose-instruction.js';
@@ -36,13 +36,20 @@ export interface TileCodeParts {
  * @throws NoInstruction for an operation that the interpreter lacks
  */
 export function lowerTileCode(parts: TileCodeParts): TileCode {
+  return finish(lowerTileCodeSteps(parts));
+}
+
+/** {@link lowerTileCode} in steps. */
+export function* lowerTileCodeSteps(parts: TileCodeParts): Steps<TileCode> {
   const { roots, inputs, tables, nonNegative = [], rounded = false } = parts;
   const given = new Map<Expr, Operand>();
   inputs.forEach((node, index) => given.set(node, { kind: 'input', index }));
   const order = reachable(roots, given, tables);
+  yield;
   const uses = countUses(order, roots, (node) => given.has(node));
   const context = { uses, nonNegative, rounded, given: (node: Expr) => given.has(node) };
-  const chosen = chooseAll(order, roots, context);
+  yield;
+  const chosen = yield* chooseAll(order, roots, context);
 
   const instructions: VirtualInstruction[] = [];
   const values = new Map<Expr, Operand>(given);
@@ -65,6 +72,7 @@ export function lowerTileCode(parts: TileCodeParts): TileCode {
     if (operation === 'powNonNegative') operands.push(lowPart(args[1], operands[1], parts, number));
     if (table !== undefined) operands.push({ kind: 'table', index: tables.table(table) });
     values.set(node, emit(operationNumber(operation), operands));
+    yield;
   }
   const taken = new Set<number>();
   const results = roots.map((root) => {
@@ -75,7 +83,8 @@ export function lowerTileCode(parts: TileCodeParts): TileCode {
     taken.add(operand.index);
     return operand.index;
   });
-  return allocateRegisters(instructions, results);
+  yield;
+  return yield* allocateRegisters(instructions, results);
 }
 
 /** Nodes below the roots down to what is given; what depends on the launch alone becomes given. */
@@ -111,11 +120,11 @@ function countUses(
 }
 
 /** The instructions of the nodes that are left when some are done by others, in order. */
-function chooseAll(
+function* chooseAll(
   order: readonly Expr[],
   roots: readonly Expr[],
   context: Parameters<typeof chooseInstruction>[1],
-): readonly (readonly [Expr, ChosenInstruction])[] {
+): Steps<readonly (readonly [Expr, ChosenInstruction])[]> {
   const needed = new Set<Expr>(roots);
   const chosen: (readonly [Expr, ChosenInstruction])[] = [];
   for (const node of order.toReversed()) {
@@ -124,6 +133,7 @@ function chooseAll(
     if (one === undefined) throw new NoInstruction(`the interpreter has no operation '${node.op}'`);
     for (const arg of one.args) needed.add(arg);
     chosen.push([node, one]);
+    yield;
   }
   return chosen.reverse();
 }

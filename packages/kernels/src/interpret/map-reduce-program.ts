@@ -1,5 +1,5 @@
-import type { RealExpr, ReductionKind } from '@mercer/formula';
-import { fromList } from '../map-reduce/expression-list.js';
+import { finish, type RealExpr, type ReductionKind, type Steps } from '@mercer/formula';
+import { fromList, fromListSteps } from '../map-reduce/expression-list.js';
 import { fromGatherList } from '../map-reduce/gathers.js';
 import type { CpuMapReducePlan, PlannedReduction } from '../map-reduce/plan.js';
 import { reducersOf } from '../map-reduce/reducers/reducers-of.js';
@@ -13,7 +13,7 @@ import {
 import { blockedSums } from './blocked-sums.js';
 import { elementNumber } from './element-types.js';
 import { mapReduceStages, type RowSide } from './map-reduce-stages.js';
-import { unlessNoInstruction } from './no-instruction.js';
+import { unlessNoInstructionSteps } from './no-instruction.js';
 import { ProgramBuilder } from './program-builder.js';
 import { writeTileProgram, type TileProgram } from './tile-program.js';
 
@@ -29,13 +29,26 @@ const NO_SELECTION = 0;
 
 /** The program of a map-reduce plan; none for a formula beyond the interpreter. `rounded`: no product is fused with a sum. */
 export function mapReduceProgram(plan: CpuMapReducePlan, rounded = false): TileProgram | undefined {
-  const values = blockedSums(fromList(plan.values));
+  return finish(mapReduceProgramSteps(plan, rounded));
+}
+
+/** {@link mapReduceProgram} in steps. */
+export function* mapReduceProgramSteps(
+  plan: CpuMapReducePlan,
+  rounded = false,
+): Steps<TileProgram | undefined> {
+  if (plan.splits > 1) return undefined;
+  const listed = yield* fromListSteps(plan.values);
+  const values = blockedSums(listed);
   const { reduction, dim, weightDim, k, further = [], sums } = plan;
   const reducers = reducersOf(plan);
   const rows = [{ reduction, dim, weightDim, k }, ...further].flatMap((one, n) =>
     reductionRow(one, reducers[n]?.arity ?? one.dim, sums),
   );
-  return pairProgram(plan, { pair: values, selection: NO_SELECTION, reductions: rows, rounded });
+  yield;
+  return yield* pairProgram(plan, {
+    ...{ pair: values, selection: NO_SELECTION, reductions: rows, rounded },
+  });
 }
 
 /**
@@ -49,11 +62,12 @@ export function selectionProgram(
   const [mask, ...values] = blockedSums(fromList(pass.values));
   if (mask === undefined) return undefined;
   const { reduction, dim, weightDim, k } = pass;
-  return pairProgram(pass, {
+  const parts = {
     ...{ pair: [mask], chosen: values.slice(0, valueDim), selection: 1 + valueDim },
     reductions: reductionRow({ reduction, dim, weightDim, k }, 1, undefined),
     rounded: true,
-  });
+  };
+  return finish(pairProgram(pass, parts));
 }
 
 /** What is computed for pairs of rows. */
@@ -66,7 +80,7 @@ interface PairParts {
   readonly rounded: boolean;
 }
 
-function pairProgram(plan: CpuMapReducePlan, parts: PairParts): TileProgram | undefined {
+function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgram | undefined> {
   if (plan.splits > 1) return undefined;
   const { pair, chosen = [], selection, reductions, rounded } = parts;
   const gathers = fromGatherList(plan.gathers);
@@ -84,20 +98,22 @@ function pairProgram(plan: CpuMapReducePlan, parts: PairParts): TileProgram | un
     ...other.map(({ name }) => [name, 'other'] as const),
     ...gathered.flatMap(({ components }) => components.map(({ name }) => [name, 'both'] as const)),
   ]);
+  yield;
   const stages = mapReduceStages(pair, (name) => sides.get(name));
-  return unlessNoInstruction(() => {
+  yield;
+  const make = function* (): Steps<TileProgram> {
     const builder = new ProgramBuilder(plan.dtype, [], rounded);
     const inputs = [
       ...[...names(own), ...stages.own, ...names(other), ...stages.other, ...names(parameters)],
       ...gathered.flatMap(({ components }) => names(components)),
     ];
     const codes = [
-      builder.code(stages.own, [...names(own), ...names(parameters)]),
-      builder.code(stages.other, [...names(other), ...names(parameters)]),
-      builder.code(pair, inputs),
-      ...(chosen.length > 0 ? [builder.code(chosen, inputs)] : []),
-      ...gathers.map(({ index }) => builder.code([index], inputs)),
+      yield* builder.codeSteps(stages.own, [...names(own), ...names(parameters)]),
+      yield* builder.codeSteps(stages.other, [...names(other), ...names(parameters)]),
+      yield* builder.codeSteps(pair, inputs),
+      ...(chosen.length > 0 ? [yield* builder.codeSteps(chosen, inputs)] : []),
     ];
+    for (const { index } of gathers) codes.push(yield* builder.codeSteps([index], inputs));
     const components = [...own, ...other, ...parameters];
     let tables = 0;
     return writeTileProgram({
@@ -116,7 +132,8 @@ function pairProgram(plan: CpuMapReducePlan, parts: PairParts): TileProgram | un
         ]),
       ],
     });
-  });
+  };
+  return yield* unlessNoInstructionSteps(make());
 }
 
 /** A component that a code reads: of an input by its place, or of none the row's own number. */

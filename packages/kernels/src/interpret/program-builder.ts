@@ -1,8 +1,8 @@
-import { select, variable, type BoolExpr, type Expr } from '@mercer/formula';
+import { finish, select, variable, type BoolExpr, type Expr, type Steps } from '@mercer/formula';
 import { isUniform } from '../emit/is-uniform.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import { lowerTileCode, type TileTables } from './lower-tile-code.js';
+import { lowerTileCode, lowerTileCodeSteps, type TileTables } from './lower-tile-code.js';
 import type { TileCode } from './tile-program.js';
 
 /** Codes of one program: they share constants and the values of the launch. */
@@ -36,8 +36,17 @@ export class ProgramBuilder {
     inputs: readonly (string | Expr)[],
     nonNegative: readonly string[] = [],
   ): TileCode {
+    return finish(this.codeSteps(roots, inputs, nonNegative));
+  }
+
+  /** {@link code} in steps. */
+  codeSteps(
+    roots: readonly Expr[],
+    inputs: readonly (string | Expr)[],
+    nonNegative: readonly string[] = [],
+  ): Steps<TileCode> {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
-    return lowerTileCode({
+    return lowerTileCodeSteps({
       ...{ dtype: this.#dtype, inputs: nodes, nonNegative, rounded: this.#rounded },
       ...{ roots: expandAllFunctions(roots), tables: this.#tables },
     });

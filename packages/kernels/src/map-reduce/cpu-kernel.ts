@@ -1,7 +1,8 @@
+import type { Steps } from '@mercer/formula';
 import type { CpuKernel } from '../emitted-kernel.js';
 import type { CpuHelper } from '../emit/cpu-math.js';
 import { lanesOf } from '../emit/cpu-vector.js';
-import { mapReduceProgram } from '../interpret/map-reduce-program.js';
+import { mapReduceProgramSteps } from '../interpret/map-reduce-program.js';
 import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
 import { cpuFirstStep } from './cpu-first-step.js';
 import { withMergeKernel } from './cpu-merge-kernel.js';
@@ -19,7 +20,7 @@ const ENTRY = 'mercer_map_reduce';
  * leave cores idle, tasks leave running results of parts in the workspace, and a second kernel merges
  * them in order.
  */
-export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
+export function* emitCpuMapReduce(plan: CpuMapReducePlan): Steps<PairwiseProgram> {
   const helpers = new Set<CpuHelper>();
   const isSingle = (plan.further ?? []).length === 0;
   const dialect = isSingle ? cpuRowsDialect : cpuReducerDialect;
@@ -33,8 +34,9 @@ export function emitCpuMapReduce(plan: CpuMapReducePlan): PairwiseProgram {
     params,
     cost: (scalars) => mapReduceCost(plan, first, scalars),
   });
+  yield;
   if (plan.splits === 1) {
-    const kernel = { ...compute, program: mapReduceProgram(plan) };
+    const kernel = { ...compute, program: yield* mapReduceProgramSteps(plan) };
     return { steps: [{ kernel }], workspaceBytes: () => 0 };
   }
   return withMergeKernel(plan, running, { compute, params, helpers });

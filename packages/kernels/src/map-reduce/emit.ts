@@ -1,3 +1,4 @@
+import { finish, type Steps } from '@mercer/formula';
 import type { PairwiseProgram } from '../pairwise/program.js';
 import { emitCpuMapReduce } from './cpu-kernel.js';
 import { emitCudaMapReduce } from './cuda-kernel.js';
@@ -7,6 +8,11 @@ import type { MapReducePlan } from './plan.js';
 
 /** The kernels of a map-reduce. The same plan always gives the same text. */
 export function emitMapReduce(plan: MapReducePlan): PairwiseProgram {
+  return finish(emitMapReduceSteps(plan));
+}
+
+/** {@link emitMapReduce} in steps. */
+export function* emitMapReduceSteps(plan: MapReducePlan): Steps<PairwiseProgram> {
   if ('form' in plan) return plan.kind === 'cuda' ? emitCudaWide(plan) : emitCpuWide(plan);
-  return plan.kind === 'cuda' ? emitCudaMapReduce(plan) : emitCpuMapReduce(plan);
+  return plan.kind === 'cuda' ? emitCudaMapReduce(plan) : yield* emitCpuMapReduce(plan);
 }

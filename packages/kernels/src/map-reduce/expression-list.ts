@@ -1,11 +1,13 @@
 import {
   build,
   call,
+  finish,
   constant,
   postOrder,
   type Expr,
   type MathOp,
   type RealExpr,
+  type Steps,
 } from '@mercer/formula';
 import { fromJson, toJson, type ExpressionJson } from '../pairwise/expression-json.js';
 
@@ -48,7 +50,12 @@ export function toList(exprs: readonly Expr[]): ExpressionList {
 }
 
 /** The expressions that {@link toList} wrote. */
-export function fromList({ nodes, roots }: ExpressionList): RealExpr[] {
+export function fromList(list: ExpressionList): RealExpr[] {
+  return finish(fromListSteps(list));
+}
+
+/** {@link fromList} in steps. */
+export function* fromListSteps({ nodes, roots }: ExpressionList): Steps<RealExpr[]> {
   const built: Expr[] = [];
   const at = (place: number): Expr => built[place] ?? constant(NaN);
   for (const node of nodes) {
@@ -59,6 +66,7 @@ export function fromList({ nodes, roots }: ExpressionList): RealExpr[] {
           ? call(node.fn, node.args.map(at) as RealExpr[], node.attributes)
           : build(node.op as Parameters<typeof build>[0], node.args.map(at)),
     );
+    yield;
   }
   return roots.map((place) => built[place] as RealExpr);
 }

@@ -1,8 +1,9 @@
-export { emitMapReduce } from './emit.js';
+export { emitMapReduce, emitMapReduceSteps } from './emit.js';
 export { MAP_REDUCE_LIMITS } from './limits.js';
 export { mapReduceParams } from './params.js';
 export {
   planMapReduce,
+  planMapReduceSteps,
   type CpuMapReducePlan,
   type CudaMapReducePlan,
   type LaunchedPlan,

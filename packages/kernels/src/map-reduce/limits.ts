@@ -11,6 +11,12 @@ export const MAP_REDUCE_LIMITS = Object.freeze({
   results: 64,
 });
 
+/** What the text with loops may compute for a pair of rows, so that it compiles in some seconds. */
+export const WIDE_LIMITS = Object.freeze({
+  /** Values of parts of the formula at a component: each is an operation of the text, or a few. */
+  values: 4096,
+});
+
 /** What the interpreter's programs hold: there are no loops over components, so that memory of a task grows with the formula. */
 export const INTERPRETER_LIMITS = Object.freeze({
   operations: 1 << 19,

@@ -1,13 +1,14 @@
 import {
   constant,
   scalarOf,
-  simplifyAll,
+  simplifyAllSteps,
   substitute,
-  unrollComponents,
+  unrollSteps,
   variable,
   type Category,
   type ElementwiseNode,
   type RealExpr,
+  type Steps,
   type VectorExpr,
 } from '@mercer/formula';
 import { expandAllFunctions } from '../math/expand-functions.js';
@@ -25,22 +26,25 @@ export const ROW_NAMES = { i: 'rowNumberI', j: 'rowNumberJ' } as const;
 const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
 
 /**
- * Every component of a formula as a scalar expression over components of inputs, row numbers, and components of
+ * In steps, every component of a formula as a scalar expression over components of inputs, row numbers, and components of
  * rows taken by index, which go to `gathers`. Throws a `RangeError` for what no kernel computes: a function beyond its
  * largest order, and without `gathers` a row taken by index.
  */
-export function lowerFormula(formula: VectorExpr, gathers?: Gathers): readonly RealExpr[] {
+export function* lowerFormula(formula: VectorExpr, gathers?: Gathers): Steps<readonly RealExpr[]> {
   const known = new Map<VectorExpr, RealExpr>();
-  const components = unrollComponents(formula, INTERPRETER_LIMITS.operations);
-  const lowered = components.map((component) => lower(component, known, gathers));
-  return simplifyAll(expandAllFunctions(lowered));
+  const components = yield* unrollSteps(formula, INTERPRETER_LIMITS.operations);
+  const lowered: RealExpr[] = [];
+  for (const component of components) lowered.push(yield* lower(component, known, gathers));
+  const expanded = expandAllFunctions(lowered);
+  yield;
+  return yield* simplifyAllSteps(expanded);
 }
 
-function lower(
+function* lower(
   root: VectorExpr,
   known: Map<VectorExpr, RealExpr>,
   gathers: Gathers | undefined,
-): RealExpr {
+): Steps<RealExpr> {
   const stack = [root];
   for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
     const missing = neededBy(node).filter((arg) => !known.has(arg));
@@ -50,6 +54,7 @@ function lower(
     }
     if (!known.has(node)) known.set(node, lowerNode(node, known, gathers));
     stack.pop();
+    yield;
   }
   return known.get(root) ?? constant(NaN);
 }

@@ -1,4 +1,11 @@
-import type { Category, Reduction, ReductionKind } from '@mercer/formula';
+import {
+  finish,
+  type Category,
+  type RealExpr,
+  type Reduction,
+  type ReductionKind,
+  type Steps,
+} from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
@@ -99,7 +106,17 @@ export type MapReducePlan = UnrolledPlan | WidePlan;
  * ```
  */
 export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): MapReducePlan {
-  return isWide(problem, limits) ? planWide(problem, limits) : planUnrolled(problem, limits);
+  return finish(planMapReduceSteps(problem, limits));
+}
+
+/** {@link planMapReduce} in steps. */
+export function* planMapReduceSteps(
+  problem: MapReduceProblem,
+  limits: DeviceLimits,
+): Steps<MapReducePlan> {
+  const wide = isWide(problem, limits);
+  yield;
+  return wide ? yield* planWide(problem, limits) : yield* unrolledSteps(problem, limits);
 }
 
 /**
@@ -111,16 +128,29 @@ export function planUnrolled(
   limits: DeviceLimits,
   { whole = false } = {},
 ): UnrolledPlan {
+  return finish(unrolledSteps(problem, limits, whole));
+}
+
+function* unrolledSteps(
+  problem: MapReduceProblem,
+  limits: DeviceLimits,
+  whole = false,
+): Steps<UnrolledPlan> {
   const { dtype, reduction, further = [] } = problem;
   const { axis } = reduction;
   const all = [reduction, ...further];
   checkAxes(all);
+  yield;
   const roots = all.flatMap(rootsOf);
   const found = new Gathers();
-  const values = shareFactors(all.flatMap((one) => valuesOf(one, found)));
+  const lowered: RealExpr[] = [];
+  for (const one of all) lowered.push(...(yield* valuesOf(one, found)));
+  const values = shareFactors(lowered);
+  yield;
   const inputs = planInputs(roots, problem, unrolledReads(values, found.found));
   checkInputs(inputs);
   const gathers = toGatherList(found.found);
+  yield;
   const sums = planSums(problem);
   const common = {
     ...({ family: 'map-reduce', dtype, axis } as const),
@@ -131,6 +161,7 @@ export function planUnrolled(
     ...(gathers !== undefined && { gathers }),
     ...{ values: toList(values), inputs },
   };
+  yield;
   const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {

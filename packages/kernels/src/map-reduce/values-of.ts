@@ -1,4 +1,10 @@
-import { constant, type RealExpr, type Reduction, type VectorExpr } from '@mercer/formula';
+import {
+  constant,
+  type RealExpr,
+  type Reduction,
+  type Steps,
+  type VectorExpr,
+} from '@mercer/formula';
 import type { Gathers } from './gathers.js';
 import { lowerFormula } from './lower-formula.js';
 
@@ -7,15 +13,18 @@ export const rootsOf = ({ formula, weight }: Reduction): VectorExpr[] =>
   weight === undefined ? [formula] : [formula, weight];
 
 /** What a reduction adds for a pair of rows: the formula's components, then those of the weight. */
-export function valuesOf({ kind, formula, weight }: Reduction, gathers: Gathers): RealExpr[] {
+export function* valuesOf(
+  { kind, formula, weight }: Reduction,
+  gathers: Gathers,
+): Steps<RealExpr[]> {
   const one = constant(1);
-  const values = lowerFormula(formula, gathers);
+  const values = yield* lowerFormula(formula, gathers);
   // the sums of weights need their count, or a weight
   const weights =
     kind === 'SumSoftMaxWeight' && weight !== undefined
-      ? [...lowerFormula(weight, gathers), one]
+      ? [...(yield* lowerFormula(weight, gathers)), one]
       : weight !== undefined
-        ? lowerFormula(weight, gathers)
+        ? yield* lowerFormula(weight, gathers)
         : kind === 'LogSumExp' || kind === 'MaxSumShiftExp'
           ? [one]
           : [];

@@ -6,6 +6,7 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
+import { PlanLimitError } from '../../plan-limit-error.js';
 import { dtypeBytes } from '../../dtype.js';
 import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from '../limits.js';
 import { planSums } from '../plan-sums.js';
@@ -40,7 +41,7 @@ export function isWide(
   const nodes = postOrderVector(...all.flatMap(rootsOf));
   if (further.length > 0 || planSums(problem) !== undefined) return false;
   if (nodes.some((node) => node.kind === 'gather')) return false;
-  const terms = Math.max(...nodes.map(termsOf));
+  const terms = nodes.reduce((most, node) => Math.max(most, termsOf(node)), 0);
   const widest = (of: readonly Reduction[]): number =>
     Math.max(...of.flatMap(rootsOf).map(({ dim }) => dim));
   if (kind === 'cpu') return Math.max(terms, widest([reduction])) > LONGEST_ON_CPU;
@@ -54,10 +55,11 @@ export function isWide(
 function checkInterpreter(all: readonly Reduction[]): void {
   const { operations, components, results } = INTERPRETER_LIMITS;
   if (!isBeyondLimits(all, INTERPRETER_LIMITS)) return;
-  throw new RangeError(
+  throw new PlanLimitError(
     `cannot plan a map-reduce: the interpreter of CPU kernels takes ${String(operations)} operations of a pair, ` +
       `${String(components)} components of all inputs of i, of j and of parameters, and ${String(results)} numbers of a result. ` +
-      `Install a C++ compiler, or shorten the vectors.`,
+      `The formula takes ${String(unrolledSize(...all.flatMap(rootsOf)))} operations. Compute parts of it first and pass them as inputs, or shorten the vectors.`,
+    { ofText: false },
   );
 }
 

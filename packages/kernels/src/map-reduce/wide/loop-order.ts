@@ -35,18 +35,23 @@ export function loopGroups(
     ),
   );
   const levels = new Map<ScheduledStep, number>();
+  // the same for loops that stand elsewhere
+  const inside = new Map<ScheduledStep, number>();
   // the greatest level among the wanted loops below some expressions
   const levelOf = (exprs: readonly Expr[]): number => {
     const below = exprs
       .flatMap((expr) => variables(expr))
       .flatMap((name) => byName.get(name) ?? []);
     return below.reduce((most, loop) => {
-      const known = levels.get(loop);
+      const known = levels.get(loop) ?? inside.get(loop);
       if (known !== undefined) return Math.max(most, known);
-      const inside = levelOf([loop.body]);
-      if (loop.parent !== parent) return Math.max(most, inside);
-      levels.set(loop, inside + 1);
-      return Math.max(most, inside + 1);
+      const within = levelOf([loop.body]);
+      if (loop.parent !== parent) {
+        inside.set(loop, within);
+        return Math.max(most, within);
+      }
+      levels.set(loop, within + 1);
+      return Math.max(most, within + 1);
     }, 0);
   };
   levelOf(roots);

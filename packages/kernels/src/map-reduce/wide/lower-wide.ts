@@ -5,12 +5,16 @@ import {
   mul,
   select,
   simplify,
+  simplifyAllSteps,
   variable,
   type Combine,
   type NodeOfKind,
   type RealExpr,
+  type Steps,
   type VectorExpr,
 } from '@mercer/formula';
+import { PlanLimitError } from '../../plan-limit-error.js';
+import { WIDE_LIMITS } from '../limits.js';
 import { lowerElementwise, ROW_NAMES } from '../lower-formula.js';
 import { contractionIndices } from './contraction-index.js';
 import {
@@ -52,7 +56,7 @@ export interface Lowered {
   readonly loops: readonly LoweredLoop[];
   readonly gathers: readonly LoweredGather[];
   /** The formula's component `index`. */
-  readonly at: (formula: VectorExpr, index: IndexExpr) => RealExpr;
+  readonly at: (formula: VectorExpr, index: IndexExpr) => Steps<RealExpr>;
 }
 
 interface State {
@@ -63,13 +67,15 @@ interface State {
   /** Counters of loops by the loop that they stand in and their size. */
   readonly counters: Map<string, { readonly name: string; readonly depth: number }>;
   readonly known: Map<string, RealExpr>;
+  /** Components that were lowered, or are being lowered. */
+  opened: number;
 }
 
 /** Lowers components of formulas on demand; what was lowered for one serves the others. */
 export function lowering(): Lowered {
   const state: State = {
     ...{ loads: new Map(), numbers: new Map(), loops: [], gathers: [] },
-    ...{ counters: new Map(), known: new Map() },
+    ...{ counters: new Map(), known: new Map(), opened: 0 },
   };
   return {
     get loads() {
@@ -80,21 +86,80 @@ export function lowering(): Lowered {
     },
     loops: state.loops,
     gathers: state.gathers,
-    at: (formula, index) => simplify(at(state, formula, index)),
+    *at(formula, index) {
+      const value = yield* valueAt(state, formula, index);
+      const [simplified = value] = yield* simplifyAllSteps([value]);
+      return simplified;
+    },
   };
 }
 
-function at(state: State, node: VectorExpr, wanted: IndexExpr): RealExpr {
+/** A component of a part of the formula, which a rule waits for. */
+interface Wanted {
+  readonly node: VectorExpr;
+  readonly index: IndexExpr;
+}
+
+/** A rule of lowering: it yields what it needs and is given its value. */
+type Lowering<T> = Generator<Wanted, T, RealExpr>;
+
+interface Open {
+  readonly key: string;
+  readonly rule: Lowering<RealExpr>;
+}
+
+/** Takes rules from a stack of its own: formulas are deeper than calls may nest. */
+function* valueAt(state: State, node: VectorExpr, index: IndexExpr): Steps<RealExpr> {
+  const stack: Open[] = [];
+  // What the topmost rule is given next, where it has begun.
+  let given: RealExpr | undefined;
+  let wanted: Wanted | undefined = { node, index };
+  for (;;) {
+    if (wanted !== undefined) {
+      const asked: Open | RealExpr = open(state, wanted);
+      if ('rule' in asked) {
+        stack.push(asked);
+        given = undefined;
+      } else given = asked;
+      yield;
+    }
+    const top = stack.at(-1);
+    if (top === undefined) return given!;
+    const next = given === undefined ? top.rule.next(null as never) : top.rule.next(given);
+    if (next.done === true) {
+      state.known.set(top.key, next.value);
+      stack.pop();
+      given = next.value;
+      wanted = undefined;
+    } else wanted = next.value;
+  }
+}
+
+function open(state: State, { node, index: wanted }: Wanted): RealExpr | Open {
   const index = node.dim === 1 ? fixedIndex(0) : wanted;
   const key = `${String(node.id)}@${indexText(index)}`;
   const known = state.known.get(key);
   if (known !== undefined) return known;
-  const value = lowerAt(state, node, index);
-  state.known.set(key, value);
-  return value;
+  if (++state.opened > WIDE_LIMITS.values) throw tooLong();
+  return { key, rule: lowerAt(state, node, index) };
 }
 
-function lowerAt(state: State, node: VectorExpr, index: IndexExpr): RealExpr {
+function tooLong(): PlanLimitError {
+  const limit = String(WIDE_LIMITS.values);
+  return new PlanLimitError(
+    `cannot plan a map-reduce: the formula computes more than ${limit} different values for a pair of rows, and ${limit} is the limit of a ` +
+      `text that is compiled. Compute parts of the formula first and pass them as inputs, or compute on the CPU, where ` +
+      `the interpreter takes longer formulas.`,
+    { ofText: true },
+  );
+}
+
+/** Asks for a component. */
+function* at(node: VectorExpr, index: IndexExpr): Lowering<RealExpr> {
+  return yield { node, index };
+}
+
+function* lowerAt(state: State, node: VectorExpr, index: IndexExpr): Lowering<RealExpr> {
   const [first] = node.args;
   switch (node.kind) {
     case 'literal':
@@ -106,37 +171,41 @@ function lowerAt(state: State, node: VectorExpr, index: IndexExpr): RealExpr {
     case 'variable':
       return load(state, node, index);
     case 'elementwise':
-      return lowerElementwise(
-        node,
-        node.args.map((arg) => at(state, arg, index)),
-      );
+      return lowerElementwise(node, yield* all(node.args, index));
     case 'repeat':
-      return at(state, argument(first), fixedIndex(0));
+      return yield* at(argument(first), fixedIndex(0));
     case 'slice':
-      return at(state, argument(first), affineIndex(index, node.step, node.start));
+      return yield* at(argument(first), affineIndex(index, node.step, node.start));
     case 'place':
-      return placeAt(state, node, index);
+      return yield* placeAt(state, node, index);
     case 'concat':
-      return concatAt(state, node, index);
+      return yield* concatAt(state, node, index);
     case 'interleave':
-      return interleaveAt(state, node, index);
+      return yield* interleaveAt(state, node, index);
     case 'oneHot':
-      return oneHotOf(at(state, argument(first), fixedIndex(0)), numberOf(state, index));
+      return oneHotOf(yield* at(argument(first), fixedIndex(0)), numberOf(state, index));
     case 'components': {
       const long = argument(first);
-      return loop(state, node.combine, long.dim, [], (k) => at(state, long, k));
+      return yield* loop(state, node.combine, long.dim, [], (k) => at(long, k));
     }
     case 'contract': {
       const { terms, factors } = contractionIndices(node.contraction);
       const [f, g] = node.args;
-      return loop(state, 'sum', terms, indexCounters(index), (k) => {
+      return yield* loop(state, 'sum', terms, indexCounters(index), function* (k) {
         const [ofF, ofG] = factors(index, k);
-        return mul(at(state, argument(f), ofF), at(state, argument(g), ofG));
+        return mul(yield* at(argument(f), ofF), yield* at(argument(g), ofG));
       });
     }
     case 'gather':
-      return load(state, node.table, index, takenRow(state, node));
+      return load(state, node.table, index, yield* takenRow(state, node));
   }
+}
+
+/** Asks for a component of each. */
+function* all(nodes: readonly VectorExpr[], index: IndexExpr): Lowering<RealExpr[]> {
+  const values: RealExpr[] = [];
+  for (const node of nodes) values.push(yield* at(node, index));
+  return values;
 }
 
 const argument = (node: VectorExpr | undefined): VectorExpr => {
@@ -145,10 +214,10 @@ const argument = (node: VectorExpr | undefined): VectorExpr => {
 };
 
 /** The row that a formula takes by index. */
-function takenRow(state: State, node: NodeOfKind<'gather'>): TakenRow {
+function* takenRow(state: State, node: NodeOfKind<'gather'>): Lowering<TakenRow> {
   const { position } = node.table;
   const wanted = argument(node.args[0]);
-  const index = simplify(at(state, wanted, fixedIndex(0)));
+  const index = simplify(yield* at(wanted, fixedIndex(0)));
   const known = state.gathers.find((one) => one.position === position && one.index === index);
   if (known !== undefined) return known;
   const name = `G${String(state.gathers.length)}`;
@@ -196,7 +265,7 @@ function numberOf(state: State, index: IndexExpr): RealExpr {
 }
 
 /** A step of 0s: the component is one of the argument where its place leads back to its number. */
-function placeAt(state: State, node: NodeOfKind<'place'>, index: IndexExpr): RealExpr {
+function* placeAt(state: State, node: NodeOfKind<'place'>, index: IndexExpr): Lowering<RealExpr> {
   const inner = argument(node.args[0]);
   const from = clampIndex(
     affineIndex(index, 1, -node.start),
@@ -205,12 +274,12 @@ function placeAt(state: State, node: NodeOfKind<'place'>, index: IndexExpr): Rea
   );
   const { quotient } = divideIndex(from, node.step);
   const back = affineIndex(quotient, node.step, node.start);
-  const value = at(state, inner, quotient);
+  const value = yield* at(inner, quotient);
   if (indexText(back) === indexText(index)) return value;
   return select(eq(numberOf(state, back), numberOf(state, index)), value, 0);
 }
 
-function concatAt(state: State, node: NodeOfKind<'concat'>, index: IndexExpr): RealExpr {
+function* concatAt(state: State, node: NodeOfKind<'concat'>, index: IndexExpr): Lowering<RealExpr> {
   const { low, high } = indexRange(index);
   let start = 0;
   const pieces: { readonly end: number; readonly value: RealExpr }[] = [];
@@ -219,7 +288,7 @@ function concatAt(state: State, node: NodeOfKind<'concat'>, index: IndexExpr): R
     start += arg.dim;
     if (start <= low || from > high) continue;
     const inside = clampIndex(affineIndex(index, 1, -from), 0, arg.dim - 1);
-    pieces.push({ end: start, value: at(state, arg, inside) });
+    pieces.push({ end: start, value: yield* at(arg, inside) });
   }
   return pieces.reduceRight<RealExpr | undefined>(
     (rest, { end, value }) =>
@@ -228,26 +297,32 @@ function concatAt(state: State, node: NodeOfKind<'concat'>, index: IndexExpr): R
   )!;
 }
 
-function interleaveAt(state: State, node: NodeOfKind<'interleave'>, index: IndexExpr): RealExpr {
+function* interleaveAt(
+  state: State,
+  node: NodeOfKind<'interleave'>,
+  index: IndexExpr,
+): Lowering<RealExpr> {
   const { quotient, remainder } = divideIndex(index, node.args.length);
   if (remainder.terms.length === 0) {
-    return at(state, argument(node.args[remainder.constant]), quotient);
+    return yield* at(argument(node.args[remainder.constant]), quotient);
   }
   const which = numberOf(state, remainder);
-  const values = node.args.map((arg) => at(state, arg, quotient));
+  const values = yield* all(node.args, quotient);
   return values.reduceRight((rest, value, k) => select(eq(which, k), value, rest));
 }
 
 /** The combination of `size` values: a loop, or written out where it is short. */
-function loop(
+function* loop(
   state: State,
   combine: Combine,
   size: number,
   outside: readonly string[],
-  body: (k: IndexExpr) => RealExpr,
-): RealExpr {
+  body: (k: IndexExpr) => Lowering<RealExpr>,
+): Lowering<RealExpr> {
   if (size <= LONGEST_UNROLLED) {
-    return UNROLLED_COMBINE[combine](Array.from({ length: size }, (_, k) => body(fixedIndex(k))));
+    const values: RealExpr[] = [];
+    for (let k = 0; k < size; k++) values.push(yield* body(fixedIndex(k)));
+    return UNROLLED_COMBINE[combine](values);
   }
   const depthOf = (name: string): number =>
     [...state.counters.values()].find((counter) => counter.name === name)?.depth ?? 0;
@@ -261,7 +336,7 @@ function loop(
     depth: parent === '' ? 1 : depthOf(parent) + 1,
   };
   state.counters.set(key, counter);
-  const value = simplify(body(counterIndex(counter.name, size)));
+  const value = simplify(yield* body(counterIndex(counter.name, size)));
   const name = `A${String(state.loops.length)}`;
   state.loops.push({ name, counter: counter.name, size, combine, parent, body: value });
   return variable(name);

@@ -1,4 +1,13 @@
-import { mul, variable, variables, withArgs, type Expr, type RealExpr } from '@mercer/formula';
+import {
+  mul,
+  postOrder,
+  variable,
+  variablesOfAll,
+  withArgs,
+  type Expr,
+  type RealExpr,
+  type Steps,
+} from '@mercer/formula';
 import type { LoweredLoop } from './lower-wide.js';
 import { COLUMN, type WideLoad, type WideNumber } from './wide-formula.js';
 
@@ -19,7 +28,7 @@ export interface PairSplit {
  * columns and is more than a load; of a product it takes the factors that are. The values `first` come first among the
  * pair values.
  */
-export function splitPairValues(
+export function* splitPairValues(
   column: RealExpr,
   first: readonly RealExpr[],
   lowered: {
@@ -27,7 +36,7 @@ export function splitPairValues(
     readonly numbers: readonly WideNumber[];
     readonly loops: readonly LoweredLoop[];
   },
-): PairSplit {
+): Steps<PairSplit> {
   const { loads, numbers, loops } = lowered;
   const parents = new Map(loops.map(({ counter, parent }) => [counter, parent]));
   const isCounter = (word: string): boolean => word === COLUMN || parents.has(word);
@@ -41,44 +50,81 @@ export function splitPairValues(
     ...loops.map(({ name }) => name),
     ...loads.filter(({ row }) => row !== undefined).map(({ name }) => name),
   ]);
-  const isStill = (node: Expr): boolean => !variables(node).some((name) => moving.has(name));
+  // Of every node whether it moves with a column, and whether it reads anything; products of factors are new nodes.
+  const reads = new Map<Expr, Reads>();
+  const readsOf = (node: Expr): Reads => {
+    for (const one of reads.has(node) ? [] : unread(node, reads)) {
+      const below = one.args.map((arg) => reads.get(arg));
+      reads.set(one, {
+        moving: one.name === undefined ? below.some((r) => r?.moving) : moving.has(one.name),
+        any: one.name !== undefined || below.some((r) => r?.any),
+      });
+    }
+    return reads.get(node) ?? { moving: false, any: false };
+  };
+  const isStill = (node: Expr): boolean => !readsOf(node).moving;
   const pair: RealExpr[] = [...first];
-  const known = new Map<Expr, Expr>();
+  const places = new Map<Expr, number>();
+  first.forEach((node, place) => {
+    if (!places.has(node)) places.set(node, place);
+  });
   const hold = (node: RealExpr): string => {
-    const place = pair.indexOf(node);
-    return pairValueName(place < 0 ? pair.push(node) - 1 : place);
+    const place = places.get(node) ?? pair.push(node) - 1;
+    places.set(node, place);
+    return pairValueName(place);
   };
-  const rebuild = (node: Expr): Expr => {
-    const done = known.get(node);
-    if (done !== undefined) return done;
-    const made = remade(node);
-    known.set(node, made);
-    return made;
-  };
-  const remade = (node: Expr): Expr => {
+  const known = new Map<Expr, Expr>();
+  // On a stack of its own: expressions are deeper than calls may nest. A node waits for those it is made of, in their order.
+  function* rebuild(root: Expr): Steps<Expr> {
+    const stack: { readonly node: Expr; readonly rule: Remaking }[] = [];
+    let given: Expr | undefined;
+    let wanted: Expr | undefined = root;
+    for (;;) {
+      if (wanted !== undefined) {
+        given = known.get(wanted);
+        if (given === undefined) stack.push({ node: wanted, rule: remade(wanted) });
+        yield;
+      }
+      const top = stack.at(-1);
+      if (top === undefined) return given ?? root;
+      const next = given === undefined ? top.rule.next(root) : top.rule.next(given);
+      wanted = undefined;
+      if (next.done === true) {
+        known.set(top.node, next.value);
+        given = next.value;
+        stack.pop();
+      } else wanted = next.value;
+    }
+  }
+  function* remade(node: Expr): Remaking {
     const isHeld = node.name !== undefined && computed.has(node.name) && !moving.has(node.name);
     if (node.args.length === 0 && !isHeld) return node;
-    const names = variables(node);
-    if (node.type === 'real' && names.length > 0 && isStill(node)) {
+    if (node.type === 'real' && readsOf(node).any && isStill(node)) {
       return variable(hold(node as RealExpr));
     }
     const factors = node.op === 'mul' ? factorsOf(node) : [];
     const still = factors.filter(isStill);
-    if (still.length > 1 && still.some((factor) => variables(factor).length > 0)) {
+    if (still.length > 1 && still.some((factor) => readsOf(factor).any)) {
       const others = factors.filter((factor) => !still.includes(factor));
-      const rebuilt = others.map((factor) => rebuild(factor) as RealExpr);
-      return mul(productOf(rebuilt), rebuild(productOf(still)) as RealExpr);
+      const rebuilt: RealExpr[] = [];
+      for (const factor of others) rebuilt.push((yield factor) as RealExpr);
+      return mul(productOf(rebuilt), (yield productOf(still)) as RealExpr);
     }
-    return withArgs(node, node.args.map(rebuild));
-  };
+    const args: Expr[] = [];
+    for (const arg of node.args) args.push(yield arg);
+    return withArgs(node, args);
+  }
   const stands = (counter: string): boolean =>
     counter === COLUMN || (parents.has(counter) && stands(parents.get(counter) ?? ''));
-  const rebuilt = rebuild(column) as RealExpr;
-  const within = loops.map((loop) =>
-    stands(loop.counter) ? { ...loop, body: rebuild(loop.body) as RealExpr } : loop,
-  );
+  const rebuilt = (yield* rebuild(column)) as RealExpr;
+  const within: LoweredLoop[] = [];
+  for (const loop of loops) {
+    within.push(
+      stands(loop.counter) ? { ...loop, body: (yield* rebuild(loop.body)) as RealExpr } : loop,
+    );
+  }
   const bodies = within.filter(({ counter }) => stands(counter)).map(({ body }) => body);
-  const read = new Set([rebuilt, ...bodies].flatMap((expr) => variables(expr)));
+  const read = new Set(variablesOfAll([rebuilt, ...bodies]));
   return {
     column: rebuilt,
     loops: within,
@@ -94,6 +140,28 @@ export function splitPairValues(
 const productOf = (factors: readonly RealExpr[]): RealExpr =>
   factors.reduce((product, factor) => mul(product, factor));
 
+/** A rule of rebuilding: it yields a part and is given what that is rebuilt to. */
+type Remaking = Generator<Expr, Expr, Expr>;
+
+/** What an expression reads. */
+interface Reads {
+  readonly moving: boolean;
+  readonly any: boolean;
+}
+
+/** The nodes of an expression that are not in a map yet, arguments first. */
+function unread(root: Expr, known: ReadonlyMap<Expr, unknown>): Expr[] {
+  if (root.args.every((arg) => known.has(arg))) return [root];
+  return postOrder(root).filter((node) => !known.has(node));
+}
+
 /** The factors of a product, of products too. */
-const factorsOf = (node: Expr): RealExpr[] =>
-  node.op === 'mul' ? node.args.flatMap(factorsOf) : [node as RealExpr];
+function factorsOf(node: Expr): RealExpr[] {
+  const factors: RealExpr[] = [];
+  const stack = [node];
+  for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+    if (top.op === 'mul') stack.push(...top.args.toReversed());
+    else factors.push(top as RealExpr);
+  }
+  return factors;
+}

@@ -1,4 +1,4 @@
-import { constant, type RealExpr, type Reduction } from '@mercer/formula';
+import { constant, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
 import { toList } from '../expression-list.js';
 import { fixedIndex } from './index-expr.js';
 import { columnIndex, lowering } from './lower-wide.js';
@@ -12,21 +12,25 @@ const EXPONENTIAL: ReadonlySet<string> = new Set([
 ]);
 
 /** A reduction's formula and weight as loops and scalar expressions. */
-export function planWideFormula({ kind, formula, weight }: Reduction): WideFormula {
+export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<WideFormula> {
   const lowered = lowering();
   const columns = Math.max(formula.dim, weight?.dim ?? 1);
-  const at = (one: typeof formula): RealExpr =>
+  const at = (one: typeof formula): Steps<RealExpr> =>
     lowered.at(one, one.dim > 1 ? columnIndex(columns) : fixedIndex(0));
   const one = constant(1);
   const isExponential = EXPONENTIAL.has(kind);
-  const before = isExponential ? [at(formula)] : [];
-  const main = isExponential ? (weight === undefined ? one : at(weight)) : at(formula);
+  const before = isExponential ? [yield* at(formula)] : [];
+  const main = isExponential
+    ? weight === undefined
+      ? one
+      : yield* at(weight)
+    : yield* at(formula);
   // a sum of weights needs the sum of ones beside it
   const after = kind === 'SumSoftMaxWeight' ? [one] : [];
   const { numbers, gathers } = lowered;
   const { pair, column, loops, loads } =
     columns > 1
-      ? splitPairValues(main, before, lowered)
+      ? yield* splitPairValues(main, before, lowered)
       : { pair: before, column: main, loops: lowered.loops, loads: lowered.loads };
   const exprs = [...pair, column, ...after];
   return Object.freeze({

@@ -1,4 +1,4 @@
-import { unrolledSize } from '@mercer/formula';
+import { unrolledSize, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { checkInputs, componentsOf, planInputs } from '../plan-inputs.js';
@@ -21,7 +21,7 @@ import {
 } from './wide-shape.js';
 
 /** The plan of a map-reduce whose long sums and columns are loops. Throws a `RangeError` for what has no text. */
-export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WidePlan {
+export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Steps<WidePlan> {
   const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges = false } = problem;
   if (further.length > 0) {
     throw new RangeError(
@@ -32,7 +32,7 @@ export function planWide(problem: MapReduceProblem, limits: DeviceLimits): WideP
   const sums = planSums(problem);
   const { kind, axis, k = 1, formula: whole, weight } = reduction;
   const roots = rootsOf(reduction);
-  const formula = planWideFormula(reduction);
+  const formula = yield* planWideFormula(reduction);
   const inputs = planInputs(roots, problem, wideReads(formula));
   checkInputs(inputs);
   const { columns } = formula;

@@ -1,0 +1,208 @@
+import { device } from '@mercer/tensor';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { genericSum, lazyI, lazyJ, LazyError, type LazyTensor } from './index.js';
+
+const cpu = device('cpu');
+const float64 = { device: cpu, dtype: 'float64' } as const;
+const X = [0.25, 0.5, -1];
+const Y = [1, -0.5, 0.75, 2];
+const column = (values: readonly number[]): number[][] => values.map((value) => [value]);
+const before = { executor: process.env['MERCER_CPU'], timeout: cpu.compileTimeoutMs };
+
+afterEach(() => {
+  cpu.compileTimeoutMs = before.timeout;
+  if (before.executor === undefined) delete process.env['MERCER_CPU'];
+  else process.env['MERCER_CPU'] = before.executor;
+});
+
+const difference = (): LazyTensor => lazyI(column(X)).sub(lazyJ(column(Y)));
+
+/** The sum over Y of a function of x - y, for each x. */
+const sums = (of: (d: number) => number): number[] =>
+  X.map((x) => Y.reduce((sum, y) => sum + of(x - y), 0));
+
+async function expectSums(formula: LazyTensor, of: (d: number) => number): Promise<void> {
+  const found = (await (await formula.sum('j', float64)).toNested()) as number[][];
+  found.forEach(([value], n) => {
+    expect(value).toBeCloseTo(sums(of)[n]!, 9);
+  });
+}
+
+/** The sum of sin(k d / 1000) over k. */
+function sines(count: number): readonly [LazyTensor, (d: number) => number] {
+  const d = difference();
+  let all = d.sin();
+  for (let k = 1; k < count; k++) all = all.add(d.mul(k / 1000).sin());
+  const value = (x: number): number => {
+    let sum = Math.sin(x);
+    for (let k = 1; k < count; k++) sum += Math.sin((x * k) / 1000);
+    return sum;
+  };
+  return [all, value];
+}
+
+/** `f = sin(f) + d`, `steps` times. */
+function chain(steps: number): readonly [LazyTensor, (d: number) => number] {
+  const d = difference();
+  let all = d;
+  for (let k = 0; k < steps; k++) all = all.sin().add(d);
+  const value = (x: number): number => {
+    let f = x;
+    for (let k = 0; k < steps; k++) f = Math.sin(f) + x;
+    return f;
+  };
+  return [all, value];
+}
+
+describe.each(['compiled', 'interpreted'])('large formulas where kernels are %s', (executor) => {
+  it('a sum of 2000 sines', async () => {
+    process.env['MERCER_CPU'] = executor;
+    await expectSums(...sines(2000));
+  });
+
+  it('a sum and a chain of 10,000 nodes', async () => {
+    process.env['MERCER_CPU'] = executor;
+    await expectSums(...sines(3334));
+    await expectSums(...chain(5000));
+  });
+
+  it('soft dynamic time warping of long series', async () => {
+    process.env['MERCER_CPU'] = executor;
+    const dim = 24;
+    const series = (count: number, step: number): number[][] =>
+      Array.from({ length: count }, (_, row) =>
+        Array.from({ length: dim }, (__, k) => Math.sin(row + k * step)),
+      );
+    const [a, b] = [series(2, 0.3), series(3, 0.2)];
+    const warped = genericSum('SoftDTW_SqDist(x, y, 1)', 'out = Vi(1)', [
+      `x = Vi(0, ${String(dim)})`,
+      `y = Vj(1, ${String(dim)})`,
+    ]);
+    const found = (await (
+      await warped(a, b, { device: cpu, dtype: 'float64' })
+    ).toNested()) as number[][];
+    a.forEach((x, n) => {
+      const expected = b.reduce((sum, y) => sum + softDtw(x, y), 0);
+      expect(found[n]?.[0]).toBeCloseTo(expected, 8);
+    });
+  });
+});
+
+/** The recursion of Cuturi and Blondel with gamma 1. */
+function softDtw(x: readonly number[], y: readonly number[]): number {
+  let previous: number[] = [];
+  for (const xi of x) {
+    const row: number[] = [];
+    y.forEach((yj, j) => {
+      const before = [previous[j - 1], previous[j], row[j - 1]].filter((r) => r !== undefined);
+      const soft =
+        before.length === 0 ? 0 : -Math.log(before.reduce((sum, r) => sum + Math.exp(-r), 0));
+      row.push((xi - yj) ** 2 + soft);
+    });
+    previous = row;
+  }
+  return previous.at(-1)!;
+}
+
+describe('a compiler that takes too long', () => {
+  it.each([
+    ['written out', 2],
+    ['with loops', 40],
+  ])('is killed, and the interpreter computes a formula %s', async (_, dim) => {
+    process.env['MERCER_CPU'] = 'compiled';
+    cpu.compileTimeoutMs = 1;
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    try {
+      const rows = (count: number): number[][] =>
+        Array.from({ length: count }, (_row, n) =>
+          Array.from({ length: dim }, (_c, k) => n - k / 7),
+        );
+      const [a, b] = [rows(3), rows(5)];
+      // a number that no other test has, so that nothing is in the cache
+      const scale = -0.0123 - dim / 1e6 - Math.random() / 1e9;
+      const kernel = lazyI(a).sqdist(lazyJ(b)).mul(scale).exp();
+      for (let call = 0; call < 2; call++) {
+        const found = (await (await kernel.sum('j', { device: cpu })).toNested()) as number[][];
+        a.forEach((x, n) => {
+          const expected = b.reduce((sum, y) => {
+            const squares = x.reduce((s, xk, k) => s + (xk - y[k]!) ** 2, 0);
+            return sum + Math.exp(scale * squares);
+          }, 0);
+          expect(found[n]?.[0]).toBeCloseTo(expected, 4);
+        });
+        // the second call finds the program and starts no compiler
+        if (call === 1) expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap');
+      }
+    } finally {
+      warned.mockRestore();
+    }
+  });
+});
+
+describe('a signal', () => {
+  const reason = new Error('given up');
+
+  it('that has aborted rejects a call before anything is done', async () => {
+    const call = difference().sum('j', { ...float64, signal: AbortSignal.abort(reason) });
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it('rejects a call that is being planned', async () => {
+    process.env['MERCER_CPU'] = 'interpreted';
+    const [formula] = chain(4000);
+    const controller = new AbortController();
+    const call = formula.sum('j', { ...float64, signal: controller.signal });
+    setTimeout(() => {
+      controller.abort(reason);
+    }, 5);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it('stops the compiler, and another call compiles anew', async () => {
+    process.env['MERCER_CPU'] = 'compiled';
+    const scale = 0.77 + Math.random() / 1e6;
+    const formula = difference().mul(scale).sin();
+    const controller = new AbortController();
+    const call = formula.sum('j', { ...float64, signal: controller.signal });
+    const settled = Promise.allSettled([call]);
+    await vi.waitFor(
+      () => {
+        expect(process.getActiveResourcesInfo()).toContain('ProcessWrap');
+      },
+      { timeout: 10_000, interval: 1 },
+    );
+    controller.abort(reason);
+    expect(await settled).toEqual([{ status: 'rejected', reason }]);
+    await vi.waitFor(() => {
+      expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap');
+    });
+    await expectSums(formula, (d) => Math.sin(scale * d));
+  });
+
+  it('of one call leaves another that shares the work', async () => {
+    process.env['MERCER_CPU'] = 'compiled';
+    const scale = 0.55 + Math.random() / 1e6;
+    const formula = difference().mul(scale).sin();
+    const controller = new AbortController();
+    const given = formula.sum('j', { ...float64, signal: controller.signal });
+    const kept = expectSums(formula, (d) => Math.sin(scale * d));
+    const settled = Promise.allSettled([given]);
+    setImmediate(() => {
+      controller.abort(reason);
+    });
+    expect(await settled).toEqual([{ status: 'rejected', reason }]);
+    await kept;
+  });
+});
+
+it('what no executor takes is an error that names the number, the limit and a remedy', async () => {
+  process.env['MERCER_CPU'] = 'interpreted';
+  const long = Array.from({ length: 1 }, () => new Array<number>(600).fill(0.5));
+  const product = lazyI(long).tensorprod(lazyJ(long)).sin().add(1).square();
+  const call = product.sum('j', { device: cpu });
+  await expect(call).rejects.toThrow(LazyError);
+  await expect(call).rejects.toMatchObject({ code: 'LIMIT' });
+  await expect(call).rejects.toThrow(
+    /takes 524288 operations .* takes \d+ operations\. Compute parts/s,
+  );
+});
