@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { packageTestsAlone } from '../../vitest.shared.js';
+import { packageTests } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
-    ...packageTestsAlone,
+    ...packageTests,
     name: '@mercer/tensor',
     env: {
       // Not the user's cache.
