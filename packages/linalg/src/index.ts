@@ -33,6 +33,7 @@ export type {
   FactorOption,
   Infos,
   RightHandSidesOption,
+  SpectralOptions,
   TriangleOption,
 } from './options.js';
 export type { ProductPrecision } from './precision.js';

@@ -4,10 +4,10 @@ import { EPSILON, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
 import {
-  type CallOptions,
+  type SpectralOptions,
   type Infos,
   type RightHandSidesOption,
-  CALL_OPTIONS,
+  SPECTRAL_OPTIONS,
   SIDES_OPTION,
 } from './options.js';
 import { withOutputs } from './outputs.js';
@@ -16,7 +16,7 @@ import { runRoutine } from './run-routine.js';
 import { assertSides, rightHandSides, sideOperand } from './solve.js';
 
 /** Options of lstsq. */
-export interface LstsqOptions<D extends LinalgDType> extends CallOptions, RightHandSidesOption {
+export interface LstsqOptions<D extends LinalgDType> extends SpectralOptions, RightHandSidesOption {
   /**
    * Singular values up to this share of the largest count as 0, from 0 up to 1. Default: max(m, n) eps of the dtype.
    */
@@ -26,7 +26,7 @@ export interface LstsqOptions<D extends LinalgDType> extends CallOptions, RightH
 }
 
 const LSTSQ_OPTIONS: OptionNames<LstsqOptions<LinalgDType>> = {
-  ...CALL_OPTIONS,
+  ...SPECTRAL_OPTIONS,
   ...SIDES_OPTION,
   tolerance: true,
   out: true,
@@ -95,7 +95,7 @@ export async function lstsq<D extends LinalgDType>(
       singularValues: columnOperand(singularValues, batchShape),
       ...{ ranks: rank, infos, tolerance },
     };
-    await runRoutine(routines.lstsq, setting, args, stream);
+    await runRoutine(routines.lstsq, setting, args, stream, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'converged');
     return { x, rank, singularValues, infos };
   });

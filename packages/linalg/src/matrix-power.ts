@@ -4,10 +4,10 @@ import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
 import {
-  type CallOptions,
+  type SpectralOptions,
   type Infos,
   type TriangleOption,
-  CALL_OPTIONS,
+  SPECTRAL_OPTIONS,
   TRIANGLE_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
@@ -15,7 +15,7 @@ import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of matrixPower. */
-export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, TriangleOption {
+export interface MatrixPowerOptions<D extends LinalgDType> extends SpectralOptions, TriangleOption {
   /** 'eigh' (default) for any power, or 'newton': products only, for powers -1/k with an integer k of at least 1. */
   readonly method?: 'eigh' | 'newton' | undefined;
   /** What is raised is a + eps I; at least 0, default 0. */
@@ -26,7 +26,7 @@ export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, 
 }
 
 const MATRIX_POWER_OPTIONS: OptionNames<MatrixPowerOptions<LinalgDType>> = {
-  ...CALL_OPTIONS,
+  ...SPECTRAL_OPTIONS,
   ...TRIANGLE_OPTION,
   method: true,
   eps: true,
@@ -106,6 +106,7 @@ export async function matrixPower<D extends LinalgDType>(
         setting,
         { ...common, power, epsilon: EPSILON[dtype] },
         stream,
+        options,
       );
     }
     if (options.checkErrors === true) await checkInfos(what, infos, 'semidefinite');

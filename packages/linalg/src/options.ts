@@ -12,6 +12,23 @@ export interface CallOptions extends StreamOption {
 
 export const CALL_OPTIONS: OptionNames<CallOptions> = { ...STREAM_OPTION, checkErrors: true };
 
+/** Options of what LAPACK computes by iterations, and a worker thread where there is none: minutes for large matrices. */
+export interface SpectralOptions extends CallOptions {
+  /**
+   * Rejects the call with the signal's reason. A worker thread stops at once; what a LAPACK or a GPU was given already runs to its
+   * end, and no result is handed out.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each matrix of the batch that a worker thread has computed. */
+  readonly onProgress?: ((done: number, of: number) => void) | undefined;
+}
+
+export const SPECTRAL_OPTIONS: OptionNames<SpectralOptions> = {
+  ...CALL_OPTIONS,
+  signal: true,
+  onProgress: true,
+};
+
 /** Which triangle of a symmetric matrix is read; the other is not looked at. */
 export interface TriangleOption {
   /** Default 'lower'. */

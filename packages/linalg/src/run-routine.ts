@@ -4,6 +4,7 @@ import type { Setting } from './checks.js';
 import { runCuda } from './cuda/run-cuda.js';
 import { runFallback } from './fallback/run-fallback.js';
 import type { MatrixOperand } from './operand.js';
+import type { SpectralOptions } from './options.js';
 import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.js';
 
 /**
@@ -11,23 +12,24 @@ import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.
  * computed in a worker thread instead, and the promise resolves when that is done.
  *
  * On a GPU the routines of cuda/ enqueue it.
- *
- * @throws MercerError UNSUPPORTED without LAPACK beyond the size that the fallback takes
  */
 export async function runRoutine<F extends Fields>(
   routine: Routine<F>,
   setting: Setting,
   args: Arguments<F>,
   stream: Stream | undefined,
+  { signal, onProgress }: Pick<SpectralOptions, 'signal' | 'onProgress'> = {},
 ): Promise<void> {
+  signal?.throwIfAborted();
   const { what, device, dtype, batchShape } = setting;
   const queue = stream ?? device.defaultStream;
   if (device.kind === 'cuda') {
     await runCuda(routine, { setting, args, stream: queue });
+    signal?.throwIfAborted();
     return;
   }
   if (routine.needsLapack && !lapack.isAvailable()) {
-    await runFallback(routine, what, batchShape, args, stream);
+    await runFallback(routine, batchShape, args, { what, stream, signal, onProgress });
     return;
   }
   const loaded = device.loadBuiltin(routine.kernels[dtype]);

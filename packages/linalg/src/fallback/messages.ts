@@ -17,9 +17,10 @@ export interface FallbackRequest {
   readonly vectors: readonly string[];
 }
 
-/** What it answers: values of matrices and vectors by name, or why there are none. */
+/** What it answers: how many batch entries are done, then values of matrices and vectors by name, or why there are none. */
 export interface FallbackResponse {
   readonly id: number;
+  readonly done?: number;
   readonly results?: Readonly<Record<string, Float64Array>>;
   readonly error?: string;
 }

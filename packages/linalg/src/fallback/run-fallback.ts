@@ -1,23 +1,15 @@
-import { MercerError, tensor, type Stream, type Tensor } from '@mercer/tensor';
+import { tensor, type Stream, type Tensor } from '@mercer/tensor';
 import type { MatrixOperand } from '../operand.js';
 import type { Arguments, Fields, Routine } from '../routine.js';
 import type { PackedMatrices } from './messages.js';
-import { askWorker } from './worker-host.js';
+import { askWorker, type Watch } from './worker-host.js';
 
-/** ml-matrix is plain JavaScript: beyond this it takes minutes. */
-const MOST_ORDER = 1024;
-
-/**
- * Computes a routine with ml-matrix in a worker thread, in float64 whatever the dtype.
- *
- * @throws MercerError UNSUPPORTED beyond order 1024
- */
+/** Computes a routine with ml-matrix in a worker thread, in float64 whatever the dtype. */
 export async function runFallback<F extends Fields>(
   routine: Routine<F>,
-  what: string,
   batchShape: readonly number[],
   args: Arguments<F>,
-  stream: Stream | undefined,
+  { stream, ...watch }: Watch & { readonly stream: Stream | undefined },
 ): Promise<void> {
   const count = batchShape.reduce((product, extent) => product * extent, 1);
   const matrices: Record<string, PackedMatrices> = {};
@@ -34,7 +26,6 @@ export async function runFallback<F extends Fields>(
       ones.push([name, value as Tensor]);
     } else if (value !== undefined) {
       const operand = value as MatrixOperand;
-      checkOrder(what, operand);
       const { rows, columns } = operand;
       matrices[name] =
         kind === 'write'
@@ -45,7 +36,7 @@ export async function runFallback<F extends Fields>(
   }
   if (count === 0) return;
   const request = { routine: routine.name, count, matrices, numbers, vectors };
-  const results = await askWorker(request);
+  const results = await askWorker(request, watch);
   for (const [name, operand] of outputs) {
     using target = operand.view();
     await write(target, results[name], stream);
@@ -73,13 +64,4 @@ async function write(
   const { shape, dtype, device } = target;
   using made = await tensor(values, { dtype, shape, device, stream });
   await target.copyFrom(made, { stream });
-}
-
-function checkOrder(what: string, { rows, columns }: MatrixOperand): void {
-  if (Math.max(rows, columns) <= MOST_ORDER) return;
-  throw new MercerError(
-    'UNSUPPORTED',
-    `${what}: a matrix is ${String(rows)} by ${String(columns)}, and without a BLAS and LAPACK at most ${String(MOST_ORDER)} rows and columns are computed. ` +
-      'Install OpenBLAS (apt-get install libopenblas0-pthread) or name a library with MERCER_BLAS; lapack.report() tells what was tried.',
-  );
 }

@@ -3,42 +3,113 @@ import type { FallbackRequest, FallbackResponse } from './messages.js';
 
 type Results = Readonly<Record<string, Float64Array>>;
 
-interface Waiting {
-  readonly resolve: (results: Results) => void;
-  readonly reject: (error: Error) => void;
+/** Who looks on while the worker computes. */
+export interface Watch {
+  /** The operation, as errors and warnings name it. */
+  readonly what: string;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: ((done: number, of: number) => void) | undefined;
 }
+
+interface Waiting {
+  readonly request: FallbackRequest;
+  readonly progress: Watch['onProgress'];
+  readonly resolve: (results: Results) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** After so long one warning says what would be quicker. */
+const LONG_MS = 60_000;
 
 let worker: Worker | undefined;
 let lastId = 0;
+let warned = false;
+/** In the order of asking, which is the order of answering. */
 const waiting = new Map<number, Waiting>();
 
 /** One worker for the program, started at the first call; it keeps no process alive once it has answered. */
 function start(): Worker {
   // Named from the package's root, so that the sources under test find the compiled worker too.
   const made = new Worker(new URL('../../dist/fallback/worker.js', import.meta.url));
-  made.on('message', ({ id, results, error }: FallbackResponse) => {
+  made.on('message', ({ id, done, results, error }: FallbackResponse) => {
     const asked = waiting.get(id);
+    if (done !== undefined) {
+      report(asked, done);
+      return;
+    }
     waiting.delete(id);
     if (waiting.size === 0) made.unref();
     if (results !== undefined) asked?.resolve(results);
     else asked?.reject(new Error(`ml-matrix failed: ${error ?? 'no reason given'}`));
   });
   made.on('error', (error) => {
-    worker = undefined;
+    if (worker === made) worker = undefined;
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   });
   return made;
 }
 
-/** Sends a request to the worker and resolves with its results. */
-export function askWorker(request: Omit<FallbackRequest, 'id'>): Promise<Results> {
+/** A callback that throws ends its own call, not the worker's. */
+function report(asked: Waiting | undefined, done: number): void {
+  try {
+    asked?.progress?.(done, asked.request.count);
+  } catch (error) {
+    asked?.reject(error);
+  }
+}
+
+/**
+ * Sends a request to the worker and resolves with its results.
+ *
+ * @throws the reason of `signal`, which also ends the worker; requests of others go to a new one
+ */
+export async function askWorker(
+  request: Omit<FallbackRequest, 'id'>,
+  { what, signal, onProgress: progress }: Watch,
+): Promise<Results> {
+  signal?.throwIfAborted();
+  const id = ++lastId;
+  const numbered: FallbackRequest = { ...request, id };
+  const answered = new Promise<Results>((resolve, reject) => {
+    waiting.set(id, { request: numbered, progress, resolve, reject });
+  });
   worker ??= start();
   worker.ref();
-  const id = ++lastId;
-  const answered = new Promise<Results>((resolve, reject) => {
-    waiting.set(id, { resolve, reject });
-  });
-  worker.postMessage({ ...request, id } satisfies FallbackRequest);
-  return answered;
+  worker.postMessage(numbered);
+  const abort = (): void => {
+    waiting.get(id)?.reject(signal?.reason);
+    waiting.delete(id);
+    startAgain();
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  const long = setTimeout(() => {
+    warn(what, request);
+  }, LONG_MS).unref();
+  try {
+    return await answered;
+  } finally {
+    clearTimeout(long);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** Plain JavaScript cannot be interrupted: the worker ends, and a new one takes what others have asked for. */
+function startAgain(): void {
+  void worker?.terminate();
+  worker = undefined;
+  if (waiting.size === 0) return;
+  worker = start();
+  for (const { request } of waiting.values()) worker.postMessage(request);
+}
+
+function warn(what: string, { matrices }: Omit<FallbackRequest, 'id'>): void {
+  if (warned) return;
+  warned = true;
+  const { rows = 0, columns = 0 } = matrices['a'] ?? {};
+  process.emitWarning(
+    `${what} of ${String(rows)} by ${String(columns)} has been computing for a minute in plain JavaScript, as no LAPACK was found. ` +
+      'One is many times quicker: lapack.report() says what was tried and what to install. `signal` ends a call.',
+    { type: 'MercerWarning', code: 'NO_LAPACK' },
+  );
 }

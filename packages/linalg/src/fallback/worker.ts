@@ -22,6 +22,7 @@ function answer(request: FallbackRequest): FallbackResponse {
 }
 
 function compute({
+  id,
   routine,
   count,
   matrices,
@@ -30,15 +31,31 @@ function compute({
 }: FallbackRequest): Record<string, Float64Array> {
   const element = elementRoutines[routine];
   if (element === undefined) throw new Error(`there is no routine ${routine}`);
+  const isEmpty = matrices['a']?.values?.length === 0;
   const results: Record<string, Float64Array> = {};
   for (const [name, { rows, columns }] of Object.entries(matrices)) {
     results[name] = new Float64Array(count * rows * columns).fill(NaN);
   }
   for (const name of vectors) results[name] = new Float64Array(count);
   for (let index = 0; index < count; index++) {
-    store(results, matrices, index, element(callOf(matrices, numbers, index)));
+    const one = isEmpty ? zeros(matrices, vectors) : element(callOf(matrices, numbers, index));
+    store(results, matrices, index, one);
+    parentPort?.postMessage({ id, done: index + 1 } satisfies FallbackResponse);
   }
   return results;
+}
+
+/** What LAPACK leaves of an empty matrix: success and zeros. */
+function zeros(matrices: FallbackRequest['matrices'], vectors: readonly string[]): ElementResult {
+  return {
+    matrices: Object.fromEntries(
+      Object.entries(matrices).map(([name, { rows, columns }]) => [
+        name,
+        new Matrix(rows, columns),
+      ]),
+    ),
+    vectors: Object.fromEntries(vectors.map((name) => [name, 0])),
+  };
 }
 
 function callOf(

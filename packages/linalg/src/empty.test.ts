@@ -1,0 +1,3 @@
+import { emptySuite } from './empty-suite.test-support.js';
+
+emptySuite('on the CPU');
