@@ -11,7 +11,9 @@ set -euo pipefail
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 # How the package managers are configured belongs to the machine, not to what was installed on it.
-[ ! -f "${HOME:-/root}/.npmrc" ] || cp "${HOME:-/root}/.npmrc" "$home/"
+for file in .npmrc .config/pip/pip.conf; do
+  [ ! -f "${HOME:-/root}/$file" ] || install -D -m 600 "${HOME:-/root}/$file" "$home/$file"
+done
 export FRESH_HOME=$home
 
 inside=$(cat <<'INSIDE'
