@@ -146,8 +146,13 @@ export function describeGradientOuts(device: () => Device): void {
         'INVALID_ARGUMENT',
         /gradients\.x: out/,
       ],
-      ['a tensor for all', (_, { value }) => value, 'INVALID_ARGUMENT', /out is a tensor/],
-      ['null', () => null, 'INVALID_ARGUMENT', /out is null/],
+      [
+        'a tensor for all',
+        (_, { value }) => value,
+        'INVALID_ARGUMENT',
+        /out: expected an object of options, got a Tensor/,
+      ],
+      ['null', () => null, 'INVALID_ARGUMENT', /out: expected an object of options, got null/],
       [
         'another name',
         (_, { value, gradients }) => ({ value, gradients: { ...gradients, z: value } }),

@@ -227,9 +227,10 @@ export function describeJoint(device: () => Device): void {
             const wanted = (i + 1) * N * term;
             expect(Math.abs(sum - wanted)).toBeLessThanOrEqual(size * 2 ** -24 * wanted);
           }
-          expect(sums).toEqual([...(await (await parts.sum.call([], options)).toTypedArray())]);
-          const means = await (await parts.mean.call([], options)).toTypedArray();
-          expect([...(await found.mean.toTypedArray())]).toEqual([...means]);
+          for (const [i, mean] of [...(await found.mean.toTypedArray())].entries()) {
+            const wanted = (i + 1) * term;
+            expect(Math.abs(mean - wanted)).toBeLessThanOrEqual((size + 1) * 2 ** -24 * wanted);
+          }
           expect(await found.least.toNested()).toEqual([[0], [0]]);
           expect(await found.near.indices.toNested()).toEqual([
             [0, 1],

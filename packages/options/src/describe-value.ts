@@ -8,10 +8,16 @@ export function describeValue(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value).slice(0, 40);
   try {
     if (Array.isArray(value)) return `an array of ${String(value.length)}`;
-    if (!ArrayBuffer.isView(value)) return 'an object';
+    if (!ArrayBuffer.isView(value)) return describeObject(value);
     const type = Object.prototype.toString.call(value).slice(8, -1);
     return `a ${type} of ${String(value.byteLength)} bytes`;
   } catch {
     return 'an object that cannot be read';
   }
+}
+
+function describeObject(value: object): string {
+  const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null;
+  const name = prototype === Object.prototype ? '' : prototype?.constructor?.name;
+  return typeof name === 'string' && name !== '' ? `a ${name.slice(0, 40)}` : 'an object';
 }

@@ -64,8 +64,9 @@ describe('an option reader', () => {
     [() => 1, 'expected an object of options, got a function'],
     [[2, 3], 'got an array of 2. Did you mean { shape: [2, 3] }?'],
     [new Float32Array(3), 'got a Float32Array of 12 bytes'],
-    [new Map([['p', 1]]), 'expected an object of options, got an object'],
-    [Promise.resolve({}), 'expected an object of options, got an object'],
+    [new Map([['p', 1]]), 'expected an object of options, got a Map'],
+    [new Refused('r'), 'expected an object of options, got a Refused. The options are p,'],
+    [Promise.resolve({}), 'expected an object of options, got a Promise'],
   ])('refuses %o', (options, message) => {
     expect(() => read(options)).toThrow(Refused);
     expect(() => read(options)).toThrow(message);

@@ -64,7 +64,7 @@ export function optionReader(refuse: Refuse): OptionReader {
       if (fault === undefined) {
         for (const key of Reflect.ownKeys(options)) {
           if (typeof key === 'symbol' || !Object.hasOwn(names, key)) {
-            fault = noSuchOption(String(key), names);
+            fault = isPlain(options) ? noSuchOption(String(key), names) : noOptions(options, names);
             break;
           }
           own[key] = (options as Record<string, unknown>)[key];
@@ -94,9 +94,12 @@ function noneOf(names: object): Readonly<Record<string, undefined>> {
 /** Whether a value may hold options: an object that is neither an array nor one of the language's containers. */
 function isOptions(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
+  return isPlain(value) || Object.prototype.toString.call(value) === '[object Object]';
+}
+
+function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return true;
-  return Object.prototype.toString.call(value) === '[object Object]';
+  return prototype === Object.prototype || prototype === null;
 }
 
 function noOptions(value: unknown, names: object): string {

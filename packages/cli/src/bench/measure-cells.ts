@@ -133,7 +133,9 @@ async function measureOne(
 
 /** A problem that the library has no kernel for. */
 function isUnsupported(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && error.code === 'UNSUPPORTED';
+  return (
+    error instanceof Error && 'code' in error && /^(UNSUPPORTED|LIMIT)$/.test(String(error.code))
+  );
 }
 
 function disposeOthers(made: Results<Result>, kept: Results<Result>): void {

@@ -53,33 +53,46 @@ export function isWide(
 }
 
 function checkInterpreter(all: readonly Reduction[]): void {
-  const { operations, components, results } = INTERPRETER_LIMITS;
   if (!isBeyondLimits(all, INTERPRETER_LIMITS)) return;
+  const { operations, components, results } = INTERPRETER_LIMITS;
+  const size = sizeOf(all);
   throw new PlanLimitError(
     `cannot plan a map-reduce: the interpreter of CPU kernels takes ${String(operations)} operations of a pair, ` +
       `${String(components)} components of all inputs of i, of j and of parameters, and ${String(results)} numbers of a result. ` +
-      `The formula takes ${String(unrolledSize(...all.flatMap(rootsOf)))} operations. Compute parts of it first and pass them as inputs, or shorten the vectors.`,
+      `The formula takes ${String(size.operations)} operations, ${String(size.components)} components and ${String(size.results)} numbers. ` +
+      'Compute parts of it first and pass them as inputs, or shorten the vectors.',
     { ofText: false },
   );
 }
 
-/** Whether formulas are beyond `MAP_REDUCE_LIMITS`, or others. */
-export function isBeyondLimits(
-  all: readonly Reduction[],
-  limits: { readonly [K in keyof typeof MAP_REDUCE_LIMITS]: number } = MAP_REDUCE_LIMITS,
-): boolean {
+type Size = { readonly [K in keyof typeof MAP_REDUCE_LIMITS]: number };
+
+/** Operations of a pair, components of the widest side, and numbers that a row's results take. */
+function sizeOf(all: readonly Reduction[]): Size {
   const roots = all.flatMap(rootsOf);
-  const { operations, components, results } = limits;
   const dims = { i: 0, j: 0, parameter: 0 };
   for (const { category, dim } of inputsOf(...roots)) dims[category] += dim;
   // beside the results of a weight there are the largest value and a sum of ones
   const numbers = all.map(({ formula, weight, k = 1 }) =>
     Math.max(formula.dim * k, (weight?.dim ?? 0) + 2),
   );
+  return {
+    operations: unrolledSize(...roots),
+    components: Math.max(...Object.values(dims)),
+    results: numbers.reduce((sum, one) => sum + one),
+  };
+}
+
+/** Whether formulas are beyond `MAP_REDUCE_LIMITS`, or others. */
+export function isBeyondLimits(
+  all: readonly Reduction[],
+  limits: Size = MAP_REDUCE_LIMITS,
+): boolean {
+  const size = sizeOf(all);
   return (
-    unrolledSize(...roots) > operations ||
-    Object.values(dims).some((dim) => dim > components) ||
-    numbers.reduce((sum, one) => sum + one) > results
+    size.operations > limits.operations ||
+    size.components > limits.components ||
+    size.results > limits.results
   );
 }
 
