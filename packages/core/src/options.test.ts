@@ -160,6 +160,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['triangularSolveBackward', (o) => mercer.triangularSolveBackward(a, saved, o)],
     ['formula.simplify', (o) => formula.simplify(formula.variable('a'), o)],
     ['formula.simplifyAll', (o) => formula.simplifyAll([], o)],
+    ['formula.simplifyAllSteps', (o) => formula.simplifyAllSteps([], o)],
     ['formula.reduction', (o) => formula.reduction('Sum', v, o), 'K', 'k'],
     ['formula.parseFormula', (o) => formula.parseFormula('1', [], o)],
     ['formula.parseReduction', (o) => formula.parseReduction('Sum_Reduction(1, 0)', [], o)],

@@ -63,13 +63,20 @@ export function simplifyAll<E extends Expr>(exprs: readonly E[], options?: Simpl
 }
 
 function inCanonicalForm<E extends Expr>(exprs: readonly E[], given: SimplifyOptions): E[] {
-  return finish(simplifyAllSteps(exprs, given));
+  return finish(canonicalSteps(exprs, given));
 }
 
 /** {@link simplifyAll} in steps, one for each node. */
-export function* simplifyAllSteps<E extends Expr>(
+export function simplifyAllSteps<E extends Expr>(
   exprs: readonly E[],
-  { nonNegative }: SimplifyOptions = {},
+  options?: SimplifyOptions,
+): Steps<E[]> {
+  return canonicalSteps(exprs, readOptions('simplifyAllSteps', options, SIMPLIFY_OPTIONS));
+}
+
+function* canonicalSteps<E extends Expr>(
+  exprs: readonly E[],
+  { nonNegative }: SimplifyOptions,
 ): Steps<E[]> {
   const assumed = new Set(nonNegative);
   const signs = new Map<Expr, boolean>();
