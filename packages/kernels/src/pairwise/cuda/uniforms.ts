@@ -42,14 +42,14 @@ export function splitUniforms<E extends Expr>(
   if (used.length === 0) return undefined;
   const known = ['p', ...used];
   const isKnown = (node: Expr): boolean => isUniform(node, (name) => known.includes(name));
-  const uniforms: { name: string; expr: RealExpr }[] = [];
+  const found: { name: string; expr: RealExpr }[] = [];
   const results = new Map<Expr, Expr>();
   // comparisons stay: their operands are the values that are kept
   const kept = (node: Expr): Expr => {
     if (node.type !== 'real' || !isKnown(node)) return results.get(node) ?? node;
-    const same = uniforms.find((uniform) => uniform.expr === node);
-    const name = same?.name ?? `u${String(uniforms.length)}`;
-    if (same === undefined) uniforms.push({ name, expr: node as RealExpr });
+    const same = found.find((uniform) => uniform.expr === node);
+    const name = same?.name ?? `u${String(found.length)}`;
+    if (same === undefined) found.push({ name, expr: node as RealExpr });
     return variable(name);
   };
   for (const node of postOrder(expr)) {
@@ -57,6 +57,9 @@ export function splitUniforms<E extends Expr>(
     results.set(node, withArgs(node, node.args.map(kept)));
   }
   const rest = kept(expr) as E;
+  // the operands of a comparison inside a value that is kept itself are not read
+  const read = variables(rest);
+  const uniforms = found.filter(({ name }) => read.includes(name));
   const functionName = `${type.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()}_of`;
   const all = uniforms.map(({ name, expr: value }, i) =>
     wideValue(name, value, known, `v${String(i)}`),
