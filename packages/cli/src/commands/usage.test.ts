@@ -2,12 +2,42 @@ import { spawn } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { BIN, mercer } from '../testing/run-bin.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { BIN, mercer, mercerOneByOne, type BinRun } from '../testing/run-bin.js';
 
 const ESCAPE = '\u001b';
 
+const WRONG: readonly (readonly [args: readonly string[], why: RegExp])[] = [
+  [['no-such-command'], /unknown command 'no-such-command'/],
+  [['doctor', '--no-such-option'], /unknown option '--no-such-option'/],
+  [['cdist', 'a.npy', 'b.npy'], /required option '--out <file>'/],
+  [['cdist', 'a.npy', '--out', 'd.npy'], /missing required argument 'B'/],
+  [['cdist', 'a.npy', 'b.npy', '--out', 'd.npy', '--p', '-1'], /p must be a number above 0/],
+  [['cdist', 'a.npy', 'b.npy', '--out', 'd.npy', '--p', 'NaN'], /p must be a number above 0/],
+  [['cdist', 'a.npy', 'b.npy', '--out', 'd.npy', '--device', 'tpu'], /a device is cpu, cuda/],
+  [['cdist', 'a.npy', 'b.npy', '--out', 'd.txt'], /End the name in \.npy/],
+  [['cache', 'prune'], /required option '--max-bytes <size>'/],
+  [['cache', 'prune', '--max-bytes', 'many'], /a size such as 500M/],
+  [['bench', 'cdist', '--k', '3,,4'], /empty entry/],
+  [['bench', 'cdist', '--m', '0'], /at least 1/],
+  [['bench', 'kermac', '--operations', 'cdist,mma'], /'mma' is none of cdist, pNorm/],
+  [['bench', 'linalg', '--operations', 'qr'], /'qr' is none of solveCholesky, solveLU/],
+  [['kernel', 'a.npy', '--inner-operator', 'diff', '--out', 'k.npy'], /'--inner-power <power>'/],
+  [['cdist-grad', 'a.npy', 'b.npy', '--out', 'g.npy'], /missing required argument 'C'/],
+  [['solve', 'a.npy', 'b.npy', '--out', 'x.npy', '--method', 'svd'], /cholesky, lu, qr/],
+  [['reduce', '--formula', 'x|y'], /required option '--out <file>'/],
+  [['eigh', 'a.npy', '--values', 'w.npy'], /required option '--vectors <file>'/],
+  [['eigh', 'a.npy', '--values', 'w.npy', '--vectors', 'v.txt'], /End the name in \.npy/],
+  [['demo', 'digits', '--p', '1,two'], /p must be a number above 0/],
+  [['profile'], /missing required argument 'command'/],
+];
+
 describe('mercer', () => {
+  let runs: readonly BinRun[] = [];
+  beforeAll(async () => {
+    runs = await mercerOneByOne(WRONG.map(([args]) => args));
+  });
+
   it('prints its version and its help', async () => {
     const version = await mercer(['--version']);
     expect(version).toMatchObject({ status: 0, stderr: '' });
@@ -31,38 +61,17 @@ describe('mercer', () => {
     }
   });
 
-  it.each([
-    [['no-such-command'], /unknown command 'no-such-command'/],
-    [['doctor', '--no-such-option'], /unknown option '--no-such-option'/],
-    [['cdist', 'a.npy', 'b.npy'], /required option '--out <file>'/],
-    [['cdist', 'a.npy', '--out', 'd.npy'], /missing required argument 'B'/],
-    [['cdist', 'a.npy', 'b.npy', '--out', 'd.npy', '--p', '-1'], /p must be a number above 0/],
-    [['cdist', 'a.npy', 'b.npy', '--out', 'd.npy', '--p', 'NaN'], /p must be a number above 0/],
-    [['cdist', 'a.npy', 'b.npy', '--out', 'd.npy', '--device', 'tpu'], /a device is cpu, cuda/],
-    [['cdist', 'a.npy', 'b.npy', '--out', 'd.txt'], /End the name in \.npy/],
-    [['cache', 'prune'], /required option '--max-bytes <size>'/],
-    [['cache', 'prune', '--max-bytes', 'many'], /a size such as 500M/],
-    [['bench', 'cdist', '--k', '3,,4'], /empty entry/],
-    [['bench', 'cdist', '--m', '0'], /at least 1/],
-    [['bench', 'kermac', '--operations', 'cdist,mma'], /'mma' is none of cdist, pNorm/],
-    [['bench', 'linalg', '--operations', 'qr'], /'qr' is none of solveCholesky, solveLU/],
-    [['kernel', 'a.npy', '--inner-operator', 'diff', '--out', 'k.npy'], /'--inner-power <power>'/],
-    [['cdist-grad', 'a.npy', 'b.npy', '--out', 'g.npy'], /missing required argument 'C'/],
-    [['solve', 'a.npy', 'b.npy', '--out', 'x.npy', '--method', 'svd'], /cholesky, lu, qr/],
-    [['reduce', '--formula', 'x|y'], /required option '--out <file>'/],
-    [['eigh', 'a.npy', '--values', 'w.npy'], /required option '--vectors <file>'/],
-    [['eigh', 'a.npy', '--values', 'w.npy', '--vectors', 'v.txt'], /End the name in \.npy/],
-    [['demo', 'digits', '--p', '1,two'], /p must be a number above 0/],
-    [['profile'], /missing required argument 'command'/],
-  ])('%j is wrong usage: status 2, one block on stderr, nothing on stdout', async (args, why) => {
-    const run = await mercer(args);
-    expect(run.status).toBe(2);
-    expect(run.stdout).toBe('');
-    expect(run.stderr).toMatch(/^error: /);
-    expect(run.stderr).toMatch(why);
-    expect(run.stderr).not.toMatch(/\n\s+at /);
-    expect(run.stderr.split('\n').length).toBeLessThan(6);
-  });
+  it.each(WRONG.map(([args, why], n) => [args, why, n] as const))(
+    '%j is wrong usage: status 2, one block on stderr, nothing on stdout',
+    (_, why, n) => {
+      const run = runs[n];
+      expect(run).toMatchObject({ status: 2, stdout: '' });
+      expect(run?.stderr).toMatch(/^error: /);
+      expect(run?.stderr).toMatch(why);
+      expect(run?.stderr).not.toMatch(/\n\s+at /);
+      expect(run?.stderr.split('\n').length).toBeLessThan(6);
+    },
+  );
 
   it('shows help on stderr with status 2 when no command is named', async () => {
     const run = await mercer([]);
