@@ -15,7 +15,7 @@ import {
   type ReferenceMatrix,
 } from './cdist-reference.test-support.js';
 import { expectCode, matrix, ORDERS, UNIT, upload } from './matrices.test-support.js';
-import { combinations, together } from './together.test-support.js';
+import { combinations, covering, together } from './together.test-support.js';
 
 /** Expects every distance of a result within the published bound. */
 export async function expectOracle(
@@ -51,28 +51,34 @@ export async function expectDistances(
 
 const NORMS = [0.5, 1, 1.3, 1.5, 2, 2.7, 3, 4, Infinity];
 
-/** What `cdist` promises, for one device. Every device runs the same suite. */
-export function describeCdist(device: () => Device): void {
-  describe.each(['float32', 'float64'] as const)('%s', (dtype) => {
-    it.each(NORMS)('p = %d holds the published bound on every small shape', async (p) => {
-      const shapes = [
-        [1, 1, 1],
-        [1, 37, 5],
-        [33, 1, 64],
-        [17, 29, 3],
-        [65, 70, 33],
-        [130, 140, 100],
-      ] as const;
-      await together(shapes, async ([m, n, k]) => {
-        const [a, b] = [matrix(m, k, 1 + m), matrix(n, k, 1000 + n)];
-        const x = await upload(a, 'row', 0, dtype, device());
-        const y = await upload(b, 'row', 0, dtype, device());
-        const result = await cdist(x, y, { p });
-        expect(result.shape).toEqual([m, n]);
-        expect(planOf(result)?.summary).toMatch(/\w/);
-        await expectDistances(result, a, b, p);
-      });
-    });
+/** What `cdist` promises, for one device. `full`: every norm and layout in both dtypes, else they take turns. */
+export function describeCdist(device: () => Device, { full }: { readonly full: boolean }): void {
+  describe.each([
+    ['float32', 0],
+    ['float64', 1],
+  ] as const)('%s', (dtype, turn) => {
+    it.each(covering(NORMS, turn, full))(
+      'p = %d holds the published bound on every small shape',
+      async (p) => {
+        const shapes = [
+          [1, 1, 1],
+          [1, 37, 5],
+          [33, 1, 64],
+          [17, 29, 3],
+          [65, 70, 33],
+          [130, 140, 100],
+        ] as const;
+        await together(shapes, async ([m, n, k]) => {
+          const [a, b] = [matrix(m, k, 1 + m), matrix(n, k, 1000 + n)];
+          const x = await upload(a, 'row', 0, dtype, device());
+          const y = await upload(b, 'row', 0, dtype, device());
+          const result = await cdist(x, y, { p });
+          expect(result.shape).toEqual([m, n]);
+          expect(planOf(result)?.summary).toMatch(/\w/);
+          await expectDistances(result, a, b, p);
+        });
+      },
+    );
 
     it('takes every combination of layouts, padded and odd, for a, b and out', async () => {
       const [a, b] = [matrix(45, 19, 3), matrix(51, 19, 4)];
@@ -80,7 +86,8 @@ export function describeCdist(device: () => Device): void {
       const oracles = [1, 1.3, 2].map((p) => distanceOracle(a, b, p));
       const all = combinations(ORDERS, ORDERS, ORDERS, [0, 1, 4], oracles);
       expect(all).toHaveLength(72);
-      await together(all, async ([orderA, orderB, orderOut, pad, oracle]) => {
+      const cases = covering(all, turn, full);
+      await together(cases, async ([orderA, orderB, orderOut, pad, oracle]) => {
         const x = await upload(a, orderA, pad, dtype, device());
         const y = await upload(b, orderB, pad, dtype, device());
         const out = await upload(blank, orderOut, pad, dtype, device());
@@ -138,7 +145,7 @@ export function describeCdist(device: () => Device): void {
       await expectDistances(result, expected, expected, 1.3);
     });
 
-    it.each([0.25, 1.25, 3.75])('p = %d is a product of roots', async (p) => {
+    it.each(covering([0.25, 1.25, 3.75], turn, full))('p = %d is a product of roots', async (p) => {
       const [a, b] = [matrix(12, 20, 3), matrix(9, 20, 4)];
       const x = await upload(a, 'row', 0, dtype, device());
       const y = await upload(b, 'row', 0, dtype, device());
@@ -167,7 +174,7 @@ export function describeCdist(device: () => Device): void {
       }
     });
 
-    it.each(NORMS)('p = %d carries NaN and infinity', async (p) => {
+    it.each(covering(NORMS, turn + 1, full))('p = %d carries NaN and infinity', async (p) => {
       const rows = [
         [0, 0, 0, 0, 0],
         [1, NaN, 0, 0, 0],
@@ -208,7 +215,7 @@ export function describeCdist(device: () => Device): void {
     it('is exactly 0 between equal rows', async () => {
       const a = matrix(40, 65, 9);
       const x = await upload(a, 'row', 0, dtype, device());
-      await together(NORMS, async (p) => {
+      await together(covering(NORMS, turn + 1, full), async (p) => {
         const values = await (await cdist(x, x, { p })).toTypedArray();
         for (let i = 0; i < 40; i++) expect(values[i * 41]).toBe(0);
       });

@@ -11,7 +11,7 @@ if (gpus.length === 0) it.skip('cdist on a GPU: no device');
 
 for (const gpu of gpus) {
   describe(`cdist on ${gpu.id}`, () => {
-    describeCdist(() => gpu);
+    describeCdist(() => gpu, { full: true });
 
     it('numbers more than 2^31 outputs', { timeout: 120_000 }, async () => {
       const [m, n, k] = [50_000, 50_000, 3];

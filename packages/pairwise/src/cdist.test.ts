@@ -3,5 +3,5 @@ import { describe } from 'vitest';
 import { describeCdist } from './cdist-suite.test-support.js';
 
 describe('cdist on the CPU', () => {
-  describeCdist(() => device('cpu'));
+  describeCdist(() => device('cpu'), { full: process.env['MERCER_TEST_FULL'] === '1' });
 });

@@ -39,7 +39,7 @@ import { describeConventions } from './run-kernel-conventions.test-support.js';
 import { describeKernelBadInput } from './run-kernel-bad-input.test-support.js';
 import { describeKernelOperands } from './run-kernel-operands.test-support.js';
 import { describePreparedKernel } from './run-kernel-prepared.test-support.js';
-import { combinations, together } from './together.test-support.js';
+import { combinations, covering, together } from './together.test-support.js';
 
 const EXPONENTS = [0.5, 1, 1.3, 1.5, 2, 3, 7.5, Infinity];
 const DTYPES = ['float32', 'float64'] as const;
@@ -68,7 +68,7 @@ const KERNELS: readonly (readonly [
   ['sigmoid', sigmoid, { gamma: [0.125, -0.25, 0.5], offset: [0.5, 0, -1] }],
 ];
 
-/** What `runKernel` promises, for one device. Every device runs the same suite. */
+/** What `runKernel` promises, for one device. `full`: every kernel in both dtypes, else they take turns. */
 export function describeRunKernel(
   device: () => Device,
   { full }: { readonly full: boolean },
@@ -147,51 +147,57 @@ export function describeRunKernel(
     });
   });
 
-  describe.each(DTYPES)('kernels in %s', (dtype) => {
+  describe.each([
+    ['float32', 0],
+    ['float64', 1],
+  ] as const)('kernels in %s', (dtype, turn) => {
     const parts = [0, 1, 2].map((i) => matrix(9, 6, 20 + i));
     const others = matrix(12, 6, 30);
 
-    it.each(KERNELS)('%s with numbers and with tensors', async (_, descriptor, values) => {
-      const place = (x: number[], shape?: number[]): Promise<Tensor<PairwiseDType>> =>
-        tensor(x, { shape: shape ?? [x.length], dtype, device: device() });
-      const x = await uploadBatch(parts, dtype, device());
-      const y = await upload(others, 'row', 0, dtype, device());
-      const names = Object.keys(values) as (keyof typeof values)[];
-      const entry = (l: number): Partial<Record<ParameterName, number>> =>
-        Object.fromEntries(names.map((name) => [name, values[name]?.[l]]));
-      const options = (
-        pick: (all: readonly number[]) => ParameterValue | Promise<ParameterValue>,
-      ): Promise<AnyRunKernelOptions> => settled(names, (name) => pick(values[name] ?? []));
+    it.each(covering(KERNELS, turn, full))(
+      '%s with numbers and with tensors',
+      async (_, descriptor, values) => {
+        const place = (x: number[], shape?: number[]): Promise<Tensor<PairwiseDType>> =>
+          tensor(x, { shape: shape ?? [x.length], dtype, device: device() });
+        const x = await uploadBatch(parts, dtype, device());
+        const y = await upload(others, 'row', 0, dtype, device());
+        const names = Object.keys(values) as (keyof typeof values)[];
+        const entry = (l: number): Partial<Record<ParameterName, number>> =>
+          Object.fromEntries(names.map((name) => [name, values[name]?.[l]]));
+        const options = (
+          pick: (all: readonly number[]) => ParameterValue | Promise<ParameterValue>,
+        ): Promise<AnyRunKernelOptions> => settled(names, (name) => pick(values[name] ?? []));
 
-      const numbers = async (): Promise<void> => {
-        const result = await runKernel(descriptor, x, y, entry(0));
-        for (const [l, part] of parts.entries()) {
-          await expectKernel(result.slice(l), descriptor, part, others, entry(0));
-        }
-      };
-      // One value in memory, whatever its rank.
-      const oneValue = (shape: number[]) => async (): Promise<void> => {
-        const given = await options((all) => place(all.slice(0, 1), shape));
-        const single = await runKernel(descriptor, x, y, given);
-        expect(single.shape).toEqual([3, 9, 12]);
-        await expectKernel(single.slice(1), descriptor, parts[1] ?? others, others, entry(0));
-      };
-      // One value per batch entry, of the data or of the parameters alone.
-      const oneForEach = async (): Promise<void> => {
-        const given = await options((all) => place([...all]));
-        const each = await runKernel(descriptor, x, y, given);
-        const spread = await runKernel(descriptor, x.slice(0), y, given);
-        expect(spread.shape).toEqual([3, 9, 12]);
-        for (const [l, part] of parts.entries()) {
-          await expectKernel(each.slice(l), descriptor, part, others, entry(l));
-          await expectKernel(spread.slice(l), descriptor, parts[0] ?? part, others, entry(l));
-        }
-      };
-      const withTensors = [[], [1], [1, 1]].map(oneValue).concat(oneForEach);
-      await together(names.length === 0 ? [numbers] : [numbers, ...withTensors], (check) =>
-        check(),
-      );
-    });
+        const numbers = async (): Promise<void> => {
+          const result = await runKernel(descriptor, x, y, entry(0));
+          for (const [l, part] of parts.entries()) {
+            await expectKernel(result.slice(l), descriptor, part, others, entry(0));
+          }
+        };
+        // One value in memory, whatever its rank.
+        const oneValue = (shape: number[]) => async (): Promise<void> => {
+          const given = await options((all) => place(all.slice(0, 1), shape));
+          const single = await runKernel(descriptor, x, y, given);
+          expect(single.shape).toEqual([3, 9, 12]);
+          await expectKernel(single.slice(1), descriptor, parts[1] ?? others, others, entry(0));
+        };
+        // One value per batch entry, of the data or of the parameters alone.
+        const oneForEach = async (): Promise<void> => {
+          const given = await options((all) => place([...all]));
+          const each = await runKernel(descriptor, x, y, given);
+          const spread = await runKernel(descriptor, x.slice(0), y, given);
+          expect(spread.shape).toEqual([3, 9, 12]);
+          for (const [l, part] of parts.entries()) {
+            await expectKernel(each.slice(l), descriptor, part, others, entry(l));
+            await expectKernel(spread.slice(l), descriptor, parts[0] ?? part, others, entry(l));
+          }
+        };
+        const withTensors = [[], [1], [1, 1]].map(oneValue).concat(oneForEach);
+        await together(names.length === 0 ? [numbers] : [numbers, ...withTensors], (check) =>
+          check(),
+        );
+      },
+    );
 
     it('a parameter of stride 0, of stride 2, and of one batch axis of two', async () => {
       const x = await uploadBatch(parts, dtype, device());

@@ -12,6 +12,14 @@ export async function together<T>(
   await Promise.all(Array.from({ length: availableParallelism() }, work));
 }
 
+/**
+ * Every other case, or with `full` all of them. The turns 0 and 1 take each case once; which of a pair is taken changes
+ * from pair to pair.
+ */
+export function covering<T>(cases: readonly T[], turn: number, full: boolean): readonly T[] {
+  return full ? cases : cases.filter((_, n) => (n + (n >> 1) + turn) % 2 === 0);
+}
+
 /** Every choice of one value from each list, the last list changing fastest. */
 export function combinations<T extends readonly (readonly unknown[])[]>(
   ...lists: T
