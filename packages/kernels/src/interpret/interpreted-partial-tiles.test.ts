@@ -4,6 +4,7 @@ import { KIND_CASES, MANY_CASES } from '../map-reduce/map-reduce-cases.test.help
 import { checkMapReduce } from '../map-reduce/map-reduce-check.test.helper.js';
 import type { KeptRanges } from '../map-reduce/ranges/ranges.js';
 import { SUM_CASES } from '../map-reduce/sum-cases.test.helper.js';
+import { covering } from '../testing/covering.test.helper.js';
 import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
 import { runInterpretedProgram } from '../testing/cpu-program.test.helper.js';
 import { fillScratchWithNaN } from '../testing/interpreted-kernel.test.helper.js';
@@ -44,7 +45,10 @@ const SIZES = [
   { kept: 601, reduced: 11, ranges: RANGES, batch: 2 },
 ] as const;
 
-describe.each(runnableLevels())('tiles that are not full, by %s', (level) => {
+// Every case meets every level with one of both dtypes: they take turns.
+const levels = runnableLevels().map((level, turn) => [level, turn] as const);
+
+describe.each(levels)('tiles that are not full, by %s', (level, turn) => {
   const threads = cpu.threads;
   beforeAll(() => {
     cpu.setThreads(1); // whose scratch memory is filled
@@ -54,12 +58,18 @@ describe.each(runnableLevels())('tiles that are not full, by %s', (level) => {
   });
 
   const cases = [
-    ...[...KIND_CASES, ...MANY_CASES].flatMap(([name, one]) =>
-      (['float32', 'float64'] as const).map(
-        (dtype) => [`${name}, ${dtype}`, { ...one, dtype }] as const,
+    ...covering(
+      [...KIND_CASES, ...MANY_CASES].flatMap(([name, one]) =>
+        (['float32', 'float64'] as const).map(
+          (dtype) => [`${name}, ${dtype}`, { ...one, dtype }] as const,
+        ),
       ),
+      turn,
     ),
-    ...SUM_CASES.map(([name, one]) => [`sums, ${name}`, one] as const),
+    ...covering(
+      SUM_CASES.map(([name, one]) => [`sums, ${name}`, one] as const),
+      turn,
+    ),
   ];
   it.each(cases)('%s', (_, one) => {
     for (const { kept, reduced, ...rest } of SIZES) {

@@ -1,6 +1,7 @@
 import { ops, reduction, vi, vj, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describe, test } from 'vitest';
 import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test.helper.js';
+import { covering } from '../testing/covering.test.helper.js';
 import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { checkMapReduce, wholeNumber, type MapReduceCase } from './map-reduce-check.test.helper.js';
@@ -156,13 +157,14 @@ const columns: readonly (readonly [string, Given])[] = [
   ],
 ];
 
-const cases = levels.flatMap((level) =>
-  (['float32', 'float64'] as const).map((dtype) => ({ level, dtype })),
+// Every case meets every level with one of both dtypes: they take turns.
+const cases = levels.flatMap((level, at) =>
+  (['float32', 'float64'] as const).map((dtype, n) => ({ level, dtype, turn: at + n })),
 );
 
-describe.each(cases)('rows together on $level, $dtype', ({ level, dtype }) => {
+describe.each(cases)('rows together on $level, $dtype', ({ level, dtype, turn }) => {
   const limits = cpuTestLimits(level);
-  test.each([...ranked, ...sums, ...columns])('%s', (_, one) => {
+  test.each(covering([...ranked, ...sums, ...columns], turn))('%s', (_, one) => {
     for (const sizes of [
       { rowsI: 37, rowsJ: 301 },
       { rowsI: 5, rowsJ: 9 },

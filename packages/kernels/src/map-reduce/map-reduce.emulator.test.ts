@@ -2,6 +2,7 @@ import { reduction, type ReductionKind } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { Scalars } from '../emitted-kernel.js';
 import type { PairwiseProgram } from '../pairwise/program.js';
+import { covering } from '../testing/covering.test.helper.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
 import { H200 } from '../testing/h200.test.helper.js';
 import {
@@ -22,6 +23,10 @@ const FEW = { rowsI: 100, rowsJ: 1000 };
 const LONG = { rowsI: 100, rowsJ: 1_000_000 };
 const MANY = { rowsI: 4_000_000, rowsJ: 200 };
 
+/** Every case meets every plan at the first of these, and at some of the small ones. */
+const LARGE = [{ rowsI: 13, rowsJ: 301 }, ...SIZES.filter(({ rowsI }) => rowsI === 37)];
+const SMALL = SIZES.filter(({ rowsI }) => rowsI !== 37);
+
 /** The same text in both data types. */
 const LIKE_SUMS: ReadonlySet<ReductionKind> = new Set([
   ...(['Sum', 'Prod', 'Mean', 'Var', 'Any', 'All', 'Count'] as const),
@@ -41,8 +46,9 @@ const launchable = ({ steps }: PairwiseProgram, scalars: Scalars): boolean =>
   );
 
 describe('map-reduce on a GPU', () => {
-  test.each([1, 3, 8, 17, 33])('sums, points of dim %i', (dim) => {
-    for (const dtype of ['float32', 'float64'] as const) {
+  const dims = [1, 3, 8, 17, 33].map((dim, turn) => [dim, turn] as const);
+  test.each(dims)('sums, points of dim %i', (dim, turn) => {
+    for (const dtype of covering(['float32', 'float64'] as const, turn)) {
       const one = { reduction: reduction('Sum', gaussian(dim)), dtype, units: 8 + 4 * dim };
       for (const sizes of SIZES) {
         checkMapReduce({ ...one, ...sizes, planned: MANY }, H200, run);
@@ -56,8 +62,8 @@ describe('map-reduce on a GPU', () => {
     ),
   )('%s', (_, one, n) => {
     const dtype = n % 3 === 2 && one.storage === undefined ? 'float64' : 'float32';
-    for (const planned of [FEW, LONG, MANY]) {
-      for (const sizes of SIZES) {
+    for (const [turn, planned] of [FEW, LONG, MANY].entries()) {
+      for (const sizes of [...covering(LARGE, 0), ...covering(SMALL, n + turn)]) {
         checkMapReduce({ ...one, ...sizes, dtype, planned }, H200, run);
       }
     }
