@@ -37,7 +37,7 @@ for (const gpu of gpus) {
     describeGradientOuts(() => gpu);
     describePreparedAgain(() => gpu);
     describeRadialKernels(() => gpu);
-    describeRanges(() => gpu);
+    describeRanges(() => gpu, { full: true });
     describeBadInput(() => gpu);
   });
 }

@@ -38,8 +38,11 @@ function meets(i: number, j: number): boolean {
   return i >= 7 && i < 12 && j >= 4 && j < 9;
 }
 
-/** Block-sparse reductions give what the pairs that meet give, and empty results elsewhere. */
-export function describeRanges(device: () => Device): void {
+/**
+ * Block-sparse reductions give what the pairs that meet give, and empty results elsewhere. `full`: gradients of gradients
+ * over both sides, else over either.
+ */
+export function describeRanges(device: () => Device, { full }: { readonly full: boolean }): void {
   describe('ranges', () => {
     const data = [numbers(1, M, 1, { batch: [2] }), numbers(2, N, 1)] as const;
     const value = (entry: number, i: number, j: number): number =>
@@ -105,10 +108,13 @@ export function describeRanges(device: () => Device): void {
       },
     );
 
-    it.each<[ReductionKind, 'i' | 'j', 1 | 2]>([
-      ['Mean', 'j', 2],
+    const otherSides: readonly [ReductionKind, 'i' | 'j', 1 | 2][] = [
       ['Mean', 'i', 2],
       ['Var', 'j', 2],
+    ];
+    it.each<[ReductionKind, 'i' | 'j', 1 | 2]>([
+      ...(full ? otherSides : []),
+      ['Mean', 'j', 2],
       ['Var', 'i', 2],
       ['Sum', 'j', 1],
       ['Prod', 'i', 1],
