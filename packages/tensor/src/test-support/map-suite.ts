@@ -210,7 +210,7 @@ export function mapSuite(name: string, getDevice: () => Device, { whole }: Suite
             for (const t of [a.view, b.view, await shaped, extent, result]) t.dispose();
           },
         ),
-        { numRuns: whole ? 400 : 90, seed: 11 },
+        { numRuns: whole ? 400 : 60, seed: 11 },
       );
       expect(counts.report(`maps on ${name}`)).toEqual([]);
     });
