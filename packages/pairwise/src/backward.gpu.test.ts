@@ -13,6 +13,6 @@ for (const gpu of gpus) {
   });
 
   describe(`runKernelBackward on ${gpu.id}`, () => {
-    describeRunKernelBackward(() => gpu);
+    describeRunKernelBackward(() => gpu, { full: true });
   });
 }

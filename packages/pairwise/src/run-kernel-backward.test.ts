@@ -8,5 +8,7 @@ import {
 describeCases();
 
 describe('runKernelBackward on the CPU', () => {
-  describeRunKernelBackward(() => device('cpu'));
+  describeRunKernelBackward(() => device('cpu'), {
+    full: process.env['MERCER_TEST_FULL'] === '1',
+  });
 });

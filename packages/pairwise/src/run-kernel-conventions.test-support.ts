@@ -18,7 +18,7 @@ import {
 } from './index.js';
 import { matrix, upload, uploadBatch } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
-import { combinations, together } from './together.test-support.js';
+import { combinations, covering, together } from './together.test-support.js';
 
 const [d, c] = [variable('d'), variable('c')];
 /** `c exp(-d)`: c, not 1, between equal rows. */
@@ -28,7 +28,10 @@ const weighted = kernelDescriptor({
 });
 
 /** Kermac's conventions, symmetry, scaling and custom kernels. */
-export function describeConventions(device: () => Device): void {
+export function describeConventions(
+  device: () => Device,
+  { full }: { readonly full: boolean },
+): void {
   const place = (x: ReferenceMatrix): Promise<Tensor<PairwiseDType>> =>
     upload(x, 'row', 0, 'float32', device());
   const one = matrix(13, 6, 41);
@@ -76,18 +79,19 @@ export function describeConventions(device: () => Device): void {
         ...{ innerOperator: 'dot', innerPower: 'pow', outerPower: 'none', kernel: 'none' },
       });
       const norms = [1.5, 0, -1, Infinity, NaN, -Infinity, 2];
-      for (const dtype of ['float32', 'float64'] as const) {
+      for (const [turn, dtype] of (['float32', 'float64'] as const).entries()) {
         const x = await upload(one, 'row', 0, dtype, device());
         const place = async (values: number[]): Promise<Tensor<PairwiseDType>> =>
           tensor(values, { dtype, device: device() });
         const p = await place(norms);
-        for (const [descriptor, options] of [
+        const calls = [
           [pNorm, { p }],
           [pNorm, { innerP: p, outerP: 0.5 }],
           [pNorm, { innerP: 2, outerP: p }],
           [laplace, { p, bandwidth: 2, regularization: 0.25 }],
           [constant, { innerP: p }],
-        ] as const) {
+        ] as const;
+        for (const [descriptor, options] of covering<(typeof calls)[number]>(calls, turn, full)) {
           for (const rows of [x, x.slice([0, 1])]) {
             const given = options as { readonly p: typeof p };
             const result = await runKernel(descriptor as typeof pNorm, rows, x, given);

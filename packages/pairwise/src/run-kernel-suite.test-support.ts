@@ -220,7 +220,7 @@ export function describeRunKernel(
     });
   });
 
-  describeConventions(device);
+  describeConventions(device, { full });
   describeKernelOperands(device);
   describePreparedKernel(device);
   describeKernelBadInput(device);
