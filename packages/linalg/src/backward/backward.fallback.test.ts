@@ -6,4 +6,6 @@ beforeAll(() => {
   process.env['MERCER_BLAS'] = 'none';
 });
 
-backwardSuite('without a LAPACK', () => device('cpu'));
+backwardSuite('without a LAPACK', () => device('cpu'), {
+  full: process.env['MERCER_TEST_FULL'] === '1',
+});

@@ -6,4 +6,4 @@ const gpus = devices().filter(({ kind }) => kind === 'cuda');
 
 if (gpus.length === 0) test.skip('GPU tests: no CUDA device', () => undefined);
 
-for (const gpu of gpus) backwardSuite(gpu.id, () => gpu);
+for (const gpu of gpus) backwardSuite(gpu.id, () => gpu, { full: true });

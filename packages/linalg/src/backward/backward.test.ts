@@ -16,7 +16,9 @@ import { solveLUBackward } from './solve-lu-backward.js';
 import { svdBackward } from './svd-backward.js';
 import { triangularSolveBackward } from './triangular-solve-backward.js';
 
-backwardSuite('on the CPU', () => device('cpu'));
+backwardSuite('on the CPU', () => device('cpu'), {
+  full: process.env['MERCER_TEST_FULL'] === '1',
+});
 
 const zeros = (...shape: number[]): Tensor<'float32'> => empty(shape, { device: 'cpu' });
 const wide = (...shape: number[]): Tensor<'float32'> =>

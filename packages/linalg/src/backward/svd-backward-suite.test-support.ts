@@ -51,7 +51,11 @@ function alignSingular(results: Hosts, unchanged: Hosts): Hosts {
 }
 
 /** Gradients of singular values and vectors. */
-export function svdBackwardSuite(where: string, deviceOf: () => Device): void {
+export function svdBackwardSuite(
+  where: string,
+  deviceOf: () => Device,
+  { full }: { readonly full: boolean },
+): void {
   const put = (matrices: Dense | readonly Dense[]): Promise<Tensor<'float64'>> =>
     putOn(matrices, deviceOf());
 
@@ -71,16 +75,19 @@ export function svdBackwardSuite(where: string, deviceOf: () => Device): void {
 
     const NAMES = [['u'], ['s'], ['vh'], ['u', 's'], ['s', 'vh'], ['u', 'vh'], ['u', 's', 'vh']];
 
-    it.each(NAMES.map((names) => [names.join(' and '), names] as const))(
+    const SHAPES = [
+      [[], 4, 4],
+      [[], 5, 3],
+      [[], 3, 5],
+      [[2], 3, 2],
+      [[2, 1], 1, 3],
+    ] as const;
+
+    // Every other shape in turn, unless it is all of them: each gradient meets one that is not square, and a batch.
+    it.each(NAMES.map((names, turn) => [names.join(' and '), names, turn] as const))(
       '%s: tall, wide and square, one and batches',
-      async (_, names) => {
-        for (const [batch, m, n] of [
-          [[], 4, 4],
-          [[], 5, 3],
-          [[], 3, 5],
-          [[2], 3, 2],
-          [[2, 1], 1, 3],
-        ] as const) {
+      async (_, names, turn) => {
+        for (const [batch, m, n] of SHAPES.filter((_, at) => full || (at + turn) % 2 === 0)) {
           await checkRule(
             {
               cores: { s: 1 },
