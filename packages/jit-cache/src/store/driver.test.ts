@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAddon } from '@mercer/cpu-runtime';
@@ -242,5 +242,19 @@ describe('the addon alone', () => {
       { encoding: 'utf8' },
     );
     expect(JSON.parse(output)).toEqual([0, 20, 0]);
+  });
+});
+
+describe('the driver of this Node', () => {
+  it('is loaded without a warning', () => {
+    const script = `
+      const { JitCache } = await import(${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)});
+      const cache = await JitCache.open({ directory: ${JSON.stringify(temporaryDirectory())} });
+      console.log((await cache.stats()).entries);
+      await cache.close();`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+    });
+    expect([stdout, stderr]).toEqual(['0\n', '']);
   });
 });

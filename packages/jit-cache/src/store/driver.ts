@@ -37,7 +37,9 @@ interface NodeSqlite {
 /** `node:sqlite`, undefined where Node has none. */
 function nodeDriver(): Driver | undefined {
   // Under its name alone it would be looked for among packages.
-  const module = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
+  const module = withoutExperimentalWarning(
+    () => process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined,
+  );
   if (module === undefined) return undefined;
   const { DatabaseSync } = module;
   return {
@@ -48,6 +50,20 @@ function nodeDriver(): Driver | undefined {
       return connection;
     },
   };
+}
+
+/** Node 22 warns at the first load that the module may change; users of the cache can do nothing about that. */
+function withoutExperimentalWarning<T>(load: () => T): T {
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is put back as it was and called on process
+  const emit = process.emitWarning;
+  process.emitWarning = (...given: unknown[]) => {
+    if (given[1] !== 'ExperimentalWarning') Reflect.apply(emit, process, given);
+  };
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emit;
+  }
 }
 
 /** The drivers are synchronous: a wait inside SQLite would stop the event loop. */
