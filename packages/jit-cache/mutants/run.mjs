@@ -27,6 +27,7 @@ function makeCopy(/** @type {string} */ name) {
   }
   mkdirSync(join(copy, 'build'));
   symlinkSync(join(root, 'build', 'Release'), join(copy, 'build', 'Release'));
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   writeFileSync(join(copy, 'vitest.config.mjs'), config);
   return copy;
 }
