@@ -105,7 +105,7 @@ export const oneCompileMutants = [
     promise: 9,
     name: 'an abort is not heeded while others wait',
     file: 'shared-work.ts',
-    find: 'reject(reasonOf(signal));',
+    find: '        reject(reasonOf(signal));',
     replace: '',
     test: `${P}/09-single-flight.test.ts`,
     pattern: 'an aborted call',
