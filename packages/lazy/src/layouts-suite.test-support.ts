@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { memoryKept } from '../../tensor/test/memory-kept.mjs';
 import { lazy, lazyI, lazyJ, param, type LazyDType } from './index.js';
 import {
   expectResult,
@@ -109,12 +110,12 @@ export function describeLayouts(device: () => Device): void {
       const y = await upload(numbers(2, 600, 3), 'float32', device());
       const shared = y.broadcastTo([4, 600, 3]);
       const call = await lazyI(x).sqdist(lazyJ(shared)).reduction('Sum', 'j').prepare();
-      await device().synchronize();
-      const before = device().memory();
-      const out = call([]);
-      await device().synchronize();
-      const { liveBytes } = device().memory();
-      expect(liveBytes - before.liveBytes).toBe(out.bytes);
+      let out: Tensor | undefined;
+      const kept = await memoryKept(device(), async () => {
+        out = call([]);
+        await device().synchronize();
+      });
+      expect(kept).toEqual({ bytes: out?.bytes, storages: 1, leaks: 0 });
     });
 
     it('takes float16 and bfloat16 beside float32, and computes in float32', async () => {

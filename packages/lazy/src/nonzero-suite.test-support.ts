@@ -1,5 +1,6 @@
 import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { lazyI, lazyJ, param, rangesFromMatrix, type SelectedPairs } from './index.js';
 import { upload, wholeNumbers, type Numbers } from './reference.test-support.js';
 
@@ -152,12 +153,12 @@ export function describeNonzero(device: () => Device): void {
     it('keeps what it made and nothing else', async () => {
       const x = lazyI(await tensor([[1], [2]], { device: device() }));
       const mask = x.sub(lazyJ([[1], [3]]));
-      await device().synchronize();
-      const before = device().memory().liveBytes;
-      const found = await mask.nonzero('j', { values: mask });
-      for (const one of [found.offsets, found.indices, found.values]) one?.dispose();
-      await device().synchronize();
-      expect(device().memory().liveBytes).toBe(before);
+      const kept = await memoryKept(device(), async () => {
+        const found = await mask.nonzero('j', { values: mask });
+        for (const one of [found.offsets, found.indices, found.values]) one?.dispose();
+        await device().synchronize();
+      });
+      expect(kept).toEqual(NOTHING);
     });
   });
 }

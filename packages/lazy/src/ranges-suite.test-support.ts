@@ -1,6 +1,7 @@
 import { evaluateReduction, type ReductionKind } from '@mercer/formula';
 import { tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import {
   genred,
   gradient,
@@ -177,32 +178,34 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
       const [x, y] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
       const f = genred('x * y', ['x = Vi(1)', 'y = Vj(1)'], { axis: 'i' });
       const wanted = await (await f(x!, y!, { ranges: RANGES })).toTypedArray();
-      await device().synchronize();
-      const { liveBytes } = device().memory();
-      const prepared = await f.prepare(x!, y!, { ranges: RANGES });
-      await device().synchronize();
-      const held = device().memory().liveBytes;
-      expect(held).toBeGreaterThan(liveBytes);
-      for (let call = 0; call < 2; call++) {
-        using sums = prepared([x!, y!]);
-        expect(await sums.toTypedArray()).toEqual(wanted);
-      }
-      {
-        // Without the batch axis.
-        using first = x!.slice(0);
-        using sums = prepared([first, y!]);
-        expect(await sums.toTypedArray()).toEqual(wanted.slice(0, N));
-      }
-      await device().synchronize();
-      expect(device().memory().liveBytes).toBe(held);
-      using fewer = y!.slice([0, N - 1]);
-      expect(() => prepared([x!, fewer])).toThrow(
-        /prepared with ranges for 13 rows of i and 31 of j, called with 13 rows of i and 30 of j/,
-      );
-      prepared.dispose();
-      await device().synchronize();
-      expect(device().memory().liveBytes).toBe(liveBytes);
-      expect(() => prepared([x!, y!])).toThrow(/was disposed, and its ranges with it/);
+      const kept = await memoryKept(device(), async () => {
+        const { liveBytes } = device().memory();
+        const prepared = await f.prepare(x!, y!, { ranges: RANGES });
+        await device().synchronize();
+        expect(device().memory().liveBytes).toBeGreaterThan(liveBytes);
+        const keptByCalls = await memoryKept(device(), async () => {
+          for (let call = 0; call < 2; call++) {
+            using sums = prepared([x!, y!]);
+            expect(await sums.toTypedArray()).toEqual(wanted);
+          }
+          {
+            // Without the batch axis.
+            using first = x!.slice(0);
+            using sums = prepared([first, y!]);
+            expect(await sums.toTypedArray()).toEqual(wanted.slice(0, N));
+          }
+          await device().synchronize();
+        });
+        expect(keptByCalls).toEqual(NOTHING);
+        using fewer = y!.slice([0, N - 1]);
+        expect(() => prepared([x!, fewer])).toThrow(
+          /prepared with ranges for 13 rows of i and 31 of j, called with 13 rows of i and 30 of j/,
+        );
+        prepared.dispose();
+        expect(() => prepared([x!, y!])).toThrow(/was disposed, and its ranges with it/);
+        await device().synchronize();
+      });
+      expect(kept).toEqual(NOTHING);
     });
 
     it('of prepared calls reach every pass of several reductions', async () => {
@@ -227,12 +230,12 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
     it('are refused by prepare, and nothing stays', async () => {
       const x = lazyI(await upload(data[0], 'float32', device()));
       const of = x.mul(lazyJ(await upload(data[1], 'float32', device()))).reduction('Sum', 'j');
-      await device().synchronize();
-      const { liveBytes } = device().memory();
-      const outside = { rangesI: [[0, M + 1]], slicesI: [0], redrangesJ: [] } as const;
-      await expect(of.prepare([], { ranges: outside })).rejects.toThrow(/\[0, 14\].*13 rows/);
-      await device().synchronize();
-      expect(device().memory().liveBytes).toBe(liveBytes);
+      const kept = await memoryKept(device(), async () => {
+        const outside = { rangesI: [[0, M + 1]], slicesI: [0], redrangesJ: [] } as const;
+        await expect(of.prepare([], { ranges: outside })).rejects.toThrow(/\[0, 14\].*13 rows/);
+        await device().synchronize();
+      });
+      expect(kept).toEqual(NOTHING);
     });
 
     it('are refused where they do not fit, with the values', async () => {

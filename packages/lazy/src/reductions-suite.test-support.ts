@@ -1,6 +1,7 @@
 import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
 import { empty, isTensor, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import {
   genred,
   jointReduction,
@@ -273,31 +274,41 @@ export function describeReductions(device: () => Device, { full = false } = {}):
         sum: distance.reduction('Sum', 'j'),
       });
       const prepared = await joint.prepare(args, { indexDtype });
-      await device().synchronize();
-      const before = device().memory().liveBytes;
-      const out = {
-        values: empty([2, 2], place),
-        indices: empty([2, 2], { ...place, dtype: 'int64' }),
-      };
-      expect(both(args, { out })).toEqual(out);
-      expect(await out.indices.toNested()).toEqual([
-        [1n, 0n],
-        [0n, 2n],
-      ]);
-      const { far, sum } = prepared(args);
-      expect([far.dtype, await far.toNested()]).toEqual(['int64', [[2n], [1n]]]);
-      expect(await sum.toNested()).toEqual([[12], [7]]);
-      const ofNone = both([args[0]!, none]);
-      expect(await ofNone.indices.toNested()).toEqual([
-        [-1n, -1n],
-        [-1n, -1n],
-      ]);
-      expect(both([none, args[1]!]).indices.shape).toEqual([0, 2]);
-      for (const one of [out.values, out.indices, far, sum, ofNone.values, ofNone.indices]) {
-        one.dispose();
-      }
-      await device().synchronize();
-      expect(device().memory().liveBytes).toBe(before);
+      const kept = await memoryKept(device(), async () => {
+        const out = {
+          values: empty([2, 2], place),
+          indices: empty([2, 2], { ...place, dtype: 'int64' }),
+        };
+        expect(both(args, { out })).toEqual(out);
+        expect(await out.indices.toNested()).toEqual([
+          [1n, 0n],
+          [0n, 2n],
+        ]);
+        const { far, sum } = prepared(args);
+        expect([far.dtype, await far.toNested()]).toEqual(['int64', [[2n], [1n]]]);
+        expect(await sum.toNested()).toEqual([[12], [7]]);
+        const ofNone = both([args[0]!, none]);
+        expect(await ofNone.indices.toNested()).toEqual([
+          [-1n, -1n],
+          [-1n, -1n],
+        ]);
+        const noRows = both([none, args[1]!]);
+        expect(noRows.indices.shape).toEqual([0, 2]);
+        for (const one of [
+          out.values,
+          out.indices,
+          far,
+          sum,
+          ofNone.values,
+          ofNone.indices,
+          noRows.values,
+          noRows.indices,
+        ]) {
+          one.dispose();
+        }
+        await device().synchronize();
+      });
+      expect(kept).toEqual(NOTHING);
     });
 
     it('refuses prepared row numbers of another dtype', async () => {

@@ -1,5 +1,6 @@
 import { empty, MercerError, tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import {
   genred,
   gradient,
@@ -211,14 +212,14 @@ export function describeTableGradients(device: () => Device): void {
           [1, 1],
         ],
       );
-      await device().synchronize();
-      const before = device().memory().liveBytes;
-      const { value } = await valueAndGradients(of, by, { out, ranges });
-      expect(await out.gradients.t.toNested()).toEqual([[2], [5]]);
-      expect(await value.toNested()).toEqual([[2], [10]]);
-      value.dispose();
-      await device().synchronize();
-      expect(device().memory().liveBytes).toBe(before);
+      const kept = await memoryKept(device(), async () => {
+        const { value } = await valueAndGradients(of, by, { out, ranges });
+        expect(await out.gradients.t.toNested()).toEqual([[2], [5]]);
+        expect(await value.toNested()).toEqual([[2], [10]]);
+        value.dispose();
+        await device().synchronize();
+      });
+      expect(kept).toEqual(NOTHING);
     });
 
     const u = lazyI([[0], [1]], { name: 'u' });

@@ -1,5 +1,6 @@
 import { device, empty, tensor, type Device } from '@mercer/tensor';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import {
   callsOf,
   fake,
@@ -69,28 +70,30 @@ describe.skipIf(!hasNvrtc)('a product of host memory (skipped only without NVRTC
     [400_000, 'tf32'],
   ] as const)('stays within %i bytes of the device in %s', async (maxBytes, precision) => {
     const { a, b, left, right } = await operands();
-    const before = gpu.memory().liveBytes;
-    let most = 0;
-    const allocate = gpu.allocate.bind(gpu);
-    const spy = vi.spyOn(gpu, 'allocate').mockImplementation((bytes, options) => {
-      const storage = allocate(bytes, options);
-      most = Math.max(most, gpu.memory().liveBytes - before);
-      return storage;
-    });
-    const asked = matmul(left, right, { device: gpu, maxBytes, precision });
-    if (maxBytes === 700) {
-      await expect(asked).rejects.toThrow(/maxBytes is 700\. The least block takes 768 bytes/);
-    } else {
-      const [product] = await toDense(await asked);
-      const truth = times(a, b);
-      truth.data.forEach((value, i) => {
-        expect(Math.abs(value - (product?.data[i] ?? NaN))).toBeLessThan(k * 2 ** -23 * k);
+    const kept = await memoryKept(gpu, async () => {
+      const before = gpu.memory().liveBytes;
+      let most = 0;
+      const allocate = gpu.allocate.bind(gpu);
+      const spy = vi.spyOn(gpu, 'allocate').mockImplementation((bytes, options) => {
+        const storage = allocate(bytes, options);
+        most = Math.max(most, gpu.memory().liveBytes - before);
+        return storage;
       });
-      expect(most).toBeGreaterThan(0);
-    }
-    expect(most).toBeLessThanOrEqual(maxBytes);
-    expect(gpu.memory().liveBytes).toBe(before);
-    spy.mockRestore();
+      const asked = matmul(left, right, { device: gpu, maxBytes, precision });
+      if (maxBytes === 700) {
+        await expect(asked).rejects.toThrow(/maxBytes is 700\. The least block takes 768 bytes/);
+      } else {
+        const [product] = await toDense(await asked);
+        const truth = times(a, b);
+        truth.data.forEach((value, i) => {
+          expect(Math.abs(value - (product?.data[i] ?? NaN))).toBeLessThan(k * 2 ** -23 * k);
+        });
+        expect(most).toBeGreaterThan(0);
+      }
+      expect(most).toBeLessThanOrEqual(maxBytes);
+      spy.mockRestore();
+    });
+    expect(kept).toEqual(NOTHING);
   });
 
   it('copies a block of one factor once for all blocks of the other beside it', async () => {
@@ -116,14 +119,15 @@ describe.skipIf(!hasNvrtc)('a product of host memory (skipped only without NVRTC
 
   it('leaves nothing behind when it fails', async () => {
     const { left, right } = await operands();
-    const before = gpu.memory().liveBytes;
-    fake('FAIL_CALL', 'matmul');
-    fake('FAIL_STATUS', 13);
-    await expect(matmul(left, right, { device: gpu, maxBytes: 3000 })).rejects.toThrow(
-      expect.objectContaining({ call: 'cublasLtMatmul' }) as Error,
-    );
-    fake('FAIL_CALL', undefined);
-    expect(gpu.memory().liveBytes).toBe(before);
+    const kept = await memoryKept(gpu, async () => {
+      fake('FAIL_CALL', 'matmul');
+      fake('FAIL_STATUS', 13);
+      await expect(matmul(left, right, { device: gpu, maxBytes: 3000 })).rejects.toThrow(
+        expect.objectContaining({ call: 'cublasLtMatmul' }) as Error,
+      );
+      fake('FAIL_CALL', undefined);
+    });
+    expect(kept).toEqual(NOTHING);
   });
 
   it('is planned from what is free, and refused where that is nothing', async () => {

@@ -1,5 +1,6 @@
 import { device, tensor, zeros, type Device } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import {
@@ -38,36 +39,37 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
     ['normalised rows', cosine, { regularization: 1 }, 3],
   ])('binds the arguments of %s, in every strategy', async (_, descriptor, options, launches) => {
     const strategies = new Set<string>();
-    const before = gpu.memory();
-    for (const [rows, k] of [
-      [1000, 64],
-      [2, 3000],
-      [2000, 1],
-      [32, 4096],
-    ] as const) {
-      const x = await zeros([2, rows, k], { dtype: 'float32', device: gpu });
-      const value = await tensor([1, 2], { dtype: 'float32', device: gpu });
-      const columns = value.reshape([2, 1]);
-      const inMemory = Object.fromEntries(
-        Object.keys(options).map((name) => [name, name === 'scale' ? columns : value]),
-      );
-      for (const given of [options, inMemory]) {
-        const lines: string[] = [];
-        const debug = (line: string): number => lines.push(line);
-        const result = await runKernel(descriptor, x, undefined, { ...given, debug });
-        const plan = planOf(result);
-        expect(plan?.kind).toBe('cuda');
-        if (plan?.kind === 'cuda' && 'strategy' in plan) strategies.add(plan.strategy);
-        const split = plan !== undefined && 'splitK' in plan && plan.splitK > 1;
-        const expected = launches + (split ? 1 : 0);
-        expect(lines.filter((line) => line.startsWith('launch'))).toHaveLength(expected);
-        result.dispose();
+    const kept = await memoryKept(gpu, async () => {
+      for (const [rows, k] of [
+        [1000, 64],
+        [2, 3000],
+        [2000, 1],
+        [32, 4096],
+      ] as const) {
+        const x = await zeros([2, rows, k], { dtype: 'float32', device: gpu });
+        const value = await tensor([1, 2], { dtype: 'float32', device: gpu });
+        const columns = value.reshape([2, 1]);
+        const inMemory = Object.fromEntries(
+          Object.keys(options).map((name) => [name, name === 'scale' ? columns : value]),
+        );
+        for (const given of [options, inMemory]) {
+          const lines: string[] = [];
+          const debug = (line: string): number => lines.push(line);
+          const result = await runKernel(descriptor, x, undefined, { ...given, debug });
+          const plan = planOf(result);
+          expect(plan?.kind).toBe('cuda');
+          if (plan?.kind === 'cuda' && 'strategy' in plan) strategies.add(plan.strategy);
+          const split = plan !== undefined && 'splitK' in plan && plan.splitK > 1;
+          const expected = launches + (split ? 1 : 0);
+          expect(lines.filter((line) => line.startsWith('launch'))).toHaveLength(expected);
+          result.dispose();
+        }
+        for (const one of [columns, value, x]) one.dispose();
       }
-      for (const one of [columns, value, x]) one.dispose();
-    }
-    await gpu.synchronize();
-    expect([...strategies].sort()).toEqual(['dot', 'outer', 'tile']);
-    expect(gpu.memory().liveBytes).toBe(before.liveBytes);
+      await gpu.synchronize();
+      expect([...strategies].sort()).toEqual(['dot', 'outer', 'tile']);
+    });
+    expect(kept).toEqual(NOTHING);
   });
 
   it('compiles the ready-made descriptors in one batch', async () => {

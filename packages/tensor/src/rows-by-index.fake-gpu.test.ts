@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../test/memory-kept.mjs';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { countRows } from './count-rows.js';
@@ -35,17 +36,18 @@ describe.skipIf(!hasNvrtc)(
       const index = await zeros([5_000_000], { dtype: 'int32', ...where });
       const pass = ['scatter digits by int32', 'scatter scan', 'scatter place by int32'];
       const sums = ['scatter runs float32 to float32', 'scatter merge float32'];
-      const { liveBytes } = device('cuda:0').memory();
       for (const [rows, passes] of [
         [7, 1],
         [255, 1],
         [256, 2],
         [70_000, 3],
       ] as const) {
-        const found = await launches((debug) => scatterAdd(values, index, rows, { debug }));
-        const sorted = Array.from({ length: passes }, () => pass).flat();
-        expect(found, String(rows)).toEqual([...sorted, ...sums]);
-        expect(device('cuda:0').memory().liveBytes).toBe(liveBytes);
+        const kept = await memoryKept(device('cuda:0'), async () => {
+          const found = await launches((debug) => scatterAdd(values, index, rows, { debug }));
+          const sorted = Array.from({ length: passes }, () => pass).flat();
+          expect(found, String(rows)).toEqual([...sorted, ...sums]);
+        });
+        expect(kept, String(rows)).toEqual(NOTHING);
       }
       const options = { deterministic: false } as const;
       const atomic = await launches((debug) => scatterAdd(values, index, 7, { ...options, debug }));

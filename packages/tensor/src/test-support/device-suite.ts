@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../test/memory-kept.mjs';
 import { empty, full, tensor, zeros } from '../create.js';
 import type { Device, LoadedKernel } from '../device.js';
 import { MercerError } from '../mercer-error.js';
@@ -114,19 +115,22 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
 
     it('returns memory in the order of the streams that used it', async () => {
       const streams = [device.createStream(), device.createStream()];
-      const live = device.memory().liveBytes;
-      for (let i = 0; i < 60; i++) {
-        const t = await bytes(300_000, streams[0]);
-        launch(t, streams[0]);
-        launch(t, streams[1]);
-        const copy = await t.clone({ stream: streams[1] });
-        t.dispose(); // both streams may still be at work on it
-        const next = await full([300_000], 9, { dtype: 'uint8', device, stream: streams[i % 2] });
-        next.dispose();
-        expect((await copy.toTypedArray({ stream: streams[1] })).every((x) => x === 2)).toBe(true);
-        copy.dispose();
-      }
-      expect(device.memory().liveBytes).toBe(live);
+      const kept = await memoryKept(device, async () => {
+        for (let i = 0; i < 60; i++) {
+          const t = await bytes(300_000, streams[0]);
+          launch(t, streams[0]);
+          launch(t, streams[1]);
+          const copy = await t.clone({ stream: streams[1] });
+          t.dispose(); // both streams may still be at work on it
+          const next = await full([300_000], 9, { dtype: 'uint8', device, stream: streams[i % 2] });
+          next.dispose();
+          expect((await copy.toTypedArray({ stream: streams[1] })).every((x) => x === 2)).toBe(
+            true,
+          );
+          copy.dispose();
+        }
+      });
+      expect(kept).toEqual(NOTHING);
       for (const stream of streams) stream.dispose();
     });
 
@@ -267,41 +271,40 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
 
     it('fails cleanly when memory runs out, and goes on', async () => {
       const held = await full([1000], 1, { device });
-      const live = device.memory().liveBytes;
-      device.memoryLimitBytes = live + 1_000_000;
-      try {
-        const error = await full([10_000_000], 1, { device }).then(
-          () => undefined,
-          (reason: unknown) => reason,
-        );
-        expect(error).toBeInstanceOf(MercerError);
-        expect(error).toMatchObject({ code: 'OUT_OF_MEMORY' });
-        expect((error as Error).message).toContain('40000000 bytes');
-        expect((error as Error).message).toContain('float32 [1000]');
-        const small = await full([1000], 2, { device });
-        expect((await small.toTypedArray())[999]).toBe(2);
-        small.dispose();
-      } finally {
-        device.memoryLimitBytes = undefined;
-      }
-      expect(device.memory().liveBytes).toBe(live);
+      const kept = await memoryKept(device, async () => {
+        device.memoryLimitBytes = device.memory().liveBytes + 1_000_000;
+        try {
+          const error = await full([10_000_000], 1, { device }).then(
+            () => undefined,
+            (reason: unknown) => reason,
+          );
+          expect(error).toBeInstanceOf(MercerError);
+          expect(error).toMatchObject({ code: 'OUT_OF_MEMORY' });
+          expect((error as Error).message).toContain('40000000 bytes');
+          expect((error as Error).message).toContain('float32 [1000]');
+          const small = await full([1000], 2, { device });
+          expect((await small.toTypedArray())[999]).toBe(2);
+          small.dispose();
+        } finally {
+          device.memoryLimitBytes = undefined;
+        }
+      });
+      expect(kept).toEqual(NOTHING);
       held.dispose();
     });
 
     it('stays bounded over 10,000 calls that dispose', async () => {
       const t = await bytes(10_000);
-      const before = device.memory();
-      for (let i = 0; i < 10_000; i++) {
-        const copy = empty([10_000], { dtype: 'uint8', device });
-        launch(copy);
-        copy.dispose();
-        if (i % 100 === 0) await device.defaultStream.room();
-      }
-      await device.synchronize();
-      const after = device.memory();
-      expect(after.liveBytes).toBe(before.liveBytes);
-      expect(after.liveStorages).toBe(before.liveStorages);
-      expect(after.leaks).toBe(before.leaks);
+      const kept = await memoryKept(device, async () => {
+        for (let i = 0; i < 10_000; i++) {
+          const copy = empty([10_000], { dtype: 'uint8', device });
+          launch(copy);
+          copy.dispose();
+          if (i % 100 === 0) await device.defaultStream.room();
+        }
+        await device.synchronize();
+      });
+      expect(kept).toEqual(NOTHING);
       t.dispose();
     });
 
