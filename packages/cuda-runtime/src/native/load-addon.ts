@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { AddonNotFoundError, type LoadAttempt } from '../errors.js';
+import { packageRoot } from '../package-root.js';
 import type { Addon } from './addon.js';
 import { toError } from './failure.js';
 
@@ -37,7 +38,7 @@ function isMusl(): boolean {
 
 function tryCandidates(): LoadedAddon | AddonNotFoundError {
   const attempts: LoadAttempt[] = [];
-  const local = new URL('../../build/Release/mercer_cuda.node', import.meta.url).pathname;
+  const local = new URL('build/Release/mercer_cuda.node', packageRoot).pathname;
   for (const path of [platformPackage(), local]) {
     try {
       const addon = require(path) as Addon;

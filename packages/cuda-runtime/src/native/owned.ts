@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { misuse } from '../errors.js';
+import { packageRoot } from '../package-root.js';
 
 /** Key of the native handle. Private to this copy of the package. */
 export const native: unique symbol = Symbol('native handle');
@@ -8,8 +9,7 @@ const brandKey = Symbol.for('@mercer/cuda-runtime');
 
 /** Package version, for the error that two copies meet. */
 export function packageVersion(): string {
-  const require = createRequire(import.meta.url);
-  return (require('../../package.json') as { version: string }).version;
+  return (createRequire(packageRoot)('./package.json') as { version: string }).version;
 }
 
 /** Base of every object that owns something native. */

@@ -1,4 +1,5 @@
 import { loadAddon } from '@mercer/cpu-runtime';
+import { packageRoot } from '../package-root.js';
 import type { Driver, Row, SqlValue } from './driver.js';
 
 /** What the addon exports; `Connection` and `Statement` are its handles. */
@@ -21,8 +22,8 @@ interface SqliteAddon {
 export function addonDriver(): Driver {
   const addon = loadAddon(
     'jit-cache',
-    import.meta.url,
-    '../../build/Release/mercer_sqlite.node',
+    packageRoot.href,
+    './build/Release/mercer_sqlite.node',
   ) as SqliteAddon;
   return {
     name: `SQLite ${addon.version} of @mercer/jit-cache`,

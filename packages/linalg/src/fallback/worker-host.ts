@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { packageRoot } from '../package-root.js';
 import type { FallbackRequest, FallbackResponse } from './messages.js';
 
 type Results = Readonly<Record<string, Float64Array>>;
@@ -29,8 +30,9 @@ const waiting = new Map<number, Waiting>();
 
 /** One worker for the program, started at the first call; it keeps no process alive once it has answered. */
 function start(): Worker {
-  // Named from the package's root, so that the sources under test find the compiled worker too.
-  const made = new Worker(new URL('../../dist/fallback/worker.js', import.meta.url));
+  // Named from the package's root, so that the sources under test and the published bundle find the compiled worker too.
+  // Without the program's own flags: with --input-type a worker takes no file.
+  const made = new Worker(new URL('dist/fallback/worker.js', packageRoot), { execArgv: [] });
   made.on('message', ({ id, done, results, error }: FallbackResponse) => {
     const asked = waiting.get(id);
     if (done !== undefined) {
