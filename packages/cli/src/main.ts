@@ -1,6 +1,4 @@
 import { CommanderError } from 'commander';
-import { colorsFor } from './output/color.js';
-import { errorBlock, exitCodeOf } from './output/error-block.js';
 import { createProgram } from './program.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -9,15 +7,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await createProgram().parseAsync(process.argv);
+  const program = await createProgram(process.argv.slice(2));
+  await program.parseAsync(process.argv);
 } catch (error) {
-  fail(error);
+  await fail(error);
 }
 
-function fail(error: unknown): void {
+async function fail(error: unknown): Promise<void> {
   if (error instanceof CommanderError && error.exitCode === 0) return;
   const usage = error instanceof CommanderError;
   const debug = process.argv.includes('--debug');
+  const { colorsFor } = await import('./output/color.js');
+  const { errorBlock, exitCodeOf } = await import('./output/error-block.js');
   const shown = usage ? usageMessage(error) : error;
   if (!usage || error.code !== 'commander.help') {
     process.stderr.write(errorBlock(shown, colorsFor(process.stderr, process.env), debug));

@@ -1,21 +1,68 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { benchCommand } from './commands/bench.js';
-import { cacheCommand } from './commands/cache.js';
-import { cdistGradCommand } from './commands/cdist-grad.js';
-import { cdistCommand } from './commands/cdist.js';
-import { demoCommand } from './commands/demo.js';
-import { doctorCommand } from './commands/doctor.js';
-import { eighCommand } from './commands/eigh.js';
-import { kernelCommand } from './commands/kernel.js';
-import { profileCommand } from './commands/profile.js';
-import { reduceCommand } from './commands/reduce.js';
-import { solveCommand } from './commands/solve.js';
+import { packageRoot } from './package-root.js';
 
-const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+/** A command by what the help says of it; the file with its options, and all that it computes with, is loaded when it is needed. */
+interface Entry {
+  readonly description: string;
+  readonly load: () => Promise<() => Command>;
+}
 
-/** The whole command line. Usage errors are thrown as CommanderError and nothing exits the process. */
-export function createProgram(): Command {
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  doctor: {
+    description: 'find out what this machine can run and what is missing',
+    load: async () => (await import('./commands/doctor.js')).doctorCommand,
+  },
+  cdist: {
+    description: 'distances between the rows of A and the rows of B, as a .npy file',
+    load: async () => (await import('./commands/cdist.js')).cdistCommand,
+  },
+  kernel: {
+    description: 'a kernel matrix of the rows of A and of B, as a .npy file',
+    load: async () => (await import('./commands/kernel.js')).kernelCommand,
+  },
+  'cdist-grad': {
+    description:
+      'out[o,n,m] = sum_k c[o,k] a[k,m] sign(t) |t|^(p-1), t = d[n,m] - b[n,k]; not the gradient of cdist',
+    load: async () => (await import('./commands/cdist-grad.js')).cdistGradCommand,
+  },
+  reduce: {
+    description: 'a formula of rows i and rows j, reduced over j or i without storing the matrix',
+    load: async () => (await import('./commands/reduce.js')).reduceCommand,
+  },
+  solve: {
+    description: 'the x of A x = B, with the right-hand sides in the columns of B',
+    load: async () => (await import('./commands/solve.js')).solveCommand,
+  },
+  eigh: {
+    description: 'eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix',
+    load: async () => (await import('./commands/eigh.js')).eighCommand,
+  },
+  cache: {
+    description: 'look after the store of compiled kernels',
+    load: async () => (await import('./commands/cache.js')).cacheCommand,
+  },
+  bench: {
+    description: 'measure kernels beside their limits and peers',
+    load: async () => (await import('./commands/bench.js')).benchCommand,
+  },
+  profile: {
+    description: "run a program and show what its kernels did, beside the device's limits",
+    load: async () => (await import('./commands/profile.js')).profileCommand,
+  },
+  demo: {
+    description: 'see it work on real data',
+    load: async () => (await import('./commands/demo.js')).demoCommand,
+  },
+};
+
+/**
+ * The command line. Usage errors are thrown as CommanderError and nothing exits the process.
+ *
+ * @param args where they are given, only the commands that they name are complete; the others have what `--help` shows of them
+ */
+export async function createProgram(args?: readonly string[]): Promise<Command> {
+  const { version } = createRequire(packageRoot)('./package.json') as { version: string };
   const program = new Command('mercer')
     .description(
       'Fused distances, kernel matrices and symbolic reductions on GPU and CPU, and linear algebra: check, run, measure and look.',
@@ -23,20 +70,10 @@ export function createProgram(): Command {
     .version(version)
     .enablePositionalOptions()
     .showSuggestionAfterError();
-  for (const command of [
-    doctorCommand(),
-    cdistCommand(),
-    kernelCommand(),
-    cdistGradCommand(),
-    reduceCommand(),
-    solveCommand(),
-    eighCommand(),
-    cacheCommand(),
-    benchCommand(),
-    profileCommand(),
-    demoCommand(),
-  ]) {
-    program.addCommand(command);
+  for (const [name, { description, load }] of Object.entries(COMMANDS)) {
+    const needed = args === undefined || args.includes(name);
+    const create = needed ? await load() : () => new Command(name);
+    program.addCommand(create().description(description));
   }
   configure(program);
   return program;

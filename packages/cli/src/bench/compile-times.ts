@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cdist, tensor, type Device } from '@mercer/core';
 import { withTemporaryFolder } from '../files/with-temporary-folder.js';
+import { packageRoot } from '../package-root.js';
 
 /** First call of one kernel in a new process, in milliseconds. */
 export interface CompileTimes {
@@ -13,7 +14,7 @@ export interface CompileTimes {
   readonly warmMs: number;
 }
 
-const BIN = fileURLToPath(new URL('../../bin/mercer.js', import.meta.url));
+const BIN = fileURLToPath(new URL('bin/mercer.js', packageRoot));
 
 /** Makes one distance kernel ready on a device that is up already; what the hidden command `bench first-call` runs. */
 export async function firstCallMs(device: Device): Promise<number> {

@@ -6,6 +6,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { withTemporaryFolder } from '../files/with-temporary-folder.js';
 import { isLinear, isReduction, type Cell } from './cells.js';
+import { packageRoot } from '../package-root.js';
 import { operationOf } from './operations/operations.js';
 import type { Spread } from './statistics.js';
 
@@ -53,7 +54,7 @@ export interface PeerOptions {
   readonly script?: string;
 }
 
-const SCRIPT = fileURLToPath(new URL('../../peers/peers.py', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('peers/peers.py', packageRoot));
 
 /** The Python that is asked when none is named: MERCER_PYTHON, else the first python3 on the path. */
 export function defaultPython(env: NodeJS.ProcessEnv = process.env): string | undefined {

@@ -62,7 +62,7 @@ const DTYPES: readonly KernelCell['dtype'][] = ['float32', 'float64'];
 
 /** `mercer bench cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
-  const command = new Command('bench').description('measure kernels beside their limits and peers');
+  const command = new Command('bench');
   command.addCommand(
     sub('limits', "what the device's arithmetic, memory and launches can do at most").action(
       action(limits),

@@ -22,7 +22,7 @@ interface ClearOptions extends CacheCommandOptions {
 
 /** `mercer cache warm|stats|list|verify|prune|clear`: the store of compiled kernels. */
 export function cacheCommand(): Command {
-  const command = new Command('cache').description('look after the store of compiled kernels');
+  const command = new Command('cache');
   command.addCommand(cacheWarmCommand());
   command.addCommand(
     sub('stats', 'where it is, how large it is, and how it works').action(action(stats)),

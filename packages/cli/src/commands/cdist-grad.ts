@@ -15,9 +15,6 @@ interface CdistGradOptions extends CommonOptions, FileOptions {
 export function cdistGradCommand(): Command {
   return withFileOptions(
     new Command('cdist-grad')
-      .description(
-        'out[o,n,m] = sum_k c[o,k] a[k,m] sign(t) |t|^(p-1), t = d[n,m] - b[n,k]; not the gradient of cdist',
-      )
       .argument('<A>', 'kernel matrix (K, M), optionally batched: a .npy file, or file.npz:name')
       .argument('<B>', 'data (N, K), a feature a row')
       .argument('<C>', 'coefficients (O, K)')

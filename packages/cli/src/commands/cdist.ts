@@ -16,7 +16,6 @@ interface CdistOptions extends CommonOptions, FileOptions {
 export function cdistCommand(): Command {
   return withFileOptions(
     new Command('cdist')
-      .description('distances between the rows of A and the rows of B, as a .npy file')
       .argument('<A>', 'a .npy file of rows (optionally batched), or file.npz:name')
       .argument('<B>', 'the other rows')
       .option('--p <p>', "the norm's exponent: a number above 0, or inf", parseP, 2)

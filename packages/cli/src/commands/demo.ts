@@ -30,7 +30,7 @@ const RIDGE_NEEDS_LAPACK =
 
 /** `mercer demo digits`: real digits classified by generated kernels, with a report to look at. */
 export function demoCommand(): Command {
-  const command = new Command('demo').description('see it work on real data');
+  const command = new Command('demo');
   command.addCommand(
     withCommonOptions(
       new Command('digits')

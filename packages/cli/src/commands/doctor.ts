@@ -11,9 +11,10 @@ interface DoctorOptions extends CommonOptions {
 /** `mercer doctor`: what this machine can run, and what to install for the rest. */
 export function doctorCommand(): Command {
   return withCommonOptions(
-    new Command('doctor')
-      .description('find out what this machine can run and what is missing')
-      .option('--attempts', 'list every place where a library or compiler was looked for'),
+    new Command('doctor').option(
+      '--attempts',
+      'list every place where a library or compiler was looked for',
+    ),
   ).action(
     action(async (output, options: DoctorOptions) => {
       output.progress.update('looking at libraries, devices and compilers');

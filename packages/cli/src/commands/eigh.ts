@@ -18,7 +18,6 @@ interface EighOptions extends CommonOptions, ComputeOptions {
 export function eighCommand(): Command {
   return withComputeOptions(
     new Command('eigh')
-      .description('eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix')
       .argument('<A>', 'a .npy file of a symmetric matrix (optionally batched), or file.npz:name')
       .requiredOption('--values <file>', 'where the eigenvalues go (.npy)')
       .requiredOption('--vectors <file>', 'where the eigenvectors go (.npy)')

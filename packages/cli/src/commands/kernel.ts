@@ -61,7 +61,6 @@ interface KernelOptions
 /** `mercer kernel A.npy [B.npy] ... --out K.npy`: a kernel matrix of the rows of two files. */
 export function kernelCommand(): Command {
   const command = new Command('kernel')
-    .description('a kernel matrix of the rows of A and of B, as a .npy file')
     .argument('<A>', 'a .npy file of rows (optionally batched), or file.npz:name')
     .argument('[B]', 'the other rows; those of A without it, each pair computed once')
     .requiredOption('--inner-operator <op>', OPERATORS.join(' or '), parseChoice(OPERATORS))

@@ -23,7 +23,6 @@ interface ProfileOptions extends CommonOptions {
 export function profileCommand(): Command {
   return withCommonOptions(
     new Command('profile')
-      .description("run a program and show what its kernels did, beside the device's limits")
       .argument('<command...>', 'the program and its arguments; a .js or .mjs file is run by Node')
       .passThroughOptions()
       .option('--trace <file>', 'also write a trace for chrome://tracing or Perfetto')

@@ -215,12 +215,11 @@ describe('mercer reduce', () => {
     );
     const args = ['--formula', formula, ...INPUTS, ...files(), ...named, '--device', 'cpu'];
     const command = ['node', 'mercer', 'reduce', ...args, '--out', at('no.npy')];
-    const error = await createProgram()
-      .parseAsync(command)
-      .then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
+    const program = await createProgram();
+    const error = await program.parseAsync(command).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
     expect(error).toBeInstanceOf(Error);
     expect((error as Error).message).toMatch(why);
     expect(error instanceof CliError ? error.exitCode : 2).toBe(status);

@@ -26,7 +26,6 @@ interface ReduceOptions extends CommonOptions, FileOptions, ReductionTexts {
 export function reduceCommand(): Command {
   return withFileOptions(
     new Command('reduce')
-      .description('a formula of rows i and rows j, reduced over j or i without storing the matrix')
       .requiredOption('--formula <text>', 'in the language of KeOps, such as Exp(-SqDist(x,y))*b')
       .option(
         '--alias <text>',

@@ -33,7 +33,6 @@ interface SolveOptions extends CommonOptions, FileOptions {
 export function solveCommand(): Command {
   return withFileOptions(
     new Command('solve')
-      .description('the x of A x = B, with the right-hand sides in the columns of B')
       .argument('<A>', 'a .npy file of a matrix (optionally batched), or file.npz:name')
       .argument('<B>', 'the right-hand sides')
       .option(

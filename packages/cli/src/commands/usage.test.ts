@@ -7,6 +7,16 @@ import { BIN, mercer, mercerOneByOne, type BinRun } from '../testing/run-bin.js'
 
 const ESCAPE = '\u001b';
 
+/** A module that prints the URL of every other one that is loaded. */
+const LIST_LOADED = (() => {
+  const hooks =
+    'export async function load(url, context, next) { process._rawDebug(url); return next(url, context); }';
+  const asUrl = (text: string): string => `data:text/javascript,${encodeURIComponent(text)}`;
+  return asUrl(
+    `import { register } from 'node:module'; register(${JSON.stringify(asUrl(hooks))});`,
+  );
+})();
+
 const WRONG: readonly (readonly [args: readonly string[], why: RegExp])[] = [
   [['no-such-command'], /unknown command 'no-such-command'/],
   [['doctor', '--no-such-option'], /unknown option '--no-such-option'/],
@@ -59,6 +69,21 @@ describe('mercer', () => {
     ]) {
       expect(help.stdout).toContain(`\n  ${name}`);
     }
+  });
+
+  it('loads the library for the command that needs it, not for the help', async () => {
+    const [help, version, solve] = await Promise.all(
+      [['--help'], ['--version'], ['solve', '--help']].map(async (args) => {
+        const { stdout, stderr } = await mercer(args, { NODE_OPTIONS: `--import ${LIST_LOADED}` });
+        expect(stderr).toContain('/cli/dist/main.js');
+        return { stdout, loaded: stderr.split('\n').filter((url) => url.includes('/core/dist/')) };
+      }),
+    );
+    expect(help?.loaded).toEqual([]);
+    expect(version?.loaded).toEqual([]);
+    expect(solve?.loaded).not.toEqual([]);
+    expect(help?.stdout).toContain('the x of A x = B');
+    expect(solve?.stdout).toContain('the x of A x = B');
   });
 
   it.each(WRONG.map(([args, why], n) => [args, why, n] as const))(

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CliError, usageError } from '../cli-error.js';
 import { withTemporaryFolder } from '../files/with-temporary-folder.js';
+import { packageRoot } from '../package-root.js';
 import { parseProfile, type KernelEvent } from './kernel-event.js';
 
 /** What a profiled program did. */
@@ -14,7 +15,7 @@ export interface ProfiledRun {
   readonly wallMs: number;
 }
 
-const BIN = fileURLToPath(new URL('../../bin/mercer.js', import.meta.url));
+const BIN = fileURLToPath(new URL('bin/mercer.js', packageRoot));
 
 /**
  * Runs a program with MERCER_PROFILE set and reads what its kernels did. Its output goes to ours;
