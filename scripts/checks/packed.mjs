@@ -1,5 +1,5 @@
 // Looks at every package as it would be published: nothing runs at install, no tests or caches inside, the exports and the
-// types resolve (publint, are-the-types-wrong; ES modules only).
+// types resolve, for ES modules and for CommonJS (publint, are-the-types-wrong).
 import path from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { root } from '../lib/workspace.mjs';
@@ -16,7 +16,7 @@ function toolProblems(program, args) {
 }
 
 let failures = 0;
-for (const { name, tarball, platform } of packAll()) {
+for (const { name, tarball, platform } of await packAll()) {
   const problems = contentProblems(tarball, platform);
   problems.push(...toolProblems('publint', ['run', tarball, '--strict']));
   if (!platform) {
@@ -24,7 +24,7 @@ for (const { name, tarball, platform } of packAll()) {
       ...toolProblems('attw', [
         tarball,
         '--profile',
-        'esm-only',
+        'node16',
         '--no-color',
         '--no-emoji',
         '--format',

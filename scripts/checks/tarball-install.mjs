@@ -1,10 +1,12 @@
 // Installs the packed packages into an empty project the way a user does, with install scripts off: the addons come as optional
 // dependencies, where this Node needs them, and OpenBLAS. Computes a distance on the CPU through import and through require; its
-// kernel must be kept on disk. Solves with OpenBLAS, then computes without it.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+// kernel must be kept on disk. Solves with OpenBLAS, then computes without it. TypeScript finds types from ES modules and CommonJS,
+// and stacks lead to the sources.
+import { existsSync, mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from '../lib/shell.mjs';
+import { root } from '../lib/workspace.mjs';
 import { lastPacked, packAll } from '../release/pack.mjs';
 
 const EXPECTED = [0, 5, 5, 0];
@@ -46,6 +48,41 @@ const solve = `
   console.log('LAPACK of the package: ok');
 `;
 
+/** The same classes on both ways in, and a stack that names the source file. */
+const identity = `
+  import { createRequire } from 'node:module';
+  import { MercerError, tensor } from '@mercer/core';
+  const required = createRequire(process.cwd() + '/')('@mercer/core');
+  const error = await required.tensor([[1], [1, 2]]).catch((reason) => reason);
+  if (!(error instanceof MercerError) || required.tensor !== tensor) throw new Error('import and require have two copies');
+  if (!/@mercer.tensor.src.nested\\.ts:\\d+/.test(error.stack)) throw new Error('the stack does not lead to the sources: ' + error.stack);
+  console.log('one copy, and source maps: ok');
+`;
+
+/** A worker thread of linalg computes where there is no LAPACK. */
+const worker = `
+  import { eigh, tensor } from '@mercer/core';
+  const a = await tensor([[2, 1], [1, 2]], { dtype: 'float64', device: 'cpu' });
+  const { values } = await eigh(a);
+  const [low, high] = await values.toTypedArray();
+  if (Math.abs(low - 1) + Math.abs(high - 3) > 1e-12) throw new Error('wrong eigenvalues: ' + [low, high]);
+  console.log('eigenvalues in a worker: ok');
+`;
+
+const typed = `
+import { cdist, tensor, type Tensor } from '@mercer/core';
+import { readNpy } from '@mercer/core/npy';
+export async function distances(): Promise<Tensor<'float32'>> {
+  const a = await tensor([[0, 0], [3, 4]], { dtype: 'float32' });
+  return cdist(a, a, { p: 2 });
+}
+// @ts-expect-error: what is imported has types
+export const wrong: number = readNpy;
+`;
+
+/** Under every setting with which TypeScript reads `exports`. */
+const TYPE_SETTINGS = ['node16', 'node18', 'node20', 'nodenext'];
+
 /** Without the package: what else there is, or what to do; and a distance all the same. */
 const without = `
   import { cdist, lapack, tensor } from '@mercer/core';
@@ -59,7 +96,7 @@ const without = `
 
 const project = mkdtempSync(path.join(tmpdir(), 'mercer-user-'));
 try {
-  const packed = process.argv.includes('--reuse') ? lastPacked() : packAll();
+  const packed = process.argv.includes('--reuse') ? lastPacked() : await packAll();
   const files = Object.fromEntries(packed.map(({ name, tarball }) => [name, `file:${tarball}`]));
   const manifest = {
     name: 'a-users-project',
@@ -93,6 +130,42 @@ try {
       cwd: project,
       env: { ...env, MERCER_BLAS: '' },
     });
+  process.stdout.write(
+    run(process.execPath, ['--enable-source-maps', '--input-type=module', '-e', identity], {
+      cwd: project,
+      env,
+    }),
+  );
+  process.stdout.write(
+    run(process.execPath, ['--input-type=module', '-e', worker], {
+      cwd: project,
+      env: { ...env, MERCER_BLAS: 'none' },
+    }),
+  );
+  for (const file of ['typed.mts', 'typed.cts']) writeFileSync(path.join(project, file), typed);
+  mkdirSync(path.join(project, 'node_modules/@types'), { recursive: true });
+  symlinkSync(
+    path.join(root, 'node_modules/@types/node'),
+    path.join(project, 'node_modules/@types/node'),
+  );
+  for (const setting of TYPE_SETTINGS) {
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2023,esnext.disposable',
+      '--types',
+      'node',
+    ];
+    run(
+      path.join(root, 'node_modules/.bin/tsc'),
+      [...options, '--module', setting, 'typed.mts', 'typed.cts'],
+      { cwd: project },
+    );
+  }
+  console.log(`types from .mts and .cts: ok (${TYPE_SETTINGS.join(', ')})`);
   const openblas = packed.find(({ name }) => name.startsWith('@mercer/openblas-'));
   if (openblas) {
     process.stdout.write(module(solve));

@@ -1,11 +1,12 @@
-// Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), the
-// native ones with their platform packages added as optional dependencies, and the platform packages themselves.
+// Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), bundled,
+// the native ones with their platform packages added as optional dependencies, and the platform packages themselves.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { run } from '../lib/shell.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
+import { bundlePackage } from './bundle.mjs';
 import { writePlatformPackages } from './platform-packages.mjs';
 
 const tarballs = path.join(root, 'release/tarballs');
@@ -21,16 +22,20 @@ function pack(directory, program) {
   return path.join(target, file);
 }
 
-/** Takes a tarball apart, lets `edit` change its package.json, and packs it again. */
-function repack(/** @type {string} */ tarball, /** @type {(manifest: any) => void} */ edit) {
+/**
+ * Takes a tarball apart, lets `edit` change its files and its package.json, and packs it again.
+ * @param {string} tarball @param {(folder: string, manifest: any) => Promise<void>} edit
+ */
+async function repack(tarball, edit) {
   const folder = path.dirname(tarball);
   run('tar', ['-xzf', tarball, '-C', folder]);
   rmSync(tarball);
-  const manifestFile = path.join(folder, 'package/package.json');
+  const unpacked = path.join(folder, 'package');
+  const manifestFile = path.join(unpacked, 'package.json');
   const manifest = readJson(manifestFile);
-  edit(manifest);
+  await edit(unpacked, manifest);
   writeFileSync(manifestFile, `${JSON.stringify(manifest, null, 2)}\n`);
-  const packed = pack(path.join(folder, 'package'), 'npm');
+  const packed = pack(unpacked, 'npm');
   rmSync(folder, { recursive: true });
   return packed;
 }
@@ -42,8 +47,8 @@ export function lastPacked() {
   return readJson(listFile);
 }
 
-/** @returns {Packed[]} */
-export function packAll() {
+/** @returns {Promise<Packed[]>} */
+export async function packAll() {
   rmSync(tarballs, { recursive: true, force: true });
   mkdirSync(tarballs, { recursive: true });
   const platforms = writePlatformPackages();
@@ -53,18 +58,19 @@ export function packAll() {
     rmSync(path.dirname(tarball), { recursive: true });
     return { name, tarball: target, platform };
   };
-  const packages = workspacePackages().map(({ name, directory }) => {
+  const packages = [];
+  for (const { name, directory } of workspacePackages()) {
     const own = platforms.filter((entry) => entry.owner === name);
-    const plain = pack(directory, 'pnpm');
-    if (own.length === 0) return keep(name, plain);
-    const withPlatforms = repack(plain, (manifest) => {
+    const bundled = await repack(pack(directory, 'pnpm'), async (folder, manifest) => {
+      await bundlePackage(directory, folder, manifest);
+      if (own.length === 0) return;
       manifest.optionalDependencies = {
         ...manifest.optionalDependencies,
         ...Object.fromEntries(own.map((entry) => [entry.name, entry.version])),
       };
     });
-    return keep(name, withPlatforms);
-  });
+    packages.push(keep(name, bundled));
+  }
   const packed = [
     ...packages,
     ...platforms.map(({ name, directory }) => keep(name, pack(directory, 'npm'), true)),
@@ -74,5 +80,5 @@ export function packAll() {
 }
 
 if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {
-  for (const { tarball } of packAll()) console.log(path.relative(root, tarball));
+  for (const { tarball } of await packAll()) console.log(path.relative(root, tarball));
 }

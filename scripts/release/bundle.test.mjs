@@ -1,0 +1,109 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { run } from '../lib/shell.mjs';
+import { bundlePackage } from './bundle.mjs';
+
+/** @type {string[]} */
+const folders = [];
+afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
+
+const SOURCES = {
+  'error.ts': 'export class OurError extends Error {}\n',
+  'index.ts':
+    "import { OurError } from './error.js';\nexport { OurError };\nexport function fail(): never {\n  throw new OurError('as asked');\n}\n",
+  'deep/index.ts': "export { OurError } from '../error.js';\n",
+};
+
+/** A package with two entries, and the same as it is packed. */
+function twoEntries(/** @type {Record<string, string>} */ sources = SOURCES) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mercer-bundle-'));
+  folders.push(folder);
+  const [source, packed] = [path.join(folder, 'source'), path.join(folder, 'packed')];
+  for (const [file, text] of Object.entries(sources)) {
+    const target = path.join(source, 'src', file);
+    mkdirSync(path.dirname(target), { recursive: true });
+    writeFileSync(target, text);
+    const compiled = path.join(packed, 'dist', file.replace('.ts', ''));
+    mkdirSync(path.dirname(compiled), { recursive: true });
+    writeFileSync(`${compiled}.js`, 'a module of the compiler');
+    writeFileSync(`${compiled}.d.ts`, '');
+  }
+  const entry = (/** @type {string} */ name) => ({
+    types: `./dist/${name}.d.ts`,
+    default: `./dist/${name}.js`,
+  });
+  const manifest = {
+    name: 'two-entries',
+    type: 'module',
+    exports: {
+      '.': entry('index'),
+      './deep': entry('deep/index'),
+      './package.json': './package.json',
+    },
+  };
+  cpSync(path.join(source, 'src'), path.join(packed, 'src'), { recursive: true });
+  return { source, packed, manifest };
+}
+
+/** @returns {Promise<string>} the folder of the bundled package */
+async function bundled(/** @type {ReturnType<typeof twoEntries>} */ { source, packed, manifest }) {
+  await bundlePackage(source, packed, manifest);
+  writeFileSync(path.join(packed, 'package.json'), JSON.stringify(manifest));
+  return packed;
+}
+
+describe('bundlePackage', () => {
+  it('writes each entry as a module and as CommonJS that share every class, and no other modules', async () => {
+    const before = twoEntries();
+    const { manifest } = before;
+    const folder = await bundled(before);
+    const require = createRequire(`${folder}/`);
+    const same =
+      "import { OurError, fail } from 'two-entries';\nimport * as deep from 'two-entries/deep';\n" +
+      "import { createRequire } from 'node:module';\nconst required = createRequire(process.cwd() + '/')('two-entries');\n" +
+      'console.log(OurError === deep.OurError, fail === required.fail);\n';
+    writeFileSync(path.join(folder, 'same.mjs'), same);
+    expect(run(process.execPath, ['--no-warnings', 'same.mjs'], { cwd: folder })).toBe(
+      'true true\n',
+    );
+    expect(path.basename(require.resolve(manifest.name))).toBe('index.cjs');
+    expect(existsSync(path.join(folder, 'dist/error.js'))).toBe(false);
+    expect(existsSync(path.join(folder, 'dist/error.d.ts'))).toBe(true);
+    const types = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).exports[
+      './deep'
+    ];
+    expect(types.require.types).toBe('./dist/deep/index.d.cts');
+    expect(existsSync(path.join(folder, types.require.types))).toBe(true);
+  });
+
+  it('leads stacks to the sources, whose text is in the map', async () => {
+    const folder = await bundled(twoEntries());
+    const map = JSON.parse(readFileSync(path.join(folder, 'dist/index.js.map'), 'utf8'));
+    expect(map.sources).toContain('../src/index.ts');
+    expect(map.sourcesContent).toContain(SOURCES['index.ts']);
+  });
+
+  it('refuses what the package does not depend on', async () => {
+    const undeclared = {
+      ...SOURCES,
+      'error.ts': "import { a } from 'undeclared';\nexport const OurError = a;\n",
+    };
+    await expect(bundled(twoEntries(undeclared))).rejects.toThrow('undeclared');
+  });
+
+  it('refuses import.meta in an entry that is two folders deep, where it would name another place', async () => {
+    const deep = { ...SOURCES, 'deep/index.ts': 'export const OurError = import.meta.url;\n' };
+    await expect(bundled(twoEntries(deep))).rejects.toThrow('deep/index.js reads import.meta.url');
+  });
+});
