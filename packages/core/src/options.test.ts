@@ -4,20 +4,16 @@ import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as mercer from './index.js';
 import * as npy from './npy.js';
+import { runtimeRows, type Call, type Row } from './runtime-options.test-support.js';
 
 const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = mercer;
 
-/** Calls of one entry point with options in their place; whatever stands before them is right. */
-type Call = (options: never) => unknown;
-/** The entry point by the name that it has in the types. */
-type Row = readonly [name: string, call: Call, wrong?: string, meant?: string];
-
 /**
  * What the types name beside them: interfaces of functions that the table has under their own names, methods for subclasses,
- * parameters that are one value of an option, functions of arrays; and the runtimes' calls, whose structs the native side checks.
+ * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^load(Plan|Problem)$|\.toLocaleString$|^(cublas|cublasLt|cusolver|cpu)\./;
+  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^load(Plan|Problem)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -174,7 +170,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['npy.listNpz', (o) => npy.listNpz(bytes, o)],
     ['npy.writeNpz', (o) => npy.writeNpz('/nowhere/a.npz', {}, o)],
   ];
-  return [...functions, ...methods];
+  return [...functions, ...methods, ...runtimeRows()];
 }
 
 type Methods = Record<string, ((...args: unknown[]) => unknown) | undefined>;
@@ -278,10 +274,19 @@ describe('options of every public entry point', () => {
   });
 });
 
-/** Functions and methods of the published types that have a parameter of a type `..Options` or `..Option`. */
+/** What a type is called whose values are options. */
+const OPTIONS_TYPE =
+  /\b\w*(Options|Option|Request|Geometry|TileProgram)\b|\b(Factor|[A-Z][a-z]*)Shape\b/;
+
+/** Functions and methods of the published types that have a parameter of a type with such a name. */
 function entryPoints(): readonly string[] {
-  const dist = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../dist');
-  const files = ['index.d.ts', 'npy.d.ts'].map((file) => path.join(dist, file));
+  const packages = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+  const files = [
+    'core/dist/index',
+    'core/dist/npy',
+    'cpu-runtime/dist/index',
+    'cuda-runtime/dist/index',
+  ].map((file) => path.join(packages, `${file}.d.ts`));
   const program = ts.createProgram(files, {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -295,7 +300,7 @@ function entryPoints(): readonly string[] {
     type.getCallSignatures().some((one) =>
       one.parameters.some(({ valueDeclaration: at }) => {
         if (at === undefined || !ts.isParameter(at) || at.type === undefined) return false;
-        return /\b\w+(Options|Option)\b/.test(at.type.getText());
+        return OPTIONS_TYPE.test(at.type.getText());
       }),
     );
   const visit = (symbol: ts.Symbol, prefix: string, nested: boolean): void => {

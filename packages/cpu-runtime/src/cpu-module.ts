@@ -1,9 +1,19 @@
+import { describeValue, type OptionNames } from '@mercer/options';
 import { rawBinding } from './addon.js';
 import { assertOwn, Branded } from './brand.js';
 import { CpuStream } from './cpu-stream.js';
 import { CpuRuntimeError } from './errors.js';
 import { keepAliveOf } from './host-buffer.js';
 import type { RawFunction, RawModule } from './raw-binding.js';
+import { readOptions } from './read-options.js';
+
+/** What a lookup of a kernel may be told. */
+export interface FunctionOptions {
+  /** The size of the packed parameters; when given, every launch is held to it. */
+  readonly paramBytes?: number;
+}
+
+const FUNCTION_OPTIONS: OptionNames<FunctionOptions> = { paramBytes: true };
 
 /** How a launch is cut: `tasks` calls' worth of work, claimed `chunk` at a time by the threads of the pool. */
 export interface LaunchGeometry {
@@ -12,6 +22,8 @@ export interface LaunchGeometry {
   /** Private memory of each thread that takes part, 64-byte aligned, not cleared. */
   readonly scratchBytes: number;
 }
+
+const GEOMETRY: OptionNames<LaunchGeometry> = { tasks: true, chunk: true, scratchBytes: true };
 
 /** A compiled image in memory. Functions and enqueued launches keep it; `dispose()` only lets this handle go. */
 export class CpuModule extends Branded {
@@ -33,17 +45,23 @@ export class CpuModule extends Branded {
    * The kernel with this `extern "C"` name.
    *
    * @param entry name of the function
-   * @param options `paramBytes`: the size of the packed parameters; when given, every launch is held to it
    * @throws CpuRuntimeError `SYMBOL_NOT_FOUND`, `DISPOSED`
    */
-  function(entry: string, options: { readonly paramBytes?: number } = {}): CpuFunction {
+  function(entry: string, options?: FunctionOptions): CpuFunction {
+    const { paramBytes } = readOptions('looking up a kernel', options, FUNCTION_OPTIONS);
     if (typeof entry !== 'string' || !/^[A-Za-z_]\w*$/.test(entry)) {
       throw new CpuRuntimeError(
         'INVALID_ARGUMENT',
-        `looking up a kernel failed: ${JSON.stringify(entry)} is no C identifier. Pass the extern "C" name.`,
+        `looking up a kernel failed: ${describeValue(entry)} is no C identifier. Pass the extern "C" name.`,
       );
     }
-    return new CpuFunction(rawBinding().findFunction(this.#raw, entry), entry, options.paramBytes);
+    if (paramBytes !== undefined && !isCount(paramBytes)) {
+      throw new CpuRuntimeError(
+        'INVALID_ARGUMENT',
+        `looking up a kernel failed: paramBytes is ${describeValue(paramBytes)}. Pass the size in bytes of its packed parameters.`,
+      );
+    }
+    return new CpuFunction(rawBinding().findFunction(this.#raw, entry), entry, paramBytes);
   }
 
   dispose(): void {
@@ -83,6 +101,17 @@ export class CpuFunction extends Branded {
    * @throws CpuRuntimeError `INVALID_ARGUMENT` for bad geometry or params of the wrong size, `DISPOSED`
    */
   launch(
+    geometry: LaunchGeometry,
+    stream: CpuStream,
+    params: Uint8Array,
+    keepAlive?: readonly object[],
+  ): void {
+    const read = readOptions(`launching ${this.entry}: the geometry`, geometry, GEOMETRY);
+    this.enqueue(read, stream, params, keepAlive);
+  }
+
+  /** @internal As {@link launch}, with a geometry that has all its properties and no others. */
+  enqueue(
     geometry: LaunchGeometry,
     stream: CpuStream,
     params: Uint8Array,

@@ -1,6 +1,8 @@
+import type { OptionNames } from '@mercer/options';
 import { rawBinding } from './addon.js';
 import { CpuFunction } from './cpu-module.js';
 import { CpuRuntimeError } from './errors.js';
+import { readOptions } from './read-options.js';
 import { cpuInfo } from './report.js';
 import type { CpuLevel } from './compiler/compile-options.js';
 
@@ -22,6 +24,13 @@ export interface InterpretOptions {
   readonly level?: CpuLevel;
 }
 
+const PROGRAM: OptionNames<TileProgram> = { words: true, constants: true };
+const INTERPRET_OPTIONS: OptionNames<InterpretOptions> = {
+  paramBytes: true,
+  name: true,
+  level: true,
+};
+
 /**
  * Makes a program ready to launch, without a compiler. It is checked here once, wholly: one that would leave its registers,
  * inputs or constants, or mixes up numbers and comparisons, is refused. A launch cuts itself, so of the geometry that
@@ -30,8 +39,13 @@ export interface InterpretOptions {
  * @throws CpuRuntimeError `INVALID_ARGUMENT` for a program that is malformed, `UNSUPPORTED_CPU`
  */
 export function interpret(program: TileProgram, options: InterpretOptions): CpuFunction {
-  const { paramBytes, name = 'program', level = cpuInfo().level } = options;
-  const { words, constants } = program;
+  const what = 'making a tile program';
+  const {
+    paramBytes,
+    name = 'program',
+    level = cpuInfo().level,
+  } = readOptions(what, options, INTERPRET_OPTIONS);
+  const { words, constants } = readOptions(`${what}: the program`, program, PROGRAM);
   if (!words.every((word) => Number.isInteger(word) && word === (word | 0))) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { misuse } from './errors.js';
 
 /** The number that stands for a word in a library's interface; a clear error for any other word. */
@@ -11,10 +12,6 @@ export function codeOf<K extends string>(
   if (typeof code === 'number') return code;
   throw misuse(
     'INVALID_ARGUMENT',
-    `${what} is ${describe(word)}. Use one of ${Object.keys(codes).join(', ')}.`,
+    `${what} is ${describeValue(word)}. Use one of ${Object.keys(codes).join(', ')}.`,
   );
-}
-
-function describe(word: unknown): string {
-  return typeof word === 'string' ? word : typeof word;
 }

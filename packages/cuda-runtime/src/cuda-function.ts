@@ -1,8 +1,10 @@
+import { describeValue, type OptionNames } from '@mercer/options';
 import { misuse } from './errors.js';
 import type { Addon } from './native/addon.js';
 import type { FunctionHandle } from './native/handles.js';
 import { handleOf, native } from './native/owned.js';
 import { loadAddon } from './native/load-addon.js';
+import { readOptions } from './read-options.js';
 import type { CudaStream } from './stream.js';
 
 /** How many blocks of how many threads, with how much dynamic shared memory. */
@@ -15,6 +17,14 @@ export interface LaunchGeometry {
   /** Lets the kernel begin before the one ahead has ended; it must wait with griddepcontrol itself. */
   readonly programmatic?: boolean | undefined;
 }
+
+const GEOMETRY: OptionNames<LaunchGeometry> = {
+  grid: true,
+  block: true,
+  sharedMemBytes: true,
+  cluster: true,
+  programmatic: true,
+};
 
 /** What the compiler and the driver know about a kernel. */
 export interface FunctionAttributes {
@@ -77,7 +87,8 @@ export class CudaFunction {
 
   /** How many clusters of this geometry the device holds at a time. */
   maxActiveClusters(geometry: LaunchGeometry): number {
-    this.#writeGeometry(geometry);
+    const read = readGeometry(this.name, geometry);
+    this.#writeGeometry(read);
     return this.#addon.functionMaxActiveClusters(this[native]);
   }
 
@@ -93,12 +104,26 @@ export class CudaFunction {
     params: Uint8Array,
     paramOffsets: Uint32Array,
   ): void {
+    const read = readGeometry(this.name, geometry);
+    this.enqueue(read, stream, params, paramOffsets);
+  }
+
+  /** @internal As {@link launch}, with a geometry that has no other properties. */
+  enqueue(
+    geometry: LaunchGeometry,
+    stream: CudaStream,
+    params: Uint8Array,
+    paramOffsets: Uint32Array,
+  ): void {
     this.#writeGeometry(geometry);
     this.#addon.launch(this[native], handleOf(stream, 'CudaStream'), params, paramOffsets);
   }
 
   #writeGeometry(geometry: LaunchGeometry): void {
-    const { grid, block, cluster } = geometry;
+    const { grid, block } = geometry;
+    // Kernels leave these out, and Object.prototype may have them.
+    const cluster = Object.hasOwn(geometry, 'cluster') ? geometry.cluster : undefined;
+    const programmatic = Object.hasOwn(geometry, 'programmatic') && geometry.programmatic === true;
     const page = this.#geometry;
     page[0] = grid[0];
     page[1] = grid[1];
@@ -110,7 +135,7 @@ export class CudaFunction {
     page[7] = cluster === undefined ? 0 : cluster[0];
     page[8] = cluster === undefined ? 0 : cluster[1];
     page[9] = cluster === undefined ? 0 : cluster[2];
-    page[10] = geometry.programmatic === true ? 1 : 0;
+    page[10] = programmatic ? 1 : 0;
     // A number that does not survive the trip (negative, fractional, above 2^32) must not launch.
     if (
       page[0] !== grid[0] ||
@@ -128,10 +153,30 @@ export class CudaFunction {
   }
 }
 
+function readGeometry(name: string, given: LaunchGeometry): LaunchGeometry {
+  const what = `launching ${name}: the geometry`;
+  const geometry = readOptions(what, given, GEOMETRY);
+  const { grid, block, cluster = block } = geometry;
+  if ([grid, block, cluster].every(isTriple)) return geometry;
+  throw misuse(
+    'INVALID_ARGUMENT',
+    `${what} has grid ${describeValue(geometry.grid)}, block ${describeValue(geometry.block)}, ` +
+      `cluster ${describeValue(geometry.cluster)}. Pass three numbers in an array for each; the cluster may be left out.`,
+  );
+}
+
+const isTriple = (extents: unknown): boolean => Array.isArray(extents) && extents.length === 3;
+
 function notAGeometry(name: string, geometry: LaunchGeometry): Error {
   return misuse(
     'INVALID_ARGUMENT',
-    `${JSON.stringify(geometry)} is not a launch geometry of ${name}: ` +
+    `${textOf(geometry)} is not a launch geometry of ${name}: ` +
       'extents and bytes must be whole numbers from 0 to 2^32 - 1. Correct the numbers.',
+  );
+}
+
+function textOf(geometry: LaunchGeometry): string {
+  return JSON.stringify(geometry, (_, value: unknown) =>
+    typeof value === 'object' ? value : describeValue(value),
   );
 }

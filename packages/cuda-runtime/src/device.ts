@@ -1,4 +1,6 @@
+import type { OptionNames } from '@mercer/options';
 import { cudaAttributes, type CudaAttribute } from './attributes.js';
+import { codeOf } from './code-of.js';
 import { DeviceBuffer } from './device-buffer.js';
 import { type CudaError } from './errors.js';
 import { CudaEvent } from './event.js';
@@ -8,7 +10,23 @@ import type { Addon } from './native/addon.js';
 import type { DeviceHandle } from './native/handles.js';
 import { Owned, handleOf, native } from './native/owned.js';
 import { PinnedBuffer } from './pinned-buffer.js';
+import { readOptions } from './read-options.js';
 import { CudaStream } from './stream.js';
+
+/** What a new stream may be told. */
+export interface CudaStreamOptions {
+  /** Lower runs first; see `device.streamPriorityRange`. Default 0. */
+  readonly priority?: number;
+}
+
+/** What a new event may be told. */
+export interface CudaEventOptions {
+  /** Whether it takes the time, which costs a little. Default false. */
+  readonly timing?: boolean;
+}
+
+const STREAM_OPTIONS: OptionNames<CudaStreamOptions> = { priority: true };
+const EVENT_OPTIONS: OptionNames<CudaEventOptions> = { timing: true };
 
 /** One GPU. Get it from `cuda.device(index)`; its primary context is retained at that moment. */
 export class CudaDevice extends Owned<DeviceHandle> {
@@ -42,7 +60,7 @@ export class CudaDevice extends Owned<DeviceHandle> {
 
   /** A device attribute by name. */
   attribute(name: CudaAttribute): number {
-    return this.#addon.deviceAttribute(this.index, cudaAttributes[name]);
+    return this.#addon.deviceAttribute(this.index, codeOf(cudaAttributes, name, 'The attribute'));
   }
 
   /** Free and total bytes, other processes included. */
@@ -57,8 +75,9 @@ export class CudaDevice extends Owned<DeviceHandle> {
   }
 
   /** A new non-blocking stream; see `streamPriorityRange`. */
-  createStream(options: { readonly priority?: number } = {}): CudaStream {
-    return new CudaStream(this.#addon, this, options.priority ?? 0);
+  createStream(options?: CudaStreamOptions): CudaStream {
+    const { priority = 0 } = readOptions('createStream', options, STREAM_OPTIONS);
+    return new CudaStream(this.#addon, this, priority);
   }
 
   /** The least and the greatest priority; lower numbers run first. */
@@ -67,8 +86,9 @@ export class CudaDevice extends Owned<DeviceHandle> {
   }
 
   /** A new event; only those with timing can be subtracted. */
-  createEvent(options: { readonly timing?: boolean } = {}): CudaEvent {
-    return new CudaEvent(this.#addon, this, options.timing ?? false);
+  createEvent(options?: CudaEventOptions): CudaEvent {
+    const { timing = false } = readOptions('createEvent', options, EVENT_OPTIONS);
+    return new CudaEvent(this.#addon, this, timing);
   }
 
   /**

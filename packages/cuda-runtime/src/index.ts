@@ -5,6 +5,7 @@ export { cublas } from './cublas/cublas.js';
 export type { GetrfBatchedOptions, GetrsBatchedOptions, LuBatch } from './cublas/batched-lu.js';
 export type { TriangularSolve, TrsmBatchedOptions, TrsmOptions } from './cublas/triangular.js';
 export { cublasLt } from './cublaslt/cublaslt.js';
+export { enqueueMatmul, type WholeProduct } from './cublaslt/matmul.js';
 export type {
   MatmulOptions,
   ProductCompute,
@@ -25,7 +26,7 @@ export type { FactorShape, GetrfOptions, GetrfShape, GetrsOptions } from './cuso
 export type { GeqrfOptions, OrmqrOptions, OrmqrShape } from './cusolver/qr.js';
 export type { GesvdOptions, GesvdShape, SingularVectors } from './cusolver/svd.js';
 export { DeviceBuffer } from './device-buffer.js';
-export { CudaDevice } from './device.js';
+export { CudaDevice, type CudaEventOptions, type CudaStreamOptions } from './device.js';
 export type { DeviceMatrix, DeviceRegion, DeviceWorkspace } from './device-region.js';
 export {
   AddonNotFoundError,

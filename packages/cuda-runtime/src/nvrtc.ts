@@ -1,5 +1,8 @@
+import { describeValue, type OptionNames } from '@mercer/options';
+import { codeOf } from './code-of.js';
 import { misuse } from './errors.js';
 import { nvrtcReport, requireNvrtc } from './library/open-libraries.js';
+import { readOptions } from './read-options.js';
 
 /** A program for NVRTC. No header is found unless the source holds it. */
 export interface CompileRequest {
@@ -13,6 +16,15 @@ export interface CompileRequest {
   /** A cubin for a real architecture (`sm_90a`), or PTX text. */
   readonly output?: 'cubin' | 'ptx';
 }
+
+const REQUEST: OptionNames<CompileRequest> = {
+  source: true,
+  fileName: true,
+  options: true,
+  nameExpressions: true,
+  output: true,
+};
+const outputs = { cubin: 0, ptx: 1 } as const;
 
 /** What came out. PTX text ends in a zero byte, as the driver wants it. */
 export interface CompileResult {
@@ -47,7 +59,11 @@ export const nvrtc = {
 
   /** Compiles on the addon's own threads. Rejects with `NvrtcError`, whose `log` tells what is wrong. */
   async compile(request: CompileRequest): Promise<CompileResult> {
-    const { source, fileName = 'kernel.cu', options = [], nameExpressions = [] } = request;
+    const read = readOptions('nvrtc.compile', request, REQUEST);
+    const { source, fileName = 'kernel.cu', options = [], nameExpressions = [] } = read;
+    const { output = 'cubin' } = read;
+    assertList(options, 'options');
+    assertList(nameExpressions, 'nameExpressions');
     const texts: readonly unknown[] = [source, fileName, ...options, ...nameExpressions];
     for (const text of texts) {
       if (typeof text !== 'string' || text.includes('\0')) {
@@ -58,8 +74,16 @@ export const nvrtc = {
       }
     }
     const addon = requireNvrtc();
-    const ptx = request.output === 'ptx';
+    const ptx = codeOf(outputs, output, 'The output') === 1;
     const result = await addon.nvrtcCompile(source, fileName, options, nameExpressions, ptx);
     return { ...result, loweredNames: Object.fromEntries(result.loweredNames) };
   },
 };
+
+function assertList(value: unknown, name: string): void {
+  if (Array.isArray(value)) return;
+  throw misuse(
+    'INVALID_ARGUMENT',
+    `nvrtc.compile: ${name} is ${describeValue(value)}. Pass an array of texts.`,
+  );
+}

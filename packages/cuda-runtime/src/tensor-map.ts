@@ -1,5 +1,8 @@
+import { describeValue, type OptionNames } from '@mercer/options';
+import { codeOf } from './code-of.js';
 import { misuse } from './errors.js';
 import { requireDriver } from './library/open-libraries.js';
+import { readOptions } from './read-options.js';
 
 const dtypes = {
   uint8: 0,
@@ -43,10 +46,32 @@ export interface TensorMapOptions {
   readonly oobFill?: keyof typeof fills;
 }
 
+const TENSOR_MAP: OptionNames<TensorMapOptions> = {
+  dtype: true,
+  rank: true,
+  address: true,
+  sizes: true,
+  strideBytes: true,
+  box: true,
+  elementStrides: true,
+  interleave: true,
+  swizzle: true,
+  l2Promotion: true,
+  oobFill: true,
+};
+
 /** Encodes a tensor map: 128 bytes to pass by value in a `__grid_constant__` parameter aligned to 64. */
 export function encodeTensorMap(options: TensorMapOptions): Uint8Array {
-  const { rank, sizes, strideBytes, box } = options;
-  const elementStrides = options.elementStrides ?? sizes.map(() => 1);
+  const read = readOptions('encodeTensorMap', options, TENSOR_MAP);
+  const { rank, address, interleave = 'none', swizzle = 'none' } = read;
+  const { l2Promotion = 'none', oobFill = 'zero' } = read;
+  const sizes = wholeNumbers(read.sizes, 'sizes');
+  const strideBytes = wholeNumbers(read.strideBytes, 'strideBytes');
+  const box = wholeNumbers(read.box, 'box');
+  const elementStrides =
+    read.elementStrides === undefined
+      ? sizes.map(() => 1)
+      : wholeNumbers(read.elementStrides, 'elementStrides');
   const lengths = [sizes.length, strideBytes.length + 1, box.length, elementStrides.length];
   if (
     !Number.isInteger(rank) ||
@@ -56,21 +81,38 @@ export function encodeTensorMap(options: TensorMapOptions): Uint8Array {
   ) {
     throw misuse(
       'INVALID_ARGUMENT',
-      `A tensor map of rank ${String(rank)} needs a rank from 1 to 5, as many sizes, box and element strides, and one ` +
+      `A tensor map of rank ${describeValue(rank)} needs a rank from 1 to 5, as many sizes, box and element strides, and one ` +
         `stride less; got ${String(sizes.length)} sizes, ${String(strideBytes.length)} strides, ${String(box.length)} box ` +
         `extents and ${String(elementStrides.length)} element strides.`,
     );
   }
+  if (typeof address !== 'bigint') {
+    throw misuse(
+      'INVALID_ARGUMENT',
+      `The address of a tensor map is ${describeValue(address)}. Pass the bigint that DeviceBuffer.address is.`,
+    );
+  }
   return requireDriver().tensorMapEncode(
-    dtypes[options.dtype],
-    options.address,
+    codeOf(dtypes, read.dtype, 'The dtype'),
+    address,
     BigUint64Array.from(sizes, BigInt),
     BigUint64Array.from(strideBytes, BigInt),
     Uint32Array.from(box),
     Uint32Array.from(elementStrides),
-    interleaves[options.interleave ?? 'none'],
-    swizzles[options.swizzle ?? 'none'],
-    promotions[options.l2Promotion ?? 'none'],
-    fills[options.oobFill ?? 'zero'],
+    codeOf(interleaves, interleave, 'interleave'),
+    codeOf(swizzles, swizzle, 'swizzle'),
+    codeOf(promotions, l2Promotion, 'l2Promotion'),
+    codeOf(fills, oobFill, 'oobFill'),
+  );
+}
+
+function wholeNumbers(values: readonly number[], name: string): readonly number[] {
+  const list: unknown = values;
+  if (Array.isArray(list) && list.every((value) => Number.isSafeInteger(value) && value >= 0)) {
+    return values;
+  }
+  throw misuse(
+    'INVALID_ARGUMENT',
+    `${name} of a tensor map is ${describeValue(list)}. Pass an array of whole numbers of at least 0.`,
   );
 }

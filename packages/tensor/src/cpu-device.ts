@@ -75,7 +75,7 @@ function launcher(native: CpuFunction, isImage: boolean): NativeFunction {
   return {
     isImage,
     launch: (geometry, stream, packed, keepAlive) => {
-      native.launch(geometry as CpuGeometry, nativeOf(stream), packed, keepAlive);
+      native.enqueue(geometry as CpuGeometry, nativeOf(stream), packed, keepAlive);
     },
   };
 }

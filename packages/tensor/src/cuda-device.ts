@@ -227,7 +227,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
           granted = sharedMemBytes;
         }
         const queue = nativeOf(stream);
-        native.launch(geometry as CudaGeometry, queue, packed, offsets);
+        native.enqueue(geometry as CudaGeometry, queue, packed, offsets);
         if (queue.capturing) {
           for (const handle of keepAlive) queue.keepForCapture(handle as DeviceBuffer);
         }

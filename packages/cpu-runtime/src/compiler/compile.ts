@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { OptionNames } from '@mercer/options';
 import { CompileError, CpuRuntimeError } from '../errors.js';
+import { readOptions } from '../read-options.js';
 import { compilerArguments, type CpuLevel } from './compile-options.js';
 import { findCompiler, type CompilerInfo } from './find-compiler.js';
 import { withPrivateFolder } from './private-folder.js';
@@ -22,6 +24,15 @@ export interface CompileRequest {
   readonly signal?: AbortSignal;
 }
 
+const REQUEST: OptionNames<CompileRequest> = {
+  source: true,
+  options: true,
+  level: true,
+  compiler: true,
+  timeoutMs: true,
+  signal: true,
+};
+
 export interface CompileResult {
   /** A shared object, for `cpu.loadModule`. */
   readonly binary: Uint8Array;
@@ -39,7 +50,8 @@ export interface CompileResult {
  * @throws CpuRuntimeError `INVALID_ARGUMENT` for a bad level or option; the reason of `signal` when it aborts
  */
 export async function compile(request: CompileRequest): Promise<CompileResult> {
-  const { source, options = [], level, timeoutMs = 300_000, signal } = request;
+  const read = readOptions('compiling a kernel', request, REQUEST);
+  const { source, options = [], level, timeoutMs = 300_000, signal } = read;
   if (typeof source !== 'string' || source.includes('\0')) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
@@ -48,7 +60,7 @@ export async function compile(request: CompileRequest): Promise<CompileResult> {
   }
   const flags = compilerArguments(level, options);
   signal?.throwIfAborted();
-  const compiler = request.compiler ?? (await findCompiler());
+  const compiler = read.compiler ?? (await findCompiler());
   return inTurn(signal, () =>
     withPrivateFolder(async (folder) => {
       signal?.throwIfAborted();

@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import {
   optionalRegionOf,
   regionOf,
@@ -9,6 +10,7 @@ import { requireCublas } from '../library/open-libraries.js';
 import { typeCode, type RealType } from '../matrix-options.js';
 import type { BufferHandle } from '../native/handles.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 
 /** Many n x n matrices. At most 2^31 - 1 of each dimension. */
@@ -45,13 +47,32 @@ export interface GetrsBatchedOptions extends LuBatch {
   readonly rightLeadingDimension: number;
 }
 
+const LU_BATCH: OptionNames<LuBatch> = {
+  dtype: true,
+  n: true,
+  pointers: true,
+  leadingDimension: true,
+  batch: true,
+  pivots: true,
+  workspace: true,
+};
+const GETRF_BATCHED: OptionNames<GetrfBatchedOptions> = { ...LU_BATCH, infos: true };
+const GETRS_BATCHED: OptionNames<GetrsBatchedOptions> = {
+  ...LU_BATCH,
+  columns: true,
+  transpose: true,
+  rightPointers: true,
+  rightLeadingDimension: true,
+};
+
 /** Enqueues cublasSgetrfBatched or cublasDgetrfBatched. */
 export function getrfBatched(stream: CudaStream, options: GetrfBatchedOptions): void {
+  const read = readOptions('cublas.getrfBatched', options, GETRF_BATCHED);
   requireCublas().getrfBatched(
     handleOf(stream, 'CudaStream'),
-    ...batchOf(options),
-    ...regionOf(options.infos),
-    ...workspaceOf(options.workspace),
+    ...batchOf(read),
+    ...regionOf(read.infos),
+    ...workspaceOf(read.workspace),
   );
 }
 
@@ -60,14 +81,15 @@ export function getrfBatched(stream: CudaStream, options: GetrfBatchedOptions): 
  * `CublasError` that names the argument.
  */
 export function getrsBatched(stream: CudaStream, options: GetrsBatchedOptions): void {
+  const read = readOptions('cublas.getrsBatched', options, GETRS_BATCHED);
   requireCublas().getrsBatched(
     handleOf(stream, 'CudaStream'),
-    ...batchOf(options),
-    options.transpose === true ? 1 : 0,
-    options.columns,
-    ...regionOf(options.rightPointers),
-    options.rightLeadingDimension,
-    ...workspaceOf(options.workspace),
+    ...batchOf(read),
+    read.transpose === true ? 1 : 0,
+    read.columns,
+    ...regionOf(read.rightPointers),
+    read.rightLeadingDimension,
+    ...workspaceOf(read.workspace),
   );
 }
 

@@ -4,6 +4,7 @@ import { cuda } from '../cuda.js';
 import { solverBench, type SolverBench } from '../cusolver/solver.test-support.js';
 import { CublasError } from '../errors.js';
 import { cublas } from './cublas.js';
+import type { GetrfBatchedOptions, GetrsBatchedOptions } from './batched-lu.js';
 import type { TrsmBatchedOptions, TrsmOptions } from './triangular.js';
 
 let bench: SolverBench;
@@ -20,10 +21,23 @@ async function problem(): Promise<TrsmOptions> {
   return { ...shape, a, b };
 }
 
-async function batch(): Promise<TrsmBatchedOptions & { infos: TrsmBatchedOptions['pointers'] }> {
+interface BatchedCalls {
+  readonly trsm: TrsmBatchedOptions;
+  readonly getrf: GetrfBatchedOptions;
+  readonly getrs: GetrsBatchedOptions;
+}
+
+/** Options of the three batched calls over one table of pointers, with some of them changed. */
+async function batched(change: { readonly [name: string]: number } = {}): Promise<BatchedCalls> {
   const pointers = { buffer: await bench.upload(new BigUint64Array(2)) };
-  const leading = { leadingDimension: 2, rightLeadingDimension: 2 };
-  return { ...shape, ...leading, pointers, rightPointers: pointers, infos: pointers, batch: 2 };
+  const { rightLeadingDimension = 2, ...rest } = change;
+  const own = { dtype: 'float64', pointers, leadingDimension: 2, batch: 2, ...rest } as const;
+  const right = { rightPointers: pointers, rightLeadingDimension };
+  return {
+    trsm: { ...shape, ...own, ...right },
+    getrf: { ...own, n: 2, infos: pointers },
+    getrs: { ...own, n: 2, columns: 1, ...right },
+  };
 }
 
 function thrownBy(call: () => void): unknown {
@@ -52,7 +66,8 @@ describe('failures of the library', () => {
   });
 
   test('the info that getrsBatched gives on the host names the argument', async () => {
-    const options = { ...(await batch()), n: 2, columns: 13 };
+    const { getrs } = await batched();
+    const options = { ...getrs, columns: 13 };
     const thrown = thrownBy(() => cublas.getrsBatched(bench.stream, options));
     expect(thrown).toBeInstanceOf(CublasError);
     expect(thrown).toMatchObject({ code: 7, call: 'cublasDgetrsBatched' });
@@ -114,9 +129,8 @@ describe('misuse is refused before the library is called', () => {
     const changed: Record<string, unknown> = { ...options };
     for (const [key, value] of Object.entries(change)) {
       const whole = typeof value === 'object';
-      changed[key] = whole
-        ? { ...(options.b as object), ...(changed[key] as object), ...(value as object) }
-        : value;
+      const { buffer } = options.b;
+      changed[key] = whole ? { buffer, ...(changed[key] as object), ...(value as object) } : value;
     }
     const lines = await callsMade(() => {
       const call = (): void => cublas.trsm(bench.stream, changed as unknown as TrsmOptions);
@@ -131,19 +145,19 @@ describe('misuse is refused before the library is called', () => {
     ['a small one of the right-hand sides', { rightLeadingDimension: 1 }, 'INVALID_ARGUMENT'],
     ['more than an int', { leadingDimension: 2 ** 31 }, 'INVALID_ARGUMENT'],
   ] as const)('batched: %s', async (_name, change, code) => {
-    const options = { ...(await batch()), n: 2, columns: 1, ...change };
+    const { trsm, getrf, getrs } = await batched(change);
     const lines = await callsMade(() => {
-      expect(thrownBy(() => cublas.trsmBatched(bench.stream, options))).toMatchObject({ code });
-      expect(thrownBy(() => cublas.getrsBatched(bench.stream, options))).toMatchObject({ code });
+      expect(thrownBy(() => cublas.trsmBatched(bench.stream, trsm))).toMatchObject({ code });
+      expect(thrownBy(() => cublas.getrsBatched(bench.stream, getrs))).toMatchObject({ code });
       if ('rightLeadingDimension' in change) return;
-      expect(thrownBy(() => cublas.getrfBatched(bench.stream, options))).toMatchObject({ code });
+      expect(thrownBy(() => cublas.getrfBatched(bench.stream, getrf))).toMatchObject({ code });
     });
     expect(lines).toEqual([]);
   });
 
   test('short pivots, and memory of another device or disposed', async () => {
-    const table = await batch();
-    const lu = { ...table, n: 2, pivots: { buffer: bench.device.allocate(12, bench.stream) } };
+    const { getrf } = await batched();
+    const lu = { ...getrf, pivots: { buffer: bench.device.allocate(12, bench.stream) } };
     expect(thrownBy(() => cublas.getrfBatched(bench.stream, lu))).toMatchObject({
       code: 'OUT_OF_RANGE',
     });

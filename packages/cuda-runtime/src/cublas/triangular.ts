@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import {
   matrixOf,
   regionOf,
@@ -16,6 +17,7 @@ import {
   type Triangle,
 } from '../matrix-options.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 
 /**
@@ -66,28 +68,51 @@ export interface TrsmBatchedOptions extends TriangularSolve {
   readonly batch: number;
 }
 
+const SOLVE: OptionNames<TriangularSolve> = {
+  dtype: true,
+  side: true,
+  uplo: true,
+  transpose: true,
+  unitDiagonal: true,
+  rows: true,
+  columns: true,
+  alpha: true,
+  workspace: true,
+};
+const TRSM: OptionNames<TrsmOptions> = { ...SOLVE, a: true, b: true };
+const TRSM_BATCHED: OptionNames<TrsmBatchedOptions> = {
+  ...SOLVE,
+  pointers: true,
+  leadingDimension: true,
+  rightPointers: true,
+  rightLeadingDimension: true,
+  batch: true,
+};
+
 /** Enqueues cublasStrsm or cublasDtrsm, with 64-bit dimensions where the library has those calls (CUDA 12). */
 export function trsm(stream: CudaStream, options: TrsmOptions): void {
+  const read = readOptions('cublas.trsm', options, TRSM);
   requireCublas().trsm(
     handleOf(stream, 'CudaStream'),
-    ...problemOf(options),
-    ...matrixOf(options.a),
-    ...matrixOf(options.b),
-    ...workspaceOf(options.workspace),
+    ...problemOf(read),
+    ...matrixOf(read.a),
+    ...matrixOf(read.b),
+    ...workspaceOf(read.workspace),
   );
 }
 
 /** Enqueues cublasStrsmBatched or cublasDtrsmBatched. */
 export function trsmBatched(stream: CudaStream, options: TrsmBatchedOptions): void {
+  const read = readOptions('cublas.trsmBatched', options, TRSM_BATCHED);
   requireCublas().trsmBatched(
     handleOf(stream, 'CudaStream'),
-    ...problemOf(options),
-    ...regionOf(options.pointers),
-    options.leadingDimension,
-    ...regionOf(options.rightPointers),
-    options.rightLeadingDimension,
-    options.batch,
-    ...workspaceOf(options.workspace),
+    ...problemOf(read),
+    ...regionOf(read.pointers),
+    read.leadingDimension,
+    ...regionOf(read.rightPointers),
+    read.rightLeadingDimension,
+    read.batch,
+    ...workspaceOf(read.workspace),
   );
 }
 

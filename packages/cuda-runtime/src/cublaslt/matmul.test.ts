@@ -226,7 +226,7 @@ describe('misuse', () => {
     for (const [key, value] of Object.entries(change)) {
       changed[key] =
         typeof value === 'object'
-          ? { ...(product.a as object), ...(changed[key] as object), ...(value as object) }
+          ? { buffer: product.a.buffer, ...(changed[key] as object), ...(value as object) }
           : value;
     }
     expect(() => cublasLt.matmul(stream, changed as unknown as MatmulOptions)).toThrow(

@@ -1,13 +1,11 @@
+import { describeValue, type OptionNames } from '@mercer/options';
 import { codeOf } from '../code-of.js';
-import {
-  matrixOf,
-  workspaceOf,
-  type DeviceMatrix,
-  type DeviceWorkspace,
-} from '../device-region.js';
+import { workspaceOf, type DeviceMatrix, type DeviceWorkspace } from '../device-region.js';
 import { misuse } from '../errors.js';
 import { requireCublasLt } from '../library/open-libraries.js';
+import type { BufferHandle } from '../native/handles.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 
 /** Element types of a product. */
@@ -60,8 +58,46 @@ export interface MatmulOptions {
   readonly workspace?: DeviceWorkspace;
 }
 
+/** Every property of a type, undefined where it is left out. */
+type Whole<O> = { readonly [K in keyof Required<O>]: O[K] };
+
+/** @internal What a product is when its options were read. */
+export type WholeProduct = Omit<Whole<MatmulOptions>, 'a' | 'b' | 'c' | 'd'> & {
+  readonly a: Whole<ProductMatrix>;
+  readonly b: Whole<ProductMatrix>;
+  readonly c: Whole<ProductMatrix> | undefined;
+  readonly d: Whole<ProductMatrix>;
+};
+
+const orders = { column: 0, row: 1 } as const;
 const types = { float32: 0, float64: 1, float16: 2, bfloat16: 14 } as const;
 const computes = { float32: 68, float64: 70, tf32: 77 } as const;
+
+const PRODUCT: OptionNames<MatmulOptions> = {
+  dtype: true,
+  outDtype: true,
+  compute: true,
+  order: true,
+  m: true,
+  n: true,
+  k: true,
+  batch: true,
+  transposeA: true,
+  transposeB: true,
+  alpha: true,
+  beta: true,
+  a: true,
+  b: true,
+  c: true,
+  d: true,
+  workspace: true,
+};
+const MATRIX: OptionNames<ProductMatrix> = {
+  buffer: true,
+  byteOffset: true,
+  leadingDimension: true,
+  batchStride: true,
+};
 
 /**
  * Enqueues cublasLtMatmul with the algorithm that the library holds best; it is asked once for each
@@ -69,15 +105,26 @@ const computes = { float32: 68, float64: 70, tf32: 77 } as const;
  * `CUBLAS_STATUS_NOT_SUPPORTED` where there is no algorithm for types, alignment and workspace.
  */
 export function matmul(stream: CudaStream, options: MatmulOptions): void {
-  const { dtype, outDtype = dtype, alpha = 1, beta = 0, batch = 1, c = options.d, d } = options;
-  const { compute = dtype === 'float64' ? 'float64' : 'float32', workspace, k } = options;
+  const read = readOptions('cublasLt.matmul', options, PRODUCT);
+  const [a, b, d] = [readMatrix(read.a, 'a'), readMatrix(read.b, 'b'), readMatrix(read.d, 'd')];
+  const c = read.c === undefined ? d : readMatrix(read.c, 'c');
+  enqueueMatmul(stream, { ...read, a, b, c, d } as WholeProduct);
+}
+
+/**
+ * @internal As {@link matmul}, of a product whose every property, and its matrices', is there: nothing is looked for on
+ * Object.prototype, and names are not checked, which takes longer than the library does for a small product.
+ */
+export function enqueueMatmul(stream: CudaStream, read: WholeProduct): void {
+  const { dtype, outDtype = dtype, alpha = 1, beta = 0, batch = 1, c = read.d, d } = read;
+  const { compute = dtype === 'float64' ? 'float64' : 'float32', workspace, k } = read;
   if (!(k >= 1)) {
     throw misuse(
       'INVALID_ARGUMENT',
-      `A product over k = ${String(k)} elements. Pass at least 1; an empty sum is a fill with 0.`,
+      `A product over k = ${describeValue(k)} elements. Pass at least 1; an empty sum is a fill with 0.`,
     );
   }
-  const { m, n, a, b, transposeA, transposeB } = columnMajor(options);
+  const { m, n, a, b, transposeA, transposeB } = columnMajor(read);
   requireCublasLt().matmul(
     handleOf(stream, 'CudaStream'),
     codeOf(types, dtype, 'The dtype'),
@@ -91,26 +138,33 @@ export function matmul(stream: CudaStream, options: MatmulOptions): void {
     batch,
     alpha,
     beta,
-    ...matrixOf(a),
-    a.batchStride ?? 0,
-    ...matrixOf(b),
-    b.batchStride ?? 0,
-    ...matrixOf(c),
-    c.batchStride ?? 0,
-    ...matrixOf(d),
-    d.batchStride ?? 0,
+    ...productMatrixOf(a),
+    ...productMatrixOf(b),
+    ...productMatrixOf(c),
+    ...productMatrixOf(d),
     ...workspaceOf(workspace),
   );
 }
 
-type Operands = Pick<MatmulOptions, 'm' | 'n' | 'a' | 'b'> & {
+const readMatrix = (matrix: ProductMatrix, name: string): Whole<ProductMatrix> =>
+  readOptions(`cublasLt.matmul: ${name}`, matrix, MATRIX) as Whole<ProductMatrix>;
+
+function productMatrixOf(
+  matrix: Whole<ProductMatrix>,
+): [buffer: BufferHandle, offset: number, leading: number, stride: number] {
+  const { buffer, byteOffset = 0, leadingDimension, batchStride = 0 } = matrix;
+  return [handleOf(buffer, 'DeviceBuffer'), byteOffset, leadingDimension, batchStride];
+}
+
+type Operands = Pick<WholeProduct, 'm' | 'n' | 'a' | 'b'> & {
   readonly transposeA: boolean;
   readonly transposeB: boolean;
 };
 
 /** The library's order: a product in row order is the product of the transposes in column order, b first. */
-function columnMajor(options: MatmulOptions): Operands {
+function columnMajor(options: WholeProduct): Operands {
   const { m, n, a, b, order = 'column', transposeA = false, transposeB = false } = options;
-  if (order === 'column') return { m, n, a, b, transposeA, transposeB };
+  if (codeOf(orders, order, 'The order') === orders.column)
+    return { m, n, a, b, transposeA, transposeB };
   return { m: n, n: m, a: b, b: a, transposeA: transposeB, transposeB: transposeA };
 }

@@ -1,6 +1,8 @@
+import type { OptionNames } from '@mercer/options';
 import { regionOf, type DeviceRegion } from '../device-region.js';
 import { requireCusolver } from '../library/open-libraries.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 import { triangleCode, typeCode, type RealType, type Triangle } from '../matrix-options.js';
 
@@ -36,9 +38,31 @@ export interface PotrsBatchedOptions {
   readonly info: DeviceRegion;
 }
 
+const POTRF_BATCHED: OptionNames<PotrfBatchedOptions> = {
+  dtype: true,
+  uplo: true,
+  n: true,
+  pointers: true,
+  leadingDimension: true,
+  batch: true,
+  infos: true,
+};
+const POTRS_BATCHED: OptionNames<PotrsBatchedOptions> = {
+  dtype: true,
+  uplo: true,
+  n: true,
+  pointers: true,
+  leadingDimension: true,
+  rightPointers: true,
+  rightLeadingDimension: true,
+  batch: true,
+  info: true,
+};
+
 /** Enqueues cusolverDnSpotrfBatched or cusolverDnDpotrfBatched. */
 export function potrfBatched(stream: CudaStream, options: PotrfBatchedOptions): void {
-  const { dtype, uplo, n, pointers, leadingDimension, batch, infos } = options;
+  const read = readOptions('cusolver.potrfBatched', options, POTRF_BATCHED);
+  const { dtype, uplo, n, pointers, leadingDimension, batch, infos } = read;
   requireCusolver().potrfBatched(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -53,7 +77,8 @@ export function potrfBatched(stream: CudaStream, options: PotrfBatchedOptions): 
 
 /** Enqueues cusolverDnSpotrsBatched or cusolverDnDpotrsBatched. */
 export function potrsBatched(stream: CudaStream, options: PotrsBatchedOptions): void {
-  const { dtype, uplo, n, pointers, leadingDimension, rightPointers, batch, info } = options;
+  const read = readOptions('cusolver.potrsBatched', options, POTRS_BATCHED);
+  const { dtype, uplo, n, pointers, leadingDimension, rightPointers, batch, info } = read;
   requireCusolver().potrsBatched(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -62,7 +87,7 @@ export function potrsBatched(stream: CudaStream, options: PotrsBatchedOptions): 
     ...regionOf(pointers),
     leadingDimension,
     ...regionOf(rightPointers),
-    options.rightLeadingDimension,
+    read.rightLeadingDimension,
     batch,
     ...regionOf(info),
   );

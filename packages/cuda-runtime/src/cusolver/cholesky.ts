@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import {
   matrixOf,
   regionOf,
@@ -9,6 +10,7 @@ import {
 import { requireCusolver } from '../library/open-libraries.js';
 import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 import { triangleCode, typeCode, type RealType, type Triangle } from '../matrix-options.js';
 
@@ -44,9 +46,34 @@ export interface PotrsOptions {
   readonly info: DeviceRegion;
 }
 
+const POTRF_SHAPE: OptionNames<PotrfShape> = {
+  dtype: true,
+  uplo: true,
+  n: true,
+  leadingDimension: true,
+};
+const POTRF: OptionNames<PotrfOptions> = {
+  dtype: true,
+  uplo: true,
+  n: true,
+  a: true,
+  workspace: true,
+  info: true,
+};
+const POTRS: OptionNames<PotrsOptions> = {
+  dtype: true,
+  uplo: true,
+  n: true,
+  columns: true,
+  a: true,
+  b: true,
+  info: true,
+};
+
 /** Bytes that `potrf` needs. */
 export function potrfWorkspace(stream: CudaStream, shape: PotrfShape): WorkspaceBytes {
-  const { dtype, uplo, n, leadingDimension } = shape;
+  const read = readOptions('cusolver.potrfWorkspace', shape, POTRF_SHAPE);
+  const { dtype, uplo, n, leadingDimension } = read;
   return requireCusolver().potrfWorkspace(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -58,7 +85,8 @@ export function potrfWorkspace(stream: CudaStream, shape: PotrfShape): Workspace
 
 /** Enqueues cusolverDnXpotrf. */
 export function potrf(stream: CudaStream, options: PotrfOptions): void {
-  const { dtype, uplo, n, a, workspace, info } = options;
+  const read = readOptions('cusolver.potrf', options, POTRF);
+  const { dtype, uplo, n, a, workspace, info } = read;
   requireCusolver().potrf(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -72,7 +100,8 @@ export function potrf(stream: CudaStream, options: PotrfOptions): void {
 
 /** Enqueues cusolverDnXpotrs. */
 export function potrs(stream: CudaStream, options: PotrsOptions): void {
-  const { dtype, uplo, n, columns, a, b, info } = options;
+  const read = readOptions('cusolver.potrs', options, POTRS);
+  const { dtype, uplo, n, columns, a, b, info } = read;
   requireCusolver().potrs(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),

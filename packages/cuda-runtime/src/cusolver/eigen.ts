@@ -1,3 +1,4 @@
+import { describeValue, type OptionNames } from '@mercer/options';
 import {
   matrixOf,
   regionOf,
@@ -11,6 +12,7 @@ import { requireCusolver } from '../library/open-libraries.js';
 import type { Addon } from '../native/addon.js';
 import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 import { triangleCode, typeCode, type RealType, type Triangle } from '../matrix-options.js';
 
@@ -48,9 +50,26 @@ export interface SyevBatchedOptions extends SyevBatchedShape {
   readonly infos: DeviceRegion;
 }
 
+const SYEVD_SHAPE: OptionNames<SyevdShape> = {
+  dtype: true,
+  uplo: true,
+  n: true,
+  a: true,
+  values: true,
+  vectors: true,
+};
+const SYEVD: OptionNames<SyevdOptions> = { ...SYEVD_SHAPE, workspace: true, info: true };
+const SYEV_BATCHED_SHAPE: OptionNames<SyevBatchedShape> = { ...SYEVD_SHAPE, batch: true };
+const SYEV_BATCHED: OptionNames<SyevBatchedOptions> = {
+  ...SYEV_BATCHED_SHAPE,
+  workspace: true,
+  infos: true,
+};
+
 /** Bytes that `syevd` needs. */
 export function syevdWorkspace(stream: CudaStream, shape: SyevdShape): WorkspaceBytes {
-  return requireCusolver().syevdWorkspace(handleOf(stream, 'CudaStream'), ...problemOf(shape, 0));
+  const read = readOptions('cusolver.syevdWorkspace', shape, SYEVD_SHAPE);
+  return requireCusolver().syevdWorkspace(handleOf(stream, 'CudaStream'), ...problemOf(read, 0));
 }
 
 /**
@@ -59,29 +78,32 @@ export function syevdWorkspace(stream: CudaStream, shape: SyevdShape): Workspace
  * with them. Cannot be captured.
  */
 export async function syevd(stream: CudaStream, options: SyevdOptions): Promise<void> {
+  const read = readOptions('cusolver.syevd', options, SYEVD);
   await requireCusolver().syevd(
     handleOf(stream, 'CudaStream'),
-    ...problemOf(options, 0),
-    ...workspaceOf(options.workspace),
-    ...regionOf(options.info),
+    ...problemOf(read, 0),
+    ...workspaceOf(read.workspace),
+    ...regionOf(read.info),
   );
 }
 
 /** Bytes that `syevBatched` needs. Throws `NOT_SUPPORTED` where cuSOLVER is older than CUDA 12.6. */
 export function syevBatchedWorkspace(stream: CudaStream, shape: SyevBatchedShape): WorkspaceBytes {
+  const read = readOptions('cusolver.syevBatchedWorkspace', shape, SYEV_BATCHED_SHAPE);
   return requireCusolver().syevdWorkspace(
     handleOf(stream, 'CudaStream'),
-    ...problemOf(shape, batchOf(shape)),
+    ...problemOf(read, batchOf(read)),
   );
 }
 
 /** Runs cusolverDnXsyevBatched as `syevd` runs. Rejects with `NOT_SUPPORTED` before CUDA 12.6. */
 export async function syevBatched(stream: CudaStream, options: SyevBatchedOptions): Promise<void> {
+  const read = readOptions('cusolver.syevBatched', options, SYEV_BATCHED);
   await requireCusolver().syevd(
     handleOf(stream, 'CudaStream'),
-    ...problemOf(options, batchOf(options)),
-    ...workspaceOf(options.workspace),
-    ...regionOf(options.infos),
+    ...problemOf(read, batchOf(read)),
+    ...workspaceOf(read.workspace),
+    ...regionOf(read.infos),
   );
 }
 
@@ -105,6 +127,6 @@ function batchOf({ batch }: SyevBatchedShape): number {
   if (batch >= 1) return batch;
   throw misuse(
     'INVALID_ARGUMENT',
-    `A batch of ${String(batch)} eigenproblems. Pass at least 1, or call nothing.`,
+    `A batch of ${describeValue(batch)} eigenproblems. Pass at least 1, or call nothing.`,
   );
 }

@@ -194,7 +194,7 @@ describe('LU and QR', () => {
     );
     const other = { ...square, pivots, pivotType: 'int16' as 'int32' };
     expect(() => cusolver.getrf(stream, other)).toThrow(
-      'The pivotType is int16. Use one of int32, int64',
+      'The pivotType is "int16". Use one of int32, int64',
     );
   });
 

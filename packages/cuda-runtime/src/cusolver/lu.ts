@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import {
   matrixOf,
   optionalRegionOf,
@@ -10,6 +11,7 @@ import {
 import { requireCusolver } from '../library/open-libraries.js';
 import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 import { pivotCode, typeCode, type PivotType, type RealType } from '../matrix-options.js';
 
@@ -63,9 +65,39 @@ export interface GetrsOptions {
   readonly info: DeviceRegion;
 }
 
+const GETRF_SHAPE: OptionNames<GetrfShape> = {
+  dtype: true,
+  rows: true,
+  columns: true,
+  leadingDimension: true,
+  pivotType: true,
+};
+const GETRF: OptionNames<GetrfOptions> = {
+  dtype: true,
+  rows: true,
+  columns: true,
+  a: true,
+  pivots: true,
+  pivotType: true,
+  workspace: true,
+  info: true,
+};
+const GETRS: OptionNames<GetrsOptions> = {
+  dtype: true,
+  n: true,
+  columns: true,
+  transpose: true,
+  a: true,
+  pivots: true,
+  pivotType: true,
+  b: true,
+  info: true,
+};
+
 /** Bytes that `getrf` needs. */
 export function getrfWorkspace(stream: CudaStream, shape: GetrfShape): WorkspaceBytes {
-  const { dtype, rows, columns, leadingDimension, pivotType = 'int64' } = shape;
+  const read = readOptions('cusolver.getrfWorkspace', shape, GETRF_SHAPE);
+  const { dtype, rows, columns, leadingDimension, pivotType = 'int64' } = read;
   return requireCusolver().getrfWorkspace(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -78,7 +110,8 @@ export function getrfWorkspace(stream: CudaStream, shape: GetrfShape): Workspace
 
 /** Enqueues cusolverDnXgetrf, or Sgetrf or Dgetrf. */
 export function getrf(stream: CudaStream, options: GetrfOptions): void {
-  const { dtype, rows, columns, a, pivots, pivotType = 'int64', workspace, info } = options;
+  const read = readOptions('cusolver.getrf', options, GETRF);
+  const { dtype, rows, columns, a, pivots, pivotType = 'int64', workspace, info } = read;
   requireCusolver().getrf(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -94,8 +127,9 @@ export function getrf(stream: CudaStream, options: GetrfOptions): void {
 
 /** Enqueues cusolverDnXgetrs, or Sgetrs or Dgetrs. */
 export function getrs(stream: CudaStream, options: GetrsOptions): void {
-  const { dtype, n, columns, transpose = false, a, b, info } = options;
-  const { pivots, pivotType = 'int64' } = options;
+  const read = readOptions('cusolver.getrs', options, GETRS);
+  const { dtype, n, columns, transpose = false, a, b, info } = read;
+  const { pivots, pivotType = 'int64' } = read;
   requireCusolver().getrs(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),

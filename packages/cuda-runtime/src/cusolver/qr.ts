@@ -1,3 +1,4 @@
+import type { OptionNames } from '@mercer/options';
 import {
   matrixOf,
   regionOf,
@@ -10,6 +11,7 @@ import { requireCusolver } from '../library/open-libraries.js';
 import type { Addon } from '../native/addon.js';
 import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 import { sideCode, typeCode, type RealType, type Side } from '../matrix-options.js';
 import type { FactorShape } from './lu.js';
@@ -53,9 +55,38 @@ export interface OrmqrOptions extends OrmqrShape {
   readonly info: DeviceRegion;
 }
 
+const FACTOR_SHAPE: OptionNames<FactorShape> = {
+  dtype: true,
+  rows: true,
+  columns: true,
+  leadingDimension: true,
+};
+const GEQRF: OptionNames<GeqrfOptions> = {
+  dtype: true,
+  rows: true,
+  columns: true,
+  a: true,
+  tau: true,
+  workspace: true,
+  info: true,
+};
+const ORMQR_SHAPE: OptionNames<OrmqrShape> = {
+  dtype: true,
+  side: true,
+  transpose: true,
+  rows: true,
+  columns: true,
+  reflectors: true,
+  a: true,
+  tau: true,
+  c: true,
+};
+const ORMQR: OptionNames<OrmqrOptions> = { ...ORMQR_SHAPE, workspace: true, info: true };
+
 /** Bytes that `geqrf` needs. */
 export function geqrfWorkspace(stream: CudaStream, shape: FactorShape): WorkspaceBytes {
-  const { dtype, rows, columns, leadingDimension } = shape;
+  const read = readOptions('cusolver.geqrfWorkspace', shape, FACTOR_SHAPE);
+  const { dtype, rows, columns, leadingDimension } = read;
   return requireCusolver().geqrfWorkspace(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -67,7 +98,8 @@ export function geqrfWorkspace(stream: CudaStream, shape: FactorShape): Workspac
 
 /** Enqueues cusolverDnXgeqrf. */
 export function geqrf(stream: CudaStream, options: GeqrfOptions): void {
-  const { dtype, rows, columns, a, tau, workspace, info } = options;
+  const read = readOptions('cusolver.geqrf', options, GEQRF);
+  const { dtype, rows, columns, a, tau, workspace, info } = read;
   requireCusolver().geqrf(
     handleOf(stream, 'CudaStream'),
     typeCode(dtype),
@@ -82,16 +114,18 @@ export function geqrf(stream: CudaStream, options: GeqrfOptions): void {
 
 /** Bytes that `ormqr` needs; nothing on the host. */
 export function ormqrWorkspace(stream: CudaStream, shape: OrmqrShape): WorkspaceBytes {
-  return requireCusolver().ormqrWorkspace(handleOf(stream, 'CudaStream'), ...reflectionOf(shape));
+  const read = readOptions('cusolver.ormqrWorkspace', shape, ORMQR_SHAPE);
+  return requireCusolver().ormqrWorkspace(handleOf(stream, 'CudaStream'), ...reflectionOf(read));
 }
 
 /** Enqueues cusolverDnSormqr or cusolverDnDormqr. */
 export function ormqr(stream: CudaStream, options: OrmqrOptions): void {
+  const read = readOptions('cusolver.ormqr', options, ORMQR);
   requireCusolver().ormqr(
     handleOf(stream, 'CudaStream'),
-    ...reflectionOf(options),
-    ...workspaceOf(options.workspace),
-    ...regionOf(options.info),
+    ...reflectionOf(read),
+    ...workspaceOf(read.workspace),
+    ...regionOf(read.info),
   );
 }
 

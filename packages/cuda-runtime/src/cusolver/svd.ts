@@ -1,7 +1,8 @@
+import type { OptionNames } from '@mercer/options';
 import { codeOf } from '../code-of.js';
 import {
   matrixOf,
-  optionalRegionOf,
+  optionalMatrixOf,
   regionOf,
   workspaceOf,
   type DeviceMatrix,
@@ -12,6 +13,7 @@ import { requireCusolver } from '../library/open-libraries.js';
 import type { Addon } from '../native/addon.js';
 import type { WorkspaceBytes } from '../native/library-calls.js';
 import { handleOf } from '../native/owned.js';
+import { readOptions } from '../read-options.js';
 import type { CudaStream } from '../stream.js';
 import { typeCode, type RealType } from '../matrix-options.js';
 
@@ -42,9 +44,23 @@ export interface GesvdOptions extends GesvdShape {
   readonly info: DeviceRegion;
 }
 
+const GESVD_SHAPE: OptionNames<GesvdShape> = {
+  dtype: true,
+  rows: true,
+  columns: true,
+  a: true,
+  values: true,
+  leftVectors: true,
+  u: true,
+  rightVectors: true,
+  vt: true,
+};
+const GESVD: OptionNames<GesvdOptions> = { ...GESVD_SHAPE, workspace: true, info: true };
+
 /** Bytes that `gesvd` needs. */
 export function gesvdWorkspace(stream: CudaStream, shape: GesvdShape): WorkspaceBytes {
-  return requireCusolver().gesvdWorkspace(handleOf(stream, 'CudaStream'), ...problemOf(shape));
+  const read = readOptions('cusolver.gesvdWorkspace', shape, GESVD_SHAPE);
+  return requireCusolver().gesvdWorkspace(handleOf(stream, 'CudaStream'), ...problemOf(read));
 }
 
 /**
@@ -53,11 +69,12 @@ export function gesvdWorkspace(stream: CudaStream, shape: GesvdShape): Workspace
  * with them. Cannot be captured.
  */
 export async function gesvd(stream: CudaStream, options: GesvdOptions): Promise<void> {
+  const read = readOptions('cusolver.gesvd', options, GESVD);
   await requireCusolver().gesvd(
     handleOf(stream, 'CudaStream'),
-    ...problemOf(options),
-    ...workspaceOf(options.workspace),
-    ...regionOf(options.info),
+    ...problemOf(read),
+    ...workspaceOf(read.workspace),
+    ...regionOf(read.info),
   );
 }
 
@@ -76,9 +93,7 @@ function problemOf(shape: GesvdShape): SingularProblem {
     columns,
     ...matrixOf(a),
     ...regionOf(values),
-    ...optionalRegionOf(u),
-    u?.leadingDimension ?? 1,
-    ...optionalRegionOf(vt),
-    vt?.leadingDimension ?? 1,
+    ...optionalMatrixOf(u),
+    ...optionalMatrixOf(vt),
   ];
 }

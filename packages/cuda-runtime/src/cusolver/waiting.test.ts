@@ -19,8 +19,9 @@ describe('calls that wait inside the library', () => {
     const values = { buffer: device.allocate(16, stream) };
     const matrix = { buffer: a, leadingDimension: 2 };
     const problem = { dtype: 'float64', uplo: 'lower', n: 2, a: matrix, values } as const;
-    const options = { ...problem, vectors: true, workspace, info };
-    expect(cusolver.syevdWorkspace(stream, options).deviceBytes).toBe(64);
+    const shape = { ...problem, vectors: true };
+    const options = { ...shape, workspace, info };
+    expect(cusolver.syevdWorkspace(stream, shape).deviceBytes).toBe(64);
     fake('KERNEL_US', 60_000);
     launchIdle(device, stream);
     fake('KERNEL_US', 0);
@@ -45,8 +46,9 @@ describe('calls that wait inside the library', () => {
     const infos = { buffer: device.allocate(8, stream) };
     const matrix = { buffer: a, leadingDimension: 2 };
     const problem = { dtype: 'float64', uplo: 'upper', n: 2, a: matrix, values } as const;
-    const options = { ...problem, vectors: false, batch: 2, workspace, infos };
-    expect(cusolver.syevBatchedWorkspace(stream, options).deviceBytes).toBe(64);
+    const shape = { ...problem, vectors: false, batch: 2 };
+    const options = { ...shape, workspace, infos };
+    expect(cusolver.syevBatchedWorkspace(stream, shape).deviceBytes).toBe(64);
     const lines = await callsOf(() => cusolver.syevBatched(stream, options));
     expect(lines.at(-1)).toBe('syevBatched 0 1 2 1 2 64 0 2');
     expect(await doubles(values.buffer)).toEqual([3, 5, 7, 8]);

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -52,6 +52,8 @@ describe('importing', () => {
     const here = join(import.meta.dirname, '../..');
     cpSync(join(here, 'dist'), join(copied, 'dist'), { recursive: true });
     copyFileSync(join(here, 'package.json'), join(copied, 'package.json'));
+    mkdirSync(join(copied, 'node_modules/@mercer'), { recursive: true });
+    symlinkSync(join(here, '../options'), join(copied, 'node_modules/@mercer/options'));
     const found = (await json(
       `const { cuda, nvrtc } = await import(${JSON.stringify(join(copied, 'dist/index.js'))});
        const before = [cuda.isAvailable(), nvrtc.isAvailable(), cuda.report().driver.found];
@@ -300,7 +302,8 @@ describe('cuSOLVER and cuBLASLt', () => {
     const body = `
       const device = mercer.cuda.device(0), stream = device.defaultStream;
       const a = { buffer: device.allocate(64, stream), leadingDimension: 2 };
-      const shape = { dtype: 'float32', uplo: 'lower', n: 2, a, values: a, vectors: true };
+      const values = { buffer: a.buffer };
+      const shape = { dtype: 'float32', uplo: 'lower', n: 2, a, values, vectors: true };
       const { deviceBytes } = mercer.cusolver.syevdWorkspace(stream, shape);
       try { mercer.cusolver.syevBatchedWorkspace(stream, { ...shape, batch: 1 }) } catch (e) {
         console.log(JSON.stringify({ deviceBytes, code: e.code, message: e.message }));

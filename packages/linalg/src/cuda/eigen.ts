@@ -58,7 +58,8 @@ async function oneByOne(
   const { dtype, rows: n } = vectors;
   const problem = (z: number) => ({
     ...{ dtype, uplo, n, vectors: true },
-    ...{ a: at(vectors, z), values: at(values, z) },
+    a: at(vectors, z),
+    values: element(values.storage, z * n, dtypeBytes(dtype)),
   });
   await spread(call, scratch, {
     touches: [vectors.storage, values.storage, codes],

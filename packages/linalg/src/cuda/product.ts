@@ -1,4 +1,4 @@
-import { cublasLt } from '@mercer/cuda-runtime';
+import { enqueueMatmul, type WholeProduct } from '@mercer/cuda-runtime';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import { productWorkspace } from './gemm/workspace.js';
 import type { CudaCall } from './cuda-call.js';
@@ -23,18 +23,19 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
   const { rows: m, columns: n, count, dtype } = c;
   const k = transposeA ? a.rows : a.columns;
   if (m * n * k * count === 0) return;
-  const strided = (x: Dense): ReturnType<typeof at> & { batchStride: number } => ({
-    ...at(x, 0),
+  const strided = (x: Dense): WholeProduct['a'] => ({
+    ...{ byteOffset: 0, ...at(x, 0) },
     batchStride: x.rows * x.columns,
   });
   using workspace = productWorkspace(stream);
   const reads = [a.storage, b.storage];
   const writes = workspace === undefined ? [c.storage] : [c.storage, workspace];
   enqueueNative(stream, { what: setting.what, reads, writes }, ({ stream: native }) => {
-    cublasLt.matmul(native, {
+    enqueueMatmul(native, {
       ...{ dtype, m, n, k, batch: count, transposeA, transposeB, alpha, beta },
-      ...{ a: strided(a), b: strided(b), d: strided(c) },
-      ...(workspace && { workspace: regionOf(workspace) }),
+      ...{ a: strided(a), b: strided(b), c: undefined, d: strided(c) },
+      ...{ outDtype: undefined, compute: undefined, order: undefined },
+      workspace: workspace && regionOf(workspace),
     });
   });
 }

@@ -1,5 +1,5 @@
 import { cusolver } from '@mercer/cuda-runtime';
-import type { Storage, Tensor } from '@mercer/tensor';
+import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
 import { transposed, type MatrixOperand } from '../operand.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
@@ -40,7 +40,8 @@ export async function singularParts(
   const codes = scratch.codes();
   const problem = (z: number) => ({
     ...{ dtype, rows, columns, leftVectors: 'thin' as const, rightVectors: 'all' as const },
-    ...{ a: at(matrices, z), values: at(values, z), u: at(u, z), vt: at(vt, z) },
+    ...{ a: at(matrices, z), u: at(u, z), vt: at(vt, z) },
+    values: element(values.storage, z * columns, dtypeBytes(dtype)),
   });
   if (columns > 0) {
     await spread(call, scratch, {

@@ -1,4 +1,4 @@
-import { cublasLt, type ProductCompute } from '@mercer/cuda-runtime';
+import { enqueueMatmul, type ProductCompute } from '@mercer/cuda-runtime';
 import { dtypeBytes, type Storage, type Stream, type Tensor } from '@mercer/tensor';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import type { Setting } from '../../checks.js';
@@ -54,13 +54,14 @@ export async function enqueueProduct(
             ...{ leadingDimension, batchStride: factors[name].batchStrides[0] ?? 0 },
           };
         };
-        cublasLt.matmul(streams.stream, {
-          ...{ dtype, compute, order, alpha, beta, batch },
-          ...(workspace && { workspace: regionOf(workspace) }),
+        enqueueMatmul(streams.stream, {
+          ...{ dtype, outDtype: undefined, compute, order, alpha, beta, batch },
+          workspace: workspace && regionOf(workspace),
           ...{ m: factors.c.rows, n: factors.c.columns, k: factors.a.columns },
           ...{ transposeA: placeA.order !== order, transposeB: placeB.order !== order },
           a: at('a', placeA.leadingDimension),
           b: at('b', placeB.leadingDimension),
+          c: undefined,
           d: at('c', placeC.leadingDimension),
         });
       },
