@@ -8,6 +8,9 @@ import { measureCalls, timeCalls } from './timer.js';
 const TARGET_MS = 25;
 const CALLS = 9;
 const LONGEST_LOOP = 2 ** 30;
+const ENQUEUE_ROUNDS = 400;
+/** Launches of one round: few enough that no queue fills. */
+const ENQUEUED = 32;
 const CPU_COPY_BYTES = 2 ** 28;
 
 /** Measures every limit of a device: what its arithmetic, its memory and its launches can do at most. */
@@ -27,6 +30,7 @@ export async function measureLimits(
     limits.push(await measureHandWritten(device, device.limits));
     onProgress('copy and launch');
     limits.push(await measureCpuCopy(device), await measureCpuLaunch(device));
+    for (const loop of loops.slice(0, 1)) limits.push(await measureCpuEnqueue(device, loop));
   }
   return { device: device.id, deviceName: device.name, cacheBytes: cacheBytes(device), limits };
 }
@@ -84,9 +88,33 @@ async function measureCpuLaunch(device: Device): Promise<MeasuredLimit> {
   try {
     await timeAwaited(200, () => one.fill(1));
     const ms = spreadOf(await timeAwaited(500, () => one.fill(1)));
-    return { limit: 'launch', title: 'launch of the smallest kernel', ms };
+    return { limit: 'launch', title: 'launch of the smallest kernel, waited for', ms };
   } finally {
     one.dispose();
+  }
+}
+
+/** What one launch takes of the JavaScript thread: the least work of a loop, with room in the queue, not waited for. */
+async function measureCpuEnqueue(device: Device, loop: LimitLoop): Promise<MeasuredLimit> {
+  const loaded = await device.load(loop.kernel);
+  const pointers = loop.storageBytes.map((bytes) =>
+    device.allocate(bytes, { purpose: 'limit loop' }),
+  );
+  const values = { pointers, scalars: { ...loop.scalars(1), tasks: 1 } };
+  const stream = device.defaultStream;
+  try {
+    const times: number[] = [];
+    for (let round = 0; round < ENQUEUE_ROUNDS; round++) {
+      await stream.synchronize();
+      const start = performance.now();
+      for (let i = 0; i < ENQUEUED; i++) loaded.launch(stream, values);
+      times.push((performance.now() - start) / ENQUEUED);
+    }
+    await stream.synchronize();
+    const ms = spreadOf(times.slice(ENQUEUE_ROUNDS / 4));
+    return { limit: 'enqueue', title: 'launch from JavaScript, not waited for', ms };
+  } finally {
+    for (const storage of pointers) storage.dispose();
   }
 }
 

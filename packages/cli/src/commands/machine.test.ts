@@ -143,12 +143,20 @@ describe('mercer bench', () => {
     const out = join(folder, 'limits.json');
     const report = (await mercerJson(['bench', 'limits', '--device', 'cpu', '--out', out])) as {
       device: string;
-      limits: { limit: string; bytesPerSecond?: number; issuePerSecond?: number }[];
+      limits: {
+        limit: string;
+        ms: { median: number };
+        bytesPerSecond?: number;
+        issuePerSecond?: number;
+      }[];
     };
     expect(report.device).toBe('cpu');
     const by = new Map(report.limits.map((entry) => [entry.limit, entry]));
     expect(by.get('copy')?.bytesPerSecond).toBeGreaterThan(1e8);
     expect(by.get('cpu-fp32-fma')?.issuePerSecond).toBeGreaterThan(1e8);
+    // A launch that is waited for, and what one takes of the JavaScript thread.
+    expect(by.get('launch')?.ms.median).toBeGreaterThan(0);
+    expect(by.get('enqueue')?.ms.median).toBeGreaterThan(0);
     expect(JSON.parse(await readFile(out, 'utf8'))).toEqual(report);
   });
 
