@@ -22,7 +22,7 @@ const sums = (of: (d: number) => number): number[] =>
   X.map((x) => Y.reduce((sum, y) => sum + of(x - y), 0));
 
 async function expectSums(formula: LazyTensor, of: (d: number) => number): Promise<void> {
-  const found = (await (await formula.sum('j', float64)).toNested()) as number[][];
+  const found = await (await formula.sum('j', float64)).toNested<number[][]>();
   found.forEach(([value], n) => {
     expect(value).toBeCloseTo(sums(of)[n]!, 9);
   });
@@ -78,9 +78,9 @@ describe.each(['compiled', 'interpreted'])('large formulas where kernels are %s'
       `x = Vi(0, ${String(dim)})`,
       `y = Vj(1, ${String(dim)})`,
     ]);
-    const found = (await (
+    const found = await (
       await warped(a, b, { device: cpu, dtype: 'float64' })
-    ).toNested()) as number[][];
+    ).toNested<number[][]>();
     a.forEach((x, n) => {
       const expected = b.reduce((sum, y) => sum + softDtw(x, y), 0);
       expect(found[n]?.[0]).toBeCloseTo(expected, 8);
@@ -122,7 +122,7 @@ describe('a compiler that takes too long', () => {
       const scale = -0.0123 - dim / 1e6 - Math.random() / 1e9;
       const kernel = lazyI(a).sqdist(lazyJ(b)).mul(scale).exp();
       for (let call = 0; call < 2; call++) {
-        const found = (await (await kernel.sum('j', { device: cpu })).toNested()) as number[][];
+        const found = await (await kernel.sum('j', { device: cpu })).toNested<number[][]>();
         a.forEach((x, n) => {
           const expected = b.reduce((sum, y) => {
             const squares = x.reduce((s, xk, k) => s + (xk - y[k]!) ** 2, 0);

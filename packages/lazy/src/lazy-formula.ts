@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { VectorExpr } from '@mercer/formula';
-import { localHandle, formatShape, type Device } from '@mercer/tensor';
+import { localHandle, formatShape, type Device, type Tensor } from '@mercer/tensor';
 import { commonExtent, type Extent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -12,8 +12,13 @@ const HANDLE = localHandle(
   'Send the formula as text and the data as typed arrays, and call genred or lazyI there.',
 );
 
+/** What the compiler names where a tensor is passed as it is: lazyI, lazyJ or param makes it symbolic. No value has this type. */
+export interface TensorNeedsLazyIOrLazyJ extends Tensor {
+  readonly useLazyIOrLazyJ: never;
+}
+
 /** What operations take: a symbolic matrix, or a number, which becomes part of the formula and so of the kernel. */
-export type LazyOperand = LazyFormula | number;
+export type LazyOperand = LazyFormula | number | TensorNeedsLazyIOrLazyJ;
 
 /** A formula of rows i and j with its inputs: what all symbolic matrices share. Immutable. */
 export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Symbolic {

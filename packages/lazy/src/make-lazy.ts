@@ -3,7 +3,7 @@ import type { OptionNames } from '@mercer/options';
 import type { Tensor, TensorSource } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
 import { nodeAt, type Input } from './input.js';
-import type { ComputedIn, StoredDType } from './lazy-dtype.js';
+import type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
 import { LazyTensor } from './lazy-tensor.js';
 import {
   isPlaceholder,
@@ -11,7 +11,6 @@ import {
   parameterInput,
   placeholderInput,
   shapedInput,
-  type LazyData,
   type Placeholder,
 } from './make-input.js';
 
@@ -20,6 +19,10 @@ export interface LazyOptions {
   /** How messages and printed formulas call the variable. */
   readonly name?: string | undefined;
 }
+
+/** What a variable of data S is computed in: where the data is no tensor, the dtype of the others. */
+export type ComputedOf<S> =
+  S extends Tensor<infer D extends StoredDType> ? ComputedIn<D> : LazyDType;
 
 const LAZY_OPTIONS: OptionNames<LazyOptions> = { name: true };
 
@@ -30,24 +33,20 @@ const LAZY_OPTIONS: OptionNames<LazyOptions> = { name: true };
  * @param data float32 or float64; float16 and bfloat16 count as float32; nested numbers take the dtype of the other variables
  * @throws MercerError SHAPE_MISMATCH (fewer than two axes, rows without components), DTYPE_MISMATCH
  */
-export function lazyI<D extends StoredDType>(
-  data: Tensor<D>,
+export function lazyI<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+  data: S,
   options?: LazyOptions,
-): LazyTensor<ComputedIn<D>>;
-export function lazyI(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
-export function lazyI(data: LazyData | Placeholder, options?: LazyOptions): LazyTensor {
+): LazyTensor<ComputedOf<S>> {
   const { name } = readOptions('lazyI', options, LAZY_OPTIONS);
   if (isPlaceholder(data)) return later('lazyI', 'i', data, name);
   return wrap('lazyI', matrixInput('lazyI', data, 'i', name));
 }
 
 /** The same with a row for every j, (..batch, N, dim). */
-export function lazyJ<D extends StoredDType>(
-  data: Tensor<D>,
+export function lazyJ<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+  data: S,
   options?: LazyOptions,
-): LazyTensor<ComputedIn<D>>;
-export function lazyJ(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
-export function lazyJ(data: LazyData | Placeholder, options?: LazyOptions): LazyTensor {
+): LazyTensor<ComputedOf<S>> {
   const { name } = readOptions('lazyJ', options, LAZY_OPTIONS);
   if (isPlaceholder(data)) return later('lazyJ', 'j', data, name);
   return wrap('lazyJ', matrixInput('lazyJ', data, 'j', name));
@@ -59,12 +58,10 @@ export function lazyJ(data: LazyData | Placeholder, options?: LazyOptions): Lazy
  *
  * @throws MercerError as `lazyI`
  */
-export function param<D extends StoredDType>(
-  data: Tensor<D>,
+export function param<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+  data: S,
   options?: LazyOptions,
-): LazyTensor<ComputedIn<D>>;
-export function param(data: TensorSource | Placeholder, options?: LazyOptions): LazyTensor;
-export function param(data: LazyData | Placeholder, options?: LazyOptions): LazyTensor {
+): LazyTensor<ComputedOf<S>> {
   const { name } = readOptions('param', options, LAZY_OPTIONS);
   if (isPlaceholder(data)) return later('param', 'parameter', data, name);
   return wrap('param', parameterInput('param', data, name));
@@ -76,20 +73,18 @@ export function param(data: LazyData | Placeholder, options?: LazyOptions): Lazy
  *
  * @throws MercerError SHAPE_MISMATCH for a dense array, DTYPE_MISMATCH
  */
-export function lazy<D extends StoredDType>(
-  data: Tensor<D>,
+export function lazy<S extends Tensor<StoredDType> | TensorSource>(
+  data: S,
   axis?: 'i' | 'j',
   options?: LazyOptions,
-): LazyTensor<ComputedIn<D>>;
-export function lazy(data: TensorSource, axis?: 'i' | 'j', options?: LazyOptions): LazyTensor;
-export function lazy(data: LazyData, axis?: 'i' | 'j', options?: LazyOptions): LazyTensor {
+): LazyTensor<ComputedOf<S>> {
   const { name } = readOptions('lazy', options, LAZY_OPTIONS);
   const input =
     axis === undefined ? shapedInput('lazy', data, name) : matrixInput('lazy', data, axis, name);
   return wrap('lazy', input);
 }
 
-function wrap(what: string, input: Input): LazyTensor {
+function wrap(what: string, input: Input): LazyTensor<never> {
   return new LazyTensor(what, { formula: nodeAt(input, 0), inputs: [input] });
 }
 
@@ -98,6 +93,6 @@ function later(
   category: Category,
   { position, dim }: Placeholder,
   name: string | undefined,
-): LazyTensor {
+): LazyTensor<never> {
   return wrap(what, placeholderInput(what, category, position, dim, name));
 }

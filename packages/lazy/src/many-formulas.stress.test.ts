@@ -41,7 +41,7 @@ describe('many different formulas', () => {
         .neg()
         .exp()
         .sum('j');
-      const [[value] = []] = (await sums.toNested()) as number[][];
+      const [[value] = []] = await sums.toNested<number[][]>();
       sums.dispose();
       return value ?? NaN;
     };
@@ -65,9 +65,9 @@ describe('many different formulas', () => {
     const value = (n: number): number => Math.exp(-1.25 * n);
     for (let n = 1; n <= 24; n++) {
       const out = await genred(scaled(n / 4), named, { reduction: 'Sum', axis: 1 })(x, y);
-      expect(((await out.toNested()) as number[][])[0]?.[0]).toBeCloseTo(value(n / 4), 5);
+      expect((await out.toNested<number[][]>())[0]?.[0]).toBeCloseTo(value(n / 4), 5);
       const again = prepared([x, y]);
-      expect(((await again.toNested()) as number[][])[0]?.[0]).toBeCloseTo(value(0.25), 5);
+      expect((await again.toNested<number[][]>())[0]?.[0]).toBeCloseTo(value(0.25), 5);
     }
   });
 });

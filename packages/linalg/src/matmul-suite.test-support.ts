@@ -243,9 +243,9 @@ export function matmulSuite(
         device,
       });
       const b = await tensor([1, 2.3, 3.4, -4], { shape: [2, 2], device });
-      const [nan, infinite, large, finite] = (await (
+      const [nan, infinite, large, finite] = await (
         await matmul(a, b, { ...place(), ...asked })
-      ).toNested()) as number[][];
+      ).toNested<number[][]>();
       expect(nan).toEqual([NaN, NaN]);
       expect(infinite).toEqual([Infinity, Infinity]);
       expect(large).toEqual([Infinity, -Infinity]);

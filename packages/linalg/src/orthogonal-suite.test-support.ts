@@ -71,7 +71,7 @@ export function orthogonalSuite(where: string, orders: readonly number[]): void 
       const { values, vectors, infos } = await eigh(a, { overwriteA: true });
       expect(vectors.storage).toBe(a.storage);
       expect(await infos.toNested()).toEqual([0, -1, 0]);
-      const [first, second, third] = (await values.toNested()) as number[][];
+      const [first, second, third] = await values.toNested<number[][]>();
       expect(first![0]).toBeCloseTo(1, 12);
       expect(second).toEqual([NaN, NaN]);
       expect(third![1]).toBeCloseTo(5, 12);
@@ -131,7 +131,7 @@ export function orthogonalSuite(where: string, orders: readonly number[]): void 
     it('has zeros for what is rank deficient, and NaN for NaN', async () => {
       const a = await toTensor([dense(3, 2, () => 1), dense(3, 2, () => NaN)], 'float64');
       const { s, infos } = await svd(a);
-      const values = (await s.toNested()) as number[][];
+      const values = await s.toNested<number[][]>();
       expect(values[0]![0]).toBeCloseTo(Math.sqrt(6), 12);
       expect(values[0]![1]).toBeCloseTo(0, 12);
       expect(values[1]).toEqual([NaN, NaN]);

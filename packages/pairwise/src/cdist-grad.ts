@@ -1,4 +1,3 @@
-import type { PairwiseDType } from '@mercer/kernels';
 import {
   assertTensor,
   isTensor,
@@ -6,7 +5,6 @@ import {
   readOptions,
   type Stream,
   type Tensor,
-  type TensorSource,
 } from '@mercer/tensor';
 import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
 import {
@@ -27,23 +25,17 @@ import { prepareCdistGrad, type PrepareCdistGrad } from './cdist-grad-prepare.js
 import { readableParameter } from './kernel-parameter.js';
 import type { Operand } from './operands.js';
 import { placeAll, type PairwiseInput } from './place.js';
+import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 
-/** The call signatures of `cdistGrad`. */
+/** How `cdistGrad` is called. */
 export interface CdistGrad {
-  <D extends PairwiseDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>> | TensorSource,
-    c: Tensor<NoInfer<D>> | TensorSource,
-    d: Tensor<NoInfer<D>> | TensorSource,
-    options?: CdistGradOptions<NoInfer<D>>,
-  ): Promise<Tensor<D>>;
-  <D extends PairwiseDType = PairwiseDType>(
-    a: TensorSource,
-    b: Tensor<D> | TensorSource,
-    c: Tensor<NoInfer<D>> | TensorSource,
-    d: Tensor<NoInfer<D>> | TensorSource,
-    options?: CdistGradOptions<NoInfer<D>>,
-  ): Promise<Tensor<D>>;
+  <A extends RowsInput, B extends RowsBeside<A>>(
+    a: A,
+    b: B,
+    c: RowsInput<DTypeOfRows<A, B>>,
+    d: RowsInput<DTypeOfRows<A, B>>,
+    options?: CdistGradOptions<DTypeOfRows<A, B>>,
+  ): Promise<Tensor<DTypeOfRows<A, B>>>;
   /** Compiles once and returns a synchronous function: see PreparedCdistGrad. */
   readonly prepare: PrepareCdistGrad;
 }

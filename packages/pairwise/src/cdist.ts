@@ -1,28 +1,18 @@
-import type { PairwiseDType } from '@mercer/kernels';
-import { readOptions, type Tensor, type TensorSource } from '@mercer/tensor';
+import { readOptions, type Tensor } from '@mercer/tensor';
 import { CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { execute } from './execute.js';
 import type { PairwiseInput } from './place.js';
 import { prepareCdist, type PrepareCdist } from './prepare-cdist.js';
+import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 
-/** The call signatures of `cdist`. */
+/** How `cdist` is called. One signature, so that the compiler's message is about the argument that is wrong. */
 export interface Cdist {
-  <D extends PairwiseDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>> | TensorSource,
-    options?: CdistOptions<NoInfer<D>>,
-  ): Promise<Tensor<D>>;
-  <D extends PairwiseDType>(
-    a: TensorSource,
-    b: Tensor<D>,
-    options?: CdistOptions<NoInfer<D>>,
-  ): Promise<Tensor<D>>;
-  <D extends PairwiseDType = PairwiseDType>(
-    a: TensorSource,
-    b: TensorSource,
-    options?: CdistOptions<D>,
-  ): Promise<Tensor<D>>;
+  <A extends RowsInput, B extends RowsBeside<A>>(
+    a: A,
+    b: B,
+    options?: CdistOptions<DTypeOfRows<A, B>>,
+  ): Promise<Tensor<DTypeOfRows<A, B>>>;
   /** Compiles once and returns a synchronous function: see PreparedCdist. */
   readonly prepare: PrepareCdist;
 }
@@ -59,7 +49,7 @@ async function compute(
   a: PairwiseInput,
   b: PairwiseInput,
   options?: CdistOptions,
-): Promise<Tensor> {
+): Promise<Tensor<never>> {
   const given = readOptions('cdist', options, CDIST_OPTIONS);
-  return execute(cdistSpec(given), a, b, given);
+  return (await execute(cdistSpec(given), a, b, given)) as Tensor<never>;
 }

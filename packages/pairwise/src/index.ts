@@ -45,6 +45,7 @@ export {
   rationalQuadratic,
   sigmoid,
 } from './ready-made.js';
+export type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 export { runKernel, type RunKernel } from './run-kernel.js';
 export { runKernelBackward } from './run-kernel-backward.js';
 export type {
@@ -55,7 +56,6 @@ export type {
 export type {
   AnyRunKernelOptions,
   InputAndOptions,
-  OptionsArgument,
   PairwiseCallOptions,
   ParameterValue,
   RunKernelOptions,

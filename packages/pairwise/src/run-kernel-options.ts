@@ -155,12 +155,7 @@ type NeededOptions<O> = O extends unknown
   ? { [N in keyof O]-?: undefined extends O[N] ? never : N }[keyof O]
   : never;
 
-/** What follows the last required argument: the options, which may be left out where all of them may. */
-export type OptionsArgument<O> = [NeededOptions<O>] extends [never]
-  ? [options?: O | undefined]
-  : [options: O];
-
-/** The same with b in front, which is left out where there is one input. */
+/** What follows a: b, which is left out where there is one input, and the options, which may be left out where all of them may. */
 export type InputAndOptions<B, O> = [NeededOptions<O>] extends [never]
   ? [b?: B | undefined, options?: O | undefined]
   : [b: B | undefined, options: O];

@@ -1,36 +1,28 @@
-import type { PairwiseDType } from '@mercer/kernels';
-import { readOptions, type Tensor, type TensorSource } from '@mercer/tensor';
+import { readOptions, type Tensor } from '@mercer/tensor';
 import { execute } from './execute.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
 import type { PairwiseInput } from './place.js';
 import { prepareRunKernel, type PrepareRunKernel } from './prepare-run-kernel.js';
+import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 import {
   RUN_KERNEL_OPTIONS,
   type AnyRunKernelOptions,
   type InputAndOptions,
-  type OptionsArgument,
   type RunKernelOptions,
 } from './run-kernel-options.js';
 
-/** The call signatures of `runKernel`. */
+/** How `runKernel` is called. */
 export interface RunKernel {
-  <F extends KernelDescriptor, D extends PairwiseDType>(
+  <
+    F extends KernelDescriptor,
+    A extends RowsInput,
+    B extends RowsBeside<A> | undefined = undefined,
+  >(
     descriptor: F,
-    a: Tensor<D>,
-    ...rest: InputAndOptions<Tensor<NoInfer<D>> | TensorSource, RunKernelOptions<F, NoInfer<D>>>
-  ): Promise<Tensor<D>>;
-  <F extends KernelDescriptor, D extends PairwiseDType>(
-    descriptor: F,
-    a: TensorSource,
-    b: Tensor<D>,
-    ...rest: OptionsArgument<RunKernelOptions<F, NoInfer<D>>>
-  ): Promise<Tensor<D>>;
-  <F extends KernelDescriptor, D extends PairwiseDType = PairwiseDType>(
-    descriptor: F,
-    a: TensorSource,
-    ...rest: InputAndOptions<TensorSource, RunKernelOptions<F, D>>
-  ): Promise<Tensor<D>>;
+    a: A,
+    ...rest: InputAndOptions<B, RunKernelOptions<F, DTypeOfRows<A, B>>>
+  ): Promise<Tensor<DTypeOfRows<A, B>>>;
   /** Compiles once and returns a synchronous function: see PreparedKernel. */
   readonly prepare: PrepareRunKernel;
 }

@@ -1,18 +1,15 @@
 import type { DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import type { ArrowLike } from './arrow.js';
 import { checkShape } from './checked-size.js';
 import { STREAM_OPTION, type DeviceLike, type StreamOption } from './device.js';
 import { deviceCore } from './devices.js';
-import { hostArray, type StridedSource, type TensorSource } from './host-array.js';
+import { hostArray, type TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
-import type { Nested } from './nested.js';
 import { allocateLayout, allocateView, filled, fillView } from './operations.js';
 import { readOptions } from './read-options.js';
 import { streamFor } from './stream-core.js';
 import { uploadArray } from './upload-array.js';
 import { checkDType, isTensor, refuseDataless, wrap, type Tensor } from './tensor.js';
-import type { InputTypedArray } from './typed-arrays.js';
 
 /** Where a new tensor goes. */
 export interface PlacementOptions extends StreamOption {
@@ -88,19 +85,10 @@ function place({ device, stream }: PlacementOptions): ReturnType<typeof deviceCo
  * console.log(a.dtype, a.shape, b.dtype, b.shape); // float32 [ 2, 2 ] bool [ 2, 1 ]
  * ```
  */
-export function tensor<D extends DType>(
-  data: TensorSource,
-  options: TensorOptions<D> & { readonly dtype: D },
-): Promise<Tensor<D>>;
-export function tensor<const S extends InputTypedArray | Nested>(
+export async function tensor<const S extends TensorSource, D extends DType = DTypeOf<S>>(
   data: S,
-  options?: Omit<TensorOptions<DType>, 'dtype'>,
-): Promise<Tensor<DTypeOf<S>>>;
-export function tensor(
-  data: StridedSource | ArrowLike | TensorSource,
-  options?: TensorOptions<DType>,
-): Promise<Tensor>;
-export async function tensor(data: TensorSource, options?: TensorOptions<DType>): Promise<Tensor> {
+  options?: TensorOptions<D>,
+): Promise<Tensor<D>> {
   const given = readOptions('tensor', options, TENSOR_OPTIONS);
   if (isTensor(data)) {
     throw new MercerError(
@@ -116,7 +104,7 @@ export async function tensor(data: TensorSource, options?: TensorOptions<DType>)
   const view = await filled(allocateLayout(device, host, host.dtype, { stream }), (to) =>
     uploadArray(device, to.storage, host.data, stream, 'tensor'),
   );
-  return wrap(view, host.dtype);
+  return wrap(view, host.dtype as D);
 }
 
 /**

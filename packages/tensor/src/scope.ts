@@ -1,5 +1,14 @@
 import type { DType } from '@mercer/kernels';
-import { empty, full, tensor, zeros, type NewOptions } from './create.js';
+import {
+  empty,
+  full,
+  tensor,
+  zeros,
+  type DTypeOf,
+  type NewOptions,
+  type TensorOptions,
+} from './create.js';
+import type { TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
 import { Tensor } from './tensor.js';
 
@@ -31,8 +40,10 @@ export class Scope {
   }
 
   /** As the function `tensor`, owned by the scope. */
-  readonly tensor: typeof tensor = async (...args: Parameters<typeof tensor>) =>
-    this.track(await tensor(...args));
+  readonly tensor = async <const S extends TensorSource, D extends DType = DTypeOf<S>>(
+    data: S,
+    options?: TensorOptions<D>,
+  ): Promise<Tensor<D>> => this.track(await tensor(data, options));
 
   /** As the function `empty`, owned by the scope. */
   empty<D extends DType = 'float32'>(shape: readonly number[], options?: NewOptions<D>): Tensor<D> {

@@ -232,9 +232,12 @@ export class Tensor<D extends DType = DType> implements Layout {
     return given.raw === true ? readRaw(this, given) : readTyped(this, given);
   }
 
-  /** Nested arrays as deep as the rank (at rank 0 the element itself), once the device has the elements. */
-  async toNested(options?: StreamOption): Promise<NestedOf<D>> {
-    return readNested(this, readOptions('toNested', options, STREAM_OPTION));
+  /**
+   * Nested arrays as deep as the rank (at rank 0 the element itself), once the device has the elements. The depth is not known to
+   * the type: a variable of a type such as `number[][]` takes the result as the caller says that it is.
+   */
+  async toNested<N extends NestedOf<D> = NestedOf<D>>(options?: StreamOption): Promise<N> {
+    return (await readNested(this, readOptions('toNested', options, STREAM_OPTION))) as N;
   }
 
   /** Resolves with this tensor when what was enqueued to write it is done; rejects with the device's error. */

@@ -1,0 +1,70 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+
+/** Wrong calls with what the first line of the compiler's message says, and where needed one of the next. */
+const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] = [
+  ['cdist(a, a, { P: 1 })', /'P' does not exist in type 'CdistOptions<"float32">'.* 'p'\?$/],
+  ["cdist(a, a, { p: '1' })", /^Type 'string' is not assignable to type 'number'/],
+  ['cdist(a, wide)', /'Tensor<"float64">' .* 'RowsBeside<Tensor<"float32">>'/],
+  ['cdist(tensor([[1]]), a)', /^Argument of type 'Promise<Tensor<"float32">>' is not assignable/],
+  ['cdist(a)', /^Expected 2-3 arguments, but got 1/],
+  ['cdistGrad(a, a, a, a, { P: 2 })', /'P' does not exist in type 'CdistGradOptions<"float32">'/],
+  ['runKernel(gaussianL2, a, { bandwidth: 1 })', /^Expected 4 arguments, but got 3/],
+  ['runKernel(gaussianL2, a, a, { bandwith: 1 })', /'bandwith' does not exist .* 'bandwidth'\?$/],
+  ['tensor([1], { shpe: [1] })', /'shpe' does not exist in type 'TensorOptions<.*'shape'\?$/],
+  ["tensor([1], { dtype: 'float99' })", /^Type '"float99"' is not assignable to type 'DType/],
+  ['tensor(tensor([1]))', /'Promise<Tensor<"float32">>' .* 'TensorSource'/],
+  ['lazyI(tensor([[1]]))', /'Promise<Tensor<"float32">>' .* parameter of type 'TensorSource/],
+  ['lazyI(a).sqdist(a)', /'Tensor<"float32">' .* 'LazyOperand'/, /lazyIOrLazyJ/i],
+  ['const rows: number[] = a', /^Type 'Tensor<"float32">' /],
+];
+
+const RIGHT = `
+const rows: number[][] = await a.toNested();
+const row: number[] = await a.slice(0).toNested();
+const ids: bigint[] = await (await tensor([1n])).toNested();
+`;
+
+/** The compiler's messages about a program with two tensors, each as its lines. */
+function messages(body: string): readonly (readonly string[])[] {
+  const file = fileURLToPath(new URL('../in-memory.mts', import.meta.url));
+  const text =
+    `import { cdist, cdistGrad, gaussianL2, lazyI, runKernel, tensor } from '${path.resolve(file, '../dist/index.js')}';\n` +
+    `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n${body}`;
+  const options: ts.CompilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: true, types: ['node'] },
+    ...{ module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 },
+    lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
+  };
+  const host = ts.createCompilerHost(options);
+  const read = host.getSourceFile.bind(host);
+  host.getSourceFile = (name, ...rest) =>
+    name === file ? ts.createSourceFile(name, text, ts.ScriptTarget.ES2022) : read(name, ...rest);
+  const exists = host.fileExists.bind(host);
+  host.fileExists = (name) => name === file || exists(name);
+  const program = ts.createProgram([file], options, host);
+  return program
+    .getSemanticDiagnostics(program.getSourceFile(file))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n').split('\n'));
+}
+
+describe('the compiler', () => {
+  it('says in its first line what is wrong with a call', () => {
+    const found = messages(WRONG.map(([call]) => `${call};\n`).join(''));
+    expect(found).toHaveLength(WRONG.length);
+    for (const [at, [call, first, then]] of WRONG.entries()) {
+      const [line, ...others] = found[at] ?? [];
+      expect(line, call).toMatch(first);
+      if (then !== undefined) expect(others.join('\n'), call).toMatch(then);
+      expect(found[at]?.join('\n'), call).not.toMatch(/overload|#private/i);
+    }
+  });
+
+  it('takes what toNested gives as rows of numbers, and not as something else', () => {
+    expect(messages(RIGHT)).toEqual([]);
+    const [[wrong = ''] = []] = messages('const text: string[] = await a.toNested();');
+    expect(wrong).toMatch(/not assignable to type 'string\[\]'/);
+  });
+});
