@@ -1,3 +1,4 @@
+import { describeList } from '@mercer/options';
 import { build } from './build.js';
 import type { BoolExpr, Operand, RealExpr } from './expr.js';
 import { FormulaError } from './formula-error.js';
@@ -17,7 +18,7 @@ export function variable(name: string): RealExpr {
   if (typeof name !== 'string' || !NAME.test(name) || RESERVED.has(name)) {
     throw new FormulaError(
       'INVALID_NAME',
-      `cannot build a variable: ${JSON.stringify(name)} is not a free name. ` +
+      `cannot build a variable: ${describeList(name)} is not a free name. ` +
         `Use letters, digits and underscores (at most 64, no leading digit) and none of ` +
         `${[...RESERVED].join(', ')}.`,
     );

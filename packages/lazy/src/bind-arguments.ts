@@ -30,17 +30,19 @@ export function bindArguments(
     );
   }
   if (count === 0) return inputs;
-  return inputs.map((one) => (one.source.kind === 'placeholder' ? bound(what, one, args) : one));
+  return inputs.map((one) =>
+    one.source.kind === 'placeholder' ? bound(what, one, args, count) : one,
+  );
 }
 
-function bound(what: string, placeholder: Input, args: readonly LazyData[]): Input {
+function bound(what: string, placeholder: Input, args: readonly LazyData[], count: number): Input {
   const { source, category, isTable, name, dim } = placeholder;
   const value = source.kind === 'placeholder' ? args[source.position] : undefined;
   if (value === undefined) {
     throw new LazyError(
       'UNBOUND_VARIABLE',
-      `${what}: ${describeInput(placeholder)} is not bound: ${String(args.length)} arguments given. ` +
-        'Describe the reduction with reduction(kind, axis) and call it with data for every placeholder.',
+      `${what}: ${describeInput(placeholder)} is not bound: ${args.length === 0 ? 'no arguments' : `${String(args.length)} of ${String(count)} arguments`} given. ` +
+        `Call ${what === 'genred' ? 'it' : 'what reduction(kind, axis) gives'} with data for ${count === 1 ? 'the placeholder' : `each of the ${String(count)} placeholders, in their order`}.`,
     );
   }
   const label = name ?? `argument ${String(source.kind === 'placeholder' && source.position)}`;

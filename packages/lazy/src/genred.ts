@@ -13,7 +13,7 @@ import {
 } from '@mercer/formula';
 import type { Input } from './input.js';
 import { CALL_OPTIONS, readOptions } from './call-options.js';
-import type { OptionNames } from '@mercer/options';
+import { describeList, type OptionNames } from '@mercer/options';
 import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
@@ -155,7 +155,7 @@ function checkWhole(what: string, formula: string, given: GenredOptions): void {
     if (given[option] === undefined) continue;
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: the option ${option} is ${JSON.stringify(given[option])}, and the text '${formula.slice(0, 80)}' is a whole reduction, which says it itself. Leave one of them out.`,
+      `${what}: the option ${option} is ${describeList(given[option])}, and the text '${formula.slice(0, 80)}' is a whole reduction, which says it itself. Leave one of them out.`,
     );
   }
 }
@@ -166,7 +166,9 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
 ): Genred<A, K> {
   const count = reduction.argumentCount;
   const call = async (...all: readonly unknown[]): Promise<ResultOf<K>> => {
-    const args = all.slice(0, count) as LazyData[];
+    const last = all.at(-1);
+    const few = all.length <= count && isCallOptions(last);
+    const args = (few ? all.slice(0, -1) : all.slice(0, count)) as LazyData[];
     const [options, ...more] = all.slice(count);
     if (more.length > 0 || isData(options)) throw tooMany(reduction.task.what, all.length, count);
     return reduction.call(args, options as CallReduceOptions<K, LazyDType, 'int32'>);
@@ -180,6 +182,17 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
     return reduction.prepare<I>(args, hasOptions ? (last as PrepareOptions<I>) : undefined);
   };
   return Object.assign(call, { reduction, prepare });
+}
+
+/** Whether an argument is an object of options, so that one argument is missing in front of it. */
+function isCallOptions(value: unknown): boolean {
+  try {
+    if (typeof value !== 'object' || value === null || isTensor(value)) return false;
+    const names = Object.keys(value);
+    return names.length > 0 && names.every((name) => Object.hasOwn(CALL_OPTIONS, name));
+  } catch {
+    return false; // a revoked Proxy
+  }
 }
 
 /** Whether a value behind the arguments is one more of them rather than options. */
@@ -204,7 +217,7 @@ function formulaAxis(what: string, axis: unknown): 0 | 1 {
   if (axis === 'i' || axis === 0) return 0;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: the axis is ${JSON.stringify(axis)}. Use 'j' or 1 to reduce over j, 'i' or 0 to reduce over i.`,
+    `${what}: the axis is ${describeList(axis)}. Use 'j' or 1 to reduce over j, 'i' or 0 to reduce over i.`,
   );
 }
 

@@ -2,6 +2,7 @@ import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
+import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
 import { checkGradientOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -65,6 +66,7 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
 ): Promise<Tensor<D>> {
   const what = 'gradient';
   const { out, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
+  checkReduction(what, of);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);

@@ -1,4 +1,4 @@
-import type { OptionNames } from '@mercer/options';
+import { describeList, type OptionNames } from '@mercer/options';
 import { REDUCE_OPTIONS } from './call-options.js';
 import { LazyError } from './lazy-error.js';
 import type { LazyOperand } from './lazy-formula.js';
@@ -65,6 +65,6 @@ function checkBins(dim: number, bins: number, range: unknown): void {
   if (Number.isFinite(low) && Number.isFinite(high) && Number(low) < Number(high)) return;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `histogram: the range is ${JSON.stringify(range) || 'missing'}. Pass [low, high], two finite numbers, the first smaller.`,
+    `histogram: the range is ${range === undefined ? 'missing' : describeList(range)}. Pass [low, high], two finite numbers, the first smaller.`,
   );
 }

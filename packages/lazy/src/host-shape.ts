@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { MercerError, type TensorSource } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
 
@@ -22,7 +23,7 @@ export function hostShape(data: TensorSource, what: string): HostShape {
   }
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: the data is of type ${typeof data}, without numbers and a shape. Pass a tensor, nested arrays of numbers, or { data, shape } with a typed array.`,
+    `${what}: the data is ${describeValue(data)}, without numbers and a shape. Pass a tensor, nested arrays of numbers, or { data, shape } with a typed array.`,
   );
 }
 

@@ -39,7 +39,7 @@ export type { HistogramOptions } from './histogram.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
 export type { LazyData, Placeholder } from './make-input.js';
 export { lazy, lazyI, lazyJ, param, type ComputedOf, type LazyOptions } from './make-lazy.js';
-export type { LazyFormula, LazyOperand, TensorNeedsLazyIOrLazyJ } from './lazy-formula.js';
+export type { LazyFormula, LazyOperand } from './lazy-formula.js';
 export { LazyReduction, type PreparedRanges, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reducible.js';
 export { LazyTensor } from './lazy-tensor.js';

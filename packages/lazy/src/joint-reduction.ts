@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { Reduction } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
+import { describeValue } from '@mercer/options';
 import { localHandle, type Tensor } from '@mercer/tensor';
 import { argumentCount } from './bind-arguments.js';
 import type { Results } from './call.js';
@@ -215,7 +216,7 @@ function checkParts(what: string, named: readonly (readonly [string, LazyReducti
     if (!((one as unknown) instanceof LazyReduction)) {
       throw new LazyError(
         'INVALID_ARGUMENT',
-        `${what}: ${name} is of type ${typeof one}. Pass what LazyTensor.reduction or genred(..).reduction gives.`,
+        `${what}: ${name} is ${describeValue(one)}. Pass what LazyTensor.reduction or genred(..).reduction gives.`,
       );
     }
     if (one.axis === first[1].axis) continue;

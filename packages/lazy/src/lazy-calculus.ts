@@ -7,6 +7,7 @@ import {
   traceOperator,
   type VectorExpr,
 } from '@mercer/formula';
+import { describeValue } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 import type { LazyFormula, LazyOperand } from './lazy-formula.js';
 import { LazyVectors } from './lazy-vectors.js';
@@ -77,6 +78,6 @@ export function checkVariable(what: string, variable: LazyFormula): void {
   }
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: the variable is of type ${typeof given}. Pass what lazyI, lazyJ or param made.`,
+    `${what}: the variable is ${describeValue(given)}. Pass what lazyI, lazyJ or param made.`,
   );
 }

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import type { VectorExpr } from '@mercer/formula';
+import { describeValue } from '@mercer/options';
 import { localHandle, formatShape, type Device, type Tensor } from '@mercer/tensor';
 import { commonExtent, type Extent } from './extent.js';
 import { describeInput, type Input } from './input.js';
@@ -13,7 +14,7 @@ const HANDLE = localHandle(
 );
 
 /** What the compiler names where a tensor is passed as it is: lazyI, lazyJ or param makes it symbolic. No value has this type. */
-export interface TensorNeedsLazyIOrLazyJ extends Tensor {
+interface TensorNeedsLazyIOrLazyJ extends Tensor {
   readonly useLazyIOrLazyJ: never;
 }
 
@@ -119,7 +120,7 @@ export function checkOperand(place: string, operand: unknown, field: string): Pa
   if (!(operand instanceof LazyFormula)) {
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${place} is ${operand === null ? 'null' : `of type ${typeof operand}`}. ` +
+      `${place} is ${describeValue(operand)}. ` +
         'Pass a number or a symbolic matrix: lazyI(x) for rows of i, lazyJ(x) for rows of j, param(x) for one vector.',
     );
   }

@@ -5,7 +5,7 @@ import {
   type ReductionKind,
   type VectorExpr,
 } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
+import { describeList, type OptionNames } from '@mercer/options';
 import { readOptions } from './call-options.js';
 import { LazyCalculus } from './lazy-calculus.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -108,6 +108,6 @@ export function checkAxis(what: string, axis: unknown): void {
   if (axis === 'i' || axis === 'j') return;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: the axis is ${JSON.stringify(axis)}. Use 'j' for one result for each row i, or 'i' for one result for each row j.`,
+    `${what}: the axis is ${describeList(axis)}. Use 'j' for one result for each row i, or 'i' for one result for each row j.`,
   );
 }

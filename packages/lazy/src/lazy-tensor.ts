@@ -1,4 +1,5 @@
 import { ops, reduction as describe, type ReductionKind } from '@mercer/formula';
+import { describeValue } from '@mercer/options';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
@@ -233,7 +234,7 @@ function checkMatrix(place: string, of: unknown): void {
   if (of instanceof LazyTensor) return;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${place} is ${of instanceof LazyFormula ? 'complex' : `of type ${typeof of}`}. Pass a symbolic matrix of real numbers.`,
+    `${place} is ${of instanceof LazyFormula ? 'complex' : describeValue(of)}. Pass a symbolic matrix of real numbers.`,
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Reduction } from '@mercer/formula';
 import { planRanges, swapAxes, type KeptRanges, type Ranges } from '@mercer/kernels';
+import { describeList } from '@mercer/options';
 import { tensor, type Stream, type Tensor } from '@mercer/tensor';
 import { keptRows, type CallShape, type LoadedReduction, type RangeArguments } from './call.js';
 import { LazyError, translated } from './lazy-error.js';
@@ -94,7 +95,7 @@ function checkArrays(what: string, ranges: unknown, names: readonly string[]): v
     if (place < 0) continue;
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: ${name}[${String(place)}] of the ranges is ${JSON.stringify(pairs[place])}. A range is two whole numbers, [start, end].`,
+      `${what}: ${name}[${String(place)}] of the ranges is ${describeList(pairs[place])}. A range is two whole numbers, [start, end].`,
     );
   }
 }

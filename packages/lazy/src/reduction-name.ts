@@ -1,4 +1,5 @@
 import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
+import { describeList } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 
 /** KeOps' spellings that differ from the kinds. */
@@ -34,6 +35,6 @@ export function reductionKind(what: string, name: ReductionName): ReductionKind 
   if (kind !== undefined) return kind;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: there is no reduction ${JSON.stringify(name)}. Use one of ${[...REDUCTION_KINDS, ...Object.keys(KEOPS)].join(', ')}.`,
+    `${what}: there is no reduction ${describeList(name)}. Use one of ${[...REDUCTION_KINDS, ...Object.keys(KEOPS)].join(', ')}.`,
   );
 }

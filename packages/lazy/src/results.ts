@@ -1,4 +1,5 @@
 import { outputsOf } from '@mercer/formula';
+import { describeList } from '@mercer/options';
 import {
   checkOut,
   empty,
@@ -129,7 +130,7 @@ export function checkIndexDtype(
   if (!['int32', 'int64'].includes(indexDtype)) {
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: indexDtype is ${JSON.stringify(indexDtype)}. Row numbers are 'int32' or 'int64'.`,
+      `${what}: indexDtype is ${describeList(indexDtype)}. Row numbers are 'int32' or 'int64'.`,
     );
   }
   const numbers = reductions.flatMap(outputsOf).some(({ name }) => name === 'index');

@@ -1,3 +1,4 @@
+import { describeList } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 import type { RowRange } from './view-step.js';
 
@@ -19,7 +20,7 @@ export function rowRange(what: string, selection: RowSelection, rows: number): R
   }
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: rows ${JSON.stringify(selection)} of ${String(rows)}. ` +
+    `${what}: rows ${describeList(selection)} of ${String(rows)}. ` +
       `Pass a row from 0 to ${String(rows - 1)}, or [start, stop, step] inside them with a step of 1 or more.`,
   );
 }

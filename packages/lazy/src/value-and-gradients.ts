@@ -3,6 +3,7 @@ import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { Results } from './call.js';
 import { readOptions } from './call-options.js';
+import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
 import { execute, type CallOptions } from './execute.js';
 import { checkGradientOuts, namedOuts } from './gradient-outs.js';
@@ -103,6 +104,7 @@ export async function valueAndGradients<
   const what = 'valueAndGradients';
   const { cotangent, out: given, ...rest } = readOptions(what, options, GRADIENTS_OPTIONS);
   const out = readOptions(`${what}: out`, given, OUT_NAMES);
+  checkReduction(what, of);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);

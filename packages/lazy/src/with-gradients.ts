@@ -4,6 +4,7 @@ import { describeInput, nodeAt } from './input.js';
 import { JointReduction } from './joint-reduction.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
+import { checkReduction } from './check-reduction.js';
 import { checkOperand, type LazyFormula, type LazyOperand } from './lazy-formula.js';
 import { LazyReduction } from './lazy-reduction.js';
 import { gathersOf } from './shares.js';
@@ -45,6 +46,7 @@ export function withGradients<D extends LazyDType, const V extends NamedVariable
   cotangent: LazyOperand = 1,
 ): JointReduction<SumWithGradients<D, V>> {
   const what = 'withGradients';
+  checkReduction(what, of);
   const task = tablesApart(of.task);
   const { kind, axis, formula } = task.reduction;
   if (kind !== 'Sum') {

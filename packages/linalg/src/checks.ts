@@ -1,3 +1,4 @@
+import { describeList } from '@mercer/options';
 import {
   assertTensor,
   broadcastShapes,
@@ -131,6 +132,6 @@ export function choice<T extends string>(
   const words = allowed.map((word) => `'${word}'`).join(' or ');
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${option} is ${JSON.stringify(value)}. Use ${words}.`,
+    `${what}: ${option} is ${describeList(value)}. Use ${words}.`,
   );
 }

@@ -16,8 +16,21 @@ export function describeValue(value: unknown): string {
   }
 }
 
+/** The same with the elements of a short array, for options that are pairs or lists of numbers. */
+export function describeList(value: unknown): string {
+  try {
+    if (Array.isArray(value) && value.length <= 8) {
+      return `[${Array.from(value, describeValue).join(', ')}]`;
+    }
+  } catch {
+    return 'an array that cannot be read';
+  }
+  return describeValue(value);
+}
+
 function describeObject(value: object): string {
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null;
   const name = prototype === Object.prototype ? '' : prototype?.constructor?.name;
+  if (name === 'Promise') return 'a Promise (did you forget await?)';
   return typeof name === 'string' && name !== '' ? `a ${name.slice(0, 40)}` : 'an object';
 }

@@ -9,6 +9,7 @@ import {
   type OutOption,
 } from '@mercer/tensor';
 import type { ParameterValue } from './run-kernel-options.js';
+import { valueInWords } from './value-in-words.js';
 
 /** Options of `cdistGrad`; `out` has shape (..., O, N, M), the inputs' dtype and device, and shares no memory with them. */
 export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
@@ -48,6 +49,6 @@ export function checkGradNorm(p: ParameterValue): void {
   if (isTensor(p) || (typeof p === 'number' && p > 0 && p < Infinity)) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${WHAT}: p is ${String(p)}, and |d|^(p - 1) is summed for a finite p > 0. Pass a positive number, or a tensor of such.`,
+    `${WHAT}: p is ${valueInWords(p)}, and |d|^(p - 1) is summed for a finite p > 0. Pass a positive number, or a tensor of such.`,
   );
 }

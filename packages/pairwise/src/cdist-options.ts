@@ -7,6 +7,7 @@ import {
   type DeviceLike,
   type OutOption,
 } from '@mercer/tensor';
+import { valueInWords } from './value-in-words.js';
 
 /** Options of `cdist`; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */
 export interface CdistOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
@@ -40,6 +41,6 @@ export function checkNorm(p: number): void {
   if (typeof p === 'number' && p > 0) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `cdist: p is ${String(p)}, and a p-norm needs p > 0. Pass a positive number, or Infinity for the largest difference.`,
+    `cdist: p is ${valueInWords(p)}, and a p-norm needs a number above 0. Pass a positive number, or Infinity for the largest difference.`,
   );
 }

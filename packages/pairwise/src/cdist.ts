@@ -2,6 +2,7 @@ import { readOptions, type Tensor } from '@mercer/tensor';
 import { CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { execute } from './execute.js';
+import { refuseOptionsAsRows } from './options-in-place-of-rows.js';
 import type { PairwiseInput } from './place.js';
 import { prepareCdist, type PrepareCdist } from './prepare-cdist.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
@@ -50,6 +51,7 @@ async function compute(
   b: PairwiseInput,
   options?: CdistOptions,
 ): Promise<Tensor<never>> {
+  refuseOptionsAsRows('cdist', b, options, CDIST_OPTIONS, 'cdist(a, b, options)');
   const given = readOptions('cdist', options, CDIST_OPTIONS);
   return (await execute(cdistSpec(given), a, b, given)) as Tensor<never>;
 }

@@ -1,3 +1,4 @@
+import { describeList } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { isCustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
@@ -131,7 +132,7 @@ function checkOffset(
   if (pair.length === 2 && pair.every((value) => Number.isSafeInteger(value))) return;
   throw invalid(
     what,
-    `regularizationOffset is ${JSON.stringify(offset)}`,
+    `regularizationOffset is ${describeList(offset)}`,
     'Pass [x, y], the numbers of rows and columns in front of this tile',
   );
 }

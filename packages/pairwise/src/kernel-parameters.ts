@@ -1,5 +1,6 @@
 import { isTensor, MercerError } from '@mercer/tensor';
 import type { KernelDescriptor } from './kernel-descriptor.js';
+import { valueInWords } from './value-in-words.js';
 
 /** The parameters of all kernels and powers. */
 export const PARAMETERS = [
@@ -89,12 +90,6 @@ export function checkValue(what: string, name: string, value: unknown): void {
   if (typeof value === 'number' && rule.holds(value)) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${name} is ${shown(value)}. Pass ${rule.wanted}, or a tensor with one value or one per batch entry.`,
+    `${what}: ${name} is ${valueInWords(value)}. Pass ${rule.wanted}, or a tensor with one value or one per batch entry.`,
   );
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'number') return String(value);
-  if (value === null) return 'null';
-  return typeof value === 'string' ? `'${value}'` : `of type ${typeof value}`;
 }

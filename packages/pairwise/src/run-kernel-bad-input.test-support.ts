@@ -108,7 +108,7 @@ export function describeKernelBadInput(device: () => Device): void {
       ['an unknown option', dot, { bandwith: 1 }, "no option 'bandwith'"],
       ['bandwidth 0', gaussianL2, { bandwidth: 0 }, 'bandwidth is 0'],
       ['bandwidth Infinity', gaussianL2, { bandwidth: Infinity }, 'bandwidth is Infinity'],
-      ['bandwidth as text', gaussianL2, { bandwidth: '2' }, "bandwidth is '2'"],
+      ['bandwidth as text', gaussianL2, { bandwidth: '2' }, 'bandwidth is the string "2"'],
       ['bandwidth null', gaussianL2, { bandwidth: null }, 'bandwidth is null'],
       ['a bandwidth beyond the dtype', gaussianL2, { bandwidth: 1e-20 }, 'beyond float32'],
       ['alpha below 0', rationalQuadratic, { bandwidth: 1, alpha: -1 }, 'alpha is -1'],

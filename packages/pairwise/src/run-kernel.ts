@@ -2,6 +2,7 @@ import { readOptions, type Tensor } from '@mercer/tensor';
 import { execute } from './execute.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
+import { refuseOptionsAsRows } from './options-in-place-of-rows.js';
 import type { PairwiseInput } from './place.js';
 import { prepareRunKernel, type PrepareRunKernel } from './prepare-run-kernel.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
@@ -79,6 +80,8 @@ async function compute(
   b?: PairwiseInput,
   options?: AnyRunKernelOptions,
 ): Promise<Tensor<never>> {
+  const call = 'runKernel(descriptor, a, b or undefined, options)';
+  refuseOptionsAsRows('runKernel', b, options, RUN_KERNEL_OPTIONS, call);
   options = readOptions('runKernel', options, RUN_KERNEL_OPTIONS);
   const spec = kernelSpec('runKernel', descriptor, isOneInput(a, b, options), options);
   const second = spec.symmetric ? undefined : b;

@@ -88,7 +88,9 @@ export function describe(value: unknown): string {
   if (typeof value === 'object') {
     const prototype: unknown = Object.getPrototypeOf(value);
     const constructor = prototype === null ? undefined : value.constructor;
-    return typeof constructor === 'function' ? `a ${constructor.name}` : 'an object';
+    if (prototype === Object.prototype || typeof constructor !== 'function') return 'an object';
+    const { name } = constructor;
+    return name === 'Promise' ? 'a Promise (did you forget await?)' : `a ${name}`;
   }
   return `a ${typeof value}`;
 }

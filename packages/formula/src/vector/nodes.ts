@@ -1,3 +1,4 @@
+import { describeList } from '@mercer/options';
 import { FormulaError } from '../formula-error.js';
 import { broadcastDim, dimError, integer, MAX_DIM, toVector } from './check-arguments.js';
 import { elementwiseArity } from './elementwise/scalar-of.js';
@@ -34,7 +35,7 @@ export function input(category: Category, position: number, dim: number): Variab
   if (!CATEGORIES.has(category)) {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build a variable: the category is ${JSON.stringify(category)}. Use 'i', 'j' or 'parameter'.`,
+      `cannot build a variable: the category is ${describeList(category)}. Use 'i', 'j' or 'parameter'.`,
     );
   }
   integer('a variable', 'position', position, 0, MAX_POSITION);

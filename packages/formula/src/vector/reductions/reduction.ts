@@ -1,4 +1,4 @@
-import type { OptionNames } from '@mercer/options';
+import { describeList, type OptionNames } from '@mercer/options';
 import { readOptions } from '../../read-options.js';
 import { FormulaError } from '../../formula-error.js';
 import { dimError, integer, toVector } from '../check-arguments.js';
@@ -112,7 +112,7 @@ export function reduction(
   const { axis = 1, weight, k } = readOptions('reduction', options, REDUCTION_OPTIONS);
   if (!Object.hasOwn(TABLE, kind)) {
     fail(
-      `there is no reduction ${JSON.stringify(kind)}`,
+      `there is no reduction ${describeList(kind)}`,
       `Use one of ${REDUCTION_KINDS.join(', ')}.`,
     );
   }
@@ -120,7 +120,7 @@ export function reduction(
   const f = toVector(`a ${kind} reduction`, formula);
   if (![0, 1].includes(axis)) {
     fail(
-      `the axis is ${JSON.stringify(axis)}`,
+      `the axis is ${describeList(axis)}`,
       'Use 1 to reduce over j and keep i, or 0 to reduce over i.',
     );
   }
