@@ -1,6 +1,7 @@
 import { compilerRemedy, cpu, CpuRuntimeError, type CompilerInfo } from '@mercer/cpu-runtime';
 import type { EmittedKernel } from '@mercer/kernels';
 import { MercerError } from './mercer-error.js';
+import { notice } from './notice.js';
 
 /** What runs kernels on the CPU: text compiled by the C++ compiler of the machine, or the prebuilt interpreter. */
 export type CpuExecutor = 'compiled' | 'interpreted';
@@ -13,7 +14,6 @@ export interface CpuExecutorChoice {
 
 const FORCED: readonly CpuExecutor[] = ['compiled', 'interpreted'];
 
-let noticed = false;
 let absent: unknown;
 
 /**
@@ -48,13 +48,8 @@ export async function cpuExecutor(): Promise<CpuExecutorChoice> {
 /** The same for the launch of kernels: says once when no compiler was found. @internal */
 export async function executorForKernels(): Promise<CpuExecutor> {
   const { executor, reason } = await cpuExecutor();
-  if (reason === 'no C++ compiler was found' && !noticed) {
-    noticed = true;
-    process.emitWarning(
-      'running CPU kernels on the interpreter, because no C++ compiler was found; compiled ones are faster. ' +
-        `${compilerRemedy} Set MERCER_CPU=interpreted to say that this is meant.`,
-      { type: 'MercerNotice', code: 'MERCER_CPU_INTERPRETED' },
-    );
+  if (reason === 'no C++ compiler was found') {
+    notice(`CPU kernels are interpreted, because ${reason}`, 'MERCER_CPU=interpreted');
   }
   return executor;
 }

@@ -5,6 +5,7 @@ import { assertCudaIndex, CudaDevice } from './cuda-device.js';
 import { isDeviceCore, type DeviceCore } from './device-core.js';
 import type { Device, DeviceLike } from './device.js';
 import { MercerError } from './mercer-error.js';
+import { notice } from './notice.js';
 
 let theCpu: CpuDevice | undefined;
 const gpus = new Map<number, CudaDevice>();
@@ -87,10 +88,7 @@ function choose(): DeviceCore {
     : report.devices.length === 0
       ? 'the CUDA driver sees no GPU'
       : 'NVRTC was not found';
-  process.emitWarning(
-    `computing on the CPU, because ${why}. Set MERCER_DEVICE=cpu to say that this is meant, or run \`mercer doctor\`.`,
-    { type: 'MercerNotice', code: 'MERCER_CPU_FALLBACK' },
-  );
+  notice(`computing on the CPU, because ${why}`, 'MERCER_DEVICE=cpu');
   return cpuDevice();
 }
 

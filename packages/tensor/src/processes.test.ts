@@ -44,13 +44,14 @@ function run(body: string, env: Record<string, string> = {}): Promise<Outcome> {
 const CAST = `const t = await tensor([1.5, 2.5], { device: 'cpu' });\nconsole.log((await (await t.cast('int32')).toNested()).join());`;
 
 describe('a process of its own', () => {
-  it('falls back to the CPU with one notice', async () => {
+  it('falls back to the CPU with one line', async () => {
     const { stdout, stderr, code } = await run(
       `for (let i = 0; i < 3; i++) console.log((await tensor([i])).device.id);`,
     );
     expect(stdout).toBe('cpu\ncpu\ncpu\n');
-    expect(stderr.match(/MERCER_CPU_FALLBACK/g)).toHaveLength(1);
-    expect(stderr).toContain('no CUDA driver was found');
+    expect(stderr).toBe(
+      'mercer: computing on the CPU, because no CUDA driver was found. More: npx mercer doctor. Silent with MERCER_DEVICE=cpu.\n',
+    );
     expect(code).toBe(0);
   });
 
@@ -151,8 +152,17 @@ describe('a process of its own', () => {
       code: 0,
       stdout: 'Int32Array(2) [ 1, 2 ]\ninterpreted no C++ compiler was found\n',
     });
-    expect(stderr.match(/MERCER_CPU_INTERPRETED/g)).toHaveLength(1);
-    expect(stderr).toMatch(/Install a C\+\+ compiler/);
+    expect(stderr).toMatch(/^mercer: CPU kernels are interpreted, .*MERCER_CPU=interpreted\.\n$/);
+  });
+
+  it('has one line for a machine without a GPU and a compiler, and none where Node is to be silent', async () => {
+    const body = `console.log((await (await tensor([1.5])).cast('int32')).device.id);`;
+    const { code, stdout, stderr } = await run(body, { ...NO_COMPILER, MERCER_CPU: '' });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'cpu\n' });
+    expect(stderr).toMatch(/^mercer: computing on the CPU, .*mercer doctor.*\n$/);
+    expect(stderr.length).toBeLessThan(160);
+    const silent = { ...NO_COMPILER, MERCER_CPU: '', NODE_NO_WARNINGS: '1' };
+    expect((await run(body, silent)).stderr).toBe('');
   });
 
   it('interprets where MERCER_CPU says so, without a word', async () => {

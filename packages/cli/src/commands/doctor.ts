@@ -18,6 +18,7 @@ export function doctorCommand(): Command {
   ).action(
     action(async (output, options: DoctorOptions) => {
       output.progress.update('looking at libraries, devices and compilers');
+      process.env['NODE_NO_WARNINGS'] = '1'; // this command says itself what is missing
       const found = await examine();
       output.result(found, () => renderExamination(found, output, options.attempts === true));
       if (found.backends.some((backend) => backend.works)) return;
