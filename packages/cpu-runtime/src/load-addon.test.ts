@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -12,6 +12,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'mercer-copy-'));
+  // What copies of this package import.
+  mkdirSync(join(folder, 'node_modules/@mercer'), { recursive: true });
+  symlinkSync(
+    join(root, 'node_modules/@mercer/options'),
+    join(folder, 'node_modules/@mercer/options'),
+  );
 });
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });

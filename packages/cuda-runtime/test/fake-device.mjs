@@ -2,6 +2,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   buildFakeCublas,
   buildFakeCublasLt,
@@ -63,14 +65,19 @@ export function fakeCounts(addon) {
   return Object.fromEntries(names.map((name, i) => [name, addon.deviceAttribute(0, 10000 + i)]));
 }
 
-/** The counts once nothing changes any more: what earlier work left to other threads is done. */
+let collect;
+
+/** The counts once nothing changes any more: garbage is collected, and what earlier work left to other threads is done. */
 export async function settledCounts(addon) {
+  setFlagsFromString('--expose-gc');
+  collect ??= runInNewContext('gc');
   for (let last = '', same = 0; ;) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 15));
     const now = JSON.stringify(fakeCounts(addon));
     same = now === last ? same + 1 : 0;
     if (same === 3) return JSON.parse(now);
     last = now;
-    await new Promise((resolve) => setTimeout(resolve, 15));
   }
 }
 
