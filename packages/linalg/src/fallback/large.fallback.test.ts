@@ -1,6 +1,8 @@
 import { beforeAll } from 'vitest';
 import { largeSuite } from '../large-suite.test-support.js';
 
+const whole = process.env['MERCER_TEST_FULL'] === '1';
+
 beforeAll(() => {
   process.env['MERCER_BLAS'] = 'none';
 });
@@ -10,5 +12,5 @@ largeSuite('without a LAPACK', {
     [1025, 'float64'],
     [2048, 'float32'],
   ],
-  eigen: [],
+  eigen: whole ? [256, 600] : [256],
 });
