@@ -34,17 +34,19 @@ export function checkSelection(
     scalars[`batchStride${String(position)}`] = stride;
   }
   const evaluators = roots.map(vectorEvaluator);
-  const at = (which: 0 | 1, z: number, i: number, j: number): number[] => {
+  const inputsOfBatch = Array.from({ length: batch }, (_, z) => {
     const rows: number[][] = [];
     for (const { position, category, dim } of inputs) {
       const length = rowsOf(category) * dim;
-      rows[position] = [...(data[`x${String(position)}`] ?? [])].slice(
-        z * length,
-        (z + 1) * length,
-      );
+      rows[position] = [
+        ...(data[`x${String(position)}`]?.subarray(z * length, (z + 1) * length) ?? []),
+      ];
     }
-    return [...(evaluators[which]?.(rows, i, j) ?? [])];
-  };
+    return rows;
+  });
+  const at = (which: 0 | 1, z: number, i: number, j: number): number[] => [
+    ...(evaluators[which]?.(inputsOfBatch[z] ?? [], i, j) ?? []),
+  ];
   const [kept, reduced] = axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
   const allowed = allowedRows(ranges, kept, reduced);
   const offsets: bigint[] = [];
