@@ -143,7 +143,7 @@ function obtainLibraries() {
 }
 
 /**
- * Everything, then what kills processes and measures time, alone and one file after the other. The time limit of a single
+ * Everything, then what watches the event loop or a clock, alone and one file after the other. The time limit of a single
  * test is generous: a busy machine is no failure.
  * @param {string[]} args
  */
@@ -151,9 +151,9 @@ function test(args) {
   const vitest = path.join(bin, 'vitest');
   const common = ['run', '--testTimeout=120000'];
   if (args.length > 0) return run(vitest, common.concat(args)).status;
-  const ordinary = run(vitest, common.concat('--exclude', '**/*.stress.test.ts')).status;
-  const stress = run(vitest, common.concat('--no-file-parallelism', '.stress.test.ts')).status;
-  return ordinary || stress;
+  const together = run(vitest, common.concat('--exclude', '**/*.alone.test.ts')).status;
+  const alone = run(vitest, common.concat('--no-file-parallelism', '.alone.test.ts')).status;
+  return together || alone;
 }
 
 function demo(/** @type {string[]} */ args) {

@@ -62,7 +62,7 @@ export const boundsMutants = [
     file: 'store/driver.ts',
     find: "connection.exec('PRAGMA busy_timeout = 0');",
     replace: "connection.exec('PRAGMA busy_timeout = 5000');",
-    test: `${P}/12-event-loop-free.test.ts`,
+    test: `${P}/12-event-loop-free.alone.test.ts`,
     pattern: 'held elsewhere',
   },
   {
@@ -71,7 +71,7 @@ export const boundsMutants = [
     file: 'store/retry.ts',
     find: 'await sleep(ceiling * (0.5 + random() / 2));',
     replace: 'void sleep;\n  void random;\n  await Promise.resolve(ceiling);',
-    test: `${P}/12-event-loop-free.test.ts`,
+    test: `${P}/12-event-loop-free.alone.test.ts`,
     pattern: 'held elsewhere',
   },
 ];

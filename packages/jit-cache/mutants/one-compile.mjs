@@ -117,7 +117,7 @@ export const oneCompileMutants = [
     find: '    return await compile();',
     replace:
       "    await session.read((database) => {\n      database.connection.exec('BEGIN IMMEDIATE');\n    });\n    const made = await compile();\n    await session.read((database) => {\n      database.connection.exec('ROLLBACK');\n    });\n    return made;",
-    test: `${P}/10-no-lock-while-compiling.test.ts`,
+    test: `${P}/10-no-lock-while-compiling.alone.test.ts`,
     pattern: 'while four processes compile',
   },
   {
@@ -126,7 +126,7 @@ export const oneCompileMutants = [
     file: 'batch.ts',
     find: 'Math.min(units.length, options.concurrency ?? availableParallelism())',
     replace: 'Math.min(1, availableParallelism())',
-    test: `${P}/10-no-lock-while-compiling.test.ts`,
+    test: `${P}/10-no-lock-while-compiling.alone.test.ts`,
     pattern: 'in parallel in one process',
   },
   {
