@@ -31,7 +31,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/reduce.js')).reduceCommand,
   },
   solve: {
-    description: 'the x of A x = B, with the right-hand sides in the columns of B',
+    description: 'the x of A x = B, with the right-hand sides in the columns or rows of B',
     load: async () => (await import('./commands/solve.js')).solveCommand,
   },
   eigh: {

@@ -10,7 +10,7 @@ const TRIANGLES = ['lower', 'upper'] as const;
 
 interface EighOptions extends CommonOptions, ComputeOptions {
   readonly values: string;
-  readonly vectors: string;
+  readonly vectors?: string;
   readonly uplo: (typeof TRIANGLES)[number];
 }
 
@@ -20,7 +20,10 @@ export function eighCommand(): Command {
     new Command('eigh')
       .argument('<A>', 'a .npy file of a symmetric matrix (optionally batched), or file.npz:name')
       .requiredOption('--values <file>', 'where the eigenvalues go (.npy)')
-      .requiredOption('--vectors <file>', 'where the eigenvectors go (.npy)')
+      .option(
+        '--vectors <file>',
+        'where the eigenvectors go (.npy); without it they are not written',
+      )
       .option(
         '--uplo <triangle>',
         `the triangle that is read: ${TRIANGLES.join(' or ')}`,
@@ -35,9 +38,12 @@ async function run(output: Output, options: EighOptions, args: string[]): Promis
   const [file = ''] = args;
   const { values, vectors, uplo } = options;
   const placed = { device: 'cpu', ...options } as const;
-  const summary = await computeToFiles(output, [file], [values, vectors], placed, async ([a]) => {
+  const outs = vectors === undefined ? [values] : [values, vectors];
+  const summary = await computeToFiles(output, [file], outs, placed, async ([a]) => {
     const found = await eigh(a, { uplo, checkErrors: true });
-    return [found.values, found.vectors];
+    if (vectors !== undefined) return [found.values, found.vectors];
+    found.vectors.dispose();
+    return [found.values];
   });
   output.result({ ...summary, uplo }, () =>
     renderFiles(summary, ['eigenvalues', 'eigenvectors in columns']),

@@ -45,6 +45,24 @@ describe('mercer solve', () => {
     expect(intercept).toBeCloseTo(1, 12);
   });
 
+  it.each(['cholesky', 'lu', 'qr'])('takes right-hand sides in rows, by %s', async (method) => {
+    await writeNpy(at('rows.npy'), { data: Float64Array.of(10, 9, 4, 2), shape: [2, 2] });
+    const args = ['solve', at('a.npy'), at('rows.npy'), '--out', at('xr.npy'), '--method', method];
+    await mercerJson([...args, '--right-hand-sides', 'rows']);
+    const wanted = [1.5, 2, 1, 0];
+    for (const [place, value] of (await numbers('xr.npy')).entries()) {
+      expect(value).toBeCloseTo(wanted[place] ?? NaN, 12);
+    }
+  });
+
+  it('advises an option that it has', async () => {
+    await writeNpy(at('row.npy'), { data: Float64Array.of(10, 9), shape: [1, 2] });
+    const run = await mercer(['solve', at('a.npy'), at('row.npy'), '--out', at('none.npy')]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain('--right-hand-sides rows');
+    expect(run.stderr).not.toContain('rightHandSides');
+  });
+
   it('says what is wrong with the matrix, and writes nothing', async () => {
     const args = ['solve', at('bad.npy'), at('b.npy'), '--out', at('none.npy')];
     const run = await mercer([...args, '--method', 'cholesky']);
@@ -68,6 +86,12 @@ describe('mercer eigh', () => {
     expect(run).toMatchObject({ status: 2, stdout: '' });
     expect(run.stderr).toMatch(/Cannot write two results to .*one\.npy.* Name two files/);
     await expect(access(at('one.npy'))).rejects.toThrow();
+  });
+
+  it('writes values alone', async () => {
+    const result = await mercerJson(['eigh', at('bad.npy'), '--values', at('alone.npy')]);
+    expect(result).toMatchObject({ files: [{ out: at('alone.npy'), shape: [2] }] });
+    expect((await numbers('alone.npy'))[1]).toBeCloseTo(3, 12);
   });
 
   it('writes values and vectors', async () => {

@@ -36,7 +36,7 @@ const WRONG: readonly (readonly [args: readonly string[], why: RegExp])[] = [
   [['cdist-grad', 'a.npy', 'b.npy', '--out', 'g.npy'], /missing required argument 'C'/],
   [['solve', 'a.npy', 'b.npy', '--out', 'x.npy', '--method', 'svd'], /cholesky, lu, qr/],
   [['reduce', '--formula', 'x|y'], /required option '--out <file>'/],
-  [['eigh', 'a.npy', '--values', 'w.npy'], /required option '--vectors <file>'/],
+  [['eigh', 'a.npy', '--vectors', 'v.npy'], /required option '--values <file>'/],
   [['eigh', 'a.npy', '--values', 'w.npy', '--vectors', 'v.txt'], /End the name in \.npy/],
   [['demo', 'digits', '--p', '1,two'], /p must be a number above 0/],
   [['profile'], /missing required argument 'command'/],

@@ -145,4 +145,16 @@ describe('digitsReport', () => {
     expect(page).toContain('A &amp; B &lt;CPU&gt;');
     expect(page).toContain('the &quot;fast&quot; &lt;one&gt;');
   });
+
+  it('names the column in every cell of the runs, which narrow screens show one below the other', () => {
+    const rows = [...page.matchAll(/<tr class="(?:best|other)">(.*?)<\/tr>/gs)];
+    const heads = [...page.matchAll(/<th(?: class="n")?>([a-z ]+)<\/th>/g)].map(([, head]) => head);
+    expect(heads.slice(0, 2)).toEqual(['method', 'device']);
+    expect(rows.length).toBeGreaterThan(1);
+    for (const [, row = ''] of rows) {
+      expect([...row.matchAll(/<td[^>]* data-head="([^"]*)"/g)].map(([, head]) => head)).toEqual(
+        heads,
+      );
+    }
+  });
 });

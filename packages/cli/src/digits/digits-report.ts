@@ -43,11 +43,11 @@ function runsSection(result: DemoResult): SafeHtml {
   const best = Math.max(...all.map(({ score }) => score.accuracy));
   const rows = all.map(({ method, device, score, times }) => {
     return html`<tr class="${score.accuracy === best ? 'best' : 'other'}">
-      <td>${method}</td>
-      <td>${device}</td>
-      <td class="n">${formatPercent(score.accuracy)}</td>
-      <td class="n">${result.testCount - score.correct}</td>
-      ${times.map((time) => html`<td class="n">${time}</td>`)}
+      <td data-head="method">${method}</td>
+      <td data-head="device">${device}</td>
+      <td class="n" data-head="accuracy">${formatPercent(score.accuracy)}</td>
+      <td class="n" data-head="mistakes">${result.testCount - score.correct}</td>
+      ${times.map((time, at) => html`<td class="n" data-head="${TIME_HEADS[at] ?? ''}">${time}</td>`)}
     </tr>`;
   });
   const names = [...new Map(result.runs.map((run) => [run.device, run.deviceName])).entries()];
@@ -55,7 +55,7 @@ function runsSection(result: DemoResult): SafeHtml {
     <h2>Accuracy and time</h2>
     <div class="scroll">
       <table class="runs">
-        <tr>
+        <tr class="heads">
           <th>method</th>
           <th>device</th>
           <th class="n">accuracy</th>

@@ -33,7 +33,7 @@ HEAT
 .gallery .pair { display: flex; justify-content: center; gap: 6px; margin-bottom: 6px; }
 .gallery .said { color: var(--bad); font-weight: 600; }
 .gallery .votes { color: var(--soft); font-size: 13px; }
-svg { display: block; min-width: 560px; max-width: 100%; height: auto; }
+svg { display: block; max-width: 100%; height: auto; overflow: visible; }
 svg text { fill: var(--ink); font: 13px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 svg .soft { fill: var(--soft); }
 svg .bar { fill: var(--accent); }
@@ -42,7 +42,17 @@ svg .dot { fill: var(--accent); }
 svg .marked { fill: var(--bad); }
 svg .axis { stroke: var(--line); }
 footer { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--line); }
-@media (max-width: 600px) { body { padding: 24px 16px 48px; } .confusion th, .confusion td { width: 30px; height: 30px; font-size: 12px; } }
+@media (max-width: 600px) {
+  body { padding: 24px 16px 48px; }
+  .confusion th, .confusion td { width: 30px; height: 30px; font-size: 12px; }
+  .runs, .runs tbody, .runs tr, .runs td { display: block; }
+  .runs tr { padding: 8px 0; border-bottom: 1px solid var(--line); }
+  .runs tr.heads { display: none; }
+  .runs td { display: flex; justify-content: space-between; gap: 12px; padding: 2px 0; border: 0; }
+  .runs td::before { content: attr(data-head); color: var(--soft); font-weight: 400; }
+  svg text { font-size: 20px; }
+  svg .y-label { display: none; }
+}
 @media print { .gallery li { break-inside: avoid; } }
 `.replace('HEAT', heatClasses());
 

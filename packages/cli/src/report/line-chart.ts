@@ -64,7 +64,7 @@ export function lineChart(title: string, curve: Curve): SafeHtml {
     <text class="soft" x="${(LEFT + RIGHT) / 2}" y="${HEIGHT - 8}" text-anchor="middle">
       ${curve.xLabel}
     </text>
-    <text transform="translate(16 ${middle}) rotate(-90)" text-anchor="middle" class="soft">
+    <text transform="translate(16 ${middle}) rotate(-90)" text-anchor="middle" class="soft y-label">
       ${curve.yLabel}
     </text>
     <polyline class="curve" points="${places.map((place) => place.join(',')).join(' ')}"></polyline>
