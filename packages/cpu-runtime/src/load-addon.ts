@@ -62,6 +62,6 @@ export function loadAddon(name: string, from: string, built: string): unknown {
     `Install the binary for this machine: npm install ${platformPackage(name)} (an optional dependency that ` +
       `--omit=optional or a lock file made on another platform leaves out).`,
     `In a source checkout build it: pnpm --filter @mercer/${name} build:native (needs cmake and a C++17 compiler).`,
-    `Supported are Linux on x64 and arm64 with Node 20.19 or newer; this is ${process.platform} ${process.arch}, Node ${process.versions.node}.`,
+    `Binaries are built for Linux on x64 with glibc 2.28 and Node 20.19 or newer; this is ${process.platform} ${process.arch}, Node ${process.versions.node}.`,
   ]);
 }
