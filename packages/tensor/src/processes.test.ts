@@ -201,8 +201,6 @@ describe('a process of its own', () => {
       if (isMainThread) {
         const workers = Array.from({ length: 8 }, () => new Worker(new URL(import.meta.url)));
         const sums = await Promise.all(workers.map((w) => new Promise((ok, no) => { w.once('message', ok); w.once('error', no); })));
-        // The work is the pool's then: ending a worker inside the SQLite addon, at its start, can end the process (jit-cache's README).
-        await new Promise((r) => setTimeout(r, 400));
         await Promise.all(workers.map((w) => w.terminate()));
         const t = await full([1000], 2, { device: 'cpu' });
         console.log(sums.join(), (await (await t.cast('float64')).toTypedArray())[999]);
