@@ -320,6 +320,7 @@ function entryPoints(): readonly string[] {
       if (type.getCallSignatures().length > 0 && takesOptions(type)) found.add(name);
       for (const member of type.getProperties()) {
         if (member.valueDeclaration === undefined) continue;
+        if (member.name.startsWith('__@')) continue; // by a Symbol: Node calls it
         if (takesOptions(checker.getTypeOfSymbolAtLocation(member, member.valueDeclaration))) {
           found.add(`${name}.${member.name}`);
         }

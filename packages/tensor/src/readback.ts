@@ -75,7 +75,35 @@ export async function readNested<D extends DType>(
   options: StreamOption,
 ): Promise<NestedOf<D>> {
   const { dtype, shape } = source;
-  const elements = (await readTyped(source, options)) as { readonly [i: number]: number | bigint };
+  return nestElements(await readTyped(source, options), dtype, shape);
+}
+
+/** The same at once where the elements lie in host memory and nothing that writes them is pending; undefined elsewhere. */
+export function nestedAtHand<D extends DType>(source: Operand<D>): NestedOf<D> | undefined {
+  const { storage, dtype, shape, strides } = source;
+  if (storage.disposed || storage.lastWrite.stream.inFlight > 0) return undefined;
+  const { first, last } = elementRange(source) ?? { first: source.offset, last: source.offset - 1 };
+  const bytes = dtypeBytes(dtype);
+  const span = last - first + 1;
+  const memory = coreOf(storage.device).hostView(storage, first * bytes, span * bytes);
+  if (memory === undefined) return undefined;
+  const elements = newStorageArray(dtype, sizeOfShape(shape));
+  const Elements = elements.constructor as new (
+    buffer: ArrayBufferLike,
+    byteOffset: number,
+    length: number,
+  ) => typeof elements;
+  const data = new Elements(memory.buffer, memory.byteOffset, span);
+  gather(data, { shape, strides, offset: source.offset - first }, elements);
+  return nestElements(readbackOf(elements, dtype), dtype, shape);
+}
+
+function nestElements<D extends DType>(
+  data: TypedArrayOf<D>,
+  dtype: D,
+  shape: readonly number[],
+): NestedOf<D> {
+  const elements = data as { readonly [i: number]: number | bigint };
   const element = (at: number): ElementOf<D> =>
     (dtype === 'bool' ? elements[at] !== 0 : elements[at]) as ElementOf<D>;
   const strides = rowMajorStrides(shape);

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { sweep } from './backstop.js';
 import { empty, full, tensor, zeros } from './create.js';
 import { device } from './devices.js';
@@ -295,11 +295,48 @@ describe('checks', () => {
     }).toThrow(/version 9\.9\.9.*version \d+\.\d+\.\d+/);
   });
 
-  it('print without reading back', async () => {
+  it('print without reading back: their values where those lie in host memory and nothing is pending', async () => {
     const a = await tensor([[1, 2]], where);
+    await a.ready();
+    expect(inspect(a)).toBe('Tensor(float32 [1, 2] on cpu) [ [ 1, 2 ] ]');
+    expect(String(a)).toBe('Tensor(float32 [1, 2] on cpu)');
+    const pending = vi.spyOn(a.storage.lastWrite.stream, 'inFlight', 'get').mockReturnValue(1);
     expect(inspect(a)).toBe('Tensor(float32 [1, 2] on cpu)');
-    expect(String(a)).toBe(inspect({ a }).replace('{ a: ', '').replace(' }', ''));
+    pending.mockRestore();
+    expect(inspect(a.transpose().slice([1, 2]))).toBe('Tensor(float32 [1, 1] on cpu) [ [ 2 ] ]');
     expect(JSON.stringify(a)).toBe('{"dtype":"float32","shape":[1,2],"device":"cpu"}');
     a.dispose();
+  });
+
+  it('print() waits, and shows the first entries along each axis with how many more there are', async () => {
+    const written: unknown[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((text: unknown) => written.push(text));
+    try {
+      const long = await full([8], true, { ...where, dtype: 'bool' });
+      await long.print();
+      const half = await (await tensor([[1.5], [2.5]], where)).cast('float16');
+      await half.print();
+      await (await zeros([3, 1, 9], { ...where, dtype: 'int64' })).print();
+      await (await zeros([0, 2], where)).print();
+      await (await tensor(7, where)).print();
+    } finally {
+      log.mockRestore();
+    }
+    expect(written.map((text) => String(text).replaceAll(/\s+/g, ' '))).toEqual([
+      'Tensor(bool [8] on cpu) [ true, true, true, true, true, true, ... 2 more ]',
+      'Tensor(float16 [2, 1] on cpu) [ [ 1.5 ], [ 2.5 ] ]',
+      'Tensor(int64 [3, 1, 9] on cpu) [ [ [ 0n, 0n, 0n, 0n, 0n, 0n, ... 3 more ] ], [ [ 0n, 0n, 0n, 0n, 0n, 0n, ... 3 more ] ], ... 1 more ]',
+      'Tensor(float32 [0, 2] on cpu) []',
+      'Tensor(float32 [] on cpu) 7',
+    ]);
+  });
+
+  it('item() is the one element, of any rank', async () => {
+    expect(await (await tensor([[2.5]], where)).item()).toBe(2.5);
+    expect(await (await tensor(true, where)).item()).toBe(true);
+    expect(await (await tensor([1n, 2n], where)).slice(1).item()).toBe(2n);
+    const two = await tensor([1, 2], where);
+    await expect(two.item()).rejects.toThrow(/has 2 elements, not one/);
+    expect(await codeOf(() => two.item())).toBe('SHAPE_MISMATCH');
   });
 });

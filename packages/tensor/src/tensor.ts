@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { inspect, type InspectOptions } from 'node:util';
 import { dtypeBytes, isDType, type DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
@@ -12,9 +12,10 @@ import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
 import { readOptions } from './read-options.js';
-import { readNested, readRaw, readTyped } from './readback.js';
+import { nestedAtHand, readNested, readRaw, readTyped } from './readback.js';
+import { shownRanges, shownText } from './shown-elements.js';
 import type { StorageBlock } from './storage-block.js';
-import type { NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
+import type { ElementOf, NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
 import {
   broadcastLayout,
   permuteLayout,
@@ -240,6 +241,36 @@ export class Tensor<D extends DType = DType> implements Layout {
     return (await readNested(this, readOptions('toNested', options, STREAM_OPTION))) as N;
   }
 
+  /**
+   * The one element of a tensor that has one, of any rank, once the device has it.
+   *
+   * @throws MercerError SHAPE_MISMATCH for a tensor with none or several
+   */
+  async item(): Promise<ElementOf<D>> {
+    if (this.size !== 1) {
+      throw new MercerError(
+        'SHAPE_MISMATCH',
+        `item: ${this.label} has ${String(this.size)} elements, not one. Pick one with slice(...), or read all with toNested().`,
+      );
+    }
+    const one = this.reshape([]);
+    try {
+      return (await readNested(one, {})) as ElementOf<D>;
+    } finally {
+      one.dispose();
+    }
+  }
+
+  /** Writes dtype, shape, device and the first elements along each axis to the console, once the device has them. */
+  async print(): Promise<void> {
+    const part = this.slice(...shownRanges(this.shape));
+    try {
+      console.log(`${String(this)} ${shownText(await readNested(part, {}), this.shape)}`);
+    } finally {
+      part.dispose();
+    }
+  }
+
   /** Resolves with this tensor when what was enqueued to write it is done; rejects with the device's error. */
   async ready(): Promise<this> {
     await this.storage.lastWrite.stream.tailDone();
@@ -257,19 +288,32 @@ export class Tensor<D extends DType = DType> implements Layout {
     this.dispose();
   }
 
-  /** Shape, dtype and device; never the elements, which would have to be read back. */
-  [inspect.custom](): string {
+  /**
+   * Shape, dtype and device, and the first elements along each axis where they lie in host memory and nothing is pending that
+   * writes them. `print()` waits for them.
+   */
+  [inspect.custom](_depth?: number, options?: InspectOptions): string {
     if (answerCensus(this.#lifetime)) return '';
-    return `Tensor(${this.dtype} ${formatShape(this.shape)} on ${this.device.id}${this.disposed ? ', disposed' : ''})`;
+    const nested = this.disposed ? undefined : this.#shownAtHand();
+    return nested === undefined
+      ? this.toString()
+      : `${this.toString()} ${shownText(nested, this.shape, options)}`;
   }
 
+  /** Shape, dtype and device. */
   toString(): string {
-    return this[inspect.custom]();
+    return `Tensor(${this.dtype} ${formatShape(this.shape)} on ${this.device.id}${this.disposed ? ', disposed' : ''})`;
   }
 
   /** What JSON.stringify sees: shape, dtype and device. */
   toJSON(): { dtype: D; shape: readonly number[]; device: string } {
     return { dtype: this.dtype, shape: this.shape, device: this.device.id };
+  }
+
+  #shownAtHand(): NestedOf<D> | undefined {
+    const { storage, dtype } = this;
+    const { label } = this;
+    return nestedAtHand({ ...sliceLayout(this, shownRanges(this.shape)), storage, dtype, label });
   }
 
   #disposedError(): MercerError {
