@@ -140,10 +140,16 @@ export function assertStable(view: unknown, what: string): asserts view is HostB
       `${what} failed: the ArrayBuffer is resizable, so its memory may vanish while a kernel runs. Pass a fixed-length one.`,
     );
   }
-  if ((buffer as { detached?: boolean }).detached === true) {
+  if (isDetached(buffer)) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
       `${what} failed: the ArrayBuffer is detached (transferred or disposed). Pass the one that holds the data now.`,
     );
   }
+}
+
+/** Whether a runtime that can tell says so; where none can, Object.prototype is not asked either. */
+function isDetached(buffer: ArrayBufferLike): boolean {
+  const canTell = buffer instanceof ArrayBuffer && Object.hasOwn(ArrayBuffer.prototype, 'detached');
+  return canTell && (buffer as { detached?: boolean }).detached === true;
 }

@@ -3,7 +3,11 @@ import type { MathOp } from './functions/math-ops.js';
 import { SIGNATURES, type ExprType, type Op } from './op.js';
 
 /** What a node has beside its arguments. */
-type Payload = Pick<Expr, 'value' | 'name' | 'fn' | 'attributes'>;
+type Payload = {
+  readonly [K in 'value' | 'name' | 'fn' | 'attributes']?: Expr[K] | undefined;
+};
+
+const NOTHING = { value: undefined, name: undefined, fn: undefined, attributes: undefined };
 
 class Node implements Expr {
   declare readonly value?: number;
@@ -19,7 +23,8 @@ class Node implements Expr {
     payload: Payload,
   ) {
     this.type = SIGNATURES[op].type;
-    Object.assign(this, payload);
+    const { value, name, fn, attributes } = payload;
+    Object.assign(this, { value, name, fn, attributes });
     Object.freeze(args);
     Object.freeze(this);
   }
@@ -37,7 +42,8 @@ const sweeper = new FinalizationRegistry<string>((key) => {
  * The one node with this content. Keys name arguments by id: ids are never reused and a node keeps
  * its arguments alive, so a key means the same content for as long as its entry lives.
  */
-export function intern(op: Op, args: readonly Expr[], payload: Payload = {}): Expr {
+export function intern(op: Op, args: readonly Expr[], given?: Payload): Expr {
+  const payload: Payload = { ...NOTHING, ...given };
   const key = keyOf(op, args, payload);
   const known = table.get(key)?.deref();
   if (known !== undefined) return known;

@@ -50,7 +50,7 @@ export class SharedWork<T> {
         reject(reasonOf(signal));
         if (--this.#waiting === 0 && !this.#settled) this.#controller.abort(signal.reason);
       };
-      signal.addEventListener('abort', abort, { once: true });
+      signal.addEventListener('abort', abort);
       const leave = (): void => {
         signal.removeEventListener('abort', abort);
       };

@@ -27,3 +27,7 @@ export interface CpuLimits {
 
 /** What a plan may know about a device. */
 export type DeviceLimits = CudaLimits | CpuLimits;
+
+/** Whether kernels run as programs of the interpreter. */
+export const isInterpreted = (limits: DeviceLimits): boolean =>
+  limits.kind === 'cpu' && Object.hasOwn(limits, 'interpreted') && limits.interpreted === true;

@@ -20,7 +20,12 @@ export type {
 export { isBeyondCompiler, PlanLimitError } from './plan-limit-error.js';
 export { kernelKey } from './kernel-key.js';
 export type { TileProgram } from './interpret/tile-program.js';
-export type { CpuLimits, CudaLimits, DeviceLimits } from './device-limits.js';
+export {
+  isInterpreted,
+  type CpuLimits,
+  type CudaLimits,
+  type DeviceLimits,
+} from './device-limits.js';
 export type {
   DiagonalMode,
   Layout,

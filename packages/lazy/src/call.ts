@@ -223,8 +223,11 @@ export interface RangeArguments {
   readonly taskCount: number;
 }
 
+/** No results. */
+export const NO_RESULTS: Results = Object.freeze({ value: undefined, index: undefined });
+
 /** The tensors that a reduction writes. */
 export interface Results {
-  readonly value?: Tensor | undefined;
-  readonly index?: Tensor | undefined;
+  readonly value: Tensor | undefined;
+  readonly index: Tensor | undefined;
 }

@@ -43,6 +43,13 @@ export interface ExecuteAllOptions extends CallOptions {
   readonly out?: readonly Results[] | undefined;
 }
 
+/** Every option, not given. */
+const NO_OPTIONS: { readonly [N in keyof Required<ExecuteAllOptions>]: undefined } = {
+  ...{ out: undefined, stream: undefined, debug: undefined, ranges: undefined, device: undefined },
+  ...{ accumulate: undefined, sumScheme: undefined, indexDtype: undefined, dtype: undefined },
+  signal: undefined,
+};
+
 /** Computes a task of one reduction. @throws as `executeAll` */
 export async function execute(
   task: Task,
@@ -62,8 +69,9 @@ export async function execute(
 export async function executeAll(
   task: JointTask,
   args: readonly LazyData[],
-  { out = [], ...options }: ExecuteAllOptions,
+  given: ExecuteAllOptions,
 ): Promise<readonly Results[]> {
+  const { out = [], ...options }: ExecuteAllOptions = { ...NO_OPTIONS, ...given };
   const { what, reductions } = task;
   const { stream, debug, ranges, accumulate, sumScheme, indexDtype, signal } = options;
   signal?.throwIfAborted();
@@ -138,8 +146,9 @@ export async function placeCall(
  *
  * @throws MercerError DTYPE_MISMATCH where the option says another dtype than the inputs
  */
-export function callShape(what: string, extent: Extent, options: ExecuteAllOptions): CallShape {
+export function callShape(what: string, extent: Extent, given: ExecuteAllOptions): CallShape {
   const { rowsI = 1, rowsJ = 1, batchShape } = extent;
+  const options: ExecuteAllOptions = { ...NO_OPTIONS, ...given };
   const { out = [], stream, dtype: wanted } = options;
   const dtype = extent.dtype ?? wanted ?? 'float32';
   if (wanted !== undefined && wanted !== dtype) {

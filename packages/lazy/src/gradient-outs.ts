@@ -1,6 +1,7 @@
 import type { Reduction } from '@mercer/formula';
 import { checkOut, isTensor, type Stream, type Tensor } from '@mercer/tensor';
-import type { CallShape, Results } from './call.js';
+import { own } from '@mercer/options';
+import { NO_RESULTS, type CallShape, type Results } from './call.js';
 import { gradientShape, type Differentiated } from './derivatives.js';
 import { callShape } from './execute.js';
 import { commonExtent } from './extent.js';
@@ -35,23 +36,25 @@ export interface GradientOuts {
 export function checkGradientOuts(
   what: string,
   { task, cotangent }: Differentiated,
-  { gradients, value = {}, saved = {}, stream }: GradientOuts,
+  outs: GradientOuts,
 ): Pick<CallShape, 'device' | 'dtype'> {
+  const { gradients, stream, ...given } = own(outs, 'gradients', 'value', 'saved', 'stream');
+  const { value = NO_RESULTS, saved = {} } = given;
   const inputs = [...task.inputs, ...(cotangent === undefined ? [] : [cotangent])];
-  const out = [value, ...gradients.map((one) => ({ value: one.out }))];
-  const shape = callShape(what, commonExtent(what, inputs), { out, stream });
+  const all = [value, ...gradients.map((one) => ({ value: one.out, index: undefined }))];
+  const shape = callShape(what, commonExtent(what, inputs), { out: all, stream });
   const read = [
     ...inputs.map(({ source }) => (source.kind === 'tensor' ? source.tensor : undefined)),
-    ...[saved.values, saved.indices],
+    ...Object.values(own(saved, 'values', 'indices')),
   ].filter((one) => one !== undefined);
   const valueTask = { what, reductions: [task.reduction] as const, inputs, names: ['value'] };
   const taken = [...checkOuts(valueTask, shape, [value], read)];
-  for (const { by, out: given, name } of gradients) {
-    if (given === undefined) continue;
+  for (const { by, out, name } of gradients.map((one) => own(one, 'by', 'out', 'name'))) {
+    if (out === undefined) continue;
     const label = name === undefined ? what : `${what}: ${name}`;
     const { dtype, device } = shape;
-    checkOut(given, { shape: gradientShape(by), dtype, device }, taken, label);
-    taken.push(given);
+    checkOut(out, { shape: gradientShape(by), dtype, device }, taken, label);
+    taken.push(out);
   }
   return shape;
 }
@@ -89,7 +92,7 @@ function partsOf(
     );
   }
   const other = Object.keys(out).find((name) => !names.includes(name));
-  if (other === undefined) return out as Readonly<Record<string, unknown>>;
+  if (other === undefined) return own(out as Readonly<Record<string, unknown>>, ...names);
   throw new LazyError(
     'INVALID_ARGUMENT',
     `${what}: ${place} has '${other}', and there is ${wanted}. Pass tensors under these names.`,

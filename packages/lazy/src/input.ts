@@ -22,7 +22,7 @@ export interface Input {
   readonly name: string | undefined;
   readonly source: Source;
   /** Rows are taken by index: a parameter with as many rows as it likes. */
-  readonly isTable?: true;
+  readonly isTable: boolean;
   /** From the tensor's shape to (..batch, rows, dim). */
   readonly steps: readonly ViewStep[];
   /** Undefined for a placeholder. */

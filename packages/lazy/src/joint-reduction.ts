@@ -4,7 +4,8 @@ import type { MapReducePlan } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import { localHandle, type Tensor } from '@mercer/tensor';
 import { argumentCount } from './bind-arguments.js';
-import type { Results } from './call.js';
+import { own } from '@mercer/options';
+import { NO_RESULTS, type Results } from './call.js';
 import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
 import { executeAll } from './execute.js';
 import { commonExtent } from './extent.js';
@@ -115,7 +116,10 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
   }
 
   #named<I extends IndexDType>(results: readonly Results[]): JointResults<R, I> {
-    const named = Object.keys(this.parts).map((name, at) => [name, asResult(results[at] ?? {})]);
+    const named = Object.keys(this.parts).map((name, at) => [
+      name,
+      asResult(results[at] ?? NO_RESULTS),
+    ]);
     return Object.fromEntries(named) as JointResults<R, I>;
   }
 
@@ -132,7 +136,7 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
     }
     return reductions.map((one, at) => {
       const name = names[at] ?? '';
-      return asOut(`${what}: ${name}`, one, out[name]) ?? {};
+      return asOut(`${what}: ${name}`, one, own(out, name)[name]) ?? NO_RESULTS;
     });
   }
 

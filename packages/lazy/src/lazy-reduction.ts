@@ -3,6 +3,7 @@ import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@
 import type { MapReducePlan } from '@mercer/kernels';
 import { localHandle, type Tensor } from '@mercer/tensor';
 import { argumentCount, bindArguments } from './bind-arguments.js';
+import { NO_RESULTS } from './call.js';
 import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
 import { execute } from './execute.js';
 import { commonExtent } from './extent.js';
@@ -153,7 +154,7 @@ export class LazyReduction<
     ): ResultOf<K, D, I> => {
       const { out, stream } = readOptions(task.what, callOptions, PREPARED_OPTIONS);
       const given = asOut(task.what, task.reduction, out);
-      const [results = {}] = run(tensors, given === undefined ? [] : [given], stream);
+      const [results = NO_RESULTS] = run(tensors, given === undefined ? [] : [given], stream);
       return asResult<K, D, I>(results);
     };
     return Object.assign(call, { plan: plans[0], dispose, [Symbol.dispose]: dispose });

@@ -113,7 +113,10 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     checkRowNumbers('toDense', [this.formula], this);
     const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
     const task = { what: 'toDense', reduction: describe('Sum', formula, { axis: 0 }), inputs };
-    const { value } = await execute(task, [], { ...rest, out: out && { value: out } });
+    const { value } = await execute(task, [], {
+      ...rest,
+      out: out && { value: out, index: undefined },
+    });
     return value as Tensor<D>;
   }
 

@@ -109,7 +109,16 @@ export function placeholderInput(
   checkCount(what, 'position', position, 0);
   checkCount(what, 'dim', dim, 1);
   return {
-    ...{ category, dim, name, steps: [], extent: undefined, dtype: undefined, device: undefined },
+    ...{
+      category,
+      dim,
+      name,
+      isTable: false,
+      steps: [],
+      extent: undefined,
+      dtype: undefined,
+      device: undefined,
+    },
     source: { kind: 'placeholder', position },
   };
 }
@@ -169,5 +178,6 @@ function finished(
       `${what}: ${named(name)}has shape ${formatShape(shape)}: its rows have no components. The last axis needs an extent of 1 or more; leave empty inputs out.`,
     );
   }
-  return { category, dim, name, source, steps, dtype, device, extent: { rows, batchShape } };
+  const extent = { rows, batchShape };
+  return { category, dim, name, isTable: false, source, steps, dtype, device, extent };
 }

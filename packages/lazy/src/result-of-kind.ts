@@ -1,6 +1,7 @@
 import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
 import { isTensor, MercerError } from '@mercer/tensor';
-import type { Results } from './call.js';
+import { own } from '@mercer/options';
+import { NO_RESULTS, type Results } from './call.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { IndexDType, ResultOf, ValuesAndIndices } from './reduction-types.js';
 
@@ -19,9 +20,9 @@ export function asResult<
 export function asOut(what: string, reduction: Reduction, out: unknown): Results | undefined {
   if (out === undefined) return undefined;
   const [first, second] = outputsOf(reduction).map(({ name }) => name);
-  if (second === undefined && isTensor(out)) return { [first ?? 'value']: out };
+  if (second === undefined && isTensor(out)) return { ...NO_RESULTS, [first ?? 'value']: out };
   if (second !== undefined && typeof out === 'object' && out !== null && !isTensor(out)) {
-    const { values, indices } = out as Partial<ValuesAndIndices>;
+    const { values, indices } = own(out as Partial<ValuesAndIndices>, 'values', 'indices');
     return { value: values, index: indices };
   }
   const wanted = second === undefined ? 'a tensor' : 'an object { values, indices } of two tensors';

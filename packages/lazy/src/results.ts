@@ -9,7 +9,7 @@ import {
   type StreamOption,
   type Tensor,
 } from '@mercer/tensor';
-import { resultShape, type CallShape, type Results } from './call.js';
+import { NO_RESULTS, resultShape, type CallShape, type Results } from './call.js';
 import { LazyError } from './lazy-error.js';
 import type { IndexDType, IndexOption } from './reduction-types.js';
 import { labelOf, type JointTask, type Reductions } from './task.js';
@@ -48,7 +48,10 @@ export function makeResults(
   try {
     for (const [place, reduction] of reductions.entries()) {
       const dims = resultShape(reduction, shape);
-      const [targets, ends]: [MutableResults, MutableResults] = [{}, {}];
+      const [targets, ends]: [MutableResults, MutableResults] = [
+        { ...NO_RESULTS },
+        { ...NO_RESULTS },
+      ];
       for (const { name } of outputsOf(reduction)) {
         // Kernels write row numbers as int32.
         const type = name === 'value' ? dtype : 'int32';
@@ -91,7 +94,7 @@ export function checkOuts(
     const label = labelOf(task, place);
     const dims = resultShape(reduction, shape);
     const names = outputsOf(reduction).map(({ name }) => name);
-    checkNames(label, names, given[place] ?? {});
+    checkNames(label, names, given[place] ?? NO_RESULTS);
     for (const name of names) {
       const out = given[place]?.[name];
       if (out === undefined) continue;

@@ -1,7 +1,7 @@
 import type { Reduction } from '@mercer/formula';
 import { sumTo, type Tensor } from '@mercer/tensor';
 import { addTensors } from './add-tensors.js';
-import type { Results } from './call.js';
+import { NO_RESULTS, type Results } from './call.js';
 import { gradientShape, rowShape, type Derivatives } from './derivatives.js';
 import { executeAll, type CallOptions } from './execute.js';
 import type { Input } from './input.js';
@@ -36,7 +36,8 @@ export async function runDerivatives(
   const summed = shares.flat().filter(({ to }) => to?.follows !== 'pair');
   const reductions = [...(also ? [also] : []), ...summed.map(({ reduction }) => reduction)];
   const results = await executeBySide(what, reductions, inputs, options);
-  const [forward, sums] = also ? [results[0] ?? {}, results.slice(1)] : [{}, results];
+  const forward = (also && results[0]) ?? NO_RESULTS;
+  const sums = also ? results.slice(1) : results;
   const sumOf = new Map(summed.map((share, at) => [share, sums[at]?.value]));
   const gradients: Tensor[] = [];
   const made = sums.flatMap(({ value }) => (value === undefined ? [] : [value]));
@@ -67,7 +68,7 @@ async function executeBySide(
   inputs: readonly Input[],
   options: DerivativeOptions,
 ): Promise<readonly Results[]> {
-  const results = reductions.map((): Results => ({}));
+  const results = reductions.map((): Results => NO_RESULTS);
   try {
     for (const axis of new Set(reductions.map((one) => one.axis))) {
       const places = [...reductions.keys()].filter((at) => reductions[at]?.axis === axis);
@@ -75,7 +76,7 @@ async function executeBySide(
       if (first === undefined) continue;
       const task = { what, reductions: [first, ...others] as const, inputs };
       const found = await executeAll(task, [], options);
-      for (const [n, at] of places.entries()) results[at] = found[n] ?? {};
+      for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
     }
     return results;
   } catch (error) {

@@ -7,6 +7,7 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
+import { own } from '@mercer/options';
 import type { Results } from './call.js';
 import { execute, type CallOptions } from './execute.js';
 import { commonExtent } from './extent.js';
@@ -37,10 +38,12 @@ export interface SavedInputs {
 export async function savedNodes(
   what: string,
   task: Task,
-  { saved = {}, stream, device, ranges, debug }: SavedOptions & Pick<CallOptions, 'device'>,
+  options: SavedOptions & Pick<CallOptions, 'device'>,
   made: Tensor[],
   node: SavedInputs,
 ): Promise<SavedResults> {
+  const { stream, device, ranges, debug } = options;
+  const saved = own(options.saved ?? {}, 'values', 'indices');
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
     const options = { stream, device, ranges, debug };

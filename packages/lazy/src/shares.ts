@@ -15,7 +15,7 @@ type GatherNode = Extract<VectorExpr, { kind: 'gather' }>;
 export interface Share {
   readonly reduction: Reduction;
   /** To which rows of the variable the rows of the sum are added; undefined where each is that of the row itself. */
-  readonly to?: RowIndex;
+  readonly to: RowIndex | undefined;
 }
 
 /** Numbers of rows of a table. */
@@ -60,7 +60,7 @@ export function sharesOf({ free, ...problem }: ShareProblem): readonly Share[] {
   const own = nodeAt(input, place);
   const hasOwn = rows.length === 0 || postOrderVector(...formulasOf(apart)).includes(own);
   return [
-    ...(hasOwn ? [{ reduction: gradientBy(own) }] : []),
+    ...(hasOwn ? [{ reduction: gradientBy(own), to: undefined }] : []),
     ...rows.map(({ gather, follows, row }): Share => ({
       reduction: gradientBy(row),
       to: { index: gather.args[0] as VectorExpr, follows },

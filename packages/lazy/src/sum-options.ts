@@ -14,8 +14,5 @@ export function problemSums({
   accumulate,
   sumScheme,
 }: SumOptions): Pick<MapReduceProblem, 'accumulate' | 'sumScheme'> {
-  return {
-    ...(accumulate !== undefined && { accumulate }),
-    ...(sumScheme !== undefined && { sumScheme }),
-  };
+  return { accumulate, sumScheme };
 }

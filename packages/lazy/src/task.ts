@@ -1,4 +1,5 @@
 import { inputsOf, substituteVector, type Reduction, type VectorExpr } from '@mercer/formula';
+import { own } from '@mercer/options';
 import type { Input } from './input.js';
 
 /** What a call computes, whatever its arguments are. */
@@ -21,11 +22,12 @@ export interface JointTask extends Omit<Task, 'reduction'> {
 
 /** The task of one reduction as that of several. */
 export function jointly({ reduction, ...rest }: Task): JointTask {
-  return { ...rest, reductions: [reduction] };
+  return { ...rest, reductions: [reduction], names: undefined };
 }
 
 /** How messages call a reduction of a task. */
-export function labelOf({ what, names }: JointTask, place: number): string {
+export function labelOf(task: JointTask, place: number): string {
+  const { what, names } = own(task, 'what', 'names');
   const name = names?.[place];
   return name === undefined ? what : `${what}: ${name}`;
 }
@@ -41,7 +43,7 @@ export function replaced(of: Reduction, parts: ReadonlyMap<VectorExpr, VectorExp
   const { formula, weight } = of;
   return Object.freeze({
     ...{ ...of, formula: substituteVector(formula, parts) },
-    ...(weight !== undefined && { weight: substituteVector(weight, parts) }),
+    weight: weight && substituteVector(weight, parts),
   });
 }
 

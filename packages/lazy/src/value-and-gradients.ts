@@ -1,7 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import type { Results } from './call.js';
+import { NO_RESULTS, type Results } from './call.js';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
@@ -136,16 +136,18 @@ export async function valueAndGradients<
     const also = isFirst ? undefined : task.reduction;
     const found = await runDerivatives(what, derivatives, by, also, where);
     if (also !== undefined) written.push(found.also);
-    written.push(...found.gradients.map((gradient): Results => ({ value: gradient })));
+    written.push(
+      ...found.gradients.map((gradient): Results => ({ value: gradient, index: undefined })),
+    );
     const taken: readonly (Results | undefined)[] = [
       outs.value,
-      ...outs.gradients.map((one) => ({ value: one.out })),
+      ...outs.gradients.map((one) => ({ value: one.out, index: undefined })),
     ];
     const wanted = written.map(({ value, index }, at) => ({
       value: taken[at]?.value ?? value,
       index: taken[at]?.index ?? index,
     }));
-    const [value = {}, ...gradients] = await deliver({ written, wanted }, stream);
+    const [value = NO_RESULTS, ...gradients] = await deliver({ written, wanted }, stream);
     const byName = names.map((name, at) => [name, gradients[at]?.value] as const);
     return {
       value: asResult<K, D>(value),

@@ -1,4 +1,5 @@
 import { lapack } from '@mercer/cpu-runtime';
+import { own } from '@mercer/options';
 import type { PointerArgument, Stream } from '@mercer/tensor';
 import type { Setting } from './checks.js';
 import { runCuda } from './cuda/run-cuda.js';
@@ -18,8 +19,13 @@ export async function runRoutine<F extends Fields>(
   setting: Setting,
   args: Arguments<F>,
   stream: Stream | undefined,
-  { signal, onProgress }: Pick<SpectralOptions, 'signal' | 'onProgress'> = {},
+  options?: Pick<SpectralOptions, 'signal' | 'onProgress'>,
 ): Promise<void> {
+  const { signal, onProgress } = own<NonNullable<typeof options>, 'signal' | 'onProgress'>(
+    options ?? {},
+    'signal',
+    'onProgress',
+  );
   signal?.throwIfAborted();
   const { what, device, dtype, batchShape } = setting;
   const queue = stream ?? device.defaultStream;
@@ -44,5 +50,5 @@ export async function runRoutine<F extends Fields>(
 }
 
 function isOperand(value: MatrixOperand | PointerArgument): value is MatrixOperand {
-  return typeof value === 'object' && 'memory' in value;
+  return typeof value === 'object' && Object.hasOwn(value, 'memory');
 }

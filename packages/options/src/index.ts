@@ -1,3 +1,4 @@
 export { describeList, describeValue } from './describe-value.js';
 export { nearestName } from './nearest-name.js';
+export { own } from './own.js';
 export { optionReader, type OptionNames, type OptionReader, type Refuse } from './option-reader.js';

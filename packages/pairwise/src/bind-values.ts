@@ -88,7 +88,7 @@ export async function readableValues(
   return {
     ...spec,
     parameters,
-    ...(regularization && { diagonal: regularization }),
-    ...(rows && { rows: { ...rows, scale: readable } }),
+    diagonal: regularization,
+    rows: rows && { ...rows, scale: readable },
   };
 }

@@ -106,7 +106,7 @@ export async function cdistBackward<
   const results = new Map<string, Tensor>();
   try {
     const call: BackwardCall = {
-      ...{ stream, debug, shape, p, parameters: [] },
+      ...{ stream, debug, shape, p, parameters: [], maskedDiagonal: undefined },
       forward: normExpressions(isSpecialisedNorm(p) ? p : 'runtime', { skipEpilogue }),
       a: await backwardOperand(a, shape, stream, copies),
       b: await backwardOperand(b, shape, stream, copies),

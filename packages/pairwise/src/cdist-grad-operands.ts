@@ -60,7 +60,9 @@ export function gradShape(inputs: GradInputs, p: ParameterValue): GradShape {
     GRAD_INPUTS.map((name) => inputs[name]),
     WHAT,
   );
-  const sizes: Partial<Record<'m' | 'n' | 'o' | 'k', { extent: number; from: string }>> = {};
+  type Size = { readonly extent: number; readonly from: string } | undefined;
+  const none: Size = undefined;
+  const sizes: Record<'m' | 'n' | 'o' | 'k', Size> = { m: none, n: none, o: none, k: none };
   for (const name of GRAD_INPUTS) {
     const x = inputs[name];
     if (x.rank < 2) {

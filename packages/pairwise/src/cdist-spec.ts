@@ -12,5 +12,6 @@ export function cdistSpec({ p = 2, skipEpilogue = false }: CdistOptions): Pairwi
     parameters: [],
     symmetric: false,
     align: true,
+    ...{ diagonal: undefined, rows: undefined, check: undefined },
   };
 }

@@ -103,7 +103,7 @@ function checkFinite({ p }: AnyRunKernelOptions, wrt: ReadonlySet<string>): void
 interface Rows {
   readonly a: BackwardOperand;
   readonly b: BackwardOperand;
-  readonly prepared?: { readonly a: PreparedBy; readonly b: PreparedBy };
+  readonly prepared: { readonly a: PreparedBy; readonly b: PreparedBy } | undefined;
 }
 
 async function operandsOf(
@@ -115,7 +115,7 @@ async function operandsOf(
 ): Promise<Rows> {
   const x = await backwardOperand(a, shape, stream, made);
   const y = one ? x : await backwardOperand(b, shape, stream, made);
-  if (spec.rows === undefined) return { a: x, b: y };
+  if (spec.rows === undefined) return { a: x, b: y, prepared: undefined };
   const { normalise, scale } = spec.rows;
   const by = (from: BackwardOperand, rows: number): PreparedBy => ({
     ...{ what: WHAT, normalise, scale, x: from, rows },
@@ -214,7 +214,7 @@ function roleGradient(
 ): Promise<Tensor> {
   if (name === 'b') return columnsBackward(call);
   if (!one) return rowsBackward(call);
-  return spec.symmetric ? rowsBackward(call, { symmetric: true }) : bothRolesBackward(call);
+  return spec.symmetric ? rowsBackward(call, true) : bothRolesBackward(call);
 }
 
 /** The gradients of the parameters of the expressions. */

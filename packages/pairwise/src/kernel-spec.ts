@@ -52,10 +52,9 @@ export function kernelSpec(
     expressions,
     p: expressions.p,
     parameters: expressions.parameters.map((name) => valueOf(name, descriptor, options, epsilon)),
-    ...(diagonal && { diagonal }),
-    ...((normalise || options.scale !== undefined) && {
-      rows: { normalise, scale: options.scale },
-    }),
+    diagonal,
+    rows:
+      normalise || options.scale !== undefined ? { normalise, scale: options.scale } : undefined,
     symmetric: symmetryOf(what, descriptor, one, options),
     align: options.align ?? true,
     check: (dtype) => {

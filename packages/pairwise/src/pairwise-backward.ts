@@ -45,16 +45,13 @@ export interface BackwardCall extends SumPlace {
   readonly b: BackwardOperand;
   readonly gradient: BackwardOperand;
   /** The elements with n = m + offset do not depend on the inputs. */
-  readonly maskedDiagonal?: number | undefined;
+  readonly maskedDiagonal: number | undefined;
 }
 
 type Loaded = LoadedProgram<PairwiseGradientPlan>;
 
 /** The gradient of the rows of a, in a's shape. */
-export async function rowsBackward(
-  call: BackwardCall,
-  { symmetric = false }: { readonly symmetric?: boolean } = {},
-): Promise<Tensor> {
+export async function rowsBackward(call: BackwardCall, symmetric = false): Promise<Tensor> {
   const loaded = await load(call, { wrt: 'rows', symmetric });
   const partial = emptyRows(call, loaded.plan.parts);
   return finish(partial, call.a.shape, call, () => {
@@ -165,7 +162,7 @@ function exchanged(call: BackwardCall): BackwardCall {
     a: call.b,
     b: call.a,
     gradient: { ...gradient, rowStride: columnStride, columnStride: rowStride },
-    ...(maskedDiagonal === undefined ? {} : { maskedDiagonal: -maskedDiagonal }),
+    maskedDiagonal: maskedDiagonal === undefined ? undefined : -maskedDiagonal,
   };
 }
 

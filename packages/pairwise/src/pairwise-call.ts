@@ -37,7 +37,7 @@ export interface BoundTensors {
 /** The kernels of a call on their device. */
 export interface LoadedCall {
   readonly main: LoadedProgram<PairwisePlan>;
-  readonly rows?: { readonly a: LoadedRows; readonly b: LoadedRows };
+  readonly rows: { readonly a: LoadedRows; readonly b: LoadedRows } | undefined;
 }
 
 /** The problem of a call over operands of these shapes and layouts. */
@@ -52,10 +52,10 @@ export function pairwiseProblem(
   return {
     ...{ inner, outer, reduce, dtype, m, n, k, batch },
     ...problemLayouts(spec.align ? operands : unaligned(operands)),
-    ...(p !== undefined && { p }),
-    ...(parameters.length > 0 && { parameters: parameters.map(({ name }) => name) }),
-    ...(spec.symmetric && { symmetric: true }),
-    ...(diagonal && { diagonal: diagonal.mode }),
+    p,
+    parameters: parameters.length > 0 ? parameters.map(({ name }) => name) : undefined,
+    symmetric: spec.symmetric,
+    diagonal: diagonal?.mode,
   };
 }
 
@@ -77,7 +77,8 @@ export async function loadCall(
 ): Promise<LoadedCall> {
   const [a, b, out] = operands;
   if (spec.rows === undefined) {
-    return { main: await loadProgram(shape.device, pairwiseProblem(spec, shape, operands), debug) };
+    const main = await loadProgram(shape.device, pairwiseProblem(spec, shape, operands), debug);
+    return { main, rows: undefined };
   }
   const prepared = [rowsOperand(shape), rowsOperand(shape), out] as const;
   const [main, rowsA, rowsB] = await Promise.all([

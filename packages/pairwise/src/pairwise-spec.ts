@@ -23,19 +23,18 @@ export interface PairwiseSpec {
   /** In the order of the problem. */
   readonly parameters: readonly NamedValue[];
   /** Regularisation of the elements with n = m + offset. */
-  readonly diagonal?: {
-    readonly mode: DiagonalMode;
-    readonly offset: number;
-    readonly value: ParameterValue;
-  };
+  readonly diagonal:
+    | { readonly mode: DiagonalMode; readonly offset: number; readonly value: ParameterValue }
+    | undefined;
   /** What is done with the rows before. */
-  readonly rows?: { readonly normalise: boolean; readonly scale: ParameterValue | undefined };
+  readonly rows:
+    { readonly normalise: boolean; readonly scale: ParameterValue | undefined } | undefined;
   /** Each pair is computed once. */
   readonly symmetric: boolean;
   /** Aligned operands get a kernel of their own. */
   readonly align: boolean;
   /** Checks that need the data type. @throws MercerError INVALID_ARGUMENT */
-  readonly check?: (dtype: PairwiseDType) => void;
+  readonly check: ((dtype: PairwiseDType) => void) | undefined;
 }
 
 /** A tensor among the values of a call. */

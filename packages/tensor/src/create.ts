@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import { checkShape } from './checked-size.js';
 import { STREAM_OPTION, type DeviceLike, type StreamOption } from './device.js';
 import { deviceCore } from './devices.js';
@@ -124,7 +124,7 @@ function emptyOf<D extends DType>(
   options: NewOptions<D> & { readonly zeroed?: boolean },
   what: string,
 ): Tensor<D> {
-  const { stream, zeroed = false } = options;
+  const { stream, zeroed = false } = own(options, 'stream', 'zeroed');
   const dtype = checkDType(options.dtype ?? ('float32' as D), what);
   const device = place(options);
   return wrap(allocateView(device, checkShape(shape, what), dtype, { stream, zeroed }), dtype);

@@ -49,7 +49,8 @@ export class DeviceKernel implements LoadedKernel {
     const keepAlive: object[] = [];
     for (let i = 0; i < pointers.length; i++) this.#bind(i, pointers[i], keepAlive);
     this.#packer.setScalars(scalars);
-    if (args.tensorMaps !== undefined) this.#packer.setTensorMaps(args.tensorMaps);
+    const maps = Object.hasOwn(args, 'tensorMaps') ? args.tensorMaps : undefined;
+    if (maps !== undefined) this.#packer.setTensorMaps(maps);
     const geometry = this.kernel.geometry(scalars);
     if (isEmpty(geometry)) return;
     for (let i = 0; i < pointers.length; i++) this.#before(i, pointers[i], core);
@@ -139,13 +140,16 @@ function storageOf(argument: PointerArgument | undefined): StorageBlock | undefi
   return storage instanceof StorageBlock ? storage : undefined;
 }
 
+const isCpu = (geometry: CpuGeometry | CudaGeometry): geometry is CpuGeometry =>
+  Object.hasOwn(geometry, 'tasks');
+
 function isEmpty(geometry: CpuGeometry | CudaGeometry): boolean {
-  if ('tasks' in geometry) return geometry.tasks === 0;
+  if (isCpu(geometry)) return geometry.tasks === 0;
   return geometry.grid[0] === 0 || geometry.grid[1] === 0 || geometry.grid[2] === 0;
 }
 
 function formatGeometry(geometry: CpuGeometry | CudaGeometry): string {
-  if ('tasks' in geometry) {
+  if (isCpu(geometry)) {
     return `tasks ${String(geometry.tasks)}, chunk ${String(geometry.chunk)}, scratch ${String(geometry.scratchBytes)} bytes`;
   }
   const cluster = geometry.cluster === undefined ? '' : `, cluster ${geometry.cluster.join('x')}`;

@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import type { DType } from '@mercer/kernels';
 import { bytesOf, formatShape, sizeOfShape } from './checked-size.js';
 import { isDeviceCore, type DeviceCore } from './device-core.js';
@@ -48,8 +49,9 @@ export function allocateLayout(
   device: DeviceCore,
   layout: Layout,
   dtype: DType,
-  { stream, zeroed = false }: StreamOption & { readonly zeroed?: boolean },
+  options: StreamOption & { readonly zeroed?: boolean },
 ): OwnedView {
+  const { stream, zeroed = false } = own(options, 'stream', 'zeroed');
   const { shape, strides } = layout;
   const purpose = `${dtype} ${formatShape(shape)}`;
   const storage = device.allocate(bytesOf(sizeOfShape(shape), dtype), { stream, purpose, zeroed });

@@ -1,7 +1,9 @@
+import { own } from '@mercer/options';
 import { SharedWork, type DebugOption } from '@mercer/jit-cache';
 import type { Steps } from '@mercer/formula';
 import {
   isBeyondCompiler,
+  isInterpreted,
   type DeviceLimits,
   type PairwiseProgram,
   type Scalars,
@@ -52,6 +54,8 @@ interface DevicePrograms {
   readonly byProblem: RecentMap<string, Remembered>;
 }
 
+const NO_OPTIONS: LoadOptions = {};
+
 const programs = new WeakMap<Device, DevicePrograms>();
 
 function programsOf(device: Device): DevicePrograms {
@@ -84,9 +88,11 @@ function weightOf({ program }: LoadedProgram<unknown>): number {
  */
 export async function loadProblem<P extends object>(
   device: Device,
-  { key, holds, plan, emit }: ProgramProblem<P>,
-  { debug, signal }: LoadOptions = {},
+  problem: ProgramProblem<P>,
+  options?: LoadOptions,
 ): Promise<LoadedProgram<P>> {
+  const { key, holds, plan, emit } = own(problem, 'key', 'holds', 'plan', 'emit');
+  const { debug, signal } = own(options ?? NO_OPTIONS, 'debug', 'signal');
   const { byProblem } = programsOf(device);
   const same = isQuiet(debug) ? byProblem.get(key) : undefined;
   if (same?.loaded.abandoned === false) {
@@ -99,7 +105,8 @@ export async function loadProblem<P extends object>(
     try {
       const limits = await planningLimits(device);
       const done = await planAndLoad(limits).catch((error: unknown) => {
-        if (limits.kind === 'cuda' || limits.interpreted || !isForInterpreter(error)) throw error;
+        if (limits.kind === 'cuda' || isInterpreted(limits) || !isForInterpreter(error))
+          throw error;
         return planAndLoad({ ...limits, interpreted: true });
       });
       byProblem.set(key, { holds, loaded }, weightOf(done));
@@ -117,7 +124,7 @@ export async function loadProblem<P extends object>(
 const isForInterpreter = (error: unknown): boolean =>
   isTooLong(error) ||
   isBeyondCompiler(error) ||
-  (error instanceof Error && error.cause !== undefined && isForInterpreter(error.cause));
+  (error instanceof Error && Object.hasOwn(error, 'cause') && isForInterpreter(error.cause));
 
 /** What a plan may know of a device: of a CPU also that it interprets. */
 async function planningLimits({ limits }: Device): Promise<DeviceLimits> {
@@ -135,8 +142,9 @@ export function loadPlan<P extends object>(
   device: Device,
   plan: P,
   emit: ProgramProblem<P>['emit'],
-  { debug, signal }: LoadOptions = {},
+  options?: LoadOptions,
 ): Promise<LoadedProgram<P>> {
+  const { debug, signal } = own(options ?? NO_OPTIONS, 'debug', 'signal');
   const { byPlan } = programsOf(device);
   const planId = JSON.stringify(plan);
   const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
@@ -167,7 +175,11 @@ async function load<P>(
   const steps = program.steps.map(async (step): Promise<LoadedStep> => {
     const kernel = await device.load(step.kernel, options);
     const pointers = step.kernel.params.filter((param) => param.kind === 'pointer');
-    return { kernel, pointers: pointers.map((param) => param.name), scalars: step.scalars };
+    return {
+      kernel,
+      pointers: pointers.map((param) => param.name),
+      scalars: own(step, 'scalars').scalars,
+    };
   });
   return { plan, program, steps: await Promise.all(steps) };
 }

@@ -113,7 +113,7 @@ function placeInLine(signal: AbortSignal | undefined): Promise<void> {
       resolve();
     };
     waiting.push(begin);
-    signal?.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', leave);
   });
 }
 

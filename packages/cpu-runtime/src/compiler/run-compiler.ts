@@ -83,7 +83,7 @@ export async function runCompiler(
       timedOut = true;
       endGroup();
     }, timeoutMs);
-    signal?.addEventListener('abort', endGroup, { once: true });
+    signal?.addEventListener('abort', endGroup);
     const settle = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', endGroup);

@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import { rawBinding } from '../addon.js';
 import { CpuFunction } from '../cpu-module.js';
 import { AddonNotFoundError, LapackNotFoundError, type Attempt } from '../errors.js';
@@ -92,7 +93,7 @@ export const lapack: Lapack = {
   isAvailable: () => report().found,
   report,
   function: (name) => {
-    const { attempts, remedy } = report();
+    const { attempts, remedy } = own(report(), 'attempts', 'remedy');
     const found = rawBinding().lapackFunction(name);
     if (found === undefined) throw new LapackNotFoundError(attempts, remedy ?? '');
     const [fn, paramBytes] = found;

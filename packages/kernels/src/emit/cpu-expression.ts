@@ -17,7 +17,7 @@ export interface CpuExpressionOptions {
   /** C++ text of the launch scalars by the name of the variable; they are held in double. */
   readonly uniforms: Readonly<Record<string, string>>;
   /** Variables that are never below 0. */
-  readonly nonNegative?: readonly string[];
+  readonly nonNegative?: readonly string[] | undefined;
 }
 
 /** An expression as a function over vectors. */
@@ -95,7 +95,8 @@ interface WrittenNodes {
 }
 
 /** Every distinct node of the expressions: its text, and a statement where it has arguments. */
-function writeNodes(originals: readonly Expr[], options: CpuExpressionOptions): WrittenNodes {
+function writeNodes(originals: readonly Expr[], given: CpuExpressionOptions): WrittenNodes {
+  const options = { ...{ nonNegative: undefined }, ...given };
   const exprs = expandAllFunctions(originals);
   const { dtype, name } = options;
   const helpers = new Set<CpuHelper>();

@@ -23,9 +23,9 @@ export interface TileCodeParts {
   /** Nodes that the code is given, in order: variables, or what another code computed. */
   readonly inputs: readonly Expr[];
   /** Variables that are never below 0. */
-  readonly nonNegative?: readonly string[];
+  readonly nonNegative: readonly string[];
   /** Whether every operation rounds by itself. Default false. */
-  readonly rounded?: boolean;
+  readonly rounded: boolean;
   readonly tables: TileTables;
 }
 
@@ -41,7 +41,7 @@ export function lowerTileCode(parts: TileCodeParts): TileCode {
 
 /** {@link lowerTileCode} in steps. */
 export function* lowerTileCodeSteps(parts: TileCodeParts): Steps<TileCode> {
-  const { roots, inputs, tables, nonNegative = [], rounded = false } = parts;
+  const { roots, inputs, tables, nonNegative, rounded } = parts;
   const given = new Map<Expr, Operand>();
   inputs.forEach((node, index) => given.set(node, { kind: 'input', index }));
   const order = reachable(roots, given, tables);
@@ -67,7 +67,9 @@ export function* lowerTileCodeSteps(parts: TileCodeParts): Steps<TileCode> {
   // a value of the launch is a number, and a choice by it compares that
   const maskOf = (node: Expr): Operand =>
     given.has(node) ? emit(operationNumber('ne'), [operandOf(node), number(0)]) : operandOf(node);
-  for (const [node, { operation, args, table }] of chosen) {
+  for (const [node, instruction] of chosen) {
+    const { operation, args } = instruction;
+    const table = Object.hasOwn(instruction, 'table') ? instruction.table : undefined;
     const operands = args.map((arg) => (arg.type === 'bool' ? maskOf(arg) : operandOf(arg)));
     if (operation === 'powNonNegative') operands.push(lowPart(args[1], operands[1], parts, number));
     if (table !== undefined) operands.push({ kind: 'table', index: tables.table(table) });

@@ -47,7 +47,7 @@ export function* mapReduceProgramSteps(
   );
   yield;
   return yield* pairProgram(plan, {
-    ...{ pair: values, selection: NO_SELECTION, reductions: rows, rounded },
+    ...{ pair: values, chosen: [], selection: NO_SELECTION, reductions: rows, rounded },
   });
 }
 
@@ -74,7 +74,7 @@ export function selectionProgram(
 interface PairParts {
   readonly pair: readonly RealExpr[];
   /** What is computed where a pair was selected. */
-  readonly chosen?: readonly RealExpr[];
+  readonly chosen: readonly RealExpr[];
   readonly selection: number;
   readonly reductions: readonly number[];
   readonly rounded: boolean;
@@ -82,7 +82,7 @@ interface PairParts {
 
 function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgram | undefined> {
   if (plan.splits > 1) return undefined;
-  const { pair, chosen = [], selection, reductions, rounded } = parts;
+  const { pair, chosen, selection, reductions, rounded } = parts;
   const gathers = fromGatherList(plan.gathers);
   const used = usedComponents(plan, [...pair, ...chosen, ...gathers.map(({ index }) => index)]);
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);

@@ -60,6 +60,7 @@ export class ProgramBuilder {
         node.type === 'bool' ? select(node as BoolExpr, 1, 0) : node,
       ),
       inputs: this.#launch.map((name) => variable(name)),
+      ...{ nonNegative: [], rounded: false },
       tables: { ...this.#tables, uniform: () => undefined },
     });
   }

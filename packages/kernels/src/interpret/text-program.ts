@@ -6,5 +6,8 @@ import { writeTileProgram, type TileProgram } from './tile-program.js';
  * them compiled already (see `fixedTexts`).
  */
 export function textProgram(source: string): TileProgram {
-  return writeTileProgram({ family: 'text', dtype: 'float32', settings: textHash(source) });
+  return writeTileProgram({
+    ...{ family: 'text', dtype: 'float32', codes: [], constants: [] },
+    settings: textHash(source),
+  });
 }

@@ -45,13 +45,13 @@ export interface TileProgramParts {
   readonly family: TileFamily;
   readonly dtype: 'float32' | 'float64';
   readonly settings: readonly number[];
-  readonly codes?: readonly TileCode[];
-  readonly constants?: readonly number[];
+  readonly codes: readonly TileCode[];
+  readonly constants: readonly number[];
 }
 
 /** Writes a program as plain data. */
 export function writeTileProgram(parts: TileProgramParts): TileProgram {
-  const { family, dtype, settings, codes = [], constants = [] } = parts;
+  const { family, dtype, settings, codes, constants } = parts;
   const words = [
     ...[VERSION, TILE_FAMILIES.indexOf(family), dtype === 'float64' ? 1 : 0],
     ...[settings.length, ...settings, codes.length],

@@ -1,4 +1,4 @@
-import type { CpuLimits } from '../device-limits.js';
+import { isInterpreted, type CpuLimits } from '../device-limits.js';
 import { lanesOf, vectorUnit } from '../emit/cpu-vector.js';
 import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
 
@@ -11,7 +11,7 @@ export interface CpuTile {
   /** Parts of the reduced rows, each of another task; above 1 a second step merges them. */
   readonly splits: number;
   /** The kernel is a program alone, without text for a compiler. */
-  readonly interpreted?: true;
+  readonly interpreted?: true | undefined;
 }
 
 const MOST_GROUPS = 4;
@@ -28,21 +28,21 @@ export function chooseCpuTile(
   shape: MapReduceShape,
   limits: CpuLimits,
 ): CpuTile & { readonly text: string } {
+  const interpreted = isInterpreted(limits);
   const lanes = lanesOf(limits.level, shape.dtype);
   const vectors = Math.ceil(shape.rows / lanes / limits.cores);
-  const most =
-    limits.interpreted === true ? TILE_BYTES / vectorUnit(limits.level).bytes : MOST_GROUPS;
+  const most = interpreted ? TILE_BYTES / vectorUnit(limits.level).bytes : MOST_GROUPS;
   const groups = Math.max(1, Math.min(most, vectors));
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
   const whole = Math.max(1, Math.ceil(shape.rows / lanes));
-  const idle = whole < limits.cores && limits.interpreted !== true;
+  const idle = whole < limits.cores && !interpreted;
   const splits = idle ? splitsOf(shape, tile, (TASKS_PER_CORE * limits.cores) / whole) : 1;
   const text = [
     `${String(groups)} groups of ${String(lanes)} rows`,
     `tiles of ${String(tile)}`,
     ...(splits > 1 ? [`${String(splits)} parts`] : []),
   ].join(', ');
-  return { groups, tile, splits, text, ...(limits.interpreted === true && { interpreted: true }) };
+  return { groups, tile, splits, text, interpreted: interpreted ? true : undefined };
 }
 
 /** Parts of the reduced rows, of two tiles at least. */

@@ -58,8 +58,10 @@ export function computingKernel(
   plan: CpuMapReducePlan,
   running: RunningResult,
   helpers: Set<CpuHelper>,
-  { params, cost }: Pick<CpuKernel, 'params' | 'cost'>,
+  rest: Pick<CpuKernel, 'params' | 'cost'>,
 ): CpuKernel {
+  const { params } = rest;
+  const cost = Object.hasOwn(rest, 'cost') ? rest.cost : undefined;
   const rows = plan.groups * lanesOf(plan.level, plan.dtype);
   return {
     dialect: 'cpu',

@@ -37,6 +37,7 @@ export function cpuReducerDialect(
     exp: call('exp', 'exp_v'),
     log: call('log', 'log_v'),
     abs: call('abs', 'abs_v'),
+    ...{ larger: undefined, scalar: undefined, vector: undefined },
   };
 }
 

@@ -21,6 +21,7 @@ export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>):
     log: call('logf', 'log'),
     abs: call('fabsf', 'fabs'),
     larger: (x, y) => `max_nan(${x}, ${y})`,
+    ...{ scalar: undefined, vector: undefined },
   };
 }
 

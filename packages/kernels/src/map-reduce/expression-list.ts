@@ -49,6 +49,10 @@ export function toList(exprs: readonly Expr[]): ExpressionList {
   return Object.freeze({ nodes: Object.freeze(nodes), roots: Object.freeze(exprs.map(placeOf)) });
 }
 
+const isCall = (
+  node: ExpressionListNode,
+): node is Extract<ExpressionListNode, { readonly fn: MathOp }> => Object.hasOwn(node, 'fn');
+
 /** The expressions that {@link toList} wrote. */
 export function fromList(list: ExpressionList): RealExpr[] {
   return finish(fromListSteps(list));
@@ -62,7 +66,7 @@ export function* fromListSteps({ nodes, roots }: ExpressionList): Steps<RealExpr
     built.push(
       'leaf' in node
         ? fromJson(node.leaf)
-        : 'fn' in node
+        : isCall(node)
           ? call(node.fn, node.args.map(at) as RealExpr[], node.attributes)
           : build(node.op as Parameters<typeof build>[0], node.args.map(at)),
     );

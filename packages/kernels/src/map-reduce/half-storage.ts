@@ -21,11 +21,16 @@ export const halfTypes = (inputs: readonly MapReduceInput[], dialect: Dialect): 
   inputs.some(({ storage }) => storage !== undefined) ? prelude(dialect) : '';
 
 /** The value of an element, from the text that reads it. */
-export const loaded = ({ storage }: Stored, element: string): string =>
-  storage === undefined ? element : `${loadName(storage)}(${element})`;
+export function loaded(input: Stored, element: string): string {
+  const storage = storageOf(input);
+  return storage === undefined ? element : `${loadName(storage)}(${element})`;
+}
 
 /** The C++ type of an input's elements; `own` is that of the data type. */
-export const elementType = ({ storage }: Stored, own: string): string =>
-  storage === undefined ? own : 'u16';
+export const elementType = (input: Stored, own: string): string =>
+  storageOf(input) === undefined ? own : 'u16';
+
+const storageOf = (input: Stored): HalfDType | undefined =>
+  Object.hasOwn(input, 'storage') ? input.storage : undefined;
 
 const loadName = (dtype: HalfDType): string => `load_${dtype}`;

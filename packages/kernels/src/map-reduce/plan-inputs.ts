@@ -39,12 +39,12 @@ export function planInputs(
   const nodes = inputsOf(...roots);
   checkStorage(storage, dtype, nodes);
   const inputs = nodes.map(({ position, category, dim }) => {
-    const stored = storage[position];
+    const stored = Object.hasOwn(storage, position) ? storage[position] : undefined;
     const table = isRead({ position, category, dim }) ? ('also' as const) : ('only' as const);
     return Object.freeze({
       ...{ position, category, dim },
-      ...(stored !== undefined && { storage: stored }),
-      ...(isTable(position) && { table }),
+      storage: stored,
+      table: isTable(position) ? table : undefined,
     });
   });
   return Object.freeze(inputs);

@@ -60,10 +60,11 @@ export function planSums({
 export function aloneOf<P extends { readonly accumulate?: unknown; readonly sumScheme?: unknown }>(
   problem: P,
   { kind }: Pick<MapReduceProblem['reduction'], 'kind'>,
-): Omit<P, 'accumulate' | 'sumScheme'> & Partial<Pick<P, 'accumulate' | 'sumScheme'>> {
+): Omit<P, 'accumulate' | 'sumScheme'> & {
+  readonly [K in 'accumulate' | 'sumScheme']?: P[K] | undefined;
+} {
   if (!addsNothing(kind)) return problem;
-  const { accumulate: _, sumScheme: __, ...rest } = problem;
-  return rest;
+  return { ...problem, accumulate: undefined, sumScheme: undefined };
 }
 
 /** The options as a plan's line says them. */

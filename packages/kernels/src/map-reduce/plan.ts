@@ -17,7 +17,7 @@ import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
 import { checkInputs, componentsOf, planInputs, unrolledReads } from './plan-inputs.js';
 import { planSums, sumsText } from './plan-sums.js';
-import type { MapReduceProblem } from './problem.js';
+import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import type { SumOptions } from './reducers/sum-options.js';
@@ -33,9 +33,9 @@ export interface MapReduceInput {
   readonly category: Category;
   readonly dim: number;
   /** The type of its elements where that is not the data type. */
-  readonly storage?: HalfDType;
+  readonly storage?: HalfDType | undefined;
   /** Rows are taken by index, of as many as `rows<position>` says: of nothing but a table, or also of the current row. */
-  readonly table?: 'only' | 'also';
+  readonly table?: 'only' | 'also' | undefined;
 }
 
 /** A reduction of a plan. */
@@ -57,11 +57,11 @@ export interface LaunchedPlan extends PlannedReduction {
   /** 1: over j, a result for every i. 0: over i. */
   readonly axis: 0 | 1;
   /** Reductions of the same pass beside the first, where there are any. */
-  readonly further?: readonly PlannedReduction[];
+  readonly further?: readonly PlannedReduction[] | undefined;
   /** Whether the launch says which rows each kept row is reduced over, see `planRanges`. */
-  readonly ranges?: true;
+  readonly ranges?: true | undefined;
   /** How sums are added up where that is unusual. */
-  readonly sums?: SumOptions;
+  readonly sums?: SumOptions | undefined;
   readonly inputs: readonly MapReduceInput[];
 }
 
@@ -69,7 +69,7 @@ interface CommonPlan extends LaunchedPlan {
   /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
   readonly values: ExpressionList;
   /** Rows that are taken by index, where there are any. */
-  readonly gathers?: GatherList;
+  readonly gathers?: GatherList | undefined;
 }
 
 /** How a formula is reduced on a CPU. */
@@ -111,9 +111,10 @@ export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): 
 
 /** {@link planMapReduce} in steps. */
 export function* planMapReduceSteps(
-  problem: MapReduceProblem,
+  given: MapReduceProblem,
   limits: DeviceLimits,
 ): Steps<MapReducePlan> {
+  const problem = wholeProblem(given);
   const wide = isWide(problem, limits);
   yield;
   return wide ? yield* planWide(problem, limits) : yield* unrolledSteps(problem, limits);
@@ -121,14 +122,14 @@ export function* planMapReduceSteps(
 
 /**
  * The plan that writes out every component of the formulas, whatever their length: callers hold to `MAP_REDUCE_LIMITS`. With
- * `whole` one thread sees all rows that a kept row is reduced over, in order.
+ * `whole` (default false) one thread sees all rows that a kept row is reduced over, in order.
  */
 export function planUnrolled(
   problem: MapReduceProblem,
   limits: DeviceLimits,
-  { whole = false } = {},
+  whole = false,
 ): UnrolledPlan {
-  return finish(unrolledSteps(problem, limits, whole));
+  return finish(unrolledSteps(wholeProblem(problem), limits, whole));
 }
 
 function* unrolledSteps(
@@ -154,11 +155,11 @@ function* unrolledSteps(
   const sums = planSums(problem);
   const common = {
     ...({ family: 'map-reduce', dtype, axis } as const),
-    ...(problem.ranges === true && { ranges: true as const }),
-    ...(sums !== undefined && { sums }),
+    ranges: problem.ranges === true ? (true as const) : undefined,
+    sums,
     ...planned(reduction),
-    ...(further.length > 0 && { further: Object.freeze(further.map(planned)) }),
-    ...(gathers !== undefined && { gathers }),
+    further: further.length > 0 ? Object.freeze(further.map(planned)) : undefined,
+    gathers,
     ...{ values: toList(values), inputs },
   };
   yield;

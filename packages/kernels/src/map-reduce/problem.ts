@@ -13,24 +13,35 @@ export interface MapReduceProblem {
    * Reductions over the same axis that the same pass computes; what their formulas share is computed once.
    * Reduction number n, from 1, gives `out<n>` and `index<n>`.
    */
-  readonly further?: readonly Reduction[];
+  readonly further?: readonly Reduction[] | undefined;
   /** Block-sparse: the launch says which rows each kept row is reduced over, see `planRanges`. Default false. */
-  readonly ranges?: boolean;
+  readonly ranges?: boolean | undefined;
   readonly dtype: PairwiseDType;
   /** Inputs by position that are stored in 16 bits; only with float32, which computes and which results have. */
-  readonly storage?: Readonly<Record<number, HalfDType>>;
+  readonly storage?: Readonly<Record<number, HalfDType>> | undefined;
   /**
    * What sums, means and sums of exponentials are held in while they are added up: float64 costs float32 data little in
    * blocks, and 2 to 64 times an addition of a GPU in the scheme 'direct'. Default: the data type.
    */
-  readonly accumulate?: PairwiseDType;
+  readonly accumulate?: PairwiseDType | undefined;
   /**
    * How they are added up. 'block' (default): tiles of at most 256 terms in the data type, then the sums of tiles. 'direct':
    * term by term. 'kahan': term by term with what each addition lost (Kahan, CACM 8, 1965).
    */
-  readonly sumScheme?: SumScheme;
+  readonly sumScheme?: SumScheme | undefined;
   /** Sizes to choose a plan by. A plan is right for every size. */
   readonly rowsI: number;
   readonly rowsJ: number;
   readonly batch: number;
 }
+
+const NO_MORE = {
+  ...{ further: undefined, ranges: undefined, storage: undefined },
+  ...{ accumulate: undefined, sumScheme: undefined },
+};
+
+/** A problem that has every property: nothing is looked for on Object.prototype. */
+export const wholeProblem = (problem: MapReduceProblem): MapReduceProblem => ({
+  ...NO_MORE,
+  ...problem,
+});

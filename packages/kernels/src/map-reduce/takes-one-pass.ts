@@ -1,6 +1,6 @@
-import type { DeviceLimits } from '../device-limits.js';
+import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { aloneOf, planSums } from './plan-sums.js';
-import type { MapReduceProblem } from './problem.js';
+import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { isBeyondLimits, isWide } from './wide/is-wide.js';
 
 /**
@@ -23,11 +23,12 @@ import { isBeyondLimits, isWide } from './wide/is-wide.js';
  * console.log(takesOnePass(both(3), limits), takesOnePass(both(100), limits)); // true false
  * ```
  */
-export function takesOnePass(problem: MapReduceProblem, limits: DeviceLimits): boolean {
+export function takesOnePass(given: MapReduceProblem, limits: DeviceLimits): boolean {
+  const problem = wholeProblem(given);
   const { reduction, further = [], ...rest } = problem;
   if (further.length === 0) return true;
   planSums(problem);
-  if (limits.kind === 'cpu' && limits.interpreted === true) return false;
+  if (isInterpreted(limits)) return false;
   const all = [reduction, ...further];
   if (isBeyondLimits(all)) return false;
   return !all.some((one) => isWide({ ...aloneOf(rest, one), reduction: one }, limits, all));

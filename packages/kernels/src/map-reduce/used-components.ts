@@ -9,7 +9,7 @@ import type { UnrolledPlan } from './plan.js';
 export interface UsedComponent {
   readonly position: number;
   readonly component: number;
-  readonly storage?: HalfDType;
+  readonly storage?: HalfDType | undefined;
   /** Its place among all components of the category. */
   readonly place: number;
   readonly name: string;
@@ -35,7 +35,7 @@ export function usedComponents(
         .flatMap(({ position, dim, storage }) =>
           Array.from({ length: dim }, (_, component) => ({
             ...{ position, component },
-            ...(storage !== undefined && { storage }),
+            storage,
           })),
         )
         .map((one, place) => ({

@@ -43,12 +43,12 @@ export interface GradientExpressions {
 
 /** One sum: `value` once per pair, in the pair expressions' variables, and `term` for each k. */
 export interface GradientSum {
-  readonly value?: RealExpr;
+  readonly value: RealExpr | undefined;
   /**
    * In a, b, pair0, pair1, ..., p and the parameters. Under the reduction 'max' it counts only at the
    * first k that attains the maximum.
    */
-  readonly term?: RealExpr;
+  readonly term: RealExpr | undefined;
 }
 
 const [a, b, s, upstream] = [variable('a'), variable('b'), variable('s'), variable('upstream')];
@@ -74,14 +74,18 @@ export function rowsGradient(
   if (power === undefined) {
     const { factor, rest } = constantFactor(differentiate(forward.inner, 'a'));
     const weight = mul(factor, mul(upstream, outerSlope(forward)));
-    return assemble(forward, [weight], [{ term: mul(pair(0), rest) }]);
+    return assemble(forward, [weight], [{ value: undefined, term: mul(pair(0), rest) }]);
   }
   const scale = powerScale(forward, power, dtype);
   const smooth = power.exponent.value !== undefined && power.exponent.value > 1;
   const raised = pow(scale.ratio, sub(power.exponent, 1));
   const term = mul(pair(0), mul(sign(difference), raised));
   const guarded = smooth ? term : select(eq(scale.ratio, 0), 0, term);
-  return assemble(forward, [scale.weight, ...scale.reciprocal], [{ term: guarded }]);
+  return assemble(
+    forward,
+    [scale.weight, ...scale.reciprocal],
+    [{ value: undefined, term: guarded }],
+  );
 }
 
 /**
@@ -111,10 +115,10 @@ export function parameterGradients(
     }
     const inner = differentiate(forward.inner, name);
     const outer = outerDerivative(forward.outer, name);
-    const value = outer.value === 0 ? {} : { value: mul(upstream, outer) };
-    if (inner.value === 0) return value;
+    const value = outer.value === 0 ? undefined : mul(upstream, outer);
+    if (inner.value === 0) return { value, term: undefined };
     kept ??= keep(mul(upstream, outerSlope(forward)));
-    return { ...value, term: mul(kept, inner) };
+    return { value, term: mul(kept, inner) };
   });
   return assemble(forward, pairs, sums);
 }
@@ -135,7 +139,7 @@ function normExponentSum(
   const ratio = mul(abs(difference), keep(reciprocal));
   const term = select(eq(ratio, 0), 0, mul(weight, mul(pow(ratio, p), log(ratio))));
   const direct = outerDerivative(rest, name);
-  return direct.value === 0 ? { term } : { value: mul(upstream, atRoot(direct, of)), term };
+  return { value: direct.value === 0 ? undefined : mul(upstream, atRoot(direct, of)), term };
 }
 
 interface PowerScale {
@@ -205,8 +209,8 @@ function assemble(
     ...simplePairs.flatMap((each, i) => (isNonNegative(each, known) ? [`pair${String(i)}`] : [])),
   ];
   const simple = sums.map(({ value, term }) => ({
-    ...(value === undefined ? {} : { value: simplify(value, { nonNegative: known }) }),
-    ...(term === undefined ? {} : { term: simplify(term, { nonNegative }) }),
+    value: value && simplify(value, { nonNegative: known }),
+    term: term && simplify(term, { nonNegative }),
   }));
   const perPair = [...simplePairs, ...simple.flatMap(({ value }) => value ?? [])];
   return {

@@ -21,7 +21,10 @@ interface GradientPlanBase {
   readonly readsSum: boolean;
   readonly nonNegative: readonly string[];
   readonly pairs: readonly ExpressionJson[];
-  readonly sums: readonly { readonly value?: ExpressionJson; readonly term?: ExpressionJson }[];
+  readonly sums: readonly {
+    readonly value?: ExpressionJson | undefined;
+    readonly term?: ExpressionJson | undefined;
+  }[];
   readonly parameters: readonly string[];
   readonly symmetric: boolean;
   readonly maskDiagonal: boolean;
@@ -71,8 +74,8 @@ export function planPairwiseGradient(
     nonNegative: expressions.nonNegative,
     pairs: expressions.pairs.map(json),
     sums: expressions.sums.map(({ value, term }) => ({
-      ...(value === undefined ? {} : { value: json(value) }),
-      ...(term === undefined ? {} : { term: json(term) }),
+      value: value === undefined ? undefined : json(value),
+      term: term === undefined ? undefined : json(term),
     })),
     parameters,
     symmetric: problem.symmetric === true,

@@ -6,7 +6,10 @@ import { theta, type PairwiseGradientPlan } from './gradient-plan.js';
 export interface PlanExpressions {
   readonly inner: RealExpr;
   readonly pairs: readonly RealExpr[];
-  readonly sums: readonly { readonly value?: RealExpr; readonly term?: RealExpr }[];
+  readonly sums: readonly {
+    readonly value?: RealExpr | undefined;
+    readonly term?: RealExpr | undefined;
+  }[];
   /** Variables that are the same for a batch entry: p, theta0, theta1, ... */
   readonly uniform: readonly string[];
   /** The uniform variables that are exponents of norms, which are above 0. */
@@ -24,8 +27,8 @@ export function planExpressions(plan: PairwiseGradientPlan): PlanExpressions {
     inner: read(plan.inner),
     pairs: plan.pairs.map(read),
     sums: plan.sums.map(({ value, term }) => ({
-      ...(value === undefined ? {} : { value: read(value) }),
-      ...(term === undefined ? {} : { term: read(term) }),
+      value: value === undefined ? undefined : read(value),
+      term: term === undefined ? undefined : read(term),
     })),
     uniform: ['p', ...plan.parameters.map((_, i) => theta(i))],
     positive: p < 0 ? ['p'] : ['p', theta(p)],

@@ -66,7 +66,7 @@ export interface DescriptorExpressions {
   /** Launch parameters that the expressions use besides the scalar p; p itself where it is one. */
   readonly parameters: readonly string[];
   /** Value of the launch scalar `p`, where the expressions use that. */
-  readonly p?: number;
+  readonly p?: number | undefined;
 }
 
 /** Parameter names of a custom kernel in the problem: no text of a caller reaches a compiler. */
@@ -140,7 +140,7 @@ export function descriptorExpressions(
     parameters: [...used].filter(
       (name) => !['a', 'b', 's'].includes(name) && !(name === 'p' && scalar !== undefined),
     ),
-    ...(scalar === undefined ? {} : { p: scalar }),
+    p: scalar,
   };
 }
 

@@ -43,17 +43,17 @@ export interface PairwiseProblem {
   readonly alignedB: boolean;
   readonly alignedOut: boolean;
   /** The value of the run-time scalar `p`, where the expressions use it; a hint like the sizes. */
-  readonly p?: number;
+  readonly p?: number | undefined;
   /**
    * Names of further variables of the expressions, each a number of the launch or one value per batch
    * entry in device memory. Where 'p' is among them, it takes the place of the scalar `p`.
    */
-  readonly parameters?: readonly string[];
+  readonly parameters?: readonly string[] | undefined;
   /**
    * b is a, so that m = n: each pair is computed once and stored twice, and the result is exactly
    * symmetric. `inner` must not change when a and b are exchanged.
    */
-  readonly symmetric?: boolean;
+  readonly symmetric?: boolean | undefined;
   /** Regularises a diagonal of the output, in a last step of its own. */
-  readonly diagonal?: DiagonalMode;
+  readonly diagonal?: DiagonalMode | undefined;
 }

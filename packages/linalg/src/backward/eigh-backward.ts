@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import { abs, div, eq, le, max, mul, select, sub, variable } from '@mercer/formula';
 import { empty, map, type Tensor, readOptions } from '@mercer/tensor';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
@@ -67,12 +68,13 @@ const SCALED = mul(m, dw);
  * ```
  */
 export async function eighBackward<D extends LinalgDType>(
-  gradients: EighGradients<D>,
+  given: EighGradients<D>,
   { values, vectors }: EighSaved<NoInfer<D>>,
   options?: SpectrumOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'eighBackward';
   options = readOptions(what, options, SPECTRUM_OPTIONS);
+  const gradients = own(given, 'values', 'vectors');
   const { stream, onDegenerate } = options;
   const { dtype, device } = settingOf(what, { vectors });
   const n = orderOf(what, 'vectors', vectors);

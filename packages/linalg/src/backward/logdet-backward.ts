@@ -1,5 +1,5 @@
 import { add, mul, variable } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import { map, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { inverse } from '../inverse.js';
@@ -46,14 +46,15 @@ const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
  */
 export async function logdetBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
-  saved: LogdetSaved<NoInfer<D>>,
+  given: LogdetSaved<NoInfer<D>>,
   options?: LogdetBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'logdetBackward';
   options = readOptions(what, options, LOGDET_BACKWARD_OPTIONS);
   const { stream, uplo } = options;
   const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
-  const matrix = saved.inverse ?? saved.a;
+  const saved = own(given, 'a', 'inverse');
+  const matrix = (saved.inverse ?? saved.a) as Tensor<D>;
   const name = saved.inverse === undefined ? 'a' : 'inverse';
   settingOf(what, { [name]: matrix });
   orderOf(what, name, matrix);

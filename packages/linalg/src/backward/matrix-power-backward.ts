@@ -18,7 +18,7 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import { empty, map, MercerError, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { eigh } from '../eigh.js';
@@ -98,7 +98,7 @@ const DIVIDED = mul(variable('m'), select(eq(a, b), equal, select(lt(abs(h), 0.5
  */
 export async function matrixPowerBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
-  saved: MatrixPowerSaved<NoInfer<D>>,
+  given: MatrixPowerSaved<NoInfer<D>>,
   exponent: number,
   options?: MatrixPowerBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
@@ -106,6 +106,7 @@ export async function matrixPowerBackward<D extends LinalgDType>(
   options = readOptions(what, options, MATRIX_POWER_BACKWARD_OPTIONS);
   const { stream, eps = 0, uplo, onDegenerate } = options;
   checkNumbers(what, exponent, eps);
+  const saved = own(given, 'a', 'values', 'vectors') as MatrixPowerSaved<D>;
   const matrix = saved.a ?? saved.vectors;
   const name = saved.a === undefined ? 'vectors' : 'a';
   const { device } = settingOf(what, { [name]: matrix });

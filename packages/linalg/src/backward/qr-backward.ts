@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import { lt, select, variable } from '@mercer/formula';
 import { empty, map, type Stream, type Tensor, readOptions, STREAM_OPTION } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
@@ -51,12 +52,13 @@ const MIRRORED = select(lt(variable('row'), variable('column')), variable('turne
  * ```
  */
 export async function qrBackward<D extends LinalgDType>(
-  gradients: QrGradients<D>,
+  given: QrGradients<D>,
   { q, r }: QrSaved<NoInfer<D>>,
   options?: BackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'qrBackward';
   const { stream } = readOptions('qrBackward', options, STREAM_OPTION);
+  const gradients = own(given, 'q', 'r');
   const { device } = settingOf(what, { q, r });
   const [rows = 0, few = 0] = q.shape.slice(-2);
   const columns = r.shape.at(-1) ?? 0;

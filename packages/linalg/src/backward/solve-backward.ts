@@ -1,4 +1,4 @@
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import { type Tensor, STREAM_OPTION } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
@@ -45,17 +45,18 @@ export interface SolveRule<D extends LinalgDType> {
   /** `-y x^T` as a gradient of a's own shape becomes the gradient of what the call read of a. Takes it over. */
   readonly finish: (outer: Tensor<D>) => Promise<Tensor<D>>;
   /** True where the call solved with `a^T`: then the gradient of a is `-x y^T`. */
-  readonly transposed?: boolean;
+  readonly transposed: boolean;
 }
 
 /** For `a x = b`: `db = y` with `a^T y = dx`, and `da = -y x^T` (Giles 2008, section 2.3.1). */
 export async function solveBackward<D extends LinalgDType, W extends SolveInputs>(
-  { what, solveTransposed, finish, transposed = false }: SolveRule<D>,
+  { what, solveTransposed, finish, transposed }: SolveRule<D>,
   gradient: Tensor<D>,
-  { a, x, b = x }: SolveSaved<D>,
+  saved: SolveSaved<D>,
   options: SolveBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   const { stream } = options;
+  const { a, x, b = x } = own(saved, 'a', 'x', 'b');
   const wanted = wantedOf(what, options, ['a', 'b']);
   settingOf(what, { a, x });
   assertLike(what, 'gradient', gradient, x.shape, x);
@@ -71,7 +72,7 @@ export async function solveBackward<D extends LinalgDType, W extends SolveInputs
       gradients.a = await finish(await summedTo(outer, a.shape, stream));
     }
   } catch (error) {
-    gradients.b?.dispose();
+    if (Object.hasOwn(gradients, 'b')) gradients.b?.dispose();
     throw error;
   }
   return gradients as LinalgGradients<W, D>;

@@ -1,4 +1,4 @@
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import { type Tensor, readOptions } from '@mercer/tensor';
 import { choice, orderOf, type LinalgDType } from '../checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
@@ -71,11 +71,11 @@ export async function solveCholeskyBackward<
   const { stream, rightHandSides } = options;
   const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
   const common = { uplo, rightHandSides, stream };
-  const { factor, x, b } = saved;
-  const a = factor ?? saved.a;
+  const { a: matrix, factor, x, b } = own(saved, 'a', 'factor', 'x', 'b');
+  const a = (factor ?? matrix) as Tensor<D>;
   return solveBackward<D, W>(
     {
-      what,
+      ...{ what, transposed: false },
       solveTransposed: async (sides) => {
         orderOf(what, factor === undefined ? 'a' : 'factor', a);
         if (factor === undefined) return solutionOf(await solveCholesky(a, sides, common));

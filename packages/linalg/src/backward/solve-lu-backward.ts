@@ -47,6 +47,7 @@ export async function solveLUBackward<
   return solveBackward<D, W>(
     {
       what: 'solveLUBackward',
+      transposed: false,
       solveTransposed: async (sides) => {
         using turned = saved.a.transpose();
         return solutionOf(await solveLU(turned, sides, { rightHandSides, stream }));

@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import {
   abs,
   add,
@@ -104,12 +105,13 @@ function middleFormula(has: { readonly [K in 'u' | 's' | 'v']: boolean }): RealE
  * ```
  */
 export async function svdBackward<D extends LinalgDType>(
-  gradients: SvdGradients<D>,
+  given: SvdGradients<D>,
   { u, s, vh }: SvdSaved<NoInfer<D>>,
   options?: SpectrumOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'svdBackward';
   options = readOptions(what, options, SPECTRUM_OPTIONS);
+  const gradients = own(given, 'u', 's', 'vh');
   const { stream, onDegenerate } = options;
   const { dtype, device } = settingOf(what, { u, vh });
   const [rows = 0, few = 0] = u.shape.slice(-2);

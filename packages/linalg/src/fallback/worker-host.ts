@@ -84,7 +84,7 @@ export async function askWorker(
     waiting.delete(id);
     startAgain();
   };
-  signal?.addEventListener('abort', abort, { once: true });
+  signal?.addEventListener('abort', abort);
   const long = setTimeout(() => {
     warn(what, request);
   }, LONG_MS).unref();

@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import {
   isNpyDType,
   npyDataOver,
@@ -111,7 +112,8 @@ function normaliseFlags(flags: Uint8Array): void {
 }
 
 /** Checks a caller's array before anything is written; returns it with every default filled in. */
-export function checkArrayInput(input: NpyArrayInput): NpyArray {
+export function checkArrayInput(given: NpyArrayInput): NpyArray {
+  const input = own(given, 'data', 'shape', 'dtype', 'fortranOrder');
   const natural = npyDTypeOf(input.data);
   const dtype = input.dtype ?? natural;
   const fits = dtype === natural || (dtype === 'bool' && natural === 'uint8');

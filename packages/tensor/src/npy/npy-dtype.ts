@@ -25,7 +25,7 @@ export type WidenedType = 'int8' | 'int16' | 'uint16' | 'uint32' | 'uint64';
 export interface StoredType {
   readonly dtype: NpyDType;
   /** The type in the file, where it is not `dtype`. */
-  readonly widened?: WidenedType;
+  readonly widened: WidenedType | undefined;
   /** Of one element in the file. */
   readonly bytes: 1 | 2 | 4 | 8;
 }
@@ -62,7 +62,10 @@ const WIDENED: {
 };
 
 const BY_CODE = new Map<string, StoredType>([
-  ...DTYPES.map((dtype) => [TABLE[dtype].code, { dtype, bytes: TABLE[dtype].bytes }] as const),
+  ...DTYPES.map(
+    (dtype) =>
+      [TABLE[dtype].code, { dtype, bytes: TABLE[dtype].bytes, widened: undefined }] as const,
+  ),
   ...Object.values(WIDENED).map(({ code, ...type }) => [code, type] as const),
 ]);
 const READ_TYPES = [...DTYPES, ...Object.keys(WIDENED)].join(', ');

@@ -47,10 +47,11 @@ function toInt32(
 
 /** Widens the `size` elements in the end of `buffer` in place, in steps; does nothing for a type that is read as it is. */
 export function* widenElements(
-  { widened, bytes }: StoredType,
+  type: StoredType,
   buffer: ArrayBuffer,
   size: number,
 ): Generator<void> {
+  const { widened, bytes } = type;
   if (widened === undefined) return;
   const widen = WIDENINGS[widened];
   for (let from = 0; from < size; from += STEP) {

@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import { FormulaError } from '../../formula-error.js';
 import { dimError, toVector } from '../check-arguments.js';
 import { diff, grad } from '../differentiate/operators.js';
@@ -84,7 +85,7 @@ export function reductionTangent(
 /** A formula, and what its derivative is multiplied by. */
 interface Integrand {
   readonly formula: VectorExpr;
-  readonly factor?: VectorExpr;
+  readonly factor: VectorExpr | undefined;
 }
 
 /**
@@ -94,7 +95,7 @@ interface Integrand {
 function integrand(of: Reduction, saved: SavedResults): Integrand {
   const { kind, formula, weight = literal(1), k = 1, axis } = of;
   const get = (name: keyof SavedResults, dim = formula.dim): VectorExpr => {
-    const found = saved[name];
+    const found = own(saved, name)[name];
     if (found === undefined) {
       throw new FormulaError(
         'INVALID_ARGUMENT',
@@ -115,7 +116,7 @@ function integrand(of: Reduction, saved: SavedResults): Integrand {
   const { dim } = outputsOf(of)[0]!;
   switch (kind) {
     case 'Sum':
-      return { formula };
+      return { formula, factor: undefined };
     case 'Mean':
       return { formula, factor: div(1, get('count', 1)) };
     case 'Var':
@@ -124,13 +125,17 @@ function integrand(of: Reduction, saved: SavedResults): Integrand {
     case 'Prod':
       return { formula, factor: productOfOthers(formula, get('product'), get('zeros')) };
     case 'LogSumExp':
-      return { formula: mul(exp(sub(formula, unlessEmpty(get('value', dim)))), weight) };
+      return {
+        formula: mul(exp(sub(formula, unlessEmpty(get('value', dim)))), weight),
+        factor: undefined,
+      };
     case 'SumSoftMaxWeight':
       return {
         formula: mul(
           exp(sub(formula, unlessEmpty(get('logSumExp', 1)))),
           sub(weight, get('value', dim)),
         ),
+        factor: undefined,
       };
     case 'Min':
     case 'Max':
@@ -147,7 +152,7 @@ function integrand(of: Reduction, saved: SavedResults): Integrand {
         const taken = slice(index, rank * formula.dim, formula.dim);
         return elementwise('select', [elementwise('eq', [row, taken]), formula, 0]);
       });
-      return { formula: concat(...ranks) };
+      return { formula: concat(...ranks), factor: undefined };
     }
     case 'ArgMin':
     case 'ArgMax':

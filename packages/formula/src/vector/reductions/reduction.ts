@@ -11,11 +11,11 @@ interface Row {
   /** Outputs: `value` numbers, `index` row numbers of the reduced side. */
   readonly outputs: readonly ('value' | 'index')[];
   /** The formula has dim 1. */
-  readonly isScalar?: true;
+  readonly isScalar?: true | undefined;
   /** A second formula: what is weighted. */
-  readonly weight?: 'optional' | 'required';
+  readonly weight?: 'optional' | 'required' | undefined;
   /** How many extrema are wanted. */
-  readonly takesK?: true;
+  readonly takesK?: true | undefined;
 }
 
 const value = { outputs: ['value'] } as const;
@@ -59,6 +59,10 @@ const TABLE = {
   KMaxArgKMax: { ...both, takesK: true },
 } as const satisfies Record<string, Row>;
 
+const NO_MORE = { isScalar: undefined, weight: undefined, takesK: undefined };
+
+const rowOf = (kind: ReductionKind): Row => ({ ...NO_MORE, ...TABLE[kind] });
+
 /** The name of a reduction. */
 export type ReductionKind = keyof typeof TABLE;
 
@@ -71,9 +75,9 @@ export interface Reduction {
   readonly formula: VectorExpr;
   readonly axis: ReductionAxis;
   /** The second formula of the weighted kinds. */
-  readonly weight?: VectorExpr;
+  readonly weight?: VectorExpr | undefined;
   /** How many extrema, of the kinds with K. */
-  readonly k?: number;
+  readonly k?: number | undefined;
 }
 
 /** What a kind needs beside the formula. */
@@ -116,7 +120,7 @@ export function reduction(
       `Use one of ${REDUCTION_KINDS.join(', ')}.`,
     );
   }
-  const row: Row = TABLE[kind];
+  const row = rowOf(kind);
   const f = toVector(`a ${kind} reduction`, formula);
   if (![0, 1].includes(axis)) {
     fail(
@@ -146,8 +150,8 @@ export function reduction(
     fail(`${kind} needs k`, 'Pass how many extrema you want.');
   return Object.freeze({
     ...{ kind, formula: f, axis },
-    ...(weight !== undefined && { weight: toVector(`a ${kind} reduction`, weight) }),
-    ...(k !== undefined && { k: integer(`a ${kind} reduction`, 'k', k, 1, MAX_K) }),
+    weight: weight === undefined ? undefined : toVector(`a ${kind} reduction`, weight),
+    k: k === undefined ? undefined : integer(`a ${kind} reduction`, 'k', k, 1, MAX_K),
   });
 }
 
@@ -157,7 +161,7 @@ function fail(problem: string, remedy: string): never {
 
 /** The arrays that a reduction gives, and their dims. */
 export function outputsOf({ kind, formula, weight, k }: Reduction): readonly ReductionOutput[] {
-  const { outputs }: Row = TABLE[kind];
+  const { outputs } = rowOf(kind);
   return outputs.map((name) => ({ name, dim: dimOf(kind, formula.dim, weight?.dim, k) }));
 }
 

@@ -27,9 +27,11 @@ const RULES: { readonly [K in Kind]: VectorRule<K> } = {
 export function simplifyVector(root: VectorExpr): VectorExpr {
   const done = new Map<VectorExpr, VectorExpr>();
   // A stack of its own: rules push parts down long chains, deeper than calls may nest.
-  const stack: { readonly node: VectorExpr; current?: VectorExpr; next?: VectorExpr }[] = [
-    { node: root },
-  ];
+  const stack: {
+    readonly node: VectorExpr;
+    current: VectorExpr | undefined;
+    next: VectorExpr | undefined;
+  }[] = [{ node: root, current: undefined, next: undefined }];
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
     const { node, current, next } = top;
     const result = done.get(node) ?? (next && done.get(next));
@@ -41,7 +43,7 @@ export function simplifyVector(root: VectorExpr): VectorExpr {
     }
     const open = node.args.filter((arg) => !done.has(arg));
     if (open.length > 0) {
-      for (const arg of open) stack.push({ node: arg });
+      for (const arg of open) stack.push({ node: arg, current: undefined, next: undefined });
       continue;
     }
     top.current = withVectorArgs(
@@ -52,7 +54,7 @@ export function simplifyVector(root: VectorExpr): VectorExpr {
     if (rewritten === top.current) done.set(node, rewritten).set(rewritten, rewritten);
     else {
       top.next = rewritten;
-      stack.push({ node: rewritten });
+      stack.push({ node: rewritten, current: undefined, next: undefined });
     }
   }
   return done.get(root)!;

@@ -60,7 +60,14 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
 
 /** One exponential a row and one for what was there; rows whose largest F is not finite go the slow way. */
 function severalText(
-  { lit, exp, abs, larger }: Required<Omit<ReducerDialect, 'scalar' | 'vector'>>,
+  {
+    lit,
+    exp,
+    abs,
+    larger,
+  }: Pick<ReducerDialect, 'lit' | 'exp' | 'abs'> & {
+    readonly larger: NonNullable<ReducerDialect['larger']>;
+  },
   sums: readonly string[],
   {
     s,

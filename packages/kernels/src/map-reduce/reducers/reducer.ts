@@ -8,11 +8,11 @@ export interface ReducerDialect {
   readonly log: (x: string) => string;
   readonly abs: (x: string) => string;
   /** The larger, NaN if either is NaN; without it rows are added one by one. */
-  readonly larger?: (x: string, y: string) => string;
+  readonly larger?: ((x: string, y: string) => string) | undefined;
   /** What one thread does at a time with one value after the other; without it there are vectors of values. */
-  readonly scalar?: ScalarDialect;
+  readonly scalar?: ScalarDialect | undefined;
   /** What vectors can do where rows of a single reduction are added several at a time. */
-  readonly vector?: VectorDialect;
+  readonly vector?: VectorDialect | undefined;
 }
 
 /** How powers of two and conditions on `V` are written. */
@@ -57,7 +57,7 @@ export interface Slot {
 export interface Reducer {
   readonly slots: readonly Slot[];
   /** Declarations of the members, where the slots are elements of arrays. */
-  readonly members?: string;
+  readonly members?: string | undefined;
   /** How many values `f0`, `f1` and so on `add` takes for a row, beside its number `row` (an `I`). */
   readonly arity: number;
   /** Statements that add a row to `s`. */
@@ -74,21 +74,19 @@ export interface Reducer {
    * What a block is summed in where that is no `State`: its members, statements that add a row to a block `s`, and
    * statements that add a block `t` to a state `s`.
    */
-  readonly block?: {
-    readonly slots: readonly Slot[];
-    readonly add: string;
-    readonly merge: string;
-  };
+  readonly block?:
+    { readonly slots: readonly Slot[]; readonly add: string; readonly merge: string } | undefined;
   /** A state of no rows to go on with beside `total`; default `empty()`. */
-  readonly beside?: (total: string) => string;
+  readonly beside?: ((total: string) => string) | undefined;
   /**
    * Statements that add several rows to the state `s` at less cost than one by one, for values `V` alone: a list of
    * arguments for each row, as names or literals, its number last; the numbers of rows follow each other. The caller
    * gives `slow`, which adds them one by one.
    */
-  readonly several?: (s: string, rows: readonly (readonly string[])[], slow: string) => string;
+  readonly several?:
+    ((s: string, rows: readonly (readonly string[])[], slow: string) => string) | undefined;
   /** Functions beside the state that `add` calls. */
-  readonly functions?: string;
+  readonly functions?: string | undefined;
 }
 
 /** What a reducer is made from. */
@@ -101,7 +99,7 @@ export interface ReducerParts {
   readonly k: number;
   readonly dialect: ReducerDialect;
   /** How sums are added up. Default: of blocks, in the data type. */
-  readonly sums?: SumOptions;
+  readonly sums?: SumOptions | undefined;
 }
 
 /** The numbers 0 to count - 1. */

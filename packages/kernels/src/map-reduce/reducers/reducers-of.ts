@@ -5,15 +5,17 @@ import type { SumOptions } from './sum-options.js';
 
 const nothing = (): string => '';
 /** For what is asked of a reducer beside its text. */
-const NO_TEXT: ReducerDialect = { lit: nothing, exp: nothing, log: nothing, abs: nothing };
+const NO_TEXT: ReducerDialect = {
+  ...{ lit: nothing, exp: nothing, log: nothing, abs: nothing },
+  ...{ larger: undefined, scalar: undefined, vector: undefined },
+};
 
 /** The reducer of a reduction of a plan. */
 export const plannedReducer = (
   { reduction, ...parts }: PlannedReduction,
   dialect: ReducerDialect = NO_TEXT,
   sums?: SumOptions,
-): Reducer =>
-  reducerOf({ ...parts, kind: reduction, dialect, ...(sums !== undefined && { sums }) });
+): Reducer => reducerOf({ ...parts, kind: reduction, dialect, sums });
 
 /** The reducers of a plan's reductions, in order. */
 export function reducersOf(

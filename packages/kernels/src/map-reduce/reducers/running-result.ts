@@ -23,29 +23,42 @@ export interface RunningResult {
   /** Members of `State`, in order. */
   readonly slots: readonly Slot[];
   /** What a tile of rows is summed in before it is merged, where anything is. */
-  readonly block?: {
-    readonly type: string;
-    /** One of no rows, to go on with beside `total`. */
-    readonly empty: (total: string) => string;
-  };
+  readonly block?:
+    | {
+        readonly type: string;
+        /** One of no rows, to go on with beside `total`. */
+        readonly empty: (total: string) => string;
+      }
+    | undefined;
   /** The statement that adds a row with these values and this number last. */
   readonly add: (total: string, block: string, args: readonly string[]) => string;
   /** Statements that add several rows at less cost, each with its values and its number last; `slow` adds them one by one. */
-  readonly several?: (
-    total: string,
-    block: string,
-    rows: readonly (readonly string[])[],
-    slow?: string,
-  ) => string;
+  readonly several?:
+    | ((
+        total: string,
+        block: string,
+        rows: readonly (readonly string[])[],
+        slow?: string,
+      ) => string)
+    | undefined;
   readonly outputs: readonly RunningOutput[];
   /** What `add` reads and writes by itself. */
-  readonly pointers?: readonly Pointer[];
+  readonly pointers?: readonly Pointer[] | undefined;
 }
 
+/** What reducers have that need it. */
+const NO_MORE = {
+  ...{ members: undefined, block: undefined, beside: undefined },
+  ...{ several: undefined, functions: undefined },
+};
+const NO_SHORTCUT = { block: undefined, several: undefined, pointers: undefined };
+
 /** The running result of reductions over the same pairs: the plain text of a reduction where there is one. */
-export function runningResult(reducers: readonly Reducer[]): RunningResult {
+export function runningResult(given: readonly Reducer[]): RunningResult {
+  const reducers = given.map((one): Reducer => ({ ...NO_MORE, ...one }));
   const [only] = reducers;
-  return only !== undefined && reducers.length === 1 ? single(only) : several(reducers);
+  const result = only !== undefined && reducers.length === 1 ? single(only) : several(reducers);
+  return { ...NO_SHORTCUT, ...result };
 }
 
 function single(reducer: Reducer): RunningResult {

@@ -30,6 +30,8 @@ export interface SelectionPlan {
   readonly valueDim: number;
 }
 
+const NO_MORE = { values: undefined, axis: undefined };
+
 /**
  * The plan of a selection. Throws a `RangeError` for a mask that is no single number and for formulas that are not written
  * out (`MAP_REDUCE_LIMITS`).
@@ -44,7 +46,7 @@ export interface SelectionPlan {
  * ```
  */
 export function planSelection(problem: SelectionProblem, limits: DeviceLimits): SelectionPlan {
-  const { mask, values, axis = 1, ...rest } = problem;
+  const { mask, values, axis = 1, ...rest } = { ...NO_MORE, ...problem };
   if (mask.dim !== 1) {
     throw new RangeError(
       `cannot plan a selection: the mask has dim ${String(mask.dim)}. Pass one number for every pair, such as a comparison of distances.`,
@@ -59,7 +61,7 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
     );
   }
   const counts = planUnrolled({ ...rest, reduction: counted.reduction }, limits);
-  const pass = planUnrolled(counted, limits, { whole: true });
+  const pass = planUnrolled(counted, limits, true);
   return Object.freeze({
     ...{ family: 'selection', pass, counts, valueDim: values?.dim ?? 0 },
     summary: pass.summary.replace('map-reduce', 'selection'),

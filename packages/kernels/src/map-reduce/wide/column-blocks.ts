@@ -11,7 +11,7 @@ export interface ColumnBlock {
   /** Columns of a block. */
   readonly block: number;
   /** How sums are added up where that is unusual. */
-  readonly sums?: SumOptions;
+  readonly sums?: SumOptions | undefined;
 }
 
 const isExponential = (kind: ReductionKind): boolean =>
@@ -26,7 +26,7 @@ export function blockReducer(
   const dims = isExponential(kind) ? { dim: 1, weightDim: block } : { dim: block, weightDim: 1 };
   return kind.includes('K')
     ? rankedReducer({ kind, k, ...dims, dialect }, unroll)
-    : reducerOf({ kind, k, ...dims, dialect, ...(sums !== undefined && { sums }) });
+    : reducerOf({ kind, k, ...dims, dialect, sums });
 }
 
 /** Where an entry of a block's results stands in a row of results. */

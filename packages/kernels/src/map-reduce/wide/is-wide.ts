@@ -5,12 +5,12 @@ import {
   type Reduction,
   type VectorExpr,
 } from '@mercer/formula';
-import type { DeviceLimits } from '../../device-limits.js';
+import { isInterpreted, type DeviceLimits } from '../../device-limits.js';
 import { PlanLimitError } from '../../plan-limit-error.js';
 import { dtypeBytes } from '../../dtype.js';
 import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from '../limits.js';
 import { planSums } from '../plan-sums.js';
-import type { MapReduceProblem } from '../problem.js';
+import { wholeProblem, type MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
 import { contractionIndices } from './contraction-index.js';
 
@@ -26,14 +26,15 @@ const MANY_COLUMNS = 16;
  * reductions have no loops. Everything is written out for the interpreter. `beside` are reductions that would share the pass.
  */
 export function isWide(
-  problem: MapReduceProblem,
+  given: MapReduceProblem,
   limits: DeviceLimits,
   beside: readonly Reduction[] = [],
 ): boolean {
   const { kind } = limits;
+  const problem = wholeProblem(given);
   const { reduction, further = [], dtype } = problem;
   const all = [reduction, ...further];
-  if (limits.kind === 'cpu' && limits.interpreted === true) {
+  if (isInterpreted(limits)) {
     checkInterpreter(all);
     return false;
   }

@@ -59,7 +59,10 @@ const fittingBlock = (columns: number, most: number): number =>
 /** Words of the data type that the running result of a block of columns takes. */
 export function wordsOfBlock(one: ColumnBlock, dtype: PairwiseDType): number {
   const nothing = (): string => '';
-  const dialect = { lit: nothing, exp: nothing, log: nothing, abs: nothing };
+  const dialect = {
+    ...{ lit: nothing, exp: nothing, log: nothing, abs: nothing },
+    ...{ larger: undefined, scalar: undefined, vector: undefined },
+  };
   return wordsOf(blockReducer(one, dialect).slots, dtype);
 }
 

@@ -1,0 +1,267 @@
+import * as mercer from '../index.js';
+import * as npy from '../npy.js';
+
+/** One call of a public operation by its name; what it gives is compared bit by bit. */
+export type Operation = readonly [name: string, call: () => unknown];
+
+const { tensor, lazyI, lazyJ, formula } = mercer;
+
+const values = (count: number, step: number): Float32Array =>
+  Float32Array.from({ length: count }, (_, at) => ((at * step) % 17) / 8 - 0.5);
+
+/** Calls of every public operation that runs on the CPU, with no options where there may be none. */
+export async function operations(): Promise<readonly Operation[]> {
+  const cpu = { device: 'cpu' } as const;
+  const x = await tensor(values(15, 7), { shape: [5, 3], ...cpu });
+  const y = await tensor(values(12, 5), { shape: [4, 3], ...cpu });
+  const a = await tensor(values(6, 7), { shape: [2, 3], ...cpu });
+  const b = await tensor(values(8, 5), { shape: [4, 2], ...cpu });
+  const c = await tensor(values(10, 3), { shape: [5, 2], ...cpu });
+  const d = await tensor(values(12, 11), { shape: [4, 3], ...cpu });
+  const g = await tensor(values(20, 3), { shape: [5, 4], ...cpu });
+  const weights = await tensor(values(4, 3), { shape: [4, 1], ...cpu });
+  const vector = await tensor(values(4, 9), { ...cpu });
+  const row = await tensor(Int32Array.of(0, 1, 2, 1, 0), { ...cpu });
+  const spd = await tensor(Float64Array.of(4, 1, 0.5, 1, 5, 1, 0.5, 1, 6), {
+    shape: [3, 3],
+    ...cpu,
+  });
+  const right = await tensor(Float64Array.of(1, 2, 3, 4, 5, 6), { shape: [3, 2], ...cpu });
+  const tall = await tensor(Float64Array.of(1, 2, 3, 4, 5, 7), { shape: [3, 2], ...cpu });
+  const small = await tensor(Float64Array.of(2, 1, 1, 3), { shape: [2, 2], ...cpu });
+  const xi = lazyI(x, { name: 'x' });
+  const yj = lazyJ(y, { name: 'y' });
+  const distance = xi.sqdist(yj);
+  const gaussian = distance.neg().exp();
+  const sum = gaussian.mul(lazyJ(weights, { name: 'w' })).reduction('Sum', 'j');
+  const one = formula.variable('d');
+  const ranges = {
+    rangesI: [
+      [0, 2],
+      [2, 5],
+    ],
+    slicesI: [1, 2],
+    redrangesJ: [
+      [0, 2],
+      [1, 4],
+    ],
+    rangesJ: [[0, 4]],
+    slicesJ: [1],
+    redrangesI: [[0, 5]],
+  };
+  const upstream = await tensor(values(5, 3), { shape: [5, 1], ...cpu });
+  const named = (name: string, ...args: readonly unknown[]): Operation => [
+    `LazyTensor.${name}(${args.map(String).join(', ')})`,
+    () => (distance as unknown as Record<string, Method>)[name]?.(...args),
+  ];
+  const factor = await mercer.cholesky(spd);
+  return [
+    ['tensor', () => tensor([[1, 2]], cpu)],
+    ['zeros', () => mercer.zeros([2], cpu)],
+    ['full', () => mercer.full([2], 3, cpu)],
+    ['cast', () => x.cast('float64')],
+    ['clone', () => x.clone()],
+    ['contiguous', () => x.transpose().contiguous()],
+    ['to', () => x.to('cpu')],
+    ['fill', async () => (await x.clone()).fill(2)],
+    ['copyFrom', async () => (await x.clone()).copyFrom(x)],
+    ['toNested', () => x.toNested()],
+    ['map', () => mercer.map(formula.exp(formula.variable('a')), { a: x })],
+    ['sumTo', () => mercer.sumTo(x, [3])],
+    ['scatterAdd', () => mercer.scatterAdd(x, row, 3)],
+    ['countRows', () => mercer.countRows(row, 3)],
+    ['gatherRows', () => mercer.gatherRows(x, row)],
+    ['cdist', () => mercer.cdist(x, y)],
+    ['cdist p 1.3', () => mercer.cdist(x, y, { p: 1.3 })],
+    ['cdist symmetric', () => mercer.cdist(x, x)],
+    ['cdist.prepare', async () => (await mercer.cdist.prepare(x, y))(x, y)],
+    ['cdistGrad', () => mercer.cdistGrad(a, b, c, d)],
+    ['cdistBackward', () => mercer.cdistBackward(g, x, y)],
+    ['runKernel', () => mercer.runKernel(mercer.gaussianL2, x, y, { bandwidth: 1.5 })],
+    [
+      'runKernel polynomial',
+      () => mercer.runKernel(mercer.polynomial, x, y, { degree: 2, gamma: 1, offset: 1 } as never),
+    ],
+    [
+      'runKernel matern',
+      () => mercer.runKernel(mercer.matern52, x, x, { bandwidth: 1.5, regularization: 0.1 }),
+    ],
+    [
+      'runKernelBackward',
+      () => mercer.runKernelBackward(mercer.gaussianL2, g, x, y, { bandwidth: 1.5 }),
+    ],
+    [
+      'customKernel',
+      () =>
+        mercer.runKernel(
+          {
+            ...mercer.gaussianL2,
+            kernel: mercer.customKernel(formula.exp(formula.neg(one))),
+          } as never,
+          x,
+          y,
+        ),
+    ],
+    [
+      'genred',
+      () =>
+        mercer.genred('SqDist(x, y) * w', ['x = Vi(3)', 'y = Vj(3)', 'w = Vj(1)'])(x, y, weights),
+    ],
+    [
+      'genred Sum_Reduction',
+      () => mercer.genred('Sum_Reduction(Exp(-SqDist(x, y)), 0)', ['x = Vi(3)', 'y = Vj(3)'])(x, y),
+    ],
+    [
+      'genericSum',
+      () => mercer.genericSum('SqDist(x, y)', 'a = Vi(1)', ['x = Vi(3)', 'y = Vj(3)'])(x, y),
+    ],
+    [
+      'genericLogSumExp',
+      () => mercer.genericLogSumExp('SqDist(x, y)', 'a = Vi(1)', ['x = Vi(3)', 'y = Vj(3)'])(x, y),
+    ],
+    ['LazyReduction.call', () => sum.call()],
+    ['LazyReduction.prepare', async () => (await sum.prepare())([])],
+    ['ranges', () => sum.call([], { ranges } as never)],
+    ['accumulate', () => sum.call([], { accumulate: 'float64' })],
+    [
+      'jointReduction',
+      () => mercer.jointReduction({ sum, most: distance.reduction('ArgMax', 'j') }).call(),
+    ],
+    ['gradient', () => mercer.gradient(sum, 'x', upstream)],
+    ['valueAndGradients', () => mercer.valueAndGradients(sum, { x: 'x', y: 'y' } as never)],
+    ['matmul of a LazyTensor', () => gaussian.matmul(weights)],
+    ['toDense', () => gaussian.toDense()],
+    ['diag', () => xi.sqdist(lazyJ(x)).diag()],
+    ['reduceMany', () => distance.reduceMany('j', { sum: 'Sum', least: 'ArgMin' } as never)],
+    ['nonzero', () => distance.sub(1).relu().nonzero('j')],
+    ['sumSoftMaxWeight', () => distance.sumSoftMaxWeight(lazyJ(weights), 'j')],
+    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'variance', 'logSumExp'].map((name) =>
+      named(name, 'j'),
+    ),
+    ...['min', 'max', 'argMin', 'argMax', 'minArgMin', 'maxArgMax'].map((name) => named(name, 'i')),
+    ...['kMin', 'argKMin', 'kMinArgKMin', 'kMax', 'argKMax', 'kMaxArgKMax'].map((name) =>
+      named(name, 2, 'j'),
+    ),
+    ['complex', () => mercer.realToComplex(distance).sum('j')],
+    ['cholesky', () => mercer.cholesky(spd)],
+    ['conditionEstimate', () => mercer.conditionEstimate(spd)],
+    ['eigh', () => mercer.eigh(spd)],
+    ['inverse', () => mercer.inverse(spd)],
+    ['kron', () => mercer.kron(small, small)],
+    [
+      'kronMatvec',
+      async () => mercer.kronMatvec(small, small, await tensor(new Float64Array(4).fill(2), cpu)),
+    ],
+    ['logdet', () => mercer.logdet(spd)],
+    ['lstsq', () => mercer.lstsq(tall, right)],
+    ['matmul', () => mercer.matmul(spd, right)],
+    ['matrixPower', () => mercer.matrixPower(spd, 0.5)],
+    ['qr', () => mercer.qr(tall)],
+    ['svd', () => mercer.svd(tall)],
+    ['solveCholesky', () => mercer.solveCholesky(spd, right)],
+    ['solveLU', () => mercer.solveLU(spd, right)],
+    ['triangularSolve', () => mercer.triangularSolve(spd, right)],
+    ['choleskyBackward', () => mercer.choleskyBackward(spd, factor)],
+    [
+      'eighBackward',
+      async () => {
+        const { values: l, vectors } = await mercer.eigh(spd);
+        return mercer.eighBackward({ vectors: spd }, { values: l, vectors });
+      },
+    ],
+    ['inverseBackward', async () => mercer.inverseBackward(spd, await mercer.inverse(spd))],
+    [
+      'kronBackward',
+      async () => mercer.kronBackward(await mercer.kron(small, small), { a: small, b: small }),
+    ],
+    [
+      'logdetBackward',
+      async () =>
+        mercer.logdetBackward(await tensor(new Float64Array([1]), { shape: [], ...cpu }), {
+          a: spd,
+        }),
+    ],
+    [
+      'lstsqBackward',
+      async () => {
+        const { x: found } = await mercer.lstsq(tall, right);
+        return mercer.lstsqBackward(found, { a: tall, b: right, x: found });
+      },
+    ],
+    ['matmulBackward', () => mercer.matmulBackward(right, { a: spd, b: right })],
+    ['matrixPowerBackward', () => mercer.matrixPowerBackward(spd, { a: spd }, 0.5)],
+    [
+      'qrBackward',
+      async () => {
+        const { q, r } = await mercer.qr(tall);
+        return mercer.qrBackward({ r: small }, { q, r });
+      },
+    ],
+    [
+      'solveCholeskyBackward',
+      async () => {
+        const { x: found } = await mercer.solveCholesky(spd, right);
+        return mercer.solveCholeskyBackward(right, { a: spd, x: found });
+      },
+    ],
+    [
+      'solveLUBackward',
+      async () => {
+        const { x: found } = await mercer.solveLU(spd, right);
+        return mercer.solveLUBackward(right, { a: spd, x: found });
+      },
+    ],
+    [
+      'svdBackward',
+      async () => {
+        const found = await mercer.svd(tall);
+        return mercer.svdBackward({ u: tall }, found);
+      },
+    ],
+    [
+      'triangularSolveBackward',
+      async () => {
+        const { x: found } = await mercer.triangularSolve(spd, right);
+        return mercer.triangularSolveBackward(right, { a: spd, x: found });
+      },
+    ],
+    [
+      'formula',
+      () =>
+        formula.printFormula(
+          formula.parseFormula('Exp(-SqDist(x, y))', ['x = Vi(3)', 'y = Vj(3)']),
+        ),
+    ],
+    ['npy', () => npy.decodeNpy(npy.encodeNpy({ data: values(4, 3), shape: [2, 2] })).data],
+    ['vector', () => vector.toTypedArray()],
+  ];
+}
+
+type Method = (...args: readonly unknown[]) => unknown;
+
+/** What a call gives as text, with the bits of every number, or its error. */
+export async function outcomeOf(call: () => unknown): Promise<string> {
+  try {
+    return await textOf(await call());
+  } catch (error) {
+    const { code, message } = error as Error & { readonly code?: unknown };
+    return `${String(code)} ${message}`;
+  }
+}
+
+async function textOf(value: unknown): Promise<string> {
+  if (value instanceof mercer.Tensor) {
+    const { buffer, byteOffset, byteLength } = (await value.toTypedArray()) as Float32Array;
+    const bits = Buffer.from(buffer, byteOffset, byteLength).toString('hex');
+    return `${value.dtype} [${value.shape.join(', ')}] ${bits}`;
+  }
+  if (ArrayBuffer.isView(value)) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
+  }
+  if (typeof value !== 'object' || value === null) return String(value);
+  const parts = Object.keys(value).map(async (name) => {
+    const part = (value as Record<string, unknown>)[name];
+    return typeof part === 'function' ? '' : `${name}: ${await textOf(part)}`;
+  });
+  return (await Promise.all(parts)).join('; ');
+}
