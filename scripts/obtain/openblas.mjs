@@ -1,5 +1,6 @@
 // OpenBLAS as the npm package @mercer/openblas-<platform>: for a release, and for a checkout, whose cpu-runtime finds it in its
-// node_modules as a user's does. node scripts/obtain/openblas.mjs obtains it for the checkout and never fails.
+// node_modules as a user's does. node scripts/obtain/openblas.mjs obtains it for the checkout and never fails. A copy out of the system's
+// packages is kept as long as its files are whole, also when pip is there later: remove its folder to obtain the pinned one.
 import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,

@@ -80,4 +80,23 @@ describe('mercer, killed while it writes', () => {
     expect(child.signalCode).toBe('SIGTERM');
     expect(await readdir(at('tmp'))).toEqual([]);
   }, 120_000);
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'alone by %s while it profiles ends the program too',
+    async (signal) => {
+      const program = `process.stdout.write('up'); setTimeout(() => {}, 20_000)`;
+      const child = spawn(process.execPath, [BIN, 'profile', process.execPath, '-e', program], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      await once(child.stdout, 'data');
+      // The program holds the pipe too: it closes when both are gone.
+      const closed = Promise.all([once(child.stdout, 'close'), once(child, 'exit')]);
+      const started = performance.now();
+      child.kill(signal);
+      await closed;
+      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(child.signalCode).toBe(signal);
+    },
+    120_000,
+  );
 });

@@ -8,6 +8,8 @@ export interface Missing {
   /** One of cuSOLVER, cuBLASLt and cuBLAS. */
   readonly cudaLibraries: boolean;
   readonly lapack: boolean;
+  /** The npm package with a LAPACK for this machine, where one is published. */
+  readonly lapackPackage?: string | undefined;
   /** An NVIDIA display controller is on the PCI bus. */
   readonly gpuOnBus: boolean;
 }
@@ -106,7 +108,10 @@ export function adviseInstall(missing: Missing, manager: PackageManager): Advice
     advice.push({
       missing: 'lapack',
       text: 'Eigenvalues, singular values and least squares are slow without a LAPACK.',
-      command: LAPACK[manager],
+      command:
+        missing.lapackPackage === undefined
+          ? LAPACK[manager]
+          : `npm install ${missing.lapackPackage}   (or: ${LAPACK[manager]})`,
     });
   }
   return advice;

@@ -53,6 +53,13 @@ describe('adviseInstall', () => {
       expect(of(manager).length).toBe(5);
   });
 
+  it('names the npm package with a LAPACK before that of the system, where there is one', () => {
+    const missing = { ...nothing, lapack: true, lapackPackage: '@mercer/openblas-linux-x64-gnu' };
+    expect(adviseInstall(missing, 'apt').map(({ command }) => command)).toEqual([
+      'npm install @mercer/openblas-linux-x64-gnu   (or: sudo apt-get install libopenblas0-pthread)',
+    ]);
+  });
+
   it('asks for the libraries of linear algebra where a driver works', () => {
     const advice = adviseInstall({ ...nothing, cudaLibraries: true }, 'unknown');
     expect(advice.map(({ missing }) => missing)).toEqual(['cudaLibraries']);

@@ -69,6 +69,7 @@ export async function examine(): Promise<Examination> {
         nvrtc: !nvrtc.found,
         cudaLibraries: Object.values(solvers).some(({ found }) => !found),
         lapack: !lapackReport.found,
+        lapackPackage: lapackReport.packageName,
         gpuOnBus,
       },
       system.manager,

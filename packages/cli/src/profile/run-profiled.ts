@@ -36,6 +36,9 @@ export async function runProfiled(
   });
 }
 
+/** Signals that end a program. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** `mercer ...` is this program, and a script's name alone is run by this Node. */
 function resolveProgram(command: readonly string[]): readonly string[] {
   const [first = '', ...rest] = command;
@@ -55,7 +58,18 @@ function runChild(
       stdio: ['inherit', quiet ? 2 : 'inherit', 'inherit'],
       env: { ...process.env, MERCER_PROFILE: file },
     });
+    // A terminal's Ctrl-C reaches both; what is sent to this process alone ends the program first, then this process.
+    const passOn = (signal: NodeJS.Signals): void => {
+      child.kill(signal);
+      ended();
+      process.kill(process.pid, signal);
+    };
+    for (const signal of ENDING) process.on(signal, passOn);
+    const ended = (): void => {
+      for (const signal of ENDING) process.off(signal, passOn);
+    };
     child.on('error', (cause) => {
+      ended();
       reject(
         new CliError(
           'CANNOT_RUN',
@@ -65,6 +79,7 @@ function runChild(
       );
     });
     child.on('close', (status) => {
+      ended();
       resolve(status ?? 128);
     });
   });

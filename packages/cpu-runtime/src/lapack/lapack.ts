@@ -22,6 +22,8 @@ export interface LapackReport {
   readonly attempts: readonly Attempt[];
   /** What to do when none was found. */
   readonly remedy?: string;
+  /** The npm package with an OpenBLAS for this machine, where none was found and one is published. */
+  readonly packageName?: string;
 }
 
 /** Dense linear algebra of a BLAS with LAPACK that is found at run time. Nothing is opened before the first call. */
@@ -75,7 +77,11 @@ function open(): LapackReport {
     if (!(error instanceof AddonNotFoundError)) throw error;
     attempts.push(...error.attempts);
   }
-  return { found: false, attempts, remedy: remedyHere() };
+  const name = openblasPackage();
+  return {
+    ...{ found: false, attempts, remedy: remedyHere() },
+    ...(PACKAGED.includes(name) && { packageName: name }),
+  };
 }
 
 /**
