@@ -9,9 +9,9 @@ import type { CpuLevel } from './compiler/compile-options.js';
 /** What the interpreter runs in place of a compiled kernel: plain data, laid out as native/interpreter reads it. */
 export interface TileProgram {
   /** 32-bit whole numbers: the family of the kernel, its settings, and codes over tiles of values. */
-  readonly words: readonly number[];
+  readonly words: readonly number[] | Int32Array;
   /** Numbers that the codes read. */
-  readonly constants: readonly number[];
+  readonly constants: readonly number[] | Float64Array;
 }
 
 /** How a program is made ready. */
@@ -46,13 +46,19 @@ export function interpret(program: TileProgram, options: InterpretOptions): CpuF
     level = cpuInfo().level,
   } = readOptions(what, options, INTERPRET_OPTIONS);
   const { words, constants } = readOptions(`${what}: the program`, program, PROGRAM);
-  if (!words.every((word) => Number.isInteger(word) && word === (word | 0))) {
+  if (
+    !(words instanceof Int32Array) &&
+    !words.every((word) => Number.isInteger(word) && word === (word | 0))
+  ) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
       'making a tile program failed: its words are not 32-bit whole numbers. Pass what @mercer/kernels emitted.',
     );
   }
-  if (!constants.every((value) => typeof value === 'number')) {
+  if (
+    !(constants instanceof Float64Array) &&
+    !constants.every((value) => typeof value === 'number')
+  ) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
       'making a tile program failed: its constants are not numbers. Pass what @mercer/kernels emitted.',
@@ -65,8 +71,8 @@ export function interpret(program: TileProgram, options: InterpretOptions): CpuF
     );
   }
   const raw = rawBinding().makeProgram(
-    Int32Array.from(words),
-    Float64Array.from(constants),
+    words instanceof Int32Array ? words : Int32Array.from(words),
+    constants instanceof Float64Array ? constants : Float64Array.from(constants),
     level,
     paramBytes,
   );

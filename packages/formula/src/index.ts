@@ -33,13 +33,13 @@ export { OPS, SIGNATURES, type ExprType, type Op, type Signature } from './op.js
 export { arityOf, call, FUNCTIONS } from './functions/call.js';
 export type { MathArity, MathOp } from './functions/math-ops.js';
 export { isNonNegative } from './is-non-negative.js';
-export { postOrder } from './post-order.js';
+export { orderSteps, postOrder } from './post-order.js';
 export { print } from './print.js';
 export { applyRule, fold, type ArgResults, type Rule, type RuleTable } from './rule-table.js';
 export { simplify, simplifyAll, simplifyAllSteps, type SimplifyOptions } from './simplify.js';
 export { wendlandTerms, type WendlandTerm } from './functions/radial.js';
-export { finish, isSteps, type Steps } from './steps.js';
+export { finish, isSteps, visitSteps, type Steps } from './steps.js';
 export { substitute, withArgs } from './substitute.js';
-export { variables, variablesOfAll } from './variables.js';
+export { variables, variablesOfAll, variablesSteps } from './variables.js';
 export * from './vector/index.js';
 export * as ops from './vector/operations/index.js';

@@ -1,6 +1,7 @@
 import type { Expr } from './expr.js';
 import type { MathOp } from './functions/math-ops.js';
 import { SIGNATURES, type ExprType, type Op } from './op.js';
+import { WeakTable } from './weak-table.js';
 
 /** What a node has beside its arguments. */
 type Payload = {
@@ -30,13 +31,8 @@ class Node implements Expr {
   }
 }
 
-const table = new Map<string, WeakRef<Expr>>();
+const table = new WeakTable<Expr>();
 let nextId = 0;
-
-// The finaliser of a node may run after an equal node has taken its place: only a dead entry goes.
-const sweeper = new FinalizationRegistry<string>((key) => {
-  if (table.get(key)?.deref() === undefined) table.delete(key);
-});
 
 /**
  * The one node with this content. Keys name arguments by id: ids are never reused and a node keeps
@@ -45,11 +41,10 @@ const sweeper = new FinalizationRegistry<string>((key) => {
 export function intern(op: Op, args: readonly Expr[], given?: Payload): Expr {
   const payload: Payload = { ...NOTHING, ...given };
   const key = keyOf(op, args, payload);
-  const known = table.get(key)?.deref();
+  const known = table.get(key);
   if (known !== undefined) return known;
   const node = new Node(op, args, nextId++, payload);
-  table.set(key, new WeakRef(node));
-  sweeper.register(node, key);
+  table.set(key, node);
   return node;
 }
 

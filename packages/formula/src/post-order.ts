@@ -1,22 +1,30 @@
 import type { Expr } from './expr.js';
+import { finish, type Steps } from './steps.js';
 
 /** What has arguments of its own kind. */
 interface Node<N> {
   readonly args: readonly N[];
 }
 
+/** Nodes that are looked at in one step. */
+const NODES = 256;
+
 /** Every distinct node of `roots`, arguments before the nodes that use them; no recursion. */
 export function orderNodes<N extends Node<N>>(...roots: readonly N[]): N[] {
-  const seen = new Set<N>();
-  const [only] = roots;
-  if (only !== undefined && roots.length === 1) return newNodes(only, seen);
-  return roots.flatMap((root) => newNodes(root, seen));
+  return finish(orderSteps(roots));
 }
 
-/** The nodes of `root` that are not yet `seen`, in the same order; they are seen then. */
-export function newNodes<N extends Node<N>>(root: N, seen: Set<N>): N[] {
-  if (seen.has(root)) return [];
+/** {@link orderNodes} in steps. */
+export function* orderSteps<N extends Node<N>>(roots: readonly N[]): Steps<N[]> {
+  const seen = new Set<N>();
   const order: N[] = [];
+  for (const root of roots) yield* addNewNodes(root, seen, order);
+  return order;
+}
+
+/** Adds the nodes of `root` that are not yet `seen`, in the same order; they are seen then. */
+export function* addNewNodes<N extends Node<N>>(root: N, seen: Set<N>, order: N[]): Steps<void> {
+  if (seen.has(root)) return;
   seen.add(root);
   // The nodes that are open, and of each which argument is next.
   const nodes: N[] = [root];
@@ -29,6 +37,7 @@ export function newNodes<N extends Node<N>>(root: N, seen: Set<N>): N[] {
       order.push(top);
       nodes.pop();
       nexts.pop();
+      if (order.length % NODES === 0) yield;
       continue;
     }
     nexts[last] = next + 1;
@@ -37,7 +46,6 @@ export function newNodes<N extends Node<N>>(root: N, seen: Set<N>): N[] {
     nodes.push(arg);
     nexts.push(0);
   }
-  return order;
 }
 
 /** Every distinct node of `roots`, arguments before the nodes that use them. */

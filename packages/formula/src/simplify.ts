@@ -3,7 +3,7 @@ import { constant } from './build.js';
 import { FLOAT64 } from './evaluate.js';
 import type { Expr } from './expr.js';
 import { NON_NEGATIVE } from './non-negative.js';
-import { postOrder } from './post-order.js';
+import { orderSteps } from './post-order.js';
 import { readOptions } from './read-options.js';
 import { applyRule } from './rule-table.js';
 import { SIMPLIFY, type Facts } from './simplify-rules.js';
@@ -82,14 +82,24 @@ function* canonicalSteps<E extends Expr>(
   const signs = new Map<Expr, boolean>();
   const done = new Map<Expr, Expr>();
 
-  const isNonNegative = (node: Expr): boolean => {
-    const known = signs.get(node);
-    if (known !== undefined) return known;
-    const args = node.args.map(isNonNegative);
-    const sign =
-      node.name !== undefined ? assumed.has(node.name) : applyRule(NON_NEGATIVE, node, args);
-    signs.set(node, sign);
-    return sign;
+  // Of a node whose arguments are not known yet, as a rule may have built it, these first, on a stack of their own.
+  const isNonNegative = (root: Expr): boolean => {
+    const stack = [root];
+    for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
+      const open = signs.has(node) ? [] : node.args.filter((arg) => !signs.has(arg));
+      if (open.length > 0) {
+        stack.push(...open);
+        continue;
+      }
+      stack.pop();
+      if (signs.has(node)) continue;
+      const args = node.args.map((arg) => signs.get(arg) === true);
+      signs.set(
+        node,
+        node.name !== undefined ? assumed.has(node.name) : applyRule(NON_NEGATIVE, node, args),
+      );
+    }
+    return signs.get(root) === true;
   };
   const facts: Facts = { isNonNegative };
 
@@ -106,9 +116,7 @@ function* canonicalSteps<E extends Expr>(
   };
 
   // Arguments first, so that the recursion above only ever goes through what a rule just built.
-  const order = postOrder(...exprs);
-  yield;
-  for (const node of order) {
+  for (const node of yield* orderSteps<Expr>(exprs)) {
     normalise(node);
     yield;
   }

@@ -1,5 +1,6 @@
 import type { Expr } from './expr.js';
-import { newNodes, postOrder } from './post-order.js';
+import { addNewNodes, postOrder } from './post-order.js';
+import { finish, type Steps } from './steps.js';
 
 /** Expressions do not change, and emitters ask for the variables of every node. */
 const known = new WeakMap<Expr, readonly string[]>();
@@ -27,10 +28,17 @@ export function variables(expr: Expr): string[] {
  * ```
  */
 export function variablesOfAll(exprs: readonly Expr[]): string[] {
+  return finish(variablesSteps(exprs));
+}
+
+/** {@link variablesOfAll} in steps. */
+export function* variablesSteps(exprs: readonly Expr[]): Steps<string[]> {
   const seen = new Set<Expr>();
-  return exprs.flatMap((expr) =>
-    newNodes(expr, seen)
-      .flatMap((node) => node.name ?? [])
-      .sort(),
-  );
+  const names: string[] = [];
+  for (const expr of exprs) {
+    const nodes: Expr[] = [];
+    yield* addNewNodes(expr, seen, nodes);
+    names.push(...nodes.flatMap((node) => node.name ?? []).sort());
+  }
+  return names;
 }

@@ -184,10 +184,15 @@ export class JitCache {
     options?: BatchOptions,
   ): Promise<Artifact[]> {
     const given = readOptions('JitCache.getAll', options, BATCH_OPTIONS);
-    const { signal, debug } = given;
+    const { signal, debug, concurrency, onProgress } = given;
     checkSignal('JitCache.getAll', signal);
     const one = { ...(signal && { signal }), ...(debug !== undefined && { debug }) };
-    return runBatch(units, given, (unit) => this.get(unit, toolchain, one));
+    const onDone = (done: number, { names }: CompileUnit): void => {
+      onProgress?.({ done, total: units.length, current: names[0] ?? '' });
+    };
+    return runBatch(units, { signal, concurrency, onDone }, (unit) =>
+      this.get(unit, toolchain, one),
+    );
   }
 
   /** State, sizes and counters. */

@@ -25,6 +25,8 @@ export interface LeaseRequest {
   readonly owner: string;
   /** Called once if the compile is someone else's. */
   readonly onWait: () => void;
+  /** Aborts when nobody waits for the entry any more. */
+  readonly signal: AbortSignal;
 }
 
 /** The right to compile, or the news that someone else has done it. */
@@ -44,7 +46,7 @@ async function watch(
   held: Lease,
   deadlineMs: number,
 ): Promise<Watch | 'late'> {
-  const { session, system, key } = request;
+  const { session, system, key, signal } = request;
   let last = held;
   let changedMs = system.monotonicMs();
   for (let attempt = 0; ; attempt++) {
@@ -53,6 +55,7 @@ async function watch(
     if (system.monotonicMs() - changedMs > LEASE_MS) return last;
     if (system.monotonicMs() > deadlineMs || !session.hasRoom) return 'late';
     await backOff(attempt, system.random, 50);
+    signal.throwIfAborted();
     const seen = await session.read((database) =>
       hasEntry(database, key) ? 'ready' : (readLease(database, key) ?? 'free'),
     );
@@ -66,6 +69,8 @@ async function watch(
 /**
  * Gets the right to compile a key, or waits for whoever has it. No lock is held while waiting nor
  * afterwards: the lease is a row, not a lock.
+ *
+ * @throws the signal's reason
  */
 export async function acquireLease(request: LeaseRequest): Promise<LeaseOutcome> {
   const { session, system, key, owner } = request;

@@ -1,3 +1,4 @@
+export { runBatch, type BatchRun } from './batch.js';
 export { JitCache } from './cache.js';
 export { debugPrinter, type DebugPrinter } from './debug.js';
 export { BatchError, CacheError, type CacheErrorCode } from './errors.js';

@@ -107,6 +107,7 @@ export class Resolver {
       system,
       owner,
       key: wanted.key.bytes,
+      signal: wanted.signal,
       onWait: () => {
         counters.waited++;
         wanted.print?.(`wait ${label(wanted)}: it is being compiled elsewhere on this machine`);

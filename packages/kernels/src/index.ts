@@ -18,7 +18,7 @@ export type {
   Scalars,
 } from './emitted-kernel.js';
 export { isBeyondCompiler, PlanLimitError } from './plan-limit-error.js';
-export { kernelKey } from './kernel-key.js';
+export { kernelContent } from './kernel-content.js';
 export type { TileProgram } from './interpret/tile-program.js';
 export {
   isInterpreted,

@@ -1,4 +1,5 @@
 import { optionReader, type OptionNames } from '@mercer/options';
+import { LOAD_OPTIONS } from '@mercer/tensor';
 import { LazyError } from './lazy-error.js';
 import type { PreparedOptions } from './lazy-reduction.js';
 import type { PrepareOptions } from './prepare.js';
@@ -22,8 +23,7 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions> = {
   dtype: true,
   accumulate: true,
   sumScheme: true,
-  signal: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /** Options of calls of reductions that give no row numbers. */
@@ -41,8 +41,7 @@ export const PREPARE_OPTIONS: OptionNames<PrepareOptions> = {
   accumulate: true,
   sumScheme: true,
   indexDtype: true,
-  signal: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /** Options of prepared calls. */

@@ -1,10 +1,10 @@
 import type { VectorExpr } from '@mercer/formula';
-import { formatShape, MercerError, type Tensor } from '@mercer/tensor';
+import { formatShape, inSlices, MercerError, type Tensor } from '@mercer/tensor';
 import type { CallOptions } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, isSameData, isSameInput, nodeAt, type Input } from './input.js';
 import { checkVariable } from './lazy-calculus.js';
-import { LazyError, translated } from './lazy-error.js';
+import { LazyError, translatedSteps } from './lazy-error.js';
 import type { LazyFormula } from './lazy-formula.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import { savedNodes, type SavedOptions } from './saved-results.js';
@@ -48,9 +48,11 @@ export async function derivativesBy(
     count: (rows) => node(parameterInput(what, [rows], 'count')),
   });
   const free = inputs.length;
-  const shares = places.map((place) =>
-    translated(what, () => sharesOf({ ...task, place, seed, saved, free })),
-  );
+  const shares: (readonly Share[])[] = [];
+  for (const place of places) {
+    const steps = sharesOf({ ...task, place, seed, saved, free });
+    shares.push(await inSlices(translatedSteps(what, steps), options.signal));
+  }
   return { shares, inputs };
 }
 

@@ -2,8 +2,8 @@ import {
   device as deviceOf,
   MercerError,
   readableInput,
-  type DebugOption,
   type DeviceLike,
+  type LoadOptions,
   type StreamOption,
   type Tensor,
 } from '@mercer/tensor';
@@ -16,21 +16,19 @@ import type { LazyData } from './make-input.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { placeInputs } from './place-inputs.js';
 import { passRanges, type RangesOption } from './range-tensors.js';
-import type { IndexOption, SignalOption } from './reduction-types.js';
+import type { IndexOption } from './reduction-types.js';
 import { areEmpty, checkIndexDtype, deliver, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, jointly, usedBy, type JointTask, type Task } from './task.js';
 
 /** Options of a call that say nothing about what is computed. */
-export interface CallOptions extends StreamOption, SumOptions, IndexOption, SignalOption {
+export interface CallOptions extends StreamOption, SumOptions, IndexOption, LoadOptions {
   /** Where host data is placed when no input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
   /** What host data is converted to when no input has a dtype of its own. Default: float32. */
   readonly dtype?: LazyDType | undefined;
   /** Which rows of i meet which rows of j; without it all. */
   readonly ranges?: RangesOption | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
 /** Options of a call of one reduction. */

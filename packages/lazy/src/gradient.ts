@@ -1,6 +1,6 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS, type Tensor } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
@@ -25,7 +25,7 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
   saved: true,
   stream: true,
   ranges: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /**
@@ -73,13 +73,13 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
   const place = placeOf(what, task, variable);
   const by = inputAt(task, place);
   const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
-  const { saved, stream, ranges, debug } = options;
+  const { saved, stream, ranges, debug, signal } = options;
   const { device } = checkGradientOuts(what, whole, { gradients: [{ by, out }], saved, stream });
   const made: Tensor[] = [];
   try {
     const where = { ...options, device };
     const derivatives = await derivativesBy(what, whole, [place], where, made);
-    const call = { stream, device, ranges, debug };
+    const call = { stream, device, ranges, debug, signal };
     const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
     const [total] = gradients;
     if (total === undefined) throw new Error('there is a gradient for each input');

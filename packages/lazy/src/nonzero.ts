@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import { empty, tensor, type Stream, type Tensor } from '@mercer/tensor';
+import { empty, LOAD_OPTIONS, tensor, type Stream, type Tensor } from '@mercer/tensor';
 import {
   keptRows,
   launchArguments,
@@ -21,7 +21,7 @@ import { checkBound } from './transforms.js';
 /** Options of `nonzero`. */
 export interface NonzeroOptions extends Pick<
   ReduceOptions,
-  'stream' | 'device' | 'dtype' | 'ranges' | 'debug'
+  'stream' | 'device' | 'dtype' | 'ranges' | 'debug' | 'signal'
 > {
   /** What is also computed for every pair that is found. */
   readonly values?: LazyOperand | undefined;
@@ -34,7 +34,7 @@ export const NONZERO_OPTIONS: OptionNames<NonzeroOptions> = {
   device: true,
   dtype: true,
   ranges: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /** Pairs of rows as a sparse matrix in compressed rows (CSR): a kept row's pairs stand from its offset to the next. */

@@ -3,7 +3,7 @@ import {
   assertTensor,
   MercerError,
   type DType,
-  type DebugOption,
+  type LoadOptions,
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
@@ -20,7 +20,7 @@ import { launchKnown, rememberCall, type KnownCall } from './known-call.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
 import type { RangesOption } from './range-tensors.js';
-import type { IndexDType, IndexOption, SignalOption } from './reduction-types.js';
+import type { IndexDType, IndexOption } from './reduction-types.js';
 import { areEmpty, checkIndexDtype, makeResults } from './results.js';
 import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type JointTask } from './task.js';
@@ -41,13 +41,12 @@ export interface PreparedTask {
 
 /** Options of a preparation. */
 export interface PrepareOptions<I extends IndexDType = IndexDType>
-  extends SumOptions, IndexOption<I>, SignalOption {
+  extends SumOptions, IndexOption<I>, LoadOptions {
   /**
    * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
    * fix the numbers of rows of both sides; the batch stays free.
    */
   readonly ranges?: RangesOption | undefined;
-  readonly debug?: DebugOption | undefined;
 }
 
 /** Compiles a task for tensors like these. */
@@ -72,7 +71,7 @@ export async function prepareTask(
     ...{ ...options, ranges: ranges !== undefined },
   });
   const widen =
-    indexDtype === 'int64' ? await loadWidening(example.shape.device, options.debug) : undefined;
+    indexDtype === 'int64' ? await loadWidening(example.shape.device, options) : undefined;
   const kept = await keepRanges(task, passes, example.shape, ranges);
   let known: KnownCall | undefined;
   const run: PreparedTask['run'] = (tensors, out, stream) => {

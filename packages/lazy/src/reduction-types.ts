@@ -1,5 +1,5 @@
 import type { ReductionKind } from '@mercer/formula';
-import type { DebugOption, DeviceLike, StreamOption, Tensor } from '@mercer/tensor';
+import type { DeviceLike, LoadOptions, StreamOption, Tensor } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
 import type { RangesOption } from './range-tensors.js';
 import type { SumOptions } from './sum-options.js';
@@ -36,15 +36,6 @@ export interface IndexOption<I extends IndexDType = IndexDType> {
   readonly indexDtype?: I | undefined;
 }
 
-/** The option of calls, and of preparations, that are given up. */
-export interface SignalOption {
-  /**
-   * Rejects the call with the signal's reason while its kernels are planned and compiled; what is under way is stopped once no other
-   * call waits for it. Once the work is enqueued the signal is no longer heeded.
-   */
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Options of a call of a reduction of any kind. */
 export type CallReduceOptions<
   K extends ReductionKind,
@@ -56,7 +47,7 @@ export type CallReduceOptions<
 export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;
 
 /** Options of a call that computes a reduction; `out` takes the result. */
-export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions, SignalOption {
+export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions, LoadOptions {
   /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
   readonly out?: R | undefined;
   /** Where host data is placed when no input is a tensor. Default: the default device. */
@@ -68,6 +59,4 @@ export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions, Sig
    * have the result of an empty side. Without it all rows meet.
    */
   readonly ranges?: RangesOption | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }

@@ -10,7 +10,10 @@ import { indexRows, scatterRows } from './scatter-rows.js';
 import type { Share } from './shares.js';
 
 /** Options of the passes of gradients. */
-export type DerivativeOptions = Pick<CallOptions, 'stream' | 'device' | 'ranges' | 'debug'>;
+export type DerivativeOptions = Pick<
+  CallOptions,
+  'stream' | 'device' | 'ranges' | 'debug' | 'signal'
+>;
 
 /** What `runDerivatives` gives; the caller owns it. */
 export interface Differentials {
@@ -92,16 +95,16 @@ async function partOf(
   share: Share,
   sum: Tensor | undefined,
   inputs: readonly Input[],
-  { stream, device, debug }: DerivativeOptions,
+  { stream, device, debug, signal }: DerivativeOptions,
 ): Promise<Tensor> {
-  const options = { stream, device, debug };
+  const options = { stream, device, debug, signal };
   const shape = rowShape(by);
   const { to, reduction } = share;
   if (to?.follows === 'pair') {
     return scatterPairs(what, by, { reduction, to }, inputs, shape, options);
   }
   if (sum === undefined) throw new Error('a sum has values');
-  if (to === undefined) return sumTo(sum as Tensor<'float32'>, shape, { stream, debug });
+  if (to === undefined) return sumTo(sum as Tensor<'float32'>, shape, { stream, debug, signal });
   using index = await indexRows(what, to, inputs, options);
   return await scatterRows(sum, index, shape, options);
 }

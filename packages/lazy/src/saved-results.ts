@@ -24,7 +24,7 @@ export interface SavedForward {
 }
 
 /** Options of what derivatives compute of the forward pass. */
-export interface SavedOptions extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
+export interface SavedOptions extends Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -42,11 +42,11 @@ export async function savedNodes(
   made: Tensor[],
   node: SavedInputs,
 ): Promise<SavedResults> {
-  const { stream, device, ranges, debug } = options;
+  const { stream, device, ranges, debug, signal } = options;
   const saved = own(options.saved ?? {}, 'values', 'indices');
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const options = { stream, device, ranges, debug };
+    const options = { stream, device, ranges, debug, signal };
     const results = await execute({ ...task, what, reduction }, [], options);
     made.push(...[results.value, results.index].filter((one) => one !== undefined));
     return results;

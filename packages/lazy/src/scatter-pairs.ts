@@ -24,7 +24,7 @@ export async function scatterPairs(
   share: RowShare,
   inputs: readonly Input[],
   shape: readonly number[],
-  options: Pick<CallOptions, 'stream' | 'device' | 'debug'>,
+  options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
 ): Promise<Tensor> {
   const { rowsI = 1, rowsJ = 1, batchShape, dtype = 'float32' } = commonExtent(what, inputs);
   const numbers = [...batchShape, rowsJ, by.dim].reduce((product, extent) => product * extent, 1);
@@ -52,7 +52,7 @@ async function pairsOf(
   { reduction, to }: RowShare,
   inputs: readonly Input[],
   block: RowRange,
-  options: Pick<CallOptions, 'stream' | 'device' | 'debug'>,
+  options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
 ): Promise<readonly [rows: Tensor, index: Tensor]> {
   const some = takeRows(inputs, block);
   const [rows, index] = [reduction.formula, to.index].map((formula) =>

@@ -19,7 +19,7 @@ export async function indexRows(
   what: string,
   { index, follows }: RowIndex,
   inputs: readonly Input[],
-  options: Pick<CallOptions, 'stream' | 'device' | 'debug'>,
+  options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
 ): Promise<Tensor> {
   const reduction = describe('Sum', index, { axis: follows === 'i' ? 1 : 0 });
   // The other side has one row, so that the sum over it is the index itself; its inputs still tell the batch.
@@ -40,7 +40,7 @@ export async function scatterRows(
   rows: Tensor,
   index: Tensor,
   shape: readonly number[],
-  { stream, debug }: Pick<CallOptions, 'stream' | 'debug'>,
+  { stream, debug, signal }: Pick<CallOptions, 'stream' | 'debug' | 'signal'>,
 ): Promise<Tensor> {
   const [count = 1, dim = 1] = [shape.at(-2), shape.at(-1)];
   const own = shape.slice(0, -2);
@@ -48,7 +48,11 @@ export async function scatterRows(
   using numbers = await flatNumbers(index, own, count, { stream });
   using flatIndex = numbers.reshape([numbers.size]);
   using flatRows = rows.reshape([numbers.size, dim]) as Tensor<LazyDType>;
-  using total = await scatterAdd(flatRows, flatIndex, entries * count, { stream, debug });
+  using total = await scatterAdd(flatRows, flatIndex, entries * count, {
+    stream,
+    debug,
+    signal,
+  });
   return total.reshape(shape);
 }
 

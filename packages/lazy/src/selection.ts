@@ -38,7 +38,7 @@ export async function loadSelection(
   formulas: readonly VectorExpr[],
   axis: 0 | 1,
   { shape, bound }: PlacedCall,
-  { debug, ranges }: CallOptions,
+  { debug, signal, ranges }: CallOptions,
 ): Promise<LoadedSelection> {
   const { device, dtype, rowsI, rowsJ, batch } = shape;
   const [mask, values] = formulas;
@@ -61,7 +61,7 @@ export async function loadSelection(
   const pairs = await loadProblem(
     device,
     { key: `selection ${key}`, holds: formulas, plan, emit: emitSelection },
-    { debug },
+    { debug, signal },
   );
   const counts = await loadProblem(
     device,
@@ -69,7 +69,7 @@ export async function loadSelection(
       ...{ key: `selection-counts ${key}`, holds: formulas, emit: emitSelectionCounts },
       plan: (limits): CountsPlan => ({ family: 'selection-counts', counts: plan(limits).counts }),
     },
-    { debug },
+    { debug, signal },
   );
   return { pairs, counts };
 }

@@ -1,9 +1,11 @@
 import {
   dependences,
+  hasGathers,
   postOrderVector,
-  reductionGradient,
+  reductionGradientSteps,
   type Reduction,
   type SavedResults,
+  type Steps,
   type VectorExpr,
 } from '@mercer/formula';
 import { isSameData, nodeAt, type Input } from './input.js';
@@ -39,12 +41,12 @@ export interface ShareProblem extends Pick<Task, 'reduction' | 'inputs'> {
 }
 
 /**
- * The gradient by an input as sums: one by its own row, and one by each row that the formula takes of it by index, which is a
+ * The gradient by an input in steps, as sums: one by its own row, and one by each row that the formula takes of it by index, which is a
  * variable of its own for the time being.
  *
  * @throws FormulaError NOT_DIFFERENTIABLE
  */
-export function sharesOf({ free, ...problem }: ShareProblem): readonly Share[] {
+export function* sharesOf({ free, ...problem }: ShareProblem): Steps<readonly Share[]> {
   const { reduction, inputs, place, seed, saved } = problem;
   const rows = gathersOf(problem).map((gather, at) => {
     const follows = followed(gather, reduction);
@@ -53,19 +55,20 @@ export function sharesOf({ free, ...problem }: ShareProblem): readonly Share[] {
   });
   const apart = replaced(reduction, new Map(rows.map(({ gather, row }) => [gather, row])));
   const back = new Map<VectorExpr, VectorExpr>(rows.map(({ gather, row }) => [row, gather]));
-  const gradientBy = (by: ReturnType<typeof nodeAt>): Reduction =>
-    replaced(reductionGradient(apart, by, seed, saved).reduction, back);
+  function* gradientBy(by: ReturnType<typeof nodeAt>): Steps<Reduction> {
+    const { reduction: gradient } = yield* reductionGradientSteps(apart, by, seed, saved);
+    return replaced(gradient, back);
+  }
   const input = inputs[place];
   if (input === undefined) throw new Error('the place of an input is one of the list');
   const own = nodeAt(input, place);
   const hasOwn = rows.length === 0 || postOrderVector(...formulasOf(apart)).includes(own);
-  return [
-    ...(hasOwn ? [{ reduction: gradientBy(own), to: undefined }] : []),
-    ...rows.map(({ gather, follows, row }): Share => ({
-      reduction: gradientBy(row),
-      to: { index: gather.args[0] as VectorExpr, follows },
-    })),
-  ];
+  const shares: Share[] = hasOwn ? [{ reduction: yield* gradientBy(own), to: undefined }] : [];
+  for (const { gather, follows, row } of rows) {
+    const to = { index: gather.args[0] as VectorExpr, follows };
+    shares.push({ reduction: yield* gradientBy(row), to });
+  }
+  return shares;
 }
 
 /** The rows that a reduction takes by index of the input at a place. */
@@ -74,6 +77,7 @@ export function gathersOf({
   inputs,
   place,
 }: Pick<ShareProblem, 'reduction' | 'inputs' | 'place'>): readonly GatherNode[] {
+  if (!formulasOf(reduction).some(hasGathers)) return [];
   const tables = tablesOf(inputs, place);
   return postOrderVector(...formulasOf(reduction)).filter(
     (node): node is GatherNode => node.kind === 'gather' && tables.has(node.table.position),

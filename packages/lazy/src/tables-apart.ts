@@ -1,4 +1,10 @@
-import { ops, postOrderVector, substituteVector, type VectorExpr } from '@mercer/formula';
+import {
+  hasGathers,
+  ops,
+  postOrderVector,
+  substituteVector,
+  type VectorExpr,
+} from '@mercer/formula';
 import { nodeAt } from './input.js';
 import { asTable } from './make-input.js';
 import { formulasOf, replaced, type Task } from './task.js';
@@ -8,6 +14,7 @@ import { formulasOf, replaced, type Task } from './task.js';
  * taken by index is one input with its own row.
  */
 export function tablesApart(task: Task): Task {
+  if (!formulasOf(task.reduction).some(hasGathers)) return task;
   const inputs = [...task.inputs];
   const places = new Map<number, number>();
   const moved = new Map<VectorExpr, VectorExpr>();

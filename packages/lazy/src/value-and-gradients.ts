@@ -1,6 +1,6 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS, type Tensor } from '@mercer/tensor';
 import { NO_RESULTS, type Results } from './call.js';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
@@ -26,7 +26,7 @@ export interface GradientsOptions<
   K extends ReductionKind = ReductionKind,
   D extends LazyDType = LazyDType,
   V extends NamedVariables = NamedVariables,
-> extends Pick<CallOptions, 'stream' | 'ranges' | 'debug'> {
+> extends Pick<CallOptions, 'stream' | 'ranges' | 'debug' | 'signal'> {
   /** What the results are multiplied by before they are added up: of the shape of the values. Default: ones. */
   readonly cotangent?: LazyData | undefined;
   /** Takes the results, some or all. They share no memory with what is read, nor with each other; any strides will do. */
@@ -38,7 +38,7 @@ const GRADIENTS_OPTIONS: OptionNames<GradientsOptions> = {
   out: true,
   stream: true,
   ranges: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /** Where the results of `valueAndGradients` are to go. */

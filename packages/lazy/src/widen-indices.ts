@@ -2,8 +2,8 @@ import { emitCopy, planCopy } from '@mercer/kernels';
 import {
   launchProgram,
   loadPlan,
-  type DebugOption,
   type Device,
+  type LoadOptions,
   type Stream,
 } from '@mercer/tensor';
 import type { CallResults } from './results.js';
@@ -16,7 +16,10 @@ export type Widening = (results: CallResults, stream: Stream) => void;
  *
  * @throws the compiler's or the loader's error
  */
-export async function loadWidening(device: Device, debug?: DebugOption): Promise<Widening> {
+export async function loadWidening(
+  device: Device,
+  { debug, signal }: LoadOptions,
+): Promise<Widening> {
   const { plan } = planCopy({
     ...{ from: 'int32', to: 'int64', shape: [1], srcStrides: [1], dstStrides: [1] },
   });
@@ -24,7 +27,7 @@ export async function loadWidening(device: Device, debug?: DebugOption): Promise
     device,
     plan,
     (of) => ({ steps: [{ kernel: emitCopy(of, device.kind) }], workspaceBytes: () => 0 }),
-    { debug },
+    { debug, signal },
   );
   return ({ written, wanted }, stream) => {
     for (const [place, { index: to }] of wanted.entries()) {

@@ -4,17 +4,16 @@ import {
   launchProgram,
   loadPlan,
   sumTo as sumBroadcast,
-  type DebugOption,
   type Device,
+  type LoadOptions,
   type MemoryArgument,
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
 
 /** Where a sum is enqueued. */
-export interface SumPlace {
+export interface SumPlace extends LoadOptions {
   readonly stream: Stream;
-  readonly debug?: DebugOption | undefined;
 }
 
 /** Extents and source strides, in elements, of `out[o, i] = sum_j source[o, j, i]`. */
@@ -37,11 +36,11 @@ export async function sumAxis<D extends PairwiseDType>(
   source: MemoryArgument & { readonly dtype: PairwiseDType },
   out: Tensor<D>,
   axis: AxisSum,
-  { stream, debug }: SumPlace,
+  { stream, debug, signal }: SumPlace,
 ): Promise<void> {
   const outputs = axis.outer * axis.inner;
   const plan = planSum({ from: source.dtype, to: out.dtype, outputs, count: axis.count });
-  const loaded = await loadPlan(out.device, plan, emit(out.device.kind), { debug });
+  const loaded = await loadPlan(out.device, plan, emit(out.device.kind), { debug, signal });
   await stream.room();
   launchProgram(loaded, stream, { src: source, dst: out }, { ...axis });
 }
@@ -54,10 +53,10 @@ export async function sumTo<D extends PairwiseDType>(
   x: Tensor<PairwiseDType>,
   target: readonly number[],
   dtype: D,
-  { stream, debug }: SumPlace,
+  { stream, debug, signal }: SumPlace,
 ): Promise<Tensor<D>> {
   using whole = x;
-  return await sumBroadcast(whole, target, { dtype, stream, debug });
+  return await sumBroadcast(whole, target, { dtype, stream, debug, signal });
 }
 
 /** The sum of tensors of one shape, in their order. */

@@ -7,10 +7,11 @@ import {
 import type { OptionNames } from '@mercer/options';
 import {
   assertTensor,
+  LOAD_OPTIONS,
   MercerError,
   readOptions,
   STREAM_OPTION,
-  type DebugOption,
+  type LoadOptions,
   type StreamOption,
   type Tensor,
 } from '@mercer/tensor';
@@ -31,11 +32,9 @@ export type CdistVariable = 'a' | 'b' | 'p';
 
 /** Options of `cdistBackward`: those of the forward call, and what is wanted. */
 export interface CdistBackwardOptions<W extends readonly CdistVariable[]>
-  extends Pick<CdistOptions, 'p' | 'skipEpilogue'>, StreamOption {
+  extends Pick<CdistOptions, 'p' | 'skipEpilogue'>, StreamOption, LoadOptions {
   /** Default: ['a', 'b']. */
   readonly wrt?: W | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
 const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVariable[]>> = {
@@ -43,7 +42,7 @@ const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVar
   p: true,
   skipEpilogue: true,
   wrt: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /**
@@ -87,7 +86,7 @@ export async function cdistBackward<
   options?: CdistBackwardOptions<W>,
 ): Promise<Gradients<W, D>> {
   options = readOptions('cdistBackward', options, CDIST_BACKWARD_OPTIONS);
-  const { p = 2, skipEpilogue = false, debug } = options;
+  const { p = 2, skipEpilogue = false, debug, signal } = options;
   checkNorm(p);
   const wrt = checkWrt('cdistBackward', options.wrt ?? ['a', 'b'], ['a', 'b', 'p']);
   if (p === Infinity && wrt.has('p')) {
@@ -106,7 +105,7 @@ export async function cdistBackward<
   const results = new Map<string, Tensor>();
   try {
     const call: BackwardCall = {
-      ...{ stream, debug, shape, p, parameters: [], maskedDiagonal: undefined },
+      ...{ stream, debug, signal, shape, p, parameters: [], maskedDiagonal: undefined },
       forward: normExpressions(isSpecialisedNorm(p) ? p : 'runtime', { skipEpilogue }),
       a: await backwardOperand(a, shape, stream, copies),
       b: await backwardOperand(b, shape, stream, copies),

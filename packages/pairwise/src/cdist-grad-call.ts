@@ -10,11 +10,9 @@ import {
   empty,
   isTensor,
   launchProgram,
-  loadPlan,
-  RecentMap,
-  type DebugOption,
-  type Device,
+  loadProblem,
   type LoadedProgram,
+  type LoadOptions,
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
@@ -32,9 +30,6 @@ import type { ParameterValue } from './run-kernel-options.js';
 
 /** The kernels of a call on their device. */
 export type LoadedGrad = LoadedProgram<CdistGradPlan>;
-
-/** Programs that are found without planning again. */
-const known = new WeakMap<Device, RecentMap<string, Promise<LoadedGrad>>>();
 
 /** Which operands may be read and written 16 bytes at a time. */
 export type GradAlignment = Pick<
@@ -57,40 +52,33 @@ export function gradAlignment({ a, b, c }: GradOperands, out: GradOutput): GradA
  *
  * @throws the compiler's or the loader's error; a failure is not remembered
  */
-export async function loadGrad(
+export function loadGrad(
   shape: GradShape,
   alignment: GradAlignment,
   p: ParameterValue,
-  debug: DebugOption | undefined,
+  { debug, signal }: LoadOptions,
 ): Promise<LoadedGrad> {
   const { device, dtype, m, n, o, k, batch } = shape;
   const inMemory = isTensor(p);
-  const key = JSON.stringify([dtype, m, n, o, k, batch, inMemory ? 'memory' : p, alignment]);
-  let programs = known.get(device);
-  if (programs === undefined) {
-    programs = new RecentMap(() => device.kernelLimit);
-    known.set(device, programs);
-  }
-  const quiet = debug === undefined || debug === false;
-  const same = quiet ? programs.get(key) : undefined;
-  if (same !== undefined) return same;
   const specialised = !inMemory && isSpecialisedDerivative(p);
-  const plan = planCdistGrad(
+  const sizes = { dtype, m, n, o, k, batch };
+  return loadProblem(
+    device,
     {
-      ...{ dtype, m, n, o, k, batch, phi: normDerivative(specialised ? p : 'runtime') },
-      ...(inMemory ? {} : { p }),
-      ...alignment,
+      key: `cdist-grad ${JSON.stringify([sizes, inMemory ? 'memory' : p, alignment])}`,
+      plan: (limits) =>
+        planCdistGrad(
+          {
+            ...{ ...sizes, phi: normDerivative(specialised ? p : 'runtime') },
+            ...(inMemory ? {} : { p }),
+            ...alignment,
+          },
+          limits,
+        ),
+      emit: emitCdistGrad,
     },
-    device.limits,
+    { debug, signal },
   );
-  const loading = loadPlan(device, plan, emitCdistGrad, { debug });
-  programs.set(key, loading);
-  try {
-    return await loading;
-  } catch (error) {
-    programs.delete(key);
-    throw error;
-  }
 }
 
 /** A call that is ready to be enqueued. */

@@ -2,17 +2,19 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import {
   isTensor,
+  LOAD_OPTIONS,
   MercerError,
   OUT_OPTION,
-  type DebugOption,
   type DeviceLike,
+  type LoadOptions,
   type OutOption,
 } from '@mercer/tensor';
 import type { ParameterValue } from './run-kernel-options.js';
 import { valueInWords } from './value-in-words.js';
 
 /** Options of `cdistGrad`; `out` has shape (..., O, N, M), the inputs' dtype and device, and shares no memory with them. */
-export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
+export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType>
+  extends OutOption<D>, LoadOptions {
   /**
    * The norm: a finite p > 0, or a tensor of the data's dtype and device with one value or one per batch entry, which the
    * kernel reads and nothing waits for (there nobody checks that it is above 0). Default 2.
@@ -20,15 +22,13 @@ export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType> exten
   readonly p?: ParameterValue<D> | undefined;
   /** Where typed and nested arrays are placed, when no input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
 /** Names of the options of `cdistGrad.prepare`. */
 export const PREPARE_GRAD_OPTIONS: OptionNames<Omit<CdistGradOptions, 'device'>> = {
   ...OUT_OPTION,
   p: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /** Names of {@link CdistGradOptions}. */

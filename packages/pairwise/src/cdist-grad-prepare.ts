@@ -87,15 +87,15 @@ export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType
   prepareOptions?: PrepareCdistGradOptions<D>,
 ): Promise<PreparedCdistGrad<D>> => {
   const options = readOptions(`${WHAT}.prepare`, prepareOptions, PREPARE_GRAD_OPTIONS);
-  const { p: norm = 2, debug } = options;
+  const { p: norm = 2, debug, signal } = options;
   checkGradNorm(norm);
   const example = bind({ a, b, c, d }, options.out, norm);
   const { shape } = example;
   const wanted = gradAlignment(example.operands, example.output);
   // A later call may bring addresses that are not multiples of 16 bytes: its kernel is loaded as well.
   const [aligned, fallback] = await Promise.all([
-    loadGrad(shape, wanted, norm, debug),
-    loadGrad(shape, UNALIGNED, norm, debug),
+    loadGrad(shape, wanted, norm, { debug, signal }),
+    loadGrad(shape, UNALIGNED, norm, { debug, signal }),
   ]);
   const run: PreparedCdistGrad<D> = Object.assign(
     (x: Tensor<D>, y: Tensor<D>, z: Tensor<D>, w: Tensor<D>, callOptions?: Given<D>): Tensor<D> => {

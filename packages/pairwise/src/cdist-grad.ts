@@ -92,7 +92,7 @@ async function compute(
   options?: CdistGradOptions,
 ): Promise<Tensor> {
   options = readOptions(WHAT, options, CDIST_GRAD_OPTIONS);
-  const { p: norm = 2, out, stream, debug } = options;
+  const { p: norm = 2, out, stream, debug, signal } = options;
   checkGradNorm(norm);
   if (out !== undefined) assertTensor(out, `${WHAT}: out`);
   const placed = await placeAll([a, b, c, d], options, isTensor(norm) ? [norm] : []);
@@ -108,7 +108,10 @@ async function compute(
     if (target.size === 0) return target;
     try {
       const written = output ?? gradOutput(target, shape, []);
-      const loaded = await loadGrad(shape, gradAlignment(operands, written), p, debug);
+      const loaded = await loadGrad(shape, gradAlignment(operands, written), p, {
+        debug,
+        signal,
+      });
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
       launchGrad(loaded, { shape, inputs, operands, out: target, output: written, p }, queue);

@@ -2,23 +2,23 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import {
   MercerError,
+  LOAD_OPTIONS,
   OUT_OPTION,
-  type DebugOption,
   type DeviceLike,
+  type LoadOptions,
   type OutOption,
 } from '@mercer/tensor';
 import { valueInWords } from './value-in-words.js';
 
 /** Options of `cdist`; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */
-export interface CdistOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
+export interface CdistOptions<D extends PairwiseDType = PairwiseDType>
+  extends OutOption<D>, LoadOptions {
   /** The norm: any p > 0, or Infinity for the largest difference. Default 2. */
   readonly p?: number | undefined;
   /** Leave out the final root: the result is sum |a - b|^p. Default false. */
   readonly skipEpilogue?: boolean | undefined;
   /** Where typed and nested arrays are placed, when neither input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
 /** Names of the options of `cdist.prepare`. */
@@ -26,7 +26,7 @@ export const PREPARE_CDIST_OPTIONS: OptionNames<Omit<CdistOptions, 'device'>> = 
   ...OUT_OPTION,
   p: true,
   skipEpilogue: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /** Names of {@link CdistOptions}. */

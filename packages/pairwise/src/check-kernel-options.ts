@@ -10,6 +10,7 @@ const PLAIN = [
   'stream',
   'device',
   'debug',
+  'signal',
   'align',
   'symmetric',
   'scale',

@@ -1,8 +1,8 @@
 import {
   assertTensor,
   readableInput,
-  type DebugOption,
   type DeviceLike,
+  type LoadOptions,
   type OutOption,
   type Stream,
   type Tensor,
@@ -14,9 +14,8 @@ import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
 import { placeInputs, type PairwiseInput } from './place.js';
 
 /** Options of a call that say nothing about what is computed. */
-export interface ExecuteOptions extends OutOption {
+export interface ExecuteOptions extends OutOption, LoadOptions {
   readonly device?: DeviceLike | undefined;
-  readonly debug?: DebugOption | undefined;
 }
 
 /**
@@ -32,7 +31,7 @@ export async function execute(
   options: ExecuteOptions,
 ): Promise<Tensor> {
   const { what } = spec;
-  const { out, stream, debug } = options;
+  const { out, stream, debug, signal } = options;
   if (out !== undefined) assertTensor(out, `${what}: out`);
   const parameters = parameterTensors(spec);
   const inputs = await placeInputs(
@@ -57,7 +56,7 @@ export async function execute(
     if (target.tensor.size === 0) return target.tensor;
     try {
       const operands = [x.operand, y.operand, target.operand] as const;
-      const loaded = await loadCall(spec, shape, operands, debug);
+      const loaded = await loadCall(spec, shape, operands, { debug, signal });
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
       launchCall(loaded, readableSpec, shape, { a: x, b: y, out: target }, queue);

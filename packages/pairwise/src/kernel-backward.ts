@@ -1,6 +1,6 @@
 import { MercerError, isTensor, zeros, type Stream, type Tensor } from '@mercer/tensor';
 import { backwardOperand, checkUpstream, type BackwardOperand } from './backward-operands.js';
-import { addTensors } from './backward-sum.js';
+import { addTensors, type SumPlace } from './backward-sum.js';
 import { checkWrt } from './backward-wrt.js';
 import { readableValues } from './bind-values.js';
 import { differentiableSpec } from './differentiable-spec.js';
@@ -55,7 +55,14 @@ export async function backwardOf(
     const g = await backwardOperand(gradient, shape, stream, made);
     const rows = await operandsOf(forward, spec, shape, stream, made);
     const call: BackwardCall = {
-      ...{ stream, debug: options.debug, shape, forward: spec.expressions, p: spec.p ?? 1 },
+      ...{
+        stream,
+        debug: options.debug,
+        signal: options.signal,
+        shape,
+        forward: spec.expressions,
+        p: spec.p ?? 1,
+      },
       parameters: parametersOf(spec, given, shape),
       ...{ a: rows.a, b: rows.b, gradient: g },
       maskedDiagonal: spec.diagonal?.mode === 'set' ? spec.diagonal.offset : undefined,
@@ -107,7 +114,7 @@ interface Rows {
 }
 
 async function operandsOf(
-  { a, b, one }: ForwardCall,
+  { a, b, one, options: { debug, signal } }: ForwardCall,
   spec: PairwiseSpec,
   shape: PairwiseShape,
   stream: Stream,
@@ -121,7 +128,7 @@ async function operandsOf(
     ...{ what: WHAT, normalise, scale, x: from, rows },
   });
   const prepare = (from: BackwardOperand, rows: number): Promise<BackwardOperand> =>
-    preparedOperand(from, rows, spec, shape, stream, made);
+    preparedOperand(from, rows, spec, shape, { stream, debug, signal }, made);
   const first = await prepare(x, shape.m);
   return {
     a: first,
@@ -136,7 +143,7 @@ async function preparedOperand(
   rows: number,
   spec: PairwiseSpec,
   shape: PairwiseShape,
-  stream: Stream,
+  { stream, debug, signal }: SumPlace,
   made: Tensor[],
 ): Promise<BackwardOperand> {
   let { tensor } = from;
@@ -149,7 +156,7 @@ async function preparedOperand(
   if (operand === undefined || spec.rows === undefined) {
     throw new Error('a row-major copy is always readable');
   }
-  const loaded = await loadRows(spec.rows, shape, rows, operand, undefined);
+  const loaded = await loadRows(spec.rows, shape, rows, operand, { debug, signal });
   await stream.room();
   const bound = preparedRows(loaded, spec, shape, rows, { tensor, operand }, stream, made);
   return {

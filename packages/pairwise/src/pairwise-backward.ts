@@ -178,7 +178,7 @@ function load(
     maskDiagonal: call.maskedDiagonal !== undefined,
   };
   const plan = planPairwiseGradient(problem, device.limits);
-  return loadPlan(device, plan, emitPairwiseGradient, { debug: call.debug });
+  return loadPlan(device, plan, emitPairwiseGradient, { debug: call.debug, signal: call.signal });
 }
 
 function emptyRows({ shape, stream }: BackwardCall, parts: number): Tensor<PairwiseDType> {

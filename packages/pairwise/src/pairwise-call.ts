@@ -2,8 +2,8 @@ import type { PairwisePlan, PairwiseProblem } from '@mercer/kernels';
 import {
   empty,
   launchProgram,
-  type DebugOption,
   type LoadedProgram,
+  type LoadOptions,
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
@@ -73,18 +73,18 @@ export async function loadCall(
   spec: PairwiseSpec,
   shape: PairwiseShape,
   operands: Operands,
-  debug: DebugOption | undefined,
+  options: LoadOptions,
 ): Promise<LoadedCall> {
   const [a, b, out] = operands;
   if (spec.rows === undefined) {
-    const main = await loadProgram(shape.device, pairwiseProblem(spec, shape, operands), debug);
+    const main = await loadProgram(shape.device, pairwiseProblem(spec, shape, operands), options);
     return { main, rows: undefined };
   }
   const prepared = [rowsOperand(shape), rowsOperand(shape), out] as const;
   const [main, rowsA, rowsB] = await Promise.all([
-    loadProgram(shape.device, pairwiseProblem(spec, shape, prepared), debug),
-    loadRows(spec.rows, shape, shape.m, a, debug),
-    loadRows(spec.rows, shape, shape.n, b, debug),
+    loadProgram(shape.device, pairwiseProblem(spec, shape, prepared), options),
+    loadRows(spec.rows, shape, shape.m, a, options),
+    loadRows(spec.rows, shape, shape.n, b, options),
   ]);
   return { main, rows: { a: rowsA, b: rowsB } };
 }

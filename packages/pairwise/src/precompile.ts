@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   emitPairwise,
   emitRows,
-  kernelKey,
   planPairwise,
   type Layout,
   type PairwiseDType,
@@ -12,10 +11,12 @@ import type { OptionNames } from '@mercer/options';
 import {
   device as deviceOf,
   empty,
+  kernelKey,
+  LOAD_OPTIONS,
   readOptions,
-  type DebugOption,
   type Device,
   type DeviceLike,
+  type LoadOptions,
   type LoadProgress,
 } from '@mercer/tensor';
 import { checkDescriptor } from './check-descriptor.js';
@@ -79,7 +80,7 @@ const PRECOMPILE_SIZE: OptionNames<PrecompileSize> = { m: true, n: true, k: true
 export type PrecompileLayouts = readonly [a: Layout, b: Layout, out: Layout];
 
 /** Options of `precompile`. */
-export interface PrecompileOptions {
+export interface PrecompileOptions extends LoadOptions {
   /** Default: the default device. */
   readonly device?: DeviceLike | undefined;
   /** Default: all eight. */
@@ -95,7 +96,6 @@ export interface PrecompileOptions {
   readonly sizes?: readonly PrecompileSize[] | undefined;
   /** Called when another kernel is compiled, or found in the cache. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  readonly debug?: DebugOption | undefined;
 }
 
 const PRECOMPILE_OPTIONS: OptionNames<PrecompileOptions> = {
@@ -105,7 +105,7 @@ const PRECOMPILE_OPTIONS: OptionNames<PrecompileOptions> = {
   align: true,
   sizes: true,
   onProgress: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /** What `precompile` did. */
@@ -153,7 +153,7 @@ export async function precompile(
 ): Promise<PrecompileReport> {
   options = readOptions('precompile', options, PRECOMPILE_OPTIONS);
   const device = deviceOf(options.device);
-  const { dtypes = ['float32'], align = true, onProgress, debug } = options;
+  const { dtypes = ['float32'], align = true, onProgress, debug, signal } = options;
   const wanted = descriptors
     .map(entryOf)
     .flatMap((entry) =>
@@ -165,12 +165,15 @@ export async function precompile(
     for (const variant of variantsOf(spec, dtype, device, options)) collect(kernels, variant);
     if (debug !== undefined && debug !== false) continue;
     // Compilation of these begins while the next are written; whether it succeeds, the batch below tells.
-    for (const kernel of [...kernels.values()].slice(before)) device.load(kernel).catch(() => {});
+    for (const kernel of [...kernels.values()].slice(before)) {
+      device.load(kernel, { signal }).catch(() => {});
+    }
     await nextTurn();
+    signal?.throwIfAborted();
   }
   await device.loadAll([...kernels.values()], {
     ...(onProgress && { onProgress }),
-    ...(debug !== undefined && { debug }),
+    ...{ debug, signal },
   });
   return { kernels: kernels.size };
 }

@@ -2,7 +2,7 @@ import type { PairwisePlan } from '@mercer/kernels';
 import {
   assertTensor,
   MercerError,
-  type DebugOption,
+  type LoadOptions,
   type OutOption,
   type Stream,
   type Tensor,
@@ -40,15 +40,15 @@ export async function prepareCall(
   spec: PairwiseSpec,
   a: Tensor,
   b: Tensor | undefined,
-  { out, debug }: OutOption & { readonly debug?: DebugOption | undefined },
+  { out, debug, signal }: OutOption & LoadOptions,
 ): Promise<PreparedCall> {
   const example = bind(spec, a, b, out);
   const { shape, operands } = example;
   spec.check?.(shape.dtype);
   // A later call may bring addresses that are not multiples of 16 bytes: its kernel is loaded as well.
   const [aligned, fallback] = await Promise.all([
-    loadCall(spec, shape, operands, debug),
-    loadCall(spec, shape, unaligned(operands), debug),
+    loadCall(spec, shape, operands, { debug, signal }),
+    loadCall(spec, shape, unaligned(operands), { debug, signal }),
   ]);
   const run: PreparedCall['run'] = (values, x, y, given, stream) => {
     checkInputs(spec.what, b, y);

@@ -21,7 +21,7 @@ type CallParameters<F extends KernelDescriptor, D extends PairwiseDType> = Parti
 /** Options of one call of a prepared kernel: new values of its parameters; those left out keep the prepared ones. */
 export type PreparedKernelOptions<F extends KernelDescriptor, D extends PairwiseDType> = Omit<
   CallParameters<F, D>,
-  'symmetric' | 'align' | 'debug' | 'device' | 'regularizationOffset'
+  'symmetric' | 'align' | 'debug' | 'signal' | 'device' | 'regularizationOffset'
 > &
   OutOption<D>;
 

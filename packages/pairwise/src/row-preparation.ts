@@ -3,7 +3,7 @@ import {
   empty,
   launchProgram,
   loadPlan,
-  type DebugOption,
+  type LoadOptions,
   type LoadedProgram,
   type Stream,
   type Tensor,
@@ -45,9 +45,9 @@ export function loadRows(
   shape: PairwiseShape,
   rows: number,
   operand: Operand,
-  debug: DebugOption | undefined,
+  options: LoadOptions,
 ): Promise<LoadedRows> {
-  return loadPlan(shape.device, rowsPlan(spec, shape, rows, operand), emitRows, { debug });
+  return loadPlan(shape.device, rowsPlan(spec, shape, rows, operand), emitRows, options);
 }
 
 /**

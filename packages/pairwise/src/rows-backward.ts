@@ -52,11 +52,11 @@ async function contributions(
   upstream: Tensor,
   target: 'x' | 'scale',
   shape: PairwiseShape,
-  { stream, debug }: SumPlace,
+  { stream, debug, signal }: SumPlace,
 ): Promise<Tensor<PairwiseDType>> {
   const { dtype, device, batchShape, batch, k } = shape;
   const plan = planRowsGradient({ dtype, normalise, target }, device.limits);
-  const loaded = await loadPlan(device, plan, emitRowsGradient, { debug });
+  const loaded = await loadPlan(device, plan, emitRowsGradient, { debug, signal });
   const bound = scale === undefined ? undefined : bindScale(what, scale, shape);
   await stream.room();
   const out = empty([...batchShape, rows, k], { dtype, device, stream });

@@ -1,9 +1,10 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import {
+  LOAD_OPTIONS,
   OUT_OPTION,
-  type DebugOption,
   type DeviceLike,
+  type LoadOptions,
   type OutOption,
   type Tensor,
 } from '@mercer/tensor';
@@ -17,7 +18,8 @@ import type { KernelDescriptor } from './kernel-descriptor.js';
 export type ParameterValue<D extends PairwiseDType = PairwiseDType> = number | Tensor<D>;
 
 /** Options that every descriptor takes; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */
-export interface PairwiseCallOptions<D extends PairwiseDType = PairwiseDType> extends OutOption<D> {
+export interface PairwiseCallOptions<D extends PairwiseDType = PairwiseDType>
+  extends OutOption<D>, LoadOptions {
   /**
    * Regularises the diagonal, the elements with m + x = n + y: a kernel of differences that is 1 between equal rows becomes
    * 1 + r there (Kermac's convention), to all others r is added.
@@ -34,8 +36,6 @@ export interface PairwiseCallOptions<D extends PairwiseDType = PairwiseDType> ex
   readonly align?: boolean | undefined;
   /** Where typed and nested arrays are placed, when no input is a tensor. Default: the default device. */
   readonly device?: DeviceLike | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
 /** Parameters that a kernel of this name needs. */
@@ -133,7 +133,7 @@ export const RUN_KERNEL_OPTIONS: OptionNames<AnyRunKernelOptions> = {
   regularizationOffset: true,
   align: true,
   device: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /**

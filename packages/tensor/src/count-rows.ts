@@ -1,7 +1,7 @@
-import type { DebugOption } from '@mercer/jit-cache';
 import { countRowsScalars, emitCountRows, planCountRows, type IndexDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
+import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
@@ -12,17 +12,16 @@ import { OUT_OPTION, assertTensor, checkDType, type OutOption, type Tensor } fro
 import { checkOut } from './tensor-checks.js';
 
 /** Options of {@link countRows}. */
-export interface CountRowsOptions<D extends IndexDType = IndexDType> extends OutOption<D> {
+export interface CountRowsOptions<D extends IndexDType = IndexDType>
+  extends OutOption<D>, LoadOptions {
   /** Of the counts; default: that of `out`, else int32, which no index overflows. */
   readonly dtype?: D | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
 const COUNT_ROWS_OPTIONS: OptionNames<CountRowsOptions> = {
   ...OUT_OPTION,
   dtype: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /**
@@ -53,7 +52,7 @@ export async function countRows(
 ): Promise<Tensor<IndexDType>> {
   options = readOptions('countRows', options, COUNT_ROWS_OPTIONS);
   const what = 'countRows';
-  const { out, debug } = options;
+  const { out, debug, signal } = options;
   checkIndex(index, what);
   checkRowCount(rows, what);
   if (out !== undefined) assertTensor(out, `${what}: out`);
@@ -80,7 +79,7 @@ export async function countRows(
           plan: (limits) => planCountRows({ index: index.dtype, to: dtype, ...sizes }, limits),
           emit: emitCountRows,
         },
-        { debug },
+        { debug, signal },
       );
       const { plan } = program;
       if (!stream.hasRoom()) await stream.room();

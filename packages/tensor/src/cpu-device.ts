@@ -8,7 +8,7 @@ import {
   type CpuStream,
   type HostBuffer,
 } from '@mercer/cpu-runtime';
-import { hostToolchain, type CompileUnit, type Toolchain } from '@mercer/jit-cache';
+import { hostToolchain } from '@mercer/jit-cache';
 import {
   packParams,
   type BuiltinKernel,
@@ -143,38 +143,27 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     return { freeBytes: Math.max(0, Math.min(freemem(), unused)), totalBytes };
   }
 
-  protected compileUnit({ source, options, entry }: EmittedKernel): CompileUnit {
-    return { language: 'c++', source, options, target: this.limits.level, names: [entry] };
-  }
-
-  protected toolchain(): Promise<Toolchain> {
-    return toolchainOf(hostToolchain);
-  }
-
-  protected override async compiles(): Promise<boolean> {
-    return (await executorForKernels()) === 'compiled';
-  }
-
   protected async build(
     kernel: EmittedKernel,
     { debug, signal }: LoadOptions,
   ): Promise<NativeFunction> {
-    const { entry } = kernel;
+    const { entry, source, options } = kernel;
     const paramBytes = packParams(kernel.params).bytes;
     const program = kernel.dialect === 'cpu' ? kernel.program : undefined;
     const interpreted = (): NativeFunction | undefined =>
       program && launcher(cpu.interpret(program, { paramBytes, name: entry }), false);
     // Without a text the program is all there is.
-    const isProgram = kernel.source === '' || (await executorForKernels()) === 'interpreted';
+    const isProgram = source === '' || (await executorForKernels()) === 'interpreted';
     if (isProgram) {
       const native = interpreted();
       if (native === undefined) throw await needsCompiler(kernel);
       return native;
     }
     try {
+      const { level } = this.limits;
       const { binary, loweredNames } = await jitCache().get(
-        this.compileUnit(kernel),
-        await this.toolchain(),
+        { language: 'c++', source, options, target: level, names: [entry] },
+        await toolchainOf(hostToolchain),
         {
           ...(debug !== undefined && { debug }),
           ...(signal && { signal }),

@@ -7,7 +7,7 @@ import {
   type CudaStream,
   type DeviceBuffer,
 } from '@mercer/cuda-runtime';
-import { cudaTarget, nvrtcToolchain, type CompileUnit, type Toolchain } from '@mercer/jit-cache';
+import { cudaTarget, nvrtcToolchain } from '@mercer/jit-cache';
 import {
   packParams,
   type BuiltinKernel,
@@ -196,23 +196,17 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     return this.native.memoryInfo();
   }
 
-  protected compileUnit({ source, options, entry }: EmittedKernel): CompileUnit {
-    const target = cudaTarget(this.native.arch, nvrtc.supportedArchs());
-    return { language: 'cuda', source, options, target, names: [entry] };
-  }
-
-  protected toolchain(): Promise<Toolchain> {
-    return toolchainOf(nvrtcToolchain);
-  }
-
   protected async build(
     kernel: EmittedKernel,
     { debug, signal }: LoadOptions,
   ): Promise<NativeFunction> {
-    const { entry } = kernel;
-    const unit = this.compileUnit(kernel);
-    const request = { ...(debug !== undefined && { debug }), ...(signal && { signal }) };
-    const { binary, loweredNames } = await jitCache().get(unit, await this.toolchain(), request);
+    const { entry, source, options } = kernel;
+    const target = cudaTarget(this.native.arch, nvrtc.supportedArchs());
+    const { binary, loweredNames } = await jitCache().get(
+      { language: 'cuda', source, options, target, names: [entry] },
+      await toolchainOf(nvrtcToolchain),
+      { ...(debug !== undefined && { debug }), ...(signal && { signal }) },
+    );
     // Loaded elsewhere: the driver may wait for a kernel under way, and the event loop must not.
     const name = loweredNames[entry] ?? entry;
     const native = (await this.native.loadModuleAsync(binary, [name])).function(name);

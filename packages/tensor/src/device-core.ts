@@ -1,5 +1,5 @@
 import type { BuiltinKernel, DeviceLimits, EmittedKernel } from '@mercer/kernels';
-import type { CompileUnit, Toolchain } from '@mercer/jit-cache';
+import { runBatch } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
 import {
   ALLOCATE_OPTIONS,
@@ -14,7 +14,6 @@ import {
   type LoadedKernel,
   type LoadOptions,
 } from './device.js';
-import { jitCache } from './jit.js';
 import { checkDialect, KernelTable } from './kernel-table.js';
 import { localHandle } from './local-handle.js';
 import { outOfMemory } from './memory-table.js';
@@ -65,13 +64,6 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   /** Waits for pending frees and hands unused memory back to the system. */
   protected abstract trim(): void;
   protected abstract memoryInfo(): { freeBytes: number; totalBytes: number };
-  /** What the compile cache is asked for. */
-  protected abstract compileUnit(kernel: EmittedKernel): CompileUnit;
-  protected abstract toolchain(): Promise<Toolchain>;
-  /** Whether kernels are compiled at all: else there is nothing to do before they are loaded. */
-  protected compiles(): Promise<boolean> {
-    return Promise.resolve(true);
-  }
   /** Compiles and loads. */
   protected abstract build(kernel: EmittedKernel, options: LoadOptions): Promise<NativeFunction>;
   /** A function of the runtime's own. */
@@ -194,28 +186,11 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     options?: LoadAllOptions,
   ): Promise<LoadedKernel[]> {
     const { debug, signal, onProgress } = readOptions('loadAll', options, LOAD_ALL_OPTIONS);
-    const load = { ...(debug !== undefined && { debug }), ...(signal && { signal }) };
     for (const kernel of kernels) checkDialect(this, kernel);
-    if (!(await this.compiles())) {
-      let done = 0;
-      const loadOne = async (kernel: EmittedKernel): Promise<LoadedKernel> => {
-        const loaded = await this.load(kernel, load);
-        onProgress?.({ done: ++done, total: kernels.length });
-        return loaded;
-      };
-      return Promise.all(kernels.map(loadOne));
-    }
-    const units = kernels.map((kernel) => this.compileUnit(kernel));
-    // Each is in the cache afterwards, where loading finds it.
-    await jitCache().getAll(units, await this.toolchain(), {
-      ...load,
-      ...(onProgress && {
-        onProgress: ({ done, total }) => {
-          onProgress({ done, total });
-        },
-      }),
-    });
-    return Promise.all(kernels.map((kernel) => this.load(kernel, load)));
+    const onDone = (done: number): void => {
+      onProgress?.({ done, total: kernels.length });
+    };
+    return runBatch(kernels, { signal, onDone }, (kernel) => this.load(kernel, { debug, signal }));
   }
 
   #reserve(request: Request<S>): NativeMemory {

@@ -57,11 +57,14 @@ export interface CreateStreamOptions {
 /** Names of {@link CreateStreamOptions}. @internal */
 export const CREATE_STREAM_OPTIONS: OptionNames<CreateStreamOptions> = { priority: true };
 
-/** Options of `device.load`. */
+/** Options of `device.load`, and of every call that loads kernels. */
 export interface LoadOptions {
   /** Print what the compile cache did, compile times and launch geometry. */
   readonly debug?: DebugOption | undefined;
-  /** Rejects this call with the signal's reason. What is under way is stopped once nobody waits for it. */
+  /**
+   * Rejects the call with the signal's reason while its kernels are planned and compiled; what is under way is stopped once no other
+   * call waits for it. Once work is enqueued the signal is no longer heeded.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 

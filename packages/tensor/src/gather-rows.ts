@@ -1,7 +1,7 @@
-import type { DebugOption } from '@mercer/jit-cache';
 import { emitGatherRows, planGatherRows, type DType, type IndexDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
+import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { memoryAt } from './elementwise.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadProblem } from './program.js';
@@ -11,12 +11,9 @@ import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.
 import { checkOut, commonDevice } from './tensor-checks.js';
 
 /** Options of {@link gatherRows}. */
-export interface GatherRowsOptions<D extends DType = DType> extends OutOption<D> {
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
-}
+export interface GatherRowsOptions<D extends DType = DType> extends OutOption<D>, LoadOptions {}
 
-const GATHER_ROWS_OPTIONS: OptionNames<GatherRowsOptions> = { ...OUT_OPTION, debug: true };
+const GATHER_ROWS_OPTIONS: OptionNames<GatherRowsOptions> = { ...OUT_OPTION, ...LOAD_OPTIONS };
 
 /**
  * Rows by index: row n of the result is `x[index[n]]`, bit by bit. Where x has no such row (an index below 0 or not below the
@@ -43,7 +40,7 @@ export async function gatherRows<D extends DType>(
 ): Promise<Tensor<D>> {
   options = readOptions('gatherRows', options, GATHER_ROWS_OPTIONS);
   const what = 'gatherRows';
-  const { out, debug } = options;
+  const { out, debug, signal } = options;
   assertTensor(x, `${what}: x`);
   checkHasRows(x, 'x', what);
   checkIndex(index, what);
@@ -64,7 +61,7 @@ export async function gatherRows<D extends DType>(
           plan: (limits) => planGatherRows({ dtype, index: index.dtype }, limits),
           emit: emitGatherRows,
         },
-        { debug },
+        { debug, signal },
       );
       if (!stream.hasRoom()) await stream.room();
       const pointers = { x: memoryAt(table.view, 0), index: memoryAt(by, 0), out: memoryAt(to, 0) };

@@ -15,6 +15,7 @@ export {
   type TensorOptions,
 } from './create.js';
 export {
+  LOAD_OPTIONS,
   STREAM_OPTION,
   type AllocateOptions,
   type CreateStreamOptions,
@@ -38,6 +39,8 @@ export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { countRows, type CountRowsOptions } from './count-rows.js';
 export { gatherRows, type GatherRowsOptions } from './gather-rows.js';
+export { inSlices } from './in-slices.js';
+export { kernelKey } from './kernel-key.js';
 export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 export { localHandle } from './local-handle.js';
 export { map, type MapDType, type MapInputs, type MapOptions } from './map.js';

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
-import { kernelKey, type BuiltinKernel, type EmittedKernel } from '@mercer/kernels';
+import type { BuiltinKernel, EmittedKernel } from '@mercer/kernels';
 import { SharedWork } from '@mercer/jit-cache';
 import { collectGarbage } from './collect-garbage.js';
 import { DeviceKernel } from './device-kernel.js';
 import type { Device, LoadedKernel, LoadOptions } from './device.js';
+import { kernelKey } from './kernel-key.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
 import { RecentMap } from './recent-map.js';
@@ -58,8 +58,7 @@ export class KernelTable {
 
   async #load(kernel: EmittedKernel, { debug, signal }: LoadOptions): Promise<LoadedKernel> {
     checkDialect(this.#device, kernel);
-    // Instead of the text, which may be long.
-    const key = createHash('sha256').update(kernelKey(kernel)).digest('base64');
+    const key = kernelKey(kernel);
     let building = this.#functions.get(key);
     if (building?.abandoned !== false) {
       building = new SharedWork((abandoned) => this.#buildOnce(key, kernel, debug, abandoned));

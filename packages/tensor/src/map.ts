@@ -10,6 +10,7 @@ import {
 } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
+import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { memoryAt, type ElementView } from './elementwise.js';
 import { knownMap, mapKey, rememberMap, type KnownMap } from './known-maps.js';
 import { rowMajorStrides } from './layout.js';
@@ -20,7 +21,7 @@ import { readOptions } from './read-options.js';
 import { OUT_OPTION, assertTensor, wrap, type OutOption, type Tensor } from './tensor.js';
 
 /** Options of {@link map}. */
-export interface MapOptions<D extends DType = DType> extends OutOption<D> {
+export interface MapOptions<D extends DType = DType> extends OutOption<D>, LoadOptions {
   /**
    * Takes the result: any strides, a shape to which the inputs broadcast. It may be the memory of an input that has the
    * same dtype, shape and strides; other memory of the inputs is refused.
@@ -39,6 +40,7 @@ export interface MapOptions<D extends DType = DType> extends OutOption<D> {
 
 const MAP_OPTIONS: OptionNames<MapOptions> = {
   ...OUT_OPTION,
+  ...LOAD_OPTIONS,
   dtype: true,
   parameters: true,
   indices: true,
@@ -95,7 +97,7 @@ export function map<I extends DType>(
 export function map(expr: Expr, inputs: MapInputs, options?: MapOptions): Promise<Tensor>;
 export async function map(expr: Expr, inputs: MapInputs, given?: MapOptions): Promise<Tensor> {
   const options = readOptions('map', given, MAP_OPTIONS);
-  const { out, parameters = {} } = options;
+  const { out, parameters = {}, debug, signal } = options;
   const known = checkedMap(expr, inputs, options);
   const tensors = Object.values(inputs);
   const device = coreOf(known.device);
@@ -103,7 +105,7 @@ export async function map(expr: Expr, inputs: MapInputs, given?: MapOptions): Pr
   const write = async (to: ElementView): Promise<void> => {
     if (known.work === undefined) return;
     const { planned, kernel } = known.work;
-    const loaded = await device.load(kernel);
+    const loaded = await device.load(kernel, { debug, signal });
     if (!stream.hasRoom()) await stream.room();
     const pointers = planned.inputs.flatMap(({ index, offset }) => {
       const tensor = tensors[index];

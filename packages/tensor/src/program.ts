@@ -11,6 +11,7 @@ import {
 import { executorForKernels, isTooLong } from './cpu-executor.js';
 import type { Device, LoadedKernel, LoadOptions, PointerArgument, Stream } from './device.js';
 import { inSlices } from './in-slices.js';
+import { planKey } from './plan-key.js';
 import { RecentMap } from './recent-map.js';
 
 /** A plan whose kernels are loaded on a device. */
@@ -138,7 +139,7 @@ async function planningLimits({ limits }: Device): Promise<DeviceLimits> {
  *
  * @throws the compiler's or the loader's error, the signal's reason; a failure is not remembered
  */
-export function loadPlan<P extends object>(
+export async function loadPlan<P extends object>(
   device: Device,
   plan: P,
   emit: ProgramProblem<P>['emit'],
@@ -146,7 +147,7 @@ export function loadPlan<P extends object>(
 ): Promise<LoadedProgram<P>> {
   const { debug, signal } = own(options ?? NO_OPTIONS, 'debug', 'signal');
   const { byPlan } = programsOf(device);
-  const planId = JSON.stringify(plan);
+  const planId = await inSlices(planKey(plan), signal);
   const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
   if (known?.abandoned === false) return known.join(signal) as Promise<LoadedProgram<P>>;
   const loaded = new SharedWork(async (abandoned): Promise<LoadedProgram<P>> => {

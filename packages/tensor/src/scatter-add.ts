@@ -1,4 +1,3 @@
-import type { DebugOption } from '@mercer/jit-cache';
 import {
   emitScatterAdd,
   planScatterAdd,
@@ -8,6 +7,7 @@ import {
 } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
+import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
@@ -25,7 +25,8 @@ import { OUT_OPTION, assertTensor, checkDType, type OutOption, type Tensor } fro
 import { checkOut, commonDevice } from './tensor-checks.js';
 
 /** Options of {@link scatterAdd}. */
-export interface ScatterAddOptions<D extends SumDType = SumDType> extends OutOption<D> {
+export interface ScatterAddOptions<D extends SumDType = SumDType>
+  extends OutOption<D>, LoadOptions {
   /** Of the result; default: that of `out`, else that of the values. */
   readonly dtype?: D | undefined;
   /**
@@ -33,15 +34,13 @@ export interface ScatterAddOptions<D extends SumDType = SumDType> extends OutOpt
    * and rounding each time to the result's dtype: quicker where few entries meet in a row, slower where many do.
    */
   readonly deterministic?: boolean | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
 const SCATTER_ADD_OPTIONS: OptionNames<ScatterAddOptions> = {
   ...OUT_OPTION,
   dtype: true,
   deterministic: true,
-  debug: true,
+  ...LOAD_OPTIONS,
 };
 
 /**
@@ -86,7 +85,7 @@ export async function scatterAdd(
 ): Promise<Tensor<SumDType>> {
   options = readOptions('scatterAdd', options, SCATTER_ADD_OPTIONS);
   const what = 'scatterAdd';
-  const { out, deterministic = true, debug } = options;
+  const { out, deterministic = true, debug, signal } = options;
   const dtype = checkArguments(values, index, rows, options);
   const shape = [rows, ...values.shape.slice(1)];
   const device = coreOf(commonDevice([values, index], what));
@@ -106,7 +105,7 @@ export async function scatterAdd(
           plan: (limits) => planScatterAdd({ ...problem, ...sizes }, limits),
           emit: emitScatterAdd,
         },
-        { debug },
+        { debug, signal },
       );
       const { plan } = program;
       if (!stream.hasRoom()) await stream.room();

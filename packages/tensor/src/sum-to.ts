@@ -1,9 +1,8 @@
-import type { DebugOption } from '@mercer/jit-cache';
 import { emitSum, planSum, type EmittedKernel, type SumDType, type SumPlan } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { formatShape, sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
-import { STREAM_OPTION, type StreamOption } from './device.js';
+import { LOAD_OPTIONS, STREAM_OPTION, type LoadOptions, type StreamOption } from './device.js';
 import { memoryAt, type ElementView } from './elementwise.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
@@ -14,14 +13,16 @@ import type { StreamCore } from './stream-core.js';
 import { assertTensor, checkDType, wrap, type Tensor } from './tensor.js';
 
 /** Options of {@link sumTo}. */
-export interface SumToOptions<D extends SumDType = SumDType> extends StreamOption {
+export interface SumToOptions<D extends SumDType = SumDType> extends StreamOption, LoadOptions {
   /** Of the result; default: x's. */
   readonly dtype?: D | undefined;
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
 }
 
-const SUM_TO_OPTIONS: OptionNames<SumToOptions> = { ...STREAM_OPTION, dtype: true, debug: true };
+const SUM_TO_OPTIONS: OptionNames<SumToOptions> = {
+  ...STREAM_OPTION,
+  dtype: true,
+  ...LOAD_OPTIONS,
+};
 
 /**
  * The sum over the axes that `shape`, aligned at the last axis, lacks or has with extent 1: what the gradient of a
@@ -70,7 +71,7 @@ export async function sumTo(
   const stream = await roomOn(device, options, 'sumTo');
   const packed = x.isContiguous ? x : await castView(x, x.dtype, { stream }, 'sumTo');
   try {
-    const total = await sumGroups(device, packed, groups, dtype, stream, options.debug);
+    const total = await sumGroups(device, packed, groups, dtype, stream, options);
     const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
     return wrap({ ...total, ...layout }, dtype);
   } finally {
@@ -101,7 +102,7 @@ async function sumGroups(
   groups: readonly AxisGroup[],
   dtype: SumDType,
   stream: StreamCore,
-  debug: DebugOption | undefined,
+  { debug, signal }: LoadOptions,
 ): Promise<ElementView> {
   const at = groups.findLastIndex(({ summed }) => summed);
   const kept = groups.filter((_, i) => i !== at);
@@ -114,7 +115,7 @@ async function sumGroups(
     allocateView(device, [outer, inner], to, { stream }),
     async (out): Promise<void> => {
       const plan = planSum({ from: x.dtype as SumDType, to, outputs: outer * inner, count });
-      const kernel = await device.load(kernelFor(plan, device.kind), { debug: debug ?? false });
+      const kernel = await device.load(kernelFor(plan, device.kind), { debug, signal });
       if (!stream.hasRoom()) await stream.room();
       const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
       kernel.launch(stream, {
@@ -125,7 +126,7 @@ async function sumGroups(
   );
   if (isLast) return sum;
   try {
-    return await sumGroups(device, sum, kept, dtype, stream, debug);
+    return await sumGroups(device, sum, kept, dtype, stream, { debug, signal });
   } finally {
     sum.storage.dispose();
   }

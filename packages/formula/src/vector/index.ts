@@ -18,13 +18,13 @@ export {
   type RowPair,
 } from './evaluate-vector.js';
 export { indexI, indexJ, pm, vi, vj } from './inputs.js';
-export { isVectorExpr } from './intern-vector.js';
+export { hasGathers, isVectorExpr } from './intern-vector.js';
 export { simplifyVector } from './simplify/simplify-vector.js';
 export { substituteVector } from './substitute-vector.js';
 export { parseAliases, type Aliases } from './text/aliases.js';
 export { parseFormula, type ParseOptions } from './text/parse-formula.js';
 export { printFormula, type PrintOptions } from './text/print-formula.js';
-export { unrolledSize } from './unrolled-size.js';
+export { unrolledSize, unrolledSizeSteps } from './unrolled-size.js';
 export type * from './vector-expr.js';
 export { defineOp, type DefinedOperation } from './define-op.js';
 export {
@@ -34,6 +34,7 @@ export {
 } from './reductions/evaluate-reduction.js';
 export {
   reductionGradient,
+  reductionGradientSteps,
   reductionTangent,
   type ReductionGradient,
   type SavedResults,

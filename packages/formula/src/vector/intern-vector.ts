@@ -1,10 +1,19 @@
 import { FormulaError } from '../formula-error.js';
-import type { Kind, NodeOfKind, VectorExpr } from './vector-expr.js';
+import { WeakTable } from '../weak-table.js';
+import type { Kind, NodeOfKind, VariableNode, VectorExpr } from './vector-expr.js';
 
 /** What a node holds beside kind, dim, arguments and id. */
 export type Payload<K extends Kind> = Omit<NodeOfKind<K>, 'kind' | 'dim' | 'args' | 'id'>;
 
+/** What is known of a node from the start, so that nobody has to go through the nodes below it. */
+interface Below {
+  readonly inputs: readonly VariableNode[];
+  readonly gathers: boolean;
+}
+
 class VectorNode {
+  readonly #below: Below;
+
   constructor(
     readonly kind: Kind,
     readonly dim: number,
@@ -13,19 +22,46 @@ class VectorNode {
     payload: object,
   ) {
     Object.assign(this, payload);
+    this.#below = below(this as unknown as VectorExpr);
     Object.freeze(args);
     Object.freeze(this);
   }
+
+  static below(node: VectorExpr): Below {
+    return (node as unknown as VectorNode).#below;
+  }
 }
 
-const table = new Map<string, WeakRef<VectorNode>>();
+function below(node: VectorExpr): Below {
+  if (node.kind === 'variable') return { inputs: [node], gathers: false };
+  if (node.kind === 'gather') {
+    return { inputs: merged([[node.table], ...node.args.map(inputsBelow)]), gathers: true };
+  }
+  return { inputs: merged(node.args.map(inputsBelow)), gathers: node.args.some(hasGathers) };
+}
+
+/** The inputs of a node, gathered ones included, sorted by position. */
+export const inputsBelow = (node: VectorExpr): readonly VariableNode[] =>
+  VectorNode.below(node).inputs;
+
+/** Whether a formula takes rows by index. */
+export const hasGathers = (node: VectorExpr): boolean => VectorNode.below(node).gathers;
+
+/** Sorted lists as one; one of them where it has all, so that nodes share lists. */
+export function merged(lists: readonly (readonly VariableNode[])[]): readonly VariableNode[] {
+  return lists.reduce((all, list) => {
+    if (list === all || list.length === 0) return all;
+    if (all.length === 0) return list;
+    const union = [...new Set([...all, ...list])];
+    if (union.length === all.length) return all;
+    if (union.length === list.length) return list;
+    return union.sort((a, b) => a.position - b.position || a.id - b.id);
+  }, []);
+}
+
+const table = new WeakTable<VectorNode>();
 let nextId = 0;
 let stepsLeft = Infinity;
-
-// The finaliser of a node may run after an equal node has taken its place: only a dead entry goes.
-const sweeper = new FinalizationRegistry<string>((key) => {
-  if (table.get(key)?.deref() === undefined) table.delete(key);
-});
 
 /** The one node with this content. */
 export function internVector<K extends Kind>(
@@ -42,11 +78,10 @@ export function internVector<K extends Kind>(
     );
   }
   const key = keyOf(kind, dim, args, payload);
-  const known = table.get(key)?.deref();
+  const known = table.get(key);
   if (known !== undefined) return known as unknown as NodeOfKind<K>;
   const node = new VectorNode(kind, dim, args, nextId++, payload);
-  table.set(key, new WeakRef(node));
-  sweeper.register(node, key);
+  table.set(key, node);
   return node as unknown as NodeOfKind<K>;
 }
 

@@ -1,5 +1,6 @@
 import { orderNodes } from '../post-order.js';
-import type { VectorExpr } from './vector-expr.js';
+import { inputsBelow, merged } from './intern-vector.js';
+import type { VariableNode, VectorExpr } from './vector-expr.js';
 
 /** Every distinct node of `roots`, arguments before the nodes that use them. */
 export function postOrderVector(...roots: readonly VectorExpr[]): VectorExpr[] {
@@ -7,13 +8,6 @@ export function postOrderVector(...roots: readonly VectorExpr[]): VectorExpr[] {
 }
 
 /** The inputs of a formula, gathered ones included, sorted by position. */
-export function inputsOf(
-  ...roots: readonly VectorExpr[]
-): Extract<VectorExpr, { kind: 'variable' }>[] {
-  const found = new Set(
-    postOrderVector(...roots).flatMap((node) =>
-      node.kind === 'variable' ? [node] : node.kind === 'gather' ? [node.table] : [],
-    ),
-  );
-  return [...found].sort((a, b) => a.position - b.position || a.id - b.id);
+export function inputsOf(...roots: readonly VectorExpr[]): readonly VariableNode[] {
+  return merged(roots.map(inputsBelow));
 }

@@ -1,11 +1,11 @@
 import { FormulaError } from '../formula-error.js';
+import { orderSteps } from '../post-order.js';
 import { finish, type Steps } from '../steps.js';
 import { axesOf } from './contraction.js';
 import { elementwise, gather, literal, slice } from './nodes.js';
 import { add, mul } from './operations/arithmetic.js';
 import { floor, maximum, minimum, where } from './operations/functions.js';
-import { postOrderVector } from './post-order-vector.js';
-import { unrolledSize } from './unrolled-size.js';
+import { unrolledSizeSteps } from './unrolled-size.js';
 import type { Combine, Kind, NodeOfKind, VectorExpr } from './vector-expr.js';
 
 type Components = readonly VectorExpr[];
@@ -125,7 +125,7 @@ export function* unrollSteps(
   root: VectorExpr,
   limit: number = MAX_UNROLLED,
 ): Steps<readonly VectorExpr[]> {
-  const size = unrolledSize(root);
+  const size = yield* unrolledSizeSteps([root]);
   if (size > limit) {
     throw new FormulaError(
       'LIMIT_EXCEEDED',
@@ -133,9 +133,8 @@ export function* unrollSteps(
         `Loop over components instead.`,
     );
   }
-  yield;
   const unrolled = new Map<VectorExpr, Components>();
-  for (const node of postOrderVector(root)) {
+  for (const node of yield* orderSteps([root])) {
     // One untyped step for the table: the kind chooses the rule.
     const rule = UNROLL[node.kind] as UnrollRule<Kind>;
     unrolled.set(

@@ -1,5 +1,6 @@
 import { axesOf } from './contraction.js';
-import { postOrderVector } from './post-order-vector.js';
+import { orderSteps } from '../post-order.js';
+import { finish, visitSteps, type Steps } from '../steps.js';
 import type { VectorExpr } from './vector-expr.js';
 
 /**
@@ -7,12 +8,17 @@ import type { VectorExpr } from './vector-expr.js';
  * written out: a component of an elementwise node, an element of a sum, a product of a contraction.
  */
 export function unrolledSize(...roots: readonly VectorExpr[]): number {
+  return finish(unrolledSizeSteps(roots));
+}
+
+/** {@link unrolledSize} in steps. */
+export function* unrolledSizeSteps(roots: readonly VectorExpr[]): Steps<number> {
   let size = 0;
-  for (const node of postOrderVector(...roots)) {
+  yield* visitSteps(yield* orderSteps(roots), (node) => {
     if (node.kind === 'components') size += node.args[0]!.dim;
     else if (node.kind === 'contract') {
       size += [...axesOf(node.contraction).sizes.values()].reduce((p, n) => p * n, 1);
     } else size += node.dim;
-  }
+  });
   return size;
 }

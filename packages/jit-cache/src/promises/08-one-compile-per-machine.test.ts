@@ -25,8 +25,14 @@ function sessionIn(directory: string, system: System): StoreSession {
   });
 }
 
-function requestIn(directory: string, owner: string, system: System): LeaseRequest {
-  return { session: sessionIn(directory, system), system, key, owner, onWait: () => undefined };
+function requestIn(
+  directory: string,
+  owner: string,
+  system: System,
+  signal = new AbortController().signal,
+): LeaseRequest {
+  const session = sessionIn(directory, system);
+  return { session, system, key, owner, signal, onWait: () => undefined };
 }
 
 test('twelve processes that need one key: one compile', async () => {
@@ -68,6 +74,23 @@ test('the owner is killed in its compile: another takes over at once, two compil
   expect(performance.now() - killed).toBeLessThan(5000);
   expect(compilesIn(counterFile)).toHaveLength(2);
   expect(new Set(results.map(({ gets }) => gets[0]?.sha)).size).toBe(1);
+});
+
+test('whoever waits for another process leaves when its signal aborts, and the owner keeps the lease', async () => {
+  const directory = temporaryDirectory();
+  const owner = requestIn(directory, 'owner', testSystem());
+  expect(await acquireLease(owner)).toEqual({ kind: 'compile', held: true });
+  const controller = new AbortController();
+  const waiting = requestIn(directory, 'waiting', testSystem(), controller.signal);
+  const outcome = acquireLease(waiting);
+  const reason = new Error('given up');
+  setTimeout(() => {
+    controller.abort(reason);
+  }, 100);
+  await expect(outcome).rejects.toBe(reason);
+  const third = requestIn(directory, 'third', testSystem(), AbortSignal.timeout(200));
+  await expect(acquireLease(third)).rejects.toThrow('timeout');
+  for (const { session } of [owner, waiting, third]) session.close();
 });
 
 test('a living owner whose heart stands still is replaced, though its lease ends tomorrow', async () => {

@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import { visitSteps, type Steps } from '@mercer/formula';
 import type { TileCode } from './tile-program.js';
 
 /** What an instruction reads. `value` is the result of the instruction with that number, `table` begins at a constant. */
@@ -35,7 +35,7 @@ export function* allocateRegisters(
     return slot;
   };
   const lastUse = new Map<number, number>();
-  instructions.forEach(({ args }, i) => {
+  yield* visitSteps(instructions, ({ args }, i) => {
     for (const { kind, index } of args) if (kind === 'value') lastUse.set(index, i);
   });
   const kept = new Set(results);

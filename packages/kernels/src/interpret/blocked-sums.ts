@@ -1,26 +1,36 @@
-import { add, postOrder, withArgs, type Expr, type RealExpr } from '@mercer/formula';
+import {
+  add,
+  orderSteps,
+  visitSteps,
+  withArgs,
+  type Expr,
+  type RealExpr,
+  type Steps,
+} from '@mercer/formula';
 
 /** Terms of a block, as many as of a tile of reduced rows. */
 const BLOCK = 256;
 
 /**
- * The expressions with sums of very many terms added up in blocks, whose rounding grows like the length of a block and their
+ * In steps, the expressions with sums of very many terms added up in blocks, whose rounding grows like the length of a block and their
  * number. The same nodes where there are none.
  */
-export function blockedSums(roots: readonly RealExpr[]): readonly RealExpr[] {
-  const order = postOrder(...roots);
+export function* blockedSums(roots: readonly RealExpr[]): Steps<readonly RealExpr[]> {
+  const order = yield* orderSteps<Expr>(roots);
   const uses = new Map<Expr, number>();
   const count = (node: Expr): void => {
     uses.set(node, (uses.get(node) ?? 0) + 1);
   };
-  order.forEach(({ args }) => {
+  yield* visitSteps(order, ({ args }) => {
     args.forEach(count);
   });
   roots.forEach(count);
   const goesOn = (node: Expr | undefined): node is Expr =>
     node?.op === 'add' && uses.get(node) === 1;
   const inner = new Set<Expr>();
-  for (const { op, args } of order) if (op === 'add' && goesOn(args[0])) inner.add(args[0]);
+  yield* visitSteps(order, ({ op, args }) => {
+    if (op === 'add' && goesOn(args[0])) inner.add(args[0]);
+  });
   if (inner.size < BLOCK) return roots;
   const done = new Map<Expr, Expr>();
   const known = (node: Expr): Expr => done.get(node) ?? node;
@@ -29,9 +39,10 @@ export function blockedSums(roots: readonly RealExpr[]): readonly RealExpr[] {
     const terms = node.op === 'add' ? termsOf(node, goesOn) : [];
     const value =
       terms.length > BLOCK
-        ? inBlocks(terms.map((term) => known(term) as RealExpr))
+        ? yield* inBlocks(terms.map((term) => known(term) as RealExpr))
         : rebuilt(node, known, goesOn);
     done.set(node, value);
+    yield;
   }
   return roots.map((root) => known(root) as RealExpr);
 }
@@ -50,10 +61,11 @@ function termsOf(top: Expr, goesOn: (node: Expr | undefined) => boolean): Expr[]
   }
 }
 
-function inBlocks(terms: readonly RealExpr[]): RealExpr {
+function* inBlocks(terms: readonly RealExpr[]): Steps<RealExpr> {
   const blocks: RealExpr[] = [];
   for (let at = 0; at < terms.length; at += BLOCK) {
     blocks.push(terms.slice(at, at + BLOCK).reduce((sum, term) => add(sum, term)));
+    yield;
   }
   return blocks.reduce((sum, block) => add(sum, block));
 }

@@ -1,4 +1,4 @@
-import { constant, finish, postOrder, type Expr, type Steps } from '@mercer/formula';
+import { constant, finish, orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { allocateRegisters, type Operand, type VirtualInstruction } from './allocate-registers.js';
 import { chooseInstruction, type ChosenInstruction } from './choose-instruction.js';
@@ -44,11 +44,9 @@ export function* lowerTileCodeSteps(parts: TileCodeParts): Steps<TileCode> {
   const { roots, inputs, tables, nonNegative, rounded } = parts;
   const given = new Map<Expr, Operand>();
   inputs.forEach((node, index) => given.set(node, { kind: 'input', index }));
-  const order = reachable(roots, given, tables);
-  yield;
-  const uses = countUses(order, roots, (node) => given.has(node));
+  const order = yield* reachable(roots, given, tables);
+  const uses = yield* countUses(order, roots, (node) => given.has(node));
   const context = { uses, nonNegative, rounded, given: (node: Expr) => given.has(node) };
-  yield;
   const chosen = yield* chooseAll(order, roots, context);
 
   const instructions: VirtualInstruction[] = [];
@@ -90,33 +88,32 @@ export function* lowerTileCodeSteps(parts: TileCodeParts): Steps<TileCode> {
 }
 
 /** Nodes below the roots down to what is given; what depends on the launch alone becomes given. */
-function reachable(
+function* reachable(
   roots: readonly Expr[],
   given: Map<Expr, Operand>,
   tables: TileTables,
-): readonly Expr[] {
+): Steps<readonly Expr[]> {
   const needed = new Set<Expr>(roots);
-  const order = postOrder(...roots);
-  for (const node of order.toReversed()) {
-    if (!needed.has(node) || given.has(node)) continue;
+  const order = yield* orderSteps(roots);
+  yield* visitSteps(order.toReversed(), (node) => {
+    if (!needed.has(node) || given.has(node)) return;
     const uniform = tables.uniform(node);
-    if (uniform !== undefined) {
-      given.set(node, { kind: 'uniform', index: uniform });
-      continue;
-    }
-    for (const arg of node.args) needed.add(arg);
-  }
+    if (uniform === undefined) for (const arg of node.args) needed.add(arg);
+    else given.set(node, { kind: 'uniform', index: uniform });
+  });
   return order.filter((node) => needed.has(node));
 }
 
-function countUses(
+function* countUses(
   order: readonly Expr[],
   roots: readonly Expr[],
   given: (node: Expr) => boolean,
-): Map<Expr, number> {
+): Steps<Map<Expr, number>> {
   const uses = new Map<Expr, number>();
   const count = (node: Expr): Map<Expr, number> => uses.set(node, (uses.get(node) ?? 0) + 1);
-  for (const node of order) if (!given(node)) for (const arg of new Set(node.args)) count(arg);
+  yield* visitSteps(order, (node) => {
+    if (!given(node)) for (const arg of new Set(node.args)) count(arg);
+  });
   roots.forEach(count);
   return uses;
 }

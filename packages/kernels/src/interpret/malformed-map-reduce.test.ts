@@ -25,13 +25,13 @@ const [kernel] = emitMapReduce(plan).steps.map((step) => step.kernel);
 if (kernel?.dialect !== 'cpu' || kernel.program === undefined) throw new TypeError('no program');
 const { program } = kernel;
 const paramBytes = packParams(kernel.params).bytes;
-const make = (words: readonly number[]): unknown =>
+const make = (words: Int32Array): unknown =>
   cpu.interpret({ words, constants: program.constants }, { paramBytes });
 const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' }) as Error;
 
 // version, family, data type, how many settings, the settings
 const FIRST = 4;
-const setting = (place: number, value: number): number[] =>
+const setting = (place: number, value: number): Int32Array =>
   program.words.with(FIRST + place, value);
 
 describe('a malformed program of a map-reduce', () => {
@@ -66,7 +66,7 @@ describe('a malformed program of a map-reduce', () => {
     let made = 0;
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
-        const words = [...program.words];
+        const words = program.words.slice();
         for (const [at, value] of changes) words[at] = value;
         try {
           make(words);

@@ -7,7 +7,7 @@ import { addsNothing } from '../map-reduce/plan-sums.js';
 import { PLAIN_SUMS, type SumOptions } from '../map-reduce/reducers/sum-options.js';
 import {
   gatheredComponents,
-  usedComponents,
+  usedComponentsSteps,
   type UsedComponents,
 } from '../map-reduce/used-components.js';
 import { blockedSums } from './blocked-sums.js';
@@ -15,7 +15,7 @@ import { elementNumber } from './element-types.js';
 import { mapReduceStages, type RowSide } from './map-reduce-stages.js';
 import { unlessNoInstructionSteps } from './no-instruction.js';
 import { ProgramBuilder } from './program-builder.js';
-import { writeTileProgram, type TileProgram } from './tile-program.js';
+import { writeTileProgramSteps, type TileProgram } from './tile-program.js';
 
 /** Reductions in the order of their numbers in native/interpreter/program.h of cpu-runtime. */
 const REDUCTIONS: readonly ReductionKind[] = [
@@ -39,13 +39,12 @@ export function* mapReduceProgramSteps(
 ): Steps<TileProgram | undefined> {
   if (plan.splits > 1) return undefined;
   const listed = yield* fromListSteps(plan.values);
-  const values = blockedSums(listed);
+  const values = yield* blockedSums(listed);
   const { reduction, dim, weightDim, k, further = [], sums } = plan;
   const reducers = reducersOf(plan);
   const rows = [{ reduction, dim, weightDim, k }, ...further].flatMap((one, n) =>
     reductionRow(one, reducers[n]?.arity ?? one.dim, sums),
   );
-  yield;
   return yield* pairProgram(plan, {
     ...{ pair: values, chosen: [], selection: NO_SELECTION, reductions: rows, rounded },
   });
@@ -59,7 +58,7 @@ export function selectionProgram(
   pass: CpuMapReducePlan,
   valueDim: number,
 ): TileProgram | undefined {
-  const [mask, ...values] = blockedSums(fromList(pass.values));
+  const [mask, ...values] = finish(blockedSums(fromList(pass.values)));
   if (mask === undefined) return undefined;
   const { reduction, dim, weightDim, k } = pass;
   const parts = {
@@ -84,7 +83,11 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
   if (plan.splits > 1) return undefined;
   const { pair, chosen, selection, reductions, rounded } = parts;
   const gathers = fromGatherList(plan.gathers);
-  const used = usedComponents(plan, [...pair, ...chosen, ...gathers.map(({ index }) => index)]);
+  const used = yield* usedComponentsSteps(plan, [
+    ...pair,
+    ...chosen,
+    ...gathers.map(({ index }) => index),
+  ]);
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const own = componentsOfRows(plan, used, kept);
   const other = componentsOfRows(plan, used, reduced);
@@ -98,9 +101,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
     ...other.map(({ name }) => [name, 'other'] as const),
     ...gathered.flatMap(({ components }) => components.map(({ name }) => [name, 'both'] as const)),
   ]);
-  yield;
-  const stages = mapReduceStages(pair, (name) => sides.get(name));
-  yield;
+  const stages = yield* mapReduceStages(pair, (name) => sides.get(name));
   const make = function* (): Steps<TileProgram> {
     const builder = new ProgramBuilder(plan.dtype, [], rounded);
     const inputs = [
@@ -116,7 +117,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
     for (const { index } of gathers) codes.push(yield* builder.codeSteps([index], inputs));
     const components = [...own, ...other, ...parameters];
     let tables = 0;
-    return writeTileProgram({
+    return yield* writeTileProgramSteps({
       ...{ family: 'map-reduce', dtype: plan.dtype, codes, constants: builder.constants },
       settings: [
         ...[plan.axis, plan.ranges === true ? 1 : 0, selection, reductions.length / 5],

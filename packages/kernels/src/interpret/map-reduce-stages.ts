@@ -1,4 +1,4 @@
-import { postOrder, type Expr } from '@mercer/formula';
+import { orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula';
 
 /** Parts of the values of a pair that depend on one of its rows alone, and are computed once for that row. */
 export interface MapReduceStages {
@@ -9,17 +9,17 @@ export interface MapReduceStages {
 /** What a variable depends on: a kept row, a reduced row, or both; nothing for a parameter. */
 export type RowSide = 'own' | 'other' | 'both' | undefined;
 
-/** Finds the largest such parts; what depends on parameters alone counts to the other rows. */
-export function mapReduceStages(
+/** Finds in steps the largest such parts; what depends on parameters alone counts to the other rows. */
+export function* mapReduceStages(
   values: readonly Expr[],
   sideOf: (name: string) => RowSide,
-): MapReduceStages {
-  const order = postOrder(...values);
+): Steps<MapReduceStages> {
+  const order = yield* orderSteps<Expr>(values);
   const sides = new Map<Expr, RowSide>();
-  for (const node of order) {
+  yield* visitSteps(order, (node) => {
     const below = node.args.map((arg) => sides.get(arg));
     sides.set(node, node.name === undefined ? joined(below) : sideOf(node.name));
-  }
+  });
   const found = { own: new Set<Expr>(), other: new Set<Expr>() };
   const mixed = new Set<Expr>();
   const visit = (node: Expr): void => {
@@ -30,12 +30,13 @@ export function mapReduceStages(
     else found[side ?? 'other'].add(node);
   };
   values.forEach(visit);
-  for (const node of order.toReversed()) if (mixed.has(node)) node.args.forEach(visit);
+  yield* visitSteps(order.toReversed(), (node) => {
+    if (mixed.has(node)) node.args.forEach(visit);
+  });
   return { own: [...found.own], other: [...found.other] };
 }
 
 function joined(sides: readonly RowSide[]): RowSide {
-  const distinct = new Set(sides.filter((side) => side !== undefined));
-  const [first] = distinct;
-  return distinct.size > 1 ? 'both' : first;
+  const [first, ...others] = sides.filter((side) => side !== undefined);
+  return others.some((other) => other !== first) ? 'both' : first;
 }

@@ -1,6 +1,6 @@
 import { finish, select, variable, type BoolExpr, type Expr, type Steps } from '@mercer/formula';
 import { isUniform } from '../emit/is-uniform.js';
-import { expandAllFunctions } from '../math/expand-functions.js';
+import { expandFunctionsSteps } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { lowerTileCode, lowerTileCodeSteps, type TileTables } from './lower-tile-code.js';
 import type { TileCode } from './tile-program.js';
@@ -40,15 +40,15 @@ export class ProgramBuilder {
   }
 
   /** {@link code} in steps. */
-  codeSteps(
+  *codeSteps(
     roots: readonly Expr[],
     inputs: readonly (string | Expr)[],
     nonNegative: readonly string[] = [],
   ): Steps<TileCode> {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
-    return lowerTileCodeSteps({
+    return yield* lowerTileCodeSteps({
       ...{ dtype: this.#dtype, inputs: nodes, nonNegative, rounded: this.#rounded },
-      ...{ roots: expandAllFunctions(roots), tables: this.#tables },
+      ...{ roots: yield* expandFunctionsSteps(roots), tables: this.#tables },
     });
   }
 

@@ -1,3 +1,5 @@
+import { finish, visitSteps, type Steps } from '@mercer/formula';
+
 /**
  * A kernel for the interpreter that ships with the CPU's runtime: what is to be computed as numbers, so
  * that no compiler is needed. Plain data, checked where it is made runnable; the layout is that of
@@ -5,9 +7,9 @@
  */
 export interface TileProgram {
   /** 32-bit words: the family with its settings, and codes over tiles of values. */
-  readonly words: readonly number[];
+  readonly words: Int32Array;
   /** Numbers that the codes read, before they are rounded to the data type. */
-  readonly constants: readonly number[];
+  readonly constants: Float64Array;
 }
 
 /** Families of kernels, in the order of their numbers. */
@@ -49,17 +51,35 @@ export interface TileProgramParts {
   readonly constants: readonly number[];
 }
 
+/** Words that a code takes: three lengths, and the number of registers. */
+const wordsOf = ({ slots, instructions, roots }: TileCode): number =>
+  4 + 2 * slots.length + 5 * instructions.length + roots.length;
+
 /** Writes a program as plain data. */
 export function writeTileProgram(parts: TileProgramParts): TileProgram {
+  return finish(writeTileProgramSteps(parts));
+}
+
+/** {@link writeTileProgram} in steps. */
+export function* writeTileProgramSteps(parts: TileProgramParts): Steps<TileProgram> {
   const { family, dtype, settings, codes, constants } = parts;
-  const words = [
+  const head = [
     ...[VERSION, TILE_FAMILIES.indexOf(family), dtype === 'float64' ? 1 : 0],
     ...[settings.length, ...settings, codes.length],
-    ...codes.flatMap(({ slots, instructions, roots, registers }) => [
-      ...[slots.length, ...slots.flat()],
-      ...[instructions.length, ...instructions.flat()],
-      ...[roots.length, ...roots, registers],
-    ]),
   ];
-  return Object.freeze({ words: Object.freeze(words), constants: Object.freeze([...constants]) });
+  const words = new Int32Array(codes.reduce((sum, code) => sum + wordsOf(code), head.length));
+  let end = 0;
+  const write = (row: readonly number[]): void => {
+    words.set(row, end);
+    end += row.length;
+  };
+  write(head);
+  for (const { slots, instructions, roots, registers } of codes) {
+    write([slots.length]);
+    yield* visitSteps(slots, write);
+    write([instructions.length]);
+    yield* visitSteps(instructions, write);
+    write([roots.length, ...roots, registers]);
+  }
+  return Object.freeze({ words, constants: Float64Array.from(constants) });
 }

@@ -13,6 +13,8 @@ export function emitMapReduce(plan: MapReducePlan): PairwiseProgram {
 
 /** {@link emitMapReduce} in steps. */
 export function* emitMapReduceSteps(plan: MapReducePlan): Steps<PairwiseProgram> {
-  if ('form' in plan) return plan.kind === 'cuda' ? emitCudaWide(plan) : emitCpuWide(plan);
+  if ('form' in plan) {
+    return yield* plan.kind === 'cuda' ? emitCudaWide(plan) : emitCpuWide(plan);
+  }
   return plan.kind === 'cuda' ? emitCudaMapReduce(plan) : yield* emitCpuMapReduce(plan);
 }

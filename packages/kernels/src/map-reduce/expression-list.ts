@@ -3,7 +3,8 @@ import {
   call,
   finish,
   constant,
-  postOrder,
+  orderSteps,
+  visitSteps,
   type Expr,
   type MathOp,
   type RealExpr,
@@ -32,20 +33,29 @@ export type ExpressionListNode =
 
 /** Expressions as a list in which no part is written twice. */
 export function toList(exprs: readonly Expr[]): ExpressionList {
-  const order = postOrder(...exprs);
-  const places = new Map(order.map((node, place) => [node, place]));
+  return finish(toListSteps(exprs));
+}
+
+/** {@link toList} in steps. */
+export function* toListSteps(exprs: readonly Expr[]): Steps<ExpressionList> {
+  const order = yield* orderSteps(exprs);
+  const places = new Map<Expr, number>();
   const placeOf = (node: Expr): number => places.get(node) ?? -1;
-  const nodes = order.map((node): ExpressionListNode =>
-    node.args.length === 0
-      ? Object.freeze({ leaf: toJson(node) })
-      : node.fn !== undefined
-        ? Object.freeze({
-            fn: node.fn,
-            attributes: node.attributes ?? [],
-            args: Object.freeze(node.args.map(placeOf)),
-          })
-        : Object.freeze({ op: node.op, args: Object.freeze(node.args.map(placeOf)) }),
-  );
+  const nodes: ExpressionListNode[] = [];
+  yield* visitSteps(order, (node, place) => {
+    places.set(node, place);
+    nodes.push(
+      node.args.length === 0
+        ? Object.freeze({ leaf: toJson(node) })
+        : node.fn !== undefined
+          ? Object.freeze({
+              fn: node.fn,
+              attributes: node.attributes ?? [],
+              args: Object.freeze(node.args.map(placeOf)),
+            })
+          : Object.freeze({ op: node.op, args: Object.freeze(node.args.map(placeOf)) }),
+    );
+  });
   return Object.freeze({ nodes: Object.freeze(nodes), roots: Object.freeze(exprs.map(placeOf)) });
 }
 

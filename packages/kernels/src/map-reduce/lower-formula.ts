@@ -11,7 +11,7 @@ import {
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
-import { expandAllFunctions } from '../math/expand-functions.js';
+import { expandFunctionsSteps } from '../math/expand-functions.js';
 import type { Gathers } from './gathers.js';
 import { INTERPRETER_LIMITS } from './limits.js';
 
@@ -35,8 +35,7 @@ export function* lowerFormula(formula: VectorExpr, gathers?: Gathers): Steps<rea
   const components = yield* unrollSteps(formula, INTERPRETER_LIMITS.operations);
   const lowered: RealExpr[] = [];
   for (const component of components) lowered.push(yield* lower(component, known, gathers));
-  const expanded = expandAllFunctions(lowered);
-  yield;
+  const expanded = yield* expandFunctionsSteps(lowered);
   return yield* simplifyAllSteps(expanded);
 }
 

@@ -1,8 +1,9 @@
 import {
   inputsOf,
-  variablesOfAll,
+  variablesSteps,
   type Category,
   type RealExpr,
+  type Steps,
   type VectorExpr,
 } from '@mercer/formula';
 import type { Gather } from './gathers.js';
@@ -18,9 +19,12 @@ export interface InputReads {
   readonly isRead: (input: Pick<MapReduceInput, 'position' | 'category' | 'dim'>) => boolean;
 }
 
-/** How scalar expressions over components of inputs and of rows by index read them. */
-export function unrolledReads(values: readonly RealExpr[], gathers: readonly Gather[]): InputReads {
-  const read = new Set(variablesOfAll([...values, ...gathers.map(({ index }) => index)]));
+/** In steps, how scalar expressions over components of inputs and of rows by index read them. */
+export function* unrolledReads(
+  values: readonly RealExpr[],
+  gathers: readonly Gather[],
+): Steps<InputReads> {
+  const read = new Set(yield* variablesSteps([...values, ...gathers.map(({ index }) => index)]));
   return {
     isTable: (position) => gathers.some(({ table }) => table === position),
     isRead: ({ position, category, dim }) =>

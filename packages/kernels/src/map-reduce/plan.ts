@@ -12,7 +12,7 @@ import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { chooseCpuTile, type CpuTile } from './choose-cpu-tile.js';
 import { chooseCudaTile, type CudaTile } from './choose-cuda-tile.js';
-import { toList, type ExpressionList } from './expression-list.js';
+import { toListSteps, type ExpressionList } from './expression-list.js';
 import { Gathers, toGatherList, type GatherList } from './gathers.js';
 import type { HalfDType } from './half-storage.js';
 import { checkInputs, componentsOf, planInputs, unrolledReads } from './plan-inputs.js';
@@ -115,8 +115,7 @@ export function* planMapReduceSteps(
   limits: DeviceLimits,
 ): Steps<MapReducePlan> {
   const problem = wholeProblem(given);
-  const wide = isWide(problem, limits);
-  yield;
+  const wide = yield* isWide(problem, limits);
   return wide ? yield* planWide(problem, limits) : yield* unrolledSteps(problem, limits);
 }
 
@@ -141,14 +140,13 @@ function* unrolledSteps(
   const { axis } = reduction;
   const all = [reduction, ...further];
   checkAxes(all);
-  yield;
   const roots = all.flatMap(rootsOf);
   const found = new Gathers();
   const lowered: RealExpr[] = [];
   for (const one of all) lowered.push(...(yield* valuesOf(one, found)));
   const values = shareFactors(lowered);
   yield;
-  const inputs = planInputs(roots, problem, unrolledReads(values, found.found));
+  const inputs = planInputs(roots, problem, yield* unrolledReads(values, found.found));
   checkInputs(inputs);
   const gathers = toGatherList(found.found);
   yield;
@@ -160,9 +158,8 @@ function* unrolledSteps(
     ...planned(reduction),
     further: further.length > 0 ? Object.freeze(further.map(planned)) : undefined,
     gathers,
-    ...{ values: toList(values), inputs },
+    ...{ values: yield* toListSteps(values), inputs },
   };
-  yield;
   const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {

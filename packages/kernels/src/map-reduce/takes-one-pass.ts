@@ -1,3 +1,4 @@
+import { finish } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { aloneOf, planSums } from './plan-sums.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
@@ -30,6 +31,6 @@ export function takesOnePass(given: MapReduceProblem, limits: DeviceLimits): boo
   planSums(problem);
   if (isInterpreted(limits)) return false;
   const all = [reduction, ...further];
-  if (isBeyondLimits(all)) return false;
-  return !all.some((one) => isWide({ ...aloneOf(rest, one), reduction: one }, limits, all));
+  if (finish(isBeyondLimits(all))) return false;
+  return !all.some((one) => finish(isWide({ ...aloneOf(rest, one), reduction: one }, limits, all)));
 }

@@ -1,4 +1,4 @@
-import { variablesOfAll, type Category, type RealExpr } from '@mercer/formula';
+import { finish, variablesSteps, type Category, type RealExpr, type Steps } from '@mercer/formula';
 import type { HalfDType } from './half-storage.js';
 import { gatherName } from './gathers.js';
 import { componentName, ROW_NAMES } from './lower-formula.js';
@@ -24,11 +24,16 @@ export interface UsedComponents {
 }
 
 /** Which components and row numbers `values` and the numbers of gathered rows read. */
-export function usedComponents(
+export function usedComponents(plan: UnrolledPlan, values: readonly RealExpr[]): UsedComponents {
+  return finish(usedComponentsSteps(plan, values));
+}
+
+/** {@link usedComponents} in steps. */
+export function* usedComponentsSteps(
   { inputs }: UnrolledPlan,
   values: readonly RealExpr[],
-): UsedComponents {
-  const names = new Set(variablesOfAll(values));
+): Steps<UsedComponents> {
+  const names = new Set(yield* variablesSteps(values));
   return {
     of: (wanted) =>
       rowInputs(inputs, wanted)

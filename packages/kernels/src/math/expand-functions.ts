@@ -4,23 +4,26 @@ import {
   div,
   eq,
   exp,
+  finish,
   ge,
   gt,
   log,
   min,
   mul,
   neg,
-  postOrder,
+  orderSteps,
   pow,
   select,
   sqrt,
   sub,
+  visitSteps,
   wendlandTerms,
   withArgs,
   type CallNode,
   type Expr,
   type MathOp,
   type RealExpr,
+  type Steps,
 } from '@mercer/formula';
 
 type Expansion = (
@@ -51,13 +54,18 @@ export function expandFunctions<E extends Expr>(expr: E): E {
 
 /** What {@link expandFunctions} makes of each expression; what they have in common is looked at once. */
 export function expandAllFunctions<E extends Expr>(exprs: readonly E[]): readonly E[] {
-  const order = postOrder(...exprs);
+  return finish(expandFunctionsSteps(exprs));
+}
+
+/** {@link expandAllFunctions} in steps. */
+export function* expandFunctionsSteps<E extends Expr>(exprs: readonly E[]): Steps<readonly E[]> {
+  const order = yield* orderSteps<Expr>(exprs);
   if (!order.some(({ op }) => op === 'call')) return exprs;
   const done = new Map<Expr, Expr>();
-  for (const node of order) {
+  yield* visitSteps(order, (node) => {
     const args = node.args.map((arg) => done.get(arg) ?? arg);
     done.set(node, expanded(withArgs(node, args)));
-  }
+  });
   return exprs.map((expr) => done.get(expr) as E);
 }
 

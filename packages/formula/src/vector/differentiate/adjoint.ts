@@ -1,3 +1,4 @@
+import { finish, type Steps } from '../../steps.js';
 import { contractionAdjoint } from '../contraction.js';
 import { partial } from '../elementwise/partials.js';
 import { components, oneHot, place, repeat, slice } from '../nodes.js';
@@ -77,12 +78,22 @@ export function adjointOf(
   source: Source,
   seed: VectorExpr,
 ): VectorExpr | undefined {
+  return finish(adjointSteps(root, source, seed));
+}
+
+/** {@link adjointOf} in steps. */
+export function* adjointSteps(
+  root: VectorExpr,
+  source: Source,
+  seed: VectorExpr,
+): Steps<VectorExpr | undefined> {
   const active = dependants(root, new Set([source]));
   if (!active.has(root)) return undefined;
   const adjoints = new Map<VectorExpr, VectorExpr>([[root, seed]]);
   for (const node of [...active].reverse()) {
     const adjoint = adjoints.get(node);
     if (adjoint === undefined || node === source) continue;
+    yield;
     for (const [k, arg] of node.args.entries()) {
       if (!active.has(arg)) continue;
       const handed = handOver(node, k, adjoint);

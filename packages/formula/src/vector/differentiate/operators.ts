@@ -1,12 +1,13 @@
 import { FormulaError } from '../../formula-error.js';
+import { finish, type Steps } from '../../steps.js';
 import { dimError, toVector } from '../check-arguments.js';
 import { concat, place, repeat, zero } from '../nodes.js';
 import { add, mul } from '../operations/arithmetic.js';
 import { sum } from '../operations/components.js';
 import { postOrderVector } from '../post-order-vector.js';
-import { simplifyVector } from '../simplify/simplify-vector.js';
+import { simplifyVector, simplifyVectorSteps } from '../simplify/simplify-vector.js';
 import type { Source, VectorExpr, VectorOperand } from '../vector-expr.js';
-import { adjointOf } from './adjoint.js';
+import { adjointOf, adjointSteps } from './adjoint.js';
 import { tangentOf } from './tangent.js';
 import { weightedTrace } from './trace.js';
 
@@ -28,10 +29,19 @@ const MAX_PASSES = 1024;
  * ```
  */
 export function grad(formula: VectorOperand, by: VectorExpr, seed: VectorOperand = 1): VectorExpr {
+  return finish(gradSteps(formula, by, seed));
+}
+
+/** {@link grad} in steps. */
+export function* gradSteps(
+  formula: VectorOperand,
+  by: VectorExpr,
+  seed: VectorOperand,
+): Steps<VectorExpr> {
   const root = toVector('Grad', formula);
   const source = sourceOf('Grad', by, root);
   const e = sized('Grad', 'the vector that the gradient is applied to', seed, root.dim);
-  return simplifyVector(adjointOf(root, source, e) ?? zero(source.dim));
+  return yield* simplifyVectorSteps((yield* adjointSteps(root, source, e)) ?? zero(source.dim));
 }
 
 /**

@@ -1,7 +1,8 @@
 import { own } from '@mercer/options';
 import { FormulaError } from '../../formula-error.js';
+import { finish, type Steps } from '../../steps.js';
 import { dimError, toVector } from '../check-arguments.js';
-import { diff, grad } from '../differentiate/operators.js';
+import { diff, gradSteps } from '../differentiate/operators.js';
 import { concat, elementwise, indexOf, literal, slice } from '../nodes.js';
 import { div, mul, sub } from '../operations/arithmetic.js';
 import { exp } from '../operations/functions.js';
@@ -58,8 +59,18 @@ export function reductionGradient(
   seed: VectorOperand,
   saved: SavedResults = {},
 ): ReductionGradient {
+  return finish(reductionGradientSteps(of, by, seed, saved));
+}
+
+/** {@link reductionGradient} in steps. */
+export function* reductionGradientSteps(
+  of: Reduction,
+  by: VariableNode,
+  seed: VectorOperand,
+  saved: SavedResults,
+): Steps<ReductionGradient> {
   const { formula: summed, factor } = integrand(of, saved);
-  const formula = grad(summed, by, factor === undefined ? seed : mul(factor, seed));
+  const formula = yield* gradSteps(summed, by, factor === undefined ? seed : mul(factor, seed));
   const axis = by.category === 'i' ? 1 : by.category === 'j' ? 0 : of.axis;
   return {
     reduction: describe('Sum', formula, { axis }),

@@ -1,3 +1,4 @@
+import { finish, type Steps } from '../../steps.js';
 import { elementwise, repeat } from '../nodes.js';
 import { withVectorArgs } from '../substitute-vector.js';
 import type { ElementwiseNode, Kind, NodeOfKind, VectorExpr } from '../vector-expr.js';
@@ -25,6 +26,11 @@ const RULES: { readonly [K in Kind]: VectorRule<K> } = {
  * ```
  */
 export function simplifyVector(root: VectorExpr): VectorExpr {
+  return finish(simplifyVectorSteps(root));
+}
+
+/** {@link simplifyVector} in steps, one for each node that is rewritten. */
+export function* simplifyVectorSteps(root: VectorExpr): Steps<VectorExpr> {
   const done = new Map<VectorExpr, VectorExpr>();
   // A stack of its own: rules push parts down long chains, deeper than calls may nest.
   const stack: {
@@ -46,6 +52,7 @@ export function simplifyVector(root: VectorExpr): VectorExpr {
       for (const arg of open) stack.push({ node: arg, current: undefined, next: undefined });
       continue;
     }
+    yield;
     top.current = withVectorArgs(
       node,
       node.args.map((arg) => done.get(arg)!),

@@ -1,4 +1,4 @@
-import { reduction, type VectorExpr } from '@mercer/formula';
+import { finish, reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { planUnrolled, type UnrolledPlan } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
@@ -54,7 +54,7 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
   }
   const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
   const counted = { ...rest, reduction: reduction('Count', mask, { axis }), further };
-  if (isBeyondLimits([counted.reduction, ...further])) {
+  if (finish(isBeyondLimits([counted.reduction, ...further]))) {
     throw new RangeError(
       `cannot plan a selection: its formulas are too long to be written out (MAP_REDUCE_LIMITS). ` +
         `Reduce the dims of the mask, or select without values.`,

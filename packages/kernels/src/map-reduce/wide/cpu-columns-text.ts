@@ -1,3 +1,4 @@
+import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { inputName, strideName } from '../params.js';
@@ -17,12 +18,12 @@ export const columnBlocks = ({ formula, block }: CpuWidePlan): number =>
   Math.ceil(formula.columns / block);
 
 /** A task with many columns: pair values of a tile of rows first, then block after block of columns. */
-export function cpuColumnsText(
+export function* cpuColumnsText(
   plan: CpuWidePlan,
   reducer: Reducer,
   { block }: RunningResult,
   helpers: Set<CpuHelper>,
-): string {
+): Steps<string> {
   const { formula, groups, rows } = plan;
   const { pair } = formula;
   const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
@@ -41,6 +42,8 @@ export function cpuColumnsText(
     lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
   const merge =
     block && each(lines('merge(totals[n], parts[n]);', `parts[n] = ${block.empty('totals[n]')};`));
+  const pairs = pair > 0 && (yield* cpuPairText(plan, [0, pair], hold, helpers));
+  const columns = yield* blockText(plan, helpers);
   return lines(
     `const int64_t firstBlock = part * ${blocks};`,
     `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
@@ -59,16 +62,12 @@ export function cpuColumnsText(
       plan,
       plan.tile,
       lines(
-        pair > 0 &&
-          lines(
-            `for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
-            indent(cpuPairText(plan, [0, pair], hold, helpers)),
-            '}',
-          ),
+        pairs !== false &&
+          lines(`for (int64_t q = start; q < stop; q += ${String(rows)}) {`, indent(pairs), '}'),
         'for (int64_t block = firstBlock; block < lastBlock; block++) {',
         ...vectors.map((v) => `  ${type} s${v} = ${target}[${at} + ${v}];`),
         '  for (int64_t q = start; q < stop; q++) {',
-        indent(blockText(plan, helpers), 4),
+        indent(columns, 4),
         '  }',
         ...vectors.map((v) => `  ${target}[${at} + ${v}] = s${v};`),
         '}',
@@ -85,7 +84,7 @@ export function cpuColumnsText(
 }
 
 /** Adds reduced row `q` to the states `s0`, `s1` and so on of a block of columns. */
-function blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): string {
+function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
   const { formula, groups, block } = plan;
   const { pair, before, after, columns } = formula;
   const held = (n: number, v: string): string =>
@@ -124,12 +123,17 @@ function blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): string {
     ];
     return lines('{', indent(text), `  add(s${String(v)}, ${args.join(', ')});`, '}');
   };
+  const texts: string[] = [];
+  for (const b of upTo(block)) {
+    yield;
+    texts.push(columnText(b));
+  }
   return lines(
     prefetchText(plan),
     `V ${upTo(block)
       .flatMap((b) => upTo(groups).map((v) => value(b, v)))
       .join(', ')};`,
-    ...upTo(block).map(columnText),
+    ...texts,
     ...upTo(groups).map(addText),
   );
 }

@@ -1,3 +1,4 @@
+import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { cpuOutputText } from '../cpu-text.js';
@@ -9,11 +10,11 @@ import { cpuSpans } from './cpu-spans-text.js';
 import { BLOCK_ROWS, type CpuWidePlan } from './wide-plan-types.js';
 
 /** A task whose result is one column: values go into the running results at once. */
-export function cpuNarrowText(
+export function* cpuNarrowText(
   plan: CpuWidePlan,
   running: RunningResult,
   helpers: Set<CpuHelper>,
-): string {
+): Steps<string> {
   const { formula, rows } = plan;
   const { block } = running;
   const each = (body: string): string =>
@@ -29,6 +30,8 @@ export function cpuNarrowText(
       : undefined;
   const merge =
     block && each(lines('merge(total[v], s[v]);', `s[v] = ${block.empty('total[v]')};`));
+  const values = [0, formula.pair + 1 + formula.after] as const;
+  const pairs = yield* cpuPairText(plan, values, add, helpers, together);
   return lines(
     `State* const total = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
     each('total[v] = empty();'),
@@ -36,11 +39,7 @@ export function cpuNarrowText(
     cpuSpans(
       plan,
       BLOCK_ROWS,
-      lines(
-        `for (int64_t q = start; q < stop; q += ${String(rows)}) {`,
-        indent(cpuPairText(plan, [0, formula.pair + 1 + formula.after], add, helpers, together)),
-        '}',
-      ),
+      lines(`for (int64_t q = start; q < stop; q += ${String(rows)}) {`, indent(pairs), '}'),
       merge,
     ),
     plan.splits > 1

@@ -1,3 +1,4 @@
+import type { Steps } from '@mercer/formula';
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../emit/cpu-vector.js';
@@ -23,15 +24,16 @@ import type { CpuWidePlan } from './wide-plan-types.js';
 const ENTRY = 'mercer_map_reduce';
 
 /** The host kernels of a map-reduce over long vectors: loops over components, tiles of pairs in registers. */
-export function emitCpuWide(plan: CpuWidePlan): PairwiseProgram {
+export function* emitCpuWide(plan: CpuWidePlan): Steps<PairwiseProgram> {
   const helpers = new Set<CpuHelper>();
   const isNarrow = plan.formula.columns === 1;
   const dialect = isNarrow ? cpuRowsDialect : cpuReducerDialect;
   const reducer = blockReducer(plan, dialect(plan, helpers));
   const running = runningResult([reducer]);
   const body = isNarrow
-    ? cpuNarrowText(plan, running, helpers)
-    : cpuColumnsText(plan, reducer, running, helpers);
+    ? yield* cpuNarrowText(plan, running, helpers)
+    : yield* cpuColumnsText(plan, reducer, running, helpers);
+  yield;
   const params = mapReduceParams(plan, reducer);
   const lanes = lanesOf(plan.level, plan.dtype);
   const split = plan.splits > 1;

@@ -1,3 +1,4 @@
+import type { Steps } from '@mercer/formula';
 import { lines, indent } from '../../emit/indent.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { stateWords } from '../cuda-text.js';
@@ -18,18 +19,22 @@ import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
  * A batch entry of a result of many columns: the values of a tile of pairs go into shared memory, and every
  * thread then adds them, row after row, to a block of columns.
  */
-export function cudaColumnsText(
+export function* cudaColumnsText(
   plan: CudaWidePlan,
   reducer: Reducer,
   running: RunningResult,
   helpers: Set<CudaHelper>,
-): string {
+): Steps<string> {
   const { formula, groups, tile, splits } = plan;
   const { block } = running;
   const { pair } = formula;
   const target = block === undefined ? 'total[g]' : 's[g]';
   const mergeRuns =
     block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
+  yield;
+  const pairs = pair > 0 && pairText(plan, helpers);
+  yield;
+  const columns = columnText(plan, target, helpers);
   return lines(
     pair > 0 &&
       `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
@@ -43,10 +48,10 @@ export function cudaColumnsText(
         '#pragma unroll 1',
         `for (long long start = spanFrom; start < spanEnd; start += ${String(tile)}) {`,
         `  const int count = spanEnd - start < ${String(tile)} ? (int)(spanEnd - start) : ${String(tile)};`,
-        pair > 0 && indent(lines('__syncthreads();', pairText(plan, helpers), '__syncthreads();')),
+        pairs !== false && indent(lines('__syncthreads();', pairs, '__syncthreads();')),
         `  #pragma unroll ${String(rowsTogether(plan, reducer))}`,
         '  for (int q = 0; q < count; ++q) {',
-        indent(columnText(plan, target, helpers), 4),
+        indent(columns, 4),
         '  }',
         mergeRuns &&
           lines(

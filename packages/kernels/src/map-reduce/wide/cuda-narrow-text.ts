@@ -1,3 +1,4 @@
+import type { Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../dtype.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
@@ -23,11 +24,11 @@ type Ending = ReturnType<TileText['values']>;
  * A batch entry of a result of one column. The reduced rows are cut into stretches, one for each thread of a row
  * of threads, so that the stretches' results are merged in the order of rows.
  */
-export function cudaNarrowText(
+export function* cudaNarrowText(
   plan: CudaWidePlan,
   running: RunningResult,
   helpers: Set<CudaHelper>,
-): string {
+): Steps<string> {
   const { groups, rows, splits, ranges } = plan;
   const { block } = running;
   const lists = rowLists(plan);
@@ -40,10 +41,11 @@ export function cudaNarrowText(
       ),
       '}',
     );
+  const stretch = yield* stretchText(plan, running, helpers, lists);
   if (lists !== undefined) {
     return lines(
       lists.declare,
-      cudaSpans(plan, CUDA_SIDE * rows, stretchText(plan, running, helpers, lists)),
+      cudaSpans(plan, CUDA_SIDE * rows, stretch),
       lists.found(storeOf('found')),
     );
   }
@@ -55,11 +57,7 @@ export function cudaNarrowText(
         `${block.type} s[${String(groups)}];`,
         everyGroup(groups, `s[g] = ${block.empty('total[g]')};`),
       ),
-    cudaSpans(
-      plan,
-      CUDA_SIDE * rows,
-      lines(stretchText(plan, running, helpers), ranges && handOverText(plan, running)),
-    ),
+    cudaSpans(plan, CUDA_SIDE * rows, lines(stretch, ranges && handOverText(plan, running))),
     !ranges && handOverText(plan, running),
     'if (tx == 0) {',
     indent(everyGroup(groups, storeOf('total[g]'))),
@@ -68,12 +66,12 @@ export function cudaNarrowText(
 }
 
 /** A thread's stretch of the rows from `spanFrom` to `spanEnd`. */
-function stretchText(
+function* stretchText(
   plan: CudaWidePlan,
   running: RunningResult,
   helpers: Set<CudaHelper>,
   lists?: RowLists,
-): string {
+): Steps<string> {
   const { formula, groups, rows } = plan;
   const all = String(rows);
   const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
@@ -88,7 +86,9 @@ function stretchText(
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = tile.roots.slice(0, formula.pair + 1 + formula.after);
+  yield;
   const loops = tile.loops('', roots);
+  yield;
   // the rows' numbers are not kept in registers while the loops run
   const ending = tileText(
     formula,

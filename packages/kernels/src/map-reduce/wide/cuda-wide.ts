@@ -1,3 +1,4 @@
+import type { Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
@@ -43,10 +44,10 @@ const ROW_OF_TABLE = `INLINE V row_of_table(V index, long long rows) {
  * The kernels of a map-reduce over long vectors on a GPU: a block takes a tile of pairs, a thread some of them
  * in registers, and both sides pass through shared memory, some components at a time.
  */
-export function emitCudaWide(plan: CudaWidePlan): PairwiseProgram {
+export function* emitCudaWide(plan: CudaWidePlan): Steps<PairwiseProgram> {
   const reducer = blockReducer(plan, cudaReducerDialect(plan), '#pragma unroll');
   const running = runningResult([reducer]);
-  const first = firstKernel(plan, reducer, running);
+  const first = yield* firstKernel(plan, reducer, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const isNarrow = plan.formula.columns === 1;
   const merge = isNarrow
@@ -60,14 +61,19 @@ export function emitCudaWide(plan: CudaWidePlan): PairwiseProgram {
   };
 }
 
-function firstKernel(plan: CudaWidePlan, reducer: Reducer, running: RunningResult): CudaKernel {
+function* firstKernel(
+  plan: CudaWidePlan,
+  reducer: Reducer,
+  running: RunningResult,
+): Steps<CudaKernel> {
   const { formula, groups, splits, dtype } = plan;
   const entry = 'map_reduce';
   const helpers = new Set<CudaHelper>();
   const isNarrow = formula.columns === 1;
   const body = isNarrow
-    ? cudaNarrowText(plan, running, helpers)
-    : cudaColumnsText(plan, reducer, running, helpers);
+    ? yield* cudaNarrowText(plan, running, helpers)
+    : yield* cudaColumnsText(plan, reducer, running, helpers);
+  yield;
   const params = mapReduceParams(plan, reducer);
   const all = splits > 1 ? withWorkspace(params, 'write') : params;
   const side = String(CUDA_SIDE);

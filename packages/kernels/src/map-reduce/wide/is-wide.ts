@@ -1,8 +1,9 @@
 import {
   inputsOf,
-  postOrderVector,
-  unrolledSize,
+  orderSteps,
+  unrolledSizeSteps,
   type Reduction,
+  type Steps,
   type VectorExpr,
 } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../../device-limits.js';
@@ -21,25 +22,25 @@ const LONGEST_ON_CUDA = { column: 28, columns: 40 } as const;
 const MANY_COLUMNS = 16;
 
 /**
- * Whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
+ * In steps, whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
  * reductions in one pass, rows by index and unusual sums are written out as long as that can be, and loops beyond; several
  * reductions have no loops. Everything is written out for the interpreter. `beside` are reductions that would share the pass.
  */
-export function isWide(
+export function* isWide(
   given: MapReduceProblem,
   limits: DeviceLimits,
   beside: readonly Reduction[] = [],
-): boolean {
+): Steps<boolean> {
   const { kind } = limits;
   const problem = wholeProblem(given);
   const { reduction, further = [], dtype } = problem;
   const all = [reduction, ...further];
   if (isInterpreted(limits)) {
-    checkInterpreter(all);
+    yield* checkInterpreter(all);
     return false;
   }
-  if (isBeyondLimits(all)) return true;
-  const nodes = postOrderVector(...all.flatMap(rootsOf));
+  if (yield* isBeyondLimits(all)) return true;
+  const nodes = yield* orderSteps<VectorExpr>(all.flatMap(rootsOf));
   if (further.length > 0 || planSums(problem) !== undefined) return false;
   if (nodes.some((node) => node.kind === 'gather')) return false;
   const terms = nodes.reduce((most, node) => Math.max(most, termsOf(node)), 0);
@@ -53,10 +54,10 @@ export function isWide(
   return terms * words > LONGEST_ON_CUDA[hasMany && isPlain ? 'columns' : 'column'];
 }
 
-function checkInterpreter(all: readonly Reduction[]): void {
-  if (!isBeyondLimits(all, INTERPRETER_LIMITS)) return;
+function* checkInterpreter(all: readonly Reduction[]): Steps<void> {
+  if (!(yield* isBeyondLimits(all, INTERPRETER_LIMITS))) return;
   const { operations, components, results } = INTERPRETER_LIMITS;
-  const size = sizeOf(all);
+  const size = yield* sizeOf(all);
   throw new PlanLimitError(
     `cannot plan a map-reduce: the interpreter of CPU kernels takes ${String(operations)} operations of a pair, ` +
       `${String(components)} components of all inputs of i, of j and of parameters, and ${String(results)} numbers of a result. ` +
@@ -69,7 +70,7 @@ function checkInterpreter(all: readonly Reduction[]): void {
 type Size = { readonly [K in keyof typeof MAP_REDUCE_LIMITS]: number };
 
 /** Operations of a pair, components of the widest side, and numbers that a row's results take. */
-function sizeOf(all: readonly Reduction[]): Size {
+function* sizeOf(all: readonly Reduction[]): Steps<Size> {
   const roots = all.flatMap(rootsOf);
   const dims = { i: 0, j: 0, parameter: 0 };
   for (const { category, dim } of inputsOf(...roots)) dims[category] += dim;
@@ -78,18 +79,18 @@ function sizeOf(all: readonly Reduction[]): Size {
     Math.max(formula.dim * k, (weight?.dim ?? 0) + 2),
   );
   return {
-    operations: unrolledSize(...roots),
+    operations: yield* unrolledSizeSteps(roots),
     components: Math.max(...Object.values(dims)),
     results: numbers.reduce((sum, one) => sum + one),
   };
 }
 
-/** Whether formulas are beyond `MAP_REDUCE_LIMITS`, or others. */
-export function isBeyondLimits(
+/** In steps, whether formulas are beyond `MAP_REDUCE_LIMITS`, or others. */
+export function* isBeyondLimits(
   all: readonly Reduction[],
   limits: Size = MAP_REDUCE_LIMITS,
-): boolean {
-  const size = sizeOf(all);
+): Steps<boolean> {
+  const size = yield* sizeOf(all);
   return (
     size.operations > limits.operations ||
     size.components > limits.components ||

@@ -74,6 +74,13 @@ export interface TileText {
   readonly read: (exprs: readonly Expr[]) => readonly string[];
 }
 
+/** The statements that compute expressions from variables of these names. */
+interface Written {
+  readonly names: readonly string[];
+  readonly text: string;
+  readonly results: readonly string[];
+}
+
 /** More terms than this are added in parts, so that the error grows like the root of their number. */
 export const LONGEST_RUN = 128;
 
@@ -107,11 +114,22 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
   const loads = new Map(formula.loads.map((load) => [load.name, load]));
   const numbers = new Map(formula.numbers.map(({ name, index }) => [name, index]));
 
+  // The statements are the same at every place of the tile, and may be thousands.
+  const written = new Map<readonly Expr[], Written>();
+  const statementsOf = (exprs: readonly Expr[]): Written => {
+    let known = written.get(exprs);
+    if (known === undefined) {
+      const names = [...new Set(exprs.flatMap((expr) => variables(expr)))];
+      const { statements, results } = dialect.statements(exprs, names);
+      known = { names, text: lines(...statements.map((line) => line.trim())), results };
+      written.set(exprs, known);
+    }
+    return known;
+  };
   const values: TileText['values'] = (exprs, r, g, read) => {
-    const names = [...new Set(exprs.flatMap((expr) => variables(expr)))];
+    const { names, text, results } = statementsOf(exprs);
     const declarations = names.map((name) => `const V ${name} = ${source(name, r, g, read)};`);
-    const { statements, results } = dialect.statements(exprs, names);
-    return { text: lines(...declarations, ...statements.map((line) => line.trim())), results };
+    return { text: lines(...declarations, text), results };
   };
   const source = (name: string, r: string, g: string, read: StagedLoads['read'] | undefined) => {
     const staged = read?.(name, r, g);

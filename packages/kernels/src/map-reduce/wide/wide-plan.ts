@@ -33,7 +33,9 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
   const { kind, axis, k = 1, formula: whole, weight } = reduction;
   const roots = rootsOf(reduction);
   const formula = yield* planWideFormula(reduction);
+  yield;
   const inputs = planInputs(roots, problem, wideReads(formula));
+  yield;
   checkInputs(inputs);
   const { columns } = formula;
   const block = columnsTogether(kind, formula, limits.kind, dtype);
@@ -46,7 +48,9 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
     operations: unrolledSize(...roots),
     ...(ranges && { ranges: true as const }),
   };
+  yield;
   const sizes = pairSums(formula);
+  yield;
   const inner = limits.kind === 'cpu' || columns > 1 ? widestGroup(formula) : sizes.length;
   const kept = keptSide({ axis });
   const shape: WideShape = {
