@@ -80,7 +80,7 @@ export async function operations(): Promise<readonly Operation[]> {
     ['runKernel', () => mercer.runKernel(mercer.gaussianL2, x, y, { bandwidth: 1.5 })],
     [
       'runKernel polynomial',
-      () => mercer.runKernel(mercer.polynomial, x, y, { degree: 2, gamma: 1, offset: 1 } as never),
+      () => mercer.runKernel(mercer.polynomial, x, y, { degree: 2, gamma: 1, offset: 1 }),
     ],
     [
       'runKernel matern',
