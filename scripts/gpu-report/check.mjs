@@ -1,5 +1,5 @@
 // Without a GPU: emits every default kernel again for the devices of the committed report and fails with the list of those
-// whose source no GPU has run. A claim about a GPU cannot go stale unseen.
+// whose source no GPU has loaded. A claim about a GPU cannot go stale unseen.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readJson, root } from '../lib/workspace.mjs';
@@ -16,8 +16,9 @@ if (existsSync(file)) {
   problems = result.problems;
   if (problems.length === 0) {
     console.log(
-      `${result.emitted} default kernels, all run on ${[...new Set(report.devices)].join(', ')} ` +
-        `(driver ${report.driver}, ${report.tests.passed} tests passed, none skipped)`,
+      `${result.emitted} default kernels, each compiled and loaded on ${[...new Set(report.devices)].join(', ')} ` +
+        `(driver ${report.driver}); ${report.tests.passed} GPU tests passed there, which launch many of them, not each; ` +
+        'none failed, none was skipped',
     );
   }
 }

@@ -30,7 +30,7 @@ export async function compareReport(report, emit) {
     for (const { name, arch, sha256 } of await emit(limits)) {
       emitted += 1;
       if (!seen.has(`${arch} ${sha256}`))
-        problems.push(`${arch}  ${name}: its present source has not run`);
+        problems.push(`${arch}  ${name}: its present source has not been loaded on a GPU`);
     }
   }
   if (emitted === 0) problems.push('it names no architecture for which kernels are emitted');

@@ -15,16 +15,16 @@ const report = {
 const emitting = (sha256) => async () => [{ name: 'fill', arch: 'sm_90a', sha256 }];
 
 describe('compareReport', () => {
-  it('accepts a report that ran the present source', async () => {
+  it('accepts a report that loaded the present source', async () => {
     expect(await compareReport(report, emitting('aa'))).toEqual({ emitted: 1, problems: [] });
   });
 
   it('lists a kernel whose source changed', async () => {
     const { problems } = await compareReport(report, emitting('bb'));
-    expect(problems).toEqual(['sm_90a  fill: its present source has not run']);
+    expect(problems).toEqual(['sm_90a  fill: its present source has not been loaded on a GPU']);
   });
 
-  it('does not accept the same source run on another architecture', async () => {
+  it('does not accept the same source loaded on another architecture', async () => {
     const other = { ...report, kernels: [{ name: 'fill', arch: 'sm_80', sha256: 'aa' }] };
     expect((await compareReport(other, emitting('aa'))).problems).toHaveLength(1);
   });

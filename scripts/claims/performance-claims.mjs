@@ -1,0 +1,204 @@
+// What docs/performance.md states out of bench/results.
+import { table } from './blocks.mjs';
+import {
+  cells,
+  formatMs,
+  formatShare,
+  largestError,
+  measurement,
+  operation,
+  ratio,
+  short,
+  sorted,
+  time,
+} from './measurements.mjs';
+
+import {
+  besideTorch,
+  errorOf,
+  gain,
+  grad,
+  linearRows,
+  norm,
+  ours,
+  share,
+  theirs,
+  timeAndError,
+  work,
+} from './columns.mjs';
+
+/** @param {string} name */
+const day = (name) => measurement(name).startedAt.slice(0, 10);
+/** @type {import('./claims.mjs').Claim[]} */
+export const PERFORMANCE = [
+  {
+    file: 'docs/performance.md',
+    name: 'distances beside the peers',
+    text: () =>
+      table(
+        [
+          ['p', norm],
+          ['`cdist`', (cell) => time(cell)],
+          share('share of the loop of that run'),
+          ['largest error', largestError],
+          ['Kermac', timeAndError('kermac.cdist')],
+          ['torch.cdist', timeAndError('torch.cdist')],
+        ],
+        cells('h200-cdist-large'),
+      ),
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'grid',
+    text() {
+      const [one, batch] = ['h200-cdist-grid', 'h200-cdist-grid-batch'].map(measurement);
+      /** @param {any} report */
+      const reached = ({ cells: all, belowHalfOfFloor }) =>
+        `${all.length - belowHalfOfFloor.length} of ${all.length}`;
+      /** @param {any} report */
+      const launch = ({ limits }) =>
+        formatMs(
+          limits.limits.find((/** @type {any} */ { limit }) => limit === 'launch').ms.median,
+        );
+      return `The same grid through \`mercer bench cdist\` (\`bench/results/h200-cdist-grid.json\`, batch 1, p = 1, 1.3, 2 and infinity, and
+\`h200-cdist-grid-batch.json\`, batch 100, p = 2) takes each launch between two events as a program would see it. The least launch
+then is ${launch(one)} and ${launch(batch)}, so that ${reached(one)} and ${reached(batch)} cells reach half of their floor; the rest is listed in the files with reasons.
+Both views are kept: the first shows what the kernels leave on the table, the second what a caller can notice.`;
+    },
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'kernel matrices',
+    text: () =>
+      table(
+        [
+          ['kernel', grad],
+          ['time', (cell) => time(cell)],
+          share('share of the loop'),
+          ['largest error', largestError],
+          ['Kermac 0.1.2', timeAndError('kermac')],
+          ['torch 2.11', timeAndError('torch')],
+        ],
+        sorted(cells('h200-kermac')),
+      ),
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'distances for p = infinity',
+    text() {
+      const [cell] = cells('h200-cdist-infinity');
+      if (!cell) throw new Error('no cell');
+      return `p = infinity takes ${time(cell)}, ${share('')[1](cell)} of a loop of additions and maxima (\`h200-cdist-infinity.json\`, ${day('h200-cdist-infinity')}).`;
+    },
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'kernels on the CPU of that host',
+    text: () =>
+      table(
+        [
+          [
+            '',
+            (cell) =>
+              cell.operation === 'cdistGrad'
+                ? grad(cell)
+                : `${operation(cell)}, ${cell.m} x ${cell.n} x ${cell.k}`,
+          ],
+          ['here', (cell) => time(cell)],
+          theirs('torch', 'torch'),
+        ],
+        sorted(cells('h200-host-cpu-kermac')),
+      ),
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'distances on two cores',
+    text: () =>
+      table(
+        [
+          ['', (cell) => `p = ${norm(cell)}, K = ${cell.k}`],
+          ['here', (cell) => time(cell)],
+          theirs('torch 2.13', 'torch'),
+        ],
+        sorted(cells('zen4-cpu-cdist')),
+      ),
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'linear algebra',
+    text: () =>
+      table(
+        [
+          ['operation', ({ single }) => single.operation],
+          [
+            'order x batch',
+            ({ single }) => `${single.n} x ${single.batch}${single.later ? ' (b)' : ''}`,
+          ],
+          ...besideTorch('single'),
+          ...besideTorch('double'),
+          [
+            'residual',
+            ({ single, double }) =>
+              short(Math.max(single.errors.normal.max, double.errors.normal.max)),
+          ],
+        ],
+        linearRows(),
+      ),
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'reductions on an H200',
+    text: () =>
+      table(
+        [
+          work,
+          ours,
+          share('of floor'),
+          errorOf(),
+          theirs('KeOps', 'pykeops'),
+          errorOf('pykeops'),
+          ['torch', (cell) => time(cell, 'torch') || 'too large'],
+          gain,
+        ],
+        sorted(cells('h200-keops')),
+      ),
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'reductions over the number of points',
+    text() {
+      const curves = sorted(cells('h200-keops-curves'));
+      /** @param {string} name */
+      const gains = (name) =>
+        curves
+          .filter((cell) => cell.operation === name)
+          .map((cell) => short(ratio(cell, 'pykeops')))
+          .join(', ');
+      return `Over the number of points ([curves](../bench/results/h200-keops-curves.svg), [json](../bench/results/h200-keops-curves.json)), KeOps takes so many times as long:
+sums in D = 3 from 100 to 1e6 points ${gains('gaussianSum')}; ten iterations of K-means with sqrt N centroids from 1e4 to 1e7 points ${gains('kMeans')};
+the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
+    },
+  },
+  {
+    file: 'docs/performance.md',
+    name: 'reductions on a CPU',
+    text: () =>
+      table(
+        [
+          work,
+          ours,
+          share('of floor'),
+          [
+            'of a loop by hand',
+            ({ shareOfHandWritten }) => (shareOfHandWritten ? formatShare(shareOfHandWritten) : ''),
+          ],
+          errorOf(),
+          theirs('KeOps', 'pykeops'),
+          errorOf('pykeops'),
+          theirs('torch', 'torch'),
+          gain,
+        ],
+        sorted(cells('cpu-keops')),
+      ),
+  },
+];
