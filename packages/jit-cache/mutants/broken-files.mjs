@@ -1,6 +1,6 @@
 const P = 'src/promises';
 
-/** @type {readonly import('./mutants.mjs').Mutant[]} */
+/** @type {readonly import('../../../scripts/mutants/run.mjs').Mutant[]} */
 export const brokenFilesMutants = [
   {
     promise: 4,

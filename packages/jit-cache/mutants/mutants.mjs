@@ -6,18 +6,9 @@ import { privacyMutants } from './privacy.mjs';
 import { placesMutants } from './places.mjs';
 
 /**
- * One protection taken away: `find` must stand exactly once in `file` (under src/), and `and`, where
- * one place is not enough, in the same file. The tests of `test` whose names match `pattern` must
- * then fail.
- *
- * @typedef {{ find: string, replace: string }} Edit
- * @typedef {Edit & { promise: number, name: string, file: string, and?: Edit, test: string, pattern: string }} Mutant
- */
-
-/**
  * Every protection that can be taken away, in the order of the promises.
  *
- * @type {readonly Mutant[]}
+ * @type {readonly import('../../../scripts/mutants/run.mjs').Mutant[]}
  */
 export const mutants = [
   ...keysAndBytesMutants,
@@ -27,3 +18,6 @@ export const mutants = [
   ...privacyMutants,
   ...placesMutants,
 ];
+
+/** Promises that have a mutant. */
+export const promises = 15;

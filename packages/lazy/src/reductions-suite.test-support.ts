@@ -2,6 +2,7 @@ import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
 import { empty, isTensor, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
+import { everyPartData, everyPartFormula } from './every-part.test-support.js';
 import {
   genred,
   jointReduction,
@@ -50,8 +51,14 @@ const SIZES: readonly Sizes[] = [
   { m: 5, n: 7, batchX: [3, 1], batchY: [2] },
 ];
 
-/** More reduced rows than a task of a CPU takes where there are few, and than a block of a GPU. */
-const MANY_ROWS = { cpu: 10_000, gpu: 70_000 } as const;
+/**
+ * More reduced rows than a task of a CPU takes where there are few, and than a block of a GPU; four times the kept rows are results, and
+ * no fewer than parts.
+ */
+const MANY_ROWS = {
+  cpu: { kept: 4, terms: 10_000 },
+  gpu: { kept: 16, terms: 70_000 },
+} as const;
 
 /** Every reduction; `full`: over both sides in both dtypes, else the sides and dtypes in turn. */
 export function describeReductions(device: () => Device, { full = false } = {}): void {
@@ -100,14 +107,27 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       for (const sizes of SIZES) await check(kind, axis, dtype, sizes);
     });
 
-    // parts of the reduced rows are merged
+    // parts of the reduced rows are merged, and each of them matters: see everyPartData
     it.each(
       REDUCTION_KINDS.map(
         (kind, at) => [kind, ...(combinations[at % 4] ?? combinations[0])] as const,
       ),
     )('%s over %s in %s, of many rows for each', async (kind, axis, dtype) => {
-      const [few, many] = [2, MANY_ROWS[full ? 'gpu' : 'cpu']];
-      await check(kind, axis, dtype, axis === 'j' ? { m: few, n: many } : { m: many, n: few });
+      const { kept, terms } = MANY_ROWS[full ? 'gpu' : 'cpu'];
+      const data = everyPartData(kept, terms);
+      const tensors = await Promise.all(data.map((one) => upload(one, dtype, device())));
+      const [own, other] = tensors as [Tensor<LazyDType>, Tensor<LazyDType>];
+      const [few, many] = axis === 'j' ? [lazyI(own), lazyJ(other)] : [lazyJ(own), lazyI(other)];
+      const reduction = everyPartFormula(kind, few, many, terms).reduction(kind, axis, {
+        ...(NEEDS_WEIGHT.includes(kind) && { weight: many.div(terms).add(0.5) }),
+        ...(kind.includes('K') && { k: 3 }),
+      });
+      const [rowsI, rowsJ] = axis === 'j' ? [kept, terms] : [terms, kept];
+      const wanted = reference(reduction.reduction, data, { rowsI, rowsJ });
+      // a factor of a product is a division and a sum beside its multiplication; exponents are up to 8
+      const units = kind === 'Prod' ? 3 * terms : 40;
+      await expectResult(byName(await reduction.call()), wanted, { terms, units });
+      for (const one of tensors) one.dispose();
     });
 
     it('weights a LogSumExp, and takes parameters with batch axes', async () => {

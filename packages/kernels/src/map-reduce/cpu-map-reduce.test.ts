@@ -12,6 +12,7 @@ import { covering } from '../testing/covering.test.helper.js';
 import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test.helper.js';
 import { mapReduceProblems } from './default-map-reduce.js';
 import { emitMapReduce } from './emit.js';
+import { EVERY_PART_GROUPS, everyPartCase } from './every-part-cases.test.helper.js';
 import { planMapReduce } from './plan.js';
 import {
   EQUAL_TERMS,
@@ -51,7 +52,19 @@ describe.each([
     }
   });
 
-  test('few rows, many terms: parts that a second step merges', () => {
+  test.each(EVERY_PART_GROUPS.map((kinds, n) => [kinds.join(', '), kinds, n] as const))(
+    'parts that a second step merges: %s',
+    (_, kinds, n) => {
+      const axis = (n + turn) % 2 === 0 ? 1 : 0;
+      const one = everyPartCase(kinds, { kept: 4, terms: 5000, axis });
+      checkMapReduce({ ...one, dtype }, limits, (program, launch) => {
+        expect(program.steps.length).toBe(limits.interpreted === true ? 1 : 2);
+        runCpuProgram(program, launch);
+      });
+    },
+  );
+
+  test('few rows, many terms, at other sizes than planned', () => {
     const kinds = ['KMinArgKMin 8', 'Var', 'LogSumExp, weighted', 'MinArgMin with'];
     for (const kind of covering(kinds, turn)) {
       const [, one] = KIND_CASES.find(([name]) => name.startsWith(kind)) ?? [];
@@ -102,6 +115,7 @@ test('a sum of many equal terms holds its bound', () => {
 test('every reduction has a case', () => {
   const kinds = KIND_CASES.map(([, one]) => one.reduction.kind);
   expect([...new Set(kinds)].sort()).toEqual([...REDUCTION_KINDS].sort());
+  expect(EVERY_PART_GROUPS.flat().sort()).toEqual([...REDUCTION_KINDS].sort());
 });
 
 test('every default problem compiles without a warning', { timeout: 120_000 }, () => {

@@ -21,6 +21,13 @@ import { planRanges } from './ranges/plan-ranges.js';
 import type { KeptRanges } from './ranges/ranges.js';
 import { evaluateOverRanges } from './ranges/evaluate-over-ranges.test.helper.js';
 
+/** Where a number of an input stands. */
+export interface Place {
+  readonly position: number;
+  readonly row: number;
+  readonly component: number;
+}
+
 /** One reduction on random data. */
 export interface MapReduceCase extends Pick<
   MapReduceProblem,
@@ -38,7 +45,7 @@ export interface MapReduceCase extends Pick<
   /** The error of a sum of this many terms in u. Default: 2 sqrt K + 4. */
   readonly growth?: (terms: number) => number;
   /** Default: uniform in [-1, 1). */
-  readonly fill?: () => number;
+  readonly fill?: (place: Place) => number;
   /** Sizes that the plan is made for, if not those of the launch. */
   readonly planned?: { readonly rowsI: number; readonly rowsJ: number };
   /** Rows of inputs that are read by index, by position. */
@@ -108,7 +115,15 @@ export function checkMapReduce(
     pointers[`x${String(input.position)}`] =
       input.position in storage
         ? Uint16Array.from({ length: count }, randomHalf)
-        : new arrayOf(Array.from({ length: count }, fill));
+        : new arrayOf(
+            Array.from({ length: count }, (_, at) =>
+              fill({
+                position: input.position,
+                row: Math.floor(at / ld) % rows,
+                component: at % ld,
+              }),
+            ),
+          );
   }
   const dataOf = (layer: number): number[][] => {
     const data: number[][] = [];

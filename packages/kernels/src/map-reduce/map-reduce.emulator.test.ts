@@ -15,6 +15,7 @@ import {
   MANY_CASES,
   SIZES,
 } from './map-reduce-cases.test.helper.js';
+import { EVERY_PART_GROUPS, everyPartCase } from './every-part-cases.test.helper.js';
 import { checkMapReduce } from './map-reduce-check.test.helper.js';
 import { planMapReduce } from './plan.js';
 
@@ -82,6 +83,15 @@ describe('map-reduce on a GPU', () => {
       checkMapReduce({ ...EQUAL_TERMS, dtype: 'float32', planned }, H200, run);
     }
   });
+
+  test.each(EVERY_PART_GROUPS.map((kinds, n) => [kinds.join(', '), kinds, n] as const))(
+    'slices and parts that are merged: %s',
+    (_, kinds, n) => {
+      const one = everyPartCase(kinds, { kept: 16, terms: 700, axis: 1 });
+      const dtype = n % 2 === 0 ? 'float32' : 'float64';
+      for (const planned of [FEW, LONG]) checkMapReduce({ ...one, dtype, planned }, H200, run);
+    },
+  );
 
   test('plans: slices, parts, rows of a thread', () => {
     const problem = {

@@ -1,0 +1,73 @@
+const ON_STREAM = {
+  promise: 'asynchronous calls',
+  test: 'src/asynchronous-calls.test.ts',
+  pattern: 'has put all its work on the stream',
+};
+const INTO_OUT = { ...ON_STREAM, pattern: 'writes into out once' };
+
+/** The statements that launch, by package. */
+const LAUNCHES = {
+  pairwise: {
+    file: '../../pairwise/src/execute.ts',
+    find: 'launchCall(loaded, readableSpec, shape, { a: x, b: y, out: target }, queue);',
+  },
+  lazy: {
+    file: '../../lazy/src/execute.ts',
+    find: 'launchPasses(passes, shape, bound, results.written, queue, arrays);',
+  },
+  linalg: {
+    file: '../../linalg/src/run-routine.ts',
+    find: 'loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });',
+  },
+  map: {
+    file: '../../tensor/src/map.ts',
+    find: `loaded.launch(stream, {
+      pointers: [...pointers, memoryAt(to, planned.outOffset)],
+      scalars: scalarsOf(planned, parameters),
+    });`,
+  },
+};
+const QUEUES = {
+  pairwise: {
+    file: '../../pairwise/src/execute.ts',
+    find: 'const queue = stream ?? shape.device.defaultStream;',
+    replace: 'const queue = shape.device.defaultStream;',
+  },
+  lazy: {
+    file: '../../lazy/src/execute.ts',
+    find: 'const queue = stream ?? shape.device.defaultStream;',
+    replace: 'const queue = shape.device.defaultStream;',
+  },
+  linalg: {
+    file: '../../linalg/src/run-routine.ts',
+    find: 'const queue = stream ?? device.defaultStream;',
+    replace: 'const queue = device.defaultStream;',
+  },
+  map: {
+    file: '../../tensor/src/map.ts',
+    find: "const stream = await roomOn(device, options, 'map');",
+    replace: "const stream = await roomOn(device, {}, 'map');",
+  },
+};
+
+/**
+ * Calls that break what every asynchronous call promises.
+ *
+ * @type {readonly import('../../../scripts/mutants/run.mjs').Mutant[]}
+ */
+export const mutants = [
+  ...Object.entries(LAUNCHES).flatMap(([name, { file, find }]) => [
+    {
+      ...{ ...ON_STREAM, file, find, name: `${name}: resolves before its launch is enqueued` },
+      replace: `setImmediate(() => { ${find} });`,
+    },
+    {
+      ...{ ...INTO_OUT, file, find, name: `${name}: out is written twice` },
+      replace: `${find}\n${find}`,
+    },
+  ]),
+  ...Object.entries(QUEUES).flatMap(([name, edit]) => [
+    { ...ON_STREAM, ...edit, name: `${name}: the stream is ignored` },
+    { ...INTO_OUT, ...edit, name: `${name}: out is written on another stream` },
+  ]),
+];

@@ -1,0 +1,211 @@
+/**
+ * Takes each protection of a package away in turn, on a copy, and demands that its tests fail. Runs in the package's folder, whose
+ * `mutants/mutants.mjs` lists them: `node ../../scripts/mutants/run.mjs [text]` runs only those whose promise or name contains the text.
+ */
+import { spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/**
+ * One protection taken away: `find` must stand exactly once in `file` (under src/, or `../../lazy/src/...` of another package), and `and`, where
+ * one place is not enough, in the same file. The tests of `test`, a file of the package or of another (`../lazy/src/...`), whose names
+ * match `pattern` must then fail: one of them, or each with `each`.
+ *
+ * @typedef {{ find: string, replace: string }} Edit
+ * @typedef {Edit & { promise: number | string, name: string, file: string, and?: Edit, test: string, pattern: string, each?: true }} Mutant
+ */
+
+const root = process.cwd();
+const packages = dirname(root);
+const workspace = dirname(packages);
+const own = relative(packages, root);
+const area = join(root, 'build', 'mutants');
+const require = createRequire(join(workspace, 'package.json'));
+/** @type {typeof import('typescript')} */
+const ts = require('typescript');
+const vitest = join(require.resolve('vitest/package.json'), '..', 'vitest.mjs');
+
+/** @type {{ mutants: readonly Mutant[], promises?: number }} */
+const { mutants, promises = 0 } = await import(
+  pathToFileURL(join(root, 'mutants', 'mutants.mjs')).href
+);
+
+const config = `export default { test: {
+  include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: 20000,
+  server: { deps: { external: [/\\/packages\\/[^/]+\\/dist\\//] } },
+} };`;
+
+/** A copy of the packages in which one mutant at a time lives; they load each other from the copy. */
+function makeCopy(/** @type {string} */ name) {
+  const copy = join(area, name);
+  for (const folder of readdirSync(packages)) {
+    const [from, to] = [join(packages, folder), join(copy, 'packages', folder)];
+    mkdirSync(to, { recursive: true });
+    for (const part of readdirSync(from)) {
+      if (part === 'build') {
+        mkdirSync(join(to, part));
+        if (existsSync(join(from, part, 'Release'))) {
+          symlinkSync(join(from, part, 'Release'), join(to, part, 'Release'));
+        }
+      } else if (part === 'node_modules') linkModules(join(from, part), join(to, part), copy);
+      else if (part === 'src' || part === 'dist' || part === 'test' || part === 'package.json') {
+        cpSync(join(from, part), join(to, part), { recursive: true });
+      } else if (part === 'native') symlinkSync(join(from, part), join(to, part));
+    }
+    writeFileSync(join(to, 'vitest.config.mjs'), config);
+  }
+  for (const part of ['node_modules', '.nvrtc', 'package.json']) {
+    if (existsSync(join(workspace, part))) symlinkSync(join(workspace, part), join(copy, part));
+  }
+  return copy;
+}
+
+/** What a package loads: packages of the workspace from the copy, everything else from where it is. */
+function linkModules(
+  /** @type {string} */ from,
+  /** @type {string} */ to,
+  /** @type {string} */ copy,
+) {
+  mkdirSync(to);
+  for (const name of readdirSync(from)) {
+    const path = join(from, name);
+    if (name === '.vite' || name === '.vite-temp') continue;
+    if (name.startsWith('@')) {
+      linkModules(path, join(to, name), copy);
+      continue;
+    }
+    const real = realpathSync(path);
+    const inWorkspace = dirname(real) === packages;
+    symlinkSync(
+      inWorkspace ? join(copy, 'packages', relative(packages, real)) : real,
+      join(to, name),
+    );
+  }
+}
+
+/** Writes a source file and what it compiles to, for other packages and for the tests that start processes. */
+function write(/** @type {string} */ copy, /** @type {string} */ file, /** @type {string} */ text) {
+  const source = join(copy, 'packages', own, 'src', file);
+  writeFileSync(source, text);
+  const { outputText } = ts.transpileModule(text, {
+    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
+    fileName: file,
+  });
+  const place = relative(join(copy, 'packages'), source).split('/');
+  place[1] = 'dist';
+  writeFileSync(join(copy, 'packages', ...place).replace(/\.ts$/, '.js'), outputText);
+}
+
+/** @returns {Promise<{ failed: number, passed: number, output: string }>} */
+async function runTests(
+  /** @type {string} */ copy,
+  /** @type {string} */ test,
+  /** @type {string} */ pattern,
+  /** @type {{ each?: boolean }} */ { each = false } = {},
+) {
+  const path = join(copy, 'packages', own, test);
+  const folder = join(copy, 'packages', relative(join(copy, 'packages'), path).split('/')[0] ?? '');
+  const report = join(copy, 'report.json');
+  rmSync(report, { force: true });
+  const args = [
+    ...[vitest, 'run', relative(folder, path), '-t', pattern],
+    ...(each ? [] : ['--bail=1']),
+    ...['--reporter=json', `--outputFile=${report}`],
+  ];
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (output += chunk));
+  await new Promise((done) => child.on('close', done));
+  try {
+    const { numFailedTests, numPassedTests } = JSON.parse(readFileSync(report, 'utf8'));
+    return { failed: numFailedTests, passed: numPassedTests, output };
+  } catch {
+    return { failed: 0, passed: 0, output };
+  }
+}
+
+const wanted = process.argv[2] ?? '';
+const chosen = mutants.filter(({ promise, name }) => `${promise} ${name}`.includes(wanted));
+rmSync(area, { recursive: true, force: true });
+const started = performance.now();
+
+// Whoever is missed by a test that fails anyway would look killed: sound code must pass them all.
+const sound = makeCopy('sound');
+let soundTests = 0;
+for (const test of new Set(chosen.map(({ test }) => test))) {
+  const all = chosen.filter((one) => one.test === test).map(({ pattern }) => pattern);
+  const { failed, passed, output } = await runTests(sound, test, [...new Set(all)].join('|'));
+  if (failed > 0 || passed === 0) {
+    console.error(output);
+    console.error(
+      `Cannot judge mutants: ${failed} tests of ${test} fail and ${passed} pass without any.`,
+    );
+    process.exit(1);
+  }
+  soundTests += passed;
+}
+
+/** @type {{ mutant: Mutant, verdict: string, seconds: number }[]} */
+const results = [];
+const queue = [...chosen];
+
+async function work(/** @type {number} */ number) {
+  const copy = makeCopy(`copy-${number}`);
+  for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
+    const begun = performance.now();
+    const text = readFileSync(join(root, 'src', mutant.file), 'utf8');
+    let verdict = 'killed';
+    const edits = [mutant, ...(mutant.and ? [mutant.and] : [])];
+    if (edits.some(({ find }) => text.split(find).length !== 2)) {
+      verdict = 'STALE: its text does not stand exactly once in the source';
+    } else {
+      const mutated = edits.reduce((all, edit) => all.replace(edit.find, () => edit.replace), text);
+      write(copy, mutant.file, mutated);
+      const ran = await runTests(copy, mutant.test, mutant.pattern, mutant);
+      const { failed, passed, output } = ran;
+      if (failed === 0) verdict = passed > 0 ? 'SURVIVED' : `NO TEST RAN: ${output.slice(-500)}`;
+      else if (mutant.each && passed > 0)
+        verdict = `SURVIVED ${passed} of ${passed + failed} tests`;
+      write(copy, mutant.file, text);
+    }
+    results.push({ mutant, verdict, seconds: (performance.now() - begun) / 1000 });
+    process.stderr.write(verdict === 'killed' ? '.' : `\n${mutant.name}: ${verdict}\n`);
+  }
+}
+
+// One more than there are cores: some mutants are found out by waiting in vain.
+const atOnce = Math.min(4, availableParallelism() + 1, chosen.length);
+await Promise.all(Array.from({ length: atOnce }, (_, n) => work(n)));
+process.stderr.write('\n');
+results.sort((a, b) => chosen.indexOf(a.mutant) - chosen.indexOf(b.mutant));
+console.log('promise  verdict   seconds  protection taken away');
+for (const { mutant, verdict, seconds } of results) {
+  const cells = [
+    String(mutant.promise).padStart(7),
+    verdict.padEnd(8),
+    seconds.toFixed(1).padStart(7),
+  ];
+  console.log(`${cells.join('  ')}  ${mutant.name}`);
+}
+const killed = results.filter(({ verdict }) => verdict === 'killed').length;
+const minutes = ((performance.now() - started) / 60_000).toFixed(1);
+console.log(
+  `${killed} of ${results.length} killed, ${soundTests} tests pass without mutants, ${minutes} min`,
+);
+rmSync(area, { recursive: true, force: true });
+const met = new Set(results.map(({ mutant }) => mutant.promise)).size;
+if (killed < results.length || (wanted === '' && met < promises)) process.exit(1);
