@@ -32,8 +32,18 @@ for (const gpu of gpus) {
       const result = await sums;
       expect(looks).toBeGreaterThan(10);
       expect(before - least).toBeLessThan(MOST_BYTES);
-      const all = (await result.toTypedArray()) as Float32Array;
-      expect(all.every((sum) => sum > 0 && sum <= rows)).toBe(true);
+      const [all, xs, ys] = [await result.toTypedArray(), points(1), points(2)];
+      for (const row of [0, 1, 65_535, 524_288, rows - 1]) {
+        let sum = 0;
+        for (let j = 0; j < rows; j++) {
+          let distance = 0;
+          for (let c = 0; c < 3; c++) distance += (xs[3 * row + c]! - ys[3 * j + c]!) ** 2;
+          sum += Math.exp(-distance);
+        }
+        // a term: a distance of at most 12 with 4 roundings, and an exponential of a few
+        const bound = (2 * Math.sqrt(rows) + 12 * 4 + 8) * 2 ** -24 * sum;
+        expect(Math.abs((all[row] ?? NaN) - sum)).toBeLessThan(bound);
+      }
     });
   });
 }

@@ -187,7 +187,9 @@ export function powersSuite(where: string, orders: readonly number[]): void {
         expect(scaledError(truth, found, 'float64')).toBeLessThan(THRESHOLD);
       });
       const same = await toTensor(randomMatrix(2, 36, 4), 'float64');
-      expect(await kron(a, b, { out: same.reshape([2, 6, 6]) })).toBeDefined();
+      const view = same.reshape([2, 6, 6]);
+      expect(await kron(a, b, { out: view })).toBe(view);
+      expect(await same.toTypedArray()).toEqual(await both.toTypedArray());
     });
 
     it('refuse a vector of another length', async () => {

@@ -149,24 +149,17 @@ describe('the event loop', () => {
     const next = randomMatrix(n, n, 1);
     for (let i = 0; i < n; i++) next.data[i * n + i]! += n;
     const a = await toTensor(next, 'float64');
-    const begun = performance.now();
     const { x } = await solveLU(a, a);
-    const enqueued = performance.now() - begun;
+    const left = a.device.defaultStream.inFlight;
     a.dispose();
-    const finished = x.ready();
-    const stop = new AbortController();
-    void finished.then(() => stop.abort());
-    let longest = 0;
-    for (let last = performance.now(); !stop.signal.aborted;) {
-      await new Promise((resolve) => setTimeout(resolve, 2));
-      const now = performance.now();
-      longest = Math.max(longest, now - last);
-      last = now;
-    }
+    const state = { isSolved: false };
+    const finished = x.ready().then(() => (state.isSolved = true));
+    // a loop that is held up turns once or twice
+    let turns = 0;
+    for (; !state.isSolved; turns++) await new Promise((resolve) => setImmediate(resolve));
     await finished;
-    const took = performance.now() - begun;
-    expect(enqueued).toBeLessThan(took / 2);
-    expect(longest).toBeLessThan(took);
+    expect(left).toBeGreaterThan(0);
+    expect(turns).toBeGreaterThan(100);
     const solved = await x.toTypedArray();
     expect(solved[0]).toBeCloseTo(1, 12);
     expect(solved[1]).toBeCloseTo(0, 12);

@@ -20,6 +20,33 @@ async function expectKept(run: () => Promise<Readonly<Record<string, Tensor>>>):
   expect(live()).toBe(before);
 }
 
+/** Bytes that `run` has at most beyond what is live: others' memory up to the peak so far is taken meanwhile. */
+async function peakOf(run: () => Promise<Readonly<Record<string, Tensor>>>): Promise<number> {
+  for (const gradient of Object.values(await run())) gradient.dispose();
+  await cpu.synchronize();
+  const { peakBytes, liveBytes } = cpu.memory();
+  const rest = cpu.allocate(peakBytes - liveBytes);
+  const gradients = Object.values(await run());
+  const taken = cpu.memory().peakBytes - peakBytes;
+  for (const one of [...gradients, rest]) one.dispose();
+  return taken;
+}
+
+it('has nothing of the size of the result while it computes', async () => {
+  const [m, n, k] = [400, 500, 3];
+  const [g, a, b] = [await make([m, n], 1), await make([m, k], 2), await make([n, k], 3)];
+  const result = 8 * m * n;
+  const both = await peakOf(() => cdistBackward(g, a, b, { p: 2.2, wrt: ['a', 'b', 'p'] }));
+  expect(both).toBeGreaterThanOrEqual(8 * (m * k + n * k + 1));
+  expect(both).toBeLessThan(result / 10);
+  const kernel = await peakOf(() =>
+    runKernelBackward(gaussianL2, g, a, b, { bandwidth: 1, wrt: ['a', 'b', 'bandwidth'] }),
+  );
+  expect(kernel).toBeGreaterThanOrEqual(8 * (m * k + n * k + 1));
+  expect(kernel).toBeLessThan(result / 10);
+  for (const each of [g, a, b]) each.dispose();
+});
+
 it('cdistBackward keeps nothing but the gradients', async () => {
   const inputs = [
     await make([3, 9, 11], 1),

@@ -1,6 +1,6 @@
 import { devices, empty, tensor, zeros } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { normalValues } from './cdist-reference.test-support.js';
+import { normalValues, referenceCdist } from './cdist-reference.test-support.js';
 import { describeCdist, expectDistances } from './cdist-suite.test-support.js';
 import { cdist, planOf } from './index.js';
 import { expectLevelMemory } from './memory-level.test-support.js';
@@ -61,17 +61,43 @@ for (const gpu of gpus) {
     });
 
     it('orders work across streams', async () => {
-      const values = normalValues(3000 * 64, 5);
+      const [rows, k] = [3000, 64];
+      const values = normalValues(rows * k, 5).map(Math.fround);
+      const all = { rows, columns: k, values };
+      const some = { rows: 4, columns: k, values: values.slice(0, 4 * k) };
+      const distances = referenceCdist(some, all, 1.3);
+      // of rows 0 and 1 to rows 2 and 3 of the distances: what the sums are, and the sums that roundings are relative to
+      const pairs = [0, 1].flatMap((m) => [2, 3].map((n) => [m, n] as const));
+      const [wanted, sizes] = ([-1, 1] as const).map((sign) =>
+        pairs.map(([m, n]) => {
+          let sum = 0;
+          for (let at = 0; at < rows; at++) {
+            const [x = NaN, y = NaN] = [distances[m * rows + at], distances[n * rows + at]];
+            sum += Math.abs(x + sign * y);
+          }
+          return sum;
+        }),
+      );
       const first = gpu.createStream();
       const second = gpu.createStream();
-      const x = await tensor(values, { shape: [3000, 64], dtype: 'float32', device: gpu });
       for (let i = 0; i < 20; i++) {
-        const out = empty([3000, 3000], { dtype: 'float32', device: gpu, stream: first });
+        // other numbers each time, in memory that was used before: what is too early shows
+        const scale = 1 + i / 8;
+        const scaled = values.map((value) => value * scale);
+        using x = await tensor(scaled, { shape: [rows, k], dtype: 'float32', device: gpu });
+        const out = empty([rows, rows], { dtype: 'float32', device: gpu, stream: first });
         await cdist(x, x, { p: 1.3, out, stream: first });
         using again = await cdist(out.slice([0, 2]), out.slice([2, 4]), { p: 1, stream: second });
         out.dispose();
-        const actual = (await again.toTypedArray()) as Float32Array;
-        expect(actual.every((v) => v > 0 && Number.isFinite(v))).toBe(true);
+        const found = (await again.toTypedArray()) as Float32Array;
+        for (const [at, got] of found.entries()) {
+          const want = scale * (wanted?.[at] ?? NaN);
+          // 64 terms, of 12 u each, and sums of 3000
+          const bound = scale * (sizes?.[at] ?? NaN) * (2 * Math.sqrt(rows) + 40) * 2 ** -24;
+          expect(Math.abs(got - want)).toBeLessThan(bound);
+          // the numbers before are off by more
+          expect(bound).toBeLessThan(want / 50);
+        }
       }
       first.dispose();
       second.dispose();

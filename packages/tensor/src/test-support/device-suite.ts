@@ -179,16 +179,16 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
     });
 
     it('resolves before the work is done', async () => {
-      const t = await bytes(20_000_000);
+      // of a large GPU the 50 launches take milliseconds too
+      const share = device.kind === 'cuda' ? Math.ceil(device.memory().totalBytes / 1000) : 0;
+      const t = await bytes(Math.max(20_000_000, share));
+      (await t.clone()).dispose();
       await device.synchronize();
       for (let i = 0; i < 50; i++) launch(t);
-      const begin = performance.now();
       const copy = await t.clone();
-      const enqueued = performance.now() - begin;
+      expect(device.defaultStream.inFlight).toBeGreaterThan(0);
       const values = await copy.toTypedArray();
-      const done = performance.now() - begin;
       expect(values.every((x) => x === 50)).toBe(true);
-      expect(enqueued).toBeLessThan(Math.max(20, done));
       t.dispose();
       copy.dispose();
     });
