@@ -1,9 +1,17 @@
 import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
-import type { Device, Tensor } from '@mercer/tensor';
+import type { Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { lazyI, lazyJ, type LazyDType, type LazyReduction, type LazyTensor } from './index.js';
+import type { LazyDType } from './index.js';
 import { byName } from './reductions-suite.test-support.js';
-import { expectResult, reference, upload, wholeNumbers } from './reference.test-support.js';
+import {
+  expectResult,
+  lazyReduction,
+  reference,
+  upload,
+  wholeNumbers,
+  type Meaning,
+  type Variable,
+} from './reference.test-support.js';
 
 /** Around the widths of tiles, and the dims that KeOps' users had trouble with. */
 const DIMS = [
@@ -74,20 +82,21 @@ async function check(one: DimCase, device: Device): Promise<void> {
   const { inner, outer, kind, axis, dtype, rows } = one;
   const [kept, reduced] = rows;
   const [rowsI, rowsJ] = axis === 'j' ? [kept, reduced] : [reduced, kept];
-  const points = [wholeNumbers(1, rowsI, inner), wholeNumbers(2, rowsJ, inner)];
-  const isWeighted = WEIGHTED.has(kind);
-  const columns = isWeighted
-    ? [wholeNumbers(3, rowsJ, outer)]
-    : [wholeNumbers(3, rowsI, outer), wholeNumbers(4, rowsJ, outer)];
-  const data = [...points, ...columns];
-  const tensors = await Promise.all(data.map((numbers) => upload(numbers, dtype, device)));
-  const reduction = reductionOf(one, tensors);
-  const wanted = reference(reduction.reduction, data, { rowsI, rowsJ });
+  const variables: Variable[] = [
+    { data: wholeNumbers(1, rowsI, inner), side: 'i' },
+    { data: wholeNumbers(2, rowsJ, inner), side: 'j' },
+    ...(WEIGHTED.has(kind) ? [] : [{ data: wholeNumbers(3, rowsI, outer), side: 'i' } as const]),
+    { data: wholeNumbers(4, rowsJ, outer), side: 'j' },
+  ];
+  const meaning = { axis, variables, ...meaningOf(one) };
+  const tensors = await Promise.all(variables.map(({ data }) => upload(data, dtype, device)));
+  const reduction = lazyReduction(meaning, tensors);
+  const wanted = reference(meaning, dtype);
   const found = byName(await reduction.call());
   const name = JSON.stringify(one);
   expect((found.value ?? found.index)?.shape, name).toEqual([kept, reduction.dim]);
   try {
-    await expectResult(found, wanted, { terms: reduced, units: kind === 'Prod' ? 700 : 60 });
+    await expectResult(found, wanted);
   } catch (error) {
     throw new Error(name, { cause: error });
   }
@@ -101,50 +110,39 @@ const WEIGHTED: ReadonlySet<ReductionKind> = new Set([
 ]);
 
 /** A reduction of whole numbers: exact, or with few roundings. */
-function reductionOf(
-  { inner, kind, axis }: DimCase,
-  tensors: readonly Tensor<LazyDType>[],
-): LazyReduction {
-  const [x, y, u, v] = tensors as [
-    Tensor<LazyDType>,
-    Tensor<LazyDType>,
-    Tensor<LazyDType>,
-    Tensor<LazyDType>,
-  ];
-  const distance = lazyI(x).sqdist(lazyJ(y));
-  const scaled = distance.div(-8 * inner);
+function meaningOf({ inner, kind }: DimCase): Pick<Meaning, 'kind' | 'k' | 'formula' | 'weight'> {
   if (WEIGHTED.has(kind)) {
-    return scaled.reduction(kind, axis, { weight: lazyJ(u).abs().add(0.5) });
+    return {
+      kind,
+      formula: (x, y) => x.sqdist(y).div(-8 * inner),
+      weight: (_x, _y, u) => u.abs().add(0.5),
+    };
   }
-  const columns = lazyI(u).sub(lazyJ(v));
-  const k = kind.includes('K') ? { k: 3 } : {};
-  return formulaOf(kind, { inner, distance, scaled, columns }).reduction(kind, axis, k);
-}
-
-function formulaOf(
-  kind: ReductionKind,
-  {
-    inner,
-    distance,
-    scaled,
-    columns,
-  }: Readonly<Record<'distance' | 'scaled' | 'columns', LazyTensor>> & { readonly inner: number },
-): LazyTensor {
-  switch (kind) {
-    case 'Var':
-      // less the mean of distances: a variance loses what the mean has in digits beyond the spread
-      return distance.sub(8 * inner).add(columns);
-    case 'Prod':
-      return scaled.add(columns).mul(0.01).add(1);
-    case 'Count':
-    case 'Any':
-    case 'All':
-      // about half of the distances are above their mean
-      return distance
-        .sub(8 * inner)
-        .add(columns)
-        .relu();
-    default:
-      return distance.add(columns);
-  }
+  return {
+    ...{ kind, ...(kind.includes('K') && { k: 3 }) },
+    formula: (x, y, u, v) => {
+      const [distance, columns] = [x.sqdist(y), u.sub(v)];
+      switch (kind) {
+        case 'Var':
+          // less the mean of distances: a variance loses what the mean has in digits beyond the spread
+          return distance.sub(8 * inner).add(columns);
+        case 'Prod':
+          return distance
+            .div(-8 * inner)
+            .add(columns)
+            .mul(0.01)
+            .add(1);
+        case 'Count':
+        case 'Any':
+        case 'All':
+          // about half of the distances are above their mean
+          return distance
+            .sub(8 * inner)
+            .add(columns)
+            .relu();
+        default:
+          return distance.add(columns);
+      }
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
-import type { LazyTensor } from './index.js';
-import type { Numbers } from './reference.test-support.js';
+import type { Algebra } from './bounded.test-support.js';
+import type { LazyAxis } from './index.js';
+import type { Meaning, Numbers } from './reference.test-support.js';
 
 const DIM = 4;
 
@@ -15,13 +16,16 @@ function goldenStep(rows: number): number {
 }
 
 /**
- * Few rows and those that each of them reduces, of 4 columns: whole numbers in scattered order, and of the 4 `kept` results each near
- * another of them, so that the row of its extremum is in another part. The next neighbours lie in other parts.
+ * A reduction of few rows over many terms whose results change if any part of the terms is left out. The reduced rows are whole
+ * numbers in scattered order, of 4 columns. Each of the 4 `kept` results is near another of them, so that the rows of extrema, the only
+ * value that is not 0 of an Any and the only 0 of an All are each in another part; the next neighbours lie in others. Sums and
+ * products have no small terms.
  */
-export function everyPartData(
-  kept: number,
-  terms: number,
-): readonly [own: Numbers, other: Numbers] {
+export function everyPartMeaning(
+  kind: ReductionKind,
+  axis: LazyAxis,
+  { kept, terms }: { readonly kept: number; readonly terms: number },
+): Meaning {
   const numbers = (rows: number, of: (row: number, component: number) => number): Numbers => ({
     ...{ batch: [], rows, dim: DIM },
     values: Float64Array.from({ length: rows * DIM }, (_, at) =>
@@ -29,34 +33,41 @@ export function everyPartData(
     ),
   });
   const share = terms / (kept * DIM);
-  return [
-    numbers(kept, (row, c) => scattered(Math.floor((row * DIM + c + 0.5) * share), terms)),
-    numbers(terms, (row) => scattered(row, terms)),
-  ];
+  const own = numbers(kept, (row, c) =>
+    scattered(Math.floor((row * DIM + c + 0.5) * share), terms),
+  );
+  const other = numbers(terms, (row) => scattered(row, terms));
+  const [ownSide, otherSide] = axis === 'j' ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const isWeighted = kind === 'SumSoftMaxWeight' || kind === 'MaxSumShiftExp';
+  return {
+    ...{ kind, axis, ...(kind.includes('K') && { k: 3 }) },
+    variables: [
+      { data: own, side: ownSide },
+      { data: other, side: otherSide },
+    ],
+    formula: formulaOf(kind, terms),
+    ...(isWeighted && { weight: (_own, many) => many.div(terms).add(0.5) }),
+  };
 }
 
-/** A formula of {@link everyPartData} whose reduction changes if any part of the terms is left out. */
-export function everyPartFormula(
-  kind: ReductionKind,
-  own: LazyTensor,
-  other: LazyTensor,
-  terms: number,
-): LazyTensor {
-  const distance = own.sub(other).abs();
-  switch (kind) {
-    case 'Any':
-      return own.eq(other);
-    case 'All':
-    case 'Count':
-      return own.ne(other);
-    case 'Prod':
-      // from e^10 to e^20
-      return distance.div(terms ** 2 / 40).add(1);
-    case 'LogSumExp':
-    case 'SumSoftMaxWeight':
-    case 'MaxSumShiftExp':
-      return distance.elem(0).div(-terms / 8);
-    default:
-      return kind.includes('Max') ? distance.neg() : distance;
-  }
-}
+const formulaOf =
+  (kind: ReductionKind, terms: number) =>
+  <T extends Algebra<T>>(own: T, other: T): T => {
+    const distance = own.sub(other).abs();
+    switch (kind) {
+      case 'Any':
+        return own.eq(other);
+      case 'All':
+      case 'Count':
+        return own.ne(other);
+      case 'Prod':
+        // from e^10 to e^20
+        return distance.div(terms ** 2 / 40).add(1);
+      case 'LogSumExp':
+      case 'SumSoftMaxWeight':
+      case 'MaxSumShiftExp':
+        return distance.elem(0).div(-terms / 8);
+      default:
+        return kind.includes('Max') ? distance.neg() : distance;
+    }
+  };

@@ -17,10 +17,14 @@ import {
 import { byName } from './reductions-suite.test-support.js';
 import {
   expectResult,
+  lazyReduction,
   numbers,
   reference,
   upload,
   wholeNumbers,
+  type Meaning,
+  type Numbers,
+  type Variable,
 } from './reference.test-support.js';
 
 const WEIGHTED: readonly ReductionKind[] = ['LogSumExp', 'SumSoftMaxWeight', 'MaxSumShiftExp'];
@@ -32,6 +36,11 @@ const CASES: readonly [LazyAxis, LazyDType][] = [
   ['j', 'float32'],
   ['i', 'float64'],
   ['j', 'float64'],
+];
+
+const sidesOf = ([x, y]: readonly [Numbers, Numbers]): readonly Variable[] => [
+  { data: x, side: 'i' },
+  { data: y, side: 'j' },
 ];
 
 /** Several reductions in one pass give what each gives alone. */
@@ -47,30 +56,25 @@ export function describeJoint(device: () => Device): void {
         ] as const;
         const tensors: Tensor<LazyDType>[] = [];
         for (const one of data) tensors.push(await upload(one, dtype, device()));
-        const [x, y, g] = tensors;
-        const difference = lazyI(x!).sub(lazyJ(y!));
-        const weight = (axis === 'j' ? lazyJ(g!) : lazyI(g!)).abs();
-        const described = (kind: ReductionKind): LazyReduction =>
-          (WEIGHTED.includes(kind) ? difference.sum().div(8) : difference).reduction(kind, axis, {
-            ...(WEIGHTED.includes(kind) && { weight }),
-            ...(kind.includes('K') && { k: 2 }),
-          });
+        const [x, y, g] = data;
+        const described = (kind: ReductionKind): Meaning => ({
+          ...{ kind, axis, ...(kind.includes('K') && { k: 2 }) },
+          variables: [
+            { data: x, side: 'i' },
+            { data: y, side: 'j' },
+            { data: g, side: axis },
+          ],
+          formula: (x, y) => (WEIGHTED.includes(kind) ? x.sub(y).sum().div(8) : x.sub(y)),
+          ...(WEIGHTED.includes(kind) && { weight: (_x, _y, g) => g.abs() }),
+        });
         const joint = jointReduction(
-          Object.fromEntries(kinds.map((kind) => [kind, described(kind)])),
+          Object.fromEntries(kinds.map((kind) => [kind, lazyReduction(described(kind), tensors)])),
         );
         expect(joint.axis).toBe(axis);
         const found = await joint.call();
         expect(Object.keys(found)).toEqual(kinds);
         for (const kind of kinds) {
-          const { reduction } = described(kind);
-          // The weight is the third input of its reduction alone.
-          const wanted = reference(reduction, WEIGHTED.includes(kind) ? data : data.slice(0, 2), {
-            ...{ rowsI: 9, rowsJ: 40 },
-          });
-          await expectResult(byName(found[kind]), wanted, {
-            terms: axis === 'j' ? 40 : 9,
-            units: 64,
-          });
+          await expectResult(byName(found[kind]), reference(described(kind), dtype));
         }
       },
     );
@@ -107,12 +111,16 @@ export function describeJoint(device: () => Device): void {
         const prepared = await joint.prepare();
         expect(prepared.plans).toHaveLength(passes);
         for (const { sum, nearest } of [await joint.call(), prepared([])]) {
-          const sizes = { rowsI: 5, rowsJ: 12 };
-          const wanted = Object.values(joint.parts).map((one) =>
-            reference(one.reduction, data, sizes),
-          );
-          await expectResult({ value: sum }, wanted[0]!, { terms: 12 });
-          await expectResult(byName(nearest), wanted[1]!, { terms: 12, units: 300 });
+          const sides = { axis: 'j', variables: sidesOf(data) } as const;
+          const sums = { ...sides, kind: 'Sum', formula: (x, y) => x.sub(y) } satisfies Meaning;
+          const near = {
+            ...sides,
+            kind: 'KMinArgKMin',
+            k: 3,
+            formula: (x, y) => x.sqdist(y),
+          } satisfies Meaning;
+          await expectResult({ value: sum }, reference(sums, 'float32'));
+          await expectResult(byName(nearest), reference(near, 'float32'));
         }
       }
     });
@@ -138,14 +146,19 @@ export function describeJoint(device: () => Device): void {
       for (const [at, data] of calls.entries()) {
         const results = [await joint.call(placed[at]), prepared(placed[at]!)];
         for (const { near, sums } of results) {
-          const sizes = { rowsI: data[0].rows, rowsJ: data[1].rows };
-          const { parts } = joint;
-          await expectResult(byName(near), reference(parts.near.reduction, data, sizes), {
-            terms: 1,
-          });
-          await expectResult({ value: sums }, reference(parts.sums.reduction, data, sizes), {
-            terms: 7,
-          });
+          const sides = { axis: 'j', variables: sidesOf(data) } as const;
+          const nearest = {
+            ...sides,
+            kind: 'MinArgMin',
+            formula: (x, y) => x.sqdist(y),
+          } satisfies Meaning;
+          const products = {
+            ...sides,
+            kind: 'Sum',
+            formula: (x, y) => x.dot(y).mul(y),
+          } satisfies Meaning;
+          await expectResult(byName(near), reference(nearest, 'float32'));
+          await expectResult({ value: sums }, reference(products, 'float32'));
         }
       }
     });

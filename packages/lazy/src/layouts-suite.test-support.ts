@@ -2,12 +2,14 @@ import fc from 'fast-check';
 import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept } from '../../tensor/test/memory-kept.mjs';
-import { lazy, lazyI, lazyJ, param, type LazyDType } from './index.js';
+import { lazy, lazyI, lazyJ, param, type LazyDType, type LazyReduction } from './index.js';
 import {
   expectResult,
+  lazyReduction,
   numbers,
   reference,
   upload,
+  type Meaning,
   type Numbers,
 } from './reference.test-support.js';
 
@@ -80,11 +82,17 @@ export function describeLayouts(device: () => Device): void {
               const x = await laidOut(data[0], layoutX, dtype, device());
               const y = await laidOut(data[1], layoutY, dtype, device());
               const p = await upload(data[2], dtype, device());
-              const formula = lazyI(x)
-                .sqdist(lazyJ(y))
-                .mul(param(p.reshape([...batchP, 1])));
-              const reduction = formula.reduction('Sum', 'j');
-              const wanted = reference(reduction.reduction, data, { rowsI: m, rowsJ: n });
+              const meaning: Meaning = {
+                ...{ kind: 'Sum', axis: 'j' },
+                variables: [
+                  { data: data[0], side: 'i' },
+                  { data: data[1], side: 'j' },
+                  { data: data[2], side: 'parameter' },
+                ],
+                formula: (x, y, p) => x.sqdist(y).mul(p),
+              };
+              const reduction = lazyReduction(meaning, [x, y, p]) as LazyReduction<'Sum'>;
+              const wanted = reference(meaning, dtype);
               const shape = [...wanted.batch, m, 1];
               // An output with strides of its own, which is written through another.
               const out = isOut
@@ -93,7 +101,7 @@ export function describeLayouts(device: () => Device): void {
               const found = await reduction.call([], { out });
               if (out !== undefined) expect(found).toBe(out);
               expect(found.shape).toEqual(shape);
-              await expectResult({ value: found }, wanted, { terms: n });
+              await expectResult({ value: found }, wanted);
               for (const key of [layoutX, layoutY, dtype, isOut ? 'out' : 'new']) count(key);
               count(m === 0 || n === 0 ? 'empty' : 'rows');
             },
@@ -130,10 +138,21 @@ export function describeLayouts(device: () => Device): void {
       const distance = lazyI(half[0]).sqdist(lazyJ(half[1])).mul(lazyJ(b!));
       expect(distance.dtype).toBe('float32');
       const reduction = distance.reduction('Sum', 'j');
-      const wanted = reference(reduction.reduction, [...rounded, data[2]], { rowsI: 6, rowsJ: 9 });
+      const wanted = reference(
+        {
+          ...{ kind: 'Sum', axis: 'j' },
+          variables: [
+            { data: rounded[0]!, side: 'i' },
+            { data: rounded[1]!, side: 'j' },
+            { data: data[2], side: 'j' },
+          ],
+          formula: (x, y, b) => x.sqdist(y).mul(b),
+        },
+        'float32',
+      );
       const found = await reduction.call();
       expect(found.dtype).toBe('float32');
-      await expectResult({ value: found }, wanted, { terms: 9 });
+      await expectResult({ value: found }, wanted);
       // Turned, it is copied first, still in 16 bits.
       const turned = await half[0].transpose().contiguous();
       const again = await lazyI(turned.transpose()).sqdist(lazyJ(half[1])).mul(lazyJ(b!)).sum('j');

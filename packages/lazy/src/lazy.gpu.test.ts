@@ -12,6 +12,7 @@ import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
 import { describePreparedAgain } from './prepared-suite.test-support.js';
 import { describeRadialKernels } from './radial-kernels-suite.test-support.js';
+import { describeRandomFormulas } from './random-formulas-suite.test-support.js';
 import { describeRanges } from './ranges-suite.test-support.js';
 import { describeReductions } from './reductions-suite.test-support.js';
 import { describeTableGradients } from './table-gradients-suite.test-support.js';
@@ -37,6 +38,7 @@ for (const gpu of gpus) {
     describeGradientOuts(() => gpu);
     describePreparedAgain(() => gpu);
     describeRadialKernels(() => gpu);
+    describeRandomFormulas(() => gpu, { trees: 40 });
     describeRanges(() => gpu, { full: true });
     describeBadInput(() => gpu);
   });

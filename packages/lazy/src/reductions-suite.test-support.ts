@@ -2,23 +2,24 @@ import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
 import { empty, isTensor, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
-import { everyPartData, everyPartFormula } from './every-part.test-support.js';
+import { everyPartMeaning } from './every-part.test-support.js';
 import {
   genred,
   jointReduction,
   lazyI,
   lazyJ,
-  param,
   type LazyAxis,
   type LazyDType,
   type ReduceOptions,
 } from './index.js';
 import {
   expectResult,
+  lazyReduction,
   numbers,
   reference,
   upload,
   wholeNumbers,
+  type Meaning,
   type Numbers,
 } from './reference.test-support.js';
 
@@ -85,21 +86,25 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       const make = (seed: number, rows: number, dim: number, batch: readonly number[]): Numbers =>
         isWhole ? wholeNumbers(seed, rows, dim, batch) : numbers(seed, rows, dim, { batch });
       const data = [make(1, m, 2, batchX), make(2, n, 2, batchY), make(3, n, 3, batchY)] as const;
-      const tensors = [];
+      const tensors: Tensor<LazyDType>[] = [];
       for (const one of data) tensors.push(await upload(one, dtype, device()));
-      const [x, y, g] = tensors as [Tensor<LazyDType>, Tensor<LazyDType>, Tensor<LazyDType>];
-      const difference = lazyI(x, { name: 'x' }).sub(lazyJ(y, { name: 'y' }));
       const isScalar = kind.includes('Exp') || NEEDS_WEIGHT.includes(kind);
-      const formula = isScalar ? difference.sum() : difference;
-      const reduction = formula.reduction(kind, axis, {
-        ...(NEEDS_WEIGHT.includes(kind) && { weight: lazyJ(g).square() }),
-        ...(kind.includes('K') && { k: 3 }),
-      });
-      const wanted = reference(reduction.reduction, data, { rowsI: m, rowsJ: n });
+      const meaning: Meaning = {
+        ...{ kind, axis, ...(kind.includes('K') && { k: 3 }) },
+        variables: [
+          { data: data[0], side: 'i' },
+          { data: data[1], side: 'j' },
+          { data: data[2], side: 'j' },
+        ],
+        formula: (x, y) => (isScalar ? x.sub(y).sum() : x.sub(y)),
+        ...(NEEDS_WEIGHT.includes(kind) && { weight: (_x, _y, g) => g.square() }),
+      };
+      const reduction = lazyReduction(meaning, tensors);
+      const wanted = reference(meaning, dtype);
       const found = byName(await reduction.call());
       const kept = axis === 'j' ? m : n;
       expect((found.value ?? found.index)?.shape).toEqual([...wanted.batch, kept, reduction.dim]);
-      await expectResult(found, wanted, { terms: axis === 'j' ? n : m });
+      await expectResult(found, wanted);
       for (const one of tensors) one.dispose();
     };
 
@@ -107,26 +112,18 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       for (const sizes of SIZES) await check(kind, axis, dtype, sizes);
     });
 
-    // parts of the reduced rows are merged, and each of them matters: see everyPartData
+    // parts of the reduced rows are merged, and each of them matters: see everyPartMeaning
     it.each(
       REDUCTION_KINDS.map(
         (kind, at) => [kind, ...(combinations[at % 4] ?? combinations[0])] as const,
       ),
     )('%s over %s in %s, of many rows for each', async (kind, axis, dtype) => {
-      const { kept, terms } = MANY_ROWS[full ? 'gpu' : 'cpu'];
-      const data = everyPartData(kept, terms);
-      const tensors = await Promise.all(data.map((one) => upload(one, dtype, device())));
-      const [own, other] = tensors as [Tensor<LazyDType>, Tensor<LazyDType>];
-      const [few, many] = axis === 'j' ? [lazyI(own), lazyJ(other)] : [lazyJ(own), lazyI(other)];
-      const reduction = everyPartFormula(kind, few, many, terms).reduction(kind, axis, {
-        ...(NEEDS_WEIGHT.includes(kind) && { weight: many.div(terms).add(0.5) }),
-        ...(kind.includes('K') && { k: 3 }),
-      });
-      const [rowsI, rowsJ] = axis === 'j' ? [kept, terms] : [terms, kept];
-      const wanted = reference(reduction.reduction, data, { rowsI, rowsJ });
-      // a factor of a product is a division and a sum beside its multiplication; exponents are up to 8
-      const units = kind === 'Prod' ? 3 * terms : 40;
-      await expectResult(byName(await reduction.call()), wanted, { terms, units });
+      const meaning = everyPartMeaning(kind, axis, MANY_ROWS[full ? 'gpu' : 'cpu']);
+      const tensors = await Promise.all(
+        meaning.variables.map(({ data }) => upload(data, dtype, device())),
+      );
+      const found = byName(await lazyReduction(meaning, tensors).call());
+      await expectResult(found, reference(meaning, dtype));
       for (const one of tensors) one.dispose();
     });
 
@@ -137,14 +134,22 @@ export function describeReductions(device: () => Device, { full = false } = {}):
         numbers(3, 1, 1, { batch: [2, 3] }),
         numbers(4, 11, 2, { low: 0.5, high: 2 }),
       ] as const;
-      const [x, y, p, g] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
-      const scale = p!.reshape([2, 3, 1]);
-      const log = lazyI(x!).sqdist(lazyJ(y!)).mul(param(scale));
-      const reduction = log.reduction('LogSumExp', 'j', { weight: lazyJ(g!) });
-      const wanted = reference(reduction.reduction, data, { rowsI: 6, rowsJ: 11 });
-      const found = await reduction.call();
-      expect(found.shape).toEqual([2, 3, 6, 2]);
-      await expectResult({ value: found }, wanted, { terms: 11, units: 60 });
+      const tensors = await Promise.all(data.map((one) => upload(one, 'float64', device())));
+      const [x, y, p, g] = data;
+      const meaning: Meaning = {
+        ...{ kind: 'LogSumExp', axis: 'j' },
+        variables: [
+          { data: x, side: 'i' },
+          { data: y, side: 'j' },
+          { data: p, side: 'parameter' },
+          { data: g, side: 'j' },
+        ],
+        formula: (x, y, p) => x.sqdist(y).mul(p),
+        weight: (_x, _y, _p, g) => g,
+      };
+      const found = await lazyReduction(meaning, tensors).call();
+      expect((found as Tensor).shape).toEqual([2, 3, 6, 2]);
+      await expectResult({ value: found as Tensor }, reference(meaning, 'float64'));
     });
 
     it('adds up in float64, or with compensation, where that is asked for', async () => {

@@ -1,10 +1,13 @@
-import { evaluateReduction, reduction as describe, ops, type Reduction } from '@mercer/formula';
+import type { ReductionKind } from '@mercer/formula';
 import { tensor, type Device, type Tensor } from '@mercer/tensor';
 import { assert, expect } from 'vitest';
-import type { LazyDType } from './index.js';
-
-/** u of each dtype. */
-const UNIT = { float32: 2 ** -24, float64: 2 ** -53 } as const;
+import { Bounded, UNIT, type Algebra, type BoundedNumber } from './bounded.test-support.js';
+import { lazyI, lazyJ, param, type LazyAxis, type LazyDType, type LazyReduction } from './index.js';
+import {
+  reduceTerms,
+  type RankedComponent,
+  type ReducedRow,
+} from './reduce-bounded.test-support.js';
 
 /** Numbers of a variable: row-major (..batch, rows, dim); a parameter has one row. */
 export interface Numbers {
@@ -64,17 +67,36 @@ export function upload<D extends LazyDType>(
   return tensor(values, { shape: [...batch, rows, dim], dtype, device });
 }
 
+/** A variable of a formula: its numbers and the side that they follow. */
+export interface Variable {
+  readonly data: Numbers;
+  readonly side: LazyAxis | 'parameter';
+}
+
+/** A function of variables, the same for {@link LazyTensor}s and for numbers. */
+export type FormulaOf = <T extends Algebra<T>>(...variables: readonly T[]) => T;
+
+/** A reduction as a test means it: see `reference` and `lazyReduction`. */
+export interface Meaning {
+  readonly kind: ReductionKind;
+  readonly axis: LazyAxis;
+  readonly k?: number | undefined;
+  readonly variables: readonly Variable[];
+  readonly formula: FormulaOf;
+  readonly weight?: FormulaOf | undefined;
+}
+
 /** What a reduction must give, in float64 and by loops: for every batch entry the rows of each output. */
 export interface Expected {
   readonly batch: readonly number[];
-  readonly value: Float64Array | undefined;
-  readonly index: Float64Array | undefined;
-  /** Sums of absolute values for Sum and Mean, else the absolute values: what roundings are relative to. */
-  readonly sizes: Float64Array | undefined;
+  readonly value: readonly BoundedNumber[] | undefined;
+  readonly index: readonly number[] | undefined;
+  /** The components of each row of results, where there are indices. */
+  readonly ranked: readonly (readonly RankedComponent[])[];
 }
 
 /** The batch shape that all broadcast to; written for tests, without the package's own. */
-function together(shapes: readonly (readonly number[])[]): number[] {
+export function together(shapes: readonly (readonly number[])[]): number[] {
   const rank = Math.max(0, ...shapes.map((shape) => shape.length));
   return Array.from({ length: rank }, (_, axis) => {
     const sizes = shapes.map((shape) => shape[axis - rank + shape.length] ?? 1);
@@ -83,7 +105,7 @@ function together(shapes: readonly (readonly number[])[]): number[] {
 }
 
 /** The place of a batch entry of the whole in an operand with axes of extent 1. */
-function entryOf(batch: readonly number[], own: readonly number[], entry: number): number {
+export function entryOf(batch: readonly number[], own: readonly number[], entry: number): number {
   let [rest, place, step] = [entry, 0, 1];
   for (let axis = batch.length - 1; axis >= 0; axis--) {
     const size = batch[axis] ?? 1;
@@ -96,59 +118,115 @@ function entryOf(batch: readonly number[], own: readonly number[], entry: number
   return place;
 }
 
-/** The reference of a reduction over data by position. */
-export function reference(
-  of: Reduction,
-  data: readonly Numbers[],
-  { rowsI, rowsJ }: { rowsI: number; rowsJ: number },
-): Expected {
-  const batch = together(data.map((one) => one.batch));
-  const isSum = of.kind === 'Sum' || of.kind === 'Mean';
-  const absolute = isSum ? describe(of.kind, ops.abs(of.formula), { axis: of.axis }) : of;
-  const entries = Array.from({ length: product(batch) }, (_, entry) => {
-    const rows = data.map((one) => {
-      const size = one.rows * one.dim;
-      const at = entryOf(batch, one.batch, entry) * size;
-      return one.values.subarray(at, at + size);
-    });
-    const counts = { rowsI, rowsJ };
-    const { value, index } = evaluateReduction(of, rows, counts);
-    return { value, index, sizes: evaluateReduction(absolute, rows, counts).value };
-  });
-  const joined = (name: 'value' | 'index' | 'sizes'): Float64Array | undefined =>
-    entries.every((one) => one[name] !== undefined) && entries.length > 0
-      ? Float64Array.from(entries.flatMap((one) => [...(one[name] ?? [])]))
-      : undefined;
+/** The reduction by plain loops over its meaning, with the bound of every result. */
+export function reference(of: Meaning, dtype: LazyDType): Expected {
+  const { variables } = of;
+  const unit = UNIT[dtype];
+  const rowsOf = (side: LazyAxis): number =>
+    variables.find((one) => one.side === side)?.data.rows ?? 1;
+  const [kept, reduced] = of.axis === 'j' ? [rowsOf('i'), rowsOf('j')] : [rowsOf('j'), rowsOf('i')];
+  const batch = together(variables.map(({ data }) => data.batch));
+  const evaluate = (entry: number, i: number, j: number, formula: FormulaOf): Bounded =>
+    formula(
+      ...variables.map(({ data, side }) => {
+        const { rows, dim, values } = data;
+        const row = side === 'i' ? i : side === 'j' ? j : 0;
+        const at = (entryOf(batch, data.batch, entry) * rows + row) * dim;
+        return new Bounded(
+          Array.from(values.subarray(at, at + dim), (value) => ({ value, error: 0 })),
+          unit,
+        );
+      }),
+    );
+  // their dims, of numbers that need not be there
+  const sample = (formula: FormulaOf): number =>
+    formula(
+      ...variables.map(
+        ({ data: { dim } }) =>
+          new Bounded(
+            Array.from({ length: dim }, () => ({ value: 1, error: 0 })),
+            unit,
+          ),
+      ),
+    ).parts.length;
+  const dims = { dim: sample(of.formula), weightDim: of.weight ? sample(of.weight) : 1, unit };
+  const rows: ReducedRow[] = [];
+  for (let entry = 0; entry < product(batch); entry++) {
+    for (let row = 0; row < kept; row++) {
+      const terms = Array.from({ length: reduced }, (_, term) => {
+        const [i, j] = of.axis === 'j' ? [row, term] : [term, row];
+        const weight = of.weight && evaluate(entry, i, j, of.weight);
+        return { formula: evaluate(entry, i, j, of.formula), weight };
+      });
+      rows.push(reduceTerms(of.kind, of.k ?? 1, terms, dims));
+    }
+  }
+  const has = reduceTerms(of.kind, of.k ?? 1, [], dims);
   return {
     batch,
-    value: joined('value'),
-    index: joined('index'),
-    sizes: joined('sizes')?.map(Math.abs),
+    value: has.value && rows.flatMap(({ value = [] }) => value),
+    index: has.index && rows.flatMap(({ index = [] }) => index),
+    ranked: rows.map(({ ranked = [] }) => ranked),
   };
 }
 
-/** Expects results within `units` roundings of a sum of `terms`, and indices exactly. */
+/** The same reduction of tensors, by the methods of `LazyTensor`. */
+export function lazyReduction(of: Meaning, tensors: readonly Tensor<LazyDType>[]): LazyReduction {
+  const variables = of.variables.map(({ side, data }, n) => {
+    const tensor = tensors[n]!;
+    if (side === 'parameter') return param(tensor.reshape([...data.batch, data.dim]));
+    return side === 'i' ? lazyI(tensor) : lazyJ(tensor);
+  });
+  const weight = of.weight?.(...variables);
+  return of.formula(...variables).reduction(of.kind, of.axis, {
+    ...(weight !== undefined && { weight }),
+    ...(of.k !== undefined && { k: of.k }),
+  });
+}
+
+/** Expects results within the bounds; row numbers exactly, but where what is off decides. */
 export async function expectResult(
   found: { readonly value?: Tensor | undefined; readonly index?: Tensor | undefined },
   wanted: Expected,
-  { terms, units = 24 }: { readonly terms: number; readonly units?: number },
 ): Promise<void> {
   if (found.index !== undefined) {
     const indices = await (found.index as Tensor<'int32'>).toTypedArray();
-    expect([...indices]).toEqual([...(wanted.index ?? [])]);
+    expect(indices).toHaveLength(wanted.index?.length ?? 0);
+    expectIndices([...indices], wanted);
   }
   if (found.value === undefined) return;
-  const dtype = found.value.dtype === 'float64' ? 'float64' : 'float32';
   const values = (await found.value.toTypedArray()) as Float32Array;
   expect(values).toHaveLength(wanted.value?.length ?? 0);
-  const bound = (2 * Math.sqrt(terms) + units) * UNIT[dtype];
-  for (const [at, want] of (wanted.value ?? new Float64Array()).entries()) {
+  for (const [at, { value, error }] of (wanted.value ?? []).entries()) {
     const got = values[at] ?? NaN;
-    if (Object.is(got, want) || got === want) continue;
-    const size = Math.max(wanted.sizes?.[at] ?? 0, 1);
-    if (Math.abs(got - want) <= bound * size) continue;
+    if (Object.is(got, value) || got === value || Math.abs(got - value) <= error) continue;
     assert.fail(
-      `value ${String(at)}: ${String(got)}, not ${String(want)} within ${String(bound * size)}`,
+      `value ${String(at)}: ${String(got)}, not ${String(value)} within ${String(error)}`,
     );
   }
+}
+
+function expectIndices(indices: readonly number[], { index = [], ranked }: Expected): void {
+  const perRow = ranked.length === 0 ? 0 : index.length / ranked.length;
+  ranked.forEach((components, row) => {
+    const own = indices.slice(row * perRow, (row + 1) * perRow);
+    components.forEach(({ terms, best }, c) => {
+      const got = own.filter((_, at) => at % components.length === c);
+      const isExact = terms.every(({ error }) => error === 0);
+      got.forEach((at, rank) => {
+        const right = best[rank] ?? -1;
+        if (at === right) return;
+        const [one, other] = [terms[at], terms[right]];
+        const isNear =
+          one !== undefined &&
+          other !== undefined &&
+          Math.abs(one.value - other.value) <= one.error + other.error;
+        const isNew = !got.slice(0, rank).includes(at);
+        if (!isExact && isNear && isNew) return;
+        assert.fail(
+          `index ${String(rank)} of component ${String(c)}, row ${String(row)}: ${String(at)}, not ${String(right)}`,
+        );
+      });
+    });
+  });
 }

@@ -1,14 +1,17 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { lazyI, lazyJ, type LazyAxis, type LazyDType, type LazyTensor } from './index.js';
+import type { LazyAxis, LazyDType } from './index.js';
 import { byName } from './reductions-suite.test-support.js';
 import {
   expectResult,
+  lazyReduction,
   numbers,
   reference,
   upload,
   wholeNumbers,
+  type Meaning,
+  type Variable,
 } from './reference.test-support.js';
 
 /** Formulas of that many squared distances of different dims, each long enough for a loop of its own. */
@@ -53,27 +56,29 @@ interface SumsCase {
 
 async function check({ sums, kind, axis, dtype, m, n }: SumsCase, device: Device): Promise<void> {
   const isWhole = kind.includes('Min');
-  const data = Array.from({ length: sums }, (_, s) => 60 + 7 * s).flatMap((dim, s) =>
-    [m, n].map((rows, side) =>
-      isWhole ? wholeNumbers(2 * s + side, rows, dim) : numbers(2 * s + side, rows, dim),
-    ),
+  const variables = Array.from({ length: sums }, (_, s) => 60 + 7 * s).flatMap((dim, s) =>
+    (['i', 'j'] as const).map((side, at): Variable => {
+      const [seed, rows] = [2 * s + at, side === 'i' ? m : n];
+      return { data: isWhole ? wholeNumbers(seed, rows, dim) : numbers(seed, rows, dim), side };
+    }),
   );
-  const tensors = await Promise.all(data.map((one) => upload(one, dtype, device)));
-  const terms = Array.from({ length: sums }, (_, s): LazyTensor => {
-    const [x, y] = [tensors[2 * s], tensors[2 * s + 1]];
-    if (x === undefined || y === undefined) throw new Error('a sum has two inputs');
-    const distance = lazyI(x).sqdist(lazyJ(y));
-    // whole numbers for what is compared; each weighed differently
-    return isWhole ? distance.mul(s + 1) : distance.mul(-0.01 * (s + 1));
-  });
-  const total = terms.reduce((sum, one) => sum.add(one));
-  const reduction = (kind === 'Sum' ? total.exp() : total).reduction(kind, axis, {
-    ...(kind.includes('K') && { k: 3 }),
-  });
-  const wanted = reference(reduction.reduction, data, { rowsI: m, rowsJ: n });
+  const tensors = await Promise.all(variables.map(({ data }) => upload(data, dtype, device)));
+  const meaning: Meaning = {
+    ...{ kind, axis, variables, ...(kind.includes('K') && { k: 3 }) },
+    formula: (...all) => {
+      // whole numbers for what is compared; each weighed differently
+      const terms = Array.from({ length: sums }, (_, s) =>
+        all[2 * s]!.sqdist(all[2 * s + 1]!).mul(isWhole ? s + 1 : -0.01 * (s + 1)),
+      );
+      const total = terms.reduce((sum, one) => sum.add(one));
+      return kind === 'Sum' ? total.exp() : total;
+    },
+  };
+  const reduction = lazyReduction(meaning, tensors);
+  const wanted = reference(meaning, dtype);
   const found = byName(await reduction.call());
   const name = `${String(sums)} ${kind} ${axis} ${dtype} ${String(m)} x ${String(n)}`;
   expect((found.value ?? found.index)?.shape, name).toEqual([axis === 'j' ? m : n, reduction.dim]);
-  await expectResult(found, wanted, { terms: axis === 'j' ? n : m, units: 60 * sums });
+  await expectResult(found, wanted);
   for (const one of [...tensors, found.value, found.index]) one?.dispose();
 }

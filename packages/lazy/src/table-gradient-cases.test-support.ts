@@ -9,7 +9,8 @@ import {
   type LazyReduction,
   type LazyTensor,
 } from './index.js';
-import { numbers, reference, type Numbers } from './reference.test-support.js';
+import { evaluated } from './evaluated.test-support.js';
+import { numbers, type Numbers } from './reference.test-support.js';
 
 const [M, N, R] = [5, 4, 6];
 const STEP = 1e-6;
@@ -170,8 +171,8 @@ export function differences(
     of.inputs.find((one) => one.category === category)?.extent?.rows ?? 1;
   const counts = { rowsI: rowsOf('i'), rowsJ: rowsOf('j') };
   const total = (): number => {
-    const { value = [] } = reference(of.reduction, data, counts);
-    return [...value].reduce((sum, one, at) => sum + one * (cotangent.values[at] ?? NaN), 0);
+    const { value = [] } = evaluated(of.reduction, data, counts);
+    return value.reduce((sum, one, at) => sum + one * (cotangent.values[at] ?? NaN), 0);
   };
   return by.values.map((value, at) => {
     const [up, down] = [STEP, -STEP].map((step) => {

@@ -1,7 +1,8 @@
 import type { Tensor } from '@mercer/tensor';
 import { expect } from 'vitest';
 import type { LazyReduction } from '../index.js';
-import { reference, type Numbers } from '../reference.test-support.js';
+import { evaluated } from '../evaluated.test-support.js';
+import type { Numbers } from '../reference.test-support.js';
 
 /** Rows of i, rows of j, and components of KeOps' own small tests. */
 export const [M, N, D]: readonly [number, number, number] = [10, 6, 3];
@@ -25,4 +26,4 @@ export const wantedOf = (
   data: readonly Numbers[],
   rowsI = M,
   rowsJ = N,
-): ReturnType<typeof reference> => reference(of.reduction, data, { rowsI, rowsJ });
+): ReturnType<typeof evaluated> => evaluated(of.reduction, data, { rowsI, rowsJ });
