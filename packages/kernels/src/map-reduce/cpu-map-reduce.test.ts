@@ -56,7 +56,7 @@ describe.each([
     'parts that a second step merges: %s',
     (_, kinds, n) => {
       const axis = (n + turn) % 2 === 0 ? 1 : 0;
-      const one = everyPartCase(kinds, { kept: 4, terms: 5000, axis });
+      const one = everyPartCase(kinds, { kept: 4, terms: 5900, axis });
       checkMapReduce({ ...one, dtype }, limits, (program, launch) => {
         expect(program.steps.length).toBe(limits.interpreted === true ? 1 : 2);
         runCpuProgram(program, launch);
