@@ -15,3 +15,16 @@ export function halfValue(bits: number, dtype: HalfDType): number {
   if (exponent === 0) return sign * fraction * 2 ** (1 - bias);
   return sign * (1 + fraction) * 2 ** (exponent - bias);
 }
+
+const words = { float16: new Map<number, number>(), bfloat16: new Map<number, number>() };
+
+/** The bits of a number that a 16-bit type has exactly. */
+export function halfWord(value: number, dtype: HalfDType): number {
+  const known = words[dtype];
+  if (known.size === 0) {
+    for (let bits = 0; bits < 0x7c00; bits++) known.set(halfValue(bits, dtype), bits);
+  }
+  const word = known.get(Math.abs(value));
+  if (word === undefined) throw new RangeError(`${String(value)} is no ${dtype}`);
+  return word | (value < 0 ? 0x8000 : 0);
+}

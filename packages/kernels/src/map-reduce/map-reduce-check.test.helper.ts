@@ -14,7 +14,7 @@ import type { PairwiseProgram } from '../pairwise/program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitMapReduce } from './emit.js';
-import { halfValue, randomHalf } from './half-values.test.helper.js';
+import { halfValue, halfWord, randomHalf } from './half-values.test.helper.js';
 import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 import { planRanges } from './ranges/plan-ranges.js';
@@ -44,8 +44,9 @@ export interface MapReduceCase extends Pick<
   readonly units?: number;
   /** The error of a sum of this many terms in u. Default: 2 sqrt K + 4. */
   readonly growth?: (terms: number) => number;
-  /** Default: uniform in [-1, 1). */
+  /** Default: uniform in [-1, 1); inputs of 16 bits are any such numbers, or of `fill` too with `fillsHalf`. */
   readonly fill?: (place: Place) => number;
+  readonly fillsHalf?: true | undefined;
   /** Sizes that the plan is made for, if not those of the launch. */
   readonly planned?: { readonly rowsI: number; readonly rowsJ: number };
   /** Rows of inputs that are read by index, by position. */
@@ -112,18 +113,15 @@ export function checkMapReduce(
     scalars[`ld${String(input.position)}`] = ld;
     scalars[`batchStride${String(input.position)}`] = stride;
     if (input.position in tables) scalars[`rows${String(input.position)}`] = rows;
+    const half = storage[input.position];
+    const value = (_: unknown, at: number): number =>
+      fill({ position: input.position, row: Math.floor(at / ld) % rows, component: at % ld });
+    const word = (_: unknown, at: number): number =>
+      half !== undefined && one.fillsHalf ? halfWord(value(_, at), half) : randomHalf();
     pointers[`x${String(input.position)}`] =
-      input.position in storage
-        ? Uint16Array.from({ length: count }, randomHalf)
-        : new arrayOf(
-            Array.from({ length: count }, (_, at) =>
-              fill({
-                position: input.position,
-                row: Math.floor(at / ld) % rows,
-                component: at % ld,
-              }),
-            ),
-          );
+      half === undefined
+        ? new arrayOf(Array.from({ length: count }, value))
+        : Uint16Array.from({ length: count }, word);
   }
   const dataOf = (layer: number): number[][] => {
     const data: number[][] = [];

@@ -162,13 +162,22 @@ export function interpretedLevel(library: string): CpuLevel | undefined {
     : undefined;
 }
 
-/** Compiles a kernel for a level into a shared object; warnings are errors. Nothing where kernels are interpreted. */
-export function compileKernel(compiler: string, source: string, level: CpuLevel): string {
+/**
+ * Compiles a kernel for a level into a shared object; warnings are errors. Nothing where kernels are interpreted. Without
+ * `optimized` it is compiled in a fifth of the time.
+ */
+export function compileKernel(
+  compiler: string,
+  source: string,
+  level: CpuLevel,
+  { optimized = true } = {},
+): string {
   if (INTERPRETED) return INTERPRETED_PREFIX + level;
-  const key = `${compiler} ${level} ${source}`;
+  const key = `${compiler} ${level} ${String(optimized)} ${source}`;
   const known = libraries.get(key);
   if (known !== undefined) return known;
-  const library = compile(compiler, source, kernelFlags(level));
+  const flags = [...kernelFlags(level), ...(optimized ? [] : ['-O0'])];
+  const library = compile(compiler, source, flags);
   libraries.set(key, library);
   return library;
 }

@@ -24,12 +24,13 @@ export function runCpuProgram(
   program: PairwiseProgram,
   launch: ProgramLaunch,
   level: CpuLevel = runnableLevels().at(-1) ?? 'x86-64-v2',
+  options?: { readonly optimized: boolean },
 ): void {
   const workspace = new Uint8Array(program.workspaceBytes(launch.scalars)).fill(255);
   const pointers = { workspace, ...launch.pointers };
   for (const { kernel } of program.steps) {
     if (kernel.dialect !== 'cpu') throw new TypeError(`${kernel.name} is no host kernel`);
-    const library = compileKernel(compilers()[0] ?? 'c++', kernel.source, level);
+    const library = compileKernel(compilers()[0] ?? 'c++', kernel.source, level, options);
     runCpuKernel(kernel, library, { ...launch, pointers });
   }
 }

@@ -1,6 +1,7 @@
 import {
   indexI,
   indexJ,
+  inputsOf,
   ops,
   pm,
   reduction,
@@ -157,46 +158,66 @@ export const STRUCTURE_CASES: readonly (readonly [name: string, Given])[] = [
   ],
 ];
 
-/** A case of the sweep; `outer` takes its turn, so that it meets all the others. */
-interface SweepCase {
+/** Types of the numbers: inputs of 16 bits are computed with in float32. */
+export const NUMBERS = ['float32', 'float64', 'float16', 'bfloat16'] as const;
+export const AXES = [0, 1] as const;
+
+/** A case of the sweep: points of dim `inner`, results of `outer` components. */
+export interface SweepCase {
   readonly inner: number;
   readonly outer: number;
   readonly axis: 0 | 1;
-  readonly dtype: 'float32' | 'float64';
+  readonly numbers: (typeof NUMBERS)[number];
   readonly kind: ReductionKind;
 }
 
-const outerOf = (at: number, shift: number): number => DIMS[(at * 11 + shift) % DIMS.length] ?? 1;
-
-/** Every dim meets every data type and axis, as does every reduction. */
-function coveringSweep(): SweepCase[] {
-  return Array.from({ length: 2 * DIMS.length }, (_, n) => {
-    const second = n >= DIMS.length;
-    const at = n % DIMS.length;
-    return {
-      inner: DIMS[at] ?? 1,
-      outer: outerOf(at, second ? 3 : 17),
-      axis: ((at + (second ? 1 : 0)) % 2) as 0 | 1,
-      dtype: second ? 'float64' : 'float32',
-      kind: REDUCTION_KINDS[(at + (second ? 4 : 0)) % REDUCTION_KINDS.length] ?? 'Sum',
-    };
-  });
+/** A case of the sweep with its data: whole numbers, which 16 bits have exactly. */
+export function caseOf({
+  kind,
+  inner,
+  outer,
+  axis,
+  numbers,
+}: SweepCase): Omit<MapReduceCase, 'rowsI' | 'rowsJ'> {
+  const one = sweepCase(kind, inner, outer, axis);
+  if (numbers === 'float32' || numbers === 'float64') return { ...one, dtype: numbers };
+  const { formula, weight } = one.reduction;
+  const inputs = inputsOf(...(weight ? [formula, weight] : [formula]));
+  const storage = Object.fromEntries(inputs.map(({ position }) => [position, numbers]));
+  return { ...one, dtype: 'float32', storage, fillsHalf: true };
 }
 
-/** Every dim with every reduction, data type and axis: thousands of kernels. */
+/** Every dim, as points and as results, with every reduction, and both with every type and axis. */
+export function everyPair(dims: readonly number[]): SweepCase[] {
+  return dims.flatMap((inner, at) =>
+    REDUCTION_KINDS.map((kind, k) => ({
+      ...{ inner, kind, outer: dims[(at * 11 + k) % dims.length] ?? 1 },
+      axis: AXES[((at >> 1) + k) % 2] ?? 0,
+      numbers: NUMBERS[(at + (k >> 1)) % NUMBERS.length] ?? 'float32',
+    })),
+  );
+}
+
+/** Every dim with every reduction, type and axis: thousands of kernels. */
 function wholeSweep(): SweepCase[] {
   return DIMS.flatMap((inner, at) =>
     REDUCTION_KINDS.flatMap((kind, k) =>
-      (['float32', 'float64'] as const).flatMap((dtype) =>
-        ([0, 1] as const).map((axis) => ({ inner, outer: outerOf(at, k), axis, dtype, kind })),
+      NUMBERS.flatMap((numbers) =>
+        AXES.map((axis) => ({
+          ...{ inner, axis, numbers, kind },
+          outer: DIMS[(at * 11 + k) % DIMS.length] ?? 1,
+        })),
       ),
     ),
   );
 }
 
-/** The dims that are computed: a covering part of all cases, or all of them with MERCER_TEST_FULL=1. */
-export const SWEEP: readonly SweepCase[] =
-  process.env['MERCER_TEST_FULL'] === '1' ? wholeSweep() : coveringSweep();
+const isFull = process.env['MERCER_TEST_FULL'] === '1';
+
+/** What is computed by kernels as they are compiled for users: some of all pairs, or everything with MERCER_TEST_FULL=1. */
+export const SWEEP: readonly SweepCase[] = isFull
+  ? wholeSweep()
+  : everyPair(DIMS).filter((_, n) => n % 11 === 0);
 
 const RANGES = rangesFromMatrix(
   [
