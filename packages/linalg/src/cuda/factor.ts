@@ -119,11 +119,10 @@ export async function factorAll(
     touches: sides === undefined ? factors.touches : [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: (native) => factors.workspaceBytes(native),
-    each: (lane, z) => {
-      if (only?.(z) === false) return undefined;
+    enqueue: (lane, z) => {
+      if (only?.(z) === false) return;
       factors.factor(lane, z);
       if (sides !== undefined) factors.solve(lane.stream, z, at(sides, z), sides.columns);
-      return undefined;
     },
   });
 }
@@ -139,9 +138,8 @@ export async function solveAll(
     touches: [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: () => 0,
-    each: ({ stream }, z) => {
+    enqueue: ({ stream }, z) => {
       factors.solve(stream, z, at(sides, z), sides.columns);
-      return undefined;
     },
   });
 }
