@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { EPSILON, type LinalgDType } from './checks.js';
+import { cholesky } from './cholesky.js';
 import { eigh } from './eigh.js';
+import { inverse } from './inverse.js';
+import { lstsq } from './lstsq.js';
 import {
   at,
   dense,
@@ -18,13 +21,17 @@ import {
   toTensor,
   type Dense,
 } from './matrices.test-support.js';
+import { qr } from './qr.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
+import { svd } from './svd.js';
 
 /** What a suite of large matrices takes. */
 export interface LargeOrders {
   readonly solves: readonly (readonly [order: number, dtype: LinalgDType])[];
   readonly eigen: readonly number[];
+  /** Of Cholesky and QR factors, inverses, singular values and least squares. */
+  readonly factors: readonly number[];
 }
 
 /** h diag(values) h with one Householder reflection h: any spectrum in n^2 steps. */
@@ -44,12 +51,14 @@ function reflected(values: readonly number[], seed: number): Dense {
 const spread = (n: number, condition: number): number[] =>
   Array.from({ length: n }, (_, i) => condition ** (-i / Math.max(1, n - 1)));
 
+const LONG = { timeout: 120_000 };
+
 /** Large matrices, held to the thresholds of LAPACK's own tests. */
-export function largeSuite(where: string, { solves, eigen }: LargeOrders): void {
+export function largeSuite(where: string, { solves, eigen, factors }: LargeOrders): void {
   describe(`large matrices, ${where}`, () => {
     it.each(solves)(
       'of order %i in %s are solved to the residual that LAPACK accepts',
-      { timeout: 120_000 },
+      LONG,
       async (n, dtype) => {
         for (const condition of [10, 1e6]) {
           const a = rounded(reflected(spread(n, condition), n), dtype);
@@ -92,7 +101,7 @@ export function largeSuite(where: string, { solves, eigen }: LargeOrders): void 
 
     it.each(eigen.flatMap((n) => DTYPES.map((dtype) => [n, dtype] as const)))(
       'of order %i in %s have eigenvectors to the residual that LAPACK accepts',
-      { timeout: 120_000 },
+      LONG,
       async (n, dtype) => {
         const scale = n * EPSILON[dtype];
         for (const uplo of ['lower', 'upper'] as const) {
@@ -114,5 +123,96 @@ export function largeSuite(where: string, { solves, eigen }: LargeOrders): void 
         }
       },
     );
+
+    const each = factors.flatMap((n) => DTYPES.map((dtype) => [n, dtype] as const));
+    /** How far one side of an equation is from the other, both times a few random vectors: of the terms' size, n and rounding. */
+    const off = (left: Dense, right: Dense, size: number, dtype: LinalgDType): number =>
+      norm1(minus(left, right)) / (size * left.rows * EPSILON[dtype]);
+
+    it.each(each)('of order %i in %s have a Cholesky factor', LONG, async (n, dtype) => {
+      const a = rounded(reflected(spread(n, 1e4), n), dtype);
+      const c = randomMatrix(n, 3, 1);
+      using given = await toTensor(a, dtype);
+      for (const uplo of ['lower', 'upper'] as const) {
+        const made = await cholesky(given, { uplo });
+        expect(await made.infos.toNested()).toBe(0);
+        const factor = await onlyMatrix(made.factor);
+        const lower = uplo === 'lower' ? factor : flip(factor);
+        for (const i of [0, 1, n >> 1, n - 2]) expect(at(lower, i, n - 1)).toBe(0);
+        const product = times(lower, times(flip(lower), c));
+        expect(off(times(a, c), product, norm1(a) * norm1(c), dtype)).toBeLessThan(THRESHOLD);
+      }
+    });
+
+    it.each(each)('of order %i in %s have an inverse', LONG, async (n, dtype) => {
+      const values = spread(n, 100).map((value, i) => (i % 2 === 0 ? value : -value));
+      const a = rounded(reflected(values, n), dtype);
+      const c = randomMatrix(n, 3, 2);
+      using given = await toTensor(a, dtype);
+      const made = await inverse(given);
+      expect(await made.infos.toNested()).toBe(0);
+      const inverted = await onlyMatrix(made.inverse);
+      const size = norm1(a) * norm1(inverted) * norm1(c);
+      expect(off(times(a, times(inverted, c)), c, size, dtype)).toBeLessThan(THRESHOLD);
+      expect(off(times(inverted, times(a, c)), c, size, dtype)).toBeLessThan(THRESHOLD);
+    });
+
+    it.each(each)('of order %i in %s have QR factors', LONG, async (n, dtype) => {
+      for (const [rows, columns] of [
+        [n, n],
+        [n, n >> 1],
+        [n >> 1, n],
+      ] as const) {
+        const a = rounded(randomMatrix(rows, columns, n), dtype);
+        using given = await toTensor(a, dtype);
+        const made = await qr(given);
+        expect(await made.infos.toNested()).toBe(0);
+        const [q, r] = [await onlyMatrix(made.q), await onlyMatrix(made.r)];
+        const c = randomMatrix(columns, 3, 3);
+        const d = randomMatrix(q.columns, 3, 4);
+        const size = norm1(a) * norm1(c);
+        expect(off(times(a, c), times(q, times(r, c)), size, dtype)).toBeLessThan(THRESHOLD);
+        expect(off(times(flip(q), times(q, d)), d, norm1(d), dtype)).toBeLessThan(THRESHOLD);
+      }
+    });
+
+    it.each(each)('of order %i in %s have singular values', LONG, async (n, dtype) => {
+      const known = spread(n, 1e6);
+      const a = rounded(
+        reflected(
+          known.map((value, i) => (i % 3 === 0 ? -value : value)),
+          5,
+        ),
+        dtype,
+      );
+      using given = await toTensor(a, dtype);
+      const made = await svd(given);
+      expect(await made.infos.toNested()).toBe(0);
+      const s = await made.s.toTypedArray();
+      const [u, vh] = [await onlyMatrix(made.u), await onlyMatrix(made.vh)];
+      const worst = Math.max(...known.map((value, i) => Math.abs(value - (s[i] ?? NaN))));
+      expect(worst / (n * EPSILON[dtype])).toBeLessThan(THRESHOLD);
+      const c = randomMatrix(n, 3, 6);
+      const rotated = times(vh, c);
+      const scaled = dense(n, 3, (i, j) => (s[i] ?? NaN) * at(rotated, i, j));
+      const size = norm1(a) * norm1(c);
+      expect(off(times(a, c), times(u, scaled), size, dtype)).toBeLessThan(THRESHOLD);
+      for (const q of [u, flip(vh)]) {
+        expect(off(times(flip(q), times(q, c)), c, norm1(c), dtype)).toBeLessThan(THRESHOLD);
+      }
+    });
+
+    it.each(each)('of order %i in %s have a least-squares solution', LONG, async (n, dtype) => {
+      const a = rounded(randomMatrix(n, n >> 1, 7), dtype);
+      const b = rounded(randomMatrix(n, 2, 8), dtype);
+      using given = await toTensor(a, dtype);
+      using sides = await toTensor(b, dtype);
+      const made = await lstsq(given, sides);
+      expect(await made.rank.toNested()).toBe(n >> 1);
+      const x = await onlyMatrix(made.x);
+      const gradient = times(flip(a), minus(b, times(a, x)));
+      const size = norm1(a) * (norm1(a) * norm1(x) + norm1(b));
+      expect(norm1(gradient) / (size * n * EPSILON[dtype])).toBeLessThan(THRESHOLD);
+    });
   });
 }

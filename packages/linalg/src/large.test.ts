@@ -10,4 +10,5 @@ largeSuite('with LAPACK', {
     ...(whole ? ([[4096, 'float32']] as const) : []),
   ],
   eigen: whole ? [400, 1024, 2048] : [400],
+  factors: whole ? [400, 1024, 2048] : [400],
 });

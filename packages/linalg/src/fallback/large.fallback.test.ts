@@ -13,4 +13,5 @@ largeSuite('without a LAPACK', {
     [2048, 'float32'],
   ],
   eigen: whole ? [256, 600] : [256],
+  factors: whole ? [130, 300] : [130],
 });
