@@ -9,6 +9,7 @@ import {
 } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
+import { withChangingLiterals } from './changing-literals.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -65,31 +66,34 @@ export async function execute(
  * @throws LazyError, MercerError, the compiler's or the loader's error
  */
 export async function executeAll(
-  task: JointTask,
+  called: JointTask,
   args: readonly LazyData[],
   given: ExecuteAllOptions,
 ): Promise<readonly Results[]> {
   const { out = [], ...options }: ExecuteAllOptions = { ...NO_OPTIONS, ...given };
-  const { what, reductions } = task;
+  const { what } = called;
   const { stream, debug, ranges, accumulate, sumScheme, indexDtype, signal } = options;
   signal?.throwIfAborted();
-  const inputs = bindArguments(what, task.inputs, args);
-  checkIndexDtype(what, indexDtype, reductions);
+  checkIndexDtype(what, indexDtype, called.reductions);
+  const bound = { ...called, inputs: bindArguments(what, called.inputs, args) };
+  const task = await withChangingLiterals(bound, signal);
+  const { reductions, inputs } = task;
   const made: Tensor[] = [];
   try {
     const call = { what, formulas: reductions.flatMap(formulasOf), inputs };
-    const { shape, bound, tensors } = await placeCall(call, { ...options, out }, made);
+    const placed = await placeCall(call, { ...options, out }, made);
+    const { shape, tensors } = placed;
     const results = makeResults(task, shape, out, tensors, { stream, indexDtype });
     try {
       if (areEmpty(results.wanted)) return results.wanted;
-      const passes = await loadPasses(task, shape, bound, {
+      const passes = await loadPasses(task, shape, placed.bound, {
         ...{ debug, signal, ranges: ranges !== undefined, accumulate, sumScheme },
       });
       signal?.throwIfAborted();
       const arrays = await passRanges(what, reductions[0], passes, shape, ranges, stream, made);
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
-      launchPasses(passes, shape, bound, results.written, queue, arrays);
+      launchPasses(passes, shape, placed.bound, results.written, queue, arrays);
       return await deliver(results, stream);
     } catch (error) {
       for (const one of results.made) one.dispose();

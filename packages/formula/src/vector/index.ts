@@ -19,6 +19,7 @@ export {
 } from './evaluate-vector.js';
 export { indexI, indexJ, pm, vi, vj } from './inputs.js';
 export { hasGathers, isVectorExpr } from './intern-vector.js';
+export { liftLiteralsSteps, type LiftedLiterals } from './lift-literals.js';
 export { simplifyVector } from './simplify/simplify-vector.js';
 export { substituteVector } from './substitute-vector.js';
 export { parseAliases, type Aliases } from './text/aliases.js';
