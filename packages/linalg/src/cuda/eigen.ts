@@ -65,7 +65,7 @@ async function oneByOne(
     touches: [vectors.storage, values.storage, codes],
     streams: SPECTRAL_STREAMS,
     workspaceBytes: (native) => cusolver.syevdWorkspace(native, problem(0)).deviceBytes,
-    compute: ({ stream: native, workspace }, z) =>
+    each: ({ stream: native, workspace }, z) =>
       cusolver.syevd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),
   });
 }

@@ -26,11 +26,12 @@ export async function exchangedSolve(
     touches: [matrices.storage, sides.storage],
     streams: 1,
     workspaceBytes: () => 0,
-    enqueue: ({ stream }, z) => {
+    each: ({ stream }, z) => {
       const operands = { a: at(matrices, z), b: at(sides, z) };
       const sizes = { dtype, rows: n, columns, side: 'left', transpose: false } as const;
       cublas.trsm(stream, { ...sizes, uplo: 'lower', unitDiagonal: true, ...operands });
       cublas.trsm(stream, { ...sizes, uplo: 'upper', unitDiagonal: false, ...operands });
+      return undefined;
     },
   });
 }

@@ -119,10 +119,11 @@ export async function factorAll(
     touches: sides === undefined ? factors.touches : [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: (native) => factors.workspaceBytes(native),
-    enqueue: (lane, z) => {
-      if (only?.(z) === false) return;
+    each: (lane, z) => {
+      if (only?.(z) === false) return undefined;
       factors.factor(lane, z);
       if (sides !== undefined) factors.solve(lane.stream, z, at(sides, z), sides.columns);
+      return undefined;
     },
   });
 }
@@ -138,8 +139,9 @@ export async function solveAll(
     touches: [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: () => 0,
-    enqueue: ({ stream }, z) => {
+    each: ({ stream }, z) => {
       factors.solve(stream, z, at(sides, z), sides.columns);
+      return undefined;
     },
   });
 }

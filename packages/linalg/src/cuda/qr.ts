@@ -43,11 +43,12 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
           cusolver.geqrfWorkspace(native, shape).deviceBytes,
           cusolver.ormqrWorkspace(native, product(0)).deviceBytes,
         ),
-      enqueue: ({ stream: native, workspace }, z) => {
+      each: ({ stream: native, workspace }, z) => {
         const { a: own, tau: factors } = product(z);
         const info = element(codes, z, 4);
         cusolver.geqrf(native, { dtype, rows, columns, a: own, tau: factors, workspace, info });
         cusolver.ormqr(native, { ...product(z), workspace, info: element(applied, z, 4) });
+        return undefined;
       },
     });
     await mergeCodes(stream, infos, codes, count);

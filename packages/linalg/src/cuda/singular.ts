@@ -48,7 +48,7 @@ export async function singularParts(
       touches: [matrices, u, values, vt].map(({ storage }) => storage).concat([codes]),
       streams: SPECTRAL_STREAMS,
       workspaceBytes: (native) => cusolver.gesvdWorkspace(native, problem(0)).deviceBytes,
-      compute: ({ stream: native, workspace }, z) =>
+      each: ({ stream: native, workspace }, z) =>
         cusolver.gesvd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),
     });
   }

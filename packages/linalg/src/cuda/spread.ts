@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { CudaEvent, CudaStream, DeviceWorkspace } from '@mercer/cuda-runtime';
 import type { Device, Storage } from '@mercer/tensor';
 import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
@@ -11,9 +11,9 @@ import type { Scratch } from './scratch.js';
 export const FACTOR_STREAMS = 8;
 /** Streams for eigenvalues and singular values: the library's own locks leave nothing to more. */
 export const SPECTRAL_STREAMS = 4;
-/** Pieces of work under way on a stream before more is enqueued by itself: a full queue of the driver would block the caller. */
+/** Matrices under way on a stream before the next is enqueued: a full queue of the driver would block the caller. */
 const AHEAD = 4;
-/** Milliseconds of enqueuing or of capturing a graph after which others may run, and of waiting after which a stream is behind. */
+/** Milliseconds of enqueuing after which others may run. */
 const PATIENCE = 4;
 /** The share of free memory that workspaces may take. */
 const SHARE = 0.25;
@@ -25,32 +25,21 @@ export interface Lane {
   readonly workspace: DeviceWorkspace;
 }
 
-/** Work on each matrix of a call by itself: either enqueued, or done by a library that waits for it. */
-export type SpreadWork = SpreadNeeds &
-  (
-    | {
-        /** Enqueues the work on matrix z. */
-        readonly enqueue: (lane: Lane, z: number) => void;
-      }
-    | {
-        /** Does the work on matrix z; cannot be captured. */
-        readonly compute: (lane: Lane, z: number) => Promise<void>;
-      }
-  );
-
-interface SpreadNeeds {
+/** Work on each matrix of a call by itself. */
+export interface SpreadWork {
   /** Memory that the work reads or writes. */
   readonly touches: readonly Storage[];
   /** Streams at most. */
   readonly streams: number;
   /** Device bytes that one matrix needs on the way. */
   readonly workspaceBytes: (native: CudaStream) => number;
+  /** Enqueues the work on matrix z, or does it where it gives a promise. */
+  readonly each: (lane: Lane, z: number) => Promise<void> | undefined;
 }
 
 /**
  * Does the work on every matrix, in turn on several streams at once: as many as the work allows, the matrices need and free
- * memory has workspaces for. In a capture all of it goes to the call's own stream. Where work is enqueued, the host never waits
- * for the device: a stream that is far behind gets the next matrices as graphs.
+ * memory has workspaces for. In a capture all of it goes to the call's own stream.
  */
 export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork): Promise<void> {
   const { stream } = call;
@@ -87,8 +76,7 @@ function fitting(device: Device, bytes: number): number {
 class Queue implements Lane {
   readonly stream: CudaStream;
   readonly workspace: DeviceWorkspace;
-  readonly #underWay: CudaEvent[] = [];
-  #behind = false;
+  #underWay: CudaEvent[] = [];
 
   constructor(stream: CudaStream, workspace: DeviceWorkspace) {
     this.stream = stream;
@@ -97,29 +85,17 @@ class Queue implements Lane {
 
   /** Does what is its own: matrix `first` and every `step`th after it. All lanes share a clock. */
   async run(
-    work: SpreadWork,
+    { each }: SpreadWork,
     clock: { since: number },
     first: number,
     step: number,
     count: number,
   ): Promise<void> {
     try {
-      for (let z = first; z < count;) {
-        if ('compute' in work) {
-          await work.compute(this, z);
-          z += step;
-        } else if (this.stream.capturing || !(await this.#isBehind())) {
-          work.enqueue(this, z);
-          z += step;
-        } else {
-          const end = performance.now() + PATIENCE;
-          this.#launchWhole(() => {
-            for (; z < count && performance.now() < end; z += step) work.enqueue(this, z);
-          });
-        }
-        if (this.stream.capturing || z >= count) continue;
-        this.#note();
-        if ('compute' in work) await this.#room();
+      for (let z = first; z < count; z += step) {
+        await each(this, z);
+        if (this.stream.capturing || z + step >= count) continue;
+        await this.#room();
         if (performance.now() - clock.since > PATIENCE) {
           await turn();
           clock.since = performance.now();
@@ -130,50 +106,13 @@ class Queue implements Lane {
     }
   }
 
-  #note(): void {
+  async #room(): Promise<void> {
     const event = this.stream.device.createEvent();
     this.stream.record(event);
     this.#underWay.push(event);
-  }
-
-  /** Whether the device does not come to what was enqueued, also when it is given a moment. */
-  async #isBehind(): Promise<boolean> {
-    this.#forgetDone();
-    const [oldest] = this.#underWay;
-    if (oldest !== undefined && this.#isFull && !this.#behind) {
-      await Promise.race([oldest.synchronize(), pause(PATIENCE)]);
-      this.#forgetDone();
-    }
-    this.#behind = this.#isFull;
-    return this.#behind;
-  }
-
-  get #isFull(): boolean {
-    return this.#underWay.length > AHEAD;
-  }
-
-  #forgetDone(): void {
-    while (this.#underWay[0]?.query() === true) this.#underWay.shift()?.dispose();
-  }
-
-  /** Captures the work and launches it as one graph, which takes one place of the driver's queue. */
-  #launchWhole(enqueue: () => void): void {
-    this.stream.beginCapture();
-    let failed = true;
-    try {
-      enqueue();
-      failed = false;
-    } finally {
-      using graph = this.stream.endCapture();
-      if (!failed && graph.nodeCount > 0) {
-        using whole = graph.instantiate();
-        whole.launch(this.stream);
-      }
-    }
-  }
-
-  async #room(): Promise<void> {
-    if (this.#isFull) await this.#underWay[0]?.synchronize();
-    this.#forgetDone();
+    if (this.#underWay.length <= AHEAD) return;
+    const oldest = this.#underWay.shift();
+    await oldest?.synchronize();
+    oldest?.dispose();
   }
 }

@@ -37,10 +37,11 @@ export async function triangularSolve(
       touches: [matrices.storage, sides.storage],
       streams: FACTOR_STREAMS,
       workspaceBytes: () => 0,
-      enqueue: ({ stream: native }, z) => {
+      each: ({ stream: native }, z) => {
         const operands = { a: at(matrices, z), b: at(sides, z) };
         const how = { side: 'left', uplo, transpose, unitDiagonal } as const;
         cublas.trsm(native, { dtype, rows, columns, ...how, ...operands });
+        return undefined;
       },
     });
   }
