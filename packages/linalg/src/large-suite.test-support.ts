@@ -31,7 +31,7 @@ export interface LargeOrders {
   readonly solves: readonly (readonly [order: number, dtype: LinalgDType])[];
   readonly eigen: readonly number[];
   /** Of Cholesky and QR factors, inverses, singular values and least squares. */
-  readonly factors: readonly number[];
+  readonly factors: readonly (readonly [order: number, dtype: LinalgDType])[];
 }
 
 /** h diag(values) h with one Householder reflection h: any spectrum in n^2 steps. */
@@ -124,12 +124,11 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       },
     );
 
-    const each = factors.flatMap((n) => DTYPES.map((dtype) => [n, dtype] as const));
     /** How far one side of an equation is from the other, both times a few random vectors: of the terms' size, n and rounding. */
     const off = (left: Dense, right: Dense, size: number, dtype: LinalgDType): number =>
       norm1(minus(left, right)) / (size * left.rows * EPSILON[dtype]);
 
-    it.each(each)('of order %i in %s have a Cholesky factor', LONG, async (n, dtype) => {
+    it.each(factors)('of order %i in %s have a Cholesky factor', LONG, async (n, dtype) => {
       const a = rounded(reflected(spread(n, 1e4), n), dtype);
       const c = randomMatrix(n, 3, 1);
       using given = await toTensor(a, dtype);
@@ -144,7 +143,7 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       }
     });
 
-    it.each(each)('of order %i in %s have an inverse', LONG, async (n, dtype) => {
+    it.each(factors)('of order %i in %s have an inverse', LONG, async (n, dtype) => {
       const values = spread(n, 100).map((value, i) => (i % 2 === 0 ? value : -value));
       const a = rounded(reflected(values, n), dtype);
       const c = randomMatrix(n, 3, 2);
@@ -157,7 +156,7 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       expect(off(times(inverted, times(a, c)), c, size, dtype)).toBeLessThan(THRESHOLD);
     });
 
-    it.each(each)('of order %i in %s have QR factors', LONG, async (n, dtype) => {
+    it.each(factors)('of order %i in %s have QR factors', LONG, async (n, dtype) => {
       for (const [rows, columns] of [
         [n, n],
         [n, n >> 1],
@@ -176,7 +175,7 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       }
     });
 
-    it.each(each)('of order %i in %s have singular values', LONG, async (n, dtype) => {
+    it.each(factors)('of order %i in %s have singular values', LONG, async (n, dtype) => {
       const known = spread(n, 1e6);
       const a = rounded(
         reflected(
@@ -202,7 +201,7 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       }
     });
 
-    it.each(each)('of order %i in %s have a least-squares solution', LONG, async (n, dtype) => {
+    it.each(factors)('of order %i in %s have a least-squares solution', LONG, async (n, dtype) => {
       const a = rounded(randomMatrix(n, n >> 1, 7), dtype);
       const b = rounded(randomMatrix(n, 2, 8), dtype);
       using given = await toTensor(a, dtype);

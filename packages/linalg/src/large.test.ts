@@ -1,4 +1,5 @@
 import { largeSuite } from './large-suite.test-support.js';
+import { DTYPES } from './matrices.test-support.js';
 
 const whole = process.env['MERCER_TEST_FULL'] === '1';
 
@@ -10,5 +11,7 @@ largeSuite('with LAPACK', {
     ...(whole ? ([[4096, 'float32']] as const) : []),
   ],
   eigen: whole ? [400, 1024, 2048] : [400],
-  factors: whole ? [400, 1024, 2048] : [400],
+  factors: (whole ? [400, 1024, 2048] : [400]).flatMap((n) =>
+    DTYPES.map((dtype) => [n, dtype] as const),
+  ),
 });

@@ -25,7 +25,10 @@ if (gpu === undefined) {
   largeSuite('on a GPU', {
     solves: [512, 1024, 2048, 4096].flatMap((n) => DTYPES.map((dtype) => [n, dtype] as const)),
     eigen: [600, 1024, 1500, 4096],
-    factors: [600, 1500, 4096],
+    factors: [
+      ...[600, 1500].flatMap((n) => DTYPES.map((dtype) => [n, dtype] as const)),
+      [4096, 'float64'],
+    ],
   });
   waitingSuite(gpu);
 }

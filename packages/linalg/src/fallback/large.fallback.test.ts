@@ -1,5 +1,6 @@
 import { beforeAll } from 'vitest';
 import { largeSuite } from '../large-suite.test-support.js';
+import { DTYPES } from '../matrices.test-support.js';
 
 const whole = process.env['MERCER_TEST_FULL'] === '1';
 
@@ -13,5 +14,5 @@ largeSuite('without a LAPACK', {
     [2048, 'float32'],
   ],
   eigen: whole ? [256, 600] : [256],
-  factors: whole ? [130, 300] : [130],
+  factors: (whole ? [130, 300] : [130]).flatMap((n) => DTYPES.map((dtype) => [n, dtype] as const)),
 });
