@@ -32,27 +32,24 @@ export const minus = (a: Dense, b: Dense): Dense =>
   dense(a.rows, a.columns, (i, j) => at(a, i, j) - at(b, i, j));
 
 export function times(a: Dense, b: Dense): Dense {
-  const out = new Float64Array(a.rows * b.columns);
+  const { columns } = b;
+  const out = new Float64Array(a.rows * columns);
   for (let i = 0; i < a.rows; i++) {
     for (let k = 0; k < a.columns; k++) {
       const factor = at(a, i, k);
-      for (let j = 0; j < b.columns; j++) {
-        out[i * b.columns + j] = (out[i * b.columns + j] ?? 0) + factor * at(b, k, j);
-      }
+      for (let j = 0; j < columns; j++) out[i * columns + j]! += factor * at(b, k, j);
     }
   }
-  return { rows: a.rows, columns: b.columns, data: out };
+  return { rows: a.rows, columns, data: out };
 }
 
 /** The largest sum of magnitudes in a column; NaN where there is one. */
-export function norm1(a: Dense): number {
-  let largest = 0;
-  for (let j = 0; j < a.columns; j++) {
-    let sum = 0;
-    for (let i = 0; i < a.rows; i++) sum += Math.abs(at(a, i, j));
-    largest = Number.isNaN(sum) ? NaN : Math.max(largest, sum);
+export function norm1({ columns, data }: Dense): number {
+  const sums = new Float64Array(columns);
+  for (let start = 0; start < data.length; start += columns) {
+    for (let j = 0; j < columns; j++) sums[j]! += Math.abs(data[start + j]!);
   }
-  return largest;
+  return sums.reduce((largest, sum) => Math.max(largest, sum), 0);
 }
 
 /** Seeded numbers in (-1, 1): mulberry32. */
@@ -140,7 +137,7 @@ export async function toTensor<D extends LinalgDType>(
 
 /** The matrices of a tensor, in the order of its batch entries. */
 export async function toDense(x: Tensor): Promise<Dense[]> {
-  const values = Float64Array.from((await x.toTypedArray()) as Float32Array | Float64Array);
+  const values = new Float64Array((await x.toTypedArray()) as Float32Array | Float64Array);
   const [rows = 1, columns = 1] = x.shape.slice(-2);
   const size = rows * columns;
   return Array.from({ length: size === 0 ? 0 : values.length / size }, (_, i) => ({
@@ -159,7 +156,7 @@ export async function onlyMatrix(x: Tensor): Promise<Dense> {
 
 /** The matrix as the dtype has it: what a computation was really given. */
 export const rounded = (a: Dense, dtype: LinalgDType): Dense =>
-  dtype === 'float64' ? a : { ...a, data: Float64Array.from(a.data, Math.fround) };
+  dtype === 'float64' ? a : { ...a, data: new Float64Array(new Float32Array(a.data)) };
 
 /** LAPACK's criterion for solutions: |b - a x| / (|a| |x| n eps), to be below 30. */
 export function scaledResidual(a: Dense, x: Dense, b: Dense, dtype: LinalgDType): number {
