@@ -9,8 +9,9 @@ import {
   type VariableName,
 } from './operation-cases.test-support.js';
 import { numbers, upload, type Numbers } from './reference.test-support.js';
+import { ownSize } from './keops/own-size.test-support.js';
 
-const [M, N] = [4, 5];
+const [M, N] = ownSize([4, 5], [300, 500]);
 const NAMES = Object.keys(VARIABLES) as VariableName[];
 
 function dataOf(name: VariableName): Numbers {
@@ -94,44 +95,49 @@ export function describeOperations(device: () => Device): void {
       ]);
     });
 
-    it.each(['float32', 'float64'] as const)('values in %s', async (dtype) => {
-      const variables = Object.fromEntries(
-        await Promise.all(
-          NAMES.map(async (name) => [name, await variableOf(name, dtype, device())]),
-        ),
-      ) as Record<VariableName, LazyTensor>;
-      const build = ({ variables: names, build }: OperationCase): LazyTensor =>
-        build(...names.map((name) => variables[name]));
-      const built = OPERATION_CASES.map((one) => ({ text: one.text, lazy: build(one) }));
-      // Many operations side by side in few kernels.
-      const groups: (typeof built)[] = [[]];
-      for (const one of built) {
-        const dim = (groups.at(-1) ?? []).reduce((sum, { lazy }) => sum + lazy.dim, 0);
-        if (dim + one.lazy.dim > 60) groups.push([]);
-        groups.at(-1)?.push(one);
-      }
-      for (const group of groups) {
-        const [first, ...rest] = group.map(({ lazy }) => lazy);
-        assert(first !== undefined, 'a group has a member');
-        // With a variable of either side the matrix has all its rows.
-        const whole = first.concat(...rest, variables.c, variables.d);
-        const dense = (await (await whole.toDense()).toTypedArray()) as Float64Array;
-        expect(dense).toHaveLength(M * N * whole.dim);
-        const evaluate = vectorEvaluator(whole.formula);
-        const data = whole.inputs.map(({ name }) => dataOf(name as VariableName).values);
-        const texts = group.flatMap(({ text, lazy }) =>
-          Array.from({ length: lazy.dim }, () => text),
-        );
-        for (let pair = 0; pair < M * N; pair++) {
-          const wanted = evaluate(data, Math.floor(pair / N), pair % N);
-          for (const [at, want] of wanted.entries()) {
-            const got = dense[pair * whole.dim + at] ?? NaN;
-            const tolerance = (dtype === 'float32' ? 2e-5 : 1e-11) * Math.max(1, Math.abs(want));
-            const isNear = Math.abs(got - want) <= tolerance;
-            assert(isNear, `${String(texts[at])}: ${String(got)}, not ${String(want)}`);
+    it.each(['float32', 'float64'] as const)(
+      'values in %s',
+      { timeout: 120_000 },
+      async (dtype) => {
+        const variables = Object.fromEntries(
+          await Promise.all(
+            NAMES.map(async (name) => [name, await variableOf(name, dtype, device())]),
+          ),
+        ) as Record<VariableName, LazyTensor>;
+        const build = ({ variables: names, build }: OperationCase): LazyTensor =>
+          build(...names.map((name) => variables[name]));
+        const built = OPERATION_CASES.map((one) => ({ text: one.text, lazy: build(one) }));
+        // Many operations side by side in few kernels.
+        const groups: (typeof built)[] = [[]];
+        for (const one of built) {
+          const dim = (groups.at(-1) ?? []).reduce((sum, { lazy }) => sum + lazy.dim, 0);
+          if (dim + one.lazy.dim > 60) groups.push([]);
+          groups.at(-1)?.push(one);
+        }
+        for (const group of groups) {
+          const [first, ...rest] = group.map(({ lazy }) => lazy);
+          assert(first !== undefined, 'a group has a member');
+          // With a variable of either side the matrix has all its rows.
+          const whole = first.concat(...rest, variables.c, variables.d);
+          const dense = (await (await whole.toDense()).toTypedArray()) as Float64Array;
+          expect(dense).toHaveLength(M * N * whole.dim);
+          const evaluate = vectorEvaluator(whole.formula);
+          const data = whole.inputs.map(({ name }) => dataOf(name as VariableName).values);
+          const texts = group.flatMap(({ text, lazy }) =>
+            Array.from({ length: lazy.dim }, () => text),
+          );
+          // of many pairs some, of every row
+          for (let pair = 0; pair < M * N; pair += ownSize(1, 97)) {
+            const wanted = evaluate(data, Math.floor(pair / N), pair % N);
+            for (const [at, want] of wanted.entries()) {
+              const got = dense[pair * whole.dim + at] ?? NaN;
+              const tolerance = (dtype === 'float32' ? 2e-5 : 1e-11) * Math.max(1, Math.abs(want));
+              const isNear = Math.abs(got - want) <= tolerance;
+              assert(isNear, `${String(texts[at])}: ${String(got)}, not ${String(want)}`);
+            }
           }
         }
-      }
-    });
+      },
+    );
   });
 }

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { gradient, lazyI, lazyJ, rangesFromMatrix } from '../index.js';
 import { uniform, type Numbers } from '../reference.test-support.js';
 import { at, expectClose, numbersOf, square } from './oracle.test-support.js';
+import { ownSize } from './own-size.test-support.js';
 
-const [COUNT, WIDTH, CELL] = [1500, 0.05, 0.05];
+const [COUNT, WIDTH, CELL] = [ownSize(1500, 5000), 0.05, 0.05];
 
 interface Clusters {
   readonly points: Numbers;

@@ -2,6 +2,7 @@ import { complexOf, exp1j } from '../index.js';
 import { numbers, type Numbers } from '../reference.test-support.js';
 import { I, J, P, type Case } from './case.test-support.js';
 import { at, sums } from './oracle.test-support.js';
+import { ownSize } from './own-size.test-support.js';
 
 type Pair = readonly [re: number, im: number];
 const times = ([a, b]: Pair, [c, d]: Pair): Pair => [a * c - b * d, a * d + b * c];
@@ -25,7 +26,7 @@ function complexSums(
 
 /** Sums of complex numbers, with and without functions of them. */
 function complexes(): readonly Case[] {
-  const [M, N] = [200, 300];
+  const [M, N] = ownSize([200, 300], [1000, 1000]);
   const [x, y] = [numbers(39, M, 6), numbers(40, N, 6)];
   const [z, w] = [complexOf(I(0, 6)), complexOf(J(1, 6))];
   const sum = z.mul(w).mul(w.real()).add(z).add(z.real()).sum().pairs().reduction('Sum', 'j');
@@ -98,7 +99,7 @@ function complexes(): readonly Case[] {
 
 /** A Fourier sum at points of a grid with angles of hundreds, where fast sines of large arguments would show: issue 328. */
 function grid(): Case {
-  const [side, count] = [8, 100];
+  const [side, count] = [ownSize(8, 64), 100];
   const k = numbers(48, count, 3, { low: -100, high: 100 });
   const w = numbers(49, count, 1);
   const values = Float64Array.from({ length: 3 * side ** 3 }, (_, flat) =>

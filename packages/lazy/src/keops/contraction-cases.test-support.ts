@@ -1,6 +1,7 @@
 import { numbers } from '../reference.test-support.js';
 import { I, J, P, type Case } from './case.test-support.js';
 import { at, sums } from './oracle.test-support.js';
+import { ownSize } from './own-size.test-support.js';
 
 const size = (shape: readonly number[]): number => shape.reduce((p, n) => p * n, 1);
 
@@ -50,7 +51,7 @@ const axes = { axesF: [4, 0, 2], axesG: [1, 4, 2], order: [4, 3, 2, 0, 1] } as c
 const SMALL: Contraction = { ...axes, f: [2, 2, 1, 2, 3], g: [2, 3, 1, 1, 2, 2] };
 const LARGE: Contraction = { ...axes, f: [2, 3, 2, 2, 4], g: [2, 4, 2, 3, 2, 3] };
 
-const [M, N] = [5, 6];
+const [M, N] = ownSize([5, 6], [11, 150]);
 
 /** A contraction of tensors of both sides, and its gradients by both. */
 function contraction(one: Contraction): readonly Case[] {

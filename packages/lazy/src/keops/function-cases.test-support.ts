@@ -1,6 +1,7 @@
 import { numbers, type Numbers } from '../reference.test-support.js';
 import { I, J, type Case } from './case.test-support.js';
 import { at, batched, square, sums } from './oracle.test-support.js';
+import { ownSize } from './own-size.test-support.js';
 
 /** Extrema of a wave of squared distances, in batches. */
 function waves(): Case {
@@ -31,7 +32,7 @@ function waves(): Case {
 
 /** A vector and a number that is repeated, times b; and derivatives of it. */
 function cosines(): readonly Case[] {
-  const [M, N] = [30, 20];
+  const [M, N] = ownSize([30, 20], [100, 100]);
   const [x, y, b] = [numbers(34, M, 3), numbers(35, N, 1), numbers(36, N, 1)];
   const [e, f] = [numbers(37, M, 1), numbers(38, M, 3)];
   const [a, c] = [I(0, 3), J(1, 1)];
@@ -89,7 +90,7 @@ function sincs(): readonly Case[] {
 
 /** A Matern-5/2 matrix in a batch, as its product with the unit matrix: issue 335. */
 function matern(): Case {
-  const [entries, M, N] = [30, 20, 12];
+  const [entries, M, N] = [30, ownSize(20, 10_000), 12];
   const [x, y] = [numbers(50, M, 3, { batch: [entries] }), numbers(51, N, 3, { batch: [entries] })];
   const unit = Float64Array.from({ length: N * N }, (_, at) => (at % (N + 1) === 0 ? 1 : 0));
   const value = batched(entries, (entry) =>

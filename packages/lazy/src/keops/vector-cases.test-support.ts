@@ -1,8 +1,9 @@
 import { numbers, type Numbers } from '../reference.test-support.js';
 import { I, J, P, type Case } from './case.test-support.js';
 import { at, batched, square, sums } from './oracle.test-support.js';
+import { ownSize } from './own-size.test-support.js';
 
-const [M, N] = [20, 30];
+const [M, N] = ownSize([20, 30], [200, 300]);
 const tight = { atol: 1e-4, rtol: 1e-4 } as const;
 
 /** The largest inner product: issue 243. */
