@@ -5,6 +5,8 @@ export const packageTests = {
   include: ['src/**/*.test.ts'],
   /** Addons load once per process; a fork per file keeps their state apart. */
   pool: 'forks' as const,
+  /** Tests are of compiled kernels, or of the executor that the run names: not of whichever is ready first (docs/adr/0027). */
+  env: { MERCER_CPU: process.env['MERCER_CPU'] || 'compiled' },
   /** Three at least: part of a file's time it waits for compilers, processes and timers. */
   maxWorkers: Math.max(3, availableParallelism() - 1),
   sequence: { groupOrder: 1 },

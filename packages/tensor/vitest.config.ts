@@ -7,6 +7,7 @@ export default defineConfig({
     ...packageTests,
     name: '@mercer/tensor',
     env: {
+      ...packageTests.env,
       // Not the user's cache.
       MERCER_CACHE_DIR: fileURLToPath(new URL('./node_modules/.cache/mercer', import.meta.url)),
     },

@@ -69,7 +69,7 @@ export const boundsMutants = [
     promise: 12,
     name: 'the retry does not yield',
     file: 'store/retry.ts',
-    find: 'await sleep(ceiling * (0.5 + random() / 2));',
+    find: 'await sleep(ceiling * (0.5 + random() / 2), undefined, { ref: keepsAlive });',
     replace: 'void sleep;\n  void random;\n  await Promise.resolve(ceiling);',
     test: `${P}/12-event-loop-free.alone.test.ts`,
     pattern: 'held elsewhere',

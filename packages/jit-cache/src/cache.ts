@@ -9,6 +9,7 @@ import { checkSignal, readOptions } from './read-options.js';
 import { Resolver, type Resolved } from './resolver.js';
 import { openSettings, type Settings } from './settings.js';
 import { SingleFlight } from './single-flight.js';
+import { hasEntry } from './store/entries.js';
 import { limitsFor } from './store/eviction.js';
 import { StoreSession } from './store/store-session.js';
 import { realSystem, type System } from './store/system.js';
@@ -139,11 +140,9 @@ export class JitCache {
    * (failures are not kept); the signal's reason.
    */
   async get(unit: CompileUnit, toolchain: Toolchain, options?: GetOptions): Promise<Artifact> {
-    const { signal, debug, timeoutMs } = readOptions('JitCache.get', options, GET_OPTIONS);
+    const { signal, debug, timeoutMs, behind } = readOptions('JitCache.get', options, GET_OPTIONS);
     checkSignal('JitCache.get', signal);
-    if (this.#closed) {
-      throw new CacheError('CACHE_CLOSED', 'Cannot compile: the cache was closed. Open another.');
-    }
+    this.#assertOpen();
     signal?.throwIfAborted();
     checkUnit(unit);
     const print = debugPrinter(debug ?? this.#options.debug, this.#system.env);
@@ -157,9 +156,13 @@ export class JitCache {
     } else {
       resolved = await this.#flights.run(
         key.hex,
-        (abandoned) =>
-          this.#resolver.resolve({ key, unit, toolchain, print, timeoutMs, signal: abandoned }),
+        (abandoned, isBehind) =>
+          this.#resolver.resolve({
+            ...{ key, unit, toolchain, print, timeoutMs },
+            ...{ signal: abandoned, behind: isBehind },
+          }),
         signal,
+        behind,
       );
     }
     const { binary, loweredNames, compileMs, log } = resolved.entry;
@@ -172,6 +175,25 @@ export class JitCache {
       compileMs,
       log,
     };
+  }
+
+  /**
+   * Whether `get` would find the unit in memory or in the store. Nothing is compiled or counted; an entry whose bytes have rotted is
+   * found all the same.
+   *
+   * @throws CacheError INVALID_UNIT, CACHE_CLOSED
+   */
+  async has(unit: CompileUnit, toolchain: Toolchain): Promise<boolean> {
+    this.#assertOpen();
+    checkUnit(unit);
+    const key = cacheKey(unit, toolchain, this.#settings.generator);
+    if (this.#memory.get(key.hex)) return true;
+    return (await this.#session?.read((database) => hasEntry(database, key.bytes))) === true;
+  }
+
+  #assertOpen(): void {
+    if (!this.#closed) return;
+    throw new CacheError('CACHE_CLOSED', 'Cannot compile: the cache was closed. Open another.');
   }
 
   /**
@@ -227,7 +249,7 @@ export class JitCache {
     return (await this.#writer?.trim(0)) ?? 0;
   }
 
-  /** Waits for compiles and writes under way and closes the store. */
+  /** Waits for compiles that calls wait for, and for writes under way, ends other compiles, and closes the store. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#flights.settled();

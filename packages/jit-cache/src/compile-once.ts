@@ -27,6 +27,8 @@ export interface LeaseRequest {
   readonly onWait: () => void;
   /** Aborts when nobody waits for the entry any more. */
   readonly signal: AbortSignal;
+  /** False: waiting for someone else keeps no process alive. */
+  readonly keepsAlive: boolean;
 }
 
 /** The right to compile, or the news that someone else has done it. */
@@ -54,7 +56,7 @@ async function watch(
     // The owner's heart has stood still by our own clock, whatever the wall clocks say.
     if (system.monotonicMs() - changedMs > LEASE_MS) return last;
     if (system.monotonicMs() > deadlineMs || !session.hasRoom) return 'late';
-    await backOff(attempt, system.random, 50);
+    await backOff(attempt, system.random, 50, request.keepsAlive);
     signal.throwIfAborted();
     const seen = await session.read((database) =>
       hasEntry(database, key) ? 'ready' : (readLease(database, key) ?? 'free'),

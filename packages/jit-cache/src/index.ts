@@ -2,7 +2,7 @@ export { runBatch, type BatchRun } from './batch.js';
 export { JitCache } from './cache.js';
 export { debugPrinter, type DebugPrinter } from './debug.js';
 export { BatchError, CacheError, type CacheErrorCode } from './errors.js';
-export { SharedWork } from './shared-work.js';
+export { keepingAlive, SharedWork, type Behind } from './shared-work.js';
 export type { TuningStore } from './tuning-store.js';
 export type {
   Artifact,

@@ -9,6 +9,7 @@ import type { DebugPrinter } from './debug.js';
 import type { CacheKey } from './key.js';
 import type { MemoryTier } from './memory-tier.js';
 import { missReason } from './miss-reason.js';
+import type { Behind } from './shared-work.js';
 import { deleteEntry, readEntry, type Entry } from './store/entries.js';
 import type { StoreSession } from './store/store-session.js';
 import type { System } from './store/system.js';
@@ -24,6 +25,7 @@ export interface Wanted {
   readonly timeoutMs: number | undefined;
   /** Aborts when nobody waits any more. */
   readonly signal: AbortSignal;
+  readonly behind: Behind | undefined;
 }
 
 export interface Resolved {
@@ -108,6 +110,7 @@ export class Resolver {
       owner,
       key: wanted.key.bytes,
       signal: wanted.signal,
+      keepsAlive: wanted.behind === undefined,
       onWait: () => {
         counters.waited++;
         wanted.print?.(`wait ${label(wanted)}: it is being compiled elsewhere on this machine`);
@@ -143,11 +146,15 @@ export class Resolver {
 
   async #compile(wanted: Wanted): Promise<Entry> {
     const { counters, system } = this.parts;
-    const { unit, toolchain, print, timeoutMs, signal } = wanted;
+    const { unit, toolchain, print, timeoutMs, signal, behind } = wanted;
     const startedMs = system.monotonicMs();
     try {
       signal.throwIfAborted();
-      const limits = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
+      const limits = {
+        signal,
+        ...(timeoutMs !== undefined && { timeoutMs }),
+        ...(behind && { behind }),
+      };
       const { binary, loweredNames, log } = await toolchain.compile(unit, limits);
       assertArtifact(toolchain.name, unit.target, binary);
       const compileMs = system.monotonicMs() - startedMs;

@@ -1,4 +1,5 @@
 import type { OptionNames } from '@mercer/options';
+import type { Behind } from './shared-work.js';
 
 /** One option of a compile unit: a structured value, never a flag string. */
 export interface CompileOption {
@@ -32,6 +33,8 @@ export interface CompileLimits {
   readonly timeoutMs?: number;
   /** Stops the compile, which rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Given where the compile is to keep no process alive; while it is true, compiles that are waited for go first. */
+  readonly behind?: Behind;
 }
 
 /** A compiler as the cache sees it. */
@@ -105,10 +108,20 @@ export interface GetOptions {
   /** After this time a compiler that can be killed is killed. Of calls that share a compile, the first one's counts. */
   readonly timeoutMs?: number;
   readonly debug?: DebugOption;
+  /**
+   * True while nobody waits for this call: a compile lets others go first. With it a compile that this call starts keeps no process
+   * alive, and ends with the cache; whoever calls without it meanwhile waits as always.
+   */
+  readonly behind?: Behind;
 }
 
 /** Names of {@link GetOptions}. */
-export const GET_OPTIONS: OptionNames<GetOptions> = { signal: true, timeoutMs: true, debug: true };
+export const GET_OPTIONS: OptionNames<GetOptions> = {
+  signal: true,
+  timeoutMs: true,
+  debug: true,
+  behind: true,
+};
 
 /** Where a batch stands. */
 export interface BatchProgress {

@@ -20,6 +20,7 @@ export type {
 export { isBeyondCompiler, PlanLimitError } from './plan-limit-error.js';
 export { kernelContent } from './kernel-content.js';
 export type { TileProgram } from './interpret/tile-program.js';
+export { tileWork } from './interpret/tile-work.js';
 export {
   isInterpreted,
   type CpuLimits,

@@ -79,6 +79,8 @@ export type LoadedReduction = LoadedProgram<MapReducePlan>;
 export interface LoadOptions extends SumOptions {
   readonly debug?: DebugOption | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The call is made now: it may be interpreted while its kernels are compiled. */
+  readonly isCall?: boolean;
   /** Every kept row is reduced over rows of its own, which the launch says. */
   readonly ranges?: boolean;
 }
@@ -137,7 +139,10 @@ export function loadReductions(
       plan: (limits) => translatedSteps(what, planMapReduceSteps(problem, limits)),
       emit: (plan) => translatedSteps(what, emitMapReduceSteps(plan)),
     },
-    { debug: options.debug, signal: options.signal },
+    {
+      ...{ debug: options.debug, signal: options.signal },
+      values: options.isCall === true ? shape.rowsI * shape.rowsJ * shape.batch : undefined,
+    },
   );
 }
 

@@ -87,7 +87,7 @@ export async function executeAll(
     try {
       if (areEmpty(results.wanted)) return results.wanted;
       const passes = await loadPasses(task, shape, placed.bound, {
-        ...{ debug, signal, ranges: ranges !== undefined, accumulate, sumScheme },
+        ...{ debug, signal, isCall: true, ranges: ranges !== undefined, accumulate, sumScheme },
       });
       signal?.throwIfAborted();
       const arrays = await passRanges(what, reductions[0], passes, shape, ranges, stream, made);

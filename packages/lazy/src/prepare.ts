@@ -68,7 +68,7 @@ export async function prepareTask(
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
   const passes = await loadPasses(task, example.shape, inputs, {
-    ...{ ...options, ranges: ranges !== undefined },
+    ...{ ...options, isCall: false, ranges: ranges !== undefined },
   });
   const widen =
     indexDtype === 'int64' ? await loadWidening(example.shape.device, options) : undefined;

@@ -3,6 +3,7 @@ import {
   emitSelection,
   emitSelectionCounts,
   planSelection,
+  type PairwiseProgram,
   type SelectionPlan,
 } from '@mercer/kernels';
 import {
@@ -16,14 +17,9 @@ import { storageOf, type launchArguments } from './call.js';
 import type { CallOptions, PlacedCall } from './execute.js';
 import { translated } from './lazy-error.js';
 
-/** How pairs are counted; a plan of its own, since the kernels of a selection are others. */
-export interface CountsPlan extends Pick<SelectionPlan, 'counts'> {
-  readonly family: 'selection-counts';
-}
-
 /** The kernels of a selection on their device. */
 export interface LoadedSelection {
-  readonly counts: LoadedProgram<CountsPlan>;
+  readonly counts: LoadedProgram<SelectionPlan>;
   readonly pairs: LoadedProgram<SelectionPlan>;
 }
 
@@ -57,21 +53,31 @@ export async function loadSelection(
         limits,
       ),
     );
-  // The formulas are held, so that their ids, which are in the key, are not given to others.
-  const pairs = await loadProblem(
-    device,
-    { key: `selection ${key}`, holds: formulas, plan, emit: emitSelection },
-    { debug, signal },
-  );
-  const counts = await loadProblem(
+  const loaded = await loadProblem(
     device,
     {
-      ...{ key: `selection-counts ${key}`, holds: formulas, emit: emitSelectionCounts },
-      plan: (limits): CountsPlan => ({ family: 'selection-counts', counts: plan(limits).counts }),
+      // The formulas are held, so that their ids, which are in the key, are not given to others.
+      ...{ key: `selection ${key}`, holds: formulas, plan, emit: emitBoth },
     },
-    { debug, signal },
+    { debug, signal, values: rowsI * rowsJ * batch },
   );
-  return { pairs, counts };
+  const { counts, pairs } = loaded.program as SelectionProgram;
+  const at = counts.steps.length;
+  return {
+    counts: { ...loaded, program: counts, steps: loaded.steps.slice(0, at) },
+    pairs: { ...loaded, program: pairs, steps: loaded.steps.slice(at) },
+  };
+}
+
+/** What counts pairs and what writes them: loaded together, since only by one executor they find the same pairs. */
+interface SelectionProgram extends PairwiseProgram {
+  readonly counts: PairwiseProgram;
+  readonly pairs: PairwiseProgram;
+}
+
+function emitBoth(plan: SelectionPlan): SelectionProgram {
+  const [counts, pairs] = [emitSelectionCounts(plan), emitSelection(plan)];
+  return { counts, pairs, steps: [...counts.steps, ...pairs.steps], workspaceBytes: () => 0 };
 }
 
 /** Enqueues a kernel of a selection, with what it reads and writes beside the inputs. */

@@ -40,7 +40,9 @@ export async function sumAxis<D extends PairwiseDType>(
 ): Promise<void> {
   const outputs = axis.outer * axis.inner;
   const plan = planSum({ from: source.dtype, to: out.dtype, outputs, count: axis.count });
-  const loaded = await loadPlan(out.device, plan, emit(out.device.kind), { debug, signal });
+  const loaded = await loadPlan(out.device, plan, emit(out.device.kind), {
+    ...{ debug, signal, values: outputs * axis.count },
+  });
   await stream.room();
   launchProgram(loaded, stream, { src: source, dst: out }, { ...axis });
 }

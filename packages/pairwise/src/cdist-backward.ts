@@ -55,7 +55,8 @@ const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVar
  * normal range); for p = Infinity all goes to the first k that attains the maximum; in dp, 0 log 0 is 0.
  *
  * Shapes: gradient (..., M, N), a (..., M, K), b (..., N, K), all of one dtype, float32 or float64, and one device; gradients
- * of inputs that were broadcast are summed over the broadcast axes. The same inputs give the same bits.
+ * of inputs that were broadcast are summed over the broadcast axes. The same inputs give the same bits,
+ * on a CPU under one executor (`MERCER_CPU`): by default a first call may be interpreted and the next run compiled kernels.
  *
  * Accuracy (float32, u = 2^-24): with r = |a - b| / D and D within e u (see `cdist`), each term is within
  * (8 + |p - 1| (2 + e + 1.5 |log2 r|)) u, and a sum of N terms adds (2 sqrt N + 4) u of the sum of their absolute values. The

@@ -57,6 +57,7 @@ export function loadGrad(
   alignment: GradAlignment,
   p: ParameterValue,
   { debug, signal }: LoadOptions,
+  purpose?: 'call',
 ): Promise<LoadedGrad> {
   const { device, dtype, m, n, o, k, batch } = shape;
   const inMemory = isTensor(p);
@@ -77,7 +78,7 @@ export function loadGrad(
         ),
       emit: emitCdistGrad,
     },
-    { debug, signal },
+    { debug, signal, values: purpose === undefined ? undefined : m * n * o * k * batch },
   );
 }
 

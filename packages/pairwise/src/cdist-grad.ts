@@ -60,7 +60,9 @@ export interface CdistGrad {
  * Accuracy (float32, u = 2^-24; float64 likewise), relative to the sum of |c a| |e|^(p - 1): (2 sqrt K + 24) u typically,
  * (K + 24) u at worst, plus |p - 1| (1 + 1.5 |log2 |e||) u of each term. On a GPU float32 products may run on tensor cores, on
  * operands split in two, and powers on the special-function unit: at worst 8 u and |p - 1| |log2 |e|| u of each term more. The
- * tests hold both devices to the bound without that. The same inputs give the same bits.
+ * tests hold both devices to the bound without that. The same inputs give the same bits,
+ * on a CPU under one executor: by default a first call may be interpreted and the next run compiled kernels. `cdistGrad.prepare`
+ * waits for these, and MERCER_CPU names one for every call.
  *
  * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
  *
@@ -108,10 +110,8 @@ async function compute(
     if (target.size === 0) return target;
     try {
       const written = output ?? gradOutput(target, shape, []);
-      const loaded = await loadGrad(shape, gradAlignment(operands, written), p, {
-        debug,
-        signal,
-      });
+      const alignment = gradAlignment(operands, written);
+      const loaded = await loadGrad(shape, alignment, p, { debug, signal }, 'call');
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
       launchGrad(loaded, { shape, inputs, operands, out: target, output: written, p }, queue);

@@ -1,12 +1,6 @@
-import type { Tensor } from '@mercer/tensor';
+import type { CpuExecutor, Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
-import {
-  cdist,
-  planOf,
-  type CdistGradPlan,
-  type PairwisePlan,
-  type PreparedCdist,
-} from './index.js';
+import { cdist, planOf, type PairwisePlan, type PreparedCdist, type ResultPlan } from './index.js';
 
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
@@ -38,6 +32,7 @@ describe('cdist', () => {
   });
 
   it('tells its plan', () => {
-    expectTypeOf(planOf).returns.toEqualTypeOf<PairwisePlan | CdistGradPlan | undefined>();
+    expectTypeOf(planOf).returns.toEqualTypeOf<ResultPlan | undefined>();
+    expectTypeOf<ResultPlan['executor']>().toEqualTypeOf<CpuExecutor | undefined>();
   });
 });

@@ -56,7 +56,7 @@ export async function execute(
     if (target.tensor.size === 0) return target.tensor;
     try {
       const operands = [x.operand, y.operand, target.operand] as const;
-      const loaded = await loadCall(spec, shape, operands, { debug, signal });
+      const loaded = await loadCall(spec, shape, operands, { debug, signal }, 'call');
       const queue = stream ?? shape.device.defaultStream;
       await queue.room();
       launchCall(loaded, readableSpec, shape, { a: x, b: y, out: target }, queue);

@@ -178,7 +178,9 @@ function load(
     maskDiagonal: call.maskedDiagonal !== undefined,
   };
   const plan = planPairwiseGradient(problem, device.limits);
-  return loadPlan(device, plan, emitPairwiseGradient, { debug: call.debug, signal: call.signal });
+  return loadPlan(device, plan, emitPairwiseGradient, {
+    ...{ debug: call.debug, signal: call.signal, values: m * n * k * batch },
+  });
 }
 
 function emptyRows({ shape, stream }: BackwardCall, parts: number): Tensor<PairwiseDType> {

@@ -2,6 +2,7 @@ import type { PairwisePlan, PairwiseProblem } from '@mercer/kernels';
 import {
   empty,
   launchProgram,
+  type CallLoadOptions,
   type LoadedProgram,
   type LoadOptions,
   type Stream,
@@ -68,13 +69,23 @@ export function unaligned([a, b, out]: Operands): Operands {
   ];
 }
 
-/** Plans a call and loads its kernels. @throws the compiler's or the loader's error */
+/**
+ * Plans a call and loads its kernels; for a call that is made now they may be interpreted while they are compiled.
+ *
+ * @throws the compiler's or the loader's error
+ */
 export async function loadCall(
   spec: PairwiseSpec,
   shape: PairwiseShape,
   operands: Operands,
-  options: LoadOptions,
+  { debug, signal }: LoadOptions,
+  purpose?: 'call',
 ): Promise<LoadedCall> {
+  const { m, n, k, batch } = shape;
+  const countedAs = (values: number): CallLoadOptions => ({
+    ...{ debug, signal, values: purpose === undefined ? undefined : values },
+  });
+  const options = countedAs(m * n * k * batch);
   const [a, b, out] = operands;
   if (spec.rows === undefined) {
     const main = await loadProgram(shape.device, pairwiseProblem(spec, shape, operands), options);
@@ -83,8 +94,8 @@ export async function loadCall(
   const prepared = [rowsOperand(shape), rowsOperand(shape), out] as const;
   const [main, rowsA, rowsB] = await Promise.all([
     loadProgram(shape.device, pairwiseProblem(spec, shape, prepared), options),
-    loadRows(spec.rows, shape, shape.m, a, options),
-    loadRows(spec.rows, shape, shape.n, b, options),
+    loadRows(spec.rows, shape, m, a, countedAs(m * k * batch)),
+    loadRows(spec.rows, shape, n, b, countedAs(n * k * batch)),
   ]);
   return { main, rows: { a: rowsA, b: rowsB } };
 }

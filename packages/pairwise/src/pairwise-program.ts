@@ -4,7 +4,7 @@ import {
   type PairwisePlan,
   type PairwiseProblem,
 } from '@mercer/kernels';
-import { loadProblem, type Device, type LoadedProgram, type LoadOptions } from '@mercer/tensor';
+import { loadProblem, type Device, type CallLoadOptions, type LoadedProgram } from '@mercer/tensor';
 import { problemKey } from './problem-key.js';
 
 /**
@@ -15,7 +15,7 @@ import { problemKey } from './problem-key.js';
 export function loadProgram(
   device: Device,
   problem: PairwiseProblem,
-  { debug, signal }: LoadOptions,
+  { debug, signal, values }: CallLoadOptions,
 ): Promise<LoadedProgram<PairwisePlan>> {
   return loadProblem(
     device,
@@ -26,6 +26,6 @@ export function loadProgram(
       plan: (limits) => planPairwise(problem, limits),
       emit: emitPairwise,
     },
-    { debug, signal },
+    { debug, signal, values },
   );
 }

@@ -3,7 +3,7 @@ import {
   empty,
   launchProgram,
   loadPlan,
-  type LoadOptions,
+  type CallLoadOptions,
   type LoadedProgram,
   type Stream,
   type Tensor,
@@ -45,7 +45,7 @@ export function loadRows(
   shape: PairwiseShape,
   rows: number,
   operand: Operand,
-  options: LoadOptions,
+  options: CallLoadOptions,
 ): Promise<LoadedRows> {
   return loadPlan(shape.device, rowsPlan(spec, shape, rows, operand), emitRows, options);
 }

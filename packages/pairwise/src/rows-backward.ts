@@ -56,7 +56,9 @@ async function contributions(
 ): Promise<Tensor<PairwiseDType>> {
   const { dtype, device, batchShape, batch, k } = shape;
   const plan = planRowsGradient({ dtype, normalise, target }, device.limits);
-  const loaded = await loadPlan(device, plan, emitRowsGradient, { debug, signal });
+  const loaded = await loadPlan(device, plan, emitRowsGradient, {
+    ...{ debug, signal, values: rows * k * batch },
+  });
   const bound = scale === undefined ? undefined : bindScale(what, scale, shape);
   await stream.room();
   const out = empty([...batchShape, rows, k], { dtype, device, stream });

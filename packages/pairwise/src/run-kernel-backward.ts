@@ -28,7 +28,8 @@ import {
  *
  * Accuracy: derivatives are taken of the expressions by rule; sums over pairs add (2 sqrt N + 4) u relative to the sum of
  * their absolute values, gradients of parameters are summed in double precision. Products of a polynomial and an exponential
- * (Matern) are differentiated as a whole, so that close points lose nothing. The same inputs give the same bits.
+ * (Matern) are differentiated as a whole, so that close points lose nothing. The same inputs give the same bits,
+ * on a CPU under one executor (`MERCER_CPU`): by default a first call may be interpreted and the next run compiled kernels.
  *
  * @throws MercerError as `runKernel` does; INVALID_ARGUMENT for a name in wrt that the call does not have
  *

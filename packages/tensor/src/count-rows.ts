@@ -79,7 +79,7 @@ export async function countRows(
           plan: (limits) => planCountRows({ index: index.dtype, to: dtype, ...sizes }, limits),
           emit: emitCountRows,
         },
-        { debug, signal },
+        { debug, signal, values: index.size },
       );
       const { plan } = program;
       if (!stream.hasRoom()) await stream.room();

@@ -8,7 +8,7 @@ import {
   type CpuStream,
   type HostBuffer,
 } from '@mercer/cpu-runtime';
-import { hostToolchain } from '@mercer/jit-cache';
+import { hostToolchain, type CompileUnit } from '@mercer/jit-cache';
 import {
   packParams,
   type BuiltinKernel,
@@ -16,9 +16,10 @@ import {
   type CpuLimits,
   type EmittedKernel,
 } from '@mercer/kernels';
-import { executorForKernels, isTooLong, needsCompiler, noticeTooLong } from './cpu-executor.js';
+import { executorsForKernels, type CpuExecutor } from './cpu-executor.js';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
-import type { Device, LoadOptions } from './device.js';
+import type { Device } from './device.js';
+import type { CompileOptions } from './executable.js';
 import { HostPool } from './host-pool.js';
 import { jitCache, toolchainOf } from './jit.js';
 import type { NativeFunction } from './native-function.js';
@@ -71,9 +72,10 @@ function nativeOf(stream: StreamCore): CpuStream {
 
 const bufferOf = (storage: StorageBlock): HostBuffer => storage.handle as HostBuffer;
 
-function launcher(native: CpuFunction, isImage: boolean): NativeFunction {
+function launcher(native: CpuFunction, executor: CpuExecutor | undefined): NativeFunction {
   return {
-    isImage,
+    isImage: executor === 'compiled',
+    executor,
     launch: (geometry, stream, packed, keepAlive) => {
       native.enqueue(geometry as CpuGeometry, nativeOf(stream), packed, keepAlive);
     },
@@ -143,45 +145,51 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     return { freeBytes: Math.max(0, Math.min(freemem(), unused)), totalBytes };
   }
 
+  executors(kernels: readonly EmittedKernel[]): Promise<'either' | CpuExecutor> {
+    // Without a text the program is all there is.
+    if (kernels.length > 0 && kernels.every(({ source }) => source === ''))
+      return Promise.resolve('interpreted');
+    return executorsForKernels();
+  }
+
+  protected async isCached(kernel: EmittedKernel): Promise<boolean> {
+    return jitCache().has(this.#unitOf(kernel), await toolchainOf(hostToolchain));
+  }
+
   protected async build(
     kernel: EmittedKernel,
-    { debug, signal }: LoadOptions,
+    { debug, signal, behind }: CompileOptions,
   ): Promise<NativeFunction> {
-    const { entry, source, options } = kernel;
-    const paramBytes = packParams(kernel.params).bytes;
+    const { entry, params } = kernel;
+    const { binary, loweredNames } = await jitCache().get(
+      this.#unitOf(kernel),
+      await toolchainOf(hostToolchain),
+      {
+        ...(debug !== undefined && { debug }),
+        ...(signal && { signal }),
+        ...(behind && { behind }),
+        timeoutMs: this.compileTimeoutMs,
+      },
+    );
+    const name = loweredNames[entry] ?? entry;
+    const paramBytes = packParams(params).bytes;
+    return launcher(cpu.loadModule(binary).function(name, { paramBytes }), 'compiled');
+  }
+
+  protected interpret(kernel: EmittedKernel): NativeFunction | undefined {
     const program = kernel.dialect === 'cpu' ? kernel.program : undefined;
-    const interpreted = (): NativeFunction | undefined =>
-      program && launcher(cpu.interpret(program, { paramBytes, name: entry }), false);
-    // Without a text the program is all there is.
-    const isProgram = source === '' || (await executorForKernels()) === 'interpreted';
-    if (isProgram) {
-      const native = interpreted();
-      if (native === undefined) throw await needsCompiler(kernel);
-      return native;
-    }
-    try {
-      const { level } = this.limits;
-      const { binary, loweredNames } = await jitCache().get(
-        { language: 'c++', source, options, target: level, names: [entry] },
-        await toolchainOf(hostToolchain),
-        {
-          ...(debug !== undefined && { debug }),
-          ...(signal && { signal }),
-          timeoutMs: this.compileTimeoutMs,
-        },
-      );
-      const name = loweredNames[entry] ?? entry;
-      return launcher(cpu.loadModule(binary).function(name, { paramBytes }), true);
-    } catch (error) {
-      const native = isTooLong(error) ? interpreted() : undefined;
-      if (native === undefined) throw error;
-      noticeTooLong(kernel, this.compileTimeoutMs);
-      return native;
-    }
+    const paramBytes = packParams(kernel.params).bytes;
+    return (
+      program && launcher(cpu.interpret(program, { paramBytes, name: kernel.entry }), 'interpreted')
+    );
+  }
+
+  #unitOf({ entry, source, options }: EmittedKernel): CompileUnit {
+    return { language: 'c++', source, options, target: this.limits.level, names: [entry] };
   }
 
   protected builtin({ entry }: BuiltinKernel): NativeFunction {
-    return launcher(lapack.function(entry), false);
+    return launcher(lapack.function(entry), undefined);
   }
 
   readonly takenAtOnce = IMMEDIATE_BYTES;

@@ -18,7 +18,8 @@ let absent: unknown;
 
 /**
  * Which executor the CPU uses: the one that the environment variable MERCER_CPU names, else compiled kernels where a compiler
- * is found, else the interpreter.
+ * is found, else the interpreter. Where none is named, the interpreter also runs calls that it is predicted to finish before the
+ * compiler would; prepared calls, and every call under MERCER_CPU=compiled, wait. Results of the two differ in last bits.
  *
  * @throws MercerError INVALID_ARGUMENT where MERCER_CPU names neither
  *
@@ -45,13 +46,13 @@ export async function cpuExecutor(): Promise<CpuExecutorChoice> {
     : { executor: 'compiled', reason: 'a C++ compiler was found' };
 }
 
-/** The same for the launch of kernels: says once when no compiler was found. @internal */
-export async function executorForKernels(): Promise<CpuExecutor> {
+/** Which executors a kernel may have: says once when no compiler was found. @internal */
+export async function executorsForKernels(): Promise<'either' | CpuExecutor> {
   const { executor, reason } = await cpuExecutor();
   if (reason === 'no C++ compiler was found') {
     notice(`CPU kernels are interpreted, because ${reason}`, 'MERCER_CPU=interpreted');
   }
-  return executor;
+  return reason === 'a C++ compiler was found' ? 'either' : executor;
 }
 
 /** Nothing where there is none; asked once, since a search that fails starts processes. */
@@ -89,7 +90,7 @@ export function isTooLong(error: unknown): boolean {
 let noticedTooLong = false;
 
 /** Says once that the interpreter computes what took the compiler too long. @internal */
-export function noticeTooLong({ name }: EmittedKernel, timeoutMs: number): void {
+export function noticeTooLong(name: string, timeoutMs: number): void {
   if (noticedTooLong) return;
   noticedTooLong = true;
   process.emitWarning(

@@ -196,6 +196,18 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     return this.native.memoryInfo();
   }
 
+  executors(): Promise<'compiled'> {
+    return Promise.resolve('compiled');
+  }
+
+  protected isCached(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  protected interpret(): undefined {
+    return undefined;
+  }
+
   protected async build(
     kernel: EmittedKernel,
     { debug, signal }: LoadOptions,
@@ -214,6 +226,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     let granted = PLAIN_SHARED_BYTES;
     return {
       isImage: true,
+      executor: undefined,
       launch: (geometry, stream, packed, keepAlive) => {
         const { sharedMemBytes } = geometry as CudaGeometry;
         if (sharedMemBytes > granted) {

@@ -1,6 +1,7 @@
 import type { BuiltinKernel, DeviceLimits, EmittedKernel } from '@mercer/kernels';
 import { runBatch } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
+import type { CpuExecutor } from './cpu-executor.js';
 import {
   ALLOCATE_OPTIONS,
   CREATE_STREAM_OPTIONS,
@@ -14,6 +15,7 @@ import {
   type LoadedKernel,
   type LoadOptions,
 } from './device.js';
+import type { CallLoadOptions, CompileOptions } from './executable.js';
 import { checkDialect, KernelTable } from './kernel-table.js';
 import { localHandle } from './local-handle.js';
 import { outOfMemory } from './memory-table.js';
@@ -49,7 +51,12 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   kernelLimit = DEFAULT_KERNEL_LIMIT;
   compileTimeoutMs = DEFAULT_COMPILE_TIMEOUT_MS;
   readonly #live = new Set<StorageBlock>();
-  readonly #kernels = new KernelTable(this, (kernel, options) => this.build(kernel, options));
+  readonly #kernels = new KernelTable(this, {
+    executors: (kernels) => this.executors(kernels),
+    build: (kernel, options) => this.build(kernel, options),
+    interpret: (kernel) => this.interpret(kernel),
+    isCached: (kernel) => this.isCached(kernel),
+  });
   #streams: WeakRef<S>[] = [];
   #defaultStream: S | undefined;
   #liveBytes = 0;
@@ -64,8 +71,14 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   /** Waits for pending frees and hands unused memory back to the system. */
   protected abstract trim(): void;
   protected abstract memoryInfo(): { freeBytes: number; totalBytes: number };
+  /** What may run kernels. */
+  abstract executors(kernels: readonly EmittedKernel[]): Promise<'either' | CpuExecutor>;
   /** Compiles and loads. */
-  protected abstract build(kernel: EmittedKernel, options: LoadOptions): Promise<NativeFunction>;
+  protected abstract build(kernel: EmittedKernel, options: CompileOptions): Promise<NativeFunction>;
+  /** The same for the interpreter, which has it at once; nothing for what it cannot run. */
+  protected abstract interpret(kernel: EmittedKernel): NativeFunction | undefined;
+  /** Whether `build` would find the kernel compiled. */
+  protected abstract isCached(kernel: EmittedKernel): Promise<boolean>;
   /** A function of the runtime's own. */
   protected abstract builtin(kernel: BuiltinKernel): NativeFunction;
   /** Bytes that are taken during a call: at most this many at a time, since they hold up the event loop. */
@@ -175,6 +188,16 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
 
   async load(kernel: EmittedKernel, options?: LoadOptions): Promise<LoadedKernel> {
     return this.#kernels.get(kernel, readOptions('load', options, LOAD_OPTIONS));
+  }
+
+  /** Loads a kernel for a call that is made now. */
+  loadForCall(kernel: EmittedKernel, options: CallLoadOptions): Promise<LoadedKernel> {
+    return this.#kernels.get(kernel, options);
+  }
+
+  /** The ways to kernels that are launched together. */
+  get kernels(): KernelTable {
+    return this.#kernels;
   }
 
   loadBuiltin(kernel: BuiltinKernel): LoadedKernel {

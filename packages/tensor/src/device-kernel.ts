@@ -8,6 +8,7 @@ import {
 } from '@mercer/kernels';
 import { debugPrinter, type DebugOption, type DebugPrinter } from '@mercer/jit-cache';
 import { describe } from './checked-size.js';
+import type { CpuExecutor } from './cpu-executor.js';
 import type { Device, LaunchArguments, LoadedKernel, PointerArgument, Stream } from './device.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
@@ -22,6 +23,7 @@ type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
 export class DeviceKernel implements LoadedKernel {
   readonly device: Device;
   readonly kernel: LaunchableKernel;
+  readonly executor: CpuExecutor | undefined;
   readonly #native: NativeFunction;
   readonly #pointers: readonly PointerParam[];
   readonly #packer: ParamPacker;
@@ -36,6 +38,7 @@ export class DeviceKernel implements LoadedKernel {
   ) {
     this.device = device;
     this.kernel = kernel;
+    this.executor = native.executor;
     this.#native = native;
     this.#pointers = kernel.params.filter((param) => param.kind === 'pointer');
     this.#packer = new ParamPacker(kernel);
@@ -60,10 +63,11 @@ export class DeviceKernel implements LoadedKernel {
     this.#native.launch(geometry, core, this.#packer.bytes, keepAlive);
     core.enqueued++;
     if (profiler !== undefined && begin !== undefined) {
-      profiler.end(core, begin, this.kernel, scalars);
+      profiler.end(core, begin, this.kernel, scalars, this.executor);
     }
     for (let i = 0; i < pointers.length; i++) this.#after(i, pointers[i], core);
-    this.#print?.(`launch ${this.kernel.name} on ${core.label}: ${formatGeometry(geometry)}`);
+    const how = this.executor === undefined ? '' : `, ${this.executor}`;
+    this.#print?.(`launch ${this.kernel.name} on ${core.label}${how}: ${formatGeometry(geometry)}`);
   }
 
   #bind(index: number, argument: PointerArgument | undefined, keepAlive: object[]): void {

@@ -6,6 +6,7 @@ import type {
   LaunchableKernel,
   Scalars,
 } from '@mercer/kernels';
+import type { CpuExecutor } from './cpu-executor.js';
 import type { DebugOption } from '@mercer/jit-cache';
 import type { OptionNames } from '@mercer/options';
 
@@ -63,7 +64,7 @@ export interface LoadOptions {
   readonly debug?: DebugOption | undefined;
   /**
    * Rejects the call with the signal's reason while its kernels are planned and compiled; what is under way is stopped once no other
-   * call waits for it. Once work is enqueued the signal is no longer heeded.
+   * call waits for it. Once work is enqueued the signal is no longer heeded, nor by a compile that the call does not wait for.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -109,7 +110,7 @@ export interface Device {
    * process. A GPU's compiler cannot be killed. Default 30,000.
    */
   compileTimeoutMs: number;
-  /** Compiles the kernel through the cache and loads it, once per device. */
+  /** Compiles the kernel through the cache and loads it, once per device; waits for the compiler. */
   load(kernel: EmittedKernel, options?: LoadOptions): Promise<LoadedKernel>;
   /**
    * Loads several kernels, in the order given; what has to be compiled is compiled several at once. Every kernel is tried
@@ -202,6 +203,8 @@ export interface LaunchArguments {
 export interface LoadedKernel {
   readonly device: Device;
   readonly kernel: LaunchableKernel;
+  /** What runs it on the CPU; undefined on a GPU, and for a function that the runtime has ready. */
+  readonly executor?: CpuExecutor | undefined;
   /**
    * Enqueues one launch and returns. Memory written on another stream is waited for by that stream's event; the uses are
    * noted, so that memory disposed right afterwards is returned when the launch is done. Blocks only while too many

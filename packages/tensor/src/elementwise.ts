@@ -80,7 +80,7 @@ export async function enqueueCopy(
     srcStrides: from.strides,
     dstStrides: to.strides,
   });
-  const kernel = await device.load(kernelFor(plan, device.kind));
+  const kernel = await device.loadForCall(kernelFor(plan, device.kind), { values: size });
   if (!stream.hasRoom()) await stream.room();
   kernel.launch(stream, {
     pointers: [memoryAt(from, srcOffset), memoryAt(to, dstOffset)],
@@ -128,7 +128,7 @@ export async function enqueueFill(
     }
   }
   const { plan, scalars, dstOffset } = planFill(to);
-  const kernel = await device.load(kernelFor(plan, device.kind));
+  const kernel = await device.loadForCall(kernelFor(plan, device.kind), { values: size });
   if (!stream.hasRoom()) await stream.room();
   const signed = (bits: bigint): number => Number(BigInt.asIntN(32, bits));
   kernel.launch(stream, {

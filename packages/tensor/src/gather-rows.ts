@@ -61,7 +61,7 @@ export async function gatherRows<D extends DType>(
           plan: (limits) => planGatherRows({ dtype, index: index.dtype }, limits),
           emit: emitGatherRows,
         },
-        { debug, signal },
+        { debug, signal, values: index.size * table.columns },
       );
       if (!stream.hasRoom()) await stream.room();
       const pointers = { x: memoryAt(table.view, 0), index: memoryAt(by, 0), out: memoryAt(to, 0) };

@@ -39,6 +39,7 @@ export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { countRows, type CountRowsOptions } from './count-rows.js';
 export { gatherRows, type GatherRowsOptions } from './gather-rows.js';
+export type { CallLoadOptions } from './executable.js';
 export { inSlices } from './in-slices.js';
 export { kernelKey } from './kernel-key.js';
 export { columnMajorStrides, isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
@@ -54,6 +55,7 @@ export {
   launchProgram,
   loadPlan,
   loadProblem,
+  type Executed,
   type LoadedProgram,
   type LoadedStep,
   type Pointers,

@@ -1,15 +1,30 @@
+import { availableParallelism } from 'node:os';
 import type { BuiltinKernel, EmittedKernel } from '@mercer/kernels';
 import { SharedWork } from '@mercer/jit-cache';
 import { collectGarbage } from './collect-garbage.js';
 import { DeviceKernel } from './device-kernel.js';
-import type { Device, LoadedKernel, LoadOptions } from './device.js';
+import { needsCompiler, type CpuExecutor } from './cpu-executor.js';
+import type { Device, LoadedKernel } from './device.js';
+import {
+  Executable,
+  type CallLoadOptions,
+  type CompileOptions,
+  type ExecutableParts,
+} from './executable.js';
 import { kernelKey } from './kernel-key.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
+import { predictedCompileMs, predictedInterpreterMs } from './predicted-times.js';
 import { RecentMap } from './recent-map.js';
 
-/** Compiles a text and loads it. */
-export type Build = (kernel: EmittedKernel, options: LoadOptions) => Promise<NativeFunction>;
+/** What a device does with kernels. */
+export interface KernelBuilders {
+  executors(kernels: readonly EmittedKernel[]): Promise<'either' | CpuExecutor>;
+  /** Compiles a text and loads it. */
+  build(kernel: EmittedKernel, options: CompileOptions): Promise<NativeFunction>;
+  interpret(kernel: EmittedKernel): NativeFunction | undefined;
+  isCached(kernel: EmittedKernel): Promise<boolean>;
+}
 
 /**
  * The kernels of one device. A text is compiled and loaded once, however many kernel values carry it; each value keeps
@@ -21,29 +36,87 @@ export type Build = (kernel: EmittedKernel, options: LoadOptions) => Promise<Nat
  */
 export class KernelTable {
   readonly #device: Device;
-  readonly #build: Build;
+  readonly #builders: KernelBuilders;
   readonly #functions: RecentMap<string, SharedWork<NativeFunction>>;
-  readonly #pending = new WeakMap<EmittedKernel, SharedWork<LoadedKernel>>();
+  readonly #executables = new WeakMap<EmittedKernel, Executable<LoadedKernel>>();
   readonly #builtins = new WeakMap<BuiltinKernel, LoadedKernel>();
   #loadedSinceCollection = 0;
 
-  constructor(device: Device, build: Build) {
+  constructor(device: Device, builders: KernelBuilders) {
     this.#device = device;
-    this.#build = build;
+    this.#builders = builders;
     this.#functions = new RecentMap(() => device.kernelLimit);
   }
 
-  get(kernel: EmittedKernel, { debug, signal }: LoadOptions): Promise<LoadedKernel> {
-    const known = this.#pending.get(kernel);
-    if (known?.abandoned === false) return known.join(signal);
-    const loading = new SharedWork((abandoned) =>
-      this.#load(kernel, { debug, signal: abandoned }).catch((error: unknown) => {
-        if (this.#pending.get(kernel) === loading) this.#pending.delete(kernel);
-        throw error;
-      }),
-    );
-    this.#pending.set(kernel, loading);
-    return loading.join(signal);
+  /** A kernel that is launched alone. */
+  async get(kernel: EmittedKernel, options: CallLoadOptions): Promise<LoadedKernel> {
+    let executable = this.#executables.get(kernel);
+    if (executable === undefined) {
+      checkDialect(this.#device, kernel);
+      executable = new Executable({
+        ...this.partsOf([kernel]),
+        compiled: (within) => this.compiled(kernel, within),
+        interpreted: async () => {
+          const form = await this.interpreted(kernel);
+          return { form, milliseconds: (values) => this.interpreterMs([kernel], values) };
+        },
+      });
+      this.#executables.set(kernel, executable);
+    }
+    return executable.load(options);
+  }
+
+  /** What is the same of every way to kernels that are launched together. */
+  partsOf(
+    kernels: readonly EmittedKernel[],
+  ): Pick<ExecutableParts<never>, 'name' | 'compileTimeoutMs' | 'ways' | 'compileMs'> {
+    return {
+      name: kernels[0]?.name ?? '',
+      compileTimeoutMs: () => this.#device.compileTimeoutMs,
+      ways: () => this.#builders.executors(kernels),
+      compileMs: async () => {
+        const times = await Promise.all(kernels.map((kernel) => this.#compileMs(kernel)));
+        const sum = times.reduce((all, one) => all + one, 0);
+        return Math.max(sum / availableParallelism(), ...times);
+      },
+    };
+  }
+
+  /** @throws the compiler's or the loader's error */
+  async compiled(
+    kernel: EmittedKernel,
+    { debug, signal, behind }: CompileOptions,
+  ): Promise<LoadedKernel> {
+    checkDialect(this.#device, kernel);
+    const key = kernelKey(kernel);
+    let building = this.#functions.get(key);
+    if (building?.abandoned !== false) {
+      building = new SharedWork((abandoned, isBehind) =>
+        this.#buildOnce(key, kernel, { debug, signal: abandoned, behind: isBehind }),
+      );
+      this.#functions.set(key, building);
+    }
+    return new DeviceKernel(this.#device, kernel, await building.join(signal, behind), debug);
+  }
+
+  /** @throws MercerError UNSUPPORTED where the kernel has no program for the interpreter */
+  async interpreted(kernel: EmittedKernel): Promise<LoadedKernel> {
+    checkDialect(this.#device, kernel);
+    const native = this.#builders.interpret(kernel);
+    if (native === undefined) throw await needsCompiler(kernel);
+    return new DeviceKernel(this.#device, kernel, native, undefined);
+  }
+
+  /** How long the interpreter will take for kernels that compute so many values each. */
+  interpreterMs(kernels: readonly EmittedKernel[], values: number): number {
+    const { limits } = this.#device;
+    if (limits.kind === 'cuda') return Infinity;
+    return kernels.reduce((sum, one) => sum + predictedInterpreterMs(one, values, limits), 0);
+  }
+
+  async #compileMs(kernel: EmittedKernel): Promise<number> {
+    if (this.#functions.get(kernelKey(kernel))?.state === 'done') return 0;
+    return (await this.#builders.isCached(kernel)) ? 0 : predictedCompileMs(kernel);
   }
 
   /** A built-in function, looked up once for each kernel value. */
@@ -56,29 +129,17 @@ export class KernelTable {
     return loaded;
   }
 
-  async #load(kernel: EmittedKernel, { debug, signal }: LoadOptions): Promise<LoadedKernel> {
-    checkDialect(this.#device, kernel);
-    const key = kernelKey(kernel);
-    let building = this.#functions.get(key);
-    if (building?.abandoned !== false) {
-      building = new SharedWork((abandoned) => this.#buildOnce(key, kernel, debug, abandoned));
-      this.#functions.set(key, building);
-    }
-    return new DeviceKernel(this.#device, kernel, await building.join(signal), debug);
-  }
-
   async #buildOnce(
     key: string,
     kernel: EmittedKernel,
-    debug: LoadOptions['debug'],
-    signal: AbortSignal,
+    options: CompileOptions,
   ): Promise<NativeFunction> {
     try {
-      const native = await this.#build(kernel, { debug, signal });
+      const native = await this.#builders.build(kernel, options);
       this.#noteLoaded(native);
       return native;
     } catch (error) {
-      if (!signal.aborted) this.#functions.delete(key);
+      if (options.signal?.aborted !== true) this.#functions.delete(key);
       throw error;
     }
   }

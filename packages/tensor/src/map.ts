@@ -105,7 +105,9 @@ export async function map(expr: Expr, inputs: MapInputs, given?: MapOptions): Pr
   const write = async (to: ElementView): Promise<void> => {
     if (known.work === undefined) return;
     const { planned, kernel } = known.work;
-    const loaded = await device.load(kernel, { debug, signal });
+    const loaded = await device.loadForCall(kernel, {
+      ...{ debug, signal, values: sizeOfShape(known.shape) },
+    });
     if (!stream.hasRoom()) await stream.room();
     const pointers = planned.inputs.flatMap(({ index, offset }) => {
       const tensor = tensors[index];

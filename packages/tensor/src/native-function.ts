@@ -1,10 +1,13 @@
 import type { CpuGeometry, CudaGeometry } from '@mercer/kernels';
+import type { CpuExecutor } from './cpu-executor.js';
 import type { StreamCore } from './stream-core.js';
 
 /** A kernel loaded on a device, below argument checking. @internal */
 export interface NativeFunction {
   /** Whether it is machine code that was loaded for it, and not a program or a function of the runtime's own. */
   readonly isImage: boolean;
+  /** What runs it on the CPU; undefined for a GPU, and for functions of the runtime's own. */
+  readonly executor: CpuExecutor | undefined;
   /** Enqueues one launch; `packed` is copied before it returns, `keepAlive` lives until the launch is done. */
   launch(
     geometry: CpuGeometry | CudaGeometry,

@@ -100,7 +100,7 @@ describe('a process of its own', () => {
     const { stderr } = await run(CAST, { MERCER_DEBUG: 'jit', MERCER_CACHE: 'off' });
     expect(stderr).toMatch(/mercer jit: miss/);
     expect(stderr).toMatch(
-      /mercer jit: launch cast_f32_i32_linear on cpu default stream: tasks 1, chunk 1/,
+      /mercer jit: launch cast_f32_i32_linear on cpu default stream, compiled: tasks 1, chunk 1/,
     );
   });
 

@@ -1,5 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { LaunchableKernel, KernelCost, Scalars } from '@mercer/kernels';
+import type { CpuExecutor } from './cpu-executor.js';
 import type { DeviceId } from './device.js';
 import type { NativeEvent, StreamCore } from './stream-core.js';
 
@@ -13,6 +14,8 @@ export interface ProfileRecord {
   readonly startMs: number;
   readonly durationMs: number;
   readonly scalars: Scalars;
+  /** What ran a kernel on the CPU; absent on a GPU. */
+  readonly executor?: CpuExecutor;
   /** What the launch must do at least; absent where the kernel does not say. */
   readonly cost?: KernelCost;
 }
@@ -26,6 +29,7 @@ interface Pending {
   readonly end: NativeEvent;
   readonly kernel: ProfiledWork;
   readonly scalars: Scalars;
+  readonly executor: CpuExecutor | undefined;
 }
 
 /** Records are written out in pieces, so that a long run does not pile up events. */
@@ -50,8 +54,14 @@ export class Profiler {
   }
 
   /** The event behind a launch. */
-  end(stream: StreamCore, begin: NativeEvent, kernel: ProfiledWork, scalars: Scalars): void {
-    this.#pending.push({ stream, begin, end: stream.recordTimed(), kernel, scalars });
+  end(
+    stream: StreamCore,
+    begin: NativeEvent,
+    kernel: ProfiledWork,
+    scalars: Scalars,
+    executor?: CpuExecutor,
+  ): void {
+    this.#pending.push({ stream, begin, end: stream.recordTimed(), kernel, scalars, executor });
     if (this.#pending.length >= FLUSH_EVERY) this.flush();
   }
 
@@ -89,7 +99,7 @@ export class Profiler {
     }
   }
 
-  #measure({ stream, begin, end, kernel, scalars }: Pending): ProfileRecord {
+  #measure({ stream, begin, end, kernel, scalars, executor }: Pending): ProfileRecord {
     const { id } = stream.device;
     const base = this.#base.get(id) ?? begin;
     const record: ProfileRecord = {
@@ -99,6 +109,7 @@ export class Profiler {
       startMs: begin === base ? 0 : begin.elapsedMs(base as never),
       durationMs: end.elapsedMs(begin as never),
       scalars,
+      ...(executor && { executor }),
       ...(kernel.cost === undefined ? {} : { cost: kernel.cost(scalars) }),
     };
     if (begin !== base) begin.dispose();

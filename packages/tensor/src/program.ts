@@ -3,20 +3,28 @@ import { SharedWork, type DebugOption } from '@mercer/jit-cache';
 import type { Steps } from '@mercer/formula';
 import {
   isBeyondCompiler,
-  isInterpreted,
   type DeviceLimits,
   type PairwiseProgram,
   type Scalars,
 } from '@mercer/kernels';
-import { executorForKernels, isTooLong } from './cpu-executor.js';
-import type { Device, LoadedKernel, LoadOptions, PointerArgument, Stream } from './device.js';
+import type { CpuExecutor } from './cpu-executor.js';
+import type { Device, LoadedKernel, PointerArgument, Stream } from './device.js';
+import { Executable, type CallLoadOptions } from './executable.js';
 import { inSlices } from './in-slices.js';
+import type { KernelTable } from './kernel-table.js';
+import { coreOf } from './operations.js';
 import { planKey } from './plan-key.js';
 import { RecentMap } from './recent-map.js';
 
+/** What a plan says beside its own once its kernels are loaded. */
+export interface Executed {
+  /** What runs the kernels on the CPU; absent on a GPU. */
+  readonly executor?: CpuExecutor;
+}
+
 /** A plan whose kernels are loaded on a device. */
 export interface LoadedProgram<P> {
-  readonly plan: P;
+  readonly plan: P & Executed;
   readonly program: PairwiseProgram;
   readonly steps: readonly LoadedStep[];
 }
@@ -44,18 +52,30 @@ export interface ProgramProblem<P extends object> {
   readonly emit: (plan: P) => PairwiseProgram | Steps<PairwiseProgram>;
 }
 
+/** A plan with its kernels, before they are loaded. */
+interface Planned<P> {
+  readonly plan: P;
+  readonly program: PairwiseProgram;
+}
+
+/** A plan that was found or made, and what it counts among those that are remembered. */
+interface Found<P> {
+  readonly executable: Executable<LoadedProgram<P>>;
+  readonly weight: number;
+}
+
 interface Remembered {
   readonly holds: object | undefined;
-  readonly loaded: SharedWork<LoadedProgram<unknown>>;
+  readonly found: SharedWork<Found<unknown>>;
 }
 
 interface DevicePrograms {
-  readonly byPlan: RecentMap<string, SharedWork<LoadedProgram<unknown>>>;
+  readonly byPlan: RecentMap<string, SharedWork<Found<unknown>>>;
   /** Programs that are found without planning again. */
   readonly byProblem: RecentMap<string, Remembered>;
 }
 
-const NO_OPTIONS: LoadOptions = {};
+const NO_OPTIONS: CallLoadOptions = {};
 
 const programs = new WeakMap<Device, DevicePrograms>();
 
@@ -73,8 +93,8 @@ function programsOf(device: Device): DevicePrograms {
 const USUAL_TEXT = 2 ** 15;
 
 /** What a program counts among those that are remembered: long ones count as several. */
-function weightOf({ program }: LoadedProgram<unknown>): number {
-  const text = program.steps.reduce((sum, { kernel }) => {
+function weightOf({ steps }: PairwiseProgram): number {
+  const text = steps.reduce((sum, { kernel }) => {
     const words = kernel.dialect === 'cpu' ? (kernel.program?.words.length ?? 0) : 0;
     return sum + kernel.source.length + 8 * words;
   }, 0);
@@ -83,59 +103,61 @@ function weightOf({ program }: LoadedProgram<unknown>): number {
 
 /**
  * Plans a problem and loads its kernels, once per plan and device. Keys of problems of different families must differ. On a CPU the
- * interpreter computes what is beyond the compiler: a text that would be too long, or takes too long to compile.
+ * interpreter, for which a plan is made anew, computes what is beyond the compiler (a text that would be too long, or takes too long
+ * to compile), and calls that say how many `values` they compute where that takes less time than the compiler.
  *
  * @throws the planner's, the compiler's or the loader's error, the signal's reason; a failure is not remembered
  */
 export async function loadProblem<P extends object>(
   device: Device,
   problem: ProgramProblem<P>,
-  options?: LoadOptions,
+  options?: CallLoadOptions,
 ): Promise<LoadedProgram<P>> {
   const { key, holds, plan, emit } = own(problem, 'key', 'holds', 'plan', 'emit');
-  const { debug, signal } = own(options ?? NO_OPTIONS, 'debug', 'signal');
+  const given = own(options ?? NO_OPTIONS, 'debug', 'signal', 'values');
   const { byProblem } = programsOf(device);
-  const same = isQuiet(debug) ? byProblem.get(key) : undefined;
-  if (same?.loaded.abandoned === false) {
-    return same.loaded.join(signal) as Promise<LoadedProgram<P>>;
+  const same = isQuiet(given.debug) ? byProblem.get(key) : undefined;
+  if (same?.found.abandoned === false) {
+    const { executable } = (await same.found.join(given.signal)) as Found<P>;
+    return executable.load(given);
   }
-  const loaded = new SharedWork(async (abandoned): Promise<LoadedProgram<P>> => {
-    const within = { debug, signal: abandoned };
-    const planAndLoad = async (limits: DeviceLimits): Promise<LoadedProgram<P>> =>
-      loadPlan(device, await inSlices(plan(limits), abandoned), emit, within);
+  const found = new SharedWork(async (abandoned): Promise<Found<P>> => {
+    const { limits } = device;
+    const planned = async (of: DeviceLimits, signal: AbortSignal): Promise<P> =>
+      inSlices(plan(of), signal);
+    const interpreted = (signal: AbortSignal): Promise<P> =>
+      planned(limits.kind === 'cpu' ? { ...limits, interpreted: true } : limits, signal);
+    const find = async (of: P, replan?: typeof interpreted): Promise<Found<P>> =>
+      findPlan(device, of, emit, given.debug, replan).join(abandoned);
     try {
-      const limits = await planningLimits(device);
-      const done = await planAndLoad(limits).catch((error: unknown) => {
-        if (limits.kind === 'cuda' || isInterpreted(limits) || !isForInterpreter(error))
-          throw error;
-        return planAndLoad({ ...limits, interpreted: true });
-      });
-      byProblem.set(key, { holds, loaded }, weightOf(done));
+      const only = (await coreOf(device).executors([])) === 'interpreted';
+      const done = only
+        ? await find(await interpreted(abandoned))
+        : await planned(limits, abandoned)
+            .then((of) => find(of, interpreted))
+            .catch(async (error: unknown) => {
+              if (limits.kind === 'cuda' || !isBeyond(error)) throw error;
+              return find(await interpreted(abandoned));
+            });
+      byProblem.set(key, { holds, found }, done.weight);
       return done;
     } catch (error) {
       if (!abandoned.aborted) byProblem.delete(key);
       throw error;
     }
   });
-  byProblem.set(key, { holds, loaded });
-  return loaded.join(signal);
+  byProblem.set(key, { holds, found });
+  return (await found.join(given.signal)).executable.load(given);
 }
 
-/** Whether a text was too much for the compiler, by its length or by its time. */
-const isForInterpreter = (error: unknown): boolean =>
-  isTooLong(error) ||
+/** Whether a text was too long for the compiler. */
+const isBeyond = (error: unknown): boolean =>
   isBeyondCompiler(error) ||
-  (error instanceof Error && Object.hasOwn(error, 'cause') && isForInterpreter(error.cause));
-
-/** What a plan may know of a device: of a CPU also that it interprets. */
-async function planningLimits({ limits }: Device): Promise<DeviceLimits> {
-  if (limits.kind === 'cuda' || (await executorForKernels()) === 'compiled') return limits;
-  return { ...limits, interpreted: true };
-}
+  (error instanceof Error && Object.hasOwn(error, 'cause') && isBeyond(error.cause));
 
 /**
  * Loads the kernels of a plan of any family whose programs are steps, once per plan and device. Plans of different
- * families must differ as JSON.
+ * families must differ as JSON. The interpreter runs the kernels' own programs, as `loadProblem` says.
  *
  * @throws the compiler's or the loader's error, the signal's reason; a failure is not remembered
  */
@@ -143,46 +165,92 @@ export async function loadPlan<P extends object>(
   device: Device,
   plan: P,
   emit: ProgramProblem<P>['emit'],
-  options?: LoadOptions,
+  options?: CallLoadOptions,
 ): Promise<LoadedProgram<P>> {
-  const { debug, signal } = own(options ?? NO_OPTIONS, 'debug', 'signal');
-  const { byPlan } = programsOf(device);
-  const planId = await inSlices(planKey(plan), signal);
-  const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
-  if (known?.abandoned === false) return known.join(signal) as Promise<LoadedProgram<P>>;
-  const loaded = new SharedWork(async (abandoned): Promise<LoadedProgram<P>> => {
-    try {
-      const program = await inSlices(emit(plan), abandoned);
-      const done = await load(device, plan, program, { debug, signal: abandoned });
-      byPlan.set(planId, loaded, weightOf(done));
-      return done;
-    } catch (error) {
-      if (!abandoned.aborted) byPlan.delete(planId);
-      throw error;
-    }
+  const given = own(options ?? NO_OPTIONS, 'debug', 'signal', 'values');
+  const found = findPlan(device, plan, emit, given.debug);
+  return (await found.join(given.signal)).executable.load(given);
+}
+
+/** `replan` makes the plan for the interpreter. */
+function findPlan<P extends object>(
+  device: Device,
+  plan: P,
+  emit: ProgramProblem<P>['emit'],
+  debug: DebugOption | undefined,
+  replan?: (signal: AbortSignal) => Promise<P>,
+): SharedWork<Found<P>> {
+  return new SharedWork(async (signal): Promise<Found<P>> => {
+    const { byPlan } = programsOf(device);
+    const planId = await inSlices(planKey(plan), signal);
+    const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
+    if (known?.abandoned === false) return known.join(signal) as Promise<Found<P>>;
+    const found = new SharedWork(async (abandoned): Promise<Found<P>> => {
+      try {
+        const program = await inSlices(emit(plan), abandoned);
+        const weight = weightOf(program);
+        byPlan.set(planId, found, weight);
+        return { executable: executableOf(device, { plan, program }, emit, replan), weight };
+      } catch (error) {
+        if (!abandoned.aborted) byPlan.delete(planId);
+        throw error;
+      }
+    });
+    byPlan.set(planId, found);
+    return found.join(signal);
   });
-  byPlan.set(planId, loaded);
-  return loaded.join(signal);
 }
 
 const isQuiet = (debug: DebugOption | undefined): boolean => debug === undefined || debug === false;
 
-async function load<P>(
+function executableOf<P extends object>(
   device: Device,
-  plan: P,
-  program: PairwiseProgram,
-  options: LoadOptions,
-): Promise<LoadedProgram<P>> {
-  const steps = program.steps.map(async (step): Promise<LoadedStep> => {
-    const kernel = await device.load(step.kernel, options);
-    const pointers = step.kernel.params.filter((param) => param.kind === 'pointer');
-    return {
-      kernel,
-      pointers: pointers.map((param) => param.name),
-      scalars: own(step, 'scalars').scalars,
-    };
+  planned: Planned<P>,
+  emit: ProgramProblem<P>['emit'],
+  replan: ((signal: AbortSignal) => Promise<P>) | undefined,
+): Executable<LoadedProgram<P>> {
+  const { kernels } = coreOf(device);
+  return new Executable({
+    ...kernels.partsOf(kernelsOf(planned)),
+    compiled: (options) => load(planned, (kernel) => kernels.compiled(kernel, options)),
+    interpreted: async (signal) => {
+      let own = planned;
+      if (replan !== undefined) {
+        const plan = await replan(signal);
+        own = { plan, program: await inSlices(emit(plan), signal) };
+      }
+      return {
+        form: await load(own, (kernel) => kernels.interpreted(kernel)),
+        milliseconds: (values) => kernels.interpreterMs(kernelsOf(own), values),
+      };
+    },
   });
-  return { plan, program, steps: await Promise.all(steps) };
+}
+
+const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['partsOf']>[0] =>
+  program.steps.map(({ kernel }) => kernel);
+
+async function load<P extends object>(
+  { plan, program }: Planned<P>,
+  loaded: (kernel: PairwiseProgram['steps'][number]['kernel']) => Promise<LoadedKernel>,
+): Promise<LoadedProgram<P>> {
+  const steps = await Promise.all(
+    program.steps.map(async (step): Promise<LoadedStep> => {
+      const kernel = await loaded(step.kernel);
+      const pointers = step.kernel.params.filter((param) => param.kind === 'pointer');
+      return {
+        kernel,
+        pointers: pointers.map((param) => param.name),
+        scalars: own(step, 'scalars').scalars,
+      };
+    }),
+  );
+  const executor = steps[0]?.kernel.executor;
+  return {
+    plan: executor === undefined ? plan : Object.freeze({ ...plan, executor }),
+    program,
+    steps,
+  };
 }
 
 /**

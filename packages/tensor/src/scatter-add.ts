@@ -30,7 +30,7 @@ export interface ScatterAddOptions<D extends SumDType = SumDType>
   /** Of the result; default: that of `out`, else that of the values. */
   readonly dtype?: D | undefined;
   /**
-   * Default true: the same inputs give the same bits on a device. With false a GPU adds by atomic operations, in any order
+   * Default true: the same inputs give the same bits on a device, on the CPU under one executor (`MERCER_CPU`). With false a GPU adds by atomic operations, in any order
    * and rounding each time to the result's dtype: quicker where few entries meet in a row, slower where many do.
    */
   readonly deterministic?: boolean | undefined;
@@ -105,7 +105,7 @@ export async function scatterAdd(
           plan: (limits) => planScatterAdd({ ...problem, ...sizes }, limits),
           emit: emitScatterAdd,
         },
-        { debug, signal },
+        { debug, signal, values: sizes.count * sizes.columns },
       );
       const { plan } = program;
       if (!stream.hasRoom()) await stream.room();

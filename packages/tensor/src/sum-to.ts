@@ -115,7 +115,9 @@ async function sumGroups(
     allocateView(device, [outer, inner], to, { stream }),
     async (out): Promise<void> => {
       const plan = planSum({ from: x.dtype as SumDType, to, outputs: outer * inner, count });
-      const kernel = await device.load(kernelFor(plan, device.kind), { debug, signal });
+      const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
+        ...{ debug, signal, values: outer * count * inner },
+      });
       if (!stream.hasRoom()) await stream.room();
       const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
       kernel.launch(stream, {

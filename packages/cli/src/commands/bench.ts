@@ -1,3 +1,4 @@
+import { cpuExecutor } from '@mercer/core';
 import { Command } from 'commander';
 import {
   LINEAR_NAMES,
@@ -60,9 +61,15 @@ interface KermacBenchOptions extends SuiteBenchOptions {
 const parseCounts = parseList(parseCount);
 const DTYPES: readonly KernelCell['dtype'][] = ['float32', 'float64'];
 
+/** Compiled kernels from the first call on are measured where there is a compiler, also in processes that a measurement starts. */
+async function settleExecutor(): Promise<void> {
+  const { executor } = await cpuExecutor();
+  if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
+}
+
 /** `mercer bench cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
-  const command = new Command('bench');
+  const command = new Command('bench').hook('preAction', settleExecutor);
   command.addCommand(
     sub('limits', "what the device's arithmetic, memory and launches can do at most").action(
       action(limits),

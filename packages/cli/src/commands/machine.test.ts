@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -89,6 +89,34 @@ describe('mercer doctor', () => {
     expect(forced).toMatchObject({ executor: { executor: 'interpreted', reason: 'MERCER_CPU' } });
     const usual = await mercerJson(['doctor'], { MERCER_CPU: '' });
     expect(usual).toMatchObject({ executor: { executor: 'compiled' } });
+  });
+
+  it('says that compiling fails, and why, where calls are interpreted for it', async () => {
+    const failing = join(folder, 'failing');
+    const machine = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
+    const script = `#!/bin/sh
+case "$1" in
+--version) echo "g++ (Failing) 12.2.0";;
+-dumpmachine) echo ${machine};;
+-dumpversion) echo 12;;
+*) echo "fatal error: stdint.h is gone" >&2; exit 1;;
+esac
+`;
+    await writeFile(failing, script, { mode: 0o755 });
+    const env = {
+      ...{ MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1', MERCER_CACHE: 'off' },
+      ...{ CXX: failing, MERCER_CPU: '' },
+    };
+    const { status, stdout } = await mercer(['doctor'], env);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/works {2}cpu/);
+    expect(stdout).toMatch(/compiling fails: calls are interpreted, preparing one is an error/);
+    expect(stdout).toMatch(/stdint\.h is gone/);
+    expect(await mercerJson(['doctor'], env)).toMatchObject({
+      compilerTrouble: expect.stringContaining('stdint.h is gone') as string,
+    });
+    const usual = await mercer(['doctor'], { MERCER_CPU: '' });
+    expect(usual.stdout).not.toContain('compiling fails');
   });
 
   it('fails when nothing works, and says what to install', async () => {

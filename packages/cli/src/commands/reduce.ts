@@ -64,8 +64,9 @@ async function run(output: Output, options: ReduceOptions): Promise<void> {
   const summary = await computeToFiles(output, files, outs, options, async (rows, device) => {
     const tensors = await placeArguments(given, rows, { device, dtype: options.dtype });
     return namingOptionLater(`--formula '${options.formula}'`, async () => {
-      const result = await reduce.reduction.call(tensors);
+      // first, so that the call runs the kernels of this plan
       ({ plan } = await reduce.reduction.prepare(tensors));
+      const result = await reduce.reduction.call(tensors);
       return 'values' in result ? [result.values, result.indices] : [result];
     });
   });

@@ -27,6 +27,8 @@ export interface Examination {
   readonly cpu: CpuReport;
   /** What runs kernels on the CPU; absent where MERCER_CPU names nothing that there is. */
   readonly executor?: CpuExecutorChoice;
+  /** Why compiling fails, where the CPU is to run compiled kernels: then calls are interpreted, and preparing one fails. */
+  readonly compilerTrouble?: string;
   readonly cuda: CudaReport;
   readonly cudaLibraries: CudaLibraries;
   readonly lapack: LapackReport;
@@ -56,6 +58,7 @@ export async function examine(): Promise<Examination> {
     backends,
     cpu: cpuReport,
     ...(await executor()),
+    ...(cpuReport.compiler === undefined ? {} : await compilerTrouble()),
     cuda: cudaReport,
     cudaLibraries: solvers,
     lapack: lapackReport,
@@ -75,6 +78,21 @@ export async function examine(): Promise<Examination> {
       system.manager,
     ),
   };
+}
+
+const ANY_KERNEL =
+  '#include <stdint.h>\nextern "C" void probe(const void*, int64_t, int64_t, void*) {}\n';
+
+/** Compiles and loads a text that no cache has: kernels that are in the cache say nothing about the compiler of today. */
+async function compilerTrouble(): Promise<Pick<Examination, 'compilerTrouble'>> {
+  try {
+    if ((await cpuExecutor()).executor === 'interpreted') return {};
+    const { binary } = await cpu.compile({ source: ANY_KERNEL, level: cpu.info().level });
+    cpu.loadModule(binary).function('probe', { paramBytes: 0 });
+    return {};
+  } catch (error) {
+    return { compilerTrouble: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function executor(): Promise<Pick<Examination, 'executor'>> {

@@ -52,6 +52,15 @@ function foundations(found: Examination, output: Output, attempts: boolean): str
     ...(found.executor === undefined
       ? []
       : [item('CPU runs', `${found.executor.executor} kernels (${found.executor.reason})`)]),
+    ...(found.compilerTrouble === undefined
+      ? []
+      : [
+          item(
+            '',
+            `${output.colors.red('compiling fails')}: calls are interpreted, preparing one is an error`,
+          ),
+          `      ${printable(found.compilerTrouble.trim().replaceAll('\n', ' '))}`,
+        ]),
     ...libraryLines('LAPACK', { ...found.lapack, ...lapackVersion(found) }, attempts),
     item('NVIDIA', found.gpuOnBus ? 'a GPU is on the PCI bus' : 'no GPU seen on the PCI bus'),
     ...libraryLines('driver', cuda.driver, attempts),

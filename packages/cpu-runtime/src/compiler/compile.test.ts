@@ -170,6 +170,41 @@ describe('compile', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('lets what somebody waits for go before what is compiled behind', async () => {
+    const cores = availableParallelism();
+    const order = join(folder, 'order');
+    const script = `read -r _ name; echo $name >> ${order}; while [ ! -e ${folder}/go-$name ]; do sleep 0.01; done; exit 1`;
+    vi.stubEnv('CXX', fakeCompiler(script));
+    await cpu.findCompiler();
+    const started = (): string[] =>
+      existsSync(order) ? readFileSync(order, 'utf8').trim().split('\n') : [];
+    const compile = (name: string, behind?: () => boolean): Promise<unknown> =>
+      cpu
+        .compile({ source: `// ${name}\n`, level, ...(behind && { behind }) })
+        .catch(() => undefined);
+    let isBehind = true;
+    const all = [
+      ...Array.from({ length: cores }, () => compile('first')),
+      ...Array.from({ length: cores }, () => compile('behind', () => true)),
+      compile('wanted-later', () => isBehind),
+      compile('waited-for'),
+    ];
+    await vi.waitFor(() => {
+      expect(started()).toHaveLength(cores);
+    });
+    isBehind = false;
+    writeFileSync(join(folder, 'go-first'), '');
+    await vi.waitFor(() => {
+      expect(started()).toHaveLength(2 * cores);
+    });
+    const wanted = ['wanted-later', 'waited-for'].slice(0, cores);
+    expect(started().slice(cores)).toEqual(expect.arrayContaining(wanted));
+    for (const name of ['behind', 'wanted-later', 'waited-for']) {
+      writeFileSync(join(folder, `go-${name}`), '');
+    }
+    await Promise.all(all);
+  });
+
   it('stops when its signal aborts', async () => {
     vi.stubEnv('CXX', fakeCompiler('sleep 1000'));
     const controller = new AbortController();

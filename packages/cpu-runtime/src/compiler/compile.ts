@@ -22,6 +22,8 @@ export interface CompileRequest {
   readonly timeoutMs?: number;
   /** Ends the compiler, or the wait for its turn; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Given where the compiler is to keep no process alive; while it is true, others get their turn first. */
+  readonly behind?: () => boolean;
 }
 
 const REQUEST: OptionNames<CompileRequest> = {
@@ -31,6 +33,7 @@ const REQUEST: OptionNames<CompileRequest> = {
   compiler: true,
   timeoutMs: true,
   signal: true,
+  behind: true,
 };
 
 export interface CompileResult {
@@ -51,7 +54,7 @@ export interface CompileResult {
  */
 export async function compile(request: CompileRequest): Promise<CompileResult> {
   const read = readOptions('compiling a kernel', request, REQUEST);
-  const { source, options = [], level, timeoutMs = 300_000, signal } = read;
+  const { source, options = [], level, timeoutMs = 300_000, signal, behind } = read;
   if (typeof source !== 'string' || source.includes('\0')) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
@@ -61,13 +64,16 @@ export async function compile(request: CompileRequest): Promise<CompileResult> {
   const flags = compilerArguments(level, options);
   signal?.throwIfAborted();
   const compiler = read.compiler ?? (await findCompiler());
-  return inTurn(signal, () =>
+  return inTurn({ signal, behind }, () =>
     withPrivateFolder(async (folder) => {
       signal?.throwIfAborted();
       const output = join(folder, 'kernel.so');
       const prefixMap = `-ffile-prefix-map=${folder}=.`;
       const args = [...compiler.prefix, ...flags, prefixMap, '-o', output, '-'];
-      const run = await start(compiler, args, source, { folder, timeoutMs, signal });
+      const run = await start(compiler, args, source, {
+        ...{ folder, timeoutMs, signal },
+        keepsAlive: behind === undefined,
+      });
       signal?.throwIfAborted();
       assertSucceeded(compiler, run, source, timeoutMs);
       const binary = await readFile(output).catch((cause: unknown) => {
@@ -83,28 +89,40 @@ export async function compile(request: CompileRequest): Promise<CompileResult> {
 }
 
 let compiling = 0;
-const waiting: (() => void)[] = [];
 
-/** As many compilers at once as there are cores: more would only take memory. */
-async function inTurn<T>(signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
+interface Turn {
+  readonly signal: AbortSignal | undefined;
+  readonly behind: (() => boolean) | undefined;
+}
+
+interface Waiting {
+  readonly behind: (() => boolean) | undefined;
+  readonly begin: () => void;
+}
+
+const waiting: Waiting[] = [];
+
+/** As many compilers at once as there are cores: more would only take memory. What somebody waits for goes first. */
+async function inTurn<T>(turn: Turn, body: () => Promise<T>): Promise<T> {
   if (compiling >= availableParallelism()) {
-    await placeInLine(signal); // which is handed over
+    await placeInLine(turn); // which is handed over
   } else {
     compiling += 1;
   }
   try {
     return await body();
   } finally {
-    const next = waiting.shift();
+    const urgent = waiting.findIndex(({ behind }) => behind?.() !== true);
+    const [next] = waiting.splice(Math.max(0, urgent), 1);
     if (next === undefined) compiling -= 1;
-    else next();
+    else next.begin();
   }
 }
 
-function placeInLine(signal: AbortSignal | undefined): Promise<void> {
+function placeInLine({ signal, behind }: Turn): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
-      waiting.splice(waiting.indexOf(begin), 1);
+      waiting.splice(waiting.indexOf(place), 1);
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason is the caller's
       reject(signal?.reason);
     };
@@ -112,7 +130,8 @@ function placeInLine(signal: AbortSignal | undefined): Promise<void> {
       signal?.removeEventListener('abort', leave);
       resolve();
     };
-    waiting.push(begin);
+    const place = { behind, begin };
+    waiting.push(place);
     signal?.addEventListener('abort', leave);
   });
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
+import type { Socket } from 'node:net';
 
 /** How a compiler ended. */
 export interface CompilerRun {
@@ -57,9 +57,11 @@ export async function runCompiler(
     readonly timeoutMs: number;
     /** The same when it aborts. */
     readonly signal?: AbortSignal | undefined;
+    /** False: this process may end before the compiler, which then ends with it. */
+    readonly keepsAlive: boolean;
   },
 ): Promise<CompilerRun> {
-  const { folder, timeoutMs, signal } = options;
+  const { folder, timeoutMs, signal, keepsAlive } = options;
   await access(path, constants.X_OK); // the shell would say so in words of its own
   return new Promise((resolve, reject) => {
     const child = spawn('/bin/sh', ['-c', GUARDED, folder, path, ...args], {
@@ -68,7 +70,7 @@ export async function runCompiler(
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
       detached: true, // its own process group, so that cc1plus and ld end with it
     });
-    const guard = child.stdio[3] as Writable;
+    const guard = child.stdio[3] as Socket;
     let log = '';
     let timedOut = false;
     const endGroup = (): void => {
@@ -83,6 +85,11 @@ export async function runCompiler(
       timedOut = true;
       endGroup();
     }, timeoutMs);
+    if (!keepsAlive) {
+      timer.unref();
+      child.unref();
+      for (const pipe of child.stdio) (pipe as Socket).unref();
+    }
     signal?.addEventListener('abort', endGroup);
     const settle = (): void => {
       clearTimeout(timer);

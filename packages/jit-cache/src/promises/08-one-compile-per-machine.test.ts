@@ -32,7 +32,7 @@ function requestIn(
   signal = new AbortController().signal,
 ): LeaseRequest {
   const session = sessionIn(directory, system);
-  return { session, system, key, owner, signal, onWait: () => undefined };
+  return { session, system, key, owner, signal, keepsAlive: true, onWait: () => undefined };
 }
 
 test('twelve processes that need one key: one compile', async () => {
