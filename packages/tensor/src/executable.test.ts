@@ -210,6 +210,15 @@ describe('a signal', () => {
     expect(await again).toBe('compiled');
   });
 
+  it('ends a call whose plan for the interpreter is not made yet', async () => {
+    interpreted = () => new Promise(() => undefined);
+    const controller = new AbortController();
+    const call = executable.load({ values: 1, signal: controller.signal });
+    await started();
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
   it('that has aborted ends the call before anything is begun', async () => {
     const call = executable.load({ values: 1, signal: AbortSignal.abort(reason) });
     await expect(call).rejects.toBe(reason);

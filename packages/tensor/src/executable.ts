@@ -89,7 +89,10 @@ export class Executable<T> {
     );
     try {
       const first = await Promise.race([compiled.then((form) => ({ form })), interpreted]).catch(
-        () => interpreted, // a compiler that fails at once
+        () => {
+          options.signal?.throwIfAborted();
+          return interpreted; // a compiler that fails at once
+        },
       );
       options.signal?.throwIfAborted();
       if (first === undefined) return await this.#orInterpreted(compiled, options.signal);
