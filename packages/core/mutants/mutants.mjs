@@ -1,3 +1,5 @@
+import { undoneMends } from './undone-mends.mjs';
+
 const ON_STREAM = {
   promise: 'asynchronous calls',
   test: 'src/asynchronous-calls.test.ts',
@@ -51,7 +53,7 @@ const QUEUES = {
 };
 
 /**
- * Calls that break what every asynchronous call promises.
+ * Calls that break what every asynchronous call promises, and faults that were mended.
  *
  * @type {readonly import('../../../scripts/mutants/run.mjs').Mutant[]}
  */
@@ -70,4 +72,5 @@ export const mutants = [
     { ...ON_STREAM, ...edit, name: `${name}: the stream is ignored` },
     { ...INTO_OUT, ...edit, name: `${name}: out is written on another stream` },
   ]),
+  ...undoneMends,
 ];
