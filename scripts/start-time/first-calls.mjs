@@ -22,7 +22,7 @@ const CALLS = {
   'distances p = 1.3': 'cdist(x, y, { p: 1.3 })',
   'Gaussian of distances': 'runKernel(gaussianL2, x, y, { bandwidth: 3 })',
   'Gaussian sums': 'lazyI(x).sqdist(lazyJ(y)).neg().exp().sum("j")',
-  'the 5 nearest': 'lazyI(x).sqdist(lazyJ(y)).argkmin(5, "j")',
+  'the 5 nearest': 'lazyI(x).sqdist(lazyJ(y)).argKMin(5, "j")',
   'gradient of distances p = 1.3':
     'cdistBackward(upstream, x, y, { p: 1.3, wrt: ["a"] }).then(({ a }) => a)',
   'a map': 'map(formula.exp(formula.mul(formula.variable("x"), -2)), { x })',

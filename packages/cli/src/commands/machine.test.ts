@@ -133,6 +133,17 @@ esac
   });
 });
 
+describe('mercer bench', () => {
+  it('measures compiled kernels: a first call, which waits for them, fills the store', async () => {
+    const env = {
+      ...{ MERCER_CPU: '', MERCER_CACHE: 'rw', MERCER_CACHE_DIR: join(folder, 'first-call') },
+    };
+    await mercerJson(['bench', 'first-call', '--device', 'cpu'], env);
+    const list = await mercerJson(['cache', 'list', '--dir', join(folder, 'first-call')]);
+    expect(list).not.toEqual([]);
+  });
+});
+
 describe('mercer cache', () => {
   it('lists, verifies, prunes and clears the store of a folder', async () => {
     const dir = join(folder, 'store');
