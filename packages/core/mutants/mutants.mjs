@@ -15,7 +15,7 @@ const LAUNCHES = {
   },
   lazy: {
     file: '../../lazy/src/execute.ts',
-    find: 'launchPasses(passes, shape, bound, results.written, queue, arrays);',
+    find: 'launchPasses(passes, shape, placed.bound, results.written, queue, arrays);',
   },
   linalg: {
     file: '../../linalg/src/run-routine.ts',
