@@ -1,4 +1,4 @@
-import { ops, reduction, vi, vj } from '@mercer/formula';
+import { ops, reduction, REDUCTION_KINDS, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import {
   compileKernel,
@@ -10,6 +10,7 @@ import { runCpuKernel, runCpuProgram } from '../../testing/cpu-program.test.help
 import { checkMapReduce, wholeNumber } from '../map-reduce-check.test.helper.js';
 import {
   caseOf,
+  DIMS,
   STRUCTURE_CASES,
   SWEEP,
   sweepCase,
@@ -33,6 +34,13 @@ describe('map-reduce of long vectors on the CPU', () => {
       }
     },
   );
+
+  // all pairs of them are in cpu-every-pair.test.ts
+  test('the sweep has every dim and every reduction', () => {
+    expect([...new Set(SWEEP.map(({ inner }) => inner))]).toEqual([...DIMS]);
+    const kinds = new Set(SWEEP.map(({ kind }) => kind));
+    expect(REDUCTION_KINDS.filter((kind) => !kinds.has(kind))).toEqual([]);
+  });
 
   test.each(STRUCTURE_CASES)('%s', (_, one) => {
     for (const sizes of WIDE_SIZES) {
