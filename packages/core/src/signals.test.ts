@@ -1,7 +1,13 @@
-import { beforeAll, expect, it, vi } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { abortedEverywhere, disposeAll } from '../../tensor/test/aborted-everywhere.mjs';
 import * as mercer from './index.js';
+import * as npy from './npy.js';
 
-type Call = (options: { readonly signal: AbortSignal }) => Promise<unknown>;
+type Options = { readonly signal: AbortSignal };
+type Call = (options: Options) => Promise<unknown>;
 
 const reason = new Error('given up');
 const place = { device: 'cpu' } as const;
@@ -9,18 +15,62 @@ let a: mercer.Tensor<'float32'>;
 let b: mercer.Tensor<'float32'>;
 let upstream: mercer.Tensor<'float32'>;
 let index: mercer.Tensor<'int32'>;
+/** (2, 4, 4), symmetric and positive definite; its rows are not in row-major order. */
+let many: mercer.Tensor<'float64'>;
+/** (2, 4). */
+let values: mercer.Tensor<'float64'>;
+/** (16). */
+let vector16: mercer.Tensor<'float64'>;
+let none: mercer.Tensor<'float64'>;
+let tall: mercer.Tensor<'float64'>;
+let short: mercer.Tensor<'float64'>;
+let square: mercer.Tensor<'float64'>;
+let turned: mercer.Tensor<'float32'>;
+let target: mercer.Tensor<'float32'>;
+let folder = '';
+
+/** More than is read in one piece. */
+const long = new Float32Array(2 ** 19 + 1).fill(2);
 
 beforeAll(async () => {
   a = await mercer.tensor([[1, 2]], place);
   b = await mercer.tensor([[2, 3]], place);
   upstream = await mercer.tensor([[1]], place);
   index = await mercer.tensor(Int32Array.of(0), place);
+  const matrix = (shift: number): number[][] =>
+    Array.from({ length: 4 }, (_, i) =>
+      Array.from({ length: 4 }, (_, j) => (i === j ? 5 + i + shift : 1 / (1 + i + j))),
+    );
+  many = (await mercer.tensor([matrix(0), matrix(1)], { ...place, dtype: 'float64' })).permute([
+    0, 2, 1,
+  ]);
+  values = many.slice(null, 0);
+  const first = many.slice(0);
+  [tall, short, square] = [
+    first.slice(null, [0, 2]),
+    first.slice(0, [0, 2]),
+    first.slice([0, 2], [0, 2]),
+  ];
+  none = mercer.empty([0, 0], { ...place, dtype: 'float64' });
+  vector16 = await mercer.full([16], 1, { ...place, dtype: 'float64' });
+  turned = (await mercer.full([300, 200], 2, place)).transpose();
+  target = (await mercer.full([300, 200], 7, place)).transpose();
+  folder = await mkdtemp(join(tmpdir(), 'mercer-signals-'));
+  await npy.writeNpy(join(folder, 'long.npy'), { data: long, shape: [long.length] });
+  const some = { data: long, shape: [long.length] };
+  await npy.writeNpz(join(folder, 'long.npz'), { x: some, y: some }, { compress: true });
+  vi.spyOn(console, 'log').mockImplementation(() => undefined);
+});
+
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await rm(folder, { recursive: true });
 });
 
 const distance = (): mercer.LazyTensor => mercer.lazyI(a, { name: 'x' }).sqdist(mercer.lazyJ(b));
 
 /** Calls that plan and load kernels. */
-const CALLS: Readonly<Record<string, Call>> = {
+const LOADING: Readonly<Record<string, Call>> = {
   map: (o) => mercer.map(mercer.formula.neg(mercer.formula.variable('a')), { a }, o),
   sumTo: (o) => mercer.sumTo(a, [1, 1], o),
   scatterAdd: (o) => mercer.scatterAdd(a, index, 1, o),
@@ -44,10 +94,224 @@ const CALLS: Readonly<Record<string, Call>> = {
     mercer.valueAndGradients(distance().reduction('LogSumExp', 'j'), { x: 'x' }, o),
 };
 
+/** The number of row a index that both sides follow: its gradient is added up in blocks. */
+const byPairs = (): mercer.LazyReduction =>
+  mercer
+    .lazyI(a)
+    .elem(0)
+    .sub(mercer.lazyJ(b).elem(0))
+    .gather(mercer.param(a, { name: 'table' }))
+    .reduction('Sum', 'j');
+
+/** Calls that place, copy, read back and wait. */
+const MOVING: Readonly<Record<string, Call>> = {
+  tensor: (o) => mercer.tensor(long, { ...place, ...o }),
+  'tensor of nested arrays': (o) => mercer.tensor([[1, 2]], { ...place, ...o }),
+  zeros: (o) => mercer.zeros([2], { ...place, ...o }),
+  full: (o) => mercer.full([2 ** 20], 3, { ...place, ...o }),
+  'Scope.tensor': (o) => mercer.scope((s) => s.tensor([1], { ...place, ...o })),
+  'Scope.zeros': (o) => mercer.scope((s) => s.zeros([1], { ...place, ...o })),
+  'Scope.full': (o) => mercer.scope((s) => s.full([1], 1, { ...place, ...o })),
+  contiguous: (o) => turned.contiguous(o),
+  clone: (o) => turned.clone(o),
+  'clone into a view': (o) => turned.clone({ ...o, out: target }).then(() => undefined),
+  cast: (o) => turned.cast('float64', o),
+  to: (o) => turned.to('cpu', o),
+  copyFrom: (o) => target.copyFrom(turned, o).then(() => undefined),
+  fill: (o) => target.fill(1, o).then(() => undefined),
+  toTypedArray: (o) => a.toTypedArray(o),
+  'toTypedArray of a view': (o) => turned.toTypedArray(o),
+  toNested: (o) => turned.toNested(o),
+  item: (o) => upstream.item(o),
+  print: (o) => a.print(o),
+  ready: (o) => a.ready(o).then(() => undefined),
+  'Device.synchronize': (o) => a.device.synchronize(o),
+  'Stream.synchronize': (o) => a.device.defaultStream.synchronize(o),
+  'Stream.room': (o) => a.device.defaultStream.room(o),
+  readNpy: (o) => npy.readNpy(join(folder, 'long.npy'), o),
+  'readNpy of bytes': (o) => npy.readNpy(npy.encodeNpy({ data: long, shape: [long.length] }), o),
+  readNpz: (o) => npy.readNpz(join(folder, 'long.npz'), o),
+  writeNpy: (o) => npy.writeNpy(join(folder, 'new.npy'), { data: long, shape: [long.length] }, o),
+  writeNpz: (o) =>
+    npy.writeNpz(
+      join(folder, 'new.npz'),
+      { x: { data: long, shape: [long.length] } },
+      { ...o, compress: true },
+    ),
+  writeFileWhole: (o) => npy.writeFileWhole(join(folder, 'new.bin'), [Uint8Array.of(1)], o),
+};
+
+/** Calls whose inputs have to be placed or copied before their kernels run, into results that kernels do not write. */
+const COPYING: Readonly<Record<string, Call>> = {
+  'map into a view': (o) =>
+    mercer
+      .map(mercer.formula.variable('x'), { x: turned }, { ...o, out: target })
+      .then(() => undefined),
+  'sumTo of a view': (o) => mercer.sumTo(turned, [1, 1], o),
+  'scatterAdd of a view': (o) => mercer.scatterAdd(turned.slice([0, 1]), index, 1, o),
+  'gatherRows of a view': (o) => mercer.gatherRows(turned, index, o),
+  'cdist of data': (o) => mercer.cdist([[1, 2]], [[3, 4]], { ...place, ...o }),
+  'cdist of a view': (o) => mercer.cdist(many.slice(0), many.slice(1), o),
+  'cdist of a broadcast batch': (o) =>
+    mercer.cdist(many.slice(0).reshape([1, 4, 4]).broadcastTo([2, 4, 4]), many, o),
+  'cdistGrad of data': (o) => mercer.cdistGrad([[1]], [[2]], [[3]], [[4]], { ...place, ...o }),
+  'cdistBackward of p': (o) =>
+    mercer.cdistBackward(upstream, a, b, { ...o, p: 1.5, wrt: ['a', 'b', 'p'] }),
+  'runKernelBackward of one input': (o) =>
+    mercer.runKernelBackward(mercer.gaussianL2, upstream, a, undefined, {
+      ...{ bandwidth: 1, regularization: 0.1 },
+      ...{ wrt: ['a', 'bandwidth', 'regularization'] },
+      ...o,
+    }),
+  'runKernelBackward of prepared rows': (o) =>
+    mercer.runKernelBackward(mercer.cosine, upstream, a, b, {
+      scale: 2,
+      wrt: ['a', 'scale'],
+      ...o,
+    }),
+  'sum of data': (o) =>
+    mercer
+      .lazyI([[1]])
+      .sqdist(mercer.lazyJ([[2]]))
+      .sum('j', { ...place, ...o }),
+  'sum with ranges': (o) =>
+    distance().sum('j', {
+      ranges: { rangesI: [[0, 1]], slicesI: [1], redrangesJ: [[0, 1]] },
+      ...o,
+    }),
+  argKMin: (o) => distance().argKMin(1, 'j', { indexDtype: 'int64', ...o }),
+  toDense: (o) => distance().toDense(o),
+  matmul: (o) => distance().matmul(b, o),
+  'nonzero with values': (o) => distance().nonzero('j', { values: distance(), ...o }),
+  'gradient of an extremum': (o) =>
+    mercer.gradient(distance().reduction('Min', 'j'), 'x', [[1]], o),
+  'gradient by rows of pairs': (o) => mercer.gradient(byPairs(), 'table', [[[1, 1]]], o),
+  'valueAndGradients of a maximum': (o) =>
+    mercer.valueAndGradients(distance().reduction('Max', 'j'), { x: 'x' }, o),
+  'LazyReduction.prepare': (o) => distance().reduction('Sum', 'j').prepare([], o),
+};
+
+/** Dense linear algebra; on the CPU one launch each, or a worker thread. */
+const LINEAR: Readonly<Record<string, Call>> = {
+  cholesky: (o) => mercer.cholesky(many, { ...o, checkErrors: true, onJitter: () => undefined }),
+  conditionEstimate: (o) => mercer.conditionEstimate(many, o),
+  eigh: (o) => mercer.eigh(many, o),
+  inverse: (o) => mercer.inverse(many, o),
+  kron: (o) => mercer.kron(many, many, o),
+  kronMatvec: (o) => mercer.kronMatvec(many, many.slice(0), vector16, o),
+  logdet: (o) => mercer.logdet(many, o),
+  lstsq: (o) => mercer.lstsq(many, many, o),
+  'linalg.matmul': (o) => mercer.matmul(many, many, o),
+  matrixPower: (o) => mercer.matrixPower(many, 0.5, o),
+  qr: (o) => mercer.qr(many, o),
+  solveCholesky: (o) => mercer.solveCholesky(many, many, { ...o, checkErrors: true }),
+  solveLU: (o) => mercer.solveLU(many, many, { ...o, refine: 1 }),
+  svd: (o) => mercer.svd(many, o),
+  triangularSolve: (o) => mercer.triangularSolve(many, many, o),
+};
+
+/** Rules of gradients, several launches each. */
+const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
+  choleskyBackward: (o) => mercer.choleskyBackward(many, { factor: many }, o),
+  eighBackward: (o) =>
+    mercer.eighBackward(
+      { values, vectors: many },
+      { values, vectors: many },
+      { ...o, onDegenerate: () => undefined },
+    ),
+  inverseBackward: (o) =>
+    mercer.inverseBackward(many, { inverse: many }, { ...o, method: 'cholesky' }),
+  logdetBackward: (o) => mercer.logdetBackward(values.slice(null, 0), { a: many }, o),
+  lstsqBackward: (o) => mercer.lstsqBackward(many, { a: many, b: many, x: many }, o),
+  matmulBackward: (o) => mercer.matmulBackward(many, { a: many, b: many }, o),
+  matrixPowerBackward: (o) =>
+    mercer.matrixPowerBackward(many, { a: many }, 0.5, { ...o, onDegenerate: () => undefined }),
+  'qrBackward of q': (o) => mercer.qrBackward({ q: many }, { q: many, r: many }, o),
+  'lstsqBackward of nothing': (o) => mercer.lstsqBackward(none, { a: none, b: none, x: none }, o),
+  qrBackward: (o) => mercer.qrBackward({ q: many, r: many }, { q: many, r: many }, o),
+  solveCholeskyBackward: (o) => mercer.solveCholeskyBackward(many, { a: many, x: many }, o),
+  solveLUBackward: (o) => mercer.solveLUBackward(many, { a: many, x: many }, o),
+  svdBackward: (o) =>
+    mercer.svdBackward(
+      { u: many, s: values, vh: many },
+      { u: many, s: values, vh: many },
+      { ...o, onDegenerate: () => undefined },
+    ),
+  'svdBackward of more rows than columns': (o) =>
+    mercer.svdBackward({ u: tall, s: short, vh: square }, { u: tall, s: short, vh: square }, o),
+  'svdBackward of fewer': (o) =>
+    mercer.svdBackward(
+      { u: square, s: short, vh: tall.transpose() },
+      { u: square, s: short, vh: tall.transpose() },
+      o,
+    ),
+  kronBackward: (o) => mercer.kronBackward(many.slice(0), { a: square, b: square }, o),
+  kronMatvecBackward: (o) =>
+    mercer.kronMatvecBackward(values.slice(0), { a: square, b: square, x: values.slice(1) }, o),
+  triangularSolveBackward: (o) => mercer.triangularSolveBackward(many, { a: many, x: many }, o),
+};
+
+const CALLS = { ...LOADING, ...MOVING, ...COPYING, ...LINEAR, ...LINEAR_BACKWARD };
+
+const liveBytes = (): number => a.device.memory().liveBytes;
+
 it.each(Object.entries(CALLS))('%s heeds a signal', async (_, call) => {
   await expect(call({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   // A signal that stays silent changes nothing, and a call after one that was given up is as any other.
-  await call({ signal: new AbortController().signal });
+  disposeAll(await call({ signal: new AbortController().signal }));
+});
+
+it.each(Object.entries(CALLS))(
+  '%s, aborted wherever it looks, leaves no memory behind',
+  async (_, call) => {
+    expect(await abortedEverywhere((signal) => call({ signal }), liveBytes)).toBeGreaterThan(0);
+  },
+);
+
+describe('a read-back', () => {
+  it.each<[string, (o: Options) => Promise<unknown>]>([
+    ['toTypedArray', (o) => upstream.toTypedArray(o)],
+    ['toNested', (o) => upstream.toNested(o)],
+    ['item', (o) => upstream.item(o)],
+    ['print', (o) => upstream.print(o)],
+    ['ready', (o) => upstream.ready(o)],
+    ['Stream.synchronize', (o) => upstream.device.defaultStream.synchronize(o)],
+    ['Device.synchronize', (o) => upstream.device.synchronize(o)],
+  ])('%s is given up at once, and the work goes on', async (_, read) => {
+    const stream = upstream.device.defaultStream;
+    using x = await mercer.full([4000, 64], 0.5, place);
+    const before = liveBytes();
+    const work = await mercer.cdist(x, x, { p: 1.3 });
+    await upstream.copyFrom(await mercer.tensor([[1]], place));
+    const controller = new AbortController();
+    const waiting = read({ signal: controller.signal });
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    expect(stream.inFlight).toBeGreaterThan(0);
+    expect(await upstream.item()).toBe(1);
+    work.dispose();
+    await vi.waitFor(() => {
+      expect(liveBytes()).toBeLessThanOrEqual(before + 4);
+    });
+  });
+});
+
+it('a call that waits for room on its stream is given up, and enqueues nothing', async () => {
+  using stream = a.device.createStream();
+  using x = await mercer.full([4000, 64], 0.5, place);
+  using work = await mercer.cdist(x, x, { p: 1.3, stream });
+  const add = await mercer.cdist.prepare(a, b);
+  using out = mercer.empty([1, 1], place);
+  while (stream.inFlight < 256) add(a, b, { out, stream });
+  const before = liveBytes();
+  const controller = new AbortController();
+  const call = mercer.cdist(a, b, { stream, signal: controller.signal });
+  await new Promise((resolve) => setImmediate(resolve));
+  controller.abort(reason);
+  await expect(call).rejects.toBe(reason);
+  expect(stream.inFlight).toBeGreaterThan(200);
+  expect(liveBytes()).toBe(before);
+  expect(work.disposed).toBe(false);
 });
 
 it('an output is left alone, and the compiler is stopped', async () => {

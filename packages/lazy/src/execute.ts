@@ -90,11 +90,11 @@ export async function executeAll(
         ...{ debug, signal, isCall: true, ranges: ranges !== undefined, accumulate, sumScheme },
       });
       signal?.throwIfAborted();
-      const arrays = await passRanges(what, reductions[0], passes, shape, ranges, stream, made);
+      const arrays = await passRanges(what, reductions[0], passes, shape, options, made);
       const queue = stream ?? shape.device.defaultStream;
-      await queue.room();
+      await queue.room({ signal });
       launchPasses(passes, shape, placed.bound, results.written, queue, arrays);
-      return await deliver(results, stream);
+      return await deliver(results, options);
     } catch (error) {
       for (const one of results.made) one.dispose();
       throw error;
@@ -133,10 +133,15 @@ export async function placeCall(
   const { device, dtype, batchShape } = shape;
   checkRowNumbers(what, formulas, { ...extent, dtype });
   checkTables(what, inputs, dtype);
-  const { stream } = options;
-  const placed = await placeInputs(inputs, usedBy(formulas), { device, dtype, stream }, made);
+  const { stream, signal } = options;
+  const placed = await placeInputs(
+    inputs,
+    usedBy(formulas),
+    { device, dtype, stream, signal },
+    made,
+  );
   const bound: (BoundInput | undefined)[] = [];
-  const target = { batchShape, stream, copies: made };
+  const target = { batchShape, stream, signal, copies: made };
   for (const x of placed) {
     bound.push(x && (await readableInput(x, (t) => inputOperand(t, shape), target)));
   }

@@ -85,7 +85,7 @@ export async function gradient<K extends ReductionKind, D extends LazyDType>(
     if (total === undefined) throw new Error('there is a gradient for each input');
     if (out === undefined) return total as Tensor<D>;
     made.push(total);
-    return await out.copyFrom(total, { stream });
+    return await out.copyFrom(total, { stream, signal });
   } finally {
     for (const one of made) one.dispose();
   }

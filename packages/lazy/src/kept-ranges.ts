@@ -1,4 +1,4 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type SignalOption, type Tensor } from '@mercer/tensor';
 import type { CallShape, RangeArguments } from './call.js';
 import type { Pass } from './passes.js';
 import { passRanges, type RangesOption } from './range-tensors.js';
@@ -16,11 +16,11 @@ export async function keepRanges(
   { what, reductions }: JointTask,
   passes: readonly Pass[],
   shape: CallShape,
-  ranges: RangesOption | undefined,
+  options: SignalOption & { readonly ranges?: RangesOption | undefined },
 ): Promise<KeptRanges> {
   const tables: Tensor[] = [];
   try {
-    const arrays = await passRanges(what, reductions[0], passes, shape, ranges, undefined, tables);
+    const arrays = await passRanges(what, reductions[0], passes, shape, options, tables);
     return { arrays, tables };
   } catch (error) {
     for (const one of tables) one.dispose();

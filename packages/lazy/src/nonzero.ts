@@ -103,10 +103,10 @@ async function countPairs(
   made.push(out);
   if (out.size === 0) return [];
   const ranges = await rangesFor(counts.plan.counts, axis, shape, options, made);
-  await launch(shape, bound, ranges, stream, (queue, given) => {
+  await launch(shape, bound, ranges, options, (queue, given) => {
     launchSelection(counts, queue, given, { out });
   });
-  return out.toTypedArray({ stream });
+  return out.toTypedArray({ stream, signal: options.signal });
 }
 
 function exclusiveSums(counts: ArrayLike<number>): BigInt64Array {
@@ -135,13 +135,13 @@ async function writePairs(
   };
   try {
     const found = Number(sums.at(-1) ?? 0n);
-    const offsets = kept(await tensor(sums, { device, stream }));
+    const offsets = kept(await tensor(sums, { device, stream, signal: options.signal }));
     const indices = kept(empty([found], { device, dtype: 'int32', stream }));
     const values =
       valueDim === 0 ? undefined : kept(empty([found, valueDim], { device, dtype, stream }));
     if (found > 0) {
       const ranges = await rangesFor(pass, axis, shape, options, made);
-      await launch(shape, bound, ranges, stream, (queue, given) => {
+      await launch(shape, bound, ranges, options, (queue, given) => {
         launchSelection(pairs, queue, given, { offsets, rows: indices, values });
       });
     }
@@ -157,20 +157,20 @@ async function rangesFor(
   plan: Parameters<typeof rangeTensors>[2]['plan'],
   axis: 0 | 1,
   shape: CallShape,
-  { ranges, stream }: CallOptions,
+  { ranges, ...options }: CallOptions,
   made: Tensor[],
 ): Promise<RangeArguments | undefined> {
-  return ranges && (await rangeTensors(WHAT, { axis }, { plan }, shape, ranges, stream, made));
+  return ranges && (await rangeTensors(WHAT, { axis }, { plan }, shape, ranges, options, made));
 }
 
 async function launch(
   shape: CallShape,
   bound: readonly (BoundInput | undefined)[],
   ranges: RangeArguments | undefined,
-  stream: Stream | undefined,
+  { stream, signal }: CallOptions,
   run: (queue: Stream, given: ReturnType<typeof launchArguments>) => void,
 ): Promise<void> {
   const queue = stream ?? shape.device.defaultStream;
-  await queue.room();
+  await queue.room({ signal });
   run(queue, launchArguments(shape, bound, ranges));
 }

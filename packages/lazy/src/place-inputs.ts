@@ -1,10 +1,10 @@
-import { tensor, type DeviceLike, type StreamOption, type Tensor } from '@mercer/tensor';
+import { tensor, type DeviceLike, type Tensor, type WorkOptions } from '@mercer/tensor';
 import type { Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { viewAfter } from './view-step.js';
 
 /** Where host data goes. */
-export interface Placement extends StreamOption {
+export interface Placement extends WorkOptions {
   readonly device: DeviceLike | undefined;
   readonly dtype: LazyDType;
 }

@@ -72,7 +72,9 @@ export async function prepareTask(
   });
   const widen =
     indexDtype === 'int64' ? await loadWidening(example.shape.device, options) : undefined;
-  const kept = await keepRanges(task, passes, example.shape, ranges);
+  const kept = await keepRanges(task, passes, example.shape, {
+    ...{ ranges, signal: options.signal },
+  });
   let known: KnownCall | undefined;
   const run: PreparedTask['run'] = (tensors, out, stream) => {
     const home = stream ?? example.shape.device.defaultStream;

@@ -1,7 +1,7 @@
 import type { Reduction } from '@mercer/formula';
 import { planRanges, swapAxes, type KeptRanges, type Ranges } from '@mercer/kernels';
 import { describeList } from '@mercer/options';
-import { tensor, type Stream, type Tensor } from '@mercer/tensor';
+import { tensor, type Tensor, type WorkOptions } from '@mercer/tensor';
 import { keptRows, type CallShape, type LoadedReduction, type RangeArguments } from './call.js';
 import { LazyError, translated } from './lazy-error.js';
 import type { Pass } from './passes.js';
@@ -20,7 +20,7 @@ export async function rangeTensors(
   { plan }: Pick<LoadedReduction, 'plan'>,
   shape: CallShape,
   ranges: RangesOption,
-  stream: Stream | undefined,
+  { stream, signal }: WorkOptions,
   made: Tensor[],
 ): Promise<RangeArguments> {
   const kept = keptRows(reduction, shape);
@@ -33,7 +33,7 @@ export async function rangeTensors(
     'INVALID_ARGUMENT',
   );
   const upload = async (data: BigInt64Array): Promise<Tensor> => {
-    const placed = await tensor(data, { device: shape.device, stream });
+    const placed = await tensor(data, { device: shape.device, stream, signal });
     made.push(placed);
     return placed;
   };
@@ -46,14 +46,13 @@ export async function passRanges(
   reduction: Pick<Reduction, 'axis'>,
   passes: readonly Pass[],
   shape: CallShape,
-  ranges: RangesOption | undefined,
-  stream: Stream | undefined,
+  { ranges, ...options }: WorkOptions & { readonly ranges?: RangesOption | undefined },
   made: Tensor[],
 ): Promise<readonly (RangeArguments | undefined)[]> {
   const found: (RangeArguments | undefined)[] = [];
   for (const { loaded } of passes) {
     found.push(
-      ranges && (await rangeTensors(what, reduction, loaded, shape, ranges, stream, made)),
+      ranges && (await rangeTensors(what, reduction, loaded, shape, ranges, options, made)),
     );
   }
   return found;

@@ -5,9 +5,9 @@ import {
   empty,
   MercerError,
   type DType,
-  type Stream,
   type StreamOption,
   type Tensor,
+  type WorkOptions,
 } from '@mercer/tensor';
 import { NO_RESULTS, resultShape, type CallShape, type Results } from './call.js';
 import { LazyError } from './lazy-error.js';
@@ -157,13 +157,13 @@ export function checkRows(what: string, rows: number): void {
 /** Copies what was written beside the caller's tensors into them, and disposes it. */
 export async function deliver(
   { written, wanted }: Pick<CallResults, 'written' | 'wanted'>,
-  stream: Stream | undefined,
+  { stream, signal }: WorkOptions,
 ): Promise<readonly Results[]> {
   for (const [place, ends] of wanted.entries()) {
     for (const name of ['value', 'index'] as const) {
       const [from, to] = [written[place]?.[name], ends[name]];
       if (from === undefined || to === undefined || from === to) continue;
-      await to.copyFrom(from, { stream });
+      await to.copyFrom(from, { stream, signal });
       from.dispose();
     }
   }

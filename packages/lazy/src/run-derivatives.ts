@@ -112,14 +112,14 @@ async function partOf(
 /** The sum of tensors of one shape; what is made for it is pushed to `made`. */
 async function added(
   parts: readonly Tensor[],
-  { stream }: DerivativeOptions,
+  { stream, signal }: DerivativeOptions,
   made: Tensor[],
 ): Promise<Tensor> {
   const [first, ...others] = parts;
   if (first === undefined) throw new Error('a gradient has a share');
   let total = first;
   for (const part of others) {
-    total = await addTensors(total, part, { stream });
+    total = await addTensors(total, part, { stream, signal });
     made.push(total);
   }
   return total;

@@ -90,7 +90,7 @@ export async function savedNodes(
   const indices =
     saved.indices ??
     (await run(describe(finder, formula, { axis, ...(k !== undefined && { k }) }))).index;
-  const numbers = await indices?.cast(dtype, { stream });
+  const numbers = await indices?.cast(dtype, { stream, signal });
   if (numbers !== undefined) made.push(numbers);
   return { index: keep(numbers) };
 }

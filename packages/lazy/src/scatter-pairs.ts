@@ -31,8 +31,8 @@ export async function scatterPairs(
   const count = Math.max(1, Math.floor(NUMBERS_AT_ONCE / Math.max(1, numbers)));
   // Rows of i are the last batch axis of the pairs.
   const wide = [...shape.slice(0, -2), 1, ...shape.slice(-2)];
-  const { stream, device } = options;
-  using total = await zeros(wide, { dtype, stream, device });
+  const { stream, device, signal } = options;
+  using total = await zeros(wide, { dtype, stream, device, signal });
   for (let start = 0; start < rowsI; start += count) {
     const block = { start, step: 1, count: Math.min(count, rowsI - start) };
     const [rows, index] = await pairsOf(what, share, inputs, block, options);

@@ -45,7 +45,7 @@ export async function scatterRows(
   const [count = 1, dim = 1] = [shape.at(-2), shape.at(-1)];
   const own = shape.slice(0, -2);
   const entries = own.reduce((product, extent) => product * extent, 1);
-  using numbers = await flatNumbers(index, own, count, { stream });
+  using numbers = await flatNumbers(index, own, count, { stream, signal });
   using flatIndex = numbers.reshape([numbers.size]);
   using flatRows = rows.reshape([numbers.size, dim]) as Tensor<LazyDType>;
   using total = await scatterAdd(flatRows, flatIndex, entries * count, {
@@ -61,7 +61,7 @@ async function flatNumbers(
   index: Tensor,
   own: readonly number[],
   count: number,
-  { stream }: Pick<CallOptions, 'stream'>,
+  { stream, signal }: Pick<CallOptions, 'stream' | 'signal'>,
 ): Promise<Tensor<'int32'>> {
   const axes = [...own.keys()].filter((axis) => own[axis] !== 1);
   const parameters: Record<string, number> = { count };
@@ -74,8 +74,8 @@ async function flatNumbers(
     step *= own[axis] ?? 1;
   }
   // In double precision, as kernels round an index.
-  using wide = await index.cast('float64', { stream });
-  const options = { dtype: 'int32', parameters, indices, stream } as const;
+  using wide = await index.cast('float64', { stream, signal });
+  const options = { dtype: 'int32', parameters, indices, stream, signal } as const;
   return await map(numberOf(axes.length), { index: wide }, options);
 }
 

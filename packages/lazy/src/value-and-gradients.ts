@@ -120,7 +120,6 @@ export async function valueAndGradients<
     })),
   };
   const { device } = checkGradientOuts(what, whole, outs);
-  const { stream } = rest;
   const where = { ...rest, device };
   const made: Tensor[] = [];
   const written: Results[] = [];
@@ -147,7 +146,7 @@ export async function valueAndGradients<
       value: taken[at]?.value ?? value,
       index: taken[at]?.index ?? index,
     }));
-    const [value = NO_RESULTS, ...gradients] = await deliver({ written, wanted }, stream);
+    const [value = NO_RESULTS, ...gradients] = await deliver({ written, wanted }, rest);
     const byName = names.map((name, at) => [name, gradients[at]?.value] as const);
     return {
       value: asResult<K, D>(value),

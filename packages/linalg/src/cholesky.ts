@@ -115,9 +115,9 @@ export async function cholesky<D extends LinalgDType>(
       attempts: jitter === 'escalate' ? ATTEMPTS : 0,
       jitter: FIRST_JITTER * EPSILON[dtype],
     };
-    await runRoutine(routines.cholesky, setting, args, stream);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'definite');
-    if (onJitter !== undefined) await reportJitters(jitters, onJitter);
+    await runRoutine(routines.cholesky, setting, args, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, 'definite', options);
+    if (onJitter !== undefined) await reportJitters(jitters, onJitter, options);
     return { factor, jitters, infos };
   });
 }
@@ -125,8 +125,9 @@ export async function cholesky<D extends LinalgDType>(
 async function reportJitters(
   jitters: Tensor<LinalgDType>,
   onJitter: (warning: JitterWarning) => void,
+  { signal }: CallOptions,
 ): Promise<void> {
-  for (const [entry, jitter] of (await jitters.toTypedArray()).entries()) {
+  for (const [entry, jitter] of (await jitters.toTypedArray({ signal })).entries()) {
     if (jitter === 0) continue;
     const message = `cholesky: ${String(jitter)} was added to the diagonal of batch entry ${String(entry)}, which is not positive definite as it is.`;
     onJitter({ code: 'JITTER_ADDED', entry, jitter, message });

@@ -64,8 +64,8 @@ export async function conditionEstimate<D extends LinalgDType>(
     const condition = outputs.perEntry<D>();
     const infos = outputs.integers();
     const args = { a: matrixOperand(a, setting.batchShape), conditions: condition, infos };
-    await runRoutine(routines.condition, setting, { ...args, ...flags }, stream);
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning);
+    await runRoutine(routines.condition, setting, { ...args, ...flags }, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
     return { condition, infos };
   });
 }

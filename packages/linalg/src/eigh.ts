@@ -4,10 +4,10 @@ import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
 import {
-  type SpectralOptions,
+  type CallOptions,
   type Infos,
   type TriangleOption,
-  SPECTRAL_OPTIONS,
+  CALL_OPTIONS,
   TRIANGLE_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
@@ -15,13 +15,13 @@ import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of eigh. */
-export interface EighOptions extends SpectralOptions, TriangleOption {
+export interface EighOptions extends CallOptions, TriangleOption {
   /** Write the eigenvectors into a's memory; `vectors` is another handle for it. */
   readonly overwriteA?: boolean | undefined;
 }
 
 const EIGH_OPTIONS: OptionNames<EighOptions> = {
-  ...SPECTRAL_OPTIONS,
+  ...CALL_OPTIONS,
   ...TRIANGLE_OPTION,
   overwriteA: true,
 };
@@ -81,8 +81,8 @@ export async function eigh<D extends LinalgDType>(
       infos,
       upper: Number(upper),
     };
-    await runRoutine(routines.eigh, setting, args, stream, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged');
+    await runRoutine(routines.eigh, setting, args, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { values, vectors, infos };
   });
 }

@@ -29,11 +29,11 @@ export { lstsq, type LeastSquares, type LstsqOptions } from './lstsq.js';
 export { matmul, type MatmulOptions } from './matmul.js';
 export { matrixPower, type MatrixPower, type MatrixPowerOptions } from './matrix-power.js';
 export type {
-  CallOptions,
   FactorOption,
   Infos,
   RightHandSidesOption,
-  SpectralOptions,
+  RunOptions,
+  CallOptions,
   TriangleOption,
 } from './options.js';
 export type { ProductPrecision } from './precision.js';

@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, WorkOptions } from '@mercer/tensor';
 import {
   NoConvergenceError,
   NotFiniteError,
@@ -36,8 +36,9 @@ export async function checkInfos(
   what: string,
   infos: Tensor<'int32'>,
   meaning: InfoMeaning,
+  { signal }: WorkOptions,
 ): Promise<void> {
-  const values = await infos.toTypedArray();
+  const values = await infos.toTypedArray({ signal });
   const index = values.findIndex((info) => info !== 0);
   const info = values[index];
   if (info === undefined) return;

@@ -81,8 +81,8 @@ export async function inverse<D extends LinalgDType>(
       inverse: matrixOperand(made, batchShape),
       infos,
     };
-    await runRoutine(routines.inverse, setting, { ...args, ...flags }, stream);
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning);
+    await runRoutine(routines.inverse, setting, { ...args, ...flags }, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
     return { inverse: made, infos };
   });
 }

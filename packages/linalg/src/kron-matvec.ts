@@ -32,7 +32,7 @@ export async function kronMatvec<D extends LinalgDType>(
   x: Tensor<NoInfer<D>>,
   options?: KronOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
-  const { out, stream } = readOptions('kronMatvec', options, KRON_OPTIONS);
+  const { out, ...within } = readOptions('kronMatvec', options, KRON_OPTIONS);
   const what = 'kronMatvec';
   assertTensor(x, `${what}: x`);
   settingOf(what, { a, b });
@@ -44,18 +44,18 @@ export async function kronMatvec<D extends LinalgDType>(
       `${what}: x is ${x.label}, and a kron b has ${String(q * s)} columns (${String(q)} times ${String(s)}). The last axis of x must have that many elements.`,
     );
   }
-  using packed = await x.contiguous({ stream });
+  using packed = await x.contiguous(within);
   using matrix = packed.reshape([...x.shape.slice(0, -1), q, s]);
   const { batchShape } = settingOf(what, { a, b, x: matrix });
   if (out !== undefined) assertTensor(out, `${what}: out`);
   using target = out?.reshape([...batchShape, p, r]);
-  const last = { stream, out: target };
+  const last = { ...within, out: target };
   const leftFirst = p * q * s + p * s * r <= q * s * r + p * q * r;
   if (leftFirst) {
-    using half = await matmul(a, matrix, { stream });
+    using half = await matmul(a, matrix, { ...within });
     return flat(await matmul(half, b, { ...last, transposeB: true }), out);
   }
-  using half = await matmul(matrix, b, { stream, transposeB: true });
+  using half = await matmul(matrix, b, { ...within, transposeB: true });
   return flat(await matmul(a, half, last), out);
 }
 

@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import { type StreamOption, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { type WorkOptions, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from './checks.js';
 import { matrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';
@@ -7,12 +7,12 @@ import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of kron and kronMatvec. */
-export interface KronOptions<D extends LinalgDType> extends StreamOption {
+export interface KronOptions<D extends LinalgDType> extends WorkOptions {
   readonly out?: Tensor<D> | undefined;
 }
 
 /** Names of {@link KronOptions}. */
-export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = { ...STREAM_OPTION, out: true };
+export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = { ...WORK_OPTIONS, out: true };
 
 /**
  * Kronecker products: `out[i r + k, j s + l] = a[i, j] b[k, l]` for b of r rows and s columns. To multiply one with a vector
@@ -40,7 +40,8 @@ export async function kron<D extends LinalgDType>(
   b: Tensor<NoInfer<D>>,
   options?: KronOptions<NoInfer<D>>,
 ): Promise<Tensor<D>> {
-  const { out, stream } = readOptions('kron', options, KRON_OPTIONS);
+  options = readOptions('kron', options, KRON_OPTIONS);
+  const { out, stream } = options;
   const setting = settingOf('kron', { a, b });
   const { batchShape } = setting;
   const left = matrixOperand(a, batchShape);
@@ -49,7 +50,7 @@ export async function kron<D extends LinalgDType>(
   return withOutputs(setting, stream, async (outputs) => {
     const made = outputs.given(out, extents, [a, b]);
     const c = matrixOperand(made, batchShape);
-    await runRoutine(routines.kron, setting, { a: left, b: right, c }, stream);
+    await runRoutine(routines.kron, setting, { a: left, b: right, c }, options);
     return made;
   });
 }

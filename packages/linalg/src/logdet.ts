@@ -68,8 +68,8 @@ export async function logdet<D extends LinalgDType>(
     const logAbs = outputs.perEntry<D>();
     const infos = outputs.integers();
     const args = { a: matrixOperand(a, setting.batchShape), signs: sign, logs: logAbs, infos };
-    await runRoutine(routines.logdet, setting, { ...args, ...flags }, stream);
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning);
+    await runRoutine(routines.logdet, setting, { ...args, ...flags }, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
     return { sign, logAbs, infos };
   });
 }

@@ -4,10 +4,10 @@ import { EPSILON, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
 import {
-  type SpectralOptions,
+  type CallOptions,
   type Infos,
   type RightHandSidesOption,
-  SPECTRAL_OPTIONS,
+  CALL_OPTIONS,
   SIDES_OPTION,
 } from './options.js';
 import { withOutputs } from './outputs.js';
@@ -16,7 +16,7 @@ import { runRoutine } from './run-routine.js';
 import { assertSides, rightHandSides, sideOperand } from './solve.js';
 
 /** Options of lstsq. */
-export interface LstsqOptions<D extends LinalgDType> extends SpectralOptions, RightHandSidesOption {
+export interface LstsqOptions<D extends LinalgDType> extends CallOptions, RightHandSidesOption {
   /**
    * Singular values up to this share of the largest count as 0, from 0 up to 1. Default: max(m, n) eps of the dtype.
    */
@@ -26,7 +26,7 @@ export interface LstsqOptions<D extends LinalgDType> extends SpectralOptions, Ri
 }
 
 const LSTSQ_OPTIONS: OptionNames<LstsqOptions<LinalgDType>> = {
-  ...SPECTRAL_OPTIONS,
+  ...CALL_OPTIONS,
   ...SIDES_OPTION,
   tolerance: true,
   out: true,
@@ -95,8 +95,8 @@ export async function lstsq<D extends LinalgDType>(
       singularValues: columnOperand(singularValues, batchShape),
       ...{ ranks: rank, infos, tolerance },
     };
-    await runRoutine(routines.lstsq, setting, args, stream, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged');
+    await runRoutine(routines.lstsq, setting, args, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { x, rank, singularValues, infos };
   });
 }

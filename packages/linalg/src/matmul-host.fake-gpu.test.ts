@@ -1,4 +1,4 @@
-import { device, empty, tensor, type Device } from '@mercer/tensor';
+import { device, empty, tensor, type Device, type Progress } from '@mercer/tensor';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import {
@@ -7,6 +7,7 @@ import {
   useFakeDriver,
   useFakeSolvers,
 } from '../../cuda-runtime/test/fake-device.mjs';
+import { abortedEverywhere } from '../../tensor/test/aborted-everywhere.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { HostBlock } from './cuda/host/host-matrices.js';
 import { splitOnTheHost } from './host-split.test-support.js';
@@ -49,6 +50,32 @@ describe.skipIf(!hasNvrtc)('skipped only without NVRTC', () => {
 });
 
 describe.skipIf(!hasNvrtc)('a product of host memory (skipped only without NVRTC)', () => {
+  it.each(['float32', 'tf32x3'] as const)(
+    'in %s is given up between blocks, leaves nothing, and tells of each block',
+    async (precision) => {
+      const [left, right] = [
+        await toTensor(rounded(randomMatrix(50, 90, 1), 'float32'), 'float32'),
+        await toTensor(rounded(randomMatrix(90, 70, 2), 'float32'), 'float32'),
+      ];
+      const options = { device: gpu, maxBytes: 6000, precision } as const;
+      const live = (): number => gpu.memory().liveBytes + cpu().memory().liveBytes;
+      const looks = await abortedEverywhere(
+        (signal) => matmul(left, right, { ...options, signal }),
+        live,
+      );
+      expect(looks).toBeGreaterThan(10);
+      const steps: Progress[] = [];
+      const product = await matmul(left, right, {
+        ...options,
+        onProgress: (step) => steps.push(step),
+      });
+      expect(steps.length).toBeGreaterThan(2);
+      expect(steps.map(({ done }) => done)).toEqual(steps.map((_, at) => at + 1));
+      expect(steps.at(-1)).toEqual({ done: steps.length, total: steps.length });
+      for (const one of [left, right, product]) one.dispose();
+    },
+  );
+
   const [m, n, k] = [50, 70, 90];
   const operands = async () => {
     const [a, b] = [randomMatrix(m, k, 1), randomMatrix(k, n, 2)].map((x) => rounded(x, 'float32'));

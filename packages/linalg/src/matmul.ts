@@ -1,12 +1,11 @@
+import { RUN_OPTIONS, type RunOptions } from './options.js';
 import type { OptionNames } from '@mercer/options';
 import {
   device,
   MercerError,
   type Device,
   type DeviceLike,
-  type StreamOption,
   type Tensor,
-  STREAM_OPTION,
   readOptions,
 } from '@mercer/tensor';
 import { settingOf, type LinalgDType, type Setting } from './checks.js';
@@ -18,7 +17,7 @@ import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of matmul. */
-export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
+export interface MatmulOptions<D extends LinalgDType> extends RunOptions {
   /** Take a's last two axes exchanged; default false. */
   readonly transposeA?: boolean | undefined;
   /** Take b's last two axes exchanged; default false. */
@@ -37,7 +36,7 @@ export interface MatmulOptions<D extends LinalgDType> extends StreamOption {
 }
 
 const MATMUL_OPTIONS: OptionNames<MatmulOptions<LinalgDType>> = {
-  ...STREAM_OPTION,
+  ...RUN_OPTIONS,
   transposeA: true,
   transposeB: true,
   alpha: true,
@@ -121,9 +120,10 @@ export async function matmul<D extends LinalgDType>(
     const c = matrixOperand(made, batchShape);
     const args = { a: left, b: right, c, alpha, beta };
     if (gpu === undefined || left.columns === 0 || alpha === 0 || made.size === 0) {
-      await runRoutine(routineOf(setting, precision), setting, args, stream);
+      await runRoutine(routineOf(setting, precision), setting, args, options);
     } else {
-      await streamProduct({ setting, ...args, precision, maxBytes }, gpu);
+      const { signal, onProgress } = options;
+      await streamProduct({ setting, ...args, precision, maxBytes, signal, onProgress }, gpu);
     }
     return made;
   });

@@ -4,10 +4,10 @@ import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
 import {
-  type SpectralOptions,
+  type CallOptions,
   type Infos,
   type TriangleOption,
-  SPECTRAL_OPTIONS,
+  CALL_OPTIONS,
   TRIANGLE_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
@@ -15,7 +15,7 @@ import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of matrixPower. */
-export interface MatrixPowerOptions<D extends LinalgDType> extends SpectralOptions, TriangleOption {
+export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, TriangleOption {
   /** 'eigh' (default) for any power, or 'newton': products only, for powers -1/k with an integer k of at least 1. */
   readonly method?: 'eigh' | 'newton' | undefined;
   /** What is raised is a + eps I; at least 0, default 0. */
@@ -26,7 +26,7 @@ export interface MatrixPowerOptions<D extends LinalgDType> extends SpectralOptio
 }
 
 const MATRIX_POWER_OPTIONS: OptionNames<MatrixPowerOptions<LinalgDType>> = {
-  ...SPECTRAL_OPTIONS,
+  ...CALL_OPTIONS,
   ...TRIANGLE_OPTION,
   method: true,
   eps: true,
@@ -99,17 +99,16 @@ export async function matrixPower<D extends LinalgDType>(
       ...{ errors, infos, upper, ridge },
     };
     if (method === 'newton') {
-      await runRoutine(routines.inverseRoot, setting, { ...common, root }, stream);
+      await runRoutine(routines.inverseRoot, setting, { ...common, root }, options);
     } else {
       await runRoutine(
         routines.eigenPower,
         setting,
         { ...common, power, epsilon: EPSILON[dtype] },
-        stream,
         options,
       );
     }
-    if (options.checkErrors === true) await checkInfos(what, infos, 'semidefinite');
+    if (options.checkErrors === true) await checkInfos(what, infos, 'semidefinite', options);
     return { result, errors, infos };
   });
 }

@@ -1,8 +1,26 @@
 import type { OptionNames } from '@mercer/options';
-import { STREAM_OPTION, type StreamOption, type Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS, type Progress, type Tensor, type WorkOptions } from '@mercer/tensor';
 
-/** Options of every operation. */
-export interface CallOptions extends StreamOption {
+/** What every operation takes: where it is enqueued, and who looks on. */
+export interface RunOptions extends WorkOptions {
+  /**
+   * Called after each matrix of a batch that a worker thread has computed or a GPU's library was given, and after each block of a
+   * product of matrices in host memory. What is enqueued by one launch, as everything is that the CPU's own routines and its LAPACK
+   * compute, resolves when it is enqueued and reports nothing.
+   */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** Names of {@link RunOptions}. */
+export const RUN_OPTIONS: OptionNames<RunOptions> = { ...WORK_OPTIONS, onProgress: true };
+
+/** Where the parts of an operation are enqueued, and what ends them early. */
+export function workOf({ stream, signal }: WorkOptions): WorkOptions {
+  return { stream, signal };
+}
+
+/** Options of operations whose matrices may have no result. */
+export interface CallOptions extends RunOptions {
   /**
    * Wait for the device and throw for the first matrix without a result. Without it nothing waits: the infos on the
    * device tell, and results of such matrices are NaN.
@@ -10,24 +28,7 @@ export interface CallOptions extends StreamOption {
   readonly checkErrors?: boolean | undefined;
 }
 
-export const CALL_OPTIONS: OptionNames<CallOptions> = { ...STREAM_OPTION, checkErrors: true };
-
-/** Options of what LAPACK computes by iterations, and a worker thread where there is none: minutes for large matrices. */
-export interface SpectralOptions extends CallOptions {
-  /**
-   * Rejects the call with the signal's reason. A worker thread stops at once; what a LAPACK or a GPU was given already runs to its
-   * end, and no result is handed out.
-   */
-  readonly signal?: AbortSignal | undefined;
-  /** Called after each matrix of the batch that a worker thread has computed. */
-  readonly onProgress?: ((done: number, of: number) => void) | undefined;
-}
-
-export const SPECTRAL_OPTIONS: OptionNames<SpectralOptions> = {
-  ...CALL_OPTIONS,
-  signal: true,
-  onProgress: true,
-};
+export const CALL_OPTIONS: OptionNames<CallOptions> = { ...RUN_OPTIONS, checkErrors: true };
 
 /** Which triangle of a symmetric matrix is read; the other is not looked at. */
 export interface TriangleOption {

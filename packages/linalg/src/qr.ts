@@ -59,8 +59,8 @@ export async function qr<D extends LinalgDType>(
       r: matrixOperand(r, batchShape),
       infos,
     };
-    await runRoutine(routines.qr, setting, args, stream);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged');
+    await runRoutine(routines.qr, setting, args, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { q, r, infos };
   });
 }

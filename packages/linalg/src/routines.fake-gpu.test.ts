@@ -1,5 +1,5 @@
 import { CusolverError } from '@mercer/cuda-runtime';
-import { device, empty, memory, type Device, type Tensor } from '@mercer/tensor';
+import { device, empty, memory, type Device, type Progress, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -8,6 +8,7 @@ import {
   useFakeDriver,
   useFakeSolvers,
 } from '../../cuda-runtime/test/fake-device.mjs';
+import { abortedEverywhere } from '../../tensor/test/aborted-everywhere.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { cholesky } from './cholesky.js';
 import { conditionEstimate } from './condition-estimate.js';
@@ -16,6 +17,7 @@ import { inverse } from './inverse.js';
 import { kron } from './kron.js';
 import { logdet } from './logdet.js';
 import { lstsq } from './lstsq.js';
+import { matmul } from './matmul.js';
 import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
 import { solveCholesky } from './solve-cholesky.js';
@@ -37,25 +39,35 @@ beforeAll(async () => {
 });
 afterEach(() => fake('FAIL_CALL', undefined));
 
-type Call = (a: Tensor<'float32'>, b: Tensor<'float32'>) => Promise<unknown>;
+type Options = { readonly signal?: AbortSignal; readonly onProgress?: (p: Progress) => void };
+type Call = (a: Tensor<'float32'>, b: Tensor<'float32'>, o?: Options) => Promise<unknown>;
 
 const CALLS: readonly (readonly [string, Call])[] = [
-  ['solveCholesky', (a, b) => solveCholesky(a, b)],
-  ['solveCholesky in place', (a, b) => solveCholesky(a, b, { overwriteA: true, overwriteB: true })],
-  ['solveCholesky refined', (a, b) => solveCholesky(a, b, { refine: 2 })],
-  ['solveLU', (a, b) => solveLU(a, b)],
-  ['solveLU refined', (a, b) => solveLU(a, b, { refine: 1 })],
-  ['triangularSolve', (a, b) => triangularSolve(a, b, { transpose: true })],
-  ['cholesky', (a) => cholesky(a, { uplo: 'upper' })],
-  ['inverse', (a) => inverse(a)],
-  ['logdet', (a) => logdet(a, { method: 'cholesky' })],
-  ['conditionEstimate', (a) => conditionEstimate(a)],
-  ['eigh', (a) => eigh(a)],
-  ['qr', (a) => qr(a)],
-  ['svd', (a) => svd(a)],
-  ['lstsq', (a, b) => lstsq(a, b)],
-  ['matrixPower', (a) => matrixPower(a, -0.5)],
-  ['kron', (a, b) => kron(a, b)],
+  ['solveCholesky', (a, b, o) => solveCholesky(a, b, o)],
+  [
+    'solveCholesky in place',
+    (a, b, o) => solveCholesky(a, b, { ...o, overwriteA: true, overwriteB: true }),
+  ],
+  ['solveCholesky refined', (a, b, o) => solveCholesky(a, b, { ...o, refine: 2 })],
+  ['solveLU', (a, b, o) => solveLU(a, b, o)],
+  ['solveLU refined', (a, b, o) => solveLU(a, b, { ...o, refine: 1 })],
+  ['triangularSolve', (a, b, o) => triangularSolve(a, b, { ...o, transpose: true })],
+  ['cholesky', (a, _, o) => cholesky(a, { ...o, uplo: 'upper' })],
+  ['inverse', (a, _, o) => inverse(a, o)],
+  ['logdet', (a, _, o) => logdet(a, { ...o, method: 'cholesky' })],
+  ['conditionEstimate', (a, _, o) => conditionEstimate(a, o)],
+  ['eigh', (a, _, o) => eigh(a, o)],
+  ['qr', (a, _, o) => qr(a, o)],
+  ['svd', (a, _, o) => svd(a, o)],
+  ['lstsq', (a, b, o) => lstsq(a, b, o)],
+  ['matrixPower', (a, _, o) => matrixPower(a, -0.5, o)],
+  ['matrixPower by Newton', (a, _, o) => matrixPower(a, -0.5, { ...o, method: 'newton' })],
+  [
+    'cholesky with jitter',
+    (a, _, o) => cholesky(a, { ...o, jitter: 'escalate', checkErrors: true }),
+  ],
+  ['matmul', (a, b, o) => matmul(a, b, o)],
+  ['kron', (a, b, o) => kron(a, b, o)],
 ];
 
 const live = (): number =>
@@ -88,6 +100,57 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
       a.dispose();
       b.dispose();
     }
+  });
+
+  it.each(CALLS)(
+    '%s, aborted wherever it looks, gives back all that it worked in',
+    async (name, call) => {
+      for (const [n, count] of [
+        [16, 3],
+        [128, 3],
+      ] as const) {
+        if (name === 'kron' && n > 16) continue;
+        const [a, b] = operands(n, count);
+        const looks = await abortedEverywhere((signal) => call(a, b, { signal }), live);
+        expect(looks).toBeGreaterThan(1);
+        a.dispose();
+        b.dispose();
+      }
+    },
+  );
+
+  it.each(
+    CALLS.filter(([name]) =>
+      ['svd', 'qr', 'inverse', 'triangularSolve', 'cholesky'].includes(name),
+    ),
+  )('%s tells after each matrix', async (_, call) => {
+    const [a, b] = operands(128, 5);
+    const steps: Progress[] = [];
+    release(await call(a, b, { onProgress: (step) => steps.push(step) }));
+    expect(steps).toEqual([1, 2, 3, 4, 5].map((done) => ({ done, total: 5 })));
+    a.dispose();
+    b.dispose();
+  });
+
+  it('a batch is left between matrices once it is given up', async () => {
+    const [a, b] = operands(128, 40);
+    const before = live();
+    const controller = new AbortController();
+    const reason = new Error('given up');
+    const steps: number[] = [];
+    const call = inverse(a, {
+      signal: controller.signal,
+      onProgress: ({ done }) => {
+        steps.push(done);
+        if (done === 10) controller.abort(reason);
+      },
+    });
+    await expect(call).rejects.toBe(reason);
+    expect(steps.length).toBeLessThan(20);
+    expect(live()).toBe(before);
+    release(await inverse(a));
+    a.dispose();
+    b.dispose();
   });
 
   it.each([

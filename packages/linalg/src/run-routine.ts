@@ -1,11 +1,11 @@
 import { lapack } from '@mercer/cpu-runtime';
 import { own } from '@mercer/options';
-import type { PointerArgument, Stream } from '@mercer/tensor';
+import type { PointerArgument } from '@mercer/tensor';
 import type { Setting } from './checks.js';
 import { runCuda } from './cuda/run-cuda.js';
 import { runFallback } from './fallback/run-fallback.js';
 import type { MatrixOperand } from './operand.js';
-import type { SpectralOptions } from './options.js';
+import type { RunOptions } from './options.js';
 import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.js';
 
 /**
@@ -18,20 +18,14 @@ export async function runRoutine<F extends Fields>(
   routine: Routine<F>,
   setting: Setting,
   args: Arguments<F>,
-  stream: Stream | undefined,
-  options?: Pick<SpectralOptions, 'signal' | 'onProgress'>,
+  options: RunOptions,
 ): Promise<void> {
-  const { signal, onProgress } = own<NonNullable<typeof options>, 'signal' | 'onProgress'>(
-    options ?? {},
-    'signal',
-    'onProgress',
-  );
+  const { stream, signal, onProgress } = own(options, 'stream', 'signal', 'onProgress');
   signal?.throwIfAborted();
   const { what, device, dtype, batchShape } = setting;
   const queue = stream ?? device.defaultStream;
   if (device.kind === 'cuda') {
-    await runCuda(routine, { setting, args, stream: queue });
-    signal?.throwIfAborted();
+    await runCuda(routine, { setting, args, stream: queue, signal, onProgress });
     return;
   }
   if (routine.needsLapack && !lapack.isAvailable()) {
@@ -39,7 +33,7 @@ export async function runRoutine<F extends Fields>(
     return;
   }
   const loaded = device.loadBuiltin(routine.kernels[dtype]);
-  await queue.room();
+  await queue.room({ signal });
   const pointers: PointerArgument[] = [];
   for (const [name, kind] of Object.entries(routine.fields)) {
     if (kind === 'integer' || kind === 'number') continue;

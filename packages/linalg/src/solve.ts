@@ -86,11 +86,11 @@ export async function solveWith<D extends LinalgDType>(
     const args = { a: whole, b: as(b), x: as(x), infos, upper: Number(upper) };
     if (refine === undefined) {
       const factor = overwriteA ? whole : undefined;
-      await runRoutine(routine, setting, { ...args, factor }, stream);
+      await runRoutine(routine, setting, { ...args, factor }, options);
     } else {
-      await runRoutine(refined, setting, { ...args, steps: refine }, stream);
+      await runRoutine(refined, setting, { ...args, steps: refine }, options);
     }
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning);
+    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
     return { x, infos };
   });
 }

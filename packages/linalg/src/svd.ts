@@ -2,7 +2,7 @@ import { type Tensor, readOptions } from '@mercer/tensor';
 import { settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
-import { type SpectralOptions, type Infos, SPECTRAL_OPTIONS } from './options.js';
+import { type CallOptions, type Infos, CALL_OPTIONS } from './options.js';
 import { withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
@@ -42,10 +42,10 @@ export interface SingularValues<D extends LinalgDType> extends Infos {
  */
 export async function svd<D extends LinalgDType>(
   a: Tensor<D>,
-  options?: SpectralOptions,
+  options?: CallOptions,
 ): Promise<SingularValues<D>> {
   const what = 'svd';
-  options = readOptions(what, options, SPECTRAL_OPTIONS);
+  options = readOptions(what, options, CALL_OPTIONS);
   const { stream } = options;
   const setting = settingOf(what, { a });
   const { batchShape } = setting;
@@ -63,8 +63,8 @@ export async function svd<D extends LinalgDType>(
       vh: matrixOperand(vh, batchShape),
       infos,
     };
-    await runRoutine(routines.svd, setting, args, stream, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged');
+    await runRoutine(routines.svd, setting, args, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { u, s, vh, infos };
   });
 }

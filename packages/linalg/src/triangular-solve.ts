@@ -91,8 +91,8 @@ export async function triangularSolve<D extends LinalgDType>(
       transpose: Number(transpose),
       unitDiagonal: Number(unitDiagonal),
     };
-    await runRoutine(routines.triangularSolve, setting, args, stream);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'regular');
+    await runRoutine(routines.triangularSolve, setting, args, options);
+    if (options.checkErrors === true) await checkInfos(what, infos, 'regular', options);
     return { x, infos };
   });
 }

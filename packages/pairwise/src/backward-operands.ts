@@ -2,8 +2,8 @@ import {
   formatShape,
   MercerError,
   strideOverBatch,
-  type Stream,
   type Tensor,
+  type WorkOptions,
 } from '@mercer/tensor';
 import type { PairwiseShape } from './operands.js';
 
@@ -26,7 +26,7 @@ export interface BackwardOperand {
 export async function backwardOperand(
   x: Tensor,
   { batchShape }: PairwiseShape,
-  stream: Stream,
+  options: WorkOptions,
   copies: Tensor[],
 ): Promise<BackwardOperand> {
   const strideOf = (each: Tensor): number | undefined =>
@@ -35,7 +35,7 @@ export async function backwardOperand(
   let batchStride = strideOf(x);
   if (batchStride === undefined) {
     using spread = x.broadcastTo([...batchShape, ...x.shape.slice(-2)]);
-    tensor = await spread.clone({ stream });
+    tensor = await spread.clone(options);
     copies.push(tensor);
     batchStride = strideOf(tensor) ?? 0;
   }

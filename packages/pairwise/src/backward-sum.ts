@@ -43,7 +43,7 @@ export async function sumAxis<D extends PairwiseDType>(
   const loaded = await loadPlan(out.device, plan, emit(out.device.kind), {
     ...{ debug, signal, values: outputs * axis.count },
   });
-  await stream.room();
+  await stream.room({ signal });
   launchProgram(loaded, stream, { src: source, dst: out }, { ...axis });
 }
 
@@ -69,9 +69,14 @@ export async function addTensors(tensors: readonly Tensor[], place: SumPlace): P
   const dtype = first.dtype === 'float64' ? 'float64' : 'float32';
   const { device, shape } = first;
   const all = empty([tensors.length, ...shape], { dtype, device, stream: place.stream });
-  for (const [index, each] of tensors.entries()) {
-    using part = all.slice(index);
-    await part.copyFrom(each, { stream: place.stream });
+  try {
+    for (const [index, each] of tensors.entries()) {
+      using part = all.slice(index);
+      await part.copyFrom(each, { stream: place.stream, signal: place.signal });
+    }
+  } catch (error) {
+    all.dispose();
+    throw error;
   }
   return sumTo(all, shape, dtype, place);
 }

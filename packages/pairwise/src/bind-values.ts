@@ -1,4 +1,4 @@
-import type { StreamOption, Tensor } from '@mercer/tensor';
+import type { Tensor, WorkOptions } from '@mercer/tensor';
 import {
   bindParameter,
   readableParameter,
@@ -69,10 +69,10 @@ export async function readableValues(
   spec: PairwiseSpec,
   home: ScaleHome,
   copies: Tensor[],
-  stream: StreamOption,
+  options: WorkOptions,
 ): Promise<PairwiseSpec> {
   const read = (label: string, value: ParameterValue): Promise<ParameterValue> =>
-    readableParameter(spec.what, label, value, home, copies, stream);
+    readableParameter(spec.what, label, value, home, copies, options);
   const { diagonal, rows } = spec;
   const parameters: NamedValue[] = [];
   // One after the other: a failure finds every copy made so far in the list.
@@ -84,7 +84,7 @@ export async function readableValues(
     value: await read('regularization', diagonal.value),
   };
   const scale = rows?.scale;
-  const readable = scale && (await readableScale(spec.what, scale, home, copies, stream));
+  const readable = scale && (await readableScale(spec.what, scale, home, copies, options));
   return {
     ...spec,
     parameters,

@@ -102,15 +102,16 @@ export async function cdistBackward<
   const shape = pairwiseShape('cdistBackward', a, b);
   checkUpstream('cdistBackward', gradient, shape);
   const stream = options.stream ?? shape.device.defaultStream;
+  const within = { stream, signal };
   const copies: Tensor[] = [];
   const results = new Map<string, Tensor>();
   try {
     const call: BackwardCall = {
       ...{ stream, debug, signal, shape, p, parameters: [], maskedDiagonal: undefined },
       forward: normExpressions(isSpecialisedNorm(p) ? p : 'runtime', { skipEpilogue }),
-      a: await backwardOperand(a, shape, stream, copies),
-      b: await backwardOperand(b, shape, stream, copies),
-      gradient: await backwardOperand(gradient, shape, stream, copies),
+      a: await backwardOperand(a, shape, within, copies),
+      b: await backwardOperand(b, shape, within, copies),
+      gradient: await backwardOperand(gradient, shape, within, copies),
     };
     if (wrt.has('a')) results.set('a', await rowsBackward(call));
     if (wrt.has('b')) results.set('b', await columnsBackward(call));

@@ -3,8 +3,8 @@ import {
   isTensor,
   readableInput,
   readOptions,
-  type Stream,
   type Tensor,
+  type WorkOptions,
 } from '@mercer/tensor';
 import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
 import {
@@ -104,8 +104,10 @@ async function compute(
     const shape = gradShape(tensors, norm);
     const read = isTensor(norm) ? [...placed.tensors, norm] : placed.tensors;
     const output = out && gradOutput(out, shape, read);
-    const p = await readableParameter(WHAT, 'p', norm, shape, copies, { stream });
-    const { inputs, operands } = await readableInputs(tensors, shape, stream, copies);
+    const p = await readableParameter(WHAT, 'p', norm, shape, copies, {
+      ...{ stream, signal },
+    });
+    const { inputs, operands } = await readableInputs(tensors, shape, { stream, signal }, copies);
     const target = out ?? newGradOutput(shape, stream);
     if (target.size === 0) return target;
     try {
@@ -113,7 +115,7 @@ async function compute(
       const alignment = gradAlignment(operands, written);
       const loaded = await loadGrad(shape, alignment, p, { debug, signal }, 'call');
       const queue = stream ?? shape.device.defaultStream;
-      await queue.room();
+      await queue.room({ signal });
       launchGrad(loaded, { shape, inputs, operands, out: target, output: written, p }, queue);
       return target;
     } catch (error) {
@@ -137,7 +139,7 @@ function named(tensors: readonly Tensor[]): GradInputs {
 async function readableInputs(
   given: GradInputs,
   shape: GradShape,
-  stream: Stream | undefined,
+  { stream, signal }: WorkOptions,
   copies: Tensor[],
 ): Promise<{
   readonly inputs: GradInputs;
@@ -145,7 +147,7 @@ async function readableInputs(
 }> {
   const inputs: Record<keyof GradInputs, Tensor> = { ...given };
   const read = async (name: keyof GradInputs): Promise<Operand> => {
-    const target = { ...shape, stream, copies };
+    const target = { ...shape, stream, signal, copies };
     const readable = await readableInput(given[name], (t) => gradOperand(t, shape), target);
     inputs[name] = readable.tensor;
     return readable.operand;

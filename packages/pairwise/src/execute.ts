@@ -47,9 +47,9 @@ export async function execute(
     const shape = pairwiseShape(what, inputs.a, inputs.b, parameters);
     spec.check?.(shape.dtype);
     const given = out && givenOutput(spec, shape, out, [inputs.a, inputs.b]);
-    const readableSpec = await readableValues(spec, shape, copies, { stream });
+    const readableSpec = await readableValues(spec, shape, copies, { stream, signal });
     const readable = (input: Tensor): Promise<Bound> =>
-      readableInput(input, (t) => inputOperand(t, shape), { ...shape, stream, copies });
+      readableInput(input, (t) => inputOperand(t, shape), { ...shape, stream, signal, copies });
     const x = await readable(inputs.a);
     const y = inputs.b === inputs.a ? x : await readable(inputs.b);
     const target = given ?? fresh(what, shape, stream);
@@ -58,7 +58,7 @@ export async function execute(
       const operands = [x.operand, y.operand, target.operand] as const;
       const loaded = await loadCall(spec, shape, operands, { debug, signal }, 'call');
       const queue = stream ?? shape.device.defaultStream;
-      await queue.room();
+      await queue.room({ signal });
       launchCall(loaded, readableSpec, shape, { a: x, b: y, out: target }, queue);
       return target.tensor;
     } catch (error) {

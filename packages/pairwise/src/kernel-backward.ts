@@ -51,8 +51,8 @@ export async function backwardOf(
   const results = new Map<string, Tensor>();
   const made: Tensor[] = [];
   try {
-    const spec = await readableValues(given, shape, made, { stream });
-    const g = await backwardOperand(gradient, shape, stream, made);
+    const spec = await readableValues(given, shape, made, { stream, signal: options.signal });
+    const g = await backwardOperand(gradient, shape, { stream, signal: options.signal }, made);
     const rows = await operandsOf(forward, spec, shape, stream, made);
     const call: BackwardCall = {
       ...{
@@ -120,8 +120,8 @@ async function operandsOf(
   stream: Stream,
   made: Tensor[],
 ): Promise<Rows> {
-  const x = await backwardOperand(a, shape, stream, made);
-  const y = one ? x : await backwardOperand(b, shape, stream, made);
+  const x = await backwardOperand(a, shape, { stream, signal }, made);
+  const y = one ? x : await backwardOperand(b, shape, { stream, signal }, made);
   if (spec.rows === undefined) return { a: x, b: y, prepared: undefined };
   const { normalise, scale } = spec.rows;
   const by = (from: BackwardOperand, rows: number): PreparedBy => ({
@@ -149,7 +149,7 @@ async function preparedOperand(
   let { tensor } = from;
   let operand = inputOperand(tensor, shape);
   if (operand === undefined) {
-    tensor = await tensor.clone({ stream });
+    tensor = await tensor.clone({ stream, signal });
     made.push(tensor);
     operand = inputOperand(tensor, shape);
   }
@@ -157,7 +157,7 @@ async function preparedOperand(
     throw new Error('a row-major copy is always readable');
   }
   const loaded = await loadRows(spec.rows, shape, rows, operand, { debug, signal });
-  await stream.room();
+  await stream.room({ signal });
   const bound = preparedRows(loaded, spec, shape, rows, { tensor, operand }, stream, made);
   return {
     tensor: bound.tensor,
@@ -253,7 +253,7 @@ async function parameterGradients(
 
 /** The gradients of parameters that the result does not change with. */
 async function zeroGradients(
-  { shape: { dtype, device }, stream }: BackwardCall,
+  { shape: { dtype, device }, stream, signal }: BackwardCall,
   options: AnyRunKernelOptions,
   wrt: ReadonlySet<string>,
   others: readonly { readonly label: string }[],
@@ -266,6 +266,6 @@ async function zeroGradients(
     if (!isParameter || others.some(({ label }) => label === name)) continue;
     const value = own === undefined ? options[name as ParameterName] : parameters[own];
     const target = isTensor(value) ? value.shape : [];
-    results.set(name, await zeros(target, { dtype, device, stream }));
+    results.set(name, await zeros(target, { dtype, device, stream, signal }));
   }
 }

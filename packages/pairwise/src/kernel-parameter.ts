@@ -5,7 +5,7 @@ import {
   MercerError,
   strideOverBatch,
   type Device,
-  type StreamOption,
+  type WorkOptions,
   type Tensor,
 } from '@mercer/tensor';
 import type { ParameterValue } from './run-kernel-options.js';
@@ -60,13 +60,13 @@ export async function readableParameter(
   value: ParameterValue,
   home: ParameterHome,
   copies: Tensor[],
-  stream: StreamOption,
+  options: WorkOptions,
 ): Promise<ParameterValue> {
   if (!isTensor(value)) return value;
   checkParameter(what, name, value, value.shape, home);
   if (parameterStride(value, home) !== undefined) return value;
   using spread = value.broadcastTo(home.batchShape);
-  const copy = await spread.clone(stream);
+  const copy = await spread.clone(options);
   copies.push(copy);
   return copy;
 }

@@ -93,7 +93,7 @@ export async function parametersBackward(
     ...{ dtype: 'float64', device: shape.device, stream },
   });
   try {
-    await stream.room();
+    await stream.room({ signal: call.signal });
     launch(loaded, call, partial);
     for (const [index, name] of names.entries()) {
       const own = call.parameters.find((each) => each.name === name)?.shape ?? [];
@@ -196,7 +196,7 @@ async function finish(
   write: () => void | Promise<void>,
 ): Promise<Tensor> {
   try {
-    await call.stream.room();
+    await call.stream.room({ signal: call.signal });
     await write();
   } catch (error) {
     partial.dispose();

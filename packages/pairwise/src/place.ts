@@ -3,6 +3,7 @@ import {
   tensor,
   type DeviceLike,
   type OutOption,
+  type SignalOption,
   type Tensor,
   type TensorSource,
 } from '@mercer/tensor';
@@ -18,7 +19,7 @@ export interface PlacedInputs {
   release(): void;
 }
 
-interface PlaceOptions extends OutOption {
+interface PlaceOptions extends OutOption, SignalOption {
   readonly device?: DeviceLike | undefined;
 }
 
@@ -53,8 +54,13 @@ export async function placeAll(
   const dtype = home?.dtype;
   const place = async (x: PairwiseInput): Promise<Tensor> => {
     if (isTensor(x)) return x;
-    const { stream } = options;
-    const placed = await tensor(x, { device, stream, ...(dtype === undefined ? {} : { dtype }) });
+    const { stream, signal } = options;
+    const placed = await tensor(x, {
+      device,
+      stream,
+      signal,
+      ...(dtype === undefined ? {} : { dtype }),
+    });
     made.push(placed);
     return placed;
   };

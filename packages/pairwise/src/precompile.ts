@@ -13,11 +13,12 @@ import {
   empty,
   kernelKey,
   LOAD_OPTIONS,
+  PROGRESS_OPTION,
   readOptions,
   type Device,
   type DeviceLike,
   type LoadOptions,
-  type LoadProgress,
+  type ProgressOption,
 } from '@mercer/tensor';
 import { checkDescriptor } from './check-descriptor.js';
 import type { KernelDescriptor } from './kernel-descriptor.js';
@@ -80,7 +81,7 @@ const PRECOMPILE_SIZE: OptionNames<PrecompileSize> = { m: true, n: true, k: true
 export type PrecompileLayouts = readonly [a: Layout, b: Layout, out: Layout];
 
 /** Options of `precompile`. */
-export interface PrecompileOptions extends LoadOptions {
+export interface PrecompileOptions extends LoadOptions, ProgressOption {
   /** Default: the default device. */
   readonly device?: DeviceLike | undefined;
   /** Default: all eight. */
@@ -94,8 +95,6 @@ export interface PrecompileOptions extends LoadOptions {
   readonly align?: boolean | undefined;
   /** Default: 1000 x 1000 x 64 and 30000 x 30000 x 1024. */
   readonly sizes?: readonly PrecompileSize[] | undefined;
-  /** Called when another kernel is compiled, or found in the cache. */
-  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
 const PRECOMPILE_OPTIONS: OptionNames<PrecompileOptions> = {
@@ -104,7 +103,7 @@ const PRECOMPILE_OPTIONS: OptionNames<PrecompileOptions> = {
   dtypes: true,
   align: true,
   sizes: true,
-  onProgress: true,
+  ...PROGRESS_OPTION,
   ...LOAD_OPTIONS,
 };
 
@@ -172,8 +171,7 @@ export async function precompile(
     signal?.throwIfAborted();
   }
   await device.loadAll([...kernels.values()], {
-    ...(onProgress && { onProgress }),
-    ...{ debug, signal },
+    ...{ onProgress, debug, signal },
   });
   return { kernels: kernels.size };
 }

@@ -3,7 +3,7 @@ import {
   isTensor,
   MercerError,
   strideOverBatch,
-  type StreamOption,
+  type WorkOptions,
   type Tensor,
 } from '@mercer/tensor';
 import { checkParameter, parameterBatch, type ParameterHome } from './kernel-parameter.js';
@@ -46,13 +46,13 @@ export async function readableScale(
   value: ParameterValue,
   home: ScaleHome,
   copies: Tensor[],
-  stream: StreamOption,
+  options: WorkOptions,
 ): Promise<ParameterValue> {
   if (!isTensor(value)) return value;
   checkScale(what, value, home);
   if (scaleStrides(value, home) !== undefined) return value;
   using spread = value.broadcastTo([...home.batchShape, home.k]);
-  const copy = await spread.clone(stream);
+  const copy = await spread.clone(options);
   copies.push(copy);
   return copy;
 }

@@ -60,7 +60,7 @@ async function contributions(
     ...{ debug, signal, values: rows * k * batch },
   });
   const bound = scale === undefined ? undefined : bindScale(what, scale, shape);
-  await stream.room();
+  await stream.room({ signal });
   const out = empty([...batchShape, rows, k], { dtype, device, stream });
   try {
     launchProgram(

@@ -6,9 +6,11 @@ import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadProblem } from './program.js';
+import { waitForRoom } from './stream-core.js';
 import { readOptions } from './read-options.js';
 import { checkIndex, checkRowCount, denseIndex } from './row-index.js';
-import { OUT_OPTION, assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
+import { checkDType } from './check-argument.js';
+import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut } from './tensor-checks.js';
 
 /** Options of {@link countRows}. */
@@ -69,8 +71,8 @@ export async function countRows(
   const stream = await roomOn(device, options, what);
   const copies: OwnedView[] = [];
   try {
-    const by = await denseIndex(index, stream, copies, what);
-    return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
+    const by = await denseIndex(index, { stream, signal }, copies, what);
+    return await denseResult({ device, shape, dtype, stream, out, signal }, async (to) => {
       const sizes = { count: index.size, rows };
       const program = await loadProblem(
         device,
@@ -82,9 +84,9 @@ export async function countRows(
         { debug, signal, values: index.size },
       );
       const { plan } = program;
-      if (!stream.hasRoom()) await stream.room();
+      await waitForRoom(stream, signal);
       const pointers = { index: memoryAt(by, 0), out: memoryAt(to, 0) };
-      if (plan.needsZeros) await enqueueFill(device, to, 0, stream);
+      if (plan.needsZeros) await enqueueFill(device, to, 0, stream, signal);
       launchProgram(program, stream, pointers, countRowsScalars(plan, sizes));
     });
   } finally {

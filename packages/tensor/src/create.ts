@@ -1,7 +1,15 @@
 import type { DType } from '@mercer/kernels';
 import { own, type OptionNames } from '@mercer/options';
 import { checkShape } from './checked-size.js';
-import { STREAM_OPTION, type DeviceLike, type StreamOption } from './device.js';
+import {
+  PROGRESS_OPTION,
+  SIGNAL_OPTION,
+  STREAM_OPTION,
+  type DeviceLike,
+  type ProgressOption,
+  type SignalOption,
+  type StreamOption,
+} from './device.js';
 import { deviceCore } from './devices.js';
 import { hostArray, type TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
@@ -9,7 +17,8 @@ import { allocateLayout, allocateView, filled, fillView } from './operations.js'
 import { readOptions } from './read-options.js';
 import { streamFor } from './stream-core.js';
 import { uploadArray } from './upload-array.js';
-import { checkDType, isTensor, refuseDataless, wrap, type Tensor } from './tensor.js';
+import { checkDType, refuseDataless } from './check-argument.js';
+import { isTensor, wrap, type Tensor } from './tensor.js';
 
 /** Where a new tensor goes. */
 export interface PlacementOptions extends StreamOption {
@@ -19,7 +28,7 @@ export interface PlacementOptions extends StreamOption {
 
 const PLACEMENT_OPTIONS: OptionNames<PlacementOptions> = { ...STREAM_OPTION, device: true };
 
-/** Options of empty, zeros and full. */
+/** Options of empty. */
 export interface NewOptions<D extends DType> extends PlacementOptions {
   /** Default 'float32'. */
   readonly dtype?: D | undefined;
@@ -27,15 +36,26 @@ export interface NewOptions<D extends DType> extends PlacementOptions {
 
 const NEW_OPTIONS: OptionNames<NewOptions<DType>> = { ...PLACEMENT_OPTIONS, dtype: true };
 
-/** Options of tensor. */
-export interface TensorOptions<D extends DType> extends PlacementOptions {
+/** Options of zeros and full. */
+export interface FullOptions<D extends DType> extends NewOptions<D>, SignalOption {}
+
+const FULL_OPTIONS: OptionNames<FullOptions<DType>> = { ...NEW_OPTIONS, ...SIGNAL_OPTION };
+
+/** Options of tensor; progress counts bytes that were read. */
+export interface TensorOptions<D extends DType>
+  extends PlacementOptions, SignalOption, ProgressOption {
   /** Default: the type of the data; nested numbers are float32, booleans bool, bigints int64. */
   readonly dtype?: D | undefined;
   /** Default: the shape of the data; a typed array has rank 1. */
   readonly shape?: readonly number[] | undefined;
 }
 
-const TENSOR_OPTIONS: OptionNames<TensorOptions<DType>> = { ...NEW_OPTIONS, shape: true };
+const TENSOR_OPTIONS: OptionNames<TensorOptions<DType>> = {
+  ...NEW_OPTIONS,
+  ...SIGNAL_OPTION,
+  ...PROGRESS_OPTION,
+  shape: true,
+};
 
 /** What arrays nested up to eight deep hold; rows that are typed arrays hold numbers. */
 type LeafOf<S, Depth extends readonly 0[] = []> = Depth['length'] extends 8
@@ -74,7 +94,7 @@ function place({ device, stream }: PlacementOptions): ReturnType<typeof deviceCo
  * reader give it, or Arrow data. Resolves when the data has been read, so it may be changed afterwards. Data that is
  * dense in another order (Fortran order, a transposed ndarray) keeps its strides; data with gaps is packed.
  *
- * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY, NO_BACKEND
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY, NO_BACKEND; the signal's reason, between pieces of the data
  *
  * @example
  * ```ts
@@ -101,8 +121,10 @@ export async function tensor<const S extends TensorSource, D extends DType = DTy
   const host = hostArray(data, { shape: given.shape, dtype }, 'tensor');
   const device = place(given);
   const stream = streamFor(device, given.stream, 'tensor');
+  const { signal, onProgress } = given;
+  signal?.throwIfAborted();
   const view = await filled(allocateLayout(device, host, host.dtype, { stream }), (to) =>
-    uploadArray(device, to.storage, host.data, stream, 'tensor'),
+    uploadArray(device, to.storage, host.data, stream, { what: 'tensor', signal, onProgress }),
   );
   return wrap(view, host.dtype as D);
 }
@@ -130,31 +152,33 @@ function emptyOf<D extends DType>(
   return wrap(allocateView(device, checkShape(shape, what), dtype, { stream, zeroed }), dtype);
 }
 
-/** A row-major tensor of zeros. */
+/** A row-major tensor of zeros. Resolves when the work is enqueued. */
 export async function zeros<D extends DType = 'float32'>(
   shape: readonly number[],
-  options?: NewOptions<D>,
+  options?: FullOptions<D>,
 ): Promise<Tensor<D>> {
-  const given = readOptions('zeros', options, NEW_OPTIONS);
+  const given = readOptions('zeros', options, FULL_OPTIONS);
+  given.signal?.throwIfAborted();
   if (place(given).kind === 'cuda') return fullOf(shape, 0, given, 'zeros');
   return emptyOf(shape, { ...given, zeroed: true }, 'zeros');
 }
 
-/** A row-major tensor with one value everywhere. */
+/** A row-major tensor with one value everywhere. Resolves when the work is enqueued. */
 export async function full<D extends DType = 'float32'>(
   shape: readonly number[],
   value: number | bigint | boolean,
-  options?: NewOptions<D>,
+  options?: FullOptions<D>,
 ): Promise<Tensor<D>> {
-  return fullOf(shape, value, readOptions('full', options, NEW_OPTIONS), 'full');
+  return fullOf(shape, value, readOptions('full', options, FULL_OPTIONS), 'full');
 }
 
 async function fullOf<D extends DType>(
   shape: readonly number[],
   value: number | bigint | boolean,
-  options: NewOptions<D>,
+  options: FullOptions<D>,
   what: string,
 ): Promise<Tensor<D>> {
+  options.signal?.throwIfAborted();
   const result = emptyOf(shape, options, what);
   try {
     await fillView(result, value, options);

@@ -13,11 +13,12 @@ export interface DenseResult<D extends DType> {
   readonly stream: StreamCore;
   /** The caller's, checked; any strides. */
   readonly out: Tensor<D> | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Runs `write` on row-major memory and gives the tensor that holds the result: a new one, or the caller's. */
 export async function denseResult<D extends DType>(
-  { device, shape, dtype, stream, out }: DenseResult<D>,
+  { device, shape, dtype, stream, out, signal }: DenseResult<D>,
   write: (to: ElementView) => Promise<void>,
 ): Promise<Tensor<D>> {
   if (out?.isContiguous === true) {
@@ -27,7 +28,7 @@ export async function denseResult<D extends DType>(
   const view = await filled(allocateView(device, shape, dtype, { stream }), write);
   if (out === undefined) return wrap(view, dtype);
   try {
-    await enqueueCopy(device, out, view, stream);
+    await enqueueCopy(device, out, view, stream, signal);
     return out;
   } finally {
     view.storage.dispose();

@@ -7,6 +7,7 @@ import {
   CREATE_STREAM_OPTIONS,
   LOAD_ALL_OPTIONS,
   LOAD_OPTIONS,
+  SIGNAL_OPTION,
   type AllocateOptions,
   type CreateStreamOptions,
   type DeviceId,
@@ -14,6 +15,7 @@ import {
   type LoadAllOptions,
   type LoadedKernel,
   type LoadOptions,
+  type SignalOption,
 } from './device.js';
 import type { CallLoadOptions, CompileOptions } from './executable.js';
 import { checkDialect, KernelTable } from './kernel-table.js';
@@ -23,6 +25,7 @@ import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
 import { readOptions } from './read-options.js';
 import { StorageBlock, type NativeMemory, type StorageOwner } from './storage-block.js';
+import { unlessAborted } from './unless-aborted.js';
 import { streamFor, type StreamCore, type StreamUse } from './stream-core.js';
 
 /** Below this a collection is not worth its time. */
@@ -141,9 +144,12 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     return stream;
   }
 
-  async synchronize(): Promise<void> {
+  async synchronize(options?: SignalOption): Promise<void> {
+    const { signal } = readOptions('synchronize', options, SIGNAL_OPTION);
+    signal?.throwIfAborted();
     const alive = this.#streams.map((ref) => ref.deref()).filter((s) => s !== undefined);
-    await Promise.all(alive.filter((s) => !s.disposed).map((stream) => stream.synchronize()));
+    const done = alive.filter((s) => !s.disposed).map((stream) => stream.synchronize());
+    await unlessAborted(Promise.all(done), signal);
   }
 
   memory(): DeviceMemory {

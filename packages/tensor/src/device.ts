@@ -58,19 +58,43 @@ export interface CreateStreamOptions {
 /** Names of {@link CreateStreamOptions}. @internal */
 export const CREATE_STREAM_OPTIONS: OptionNames<CreateStreamOptions> = { priority: true };
 
-/** Options of `device.load`, and of every call that loads kernels. */
-export interface LoadOptions {
-  /** Print what the compile cache did, compile times and launch geometry. */
-  readonly debug?: DebugOption | undefined;
+/** What ends a call early. */
+export interface SignalOption {
   /**
-   * Rejects the call with the signal's reason while its kernels are planned and compiled; what is under way is stopped once no other
-   * call waits for it. Once work is enqueued the signal is no longer heeded, nor by a compile that the call does not wait for.
+   * Rejects the call with the signal's reason, until its promise resolves: while kernels are planned and compiled (which stops once no
+   * other call waits for it; a compile that the call does not wait for goes on), while it waits for a device or for room on a stream, between launches and between pieces of memory.
+   * What a device was given already runs to its end; memory of the call's own is returned behind it, and a tensor that was given as
+   * `out`, or is overwritten, holds anything then.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Names of {@link SignalOption}. @internal */
+export const SIGNAL_OPTION: OptionNames<SignalOption> = { signal: true };
+
+/** How far a call is. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** Who looks on while a call goes on. */
+export interface ProgressOption {
+  /** Called whenever more is done; what is counted stands beside the call. What it throws rejects the call. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** Names of {@link ProgressOption}. @internal */
+export const PROGRESS_OPTION: OptionNames<ProgressOption> = { onProgress: true };
+
+/** Options of `device.load`, and of every call that loads kernels of its own. */
+export interface LoadOptions extends SignalOption {
+  /** Print what the compile cache did, compile times and launch geometry. */
+  readonly debug?: DebugOption | undefined;
+}
+
 /** Names of {@link LoadOptions}. @internal */
-export const LOAD_OPTIONS: OptionNames<LoadOptions> = { debug: true, signal: true };
+export const LOAD_OPTIONS: OptionNames<LoadOptions> = { ...SIGNAL_OPTION, debug: true };
 
 /** A GPU or the CPU: memory, streams, and the kernels loaded on it. There is one object per device. */
 export interface Device {
@@ -95,8 +119,11 @@ export interface Device {
   kernelLimit: number;
   /** A stream beside the default one. A lower number is a higher priority; the CPU has one priority. */
   createStream(options?: CreateStreamOptions): Stream;
-  /** Resolves when the work of all streams enqueued so far is done; rejects with the device's error. */
-  synchronize(): Promise<void>;
+  /**
+   * Resolves when the work of all streams enqueued so far is done; rejects with the device's error, or at once with the signal's reason
+   * while the work goes on.
+   */
+  synchronize(options?: SignalOption): Promise<void>;
   memory(): DeviceMemory;
   /**
    * Memory without a tensor, for workspaces. Whoever allocates it disposes it; that may be right after the launch that
@@ -125,20 +152,14 @@ export interface Device {
   loadBuiltin(kernel: BuiltinKernel): LoadedKernel;
 }
 
-/** Options of `device.loadAll`. */
-export interface LoadAllOptions extends LoadOptions {
-  /** Called when another kernel is compiled, or found in the cache. */
-  readonly onProgress?: (progress: LoadProgress) => void;
-}
+/** Options of `device.loadAll`; progress counts kernels that are compiled, or found in the cache. */
+export interface LoadAllOptions extends LoadOptions, ProgressOption {}
 
 /** Names of {@link LoadAllOptions}. @internal */
-export const LOAD_ALL_OPTIONS: OptionNames<LoadAllOptions> = { ...LOAD_OPTIONS, onProgress: true };
-
-/** Where a `loadAll` stands. */
-export interface LoadProgress {
-  readonly done: number;
-  readonly total: number;
-}
+export const LOAD_ALL_OPTIONS: OptionNames<LoadAllOptions> = {
+  ...LOAD_OPTIONS,
+  ...PROGRESS_OPTION,
+};
 
 /**
  * A queue of work on one device, first in, first out. Operations take `options.stream`; without it they use the device's
@@ -154,9 +175,12 @@ export interface Stream {
    * Resolves when another launch can be enqueued without blocking. Awaited operations do this themselves; call it
    * between synchronous calls of a prepared kernel.
    */
-  room(): Promise<void>;
-  /** Resolves when everything enqueued so far is done; rejects with the device's error. */
-  synchronize(): Promise<void>;
+  room(options?: SignalOption): Promise<void>;
+  /**
+   * Resolves when everything enqueued so far is done; rejects with the device's error, or at once with the signal's reason while the
+   * work goes on.
+   */
+  synchronize(options?: SignalOption): Promise<void>;
   /** Enqueued work still runs. Using the stream afterwards is an error; disposing it twice is not. */
   dispose(): void;
   [Symbol.dispose](): void;
@@ -223,3 +247,18 @@ export interface StreamOption {
 
 /** Names of {@link StreamOption}. @internal */
 export const STREAM_OPTION: OptionNames<StreamOption> = { stream: true };
+
+/** Options of awaited operations that enqueue work: where, and what ends them early. */
+export interface WorkOptions extends StreamOption, SignalOption {}
+
+/** Names of {@link WorkOptions}. @internal */
+export const WORK_OPTIONS: OptionNames<WorkOptions> = { ...STREAM_OPTION, ...SIGNAL_OPTION };
+
+/** Options of what may carry elements from one device to another; progress counts bytes that were carried. */
+export interface TransferOptions extends WorkOptions, ProgressOption {}
+
+/** Names of {@link TransferOptions}. @internal */
+export const TRANSFER_OPTIONS: OptionNames<TransferOptions> = {
+  ...WORK_OPTIONS,
+  ...PROGRESS_OPTION,
+};

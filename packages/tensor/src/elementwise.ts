@@ -15,7 +15,7 @@ import { storageElement } from './host-convert.js';
 import { elementRange, isDense, isRowMajor, type Layout } from './layout.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import type { StorageBlock } from './storage-block.js';
-import type { StreamCore } from './stream-core.js';
+import { waitForRoom, type StreamCore } from './stream-core.js';
 import { newStorageArray } from './typed-arrays.js';
 
 /** Typed elements of a storage, as the element kernels see them. */
@@ -47,13 +47,17 @@ function isBlock(a: Layout, b: Layout): boolean {
 /**
  * Enqueues a copy with conversion between two views of one shape on one device, which share no memory. Resolves when it
  * is enqueued.
+ *
+ * @throws the signal's reason
  */
 export async function enqueueCopy(
   device: DeviceCore,
   to: ElementView,
   from: ElementView,
   stream: StreamCore,
+  signal?: AbortSignal,
 ): Promise<void> {
+  signal?.throwIfAborted();
   const size = sizeOfShape(to.shape);
   if (size === 0) return;
   if (to.dtype === from.dtype && isBlock(to, from)) {
@@ -80,8 +84,10 @@ export async function enqueueCopy(
     srcStrides: from.strides,
     dstStrides: to.strides,
   });
-  const kernel = await device.loadForCall(kernelFor(plan, device.kind), { values: size });
-  if (!stream.hasRoom()) await stream.room();
+  const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
+    ...{ signal, values: size },
+  });
+  await waitForRoom(stream, signal);
   kernel.launch(stream, {
     pointers: [memoryAt(from, srcOffset), memoryAt(to, dstOffset)],
     scalars,
@@ -108,13 +114,15 @@ function patternOf(value: unknown, dtype: DType, what: string): bigint {
   return new DataView(bytes.buffer).getBigUint64(0, true);
 }
 
-/** Enqueues a fill of a view. Resolves when it is enqueued. */
+/** Enqueues a fill of a view. Resolves when it is enqueued. @throws the signal's reason */
 export async function enqueueFill(
   device: DeviceCore,
   to: ElementView,
   value: unknown,
   stream: StreamCore,
+  signal?: AbortSignal,
 ): Promise<void> {
+  signal?.throwIfAborted();
   const pattern = patternOf(value, to.dtype, 'fill');
   const size = sizeOfShape(to.shape);
   if (size === 0) return;
@@ -128,8 +136,10 @@ export async function enqueueFill(
     }
   }
   const { plan, scalars, dstOffset } = planFill(to);
-  const kernel = await device.loadForCall(kernelFor(plan, device.kind), { values: size });
-  if (!stream.hasRoom()) await stream.room();
+  const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
+    ...{ signal, values: size },
+  });
+  await waitForRoom(stream, signal);
   const signed = (bits: bigint): number => Number(BigInt.asIntN(32, bits));
   kernel.launch(stream, {
     pointers: [memoryAt(to, dstOffset)],

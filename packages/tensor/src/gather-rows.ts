@@ -5,6 +5,7 @@ import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { memoryAt } from './elementwise.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadProblem } from './program.js';
+import { waitForRoom } from './stream-core.js';
 import { readOptions } from './read-options.js';
 import { checkHasRows, checkIndex, denseIndex, rowsOf } from './row-index.js';
 import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
@@ -51,9 +52,9 @@ export async function gatherRows<D extends DType>(
   const stream = await roomOn(device, options, what);
   const copies: OwnedView[] = [];
   try {
-    const table = await rowsOf(x, stream, copies, what);
-    const by = await denseIndex(index, stream, copies, what);
-    return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
+    const table = await rowsOf(x, { stream, signal }, copies, what);
+    const by = await denseIndex(index, { stream, signal }, copies, what);
+    return await denseResult({ device, shape, dtype, stream, out, signal }, async (to) => {
       const program = await loadProblem(
         device,
         {
@@ -63,7 +64,7 @@ export async function gatherRows<D extends DType>(
         },
         { debug, signal, values: index.size * table.columns },
       );
-      if (!stream.hasRoom()) await stream.room();
+      await waitForRoom(stream, signal);
       const pointers = { x: memoryAt(table.view, 0), index: memoryAt(by, 0), out: memoryAt(to, 0) };
       const { columns, stride: tableStride } = table;
       const scalars = { count: index.size, rows: x.shape[0] ?? 0, columns, tableStride };

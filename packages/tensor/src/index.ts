@@ -10,13 +10,17 @@ export {
   tensor,
   zeros,
   type DTypeOf,
+  type FullOptions,
   type NewOptions,
   type PlacementOptions,
   type TensorOptions,
 } from './create.js';
 export {
   LOAD_OPTIONS,
+  PROGRESS_OPTION,
+  SIGNAL_OPTION,
   STREAM_OPTION,
+  WORK_OPTIONS,
   type AllocateOptions,
   type CreateStreamOptions,
   type Device,
@@ -27,12 +31,16 @@ export {
   type LoadAllOptions,
   type LoadedKernel,
   type LoadOptions,
-  type LoadProgress,
   type MemoryArgument,
   type PointerArgument,
+  type Progress,
+  type ProgressOption,
+  type SignalOption,
   type Storage,
   type Stream,
   type StreamOption,
+  type TransferOptions,
+  type WorkOptions,
 } from './device.js';
 export { defaultDevice, device, devices } from './devices.js';
 export type { StridedSource, TensorSource } from './host-array.js';
@@ -62,9 +70,11 @@ export {
   type ProgramProblem,
 } from './program.js';
 export { RecentMap } from './recent-map.js';
+export type { ReadbackOptions } from './readback.js';
 export { readableInput, type BoundOperand, type CopyTarget } from './readable-input.js';
 export { scatterAdd, type ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';
+export { unlessAborted } from './unless-aborted.js';
 export { sumTo, type SumToOptions } from './sum-to.js';
 export { readOptions } from './read-options.js';
 export {
@@ -72,8 +82,8 @@ export {
   isTensor,
   OUT_OPTION,
   Tensor,
+  type CopyOptions,
   type OutOption,
-  type ReadbackOptions,
 } from './tensor.js';
 export { checkOut, commonDevice } from './tensor-checks.js';
 export type {

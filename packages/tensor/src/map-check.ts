@@ -7,7 +7,8 @@ import type { MapInputs, MapOptions } from './map.js';
 import { MercerError } from './mercer-error.js';
 import { checkOutView } from './operations.js';
 import { viewsOverlap, type MemoryView } from './overlap.js';
-import { assertTensor, checkDType, type Tensor } from './tensor.js';
+import { checkDType } from './check-argument.js';
+import { assertTensor, type Tensor } from './tensor.js';
 import { commonDevice } from './tensor-checks.js';
 import { broadcastLayout, broadcastShapes } from './views.js';
 

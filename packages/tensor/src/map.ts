@@ -18,6 +18,7 @@ import { checkMap } from './map-check.js';
 import { allocateView, coreOf, filled, roomOn } from './operations.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { readOptions } from './read-options.js';
+import { waitForRoom } from './stream-core.js';
 import { OUT_OPTION, assertTensor, wrap, type OutOption, type Tensor } from './tensor.js';
 
 /** Options of {@link map}. */
@@ -108,7 +109,7 @@ export async function map(expr: Expr, inputs: MapInputs, given?: MapOptions): Pr
     const loaded = await device.loadForCall(kernel, {
       ...{ debug, signal, values: sizeOfShape(known.shape) },
     });
-    if (!stream.hasRoom()) await stream.room();
+    await waitForRoom(stream, signal);
     const pointers = planned.inputs.flatMap(({ index, offset }) => {
       const tensor = tensors[index];
       return tensor === undefined ? [] : [memoryAt(tensor, offset)];

@@ -2,13 +2,15 @@ import { own } from '@mercer/options';
 import type { DType } from '@mercer/kernels';
 import { bytesOf, formatShape, sizeOfShape } from './checked-size.js';
 import { isDeviceCore, type DeviceCore } from './device-core.js';
-import type { Device, StreamOption } from './device.js';
+import type { Device, StreamOption, TransferOptions, WorkOptions } from './device.js';
 import { enqueueCopy, enqueueFill, type ElementView } from './elementwise.js';
 import { isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { assertNoOverlap, assertWritable } from './overlap.js';
 import type { StorageBlock } from './storage-block.js';
-import { streamFor, type StreamCore } from './stream-core.js';
+import { streamFor, waitForRoom, type StreamCore } from './stream-core.js';
+import { uploadInPieces } from './upload-array.js';
+import { unlessAborted } from './unless-aborted.js';
 import { broadcastLayout } from './views.js';
 
 /*
@@ -112,14 +114,14 @@ export async function filled(
   }
 }
 
-/** The stream of a call, once it has room. */
+/** The stream of a call, once it has room. @throws the signal's reason */
 export async function roomOn(
   device: Device,
-  { stream }: StreamOption,
+  { stream, signal }: WorkOptions,
   what: string,
 ): Promise<StreamCore> {
   const chosen = streamFor(device, stream, what);
-  if (!chosen.hasRoom()) await chosen.room();
+  await waitForRoom(chosen, signal);
   return chosen;
 }
 
@@ -127,13 +129,13 @@ export async function roomOn(
 export async function castView(
   source: Operand,
   dtype: DType,
-  options: StreamOption,
+  options: WorkOptions,
   what: string,
 ): Promise<OwnedView> {
   const device = coreOf(source.storage.device);
   const stream = await roomOn(device, options, what);
   return filled(allocateView(device, source.shape, dtype, { stream }), (to) =>
-    enqueueCopy(device, to, source, stream),
+    enqueueCopy(device, to, source, stream, options.signal),
   );
 }
 
@@ -142,20 +144,20 @@ export async function castInto(
   out: Operand,
   source: Operand,
   dtype: DType,
-  options: StreamOption,
+  options: WorkOptions,
   what: string,
 ): Promise<void> {
   const device = coreOf(source.storage.device);
   checkOutView(out, { shape: source.shape, dtype, device }, [source], what);
   const stream = await roomOn(device, options, what);
-  await enqueueCopy(device, out, source, stream);
+  await enqueueCopy(device, out, source, stream, options.signal);
 }
 
 /** Overwrites a view with another, converted and broadcast. */
 export async function copyInto(
   target: Operand,
   source: Operand,
-  options: StreamOption,
+  options: TransferOptions,
 ): Promise<void> {
   const device = coreOf(target.storage.device);
   if (source.storage.device !== device) {
@@ -171,30 +173,30 @@ export async function copyInto(
   assertNoOverlap(target, [source], 'copyFrom');
   const stream = await roomOn(device, options, 'copyFrom');
   const from = { shape, strides, offset, dtype: source.dtype, storage: source.storage };
-  await enqueueCopy(device, target, from, stream);
+  await enqueueCopy(device, target, from, stream, options.signal);
 }
 
 /** Overwrites every element with one value. */
 export async function fillView(
   target: Operand,
   value: unknown,
-  options: StreamOption,
+  options: WorkOptions,
 ): Promise<void> {
   assertWritable(target, 'fill');
   const device = coreOf(target.storage.device);
   const stream = await roomOn(device, options, 'fill');
-  await enqueueFill(device, target, value, stream);
+  await enqueueFill(device, target, value, stream, options.signal);
 }
 
 /** A copy on another device; `options.stream` belongs to that device. */
 export async function moveView(
   source: Operand,
   target: DeviceCore,
-  options: StreamOption,
+  options: TransferOptions,
 ): Promise<OwnedView> {
   // A view with gaps is packed where it lies; a dense one travels as it is and keeps its strides.
   if (isDense(source.shape, source.strides)) return moveBlock(source, target, options);
-  const packed = await castView(source, source.dtype, {}, 'to');
+  const packed = await castView(source, source.dtype, { signal: options.signal }, 'to');
   try {
     return await moveBlock(packed, target, options);
   } finally {
@@ -205,8 +207,10 @@ export async function moveView(
 async function moveBlock(
   block: ElementView,
   target: DeviceCore,
-  options: StreamOption,
+  options: TransferOptions,
 ): Promise<OwnedView> {
+  const { signal } = options;
+  signal?.throwIfAborted();
   const stream = streamFor(target, options.stream, 'to');
   const { dtype, storage: from } = block;
   const bytes = bytesOf(sizeOfShape(block.shape), dtype);
@@ -223,7 +227,7 @@ async function moveBlock(
     }
     from.retain();
     try {
-      await moveThroughHost(from, first, storage, stream);
+      await moveThroughHost(from, first, storage, stream, options);
     } finally {
       from.dispose();
     }
@@ -236,6 +240,7 @@ async function moveThroughHost(
   first: number,
   to: StorageBlock,
   stream: StreamCore,
+  { signal, onProgress }: TransferOptions,
 ): Promise<void> {
   const source = coreOf(from.device);
   const target = coreOf(to.device);
@@ -243,22 +248,23 @@ async function moveThroughHost(
   from.beforeRead(reading);
   const readable = source.hostView(from, first, to.bytes);
   if (readable !== undefined) {
-    await reading.tailDone();
-    const taken = target.upload(to, 0, readable, stream);
-    to.noteWrite(stream);
-    await taken;
+    await unlessAborted(reading.tailDone(), signal);
+    await uploadInPieces(target, to, readable, stream, { signal, onProgress });
     return;
   }
   // The buffer may have come from a pool, with the end of its former life still enqueued.
-  await stream.tailDone();
+  await unlessAborted(stream.tailDone(), signal);
   const writable = target.hostView(to, 0, to.bytes) ?? new Uint8Array(to.bytes);
   const arrived = source.download(from, first, writable, reading);
   from.noteRead(reading);
+  // One copy in the order of the stream. It writes to memory of the host, which is not given back before it has ended.
   await arrived;
+  signal?.throwIfAborted();
+  onProgress?.({ done: to.bytes, total: to.bytes });
 }
 
 /** Row-major elements: the view itself with one more reference, or a copy. */
-export async function contiguousView(source: Operand, options: StreamOption): Promise<OwnedView> {
+export async function contiguousView(source: Operand, options: WorkOptions): Promise<OwnedView> {
   if (!isRowMajor(source.shape, source.strides)) {
     return castView(source, source.dtype, options, 'contiguous');
   }

@@ -6,6 +6,7 @@ export interface CopyTarget {
   readonly batchShape: readonly number[];
   readonly stream: Stream | undefined;
   readonly copies: Tensor[];
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A tensor and how a kernel reads it. */
@@ -21,17 +22,17 @@ export interface BoundOperand<O> {
 export async function readableInput<O>(
   x: Tensor,
   read: (x: Tensor) => O | undefined,
-  { batchShape, stream, copies }: CopyTarget,
+  { batchShape, stream, copies, signal }: CopyTarget,
 ): Promise<BoundOperand<O>> {
   const direct = read(x);
   if (direct !== undefined) return { tensor: x, operand: direct };
   // First the plain copy; a batch that one stride cannot describe is spelled out as well.
-  const packed = await x.clone({ stream });
+  const packed = await x.clone({ stream, signal });
   copies.push(packed);
   const plain = read(packed);
   if (plain !== undefined) return { tensor: packed, operand: plain };
   using spread = packed.broadcastTo([...batchShape, ...x.shape.slice(-2)]);
-  const full = await spread.clone({ stream });
+  const full = await spread.clone({ stream, signal });
   copies.push(full);
   const operand = read(full);
   if (operand === undefined) throw new Error('a row-major copy is always readable');

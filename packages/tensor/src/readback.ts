@@ -1,8 +1,11 @@
+import { finish, type Steps } from '@mercer/formula';
 import { dtypeBytes, type DType } from '@mercer/kernels';
 import { sizeOfShape } from './checked-size.js';
-import type { StreamOption } from './device.js';
+import type { OptionNames } from '@mercer/options';
+import { WORK_OPTIONS, type WorkOptions } from './device.js';
 import type { ElementView } from './elementwise.js';
 import { readbackOf } from './host-convert.js';
+import { inSlices } from './in-slices.js';
 import { elementRange, isRowMajor, rowMajorStrides } from './layout.js';
 import { castView, coreOf, type Operand } from './operations.js';
 import { streamFor } from './stream-core.js';
@@ -15,6 +18,16 @@ import {
   type StorageArray,
   type TypedArrayOf,
 } from './typed-arrays.js';
+import { unlessAborted } from './unless-aborted.js';
+
+/** Options of {@link Tensor.toTypedArray}. */
+export interface ReadbackOptions extends WorkOptions {
+  /** The bits of float16 and bfloat16 instead of numbers. Default false. */
+  readonly raw?: boolean | undefined;
+}
+
+/** Names of {@link ReadbackOptions}. */
+export const READBACK_OPTIONS: OptionNames<ReadbackOptions> = { ...WORK_OPTIONS, raw: true };
 
 /** Views whose range is no larger than this are read whole and packed here: no kernel to compile. */
 const HOST_PACK_BYTES = 2 ** 16;
@@ -22,7 +35,7 @@ const HOST_PACK_BYTES = 2 ** 16;
 /** The storage elements in row-major order, once the device has them. */
 export async function readRaw<D extends DType>(
   source: Operand<D>,
-  options: StreamOption,
+  options: WorkOptions,
 ): Promise<RawArrayOf<D>> {
   const { dtype, shape, strides } = source;
   const range = elementRange(source);
@@ -48,22 +61,27 @@ async function download(
   { storage, dtype }: ElementView,
   first: number,
   count: number,
-  options: StreamOption,
+  options: WorkOptions,
 ): Promise<StorageArray> {
+  const { signal } = options;
+  signal?.throwIfAborted();
   const device = coreOf(storage.device);
   const stream = streamFor(device, options.stream, 'toTypedArray');
   const target = newStorageArray(dtype, count);
   storage.beforeRead(stream);
   const arrived = device.download(storage, first * dtypeBytes(dtype), target, stream);
   storage.noteRead(stream);
-  await arrived;
-  return target;
+  // The target is held until the bytes have arrived, also where nobody waits for them any more.
+  return unlessAborted(
+    arrived.then(() => target),
+    signal,
+  );
 }
 
 /** See Tensor.toTypedArray. */
 export async function readTyped<D extends DType>(
   source: Operand<D>,
-  options: StreamOption,
+  options: WorkOptions,
 ): Promise<TypedArrayOf<D>> {
   const { dtype } = source;
   return readbackOf((await readRaw(source, options)) as StorageArray, dtype);
@@ -72,10 +90,10 @@ export async function readTyped<D extends DType>(
 /** See Tensor.toNested. */
 export async function readNested<D extends DType>(
   source: Operand<D>,
-  options: StreamOption,
+  options: WorkOptions,
 ): Promise<NestedOf<D>> {
   const { dtype, shape } = source;
-  return nestElements(await readTyped(source, options), dtype, shape);
+  return inSlices(nestSteps(await readTyped(source, options), dtype, shape), options.signal);
 }
 
 /** The same at once where the elements lie in host memory and nothing that writes them is pending; undefined elsewhere. */
@@ -95,14 +113,18 @@ export function nestedAtHand<D extends DType>(source: Operand<D>): NestedOf<D> |
   ) => typeof elements;
   const data = new Elements(memory.buffer, memory.byteOffset, span);
   gather(data, { shape, strides, offset: source.offset - first }, elements);
-  return nestElements(readbackOf(elements, dtype), dtype, shape);
+  return finish(nestSteps(readbackOf(elements, dtype), dtype, shape));
 }
 
-function nestElements<D extends DType>(
+/** Elements that are nested in one step: some tens of microseconds. */
+const NESTED_AT_ONCE = 2 ** 12;
+
+/** Nested arrays of elements in row-major order, in steps. */
+function* nestSteps<D extends DType>(
   data: TypedArrayOf<D>,
   dtype: D,
   shape: readonly number[],
-): NestedOf<D> {
+): Steps<NestedOf<D>> {
   const elements = data as { readonly [i: number]: number | bigint };
   const element = (at: number): ElementOf<D> =>
     (dtype === 'bool' ? elements[at] !== 0 : elements[at]) as ElementOf<D>;
@@ -112,5 +134,19 @@ function nestElements<D extends DType>(
     const step = strides[axis] ?? 1;
     return Array.from({ length: shape[axis] ?? 0 }, (_, i) => nest(axis + 1, at + i * step));
   };
-  return nest(0, 0);
+  let atOnce = 0;
+  function* rows(axis: number, at: number): Steps<NestedOf<D>> {
+    const step = strides[axis] ?? 1;
+    const nested: NestedOf<D>[] = [];
+    for (let i = 0; i < (shape[axis] ?? 0); i++) {
+      const from = at + i * step;
+      nested.push(step > NESTED_AT_ONCE ? yield* rows(axis + 1, from) : nest(axis + 1, from));
+      atOnce += step;
+      if (atOnce < NESTED_AT_ONCE) continue;
+      atOnce = 0;
+      yield;
+    }
+    return nested;
+  }
+  return shape.length === 0 ? element(0) : yield* rows(0, 0);
 }

@@ -3,7 +3,7 @@ import { describe, formatShape, sizeOfShape } from './checked-size.js';
 import { castView, type OwnedView } from './operations.js';
 import { isRowMajor } from './layout.js';
 import { MercerError } from './mercer-error.js';
-import type { StreamCore } from './stream-core.js';
+import type { WorkOptions } from './device.js';
 import { assertTensor, type Tensor } from './tensor.js';
 import type { ElementView } from './elementwise.js';
 
@@ -73,7 +73,7 @@ export interface RowsView {
 /** The rows of a tensor; each row is dense, or the tensor is copied. Copies are pushed to `copies`. */
 export async function rowsOf(
   x: Tensor,
-  stream: StreamCore,
+  options: WorkOptions,
   copies: OwnedView[],
   what: string,
 ): Promise<RowsView> {
@@ -81,7 +81,7 @@ export async function rowsOf(
   if (isRowMajor(x.shape.slice(1), x.strides.slice(1)) && (x.strides[0] ?? 0) >= 0) {
     return { view: x, columns, stride: x.strides[0] ?? 0 };
   }
-  const view = await castView(x, x.dtype, { stream }, what);
+  const view = await castView(x, x.dtype, options, what);
   copies.push(view);
   return { view, columns, stride: columns };
 }
@@ -89,12 +89,12 @@ export async function rowsOf(
 /** The index without gaps; a copy is pushed to `copies`. */
 export async function denseIndex(
   index: Tensor<IndexDType>,
-  stream: StreamCore,
+  options: WorkOptions,
   copies: OwnedView[],
   what: string,
 ): Promise<ElementView> {
   if (index.isContiguous) return index;
-  const copy = await castView(index, index.dtype, { stream }, what);
+  const copy = await castView(index, index.dtype, options, what);
   copies.push(copy);
   return copy;
 }

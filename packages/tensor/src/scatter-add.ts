@@ -12,6 +12,7 @@ import { enqueueFill, memoryAt } from './elementwise.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf, roomOn, type OwnedView } from './operations.js';
 import { launchProgram, loadProblem } from './program.js';
+import { waitForRoom } from './stream-core.js';
 import { readOptions } from './read-options.js';
 import {
   checkHasRows,
@@ -21,7 +22,8 @@ import {
   denseIndex,
   rowsOf,
 } from './row-index.js';
-import { OUT_OPTION, assertTensor, checkDType, type OutOption, type Tensor } from './tensor.js';
+import { checkDType } from './check-argument.js';
+import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
 
 /** Options of {@link scatterAdd}. */
@@ -93,9 +95,9 @@ export async function scatterAdd(
   const stream = await roomOn(device, options, what);
   const copies: OwnedView[] = [];
   try {
-    const from = await rowsOf(values, stream, copies, what);
-    const by = await denseIndex(index, stream, copies, what);
-    return await denseResult({ device, shape, dtype, stream, out }, async (to) => {
+    const from = await rowsOf(values, { stream, signal }, copies, what);
+    const by = await denseIndex(index, { stream, signal }, copies, what);
+    return await denseResult({ device, shape, dtype, stream, out, signal }, async (to) => {
       const sizes = { count: index.size, rows, columns: from.columns, valueStride: from.stride };
       const problem = { from: values.dtype, to: dtype, index: index.dtype, deterministic };
       const program = await loadProblem(
@@ -108,13 +110,13 @@ export async function scatterAdd(
         { debug, signal, values: sizes.count * sizes.columns },
       );
       const { plan } = program;
-      if (!stream.hasRoom()) await stream.room();
+      await waitForRoom(stream, signal);
       const pointers = {
         values: memoryAt(from.view, 0),
         index: memoryAt(by, 0),
         out: memoryAt(to, 0),
       };
-      if (plan.needsZeros) await enqueueFill(device, to, 0, stream);
+      if (plan.needsZeros) await enqueueFill(device, to, 0, stream, signal);
       launchProgram(program, stream, pointers, scatterAddScalars(plan, sizes));
     });
   } finally {

@@ -5,6 +5,7 @@ import {
   tensor,
   zeros,
   type DTypeOf,
+  type FullOptions,
   type NewOptions,
   type TensorOptions,
 } from './create.js';
@@ -53,7 +54,7 @@ export class Scope {
   /** As the function `zeros`, owned by the scope. */
   async zeros<D extends DType = 'float32'>(
     shape: readonly number[],
-    options?: NewOptions<D>,
+    options?: FullOptions<D>,
   ): Promise<Tensor<D>> {
     return this.track(await zeros(shape, options));
   }
@@ -62,7 +63,7 @@ export class Scope {
   async full<D extends DType = 'float32'>(
     shape: readonly number[],
     value: number | bigint | boolean,
-    options?: NewOptions<D>,
+    options?: FullOptions<D>,
   ): Promise<Tensor<D>> {
     return this.track(await full(shape, value, options));
   }

@@ -1,6 +1,8 @@
-import type { Device, Stream } from './device.js';
+import { SIGNAL_OPTION, type Device, type SignalOption, type Stream } from './device.js';
 import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
+import { readOptions } from './read-options.js';
+import { unlessAborted } from './unless-aborted.js';
 
 /** A use of memory: everything that was enqueued on `stream` up to number `seq`. */
 export interface StreamUse {
@@ -117,19 +119,24 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
     }
   }
 
-  async room(): Promise<void> {
+  async room(options?: SignalOption): Promise<void> {
+    const { signal } = readOptions('room', options, SIGNAL_OPTION);
+    signal?.throwIfAborted();
     this.assertAlive();
     while (!this.hasRoom()) {
       const oldest = this.#marks.find((mark) => !mark.event.query());
       // A failed device has no queue left; its error reaches whoever waits for results.
-      await (oldest?.event.synchronize() ?? this.whenDone()).catch(() => undefined);
+      const done = (oldest?.event.synchronize() ?? this.whenDone()).catch(() => undefined);
+      await unlessAborted(done, signal);
       if (oldest === undefined) return;
     }
   }
 
-  async synchronize(): Promise<void> {
+  async synchronize(options?: SignalOption): Promise<void> {
+    const { signal } = readOptions('synchronize', options, SIGNAL_OPTION);
+    signal?.throwIfAborted();
     this.assertAlive();
-    await this.whenDone();
+    await unlessAborted(this.whenDone(), signal);
   }
 
   /** Resolves when everything enqueued so far is done, also on a stream that was disposed since. */
@@ -149,6 +156,12 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+/** Waits until a launch would not block, without a turn where that is so. @throws the signal's reason */
+export async function waitForRoom(stream: Stream, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  if (!(isStreamCore(stream) && stream.hasRoom())) await stream.room({ signal });
 }
 
 const isStreamCore = (value: unknown): value is StreamCore => value instanceof StreamCore;

@@ -2,15 +2,22 @@ import { emitSum, planSum, type EmittedKernel, type SumDType, type SumPlan } fro
 import type { OptionNames } from '@mercer/options';
 import { formatShape, sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
-import { LOAD_OPTIONS, STREAM_OPTION, type LoadOptions, type StreamOption } from './device.js';
+import {
+  LOAD_OPTIONS,
+  STREAM_OPTION,
+  type LoadOptions,
+  type StreamOption,
+  type WorkOptions,
+} from './device.js';
 import { memoryAt, type ElementView } from './elementwise.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { allocateView, castView, coreOf, filled, roomOn } from './operations.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { readOptions } from './read-options.js';
-import type { StreamCore } from './stream-core.js';
-import { assertTensor, checkDType, wrap, type Tensor } from './tensor.js';
+import { waitForRoom, type StreamCore } from './stream-core.js';
+import { checkDType } from './check-argument.js';
+import { assertTensor, wrap, type Tensor } from './tensor.js';
 
 /** Options of {@link sumTo}. */
 export interface SumToOptions<D extends SumDType = SumDType> extends StreamOption, LoadOptions {
@@ -69,7 +76,7 @@ export async function sumTo(
   if (!groups.some(({ summed }) => summed)) return sameElements(x, shape, dtype, options);
   const device = coreOf(x.device);
   const stream = await roomOn(device, options, 'sumTo');
-  const packed = x.isContiguous ? x : await castView(x, x.dtype, { stream }, 'sumTo');
+  const packed = x.isContiguous ? x : await castView(x, x.dtype, options, 'sumTo');
   try {
     const total = await sumGroups(device, packed, groups, dtype, stream, options);
     const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
@@ -84,12 +91,12 @@ async function sameElements(
   x: Tensor<SumDType>,
   shape: readonly number[],
   dtype: SumDType,
-  { stream }: StreamOption,
+  { stream, signal }: WorkOptions,
 ): Promise<Tensor<SumDType>> {
   const same = x.reshape(shape);
   if (dtype === x.dtype) return same;
   try {
-    return await same.cast(dtype, { stream });
+    return await same.cast(dtype, { stream, signal });
   } finally {
     same.dispose();
   }
@@ -118,7 +125,7 @@ async function sumGroups(
       const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
         ...{ debug, signal, values: outer * count * inner },
       });
-      if (!stream.hasRoom()) await stream.room();
+      await waitForRoom(stream, signal);
       const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
       kernel.launch(stream, {
         pointers: [memoryAt(x, 0), memoryAt(out, 0)],

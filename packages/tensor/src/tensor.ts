@@ -1,10 +1,22 @@
 import { inspect, type InspectOptions } from 'node:util';
-import { dtypeBytes, isDType, type DType } from '@mercer/kernels';
+import { dtypeBytes, type DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
+import { checkDType, refuseDataless } from './check-argument.js';
 import { bytesOf, describe, formatShape, sizeOfShape } from './checked-size.js';
-import { STREAM_OPTION, type Device, type DeviceLike, type StreamOption } from './device.js';
+import {
+  SIGNAL_OPTION,
+  STREAM_OPTION,
+  TRANSFER_OPTIONS,
+  WORK_OPTIONS,
+  type Device,
+  type DeviceLike,
+  type SignalOption,
+  type StreamOption,
+  type TransferOptions,
+  type WorkOptions,
+} from './device.js';
 import { deviceCore } from './devices.js';
 import type { ElementView } from './elementwise.js';
 import { isRowMajor, type Layout } from './layout.js';
@@ -12,9 +24,17 @@ import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
 import { readOptions } from './read-options.js';
-import { nestedAtHand, readNested, readRaw, readTyped } from './readback.js';
+import {
+  nestedAtHand,
+  READBACK_OPTIONS,
+  readNested,
+  readRaw,
+  readTyped,
+  type ReadbackOptions,
+} from './readback.js';
 import { shownRanges, shownText } from './shown-elements.js';
 import type { StorageBlock } from './storage-block.js';
+import { unlessAborted } from './unless-aborted.js';
 import type { ElementOf, NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
 import {
   broadcastLayout,
@@ -33,13 +53,10 @@ export interface OutOption<D extends DType = DType> extends StreamOption {
 /** Names of {@link OutOption}. @internal */
 export const OUT_OPTION: OptionNames<OutOption> = { ...STREAM_OPTION, out: true };
 
-/** Options of {@link Tensor.toTypedArray}. */
-export interface ReadbackOptions extends StreamOption {
-  /** The bits of float16 and bfloat16 instead of numbers. Default false. */
-  readonly raw?: boolean | undefined;
-}
+/** Options of {@link Tensor.clone} and {@link Tensor.cast}. */
+export interface CopyOptions<D extends DType = DType> extends OutOption<D>, SignalOption {}
 
-const READBACK_OPTIONS: OptionNames<ReadbackOptions> = { ...STREAM_OPTION, raw: true };
+const COPY_OPTIONS: OptionNames<CopyOptions> = { ...OUT_OPTION, ...SIGNAL_OPTION };
 
 const HANDLE = localHandle(
   'a tensor',
@@ -168,32 +185,36 @@ export class Tensor<D extends DType = DType> implements Layout {
     return new Tensor(this.storage.retain(), this.dtype, layout);
   }
 
-  /** The elements in row-major order without gaps: a view where they are so already, else a copy. */
-  async contiguous(options?: StreamOption): Promise<Tensor<D>> {
-    const given = readOptions('contiguous', options, STREAM_OPTION);
+  /**
+   * The elements in row-major order without gaps: a view where they are so already, else a copy. Resolves when the work is
+   * enqueued.
+   */
+  async contiguous(options?: WorkOptions): Promise<Tensor<D>> {
+    const given = readOptions('contiguous', options, WORK_OPTIONS);
+    given.signal?.throwIfAborted();
     return wrap(await contiguousView(this, given), this.dtype);
   }
 
-  /** A row-major copy. */
-  clone(options?: OutOption<D>): Promise<Tensor<D>> {
+  /** A row-major copy. Resolves when the work is enqueued. */
+  clone(options?: CopyOptions<D>): Promise<Tensor<D>> {
     return this.#copy(this.dtype, options, 'clone');
   }
 
   /**
    * The elements as another dtype, always a copy. Floating to floating rounds to nearest even; floating to integer
-   * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`.
+   * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`. Resolves when the work is enqueued.
    */
-  cast<E extends DType>(dtype: E, options?: OutOption<NoInfer<E>>): Promise<Tensor<E>> {
+  cast<E extends DType>(dtype: E, options?: CopyOptions<NoInfer<E>>): Promise<Tensor<E>> {
     return this.#copy(dtype, options, 'cast');
   }
 
   async #copy<E extends DType>(
     dtype: E,
-    options: OutOption<E> | undefined,
+    options: CopyOptions<E> | undefined,
     what: string,
   ): Promise<Tensor<E>> {
     checkDType(dtype, what);
-    const given = readOptions(what, options, OUT_OPTION);
+    const given = readOptions(what, options, COPY_OPTIONS);
     const { out } = given;
     if (out === undefined) return wrap(await castView(this, dtype, given, what), dtype);
     assertTensor(out, `${what}: out`);
@@ -201,30 +222,38 @@ export class Tensor<D extends DType = DType> implements Layout {
     return out;
   }
 
-  /** A copy on another device, or another handle for the same elements where they are there already. */
-  async to(device: DeviceLike, options?: StreamOption): Promise<Tensor<D>> {
-    const given = readOptions('to', options, STREAM_OPTION);
+  /**
+   * A copy on another device, or another handle for the same elements where they are there already. Between two GPUs it resolves when
+   * the copy is enqueued; between host and GPU when the bytes have been read, which a signal ends between pieces of 128 MiB on the way
+   * to a GPU, and behind the one copy on the way to the host.
+   */
+  async to(device: DeviceLike, options?: TransferOptions): Promise<Tensor<D>> {
+    const given = readOptions('to', options, TRANSFER_OPTIONS);
+    given.signal?.throwIfAborted();
     const target = deviceCore(device);
     if (target === this.storage.device) return this.view();
     return wrap(await moveView(this, target, given), this.dtype);
   }
 
-  /** Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor. */
-  async copyFrom(source: Tensor, options?: StreamOption): Promise<this> {
+  /**
+   * Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor when the work is enqueued; from
+   * another device as `to` does.
+   */
+  async copyFrom(source: Tensor, options?: TransferOptions): Promise<this> {
     assertTensor(source, 'copyFrom');
-    await copyInto(this, source, readOptions('copyFrom', options, STREAM_OPTION));
+    await copyInto(this, source, readOptions('copyFrom', options, TRANSFER_OPTIONS));
     return this;
   }
 
-  /** Overwrites every element with one value. Resolves with this tensor. */
-  async fill(value: number | bigint | boolean, options?: StreamOption): Promise<this> {
-    await fillView(this, value, readOptions('fill', options, STREAM_OPTION));
+  /** Overwrites every element with one value. Resolves with this tensor when the work is enqueued. */
+  async fill(value: number | bigint | boolean, options?: WorkOptions): Promise<this> {
+    await fillView(this, value, readOptions('fill', options, WORK_OPTIONS));
     return this;
   }
 
   /**
-   * The elements in row-major order, once the device has them; rejects with the device's error. float16 and bfloat16
-   * come as Float32Array, or with `raw: true` as their bits in a Uint16Array.
+   * The elements in row-major order, once the device has them; rejects with the device's error. A signal rejects the wait at once,
+   * while the device's work goes on. float16 and bfloat16 come as Float32Array, or with `raw: true` as their bits in a Uint16Array.
    */
   toTypedArray(options?: ReadbackOptions & { readonly raw?: false }): Promise<TypedArrayOf<D>>;
   toTypedArray(options: ReadbackOptions & { readonly raw: true }): Promise<RawArrayOf<D>>;
@@ -234,19 +263,21 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   /**
-   * Nested arrays as deep as the rank (at rank 0 the element itself), once the device has the elements. The depth is not known to
-   * the type: a variable of a type such as `number[][]` takes the result as the caller says that it is.
+   * Nested arrays as deep as the rank (at rank 0 the element itself), once the device has the elements. A signal rejects the wait at
+   * once, while the device's work goes on. The depth is not known to the type: a variable of a type such as `number[][]` takes the
+   * result as the caller says that it is.
    */
-  async toNested<N extends NestedOf<D> = NestedOf<D>>(options?: StreamOption): Promise<N> {
-    return (await readNested(this, readOptions('toNested', options, STREAM_OPTION))) as N;
+  async toNested<N extends NestedOf<D> = NestedOf<D>>(options?: WorkOptions): Promise<N> {
+    return (await readNested(this, readOptions('toNested', options, WORK_OPTIONS))) as N;
   }
 
   /**
-   * The one element of a tensor that has one, of any rank, once the device has it.
+   * The one element of a tensor that has one, of any rank, once the device has it. A signal rejects the wait at once.
    *
    * @throws MercerError SHAPE_MISMATCH for a tensor with none or several
    */
-  async item(): Promise<ElementOf<D>> {
+  async item(options?: SignalOption): Promise<ElementOf<D>> {
+    const { signal } = readOptions('item', options, SIGNAL_OPTION);
     if (this.size !== 1) {
       throw new MercerError(
         'SHAPE_MISMATCH',
@@ -255,25 +286,33 @@ export class Tensor<D extends DType = DType> implements Layout {
     }
     const one = this.reshape([]);
     try {
-      return (await readNested(one, {})) as ElementOf<D>;
+      return (await readNested(one, { signal })) as ElementOf<D>;
     } finally {
       one.dispose();
     }
   }
 
-  /** Writes dtype, shape, device and the first elements along each axis to the console, once the device has them. */
-  async print(): Promise<void> {
+  /**
+   * Writes dtype, shape, device and the first elements along each axis to the console, once the device has them. A signal rejects the
+   * wait at once.
+   */
+  async print(options?: SignalOption): Promise<void> {
+    const { signal } = readOptions('print', options, SIGNAL_OPTION);
     const part = this.slice(...shownRanges(this.shape));
     try {
-      console.log(`${String(this)} ${shownText(await readNested(part, {}), this.shape)}`);
+      console.log(`${String(this)} ${shownText(await readNested(part, { signal }), this.shape)}`);
     } finally {
       part.dispose();
     }
   }
 
-  /** Resolves with this tensor when what was enqueued to write it is done; rejects with the device's error. */
-  async ready(): Promise<this> {
-    await this.storage.lastWrite.stream.tailDone();
+  /**
+   * Resolves with this tensor when what was enqueued to write it is done; rejects with the device's error, or at once with the signal's
+   * reason while the work goes on.
+   */
+  async ready(options?: SignalOption): Promise<this> {
+    const { signal } = readOptions('ready', options, SIGNAL_OPTION);
+    await unlessAborted(this.storage.lastWrite.stream.tailDone(), signal);
     return this;
   }
 
@@ -331,32 +370,9 @@ export function wrap<D extends DType>(view: ElementView, dtype: D): Tensor<D> {
   return new Tensor(view.storage, dtype, view);
 }
 
-/** @throws MercerError INVALID_ARGUMENT for anything but a dtype's name */
-export function checkDType<D extends DType>(dtype: D, what: string): D {
-  if (isDType(dtype)) return dtype;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${describe(dtype)} is not a dtype. Use float64, float32, float16, bfloat16, int64, int32, uint8 or bool.`,
-  );
-}
-
 /** True for a tensor of this copy of the package. */
 export function isTensor(value: unknown): value is Tensor {
   return value instanceof Tensor;
-}
-
-/** @throws MercerError INVALID_ARGUMENT for what is left of a tensor that was copied by JSON, or by another program's clone */
-export function refuseDataless(value: unknown, what: string): void {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
-  try {
-    if (!('dtype' in value && 'shape' in value) || 'data' in value || 'values' in value) return;
-  } catch {
-    return;
-  }
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: expected a tensor, got an object with a tensor's shape and dtype but no data, such as a copy of one by JSON. Send await t.toTypedArray() and t.shape, and make tensor(data, { shape }) of them.`,
-  );
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   type LoadedKernel,
   type MemoryReport,
   type NestedOf,
+  type Progress,
   type RawArrayOf,
   type Storage,
   type Stream,
@@ -70,6 +71,25 @@ describe('public signatures', () => {
     >();
     expectTypeOf(half.toNested()).resolves.toEqualTypeOf<NestedOf<'float16'>>();
     expectTypeOf(half.ready()).resolves.toEqualTypeOf<Tensor<'float16'>>();
+  });
+
+  test('signals and progress', () => {
+    const { signal } = new AbortController();
+    const half = empty([1], { dtype: 'float16' });
+    expectTypeOf(half.item({ signal })).resolves.toEqualTypeOf<number>();
+    expectTypeOf(half.print({ signal })).resolves.toBeVoid();
+    expectTypeOf(half.cast('int32', { signal })).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(half.device.synchronize({ signal })).resolves.toBeVoid();
+    expectTypeOf(half.device.defaultStream.room({ signal })).resolves.toBeVoid();
+    const onProgress = (progress: Progress): number => progress.done / progress.total;
+    expectTypeOf(tensor([1], { signal, onProgress })).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(half.to('cpu', { signal, onProgress })).resolves.toEqualTypeOf<
+      Tensor<'float16'>
+    >();
+    // @ts-expect-error empty takes no time
+    empty([1], { signal });
+    // @ts-expect-error a fill is enqueued
+    void half.fill(1, { onProgress });
   });
 
   test('operations', () => {

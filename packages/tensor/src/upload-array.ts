@@ -1,33 +1,46 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeviceCore } from './device-core.js';
+import type { ProgressOption, SignalOption } from './device.js';
 import { MercerError } from './mercer-error.js';
 import type { StorageBlock } from './storage-block.js';
 import type { StreamCore } from './stream-core.js';
 import type { StorageArray } from './typed-arrays.js';
+import { unlessAborted } from './unless-aborted.js';
 
 /** Pieces that wait for their turn on the stream in memory of their own. */
 const MOST_WAITING = 8;
+
+/** Bytes of memory that stays which travel before the signal is looked at again: some 10 ms. */
+const KEPT_PIECE = 2 ** 27;
+
+/** Who looks on while bytes travel; progress counts bytes. */
+type Watch = SignalOption & ProgressOption;
 
 /**
  * Elements of a caller's array into a new storage, from its first byte on. An ArrayBuffer can be transferred or resized at any time,
  * and its memory is then another's: so only this thread reads it, in pieces between which the event loop runs.
  *
- * @throws MercerError INVALID_ARGUMENT where the array was detached or made shorter before all was read
+ * @throws MercerError INVALID_ARGUMENT where the array was detached or made shorter before all was read; the signal's reason
  */
 export async function uploadArray<S extends StreamCore>(
   device: DeviceCore<S>,
   to: StorageBlock,
   data: StorageArray,
   stream: S,
-  what: string,
+  { what, signal, onProgress }: Watch & { readonly what: string },
 ): Promise<void> {
   const { byteOffset, byteLength } = data;
   const piece = device.takenAtOnce;
+  signal?.throwIfAborted();
   // Memory of the host is written directly, once the end of its former life is over: it may have come from a pool.
   const host = byteLength > piece ? device.hostView(to, 0, byteLength) : undefined;
-  if (host !== undefined) await stream.tailDone();
+  if (host !== undefined) await unlessAborted(stream.tailDone(), signal);
   for (let at = 0, pieces = 1; at < byteLength; at += piece, pieces++) {
-    if (at > 0) await nextTurn();
+    if (at > 0) {
+      onProgress?.({ done: at, total: byteLength });
+      await nextTurn();
+      signal?.throwIfAborted();
+    }
     if (data.byteLength !== byteLength) {
       throw new MercerError(
         'INVALID_ARGUMENT',
@@ -42,6 +55,26 @@ export async function uploadArray<S extends StreamCore>(
     const taken = device.upload(to, at, part, stream);
     to.noteWrite(stream);
     await taken;
-    if (pieces % MOST_WAITING === 0) await stream.tailDone();
+    if (pieces % MOST_WAITING === 0) await unlessAborted(stream.tailDone(), signal);
+  }
+  onProgress?.({ done: byteLength, total: byteLength });
+}
+
+/** Bytes of memory that stays as it is into a new storage. @throws the signal's reason, between pieces */
+export async function uploadInPieces<S extends StreamCore>(
+  device: DeviceCore<S>,
+  to: StorageBlock,
+  data: Uint8Array,
+  stream: S,
+  { signal, onProgress }: Watch,
+): Promise<void> {
+  const total = data.byteLength;
+  for (let at = 0; at < total; at += KEPT_PIECE) {
+    signal?.throwIfAborted();
+    const part = data.subarray(at, at + KEPT_PIECE);
+    const taken = device.upload(to, at, part, stream);
+    to.noteWrite(stream);
+    await taken;
+    onProgress?.({ done: at + part.byteLength, total });
   }
 }

@@ -1,8 +1,8 @@
-import { MercerError, type StreamOption, type Tensor } from '@mercer/tensor';
+import { MercerError, type WorkOptions, type Tensor } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 
 /** Options of a backward rule. */
-export type BackwardOptions = StreamOption;
+export type BackwardOptions = WorkOptions;
 
 /** Which gradients are wanted. */
 export interface WrtOption<W extends readonly string[]> {

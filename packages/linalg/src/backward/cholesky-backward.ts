@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
@@ -13,7 +14,7 @@ import { solutionOf } from './solve-cholesky-backward.js';
 export interface CholeskyBackwardOptions extends BackwardOptions, TriangleOption {}
 
 const CHOLESKY_BACKWARD_OPTIONS: OptionNames<CholeskyBackwardOptions> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   ...TRIANGLE_OPTION,
 };
 
@@ -49,7 +50,7 @@ export async function choleskyBackward<D extends LinalgDType>(
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'choleskyBackward';
   options = readOptions(what, options, CHOLESKY_BACKWARD_OPTIONS);
-  const { stream } = options;
+  const within = workOf(options);
   settingOf(what, { factor });
   orderOf(what, 'factor', factor);
   assertLike(what, 'gradient', gradient, factor.shape, factor);
@@ -57,13 +58,13 @@ export async function choleskyBackward<D extends LinalgDType>(
   using l = upper ? factor.transpose() : factor.view();
   using g = upper ? gradient.transpose() : gradient.view();
   // the other triangle of the gradient would reach the products
-  using clean = await g.clone({ stream });
-  await keepTriangle(clean, 'lower', stream);
-  using p = await matmul(l, clean, { transposeA: true, stream });
-  await keepTriangle(p, 'halfLower', stream);
-  const solve = { uplo: 'lower', transpose: true, stream } as const;
+  using clean = await g.clone(within);
+  await keepTriangle(clean, 'lower', within);
+  using p = await matmul(l, clean, { transposeA: true, ...within });
+  await keepTriangle(p, 'halfLower', within);
+  const solve = { uplo: 'lower', transpose: true, ...within } as const;
   using left = solutionOf(await triangularSolve(l, p, solve));
   const sides = { ...solve, rightHandSides: 'rows' } as const;
   using both = solutionOf(await triangularSolve(l, left, sides));
-  return { a: await symmetricPart(both, stream) };
+  return { a: await symmetricPart(both, within) };
 }

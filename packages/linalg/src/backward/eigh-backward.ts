@@ -1,6 +1,7 @@
 import { own } from '@mercer/options';
 import { abs, div, eq, le, max, mul, select, sub, variable } from '@mercer/formula';
-import { empty, map, type Tensor, readOptions } from '@mercer/tensor';
+import { empty, map, type Tensor, readOptions, type WorkOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertGradients, assertLike, batchOf } from './backward-checks.js';
@@ -75,22 +76,28 @@ export async function eighBackward<D extends LinalgDType>(
   const what = 'eighBackward';
   options = readOptions(what, options, SPECTRUM_OPTIONS);
   const gradients = own(given, 'values', 'vectors');
-  const { stream, onDegenerate } = options;
+  const { onDegenerate } = options;
+  const within = workOf(options);
   const { dtype, device } = settingOf(what, { vectors });
   const n = orderOf(what, 'vectors', vectors);
   assertLike(what, 'values', values, [...batchOf(vectors, 2), n], vectors);
   assertGradients(what, gradients, { values, vectors });
   const share = spectrumTolerance(what, options, n, dtype);
   if (vectors.size === 0) return { a: empty(vectors.shape, { dtype: vectors.dtype, device }) };
-  using product = await inEigenbasis(gradients, { values, vectors }, share, stream);
-  using whole = await matmul(product, vectors, { transposeB: true, stream });
-  const a = await symmetricPart(whole, stream);
+  using product = await inEigenbasis(gradients, { values, vectors }, share, within);
+  using whole = await matmul(product, vectors, { transposeB: true, ...within });
+  using a = await symmetricPart(whole, within);
   if (onDegenerate !== undefined && gradients.vectors !== undefined) {
     const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
       i < j && Math.abs((w[j] ?? NaN) - (w[i] ?? NaN)) <= share * largestOf(w);
-    await reportDegenerate(values, { what, isEqual, reason: 'equal eigenvalues' }, onDegenerate);
+    await reportDegenerate(
+      values,
+      { what, isEqual, reason: 'equal eigenvalues' },
+      onDegenerate,
+      within,
+    );
   }
-  return { a };
+  return { a: a.view() };
 }
 
 /** `V (diag(d(values)) + K)`. */
@@ -98,15 +105,15 @@ async function inEigenbasis<D extends LinalgDType>(
   gradients: EighGradients<D>,
   { values, vectors }: EighSaved<D>,
   share: number,
-  stream: SpectrumOptions['stream'],
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   const { dtype } = vectors;
   using slopes = gradients.values === undefined ? undefined : asRow(gradients.values);
   if (gradients.vectors === undefined) {
     if (slopes === undefined) throw new Error('neither gradient is there');
-    return await map(SCALED, { m: vectors, dw: slopes }, { dtype, stream });
+    return await map(SCALED, { m: vectors, dw: slopes }, { dtype, ...within });
   }
-  using inner = await matmul(vectors, gradients.vectors, { transposeA: true, stream });
+  using inner = await matmul(vectors, gradients.vectors, { transposeA: true, ...within });
   using transposed = inner.transpose();
   using rowValues = asRow(values);
   using columnValues = asColumn(values);
@@ -118,9 +125,9 @@ async function inEigenbasis<D extends LinalgDType>(
       ...{ m: inner, turned: transposed, wi: columnValues, wj: rowValues },
       ...{ low: lowest, high: highest, ...(slopes === undefined ? {} : { dw: slopes }) },
     },
-    { dtype, stream, parameters: { tolerance: share }, indices: POSITIONS },
+    { dtype, ...within, parameters: { tolerance: share }, indices: POSITIONS },
   );
-  return await matmul(vectors, middle, { stream });
+  return await matmul(vectors, middle, within);
 }
 
 /** The largest magnitude of ascending values. */

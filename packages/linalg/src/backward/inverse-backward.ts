@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import type { FactorOption } from '../options.js';
@@ -11,7 +12,7 @@ import { symmetricPart } from './shape-gradient.js';
 export interface InverseBackwardOptions extends BackwardOptions, Pick<FactorOption, 'method'> {}
 
 const INVERSE_BACKWARD_OPTIONS: OptionNames<InverseBackwardOptions> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   method: true,
 };
 
@@ -43,14 +44,14 @@ export async function inverseBackward<D extends LinalgDType>(
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'inverseBackward';
   options = readOptions(what, options, INVERSE_BACKWARD_OPTIONS);
-  const { stream } = options;
+  const within = workOf(options);
   settingOf(what, { inverse });
   orderOf(what, 'inverse', inverse);
   assertLike(what, 'gradient', gradient, inverse.shape, inverse);
   const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
-  using half = await matmul(inverse, gradient, { transposeA: true, alpha: -1, stream });
-  const whole = await matmul(half, inverse, { transposeB: true, stream });
+  using half = await matmul(inverse, gradient, { transposeA: true, alpha: -1, ...within });
+  const whole = await matmul(half, inverse, { transposeB: true, ...within });
   if (method === 'lu') return { a: whole };
   using product = whole;
-  return { a: await symmetricPart(product, stream) };
+  return { a: await symmetricPart(product, within) };
 }

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { type Tensor, WORK_OPTIONS, readOptions, type WorkOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertLike } from './backward-checks.js';
@@ -16,7 +17,7 @@ import type { SolveInputs } from './solve-backward.js';
 export interface KronBackwardOptions<W extends SolveInputs> extends BackwardOptions, WrtOption<W> {}
 
 const KRON_BACKWARD_OPTIONS: OptionNames<KronBackwardOptions<SolveInputs>> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   wrt: true,
 };
 
@@ -52,26 +53,26 @@ export async function kronBackward<
 ): Promise<LinalgGradients<W, D>> {
   const what = 'kronBackward';
   options = readOptions(what, options, KRON_BACKWARD_OPTIONS);
-  const { stream } = options;
+  const within = workOf(options);
   const wanted = wantedOf(what, options, ['a', 'b']);
   const { batchShape } = settingOf(what, { a, b });
   const [p = 0, q = 0] = a.shape.slice(-2);
   const [r = 0, s = 0] = b.shape.slice(-2);
   assertLike(what, 'gradient', gradient, [...batchShape, p * r, q * s], a);
   const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
-  using g = await pairsOf(gradient, [p, r, q, s], stream);
+  using g = await pairsOf(gradient, [p, r, q, s], within);
   try {
     if (wanted.has('a')) {
-      using vector = await vectorOf(b, stream);
-      using product = await matmul(g, vector, { stream });
+      using vector = await vectorOf(b, within);
+      using product = await matmul(g, vector, within);
       const whole = product.reshape([...batchShape, p, q]);
-      gradients.a = await summedTo(whole, a.shape, stream);
+      gradients.a = await summedTo(whole, a.shape, within);
     }
     if (wanted.has('b')) {
-      using vector = await vectorOf(a, stream);
-      using product = await matmul(g, vector, { transposeA: true, stream });
+      using vector = await vectorOf(a, within);
+      using product = await matmul(g, vector, { transposeA: true, ...within });
       const whole = product.reshape([...batchShape, r, s]);
-      gradients.b = await summedTo(whole, b.shape, stream);
+      gradients.b = await summedTo(whole, b.shape, within);
     }
   } catch (error) {
     gradients.a?.dispose();
@@ -84,24 +85,24 @@ export async function kronBackward<
 async function pairsOf<D extends LinalgDType>(
   gradient: Tensor<D>,
   [p, r, q, s]: readonly [number, number, number, number],
-  stream: BackwardOptions['stream'],
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   const batch = gradient.shape.slice(0, -2);
-  using packed = await gradient.contiguous({ stream });
+  using packed = await gradient.contiguous(within);
   using apart = packed.reshape([...batch, p, r, q, s]);
   const first = batch.length;
   const axes = [...batch.keys(), first, first + 2, first + 1, first + 3];
   using turned = apart.permute(axes);
-  using pairs = await turned.contiguous({ stream });
+  using pairs = await turned.contiguous(within);
   return pairs.reshape([...batch, p * q, r * s]);
 }
 
 /** The elements of matrices, row by row, as one column. */
 async function vectorOf<D extends LinalgDType>(
   x: Tensor<D>,
-  stream: BackwardOptions['stream'],
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   const [rows = 0, columns = 0] = x.shape.slice(-2);
-  using packed = await x.contiguous({ stream });
+  using packed = await x.contiguous(within);
   return packed.reshape([...x.shape.slice(0, -2), rows * columns, 1]);
 }

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { assertTensor, MercerError, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { assertTensor, MercerError, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertLike } from './backward-checks.js';
@@ -19,7 +20,7 @@ export interface KronMatvecBackwardOptions<W extends KronMatvecInputs>
   extends BackwardOptions, WrtOption<W> {}
 
 const KRON_MATVEC_BACKWARD_OPTIONS: OptionNames<KronMatvecBackwardOptions<KronMatvecInputs>> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   wrt: true,
 };
 
@@ -64,7 +65,7 @@ export async function kronMatvecBackward<
 ): Promise<LinalgGradients<W, D>> {
   const what = 'kronMatvecBackward';
   options = readOptions(what, options, KRON_MATVEC_BACKWARD_OPTIONS);
-  const { stream } = options;
+  const within = workOf(options);
   const wanted = wantedOf(what, options, ['a', 'b', 'x']);
   settingOf(what, { a, b });
   assertTensor(x, `${what}: x`);
@@ -76,28 +77,28 @@ export async function kronMatvecBackward<
       `${what}: x is ${x.label}, and a kron b has ${String(q * s)} columns. Pass the x of the forward call.`,
     );
   }
-  using packed = await x.contiguous({ stream });
+  using packed = await x.contiguous(within);
   using matrix = packed.reshape([...x.shape.slice(0, -1), q, s]);
   const { batchShape } = settingOf(what, { a, b, x: matrix });
   assertLike(what, 'gradient', gradient, [...batchShape, p * r], a);
-  using packedGradient = await gradient.contiguous({ stream });
+  using packedGradient = await gradient.contiguous(within);
   using g = packedGradient.reshape([...batchShape, p, r]);
   const gradients: { a?: Tensor<D>; b?: Tensor<D>; x?: Tensor<D> } = {};
   try {
     if (wanted.has('b')) {
-      using right = await matmul(a, matrix, { stream });
-      const whole = await matmul(g, right, { transposeA: true, stream });
-      gradients.b = await summedTo(whole, b.shape, stream);
+      using right = await matmul(a, matrix, within);
+      const whole = await matmul(g, right, { transposeA: true, ...within });
+      gradients.b = await summedTo(whole, b.shape, within);
     }
     if (!wanted.has('a') && !wanted.has('x')) return gradients as LinalgGradients<W, D>;
-    using left = await matmul(g, b, { stream });
+    using left = await matmul(g, b, within);
     if (wanted.has('a')) {
-      const whole = await matmul(left, matrix, { transposeB: true, stream });
-      gradients.a = await summedTo(whole, a.shape, stream);
+      const whole = await matmul(left, matrix, { transposeB: true, ...within });
+      gradients.a = await summedTo(whole, a.shape, within);
     }
     if (wanted.has('x')) {
-      const whole = await matmul(a, left, { transposeA: true, stream });
-      using sum = await summedTo(whole, matrix.shape, stream);
+      const whole = await matmul(a, left, { transposeA: true, ...within });
+      using sum = await summedTo(whole, matrix.shape, within);
       gradients.x = sum.reshape(x.shape);
     }
   } catch (error) {

@@ -1,6 +1,7 @@
 import { add, mul, variable } from '@mercer/formula';
 import { own, type OptionNames } from '@mercer/options';
-import { map, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { map, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { inverse } from '../inverse.js';
 import { type FactorOption, FACTOR_OPTION } from '../options.js';
@@ -11,7 +12,7 @@ import type { BackwardOptions, LinalgGradients } from './backward-options.js';
 export interface LogdetBackwardOptions extends BackwardOptions, FactorOption {}
 
 const LOGDET_BACKWARD_OPTIONS: OptionNames<LogdetBackwardOptions> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   ...FACTOR_OPTION,
 };
 
@@ -51,7 +52,8 @@ export async function logdetBackward<D extends LinalgDType>(
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'logdetBackward';
   options = readOptions(what, options, LOGDET_BACKWARD_OPTIONS);
-  const { stream, uplo } = options;
+  const { uplo } = options;
+  const within = workOf(options);
   const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
   const saved = own(given, 'a', 'inverse');
   const matrix = (saved.inverse ?? saved.a) as Tensor<D>;
@@ -60,12 +62,12 @@ export async function logdetBackward<D extends LinalgDType>(
   orderOf(what, name, matrix);
   assertLike(what, 'gradient', gradient, batchOf(matrix, 2), matrix);
   const made =
-    saved.inverse === undefined ? await inverse(matrix, { method, uplo, stream }) : undefined;
+    saved.inverse === undefined ? await inverse(matrix, { method, uplo, ...within }) : undefined;
   made?.infos.dispose();
   using inverted = made?.inverse ?? matrix.view();
   using transposed = inverted.transpose();
   using factor = gradient.reshape([...gradient.shape, 1, 1]);
   const formula = method === 'cholesky' ? SYMMETRIC : TURNED;
   const inputs = { b: inverted, turned: transposed, g: factor };
-  return { a: await map(formula, inputs, { dtype: matrix.dtype, stream }) };
+  return { a: await map(formula, inputs, { dtype: matrix.dtype, ...within }) };
 }

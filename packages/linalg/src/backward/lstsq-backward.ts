@@ -5,10 +5,11 @@ import {
   map,
   MercerError,
   zeros,
-  type Stream,
+  type WorkOptions,
   type Tensor,
   readOptions,
 } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { EPSILON, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertSides, rightHandSides } from '../solve.js';
@@ -89,7 +90,7 @@ export async function lstsqBackward<
 ): Promise<LinalgGradients<W, D>> {
   const what = 'lstsqBackward';
   options = readOptions(what, options, LSTSQ_BACKWARD_OPTIONS);
-  const { stream } = options;
+  const within = workOf(options);
   const wanted = wantedOf(what, options, ['a', 'b']);
   const { dtype, batchShape } = settingOf(what, { a, b });
   const [rows = 0, columns = 0] = a.shape.slice(-2);
@@ -106,21 +107,21 @@ export async function lstsqBackward<
       `${what}: tolerance is ${String(tolerance)}. Pass the tolerance of the forward call, a number from 0 up to 1.`,
     );
   }
-  if (a.size === 0) return (await nothing(wanted, a, b, stream)) as LinalgGradients<W, D>;
+  if (a.size === 0) return (await nothing(wanted, a, b, within)) as LinalgGradients<W, D>;
   const turned = (t: Tensor<D>): Tensor<D> => (side === 'rows' ? t.transpose() : t.view());
   using g = turned(gradient);
   using bColumns = turned(b);
   using xColumns = turned(solution);
   const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
-  using basis = await Basis.of(a, tolerance, stream);
+  using basis = await Basis.of(a, tolerance, within);
   using shares = await basis.shares(g);
   using quotients = await basis.over(shares);
-  using y = await matmul(basis.u, quotients, { stream });
+  using y = await matmul(basis.u, quotients, within);
   try {
-    if (wanted.has('b')) gradients.b = await summedTo(turned(y), b.shape, stream);
+    if (wanted.has('b')) gradients.b = await summedTo(turned(y), b.shape, within);
     if (wanted.has('a')) {
       const call = { a, b: bColumns, x: xColumns, g, y, shares, quotients };
-      gradients.a = await summedTo(await matrixGradient(basis, call, stream), a.shape, stream);
+      gradients.a = await summedTo(await matrixGradient(basis, call, within), a.shape, within);
     }
   } catch (error) {
     gradients.b?.dispose();
@@ -134,13 +135,12 @@ async function nothing<D extends LinalgDType>(
   wanted: ReadonlySet<string>,
   a: Tensor<D>,
   b: Tensor<D>,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<{ a?: Tensor<D>; b?: Tensor<D> }> {
-  const common = { dtype: a.dtype, device: a.device, stream };
-  return {
-    ...(wanted.has('a') ? { a: empty(a.shape, common) } : {}),
-    ...(wanted.has('b') ? { b: await zeros(b.shape, common) } : {}),
-  };
+  const common = { dtype: a.dtype, device: a.device, stream: within.stream };
+  const { signal } = within;
+  const zero = wanted.has('b') ? { b: await zeros(b.shape, { ...common, signal }) } : {};
+  return { ...zero, ...(wanted.has('a') ? { a: empty(a.shape, common) } : {}) };
 }
 
 /** What the gradient of a is made of, right-hand sides in columns. */
@@ -159,24 +159,24 @@ interface MatrixTerms<D extends LinalgDType> {
 async function matrixGradient<D extends LinalgDType>(
   basis: Basis<D>,
   { a, b, x: solution, g, y, shares, quotients }: MatrixTerms<D>,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   const { dtype } = a;
-  using first = await matmul(y, solution, { transposeB: true, alpha: -1, stream });
-  using residual = await matmul(a, solution, { stream });
-  await map(DIFFERENCE, { x: b, y: residual }, { out: residual, stream });
+  using first = await matmul(y, solution, { transposeB: true, alpha: -1, ...within });
+  using residual = await matmul(a, solution, within);
+  await map(DIFFERENCE, { x: b, y: residual }, { out: residual, ...within });
   using twice = await basis.over(quotients);
-  using back = await matmul(basis.vh, twice, { transposeA: true, stream });
+  using back = await matmul(basis.vh, twice, { transposeA: true, ...within });
   using backRows = back.transpose();
-  using second = await productOnto(residual, backRows, first, stream);
+  using second = await productOnto(residual, backRows, first, within);
   using counted = await basis.counted(shares);
-  using seen = await matmul(basis.vh, counted, { transposeA: true, stream });
-  using unseen = await map(DIFFERENCE, { x: g, y: seen }, { dtype, stream });
+  using seen = await matmul(basis.vh, counted, { transposeA: true, ...within });
+  using unseen = await map(DIFFERENCE, { x: g, y: seen }, { dtype, ...within });
   using ofSolution = await basis.shares(solution);
   using solutionOverS = await basis.over(ofSolution);
-  using z = await matmul(basis.u, solutionOverS, { stream });
+  using z = await matmul(basis.u, solutionOverS, within);
   using unseenRows = unseen.transpose();
-  return await productOnto(z, unseenRows, second, stream);
+  return await productOnto(z, unseenRows, second, within);
 }
 
 /** The singular vectors of a, with what is done to vectors in them. */
@@ -185,33 +185,33 @@ class Basis<D extends LinalgDType> {
   readonly vh: Tensor<D>;
   readonly #s: Tensor<D>;
   readonly #tolerance: number;
-  readonly #stream: Stream | undefined;
+  readonly #within: WorkOptions;
 
   private constructor(
     factors: { readonly u: Tensor<D>; readonly s: Tensor<D>; readonly vh: Tensor<D> },
     tolerance: number,
-    stream: Stream | undefined,
+    within: WorkOptions,
   ) {
     this.u = factors.u;
     this.vh = factors.vh;
     this.#s = factors.s;
     this.#tolerance = tolerance;
-    this.#stream = stream;
+    this.#within = within;
   }
 
   static async of<D extends LinalgDType>(
     a: Tensor<D>,
     tolerance: number,
-    stream: Stream | undefined,
+    within: WorkOptions,
   ): Promise<Basis<D>> {
-    const { infos, ...factors } = await svd(a, { stream });
+    const { infos, ...factors } = await svd(a, within);
     infos.dispose();
-    return new Basis(factors, tolerance, stream);
+    return new Basis(factors, tolerance, within);
   }
 
   /** `vh t` */
   shares(t: Tensor<D>): Promise<Tensor<D>> {
-    return matmul(this.vh, t, { stream: this.#stream });
+    return matmul(this.vh, t, { ...this.#within });
   }
 
   /** Row i over singular value i. */
@@ -231,7 +231,7 @@ class Basis<D extends LinalgDType> {
       formula,
       { x: t, s: column, top: largest },
       {
-        ...{ dtype: t.dtype, stream: this.#stream },
+        ...{ dtype: t.dtype, ...this.#within },
         parameters: { tolerance: this.#tolerance },
       },
     );

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { MercerError, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul, type MatmulOptions } from '../matmul.js';
 import { assertLike } from './backward-checks.js';
@@ -23,7 +24,7 @@ export interface MatmulBackwardOptions<W extends SolveInputs>
     > {}
 
 const MATMUL_BACKWARD_OPTIONS: OptionNames<MatmulBackwardOptions<SolveInputs>> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   wrt: true,
   alpha: true,
   transposeA: true,
@@ -65,7 +66,8 @@ export async function matmulBackward<
 ): Promise<LinalgGradients<W, D>> {
   const what = 'matmulBackward';
   options = readOptions(what, options, MATMUL_BACKWARD_OPTIONS);
-  const { stream, alpha = 1, transposeA = false, transposeB = false } = options;
+  const { alpha = 1, transposeA = false, transposeB = false } = options;
+  const within = workOf(options);
   const wanted = wantedOf(what, options, ['a', 'b']);
   const { batchShape } = settingOf(what, { a, b });
   const [rows = 0, inner = 0] = extentsOf(a, transposeA);
@@ -79,19 +81,19 @@ export async function matmulBackward<
   assertLike(what, 'gradient', gradient, [...batchShape, rows, columns], a);
   const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
   const { precision, device, maxBytes } = options;
-  const common = { alpha, stream, precision, device, maxBytes };
+  const common = { alpha, ...within, precision, device, maxBytes };
   try {
     if (wanted.has('a')) {
       const whole = transposeA
         ? await matmul(b, gradient, { ...common, transposeA: transposeB, transposeB: true })
         : await matmul(gradient, b, { ...common, transposeB: !transposeB });
-      gradients.a = await summedTo(whole, a.shape, stream);
+      gradients.a = await summedTo(whole, a.shape, within);
     }
     if (wanted.has('b')) {
       const whole = transposeB
         ? await matmul(gradient, a, { ...common, transposeA: true, transposeB: transposeA })
         : await matmul(a, gradient, { ...common, transposeA: !transposeA });
-      gradients.b = await summedTo(whole, b.shape, stream);
+      gradients.b = await summedTo(whole, b.shape, within);
     }
   } catch (error) {
     gradients.a?.dispose();

@@ -19,7 +19,8 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { own, type OptionNames } from '@mercer/options';
-import { empty, map, MercerError, type Tensor, STREAM_OPTION, readOptions } from '@mercer/tensor';
+import { empty, map, MercerError, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { eigh } from '../eigh.js';
 import { matmul } from '../matmul.js';
@@ -43,7 +44,7 @@ export interface MatrixPowerBackwardOptions
 }
 
 const MATRIX_POWER_BACKWARD_OPTIONS: OptionNames<MatrixPowerBackwardOptions> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   ...TRIANGLE_OPTION,
   eps: true,
   onDegenerate: true,
@@ -104,7 +105,8 @@ export async function matrixPowerBackward<D extends LinalgDType>(
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'matrixPowerBackward';
   options = readOptions(what, options, MATRIX_POWER_BACKWARD_OPTIONS);
-  const { stream, eps = 0, uplo, onDegenerate } = options;
+  const { eps = 0, uplo, onDegenerate } = options;
+  const within = workOf(options);
   checkNumbers(what, exponent, eps);
   const saved = own(given, 'a', 'values', 'vectors') as MatrixPowerSaved<D>;
   const matrix = saved.a ?? saved.vectors;
@@ -116,27 +118,27 @@ export async function matrixPowerBackward<D extends LinalgDType>(
     assertLike(what, 'values', saved.values, [...batchOf(matrix, 2), n], matrix);
   }
   if (matrix.size === 0) return { a: empty(matrix.shape, { dtype: matrix.dtype, device }) };
-  const spectrum = await spectrumOf(saved, { uplo, stream });
+  const spectrum = await spectrumOf(saved, { uplo, ...within });
   using values = spectrum.values;
   using vectors = spectrum.vectors;
-  using half = await matmul(vectors, gradient, { transposeA: true, stream });
-  using inner = await matmul(half, vectors, { stream });
+  using half = await matmul(vectors, gradient, { transposeA: true, ...within });
+  using inner = await matmul(half, vectors, within);
   using rowValues = asRow(values);
   using columnValues = asColumn(values);
   const inputs = { m: inner, wi: columnValues, wj: rowValues };
   const parameters = { power: exponent, eps };
-  await map(DIVIDED, inputs, { out: inner, parameters, stream });
-  using left = await matmul(vectors, inner, { stream });
-  using whole = await matmul(left, vectors, { transposeB: true, stream });
-  const result = await symmetricPart(whole, stream);
+  await map(DIVIDED, inputs, { out: inner, parameters, ...within });
+  using left = await matmul(vectors, inner, within);
+  using whole = await matmul(left, vectors, { transposeB: true, ...within });
+  using result = await symmetricPart(whole, within);
   if (onDegenerate !== undefined && exponent > 0 && exponent < 1) {
     const isNothing = (w: number | undefined): boolean => Math.max(w ?? NaN, 0) + eps === 0;
     const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
       isNothing(w[i]) && isNothing(w[j]);
     const reason = 'eigenvalues of 0 and a power below 1';
-    await reportDegenerate(values, { what, isEqual, reason }, onDegenerate);
+    await reportDegenerate(values, { what, isEqual, reason }, onDegenerate, within);
   }
-  return { a: result };
+  return { a: result.view() };
 }
 
 /** Handles of their own for the eigenvalues and vectors. */

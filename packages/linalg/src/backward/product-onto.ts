@@ -1,4 +1,4 @@
-import type { Stream, Tensor } from '@mercer/tensor';
+import type { Tensor, WorkOptions } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 
@@ -7,9 +7,9 @@ export async function productOnto<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<D>,
   sum: Tensor<D> | undefined,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
-  if (sum === undefined) return matmul(a, b, { stream });
-  await matmul(a, b, { beta: 1, out: sum, stream });
+  if (sum === undefined) return matmul(a, b, within);
+  await matmul(a, b, { beta: 1, out: sum, ...within });
   return sum.view();
 }

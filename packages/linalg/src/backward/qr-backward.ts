@@ -1,6 +1,14 @@
 import { own } from '@mercer/options';
 import { lt, select, variable } from '@mercer/formula';
-import { empty, map, type Stream, type Tensor, readOptions, STREAM_OPTION } from '@mercer/tensor';
+import {
+  empty,
+  map,
+  type WorkOptions,
+  type Tensor,
+  readOptions,
+  WORK_OPTIONS,
+} from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { triangularSolve } from '../triangular-solve.js';
@@ -57,37 +65,38 @@ export async function qrBackward<D extends LinalgDType>(
   options?: BackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'qrBackward';
-  const { stream } = readOptions('qrBackward', options, STREAM_OPTION);
+  const within = workOf(readOptions('qrBackward', options, WORK_OPTIONS));
   const gradients = own(given, 'q', 'r');
   const { device } = settingOf(what, { q, r });
   const [rows = 0, few = 0] = q.shape.slice(-2);
   const columns = r.shape.at(-1) ?? 0;
   assertLike(what, 'r', r, [...batchOf(q, 2), few, columns], q);
   assertGradients(what, gradients, { q, r });
+  const { stream } = within;
   const a = empty([...batchOf(q, 2), rows, columns], { dtype: q.dtype, device, stream });
   if (a.size === 0) return { a };
   try {
     using first = columnsOf(r, 0, few);
-    using dFirst = gradients.r && (await upperOf(gradients.r, few, stream));
+    using dFirst = gradients.r && (await upperOf(gradients.r, few, within));
     using aFirst = columnsOf(a, 0, few);
-    using dq = gradients.q && (await gradients.q.clone({ stream }));
+    using dq = gradients.q && (await gradients.q.clone(within));
     if (columns === few) {
-      await tall(dq, dFirst, { q, r: first }, aFirst, stream);
+      await tall(dq, dFirst, { q, r: first }, aFirst, within);
       return { a };
     }
     using aRest = columnsOf(a, few, columns);
     if (gradients.r === undefined) {
-      await tall(dq, dFirst, { q, r: first }, aFirst, stream);
-      await aRest.fill(0, { stream });
+      await tall(dq, dFirst, { q, r: first }, aFirst, within);
+      await aRest.fill(0, within);
       return { a };
     }
     using rest = columnsOf(r, few, columns);
     using dRest = columnsOf(gradients.r, few, columns);
-    await matmul(q, dRest, { out: aRest, stream });
+    await matmul(q, dRest, { out: aRest, ...within });
     // the other columns are q rest, and rest is q^T times them
-    using inner = await matmul(rest, dRest, { transposeB: true, stream });
-    using all = await productOnto(q, inner, dq, stream);
-    await tall(all, dFirst, { q, r: first }, aFirst, stream);
+    using inner = await matmul(rest, dRest, { transposeB: true, ...within });
+    using all = await productOnto(q, inner, dq, within);
+    await tall(all, dFirst, { q, r: first }, aFirst, within);
     return { a };
   } catch (error) {
     a.dispose();
@@ -101,14 +110,14 @@ async function tall<D extends LinalgDType>(
   dr: Tensor<D> | undefined,
   { q, r }: QrSaved<D>,
   out: Tensor<D>,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<void> {
-  using m = await innerOf(dq, dr, { q, r }, stream);
+  using m = await innerOf(dq, dr, { q, r }, within);
   using turned = m.transpose();
   const inputs = { x: m, turned };
-  using mirrored = await map(MIRRORED, inputs, { dtype: q.dtype, stream, indices: POSITIONS });
-  using sides = await productOnto(q, mirrored, dq, stream);
-  const options = { uplo: 'upper', rightHandSides: 'rows', out, stream } as const;
+  using mirrored = await map(MIRRORED, inputs, { dtype: q.dtype, ...within, indices: POSITIONS });
+  using sides = await productOnto(q, mirrored, dq, within);
+  const options = { uplo: 'upper', rightHandSides: 'rows', out, ...within } as const;
   const { infos } = await triangularSolve(r, sides, options);
   infos.dispose();
 }
@@ -118,16 +127,16 @@ async function innerOf<D extends LinalgDType>(
   dq: Tensor<D> | undefined,
   dr: Tensor<D> | undefined,
   { q, r }: QrSaved<D>,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   if (dq === undefined) {
     if (dr === undefined) throw new Error('neither gradient is there');
-    return matmul(r, dr, { transposeB: true, stream });
+    return matmul(r, dr, { transposeB: true, ...within });
   }
-  const m = await matmul(dq, q, { transposeA: true, alpha: -1, stream });
+  const m = await matmul(dq, q, { transposeA: true, alpha: -1, ...within });
   if (dr === undefined) return m;
   try {
-    return await matmul(r, dr, { transposeB: true, beta: 1, out: m, stream });
+    return await matmul(r, dr, { transposeB: true, beta: 1, out: m, ...within });
   } catch (error) {
     m.dispose();
     throw error;
@@ -138,12 +147,12 @@ async function innerOf<D extends LinalgDType>(
 async function upperOf<D extends LinalgDType>(
   dr: Tensor<D>,
   few: number,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   using first = columnsOf(dr, 0, few);
-  const triangle = await first.clone({ stream });
-  await keepTriangle(triangle, 'upper', stream);
-  return triangle;
+  using triangle = await first.clone(within);
+  await keepTriangle(triangle, 'upper', within);
+  return triangle.view();
 }
 
 function columnsOf<D extends LinalgDType>(x: Tensor<D>, from: number, to: number): Tensor<D> {

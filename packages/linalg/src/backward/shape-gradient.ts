@@ -1,5 +1,5 @@
 import { div, lt, mul, add, select, variable } from '@mercer/formula';
-import { map, sumTo, type Stream, type Tensor } from '@mercer/tensor';
+import { map, sumTo, type WorkOptions, type Tensor } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 
 const x = variable('x');
@@ -14,10 +14,10 @@ export const POSITIONS = { row: -2, column: -1 } as const;
 export async function summedTo<D extends LinalgDType>(
   gradient: Tensor<D>,
   shape: readonly number[],
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   using whole = gradient;
-  return await sumTo(whole, shape, { stream });
+  return await sumTo(whole, shape, within);
 }
 
 const SYMMETRIC_PART = mul(0.5, add(x, turned));
@@ -25,13 +25,13 @@ const SYMMETRIC_PART = mul(0.5, add(x, turned));
 /** `(x + x^T) / 2`, exactly symmetric. */
 export async function symmetricPart<D extends LinalgDType>(
   matrices: Tensor<D>,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   using transposed = matrices.transpose();
   return await map(
     SYMMETRIC_PART,
     { x: matrices, turned: transposed },
-    { dtype: matrices.dtype, stream },
+    { dtype: matrices.dtype, ...within },
   );
 }
 
@@ -48,7 +48,7 @@ const TRIANGLES = {
 export async function keepTriangle<D extends LinalgDType>(
   matrices: Tensor<D>,
   triangle: keyof typeof TRIANGLES,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<void> {
-  await map(TRIANGLES[triangle], { x: matrices }, { out: matrices, indices: POSITIONS, stream });
+  await map(TRIANGLES[triangle], { x: matrices }, { out: matrices, indices: POSITIONS, ...within });
 }

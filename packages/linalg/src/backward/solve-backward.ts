@@ -1,5 +1,6 @@
 import { own, type OptionNames } from '@mercer/options';
-import { type Tensor, STREAM_OPTION } from '@mercer/tensor';
+import { type Tensor, WORK_OPTIONS } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { rightHandSides } from '../solve.js';
@@ -23,7 +24,7 @@ export interface SolveBackwardOptions<W extends SolveInputs>
 
 /** Names of {@link SolveBackwardOptions}. */
 export const SOLVE_BACKWARD_OPTIONS: OptionNames<SolveBackwardOptions<SolveInputs>> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   ...SIDES_OPTION,
   wrt: true,
 };
@@ -55,7 +56,7 @@ export async function solveBackward<D extends LinalgDType, W extends SolveInputs
   saved: SolveSaved<D>,
   options: SolveBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
-  const { stream } = options;
+  const within = workOf(options);
   const { a, x, b = x } = own(saved, 'a', 'x', 'b');
   const wanted = wantedOf(what, options, ['a', 'b']);
   settingOf(what, { a, x });
@@ -64,12 +65,12 @@ export async function solveBackward<D extends LinalgDType, W extends SolveInputs
   using y = await solveTransposed(gradient);
   const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
   try {
-    if (wanted.has('b')) gradients.b = await summedTo(y.view(), b.shape, stream);
+    if (wanted.has('b')) gradients.b = await summedTo(y.view(), b.shape, within);
     if (wanted.has('a')) {
       const sides = side === 'columns' ? { transposeB: true } : { transposeA: true };
       const [left, right] = transposed ? [x, y] : [y, x];
-      const outer = await matmul(left, right, { ...sides, alpha: -1, stream });
-      gradients.a = await finish(await summedTo(outer, a.shape, stream));
+      const outer = await matmul(left, right, { ...sides, alpha: -1, ...within });
+      gradients.a = await finish(await summedTo(outer, a.shape, within));
     }
   } catch (error) {
     if (Object.hasOwn(gradients, 'b')) gradients.b?.dispose();

@@ -1,5 +1,6 @@
 import { own, type OptionNames } from '@mercer/options';
 import { type Tensor, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { choice, orderOf, type LinalgDType } from '../checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { solveCholesky } from '../solve-cholesky.js';
@@ -68,9 +69,10 @@ export async function solveCholeskyBackward<
 ): Promise<LinalgGradients<W, D>> {
   const what = 'solveCholeskyBackward';
   options = readOptions(what, options, SOLVE_CHOLESKY_BACKWARD_OPTIONS);
-  const { stream, rightHandSides } = options;
+  const { rightHandSides } = options;
+  const within = workOf(options);
   const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
-  const common = { uplo, rightHandSides, stream };
+  const common = { uplo, rightHandSides, ...within };
   const { a: matrix, factor, x, b } = own(saved, 'a', 'factor', 'x', 'b');
   const a = (factor ?? matrix) as Tensor<D>;
   return solveBackward<D, W>(
@@ -88,7 +90,7 @@ export async function solveCholeskyBackward<
       },
       finish: async (outer) => {
         using whole = outer;
-        return await symmetricPart(whole, stream);
+        return await symmetricPart(whole, within);
       },
     },
     gradient,

@@ -1,4 +1,5 @@
 import { type Tensor, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import type { LinalgDType } from '../checks.js';
 import { solveLU } from '../solve-lu.js';
 import type { LinalgGradients } from './backward-options.js';
@@ -43,14 +44,15 @@ export async function solveLUBackward<
   options?: SolveBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
   options = readOptions('solveLUBackward', options, SOLVE_BACKWARD_OPTIONS);
-  const { stream, rightHandSides } = options;
+  const { rightHandSides } = options;
+  const within = workOf(options);
   return solveBackward<D, W>(
     {
       what: 'solveLUBackward',
       transposed: false,
       solveTransposed: async (sides) => {
         using turned = saved.a.transpose();
-        return solutionOf(await solveLU(turned, sides, { rightHandSides, stream }));
+        return solutionOf(await solveLU(turned, sides, { rightHandSides, ...within }));
       },
       finish: (outer) => Promise.resolve(outer),
     },

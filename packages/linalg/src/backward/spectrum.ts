@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor, STREAM_OPTION } from '@mercer/tensor';
+import { MercerError, type Tensor, WORK_OPTIONS } from '@mercer/tensor';
 import { EPSILON, type LinalgDType } from '../checks.js';
 import type { BackwardOptions } from './backward-options.js';
 
@@ -26,7 +26,7 @@ export interface SpectrumOptions extends BackwardOptions {
 
 /** Names of {@link SpectrumOptions}. */
 export const SPECTRUM_OPTIONS: OptionNames<SpectrumOptions> = {
-  ...STREAM_OPTION,
+  ...WORK_OPTIONS,
   tolerance: true,
   onDegenerate: true,
 };
@@ -61,9 +61,10 @@ export async function reportDegenerate(
   values: Tensor<LinalgDType>,
   { what, isEqual, reason }: DegenerateRule,
   onDegenerate: (warning: SpectrumWarning) => void,
+  { signal }: BackwardOptions,
 ): Promise<void> {
   const n = values.shape.at(-1) ?? 0;
-  const all = await values.toTypedArray();
+  const all = await values.toTypedArray({ signal });
   for (let entry = 0; entry * n < all.length; entry++) {
     const own = all.subarray(entry * n, (entry + 1) * n);
     const pairs: [number, number][] = [];

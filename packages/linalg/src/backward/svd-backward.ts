@@ -12,7 +12,8 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { empty, map, type Stream, type Tensor, readOptions } from '@mercer/tensor';
+import { empty, map, type WorkOptions, type Tensor, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { assertGradients, assertLike, batchOf } from './backward-checks.js';
@@ -112,7 +113,8 @@ export async function svdBackward<D extends LinalgDType>(
   const what = 'svdBackward';
   options = readOptions(what, options, SPECTRUM_OPTIONS);
   const gradients = own(given, 'u', 's', 'vh');
-  const { stream, onDegenerate } = options;
+  const { onDegenerate } = options;
+  const within = workOf(options);
   const { dtype, device } = settingOf(what, { u, vh });
   const [rows = 0, few = 0] = u.shape.slice(-2);
   const columns = vh.shape.at(-1) ?? 0;
@@ -122,7 +124,7 @@ export async function svdBackward<D extends LinalgDType>(
   const share = spectrumTolerance(what, options, Math.max(rows, columns), dtype);
   const shape = [...batchOf(u, 2), rows, columns];
   if (u.size === 0 || vh.size === 0) return { a: empty(shape, { dtype: u.dtype, device }) };
-  const a = await gradientOf(gradients, { u, s, vh }, share, stream);
+  using a = await gradientOf(gradients, { u, s, vh }, share, within);
   if (onDegenerate !== undefined && (gradients.u ?? gradients.vh) !== undefined) {
     const isEqual = (values: ArrayLike<number>, i: number, j: number): boolean => {
       const least = share * (values[0] ?? 0);
@@ -130,9 +132,9 @@ export async function svdBackward<D extends LinalgDType>(
       return i === j ? x <= least : Math.abs(x - y) <= least;
     };
     const reason = 'singular values that are equal, or 0 where paired with themselves,';
-    await reportDegenerate(s, { what, isEqual, reason }, onDegenerate);
+    await reportDegenerate(s, { what, isEqual, reason }, onDegenerate, within);
   }
-  return { a };
+  return { a: a.view() };
 }
 
 /** `(u middle + (du - u J) / s) vh + u ((d(vh) - K^T vh) / s)`. */
@@ -140,32 +142,32 @@ async function gradientOf<D extends LinalgDType>(
   gradients: SvdGradients<D>,
   { u, s, vh }: SvdSaved<D>,
   share: number,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   const { u: du, vh: dvh } = gradients;
   const [rows = 0, few = 0] = u.shape.slice(-2);
   const columns = vh.shape.at(-1) ?? 0;
-  using j = du && (await matmul(u, du, { transposeA: true, stream }));
-  using k = dvh && (await matmul(vh, dvh, { transposeB: true, stream }));
-  using middle = await middleOf(gradients.s, s, j, k, share, stream);
+  using j = du && (await matmul(u, du, { transposeA: true, ...within }));
+  using k = dvh && (await matmul(vh, dvh, { transposeB: true, ...within }));
+  using middle = await middleOf(gradients.s, s, j, k, share, within);
   using sRow = asRow(s);
   using sColumn = asColumn(s);
   using top = oneValue(s, 0);
   const parameters = { tolerance: share };
   // what du has outside the span of u, where u does not span everything
-  using outside = du !== undefined && rows > few ? await du.clone({ stream }) : undefined;
+  using outside = du !== undefined && rows > few ? await du.clone(within) : undefined;
   if (outside !== undefined && j !== undefined) {
-    await matmul(u, j, { alpha: -1, beta: 1, out: outside, stream });
-    await map(OVER_S, { x: outside, s: sRow, top }, { out: outside, parameters, stream });
+    await matmul(u, j, { alpha: -1, beta: 1, out: outside, ...within });
+    await map(OVER_S, { x: outside, s: sRow, top }, { out: outside, parameters, ...within });
   }
-  using left = await productOnto(u, middle, outside, stream);
-  const a = await matmul(left, vh, { stream });
+  using left = await productOnto(u, middle, outside, within);
+  const a = await matmul(left, vh, within);
   if (dvh === undefined || k === undefined || columns === few) return a;
   try {
-    using beyond = await dvh.clone({ stream });
-    await matmul(k, vh, { transposeA: true, alpha: -1, beta: 1, out: beyond, stream });
-    await map(OVER_S, { x: beyond, s: sColumn, top }, { out: beyond, parameters, stream });
-    return await matmul(u, beyond, { beta: 1, out: a, stream });
+    using beyond = await dvh.clone(within);
+    await matmul(k, vh, { transposeA: true, alpha: -1, beta: 1, out: beyond, ...within });
+    await map(OVER_S, { x: beyond, s: sColumn, top }, { out: beyond, parameters, ...within });
+    return await matmul(u, beyond, { beta: 1, out: a, ...within });
   } catch (error) {
     a.dispose();
     throw error;
@@ -178,7 +180,7 @@ async function middleOf<D extends LinalgDType>(
   j: Tensor<D> | undefined,
   k: Tensor<D> | undefined,
   share: number,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Tensor<D>> {
   using sRow = asRow(s);
   using sColumn = asColumn(s);
@@ -194,6 +196,6 @@ async function middleOf<D extends LinalgDType>(
     ...{ u: j !== undefined, s: ds !== undefined, v: k !== undefined },
   });
   return await map(formula, inputs, {
-    ...{ dtype: s.dtype, stream, parameters: { tolerance: share }, indices: POSITIONS },
+    ...{ dtype: s.dtype, ...within, parameters: { tolerance: share }, indices: POSITIONS },
   });
 }

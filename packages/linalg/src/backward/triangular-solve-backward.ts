@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import { type Tensor, readOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import { choice, type LinalgDType } from '../checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { triangularSolve } from '../triangular-solve.js';
@@ -60,20 +61,21 @@ export async function triangularSolveBackward<
 ): Promise<LinalgGradients<W, D>> {
   const what = 'triangularSolveBackward';
   options = readOptions(what, options, TRIANGULAR_SOLVE_BACKWARD_OPTIONS);
-  const { stream, rightHandSides, transpose = false, unitDiagonal = false } = options;
+  const { rightHandSides, transpose = false, unitDiagonal = false } = options;
+  const within = workOf(options);
   const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
   const strict = uplo === 'lower' ? 'strictLower' : 'strictUpper';
   return solveBackward<D, W>(
     {
       ...{ what, transposed: transpose },
       solveTransposed: async (sides) => {
-        const forward = { uplo, unitDiagonal, rightHandSides, stream };
+        const forward = { uplo, unitDiagonal, rightHandSides, ...within };
         const turned = { ...forward, transpose: !transpose };
         return solutionOf(await triangularSolve(saved.a, sides, turned));
       },
       finish: async (outer) => {
         try {
-          await keepTriangle(outer, unitDiagonal ? strict : uplo, stream);
+          await keepTriangle(outer, unitDiagonal ? strict : uplo, within);
           return outer;
         } catch (error) {
           outer.dispose();

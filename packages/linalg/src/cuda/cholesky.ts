@@ -1,4 +1,5 @@
 import { tensor, type Storage, type Tensor } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import type { MatrixOperand } from '../operand.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
@@ -16,7 +17,7 @@ type CholeskyCall = CudaCall<typeof routines.cholesky.fields>;
  * have no factor yet, and factors those again.
  */
 export async function cholesky(call: CholeskyCall): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape } = setting;
   const count = countOf(batchShape);
   if (count === 0) return;
@@ -24,15 +25,15 @@ export async function cholesky(call: CholeskyCall): Promise<void> {
   const { infos, jitters } = args;
   const part = triangle(args.upper);
   using scratch = new Scratch(call);
-  await infos.fill(0, { stream });
-  await jitters.fill(0, { stream });
+  await infos.fill(0, workOf(call));
+  await jitters.fill(0, workOf(call));
   const matrices = scratch.matrices(a.rows, a.columns);
-  await pack(stream, batchShape, a, matrices, { part, infos });
+  await pack(call, batchShape, a, matrices, { part, infos });
   const factors = new Factors(scratch, matrices, { cholesky: true, uplo: part });
   await factorAll(call, scratch, factors);
   if (args.attempts > 0) await escalate(call, scratch, factors, a);
-  await mergeCodes(stream, infos, factors.codes, count);
-  await unpack(stream, batchShape, matrices, factor, infos, { part });
+  await mergeCodes(call, infos, factors.codes, count);
+  await unpack(call, batchShape, matrices, factor, infos, { part });
 }
 
 /** Tries again with a growing multiple of the identity, matrix by matrix. */
@@ -42,7 +43,7 @@ async function escalate(
   factors: Factors,
   a: MatrixOperand,
 ): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { infos, jitters } = args;
   const part = triangle(args.upper);
   const { count } = scratch;
@@ -55,38 +56,41 @@ async function escalate(
     for (const [z, mean] of means.entries()) {
       if (failed[z] === true) shift[z] = args.jitter * mean * 10 ** attempt;
     }
-    using shifts = await tensor(shift, { dtype: setting.dtype, device: setting.device, stream });
+    using shifts = await tensor(shift, {
+      ...{ dtype: setting.dtype, device: setting.device },
+      ...workOf(call),
+    });
     using shaped = shifts.reshape(jitters.shape);
-    await jitters.copyFrom(shaped, { stream });
+    await jitters.copyFrom(shaped, workOf(call));
     const only = factors.codes;
-    await pack(stream, setting.batchShape, a, factors.matrices, { part, shifts, only });
+    await pack(call, setting.batchShape, a, factors.matrices, { part, shifts, only });
     await factorAll(call, scratch, factors, { only: (z) => failed[z] === true });
   }
 }
 
 /** Which finite matrices have no factor yet. */
 async function failing(
-  { stream }: CholeskyCall,
+  call: CholeskyCall,
   codes: Storage,
   infos: Tensor<'int32'>,
 ): Promise<boolean[]> {
-  const values = await readNumbers(stream, codes, 'int32');
-  const known = await infos.toTypedArray();
+  const values = await readNumbers(call, codes, 'int32');
+  const known = await infos.toTypedArray(workOf(call));
   return [...values].map((code, z) => code > 0 && known[z] === 0);
 }
 
 async function diagonalMeans(
-  { setting, stream }: CholeskyCall,
+  call: CholeskyCall,
   scratch: Scratch,
   { matrices }: Factors,
   a: MatrixOperand,
 ): Promise<readonly number[]> {
-  const { dtype, batchShape } = setting;
+  const { dtype, batchShape } = call.setting;
   const plain = scratch.matrices(matrices.rows, matrices.columns);
   const means = scratch.bytes(8 * scratch.count);
-  await pack(stream, batchShape, a, plain);
+  await pack(call, batchShape, a, plain);
   const pointers = { matrices: plain.storage, means };
   const sizes = { n: matrices.rows, count: scratch.count };
-  await launch(stream, kernels.diagonalMeans(dtype), pointers, sizes);
-  return [...(await readNumbers(stream, means, 'float64'))];
+  await launch(call, kernels.diagonalMeans(dtype), pointers, sizes);
+  return [...(await readNumbers(call, means, 'float64'))];
 }

@@ -33,15 +33,15 @@ export async function spectrum(
   a: MatrixOperand,
   { uplo, infos }: { readonly uplo: 'lower' | 'upper'; readonly infos: Tensor<'int32'> },
 ): Promise<Spectrum> {
-  const { setting, stream } = call;
+  const { setting } = call;
   const { dtype, batchShape } = setting;
   const vectors = scratch.matrices(a.rows, a.columns);
   const values = scratch.matrices(a.rows, 1);
   const codes = scratch.codes();
-  await pack(stream, batchShape, a, vectors, { part: uplo, mirrored: true, infos });
+  await pack(call, batchShape, a, vectors, { part: uplo, mirrored: true, infos });
   const { rows, columns, count } = vectors;
   const pointers = { to: vectors.storage, infos };
-  await launch(stream, kernels.identity(dtype), pointers, { rows, columns, count });
+  await launch(call, kernels.identity(dtype), pointers, { rows, columns, count });
   const result = { vectors, values, codes };
   if (rows === 0 || count === 0) return result;
   if (count > 1 && rows <= BATCHED_ORDER) await inBatches(call, scratch, result, uplo);
@@ -64,6 +64,7 @@ async function oneByOne(
   await spread(call, scratch, {
     touches: [vectors.storage, values.storage, codes],
     streams: SPECTRAL_STREAMS,
+    onProgress: call.onProgress,
     workspaceBytes: (native) => cusolver.syevdWorkspace(native, problem(0)).deviceBytes,
     each: ({ stream: native, workspace }, z) =>
       cusolver.syevd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),
@@ -77,7 +78,7 @@ async function inBatches(
   { vectors, values, codes }: Spectrum,
   uplo: 'lower' | 'upper',
 ): Promise<void> {
-  const { setting, stream } = call;
+  const { setting, stream, signal, onProgress } = call;
   const { device, count } = scratch;
   const { dtype, rows: n } = vectors;
   const problem = (first: number, batch: number) => ({
@@ -96,12 +97,14 @@ async function inBatches(
   const writes = [vectors.storage, values.storage, codes, workspace];
   await runNative(stream, { what: setting.what, writes, beside }, async (streams) => {
     for (let first = 0; first < count; first += size) {
+      signal?.throwIfAborted();
       const batch = Math.min(size, count - first);
       await cusolver.syevBatched(streams.beside[0] ?? streams.stream, {
         ...problem(first, batch),
         workspace: regionOf(workspace),
         infos: element(codes, first, 4),
       });
+      onProgress?.({ done: first + batch, total: count });
     }
   });
 }

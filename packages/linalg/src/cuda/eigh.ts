@@ -1,3 +1,4 @@
+import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
@@ -7,15 +8,15 @@ import { countOf, Scratch } from './scratch.js';
 
 /** Eigenvalues and eigenvectors. */
 export async function eigh(call: CudaCall<typeof routines.eigh.fields>): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, values, vectors] = needed(args, 'a', 'values', 'vectors');
   const { infos } = args;
   using scratch = new Scratch(call);
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const found = await spectrum(call, scratch, a, { uplo: triangle(args.upper), infos });
-  await mergeCodes(stream, infos, found.codes, scratch.count);
-  await unpack(stream, batchShape, found.values, values, infos);
-  await unpack(stream, batchShape, found.vectors, vectors, infos);
+  await mergeCodes(call, infos, found.codes, scratch.count);
+  await unpack(call, batchShape, found.values, values, infos);
+  await unpack(call, batchShape, found.vectors, vectors, infos);
 }

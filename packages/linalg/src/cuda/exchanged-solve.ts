@@ -21,7 +21,7 @@ export async function exchangedSolve(
   const { columns, count } = sides;
   if (n === 0 || columns === 0) return;
   const pointers = { sides: sides.storage, pivots };
-  await launch(call.stream, kernels.exchangeRows(dtype), pointers, { n, columns, count });
+  await launch(call, kernels.exchangeRows(dtype), pointers, { n, columns, count });
   await spread(call, scratch, {
     touches: [matrices.storage, sides.storage],
     streams: 1,

@@ -118,6 +118,8 @@ export async function factorAll(
   await spread(call, scratch, {
     touches: sides === undefined ? factors.touches : [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
+    // Of some matrices again nothing is told.
+    onProgress: only === undefined ? call.onProgress : undefined,
     workspaceBytes: (native) => factors.workspaceBytes(native),
     each: (lane, z) => {
       if (only?.(z) === false) return undefined;

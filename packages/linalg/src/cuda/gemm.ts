@@ -1,8 +1,9 @@
-import { zeros, type Storage, type Stream } from '@mercer/tensor';
+import { zeros, type Storage } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixOperand } from '../operand.js';
 import type { routines } from '../routines.js';
-import type { CudaCall } from './cuda-call.js';
+import type { CudaCall, Within } from './cuda-call.js';
 import { enqueueProduct } from './gemm/enqueue-product.js';
 import { enqueueSplitProduct, type SplitProduct } from './gemm/enqueue-split-product.js';
 import { readable, writable } from './gemm/library-operand.js';
@@ -15,8 +16,8 @@ export const gemm = (call: GemmCall): Promise<void> => run(call, enqueueProduct)
 
 /** The same for float32 on tensor cores, with operands rounded to 11 bits. */
 export const gemmTf32 = (call: GemmCall): Promise<void> =>
-  run(call, (setting, stream, product, workspace) =>
-    enqueueProduct(setting, stream, { ...product, compute: 'tf32' }, workspace),
+  run(call, (setting, within, product, workspace) =>
+    enqueueProduct(setting, within, { ...product, compute: 'tf32' }, workspace),
   );
 
 /** The same for float32 on tensor cores, to float32's accuracy. Needs memory for the factors' parts. */
@@ -25,7 +26,7 @@ export const gemmTf32x3 = (call: GemmCall): Promise<void> => run(call, enqueueSp
 /** Enqueues a product of operands that the library takes. */
 type Enqueue = (
   setting: Setting,
-  stream: Stream,
+  within: Within,
   product: SplitProduct,
   workspace: Storage | undefined,
 ) => Promise<void>;
@@ -43,27 +44,27 @@ async function run(call: GemmCall, enqueue: Enqueue): Promise<void> {
     await scale(call, c, beta);
     return;
   }
-  using target = await writable(setting, c, beta !== 0, stream);
-  using left = await readable(setting, a, stream);
-  using right = await readable(setting, b, stream);
+  using target = await writable(setting, c, beta !== 0, call);
+  using left = await readable(setting, a, call);
+  using right = await readable(setting, b, call);
   using workspace = productWorkspace(stream);
   const product = { a: left.operand, b: right.operand, c: target.operand, alpha, beta };
-  await enqueue(setting, stream, product, workspace);
+  await enqueue(setting, call, product, workspace);
   await target.commit();
 }
 
 /** c = beta c, for sums without a term. */
 async function scale(call: GemmCall, c: MatrixOperand, beta: number): Promise<void> {
-  const { setting, stream } = call;
+  const { setting } = call;
   if (beta === 1) return;
   if (beta === 0) {
     using target = c.view();
-    await target.fill(0, { stream });
+    await target.fill(0, workOf(call));
     return;
   }
   const { dtype, device, batchShape } = setting;
-  using left = await zeros([c.rows, 1], { dtype, device, stream });
-  using right = await zeros([1, c.columns], { dtype, device, stream });
+  using left = await zeros([c.rows, 1], { dtype, device, ...workOf(call) });
+  using right = await zeros([1, c.columns], { dtype, device, ...workOf(call) });
   const [a, b] = [left, right].map((factor) => matrixOperand(factor, batchShape));
   await gemm({ ...call, args: { a, b, c, alpha: 1, beta } });
 }

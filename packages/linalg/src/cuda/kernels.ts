@@ -21,7 +21,8 @@ import {
   type CudaKernel,
   type Scalars,
 } from '@mercer/kernels';
-import type { PointerArgument, Stream } from '@mercer/tensor';
+import type { PointerArgument } from '@mercer/tensor';
+import type { Within } from './cuda-call.js';
 
 /** One kernel value for each choice of types, so that a device finds what it has loaded. */
 function once<A extends readonly string[]>(emit: (...types: A) => CudaKernel) {
@@ -57,15 +58,15 @@ export const kernels = {
   unpack: once(emitUnpackMatrices),
 };
 
-/** Enqueues a kernel; pointers go by the names of its parameters, and what is not given is address 0. */
+/** Enqueues a kernel; pointers go by the names of its parameters, and what is not given is address 0. @throws the signal's reason */
 export async function launch(
-  stream: Stream,
+  { stream, signal }: Within,
   kernel: CudaKernel,
   pointers: Readonly<Record<string, PointerArgument | undefined>>,
   scalars: Scalars,
 ): Promise<void> {
-  const loaded = await stream.device.load(kernel);
-  await stream.room();
+  const loaded = await stream.device.load(kernel, { signal });
+  await stream.room({ signal });
   const given = kernel.params.filter(({ kind }) => kind === 'pointer');
   loaded.launch(stream, { pointers: given.map(({ name }) => pointers[name] ?? 0n), scalars });
 }

@@ -7,14 +7,14 @@ import { countOf } from './scratch.js';
 
 /** Kronecker products. */
 export async function kron(call: CudaCall<typeof routines.kron.fields>): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape, dtype } = setting;
   const count = countOf(batchShape);
   const [a, b, c] = needed(args, 'a', 'b', 'c');
   if (count * c.rows * c.columns === 0) return;
   const pointers = { a: a.memory, b: b.memory, c: c.memory };
   const sizes = { p: a.rows, q: a.columns, r: b.rows, s: b.columns, count };
-  await launch(stream, kernels.kron(dtype), pointers, {
+  await launch(call, kernels.kron(dtype), pointers, {
     ...sizes,
     ...strideScalars('a', a),
     ...strideScalars('b', b),

@@ -1,3 +1,4 @@
+import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
@@ -16,15 +17,15 @@ export async function lstsq(call: CudaCall<typeof routines.lstsq.fields>): Promi
   const { infos, ranks, tolerance } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const sides = scratch.matrices(b.rows, b.columns);
-  await pack(stream, batchShape, b, sides, { infos });
+  await pack(call, batchShape, b, sides, { infos });
   const { flipped, u, values, vt, codes } = await singularParts(call, scratch, a, infos);
-  await mergeCodes(stream, infos, codes, count);
+  await mergeCodes(call, infos, codes, count);
   const few = values.rows;
   const reciprocals = scratch.matrices(few, 1);
   const inputs = { values: values.storage, reciprocals: reciprocals.storage, infos, ranks };
-  await launch(stream, kernels.singularReciprocals(dtype), inputs, { n: few, tolerance, count });
+  await launch(call, kernels.singularReciprocals(dtype), inputs, { n: few, tolerance, count });
   const inner = scratch.matrices(few, sides.columns);
   const scaled = scratch.matrices(few, sides.columns);
   const solution = scratch.matrices(a.columns, sides.columns);
@@ -34,8 +35,8 @@ export async function lstsq(call: CudaCall<typeof routines.lstsq.fields>): Promi
   multiply(call, { a: flipped ? vt : u, b: sides, c: inner, transposeA: !flipped });
   const pointers = { from: inner.storage, factors: reciprocals.storage, to: scaled.storage };
   const sizes = { rows: few, columns: sides.columns, byRows: 1, count };
-  await launch(stream, kernels.scale(dtype), pointers, sizes);
+  await launch(call, kernels.scale(dtype), pointers, sizes);
   multiply(call, { a: flipped ? u : vt, b: scaled, c: solution, transposeA: !flipped });
-  await unpack(stream, batchShape, solution, x, infos);
-  await unpack(stream, batchShape, values, singularValues, infos);
+  await unpack(call, batchShape, solution, x, infos);
+  await unpack(call, batchShape, values, singularValues, infos);
 }

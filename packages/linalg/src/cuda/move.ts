@@ -1,6 +1,7 @@
 import { MATRIX_BATCH_AXES, type Scalars } from '@mercer/kernels';
-import type { Storage, Stream, Tensor } from '@mercer/tensor';
+import type { Storage, Tensor } from '@mercer/tensor';
 import type { MatrixOperand } from '../operand.js';
+import type { Within } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { type Dense } from './scratch.js';
 
@@ -59,7 +60,7 @@ export interface PackOptions {
 
 /** An operand of any strides into dense matrices. */
 export async function pack(
-  stream: Stream,
+  within: Within,
   batchShape: readonly number[],
   from: MatrixOperand,
   to: Dense,
@@ -70,7 +71,7 @@ export async function pack(
   const kernel = kernels.pack(from.memory.dtype as Dense['dtype'], dtype);
   const pointers = { from: from.memory, to: to.storage, infos, only, shifts };
   const scalars = { rows, columns, count, part: PARTS[part], mirrored: Number(mirrored), ridge };
-  await launch(stream, kernel, pointers, {
+  await launch(within, kernel, pointers, {
     ...scalars,
     ...strideScalars('from', from),
     ...batchScalars(batchShape),
@@ -78,7 +79,7 @@ export async function pack(
 }
 
 /** Dense matrices into others of another dtype. */
-export async function convert(stream: Stream, from: Dense, to: Dense): Promise<void> {
+export async function convert(within: Within, from: Dense, to: Dense): Promise<void> {
   const { rows, columns, count } = to;
   const step = { fromRow: 1, fromColumn: rows, fromBatch5: rows * columns, batch5: count };
   const others = Object.fromEntries(
@@ -89,7 +90,7 @@ export async function convert(stream: Stream, from: Dense, to: Dense): Promise<v
   );
   const scalars = { rows, columns, count, part: 0, mirrored: 0, ridge: 0, ...others, ...step };
   const kernel = kernels.pack(from.dtype, to.dtype);
-  await launch(stream, kernel, { from: from.storage, to: to.storage }, scalars);
+  await launch(within, kernel, { from: from.storage, to: to.storage }, scalars);
 }
 
 /** How matrices are unpacked. */
@@ -100,7 +101,7 @@ export interface UnpackOptions {
 
 /** The first rows and columns of dense matrices into an operand; NaN for matrices whose info is not 0. */
 export async function unpack(
-  stream: Stream,
+  within: Within,
   batchShape: readonly number[],
   from: Dense,
   to: MatrixOperand,
@@ -110,7 +111,7 @@ export async function unpack(
   const { rows, columns } = to;
   const kernel = kernels.unpack(from.dtype, to.memory.dtype as Dense['dtype']);
   await launch(
-    stream,
+    within,
     kernel,
     { from: from.storage, to: to.memory, infos },
     {
@@ -124,11 +125,11 @@ export async function unpack(
 
 /** What a library said goes into the infos that were 0; positive codes count as `failure` where it is given. */
 export async function mergeCodes(
-  stream: Stream,
+  within: Within,
   infos: Tensor<'int32'>,
   codes: Storage,
   count: number,
   failure = 0,
 ): Promise<void> {
-  await launch(stream, kernels.mergeCodes(), { infos, codes }, { count, failure });
+  await launch(within, kernels.mergeCodes(), { infos, codes }, { count, failure });
 }

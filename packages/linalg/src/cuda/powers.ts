@@ -1,5 +1,6 @@
 import { regionOf, enqueueNative } from '@mercer/tensor/cuda';
-import { dtypeBytes, tensor, type Tensor } from '@mercer/tensor';
+import { dtypeBytes, tensor, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import type { LinalgDType } from '../checks.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
@@ -16,30 +17,30 @@ const NOT_CONVERGED = -2;
 
 /** V diag(w^power) V^T. */
 export async function eigenPower(call: CudaCall<typeof routines.eigenPower.fields>): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, result] = needed(args, 'a', 'result');
   const { infos, errors, power, ridge, epsilon } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const { vectors, values, codes } = await spectrum(call, scratch, a, {
     uplo: triangle(args.upper),
     infos,
   });
-  await mergeCodes(stream, infos, codes, count, NOT_CONVERGED);
+  await mergeCodes(call, infos, codes, count, NOT_CONVERGED);
   const n = vectors.rows;
   const inputs = { values: values.storage, errors, infos };
   const numbers = { n, power, ridge, epsilon, count };
-  await launch(stream, kernels.eigenPowers(dtype), inputs, numbers);
+  await launch(call, kernels.eigenPowers(dtype), inputs, numbers);
   const scaled = scratch.matrices(n, n);
   const product = scratch.matrices(n, n);
   const pointers = { from: vectors.storage, factors: values.storage, to: scaled.storage };
   const sizes = { rows: n, columns: n, byRows: 0, count };
-  await launch(stream, kernels.scale(dtype), pointers, sizes);
+  await launch(call, kernels.scale(dtype), pointers, sizes);
   multiply(call, { a: scaled, b: vectors, c: product, transposeB: true });
-  await unpack(stream, batchShape, product, result, infos);
+  await unpack(call, batchShape, product, result, infos);
 }
 
 type RootCall = CudaCall<typeof routines.inverseRoot.fields>;
@@ -54,35 +55,42 @@ const ACCEPTED = 0.1;
  * holding up the event loop, and keeps the best of each.
  */
 export async function inverseRoot(call: RootCall): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape, dtype, device } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, result] = needed(args, 'a', 'result');
   const { infos, errors, ridge } = args;
   using scratch = new Scratch(call);
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const m = scratch.matrices(a.rows, a.columns);
   const part = triangle(args.upper);
-  await pack(stream, batchShape, a, m, { part, mirrored: true, ridge, infos });
-  const finite = (await infos.toTypedArray()).map((info) => Number(info === 0));
+  await pack(call, batchShape, a, m, { part, mirrored: true, ridge, infos });
+  const finite = (await infos.toTypedArray(workOf(call))).map((info) => Number(info === 0));
   const { least, best } = await iterate(call, scratch, m);
   const given = least.map((error, z) => (finite[z] === 0 ? NaN : error));
-  await writeAll(errors, given, { dtype, device, stream });
+  await writeAll(errors, given, { dtype, device, ...workOf(call) });
   const found = [...given].map((error, z) =>
     finite[z] === 0 ? -1 : error < ACCEPTED ? 0 : NOT_CONVERGED,
   );
-  await writeAll(infos, Float64Array.from(found), { dtype: 'int32', device, stream });
-  await unpack(stream, batchShape, best, result, infos);
+  await writeAll(infos, Float64Array.from(found), {
+    ...{ dtype: 'int32', device },
+    ...workOf(call),
+  });
+  await unpack(call, batchShape, best, result, infos);
 }
 
 async function writeAll(
   to: Tensor,
   numbers: Float64Array,
-  { dtype, device, stream }: { dtype: LinalgDType | 'int32' } & Pick<Scratch, 'device' | 'stream'>,
+  {
+    dtype,
+    device,
+    ...within
+  }: { dtype: LinalgDType | 'int32' } & Pick<Scratch, 'device'> & WorkOptions,
 ): Promise<void> {
-  using from = await tensor(numbers, { dtype, device, stream });
+  using from = await tensor(numbers, { dtype, device, ...within });
   using shaped = from.reshape(to.shape);
-  await to.copyFrom(shaped, { stream });
+  await to.copyFrom(shaped, within);
 }
 
 /** x <- x t, m <- t^root m with t = ((root + 1) I - m) / root, while it gets better; rounding ends that. */
@@ -91,7 +99,7 @@ async function iterate(
   scratch: Scratch,
   start: Dense,
 ): Promise<{ least: Float64Array; best: Dense }> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { dtype } = setting;
   const { root } = args;
   const { rows, columns, count } = start;
@@ -101,12 +109,12 @@ async function iterate(
   const [distances, squares] = [scratch.bytes(8 * count), scratch.bytes(8 * count)];
   const measure = async (): Promise<Float64Array> => {
     const pointers = { matrices: m.storage, distances, squares };
-    await launch(stream, kernels.distances(dtype), pointers, { n: rows, count });
-    return (await readNumbers(stream, distances, 'float64')) as Float64Array;
+    await launch(call, kernels.distances(dtype), pointers, { n: rows, count });
+    return (await readNumbers(call, distances, 'float64')) as Float64Array;
   };
   await measure();
   const sizes = { rows, columns, count, root };
-  await launch(stream, kernels.newtonStart(dtype), { m: m.storage, x: x.storage, squares }, sizes);
+  await launch(call, kernels.newtonStart(dtype), { m: m.storage, x: x.storage, squares }, sizes);
   const least = new Float64Array(count).fill(Infinity);
   const done = new Uint8Array(count);
   for (let step = 0; step < MOST_STEPS; step++) {
@@ -123,7 +131,7 @@ async function iterate(
       if (ended || (!better && (least[z] ?? NaN) < 0.5)) done[z] = 1;
     }
     if (!done.includes(0)) break;
-    await launch(stream, kernels.newtonFactor(dtype), { m: m.storage, t: t.storage }, sizes);
+    await launch(call, kernels.newtonFactor(dtype), { m: m.storage, t: t.storage }, sizes);
     multiply(call, { a: x, b: t, c: spare });
     [x, spare] = [spare, x];
     for (let i = 0; i < root; i++) {

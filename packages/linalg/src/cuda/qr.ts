@@ -1,5 +1,6 @@
 import { cusolver } from '@mercer/cuda-runtime';
 import { dtypeBytes } from '@mercer/tensor';
+import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
@@ -10,20 +11,20 @@ import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** QR factors: Householder's, and Q as what they make of the identity. */
 export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, q, r] = needed(args, 'a', 'q', 'r');
   const { infos } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const matrices = scratch.matrices(a.rows, a.columns);
-  await pack(stream, batchShape, a, matrices, { infos });
+  await pack(call, batchShape, a, matrices, { infos });
   const few = Math.min(a.rows, a.columns);
   const left = scratch.matrices(a.rows, few);
   const sizes = { rows: left.rows, columns: few, count };
-  await launch(stream, kernels.identity(dtype), { to: left.storage }, sizes);
+  await launch(call, kernels.identity(dtype), { to: left.storage }, sizes);
   if (few > 0) {
     const tau = scratch.matrices(few, 1);
     const codes = scratch.codes();
@@ -38,6 +39,7 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
     await spread(call, scratch, {
       touches: [matrices.storage, left.storage, tau.storage, codes, applied],
       streams: FACTOR_STREAMS,
+      onProgress: call.onProgress,
       workspaceBytes: (native) =>
         Math.max(
           cusolver.geqrfWorkspace(native, shape).deviceBytes,
@@ -51,8 +53,8 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
         return undefined;
       },
     });
-    await mergeCodes(stream, infos, codes, count);
+    await mergeCodes(call, infos, codes, count);
   }
-  await unpack(stream, batchShape, left, q, infos);
-  await unpack(stream, batchShape, matrices, r, infos, { part: 'upper' });
+  await unpack(call, batchShape, left, q, infos);
+  await unpack(call, batchShape, matrices, r, infos, { part: 'upper' });
 }

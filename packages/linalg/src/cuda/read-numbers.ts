@@ -1,14 +1,17 @@
-import type { Storage, Stream } from '@mercer/tensor';
+import { unlessAborted, type Storage } from '@mercer/tensor';
 import { nativeStream, regionOf } from '@mercer/tensor/cuda';
+import type { Within } from './cuda-call.js';
 
 /** Reads a call's own memory, behind what its stream has to do; the event loop stays free. */
 export async function readNumbers(
-  stream: Stream,
+  { stream, signal }: Within,
   storage: Storage,
   dtype: 'int32' | 'float64',
 ): Promise<Int32Array | Float64Array> {
   const numbers =
     dtype === 'int32' ? new Int32Array(storage.bytes / 4) : new Float64Array(storage.bytes / 8);
-  if (numbers.length > 0) await nativeStream(stream).copyToHost(numbers, regionOf(storage).buffer);
+  signal?.throwIfAborted();
+  if (numbers.length === 0) return numbers;
+  await unlessAborted(nativeStream(stream).copyToHost(numbers, regionOf(storage).buffer), signal);
   return numbers;
 }

@@ -1,3 +1,4 @@
+import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors, solveAll } from './factor.js';
@@ -17,7 +18,7 @@ export const refinedCholesky = (call: RefinedCall): Promise<void> => refined(cal
 export const refinedLU = (call: RefinedCall): Promise<void> => refined(call, false);
 
 async function refined(call: RefinedCall, cholesky: boolean): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, b, x] = needed(args, 'a', 'b', 'x');
@@ -27,18 +28,18 @@ async function refined(call: RefinedCall, cholesky: boolean): Promise<void> {
   const problem = { dtype: 'float32', n: a.rows, columns: b.columns, use: 'solution' } as const;
   const lu = cholesky ? undefined : planLU(problem);
   using scratch = new Scratch(call);
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const exact = scratch.matrices(a.rows, a.columns, 'float64');
   const single = scratch.matrices(a.rows, a.columns, 'float32');
-  await pack(stream, batchShape, a, exact, { part, mirrored: cholesky, infos });
-  await pack(stream, batchShape, factored(a, lu), single, { part, infos });
+  await pack(call, batchShape, a, exact, { part, mirrored: cholesky, infos });
+  await pack(call, batchShape, factored(a, lu), single, { part, infos });
   const sides = scratch.matrices(b.rows, b.columns, 'float64');
-  await pack(stream, batchShape, b, sides);
+  await pack(call, batchShape, b, sides);
   const factors = new Factors(scratch, single, { cholesky, uplo, lu });
   await factorAll(call, scratch, factors);
-  await mergeCodes(stream, infos, factors.codes, scratch.count);
+  await mergeCodes(call, infos, factors.codes, scratch.count);
   const solution = await correct(call, scratch, factors, { exact, sides, steps });
-  await unpack(stream, batchShape, solution, x, infos);
+  await unpack(call, batchShape, solution, x, infos);
 }
 
 /** x += factor^-1 (b - a x), once from x = 0 and then `steps` times. */
@@ -55,13 +56,13 @@ async function correct(
   const correction = scratch.matrices(rows, columns, 'float32');
   clear(stream, setting.what, solution.storage);
   for (let step = 0; step <= steps; step++) {
-    await convert(stream, sides, residual);
+    await convert(call, sides, residual);
     if (step > 0) multiply(call, { a: exact, b: solution, c: residual, alpha: -1, beta: 1 });
-    await convert(stream, residual, correction);
+    await convert(call, residual, correction);
     await solveAll(call, scratch, factors, correction);
     const pointers = { from: correction.storage, to: solution.storage };
     const elements = rows * columns * count;
-    await launch(stream, kernels.addCorrections(), pointers, { elements });
+    await launch(call, kernels.addCorrections(), pointers, { elements });
   }
   return solution;
 }

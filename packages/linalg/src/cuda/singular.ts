@@ -25,15 +25,15 @@ export async function singularParts(
   a: MatrixOperand,
   infos: Tensor<'int32'>,
 ): Promise<SingularParts> {
-  const { setting, stream } = call;
+  const { setting } = call;
   const { dtype, batchShape } = setting;
   const flipped = a.rows < a.columns;
   const from = flipped ? transposed(a) : a;
   const matrices = scratch.matrices(from.rows, from.columns);
-  await pack(stream, batchShape, from, matrices, { infos });
+  await pack(call, batchShape, from, matrices, { infos });
   const { rows, columns, count } = matrices;
   const guarded = { to: matrices.storage, infos };
-  await launch(stream, kernels.identity(dtype), guarded, { rows, columns, count });
+  await launch(call, kernels.identity(dtype), guarded, { rows, columns, count });
   const u = scratch.matrices(rows, columns);
   const values = scratch.matrices(columns, 1);
   const vt = scratch.matrices(columns, columns);
@@ -47,6 +47,7 @@ export async function singularParts(
     await spread(call, scratch, {
       touches: [matrices, u, values, vt].map(({ storage }) => storage).concat([codes]),
       streams: SPECTRAL_STREAMS,
+      onProgress: call.onProgress,
       workspaceBytes: (native) => cusolver.gesvdWorkspace(native, problem(0)).deviceBytes,
       each: ({ stream: native, workspace }, z) =>
         cusolver.gesvd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),

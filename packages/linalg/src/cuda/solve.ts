@@ -1,4 +1,5 @@
 import { nativeStream } from '@mercer/tensor/cuda';
+import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import { needed } from './needed.js';
 import { factorBatched } from './batched.js';
@@ -20,7 +21,7 @@ export const solveCholesky = (call: SolveCall): Promise<void> => solve(call, tru
 export const solveLU = (call: SolveCall): Promise<void> => solve(call, false);
 
 async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, b, x] = needed(args, 'a', 'b', 'x');
@@ -37,18 +38,18 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   const problem = { dtype: setting.dtype, ...sizes, use } as const;
   const lu = cholesky || plan === 'batched' ? undefined : planLU(problem);
   using scratch = new Scratch(call);
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
-  await pack(stream, batchShape, factored(a, lu), matrices, { part, infos });
-  await pack(stream, batchShape, b, sides);
+  await pack(call, batchShape, factored(a, lu), matrices, { part, infos });
+  await pack(call, batchShape, b, sides);
   const factors = new Factors(scratch, matrices, { cholesky, uplo, lu });
   if (plan === 'batched') await factorBatched(call, scratch, factors, sides);
   else if (lu?.exchange === 'kernel') await exchangedSolve(call, scratch, factors, sides);
   else await factorAll(call, scratch, factors, { sides });
-  await mergeCodes(stream, infos, factors.codes, scratch.count);
-  await unpack(stream, batchShape, sides, x, infos);
-  if (kept !== undefined) await unpack(stream, batchShape, matrices, kept, infos, { part });
+  await mergeCodes(call, infos, factors.codes, scratch.count);
+  await unpack(call, batchShape, sides, x, infos);
+  if (kept !== undefined) await unpack(call, batchShape, matrices, kept, infos, { part });
 }
 
 function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolvePlan {
@@ -63,14 +64,14 @@ function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolveP
 }
 
 async function solveSmall(call: SolveCall, cholesky: boolean): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape, dtype } = setting;
   const [a, b, x] = needed(args, 'a', 'b', 'x');
   const { infos, factor } = args;
   const kernel = kernels.smallSolve(cholesky ? 'cholesky' : 'lu', dtype);
   const pointers = { a: a.memory, b: b.memory, x: x.memory, factor: factor?.memory, infos };
   const sizes = { n: a.rows, columns: b.columns, upper: args.upper, count: countOf(batchShape) };
-  await launch(stream, kernel, pointers, {
+  await launch(call, kernel, pointers, {
     ...sizes,
     ...strideScalars('a', a),
     ...strideScalars('b', b),

@@ -33,16 +33,18 @@ export interface SpreadWork {
   readonly streams: number;
   /** Device bytes that one matrix needs on the way. */
   readonly workspaceBytes: (native: CudaStream) => number;
+  /** Told how many matrices were given to the library. */
+  readonly onProgress?: CudaCall['onProgress'];
   /** Enqueues the work on matrix z, or does it where it gives a promise. */
   readonly each: (lane: Lane, z: number) => Promise<void> | undefined;
 }
 
 /**
  * Does the work on every matrix, in turn on several streams at once: as many as the work allows, the matrices need and free
- * memory has workspaces for. In a capture all of it goes to the call's own stream.
+ * memory has workspaces for. In a capture all of it goes to the call's own stream. A signal ends it between matrices.
  */
 export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork): Promise<void> {
-  const { stream } = call;
+  const { stream, signal } = call;
   const { device, count } = scratch;
   if (count === 0) return;
   const own = nativeStream(stream);
@@ -56,7 +58,7 @@ export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork)
   const workspace = scratch.bytes(bytes * Math.max(1, beside.length));
   const writes = [...work.touches, workspace];
   await runNative(stream, { what: call.setting.what, writes, beside }, async (natives) => {
-    const clock = { since: performance.now() };
+    const clock: Clock = { since: performance.now(), done: 0, signal };
     const lanes = (natives.beside.length > 0 ? natives.beside : [natives.stream]).map(
       (native, i) => new Queue(native, { ...regionOf(workspace), byteOffset: i * bytes, bytes }),
     );
@@ -72,6 +74,15 @@ function fitting(device: Device, bytes: number): number {
   return Math.max(1, Math.floor((availableBytes(device) * SHARE) / bytes));
 }
 
+/** What all lanes share. */
+interface Clock {
+  /** When others ran last. */
+  since: number;
+  /** Matrices that were given to the library. */
+  done: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** One stream and the matrices that are its own. */
 class Queue implements Lane {
   readonly stream: CudaStream;
@@ -85,15 +96,17 @@ class Queue implements Lane {
 
   /** Does what is its own: matrix `first` and every `step`th after it. All lanes share a clock. */
   async run(
-    { each }: SpreadWork,
-    clock: { since: number },
+    { each, onProgress }: SpreadWork,
+    clock: Clock,
     first: number,
     step: number,
     count: number,
   ): Promise<void> {
     try {
       for (let z = first; z < count; z += step) {
+        clock.signal?.throwIfAborted();
         await each(this, z);
+        onProgress?.({ done: ++clock.done, total: count });
         if (this.stream.capturing || z + step >= count) continue;
         await this.#room();
         if (performance.now() - clock.since > PATIENCE) {

@@ -1,4 +1,5 @@
 import { transposed } from '../operand.js';
+import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { mergeCodes, unpack } from './move.js';
@@ -8,18 +9,18 @@ import { singularParts } from './singular.js';
 
 /** Singular value decompositions. */
 export async function svd(call: CudaCall<typeof routines.svd.fields>): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, u, s, vh] = needed(args, 'a', 'u', 's', 'vh');
   const { infos } = args;
   using scratch = new Scratch(call);
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const parts = await singularParts(call, scratch, a, infos);
-  await mergeCodes(stream, infos, parts.codes, scratch.count);
+  await mergeCodes(call, infos, parts.codes, scratch.count);
   // a^T = u s vt means a = vt^T s u^T.
   const [left, right] = parts.flipped ? [transposed(vh), transposed(u)] : [u, vh];
-  await unpack(stream, batchShape, parts.u, left, infos);
-  await unpack(stream, batchShape, parts.values, s, infos);
-  await unpack(stream, batchShape, parts.vt, right, infos);
+  await unpack(call, batchShape, parts.u, left, infos);
+  await unpack(call, batchShape, parts.values, s, infos);
+  await unpack(call, batchShape, parts.vt, right, infos);
 }

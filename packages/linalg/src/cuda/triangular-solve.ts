@@ -1,4 +1,5 @@
 import { cublas } from '@mercer/cuda-runtime';
+import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
@@ -11,7 +12,7 @@ import { FACTOR_STREAMS, spread } from './spread.js';
 export async function triangularSolve(
   call: CudaCall<typeof routines.triangularSolve.fields>,
 ): Promise<void> {
-  const { setting, args, stream } = call;
+  const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, b, x] = needed(args, 'a', 'b', 'x');
@@ -19,23 +20,24 @@ export async function triangularSolve(
   const uplo = triangle(args.upper);
   const [transpose, unitDiagonal] = [args.transpose !== 0, args.unitDiagonal !== 0];
   using scratch = new Scratch(call);
-  await infos.fill(0, { stream });
+  await infos.fill(0, workOf(call));
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
-  await pack(stream, batchShape, a, matrices, { part: uplo, infos });
-  await pack(stream, batchShape, b, sides);
+  await pack(call, batchShape, a, matrices, { part: uplo, infos });
+  await pack(call, batchShape, b, sides);
   if (!unitDiagonal) {
     const codes = scratch.codes();
     const sizes = { n: a.rows, count: scratch.count };
     const pointers = { matrices: matrices.storage, codes };
-    await launch(stream, kernels.diagonalZeros(dtype), pointers, sizes);
-    await mergeCodes(stream, infos, codes, scratch.count);
+    await launch(call, kernels.diagonalZeros(dtype), pointers, sizes);
+    await mergeCodes(call, infos, codes, scratch.count);
   }
   const { rows, columns } = sides;
   if (rows > 0 && columns > 0) {
     await spread(call, scratch, {
       touches: [matrices.storage, sides.storage],
       streams: FACTOR_STREAMS,
+      onProgress: call.onProgress,
       workspaceBytes: () => 0,
       each: ({ stream: native }, z) => {
         const operands = { a: at(matrices, z), b: at(sides, z) };
@@ -45,5 +47,5 @@ export async function triangularSolve(
       },
     });
   }
-  await unpack(stream, batchShape, sides, x, infos);
+  await unpack(call, batchShape, sides, x, infos);
 }

@@ -1,4 +1,4 @@
-import { tensor, type Stream, type Tensor } from '@mercer/tensor';
+import { tensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
 import type { MatrixOperand } from '../operand.js';
 import type { Arguments, Fields, Routine } from '../routine.js';
 import type { PackedMatrices } from './messages.js';
@@ -11,6 +11,7 @@ export async function runFallback<F extends Fields>(
   args: Arguments<F>,
   { stream, ...watch }: Watch & { readonly stream: Stream | undefined },
 ): Promise<void> {
+  const within = { stream, signal: watch.signal };
   const count = batchShape.reduce((product, extent) => product * extent, 1);
   const matrices: Record<string, PackedMatrices> = {};
   const numbers: Record<string, number> = {};
@@ -30,7 +31,7 @@ export async function runFallback<F extends Fields>(
       matrices[name] =
         kind === 'write'
           ? { rows, columns }
-          : { rows, columns, values: await gather(operand, batchShape, stream) };
+          : { rows, columns, values: await gather(operand, batchShape, within) };
       if (kind !== 'read') outputs.push([name, operand]);
     }
   }
@@ -39,29 +40,29 @@ export async function runFallback<F extends Fields>(
   const results = await askWorker(request, watch);
   for (const [name, operand] of outputs) {
     using target = operand.view();
-    await write(target, results[name], stream);
+    await write(target, results[name], within);
   }
-  for (const [name, memory] of ones) await write(memory, results[name], stream);
+  for (const [name, memory] of ones) await write(memory, results[name], within);
 }
 
 /** The matrices of every batch entry, once the device has them. */
 async function gather(
   operand: MatrixOperand,
   batchShape: readonly number[],
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<Float64Array> {
   using view = operand.view();
   using all = view.broadcastTo([...batchShape, operand.rows, operand.columns]);
-  return Float64Array.from((await all.toTypedArray({ stream })) as Float32Array | Float64Array);
+  return Float64Array.from((await all.toTypedArray(within)) as Float32Array | Float64Array);
 }
 
 async function write(
   target: Tensor,
   values: Float64Array | undefined,
-  stream: Stream | undefined,
+  within: WorkOptions,
 ): Promise<void> {
   if (values === undefined) throw new Error('the worker left out a result');
   const { shape, dtype, device } = target;
-  using made = await tensor(values, { dtype, shape, device, stream });
-  await target.copyFrom(made, { stream });
+  using made = await tensor(values, { dtype, shape, device, ...within });
+  await target.copyFrom(made, within);
 }

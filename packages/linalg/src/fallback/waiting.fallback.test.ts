@@ -33,7 +33,7 @@ describe('a spectrum without a LAPACK', () => {
       [1, 2, 3].map((seed) => symmetricWith([1, 2, 3], seed)),
       'float64',
     );
-    await eigh(a, { onProgress: (done, of) => told.push([done, of]) });
+    await eigh(a, { onProgress: ({ done, total }) => told.push([done, total]) });
     expect(told).toEqual([
       [1, 3],
       [2, 3],

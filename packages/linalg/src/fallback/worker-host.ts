@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { packageRoot } from '../package-root.js';
+import type { RunOptions } from '../options.js';
 import type { FallbackRequest, FallbackResponse } from './messages.js';
 
 type Results = Readonly<Record<string, Float64Array>>;
@@ -9,7 +10,7 @@ export interface Watch {
   /** The operation, as errors and warnings name it. */
   readonly what: string;
   readonly signal: AbortSignal | undefined;
-  readonly onProgress: ((done: number, of: number) => void) | undefined;
+  readonly onProgress: RunOptions['onProgress'];
 }
 
 interface Waiting {
@@ -55,7 +56,7 @@ function start(): Worker {
 /** A callback that throws ends its own call, not the worker's. */
 function report(asked: Waiting | undefined, done: number): void {
   try {
-    asked?.progress?.(done, asked.request.count);
+    asked?.progress?.({ done, total: asked.request.count });
   } catch (error) {
     asked?.reject(error);
   }

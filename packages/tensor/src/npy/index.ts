@@ -14,14 +14,15 @@ export {
 } from './npy-dtype.js';
 export { npyStrides, type NpyArray, type NpyArrayInput } from './npy-array.js';
 export { decodeNpy, encodeNpy, type NpyReadOptions, type NpyWriteOptions } from './npy-codec.js';
-export { readNpy } from './read-npy.js';
-export { writeNpy } from './write-npy.js';
+export { readNpy, type NpyFileOptions } from './read-npy.js';
+export { writeNpy, type NpyFileWriteOptions } from './write-npy.js';
 export { writeFileWhole } from './write-file-whole.js';
 export { assertReplaceable } from './output-target.js';
 export { printable, quoted } from './printable.js';
 export { removeOnExit } from './remove-on-exit.js';
 export { listNpz, readNpz, type NpzMember, type NpzReadOptions } from './read-npz.js';
 export { writeNpz, type NpzWriteOptions } from './write-npz.js';
+export type { WatchOptions } from './watch.js';
 export {
   float16BitsToNumber,
   float16ToFloat32,

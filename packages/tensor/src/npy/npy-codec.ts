@@ -13,6 +13,7 @@ import { NpyError } from './npy-error.js';
 import { encodeNpyHeader, parseNpyHeader, type NpyHeader } from './npy-header.js';
 import { readOptions } from './read-options.js';
 import { runThrough } from './slices.js';
+import type { Watch } from './watch.js';
 
 /** Limits on what a reader accepts. */
 export interface NpyReadOptions {
@@ -68,17 +69,22 @@ export function encodeNpy(array: NpyArrayInput, options?: NpyWriteOptions): Uint
   return bytes;
 }
 
-/** The same bytes in pieces of at most 1 MiB; the array is checked before the first one. */
+/** The same bytes in pieces of at most 1 MiB; the array is checked before the first one. Elements are counted once the next piece is asked for. */
 export function npyFilePieces(
   input: NpyArrayInput,
   options: NpyWriteOptions,
+  watch?: Watch,
 ): Iterable<Uint8Array> {
   const array = checkArrayInput(input);
   const order = options.byteOrder ?? 'little';
   const header = encodeNpyHeader(array.dtype, array.shape, array.fortranOrder, order);
   return (function* () {
     yield header;
-    yield* dataPieces(array, order);
+    for (const piece of dataPieces(array, order)) {
+      const bytes = piece.length;
+      yield piece;
+      watch?.advance(bytes);
+    }
   })();
 }
 

@@ -3,6 +3,7 @@ import { checkFileBytes } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { NPY_PREFIX_BYTES, npyDataOffset, parseNpyHeader, type NpyHeader } from './npy-header.js';
 import { runInSlices } from './slices.js';
+import type { Watch } from './watch.js';
 
 /**
  * Takes a .npy file piece by piece, as an archive member comes out of decompression. The header is judged against the
@@ -33,7 +34,7 @@ export class NpySink {
     else storedBytes(this.header, this.buffer).set(piece, start - this.header.dataOffset);
   }
 
-  async finish(): Promise<NpyArray> {
+  async finish(watch: Watch): Promise<NpyArray> {
     if (this.received !== this.announcedBytes || this.header === undefined) {
       throw new NpyError(
         'NPY_TRUNCATED',
@@ -41,7 +42,7 @@ export class NpySink {
           'The archive is damaged; write it again.',
       );
     }
-    return runInSlices(finishSteps(this.header, this.buffer));
+    return runInSlices(finishSteps(this.header, this.buffer), watch);
   }
 
   private collectHeader(piece: Uint8Array): void {

@@ -1,4 +1,5 @@
 import { constants, open, type FileHandle } from 'node:fs/promises';
+import type { OptionNames } from '@mercer/options';
 import { allocateData, finishSteps, storedBytes, type NpyArray } from './npy-array.js';
 import { checkFileBytes, NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { ioError, NpyError } from './npy-error.js';
@@ -6,16 +7,22 @@ import { NPY_PREFIX_BYTES, npyDataOffset, parseNpyHeader } from './npy-header.js
 import { printable } from './printable.js';
 import { pathOf, readOptions } from './read-options.js';
 import { runInSlices, Slices } from './slices.js';
+import { Watch, WATCH_OPTIONS, type WatchOptions } from './watch.js';
 
-/** One read call; Linux transfers at most 2 GiB a call, whatever is asked. */
-const READ_PIECE = 2 ** 26;
+/** Options of `readNpy`. */
+export interface NpyFileOptions extends NpyReadOptions, WatchOptions {}
+
+const NPY_FILE_OPTIONS: OptionNames<NpyFileOptions> = { ...NPY_READ_OPTIONS, ...WATCH_OPTIONS };
+
+/** One read call, after which a signal is looked at. */
+const READ_PIECE = 2 ** 24;
 /** What is copied at once on the main thread. */
 const COPY_PIECE = 2 ** 20;
 
 /**
  * Reads a .npy file (by path or file URL), or the bytes of one. Files of any size are read in pieces into the one
  * buffer of the result; the header is checked against the file's length before that buffer is allocated. The event loop goes on
- * meanwhile. Elements of types that Mercer lacks are widened, see `NpyArray`.
+ * meanwhile. Elements of types that Mercer lacks are widened, see `NpyArray`. A signal ends it between pieces.
  * Rejects with NpyError: `NPY_NOT_FOUND`, `NPY_IO` and those of `decodeNpy`.
  *
  * ```ts
@@ -30,40 +37,51 @@ const COPY_PIECE = 2 ** 20;
  */
 export async function readNpy(
   source: string | URL | Uint8Array,
-  options?: NpyReadOptions,
+  options?: NpyFileOptions,
 ): Promise<NpyArray> {
-  const { maxBytes = Infinity } = readOptions('readNpy', options, NPY_READ_OPTIONS);
-  if (source instanceof Uint8Array) return readBytes(source, maxBytes);
+  const given = readOptions('readNpy', options, NPY_FILE_OPTIONS);
+  const { maxBytes = Infinity } = given;
+  const watch = new Watch(given);
+  watch.check();
+  if (source instanceof Uint8Array) return readBytes(source, maxBytes, watch);
   const path = pathOf(source, 'readNpy');
-  return withFile(path, async (file, fileBytes) => {
+  return withFile(path, watch, async (file, fileBytes) => {
     const prefix = await readPiece(file, 0, Math.min(NPY_PREFIX_BYTES, fileBytes), path);
     const headerBytes = Math.min(npyDataOffset(prefix), fileBytes);
     const header = parseNpyHeader(await readPiece(file, 0, headerBytes, path));
     checkFileBytes(header, fileBytes);
     const buffer = allocateData(header, maxBytes);
-    await readInto(file, storedBytes(header, buffer), header.dataOffset, path);
-    return runInSlices(finishSteps(header, buffer));
+    watch.total = header.dataBytes;
+    await readInto(file, storedBytes(header, buffer), header.dataOffset, path, watch);
+    return runInSlices(finishSteps(header, buffer), watch);
   });
 }
 
 /** As `decodeNpy`, with pauses. */
-async function readBytes(bytes: Uint8Array, maxBytes: number): Promise<NpyArray> {
+async function readBytes(bytes: Uint8Array, maxBytes: number, watch: Watch): Promise<NpyArray> {
   const header = parseNpyHeader(bytes);
   checkFileBytes(header, bytes.length);
   const buffer = allocateData(header, maxBytes);
   const target = storedBytes(header, buffer);
+  watch.total = header.dataBytes;
   const slices = new Slices();
   for (let at = 0; at < target.length; at += COPY_PIECE) {
     const from = header.dataOffset + at;
-    target.set(bytes.subarray(from, from + COPY_PIECE), at);
+    const piece = bytes.subarray(from, from + COPY_PIECE);
+    target.set(piece, at);
     await slices.pause();
+    watch.advance(piece.length);
   }
-  return runInSlices(finishSteps(header, buffer));
+  return runInSlices(finishSteps(header, buffer), watch);
 }
 
-/** Opens a regular file for reading, runs `body` with its length, closes it; errors name the file. A pipe is refused and not waited for. */
+/**
+ * Opens a regular file for reading, runs `body` with its length, closes it; errors name the file, but for those of whoever looks on. A
+ * pipe is refused and not waited for.
+ */
 export async function withFile<T>(
   path: string,
+  watch: Watch,
   body: (file: FileHandle, fileBytes: number) => Promise<T>,
 ): Promise<T> {
   let file: FileHandle;
@@ -82,6 +100,7 @@ export async function withFile<T>(
     }
     return await body(file, stat.size);
   } catch (cause) {
+    if (watch.owns(cause)) throw cause;
     throw ioError('read', path, withPath(path, cause));
   } finally {
     await file.close();
@@ -105,6 +124,7 @@ async function readInto(
   target: Uint8Array,
   position: number,
   path: string,
+  watch?: Watch,
 ): Promise<void> {
   let at = 0;
   while (at < target.length) {
@@ -117,6 +137,7 @@ async function readInto(
       );
     }
     at += bytesRead;
+    watch?.advance(bytesRead);
   }
 }
 

@@ -10,10 +10,11 @@ import { quoted } from './printable.js';
 import { withFile } from './read-npy.js';
 import { pathOf, readOptions } from './read-options.js';
 import { Slices } from './slices.js';
+import { Watch, WATCH_OPTIONS, type WatchOptions } from './watch.js';
 import { memberDataOffset, readZipDirectory, type ZipMember } from './zip-directory.js';
 
 /** Limits on what an archive may hold, and which members are wanted. */
-export interface NpzReadOptions extends NpyReadOptions {
+export interface NpzReadOptions extends NpyReadOptions, WatchOptions {
   /** Names to read; every array of the archive by default. */
   readonly members?: readonly string[];
   /** Most members an archive may list; 4096 by default. */
@@ -25,6 +26,7 @@ export interface NpzReadOptions extends NpyReadOptions {
 const LIST_OPTIONS: OptionNames<Pick<NpzReadOptions, 'maxEntries'>> = { maxEntries: true };
 const NPZ_READ_OPTIONS: OptionNames<NpzReadOptions> = {
   ...NPY_READ_OPTIONS,
+  ...WATCH_OPTIONS,
   ...LIST_OPTIONS,
   members: true,
   maxRatio: true,
@@ -47,7 +49,7 @@ export async function listNpz(
   options?: Pick<NpzReadOptions, 'maxEntries'>,
 ): Promise<NpzMember[]> {
   const given = readOptions('listNpz', options, LIST_OPTIONS);
-  return withSource(source, 'listNpz', async (bytes) =>
+  return withSource(source, 'listNpz', new Watch({}), async (bytes) =>
     [...(await arrayMembers(bytes, given)).entries()].map(([name, member]) => ({
       name,
       storedBytes: member.storedBytes,
@@ -59,7 +61,7 @@ export async function listNpz(
 /**
  * Reads arrays of a .npz archive (by path or file URL, or its bytes) into a map by name, `.npy` left off as numpy does.
  * Names are labels only: nothing is ever written or looked up under them. Every member is checked against its CRC-32. Deflated
- * members are expanded off the main thread; the event loop goes on meanwhile.
+ * members are expanded off the main thread; the event loop goes on meanwhile. A signal ends it between pieces.
  * Rejects with NpyError: `NPY_NOT_FOUND` for a member that is not there, and those of `readNpy`.
  *
  * ```ts
@@ -77,7 +79,9 @@ export async function readNpz(
   options?: NpzReadOptions,
 ): Promise<Map<string, NpyArray>> {
   const given = readOptions('readNpz', options, NPZ_READ_OPTIONS);
-  return withSource(source, 'readNpz', async (bytes) => {
+  const watch = new Watch(given);
+  watch.check();
+  return withSource(source, 'readNpz', watch, async (bytes) => {
     const members = await arrayMembers(bytes, given);
     const wanted = (given.members ?? [...members.keys()]).map((name) => {
       const member = members.get(name);
@@ -89,9 +93,10 @@ export async function readNpz(
       );
     });
     checkExpansion(wanted, given.maxRatio ?? 200);
+    watch.total = wanted.reduce((total, [, { expandedBytes }]) => total + expandedBytes, 0);
     const arrays = new Map<string, NpyArray>();
     for (const [name, member] of wanted) {
-      arrays.set(name, await readMember(bytes, member, given.maxBytes ?? Infinity));
+      arrays.set(name, await readMember(bytes, member, given.maxBytes ?? Infinity, watch));
     }
     return arrays;
   });
@@ -100,11 +105,12 @@ export async function readNpz(
 async function withSource<T>(
   source: string | URL | Uint8Array,
   what: string,
+  watch: Watch,
   body: (bytes: ByteSource) => Promise<T>,
 ): Promise<T> {
   if (source instanceof Uint8Array) return body(memorySource(source));
   const path = pathOf(source, what);
-  return withFile(path, (file, fileBytes) => body(fileSource(file, fileBytes, path)));
+  return withFile(path, watch, (file, fileBytes) => body(fileSource(file, fileBytes, path)));
 }
 
 async function arrayMembers(
@@ -138,6 +144,7 @@ async function readMember(
   source: ByteSource,
   member: ZipMember,
   maxBytes: number,
+  watch: Watch,
 ): Promise<NpyArray> {
   const start = await memberDataOffset(source, member);
   const sink = new NpySink(member.expandedBytes, maxBytes);
@@ -145,11 +152,12 @@ async function readMember(
   const accept = (piece: Uint8Array): void => {
     sink.push(piece);
     check = crc32(piece, check);
+    watch.advance(piece.length);
   };
   const pieces = storedPieces(source, start, member.storedBytes);
   if (member.method === 'deflated') await inflate(pieces, accept, member.name);
   else for await (const piece of pieces) accept(piece);
-  const array = await sink.finish();
+  const array = await sink.finish(watch);
   if (check !== member.crc32) throw damaged(member.name, 'its checksum is wrong');
   return array;
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Watch } from './watch.js';
 
 /** How long the main thread computes before timers and others have their turn. */
 const SLICE_MS = 8;
@@ -15,13 +16,14 @@ export class Slices {
   }
 }
 
-/** Runs steps to their end with pauses between them. */
-export async function runInSlices<T>(steps: Iterator<void, T>): Promise<T> {
+/** Runs steps to their end with pauses between them. @throws the signal's reason */
+export async function runInSlices<T>(steps: Iterator<void, T>, watch: Watch): Promise<T> {
   const slices = new Slices();
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
     await slices.pause();
+    watch.check();
   }
 }
 

@@ -1,10 +1,16 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { OptionNames } from '@mercer/options';
+import type { SignalOption } from '../device.js';
 import { ioError } from './npy-error.js';
 import { assertReplaceable } from './output-target.js';
 import { removeOnExit } from './remove-on-exit.js';
+import { readOptions } from './read-options.js';
 import { sweepTemporaries, temporaryName } from './temporary-files.js';
+import { Watch } from './watch.js';
+
+const SIGNAL_OPTION: OptionNames<SignalOption> = { signal: true };
 
 /**
  * Writes a file whole or not at all: the pieces go to a new file with an unguessable name in the same folder, which is
@@ -14,11 +20,24 @@ import { sweepTemporaries, temporaryName } from './temporary-files.js';
  *
  * A file that is replaced keeps its permissions and its group, and its owner where root writes; other names of it (hard links) keep the
  * old content. A symbolic link, a folder, a pipe, a device or a read-only file as `path` is refused with `NPY_IO`.
+ * A signal ends it between pieces, and before the new file takes its place: what was at `path` stays.
  */
 export async function writeFileWhole(
   path: string,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  options?: SignalOption,
 ): Promise<void> {
+  const { signal } = readOptions('writeFileWhole', options, SIGNAL_OPTION);
+  await writeWhole(path, pieces, new Watch({ signal }));
+}
+
+/** The same for the codec's own files. */
+export async function writeWhole(
+  path: string,
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  watch: Watch,
+): Promise<void> {
+  watch.check();
   const replaced = await assertReplaceable(path);
   const folder = dirname(path);
   await sweepOnce(folder);
@@ -28,15 +47,20 @@ export async function writeFileWhole(
   try {
     // What replaces a file may be secret: it is for its owner's eyes until it has that file's permissions.
     file = await open(temporary, 'wx', replaced === undefined ? 0o666 : 0o600);
-    for await (const piece of pieces) await writePiece(file, piece);
+    for await (const piece of pieces) {
+      await writePiece(file, piece);
+      watch.check();
+    }
     if (replaced !== undefined) await keepPermissions(file, replaced);
     await file.sync();
+    watch.check();
     await file.close();
     file = undefined;
     await rename(temporary, path);
   } catch (cause) {
     await file?.close().catch(() => undefined);
     await rm(temporary, { force: true }).catch(() => undefined);
+    if (watch.owns(cause)) throw cause;
     throw ioError('write', path, cause);
   } finally {
     forget();

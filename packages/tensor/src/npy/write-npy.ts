@@ -1,10 +1,21 @@
 import type { NpyArrayInput } from './npy-array.js';
+import type { OptionNames } from '@mercer/options';
 import { npyFilePieces, NPY_WRITE_OPTIONS, type NpyWriteOptions } from './npy-codec.js';
 import { pathOf, readOptions } from './read-options.js';
-import { writeFileWhole } from './write-file-whole.js';
+import { Watch, WATCH_OPTIONS, type WatchOptions } from './watch.js';
+import { writeWhole } from './write-file-whole.js';
+
+/** Options of `writeNpy`. */
+export interface NpyFileWriteOptions extends NpyWriteOptions, WatchOptions {}
+
+const NPY_FILE_WRITE_OPTIONS: OptionNames<NpyFileWriteOptions> = {
+  ...NPY_WRITE_OPTIONS,
+  ...WATCH_OPTIONS,
+};
 
 /**
  * Writes one array as a .npy file, whole or not at all (a new file in the same folder, flushed, then renamed).
+ * A signal ends it between pieces: what was at `path` stays.
  * float16 bits are a Uint16Array; bool is a Uint8Array with `dtype: 'bool'`.
  * Rejects with NpyError: `NPY_ARGUMENT` (before any file is touched), `NPY_NOT_FOUND`, `NPY_IO`.
  *
@@ -20,8 +31,11 @@ import { writeFileWhole } from './write-file-whole.js';
 export async function writeNpy(
   path: string | URL,
   array: NpyArrayInput,
-  options?: NpyWriteOptions,
+  options?: NpyFileWriteOptions,
 ): Promise<void> {
-  const pieces = npyFilePieces(array, readOptions('writeNpy', options, NPY_WRITE_OPTIONS));
-  await writeFileWhole(pathOf(path, 'writeNpy'), pieces);
+  const given = readOptions('writeNpy', options, NPY_FILE_WRITE_OPTIONS);
+  const watch = new Watch(given);
+  const pieces = npyFilePieces(array, given, watch);
+  watch.total = array.data.byteLength;
+  await writeWhole(pathOf(path, 'writeNpy'), pieces, watch);
 }

@@ -4,16 +4,17 @@ import { npyFilePieces } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { quoted } from './printable.js';
 import { pathOf, readOptions } from './read-options.js';
-import { writeFileWhole } from './write-file-whole.js';
+import { Watch, WATCH_OPTIONS, type WatchOptions } from './watch.js';
+import { writeWhole } from './write-file-whole.js';
 import { zipPieces, type NewMember } from './zip-writer.js';
 
 /** How an archive is laid down. */
-export interface NpzWriteOptions {
+export interface NpzWriteOptions extends WatchOptions {
   /** Deflate the members (like numpy.savez_compressed); stored as they are by default (like numpy.savez). */
   readonly compress?: boolean;
 }
 
-const NPZ_WRITE_OPTIONS: OptionNames<NpzWriteOptions> = { compress: true };
+const NPZ_WRITE_OPTIONS: OptionNames<NpzWriteOptions> = { ...WATCH_OPTIONS, compress: true };
 
 /** Classic zip archives address 4 GiB; half a megabyte is kept for headers. */
 const MAX_ARCHIVE_BYTES = 2 ** 32 - 2 ** 19;
@@ -22,6 +23,7 @@ const MAX_MEMBERS = 4096;
 /**
  * Writes several arrays as one .npz archive, whole or not at all. Equal arrays give equal bytes: no time is stored. A name may have
  * slashes, as in `layer/0/weight`; it is a label, and one that could lead an unpacking tool out of its folder is refused.
+ * A signal ends it between pieces: what was at `path` stays.
  * Rejects with NpyError: `NPY_ARGUMENT` (before any file is touched), `NPY_TOO_LARGE` above 4 GiB, `NPY_IO`.
  *
  * ```ts
@@ -39,11 +41,17 @@ export async function writeNpz(
   arrays: ReadonlyMap<string, NpyArrayInput> | Readonly<Record<string, NpyArrayInput>>,
   options?: NpzWriteOptions,
 ): Promise<void> {
-  const { compress = false } = readOptions('writeNpz', options, NPZ_WRITE_OPTIONS);
-  const members = arrays instanceof Map ? [...arrays.entries()] : Object.entries(arrays);
+  const given = readOptions('writeNpz', options, NPZ_WRITE_OPTIONS);
+  const { compress = false } = given;
+  const watch = new Watch(given);
+  const members: readonly (readonly [string, NpyArrayInput])[] =
+    arrays instanceof Map
+      ? [...(arrays as ReadonlyMap<string, NpyArrayInput>).entries()]
+      : Object.entries(arrays);
   checkMembers(members);
-  const pieces = zipPieces(newMembers(members), compress);
-  await writeFileWhole(pathOf(path, 'writeNpz'), pieces);
+  watch.total = members.reduce((total, [, { data }]) => total + data.byteLength, 0);
+  const pieces = zipPieces(newMembers(members, watch), compress);
+  await writeWhole(pathOf(path, 'writeNpz'), pieces, watch);
 }
 
 function checkMembers(members: readonly (readonly [string, NpyArrayInput])[]): void {
@@ -75,9 +83,12 @@ function isPlainName(name: string): boolean {
   return name.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 
-function* newMembers(members: readonly (readonly [string, NpyArrayInput])[]): Generator<NewMember> {
+function* newMembers(
+  members: readonly (readonly [string, NpyArrayInput])[],
+  watch: Watch,
+): Generator<NewMember> {
   for (const [name, array] of members) {
-    yield { name: `${name}.npy`, pieces: npyFilePieces(array, {}) };
+    yield { name: `${name}.npy`, pieces: npyFilePieces(array, {}, watch) };
   }
 }
 

@@ -1,7 +1,8 @@
 import { enqueueMatmul, type ProductCompute } from '@mercer/cuda-runtime';
-import { dtypeBytes, type Storage, type Stream, type Tensor } from '@mercer/tensor';
+import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import type { Setting } from '../../checks.js';
+import type { Within } from '../cuda-call.js';
 import { planBatches } from './batches.js';
 import { placeOf, type Order, type Place, type Strided } from './strided.js';
 
@@ -23,10 +24,10 @@ export interface Product {
   readonly compute?: ProductCompute | undefined;
 }
 
-/** Enqueues c = alpha a b + beta c for every entry of the batch. Resolves when all of it is enqueued. */
+/** Enqueues c = alpha a b + beta c for every entry of the batch. Resolves when all of it is enqueued. @throws the signal's reason */
 export async function enqueueProduct(
   { what, dtype, batchShape }: Setting,
-  stream: Stream,
+  { stream, signal }: Within,
   { a, b, c, alpha, beta, compute = dtype }: Product,
   workspace: Storage | undefined,
 ): Promise<void> {
@@ -37,7 +38,7 @@ export async function enqueueProduct(
   const placeB = placed(factors.b, order);
   const bytes = dtypeBytes(dtype);
   for (const { batch, ...first } of groups) {
-    await stream.room();
+    await stream.room({ signal });
     enqueueNative(
       stream,
       {

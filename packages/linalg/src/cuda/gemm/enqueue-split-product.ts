@@ -1,7 +1,8 @@
-import type { Storage, Stream } from '@mercer/tensor';
+import type { Storage } from '@mercer/tensor';
 import type { Setting } from '../../checks.js';
 import type { MatrixOperand } from '../../operand.js';
 import { availableBytes } from '../available-bytes.js';
+import type { Within } from '../cuda-call.js';
 import { enqueueProduct, type Lying } from './enqueue-product.js';
 import { packed, type LibraryOperand } from './library-operand.js';
 import { singleBatch, type SingleBatch } from './single-batch.js';
@@ -30,29 +31,30 @@ export interface SplitProduct {
  */
 export async function enqueueSplitProduct(
   setting: Setting,
-  stream: Stream,
+  within: Within,
   { a, b, c, alpha, beta, limits }: SplitProduct,
   workspace: Storage | undefined,
 ): Promise<void> {
-  using left = await splittable(setting, a, 'columns', stream);
-  using right = await splittable(setting, b, 'rows', stream);
+  using left = await splittable(setting, a, 'columns', within);
+  using right = await splittable(setting, b, 'rows', within);
+  const { stream, signal } = within;
   const [sourceA, sourceB] = [left.source, right.source];
   const k = a.columns;
   const bytesPerStep = splitBytesPerStep(sourceA) + splitBytesPerStep(sourceB);
   const budget = limits?.bytes ?? Math.min(MOST_SPLIT_BYTES, availableBytes(stream.device) / 4);
   const { chunk, block } = planSplit(k, bytesPerStep, budget, limits?.chunk);
-  const kernels = await loadSplit(stream.device);
+  const kernels = await loadSplit(stream.device, signal);
   using partsA = new SplitFactor(sourceA, block, stream);
   using partsB = new SplitFactor(sourceB, block, stream);
   let kept = beta;
   const add = async (x: Lying, y: Lying): Promise<void> => {
     const product = { a: x, b: y, c, alpha, beta: kept, compute: 'tf32' } as const;
-    await enqueueProduct(setting, stream, product, workspace);
+    await enqueueProduct(setting, within, product, workspace);
     kept = 1;
   };
   for (let first = 0; first < k; first += block) {
     const count = Math.min(block, k - first);
-    await stream.room();
+    await stream.room({ signal });
     for (const factor of [partsA, partsB]) factor.split(kernels.parts, first, count);
     await add(partsA.part('lo'), partsB.part('hi'));
     await add(partsA.part('hi'), partsB.part('lo'));
@@ -73,7 +75,7 @@ async function splittable(
   setting: Setting,
   operand: MatrixOperand,
   along: 'rows' | 'columns',
-  stream: Stream,
+  within: Within,
 ): Promise<Splittable> {
   const { batchShape } = setting;
   const batch = singleBatch(batchShape, operand.batchStrides);
@@ -81,7 +83,7 @@ async function splittable(
   if (batch !== undefined && place !== undefined) {
     return { operand, source: { operand, place, batch, along }, [Symbol.dispose]: () => undefined };
   }
-  const copy = await packed(setting, operand, stream);
+  const copy = await packed(setting, operand, within);
   const row = { order: 'row', leadingDimension: Math.max(1, operand.columns) } as const;
   const dense = singleBatch(batchShape, copy.operand.batchStrides) as SingleBatch;
   return { ...copy, source: { operand: copy.operand, place: row, batch: dense, along } };

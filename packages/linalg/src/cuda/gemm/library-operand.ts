@@ -1,6 +1,8 @@
-import { empty, type Stream, type Tensor } from '@mercer/tensor';
+import { empty, type Tensor } from '@mercer/tensor';
 import type { Setting } from '../../checks.js';
 import { matrixOperand, type MatrixOperand } from '../../operand.js';
+import { workOf } from '../../options.js';
+import type { Within } from '../cuda-call.js';
 import { placeOf } from './strided.js';
 
 /** An operand as the library takes it; the copy behind it, if there is one, is disposed with it. */
@@ -12,20 +14,20 @@ export interface LibraryOperand extends Disposable {
 export async function readable(
   setting: Setting,
   operand: MatrixOperand,
-  stream: Stream,
+  within: Within,
 ): Promise<LibraryOperand> {
-  return placeOf(operand) === undefined ? packed(setting, operand, stream) : borrowed(operand);
+  return placeOf(operand) === undefined ? packed(setting, operand, within) : borrowed(operand);
 }
 
 /** A row-major copy of the matrices that differ. */
 export async function packed(
   { batchShape }: Setting,
   operand: MatrixOperand,
-  stream: Stream,
+  within: Within,
 ): Promise<LibraryOperand> {
   using view = operand.view();
   using single = onlyOnce(view);
-  return owned(await single.contiguous({ stream }), batchShape);
+  return owned(await single.contiguous(workOf(within)), batchShape);
 }
 
 /** The result where it lies, or row-major memory for it. `commit` brings it home. */
@@ -39,20 +41,20 @@ export async function writable(
   { batchShape, dtype, device }: Setting,
   operand: MatrixOperand,
   keep: boolean,
-  stream: Stream,
+  within: Within,
 ): Promise<WritableOperand> {
   if (placeOf(operand) !== undefined) {
     return { ...borrowed(operand), commit: () => Promise.resolve() };
   }
   using view = operand.view();
   const copy = keep
-    ? await view.contiguous({ stream })
-    : empty(view.shape, { dtype, device, stream });
+    ? await view.contiguous(workOf(within))
+    : empty(view.shape, { dtype, device, stream: within.stream });
   return {
     ...owned(copy, batchShape),
     commit: async () => {
       using target = operand.view();
-      await target.copyFrom(copy, { stream });
+      await target.copyFrom(copy, workOf(within));
     },
   };
 }

@@ -8,10 +8,13 @@ import type { Place } from './strided.js';
 /** The kernels of the split, each loaded once for a device. */
 const kernels = { parts: emitTf32Split('parts'), specials: emitTf32Split('specials') };
 
-export async function loadSplit(device: Device): Promise<Record<Tf32SplitStep, LoadedKernel>> {
+export async function loadSplit(
+  device: Device,
+  signal: AbortSignal | undefined,
+): Promise<Record<Tf32SplitStep, LoadedKernel>> {
   const [parts, specials] = await Promise.all([
-    device.load(kernels.parts),
-    device.load(kernels.specials),
+    device.load(kernels.parts, { signal }),
+    device.load(kernels.specials, { signal }),
   ]);
   return { parts, specials };
 }

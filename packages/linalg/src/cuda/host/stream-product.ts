@@ -1,16 +1,11 @@
-import {
-  empty,
-  MercerError,
-  type Device,
-  type Storage,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { empty, MercerError, type Device, type Storage, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import type { Setting } from '../../checks.js';
 import type { MatrixOperand } from '../../operand.js';
+import type { RunOptions } from '../../options.js';
 import type { ProductPrecision } from '../../precision.js';
 import { availableBytes } from '../available-bytes.js';
+import type { Within } from '../cuda-call.js';
 import { enqueueProduct } from '../gemm/enqueue-product.js';
 import { enqueueSplitProduct, type SplitProduct } from '../gemm/enqueue-split-product.js';
 import { chunkOf } from '../gemm/tf32x3-plan.js';
@@ -40,6 +35,9 @@ export interface HostProduct {
   readonly beta: number;
   readonly precision: ProductPrecision;
   readonly maxBytes: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** Told how many blocks of the result are on their way home. */
+  readonly onProgress: RunOptions['onProgress'];
 }
 
 /**
@@ -61,7 +59,7 @@ export async function streamProduct(product: HostProduct, gpu: Device): Promise<
   });
   const kept = { ...product, a: hold(a), b: hold(b), c: hold(c) };
   // Nothing orders the host's reads and writes below after what is enqueued on the tensors.
-  await setting.device.synchronize();
+  await setting.device.synchronize({ signal: product.signal });
   await namingTheLibrary({ what: setting.what, device: gpu }, () => run(kept, gpu, problem, plan));
 }
 
@@ -100,7 +98,7 @@ async function run(
   problem: BlockProblem,
   plan: BlockPlan,
 ): Promise<void> {
-  const { setting, alpha, beta } = product;
+  const { setting, alpha, beta, signal, onProgress } = product;
   const { what, dtype } = setting;
   using input = gpu.createStream();
   using compute = gpu.createStream();
@@ -125,13 +123,14 @@ async function run(
     plan.workspaceBytes === 0
       ? undefined
       : gpu.allocate(plan.workspaceBytes, { stream: compute, purpose: 'workspace' });
-  const multiply = multiplierOf(product, problem, plan, compute, workspace);
+  const multiply = multiplierOf(product, problem, plan, { stream: compute, signal }, workspace);
   /** The way home of the block that each result holds. */
   const leaving = results.all.map(() => Promise.resolve());
   let latest = Promise.resolve();
   try {
     let turn = 0;
-    for (const { entries, rows, columns, steps } of tilesOf(problem, plan)) {
+    const tiles = [...tilesOf(problem, plan)];
+    for (const { entries, rows, columns, steps } of tiles) {
       const index = turn++ % plan.results;
       const result = results.all[index] as Tensor;
       await leaving[index];
@@ -139,6 +138,7 @@ async function run(
       if (beta !== 0) await incoming.upload(target, result, input);
       let kept = beta;
       for (const step of steps) {
+        signal?.throwIfAborted();
         const x = await factorsA.get(a.block(entries, rows, step));
         const y = await factorsB.get(b.block(entries, step, columns));
         const there = { ...setting, device: gpu, batchShape: [entries[1]] };
@@ -149,6 +149,7 @@ async function run(
       leaving[index] = latest;
       // It is awaited above or below; until then a failure is not unhandled.
       latest.catch(() => undefined);
+      onProgress?.({ done: turn, total: tiles.length });
     }
     await latest;
   } finally {
@@ -172,17 +173,17 @@ function multiplierOf(
   { precision }: HostProduct,
   problem: BlockProblem,
   { m, n, k, batch }: BlockPlan,
-  stream: Stream,
+  within: Within,
   workspace: Storage | undefined,
 ): (setting: Setting, product: SplitProduct) => Promise<void> {
   if (precision === 'tf32x3') {
     const bytes = 8 * batch * linePitch(k) * (linePitch(m) + linePitch(n));
     const limits = { bytes, chunk: problem.leastK };
     return (setting, product) =>
-      enqueueSplitProduct(setting, stream, { ...product, limits }, workspace);
+      enqueueSplitProduct(setting, within, { ...product, limits }, workspace);
   }
   const compute = precision === 'tf32' ? precision : undefined;
-  return (setting, product) => enqueueProduct(setting, stream, { ...product, compute }, workspace);
+  return (setting, product) => enqueueProduct(setting, within, { ...product, compute }, workspace);
 }
 
 /** Tensors that are disposed together. */
