@@ -1,3 +1,4 @@
+import { firstCalls } from './first-calls.mjs';
 import { undoneMends } from './undone-mends.mjs';
 
 const ON_STREAM = {
@@ -73,4 +74,5 @@ export const mutants = [
     { ...INTO_OUT, ...edit, name: `${name}: out is written on another stream` },
   ]),
   ...undoneMends,
+  ...firstCalls,
 ];
