@@ -99,10 +99,14 @@ const distances = async (
   return await mercer.runKernel(scaled(factor), x, x, { symmetric: false, ...options });
 };
 
+/** Waits until expectations are met, however busy the machine is. */
+const soon = (met: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(met, { timeout: 20_000 });
+
 const executorOf = (result: mercer.Tensor): string | undefined => mercer.planOf(result)?.executor;
 
 const untilCompiled = (call: () => Promise<mercer.Tensor>): Promise<void> =>
-  vi.waitFor(async () => expect(executorOf(await call())).toBe('compiled'), { timeout: 20_000 });
+  soon(async () => expect(executorOf(await call())).toBe('compiled'));
 
 const isPending = async (call: Promise<unknown>): Promise<boolean> => {
   const settled = call.then(
@@ -117,7 +121,7 @@ describe('the first call', () => {
     const factor = newNumber();
     const first = await distances(factor);
     expect(executorOf(first)).toBe('interpreted');
-    await vi.waitFor(() => {
+    await soon(() => {
       expect(started()).toBe(1);
     });
     expect(executorOf(await distances(factor))).toBe('interpreted');
@@ -166,7 +170,7 @@ describe('the first call', () => {
   it('waits where MERCER_CPU is compiled', async () => {
     vi.stubEnv('MERCER_CPU', 'compiled');
     const call = distances(newNumber());
-    await vi.waitFor(() => {
+    await soon(() => {
       expect(started()).toBe(1);
     });
     expect(await isPending(call)).toBe(true);
@@ -182,7 +186,7 @@ describe('the first call', () => {
     for (let n = 0; n < 100; n++) chain = chain.sin();
     const controller = new AbortController();
     const call = chain.sum('j', { signal: controller.signal });
-    await vi.waitFor(() => {
+    await soon(() => {
       expect(started()).toBeGreaterThan(0);
     });
     expect(await isPending(call)).toBe(true);
@@ -197,7 +201,7 @@ describe('prepare', () => {
     await distances(factor);
     using x = await points();
     const preparing = mercer.runKernel.prepare(scaled(factor), x, x, { symmetric: false });
-    await vi.waitFor(() => {
+    await soon(() => {
       expect(started()).toBe(1);
     });
     expect(await isPending(preparing)).toBe(true);
@@ -235,7 +239,7 @@ describe('a compile that fails behind', () => {
     expect(executorOf(await distances(factor))).toBe('interpreted');
     writeFileSync(join(folder, 'fails'), '');
     release();
-    await vi.waitFor(async () => {
+    await soon(async () => {
       expect((await mercer.jitCache().stats()).counters.failures).toBe(1);
     });
     expect(executorOf(await distances(factor))).toBe('interpreted');
@@ -271,11 +275,11 @@ it('the pairs of nonzero are counted and written by one executor', async () => {
     mercer.lazyI(x).sqdist(mercer.lazyJ(x)).lt(bound).nonzero('j');
   const bound = newNumber();
   await near();
-  await vi.waitFor(() => {
+  await soon(() => {
     expect(started()).toBe(2);
   });
   release(1); // of two kernels
-  await vi.waitFor(async () => {
+  await soon(async () => {
     expect((await mercer.jitCache().stats()).counters.compiles).toBe(1);
   });
   const profile = mercer.startProfile();
@@ -289,7 +293,7 @@ it('the pairs of nonzero are counted and written by one executor', async () => {
 it('closing the cache ends compiles that nobody waits for; a later call begins another', async () => {
   const factor = newNumber();
   await distances(factor);
-  await vi.waitFor(() => {
+  await soon(() => {
     expect(started()).toBe(1);
   });
   await mercer.closeJitCache(); // which would wait for ever
@@ -363,12 +367,9 @@ describe('a program that ends during a compile behind', () => {
       timeout: 30_000,
       env: { ...process.env, MERCER_DEVICE: 'cpu', MERCER_CACHE: 'off' },
     });
-    await vi.waitFor(
-      () => {
-        expect(started()).toBe(1);
-      },
-      { timeout: 10_000 },
-    );
+    await soon(() => {
+      expect(started()).toBe(1);
+    });
     expect(await isPending(running)).toBe(true);
     release();
     expect(await running).toMatchObject({ stdout: 'prepared\n', stderr: '' });

@@ -189,14 +189,17 @@ describe('compile', () => {
       compile('wanted-later', () => isBehind),
       compile('waited-for'),
     ];
-    await vi.waitFor(() => {
-      expect(started()).toHaveLength(cores);
-    });
+    const untilStarted = (count: number): Promise<void> =>
+      vi.waitFor(
+        () => {
+          expect(started()).toHaveLength(count);
+        },
+        { timeout: 20_000 },
+      );
+    await untilStarted(cores);
     isBehind = false;
     writeFileSync(join(folder, 'go-first'), '');
-    await vi.waitFor(() => {
-      expect(started()).toHaveLength(2 * cores);
-    });
+    await untilStarted(2 * cores);
     const wanted = ['wanted-later', 'waited-for'].slice(0, cores);
     expect(started().slice(cores)).toEqual(expect.arrayContaining(wanted));
     for (const name of ['behind', 'wanted-later', 'waited-for']) {
