@@ -6,13 +6,18 @@ interface Options {
   readonly out?: object;
   readonly uplo?: 'upper' | 'lower';
   readonly shape?: readonly number[];
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: { readonly done: number }) => void;
 }
 
 class Refused extends Error {
   readonly code = 'INVALID_ARGUMENT';
 }
 
-const NAMES: OptionNames<Options> = { p: true, out: true, uplo: true, shape: true };
+const NAMES: OptionNames<Options> = {
+  ...{ p: true, out: true, uplo: true, shape: true },
+  ...{ signal: true, onProgress: true },
+};
 const readOptions = optionReader((message, cause) => new Refused(message, { cause }));
 const read = (options: unknown): Options => readOptions('f', options as Options, NAMES);
 
@@ -46,7 +51,10 @@ describe('an option reader', () => {
   });
 
   it.each<[options: unknown, message: string]>([
-    [{ P: 1 }, "f: there is no option 'P'. Did you mean 'p'? The options are p, out, uplo, shape."],
+    [
+      { P: 1 },
+      "f: there is no option 'P'. Did you mean 'p'? The options are p, out, uplo, shape, signal, onProgress.",
+    ],
     [{ fillMode: 1 }, "there is no option 'fillMode'. Did you mean 'uplo'?"],
     [{ ouput: 1 }, "there is no option 'ouput'. Did you mean 'out'?"],
     [{ metric: 1 }, "there is no option 'metric'. Did you mean 'p'?"],
@@ -70,6 +78,19 @@ describe('an option reader', () => {
   ])('refuses %o', (options, message) => {
     expect(() => read(options)).toThrow(Refused);
     expect(() => read(options)).toThrow(message);
+  });
+
+  it('refuses a signal that is none, and an onProgress that is no function', () => {
+    const { signal } = new AbortController();
+    expect(read({ signal, onProgress: undefined }).signal).toBe(signal);
+    for (const odd of [new AbortController(), null, 'now', 7, {}]) {
+      expect(() => read({ signal: odd })).toThrow(
+        /^f: signal is .*\. Pass an AbortSignal, such as controller\.signal\.$/,
+      );
+    }
+    for (const odd of [null, 7, {}]) {
+      expect(() => read({ onProgress: odd })).toThrow(/^f: onProgress is .*\. Pass a function/);
+    }
   });
 
   it('refuses what cannot be read, with the cause', () => {

@@ -15,7 +15,7 @@ export type Refuse = (message: string, cause?: unknown) => Error;
  * @param what the function, for messages
  * @param names beside the options type: `const NAMES: OptionNames<CdistOptions> = { p: true, out: true }`
  * @throws what the package's `Refuse` makes: for what is no object (null, an array, a number, a function), a name that there is
- * not, Symbols among them, and properties that cannot be read.
+ * not, Symbols among them, properties that cannot be read, a `signal` that is none and an `onProgress` that is no function.
  */
 export type OptionReader = <O extends object>(
   what: string,
@@ -68,6 +68,8 @@ export function optionReader(refuse: Refuse): OptionReader {
             break;
           }
           own[key] = (options as Record<string, unknown>)[key];
+          fault = faultOf(key, own[key]);
+          if (fault !== undefined) break;
         }
       }
     } catch (thrown) {
@@ -77,6 +79,18 @@ export function optionReader(refuse: Refuse): OptionReader {
     if (fault === undefined) return own as O;
     throw refuse(`${what}: ${fault}.`, cause);
   };
+}
+
+/** What is wrong with the values that mean the same in every call. */
+function faultOf(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (name === 'signal') {
+    const { throwIfAborted } = Object(value) as Partial<AbortSignal>;
+    if (typeof throwIfAborted === 'function') return undefined;
+    return `signal is ${describeValue(value)}. Pass an AbortSignal, such as controller.signal`;
+  }
+  if (name !== 'onProgress' || typeof value === 'function') return undefined;
+  return `onProgress is ${describeValue(value)}. Pass a function, which is given { done, total }`;
 }
 
 const templates = new WeakMap<object, Readonly<Record<string, undefined>>>();
