@@ -279,7 +279,7 @@ describe('a read-back', () => {
     ['Device.synchronize', (o) => upstream.device.synchronize(o)],
   ])('%s is given up at once, and the work goes on', async (_, read) => {
     const stream = upstream.device.defaultStream;
-    using x = await mercer.full([4000, 64], 0.5, place);
+    using x = await mercer.full([3000, 256], 0.5, place);
     const before = liveBytes();
     const work = await mercer.cdist(x, x, { p: 1.3 });
     await upstream.copyFrom(await mercer.tensor([[1]], place));
@@ -298,7 +298,7 @@ describe('a read-back', () => {
 
 it('a call that waits for room on its stream is given up, and enqueues nothing', async () => {
   using stream = a.device.createStream();
-  using x = await mercer.full([4000, 64], 0.5, place);
+  using x = await mercer.full([3000, 256], 0.5, place);
   using work = await mercer.cdist(x, x, { p: 1.3, stream });
   const add = await mercer.cdist.prepare(a, b);
   using out = mercer.empty([1, 1], place);
