@@ -195,5 +195,24 @@ in ${dense.map((cell) => `${reduction(cell)} (${time(cell, 'torch')})`).join(', 
 included): \`import '@mercer/core'\` ${before} before, ${after} ms after (user CPU ${userBefore}, ${userAfter}), \`mercer --help\` ${helpBefore} and ${helpAfter} ms.`;
     },
   },
+  {
+    file: 'docs/adr/0027-first-calls-are-interpreted.md',
+    name: 'first calls',
+    text() {
+      /** @type {any[]} */
+      const rows = measurement('first-calls').results;
+      /** @param {string} way */
+      const column = (way) => (/** @type {any} */ row) => formatMs(row[way].firstMs.median);
+      return table(
+        [
+          ['first call', ({ call }) => call],
+          ['waits for the compiler', column('waitsForCompiler')],
+          ['interpreted first', column('interpretedFirst')],
+          ['in the store', column('inTheStore')],
+        ],
+        rows,
+      );
+    },
+  },
   ...PERFORMANCE,
 ];
