@@ -57,7 +57,8 @@ describe('a host buffer', () => {
     buffer.dispose();
   });
 
-  it('counts as live until disposed, once', () => {
+  it('counts as live until disposed, once', async () => {
+    await settledBuffers();
     const before = cpu.memory();
     const buffer = cpu.allocate(12_345);
     expect(cpu.memory()).toEqual({
@@ -126,6 +127,7 @@ describe('a host buffer', () => {
   });
 
   it('makes pressure that frees forgotten buffers of a loop that yields', async () => {
+    await settledBuffers();
     const before = cpu.memory().liveBytes;
     let most = 0;
     for (let i = 0; i < 400; i++) {
@@ -137,7 +139,8 @@ describe('a host buffer', () => {
     await collectUntil(() => cpu.memory().liveBytes === before);
   });
 
-  it('says how much was asked for when memory runs out, and works afterwards', () => {
+  it('says how much was asked for when memory runs out, and works afterwards', async () => {
+    await settledBuffers();
     const live = cpu.memory().liveBytes;
     const failing = (): HostBuffer => cpu.allocate(2 ** 52);
     expect(failing).toThrow(OutOfMemoryError);
