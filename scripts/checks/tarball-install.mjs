@@ -120,7 +120,12 @@ try {
     if (existsSync(path.join(project, 'node_modules', name)) !== wanted)
       throw new Error(`${name} was ${wanted ? 'not ' : ''}installed on Node ${process.version}`);
   }
-  const env = { ...process.env, MERCER_CACHE_DIR: path.join(project, 'cache') };
+  // Waits for compilers: a program that only interprets leaves nothing in the store.
+  const env = {
+    ...process.env,
+    MERCER_CACHE_DIR: path.join(project, 'cache'),
+    MERCER_CPU: 'compiled',
+  };
   for (const [file, text] of Object.entries(programs)) {
     writeFileSync(path.join(project, file), text);
     process.stdout.write(run(process.execPath, [file], { cwd: project, env }));

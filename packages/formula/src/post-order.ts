@@ -14,7 +14,7 @@ export function orderNodes<N extends Node<N>>(...roots: readonly N[]): N[] {
   return finish(orderSteps(roots));
 }
 
-/** {@link orderNodes} in steps. */
+/** `orderNodes` in steps. */
 export function* orderSteps<N extends Node<N>>(roots: readonly N[]): Steps<N[]> {
   const seen = new Set<N>();
   const order: N[] = [];

@@ -69,25 +69,26 @@ const SCALED = mul(m, dw);
  * ```
  */
 export async function eighBackward<D extends LinalgDType>(
-  given: EighGradients<D>,
-  { values, vectors }: EighSaved<NoInfer<D>>,
+  gradients: EighGradients<D>,
+  saved: EighSaved<NoInfer<D>>,
   options?: SpectrumOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'eighBackward';
   options = readOptions(what, options, SPECTRUM_OPTIONS);
-  const gradients = own(given, 'values', 'vectors');
+  const given = own(gradients, 'values', 'vectors');
+  const { values, vectors } = saved;
   const { onDegenerate } = options;
   const within = workOf(options);
   const { dtype, device } = settingOf(what, { vectors });
   const n = orderOf(what, 'vectors', vectors);
   assertLike(what, 'values', values, [...batchOf(vectors, 2), n], vectors);
-  assertGradients(what, gradients, { values, vectors });
+  assertGradients(what, given, { values, vectors });
   const share = spectrumTolerance(what, options, n, dtype);
   if (vectors.size === 0) return { a: empty(vectors.shape, { dtype: vectors.dtype, device }) };
-  using product = await inEigenbasis(gradients, { values, vectors }, share, within);
+  using product = await inEigenbasis(given, { values, vectors }, share, within);
   using whole = await matmul(product, vectors, { transposeB: true, ...within });
   using a = await symmetricPart(whole, within);
-  if (onDegenerate !== undefined && gradients.vectors !== undefined) {
+  if (onDegenerate !== undefined && given.vectors !== undefined) {
     const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
       i < j && Math.abs((w[j] ?? NaN) - (w[i] ?? NaN)) <= share * largestOf(w);
     await reportDegenerate(

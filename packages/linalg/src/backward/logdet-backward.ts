@@ -47,7 +47,7 @@ const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
  */
 export async function logdetBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
-  given: LogdetSaved<NoInfer<D>>,
+  saved: LogdetSaved<NoInfer<D>>,
   options?: LogdetBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'logdetBackward';
@@ -55,14 +55,14 @@ export async function logdetBackward<D extends LinalgDType>(
   const { uplo } = options;
   const within = workOf(options);
   const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
-  const saved = own(given, 'a', 'inverse');
-  const matrix = (saved.inverse ?? saved.a) as Tensor<D>;
-  const name = saved.inverse === undefined ? 'a' : 'inverse';
+  const given = own(saved, 'a', 'inverse');
+  const matrix = (given.inverse ?? given.a) as Tensor<D>;
+  const name = given.inverse === undefined ? 'a' : 'inverse';
   settingOf(what, { [name]: matrix });
   orderOf(what, name, matrix);
   assertLike(what, 'gradient', gradient, batchOf(matrix, 2), matrix);
   const made =
-    saved.inverse === undefined ? await inverse(matrix, { method, uplo, ...within }) : undefined;
+    given.inverse === undefined ? await inverse(matrix, { method, uplo, ...within }) : undefined;
   made?.infos.dispose();
   using inverted = made?.inverse ?? matrix.view();
   using transposed = inverted.transpose();

@@ -99,7 +99,7 @@ const DIVIDED = mul(variable('m'), select(eq(a, b), equal, select(lt(abs(h), 0.5
  */
 export async function matrixPowerBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
-  given: MatrixPowerSaved<NoInfer<D>>,
+  saved: MatrixPowerSaved<NoInfer<D>>,
   exponent: number,
   options?: MatrixPowerBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
@@ -108,17 +108,17 @@ export async function matrixPowerBackward<D extends LinalgDType>(
   const { eps = 0, uplo, onDegenerate } = options;
   const within = workOf(options);
   checkNumbers(what, exponent, eps);
-  const saved = own(given, 'a', 'values', 'vectors') as MatrixPowerSaved<D>;
-  const matrix = saved.a ?? saved.vectors;
-  const name = saved.a === undefined ? 'vectors' : 'a';
+  const given = own(saved, 'a', 'values', 'vectors') as MatrixPowerSaved<D>;
+  const matrix = given.a ?? given.vectors;
+  const name = given.a === undefined ? 'vectors' : 'a';
   const { device } = settingOf(what, { [name]: matrix });
   const n = orderOf(what, name, matrix);
   assertLike(what, 'gradient', gradient, matrix.shape, matrix);
-  if (saved.a === undefined) {
-    assertLike(what, 'values', saved.values, [...batchOf(matrix, 2), n], matrix);
+  if (given.a === undefined) {
+    assertLike(what, 'values', given.values, [...batchOf(matrix, 2), n], matrix);
   }
   if (matrix.size === 0) return { a: empty(matrix.shape, { dtype: matrix.dtype, device }) };
-  const spectrum = await spectrumOf(saved, { uplo, ...within });
+  const spectrum = await spectrumOf(given, { uplo, ...within });
   using values = spectrum.values;
   using vectors = spectrum.vectors;
   using half = await matmul(vectors, gradient, { transposeA: true, ...within });

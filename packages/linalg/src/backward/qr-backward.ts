@@ -60,38 +60,39 @@ const MIRRORED = select(lt(variable('row'), variable('column')), variable('turne
  * ```
  */
 export async function qrBackward<D extends LinalgDType>(
-  given: QrGradients<D>,
-  { q, r }: QrSaved<NoInfer<D>>,
+  gradients: QrGradients<D>,
+  saved: QrSaved<NoInfer<D>>,
   options?: BackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'qrBackward';
   const within = workOf(readOptions('qrBackward', options, WORK_OPTIONS));
-  const gradients = own(given, 'q', 'r');
+  const given = own(gradients, 'q', 'r');
+  const { q, r } = saved;
   const { device } = settingOf(what, { q, r });
   const [rows = 0, few = 0] = q.shape.slice(-2);
   const columns = r.shape.at(-1) ?? 0;
   assertLike(what, 'r', r, [...batchOf(q, 2), few, columns], q);
-  assertGradients(what, gradients, { q, r });
+  assertGradients(what, given, { q, r });
   const { stream } = within;
   const a = empty([...batchOf(q, 2), rows, columns], { dtype: q.dtype, device, stream });
   if (a.size === 0) return { a };
   try {
     using first = columnsOf(r, 0, few);
-    using dFirst = gradients.r && (await upperOf(gradients.r, few, within));
+    using dFirst = given.r && (await upperOf(given.r, few, within));
     using aFirst = columnsOf(a, 0, few);
-    using dq = gradients.q && (await gradients.q.clone(within));
+    using dq = given.q && (await given.q.clone(within));
     if (columns === few) {
       await tall(dq, dFirst, { q, r: first }, aFirst, within);
       return { a };
     }
     using aRest = columnsOf(a, few, columns);
-    if (gradients.r === undefined) {
+    if (given.r === undefined) {
       await tall(dq, dFirst, { q, r: first }, aFirst, within);
       await aRest.fill(0, within);
       return { a };
     }
     using rest = columnsOf(r, few, columns);
-    using dRest = columnsOf(gradients.r, few, columns);
+    using dRest = columnsOf(given.r, few, columns);
     await matmul(q, dRest, { out: aRest, ...within });
     // the other columns are q rest, and rest is q^T times them
     using inner = await matmul(rest, dRest, { transposeB: true, ...within });

@@ -106,13 +106,14 @@ function middleFormula(has: { readonly [K in 'u' | 's' | 'v']: boolean }): RealE
  * ```
  */
 export async function svdBackward<D extends LinalgDType>(
-  given: SvdGradients<D>,
-  { u, s, vh }: SvdSaved<NoInfer<D>>,
+  gradients: SvdGradients<D>,
+  saved: SvdSaved<NoInfer<D>>,
   options?: SpectrumOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
   const what = 'svdBackward';
   options = readOptions(what, options, SPECTRUM_OPTIONS);
-  const gradients = own(given, 'u', 's', 'vh');
+  const given = own(gradients, 'u', 's', 'vh');
+  const { u, s, vh } = saved;
   const { onDegenerate } = options;
   const within = workOf(options);
   const { dtype, device } = settingOf(what, { u, vh });
@@ -120,12 +121,12 @@ export async function svdBackward<D extends LinalgDType>(
   const columns = vh.shape.at(-1) ?? 0;
   assertLike(what, 's', s, [...batchOf(u, 2), few], u);
   assertLike(what, 'vh', vh, [...batchOf(u, 2), few, columns], u);
-  assertGradients(what, gradients, { u, s, vh });
+  assertGradients(what, given, { u, s, vh });
   const share = spectrumTolerance(what, options, Math.max(rows, columns), dtype);
   const shape = [...batchOf(u, 2), rows, columns];
   if (u.size === 0 || vh.size === 0) return { a: empty(shape, { dtype: u.dtype, device }) };
-  using a = await gradientOf(gradients, { u, s, vh }, share, within);
-  if (onDegenerate !== undefined && (gradients.u ?? gradients.vh) !== undefined) {
+  using a = await gradientOf(given, { u, s, vh }, share, within);
+  if (onDegenerate !== undefined && (given.u ?? given.vh) !== undefined) {
     const isEqual = (values: ArrayLike<number>, i: number, j: number): boolean => {
       const least = share * (values[0] ?? 0);
       const [x, y] = [values[i] ?? NaN, values[j] ?? NaN];
