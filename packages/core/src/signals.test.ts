@@ -315,6 +315,7 @@ it('a call that waits for room on its stream is given up, and enqueues nothing',
 });
 
 it('an output is left alone, and the compiler is stopped', async () => {
+  const executor = process.env['MERCER_CPU'];
   process.env['MERCER_CPU'] = 'compiled';
   try {
     const { add, mul, variable } = mercer.formula;
@@ -337,6 +338,7 @@ it('an output is left alone, and the compiler is stopped', async () => {
     });
     expect(await out.toNested()).toEqual([[7, 7]]);
   } finally {
-    delete process.env['MERCER_CPU'];
+    if (executor === undefined) delete process.env['MERCER_CPU'];
+    else process.env['MERCER_CPU'] = executor;
   }
 });

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { device } from '@mercer/tensor';
+import { device, startProfile } from '@mercer/tensor';
 import { afterEach, describe, expect, it } from 'vitest';
 import { gradient, jointReduction, lazyI, lazyJ, type LazyTensor } from './index.js';
 
@@ -15,9 +15,12 @@ const X = [0.25, 0.5, -1];
 const Y = [1, -0.5, 0.75, 2];
 const column = (values: readonly number[]): number[][] => values.map((value) => [value]);
 const options = { device: device('cpu') } as const;
-const gaussian = (h: number): LazyTensor =>
-  lazyI(column(X))
-    .sqdist(lazyJ(column(Y)))
+/** Points whose further components are 0: formulas of other dims are other formulas. */
+const rows = (values: readonly number[], dim: number): number[][] =>
+  values.map((value) => [value, ...Array<number>(dim - 1).fill(0)]);
+const gaussian = (h: number, dim: number): LazyTensor =>
+  lazyI(rows(X, dim))
+    .sqdist(lazyJ(rows(Y, dim)))
     .div(-h)
     .exp();
 const weight = (h: number, x: number, y: number): number => Math.exp((x - y) ** 2 / -h);
@@ -27,8 +30,12 @@ const sums = (of: (x: number, y: number) => number): number[] =>
 const WIDTHS = [0.5, 0.75, 1.25, 1.5, 1.75, 2.25, 0.5, 3, 0.75];
 
 describe('numbers in a formula that change from call to call', () => {
-  it.each(['compiled', 'interpreted'])('give what they say, %s', async (how) => {
+  it.each([
+    ['compiled', 1],
+    ['interpreted', 2],
+  ])('give what they say, %s', async (how, dim) => {
     process.env['MERCER_CPU'] = how;
+    const profile = startProfile();
     for (const dtype of ['float64', 'float32'] as const) {
       const close = (found: number[][], expected: number[]): void => {
         for (const [n, value] of expected.entries()) {
@@ -38,7 +45,7 @@ describe('numbers in a formula that change from call to call', () => {
         }
       };
       for (const h of WIDTHS) {
-        const kernel = gaussian(h);
+        const kernel = gaussian(h, dim);
         const call = { ...options, dtype };
         close(
           await (await kernel.sum('j', call)).toNested(),
@@ -59,6 +66,8 @@ describe('numbers in a formula that change from call to call', () => {
         );
       }
     }
+    const ran = (await profile.stop()).map(({ executor: by }) => by);
+    expect(new Set(ran)).toEqual(new Set([how]));
   });
 
   it('have gradients', async () => {
