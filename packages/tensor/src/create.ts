@@ -6,9 +6,9 @@ import {
   SIGNAL_OPTION,
   STREAM_OPTION,
   type DeviceLike,
-  type ProgressOption,
   type SignalOption,
   type StreamOption,
+  type WatchOptions,
 } from './device.js';
 import { deviceCore } from './devices.js';
 import { hostArray, type TensorSource } from './host-array.js';
@@ -42,8 +42,7 @@ export interface FullOptions<D extends DType> extends NewOptions<D>, SignalOptio
 const FULL_OPTIONS: OptionNames<FullOptions<DType>> = { ...NEW_OPTIONS, ...SIGNAL_OPTION };
 
 /** Options of tensor; progress counts bytes that were read. */
-export interface TensorOptions<D extends DType>
-  extends PlacementOptions, SignalOption, ProgressOption {
+export interface TensorOptions<D extends DType> extends PlacementOptions, WatchOptions {
   /** Default: the type of the data; nested numbers are float32, booleans bool, bigints int64. */
   readonly dtype?: D | undefined;
   /** Default: the shape of the data; a typed array has rank 1. */

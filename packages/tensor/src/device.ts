@@ -84,6 +84,9 @@ export interface ProgressOption {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
+/** Who looks on while a call goes on, and may end it. */
+export interface WatchOptions extends SignalOption, ProgressOption {}
+
 /** Names of {@link ProgressOption}. @internal */
 export const PROGRESS_OPTION: OptionNames<ProgressOption> = { onProgress: true };
 

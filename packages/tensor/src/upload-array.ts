@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeviceCore } from './device-core.js';
-import type { ProgressOption, SignalOption } from './device.js';
+import type { WatchOptions } from './device.js';
 import { MercerError } from './mercer-error.js';
 import type { StorageBlock } from './storage-block.js';
 import type { StreamCore } from './stream-core.js';
@@ -13,9 +13,6 @@ const MOST_WAITING = 8;
 /** Bytes of memory that stays which travel before the signal is looked at again: some 10 ms. */
 const KEPT_PIECE = 2 ** 27;
 
-/** Who looks on while bytes travel; progress counts bytes. */
-type Watch = SignalOption & ProgressOption;
-
 /**
  * Elements of a caller's array into a new storage, from its first byte on. An ArrayBuffer can be transferred or resized at any time,
  * and its memory is then another's: so only this thread reads it, in pieces between which the event loop runs.
@@ -27,7 +24,7 @@ export async function uploadArray<S extends StreamCore>(
   to: StorageBlock,
   data: StorageArray,
   stream: S,
-  { what, signal, onProgress }: Watch & { readonly what: string },
+  { what, signal, onProgress }: WatchOptions & { readonly what: string },
 ): Promise<void> {
   const { byteOffset, byteLength } = data;
   const piece = device.takenAtOnce;
@@ -66,7 +63,7 @@ export async function uploadInPieces<S extends StreamCore>(
   to: StorageBlock,
   data: Uint8Array,
   stream: S,
-  { signal, onProgress }: Watch,
+  { signal, onProgress }: WatchOptions,
 ): Promise<void> {
   const total = data.byteLength;
   for (let at = 0; at < total; at += KEPT_PIECE) {

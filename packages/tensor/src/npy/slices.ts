@@ -16,7 +16,7 @@ export class Slices {
   }
 }
 
-/** Runs steps to their end with pauses between them. @throws the signal's reason */
+/** As `inSlices` of the package, without loading formulas, which files do not need. @throws the signal's reason */
 export async function runInSlices<T>(steps: Iterator<void, T>, watch: Watch): Promise<T> {
   const slices = new Slices();
   for (;;) {

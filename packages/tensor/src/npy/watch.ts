@@ -1,10 +1,9 @@
 import type { OptionNames } from '@mercer/options';
-import type { ProgressOption, SignalOption } from '../device.js';
+import type { WatchOptions } from '../device.js';
 
-/** Who looks on while a file is read or written: bytes of elements are counted. */
-export interface WatchOptions extends SignalOption, ProgressOption {}
+export type { WatchOptions };
 
-/** Names of {@link WatchOptions}. */
+/** Names of {@link WatchOptions}; progress of files counts bytes of elements. */
 export const WATCH_OPTIONS: OptionNames<WatchOptions> = { signal: true, onProgress: true };
 
 /** How far a file is read or written, told to whoever looks on. */
