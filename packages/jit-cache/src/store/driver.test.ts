@@ -1,6 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { loadAddon } from '@mercer/cpu-runtime';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../testing/temporary-directory.js';
@@ -216,6 +218,36 @@ describe('the addon alone', () => {
       expect(codeOf(() => addon['run']?.(wrong, [], 1))).toBe('ERR_INVALID_ARG_TYPE');
     }
     addon['close']?.(connection);
+  });
+
+  it('says so in a worker thread that is being ended, where Node refuses its calls', async () => {
+    const script = `
+      import { parentPort } from 'node:worker_threads';
+      const { addonDriver } = await import(${JSON.stringify(new URL('../../dist/store/sqlite-addon.js', import.meta.url).href)});
+      const driver = addonDriver();
+      const connection = driver.open(':memory:', { readOnly: false });
+      const statement = connection.prepare('SELECT 1 AS x');
+      // A call of JavaScript would find out that the thread is being ended: as few as can be are made here.
+      const port = parentPort;
+      port.postMessage('ready');
+      for (;;) {
+        try { statement.get().x; } catch (error) { port.postMessage(error.code ?? error.message); }
+      }`;
+    const told = new Set<string>();
+    for (let n = 0; n < 24; n++) {
+      const url = new URL(`data:text/javascript,${encodeURIComponent(script)}`);
+      const worker = new Worker(url);
+      await new Promise<void>((ready) => {
+        worker.on('message', (message: string) => {
+          if (message === 'ready') ready();
+          else told.add(message);
+        });
+      });
+      await sleep(40);
+      await worker.terminate();
+    }
+    told.delete('ENDED');
+    expect([...told]).toEqual([]);
   });
 
   it('closes a connection that is forgotten', () => {

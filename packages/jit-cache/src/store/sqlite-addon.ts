@@ -1,21 +1,32 @@
 import { loadAddon } from '@mercer/cpu-runtime';
 import { packageRoot } from '../package-root.js';
 import type { Driver, Row, SqlValue } from './driver.js';
+import { StoreFault } from './store-fault.js';
 
-/** What the addon exports; `Connection` and `Statement` are its handles. */
+/**
+ * What the addon exports; connections and statements are its handles. While a worker thread is being ended, Node refuses the addon's
+ * calls and JavaScript still runs for a moment: then exports are missing and results undefined.
+ */
 interface SqliteAddon {
   /** SQLite's version. */
   readonly version: string;
-  open(location: string, readOnly: boolean): object;
+  readonly open?: (location: string, readOnly: boolean) => object | undefined;
   close(connection: object): void;
   execute(connection: object, sql: string): void;
-  prepare(connection: object, sql: string): object;
+  prepare(connection: object, sql: string): object | undefined;
   /** The first `limit` rows of a statement. */
-  run(statement: object, values: readonly SqlValue[], limit: number): Row[];
+  run(statement: object, values: readonly SqlValue[], limit: number): Row[] | undefined;
+}
+
+/** @throws StoreFault ENDED for a result that no call of a thread that goes on has */
+function present<T>(result: T | undefined): T {
+  if (result === undefined) throw new StoreFault('ENDED', 'this thread is being ended');
+  return result;
 }
 
 /**
- * SQLite in this package's own addon, for Node without `node:sqlite`: errors have the same `code` and `errcode`.
+ * SQLite in this package's own addon, for Node without `node:sqlite`: errors have the same `code` and `errcode`. Calls throw
+ * StoreFault ENDED while their worker thread is being ended.
  *
  * @throws AddonNotFoundError
  */
@@ -28,17 +39,19 @@ export function addonDriver(): Driver {
   return {
     name: `SQLite ${addon.version} of @mercer/jit-cache`,
     open(location, { readOnly }) {
-      const connection = addon.open(location, readOnly);
+      const connection = present(present(addon.open)(location, readOnly));
       return {
         exec: (sql) => {
           addon.execute(connection, sql);
         },
         prepare(sql) {
-          const statement = addon.prepare(connection, sql);
+          const statement = present(addon.prepare(connection, sql));
+          const rows = (values: readonly SqlValue[], limit: number) =>
+            present(addon.run(statement, values, limit));
           return {
-            get: (...values) => addon.run(statement, values, 1)[0],
-            all: (...values) => addon.run(statement, values, Infinity),
-            run: (...values) => addon.run(statement, values, Infinity),
+            get: (...values) => rows(values, 1)[0],
+            all: (...values) => rows(values, Infinity),
+            run: (...values) => rows(values, Infinity),
           };
         },
         close: () => {

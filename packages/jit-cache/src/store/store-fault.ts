@@ -11,6 +11,8 @@ export type FaultCode =
   | 'FULL'
   | 'MISSING'
   | 'BROKEN'
+  /** The thread is being ended: nobody is left to be told. */
+  | 'ENDED'
   | 'UNAVAILABLE'
   | 'INVALID_SETTING';
 

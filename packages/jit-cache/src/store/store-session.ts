@@ -301,7 +301,7 @@ export class StoreSession {
     );
   }
 
-  /** One warning in the life of a cache. */
+  /** One warning in the life of a cache; none from a thread that is being ended. */
   #warn(
     code: string,
     why: string,
@@ -310,7 +310,7 @@ export class StoreSession {
     what = 'Compiled kernels are not kept on disk',
   ): void {
     this.#reason ??= why;
-    if (this.#warned) return;
+    if (this.#warned || code === 'ENDED') return;
     this.#warned = true;
     this.#options.onWarning({ code, message: `${what}: ${why}. ${fix}`, cause });
   }
