@@ -6,7 +6,14 @@ namespace mercer {
 
 namespace {
 
-cu::CUresult tryAllocate(Device& device, Stream& stream, cu::CUdeviceptr* address, uint64_t bytes) {
+/**
+ * Whole vectors of 16 bytes: kernels copy the last elements of a line by one `cp.async` of 16 bytes that leaves out those beyond the end,
+ * and compute-sanitizer takes that for a read of all 16. The driver's own granularity is larger, so that nothing is lost.
+ */
+uint64_t wholeVectors(uint64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+cu::CUresult tryAllocate(Device& device, Stream& stream, cu::CUdeviceptr* address, uint64_t size) {
+  const uint64_t bytes = wholeVectors(size);
   if (device.pool())
     return driver().cuMemAllocFromPoolAsync(address, bytes, device.pool(), stream.handle());
   return driver().cuMemAlloc(address, bytes);
