@@ -35,7 +35,7 @@ export default defineConfig({
           include:
             process.env.MERCER_BUNDLE_TESTS === 'cpu' ? [...smokeTests, ...gpuTests] : gpuTests,
           exclude: alone,
-          maxWorkers: 4,
+          maxWorkers: 8,
           sequence: { groupOrder: 1 },
         },
       },
