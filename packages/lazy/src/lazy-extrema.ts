@@ -1,4 +1,9 @@
-import { LazyReducible, type AxisOrDim } from './lazy-reducible.js';
+import {
+  LazyReducible,
+  type AxisOrDim,
+  type OverAxis,
+  type OverAxisOptions,
+} from './lazy-reducible.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { Tensor } from '@mercer/tensor';
 import type {
@@ -12,48 +17,34 @@ import type {
 /** Smallest and largest values of a matrix that is never stored, and where they are. */
 export abstract class LazyExtrema<D extends LazyDType = LazyDType> extends LazyReducible<D> {
   /** The smallest component, or the smallest values over a side; NaN where there is one. */
-  min(axis?: 'dim'): this;
-  min(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Min', D>>): Promise<ResultOf<'Min', D>>;
-  min(
-    axis: AxisOrDim = 'dim',
-    options?: ReduceOptions<ResultOf<'Min', D>>,
-  ): this | Promise<ResultOf<'Min', D>> {
+  min<A extends AxisOrDim = 'dim'>(
+    axis?: A,
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Min', D>>>,
+  ): OverAxis<A, this, ResultOf<'Min', D>> {
     return this.either('min', 'Min', axis, options);
   }
 
   /** The largest component, or the largest values over a side; NaN where there is one. */
-  max(axis?: 'dim'): this;
-  max(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Max', D>>): Promise<ResultOf<'Max', D>>;
-  max(
-    axis: AxisOrDim = 'dim',
-    options?: ReduceOptions<ResultOf<'Max', D>>,
-  ): this | Promise<ResultOf<'Max', D>> {
+  max<A extends AxisOrDim = 'dim'>(
+    axis?: A,
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Max', D>>>,
+  ): OverAxis<A, this, ResultOf<'Max', D>> {
     return this.either('max', 'Max', axis, options);
   }
 
   /** The index of the first smallest component, as a number of the formula; or row numbers over a side, int32, -1 if empty. */
-  argMin(axis?: 'dim'): this;
-  argMin<I extends IndexDType = 'int32'>(
-    axis: LazyAxis,
-    options?: CallReduceOptions<'ArgMin', D, I>,
-  ): Promise<Tensor<I>>;
-  argMin<I extends IndexDType = 'int32'>(
-    axis: AxisOrDim = 'dim',
-    options?: CallReduceOptions<'ArgMin', D, I>,
-  ): this | Promise<Tensor<I>> {
+  argMin<A extends AxisOrDim = 'dim', I extends IndexDType = 'int32'>(
+    axis?: A,
+    options?: OverAxisOptions<A, CallReduceOptions<'ArgMin', D, I>>,
+  ): OverAxis<A, this, Tensor<I>> {
     return this.either('argMin', 'ArgMin', axis, options);
   }
 
   /** The index of the first largest component, as a number of the formula; or row numbers over a side, int32, -1 if empty. */
-  argMax(axis?: 'dim'): this;
-  argMax<I extends IndexDType = 'int32'>(
-    axis: LazyAxis,
-    options?: CallReduceOptions<'ArgMax', D, I>,
-  ): Promise<Tensor<I>>;
-  argMax<I extends IndexDType = 'int32'>(
-    axis: AxisOrDim = 'dim',
-    options?: CallReduceOptions<'ArgMax', D, I>,
-  ): this | Promise<Tensor<I>> {
+  argMax<A extends AxisOrDim = 'dim', I extends IndexDType = 'int32'>(
+    axis?: A,
+    options?: OverAxisOptions<A, CallReduceOptions<'ArgMax', D, I>>,
+  ): OverAxis<A, this, Tensor<I>> {
     return this.either('argMax', 'ArgMax', axis, options);
   }
 

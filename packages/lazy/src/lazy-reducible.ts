@@ -18,6 +18,14 @@ import { merge } from './symbolic.js';
 /** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
 export type AxisOrDim = LazyAxis | 'dim';
 
+/** What a method gives: over 'dim' a symbolic matrix, over a side the promise of a result. */
+export type OverAxis<A extends AxisOrDim, Matrix, Result> = A extends 'dim'
+  ? Matrix
+  : Promise<Result>;
+
+/** Options of a method over an axis: none over 'dim'. */
+export type OverAxisOptions<A extends AxisOrDim, Options> = A extends 'dim' ? undefined : Options;
+
 /** What a kind of reduction needs beside the axis. */
 export interface DescribeOptions {
   /** The second formula of LogSumExp and SumSoftMaxWeight. */
@@ -83,15 +91,19 @@ export abstract class LazyReducible<D extends LazyDType = LazyDType> extends Laz
   }
 
   /** Over a side, a promise of numbers; over 'dim', a formula of dim 1. */
-  protected either<K extends KindWithDim, I extends IndexDType = 'int32'>(
+  protected either<A extends AxisOrDim, K extends KindWithDim, I extends IndexDType = 'int32'>(
     what: string,
     kind: K,
-    axis: AxisOrDim,
-    options: CallReduceOptions<K, D, I> | undefined,
-  ): this | Promise<ResultOf<K, D, I>> {
-    if (axis !== 'dim') return this.reduce(what, kind, axis, options);
-    readOptions<object>(`${what}('dim')`, options, {});
-    return this.unary(what, OVER_DIM[kind]);
+    axis: A | undefined,
+    options: OverAxisOptions<A, CallReduceOptions<K, D, I>> | undefined,
+  ): OverAxis<A, this, ResultOf<K, D, I>> {
+    const side: AxisOrDim = axis ?? 'dim';
+    const over = (): this | Promise<ResultOf<K, D, I>> => {
+      if (side !== 'dim') return this.reduce(what, kind, side, options);
+      readOptions<object>(`${what}('dim')`, options, {});
+      return this.unary(what, OVER_DIM[kind]);
+    };
+    return over() as OverAxis<A, this, ResultOf<K, D, I>>;
   }
 }
 

@@ -3,7 +3,7 @@ import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyExtrema } from './lazy-extrema.js';
 import type { LazyOperand } from './lazy-formula.js';
-import { type AxisOrDim, type DescribeOptions } from './lazy-reducible.js';
+import type { AxisOrDim, DescribeOptions, OverAxis, OverAxisOptions } from './lazy-reducible.js';
 import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
 
 const LOG_SUM_EXP_OPTIONS: OptionNames<ReduceOptions & Pick<DescribeOptions, 'weight'>> = {
@@ -14,12 +14,10 @@ const LOG_SUM_EXP_OPTIONS: OptionNames<ReduceOptions & Pick<DescribeOptions, 'we
 /** Sums, means and their like over a side of a matrix that is never stored. */
 export abstract class LazyReductions<D extends LazyDType = LazyDType> extends LazyExtrema<D> {
   /** The sum of all components, dim 1, still symbolic; or the sums over a side, (..batch, rows, dim). */
-  sum(axis?: 'dim'): this;
-  sum(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Sum', D>>): Promise<ResultOf<'Sum', D>>;
-  sum(
-    axis: AxisOrDim = 'dim',
-    options?: ReduceOptions<ResultOf<'Sum', D>>,
-  ): this | Promise<ResultOf<'Sum', D>> {
+  sum<A extends AxisOrDim = 'dim'>(
+    axis?: A,
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Sum', D>>>,
+  ): OverAxis<A, this, ResultOf<'Sum', D>> {
     return this.either('sum', 'Sum', axis, options);
   }
 

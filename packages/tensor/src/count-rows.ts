@@ -46,8 +46,11 @@ export function countRows<D extends IndexDType = 'int32'>(
   index: Tensor<IndexDType>,
   rows: number,
   options?: CountRowsOptions<D>,
-): Promise<Tensor<D>>;
-export async function countRows(
+): Promise<Tensor<D>> {
+  return counted(index, rows, options) as Promise<Tensor<D>>;
+}
+
+async function counted(
   index: Tensor<IndexDType>,
   rows: number,
   options?: CountRowsOptions,

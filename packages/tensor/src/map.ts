@@ -1,4 +1,4 @@
-import type { BoolExpr, Expr, RealExpr } from '@mercer/formula';
+import type { BoolExpr, Expr } from '@mercer/formula';
 import {
   emitMap,
   planMap,
@@ -80,23 +80,15 @@ export type MapInputs<I extends DType = DType> = Readonly<Record<string, Tensor<
  * @throws MercerError INVALID_ARGUMENT (unbound or doubly bound variables, no shape), SHAPE_MISMATCH, DTYPE_MISMATCH,
  *   DEVICE_MISMATCH, OVERLAP, DISPOSED; RangeError where more than eight dimensions cannot be merged
  */
-export function map<D extends DType>(
-  expr: Expr,
-  inputs: MapInputs,
-  options: MapOptions<D> & ({ readonly dtype: D } | { readonly out: Tensor<D> }),
-): Promise<Tensor<D>>;
-export function map(
-  expr: BoolExpr,
-  inputs: MapInputs,
-  options?: MapOptions,
-): Promise<Tensor<'bool'>>;
-export function map<I extends DType>(
-  expr: RealExpr,
-  inputs: MapInputs<I>,
-  options?: MapOptions,
-): Promise<Tensor<MapDType<I>>>;
-export function map(expr: Expr, inputs: MapInputs, options?: MapOptions): Promise<Tensor>;
-export async function map(expr: Expr, inputs: MapInputs, given?: MapOptions): Promise<Tensor> {
+export function map<
+  E extends Expr,
+  I extends DType,
+  R extends DType = E extends BoolExpr ? 'bool' : MapDType<I>,
+>(expr: E, inputs: MapInputs<I>, options?: MapOptions<R>): Promise<Tensor<R>> {
+  return mapped(expr, inputs, options) as Promise<Tensor<R>>;
+}
+
+async function mapped(expr: Expr, inputs: MapInputs, given?: MapOptions): Promise<Tensor> {
   const options = readOptions('map', given, MAP_OPTIONS);
   const { out, parameters = {}, debug, signal } = options;
   const known = checkedMap(expr, inputs, options);

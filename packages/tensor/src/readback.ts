@@ -21,9 +21,9 @@ import {
 import { unlessAborted } from './unless-aborted.js';
 
 /** Options of {@link Tensor.toTypedArray}. */
-export interface ReadbackOptions extends WorkOptions {
+export interface ReadbackOptions<R extends boolean = boolean> extends WorkOptions {
   /** The bits of float16 and bfloat16 instead of numbers. Default false. */
-  readonly raw?: boolean | undefined;
+  readonly raw?: R | undefined;
 }
 
 /** Names of {@link ReadbackOptions}. */

@@ -67,19 +67,16 @@ const SCATTER_ADD_OPTIONS: OptionNames<ScatterAddOptions> = {
  * @returns (rows, ...rest), row-major, or `out`
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
  */
-export function scatterAdd<D extends SumDType>(
-  values: Tensor<SumDType>,
-  index: Tensor<IndexDType>,
-  rows: number,
-  options: ScatterAddOptions<D> & ({ readonly dtype: D } | { readonly out: Tensor<D> }),
-): Promise<Tensor<D>>;
-export function scatterAdd<D extends SumDType>(
+export function scatterAdd<D extends SumDType, R extends SumDType = D>(
   values: Tensor<D>,
   index: Tensor<IndexDType>,
   rows: number,
-  options?: ScatterAddOptions<NoInfer<D>>,
-): Promise<Tensor<D>>;
-export async function scatterAdd(
+  options?: ScatterAddOptions<R>,
+): Promise<Tensor<R>> {
+  return added(values, index, rows, options) as Promise<Tensor<R>>;
+}
+
+async function added(
   values: Tensor<SumDType>,
   index: Tensor<IndexDType>,
   rows: number,

@@ -48,17 +48,15 @@ const SUM_TO_OPTIONS: OptionNames<SumToOptions> = {
  * @returns a row-major tensor, or another handle for x's elements where no axis is summed and the dtype stays
  * @throws MercerError SHAPE_MISMATCH where `shape` does not broadcast to x's shape, DTYPE_MISMATCH, DISPOSED
  */
-export function sumTo<D extends SumDType>(
-  x: Tensor<SumDType>,
-  shape: readonly number[],
-  options: SumToOptions<D> & { readonly dtype: D },
-): Promise<Tensor<D>>;
-export function sumTo<D extends SumDType>(
+export function sumTo<D extends SumDType, R extends SumDType = D>(
   x: Tensor<D>,
   shape: readonly number[],
-  options?: SumToOptions<NoInfer<D>>,
-): Promise<Tensor<D>>;
-export async function sumTo(
+  options?: SumToOptions<R>,
+): Promise<Tensor<R>> {
+  return summed(x, shape, options) as Promise<Tensor<R>>;
+}
+
+async function summed(
   x: Tensor<SumDType>,
   shape: readonly number[],
   options?: SumToOptions,

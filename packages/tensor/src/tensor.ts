@@ -255,11 +255,12 @@ export class Tensor<D extends DType = DType> implements Layout {
    * The elements in row-major order, once the device has them; rejects with the device's error. A signal rejects the wait at once,
    * while the device's work goes on. float16 and bfloat16 come as Float32Array, or with `raw: true` as their bits in a Uint16Array.
    */
-  toTypedArray(options?: ReadbackOptions & { readonly raw?: false }): Promise<TypedArrayOf<D>>;
-  toTypedArray(options: ReadbackOptions & { readonly raw: true }): Promise<RawArrayOf<D>>;
-  async toTypedArray(options?: ReadbackOptions): Promise<TypedArrayOf<D> | RawArrayOf<D>> {
+  async toTypedArray<R extends boolean = false>(
+    options?: ReadbackOptions<R>,
+  ): Promise<R extends true ? RawArrayOf<D> : TypedArrayOf<D>> {
     const given = readOptions('toTypedArray', options, READBACK_OPTIONS);
-    return given.raw === true ? readRaw(this, given) : readTyped(this, given);
+    const array = given.raw === true ? readRaw(this, given) : readTyped(this, given);
+    return (await array) as R extends true ? RawArrayOf<D> : TypedArrayOf<D>;
   }
 
   /**
