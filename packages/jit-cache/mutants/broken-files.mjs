@@ -232,7 +232,7 @@ export const brokenFilesMutants = [
     promise: 7,
     name: 'every trouble warns',
     file: 'store/store-session.ts',
-    find: 'if (this.#warned) return;',
+    find: "if (this.#warned || code === 'ENDED') return;",
     replace: '',
     test: `${P}/07-never-fatal.test.ts`,
     pattern: 'result code|never becomes free',
