@@ -62,6 +62,11 @@ export function knownCall({ key }: CallSignature): KnownCall | undefined {
   return calls.get(key);
 }
 
+/** A tensor of a call or of its formula. */
+export type CallSource =
+  | { readonly kind: 'input' | 'result'; readonly place: number }
+  | { readonly kind: 'held'; readonly tensor: Tensor };
+
 /** A call that was made: what its kernels were launched with. */
 export interface MadeCall {
   readonly passes: readonly Pass[];
@@ -80,8 +85,8 @@ export function rememberCall(
 ): void {
   // While it is compiled, a call is interpreted: the next one asks again.
   if (made.passes.some(({ loaded }) => loaded.plan.executor === 'interpreted')) return;
-  const sources = made.inputs.map(({ source }, input): CallPointer['of'] | undefined =>
-    source.kind === 'tensor' ? { input } : undefined,
+  const sources = made.inputs.map(({ source }, place): CallSource | undefined =>
+    source.kind === 'tensor' ? { kind: 'input', place } : undefined,
   );
   const known = knownCallOf(tensors, task, made, sources);
   if (known !== undefined) calls.set(key, known);
@@ -92,7 +97,7 @@ export function knownCallOf(
   tensors: CallTensors,
   { reductions }: JointTask,
   { passes, inputs, bound, shape, written, ranges = [] }: MadeCall,
-  sources: readonly (CallPointer['of'] | undefined)[],
+  sources: readonly (CallSource | undefined)[],
 ): KnownCall | undefined {
   const results = tensorsOf(written);
   const launches: CallLaunch[] = [];
@@ -107,9 +112,13 @@ export function knownCallOf(
     for (const [name, tensor] of Object.entries(pointers)) {
       const result = results.indexOf(tensor);
       const place = inputs.findIndex((_, at) => inputPointer(at) === name);
-      const of: CallPointer['of'] | undefined =
-        result >= 0 ? { result } : place >= 0 ? sources[place] : { held: tensor };
-      const pointer = of && pointerTo(of, tensor, tensors);
+      const source: CallSource | undefined =
+        result >= 0
+          ? { kind: 'result', place: result }
+          : place >= 0
+            ? sources[place]
+            : { kind: 'held', tensor };
+      const pointer = source && pointerTo(source, tensor, tensors);
       if (pointer === undefined) return undefined;
       named[name] = pointer;
     }
@@ -125,13 +134,14 @@ export function knownCallOf(
 
 /** Undefined where what was read is a copy. */
 function pointerTo(
-  of: CallPointer['of'],
+  source: CallSource,
   read: Tensor,
   { inputs }: CallTensors,
 ): CallPointer | undefined {
-  const whole = 'input' in of ? inputs[of.input] : 'held' in of ? of.held : read;
+  const whole =
+    source.kind === 'input' ? inputs[source.place] : source.kind === 'held' ? source.tensor : read;
   if (whole?.storage !== read.storage) return undefined;
-  return { of, offset: read.byteOffset - whole.byteOffset };
+  return { ...source, offset: read.byteOffset - whole.byteOffset };
 }
 
 /** Values and row numbers by reduction, as one list; undefined where a tensor is given for what a reduction does not give. */

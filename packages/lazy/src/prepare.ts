@@ -4,7 +4,6 @@ import {
   layoutKey,
   MercerError,
   type DType,
-  type CallPointer,
   type KnownCall,
   type LoadOptions,
   type Stream,
@@ -19,7 +18,7 @@ import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { checkKept, keepRanges } from './kept-ranges.js';
-import { asResults, knownCallOf, outputTensors } from './known-calls.js';
+import { asResults, knownCallOf, outputTensors, type CallSource } from './known-calls.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
 import type { RangesOption } from './range-tensors.js';
@@ -132,9 +131,9 @@ export async function prepareTask(
 }
 
 /** Where a known call finds the tensor of an input: an argument, or a tensor of the formula. */
-function sourceOf({ source }: Input): CallPointer['of'] | undefined {
-  if (source.kind === 'placeholder') return { input: source.position };
-  return source.kind === 'tensor' ? { held: source.tensor } : undefined;
+function sourceOf({ source }: Input): CallSource | undefined {
+  if (source.kind === 'placeholder') return { kind: 'input', place: source.position };
+  return source.kind === 'tensor' ? { kind: 'held', tensor: source.tensor } : undefined;
 }
 
 interface BoundCall {

@@ -95,13 +95,13 @@ export function knownCallOf(
   const pointers: Record<string, CallPointer> = {};
   for (const [name, pointer] of Object.entries(given)) {
     if (!isTensor(pointer)) {
-      pointers[name] = { of: { address: 0n } };
+      pointers[name] = { kind: 'none' };
       continue;
     }
-    const input = tensors.inputs.indexOf(pointer);
-    if (pointer === bound.out.tensor) pointers[name] = { of: { result: 0 } };
-    else if (input < 0) return undefined;
-    else pointers[name] = { of: { input } };
+    const isResult = pointer === bound.out.tensor;
+    const place = isResult ? 0 : tensors.inputs.indexOf(pointer);
+    if (place < 0) return undefined;
+    pointers[name] = { kind: isResult ? 'result' : 'input', place, offset: 0 };
   }
   const { outShape, dtype, device } = shape;
   return new KnownCall({

@@ -71,13 +71,13 @@ export {
 } from './program.js';
 export {
   KnownCall,
-  layoutKey,
   type CallLaunch,
   type CallPointer,
   type CallTensors,
   type CheckedCall,
   type ResultSpec,
 } from './operation/known-call.js';
+export { layoutKey } from './operation/layout-key.js';
 export { RecentMap } from './recent-map.js';
 export { waitForRoom } from './stream-core.js';
 export type { ReadbackOptions } from './readback.js';

@@ -93,7 +93,6 @@ export class Tensor<D extends DType = DType> implements Layout {
   readonly byteOffset: number;
   readonly #id = ++count;
   readonly #lifetime: Lifetime;
-  #layoutKey: string | undefined;
 
   /** @internal Takes over one reference to the storage. Use tensor(), empty(), zeros() or full(). */
   constructor(storage: StorageBlock, dtype: D, layout: Layout) {
@@ -119,14 +118,6 @@ export class Tensor<D extends DType = DType> implements Layout {
   /** Bytes of the elements; the storage may be larger or, for a broadcast view, smaller. */
   get bytes(): number {
     return bytesOf(this.size, this.dtype);
-  }
-
-  /** @internal What checks and plans read of a tensor: device, dtype, shape, strides, alignment. @throws MercerError DISPOSED */
-  get layoutKey(): string {
-    return (this.#layoutKey ??= [
-      ...[this.device.id, this.dtype, this.shape.join(), this.strides.join()],
-      (this.storage.address + this.byteOffset) % 16,
-    ].join(' '));
   }
 
   /** Readable name: 'float32 [3, 4] tensor #7 on cuda:0'. */

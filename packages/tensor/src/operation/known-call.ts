@@ -2,7 +2,7 @@ import type { DType, Scalars } from '@mercer/kernels';
 import type { Device, PointerArgument, Stream } from '../device.js';
 import { allocateView, coreOf } from '../operations.js';
 import { launchProgram, type LoadedProgram } from '../program.js';
-import { isTensor, wrap, type Tensor } from '../tensor.js';
+import { wrap, type Tensor } from '../tensor.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
 export interface CallTensors {
@@ -10,25 +10,24 @@ export interface CallTensors {
   readonly outs: readonly (Tensor | undefined)[];
 }
 
-/**
- * Memory that a kernel of a call is given: of one of the call's tensors, of a tensor that is the same in every call, or address 0, for
- * what is not in memory.
- */
-export interface CallPointer {
-  readonly of:
-    | { readonly input: number }
-    | { readonly result: number }
-    | { readonly held: Tensor }
-    | { readonly address: 0n };
-  /** Bytes from the tensor's first element on. */
-  readonly offset?: number;
-}
+/** Where a kernel of a call finds its memory. */
+export type CallPointer =
+  /** In an input or a result of the call, `offset` bytes behind its first element. */
+  | { readonly kind: 'input' | 'result'; readonly place: number; readonly offset: number }
+  /** In a tensor that is the same in every call. */
+  | { readonly kind: 'held'; readonly tensor: Tensor; readonly offset: number }
+  /** Nowhere: the kernel is given address 0. */
+  | { readonly kind: 'none' };
 
 /** The kernels of a program and what a call launches them with. */
 export interface CallLaunch {
   readonly program: LoadedProgram<unknown>;
   readonly pointers: Readonly<Record<string, CallPointer>>;
   readonly scalars: Scalars;
+}
+
+interface BoundLaunch extends Omit<CallLaunch, 'pointers'> {
+  readonly pointers: readonly (readonly [name: string, pointer: CallPointer])[];
 }
 
 /** A result that a call makes, row-major. */
@@ -49,36 +48,13 @@ export interface CheckedCall {
 }
 
 /**
- * All that checks and plans of a call read of its tensors: devices, dtypes, shapes, strides, the alignment of the first element, and
- * which inputs are one tensor.
- * Undefined where one is no tensor, or disposed, which the checks then say.
- */
-export function layoutKey({ inputs, outs }: CallTensors): string | undefined {
-  let key = '';
-  for (const [place, one] of inputs.entries()) {
-    if (!isTensor(one) || one.disposed) return undefined;
-    const first = inputs.indexOf(one);
-    key += first < place ? `=${String(first)};` : `${one.layoutKey};`;
-  }
-  for (const one of outs) {
-    if (one === undefined) {
-      key += '-;';
-      continue;
-    }
-    if (!isTensor(one) || one.disposed) return undefined;
-    key += `${one.layoutKey};`;
-  }
-  return key;
-}
-
-/**
  * What is left to do for a call whose tensors lie as those of one that was checked: its results are made and its kernels launched.
- * Two calls of an operation with the same options and {@link layoutKey} are alike, but for memory that outputs share.
+ * Two calls of an operation with the same options and `layoutKey` are alike, but for memory that outputs share.
  */
 export class KnownCall {
   readonly device: Device;
   readonly #results: readonly ResultSpec[];
-  readonly #launches: readonly CallLaunch[];
+  readonly #launches: readonly BoundLaunch[];
   readonly #held: readonly Tensor[];
   /** Kept alive. */
   readonly holds: object | undefined;
@@ -86,10 +62,12 @@ export class KnownCall {
   constructor({ device, results, launches, holds }: CheckedCall) {
     this.device = device;
     this.#results = results;
-    this.#launches = launches;
+    this.#launches = launches.map(({ program, pointers, scalars }) => ({
+      ...{ program, scalars, pointers: Object.entries(pointers) },
+    }));
     this.holds = holds;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
-    this.#held = pointers.flatMap(({ of }) => ('held' in of ? [of.held] : []));
+    this.#held = pointers.flatMap((one) => (one.kind === 'held' ? [one.tensor] : []));
   }
 
   /**
@@ -114,10 +92,7 @@ export class KnownCall {
       });
       for (const { program, pointers, scalars } of this.#launches) {
         const bound: Record<string, PointerArgument> = {};
-        for (const name in pointers) {
-          const pointer = pointers[name];
-          if (pointer !== undefined) bound[name] = memoryOf(pointer, inputs, results);
-        }
+        for (const [name, pointer] of pointers) bound[name] = memoryOf(pointer, inputs, results);
         const all = numbers === undefined ? scalars : { ...scalars, ...numbers };
         launchProgram(program, stream, bound, all);
       }
@@ -141,14 +116,17 @@ export class KnownCall {
 }
 
 function memoryOf(
-  { of, offset = 0 }: CallPointer,
+  pointer: CallPointer,
   inputs: readonly Tensor[],
   results: readonly Tensor[],
 ): PointerArgument {
-  if ('address' in of) return of.address;
-  const tensor = 'input' in of ? inputs[of.input] : 'result' in of ? results[of.result] : of.held;
+  if (pointer.kind === 'none') return 0n;
+  const tensor =
+    pointer.kind === 'held'
+      ? pointer.tensor
+      : (pointer.kind === 'input' ? inputs : results)[pointer.place];
   if (tensor === undefined) throw new TypeError('a kernel is given a tensor that the call has not');
-  if (offset === 0) return tensor;
+  if (pointer.offset === 0) return tensor;
   const { storage, byteOffset, dtype } = tensor;
-  return { storage, byteOffset: byteOffset + offset, dtype };
+  return { storage, byteOffset: byteOffset + pointer.offset, dtype };
 }
