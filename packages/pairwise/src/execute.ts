@@ -8,8 +8,9 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { readableValues } from './bind-values.js';
+import type { Bound } from './bound-tensors.js';
 import { inputOperand, outOperand, pairwiseShape, type PairwiseShape } from './operands.js';
-import { givenOutput, launchCall, loadCall, newOutput, type Bound } from './pairwise-call.js';
+import { givenOutput, launchCall, loadCall, newOutput } from './pairwise-call.js';
 import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
 import { placeInputs, type PairwiseInput } from './place.js';
 

@@ -21,7 +21,7 @@ import {
   type ProgressOption,
 } from '@mercer/tensor';
 import { checkDescriptor } from './check-descriptor.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { parametersOf } from './kernel-parameters.js';
 import { kernelSpec } from './kernel-spec.js';
 import type { Operand, PairwiseShape } from './operands.js';
