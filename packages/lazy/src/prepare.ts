@@ -1,12 +1,5 @@
 import type { MapReducePlan } from '@mercer/kernels';
-import {
-  assertTensor,
-  MercerError,
-  type DType,
-  type LoadOptions,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { assertTensor, MercerError, type DType, type Stream, type Tensor } from '@mercer/tensor';
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';
@@ -19,10 +12,8 @@ import { checkKept, keepRanges } from './kept-ranges.js';
 import { launchKnown, rememberCall, type KnownCall } from './known-call.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
-import type { RangesOption } from './range-tensors.js';
-import type { IndexDType, IndexOption } from './reduction-types.js';
+import type { PrepareOptions } from './prepare-options.js';
 import { areEmpty, checkIndexDtype, makeResults } from './results.js';
-import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type JointTask } from './task.js';
 import { loadWidening } from './widen-indices.js';
 
@@ -37,16 +28,6 @@ export interface PreparedTask {
   ) => readonly Results[];
   /** Returns what the ranges hold on the device. */
   readonly dispose: () => void;
-}
-
-/** Options of a preparation. */
-export interface PrepareOptions<I extends IndexDType = IndexDType>
-  extends SumOptions, IndexOption<I>, LoadOptions {
-  /**
-   * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
-   * fix the numbers of rows of both sides; the batch stays free.
-   */
-  readonly ranges?: RangesOption | undefined;
 }
 
 /** Compiles a task for tensors like these. */
