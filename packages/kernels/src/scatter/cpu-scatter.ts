@@ -4,7 +4,7 @@ import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import { withWorkspace } from '../pairwise/program.js';
 import { scatterAddCost, scatterAddParams } from './scatter-params.js';
-import type { ScatterAddPlan } from './scatter-plan.js';
+import type { ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Columns of one pass over the entries of a row. */
 const STRIP = 64;

@@ -7,7 +7,7 @@ import { cudaDirectCountKernel, cudaDirectKernel } from './cuda-direct.js';
 import { cudaGatherRowsKernel } from './cuda-gather.js';
 import { cudaMergeKernel, cudaRunsKernel, runsWorkspaceBytes } from './cuda-runs.js';
 import { cudaSortKernels } from './cuda-sort.js';
-import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 /**
  * The kernels of a sum by index. Where the plan needs zeros, `out` must hold them. The same plan always gives the same text.
