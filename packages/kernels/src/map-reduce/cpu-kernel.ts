@@ -9,7 +9,7 @@ import { withMergeKernel } from './cpu-merge-kernel.js';
 import { cpuPairText } from './cpu-pair-text.js';
 import { cpuReducerDialect, cpuRowsDialect, cpuSourceText } from './cpu-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams } from './params.js';
-import type { CpuMapReducePlan } from './plan.js';
+import type { CpuMapReducePlan } from './plan-types.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
 

@@ -8,7 +8,7 @@ import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';
 import { cudaPrelude, cudaReducerDialect, cudaScalarDialect, parameterList } from './cuda-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams, resultRows } from './params.js';
-import type { CudaMapReducePlan } from './plan.js';
+import type { CudaMapReducePlan } from './plan-types.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';

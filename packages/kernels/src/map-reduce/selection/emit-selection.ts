@@ -8,8 +8,8 @@ import { computingKernel as cpuKernel } from '../cpu-kernel.js';
 import { rowOfThread } from '../cuda-block.js';
 import { computingKernel as cudaKernel } from '../cuda-kernel.js';
 import { emitMapReduce } from '../emit.js';
+import type { CudaMapReducePlan } from '../plan-types.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
-import type { CudaMapReducePlan } from '../plan.js';
 import type { SelectionPlan } from './plan-selection.js';
 
 /**
