@@ -1,6 +1,6 @@
 import { indent, lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { withWorkspace } from '../pairwise/program.js';
+import { withWorkspace } from '../kernel-program.js';
 import { allOutputsText, cudaPrelude, parameterList, stateWords } from './cuda-text.js';
 import type { LaunchedPlan } from './launched-plan.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from './params.js';

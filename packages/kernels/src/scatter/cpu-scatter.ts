@@ -2,7 +2,7 @@ import { elementInfo } from '../elementwise/element-type.js';
 import { prelude } from '../elementwise/conversion-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
-import { withWorkspace } from '../pairwise/program.js';
+import { withWorkspace } from '../kernel-program.js';
 import { scatterAddCost, scatterAddParams } from './scatter-params.js';
 import type { ScatterAddPlan } from './scatter-plan-types.js';
 
