@@ -1,4 +1,4 @@
-// Import direction and circles (.dependency-cruiser.mjs), and the same picture for what the package.json files declare.
+// Import direction and circles, also of types (.dependency-cruiser.mjs), and the same picture for what the package.json files declare.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { root, workspacePackages } from '../lib/workspace.mjs';

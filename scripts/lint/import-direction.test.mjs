@@ -25,7 +25,7 @@ function cruise(files) {
     path.join(root, 'node_modules/typescript'),
     path.join(folder, 'node_modules/typescript'),
   );
-  for (const name of ['formula', 'kernels', 'tensor']) {
+  for (const name of ['cuda-runtime', 'formula', 'kernels', 'tensor']) {
     const directory = path.join(folder, 'packages', name);
     mkdirSync(path.join(directory, 'src'), { recursive: true });
     mkdirSync(path.join(directory, 'dist'));
@@ -89,13 +89,36 @@ describe('the rules of import direction', () => {
     expect(output).toContain('published-code-imports-no-tests');
   });
 
-  it('allow two files of a package to name each other as types', () => {
-    const result = cruise({
+  it('refuse circles of types', () => {
+    const { output } = cruise({
       'formula/src/index.ts': "export { A } from './a.js';\n",
       'formula/src/a.ts': "import type { B } from './b.js';\nexport class A { b?: B }\n",
       'formula/src/b.ts': "import { A } from './a.js';\nexport class B extends A {}\n",
     });
+    expect(output).toContain('no-circular');
+  });
+
+  it('allow the classes of cuda-runtime to name each other as types', () => {
+    const result = cruise({
+      'cuda-runtime/src/device.ts': "import { S } from './stream.js';\nexport class D { s = S }\n",
+      'cuda-runtime/src/stream.ts':
+        "import type { D } from './device.js';\nexport class S { d?: D }\n",
+    });
     expect(result).toMatchObject({ status: 0 });
+  });
+
+  it('refuse any other circle through them', () => {
+    const values = cruise({
+      'cuda-runtime/src/device.ts': "import { S } from './stream.js';\nexport class D { s = S }\n",
+      'cuda-runtime/src/stream.ts': "import { D } from './device.js';\nexport class S { d = D }\n",
+    });
+    expect(values.output).toContain('cuda-classes-are-circular-as-types-only');
+    const others = cruise({
+      'cuda-runtime/src/device.ts': "import { P } from './pool.js';\nexport class D { p = P }\n",
+      'cuda-runtime/src/pool.ts':
+        "import type { D } from './device.js';\nexport class P { d?: D }\n",
+    });
+    expect(others.output).toContain('no-circular');
   });
 
   it('refuse circles', () => {

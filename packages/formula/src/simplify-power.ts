@@ -1,7 +1,7 @@
 import { constant } from './build.js';
 import { div, mul, pow, sqrt } from './constructors.js';
 import type { RealExpr } from './expr.js';
-import type { Facts, SimplifyRule } from './simplify-rules.js';
+import type { Facts, SimplifyRule } from './simplify-rule.js';
 
 const LARGEST_UNROLLED = 8;
 /** Odd multiples of 1/4 up to this one become products and nested square roots. */

@@ -1,6 +1,6 @@
 import { abs, div, mul, neg } from './constructors.js';
 import type { RealExpr } from './expr.js';
-import type { SimplifyRule } from './simplify-rules.js';
+import type { SimplifyRule } from './simplify-rule.js';
 import { compareStructure } from './structural-order.js';
 
 const operands = (node: { readonly args: readonly unknown[] }): [RealExpr, RealExpr] => [

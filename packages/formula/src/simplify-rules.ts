@@ -5,16 +5,8 @@ import type { Op } from './op.js';
 import { applyRule } from './rule-table.js';
 import { powerOf } from './simplify-power.js';
 import { simplifyProduct, simplifyQuotient } from './simplify-product.js';
+import type { SimplifyRule } from './simplify-rule.js';
 import { compareStructure } from './structural-order.js';
-
-/** What a rule may ask about a node beside its shape. */
-export interface Facts {
-  /** True if the node is >= 0 or NaN for all data. */
-  isNonNegative(node: Expr): boolean;
-}
-
-/** A rewriting of a node whose arguments are in normal form; `undefined` where none applies. */
-export type SimplifyRule = (node: Expr, facts: Facts) => Expr | undefined;
 
 const keep: SimplifyRule = () => undefined;
 const first = (node: Expr): RealExpr => node.args[0] as RealExpr;

@@ -6,7 +6,8 @@ import { NON_NEGATIVE } from './non-negative.js';
 import { orderSteps } from './post-order.js';
 import { readOptions } from './read-options.js';
 import { applyRule } from './rule-table.js';
-import { SIMPLIFY, type Facts } from './simplify-rules.js';
+import type { Facts } from './simplify-rule.js';
+import { SIMPLIFY } from './simplify-rules.js';
 import { finish, type Steps } from './steps.js';
 import { withArgs } from './substitute.js';
 

@@ -17,6 +17,7 @@ export type {
   LaunchableKernel,
   Scalars,
 } from './emitted-kernel.js';
+export { withWorkspace, type KernelProgram, type ProgramStep } from './kernel-program.js';
 export { isBeyondCompiler, PlanLimitError } from './plan-limit-error.js';
 export { kernelContent } from './kernel-content.js';
 export type { TileProgram } from './interpret/tile-program.js';
@@ -58,14 +59,7 @@ export type {
   ProductKernel,
   RadialKernel,
 } from './pairwise/kernel-expressions-functions.js';
-export {
-  diagonalParams,
-  pairwiseParams,
-  valueParams,
-  withWorkspace,
-  type PairwiseProgram,
-  type ProgramStep,
-} from './pairwise/program.js';
+export { diagonalParams, pairwiseParams, valueParams } from './pairwise/params.js';
 export * from './elementwise/index.js';
 export { planPairwise } from './pairwise/plan.js';
 export { emitPairwise } from './pairwise/emit.js';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import { packParams, type KernelParam } from './kernel-param.js';
-import { pairwiseParams, withWorkspace } from './pairwise/program.js';
+import { withWorkspace } from './kernel-program.js';
+import { pairwiseParams } from './pairwise/params.js';
 
 const pointer: KernelParam = { name: 'x', kind: 'pointer', dtype: 'float32', access: 'read' };
 const int32: KernelParam = { name: 'n', kind: 'scalar', type: 'int32' };

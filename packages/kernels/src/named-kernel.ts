@@ -1,5 +1,5 @@
 import type { EmittedKernel } from './emitted-kernel.js';
-import type { PairwiseProgram } from './pairwise/program.js';
+import type { KernelProgram } from './kernel-program.js';
 
 /** A kernel with the name that reports know it by. */
 export interface NamedKernel {
@@ -8,7 +8,7 @@ export interface NamedKernel {
 }
 
 /** The kernels of programs, each text once. */
-export function distinctKernels(programs: Iterable<Pick<PairwiseProgram, 'steps'>>): NamedKernel[] {
+export function distinctKernels(programs: Iterable<Pick<KernelProgram, 'steps'>>): NamedKernel[] {
   const bySource = new Map<string, NamedKernel>();
   for (const { steps } of programs) {
     for (const { kernel } of steps) bySource.set(kernel.source, { name: kernel.name, kernel });

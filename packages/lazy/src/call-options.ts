@@ -1,8 +1,7 @@
 import { optionReader, type OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS } from '@mercer/tensor';
 import { LazyError } from './lazy-error.js';
-import type { PreparedOptions } from './lazy-reduction.js';
-import type { PrepareOptions } from './prepare.js';
+import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
 import type { DenseOptions, IndexOption, ReduceOptions } from './reduction-types.js';
 
 /**

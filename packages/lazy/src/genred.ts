@@ -17,13 +17,13 @@ import { describeList, type OptionNames } from '@mercer/options';
 import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
+import type { PrepareOptions } from './prepare-options.js';
 import {
   reductionKind,
   type KindOf,
   type ReductionName,
   type ReductionOf,
 } from './reduction-name.js';
-import type { PrepareOptions } from './prepare.js';
 import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { isTensor, type Tensor } from '@mercer/tensor';

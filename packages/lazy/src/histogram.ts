@@ -2,8 +2,8 @@ import { describeList, type OptionNames } from '@mercer/options';
 import { REDUCE_OPTIONS } from './call-options.js';
 import { LazyError } from './lazy-error.js';
 import type { LazyOperand } from './lazy-formula.js';
-import type { LazyTensor } from './lazy-tensor.js';
 import type { LazyDType } from './lazy-dtype.js';
+import type { LazyVectors } from './lazy-vectors.js';
 import type { ReduceOptions } from './reduction-types.js';
 import type { Tensor } from '@mercer/tensor';
 
@@ -32,10 +32,10 @@ export const HISTOGRAM_OPTIONS: OptionNames<HistogramOptions> = {
  *
  * @throws LazyError
  */
-export function binCounts<D extends LazyDType>(
-  x: LazyTensor<D>,
+export function binCounts<X extends LazyVectors>(
+  x: X,
   { bins, range, weight = 1 }: Pick<HistogramOptions, 'bins' | 'range' | 'weight'>,
-): LazyTensor<D> {
+): X {
   checkBins(x.dim, bins, range);
   const [low, high] = range;
   const width = (high - low) / bins;

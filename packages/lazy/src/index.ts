@@ -19,6 +19,7 @@ export {
 } from './generic-reductions.js';
 export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
 export { gradient, type GradientOptions } from './gradient.js';
+export type { PrepareOptions } from './prepare-options.js';
 export type { SavedForward } from './saved-results.js';
 export {
   valueAndGradients,
@@ -75,5 +76,4 @@ export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.j
 export type { KindOf, ReductionName } from './reduction-name.js';
 export type { RowSelection } from './row-range.js';
 export type { SumOptions } from './sum-options.js';
-export type { PrepareOptions } from './prepare.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';

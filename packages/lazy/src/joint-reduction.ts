@@ -11,9 +11,10 @@ import { executeAll } from './execute.js';
 import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import { LazyReduction, type PreparedOptions, type PreparedRanges } from './lazy-reduction.js';
+import { LazyReduction, type PreparedRanges } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
-import { prepareTask, type PrepareOptions } from './prepare.js';
+import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
+import { prepareTask } from './prepare.js';
 import type {
   IndexDType,
   IndexOption,

@@ -10,14 +10,9 @@ import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
-import { prepareTask, type PrepareOptions } from './prepare.js';
-import type {
-  CallReduceOptions,
-  IndexDType,
-  LazyAxis,
-  ReduceOptions,
-  ResultOf,
-} from './reduction-types.js';
+import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
+import { prepareTask } from './prepare.js';
+import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
 import { asOut, asResult } from './result-of-kind.js';
 import { inputNames } from './symbolic.js';
 import { jointly, type Task } from './task.js';
@@ -26,9 +21,6 @@ const HANDLE = localHandle(
   'a reduction',
   'Send the formula as text and the data as typed arrays, and call genred or lazyI there.',
 );
-
-/** Options of a call of a prepared reduction. */
-export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
 
 /** What a prepared call holds beside its kernels. */
 export interface PreparedRanges {

@@ -5,7 +5,6 @@ import {
   MercerError,
   type DType,
   type KnownCall,
-  type LoadOptions,
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
@@ -21,10 +20,8 @@ import { checkKept, keepRanges } from './kept-ranges.js';
 import { asResults, knownCallOf, outputTensors, type CallSource } from './known-calls.js';
 import { launchPasses, loadPasses } from './passes.js';
 import { matrixView } from './place-inputs.js';
-import type { RangesOption } from './range-tensors.js';
-import type { IndexDType, IndexOption } from './reduction-types.js';
+import type { PrepareOptions } from './prepare-options.js';
 import { areEmpty, checkIndexDtype, isWrittenWhole, makeResults } from './results.js';
-import type { SumOptions } from './sum-options.js';
 import { formulasOf, usedBy, type JointTask } from './task.js';
 import { loadWidening } from './widen-indices.js';
 
@@ -39,16 +36,6 @@ export interface PreparedTask {
   ) => readonly Results[];
   /** Returns what the ranges hold on the device. */
   readonly dispose: () => void;
-}
-
-/** Options of a preparation. */
-export interface PrepareOptions<I extends IndexDType = IndexDType>
-  extends SumOptions, IndexOption<I>, LoadOptions {
-  /**
-   * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
-   * fix the numbers of rows of both sides; the batch stays free.
-   */
-  readonly ranges?: RangesOption | undefined;
 }
 
 /** Compiles a task for tensors like these. */

@@ -3,7 +3,7 @@ import {
   emitSelection,
   emitSelectionCounts,
   planSelection,
-  type PairwiseProgram,
+  type KernelProgram,
   type SelectionPlan,
 } from '@mercer/kernels';
 import {
@@ -70,9 +70,9 @@ export async function loadSelection(
 }
 
 /** What counts pairs and what writes them: loaded together, since only by one executor they find the same pairs. */
-interface SelectionProgram extends PairwiseProgram {
-  readonly counts: PairwiseProgram;
-  readonly pairs: PairwiseProgram;
+interface SelectionProgram extends KernelProgram {
+  readonly counts: KernelProgram;
+  readonly pairs: KernelProgram;
 }
 
 function emitBoth(plan: SelectionPlan): SelectionProgram {

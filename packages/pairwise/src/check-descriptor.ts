@@ -1,6 +1,6 @@
 import { MercerError } from '@mercer/tensor';
 import { isCustomKernel } from './custom-kernel.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 
 const OPERATORS: readonly unknown[] = ['diff', 'dot'];
 const POWERS: readonly unknown[] = ['none', 'abs', 'square', 'sqrt', 'pow'];

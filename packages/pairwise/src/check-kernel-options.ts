@@ -1,7 +1,7 @@
 import { describeList } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { isCustomKernel } from './custom-kernel.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { checkValue, parametersOf } from './kernel-parameters.js';
 import type { AnyRunKernelOptions } from './run-kernel-options.js';
 

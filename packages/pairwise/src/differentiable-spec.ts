@@ -3,7 +3,7 @@ import {
   type DescriptorExpressions,
   type KnownValue,
 } from '@mercer/kernels';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import type { ParameterName } from './kernel-parameters.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import type { AnyRunKernelOptions, ParameterValue } from './run-kernel-options.js';

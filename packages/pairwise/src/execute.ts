@@ -10,9 +10,10 @@ import {
 } from '@mercer/tensor';
 import type { PairwiseDType } from '@mercer/kernels';
 import { readableValues } from './bind-values.js';
+import type { Bound } from './bound-tensors.js';
 import { callSignature, knownCall, rememberCall, type CallSignature } from './known-calls.js';
 import { inputOperand, outOperand, pairwiseShape, type PairwiseShape } from './operands.js';
-import { givenOutput, launchCall, loadCall, newOutput, type Bound } from './pairwise-call.js';
+import { givenOutput, launchCall, loadCall, newOutput } from './pairwise-call.js';
 import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
 import { placeInputs, type PairwiseInput } from './place.js';
 import { rememberPlan } from './plan-of.js';

@@ -9,7 +9,8 @@ export type {
   PreparedCdistGradOptions,
 } from './cdist-grad-prepare.js';
 export { customKernel, type CustomKernel, type CustomKernelOptions } from './custom-kernel.js';
-export { kernelDescriptor, type DescriptorOf, type KernelDescriptor } from './kernel-descriptor.js';
+export type { DescriptorOf, KernelDescriptor } from './descriptor-types.js';
+export { kernelDescriptor } from './kernel-descriptor.js';
 export { planOf, type ResultPlan } from './plan-of.js';
 export type { PairwiseInput } from './place.js';
 export type { PreparedCdist, PrepareCdist, PrepareCdistOptions } from './prepare-cdist.js';

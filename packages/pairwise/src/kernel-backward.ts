@@ -3,8 +3,8 @@ import { backwardOperand, checkUpstream, type BackwardOperand } from './backward
 import { addTensors, type SumPlace } from './backward-sum.js';
 import { checkWrt } from './backward-wrt.js';
 import { readableValues } from './bind-values.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { differentiableSpec } from './differentiable-spec.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
 import { bindParameter } from './kernel-parameter.js';
 import { PARAMETERS, type ParameterName } from './kernel-parameters.js';
 import { kernelSpec } from './kernel-spec.js';

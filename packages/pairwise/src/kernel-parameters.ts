@@ -1,5 +1,5 @@
 import { isTensor, MercerError } from '@mercer/tensor';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { valueInWords } from './value-in-words.js';
 
 /** The parameters of all kernels and powers. */

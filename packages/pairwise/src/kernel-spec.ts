@@ -9,7 +9,7 @@ import {
 import { MercerError } from '@mercer/tensor';
 import { checkDescriptor } from './check-descriptor.js';
 import { checkKernelOptions } from './check-kernel-options.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import type { AnyRunKernelOptions, ParameterValue } from './run-kernel-options.js';
 

@@ -8,8 +8,8 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import type { PairwiseShape } from './operands.js';
-import type { BoundTensors, LoadedCall } from './pairwise-call.js';
-import { launchArguments } from './pairwise-call.js';
+import type { BoundTensors } from './bound-tensors.js';
+import { launchArguments, type LoadedCall } from './pairwise-call.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import type { ResultPlan } from './plan-of.js';
 

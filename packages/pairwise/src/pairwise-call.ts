@@ -9,6 +9,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { bindValues, type LaunchValues } from './bind-values.js';
+import type { Bound, BoundTensors } from './bound-tensors.js';
 import {
   outOperand,
   pairwiseScalars,
@@ -21,19 +22,6 @@ import { loadProgram } from './pairwise-program.js';
 import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
 import { rememberPlan } from './plan-of.js';
 import { loadRows, preparedRows, rowsOperand, type LoadedRows } from './row-preparation.js';
-
-/** A tensor and how a kernel reads it. */
-export interface Bound {
-  readonly tensor: Tensor;
-  readonly operand: Operand;
-}
-
-/** The tensors of a call; b is the same object as a where there is one input. */
-export interface BoundTensors {
-  readonly a: Bound;
-  readonly b: Bound;
-  readonly out: Bound;
-}
 
 /** The kernels of a call on their device. */
 export interface LoadedCall {

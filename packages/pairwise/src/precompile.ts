@@ -6,7 +6,7 @@ import {
   type Layout,
   type PairwiseDType,
 } from '@mercer/kernels';
-import type { EmittedKernel, PairwiseProgram } from '@mercer/kernels';
+import type { EmittedKernel, KernelProgram } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import {
   device as deviceOf,
@@ -21,7 +21,7 @@ import {
   type ProgressOption,
 } from '@mercer/tensor';
 import { checkDescriptor } from './check-descriptor.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { parametersOf } from './kernel-parameters.js';
 import { kernelSpec } from './kernel-spec.js';
 import type { Operand, PairwiseShape } from './operands.js';
@@ -264,7 +264,7 @@ function specOf(
 /** Adds the kernels of a variant. Plans for different sizes can differ and still give the same text. */
 function collect(kernels: Map<string, EmittedKernel>, { spec, shape, operands }: Variant): void {
   const { limits } = shape.device;
-  const add = ({ steps }: PairwiseProgram): void => {
+  const add = ({ steps }: KernelProgram): void => {
     for (const { kernel } of steps) kernels.set(kernelKey(kernel), kernel);
   };
   if (spec.rows === undefined) {

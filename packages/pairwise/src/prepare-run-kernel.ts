@@ -1,7 +1,7 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import { MercerError, readOptions, type OutOption, type Tensor } from '@mercer/tensor';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { checkValue } from './kernel-parameters.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
 import { checkBandwidth, isOneInput, kernelSpec } from './kernel-spec.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import { prepareCall } from './prepare-call.js';

@@ -8,8 +8,8 @@ import {
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
+import type { Bound } from './bound-tensors.js';
 import type { Operand, PairwiseShape } from './operands.js';
-import type { Bound } from './pairwise-call.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { bindScale, type BoundScale } from './row-scale.js';
 

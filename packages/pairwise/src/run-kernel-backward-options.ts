@@ -2,7 +2,7 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { CustomKernel } from './custom-kernel.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import {
   RUN_KERNEL_OPTIONS,
   type AnyRunKernelOptions,

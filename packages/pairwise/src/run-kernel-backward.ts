@@ -1,7 +1,7 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import { assertTensor, readOptions, type Tensor } from '@mercer/tensor';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardOf, type ForwardCall } from './kernel-backward.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
 import {
   BACKWARD_OPTIONS,
   type AnyBackwardOptions,

@@ -2,7 +2,7 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 import { assert, expect } from 'vitest';
 import type { ReferenceMatrix } from './cdist-reference.test-support.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { UNIT } from './matrices.test-support.js';
 import {
   referenceKernel,

@@ -9,7 +9,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import type { CustomKernel } from './custom-kernel.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 
 /**
  * A value of a call: a number, or a tensor of the data's dtype and device with one value ([] or [1]) or with a shape that

@@ -1,5 +1,5 @@
 import type { ReferenceMatrix } from './cdist-reference.test-support.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
+import type { KernelDescriptor } from './descriptor-types.js';
 
 /** Parameters of one batch entry, as numbers. */
 export interface ReferenceParameters {

@@ -1,6 +1,6 @@
 import { readOptions, type Tensor } from '@mercer/tensor';
+import type { KernelDescriptor } from './descriptor-types.js';
 import { execute } from './execute.js';
-import type { KernelDescriptor } from './kernel-descriptor.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
 import { refuseOptionsAsRows } from './options-in-place-of-rows.js';
 import type { PairwiseInput } from './place.js';

@@ -1,7 +1,8 @@
 import type { Expr } from '@mercer/formula';
 import type { DType, EmittedKernel, PlannedMap } from '@mercer/kernels';
 import type { Device } from './device.js';
-import type { MapInputs, MapOptions } from './map.js';
+import type { MapInputs } from './map-inputs.js';
+import type { MapOptions } from './map-options.js';
 import { RecentMap } from './recent-map.js';
 import { isTensor, type Tensor } from './tensor.js';
 

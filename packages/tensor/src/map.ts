@@ -8,44 +8,18 @@ import {
   type PlannedMap,
   type Scalars,
 } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
-import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { memoryAt, type ElementView } from './elementwise.js';
 import { knownMap, mapKey, rememberMap, type KnownMap } from './known-maps.js';
 import { rowMajorStrides } from './layout.js';
 import { checkMap } from './map-check.js';
+import type { MapInputs } from './map-inputs.js';
+import { MAP_OPTIONS, type MapOptions } from './map-options.js';
 import { allocateView, coreOf, filled, roomOn } from './operations.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { readOptions } from './read-options.js';
 import { waitForRoom } from './stream-core.js';
-import { OUT_OPTION, assertTensor, wrap, type OutOption, type Tensor } from './tensor.js';
-
-/** Options of {@link map}. */
-export interface MapOptions<D extends DType = DType> extends OutOption<D>, LoadOptions {
-  /**
-   * Takes the result: any strides, a shape to which the inputs broadcast. It may be the memory of an input that has the
-   * same dtype, shape and strides; other memory of the inputs is refused.
-   */
-  readonly out?: Tensor<D> | undefined;
-  /**
-   * Of the result, converted as `cast` does. Default: that of `out`; else bool for a comparison, float64 where an input
-   * is float64, and float32 for all others.
-   */
-  readonly dtype?: D | undefined;
-  /** Numbers by the names of the variables that they are; another number needs no other kernel. */
-  readonly parameters?: Readonly<Record<string, number>> | undefined;
-  /** Variables that are the position along an axis of the result, by name: `{ row: -2, column: -1 }`. */
-  readonly indices?: Readonly<Record<string, number>> | undefined;
-}
-
-const MAP_OPTIONS: OptionNames<MapOptions> = {
-  ...OUT_OPTION,
-  ...LOAD_OPTIONS,
-  dtype: true,
-  parameters: true,
-  indices: true,
-};
+import { assertTensor, wrap, type Tensor } from './tensor.js';
 
 /** The dtype of a map's result where nothing else is said. */
 export type MapDType<I extends DType> = [I] extends ['float64']
@@ -53,9 +27,6 @@ export type MapDType<I extends DType> = [I] extends ['float64']
   : 'float64' extends I
     ? 'float32' | 'float64'
     : 'float32';
-
-/** Tensors by the names that the formula knows them by. */
-export type MapInputs<I extends DType = DType> = Readonly<Record<string, Tensor<I>>>;
 
 /**
  * A formula of scalars applied to every element of tensors that broadcast together, in one kernel. The variables of the

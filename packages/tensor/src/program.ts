@@ -4,7 +4,7 @@ import type { Steps } from '@mercer/formula';
 import {
   isBeyondCompiler,
   type DeviceLimits,
-  type PairwiseProgram,
+  type KernelProgram,
   type Scalars,
 } from '@mercer/kernels';
 import type { CpuExecutor } from './cpu-executor.js';
@@ -25,7 +25,7 @@ export interface Executed {
 /** A plan whose kernels are loaded on a device. */
 export interface LoadedProgram<P> {
   readonly plan: P & Executed;
-  readonly program: PairwiseProgram;
+  readonly program: KernelProgram;
   readonly steps: readonly LoadedStep[];
 }
 
@@ -49,13 +49,13 @@ export interface ProgramProblem<P extends object> {
   readonly holds?: object | undefined;
   /** In steps where it may take long: they are taken in slices, between which the event loop runs. */
   readonly plan: (limits: DeviceLimits) => P | Steps<P>;
-  readonly emit: (plan: P) => PairwiseProgram | Steps<PairwiseProgram>;
+  readonly emit: (plan: P) => KernelProgram | Steps<KernelProgram>;
 }
 
 /** A plan with its kernels, before they are loaded. */
 interface Planned<P> {
   readonly plan: P;
-  readonly program: PairwiseProgram;
+  readonly program: KernelProgram;
 }
 
 /** A plan that was found or made, and what it counts among those that are remembered. */
@@ -93,7 +93,7 @@ function programsOf(device: Device): DevicePrograms {
 const USUAL_TEXT = 2 ** 15;
 
 /** What a program counts among those that are remembered: long ones count as several. */
-function weightOf({ steps }: PairwiseProgram): number {
+function weightOf({ steps }: KernelProgram): number {
   const text = steps.reduce((sum, { kernel }) => {
     const words = kernel.dialect === 'cpu' ? (kernel.program?.words.length ?? 0) : 0;
     return sum + kernel.source.length + 8 * words;
@@ -232,7 +232,7 @@ const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['parts
 
 async function load<P extends object>(
   { plan, program }: Planned<P>,
-  loaded: (kernel: PairwiseProgram['steps'][number]['kernel']) => Promise<LoadedKernel>,
+  loaded: (kernel: KernelProgram['steps'][number]['kernel']) => Promise<LoadedKernel>,
 ): Promise<LoadedProgram<P>> {
   const steps = await Promise.all(
     program.steps.map(async (step): Promise<LoadedStep> => {

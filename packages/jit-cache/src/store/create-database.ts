@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Driver } from './driver.js';
+import type { Driver } from './driver-types.js';
 import { proveWriteAheadLog, writeSchema } from './schema.js';
 import { COMPANIONS } from './set-aside.js';
 import { StoreFault } from './store-fault.js';

@@ -1,5 +1,5 @@
 import { lstatSync, statSync } from 'node:fs';
-import type { Connection, Statement } from './driver.js';
+import type { Connection, Statement } from './driver-types.js';
 import { StoreFault } from './store-fault.js';
 
 /** Which file a path leads to, undefined where it leads to none. */

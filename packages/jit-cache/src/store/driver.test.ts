@@ -6,7 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { loadAddon } from '@mercer/cpu-runtime';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { loadDriver, type Connection, type Driver, type SqlValue } from './driver.js';
+import type { Connection, Driver, SqlValue } from './driver-types.js';
+import { loadDriver } from './driver.js';
 import { addonDriver } from './sqlite-addon.js';
 import { sqliteCode } from './sqlite-error.js';
 

@@ -1,30 +1,6 @@
+import type { Connection, Driver } from './driver-types.js';
 import { addonDriver } from './sqlite-addon.js';
 import { StoreFault } from './store-fault.js';
-
-/** What SQLite can hold. */
-export type SqlValue = null | number | bigint | string | Uint8Array;
-export type Row = Readonly<Record<string, SqlValue>>;
-
-/** The few members of a prepared statement that the cache uses. */
-export interface Statement {
-  get(...values: SqlValue[]): Row | undefined;
-  all(...values: SqlValue[]): Row[];
-  run(...values: SqlValue[]): unknown;
-}
-
-/** The few members of a connection that the cache uses. */
-export interface Connection {
-  exec(sql: string): void;
-  prepare(sql: string): Statement;
-  close(): void;
-}
-
-/** A way to SQLite. Errors of both have `errcode`, SQLite's extended result code. */
-export interface Driver {
-  readonly name: string;
-  /** @param location an absolute path, or a `file:` URI */
-  open(location: string, options: { readonly readOnly: boolean }): Connection;
-}
 
 interface NodeConnection extends Connection {
   enableDefensive?(active: boolean): void;

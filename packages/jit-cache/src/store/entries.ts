@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EntryInfo } from '../types.js';
 import type { Database } from './database.js';
-import type { Row } from './driver.js';
+import type { Row } from './driver-types.js';
 import { readNumber } from './schema.js';
 import { errorKind } from './sqlite-error.js';
 

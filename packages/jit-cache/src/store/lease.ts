@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import type { Row } from './driver.js';
+import type { Row } from './driver-types.js';
 import type { System } from './system.js';
 import { readNumber } from './schema.js';
 

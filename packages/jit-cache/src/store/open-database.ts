@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { createDatabase } from './create-database.js';
 import { Database, fileIdentity } from './database.js';
 import { checkOwnFile } from './directory-safety.js';
-import type { Connection, Driver } from './driver.js';
+import type { Connection, Driver } from './driver-types.js';
 import { underRepairLock } from './repair-lock.js';
 import { backOff } from './retry.js';
 import { checkSchema, configure, databaseOwner } from './schema.js';

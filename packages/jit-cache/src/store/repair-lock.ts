@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, lstatSync, type Stats } from 'node:fs';
+import type { Connection, Driver } from './driver-types.js';
 import { backOff } from './retry.js';
-import type { Connection, Driver } from './driver.js';
 import { COMPANIONS } from './set-aside.js';
 import { errorKind } from './sqlite-error.js';
 import { StoreFault } from './store-fault.js';

@@ -1,4 +1,4 @@
-import type { Connection, Row } from './driver.js';
+import type { Connection, Row } from './driver-types.js';
 import { StoreFault } from './store-fault.js';
 
 /** `MCR1`, in the header of every database of ours. */

@@ -1,6 +1,6 @@
 import { loadAddon } from '@mercer/cpu-runtime';
 import { packageRoot } from '../package-root.js';
-import type { Driver, Row, SqlValue } from './driver.js';
+import type { Driver, Row, SqlValue } from './driver-types.js';
 import { StoreFault } from './store-fault.js';
 
 /**

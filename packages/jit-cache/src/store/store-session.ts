@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
 import type { CacheWarning } from '../types.js';
 import type { Database } from './database.js';
+import type { Driver } from './driver-types.js';
 import { boundLog } from './eviction.js';
 import { findDirectory, makeLocalDirectory } from './directory.js';
-import type { Driver } from './driver.js';
 import { openDatabase, setAsideIfSame, type OpenRequest } from './open-database.js';
 import { backOff } from './retry.js';
 import { DATABASE_NAME } from './schema.js';

@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync, readlinkSync, statfsSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
-import { loadDriver, type Driver } from './driver.js';
+import type { Driver } from './driver-types.js';
+import { loadDriver } from './driver.js';
 
 /** Everything the cache asks of the machine, in one place, so that tests can answer instead. */
 export interface System {

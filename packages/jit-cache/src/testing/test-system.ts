@@ -1,4 +1,5 @@
-import { loadDriver, type Connection, type Driver } from '../store/driver.js';
+import type { Connection, Driver } from '../store/driver-types.js';
+import { loadDriver } from '../store/driver.js';
 import { addonDriver } from '../store/sqlite-addon.js';
 import { realSystem, type System } from '../store/system.js';
 

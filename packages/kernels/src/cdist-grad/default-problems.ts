@@ -1,6 +1,6 @@
 import type { DeviceLimits } from '../device-limits.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { emitCdistGrad } from './emit.js';
 import { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
@@ -40,7 +40,7 @@ function problem(
  * p = 2, with and without alignment, and on a GPU by either strategy.
  */
 export function defaultCdistGradKernels(limits: DeviceLimits): NamedKernel[] {
-  const programs: PairwiseProgram[] = [];
+  const programs: KernelProgram[] = [];
   const add = (given: CdistGradProblem, options: CdistGradPlanOptions): void => {
     programs.push(emitCdistGrad(planCdistGrad(given, limits, options)));
   };

@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../dtype.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { emitCdistGradCpu } from './cpu/emit-cpu.js';
 import { fmaKernel } from './cuda/fma-kernel.js';
 import { mmaKernel } from './cuda/mma-kernel.js';
@@ -8,7 +8,7 @@ import type { CdistGradPlan } from './plan-types.js';
 import { sizesOf } from './program.js';
 
 /** The kernels of a plan, as text. The same plan always gives the same text. */
-export function emitCdistGrad(plan: CdistGradPlan): PairwiseProgram {
+export function emitCdistGrad(plan: CdistGradPlan): KernelProgram {
   if (plan.kind === 'cpu') return emitCdistGradCpu(plan);
   const kernel = plan.strategy === 'fma' ? fmaKernel(plan) : mmaKernel(plan);
   if (plan.splitK === 1) return { steps: [{ kernel }], workspaceBytes: () => 0 };

@@ -1,7 +1,7 @@
 import type { Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import { valueParams } from '../pairwise/program.js';
+import { valueParams } from '../pairwise/params.js';
 
 /**
  * The parameters of every kernel of the family. Sizes and strides in elements; `lda` to `ldd` are the

@@ -1,7 +1,8 @@
 import { finish, type RealExpr, type ReductionKind, type Steps } from '@mercer/formula';
 import { fromList, fromListSteps } from '../map-reduce/expression-list.js';
 import { fromGatherList } from '../map-reduce/gathers.js';
-import type { CpuMapReducePlan, PlannedReduction } from '../map-reduce/plan.js';
+import type { PlannedReduction } from '../map-reduce/launched-plan.js';
+import type { CpuMapReducePlan } from '../map-reduce/plan-types.js';
 import { reducersOf } from '../map-reduce/reducers/reducers-of.js';
 import { addsNothing } from '../map-reduce/plan-sums.js';
 import { PLAIN_SUMS, type SumOptions } from '../map-reduce/reducers/sum-options.js';

@@ -3,27 +3,8 @@ import { dtypeBytes } from '../dtype.js';
 import { chooseSlices } from './cuda-slices.js';
 import { CUDA_SPLITS, splitEfficiency, waveEfficiency } from './cuda-splits.js';
 import { stagedWidth } from './cuda-staged-row.js';
+import type { CudaTile } from './cuda-tile.js';
 import { tileOf, type MapReduceShape } from './map-reduce-shape.js';
-
-/** How a GPU cuts the rows. */
-export interface CudaTile {
-  /** Kept rows of a thread. */
-  readonly rowsPerThread: 1 | 2 | 4;
-  /** Threads of a block. */
-  readonly threads: number;
-  /** Threads that share a kept row: each sees a slice of the reduced rows of the block. */
-  readonly slices: number;
-  /** Reduced rows of a slice in shared memory, and between two merges. */
-  readonly tile: number;
-  /** Reduced rows whose work is written out together. */
-  readonly unroll: number;
-  /** Reduced rows that are added at a time, where that costs less. */
-  readonly together: number;
-  /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
-  readonly splits: number;
-  /** Blocks of a multiprocessor at a time that registers are to leave room for. */
-  readonly resident: number;
-}
 
 /** Threads of a block on a GPU. */
 const CUDA_THREADS = 128;

@@ -4,7 +4,7 @@ import { cpuRowsLoop } from './cpu-rows-loop.js';
 import { cpuOutputText, cpuRowCounts } from './cpu-text.js';
 import { elementType, loaded } from './half-storage.js';
 import { batchStrideName, inputName, strideName } from './params.js';
-import type { CpuMapReducePlan } from './plan.js';
+import type { CpuMapReducePlan } from './plan-types.js';
 import type { RunningResult } from './reducers/running-result.js';
 import type { UsedComponent } from './used-components.js';
 

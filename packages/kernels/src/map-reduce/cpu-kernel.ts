@@ -3,13 +3,13 @@ import type { CpuKernel } from '../emitted-kernel.js';
 import type { CpuHelper } from '../emit/cpu-math.js';
 import { lanesOf } from '../emit/cpu-vector.js';
 import { mapReduceProgramSteps } from '../interpret/map-reduce-program.js';
-import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
+import { withWorkspace, type KernelProgram } from '../kernel-program.js';
 import { cpuFirstStep } from './cpu-first-step.js';
 import { withMergeKernel } from './cpu-merge-kernel.js';
 import { cpuPairText } from './cpu-pair-text.js';
 import { cpuReducerDialect, cpuRowsDialect, cpuSourceText } from './cpu-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams } from './params.js';
-import type { CpuMapReducePlan } from './plan.js';
+import type { CpuMapReducePlan } from './plan-types.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
 
@@ -20,7 +20,7 @@ const ENTRY = 'mercer_map_reduce';
  * leave cores idle, tasks leave running results of parts in the workspace, and a second kernel merges
  * them in order.
  */
-export function* emitCpuMapReduce(plan: CpuMapReducePlan): Steps<PairwiseProgram> {
+export function* emitCpuMapReduce(plan: CpuMapReducePlan): Steps<KernelProgram> {
   const helpers = new Set<CpuHelper>();
   const isSingle = (plan.further ?? []).length === 0;
   const dialect = isSingle ? cpuRowsDialect : cpuReducerDialect;

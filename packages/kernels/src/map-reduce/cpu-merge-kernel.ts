@@ -2,7 +2,7 @@ import type { CpuKernel } from '../emitted-kernel.js';
 import type { CpuHelper } from '../emit/cpu-math.js';
 import { lanesOf } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
-import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
+import { withWorkspace, type KernelProgram } from '../kernel-program.js';
 import {
   cpuOutputText,
   cpuRowCounts,
@@ -26,7 +26,7 @@ export function withMergeKernel(
   plan: CpuLaunchedPlan,
   running: RunningResult,
   { compute, params, helpers }: ComputedParts,
-): PairwiseProgram {
+): KernelProgram {
   const lanes = lanesOf(plan.level, plan.dtype);
   const entry = `${compute.entry}_merge`;
   const merge: CpuKernel = {

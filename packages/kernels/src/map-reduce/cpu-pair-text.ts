@@ -6,7 +6,7 @@ import { fromList } from './expression-list.js';
 import { fromGatherList, type Gather } from './gathers.js';
 import { loaded } from './half-storage.js';
 import { inputName, strideName, tableRowsName } from './params.js';
-import type { CpuMapReducePlan } from './plan.js';
+import type { CpuMapReducePlan } from './plan-types.js';
 import { gatheredComponents, usedComponents, type UsedComponents } from './used-components.js';
 
 /** What a plan computes for a pair of rows, as statements over vectors. */

@@ -3,6 +3,7 @@ import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { anyLane, vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
 import { elementType, halfLoads } from './half-storage.js';
+import type { LaunchedPlan } from './launched-plan.js';
 import {
   batchStrideName,
   inputName,
@@ -12,7 +13,7 @@ import {
   tableRows,
   TASK_COUNT,
 } from './params.js';
-import type { CpuMapReducePlan, LaunchedPlan } from './plan.js';
+import type { CpuMapReducePlan } from './plan-types.js';
 import type { ReducerDialect } from './reducers/reducer.js';
 import { wordsOf } from './reducers/state-words.js';
 import type { RunningOutput, RunningResult } from './reducers/running-result.js';

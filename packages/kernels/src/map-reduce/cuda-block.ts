@@ -1,5 +1,5 @@
 import { indent, lines } from '../emit/indent.js';
-import type { CudaTile } from './choose-cuda-tile.js';
+import type { CudaTile } from './cuda-tile.js';
 import type { RunningResult } from './reducers/running-result.js';
 
 type Block = Pick<CudaTile, 'rowsPerThread' | 'threads' | 'slices'>;

@@ -17,7 +17,7 @@ import { allOutputsText, stateWords } from './cuda-text.js';
 import { loaded } from './half-storage.js';
 import { batchStrideName, inputName, rowNames, strideName } from './params.js';
 import { componentsOf, rowInputs } from './plan-inputs.js';
-import type { CudaMapReducePlan } from './plan.js';
+import type { CudaMapReducePlan } from './plan-types.js';
 import type { RunningResult } from './reducers/running-result.js';
 
 /** The rows of a slice are a multiple of so many: they are added as many at a time. */

@@ -1,14 +1,14 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
 import { indent, lines } from '../emit/indent.js';
-import { withWorkspace, type PairwiseProgram } from '../pairwise/program.js';
+import { withWorkspace, type KernelProgram } from '../kernel-program.js';
 import { blockRows } from './cuda-block.js';
 import { firstStepText } from './cuda-first-step.js';
 import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';
 import { cudaPrelude, cudaReducerDialect, cudaScalarDialect, parameterList } from './cuda-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams, resultRows } from './params.js';
-import type { CudaMapReducePlan } from './plan.js';
+import type { CudaMapReducePlan } from './plan-types.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { runningResult, type RunningResult } from './reducers/running-result.js';
@@ -20,7 +20,7 @@ const MAX_GRID_Z = 65535;
  * memory. Where they are split, blocks leave running results in the workspace, and a second kernel
  * merges them in order.
  */
-export function emitCudaMapReduce(plan: CudaMapReducePlan): PairwiseProgram {
+export function emitCudaMapReduce(plan: CudaMapReducePlan): KernelProgram {
   const isSingle = (plan.further ?? []).length === 0;
   const reducers = reducersOf(plan, isSingle ? cudaScalarDialect(plan) : cudaReducerDialect(plan));
   const [reducer] = reducers;

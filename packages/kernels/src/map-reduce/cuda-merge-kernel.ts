@@ -1,12 +1,13 @@
 import { indent, lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { withWorkspace } from '../pairwise/program.js';
+import { withWorkspace } from '../kernel-program.js';
 import { allOutputsText, cudaPrelude, parameterList, stateWords } from './cuda-text.js';
+import type { LaunchedPlan } from './launched-plan.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from './params.js';
+import type { CudaMapReducePlan } from './plan-types.js';
 import type { Reducer } from './reducers/reducer.js';
 import { wordsOf } from './reducers/state-words.js';
 import type { RunningResult } from './reducers/running-result.js';
-import type { CudaMapReducePlan, LaunchedPlan } from './plan.js';
 
 const THREADS = 128;
 /** Words that a thread waits for at a time. */

@@ -2,7 +2,7 @@ import { indent, lines } from '../emit/indent.js';
 import { rowOfThread } from './cuda-block.js';
 import type { CudaPairText } from './cuda-pair-text.js';
 import type { StagedRow } from './cuda-staged-row.js';
-import type { CudaMapReducePlan } from './plan.js';
+import type { CudaMapReducePlan } from './plan-types.js';
 import { upTo } from './reducers/reducer.js';
 import type { RunningResult } from './reducers/running-result.js';
 

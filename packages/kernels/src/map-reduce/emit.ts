@@ -1,18 +1,18 @@
 import { finish, type Steps } from '@mercer/formula';
-import type { PairwiseProgram } from '../pairwise/program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { emitCpuMapReduce } from './cpu-kernel.js';
 import { emitCudaMapReduce } from './cuda-kernel.js';
+import type { MapReducePlan } from './plan-types.js';
 import { emitCpuWide } from './wide/cpu-wide.js';
 import { emitCudaWide } from './wide/cuda-wide.js';
-import type { MapReducePlan } from './plan.js';
 
 /** The kernels of a map-reduce. The same plan always gives the same text. */
-export function emitMapReduce(plan: MapReducePlan): PairwiseProgram {
+export function emitMapReduce(plan: MapReducePlan): KernelProgram {
   return finish(emitMapReduceSteps(plan));
 }
 
 /** {@link emitMapReduce} in steps. */
-export function* emitMapReduceSteps(plan: MapReducePlan): Steps<PairwiseProgram> {
+export function* emitMapReduceSteps(plan: MapReducePlan): Steps<KernelProgram> {
   if ('form' in plan) {
     return yield* plan.kind === 'cuda' ? emitCudaWide(plan) : emitCpuWide(plan);
   }

@@ -1,12 +1,10 @@
 import { conversionsText, prelude, type Dialect } from '../elementwise/conversion-text.js';
-import type { MapReduceInput } from './plan.js';
+import type { HalfDType } from './half-dtype.js';
+import type { MapReduceInput } from './launched-plan.js';
 
 interface Stored {
   readonly storage?: HalfDType | undefined;
 }
-
-/** 16-bit types that inputs may be stored in; float32 computes. */
-export type HalfDType = 'float16' | 'bfloat16';
 
 /** The functions that load 16-bit inputs, where there are any. */
 export function halfLoads(inputs: readonly MapReduceInput[], dialect: Dialect): string {

@@ -1,17 +1,14 @@
 export { emitMapReduce, emitMapReduceSteps } from './emit.js';
+export type { LaunchedPlan, MapReduceInput, PlannedReduction } from './launched-plan.js';
 export { MAP_REDUCE_LIMITS } from './limits.js';
 export { mapReduceParams } from './params.js';
-export {
-  planMapReduce,
-  planMapReduceSteps,
-  type CpuMapReducePlan,
-  type CudaMapReducePlan,
-  type LaunchedPlan,
-  type MapReduceInput,
-  type MapReducePlan,
-  type PlannedReduction,
-  type UnrolledPlan,
-} from './plan.js';
+export type {
+  CpuMapReducePlan,
+  CudaMapReducePlan,
+  MapReducePlan,
+  UnrolledPlan,
+} from './plan-types.js';
+export { planMapReduce, planMapReduceSteps } from './plan.js';
 export { planRanges, type PlannedRanges } from './ranges/plan-ranges.js';
 export {
   rangesFromMatrix,

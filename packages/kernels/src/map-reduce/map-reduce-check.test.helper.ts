@@ -9,8 +9,8 @@ import {
 } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
+import type { KernelProgram } from '../kernel-program.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitMapReduce } from './emit.js';
@@ -72,7 +72,7 @@ export const specialNumber = (): number => {
 export function checkMapReduce(
   one: MapReduceCase,
   limits: DeviceLimits,
-  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+  run: (program: KernelProgram, launch: ProgramLaunch) => void,
 ): void {
   const { reduction, further = [], dtype, rowsI, rowsJ, batch = 1 } = one;
   const { ranges, storage = {}, tables = {}, fill = () => 2 * random() - 1 } = one;

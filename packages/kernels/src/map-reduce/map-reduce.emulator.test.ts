@@ -1,7 +1,7 @@
 import { reduction, type ReductionKind } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { Scalars } from '../emitted-kernel.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { covering } from '../testing/covering.test.helper.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
 import { H200 } from '../testing/h200.test.helper.js';
@@ -40,7 +40,7 @@ const run: typeof runCudaProgram = (program, launch) => {
   runCudaProgram(program, launch);
 };
 
-const launchable = ({ steps }: PairwiseProgram, scalars: Scalars): boolean =>
+const launchable = ({ steps }: KernelProgram, scalars: Scalars): boolean =>
   steps.every(
     ({ kernel }) =>
       kernel.dialect === 'cuda' && kernel.geometry(scalars).grid.every((blocks) => blocks > 0),

@@ -1,7 +1,8 @@
 import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
-import type { LaunchedPlan, UnrolledPlan } from './plan.js';
+import type { LaunchedPlan } from './launched-plan.js';
+import type { UnrolledPlan } from './plan-types.js';
 import type { Reducer } from './reducers/reducer.js';
 import { plannedReducer } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';

@@ -7,8 +7,8 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import type { Gather } from './gathers.js';
+import type { MapReduceInput } from './launched-plan.js';
 import { componentName } from './lower-formula.js';
-import type { MapReduceInput } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 
 /** How a lowered formula reads inputs. */

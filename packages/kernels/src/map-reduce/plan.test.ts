@@ -11,7 +11,8 @@ import {
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test.helper.js';
 import { emitMapReduce } from './emit.js';
-import { planMapReduce, type MapReducePlan } from './plan.js';
+import type { MapReducePlan } from './plan-types.js';
+import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 
 const CPU = {

@@ -1,93 +1,21 @@
-import {
-  finish,
-  type Category,
-  type RealExpr,
-  type Reduction,
-  type ReductionKind,
-  type Steps,
-} from '@mercer/formula';
+import { finish, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
-import type { CpuLevel } from '../emit/cpu-vector.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
-import { chooseCpuTile, type CpuTile } from './choose-cpu-tile.js';
-import { chooseCudaTile, type CudaTile } from './choose-cuda-tile.js';
-import { toListSteps, type ExpressionList } from './expression-list.js';
-import { Gathers, toGatherList, type GatherList } from './gathers.js';
-import type { HalfDType } from './half-storage.js';
+import { chooseCpuTile } from './choose-cpu-tile.js';
+import { chooseCudaTile } from './choose-cuda-tile.js';
+import { toListSteps } from './expression-list.js';
+import { Gathers, toGatherList } from './gathers.js';
+import type { PlannedReduction } from './launched-plan.js';
 import { checkInputs, componentsOf, planInputs, unrolledReads } from './plan-inputs.js';
 import { planSums, sumsText } from './plan-sums.js';
+import type { MapReducePlan, UnrolledPlan } from './plan-types.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
-import type { SumOptions } from './reducers/sum-options.js';
 import { shareFactors } from './shared-factors.js';
 import { rootsOf, valuesOf } from './values-of.js';
 import { isWide } from './wide/is-wide.js';
-import type { WidePlan } from './wide/wide-plan-types.js';
 import { planWide } from './wide/wide-plan.js';
-
-/** An input of a plan: `dim` numbers for every row of i or of j, or once. */
-export interface MapReduceInput {
-  readonly position: number;
-  readonly category: Category;
-  readonly dim: number;
-  /** The type of its elements where that is not the data type. */
-  readonly storage?: HalfDType | undefined;
-  /** Rows are taken by index, of as many as `rows<position>` says: of nothing but a table, or also of the current row. */
-  readonly table?: 'only' | 'also' | undefined;
-}
-
-/** A reduction of a plan. */
-export interface PlannedReduction {
-  readonly reduction: ReductionKind;
-  /** Components of the formula. */
-  readonly dim: number;
-  /** Components of the weight, 1 where there is none. */
-  readonly weightDim: number;
-  readonly k: number;
-}
-
-/** What every plan says, whether the formula is written out or loops over its components. */
-export interface LaunchedPlan extends PlannedReduction {
-  readonly family: 'map-reduce';
-  /** One readable line. */
-  readonly summary: string;
-  readonly dtype: PairwiseDType;
-  /** 1: over j, a result for every i. 0: over i. */
-  readonly axis: 0 | 1;
-  /** Reductions of the same pass beside the first, where there are any. */
-  readonly further?: readonly PlannedReduction[] | undefined;
-  /** Whether the launch says which rows each kept row is reduced over, see `planRanges`. */
-  readonly ranges?: true | undefined;
-  /** How sums are added up where that is unusual. */
-  readonly sums?: SumOptions | undefined;
-  readonly inputs: readonly MapReduceInput[];
-}
-
-interface CommonPlan extends LaunchedPlan {
-  /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
-  readonly values: ExpressionList;
-  /** Rows that are taken by index, where there are any. */
-  readonly gathers?: GatherList | undefined;
-}
-
-/** How a formula is reduced on a CPU. */
-export interface CpuMapReducePlan extends CommonPlan, CpuTile {
-  readonly kind: 'cpu';
-  readonly level: CpuLevel;
-}
-
-/** How a formula is reduced on a GPU. */
-export interface CudaMapReducePlan extends CommonPlan, CudaTile {
-  readonly kind: 'cuda';
-}
-
-/** How a short formula is reduced: every operation on every component is written out. */
-export type UnrolledPlan = CpuMapReducePlan | CudaMapReducePlan;
-
-/** How a formula is reduced: plain frozen data, the same for the same problem and limits. */
-export type MapReducePlan = UnrolledPlan | WidePlan;
 
 /**
  * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond

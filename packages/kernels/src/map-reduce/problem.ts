@@ -1,5 +1,5 @@
 import type { Reduction } from '@mercer/formula';
-import type { HalfDType } from './half-storage.js';
+import type { HalfDType } from './half-dtype.js';
 import type { SumScheme } from './reducers/sum-options.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 

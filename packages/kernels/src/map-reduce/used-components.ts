@@ -1,9 +1,9 @@
 import { finish, variablesSteps, type Category, type RealExpr, type Steps } from '@mercer/formula';
-import type { HalfDType } from './half-storage.js';
 import { gatherName } from './gathers.js';
+import type { HalfDType } from './half-dtype.js';
 import { componentName, ROW_NAMES } from './lower-formula.js';
 import { rowInputs } from './plan-inputs.js';
-import type { UnrolledPlan } from './plan.js';
+import type { UnrolledPlan } from './plan-types.js';
 
 /** A component of an input that the values of a plan read. */
 export interface UsedComponent {

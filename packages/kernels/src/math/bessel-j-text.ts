@@ -1,4 +1,4 @@
-import type { FunctionText } from './function-text.js';
+import type { FunctionText } from './function-rule.js';
 import { hornerText, wideLiteral } from './horner-text.js';
 
 /** Below, the power series; above, Miller's recurrence. */

@@ -1,20 +1,11 @@
 import type { MathOp } from '@mercer/formula';
 import { besselJText } from './bessel-j-text.js';
 import { besselKText, radialBesselKText } from './bessel-k-text.js';
+import type { FunctionRule, FunctionText } from './function-rule.js';
 import { wideLiteral } from './horner-text.js';
 import type { Piece } from './pieces.js';
 import { polygammaText } from './polygamma-text.js';
 import { sinXDivXText } from './sinc-text.js';
-
-/** A function in the text that both dialects share: `Wide name(Wide x)`, or of y and x. */
-export interface FunctionText {
-  readonly needs: readonly Piece[];
-  /** The statements of its body; they end with the return. */
-  readonly body: string;
-}
-
-/** From the fixed numbers of a function to its text. */
-export type FunctionRule = (attributes: readonly number[]) => FunctionText;
 
 const rule =
   (needs: readonly Piece[], body: string): FunctionRule =>

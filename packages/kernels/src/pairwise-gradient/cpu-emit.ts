@@ -1,10 +1,11 @@
 import { dtypeBytes } from '../dtype.js';
-import { emitCpuExpression, type CpuExpression } from '../emit/cpu-expression.js';
+import type { CpuExpression } from '../emit/cpu-expression.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { uniformStruct } from '../emit/cpu-uniform-struct.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../emitted-kernel.js';
 import { gradientProgram } from '../interpret/gradient-program.js';
+import { allFunctions, cpuFunctions } from './cpu-functions.js';
 import { gradientCost } from './gradient-cost.js';
 import { gradientParams } from './gradient-params.js';
 import type { CpuGradientPlan } from './gradient-plan.js';
@@ -15,14 +16,6 @@ import { CPU_MOST_ROWS, CPU_TILE_ROWS } from './cpu-sizes.js';
 import { planExpressions, type PlanExpressions } from './plan-expressions.js';
 
 const ENTRY = 'mercer_pairwise_gradient';
-
-/** The functions that the text of a plan calls. */
-export interface CpuGradientFunctions {
-  readonly inner: CpuExpression;
-  readonly pairs: readonly CpuExpression[];
-  readonly values: readonly (CpuExpression | undefined)[];
-  readonly terms: readonly (CpuExpression | undefined)[];
-}
 
 /** The host kernel of a gradient plan. */
 export function emitCpuGradient(plan: CpuGradientPlan): CpuKernel {
@@ -54,7 +47,7 @@ function tileCount(plan: CpuGradientPlan): number {
 
 function sourceText(plan: CpuGradientPlan): string {
   const expressions = planExpressions(plan);
-  const functions = gradientFunctions(plan, expressions);
+  const functions = cpuFunctions(plan, expressions);
   const all = allFunctions(functions);
   const helpers = new Set<CpuHelper>(all.flatMap((each) => [...each.helpers]));
   const rows = plan.target === 'rows';
@@ -82,38 +75,6 @@ ${expressions.readsTerms ? (rows ? cpuRowsText(plan, functions) : cpuParametersT
 
 ${entryText(plan, expressions)}
 `;
-}
-
-function gradientFunctions(
-  plan: CpuGradientPlan,
-  expressions: PlanExpressions,
-): CpuGradientFunctions {
-  const uniforms = Object.fromEntries(expressions.uniform.map((name) => [name, name]));
-  const common = { dtype: plan.dtype, uniforms, nonNegative: plan.nonNegative };
-  const perPair = ['upstream', 's'];
-  const perStep = ['a', 'b', ...expressions.pairNames];
-  return {
-    inner: emitCpuExpression(expressions.inner, {
-      ...{ ...common, name: 'inner', parameters: ['a', 'b'] },
-    }),
-    pairs: expressions.pairs.map((each, i) =>
-      emitCpuExpression(each, { ...common, name: `pair_${String(i)}`, parameters: perPair }),
-    ),
-    values: expressions.sums.map(({ value }, i) =>
-      value === undefined
-        ? undefined
-        : emitCpuExpression(value, { ...common, name: `value_${String(i)}`, parameters: perPair }),
-    ),
-    terms: expressions.sums.map(({ term }, i) =>
-      term === undefined
-        ? undefined
-        : emitCpuExpression(term, { ...common, name: `term_${String(i)}`, parameters: perStep }),
-    ),
-  };
-}
-
-function allFunctions({ inner, pairs, values, terms }: CpuGradientFunctions): CpuExpression[] {
-  return [inner, ...pairs, ...values, ...terms].filter((each) => each !== undefined);
 }
 
 function uniformsText(

@@ -1,6 +1,6 @@
 import type { CpuExpression } from '../emit/cpu-expression.js';
 import { cpuLiteral } from '../emit/cpu-literal.js';
-import type { CpuGradientFunctions } from './cpu-emit.js';
+import type { CpuGradientFunctions } from './cpu-functions.js';
 import type { CpuGradientPlan } from './gradient-plan.js';
 import { CPU_TILE_ROWS } from './cpu-sizes.js';
 

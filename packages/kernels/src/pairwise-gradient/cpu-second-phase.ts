@@ -1,5 +1,5 @@
-import type { CpuGradientFunctions } from './cpu-emit.js';
 import { uniformLocals } from './cpu-first-phase.js';
+import type { CpuGradientFunctions } from './cpu-functions.js';
 import { CPU_TILE_ROWS } from './cpu-sizes.js';
 import type { CpuGradientPlan } from './gradient-plan.js';
 

@@ -1,7 +1,7 @@
 import { add, div, exp, mul, neg, sqrt, sub, variable } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import { emitSum } from '../elementwise/emit-sum.js';
 import { planSum } from '../elementwise/sum-plan.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
@@ -42,7 +42,7 @@ const SIZES = [
  * large, and sums over axes.
  */
 export function defaultGradientKernels(limits: DeviceLimits): NamedKernel[] {
-  const programs: Pick<PairwiseProgram, 'steps'>[] = [];
+  const programs: Pick<KernelProgram, 'steps'>[] = [];
   const include = (problem: PairwiseGradientProblem): void => {
     programs.push(emitPairwiseGradient(planPairwiseGradient(problem, limits)));
   };

@@ -13,8 +13,8 @@ import {
 import type { RealExpr } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import { random } from '../testing/pairwise-check.test.helper.js';
 import { emitPairwiseGradient } from './emit.js';
 import { parameterGradients, rowsGradient } from './gradient-expressions.js';
@@ -123,7 +123,7 @@ function expected(
 export interface GradientRunner {
   readonly limits: DeviceLimits;
   readonly run: (
-    program: PairwiseProgram,
+    program: KernelProgram,
     launch: {
       readonly scalars: Readonly<Record<string, number>>;
       readonly pointers: Readonly<Record<string, Values>>;

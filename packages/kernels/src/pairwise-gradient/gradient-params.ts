@@ -1,5 +1,5 @@
 import type { KernelParam } from '../kernel-param.js';
-import { valueParams } from '../pairwise/program.js';
+import { valueParams } from '../pairwise/params.js';
 import type { PairwiseGradientPlan } from './gradient-plan.js';
 
 const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });

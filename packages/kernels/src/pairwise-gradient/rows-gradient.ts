@@ -3,8 +3,8 @@ import { dtypeBytes } from '../dtype.js';
 import type { CpuKernel, CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import type { KernelParam } from '../kernel-param.js';
+import type { KernelProgram } from '../kernel-program.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 
 /**
  * Goes back through the preparation of rows, `y[l,m,k] = x[l,m,k] scale[l,k]`, then with `normalise`
@@ -33,7 +33,7 @@ export function planRowsGradient(
  * batch, the strides of x, `scaleAt` (address 0: `scaleValue` for all), its strides over the batch
  * and the features.
  */
-export function emitRowsGradient(plan: RowsGradientPlan): PairwiseProgram {
+export function emitRowsGradient(plan: RowsGradientPlan): KernelProgram {
   const kernel = plan.kind === 'cuda' ? cudaKernel(plan) : cpuKernel(plan);
   return { steps: [{ kernel }], workspaceBytes: () => 0 };
 }

@@ -3,7 +3,7 @@ import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import { PARAMETER_VALUE } from './cpu-uniforms.js';
 import type { CpuPairwisePlan } from './cpu-plan.js';
-import { diagonalLength, diagonalParams } from './program.js';
+import { diagonalLength, diagonalParams } from './params.js';
 
 const ENTRY = 'mercer_pairwise_diagonal';
 /** Elements of one task. */

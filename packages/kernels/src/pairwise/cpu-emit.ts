@@ -6,6 +6,7 @@ import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
 import { pairwiseProgram } from '../interpret/pairwise-program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { cpuDiagonalKernel } from './cpu-diagonal.js';
 import { cpuPairwiseCost, cpuPairwiseGeometry } from './cpu-geometry.js';
 import { microKernelText, type CpuReduction } from './cpu-micro-kernel.js';
@@ -15,12 +16,12 @@ import { storeText } from './cpu-store.js';
 import { TRIANGLE_TEXT } from './cpu-triangle.js';
 import { parameterMembers, setUniforms, uniformNames, uniformsText } from './cpu-uniforms.js';
 import { fromJson } from './expression-json.js';
-import { pairwiseParams, type PairwiseProgram } from './program.js';
+import { pairwiseParams } from './params.js';
 
 const ENTRY = 'mercer_pairwise';
 
 /** The host kernel of a plan, and that of its diagonal; no workspace. */
-export function emitPairwiseCpu(plan: CpuPairwisePlan): PairwiseProgram {
+export function emitPairwiseCpu(plan: CpuPairwisePlan): KernelProgram {
   const kernel: CpuKernel = {
     dialect: 'cpu',
     name: kernelName(plan),

@@ -1,5 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { emitPairwiseCpu } from './cpu-emit.js';
 import { diagonalKernel } from './cuda/diagonal-kernel.js';
 import { dotKernel } from './cuda/dot-kernel.js';
@@ -7,23 +8,22 @@ import { outerKernel } from './cuda/outer-kernel.js';
 import { splitReduceKernel } from './cuda/split-reduce-kernel.js';
 import { tileKernel } from './cuda/tile-kernel.js';
 import type { CudaPairwisePlan, PairwisePlan, TilePlan } from './plan-types.js';
-import type { PairwiseProgram } from './program.js';
 
 /**
  * The kernels of a plan, as text. The same plan always gives the same text.
  */
-export function emitPairwise(plan: PairwisePlan): PairwiseProgram {
+export function emitPairwise(plan: PairwisePlan): KernelProgram {
   return plan.kind === 'cuda' ? emitCudaPairwise(plan) : emitPairwiseCpu(plan);
 }
 
-function emitCudaPairwise(plan: CudaPairwisePlan): PairwiseProgram {
+function emitCudaPairwise(plan: CudaPairwisePlan): KernelProgram {
   const program = emitOutputs(plan);
   if (plan.diagonal === undefined) return program;
   return { ...program, steps: [...program.steps, { kernel: diagonalKernel(plan) }] };
 }
 
 /** The kernels that write the output. */
-function emitOutputs(plan: CudaPairwisePlan): PairwiseProgram {
+function emitOutputs(plan: CudaPairwisePlan): KernelProgram {
   const none = (): number => 0;
   switch (plan.strategy) {
     case 'dot':

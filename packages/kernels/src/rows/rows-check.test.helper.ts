@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
+import type { KernelProgram } from '../kernel-program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { Matrices, random } from '../testing/pairwise-check.test.helper.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import { emitRows } from './emit-rows.js';
 import { planRows } from './rows-plan.js';
 import type { RowsProblem } from './rows-problem.js';
@@ -15,7 +15,7 @@ export function checkRows(
   problem: RowsProblem,
   form: ScaleForm,
   limits: DeviceLimits,
-  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+  run: (program: KernelProgram, launch: ProgramLaunch) => void,
   fill?: () => number,
 ): void {
   const { program, launch, verify } = rowsLaunch(problem, form, limits, fill);
@@ -30,7 +30,7 @@ export function rowsLaunch(
   limits: DeviceLimits,
   fill: () => number = () => random() - 0.5,
 ): {
-  readonly program: PairwiseProgram;
+  readonly program: KernelProgram;
   readonly launch: ProgramLaunch;
   readonly verify: () => void;
 } {

@@ -9,7 +9,7 @@ import {
   gatherRowsCost,
   gatherRowsParams,
 } from './scatter-params.js';
-import type { CountRowsPlan, GatherRowsPlan } from './scatter-plan.js';
+import type { CountRowsPlan, GatherRowsPlan } from './scatter-plan-types.js';
 
 /** Entries of one task of a gather. */
 const TASK_ENTRIES = 256;

@@ -2,9 +2,9 @@ import { elementInfo } from '../elementwise/element-type.js';
 import { prelude } from '../elementwise/conversion-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
-import { withWorkspace } from '../pairwise/program.js';
+import { withWorkspace } from '../kernel-program.js';
 import { scatterAddCost, scatterAddParams } from './scatter-params.js';
-import type { ScatterAddPlan } from './scatter-plan.js';
+import type { ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Columns of one pass over the entries of a row. */
 const STRIP = 64;

@@ -3,7 +3,7 @@ import { elementInfo } from '../elementwise/element-type.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { cudaHead, indexType, MOST_BLOCKS, ROW_OF, THREADS } from './cuda-text.js';
 import { countRowsCost, countRowsParams, pointer, scatterAddCost, size } from './scatter-params.js';
-import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Bytes of a block's own copy of the result, where it is no larger. */
 const OWN_BYTES = 32768;

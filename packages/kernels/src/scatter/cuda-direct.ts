@@ -2,7 +2,7 @@ import { elementInfo } from '../elementwise/element-type.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { cudaHead, indexType, THREADS } from './cuda-text.js';
 import { countRowsCost, countRowsParams, pointer, scatterAddCost, size } from './scatter-params.js';
-import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 const WARPS = THREADS / 32;
 /** Columns whose sums a thread keeps. */

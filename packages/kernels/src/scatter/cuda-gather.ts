@@ -2,7 +2,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { cudaHead, indexType, MOST_BLOCKS, ROW_OF, THREADS } from './cuda-text.js';
 import { missingElement } from './missing-element.js';
 import { gatherRowsCost, gatherRowsParams } from './scatter-params.js';
-import type { GatherRowsPlan } from './scatter-plan.js';
+import type { GatherRowsPlan } from './scatter-plan-types.js';
 
 /** The kernel that takes rows by index on a GPU, a thread for each element. */
 export function cudaGatherRowsKernel(plan: GatherRowsPlan): CudaKernel {

@@ -1,11 +1,11 @@
 import { elementInfo } from '../elementwise/element-type.js';
 import type { SumDType } from '../elementwise/sum-plan.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
-import { withWorkspace } from '../pairwise/program.js';
+import { withWorkspace } from '../kernel-program.js';
 import { sortWords, ROOM_TEXT } from './cuda-sort.js';
 import { cudaHead, THREADS } from './cuda-text.js';
 import { pointer, scatterAddCost, size } from './scatter-params.js';
-import type { ScatterAddPlan } from './scatter-plan.js';
+import type { ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Most sorted entries of a block. */
 export const LARGEST_TILE = 4096;

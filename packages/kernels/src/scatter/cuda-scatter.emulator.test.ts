@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { KernelProgram } from '../kernel-program.js';
 import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
 import { H200 } from '../testing/h200.test.helper.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import { cudaSortKernels, SORT_TILE, sortWords } from './cuda-sort.js';
 import { chooseSorted, planScatterAdd } from './scatter-plan.js';
 import {
@@ -13,13 +13,13 @@ import {
 } from './scatter-check.test.helper.js';
 
 /** A launch without blocks is none. */
-const run = (program: PairwiseProgram, launch: ProgramLaunch): void => {
+const run = (program: KernelProgram, launch: ProgramLaunch): void => {
   if (launch.scalars['count'] !== 0 && launch.scalars['columns'] !== 0) {
     runCudaProgram(program, launch);
   }
 };
 /** The same where a launch without entries still writes zeros. */
-const runEmpty = (program: PairwiseProgram, launch: ProgramLaunch): void => {
+const runEmpty = (program: KernelProgram, launch: ProgramLaunch): void => {
   if (launch.scalars['columns'] !== 0) runCudaProgram(program, launch);
 };
 const few = { ...H200, multiprocessors: 1 };
@@ -103,7 +103,7 @@ describe('rows by index on a GPU', () => {
   test('the order of blocks changes no bit', () => {
     const problem = { from: 'float32', to: 'float32', index: 'int32' } as const;
     const sizes = { rows: 40, count: 6000, columns: 3 };
-    const shuffled = (program: PairwiseProgram, launch: ProgramLaunch): void => {
+    const shuffled = (program: KernelProgram, launch: ProgramLaunch): void => {
       runCudaProgram(program, { ...launch, options: { blocks: 'shuffled' } });
     };
     for (const sorted of [true, false]) {

@@ -1,5 +1,5 @@
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
-import { withWorkspace } from '../pairwise/program.js';
+import { withWorkspace } from '../kernel-program.js';
 import { cudaHead, indexType, THREADS } from './cuda-text.js';
 import { pointer, size } from './scatter-params.js';
 import type { IndexDType } from './scatter-problem.js';

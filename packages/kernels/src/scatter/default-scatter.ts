@@ -1,8 +1,8 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
 import type { CpuKernel } from '../emitted-kernel.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
 import { planCountRows, planGatherRows, planScatterAdd } from './scatter-plan.js';
 import type { ScatterAddProblem } from './scatter-problem.js';
@@ -24,7 +24,7 @@ export function scatterAddProblems(): ScatterAddProblem[] {
   );
 }
 
-function programs(limits: DeviceLimits): PairwiseProgram[] {
+function programs(limits: DeviceLimits): KernelProgram[] {
   const counts = INDICES.flatMap((index) =>
     INDICES.flatMap((to) =>
       [1, 1_000_000].map((rows) =>

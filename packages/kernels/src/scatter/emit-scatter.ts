@@ -1,5 +1,5 @@
 import type { EmittedKernel } from '../emitted-kernel.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import { cpuCountRowsKernel, cpuGatherRowsKernel } from './cpu-rows-by-index.js';
 import { cpuScatterKernel } from './cpu-scatter.js';
 import { cudaAtomicKernel, cudaCountRowsKernel } from './cuda-atomic.js';
@@ -7,12 +7,12 @@ import { cudaDirectCountKernel, cudaDirectKernel } from './cuda-direct.js';
 import { cudaGatherRowsKernel } from './cuda-gather.js';
 import { cudaMergeKernel, cudaRunsKernel, runsWorkspaceBytes } from './cuda-runs.js';
 import { cudaSortKernels } from './cuda-sort.js';
-import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 /**
  * The kernels of a sum by index. Where the plan needs zeros, `out` must hold them. The same plan always gives the same text.
  */
-export function emitScatterAdd(plan: ScatterAddPlan): PairwiseProgram {
+export function emitScatterAdd(plan: ScatterAddPlan): KernelProgram {
   if (plan.kind === 'cuda') {
     if (plan.mode === 'sorted') return sortedProgram(plan);
     return oneStep(plan.mode === 'atomic' ? cudaAtomicKernel(plan) : cudaDirectKernel(plan));
@@ -23,7 +23,7 @@ export function emitScatterAdd(plan: ScatterAddPlan): PairwiseProgram {
   };
 }
 
-function sortedProgram(plan: ScatterAddPlan): PairwiseProgram {
+function sortedProgram(plan: ScatterAddPlan): KernelProgram {
   const { bits } = plan;
   const [digits, scan, place] = cudaSortKernels(plan.index);
   const passes = Array.from({ length: plan.passes }, (_, pass) => [
@@ -44,17 +44,17 @@ function sortedProgram(plan: ScatterAddPlan): PairwiseProgram {
 }
 
 /** The kernel of a count. Where the plan needs zeros, `out` must hold them. */
-export function emitCountRows(plan: CountRowsPlan): PairwiseProgram {
+export function emitCountRows(plan: CountRowsPlan): KernelProgram {
   if (plan.kind === 'cpu') return oneStep(cpuCountRowsKernel(plan));
   return oneStep(plan.mode === 'atomic' ? cudaCountRowsKernel(plan) : cudaDirectCountKernel(plan));
 }
 
 /** The kernel of a gather. */
-export function emitGatherRows(plan: GatherRowsPlan): PairwiseProgram {
+export function emitGatherRows(plan: GatherRowsPlan): KernelProgram {
   return oneStep(plan.kind === 'cuda' ? cudaGatherRowsKernel(plan) : cpuGatherRowsKernel(plan));
 }
 
-const oneStep = (kernel: EmittedKernel): PairwiseProgram => ({
+const oneStep = (kernel: EmittedKernel): KernelProgram => ({
   steps: [{ kernel }],
   workspaceBytes: () => 0,
 });

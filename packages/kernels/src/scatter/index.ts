@@ -1,13 +1,11 @@
 export { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
+export type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 export {
   countRowsScalars,
   planCountRows,
   planGatherRows,
   planScatterAdd,
   scatterAddScalars,
-  type CountRowsPlan,
-  type GatherRowsPlan,
-  type ScatterAddPlan,
 } from './scatter-plan.js';
 export {
   MAX_INDEX_EXTENT,

@@ -1,7 +1,7 @@
 import { dtypeBytes, type DType } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
-import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan.js';
+import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 /** A parameter that counts elements. */
 export const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });

@@ -1,71 +1,15 @@
 import type { CpuLimits, CudaLimits, DeviceLimits } from '../device-limits.js';
-import type { SumDType } from '../elementwise/sum-plan.js';
-import type { DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
 import { DIRECT_COLUMNS } from './cuda-direct.js';
 import { LARGEST_TILE } from './cuda-runs.js';
 import { passBits, sortPasses } from './cuda-sort.js';
+import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 import type {
   CountRowsProblem,
   GatherRowsProblem,
-  IndexDType,
   ScatterAddProblem,
   ScatterSizes,
 } from './scatter-problem.js';
-
-/**
- * How rows are summed by index: plain frozen data, the same for the same problem and limits. 'direct': tasks of a CPU and blocks
- * of a GPU own rows of the result and read the whole index. 'sorted': entries are put in the order of the rows first.
- * 'atomic': additions in any order, on a GPU.
- */
-export interface ScatterAddPlan {
-  readonly family: 'scatter-add';
-  readonly kind: 'cuda' | 'cpu';
-  /** One readable line. */
-  readonly summary: string;
-  readonly from: SumDType;
-  readonly to: SumDType;
-  readonly index: IndexDType;
-  readonly mode: 'direct' | 'sorted' | 'atomic';
-  /** Whether the kernels add to what the result holds, or leave rows without entries as they are. */
-  readonly needsZeros: boolean;
-  /** Threads of a CPU to cut the rows for; 0 on a GPU. */
-  readonly cores: number;
-  /** 0 on a CPU. */
-  readonly multiprocessors: number;
-  /** Passes of the sort on a GPU, which depend on the number of rows; else 0. */
-  readonly passes: number;
-  /** Bits of the keys that a pass sorts by; else 0. */
-  readonly bits: number;
-  /** Sorted entries of a block on a GPU; else 0. */
-  readonly tile: number;
-}
-
-/** How the entries of each row are counted. */
-export interface CountRowsPlan {
-  readonly family: 'count-rows';
-  readonly kind: 'cuda' | 'cpu';
-  readonly summary: string;
-  readonly index: IndexDType;
-  readonly to: IndexDType;
-  /** 'direct': a task or a block owns rows and reads the whole index. 'atomic': additions, on a GPU. */
-  readonly mode: 'direct' | 'atomic';
-  /** Whether the kernel adds to what the result holds. */
-  readonly needsZeros: boolean;
-  /** Threads of a CPU to cut the rows for; 0 on a GPU. */
-  readonly cores: number;
-  /** 0 on a CPU. */
-  readonly multiprocessors: number;
-}
-
-/** How rows are taken by index. */
-export interface GatherRowsPlan {
-  readonly family: 'gather-rows';
-  readonly kind: 'cuda' | 'cpu';
-  readonly summary: string;
-  readonly dtype: DType;
-  readonly index: IndexDType;
-}
 
 /** Sums that a task keeps at hand in double precision: half of a usual second-level cache. */
 const SUMS_AT_HAND = 16384;

@@ -1,7 +1,7 @@
 import type { CpuKernel, EmittedKernel } from '../emitted-kernel.js';
 import { packParams } from '../kernel-param.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import {
   compileKernel,
   compilers,
@@ -21,7 +21,7 @@ export interface ProgramLaunch {
 
 /** Runs the steps of a host program in order; buffers that a step writes are changed in place. */
 export function runCpuProgram(
-  program: PairwiseProgram,
+  program: KernelProgram,
   launch: ProgramLaunch,
   level: CpuLevel = runnableLevels().at(-1) ?? 'x86-64-v2',
   options?: { readonly optimized: boolean },
@@ -37,7 +37,7 @@ export function runCpuProgram(
 
 /** Runs the programs of the steps in order on the interpreter. */
 export function runInterpretedProgram(
-  program: PairwiseProgram,
+  program: KernelProgram,
   launch: ProgramLaunch,
   level: CpuLevel = runnableLevels().at(-1) ?? 'x86-64-v2',
 ): void {

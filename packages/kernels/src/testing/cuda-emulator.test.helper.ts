@@ -1,5 +1,5 @@
 import type { CudaKernel } from '../emitted-kernel.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import {
   launchKernel,
   type Launch,
@@ -42,7 +42,7 @@ export function runCudaKernel(kernel: CudaKernel, launch: Launch): void {
  * program's size, filled with NaN, goes to the parameter `workspace`.
  */
 export function runCudaProgram(
-  program: PairwiseProgram,
+  program: KernelProgram,
   launch: {
     readonly scalars: Readonly<Record<string, number>>;
     readonly pointers: Readonly<Record<string, Memory | null>>;

@@ -1,13 +1,13 @@
 import { nvrtc, type CudaDevice, type DeviceBuffer } from '@mercer/cuda-runtime';
 import { packParams } from '../kernel-param.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
+import type { KernelProgram } from '../kernel-program.js';
 import type { HostMemory } from './cpu-harness.test.helper.js';
 import type { ProgramLaunch } from './cpu-program.test.helper.js';
 
 /** Runs the steps of a CUDA program on a GPU; buffers that a step writes are changed in place. */
 export async function runGpuProgram(
   device: CudaDevice,
-  program: PairwiseProgram,
+  program: KernelProgram,
   { scalars: common, pointers }: ProgramLaunch,
 ): Promise<void> {
   const stream = device.defaultStream;

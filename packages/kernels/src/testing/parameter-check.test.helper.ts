@@ -14,11 +14,11 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { expect } from 'vitest';
+import type { KernelProgram } from '../kernel-program.js';
 import { emitPairwise } from '../pairwise/emit.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import type { PairwisePlan } from '../pairwise/plan-types.js';
 import type { PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
-import type { PairwiseProgram } from '../pairwise/program.js';
 import type { ProgramLaunch } from './cpu-program.test.helper.js';
 import { Matrices, random, type Shape } from './pairwise-check.test.helper.js';
 
@@ -91,7 +91,7 @@ export interface ParameterCase extends Shape {
 }
 
 /** Runs a program on a device, or in place of one. */
-export type Runner = (program: PairwiseProgram, launch: ProgramLaunch) => void;
+export type Runner = (program: KernelProgram, launch: ProgramLaunch) => void;
 
 const arrayOf = (dtype: PairwiseDType, values: readonly number[]): Float32Array | Float64Array =>
   dtype === 'float32' ? Float32Array.from(values) : Float64Array.from(values);

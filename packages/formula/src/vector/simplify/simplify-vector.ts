@@ -1,12 +1,10 @@
 import { finish, type Steps } from '../../steps.js';
 import { elementwise, repeat } from '../nodes.js';
 import { withVectorArgs } from '../substitute-vector.js';
-import type { ElementwiseNode, Kind, NodeOfKind, VectorExpr } from '../vector-expr.js';
+import type { ElementwiseNode, Kind, VectorExpr } from '../vector-expr.js';
 import { simplifyElementwise } from './elementwise-rules.js';
 import { simplifyStructure } from './structure-rules.js';
-
-/** A rewriting of a node whose arguments are in normal form; `undefined` where none applies. */
-export type VectorRule<K extends Kind> = (node: NodeOfKind<K>) => VectorExpr | undefined;
+import type { VectorRule } from './vector-rule.js';
 
 const RULES: { readonly [K in Kind]: VectorRule<K> } = {
   ...simplifyStructure,

@@ -1,7 +1,7 @@
 import { components, elementwise, literal, place, repeat, slice, zero } from '../nodes.js';
 import { add, mul, neg } from '../operations/arithmetic.js';
 import type { Kind, VectorExpr } from '../vector-expr.js';
-import type { VectorRule } from './simplify-vector.js';
+import type { VectorRule } from './vector-rule.js';
 
 const keep = (): undefined => undefined;
 const isZero = (node: VectorExpr): boolean =>

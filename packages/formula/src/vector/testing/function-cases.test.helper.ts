@@ -1,4 +1,4 @@
-import type { OperationCase } from './operation-cases.test.helper.js';
+import type { OperationCase } from './operation-case.test.helper.js';
 import {
   besselJIntegral,
   besselKIntegral,

@@ -1,4 +1,4 @@
-import type { OperationCase } from './operation-cases.test.helper.js';
+import type { OperationCase } from './operation-case.test.helper.js';
 
 /** A repeatable sequence of numbers in [0, 1): a linear congruential generator, its upper bits. */
 export function randomNumbers(seed: number): () => number {

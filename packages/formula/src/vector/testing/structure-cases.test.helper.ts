@@ -1,5 +1,5 @@
-import type { OperationCase } from './operation-cases.test.helper.js';
 import { KERNEL_CASES } from './function-cases.test.helper.js';
+import type { OperationCase } from './operation-case.test.helper.js';
 
 type Vector = readonly number[];
 type Complex = readonly [re: number, im: number];

@@ -4,9 +4,9 @@ import { cpuHelpers } from '../../emit/cpu-math.js';
 import { vectorPrelude } from '../../emit/cpu-vector.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../../emitted-kernel.js';
 import { cdistGradProgram } from '../../interpret/cdist-grad-program.js';
+import type { KernelProgram } from '../../kernel-program.js';
 import { countOps } from '../../pairwise/cpu-plan.js';
 import { fromJson } from '../../pairwise/expression-json.js';
-import type { PairwiseProgram } from '../../pairwise/program.js';
 import { cdistGradCost } from '../cost.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
 import { CDIST_GRAD_INTEGERS, cdistGradParams, sizesOf } from '../program.js';
@@ -18,7 +18,7 @@ const CHUNK_OPS = 2e6;
 const CHUNKS_PER_CORE = 4;
 
 /** The host kernel of a plan: one step, no workspace. */
-export function emitCdistGradCpu(plan: CpuCdistGradPlan): PairwiseProgram {
+export function emitCdistGradCpu(plan: CpuCdistGradPlan): KernelProgram {
   const phi = emitCpuExpression(fromJson(plan.phi), {
     ...{ dtype: plan.dtype, name: 'phi', parameters: ['delta'], uniforms: { p: 'p' } },
   });

@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../pairwise/program.js';
+import { withWorkspace } from '../../kernel-program.js';
 import { cdistGradParams, sizesOf } from '../program.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';
 import { parameterList } from './signature.js';

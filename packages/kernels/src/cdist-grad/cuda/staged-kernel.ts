@@ -1,7 +1,7 @@
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../pairwise/program.js';
+import { withWorkspace } from '../../kernel-program.js';
 import { cdistGradCost } from '../cost.js';
 import type { FmaPlan, MmaPlan } from '../plan-types.js';
 import { cdistGradParams, sizesOf } from '../program.js';

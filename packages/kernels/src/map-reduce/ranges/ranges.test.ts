@@ -1,7 +1,8 @@
 import { reduction, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../../testing/h200.test.helper.js';
-import { planMapReduce, type MapReducePlan } from '../plan.js';
+import type { MapReducePlan } from '../plan-types.js';
+import { planMapReduce } from '../plan.js';
 import { planRanges } from './plan-ranges.js';
 import { rangesFromMatrix, swapAxes, type KeptRanges, type RowRange } from './ranges.js';
 

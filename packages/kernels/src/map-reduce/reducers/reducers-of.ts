@@ -1,4 +1,5 @@
-import type { MapReducePlan, PlannedReduction } from '../plan.js';
+import type { PlannedReduction } from '../launched-plan.js';
+import type { MapReducePlan } from '../plan-types.js';
 import { reducerOf } from './reducer-of.js';
 import type { Reducer, ReducerDialect } from './reducer.js';
 import type { SumOptions } from './sum-options.js';

@@ -3,13 +3,13 @@ import { cpuLiteral } from '../../emit/cpu-literal.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
 import { mapReduceProgram, selectionProgram } from '../../interpret/map-reduce-program.js';
-import type { PairwiseProgram } from '../../pairwise/program.js';
+import type { KernelProgram } from '../../kernel-program.js';
 import { computingKernel as cpuKernel } from '../cpu-kernel.js';
 import { rowOfThread } from '../cuda-block.js';
 import { computingKernel as cudaKernel } from '../cuda-kernel.js';
 import { emitMapReduce } from '../emit.js';
+import type { CudaMapReducePlan } from '../plan-types.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
-import type { CudaMapReducePlan } from '../plan.js';
 import type { SelectionPlan } from './plan-selection.js';
 
 /**
@@ -18,7 +18,7 @@ import type { SelectionPlan } from './plan-selection.js';
  * pair) its pairs begin and the next row's do. A row writes its pairs in the order of the reduced rows, and none beyond its
  * room: inputs that have changed since they were counted write nowhere else.
  */
-export function emitSelection(plan: SelectionPlan): PairwiseProgram {
+export function emitSelection(plan: SelectionPlan): KernelProgram {
   const { pass } = plan;
   const params = selectionParams(plan);
   const kernel =
@@ -39,7 +39,7 @@ export function emitSelection(plan: SelectionPlan): PairwiseProgram {
  * The kernels that count the pairs of every kept row: those of a map-reduce of Count (`mapReduceParams`), which find exactly
  * the pairs that `emitSelection` writes. Those of `planMapReduce` may round a mask otherwise.
  */
-export function emitSelectionCounts({ counts }: Pick<SelectionPlan, 'counts'>): PairwiseProgram {
+export function emitSelectionCounts({ counts }: Pick<SelectionPlan, 'counts'>): KernelProgram {
   const { steps, ...rest } = roundedAlike(emitMapReduce(counts));
   if (counts.kind === 'cuda') return { steps, ...rest };
   // with one step: what the interpreter runs; plans for it have no second
@@ -53,7 +53,7 @@ export function emitSelectionCounts({ counts }: Pick<SelectionPlan, 'counts'>): 
 }
 
 /** Every operation rounded by itself: where products are fused with sums depends on what else a kernel computes. */
-function roundedAlike({ steps, ...rest }: PairwiseProgram): PairwiseProgram {
+function roundedAlike({ steps, ...rest }: KernelProgram): KernelProgram {
   const alone = { name: 'fmad', value: false } as const;
   return {
     ...rest,

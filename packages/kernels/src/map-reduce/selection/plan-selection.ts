@@ -1,6 +1,7 @@
 import { finish, reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
-import { planUnrolled, type UnrolledPlan } from '../plan.js';
+import type { UnrolledPlan } from '../plan-types.js';
+import { planUnrolled } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
 import { isBeyondLimits } from '../wide/is-wide.js';
 

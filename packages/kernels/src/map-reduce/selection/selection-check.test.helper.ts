@@ -1,7 +1,7 @@
 import { indexJ, inputsOf, ops, vectorEvaluator, vi } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../../device-limits.js';
-import type { PairwiseProgram } from '../../pairwise/program.js';
+import type { KernelProgram } from '../../kernel-program.js';
 import type { ProgramLaunch } from '../../testing/cpu-program.test.helper.js';
 import { wholeNumber } from '../map-reduce-check.test.helper.js';
 import type { KeptRanges } from '../ranges/ranges.js';
@@ -15,7 +15,7 @@ const UNTOUCHED = -12345;
 export function checkSelection(
   problem: SelectionProblem,
   limits: DeviceLimits,
-  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+  run: (program: KernelProgram, launch: ProgramLaunch) => void,
   ranges?: KeptRanges,
 ): void {
   const { mask, values, axis = 1, dtype, rowsI, rowsJ, batch } = problem;
@@ -91,7 +91,7 @@ export function checkSelection(
 function checkCounts(
   problem: SelectionProblem,
   limits: DeviceLimits,
-  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+  run: (program: KernelProgram, launch: ProgramLaunch) => void,
   { scalars, pointers }: ProgramLaunch,
   wanted: readonly number[],
   ranges: KeptRanges | undefined,
@@ -127,7 +127,7 @@ function allowedRows(
 /** Every pair is wanted and a row has room for one: the first is written, and nothing beyond. */
 export function checkRoom(
   limits: DeviceLimits,
-  run: (program: PairwiseProgram, launch: ProgramLaunch) => void,
+  run: (program: KernelProgram, launch: ProgramLaunch) => void,
 ): void {
   const sizes = { rowsI: 3, rowsJ: 5, batch: 1 };
   const mask = ops.add(ops.square(vi(0, 1)), 1);

@@ -1,6 +1,6 @@
 import { lines } from '../../emit/indent.js';
 import type { ScheduledLoop } from './loop-order.js';
-import type { TileDialect } from './tile-text.js';
+import type { TileDialect } from './tile-dialect.js';
 
 /** Ends the name of a sum of one run. */
 export const PARTIAL = 'part';

@@ -9,7 +9,8 @@ import { cpuPairText } from './cpu-pair-text.js';
 import { cpuSpans } from './cpu-spans-text.js';
 import { cpuStoreText } from './cpu-store-text.js';
 import { keptSide } from './kept-side.js';
-import { tileText, type TileDialect } from './tile-text.js';
+import type { TileDialect } from './tile-dialect.js';
+import { tileText } from './tile-text.js';
 import { COLUMN } from './wide-formula.js';
 import type { CpuWidePlan } from './wide-plan-types.js';
 

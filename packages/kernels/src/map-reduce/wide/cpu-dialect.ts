@@ -7,7 +7,7 @@ import { inputName, strideName, tableRowsName } from '../params.js';
 import { rowInputs } from '../plan-inputs.js';
 import { upTo } from '../reducers/reducer.js';
 import { keptSide } from './kept-side.js';
-import type { TileDialect } from './tile-text.js';
+import type { TileDialect } from './tile-dialect.js';
 import type { WideLoad } from './wide-formula.js';
 import type { CpuWidePlan } from './wide-plan-types.js';
 

@@ -4,7 +4,7 @@ import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CpuKernel } from '../../emitted-kernel.js';
-import { withWorkspace, type PairwiseProgram } from '../../pairwise/program.js';
+import { withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import { withMergeKernel } from '../cpu-merge-kernel.js';
 import { cpuPrelude, cpuReducerDialect, cpuRowCounts, cpuRowsDialect } from '../cpu-text.js';
 import { elementType, loaded } from '../half-storage.js';
@@ -24,7 +24,7 @@ import type { CpuWidePlan } from './wide-plan-types.js';
 const ENTRY = 'mercer_map_reduce';
 
 /** The host kernels of a map-reduce over long vectors: loops over components, tiles of pairs in registers. */
-export function* emitCpuWide(plan: CpuWidePlan): Steps<PairwiseProgram> {
+export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
   const helpers = new Set<CpuHelper>();
   const isNarrow = plan.formula.columns === 1;
   const dialect = isNarrow ? cpuRowsDialect : cpuReducerDialect;

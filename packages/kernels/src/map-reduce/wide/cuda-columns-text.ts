@@ -11,7 +11,8 @@ import { columnOfThread, columnThreads } from './cuda-column-threads.js';
 import { everyGroup } from './every-group.js';
 import { cudaSpans } from './cuda-spans-text.js';
 import { cudaStaging } from './cuda-staging.js';
-import { tileText, type TileDialect } from './tile-text.js';
+import type { TileDialect } from './tile-dialect.js';
+import { tileText } from './tile-text.js';
 import { COLUMN } from './wide-formula.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 

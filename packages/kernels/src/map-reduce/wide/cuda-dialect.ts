@@ -5,7 +5,7 @@ import { indent, lines } from '../../emit/indent.js';
 import { loaded } from '../half-storage.js';
 import { inputName, strideName, tableRowsName } from '../params.js';
 import { keptSide } from './kept-side.js';
-import type { TileDialect } from './tile-text.js';
+import type { TileDialect } from './tile-dialect.js';
 import type { CudaWidePlan } from './wide-plan-types.js';
 
 /** `body` for r below `rows` and g below `groups`, as loops that the compiler writes out. */

@@ -4,7 +4,7 @@ import { loaded } from '../half-storage.js';
 import { inputName, strideName } from '../params.js';
 import { upTo } from '../reducers/reducer.js';
 import { keptSide } from './kept-side.js';
-import type { StagedLoads, TileDialect } from './tile-text.js';
+import type { StagedLoads, TileDialect } from './tile-dialect.js';
 import type { WideLoad } from './wide-formula.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 

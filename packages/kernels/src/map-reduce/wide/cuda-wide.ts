@@ -4,7 +4,7 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { withWorkspace, type PairwiseProgram } from '../../pairwise/program.js';
+import { withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import { cudaMergeKernel } from '../cuda-merge-kernel.js';
 import { cudaPrelude, cudaReducerDialect, parameterList } from '../cuda-text.js';
 import { elementType } from '../half-storage.js';
@@ -44,7 +44,7 @@ const ROW_OF_TABLE = `INLINE V row_of_table(V index, long long rows) {
  * The kernels of a map-reduce over long vectors on a GPU: a block takes a tile of pairs, a thread some of them
  * in registers, and both sides pass through shared memory, some components at a time.
  */
-export function* emitCudaWide(plan: CudaWidePlan): Steps<PairwiseProgram> {
+export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
   const reducer = blockReducer(plan, cudaReducerDialect(plan), '#pragma unroll');
   const running = runningResult([reducer]);
   const first = yield* firstKernel(plan, reducer, running);

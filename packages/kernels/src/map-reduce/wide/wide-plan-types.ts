@@ -1,5 +1,5 @@
 import type { CpuLevel } from '../../emit/cpu-vector.js';
-import type { LaunchedPlan } from '../plan.js';
+import type { LaunchedPlan } from '../launched-plan.js';
 import type { WideFormula } from './wide-formula.js';
 
 /** What the plans of both devices say. */

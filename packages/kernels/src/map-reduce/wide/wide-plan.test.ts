@@ -12,7 +12,8 @@ import { describe, expect, test } from 'vitest';
 import type { CpuLimits, DeviceLimits } from '../../device-limits.js';
 import { H200 } from '../../testing/h200.test.helper.js';
 import { emitMapReduce } from '../emit.js';
-import { planMapReduce, type MapReducePlan } from '../plan.js';
+import type { MapReducePlan } from '../plan-types.js';
+import { planMapReduce } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
 
 const CPU: CpuLimits = {

@@ -2,7 +2,7 @@ import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
-import { diagonalLength, diagonalParams } from '../program.js';
+import { diagonalLength, diagonalParams } from '../params.js';
 import { readValue, valueDeclaration, valueFunction } from './parameters.js';
 
 const THREADS = 256;

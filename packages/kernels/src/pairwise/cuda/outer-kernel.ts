@@ -2,7 +2,7 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { OuterPlan } from '../plan-types.js';
-import { pairwiseParams } from '../program.js';
+import { pairwiseParams } from '../params.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
 import { everyCase, type StepText } from './pair-arithmetic.js';

@@ -1,8 +1,9 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import { withWorkspace } from '../../kernel-program.js';
 import type { TilePlan } from '../plan-types.js';
-import { pairwiseParams, withWorkspace } from '../program.js';
+import { pairwiseParams } from '../params.js';
 import { parameterList, roleCounts, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 

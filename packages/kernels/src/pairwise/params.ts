@@ -1,20 +1,6 @@
-import type { EmittedKernel, Scalars } from '../emitted-kernel.js';
+import type { Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from './problem.js';
-
-/** A launch of a program. */
-export interface ProgramStep {
-  readonly kernel: EmittedKernel;
-  /** Scalars of this launch beside those of all. */
-  readonly scalars?: Scalars;
-}
-
-/** The kernels of one plan, launched in order on one stream. */
-export interface PairwiseProgram {
-  readonly steps: readonly ProgramStep[];
-  /** Bytes of the scratch buffer bound to the parameter `workspace`; 0 if no step has one. */
-  workspaceBytes(scalars: Scalars): number;
-}
 
 /**
  * The parameters of every pairwise kernel. Sizes in elements; `lda`, `ldb`, `ldo` are the strides
@@ -64,12 +50,4 @@ export function diagonalParams(dtype: PairwiseDType): KernelParam[] {
 /** Elements of one batch entry with n = m + `diagonalOffset`. */
 export function diagonalLength({ m = 0, n = 0, diagonalOffset = 0 }: Scalars): number {
   return Math.max(0, Math.min(m - Math.max(0, -diagonalOffset), n - Math.max(0, diagonalOffset)));
-}
-
-/** The same with the pointer `workspace` at the end. */
-export function withWorkspace(
-  params: readonly KernelParam[],
-  access: 'read' | 'write',
-): KernelParam[] {
-  return [...params, { name: 'workspace', kind: 'pointer', dtype: 'byte', access }];
 }

@@ -1,0 +1,24 @@
+import type { EmittedKernel, Scalars } from './emitted-kernel.js';
+import type { KernelParam } from './kernel-param.js';
+
+/** A launch of a program. */
+export interface ProgramStep {
+  readonly kernel: EmittedKernel;
+  /** Scalars of this launch beside those of all. */
+  readonly scalars?: Scalars;
+}
+
+/** The kernels of one plan, launched in order on one stream. */
+export interface KernelProgram {
+  readonly steps: readonly ProgramStep[];
+  /** Bytes of the scratch buffer bound to the parameter `workspace`; 0 if no step has one. */
+  workspaceBytes(scalars: Scalars): number;
+}
+
+/** The parameters of a kernel with the pointer `workspace` behind them. */
+export function withWorkspace(
+  params: readonly KernelParam[],
+  access: 'read' | 'write',
+): KernelParam[] {
+  return [...params, { name: 'workspace', kind: 'pointer', dtype: 'byte', access }];
+}

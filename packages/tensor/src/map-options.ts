@@ -1,0 +1,31 @@
+import type { DType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
+import { LOAD_OPTIONS, type LoadOptions } from './device.js';
+import { OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
+
+/** Options of `map`. */
+export interface MapOptions<D extends DType = DType> extends OutOption<D>, LoadOptions {
+  /**
+   * Takes the result: any strides, a shape to which the inputs broadcast. It may be the memory of an input that has the
+   * same dtype, shape and strides; other memory of the inputs is refused.
+   */
+  readonly out?: Tensor<D> | undefined;
+  /**
+   * Of the result, converted as `cast` does. Default: that of `out`; else bool for a comparison, float64 where an input
+   * is float64, and float32 for all others.
+   */
+  readonly dtype?: D | undefined;
+  /** Numbers by the names of the variables that they are; another number needs no other kernel. */
+  readonly parameters?: Readonly<Record<string, number>> | undefined;
+  /** Variables that are the position along an axis of the result, by name: `{ row: -2, column: -1 }`. */
+  readonly indices?: Readonly<Record<string, number>> | undefined;
+}
+
+/** Names of {@link MapOptions}. */
+export const MAP_OPTIONS: OptionNames<MapOptions> = {
+  ...OUT_OPTION,
+  ...LOAD_OPTIONS,
+  dtype: true,
+  parameters: true,
+  indices: true,
+};
