@@ -1,11 +1,12 @@
 import { outputsOf } from '@mercer/formula';
 import {
   KnownCall,
+  KnownCalls,
   layoutKey,
-  RecentMap,
   type CallLaunch,
   type CallPointer,
   type CallTensors,
+  type Device,
   type ResultSpec,
   type Tensor,
 } from '@mercer/tensor';
@@ -22,13 +23,11 @@ import { resultsOf, type Pass } from './passes.js';
 import type { SumOptions } from './sum-options.js';
 import type { JointTask } from './task.js';
 
-/** Calls that are remembered, of all formulas together. */
-const REMEMBERED = 4096;
-
-const calls = new RecentMap<string, KnownCall>(() => REMEMBERED);
+const calls = new KnownCalls<KnownCall>();
 
 /** A call whose inputs are all tensors, by what it computes and how its tensors lie. */
 export interface CallSignature {
+  readonly device: Device;
   readonly key: string;
   readonly tensors: CallTensors;
 }
@@ -54,12 +53,14 @@ export function callSignature(
   if (outs === undefined) return undefined;
   const given = { inputs: tensors, outs };
   const layouts = layoutKey(given);
-  return layouts === undefined ? undefined : { key: `${key}|${layouts}`, tensors: given };
+  const device = tensors[0]?.device;
+  if (layouts === undefined || device === undefined) return undefined;
+  return { device, key: `${key}|${layouts}`, tensors: given };
 }
 
 /** The call of a signature, if there was one. */
-export function knownCall({ key }: CallSignature): KnownCall | undefined {
-  return calls.get(key);
+export function knownCall({ device, key }: CallSignature): KnownCall | undefined {
+  return calls.get(device, key);
 }
 
 /** A tensor of a call or of its formula. */
@@ -79,7 +80,7 @@ export interface MadeCall {
 
 /** Remembers a call whose kernels read and wrote the call's own tensors. */
 export function rememberCall(
-  { key, tensors }: CallSignature,
+  { device, key, tensors }: CallSignature,
   task: JointTask,
   made: MadeCall,
 ): void {
@@ -89,7 +90,7 @@ export function rememberCall(
     source.kind === 'tensor' ? { kind: 'input', place } : undefined,
   );
   const known = knownCallOf(tensors, task, made, sources);
-  if (known !== undefined) calls.set(key, known);
+  if (known !== undefined) calls.set(device, key, known);
 }
 
 /** A known call, where every kernel reads the tensor that `sources` names for its input, and writes the call's results. */

@@ -1,10 +1,11 @@
 import {
   isTensor,
   KnownCall,
+  KnownCalls,
   layoutKey,
-  RecentMap,
   type CallPointer,
   type CallTensors,
+  type Device,
   type Tensor,
 } from '@mercer/tensor';
 import type { PairwiseShape } from './operands.js';
@@ -13,19 +14,17 @@ import { launchArguments, type LoadedCall } from './pairwise-call.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
 import type { ResultPlan } from './plan-of.js';
 
-/** Calls that are remembered, of all kernels together. */
-const REMEMBERED = 4096;
-
 /** A known call and the plan of its result. */
 export interface KnownPairwise {
   readonly call: KnownCall;
   readonly plan: ResultPlan;
 }
 
-const calls = new RecentMap<string, KnownPairwise>(() => REMEMBERED);
+const calls = new KnownCalls<KnownPairwise>();
 
 /** A call of tensors, by what it computes and how its tensors lie, and the numbers that its kernels take anew. */
 export interface CallSignature {
+  readonly device: Device;
   readonly key: string;
   readonly tensors: CallTensors;
   readonly numbers: Readonly<Record<string, number>>;
@@ -60,17 +59,18 @@ export function callSignature(
   }
   const tensors = { inputs, outs: [out] };
   const layouts = layoutKey(tensors);
-  return layouts === undefined ? undefined : { key: key + layouts, tensors, numbers };
+  if (layouts === undefined) return undefined;
+  return { device: a.device, key: key + layouts, tensors, numbers };
 }
 
 /** The call of a signature, if there was one. */
-export function knownCall({ key }: CallSignature): KnownPairwise | undefined {
-  return calls.get(key);
+export function knownCall({ device, key }: CallSignature): KnownPairwise | undefined {
+  return calls.get(device, key);
 }
 
 /** Remembers a call whose kernels read and wrote the call's own tensors. */
 export function rememberCall(
-  { key, tensors }: CallSignature,
+  { device, key, tensors }: CallSignature,
   loaded: LoadedCall,
   spec: PairwiseSpec,
   shape: PairwiseShape,
@@ -80,7 +80,7 @@ export function rememberCall(
   // While it is compiled, a call is interpreted: the next one asks again.
   if (plan.executor === 'interpreted') return;
   const call = knownCallOf(tensors, loaded, spec, shape, bound);
-  if (call !== undefined) calls.set(key, { call, plan });
+  if (call !== undefined) calls.set(device, key, { call, plan });
 }
 
 /** A known call; undefined where a kernel reads a copy. */

@@ -79,6 +79,7 @@ export {
   type CheckedCall,
   type ResultSpec,
 } from './operation/known-call.js';
+export { KnownCalls } from './operation/known-calls.js';
 export { layoutKey } from './operation/layout-key.js';
 export { RecentMap } from './recent-map.js';
 export { waitForRoom } from './stream-core.js';
