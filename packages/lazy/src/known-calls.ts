@@ -84,8 +84,7 @@ export function rememberCall(
   task: JointTask,
   made: MadeCall,
 ): void {
-  // While it is compiled, a call is interpreted: the next one asks again.
-  if (made.passes.some(({ loaded }) => loaded.plan.executor === 'interpreted')) return;
+  if (made.passes.some(({ loaded }) => !loaded.isFinal())) return;
   const sources = made.inputs.map(({ source }, place): CallSource | undefined =>
     source.kind === 'tensor' ? { kind: 'input', place } : undefined,
   );

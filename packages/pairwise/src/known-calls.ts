@@ -77,8 +77,7 @@ export function rememberCall(
   bound: BoundTensors,
 ): void {
   const { plan } = loaded.main;
-  // While it is compiled, a call is interpreted: the next one asks again.
-  if (plan.executor === 'interpreted') return;
+  if (!loaded.main.isFinal()) return;
   const call = knownCallOf(tensors, loaded, spec, shape, bound);
   if (call !== undefined) calls.set(device, key, { call, plan });
 }

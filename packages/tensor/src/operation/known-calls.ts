@@ -6,7 +6,7 @@ export class KnownCalls<T> {
   readonly #calls = new WeakMap<Device, RecentMap<string, T>>();
 
   get(device: Device, key: string): T | undefined {
-    return this.#calls.get(device)?.get(key);
+    return this.#calls.get(device)?.get(keyFor(device, key));
   }
 
   set(device: Device, key: string, call: T): void {
@@ -15,6 +15,10 @@ export class KnownCalls<T> {
       calls = new RecentMap<string, T>(() => device.kernelLimit);
       this.#calls.set(device, calls);
     }
-    calls.set(key, call);
+    calls.set(keyFor(device, key), call);
   }
 }
+
+/** What MERCER_CPU orders can change in the life of a process. */
+const keyFor = (device: Device, key: string): string =>
+  device.kind === 'cpu' ? `${process.env['MERCER_CPU'] ?? ''} ${key}` : key;
