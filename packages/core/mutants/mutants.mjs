@@ -12,7 +12,7 @@ const INTO_OUT = { ...ON_STREAM, pattern: 'writes into out once' };
 const LAUNCHES = {
   pairwise: {
     file: '../../pairwise/src/execute.ts',
-    find: 'launchCall(loaded, readableSpec, shape, { a: x, b: y, out: target }, queue);',
+    find: 'launchCall(loaded, readableSpec, shape, bound, queue);',
   },
   lazy: {
     file: '../../lazy/src/execute.ts',
@@ -21,6 +21,10 @@ const LAUNCHES = {
   linalg: {
     file: '../../linalg/src/run-routine.ts',
     find: 'loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });',
+  },
+  'a call made again': {
+    file: '../../tensor/src/operation/known-call.ts',
+    find: 'launchProgram(program, stream, bound, all);',
   },
   map: {
     file: '../../tensor/src/map.ts',
@@ -45,6 +49,16 @@ const QUEUES = {
     file: '../../linalg/src/run-routine.ts',
     find: 'const queue = stream ?? device.defaultStream;',
     replace: 'const queue = device.defaultStream;',
+  },
+  'pairwise again': {
+    file: '../../pairwise/src/execute.ts',
+    find: 'const queue = stream ?? call.device.defaultStream;',
+    replace: 'const queue = call.device.defaultStream;',
+  },
+  'lazy again': {
+    file: '../../lazy/src/execute.ts',
+    find: 'const queue = stream ?? known.device.defaultStream;',
+    replace: 'const queue = known.device.defaultStream;',
   },
   map: {
     file: '../../tensor/src/map.ts',

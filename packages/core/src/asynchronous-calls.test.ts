@@ -98,10 +98,9 @@ interface Written {
 
 describe('every asynchronous call', () => {
   it('has put all its work on the stream of the caller when it resolves', async () => {
-    for (const [name, call] of table) {
+    // the second time with what the first has found
+    for (const [name, call] of [...table, ...table]) {
       using stream = cpu.createStream();
-      await call({ stream }); // copies and compiles what there is to compile
-      await stream.synchronize();
       const before = [enqueued(stream), enqueued(cpu.defaultStream)] as const;
       await call({ stream });
       const at = enqueued(stream);
@@ -113,7 +112,7 @@ describe('every asynchronous call', () => {
   });
 
   it('writes into out once, on the stream of the caller', async () => {
-    for (const [name, call, shape] of table) {
+    for (const [name, call, shape] of [...table, ...table]) {
       if (shape === undefined) continue;
       using stream = cpu.createStream();
       const out = await mercer.full([...shape], NaN, { device: cpu });

@@ -1,5 +1,6 @@
 import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
+import { describeCallsAgain } from './calls-again-suite.test-support.js';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGather } from './gather-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
@@ -26,6 +27,7 @@ for (const gpu of gpus) {
     describeMatrices(() => gpu);
     describeGather(() => gpu);
     describePreparedAgain(() => gpu);
+    describeCallsAgain(() => gpu);
     describeRadialKernels(() => gpu);
     describeRandomFormulas(() => gpu, { trees: 40 });
     describeBadInput(() => gpu);

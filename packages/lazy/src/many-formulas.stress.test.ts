@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { device, tensor } from '@mercer/tensor';
@@ -12,6 +13,10 @@ beforeAll(() => {
   setFlagsFromString('--expose-gc');
   collectGarbage = runInNewContext('gc') as () => void;
 });
+
+/** Images of kernels that are mapped into this process. */
+const images = (): number =>
+  readFileSync('/proc/self/maps', 'utf8').match(/r-xp .*mercer-kernel/g)?.length ?? 0;
 
 async function heap(): Promise<number> {
   collectGarbage();
@@ -55,8 +60,10 @@ describe('many different formulas', () => {
     expect(await one(201)).toBeCloseTo(Math.exp(-201 / 7), 5);
   }, 300_000);
 
-  it('a prepared call computes the same after its kernels were forgotten', async () => {
+  it('as many compiled ones are held as the device remembers, and a prepared call computes the same after its were forgotten', async () => {
     cpu.kernelLimit = 4;
+    const start = images();
+    let most = 0;
     const x = await tensor([[0.5, 1]], { device: cpu });
     const y = await tensor([[1, 2]], { device: cpu });
     // bounds stay in the text of a kernel: each has one of its own
@@ -67,8 +74,12 @@ describe('many different formulas', () => {
     for (let n = 1; n <= 24; n++) {
       const out = await genred(scaled(n / 4), named, { reduction: 'Sum', axis: 1 })(x, y);
       expect((await out.toNested<number[][]>())[0]?.[0]).toBeCloseTo(value(n / 4), 5);
+      await new Promise((resolve) => setImmediate(resolve));
+      most = Math.max(most, images() - start);
       const again = prepared([x, y]);
       expect((await again.toNested<number[][]>())[0]?.[0]).toBeCloseTo(value(0.25), 5);
     }
+    // what is remembered, as much garbage, and what calls made last and the prepared one hold
+    expect(most).toBeLessThanOrEqual(14);
   });
 });

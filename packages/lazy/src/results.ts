@@ -113,6 +113,13 @@ export function areEmpty(results: readonly Results[]): boolean {
   return results.every(({ value, index }) => (value ?? index)?.size === 0);
 }
 
+/** Whether the kernels write what was wanted themselves, without a tensor between. */
+export function isWrittenWhole({ written, wanted }: CallResults): boolean {
+  return wanted.every(
+    ({ value, index }, n) => written[n]?.value === value && written[n]?.index === index,
+  );
+}
+
 function checkNames(what: string, names: readonly string[], given: Results): void {
   for (const name of ['value', 'index'] as const) {
     if (given[name] === undefined || names.includes(name)) continue;

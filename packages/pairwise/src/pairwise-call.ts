@@ -8,7 +8,7 @@ import {
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
-import { bindValues } from './bind-values.js';
+import { bindValues, type LaunchValues } from './bind-values.js';
 import type { Bound, BoundTensors } from './bound-tensors.js';
 import {
   outOperand,
@@ -110,14 +110,26 @@ export function launchCall(
       a = preparedRows(loaded.rows.a, spec, shape, shape.m, a, stream, made);
       b = one ? a : preparedRows(loaded.rows.b, spec, shape, shape.n, b, stream, made);
     }
-    const pointers = { a: a.tensor, b: b.tensor, out: out.tensor };
-    const scalars = pairwiseScalars(shape, [a.operand, b.operand, out.operand], spec.p ?? 1);
-    bindValues(spec, shape, { pointers, scalars });
+    const { pointers, scalars } = launchArguments(spec, shape, { a, b, out });
     launchProgram(loaded.main, stream, pointers, scalars);
     rememberPlan(out.tensor, loaded.main.plan);
   } finally {
     for (const tensor of made) tensor.dispose();
   }
+}
+
+/** What the main kernels of a call are launched with. @throws MercerError as `bindParameter` does */
+export function launchArguments(
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  { a, b, out }: BoundTensors,
+): LaunchValues {
+  const launch = {
+    pointers: { a: a.tensor, b: b.tensor, out: out.tensor },
+    scalars: pairwiseScalars(shape, [a.operand, b.operand, out.operand], spec.p ?? 1),
+  };
+  bindValues(spec, shape, launch);
+  return launch;
 }
 
 /**

@@ -71,7 +71,18 @@ export {
   type Pointers,
   type ProgramProblem,
 } from './program.js';
+export {
+  KnownCall,
+  type CallLaunch,
+  type CallPointer,
+  type CallTensors,
+  type CheckedCall,
+  type ResultSpec,
+} from './operation/known-call.js';
+export { KnownCalls } from './operation/known-calls.js';
+export { layoutKey } from './operation/layout-key.js';
 export { RecentMap } from './recent-map.js';
+export { waitForRoom } from './stream-core.js';
 export type { ReadbackOptions } from './readback.js';
 export { readableInput, type BoundOperand, type CopyTarget } from './readable-input.js';
 export { scatterAdd, type ScatterAddOptions } from './scatter-add.js';

@@ -27,6 +27,8 @@ export interface LoadedProgram<P> {
   readonly plan: P & Executed;
   readonly program: KernelProgram;
   readonly steps: readonly LoadedStep[];
+  /** Whether the next call will have the same: not while it is interpreted for as long as a compiler works. */
+  readonly isFinal: () => boolean;
 }
 
 /** A kernel of a program. */
@@ -210,9 +212,14 @@ function executableOf<P extends object>(
   replan: ((signal: AbortSignal) => Promise<P>) | undefined,
 ): Executable<LoadedProgram<P>> {
   const { kernels } = coreOf(device);
-  return new Executable({
+  const executable: Executable<LoadedProgram<P>> = new Executable({
     ...kernels.partsOf(kernelsOf(planned)),
-    compiled: (options) => load(planned, (kernel) => kernels.compiled(kernel, options)),
+    compiled: (options) =>
+      load(
+        planned,
+        (kernel) => kernels.compiled(kernel, options),
+        () => true,
+      ),
     interpreted: async (signal) => {
       let own = planned;
       if (replan !== undefined) {
@@ -220,11 +227,16 @@ function executableOf<P extends object>(
         own = { plan, program: await inSlices(emit(plan), signal) };
       }
       return {
-        form: await load(own, (kernel) => kernels.interpreted(kernel)),
+        form: await load(
+          own,
+          (kernel) => kernels.interpreted(kernel),
+          () => executable.staysInterpreted,
+        ),
         milliseconds: (values) => kernels.interpreterMs(kernelsOf(own), values),
       };
     },
   });
+  return executable;
 }
 
 const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['partsOf']>[0] =>
@@ -233,6 +245,7 @@ const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['parts
 async function load<P extends object>(
   { plan, program }: Planned<P>,
   loaded: (kernel: KernelProgram['steps'][number]['kernel']) => Promise<LoadedKernel>,
+  isFinal: () => boolean,
 ): Promise<LoadedProgram<P>> {
   const steps = await Promise.all(
     program.steps.map(async (step): Promise<LoadedStep> => {
@@ -250,6 +263,7 @@ async function load<P extends object>(
     plan: executor === undefined ? plan : Object.freeze({ ...plan, executor }),
     program,
     steps,
+    isFinal,
   };
 }
 

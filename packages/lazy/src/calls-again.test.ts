@@ -1,0 +1,7 @@
+import { device } from '@mercer/tensor';
+import { describe } from 'vitest';
+import { describeCallsAgain } from './calls-again-suite.test-support.js';
+
+describe('reductions on the CPU', () => {
+  describeCallsAgain(() => device('cpu'));
+});
