@@ -52,13 +52,13 @@ const QUEUES = {
   },
   'pairwise again': {
     file: '../../pairwise/src/execute.ts',
-    find: 'const queue = stream ?? call.device.defaultStream;',
-    replace: 'const queue = call.device.defaultStream;',
+    find: 'const queue = await roomOn(call.device, { stream, signal }, spec.what);',
+    replace: 'const queue = await roomOn(call.device, { signal }, spec.what);',
   },
   'lazy again': {
     file: '../../lazy/src/execute.ts',
-    find: 'const queue = stream ?? known.device.defaultStream;',
-    replace: 'const queue = known.device.defaultStream;',
+    find: 'const queue = await roomOn(known.device, { stream, signal }, what);',
+    replace: 'const queue = await roomOn(known.device, { signal }, what);',
   },
   map: {
     file: '../../tensor/src/map.ts',

@@ -13,7 +13,7 @@ const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = me
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^load(Plan|Problem)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));

@@ -127,6 +127,13 @@ export function describeCallsAgain(device: () => Device): void {
         fails('SHAPE_MISMATCH'),
       );
       await expect(call(x, { out: 3 })).rejects.toThrow(fails('INVALID_ARGUMENT'));
+      await call(x, { sumScheme: 'kahan' }).catch(() => undefined);
+      await expect(call(x, { sumScheme: ['kahan'] })).rejects.toThrow();
+      await call(x, { dtype: 'float64' });
+      await expect(call(x, { dtype: ['float64'] })).rejects.toThrow(fails('DTYPE_MISMATCH'));
+      await expect(call(x, { stream: { device: device() } })).rejects.toThrow(
+        fails('INVALID_ARGUMENT'),
+      );
       await expect(call(x, { stream: {} })).rejects.toThrow(fails('INVALID_ARGUMENT'));
       const signal = AbortSignal.abort(new Error('ended'));
       await expect(call(x, { signal })).rejects.toThrow('ended');

@@ -2,7 +2,7 @@ import {
   device as deviceOf,
   MercerError,
   readableInput,
-  waitForRoom,
+  roomOn,
   type DeviceLike,
   type LoadOptions,
   type StreamOption,
@@ -84,7 +84,7 @@ export async function executeAll(
   signal?.throwIfAborted();
   checkIndexDtype(what, indexDtype, called.reductions);
   const bound = { ...called, inputs: bindArguments(what, called.inputs, args) };
-  const isPlain = ranges === undefined && debug === undefined && indexDtype !== 'int64';
+  const isPlain = ranges === undefined && (debug ?? false) === false && indexDtype !== 'int64';
   const signature = isPlain ? callSignature(bound, out, options) : undefined;
   const same = signature && (await callAgain(signature, bound, options));
   if (same !== undefined) return same;
@@ -123,13 +123,12 @@ export async function executeAll(
 /** A call like one before, whose checks and plans are not made again; undefined where there was none. */
 async function callAgain(
   signature: CallSignature,
-  { reductions }: JointTask,
+  { what, reductions }: JointTask,
   { stream, signal }: ExecuteAllOptions,
 ): Promise<readonly Results[] | undefined> {
   const known = knownCall(signature);
-  if (known === undefined || (stream ?? known).device !== known.device) return undefined;
-  const queue = stream ?? known.device.defaultStream;
-  await waitForRoom(queue, signal);
+  if (known === undefined) return undefined;
+  const queue = await roomOn(known.device, { stream, signal }, what);
   const results = known.launch(signature.tensors, queue);
   return results && asResults(reductions, results);
 }

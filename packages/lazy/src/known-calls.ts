@@ -38,6 +38,10 @@ export function callSignature(
   out: readonly Results[],
   { accumulate, sumScheme, dtype }: SumOptions & { readonly dtype?: string | undefined },
 ): CallSignature | undefined {
+  // What is no text is refused by the checks.
+  if ([accumulate, sumScheme, dtype].some((one) => !['string', 'undefined'].includes(typeof one))) {
+    return undefined;
+  }
   const tensors: Tensor[] = [];
   let key = `${String(accumulate)} ${String(sumScheme)} ${String(dtype)}|`;
   for (const { kind, axis, k, formula, weight } of reductions) {
@@ -84,7 +88,8 @@ export function rememberCall(
   task: JointTask,
   made: MadeCall,
 ): void {
-  if (made.passes.some(({ loaded }) => !loaded.isFinal())) return;
+  // The next call may have compiled kernels.
+  if (made.passes.some(({ loaded }) => loaded.plan.executor === 'interpreted')) return;
   const sources = made.inputs.map(({ source }, place): CallSource | undefined =>
     source.kind === 'tensor' ? { kind: 'input', place } : undefined,
   );

@@ -1,7 +1,7 @@
 import {
   assertTensor,
   readableInput,
-  waitForRoom,
+  roomOn,
   type DeviceLike,
   type LoadOptions,
   type OutOption,
@@ -38,7 +38,7 @@ export async function execute(
   const { what } = spec;
   const { out, stream, debug, signal } = options;
   if (out !== undefined) assertTensor(out, `${what}: out`);
-  const signature = debug === undefined ? callSignature(spec, a, b, out) : undefined;
+  const signature = (debug ?? false) === false ? callSignature(spec, a, b, out) : undefined;
   const same = signature && (await callAgain(signature, spec, options));
   if (same !== undefined) return same;
   const parameters = parameterTensors(spec);
@@ -90,11 +90,9 @@ async function callAgain(
   const known = knownCall(signature);
   if (known === undefined) return undefined;
   const { call, plan } = known;
-  if ((stream ?? call).device !== call.device) return undefined;
   const { tensors, numbers } = signature;
   spec.check?.(tensors.inputs[0]?.dtype as PairwiseDType);
-  const queue = stream ?? call.device.defaultStream;
-  await waitForRoom(queue, signal);
+  const queue = await roomOn(call.device, { stream, signal }, spec.what);
   const [result] = call.launch(tensors, queue, numbers) ?? [];
   if (result !== undefined) rememberPlan(result, plan);
   return result;

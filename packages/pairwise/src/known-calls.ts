@@ -77,7 +77,8 @@ export function rememberCall(
   bound: BoundTensors,
 ): void {
   const { plan } = loaded.main;
-  if (!loaded.main.isFinal()) return;
+  // The next call may have compiled kernels.
+  if (plan.executor === 'interpreted') return;
   const call = knownCallOf(tensors, loaded, spec, shape, bound);
   if (call !== undefined) calls.set(device, key, { call, plan });
 }

@@ -56,15 +56,9 @@ export class Executable<T> {
   #interpreted: SharedWork<Interpreted<T>> | undefined;
   #isTooLong = false;
   #failedBehind = false;
-  #isOnlyWay = false;
 
   constructor(parts: ExecutableParts<T>) {
     this.#parts = parts;
-  }
-
-  /** Whether calls after one that was interpreted will be, too: nothing is being compiled for them. */
-  get staysInterpreted(): boolean {
-    return this.#isOnlyWay || this.#isTooLong || this.#failedBehind;
   }
 
   /** @throws the compiler's or the loader's error; the signal's reason, which concerns what this call waits for alone */
@@ -73,7 +67,6 @@ export class Executable<T> {
     signal?.throwIfAborted();
     if (this.#compiled?.state === 'done') return this.#compiled.result;
     const ways = await this.#parts.ways();
-    this.#isOnlyWay = ways === 'interpreted';
     if (ways === 'interpreted' || this.#isTooLong) return (await this.#interpret(signal)).form;
     if (ways === 'compiled' || values === undefined)
       return this.#waitForCompiled({ debug, signal });

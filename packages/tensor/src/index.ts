@@ -82,7 +82,7 @@ export {
 export { KnownCalls } from './operation/known-calls.js';
 export { layoutKey } from './operation/layout-key.js';
 export { RecentMap } from './recent-map.js';
-export { waitForRoom } from './stream-core.js';
+export { roomOn } from './operations.js';
 export type { ReadbackOptions } from './readback.js';
 export { readableInput, type BoundOperand, type CopyTarget } from './readable-input.js';
 export { scatterAdd, type ScatterAddOptions } from './scatter-add.js';

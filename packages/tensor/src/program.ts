@@ -27,8 +27,6 @@ export interface LoadedProgram<P> {
   readonly plan: P & Executed;
   readonly program: KernelProgram;
   readonly steps: readonly LoadedStep[];
-  /** Whether the next call will have the same: not while it is interpreted for as long as a compiler works. */
-  readonly isFinal: () => boolean;
 }
 
 /** A kernel of a program. */
@@ -212,14 +210,9 @@ function executableOf<P extends object>(
   replan: ((signal: AbortSignal) => Promise<P>) | undefined,
 ): Executable<LoadedProgram<P>> {
   const { kernels } = coreOf(device);
-  const executable: Executable<LoadedProgram<P>> = new Executable({
+  return new Executable({
     ...kernels.partsOf(kernelsOf(planned)),
-    compiled: (options) =>
-      load(
-        planned,
-        (kernel) => kernels.compiled(kernel, options),
-        () => true,
-      ),
+    compiled: (options) => load(planned, (kernel) => kernels.compiled(kernel, options)),
     interpreted: async (signal) => {
       let own = planned;
       if (replan !== undefined) {
@@ -227,16 +220,11 @@ function executableOf<P extends object>(
         own = { plan, program: await inSlices(emit(plan), signal) };
       }
       return {
-        form: await load(
-          own,
-          (kernel) => kernels.interpreted(kernel),
-          () => executable.staysInterpreted,
-        ),
+        form: await load(own, (kernel) => kernels.interpreted(kernel)),
         milliseconds: (values) => kernels.interpreterMs(kernelsOf(own), values),
       };
     },
   });
-  return executable;
 }
 
 const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['partsOf']>[0] =>
@@ -245,7 +233,6 @@ const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['parts
 async function load<P extends object>(
   { plan, program }: Planned<P>,
   loaded: (kernel: KernelProgram['steps'][number]['kernel']) => Promise<LoadedKernel>,
-  isFinal: () => boolean,
 ): Promise<LoadedProgram<P>> {
   const steps = await Promise.all(
     program.steps.map(async (step): Promise<LoadedStep> => {
@@ -263,7 +250,6 @@ async function load<P extends object>(
     plan: executor === undefined ? plan : Object.freeze({ ...plan, executor }),
     program,
     steps,
-    isFinal,
   };
 }
 

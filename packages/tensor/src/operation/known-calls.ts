@@ -6,7 +6,7 @@ export class KnownCalls<T> {
   readonly #calls = new WeakMap<Device, RecentMap<string, T>>();
 
   get(device: Device, key: string): T | undefined {
-    return this.#calls.get(device)?.get(keyFor(device, key));
+    return this.#calls.get(device)?.get(key);
   }
 
   set(device: Device, key: string, call: T): void {
@@ -15,10 +15,6 @@ export class KnownCalls<T> {
       calls = new RecentMap<string, T>(() => device.kernelLimit);
       this.#calls.set(device, calls);
     }
-    calls.set(keyFor(device, key), call);
+    calls.set(key, call);
   }
 }
-
-/** What MERCER_CPU orders can change in the life of a process. */
-const keyFor = (device: Device, key: string): string =>
-  device.kind === 'cpu' ? `${process.env['MERCER_CPU'] ?? ''} ${key}` : key;
