@@ -131,7 +131,7 @@ export function knownCallOf(
   }
   const specs = results.map(({ shape: extents, dtype }): ResultSpec => ({ shape: extents, dtype }));
   return new KnownCall({
-    ...{ device: shape.device, tensors, results: specs, launches },
+    ...{ device: shape.device, results: specs, launches },
     // the formulas, whose ids are in the key
     holds: reductions,
   });

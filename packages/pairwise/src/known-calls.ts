@@ -84,7 +84,7 @@ export function rememberCall(
 }
 
 /** A known call; undefined where a kernel reads a copy. */
-export function knownCallOf(
+function knownCallOf(
   tensors: CallTensors,
   { main }: LoadedCall,
   spec: PairwiseSpec,
@@ -105,7 +105,7 @@ export function knownCallOf(
   }
   const { outShape, dtype, device } = shape;
   return new KnownCall({
-    ...{ device, tensors, results: [{ shape: outShape, dtype }] },
+    ...{ device, results: [{ shape: outShape, dtype }] },
     launches: [{ program: main, pointers, scalars }],
     // the expressions, whose ids are in the key
     holds: spec.expressions,

@@ -39,7 +39,6 @@ export interface ResultSpec {
 /** A call that was checked, planned and loaded. */
 export interface CheckedCall {
   readonly device: Device;
-  readonly tensors: CallTensors;
   /** What the call makes for each of `outs` that is not given. */
   readonly results: readonly ResultSpec[];
   readonly launches: readonly CallLaunch[];
@@ -75,9 +74,11 @@ export class KnownCall {
    * with another tensor of the call, or what the call holds was disposed: the checks tell what is allowed.
    *
    * @param numbers scalars that differ from call to call, by their names in the kernels
-   * @throws MercerError OUT_OF_MEMORY, and as launches do
+   * @throws MercerError DISPOSED, OUT_OF_MEMORY, and as launches do
    */
   launch({ inputs, outs }: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] | undefined {
+    // all before the first launch: nothing is written where one was disposed meanwhile
+    for (const one of [...inputs, ...outs]) one?.assertAlive();
     if (this.#held.some(({ disposed }) => disposed)) return undefined;
     if (outs.some((out) => out !== undefined) && this.#sharesMemory(inputs, outs)) return undefined;
     const made: Tensor[] = [];
