@@ -17,6 +17,7 @@ export type FakeSetting =
   | 'LU_ELEMENTS'
   | 'FAIL_CALL'
   | 'FAIL_STATUS'
+  | 'FAIL_AFTER'
   | 'CALLS';
 export function useFakeDriver(settings?: Partial<Record<FakeSetting, number>>): Promise<void>;
 /** Chooses the fake cuSOLVER, cuBLASLt and cuBLAS. */

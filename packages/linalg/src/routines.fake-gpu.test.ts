@@ -22,6 +22,7 @@ import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
+import { spin } from './spin.test-support.js';
 import { svd } from './svd.js';
 import { triangularSolve } from './triangular-solve.js';
 
@@ -219,6 +220,67 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
       expect.stringMatching(/^getrf 5 5 1 5 pivots /),
     ]);
   });
+
+  /** Of orders that are not done in batches. */
+  const FACTORS = [
+    ['solveCholesky', 1030, 'potrf', (a, b) => solveCholesky(a, b, { overwriteA: true })],
+    ['solveLU', 520, 'sgetrf', (a, b) => solveLU(a, b)],
+    ['triangularSolve', 128, 'strsm_64', (a, b) => triangularSolve(a, b)],
+    ['qr', 128, 'geqrf', (a) => qr(a)],
+  ] as const satisfies readonly (readonly [string, number, string, Call])[];
+
+  it.each(FACTORS)(
+    '%s of 200 matrices of order %i is enqueued while the stream is busy',
+    async (_, n, name, call) => {
+      const [a, b] = operands(n, 200);
+      const before = live();
+      release(await call(a, b));
+      await gpu.synchronize();
+      fake('KERNEL_US', 3e6);
+      await spin(gpu.defaultStream, 3000);
+      fake('KERNEL_US', undefined);
+      const native = nativeStream(gpu.defaultStream);
+      using spun = native.device.createEvent();
+      native.record(spun);
+      const lines = await callsOf(async () => {
+        release(await call(a, b));
+        expect(spun.query()).toBe(false);
+        await gpu.synchronize();
+      });
+      // once for each stream: captured, and launched again for each matrix
+      expect(lines.filter((line) => line.startsWith(`${name} `))).toHaveLength(8);
+      expect(live()).toBe(before);
+      a.dispose();
+      b.dispose();
+    },
+  );
+
+  it.each(FACTORS)(
+    '%s (order %i) that the library refuses while the stream is busy throws its error, and the next call works',
+    async (_, n, name, call) => {
+      const [a, b] = operands(n, 200);
+      const before = live();
+      release(await call(a, b));
+      await gpu.synchronize();
+      fake('KERNEL_US', 3e5);
+      await spin(gpu.defaultStream, 300);
+      fake('KERNEL_US', undefined);
+      fake('FAIL_CALL', name);
+      fake('FAIL_STATUS', 7);
+      fake('FAIL_AFTER', 4);
+      await expect(call(a, b)).rejects.toMatchObject({
+        name: expect.stringMatching(/^CU(SOLVER|BLAS)_STATUS_/) as string,
+      });
+      fake('FAIL_CALL', undefined);
+      fake('FAIL_AFTER', undefined);
+      await gpu.synchronize();
+      release(await call(a, b));
+      await gpu.synchronize();
+      expect(live()).toBe(before);
+      a.dispose();
+      b.dispose();
+    },
+  );
 
   it('solves are captured with memory of their own, on one stream', async () => {
     for (const n of [16, 128]) {

@@ -42,11 +42,11 @@ async function lateness(work: () => Promise<unknown>): Promise<number> {
 /** What the host has to wait for, and what not. */
 export function waitingSuite(gpu: Device): void {
   const subjects = [
-    ['solveCholesky', solveCholesky, definite],
-    ['solveLU', solveLU, general],
+    ['solveCholesky', solveCholesky, definite, 1030, 60],
+    ['solveLU', solveLU, general, 520, 200],
   ] as const;
 
-  describe.each(subjects)('%s on a GPU', (_, solve, make) => {
+  describe.each(subjects)('%s on a GPU', (_, solve, make, n, count) => {
     it.each([32, 200])(
       'returns behind a stream that is busy, also when a factor fails (order %i)',
       async (n) => {
@@ -65,6 +65,32 @@ export function waitingSuite(gpu: Device): void {
         expect(residual).toBeLessThan(THRESHOLD);
       },
     );
+
+    it(`returns behind a stream that is busy, with ${String(count)} large systems`, async () => {
+      const four = [1, 2, 3, 4].map((seed) => make(n, seed));
+      const failing = count - 7;
+      const matrices = Array.from({ length: count }, (__, z) =>
+        z === failing ? bad(n) : four[z % 4]!,
+      );
+      const a = await toTensor(matrices, 'float32');
+      const sides = randomMatrix(n, 2, 4);
+      const b = await toTensor(sides, 'float32');
+      await (await solve(a, b)).x.ready();
+      const native = nativeStream(gpu.defaultStream);
+      await spin(gpu.defaultStream, 3 * SPIN_MS);
+      using spun = native.device.createEvent();
+      native.record(spun);
+      const { x, infos } = await solve(a, b);
+      expect(spun.query()).toBe(false);
+      const codes = await infos.toNested<number[]>();
+      expect(codes).toEqual(matrices.map((__, z) => (z === failing ? n : 0)));
+      const solutions = await toDense(x);
+      for (const z of [0, 1, 2, 3, 45, count - 4, count - 1]) {
+        const residual = scaledResidual(matrices[z]!, solutions[z]!, sides, 'float32');
+        expect(residual).toBeLessThan(THRESHOLD);
+      }
+      expect([...solutions[failing]!.data].every(Number.isNaN)).toBe(true);
+    });
 
     it.each([32, 200])(
       'can be captured in a graph, also when a factor fails (order %i)',

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -12,7 +13,8 @@
 namespace fake {
 
 /// Appends "name argument argument" to the file MERCER_FAKE_CALLS, if that is set. Returns the status
-/// MERCER_FAKE_FAIL_STATUS for the function named in MERCER_FAKE_FAIL_CALL, else 0.
+/// MERCER_FAKE_FAIL_STATUS for the function named in MERCER_FAKE_FAIL_CALL, after as many calls of it as MERCER_FAKE_FAIL_AFTER says,
+/// else 0.
 template <typename... A>
 int called(const char* name, A... arguments) {
   if (const char* path = std::getenv("MERCER_FAKE_CALLS")) {
@@ -27,7 +29,14 @@ int called(const char* name, A... arguments) {
   }
   const char* failing = std::getenv("MERCER_FAKE_FAIL_CALL");
   const char* status = std::getenv("MERCER_FAKE_FAIL_STATUS");
-  return failing && status && !std::strcmp(failing, name) ? std::atoi(status) : 0;
+  if (!failing || !status || std::strcmp(failing, name)) return 0;
+  static std::atomic<int> calls{0};
+  const char* after = std::getenv("MERCER_FAKE_FAIL_AFTER");
+  if (!after) {
+    calls = 0;
+    return std::atoi(status);
+  }
+  return calls++ < std::atoi(after) ? 0 : std::atoi(status);
 }
 
 }  // namespace fake

@@ -6,6 +6,7 @@ import { emitExchangeRows } from './exchange-rows.js';
 import { emitIdentityMatrices } from './identity.js';
 import { emitKron } from './kron.js';
 import { emitMergeCodes } from './merge-codes.js';
+import { emitAdvance, emitMovePieces } from './move-pieces.js';
 import { emitNewtonFactor, emitNewtonStart } from './newton.js';
 import { emitConditions, emitDistances, emitOneNorms } from './norms.js';
 import { emitPackMatrices } from './pack.js';
@@ -18,6 +19,8 @@ import { emitUnpackMatrices } from './unpack.js';
 export function defaultMatrixKernels(): NamedKernel[] {
   const kernels: CudaKernel[] = [
     emitMergeCodes(),
+    emitMovePieces(),
+    emitAdvance(),
     emitAddCorrections(),
     emitPackMatrices('float64', 'float32'),
     emitUnpackMatrices('float64', 'float32'),

@@ -5,6 +5,7 @@ export { emitIdentityMatrices } from './identity.js';
 export { emitKron } from './kron.js';
 export { MATRIX_BATCH_AXES, type MatrixDType } from './matrix-kernel.js';
 export { emitMergeCodes } from './merge-codes.js';
+export { emitAdvance, emitMovePieces, MOST_PIECES } from './move-pieces.js';
 export { emitNewtonFactor, emitNewtonStart } from './newton.js';
 export { emitConditions, emitDistances, emitOneNorms } from './norms.js';
 export { emitPackMatrices } from './pack.js';

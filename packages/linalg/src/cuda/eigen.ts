@@ -6,8 +6,8 @@ import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { pack } from './move.js';
-import { at, element, type Dense, type Scratch } from './scratch.js';
-import { SPECTRAL_STREAMS, spread } from './spread.js';
+import { at, element, placed, type Dense, type Scratch } from './scratch.js';
+import { SPECTRAL_STREAMS, spread, type Lane } from './spread.js';
 import { solverStreams } from './streams.js';
 
 /** Up to this order the library's batched routine is ahead of matrix after matrix (docs/performance.md). */
@@ -56,18 +56,18 @@ async function oneByOne(
   uplo: 'lower' | 'upper',
 ): Promise<void> {
   const { dtype, rows: n } = vectors;
-  const problem = (z: number) => ({
+  const problem = (place: Lane['place']) => ({
     ...{ dtype, uplo, n, vectors: true },
-    a: at(vectors, z),
-    values: element(values.storage, z * n, dtypeBytes(dtype)),
+    a: placed(vectors, place),
+    values: place(values.storage),
   });
   await spread(call, scratch, {
     touches: [vectors.storage, values.storage, codes],
     streams: SPECTRAL_STREAMS,
     onProgress: call.onProgress,
-    workspaceBytes: (native) => cusolver.syevdWorkspace(native, problem(0)).deviceBytes,
-    each: ({ stream: native, workspace }, z) =>
-      cusolver.syevd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),
+    workspaceBytes: (native) => cusolver.syevdWorkspace(native, problem(regionOf)).deviceBytes,
+    compute: ({ stream: native, workspace, place }) =>
+      cusolver.syevd(native, { ...problem(place), workspace, info: place(codes) }),
   });
 }
 

@@ -2,7 +2,7 @@ import { cublas } from '@mercer/cuda-runtime';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, type Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
-import { at, type Dense, type Scratch } from './scratch.js';
+import { placed, type Dense, type Scratch } from './scratch.js';
 import { spread } from './spread.js';
 
 /**
@@ -26,12 +26,11 @@ export async function exchangedSolve(
     touches: [matrices.storage, sides.storage],
     streams: 1,
     workspaceBytes: () => 0,
-    each: ({ stream }, z) => {
-      const operands = { a: at(matrices, z), b: at(sides, z) };
+    enqueue: ({ stream, place }) => {
+      const operands = { a: placed(matrices, place), b: placed(sides, place) };
       const sizes = { dtype, rows: n, columns, side: 'left', transpose: false } as const;
       cublas.trsm(stream, { ...sizes, uplo: 'lower', unitDiagonal: true, ...operands });
       cublas.trsm(stream, { ...sizes, uplo: 'upper', unitDiagonal: false, ...operands });
-      return undefined;
     },
   });
 }

@@ -1,13 +1,13 @@
 import {
   cusolver,
   type CudaStream,
-  type DeviceMatrix,
+  type DeviceRegion,
   type GetrfOptions,
 } from '@mercer/cuda-runtime';
 import type { Storage } from '@mercer/tensor';
 import type { CudaCall } from './cuda-call.js';
 import type { LuPlan } from './plan-lu.js';
-import { at, element, type Dense, type Scratch } from './scratch.js';
+import { placed, type Dense, type Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
 /** How square matrices are factored. */
@@ -65,38 +65,39 @@ export class Factors {
     return deviceBytes;
   }
 
-  /** Enqueues the factorisation of matrix z. */
-  factor({ stream, workspace }: Lane, z: number): void {
+  /** Enqueues the factorisation of a lane's matrix. */
+  factor({ stream, workspace, place }: Lane): void {
     const { rows: n, dtype } = this.matrices;
     if (n === 0) return;
-    const a = at(this.matrices, z);
-    const info = element(this.codes, z, 4);
+    const a = placed(this.matrices, place);
+    const info = place(this.codes);
     if (this.pivots === undefined) {
       cusolver.potrf(stream, { dtype, uplo: this.#method.uplo, n, a, workspace, info });
     } else {
-      const square = { dtype, rows: n, columns: n, ...this.#pivotsOf(this.pivots, z) };
+      const square = { dtype, rows: n, columns: n, ...this.#pivotsOf(place(this.pivots)) };
       cusolver.getrf(stream, { ...square, a, workspace, info });
     }
   }
 
-  /** Enqueues the solution with the factor of matrix z, in b's place. */
-  solve(stream: CudaStream, z: number, b: DeviceMatrix, columns: number): void {
+  /** Enqueues the solution with the factor of a lane's matrix, in the place of its right-hand sides. */
+  solve({ stream, place }: Lane, sides: Dense): void {
+    const { columns } = sides;
     const { rows: n, dtype } = this.matrices;
     if (n === 0 || columns === 0) return;
-    const a = at(this.matrices, z);
-    const info = element(this.#solveCodes, z, 4);
+    const a = placed(this.matrices, place);
+    const b = placed(sides, place);
+    const info = place(this.#solveCodes);
     if (this.pivots === undefined) {
       cusolver.potrs(stream, { dtype, uplo: this.#method.uplo, n, columns, a, b, info });
     } else {
       const { transposed: transpose } = this.#lu;
-      const factor = { dtype, n, transpose, a, ...this.#pivotsOf(this.pivots, z) };
+      const factor = { dtype, n, transpose, a, ...this.#pivotsOf(place(this.pivots)) };
       cusolver.getrs(stream, { ...factor, columns, b, info });
     }
   }
 
-  #pivotsOf(all: Storage, z: number): Required<Pick<GetrfOptions, 'pivots' | 'pivotType'>> {
-    const { pivots: pivotType } = this.#lu;
-    return { pivots: element(all, z * this.matrices.rows, PIVOT_BYTES[pivotType]), pivotType };
+  #pivotsOf(pivots: DeviceRegion): Required<Pick<GetrfOptions, 'pivots' | 'pivotType'>> {
+    return { pivots, pivotType: this.#lu.pivots };
   }
 }
 
@@ -121,11 +122,10 @@ export async function factorAll(
     // Of some matrices again nothing is told.
     onProgress: only === undefined ? call.onProgress : undefined,
     workspaceBytes: (native) => factors.workspaceBytes(native),
-    each: (lane, z) => {
-      if (only?.(z) === false) return undefined;
-      factors.factor(lane, z);
-      if (sides !== undefined) factors.solve(lane.stream, z, at(sides, z), sides.columns);
-      return undefined;
+    only,
+    enqueue: (lane) => {
+      factors.factor(lane);
+      if (sides !== undefined) factors.solve(lane, sides);
     },
   });
 }
@@ -141,9 +141,8 @@ export async function solveAll(
     touches: [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: () => 0,
-    each: ({ stream }, z) => {
-      factors.solve(stream, z, at(sides, z), sides.columns);
-      return undefined;
+    enqueue: (lane) => {
+      factors.solve(lane, sides);
     },
   });
 }

@@ -1,5 +1,6 @@
 import {
   emitAddCorrections,
+  emitAdvance,
   emitConditions,
   emitDeterminants,
   emitDiagonalMeans,
@@ -10,6 +11,7 @@ import {
   emitIdentityMatrices,
   emitKron,
   emitMergeCodes,
+  emitMovePieces,
   emitNewtonFactor,
   emitNewtonStart,
   emitOneNorms,
@@ -38,6 +40,7 @@ function once<A extends readonly string[]>(emit: (...types: A) => CudaKernel) {
 /** The kernels of this package. */
 export const kernels = {
   addCorrections: once(emitAddCorrections),
+  advance: once(emitAdvance),
   conditions: once(emitConditions),
   determinants: once(emitDeterminants),
   diagonalMeans: once(emitDiagonalMeans),
@@ -48,6 +51,7 @@ export const kernels = {
   identity: once(emitIdentityMatrices),
   kron: once(emitKron),
   mergeCodes: once(emitMergeCodes),
+  movePieces: once(emitMovePieces),
   newtonFactor: once(emitNewtonFactor),
   newtonStart: once(emitNewtonStart),
   oneNorms: once(emitOneNorms),

@@ -1,13 +1,13 @@
 import { cusolver } from '@mercer/cuda-runtime';
-import { dtypeBytes } from '@mercer/tensor';
+import { regionOf } from '@mercer/tensor/cuda';
 import { workOf } from '../options.js';
 import type { routines } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
 import { needed } from './needed.js';
-import { at, countOf, element, Scratch } from './scratch.js';
-import { FACTOR_STREAMS, spread } from './spread.js';
+import { countOf, placed, Scratch } from './scratch.js';
+import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
 /** QR factors: Householder's, and Q as what they make of the identity. */
 export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<void> {
@@ -31,10 +31,10 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
     const applied = scratch.codes();
     const { rows, columns } = matrices;
     const shape = { dtype, rows, columns, leadingDimension: rows };
-    const product = (z: number) => ({
+    const product = (place: Lane['place']) => ({
       ...{ dtype, side: 'left' as const, rows, columns: few, reflectors: few },
-      ...{ a: at(matrices, z), c: at(left, z) },
-      tau: element(tau.storage, z * few, dtypeBytes(dtype)),
+      ...{ a: placed(matrices, place), c: placed(left, place) },
+      tau: place(tau.storage),
     });
     await spread(call, scratch, {
       touches: [matrices.storage, left.storage, tau.storage, codes, applied],
@@ -43,14 +43,13 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
       workspaceBytes: (native) =>
         Math.max(
           cusolver.geqrfWorkspace(native, shape).deviceBytes,
-          cusolver.ormqrWorkspace(native, product(0)).deviceBytes,
+          cusolver.ormqrWorkspace(native, product(regionOf)).deviceBytes,
         ),
-      each: ({ stream: native, workspace }, z) => {
-        const { a: own, tau: factors } = product(z);
-        const info = element(codes, z, 4);
+      enqueue: ({ stream: native, workspace, place }) => {
+        const { a: own, tau: factors } = product(place);
+        const info = place(codes);
         cusolver.geqrf(native, { dtype, rows, columns, a: own, tau: factors, workspace, info });
-        cusolver.ormqr(native, { ...product(z), workspace, info: element(applied, z, 4) });
-        return undefined;
+        cusolver.ormqr(native, { ...product(place), workspace, info: place(applied) });
       },
     });
     await mergeCodes(call, infos, codes, count);

@@ -76,9 +76,17 @@ export function countOf(batchShape: readonly number[]): number {
 }
 
 /** Matrix z as libraries take it. */
-export function at({ storage, dtype, rows, columns }: Dense, z: number): DeviceMatrix {
-  const byteOffset = z * rows * columns * dtypeBytes(dtype);
-  return { ...regionOf(storage), byteOffset, leadingDimension: Math.max(1, rows) };
+export function at(dense: Dense, z: number): DeviceMatrix {
+  const byteOffset = z * dense.rows * dense.columns * dtypeBytes(dense.dtype);
+  return placed(dense, (storage) => ({ ...regionOf(storage), byteOffset }));
+}
+
+/** One matrix, where its place is, as libraries take it. */
+export function placed(
+  { storage, rows }: Dense,
+  place: (storage: Storage) => DeviceRegion,
+): DeviceMatrix {
+  return { ...place(storage), leadingDimension: Math.max(1, rows) };
 }
 
 /** Element i of an array of elements of `bytes` bytes. */

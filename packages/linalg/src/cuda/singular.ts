@@ -1,11 +1,12 @@
 import { cusolver } from '@mercer/cuda-runtime';
-import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
+import type { Storage, Tensor } from '@mercer/tensor';
+import { regionOf } from '@mercer/tensor/cuda';
 import { transposed, type MatrixOperand } from '../operand.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { pack } from './move.js';
-import { at, element, type Dense, type Scratch } from './scratch.js';
-import { SPECTRAL_STREAMS, spread } from './spread.js';
+import { placed, type Dense, type Scratch } from './scratch.js';
+import { SPECTRAL_STREAMS, spread, type Lane } from './spread.js';
 
 /** a = u diag(values) vt, or of the transposed matrices where those have more rows. */
 export interface SingularParts {
@@ -38,19 +39,19 @@ export async function singularParts(
   const values = scratch.matrices(columns, 1);
   const vt = scratch.matrices(columns, columns);
   const codes = scratch.codes();
-  const problem = (z: number) => ({
+  const problem = (place: Lane['place']) => ({
     ...{ dtype, rows, columns, leftVectors: 'thin' as const, rightVectors: 'all' as const },
-    ...{ a: at(matrices, z), u: at(u, z), vt: at(vt, z) },
-    values: element(values.storage, z * columns, dtypeBytes(dtype)),
+    ...{ a: placed(matrices, place), u: placed(u, place), vt: placed(vt, place) },
+    values: place(values.storage),
   });
   if (columns > 0) {
     await spread(call, scratch, {
       touches: [matrices, u, values, vt].map(({ storage }) => storage).concat([codes]),
       streams: SPECTRAL_STREAMS,
       onProgress: call.onProgress,
-      workspaceBytes: (native) => cusolver.gesvdWorkspace(native, problem(0)).deviceBytes,
-      each: ({ stream: native, workspace }, z) =>
-        cusolver.gesvd(native, { ...problem(z), workspace, info: element(codes, z, 4) }),
+      workspaceBytes: (native) => cusolver.gesvdWorkspace(native, problem(regionOf)).deviceBytes,
+      compute: ({ stream: native, workspace, place }) =>
+        cusolver.gesvd(native, { ...problem(place), workspace, info: place(codes) }),
     });
   }
   return { flipped, u, values, vt, codes };

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { CudaEvent, CudaStream, DeviceWorkspace } from '@mercer/cuda-runtime';
-import type { Device, Storage } from '@mercer/tensor';
+import type { CudaEvent, CudaStream, DeviceRegion, DeviceWorkspace } from '@mercer/cuda-runtime';
+import type { Device, Storage, Stream } from '@mercer/tensor';
 import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
 import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
+import { Replay } from './replay.js';
 import { prepared, solverStreams } from './streams.js';
 import type { Scratch } from './scratch.js';
 
@@ -11,7 +12,7 @@ import type { Scratch } from './scratch.js';
 export const FACTOR_STREAMS = 8;
 /** Streams for eigenvalues and singular values: the library's own locks leave nothing to more. */
 export const SPECTRAL_STREAMS = 4;
-/** Matrices under way on a stream before the next is enqueued: a full queue of the driver would block the caller. */
+/** Matrices under way on a stream before the next is enqueued by itself: a full queue of the driver would block the caller. */
 const AHEAD = 4;
 /** Milliseconds of enqueuing after which others may run. */
 const PATIENCE = 4;
@@ -23,25 +24,37 @@ const ALIGNMENT = 256;
 export interface Lane {
   readonly stream: CudaStream;
   readonly workspace: DeviceWorkspace;
+  /** The matrix's piece of a storage that the work touches. */
+  readonly place: (storage: Storage) => DeviceRegion;
 }
 
-/** Work on each matrix of a call by itself. */
-export interface SpreadWork {
-  /** Memory that the work reads or writes. */
+/** Work on each matrix of a call by itself: enqueued, or done by a library that waits for it. */
+export type SpreadWork = SpreadNeeds &
+  (
+    | { /** Enqueues the work on a matrix. */ readonly enqueue: (lane: Lane) => void }
+    | { /** Does the work on a matrix. */ readonly compute: (lane: Lane) => Promise<void> }
+  );
+
+interface SpreadNeeds {
+  /** Memory that the work reads or writes: each has an equal piece for every matrix, one after the other. */
   readonly touches: readonly Storage[];
   /** Streams at most. */
   readonly streams: number;
   /** Device bytes that one matrix needs on the way. */
   readonly workspaceBytes: (native: CudaStream) => number;
+  /** Which matrices; default all. */
+  readonly only?: ((z: number) => boolean) | undefined;
   /** Told how many matrices were given to the library. */
   readonly onProgress?: CudaCall['onProgress'];
-  /** Enqueues the work on matrix z, or does it where it gives a promise. */
-  readonly each: (lane: Lane, z: number) => Promise<void> | undefined;
 }
 
 /**
  * Does the work on every matrix, in turn on several streams at once: as many as the work allows, the matrices need and free
  * memory has workspaces for. In a capture all of it goes to the call's own stream. A signal ends it between matrices.
+ *
+ * Enqueued work on more matrices than the streams' queues hold is a graph for each stream, launched once for each of its matrices,
+ * so that nothing waits for the device. Work that the library waits for, and work on some matrices only, goes on when the device
+ * comes to it.
  */
 export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork): Promise<void> {
   const { stream, signal } = call;
@@ -54,22 +67,34 @@ export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork)
   await prepared(stream);
   const one = nativeStream(first[0] ?? stream);
   const bytes = Math.ceil((work.workspaceBytes(one) + 1) / ALIGNMENT) * ALIGNMENT;
-  const beside = wanted === 1 ? [] : first.slice(0, fitting(device, bytes));
-  const workspace = scratch.bytes(bytes * Math.max(1, beside.length));
-  const writes = [...work.touches, workspace];
+  const replayed =
+    !own.capturing && 'enqueue' in work && work.only === undefined && count > AHEAD * wanted;
+  const replay = replayed ? await Replay.prepare(call, count, work.touches) : undefined;
+  const laneBytes = bytes + (replay?.bytes ?? 0);
+  const beside = wanted === 1 ? [] : first.slice(0, fitting(device, laneBytes));
+  const lanes = beside.length > 0 ? beside : [stream];
+  const memory = scratch.bytes(laneBytes * lanes.length);
+  const writes = [...work.touches, memory];
   await runNative(stream, { what: call.setting.what, writes, beside }, async (natives) => {
-    const clock: Clock = { since: performance.now(), done: 0, signal };
-    const lanes = (natives.beside.length > 0 ? natives.beside : [natives.stream]).map(
-      (native, i) => new Queue(native, { ...regionOf(workspace), byteOffset: i * bytes, bytes }),
-    );
-    const runs = lanes.map((lane, i) => lane.run(work, clock, i, lanes.length, count));
+    const clock: Clock = { since: performance.now(), done: 0, count, signal };
+    const enqueued = lanes.map((lane, i) => {
+      const native = natives.beside[i] ?? natives.stream;
+      const region = { ...regionOf(memory), byteOffset: i * laneBytes };
+      const workspace = { ...region, bytes };
+      const turnOf: Turns = { first: i, step: lanes.length, clock };
+      if (replay === undefined || !('enqueue' in work)) {
+        return new Queue(native, workspace).run(work, turnOf);
+      }
+      const slot = { ...region, byteOffset: region.byteOffset + bytes };
+      return launchAll(replay, work, { stream: lane, native, workspace, slot }, turnOf);
+    });
     // Also after a failure nothing may be enqueued behind the work's end.
-    const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected');
+    const failed = (await Promise.allSettled(enqueued)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   });
 }
 
-/** How many workspaces of a size there is memory for, at least 1. */
+/** How many lanes there is memory for, at least 1. */
 function fitting(device: Device, bytes: number): number {
   return Math.max(1, Math.floor((availableBytes(device) * SHARE) / bytes));
 }
@@ -80,39 +105,75 @@ interface Clock {
   since: number;
   /** Matrices that were given to the library. */
   done: number;
+  readonly count: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** One stream and the matrices that are its own. */
-class Queue implements Lane {
-  readonly stream: CudaStream;
+/** The matrices of a lane: `first` and every `step`th after it. */
+interface Turns {
+  readonly first: number;
+  readonly step: number;
+  readonly clock: Clock;
+}
+
+/** Tells of a matrix and lets others run when they have waited. */
+async function given({ onProgress }: SpreadWork, clock: Clock): Promise<void> {
+  onProgress?.({ done: ++clock.done, total: clock.count });
+  if (performance.now() - clock.since <= PATIENCE) return;
+  await turn();
+  clock.since = performance.now();
+}
+
+/** A stream and its memory. */
+interface ReplayLane {
+  readonly stream: Stream;
+  readonly native: CudaStream;
   readonly workspace: DeviceWorkspace;
+  readonly slot: DeviceRegion;
+}
+
+/** The work as a graph, launched once for each matrix of the lane. */
+async function launchAll(
+  replay: Replay,
+  work: Extract<SpreadWork, { readonly enqueue: unknown }>,
+  { stream, native, workspace, slot }: ReplayLane,
+  { first, step, clock }: Turns,
+): Promise<void> {
+  clock.signal?.throwIfAborted();
+  using graph = replay.capture(stream, slot, { first, step }, (place) => {
+    work.enqueue({ stream: native, workspace, place });
+  });
+  for (let z = first; z < clock.count; z += step) {
+    clock.signal?.throwIfAborted();
+    graph.launch(native);
+    await given(work, clock);
+  }
+}
+
+/** One stream and the matrices that are its own, one by one. */
+class Queue {
+  readonly #stream: CudaStream;
+  readonly #workspace: DeviceWorkspace;
   #underWay: CudaEvent[] = [];
 
   constructor(stream: CudaStream, workspace: DeviceWorkspace) {
-    this.stream = stream;
-    this.workspace = workspace;
+    this.#stream = stream;
+    this.#workspace = workspace;
   }
 
-  /** Does what is its own: matrix `first` and every `step`th after it. All lanes share a clock. */
-  async run(
-    { each, onProgress }: SpreadWork,
-    clock: Clock,
-    first: number,
-    step: number,
-    count: number,
-  ): Promise<void> {
+  async run(work: SpreadWork, { first, step, clock }: Turns): Promise<void> {
+    const { only } = work;
+    const stream = this.#stream;
+    const workspace = this.#workspace;
     try {
-      for (let z = first; z < count; z += step) {
+      for (let z = first; z < clock.count; z += step) {
+        if (only?.(z) === false) continue;
         clock.signal?.throwIfAborted();
-        await each(this, z);
-        onProgress?.({ done: ++clock.done, total: count });
-        if (this.stream.capturing || z + step >= count) continue;
-        await this.#room();
-        if (performance.now() - clock.since > PATIENCE) {
-          await turn();
-          clock.since = performance.now();
-        }
+        const lane = { stream, workspace, place: pieceOf(z, clock.count) };
+        if ('enqueue' in work) work.enqueue(lane);
+        else await work.compute(lane);
+        if (!stream.capturing && z + step < clock.count) await this.#room();
+        await given(work, clock);
       }
     } finally {
       for (const event of this.#underWay) event.dispose();
@@ -120,12 +181,20 @@ class Queue implements Lane {
   }
 
   async #room(): Promise<void> {
-    const event = this.stream.device.createEvent();
-    this.stream.record(event);
+    const event = this.#stream.device.createEvent();
+    this.#stream.record(event);
     this.#underWay.push(event);
     if (this.#underWay.length <= AHEAD) return;
     const oldest = this.#underWay.shift();
     await oldest?.synchronize();
     oldest?.dispose();
   }
+}
+
+/** The pieces of matrix z. */
+function pieceOf(z: number, count: number): Lane['place'] {
+  return (storage) => ({
+    ...regionOf(storage),
+    byteOffset: (z * storage.bytes) / count,
+  });
 }

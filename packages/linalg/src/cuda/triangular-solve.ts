@@ -5,7 +5,7 @@ import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { needed } from './needed.js';
-import { at, countOf, Scratch } from './scratch.js';
+import { countOf, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** Solutions with triangular matrices. */
@@ -39,11 +39,10 @@ export async function triangularSolve(
       streams: FACTOR_STREAMS,
       onProgress: call.onProgress,
       workspaceBytes: () => 0,
-      each: ({ stream: native }, z) => {
-        const operands = { a: at(matrices, z), b: at(sides, z) };
+      enqueue: ({ stream: native, place }) => {
+        const operands = { a: placed(matrices, place), b: placed(sides, place) };
         const how = { side: 'left', uplo, transpose, unitDiagonal } as const;
         cublas.trsm(native, { dtype, rows, columns, ...how, ...operands });
-        return undefined;
       },
     });
   }

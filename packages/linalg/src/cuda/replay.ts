@@ -1,0 +1,109 @@
+import type { CudaGraphExec, DeviceRegion } from '@mercer/cuda-runtime';
+import { MOST_PIECES, type Scalars } from '@mercer/kernels';
+import type { LoadedKernel, Storage, Stream } from '@mercer/tensor';
+import { nativeStream, regionOf } from '@mercer/tensor/cuda';
+import type { CudaCall } from './cuda-call.js';
+import { kernels } from './kernels.js';
+
+const ALIGNMENT = 256;
+/** The counter lies before the pieces. */
+const COUNTER_BYTES = ALIGNMENT;
+
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+
+/**
+ * Work on matrices that one graph does again and again. A lane has a slot: a counter, which says the matrix, and a place for one
+ * matrix's piece of every storage. The graph copies the pieces of the counter's matrix into the slot, works there, copies them back and
+ * advances the counter.
+ */
+export class Replay {
+  /** Of a slot. */
+  readonly bytes: number;
+  readonly #move: LoadedKernel;
+  readonly #advance: LoadedKernel;
+  readonly #offsets: ReadonlyMap<Storage, number>;
+  readonly #count: number;
+
+  private constructor(
+    move: LoadedKernel,
+    advance: LoadedKernel,
+    touches: readonly Storage[],
+    count: number,
+  ) {
+    this.#move = move;
+    this.#advance = advance;
+    this.#count = count;
+    const offsets = new Map<Storage, number>();
+    let bytes = COUNTER_BYTES;
+    for (const storage of touches) {
+      offsets.set(storage, bytes);
+      bytes += aligned(storage.bytes / count);
+    }
+    this.#offsets = offsets;
+    this.bytes = bytes;
+  }
+
+  /** Loads what copies pieces. @throws the signal's reason */
+  static async prepare(
+    { stream, signal }: CudaCall,
+    count: number,
+    touches: readonly Storage[],
+  ): Promise<Replay> {
+    if (touches.length > MOST_PIECES) {
+      throw new TypeError(
+        `${String(touches.length)} storages, of which ${String(MOST_PIECES)} can be moved`,
+      );
+    }
+    const move = await stream.device.load(kernels.movePieces(), { signal });
+    const advance = await stream.device.load(kernels.advance(), { signal });
+    return new Replay(move, advance, touches, count);
+  }
+
+  /** The graph of a lane, whose matrices are `first` and every `step`th after it; what it is launched for is nobody else's. */
+  capture(
+    stream: Stream,
+    slot: DeviceRegion,
+    { first, step }: { readonly first: number; readonly step: number },
+    enqueue: (place: (storage: Storage) => DeviceRegion) => void,
+  ): CudaGraphExec {
+    const native = nativeStream(stream);
+    const { buffer, byteOffset: start = 0 } = slot;
+    // bare addresses: the call's own turn orders all uses
+    const counter = buffer.address + BigInt(start);
+    const arrays = [...this.#offsets.keys()].map((storage) => {
+      const { buffer: own, byteOffset = 0 } = regionOf(storage);
+      return own.address + BigInt(byteOffset);
+    });
+    while (arrays.length < MOST_PIECES) arrays.push(0n);
+    const pointers = [counter, counter, ...arrays];
+    native.memset(buffer, start, first, 4, 4);
+    native.beginCapture();
+    let complete = false;
+    try {
+      this.#move.launch(stream, { pointers, scalars: this.#scalars(0) });
+      enqueue((storage) => {
+        const offset = this.#offsets.get(storage);
+        if (offset === undefined) throw new TypeError('a storage that the work does not name');
+        return { buffer, byteOffset: start + offset };
+      });
+      this.#move.launch(stream, { pointers, scalars: this.#scalars(1) });
+      this.#advance.launch(stream, { pointers: [counter], scalars: { step } });
+      complete = true;
+    } finally {
+      if (!complete) native.endCapture().dispose();
+    }
+    using graph = native.endCapture();
+    return graph.instantiate();
+  }
+
+  #scalars(back: number): Scalars {
+    const scalars: Record<string, number> = { back };
+    const offsets = [...this.#offsets];
+    for (let i = 0; i < MOST_PIECES; i++) {
+      const [storage, offset] = offsets[i] ?? [undefined, 0];
+      scalars[`words${String(i)}`] = (storage?.bytes ?? 0) / this.#count / 4;
+      scalars[`offset${String(i)}`] = offset / 4;
+    }
+    return scalars;
+  }
+}
