@@ -1,7 +1,7 @@
-import { CusolverError } from '@mercer/cuda-runtime';
+import { CudaGraphExec, CusolverError } from '@mercer/cuda-runtime';
 import { device, empty, memory, type Device, type Progress, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   callsOf,
   fake,
@@ -225,8 +225,8 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
   const FACTORS = [
     ['solveCholesky', 1030, 'potrf', (a, b) => solveCholesky(a, b, { overwriteA: true })],
     ['solveLU', 520, 'sgetrf', (a, b) => solveLU(a, b)],
-    ['triangularSolve', 128, 'strsm_64', (a, b) => triangularSolve(a, b)],
-    ['qr', 128, 'geqrf', (a) => qr(a)],
+    ['triangularSolve', 520, 'strsm_64', (a, b) => triangularSolve(a, b)],
+    ['qr', 300, 'geqrf', (a) => qr(a)],
   ] as const satisfies readonly (readonly [string, number, string, Call])[];
 
   it.each(FACTORS)(
@@ -277,6 +277,26 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
       release(await call(a, b));
       await gpu.synchronize();
       expect(live()).toBe(before);
+      a.dispose();
+      b.dispose();
+    },
+  );
+
+  it.each([
+    [4000, 1, 0],
+    [4100, 1, 1],
+    [4100, 3, 3],
+    [300, 12, 0],
+    [300, 200, 200],
+  ])(
+    'qr (order %i, %i matrices) launches %i graphs: only what a queue has no room for',
+    async (n, count, graphs) => {
+      const launched = vi.spyOn(CudaGraphExec.prototype, 'launch');
+      const [a, b] = operands(n, count);
+      release(await qr(a));
+      await gpu.synchronize();
+      expect(launched).toHaveBeenCalledTimes(graphs);
+      launched.mockRestore();
       a.dispose();
       b.dispose();
     },

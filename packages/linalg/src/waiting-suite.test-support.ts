@@ -1,4 +1,4 @@
-import type { Device } from '@mercer/tensor';
+import { tensor, type Device } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { describe, expect, it } from 'vitest';
 import { eigh } from './eigh.js';
@@ -13,6 +13,7 @@ import {
   toTensor,
   type Dense,
 } from './matrices.test-support.js';
+import { qr } from './qr.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { spin } from './spin.test-support.js';
@@ -117,6 +118,27 @@ export function waitingSuite(gpu: Device): void {
         exec.dispose();
       },
     );
+  });
+
+  it('qr of one matrix whose launches fill a queue returns behind a stream that is busy', async () => {
+    const n = 8192;
+    const data = Float32Array.from({ length: n * n }, (_, i) =>
+      Math.fround(((i * 7919) % 8191) / n),
+    );
+    const a = await tensor(data, { shape: [n, n], device: gpu });
+    await (await qr(a)).r.ready();
+    const native = nativeStream(gpu.defaultStream);
+    await spin(gpu.defaultStream, 3 * SPIN_MS);
+    using spun = native.device.createEvent();
+    native.record(spun);
+    const { q, r } = await qr(a);
+    expect(spun.query()).toBe(false);
+    // a = q r, seen in its first column, where r has one entry
+    const corner = await r.slice([0, 1], [0, 1]).item();
+    const column = (await q.slice(null, [0, 1]).toTypedArray()) as Float32Array;
+    column.forEach((value, i) => {
+      expect(Math.abs(value * corner - data[i * n]!)).toBeLessThan(1e-4);
+    });
   });
 
   describe('eigh on a GPU', () => {

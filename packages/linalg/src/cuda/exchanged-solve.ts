@@ -26,6 +26,7 @@ export async function exchangedSolve(
     touches: [matrices.storage, sides.storage],
     streams: 1,
     workspaceBytes: () => 0,
+    launches: 4 + n / 8,
     enqueue: ({ stream, place }) => {
       const operands = { a: placed(matrices, place), b: placed(sides, place) };
       const sizes = { dtype, rows: n, columns, side: 'left', transpose: false } as const;

@@ -65,6 +65,11 @@ export class Factors {
     return deviceBytes;
   }
 
+  /** Launches of a factorisation and a solution, about: cuSOLVER of CUDA 13.0 took 32 for LU of order 520, 25 for Cholesky of 1030. */
+  get launches(): number {
+    return 4 + this.matrices.rows / (this.#method.cholesky ? 32 : 16);
+  }
+
   /** Enqueues the factorisation of a lane's matrix. */
   factor({ stream, workspace, place }: Lane): void {
     const { rows: n, dtype } = this.matrices;
@@ -123,6 +128,7 @@ export async function factorAll(
     onProgress: only === undefined ? call.onProgress : undefined,
     workspaceBytes: (native) => factors.workspaceBytes(native),
     only,
+    launches: factors.launches,
     enqueue: (lane) => {
       factors.factor(lane);
       if (sides !== undefined) factors.solve(lane, sides);
@@ -141,6 +147,7 @@ export async function solveAll(
     touches: [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: () => 0,
+    launches: factors.launches,
     enqueue: (lane) => {
       factors.solve(lane, sides);
     },

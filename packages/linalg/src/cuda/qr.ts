@@ -45,6 +45,7 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
           cusolver.geqrfWorkspace(native, shape).deviceBytes,
           cusolver.ormqrWorkspace(native, product(regionOf)).deviceBytes,
         ),
+      launches: 8 + few / 8,
       enqueue: ({ stream: native, workspace, place }) => {
         const { a: own, tau: factors } = product(place);
         const info = place(codes);

@@ -1,4 +1,4 @@
-import type { CudaGraphExec, DeviceRegion } from '@mercer/cuda-runtime';
+import type { CudaGraphExec, CudaStream, DeviceRegion } from '@mercer/cuda-runtime';
 import { MOST_PIECES, type Scalars } from '@mercer/kernels';
 import type { LoadedKernel, Storage, Stream } from '@mercer/tensor';
 import { nativeStream, regionOf } from '@mercer/tensor/cuda';
@@ -77,9 +77,7 @@ export class Replay {
     while (arrays.length < MOST_PIECES) arrays.push(0n);
     const pointers = [counter, counter, ...arrays];
     native.memset(buffer, start, first, 4, 4);
-    native.beginCapture();
-    let complete = false;
-    try {
+    return captured(native, () => {
       this.#move.launch(stream, { pointers, scalars: this.#scalars(0) });
       enqueue((storage) => {
         const offset = this.#offsets.get(storage);
@@ -88,12 +86,7 @@ export class Replay {
       });
       this.#move.launch(stream, { pointers, scalars: this.#scalars(1) });
       this.#advance.launch(stream, { pointers: [counter], scalars: { step } });
-      complete = true;
-    } finally {
-      if (!complete) native.endCapture().dispose();
-    }
-    using graph = native.endCapture();
-    return graph.instantiate();
+    });
   }
 
   #scalars(back: number): Scalars {
@@ -106,4 +99,18 @@ export class Replay {
     }
     return scalars;
   }
+}
+
+/** The graph of what is enqueued on the stream. */
+export function captured(stream: CudaStream, enqueue: () => void): CudaGraphExec {
+  stream.beginCapture();
+  let complete = false;
+  try {
+    enqueue();
+    complete = true;
+  } finally {
+    if (!complete) stream.endCapture().dispose();
+  }
+  using graph = stream.endCapture();
+  return graph.instantiate();
 }

@@ -4,7 +4,7 @@ import type { Device, Storage, Stream } from '@mercer/tensor';
 import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
 import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
-import { Replay } from './replay.js';
+import { captured, Replay } from './replay.js';
 import { prepared, solverStreams } from './streams.js';
 import type { Scratch } from './scratch.js';
 
@@ -12,7 +12,12 @@ import type { Scratch } from './scratch.js';
 export const FACTOR_STREAMS = 8;
 /** Streams for eigenvalues and singular values: the library's own locks leave nothing to more. */
 export const SPECTRAL_STREAMS = 4;
-/** Matrices under way on a stream before the next is enqueued by itself: a full queue of the driver would block the caller. */
+/**
+ * Launches that a stream's queue in the driver takes at once: a full queue would block the caller. Between 512 and 768 held on an
+ * H200 (docs/lab/many-large-systems.md).
+ */
+const QUEUE_LAUNCHES = 512;
+/** Matrices under way on a stream that only some are done on, before it waits for the oldest. */
 const AHEAD = 4;
 /** Milliseconds of enqueuing after which others may run. */
 const PATIENCE = 4;
@@ -31,7 +36,12 @@ export interface Lane {
 /** Work on each matrix of a call by itself: enqueued, or done by a library that waits for it. */
 export type SpreadWork = SpreadNeeds &
   (
-    | { /** Enqueues the work on a matrix. */ readonly enqueue: (lane: Lane) => void }
+    | {
+        /** Enqueues the work on a matrix. */
+        readonly enqueue: (lane: Lane) => void;
+        /** Launches of the library for a matrix, about. */
+        readonly launches: number;
+      }
     | { /** Does the work on a matrix. */ readonly compute: (lane: Lane) => Promise<void> }
   );
 
@@ -52,9 +62,9 @@ interface SpreadNeeds {
  * Does the work on every matrix, in turn on several streams at once: as many as the work allows, the matrices need and free
  * memory has workspaces for. In a capture all of it goes to the call's own stream. A signal ends it between matrices.
  *
- * Enqueued work on more matrices than the streams' queues hold is a graph for each stream, launched once for each of its matrices,
- * so that nothing waits for the device. Work that the library waits for, and work on some matrices only, goes on when the device
- * comes to it.
+ * Enqueued work that a stream's queue has no room for is a graph for each stream, launched once for each of its matrices: a launch of
+ * a graph takes one place of the queue, so that nothing waits for the device. Work that the library waits for, and work on some
+ * matrices only, goes on when the device comes to it.
  */
 export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork): Promise<void> {
   const { stream, signal } = call;
@@ -67,12 +77,17 @@ export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork)
   await prepared(stream);
   const one = nativeStream(first[0] ?? stream);
   const bytes = Math.ceil((work.workspaceBytes(one) + 1) / ALIGNMENT) * ALIGNMENT;
-  const replayed =
-    !own.capturing && 'enqueue' in work && work.only === undefined && count > AHEAD * wanted;
-  const replay = replayed ? await Replay.prepare(call, count, work.touches) : undefined;
+  const lanesOf = (laneBytes: number): readonly Stream[] => {
+    const beside = wanted === 1 ? [] : first.slice(0, fitting(device, laneBytes));
+    return beside.length > 0 ? beside : [stream];
+  };
+  const most = lanesOf(bytes).length;
+  const graphs = !own.capturing && overflows(work, Math.ceil(count / most));
+  const replay =
+    graphs && count > most ? await Replay.prepare(call, count, work.touches) : undefined;
   const laneBytes = bytes + (replay?.bytes ?? 0);
-  const beside = wanted === 1 ? [] : first.slice(0, fitting(device, laneBytes));
-  const lanes = beside.length > 0 ? beside : [stream];
+  const lanes = lanesOf(laneBytes);
+  const beside = lanes[0] === stream ? [] : lanes;
   const memory = scratch.bytes(laneBytes * lanes.length);
   const writes = [...work.touches, memory];
   await runNative(stream, { what: call.setting.what, writes, beside }, async (natives) => {
@@ -81,17 +96,20 @@ export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork)
       const native = natives.beside[i] ?? natives.stream;
       const region = { ...regionOf(memory), byteOffset: i * laneBytes };
       const workspace = { ...region, bytes };
-      const turnOf: Turns = { first: i, step: lanes.length, clock };
-      if (replay === undefined || !('enqueue' in work)) {
-        return new Queue(native, workspace).run(work, turnOf);
-      }
+      const turns: Turns = { first: i, step: lanes.length, clock };
+      if (!graphs || !('enqueue' in work)) return new Queue(native, workspace).run(work, turns);
       const slot = { ...region, byteOffset: region.byteOffset + bytes };
-      return launchAll(replay, work, { stream: lane, native, workspace, slot }, turnOf);
+      return launchAll(replay, work, { stream: lane, native, workspace, slot }, turns);
     });
     // Also after a failure nothing may be enqueued behind the work's end.
     const failed = (await Promise.allSettled(enqueued)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   });
+}
+
+/** Whether a stream's queue lacks room for so many matrices of the work. */
+function overflows(work: SpreadWork, matrices: number): boolean {
+  return 'enqueue' in work && work.only === undefined && matrices * work.launches > QUEUE_LAUNCHES;
 }
 
 /** How many lanes there is memory for, at least 1. */
@@ -132,17 +150,23 @@ interface ReplayLane {
   readonly slot: DeviceRegion;
 }
 
-/** The work as a graph, launched once for each matrix of the lane. */
+/** The work as a graph, launched once for each matrix of the lane; without `replay` that is one. */
 async function launchAll(
-  replay: Replay,
+  replay: Replay | undefined,
   work: Extract<SpreadWork, { readonly enqueue: unknown }>,
   { stream, native, workspace, slot }: ReplayLane,
   { first, step, clock }: Turns,
 ): Promise<void> {
   clock.signal?.throwIfAborted();
-  using graph = replay.capture(stream, slot, { first, step }, (place) => {
+  const enqueue = (place: Lane['place']): void => {
     work.enqueue({ stream: native, workspace, place });
-  });
+  };
+  using graph =
+    replay === undefined
+      ? captured(native, () => {
+          enqueue(pieceOf(first, clock.count));
+        })
+      : replay.capture(stream, slot, { first, step }, enqueue);
   for (let z = first; z < clock.count; z += step) {
     clock.signal?.throwIfAborted();
     graph.launch(native);
@@ -172,7 +196,7 @@ class Queue {
         const lane = { stream, workspace, place: pieceOf(z, clock.count) };
         if ('enqueue' in work) work.enqueue(lane);
         else await work.compute(lane);
-        if (!stream.capturing && z + step < clock.count) await this.#room();
+        if (only !== undefined && !stream.capturing) await this.#room();
         await given(work, clock);
       }
     } finally {

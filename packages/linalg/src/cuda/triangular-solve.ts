@@ -39,6 +39,7 @@ export async function triangularSolve(
       streams: FACTOR_STREAMS,
       onProgress: call.onProgress,
       workspaceBytes: () => 0,
+      launches: 2 + rows / 16,
       enqueue: ({ stream: native, place }) => {
         const operands = { a: placed(matrices, place), b: placed(sides, place) };
         const how = { side: 'left', uplo, transpose, unitDiagonal } as const;
