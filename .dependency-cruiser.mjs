@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { layers } from './scripts/lint/layers.mjs';
 
-const tests = '\\.(test|test-d|test-support)\\.|/test(ing|-support)?/';
+const tests = '\\.(test|test-d|test-support)\\.|^packages/[^/]+/test/';
 
 /** Per package: of the others it may reach only those below it; its tests may also use the runtimes, to run what it emits. */
 const directions = readdirSync(new URL('./packages', import.meta.url)).flatMap((folder) => {

@@ -25,6 +25,13 @@ export default tseslint.config(
       eqeqeq: 'error',
       'no-var': 'error',
       'prefer-const': 'error',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+          message: 'Write the properties themselves.',
+        },
+      ],
     },
   },
   { files: ['**/*.{ts,mts}'], languageOptions: { parser: tseslint.parser } },

@@ -69,7 +69,8 @@ for (let round = 0; round < 3; round++) {
 
   // Fit: (K + ridge I) c = y. The regularised diagonal comes with the kernel.
   const regularised = await runKernel(laplaceL1, train, undefined, {
-    ...{ bandwidth, scale },
+    bandwidth,
+    scale,
     regularization: ridge,
   });
   const { x } = await solveCholesky(await regularised.to('cpu'), right, { checkErrors: true });

@@ -83,7 +83,8 @@ for (let step = 1; step <= 200; step++) {
 
 const best = await likelihood(parameters);
 const found = truth.map((_, k) => ({
-  ...{ x: parameters[2 * k] ?? 0, y: parameters[2 * k + 1] ?? 0 },
+  x: parameters[2 * k] ?? 0,
+  y: parameters[2 * k + 1] ?? 0,
   deviation: Math.exp(-(parameters[2 * K + k] ?? 0) / 2),
 }));
 for (const { x: u, y: v, deviation } of found) {

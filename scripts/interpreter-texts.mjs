@@ -11,4 +11,4 @@ const files = nativeTexts();
 mkdirSync(folder, { recursive: true });
 for (const name of readdirSync(folder)) if (!files.has(name)) rmSync(folder + name);
 for (const [name, text] of files) writeFileSync(folder + name, text);
-console.log(`wrote ${String(files.size)} files to ${folder}`);
+console.log(`wrote ${files.size} files to ${folder}`);

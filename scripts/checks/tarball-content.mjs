@@ -11,7 +11,7 @@ const INSTALL_SCRIPTS = [
   'postprepare',
 ];
 const UNWANTED =
-  /(\.(test|test-d|test-support|stress)\.|\/test(ing|-support)?\/|\.tsbuildinfo$|\.(cc|cpp|h)$|(^|\/)\.(turbo|env)|\.tgz$)/;
+  /(\.(test|test-d|test-support|stress)\.|\/test\/|\.tsbuildinfo$|\.(cc|cpp|h)$|(^|\/)\.(turbo|env)|\.tgz$)/;
 
 /** @param {string} tarball @returns {string[]} what is wrong with its content */
 export function contentProblems(tarball, platform = false) {

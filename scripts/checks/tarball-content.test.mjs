@@ -45,7 +45,7 @@ describe('contentProblems', () => {
     'dist/a.gpu.test.js',
     'dist/a.test-d.d.ts',
     'dist/a.test-support.js',
-    'dist/testing/helper.js',
+    'dist/testing/helper.test-support.js',
     'dist/.tsbuildinfo',
     'native/a.cc',
   ])('refuses %s', (name) => {

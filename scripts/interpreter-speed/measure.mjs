@@ -70,7 +70,7 @@ for (const child of children) child.disconnect();
 
 if (values.out !== undefined) {
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
-  const command = `node scripts/interpreter-speed/measure.mjs --out ${values.out} --rounds ${String(rounds)}`;
+  const command = `node scripts/interpreter-speed/measure.mjs --out ${values.out} --rounds ${rounds}`;
   const measured = 'least and median of the times of whole calls; the executors took turns';
   writeFileSync(
     values.out,

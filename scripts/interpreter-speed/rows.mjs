@@ -30,13 +30,13 @@ const NEGATIVE = '-SqDist(x, y)';
  * @param {Record<string, unknown>} options
  */
 const reduced = (name, { rows, columns = rows, dim, weight, formula }, options = {}) => ({
-  name: `${name}, ${String(rows)} x ${String(columns)}, D = ${String(dim)}`,
+  name: `${name}, ${rows} x ${columns}, D = ${dim}`,
   async prepare() {
     const x = await points(rows, dim);
     const y = await points(columns, dim, 'float32', 2);
     const weights = weight === undefined ? [] : [await points(columns, weight)];
-    const variables = [`x = Vi(${String(dim)})`, `y = Vj(${String(dim)})`];
-    if (weight !== undefined) variables.push(`b = Vj(${String(weight)})`);
+    const variables = [`x = Vi(${dim})`, `y = Vj(${dim})`];
+    if (weight !== undefined) variables.push(`b = Vj(${weight})`);
     const settings = { reduction: 'Sum', axis: 'j', ...options };
     const call = genred(formula, variables, settings);
     return () => call(x, y, ...weights);
@@ -47,7 +47,7 @@ const reduced = (name, { rows, columns = rows, dim, weight, formula }, options =
 const called = (name, prepare) => ({ name, prepare });
 
 const distances = (/** @type {number} */ p) =>
-  called(`distances p = ${String(p)}, 2000 x 2000 x 64`, async () => {
+  called(`distances p = ${p}, 2000 x 2000 x 64`, async () => {
     const [a, b] = [await points(2000, 64), await points(2000, 64, 'float32', 2)];
     return () => cdist(a, b, { p });
   });
@@ -56,7 +56,7 @@ const distanceGradients = (
   /** @type {number} */ p,
   /** @type {'float32' | 'float64'} */ dtype = 'float32',
 ) =>
-  called(`gradient of distances p = ${String(p)}, 1000 x 1000 x 64, ${dtype}`, async () => {
+  called(`gradient of distances p = ${p}, 1000 x 1000 x 64, ${dtype}`, async () => {
     const [a, b] = [await points(1000, 64, dtype), await points(1000, 64, dtype, 2)];
     const upstream = await points(1000, 1000, dtype);
     return () => cdistBackward(upstream, a, b, { p, wrt: ['a'] });
@@ -85,12 +85,16 @@ export const ROWS = [
   reduced('weighted Gaussian sums', { rows: 6000, dim: 3, weight: 1, formula: `${GAUSSIAN} * b` }),
   reduced('ten weighted sums', { rows: 3000, dim: 3, weight: 10, formula: `${GAUSSIAN} * b` }),
   reduced('gradient of weighted sums', {
-    ...{ rows: 3000, dim: 3, weight: 1 },
+    rows: 3000,
+    dim: 3,
+    weight: 1,
     formula: `Grad(${GAUSSIAN} * b, x, IntCst(1))`,
   }),
   ...[10, 20, 28, 100].map((dim) =>
     reduced('gradient of weighted sums', {
-      ...{ rows: 2000, dim, weight: 1 },
+      rows: 2000,
+      dim,
+      weight: 1,
       formula: `Grad(${GAUSSIAN} * b, x, IntCst(1))`,
     }),
   ),
@@ -142,7 +146,7 @@ export const ROWS = [
   ),
   ...[5, 10, 20].map((k) =>
     reduced(
-      `the ${String(k)} nearest`,
+      `the ${k} nearest`,
       { rows: 6000, dim: 3, formula: DISTANCE },
       { reduction: 'ArgKMin', k },
     ),

@@ -42,12 +42,12 @@ for (const { threads, library } of SETTINGS) {
 
 const columns = SETTINGS.map(
   ({ threads, library }) =>
-    `${String(threads)} thread${threads > 1 ? 's' : ''}${library ? ', LAPACK' : ''}`,
+    `${threads} thread${threads > 1 ? 's' : ''}${library ? ', LAPACK' : ''}`,
 );
 console.log(
   `| routine | n | dtype | ${columns.join(' | ')} |\n| --- | --- | --- |${' --- |'.repeat(4)}`,
 );
-const keyOf = (/** @type {Row} */ { routine, n, dtype }) => `${routine} | ${String(n)} | ${dtype}`;
+const keyOf = (/** @type {Row} */ { routine, n, dtype }) => `${routine} | ${n} | ${dtype}`;
 for (const key of new Set(results.map(keyOf))) {
   const cells = SETTINGS.map(({ threads, library }) => {
     const row = results.find(

@@ -66,8 +66,11 @@ const temporary = () => mkdtempSync(path.join(tmpdir(), 'mercer-first-'));
 
 /** Milliseconds of the first and the second call by way, one pair for each round. */
 const rows = Object.entries(CALLS).map(([call, text]) => ({
-  ...{ call, text, waits: /** @type {number[][]} */ ([]) },
-  ...{ interpreted: /** @type {number[][]} */ ([]), stored: /** @type {number[][]} */ ([]) },
+  call,
+  text,
+  waits: /** @type {number[][]} */ ([]),
+  interpreted: /** @type {number[][]} */ ([]),
+  stored: /** @type {number[][]} */ ([]),
 }));
 /** Throws where a call took another way than its row says. */
 function check(/** @type {string[]} */ executors, /** @type {string} */ wanted) {

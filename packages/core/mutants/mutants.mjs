@@ -75,11 +75,17 @@ const QUEUES = {
 export const mutants = [
   ...Object.entries(LAUNCHES).flatMap(([name, { file, find }]) => [
     {
-      ...{ ...ON_STREAM, file, find, name: `${name}: resolves before its launch is enqueued` },
+      ...ON_STREAM,
+      file,
+      find,
+      name: `${name}: resolves before its launch is enqueued`,
       replace: `setImmediate(() => { ${find} });`,
     },
     {
-      ...{ ...INTO_OUT, file, find, name: `${name}: out is written twice` },
+      ...INTO_OUT,
+      file,
+      find,
+      name: `${name}: out is written twice`,
       replace: `${find}\n${find}`,
     },
   ]),

@@ -16,17 +16,20 @@ const JOINT = {
  */
 const undone = [
   {
-    ...{ ...BACKWARD, name: 'a parameter of shape [1] keeps its axis where data have no batch' },
+    ...BACKWARD,
+    name: 'a parameter of shape [1] keeps its axis where data have no batch',
     find: 'const total = await finish(totals, parameterBatch(target), call, () =>',
     replace: 'const total = await finish(totals, target, call, () =>',
   },
   {
-    ...{ ...BACKWARD, name: 'so do the partial gradients of several parameters' },
+    ...BACKWARD,
+    name: 'so do the partial gradients of several parameters',
     find: '[...parameterBatch(own), 1],',
     replace: '[...own, 1],',
   },
   {
-    ...{ ...BACKWARD, name: 'so does a scale of one row' },
+    ...BACKWARD,
+    name: 'so does a scale of one row',
     file: '../../pairwise/src/rows-backward.ts',
     find: 'const batch = parameterBatch(lead);',
     replace: 'const batch = lead;',
@@ -40,7 +43,8 @@ const undone = [
     pattern: 'over a side that no variable follows, which has one row',
   },
   {
-    ...{ ...TEXT, name: 'inputs that simplification removes lose their positions' },
+    ...TEXT,
+    name: 'inputs that simplification removes lose their positions',
     find: 'return new LazyReduction(what, reduction, placeholders(what, named, found));',
     replace: `const { formula: root, weight } = reduction;
   return new LazyReduction(what, reduction, placeholders(what, named, weight ? inputsOf(root, weight) : inputsOf(root)));`,
@@ -51,19 +55,22 @@ const undone = [
     pattern: 'keeps the positions of inputs that simplification or differentiation removes',
   },
   {
-    ...{ ...TEXT, name: 'a text that is a whole reduction is read as a formula' },
+    ...TEXT,
+    name: 'a text that is a whole reduction is read as a formula',
     find: 'const isWhole = isReductionText(formula);',
     replace: 'const isWhole = false;',
     pattern: 'may be whole reductions, as the engine of KeOps reads them',
   },
   {
-    ...{ ...JOINT, name: 'accumulate is refused where a sum has an index beside it' },
+    ...JOINT,
+    name: 'accumulate is refused where a sum has an index beside it',
     file: '../../kernels/src/map-reduce/plan-sums.ts',
     find: '!SUMS.has(kind) && !(hasSum && addsNothing(kind))',
     replace: '!SUMS.has(kind)',
   },
   {
-    ...{ ...JOINT, name: 'accumulate reaches the pass of an index' },
+    ...JOINT,
+    name: 'accumulate reaches the pass of an index',
     pattern: 'gives one pass where the formulas can be written out, and else one for each',
     file: '../../lazy/src/passes.ts',
     find: 'const own = aloneOf(options, reduction);',

@@ -34,8 +34,12 @@ function messages(body: string): readonly (readonly string[])[] {
     `import { cdist, cdistGrad, gaussianL2, lazyI, runKernel, tensor } from '${path.resolve(file, '../dist/index.js')}';\n` +
     `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n${body}`;
   const options: ts.CompilerOptions = {
-    ...{ strict: true, noEmit: true, skipLibCheck: true, types: ['node'] },
-    ...{ module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 },
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    types: ['node'],
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
     lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts'],
   };
   const host = ts.createCompilerHost(options);

@@ -30,7 +30,7 @@ const started = (): number =>
 
 /** Lets the compilers go on: all, or those that were started first. */
 const release = (how: 'all' | number = 'all'): void => {
-  writeFileSync(join(folder, `go-${String(how)}`), '');
+  writeFileSync(join(folder, `go-${how}`), '');
 };
 
 beforeAll(async () => {
@@ -87,7 +87,9 @@ const points = (): Promise<mercer.Tensor<'float32'>> =>
 /** The square of a distance times a number, which is built in. */
 const scaled = (factor: number): mercer.KernelDescriptor =>
   mercer.kernelDescriptor({
-    ...{ innerOperator: 'diff', innerPower: 'square', outerPower: 'none' },
+    innerOperator: 'diff',
+    innerPower: 'square',
+    outerPower: 'none',
     kernel: mercer.customKernel(mercer.formula.mul(mercer.formula.variable('d'), factor)),
   });
 
@@ -330,7 +332,7 @@ describe('a program that ends during a compile behind', () => {
       import { closeJitCache, formula, map, tensor } from ${JSON.stringify(import.meta.resolve('@mercer/core'))};
       const x = await tensor([1, 2], { device: 'cpu' });
       const v = formula.variable('x');
-      const y = await map(formula.mul(formula.add(v, ${String(newNumber())}), v), { x });
+      const y = await map(formula.mul(formula.add(v, ${newNumber()}), v), { x });
       console.log((await y.toTypedArray()).length);
       while (!existsSync(${JSON.stringify(join(folder, 'compiler-1'))})) await new Promise((r) => setTimeout(r, 5));
       ${end}`;
@@ -347,7 +349,8 @@ describe('a program that ends during a compile behind', () => {
     await vi.waitFor(
       () => {
         expect({ left: atWork(temporary), folders: readdirSync(temporary) }).toEqual({
-          ...{ left: [], folders: [] },
+          left: [],
+          folders: [],
         });
       },
       { timeout: 20_000 },
@@ -359,7 +362,7 @@ describe('a program that ends during a compile behind', () => {
     const body = `
       import { lazyI, lazyJ, tensor } from ${JSON.stringify(import.meta.resolve('@mercer/core'))};
       const x = await tensor([[1], [2]], { device: 'cpu' });
-      const sum = lazyI(x).sqdist(lazyJ(x)).add(${String(newNumber())}).reduction('Sum', 'j');
+      const sum = lazyI(x).sqdist(lazyJ(x)).add(${newNumber()}).reduction('Sum', 'j');
       await sum.call([]);
       await sum.prepare([]);
       console.log('prepared');`;

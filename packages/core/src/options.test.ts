@@ -242,9 +242,7 @@ describe('options of every public entry point', () => {
     for (const [name, call, wrong, meant] of table) {
       if (wrong === undefined) continue;
       const { message } = await errorOf(call, { [wrong]: 1 });
-      expect(`${name}: ${message}`).toContain(
-        `no option '${wrong}'. Did you mean '${String(meant)}'?`,
-      );
+      expect(`${name}: ${message}`).toContain(`no option '${wrong}'. Did you mean '${meant}'?`);
     }
   });
 

@@ -159,8 +159,9 @@ const COPYING: Readonly<Record<string, Call>> = {
     mercer.cdistBackward(upstream, a, b, { ...o, p: 1.5, wrt: ['a', 'b', 'p'] }),
   'runKernelBackward of one input': (o) =>
     mercer.runKernelBackward(mercer.gaussianL2, upstream, a, undefined, {
-      ...{ bandwidth: 1, regularization: 0.1 },
-      ...{ wrt: ['a', 'bandwidth', 'regularization'] },
+      bandwidth: 1,
+      regularization: 0.1,
+      wrt: ['a', 'bandwidth', 'regularization'],
       ...o,
     }),
   'runKernelBackward of prepared rows': (o) =>

@@ -34,7 +34,7 @@ function threadsFromEnvironment(): number | undefined {
   if (!Number.isInteger(threads) || threads < 1 || threads > maxThreads) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
-      `reading MERCER_CPU_THREADS failed: "${text}" is no number of threads. Set it to an integer from 1 to ${String(maxThreads)}, or unset it.`,
+      `reading MERCER_CPU_THREADS failed: "${text}" is no number of threads. Set it to an integer from 1 to ${maxThreads}, or unset it.`,
     );
   }
   return threads;

@@ -42,7 +42,7 @@ describe('loading', () => {
     const modules = [];
     for (let i = 0; i < 40; i++) {
       const text = `#include <stdint.h>
-        extern "C" void put(const void* raw, int64_t, int64_t, void*) { **static_cast<double* const*>(raw) = ${String(i)}; }`;
+        extern "C" void put(const void* raw, int64_t, int64_t, void*) { **static_cast<double* const*>(raw) = ${i}; }`;
       const { binary } = await cpu.compile({
         source: text,
         level: cpu.info().level,

@@ -121,14 +121,14 @@ export class CpuFunction extends Branded {
     if (!isCount(tasks) || !isCount(chunk) || chunk === 0 || !isCount(scratchBytes)) {
       throw new CpuRuntimeError(
         'INVALID_ARGUMENT',
-        `launching ${this.entry} failed: tasks ${String(tasks)}, chunk ${String(chunk)}, scratchBytes ${String(scratchBytes)}. ` +
+        `launching ${this.entry} failed: tasks ${tasks}, chunk ${chunk}, scratchBytes ${scratchBytes}. ` +
           'Pass safe integers: tasks and scratchBytes of at least 0, chunk of at least 1.',
       );
     }
     if (this.paramBytes !== undefined && params.byteLength !== this.paramBytes) {
       throw new CpuRuntimeError(
         'INVALID_ARGUMENT',
-        `launching ${this.entry} failed: it takes ${String(this.paramBytes)} bytes of parameters, got ${String(params.byteLength)}. ` +
+        `launching ${this.entry} failed: it takes ${this.paramBytes} bytes of parameters, got ${params.byteLength}. ` +
           'Pack them in the order and with the types of the kernel.',
       );
     }

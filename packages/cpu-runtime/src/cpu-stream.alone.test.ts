@@ -85,7 +85,7 @@ describe('a stream', () => {
     const promises = [1, 2, 3].map((value) => {
       append.launch(one, stream, pack(address, value, 5e6), [log]);
       return stream.whenDone().then(() => {
-        states.push(`${String(value)}:${String(entries(log).length >= value)}`);
+        states.push(`${value}:${entries(log).length >= value}`);
       });
     });
     await Promise.all(promises);

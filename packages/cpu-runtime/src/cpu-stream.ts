@@ -94,7 +94,7 @@ export class CpuStream extends Branded {
     if (taken.length < bytes) {
       throw new CpuRuntimeError(
         'OUT_OF_RANGE',
-        `copying failed: the source has ${String((source as HostBytes).byteLength)} bytes, offset ${String(sourceOffset)} plus ${String(bytes)} is beyond its end.`,
+        `copying failed: the source has ${(source as HostBytes).byteLength} bytes, offset ${sourceOffset} plus ${bytes} is beyond its end.`,
       );
     }
     this.#copy(to, targetOffset, taken, 0, bytes, [...(ownersOf(target) ?? []), taken]);
@@ -184,7 +184,7 @@ function assertByteCount(value: number, name: string): void {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
-      `copying failed: ${name} is ${String(value)}. Pass a safe integer of at least 0.`,
+      `copying failed: ${name} is ${value}. Pass a safe integer of at least 0.`,
     );
   }
 }

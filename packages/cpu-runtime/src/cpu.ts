@@ -102,7 +102,7 @@ export const cpu: Cpu = {
     if (!Number.isInteger(threads) || threads < 1 || threads > maxThreads) {
       throw new CpuRuntimeError(
         'INVALID_ARGUMENT',
-        `setting the number of threads failed: ${String(threads)} is not an integer from 1 to ${String(maxThreads)}.`,
+        `setting the number of threads failed: ${threads} is not an integer from 1 to ${maxThreads}.`,
       );
     }
     rawBinding().setThreads(threads);

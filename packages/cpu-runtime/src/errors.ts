@@ -43,8 +43,8 @@ export class OutOfMemoryError extends CpuRuntimeError {
   constructor(requested: number, live: number, options?: ErrorOptions) {
     super(
       'OUT_OF_MEMORY',
-      `allocating ${String(requested)} bytes of host memory failed: the system has no such amount. ` +
-        `Buffers alive hold ${String(live)} bytes; dispose some, or work in smaller pieces.`,
+      `allocating ${requested} bytes of host memory failed: the system has no such amount. ` +
+        `Buffers alive hold ${live} bytes; dispose some, or work in smaller pieces.`,
       options,
     );
     this.requested = requested;
@@ -103,7 +103,7 @@ export class AddonNotFoundError extends CpuRuntimeError {
   readonly attempts: readonly Attempt[];
 
   constructor(owner: string, attempts: readonly Attempt[], remedies: readonly string[]) {
-    const list = remedies.map((remedy, i) => `  ${String(i + 1)}. ${remedy}`).join('\n');
+    const list = remedies.map((remedy, i) => `  ${i + 1}. ${remedy}`).join('\n');
     super(
       'ADDON_NOT_FOUND',
       `loading the native part of ${owner} failed: no file could be loaded.\n` +

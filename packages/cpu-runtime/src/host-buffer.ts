@@ -40,7 +40,7 @@ export class HostBuffer extends Branded {
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
       throw new CpuRuntimeError(
         'INVALID_ARGUMENT',
-        `allocating host memory failed: ${String(bytes)} is no number of bytes. Pass a safe integer of at least 0.`,
+        `allocating host memory failed: ${bytes} is no number of bytes. Pass a safe integer of at least 0.`,
       );
     }
     this.bytes = bytes;

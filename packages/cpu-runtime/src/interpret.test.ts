@@ -242,7 +242,7 @@ describe('a malformed program is refused:', () => {
     ['a table behind the last constant', mapOf(rounded([TABLE, 1]))],
     ['a table that is too short', mapOf(rounded([TABLE, 0], ROUND + 1))],
     ...[1e9, -1, 0.5, NaN].map((order): [string, TileProgram] => [
-      `a Bessel function that repeats its recurrence ${String(order)} times`,
+      `a Bessel function that repeats its recurrence ${order} times`,
       {
         words: mapOf(rounded([TABLE, 0], BESSEL)).words,
         constants: [0, order, ...Array<number>(160).fill(0)],

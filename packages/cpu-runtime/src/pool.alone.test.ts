@@ -111,7 +111,7 @@ describe('the event loop', () => {
     const body = Array.from(
       { length: 1500 },
       (_, i) =>
-        `extern "C" double f${String(i)}(double x) { double s = 0; for (int i = 0; i < ${String(i)}; ++i) s += x / (s + i); return s; }`,
+        `extern "C" double f${i}(double x) { double s = 0; for (int i = 0; i < ${i}; ++i) s += x / (s + i); return s; }`,
     ).join('\n');
     const start = performance.now();
     const delays = await timerDelays(() => cpu.compile({ source: body, level: cpu.info().level }));

@@ -32,21 +32,21 @@ const run = async (attack: string): ReturnType<typeof runScript> =>
 test.each([1, 6, 20])('a source of %i MiB is taken during the call', async (size) => {
   const { code, stdout, stderr } = await run(`
     busy();
-    const source = new Uint8Array(${String(size << 20)}).fill(7);
+    const source = new Uint8Array(${size << 20}).fill(7);
     const done = stream.copyToDevice(buffer, 0, source);
     await lose(source);
     await done;
-    const back = new Uint8Array(source.length + ${String(size << 20)});
+    const back = new Uint8Array(source.length + ${size << 20});
     await stream.copyToHost(back, buffer);
     console.log(all(back, 7), back.length);`);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toBe(`true ${String(size << 20)}\n`);
+  expect(stdout).toBe(`true ${size << 20}\n`);
 });
 
 test.each([1, 6, 20])('a destination of %i MiB that is lost: the promise rejects', async (size) => {
   const { code, stdout, stderr } = await run(`
     busy();
-    const target = new Uint8Array(${String(size << 20)});
+    const target = new Uint8Array(${size << 20});
     const done = stream.copyToHost(target, buffer).then(() => 'done', (error) => error.code);
     await lose(target);
     console.log(await done);`);

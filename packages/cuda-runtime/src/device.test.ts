@@ -36,7 +36,7 @@ describe('enumeration', () => {
   });
 
   test.each([-1, 3, 99])('device %i does not exist', (index) => {
-    expect(() => cuda.device(index)).toThrow(`there is no CUDA device ${String(index)} (found 3)`);
+    expect(() => cuda.device(index)).toThrow(`there is no CUDA device ${index} (found 3)`);
     expect(codeOf(() => cuda.device(index))).toBe('NO_SUCH_DEVICE');
   });
 });

@@ -89,7 +89,7 @@ describe('a 10 ms timer keeps its 99th percentile below 50 ms', { retry: 3 }, ()
     async () => {
       const lines = Array.from(
         { length: 500 },
-        (_, i) => `x[t + ${String(i)}] = x[t] * ${String(i)}.5f + sqrtf(x[${String(i)} * t]);`,
+        (_, i) => `x[t + ${i}] = x[t] * ${i}.5f + sqrtf(x[${i} * t]);`,
       );
       const source = `extern "C" __global__ void k(float* x) { int t = threadIdx.x; ${lines.join('\n')} }`;
       const measurement = await run(

@@ -151,8 +151,8 @@ describe.skipIf(!available)(
           nvrtc.compile({
             source:
               i % 4 === 3
-                ? `error_${String(i)};`
-                : `extern "C" __global__ void k${String(i)}(float* x) { x[${String(i)}] = ${String(i)}; }`,
+                ? `error_${i};`
+                : `extern "C" __global__ void k${i}(float* x) { x[${i}] = ${i}; }`,
             options: [`--gpu-architecture=sm_${i % 2 === 0 ? '80' : '90a'}`],
           }),
         ),
@@ -162,12 +162,12 @@ describe.skipIf(!available)(
         if (i % 4 === 3) {
           expect(result).toMatchObject({ status: 'rejected' });
           expect((result as PromiseRejectedResult).reason).toMatchObject({
-            log: expect.stringContaining(`error_${String(i)}`) as string,
+            log: expect.stringContaining(`error_${i}`) as string,
           });
         } else {
           expect(result.status).toBe('fulfilled');
           const { binary } = (result as PromiseFulfilledResult<{ binary: Uint8Array }>).value;
-          expect(Buffer.from(binary).includes(`k${String(i)}\0`)).toBe(true);
+          expect(Buffer.from(binary).includes(`k${i}\0`)).toBe(true);
         }
       });
       expect(turns).toBeGreaterThan(5);

@@ -141,7 +141,7 @@ export class CudaStream extends Owned<StreamHandle> {
       if (!isPart(dst, dstOffset, bytes)) {
         throw misuse(
           'OUT_OF_RANGE',
-          `The destination has ${String(dst.byteLength)} bytes left: its ArrayBuffer was transferred while the copy was under way. Keep it until the promise settles.`,
+          `The destination has ${dst.byteLength} bytes left: its ArrayBuffer was transferred while the copy was under way. Keep it until the promise settles.`,
         );
       }
       dst.set(arrived.subarray(at, at + TAKEN_AT_ONCE), dstOffset + at);
@@ -196,7 +196,7 @@ export class CudaStream extends Owned<StreamHandle> {
     if (bytes % width !== 0) {
       throw misuse(
         'INVALID_ARGUMENT',
-        `${String(bytes)} bytes are not a whole number of elements of ${String(width)} bytes. Pass a multiple.`,
+        `${bytes} bytes are not a whole number of elements of ${width} bytes. Pass a multiple.`,
       );
     }
     const to = handleOf(buffer, 'DeviceBuffer');

@@ -82,8 +82,8 @@ export function encodeTensorMap(options: TensorMapOptions): Uint8Array {
     throw misuse(
       'INVALID_ARGUMENT',
       `A tensor map of rank ${describeValue(rank)} needs a rank from 1 to 5, as many sizes, box and element strides, and one ` +
-        `stride less; got ${String(sizes.length)} sizes, ${String(strideBytes.length)} strides, ${String(box.length)} box ` +
-        `extents and ${String(elementStrides.length)} element strides.`,
+        `stride less; got ${sizes.length} sizes, ${strideBytes.length} strides, ${box.length} box ` +
+        `extents and ${elementStrides.length} element strides.`,
     );
   }
   if (typeof address !== 'bigint') {

@@ -26,9 +26,9 @@ import {
   type Expr,
   type RealExpr,
 } from './index.js';
-import { evaluateBounded } from './testing/bounded-evaluator.test.helper.js';
-import { complexStep } from './testing/complex-step.test.helper.js';
-import { NAMES, OpCounts, realExpr, smoothLeaf } from './testing/random-expr.test.helper.js';
+import { evaluateBounded } from './testing/bounded-evaluator.test-support.js';
+import { complexStep } from './testing/complex-step.test-support.js';
+import { NAMES, OpCounts, realExpr, smoothLeaf } from './testing/random-expr.test-support.js';
 
 const [a, b, p, x] = ['a', 'b', 'p', 'x'].map(variable) as [RealExpr, RealExpr, RealExpr, RealExpr];
 const d = sub(a, b);

@@ -15,8 +15,8 @@ import {
   sub,
   variable,
 } from './index.js';
-import { parse } from './testing/parse.test.helper.js';
-import { OpCounts, realExpr } from './testing/random-expr.test.helper.js';
+import { parse } from './testing/parse.test-support.js';
+import { OpCounts, realExpr } from './testing/random-expr.test-support.js';
 
 const [a, b, c] = ['a', 'b', 'c'].map(variable) as [
   ReturnType<typeof variable>,
@@ -48,7 +48,7 @@ describe('print', () => {
       }),
       { numRuns: 500, seed: 7 },
     );
-    console.log(`parentheses taken away: ${String(removed)}`);
+    console.log(`parentheses taken away: ${removed}`);
     expect(removed).toBeGreaterThan(50);
   });
 

@@ -32,8 +32,8 @@ import {
   variablesOfAll,
   type RealExpr,
 } from './index.js';
-import { evaluateBounded } from './testing/bounded-evaluator.test.helper.js';
-import { NAMES, OpCounts, realExpr } from './testing/random-expr.test.helper.js';
+import { evaluateBounded } from './testing/bounded-evaluator.test-support.js';
+import { NAMES, OpCounts, realExpr } from './testing/random-expr.test-support.js';
 
 const x = variable('x');
 const y = variable('y');
@@ -313,7 +313,7 @@ describe('isNonNegative', () => {
       }),
       { numRuns: 3000, seed: 7 },
     );
-    console.log(`claims of a sign: ${String(claims)}`);
+    console.log(`claims of a sign: ${claims}`);
     expect(claims).toBeGreaterThan(100);
   });
 });

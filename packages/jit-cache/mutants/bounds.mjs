@@ -51,7 +51,7 @@ export const boundsMutants = [
     promise: 11,
     name: 'VACUUM in the hot path',
     file: 'store/eviction.ts',
-    find: 'database.connection.exec(`PRAGMA incremental_vacuum(${String(VACUUM_PAGES)})`);',
+    find: 'database.connection.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);',
     replace: 'database.connection.exec(`PRAGMA incremental_vacuum`);\n  void VACUUM_PAGES;',
     test: `${P}/11-bounded.test.ts`,
     pattern: 'no VACUUM',

@@ -6,7 +6,7 @@ export const brokenFilesMutants = [
     promise: 4,
     name: 'the database is made in place, not under another name first',
     file: 'store/create-database.ts',
-    find: 'const draft = `${path}.new-${String(system.pid)}`;',
+    find: 'const draft = `${path}.new-${system.pid}`;',
     replace: 'const draft = path;',
     test: `${P}/04-kill-safe.test.ts`,
     pattern: 'making the store',

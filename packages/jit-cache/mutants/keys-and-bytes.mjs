@@ -54,7 +54,7 @@ export const keysAndBytesMutants = [
     ],
     [
       'the kind of a value is left out',
-      '${name}=${typeof value}:${String(value)}',
+      '${name}=${typeof value}:${value}',
       '${name}=${String(Number(value))}',
     ],
     ['the names are left out', 'addList(hash, fields.names);', ''],

@@ -25,7 +25,7 @@ export const placesMutants = [
     promise: 14,
     name: 'the schema is not in the name of the file',
     file: 'store/schema.ts',
-    find: '`kernels-v${String(SCHEMA_VERSION)}.sqlite`',
+    find: '`kernels-v${SCHEMA_VERSION}.sqlite`',
     replace: "'kernels-v2.sqlite'",
     test: `${P}/14-version-peace.test.ts`,
     pattern: 'other schema versions',

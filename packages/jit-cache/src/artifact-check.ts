@@ -27,16 +27,16 @@ function elfTrouble(binary: Uint8Array, target: string): string | undefined {
   const machine = machineFor(target);
   const sm = Number(/^sm_(\d+)/.exec(target)?.[1]);
   const view = Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength);
-  if (view.length < HEADER_BYTES) return `it has only ${String(view.length)} bytes`;
+  if (view.length < HEADER_BYTES) return `it has only ${view.length} bytes`;
   if (view.readUInt32BE(0) !== 0x7f454c46) return 'it does not begin like an ELF file';
   if (view[4] !== 2 || view[5] !== 1) return 'it is not a 64-bit little-endian ELF file';
   const found = view.readUInt16LE(18);
-  if (machine !== undefined && found !== machine) return `it is for ELF machine ${String(found)}`;
+  if (machine !== undefined && found !== machine) return `it is for ELF machine ${found}`;
   const built = machine === MACHINE_CUDA ? smNumber(view) : undefined;
-  if (built !== undefined && built !== sm) return `it is for sm_${String(built)}`;
+  if (built !== undefined && built !== sm) return `it is for sm_${built}`;
   // The tables of sections and segments: a file that was cut off lacks the later one.
   const end = Math.max(tableEnd(view, 40, 58), tableEnd(view, 32, 54));
-  return end > view.length ? `it is cut off at ${String(view.length)} bytes` : undefined;
+  return end > view.length ? `it is cut off at ${view.length} bytes` : undefined;
 }
 
 function ptxTrouble(binary: Uint8Array): string | undefined {

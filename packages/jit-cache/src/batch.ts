@@ -41,7 +41,7 @@ export async function runBatch<U, R>(
   if (failures.length > 1) {
     throw new BatchError(
       failures,
-      `${String(failures.length)} of ${String(units.length)} units could not be compiled; each has its error in .errors.`,
+      `${failures.length} of ${units.length} units could not be compiled; each has its error in .errors.`,
     );
   }
   return results;

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { JitCache } from './cache.js';
 import { loadDriver } from './store/driver.js';
-import { fakeToolchain, fakeUnit } from './testing/fake-toolchain.js';
-import { temporaryDirectory } from './testing/temporary-directory.js';
-import { testSystem } from './testing/test-system.js';
+import { fakeToolchain, fakeUnit } from './testing/fake-toolchain.test-support.js';
+import { temporaryDirectory } from './testing/temporary-directory.test-support.js';
+import { testSystem } from './testing/test-system.test-support.js';
 
 test('opening touches nothing; the first call makes the folder', async () => {
   const directory = join(temporaryDirectory(), 'later');

@@ -158,8 +158,13 @@ export class JitCache {
         key.hex,
         (abandoned, isBehind) =>
           this.#resolver.resolve({
-            ...{ key, unit, toolchain, print, timeoutMs },
-            ...{ signal: abandoned, behind: isBehind },
+            key,
+            unit,
+            toolchain,
+            print,
+            timeoutMs,
+            signal: abandoned,
+            behind: isBehind,
           }),
         signal,
         behind,

@@ -52,12 +52,12 @@ export function cacheKey(unit: CompileUnit, toolchain: Toolchain, generator = ''
     language: unit.language,
     target: unit.target,
     toolchain: toolchain.identityFor?.(unit.target) ?? toolchain.identity,
-    options: unit.options.map(({ name, value }) => `${name}=${typeof value}:${String(value)}`),
+    options: unit.options.map(({ name, value }) => `${name}=${typeof value}:${value}`),
     names: [...new Set(unit.names)].sort(),
     source: createHash('sha256').update(unit.source, 'utf8').digest('hex'),
   };
   const hash = createHash('sha256');
-  addText(hash, `mercer-jit-key/${String(fields.schema)}`);
+  addText(hash, `mercer-jit-key/${fields.schema}`);
   addText(hash, fields.generator);
   addText(hash, fields.language);
   addText(hash, fields.target);

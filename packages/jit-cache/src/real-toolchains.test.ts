@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest';
 import { artifactTrouble } from './artifact-check.js';
 import { JitCache } from './cache.js';
 import { loadDriver } from './store/driver.js';
-import { compilesIn, testToolchain } from './testing/fake-toolchain.js';
-import { percentile, watchLoop } from './testing/loop-watch.js';
-import { startChild } from './testing/run-child.js';
-import { temporaryDirectory } from './testing/temporary-directory.js';
+import { compilesIn, testToolchain } from './testing/fake-toolchain.test-support.js';
+import { percentile, watchLoop } from './testing/loop-watch.test-support.js';
+import { startChild } from './testing/run-child.test-support.js';
+import { temporaryDirectory } from './testing/temporary-directory.test-support.js';
 import type { CompileUnit } from './types.js';
 
 // The NVRTC of a checkout, where one was put there.
@@ -150,7 +150,7 @@ describe.each(cases)('$real', ({ real, missing, make, lowered }) => {
       const cache = JitCache.open({ directory: temporaryDirectory() });
       const stop = watchLoop();
       const long = 'x[i] = x[i] * y + x[i + 1];'.repeat(600);
-      const units = Array.from({ length: 4 }, (_, n) => make(`${long} x[i] += ${String(n)}.0f;`));
+      const units = Array.from({ length: 4 }, (_, n) => make(`${long} x[i] += ${n}.0f;`));
       const seen: number[] = [];
       const all = await cache.getAll(units, toolchain, {
         onProgress: ({ done }) => seen.push(done),

@@ -160,7 +160,7 @@ export class Resolver {
       const compileMs = system.monotonicMs() - startedMs;
       counters.compiles++;
       print?.(
-        `compiled ${label(wanted)} with ${toolchain.name} in ${milliseconds(compileMs)}, ${String(binary.length)} bytes`,
+        `compiled ${label(wanted)} with ${toolchain.name} in ${milliseconds(compileMs)}, ${binary.length} bytes`,
       );
       return { binary: binary.slice(), loweredNames: { ...loweredNames }, log, compileMs };
     } catch (error) {

@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { JitCache } from './cache.js';
 import { SharedWork, type Behind } from './shared-work.js';
-import { fakeToolchain, fakeUnit } from './testing/fake-toolchain.js';
-import { temporaryDirectory } from './testing/temporary-directory.js';
+import { fakeToolchain, fakeUnit } from './testing/fake-toolchain.test-support.js';
+import { temporaryDirectory } from './testing/temporary-directory.test-support.js';
 
 /** Work that ends with its signal, and what it was told. */
 function startedWork(behind?: Behind): { work: SharedWork<never>; told: () => Behind | undefined } {

@@ -17,7 +17,7 @@ export function checkUnit(unit: CompileUnit): void {
   if (unit.names.length === 0) invalid('it names no entry', 'Give the entries you want to launch.');
   for (const { name, value } of unit.options) {
     if (typeof value === 'number' && !Number.isFinite(value)) {
-      invalid(`option ${name} is ${String(value)}`, 'Give a finite number.');
+      invalid(`option ${name} is ${value}`, 'Give a finite number.');
     }
   }
 }

@@ -1,9 +1,7 @@
 const onCpu = {
-  ...{
-    promise: 'merge',
-    file: 'map-reduce/cpu-merge-kernel.ts',
-    each: /** @type {const} */ (true),
-  },
+  promise: 'merge',
+  file: 'map-reduce/cpu-merge-kernel.ts',
+  each: /** @type {const} */ (true),
   test: 'src/map-reduce/cpu-map-reduce.test.ts',
   pattern: 'parts that a second step merges',
 };
@@ -20,7 +18,7 @@ const onGpu = {
   pattern: 'slices and parts that are merged',
 };
 const cpuLoop = 'for (int64_t part = 0; part < ${parts}; part++) {';
-const gpuLoop = 'for (int part = 0; part < ${String(plan.splits)}; ++part) {';
+const gpuLoop = 'for (int part = 0; part < ${plan.splits}; ++part) {';
 
 /**
  * Merges that leave out one part of the reduced rows: the test of every reduction must notice.
@@ -29,31 +27,45 @@ const gpuLoop = 'for (int part = 0; part < ${String(plan.splits)}; ++part) {';
  */
 export const mutants = [
   {
-    ...{ ...onCpu, name: 'the first part is left out', find: cpuLoop },
+    ...onCpu,
+    name: 'the first part is left out',
+    find: cpuLoop,
     replace: cpuLoop.replace('part = 0', 'part = 1'),
   },
   {
-    ...{ ...onCpu, name: 'a part in the middle is left out', find: '    merge(total, t);' },
+    ...onCpu,
+    name: 'a part in the middle is left out',
+    find: '    merge(total, t);',
     replace: '    if (part != 5) merge(total, t);',
   },
   {
-    ...{ ...onCpu, name: 'the last part is left out', find: cpuLoop },
+    ...onCpu,
+    name: 'the last part is left out',
+    find: cpuLoop,
     replace: cpuLoop.replace('${parts}', '${parts} - 1'),
   },
   {
-    ...{ ...throughLazy, name: 'the last part is left out of a call', find: cpuLoop },
+    ...throughLazy,
+    name: 'the last part is left out of a call',
+    find: cpuLoop,
     replace: cpuLoop.replace('${parts}', '${parts} - 1'),
   },
   {
-    ...{ ...onGpu, name: 'a part in the middle is left out on a GPU', find: '  merge(total, t);' },
+    ...onGpu,
+    name: 'a part in the middle is left out on a GPU',
+    find: '  merge(total, t);',
     replace: '  if (part != 40) merge(total, t);',
   },
   {
-    ...{ ...onGpu, name: 'the last part is left out on a GPU', find: gpuLoop },
+    ...onGpu,
+    name: 'the last part is left out on a GPU',
+    find: gpuLoop,
     replace: gpuLoop.replace('(plan.splits)', '(plan.splits - 1)'),
   },
   {
-    ...{ ...onGpu, name: 'a slice of a block is left out', file: 'map-reduce/cuda-block.ts' },
+    ...onGpu,
+    name: 'a slice of a block is left out',
+    file: 'map-reduce/cuda-block.ts',
     // the k smallest and largest are not sliced
     pattern: 'slices and parts that are merged: (Min|Any|Sum|LogSumExp|Prod)',
     find: '++n) merge(all,',

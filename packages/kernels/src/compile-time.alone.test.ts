@@ -2,11 +2,11 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { defaultPairwiseKernels } from './default-kernels.js';
-import { everyOpKernel } from './emit/every-op-kernel.test.helper.js';
+import { everyOpKernel } from './emit/every-op-kernel.test-support.js';
 import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.js';
-import { FUNCTION_CASES, FUNCTION_EXPRESSIONS } from './math/function-cases.test.helper.js';
+import { FUNCTION_CASES, FUNCTION_EXPRESSIONS } from './math/function-cases.test-support.js';
 import type { NamedKernel } from './named-kernel.js';
-import { H200 } from './testing/h200.test.helper.js';
+import { H200 } from './testing/h200.test-support.js';
 
 useNvrtc();
 
@@ -21,7 +21,7 @@ let count = 0;
 /** Milliseconds that a text takes; no text is compiled a second time. */
 async function time(source: string): Promise<number> {
   const start = performance.now();
-  const text = `${source} // ${String(count++)}`;
+  const text = `${source} // ${count++}`;
   await nvrtc.compile({ source: text, options: ['--gpu-architecture=sm_90a'] });
   return performance.now() - start;
 }
@@ -45,7 +45,7 @@ describe.skipIf(!nvrtc.isAvailable())(
       ['pairwise', defaultPairwiseKernels],
       ['map-reduce', defaultMapReduceKernels],
     ] as const)(
-      `half of the %s kernels take at most ${String(COMPILE_FACTOR)} times a one-line kernel`,
+      `half of the %s kernels take at most ${COMPILE_FACTOR} times a one-line kernel`,
       { timeout: 120_000 },
       async (_, defaults) => {
         const oneLine = await median(Array.from({ length: 9 }, () => ONE_LINE));
@@ -55,7 +55,7 @@ describe.skipIf(!nvrtc.isAvailable())(
     );
 
     test(
-      `each function takes at most ${String(COMPILE_FACTOR)} times a one-line kernel`,
+      `each function takes at most ${COMPILE_FACTOR} times a one-line kernel`,
       { timeout: 120_000 },
       async () => {
         // the lesser of two: another process may have the cores meanwhile

@@ -9,6 +9,6 @@ export function kernelContent(kernel: EmittedKernel): readonly (string | Uint8Ar
   const text = `${entry}\n${JSON.stringify(options)}\n${source}`;
   if (source !== '' || kernel.dialect !== 'cpu' || kernel.program === undefined) return [text];
   const { words, constants } = kernel.program;
-  const head = `${text}${String(words.length)} ${String(constants.length)}\n`;
+  const head = `${text}${words.length} ${constants.length}\n`;
   return [head, ...[words, constants].map(({ buffer }) => new Uint8Array(buffer))];
 }

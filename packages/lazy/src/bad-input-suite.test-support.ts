@@ -9,7 +9,10 @@ import { TEXT_MISTAKES } from './text-mistakes.test-support.js';
 
 const CASES = [...MATRIX_MISTAKES, ...CALL_MISTAKES, ...TEXT_MISTAKES].map(
   ([what, run, code, ...says]) => ({
-    ...{ what, run, code, says },
+    what,
+    run,
+    code,
+    says,
   }),
 );
 

@@ -26,7 +26,7 @@ export function bindArguments(
   if (args.length > count) {
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: ${String(args.length)} arguments given, and the formula has ${count === 0 ? 'no placeholders' : `placeholders 0 to ${String(count - 1)}`}. Pass one argument for each placeholder.`,
+      `${what}: ${args.length} arguments given, and the formula has ${count === 0 ? 'no placeholders' : `placeholders 0 to ${count - 1}`}. Pass one argument for each placeholder.`,
     );
   }
   if (count === 0) return inputs;
@@ -41,11 +41,11 @@ function bound(what: string, placeholder: Input, args: readonly LazyData[], coun
   if (value === undefined) {
     throw new LazyError(
       'UNBOUND_VARIABLE',
-      `${what}: ${describeInput(placeholder)} is not bound: ${args.length === 0 ? 'no arguments' : `${String(args.length)} of ${String(count)} arguments`} given. ` +
-        `Call ${what === 'genred' ? 'it' : 'what reduction(kind, axis) gives'} with data for ${count === 1 ? 'the placeholder' : `each of the ${String(count)} placeholders, in their order`}.`,
+      `${what}: ${describeInput(placeholder)} is not bound: ${args.length === 0 ? 'no arguments' : `${args.length} of ${count} arguments`} given. ` +
+        `Call ${what === 'genred' ? 'it' : 'what reduction(kind, axis) gives'} with data for ${count === 1 ? 'the placeholder' : `each of the ${count} placeholders, in their order`}.`,
     );
   }
-  const label = name ?? `argument ${String(source.kind === 'placeholder' && source.position)}`;
+  const label = name ?? `argument ${source.kind === 'placeholder' && source.position}`;
   const input = isTable
     ? tableInput(what, value, label)
     : category === 'parameter'
@@ -59,7 +59,7 @@ function bound(what: string, placeholder: Input, args: readonly LazyData[], coun
       : [...extent.batchShape, extent.rows, input.dim];
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${what}: ${label} has shape ${formatShape(shape)}, whose last axis is ${String(input.dim)}, and the formula declares dim ${String(dim)}. ` +
+    `${what}: ${label} has shape ${formatShape(shape)}, whose last axis is ${input.dim}, and the formula declares dim ${dim}. ` +
       'Pass data with that many components, or declare the other dim.',
   );
 }

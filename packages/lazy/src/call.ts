@@ -96,7 +96,14 @@ function problemOf(
   const used = usedBy([reduction, ...further].flatMap(formulasOf));
   const storage = storageOf(inputs.map((one, place) => (used.has(place) ? one : undefined)));
   return {
-    ...{ reduction, further, dtype, storage, ranges, rowsI, rowsJ, batch },
+    reduction,
+    further,
+    dtype,
+    storage,
+    ranges,
+    rowsI,
+    rowsJ,
+    batch,
     ...problemSums({ accumulate, sumScheme }),
   };
 }
@@ -140,7 +147,8 @@ export function loadReductions(
       emit: (plan) => translatedSteps(what, emitMapReduceSteps(plan)),
     },
     {
-      ...{ debug: options.debug, signal: options.signal },
+      debug: options.debug,
+      signal: options.signal,
       values: options.isCall === true ? shape.rowsI * shape.rowsJ * shape.batch : undefined,
     },
   );
@@ -194,7 +202,7 @@ export interface LaunchArguments {
 }
 
 /** The parameter that input number `place` is bound to. */
-export const inputPointer = (place: number): string => `x${String(place)}`;
+export const inputPointer = (place: number): string => `x${place}`;
 
 /** What kernels over pairs of rows take but for their results. */
 export function launchArguments(
@@ -208,10 +216,10 @@ export function launchArguments(
   for (const [place, bound] of inputs.entries()) {
     if (bound === undefined) continue;
     pointers[inputPointer(place)] = bound.tensor;
-    scalars[`ld${String(place)}`] = bound.operand.rowStride;
-    scalars[`batchStride${String(place)}`] = bound.operand.batchStride;
+    scalars[`ld${place}`] = bound.operand.rowStride;
+    scalars[`batchStride${place}`] = bound.operand.batchStride;
     // Of a table whose rows are taken by index.
-    scalars[`rows${String(place)}`] = bound.tensor.shape.at(-2) ?? 1;
+    scalars[`rows${place}`] = bound.tensor.shape.at(-2) ?? 1;
   }
   if (ranges !== undefined) {
     pointers['tasks'] = ranges.tasks;

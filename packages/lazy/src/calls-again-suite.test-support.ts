@@ -105,7 +105,8 @@ export function describeCallsAgain(device: () => Device): void {
 
     it('takes arguments of a text, and data of the host beside tensors', async () => {
       const times = genred('p * x * y', ['p = Pm(1)', 'x = Vi(1)', 'y = Vj(1)'], {
-        ...{ reduction: 'Sum', axis: 'j' },
+        reduction: 'Sum',
+        axis: 'j',
       });
       const [x, y] = [await column([1, 2]), await column([1, 1])];
       for (const p of [2, 3, 2]) {

@@ -96,12 +96,10 @@ describe('numbers in a formula that change from call to call', () => {
     const { stderr } = await run(process.execPath, ['--input-type=module', '-e', script], {
       env: {
         ...process.env,
-        ...{
-          MERCER_DEVICE: 'cpu',
-          MERCER_CPU: 'compiled',
-          MERCER_DEBUG: 'jit',
-          MERCER_CACHE: 'off',
-        },
+        MERCER_DEVICE: 'cpu',
+        MERCER_CPU: 'compiled',
+        MERCER_DEBUG: 'jit',
+        MERCER_CACHE: 'off',
       },
     });
     const misses = stderr.split('called').map((part) => part.split('mercer jit: miss').length - 1);

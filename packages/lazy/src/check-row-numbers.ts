@@ -26,7 +26,7 @@ export function checkRowNumbers(
     if (rows !== undefined) {
       throw new LazyError(
         'UNSUPPORTED',
-        `${what}: the formula has the row number of ${axis}, of which there are ${String(rows)} rows, and row numbers are whole in ${dtype} up to ${String(most)}. Compute it in float64.`,
+        `${what}: the formula has the row number of ${axis}, of which there are ${rows} rows, and row numbers are whole in ${dtype} up to ${most}. Compute it in float64.`,
       );
     }
     throw new LazyError(
@@ -48,6 +48,6 @@ export function checkTables(what: string, inputs: readonly Input[], dtype: LazyD
   if (long === undefined) return;
   throw new LazyError(
     'UNSUPPORTED',
-    `${what}: ${describeInput(long)} has ${String(long.extent?.rows)} rows, and row numbers are whole in ${dtype} up to ${String(most)}. Compute it in float64.`,
+    `${what}: ${describeInput(long)} has ${long.extent?.rows} rows, and row numbers are whole in ${dtype} up to ${most}. Compute it in float64.`,
   );
 }

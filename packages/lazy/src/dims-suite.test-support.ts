@@ -51,7 +51,10 @@ export function dimCases(at: number, whole = false): DimCase[] {
 /** Sizes at which threads have whole tiles and reduced rows are cut into parts. */
 const LARGE: readonly DimCase[] = ([33, 99] as const).flatMap((inner) =>
   (['Sum', 'LogSumExp', 'ArgMin', 'KMinArgKMin'] as const).map((kind, k) => ({
-    ...{ inner, kind, outer: 1, rows: [300, 500] },
+    inner,
+    kind,
+    outer: 1,
+    rows: [300, 500],
     axis: k % 2 === 0 ? 'j' : 'i',
     numbers: (k + inner) % 3 === 0 ? 'float64' : 'float32',
   })),
@@ -127,7 +130,8 @@ function meaningOf({ inner, kind }: DimCase): Pick<Meaning, 'kind' | 'k' | 'form
     };
   }
   return {
-    ...{ kind, ...(kind.includes('K') && { k: 3 }) },
+    kind,
+    ...(kind.includes('K') && { k: 3 }),
     formula: (x, y, u, v) => {
       const [distance, columns] = [x.sqdist(y), u.sub(v)];
       switch (kind) {

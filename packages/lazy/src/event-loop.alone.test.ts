@@ -67,7 +67,7 @@ const CASES: readonly [string, (own: number) => () => Promise<unknown>][] = [
   [
     'soft dynamic time warping of series of 24',
     (own) => {
-      const warped = genericSum(`SoftDTW_SqDist(x, y, ${String(1 + own)})`, 'out = Vi(1)', [
+      const warped = genericSum(`SoftDTW_SqDist(x, y, ${1 + own})`, 'out = Vi(1)', [
         'x = Vi(0, 24)',
         'y = Vj(1, 24)',
       ]);

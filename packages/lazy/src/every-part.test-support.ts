@@ -27,7 +27,9 @@ export function everyPartMeaning(
   { kept, terms }: { readonly kept: number; readonly terms: number },
 ): Meaning {
   const numbers = (rows: number, of: (row: number, component: number) => number): Numbers => ({
-    ...{ batch: [], rows, dim: DIM },
+    batch: [],
+    rows,
+    dim: DIM,
     values: Float64Array.from({ length: rows * DIM }, (_, at) =>
       of(Math.floor(at / DIM), at % DIM),
     ),
@@ -40,7 +42,9 @@ export function everyPartMeaning(
   const [ownSide, otherSide] = axis === 'j' ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const isWeighted = kind === 'SumSoftMaxWeight' || kind === 'MaxSumShiftExp';
   return {
-    ...{ kind, axis, ...(kind.includes('K') && { k: 3 }) },
+    kind,
+    axis,
+    ...(kind.includes('K') && { k: 3 }),
     variables: [
       { data: own, side: ownSide },
       { data: other, side: otherSide },

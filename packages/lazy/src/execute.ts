@@ -52,8 +52,15 @@ export interface ExecuteAllOptions extends CallOptions {
 
 /** Every option, not given. */
 const NO_OPTIONS: { readonly [N in keyof Required<ExecuteAllOptions>]: undefined } = {
-  ...{ out: undefined, stream: undefined, debug: undefined, ranges: undefined, device: undefined },
-  ...{ accumulate: undefined, sumScheme: undefined, indexDtype: undefined, dtype: undefined },
+  out: undefined,
+  stream: undefined,
+  debug: undefined,
+  ranges: undefined,
+  device: undefined,
+  accumulate: undefined,
+  sumScheme: undefined,
+  indexDtype: undefined,
+  dtype: undefined,
   signal: undefined,
 };
 
@@ -99,7 +106,12 @@ export async function executeAll(
     try {
       if (areEmpty(results.wanted)) return results.wanted;
       const passes = await loadPasses(task, shape, placed.bound, {
-        ...{ debug, signal, isCall: true, ranges: ranges !== undefined, accumulate, sumScheme },
+        debug,
+        signal,
+        isCall: true,
+        ranges: ranges !== undefined,
+        accumulate,
+        sumScheme,
       });
       signal?.throwIfAborted();
       const arrays = await passRanges(what, reductions[0], passes, shape, options, made);

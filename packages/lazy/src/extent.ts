@@ -38,7 +38,7 @@ function commonRows(
     if (first?.extent !== undefined && first.extent.rows !== one.extent.rows) {
       throw new MercerError(
         'SHAPE_MISMATCH',
-        `${what}: ${describeInput(first)} has ${String(first.extent.rows)} rows and ${describeInput(one)} has ${String(one.extent.rows)}. ` +
+        `${what}: ${describeInput(first)} has ${first.extent.rows} rows and ${describeInput(one)} has ${one.extent.rows}. ` +
           `All ${category}-variables of a formula have the same number of rows; make the other one ${category === 'i' ? 'a j' : 'an i'}-variable, or check the data.`,
       );
     }
@@ -76,14 +76,14 @@ function commonDType(what: string, inputs: readonly Input[]): LazyDType | undefi
   throw new MercerError(
     'DTYPE_MISMATCH',
     `${what}: ${describeInput(first)} ${dtypeOf(first)} and ${describeInput(other)} ${dtypeOf(other)}. ` +
-      `Nothing is converted silently: cast one of them, for example await x.cast('${String(first.dtype)}').`,
+      `Nothing is converted silently: cast one of them, for example await x.cast('${first.dtype}').`,
   );
 }
 
 /** What an input is computed in; tensors of 16 bits are stored in another dtype. */
 function dtypeOf({ source, dtype }: Input): string {
   const isStored = source.kind !== 'tensor' || source.tensor.dtype === dtype;
-  return `${isStored ? 'is' : 'counts as'} ${String(dtype)}`;
+  return `${isStored ? 'is' : 'counts as'} ${dtype}`;
 }
 
 function commonDevice(what: string, inputs: readonly Input[]): Device | undefined {
@@ -93,6 +93,6 @@ function commonDevice(what: string, inputs: readonly Input[]): Device | undefine
   throw new MercerError(
     'DEVICE_MISMATCH',
     `${what}: ${describeInput(first)} and ${describeInput(other)} are on different devices. ` +
-      `Move one with to('${String(first.device?.id)}').`,
+      `Move one with to('${first.device?.id}').`,
   );
 }

@@ -74,7 +74,7 @@ function declared<A extends readonly string[], N extends ReductionName>(
   if (reduction.dim === dim) return callable(reduction);
   throw new LazyError(
     'DIM_MISMATCH',
-    `${what}: the output '${output}' has dim ${String(dim)} and the reduction gives ${String(reduction.dim)}. Declare the output with that dim, or change the formula.`,
+    `${what}: the output '${output}' has dim ${dim} and the reduction gives ${reduction.dim}. Declare the output with that dim, or change the formula.`,
   );
 }
 

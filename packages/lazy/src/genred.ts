@@ -207,7 +207,7 @@ function isData(value: unknown): boolean {
 function tooMany(what: string, found: number, count: number): LazyError {
   return new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: ${String(found)} arguments given, and the formula has ${String(count)}. ` +
+    `${what}: ${found} arguments given, and the formula has ${count}. ` +
       `After them may stand one object with ${Object.keys(CALL_OPTIONS).join(', ')}.`,
   );
 }
@@ -238,7 +238,7 @@ function placeholders(
     if (known.category === category && known.dim === dim) return;
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: argument ${String(position)}${known.name === undefined ? '' : ` (${known.name})`} stands in the formula with two categories or dims. Give every input a position of its own.`,
+      `${what}: argument ${position}${known.name === undefined ? '' : ` (${known.name})`} stands in the formula with two categories or dims. Give every input a position of its own.`,
     );
   };
   for (const [name, node] of named) add(node, name);
@@ -248,7 +248,7 @@ function placeholders(
     if (input !== undefined) return input;
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: the formula has ${String(byPosition.size)} inputs, and none at position ${String(position)}. Number the inputs from 0 without gaps.`,
+      `${what}: the formula has ${byPosition.size} inputs, and none at position ${position}. Number the inputs from 0 without gaps.`,
     );
   });
 }

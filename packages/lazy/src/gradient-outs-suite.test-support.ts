@@ -94,7 +94,8 @@ export function describeGradientOuts(device: () => Device): void {
       [
         'another shape',
         (_, { value, gradients }) => ({
-          ...{ value, gradients: { ...gradients, x: empty([1, 2], place()) } },
+          value,
+          gradients: { ...gradients, x: empty([1, 2], place()) },
         }),
         'SHAPE_MISMATCH',
         /gradients\.x: out is .*shape \[2, 1\]/,
@@ -126,7 +127,8 @@ export function describeGradientOuts(device: () => Device): void {
       [
         'a broadcast view',
         (_, right) => ({
-          ...{ ...right, gradients: { x: empty([1, 1], place()).broadcastTo([2, 1]) } },
+          ...right,
+          gradients: { x: empty([1, 1], place()).broadcastTo([2, 1]) },
         }),
         'OVERLAP',
         /several indices for one element/,

@@ -51,7 +51,7 @@ function differences(
 function near(found: ArrayLike<number>, wanted: readonly number[], tolerance: number): void {
   expect(found).toHaveLength(wanted.length);
   for (const [at, want] of wanted.entries()) {
-    expect(Math.abs((found[at] ?? NaN) - want), `number ${String(at)}`).toBeLessThan(
+    expect(Math.abs((found[at] ?? NaN) - want), `number ${at}`).toBeLessThan(
       tolerance * Math.max(1, Math.abs(want)),
     );
   }
@@ -113,7 +113,8 @@ export function describeGradients(device: () => Device): void {
       const of = a.mul(b).square().reduction('Sum', axis);
       const rows = axis === 'j' ? M : N;
       const ones = await tensor(new Float64Array(6 * rows).fill(1), {
-        ...{ shape: [2, 3, rows, 1], device: device() },
+        shape: [2, 3, rows, 1],
+        device: device(),
       });
       const [byX, byY] = [await gradient(of, a, ones), await gradient(of, b, ones)];
       expect([byX.shape, byY.shape]).toEqual([x!.shape, y!.shape]);

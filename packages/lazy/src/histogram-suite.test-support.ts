@@ -55,11 +55,13 @@ export function describeHistograms(device: () => Device): void {
 
     it('closes the last bin, and sees neither NaN nor what is outside', async () => {
       const x = await tensor([[0], [0.5], [1], [-0.001], [1.001], [NaN], [Infinity], [-Infinity]], {
-        ...{ device: device(), dtype: 'float32' },
+        device: device(),
+        dtype: 'float32',
       });
       const weight = lazyJ(
         await tensor([[1], [2], [4], [NaN], [NaN], [NaN], [8], [NaN]], {
-          ...{ device: device(), dtype: 'float32' },
+          device: device(),
+          dtype: 'float32',
         }),
       );
       const options = { bins: 2, range: [0, 1] } as const;
@@ -76,7 +78,9 @@ export function describeHistograms(device: () => Device): void {
         all[at] = bits - 1n;
       });
       const x = await tensor(Float64Array.of(...edges, ...below), {
-        ...{ shape: [13, 1], dtype: 'float64', device: device() },
+        shape: [13, 1],
+        dtype: 'float64',
+        device: device(),
       });
       const counts = await lazyJ(x).histogram('j', { bins: 7, range: [0, 0.3] });
       expect(await counts.toNested()).toEqual([Array.from(edges, (_, k) => (k < 6 ? 2 : 1))]);

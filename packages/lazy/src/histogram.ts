@@ -52,14 +52,11 @@ function checkBins(dim: number, bins: number, range: unknown): void {
   if (dim !== 1) {
     throw new LazyError(
       'DIM_MISMATCH',
-      `histogram: the values have dim ${String(dim)}. Pass one number for every pair: take elem(k), or norm2().`,
+      `histogram: the values have dim ${dim}. Pass one number for every pair: take elem(k), or norm2().`,
     );
   }
   if (!Number.isSafeInteger(bins) || bins < 1) {
-    throw new LazyError(
-      'INVALID_ARGUMENT',
-      `histogram: bins is ${String(bins)}. Pass an integer from 1.`,
-    );
+    throw new LazyError('INVALID_ARGUMENT', `histogram: bins is ${bins}. Pass an integer from 1.`);
   }
   const [low, high] = Array.isArray(range) ? (range as unknown[]) : [];
   if (Number.isFinite(low) && Number.isFinite(high) && Number(low) < Number(high)) return;

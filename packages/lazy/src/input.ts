@@ -76,7 +76,7 @@ export function describeInput(input: Input): string {
 function describeData({ source, extent, dim, dtype }: Input): string {
   if (source.kind === 'tensor') return source.tensor.label;
   if (source.kind === 'placeholder') {
-    return `placeholder ${String(source.position)} of dim ${String(dim)}`;
+    return `placeholder ${source.position} of dim ${dim}`;
   }
   const shape = formatShape([...(extent?.batchShape ?? []), extent?.rows ?? 0, dim]);
   return `${dtype ?? 'number'} data ${shape}`;

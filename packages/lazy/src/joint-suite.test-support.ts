@@ -58,7 +58,9 @@ export function describeJoint(device: () => Device): void {
         for (const one of data) tensors.push(await upload(one, dtype, device()));
         const [x, y, g] = data;
         const described = (kind: ReductionKind): Meaning => ({
-          ...{ kind, axis, ...(kind.includes('K') && { k: 2 }) },
+          kind,
+          axis,
+          ...(kind.includes('K') && { k: 2 }),
           variables: [
             { data: x, side: 'i' },
             { data: y, side: 'j' },

@@ -43,7 +43,7 @@ export function checkKept(
   }
   if (rowsI === example.rowsI && rowsJ === example.rowsJ) return;
   const sides = (of: Pick<CallShape, 'rowsI' | 'rowsJ'>): string =>
-    `${String(of.rowsI)} rows of i and ${String(of.rowsJ)} of j`;
+    `${of.rowsI} rows of i and ${of.rowsJ} of j`;
   throw new MercerError(
     'SHAPE_MISMATCH',
     `${what}: prepared with ranges for ${sides(example)}, called with ${sides({ rowsI, rowsJ })}. Prepare another with ranges for these rows, or pass ranges to a call that is not prepared.`,

@@ -43,9 +43,9 @@ export function callSignature(
     return undefined;
   }
   const tensors: Tensor[] = [];
-  let key = `${String(accumulate)} ${String(sumScheme)} ${String(dtype)}|`;
+  let key = `${accumulate} ${sumScheme} ${dtype}|`;
   for (const { kind, axis, k, formula, weight } of reductions) {
-    key += `${kind} ${String(axis)} ${String(k)} ${String(formula.id)} ${String(weight?.id)}|`;
+    key += `${kind} ${axis} ${k} ${formula.id} ${weight?.id}|`;
   }
   for (const { source, category, isTable, steps } of inputs) {
     if (source.kind !== 'tensor') return undefined;
@@ -131,7 +131,9 @@ export function knownCallOf(
   }
   const specs = results.map(({ shape: extents, dtype }): ResultSpec => ({ shape: extents, dtype }));
   return new KnownCall({
-    ...{ device: shape.device, results: specs, launches },
+    device: shape.device,
+    results: specs,
+    launches,
     // the formulas, whose ids are in the key
     holds: reductions,
   });

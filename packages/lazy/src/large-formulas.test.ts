@@ -89,9 +89,9 @@ describe.each(EXECUTORS)('large formulas where kernels are %s', (executor, scale
         Array.from({ length: dim }, (__, k) => Math.sin(row + k * step)),
       );
     const [a, b] = [series(2, 0.3), series(3, 0.2)];
-    const warped = genericSum(`SoftDTW_SqDist(x, y, ${String(scale)})`, 'out = Vi(1)', [
-      `x = Vi(0, ${String(dim)})`,
-      `y = Vj(1, ${String(dim)})`,
+    const warped = genericSum(`SoftDTW_SqDist(x, y, ${scale})`, 'out = Vi(1)', [
+      `x = Vi(0, ${dim})`,
+      `y = Vj(1, ${dim})`,
     ]);
     let found: number[][] = [];
     await run(async () => {

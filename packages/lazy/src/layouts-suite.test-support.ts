@@ -83,7 +83,8 @@ export function describeLayouts(device: () => Device): void {
               const y = await laidOut(data[1], layoutY, dtype, device());
               const p = await upload(data[2], dtype, device());
               const meaning: Meaning = {
-                ...{ kind: 'Sum', axis: 'j' },
+                kind: 'Sum',
+                axis: 'j',
                 variables: [
                   { data: data[0], side: 'i' },
                   { data: data[1], side: 'j' },
@@ -140,7 +141,8 @@ export function describeLayouts(device: () => Device): void {
       const reduction = distance.reduction('Sum', 'j');
       const wanted = reference(
         {
-          ...{ kind: 'Sum', axis: 'j' },
+          kind: 'Sum',
+          axis: 'j',
           variables: [
             { data: rounded[0]!, side: 'i' },
             { data: rounded[1]!, side: 'j' },

@@ -58,7 +58,7 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
     build: (...args: readonly VectorExpr[]) => VectorExpr,
   ): Symbolic {
     const parts = operands.map((operand, at) =>
-      checkOperand(`${what}: operand ${String(at + 1)}`, operand, this.field),
+      checkOperand(`${what}: operand ${at + 1}`, operand, this.field),
     );
     return combine(what, [this, ...parts], build);
   }

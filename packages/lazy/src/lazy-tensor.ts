@@ -83,7 +83,10 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     const wide = parameterInput('matmul', v, 'v');
     const rows = wide.dim;
     const column: Input = {
-      ...{ ...wide, category: 'j', dim: 1, steps: [{ op: 'insert', axis: -1 }] },
+      ...wide,
+      category: 'j',
+      dim: 1,
+      steps: [{ op: 'insert', axis: -1 }],
       extent: { rows, batchShape: [] },
     };
     const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
@@ -225,7 +228,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     if (rowsI !== rowsJ) {
       throw new LazyError(
         'INVALID_ARGUMENT',
-        `diag: there are ${String(rowsI)} rows of i and ${String(rowsJ)} of j. A diagonal needs as many of both; take rows first.`,
+        `diag: there are ${rowsI} rows of i and ${rowsJ} of j. A diagonal needs as many of both; take rows first.`,
       );
     }
     return this.derive('diag', diagonal(this)).sum('j', given);

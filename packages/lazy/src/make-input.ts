@@ -73,7 +73,8 @@ export function tableInput(what: string, value: LazyData, name: string | undefin
 /** The rows of a variable as a table. */
 export const asTable = (input: Input): Input => ({
   ...input,
-  ...{ category: 'parameter', isTable: true },
+  category: 'parameter',
+  isTable: true,
 });
 
 /** Data of three axes or more, by where its 1 is: (.., M, 1, D) follows i, (.., 1, N, D) j, (.., 1, 1, D) neither. */
@@ -90,7 +91,7 @@ export function shapedInput(what: string, value: LazyData, name: string | undefi
   if (m !== 1 && n !== 1) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: ${named(name)}has shape ${formatShape(data.shape)}: it is dense, with ${String(m)} x ${String(n)} rows. ` +
+      `${what}: ${named(name)}has shape ${formatShape(data.shape)}: it is dense, with ${m} x ${n} rows. ` +
         'A symbolic matrix is made from rows of i and of j: one of these two axes must have extent 1.',
     );
   }
@@ -109,16 +110,14 @@ export function placeholderInput(
   checkCount(what, 'position', position, 0);
   checkCount(what, 'dim', dim, 1);
   return {
-    ...{
-      category,
-      dim,
-      name,
-      isTable: false,
-      steps: [],
-      extent: undefined,
-      dtype: undefined,
-      device: undefined,
-    },
+    category,
+    dim,
+    name,
+    isTable: false,
+    steps: [],
+    extent: undefined,
+    dtype: undefined,
+    device: undefined,
     source: { kind: 'placeholder', position },
   };
 }
@@ -127,7 +126,7 @@ function checkCount(what: string, name: string, value: number, least: number): v
   if (Number.isSafeInteger(value) && value >= least) return;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: ${name} is ${String(value)}. Pass an integer from ${String(least)}, as in { position: 0, dim: 3 }.`,
+    `${what}: ${name} is ${value}. Pass an integer from ${least}, as in { position: 0, dim: 3 }.`,
   );
 }
 

@@ -67,7 +67,7 @@ describe('many different formulas', () => {
     const x = await tensor([[0.5, 1]], { device: cpu });
     const y = await tensor([[1, 2]], { device: cpu });
     // bounds stay in the text of a kernel: each has one of its own
-    const scaled = (n: number): string => `Exp(-Clamp(SqDist(x, y), ${String(n)}, 100))`;
+    const scaled = (n: number): string => `Exp(-Clamp(SqDist(x, y), ${n}, 100))`;
     const named = ['x = Vi(2)', 'y = Vj(2)'];
     const prepared = await genred(scaled(0.25), named, { reduction: 'Sum', axis: 1 }).prepare(x, y);
     const value = (n: number): number => Math.exp(-Math.max(1.25, n));

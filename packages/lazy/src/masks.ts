@@ -46,6 +46,6 @@ function whole(what: string, value: number): number {
   if (Number.isSafeInteger(value)) return value;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: ${String(value)} is no whole number. Diagonals and radii count rows.`,
+    `${what}: ${value} is no whole number. Diagonals and radii count rows.`,
   );
 }

@@ -144,7 +144,8 @@ export function describeNonzero(device: () => Device): void {
         const found = await of.nonzero('j', { values: of.concat(1) });
         expect(await read(found)).toEqual({
           offsets: Array.from({ length: rows + 1 }, () => 0n),
-          ...{ indices: [], values: [] },
+          indices: [],
+          values: [],
         });
         expect(found.values?.shape).toEqual([0, 2]);
       }

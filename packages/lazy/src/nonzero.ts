@@ -76,7 +76,7 @@ function checkMask(dim: number): void {
   if (dim === 1) return;
   throw new LazyError(
     'DIM_MISMATCH',
-    `nonzero: the mask has dim ${String(dim)}. Pass one number for every pair, such as a comparison of distances, or take min('dim') or max('dim') of it.`,
+    `nonzero: the mask has dim ${dim}. Pass one number for every pair, such as a comparison of distances, or take min('dim') or max('dim') of it.`,
   );
 }
 
@@ -85,7 +85,7 @@ function checkCounts(rows: number, dtype: LazyDType): void {
   if (rows <= WHOLE_UP_TO[dtype]) return;
   throw new LazyError(
     'UNSUPPORTED',
-    `nonzero: the reduced side has ${String(rows)} rows, and counts are whole in ${dtype} up to ${String(WHOLE_UP_TO[dtype])}. Compute it in float64, or split that side.`,
+    `nonzero: the reduced side has ${rows} rows, and counts are whole in ${dtype} up to ${WHOLE_UP_TO[dtype]}. Compute it in float64, or split that side.`,
   );
 }
 

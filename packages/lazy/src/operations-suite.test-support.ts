@@ -98,7 +98,7 @@ export function describeOperations(device: () => Device): void {
       const kinds = { i: 'Vi', j: 'Vj', parameter: 'Pm' };
       const aliases = variables.map((name) => {
         const [category, dim] = VARIABLES[name];
-        return `${name} = ${kinds[category]}(${String(dim)})`;
+        return `${name} = ${kinds[category]}(${dim})`;
       });
       const built = build(...all);
       expect(built.formula).toBe(parseFormula(text, aliases));
@@ -151,7 +151,7 @@ export function describeOperations(device: () => Device): void {
                 const tolerance =
                   (dtype === 'float32' ? 2e-5 : 1e-11) * Math.max(1, Math.abs(want));
                 const isNear = Math.abs(got - want) <= tolerance;
-                assert(isNear, `${text}: ${String(got)}, not ${String(want)}`);
+                assert(isNear, `${text}: ${got}, not ${want}`);
               }
             }
           }

@@ -57,12 +57,15 @@ export async function prepareTask(
   for (const view of views) view.dispose();
   const dtypes = inputs.map((one) => one?.tensor.dtype);
   const passes = await loadPasses(task, example.shape, inputs, {
-    ...{ ...options, isCall: false, ranges: ranges !== undefined },
+    ...options,
+    isCall: false,
+    ranges: ranges !== undefined,
   });
   const widen =
     indexDtype === 'int64' ? await loadWidening(example.shape.device, options) : undefined;
   const kept = await keepRanges(task, passes, example.shape, {
-    ...{ ranges, signal: options.signal },
+    ranges,
+    signal: options.signal,
   });
   let known: { readonly key: string | undefined; readonly call: KnownCall } | undefined;
   const run: PreparedTask['run'] = (tensors, out, stream) => {
@@ -129,7 +132,7 @@ interface BoundCall {
 }
 
 function bind({ what, inputs, reductions }: JointTask, args: readonly Tensor[]): BoundCall {
-  for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${String(at)}`);
+  for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${at}`);
   const bound = bindArguments(what, inputs, args);
   const extent = commonExtent(what, bound);
   const shape = callShape(what, extent, {});

@@ -53,7 +53,8 @@ export function describePreparedAgain(device: () => Device): void {
       const q = await tensor(Float64Array.of(3), { device: device() });
       const x = await column(upTo(M));
       const scaled = genred('p * x * y', ['p = Pm(1)', 'x = Vi(1)', 'y = Vj(1)'], {
-        ...{ reduction: 'Sum', axis: 'j' },
+        reduction: 'Sum',
+        axis: 'j',
       });
       const y = await column([1, 1]);
       const call = await scaled.prepare(p, x, y);

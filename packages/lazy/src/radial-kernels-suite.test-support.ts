@@ -4,7 +4,7 @@ import { genred } from './index.js';
 
 /** Kernels of a squared distance that are 1 at 0, as text, with h = 0.75. */
 const KERNELS = [
-  ...[0.3, 0.5, 1, 1.3, 1.5, 2, 2.5, 3.5, 5.5, 7.2].map((nu) => `Matern(s, ${String(nu)}, h)`),
+  ...[0.3, 0.5, 1, 1.3, 1.5, 2, 2.5, 3.5, 5.5, 7.2].map((nu) => `Matern(s, ${nu}, h)`),
   ...['Wendland(s, 3, 1, h)', 'Wendland(s, 5, 2, h)', 'Wendland(s, 1, 0, h)'],
   ...['Gaussian(s, h)', 'Exponential(s, h)', 'Cauchy(s, h)', 'InverseMultiquadric(s, h)'],
   ...['GeneralizedExponential(s, 1.2, h)', 'RationalQuadratic(s, 1.3, h)'],

@@ -103,7 +103,10 @@ export function describeRandomFormulas(device: () => Device, { trees = 4 } = {})
         kinds.map((kind, n): readonly [string, Meaning] => [
           kind,
           {
-            ...{ kind, axis, variables, ...(kind.includes('K') && { k: 3 }) },
+            kind,
+            axis,
+            variables,
+            ...(kind.includes('K') && { k: 3 }),
             formula: randomFormula(
               100 * group + n,
               kind.includes('Exp') || WEIGHTED.includes(kind),

@@ -94,7 +94,7 @@ function checkArrays(what: string, ranges: unknown, names: readonly string[]): v
     if (place < 0) continue;
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: ${name}[${String(place)}] of the ranges is ${describeList(pairs[place])}. A range is two whole numbers, [start, end].`,
+      `${what}: ${name}[${place}] of the ranges is ${describeList(pairs[place])}. A range is two whole numbers, [start, end].`,
     );
   }
 }

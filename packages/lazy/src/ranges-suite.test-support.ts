@@ -151,7 +151,8 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
             const own = (from: Float64Array): number[] => [from[at] ?? NaN];
             const rows = axis === 'j' ? [own(xs), pick(ys)] : [pick(xs), own(ys)];
             const { value } = evaluateReduction(of.reduction, [...rows, all[2]!.values], {
-              ...{ rowsI: rows[0]!.length, rowsJ: rows[1]!.length },
+              rowsI: rows[0]!.length,
+              rowsJ: rows[1]!.length,
             });
             value!.forEach((one, c) => (total += one * (seeds.values[row * dim + c] ?? NaN)));
           }

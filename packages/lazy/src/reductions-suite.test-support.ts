@@ -90,7 +90,9 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       for (const one of data) tensors.push(await upload(one, dtype, device()));
       const isScalar = kind.includes('Exp') || NEEDS_WEIGHT.includes(kind);
       const meaning: Meaning = {
-        ...{ kind, axis, ...(kind.includes('K') && { k: 3 }) },
+        kind,
+        axis,
+        ...(kind.includes('K') && { k: 3 }),
         variables: [
           { data: data[0], side: 'i' },
           { data: data[1], side: 'j' },
@@ -137,7 +139,8 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       const tensors = await Promise.all(data.map((one) => upload(one, 'float64', device())));
       const [x, y, p, g] = data;
       const meaning: Meaning = {
-        ...{ kind: 'LogSumExp', axis: 'j' },
+        kind: 'LogSumExp',
+        axis: 'j',
         variables: [
           { data: x, side: 'i' },
           { data: y, side: 'j' },

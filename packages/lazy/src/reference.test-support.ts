@@ -200,9 +200,7 @@ export async function expectResult(
   for (const [at, { value, error }] of (wanted.value ?? []).entries()) {
     const got = values[at] ?? NaN;
     if (Object.is(got, value) || got === value || Math.abs(got - value) <= error) continue;
-    assert.fail(
-      `value ${String(at)}: ${String(got)}, not ${String(value)} within ${String(error)}`,
-    );
+    assert.fail(`value ${at}: ${got}, not ${value} within ${error}`);
   }
 }
 
@@ -223,9 +221,7 @@ function expectIndices(indices: readonly number[], { index = [], ranked }: Expec
           Math.abs(one.value - other.value) <= one.error + other.error;
         const isNew = !got.slice(0, rank).includes(at);
         if (!isExact && isNear && isNew) return;
-        assert.fail(
-          `index ${String(rank)} of component ${String(c)}, row ${String(row)}: ${String(at)}, not ${String(right)}`,
-        );
+        assert.fail(`index ${rank} of component ${c}, row ${row}: ${at}, not ${right}`);
       });
     });
   });

@@ -157,7 +157,7 @@ export function checkRows(what: string, rows: number): void {
   if (rows <= MAX_INDEXED_ROWS) return;
   throw new MercerError(
     'UNSUPPORTED',
-    `${what}: the reduced side has ${String(rows)} rows, and row numbers are int32: at most 2^31 - 1. Split the data along that side and combine the results.`,
+    `${what}: the reduced side has ${rows} rows, and row numbers are int32: at most 2^31 - 1. Split the data along that side and combine the results.`,
   );
 }
 

@@ -20,7 +20,7 @@ export function rowRange(what: string, selection: RowSelection, rows: number): R
   }
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: rows ${describeList(selection)} of ${String(rows)}. ` +
-      `Pass a row from 0 to ${String(rows - 1)}, or [start, stop, step] inside them with a step of 1 or more.`,
+    `${what}: rows ${describeList(selection)} of ${rows}. ` +
+      `Pass a row from 0 to ${rows - 1}, or [start, stop, step] inside them with a step of 1 or more.`,
   );
 }

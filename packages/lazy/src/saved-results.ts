@@ -111,6 +111,6 @@ function checkExact(what: string, rows: number, dtype: LazyDType): void {
   if (rows <= WHOLE_UP_TO[dtype]) return;
   throw new LazyError(
     'UNSUPPORTED',
-    `${what}: the reduced side has ${String(rows)} rows, and row numbers are whole in ${dtype} up to ${String(WHOLE_UP_TO[dtype])}. Compute it in float64.`,
+    `${what}: the reduced side has ${rows} rows, and row numbers are whole in ${dtype} up to ${WHOLE_UP_TO[dtype]}. Compute it in float64.`,
   );
 }

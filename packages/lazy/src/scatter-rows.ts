@@ -79,8 +79,8 @@ async function flatNumbers(
   return await map(numberOf(axes.length), { index: wide }, options);
 }
 
-const entryName = (at: number): string => `entry${String(at)}`;
-const stepName = (at: number): string => `step${String(at)}`;
+const entryName = (at: number): string => `entry${at}`;
+const stepName = (at: number): string => `step${at}`;
 
 /** Held, so that the kernels of a formula are not forgotten with it. */
 const numbersOf: RealExpr[] = [];

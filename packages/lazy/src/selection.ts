@@ -47,7 +47,14 @@ export async function loadSelection(
     translated(what, () =>
       planSelection(
         {
-          ...{ mask, axis, dtype, storage, rowsI, rowsJ, batch, ranges: ranges !== undefined },
+          mask,
+          axis,
+          dtype,
+          storage,
+          rowsI,
+          rowsJ,
+          batch,
+          ranges: ranges !== undefined,
           ...(values !== undefined && { values }),
         },
         limits,
@@ -57,7 +64,10 @@ export async function loadSelection(
     device,
     {
       // The formulas are held, so that their ids, which are in the key, are not given to others.
-      ...{ key: `selection ${key}`, holds: formulas, plan, emit: emitBoth },
+      key: `selection ${key}`,
+      holds: formulas,
+      plan,
+      emit: emitBoth,
     },
     { debug, signal, values: rowsI * rowsJ * batch },
   );

@@ -64,7 +64,10 @@ async function check({ sums, kind, axis, dtype, m, n }: SumsCase, device: Device
   );
   const tensors = await Promise.all(variables.map(({ data }) => upload(data, dtype, device)));
   const meaning: Meaning = {
-    ...{ kind, axis, variables, ...(kind.includes('K') && { k: 3 }) },
+    kind,
+    axis,
+    variables,
+    ...(kind.includes('K') && { k: 3 }),
     formula: (...all) => {
       // whole numbers for what is compared; each weighed differently
       const terms = Array.from({ length: sums }, (_, s) =>
@@ -77,7 +80,7 @@ async function check({ sums, kind, axis, dtype, m, n }: SumsCase, device: Device
   const reduction = lazyReduction(meaning, tensors);
   const wanted = reference(meaning, dtype);
   const found = byName(await reduction.call());
-  const name = `${String(sums)} ${kind} ${axis} ${dtype} ${String(m)} x ${String(n)}`;
+  const name = `${sums} ${kind} ${axis} ${dtype} ${m} x ${n}`;
   expect((found.value ?? found.index)?.shape, name).toEqual([axis === 'j' ? m : n, reduction.dim]);
   await expectResult(found, wanted);
   for (const one of [...tensors, found.value, found.index]) one?.dispose();

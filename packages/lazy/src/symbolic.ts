@@ -67,9 +67,9 @@ function describePart(part: Part): string {
   const { formula, inputs } = part;
   const [only] = inputs;
   if (only !== undefined && inputs.length === 1 && formula.kind === 'variable') {
-    return `${describeInput(only)} of dim ${String(formula.dim)}`;
+    return `${describeInput(only)} of dim ${formula.dim}`;
   }
-  return `${printSymbolic(part)} of dim ${String(formula.dim)}`;
+  return `${printSymbolic(part)} of dim ${formula.dim}`;
 }
 
 /** Names for the inputs: their own, or a letter and the place. */
@@ -78,7 +78,7 @@ export function inputNames(inputs: readonly Input[]): ReadonlyMap<string, Variab
   for (const [place, one] of inputs.entries()) {
     const letter = { i: 'x', j: 'y', parameter: 'p' }[one.category];
     const own = one.name !== undefined && !names.has(one.name) ? one.name : undefined;
-    names.set(own ?? `${letter}${String(place)}`, nodeAt(one, place));
+    names.set(own ?? `${letter}${place}`, nodeAt(one, place));
   }
   return names;
 }

@@ -42,7 +42,8 @@ export function replaced(of: Reduction, parts: ReadonlyMap<VectorExpr, VectorExp
   if (parts.size === 0) return of;
   const { formula, weight } = of;
   return Object.freeze({
-    ...{ ...of, formula: substituteVector(formula, parts) },
+    ...of,
+    formula: substituteVector(formula, parts),
     weight: weight && substituteVector(weight, parts),
   });
 }

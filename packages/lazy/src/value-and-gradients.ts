@@ -113,9 +113,11 @@ export async function valueAndGradients<
   const names = Object.keys(variables);
   const named = namedOuts(what, task.reduction, names, out);
   const outs = {
-    ...{ value: named.value, stream: rest.stream },
+    value: named.value,
+    stream: rest.stream,
     gradients: places.map((place, at) => ({
-      ...{ by: inputAt(task, place), name: `gradients.${names[at] ?? ''}` },
+      by: inputAt(task, place),
+      name: `gradients.${names[at] ?? ''}`,
       out: named.gradients[at],
     })),
   };

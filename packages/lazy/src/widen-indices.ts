@@ -21,7 +21,11 @@ export async function loadWidening(
   { debug, signal }: LoadOptions,
 ): Promise<Widening> {
   const { plan } = planCopy({
-    ...{ from: 'int32', to: 'int64', shape: [1], srcStrides: [1], dstStrides: [1] },
+    from: 'int32',
+    to: 'int64',
+    shape: [1],
+    srcStrides: [1],
+    dstStrides: [1],
   });
   const loaded = await loadPlan(
     device,

@@ -70,14 +70,14 @@ function assertMatrix(what: string, name: string, x: Tensor): void {
   if (x.rank - 2 > MOST_BATCH_AXES) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: ${name} is ${x.label}, with ${String(x.rank - 2)} batch axes. At most ${String(MOST_BATCH_AXES)} are supported; merge some with reshape().`,
+      `${what}: ${name} is ${x.label}, with ${x.rank - 2} batch axes. At most ${MOST_BATCH_AXES} are supported; merge some with reshape().`,
     );
   }
   const [rows = 0, columns = 0] = x.shape.slice(-2);
   if (rows > MOST_ROWS || columns > MOST_ROWS) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: ${name} is ${x.label}. At most ${String(MOST_ROWS)} rows and columns are supported.`,
+      `${what}: ${name} is ${x.label}. At most ${MOST_ROWS} rows and columns are supported.`,
     );
   }
 }

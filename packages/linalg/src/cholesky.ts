@@ -111,7 +111,9 @@ export async function cholesky<D extends LinalgDType>(
     const args = {
       a: matrixOperand(a, batchShape),
       factor: matrixOperand(factor, batchShape),
-      ...{ jitters, infos, upper: Number(upper) },
+      jitters,
+      infos,
+      upper: Number(upper),
       attempts: jitter === 'escalate' ? ATTEMPTS : 0,
       jitter: FIRST_JITTER * EPSILON[dtype],
     };
@@ -129,7 +131,7 @@ async function reportJitters(
 ): Promise<void> {
   for (const [entry, jitter] of (await jitters.toTypedArray({ signal })).entries()) {
     if (jitter === 0) continue;
-    const message = `cholesky: ${String(jitter)} was added to the diagonal of batch entry ${String(entry)}, which is not positive definite as it is.`;
+    const message = `cholesky: ${jitter} was added to the diagonal of batch entry ${entry}, which is not positive definite as it is.`;
     onJitter({ code: 'JITTER_ADDED', entry, jitter, message });
   }
 }

@@ -26,7 +26,7 @@ export class NotPositiveDefiniteError extends LinalgError {
   constructor(what: string, batch: readonly number[], leadingMinor: number) {
     super(
       'NOT_POSITIVE_DEFINITE',
-      `${what}: ${matrixAt(batch)} is not positive definite: its leading minor of order ${String(leadingMinor)} is not positive. ` +
+      `${what}: ${matrixAt(batch)} is not positive definite: its leading minor of order ${leadingMinor} is not positive. ` +
         "Add a multiple of the identity, call cholesky with jitter: 'escalate', or use solveLU where it is only symmetric.",
       batch,
     );
@@ -41,7 +41,7 @@ export class NotSemidefiniteError extends LinalgError {
   constructor(what: string, batch: readonly number[], eigenvalues: number) {
     super(
       'NOT_POSITIVE_DEFINITE',
-      `${what}: ${matrixAt(batch)} has ${String(eigenvalues)} eigenvalues that are negative, or 0 and raised to a negative power. ` +
+      `${what}: ${matrixAt(batch)} has ${eigenvalues} eigenvalues that are negative, or 0 and raised to a negative power. ` +
         'Add a multiple of the identity with eps.',
       batch,
     );
@@ -56,7 +56,7 @@ export class SingularMatrixError extends LinalgError {
   constructor(what: string, batch: readonly number[], pivot: number) {
     super(
       'SINGULAR',
-      `${what}: ${matrixAt(batch)} is singular: pivot ${String(pivot)} is exactly 0. ` +
+      `${what}: ${matrixAt(batch)} is singular: pivot ${pivot} is exactly 0. ` +
         'Use lstsq for the solution of least norm, or add a multiple of the identity.',
       batch,
     );
@@ -82,7 +82,7 @@ export class NoConvergenceError extends LinalgError {
   constructor(what: string, batch: readonly number[], info: number) {
     super(
       'NO_CONVERGENCE',
-      `${what}: ${matrixAt(batch)} did not converge (info ${String(info)}). Scale it, or compute it in float64.`,
+      `${what}: ${matrixAt(batch)} did not converge (info ${info}). Scale it, or compute it in float64.`,
       batch,
     );
     this.info = info;

@@ -12,7 +12,7 @@ const script = fileURLToPath(new URL('../test/fork-attack.mjs', import.meta.url)
 const whole = process.env['MERCER_TEST_FULL'] === '1';
 const spawns = whole ? 10_000 : 60;
 const timeout = whole ? 1_800_000 : 90_000;
-const PROCESSES = new RegExp(`^${String(spawns)} processes during [1-9]\\d* calls$`);
+const PROCESSES = new RegExp(`^${spawns} processes during [1-9]\\d* calls$`);
 
 let folder: string;
 beforeAll(() => {

@@ -41,7 +41,7 @@ export async function kronMatvec<D extends LinalgDType>(
   if (x.shape.at(-1) !== q * s) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: x is ${x.label}, and a kron b has ${String(q * s)} columns (${String(q)} times ${String(s)}). The last axis of x must have that many elements.`,
+      `${what}: x is ${x.label}, and a kron b has ${q * s} columns (${q} times ${s}). The last axis of x must have that many elements.`,
     );
   }
   using packed = await x.contiguous(within);

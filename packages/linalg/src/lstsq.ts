@@ -93,7 +93,9 @@ export async function lstsq<D extends LinalgDType>(
       b: sideOperand(b, batchShape, side),
       x: sideOperand(x, batchShape, side),
       singularValues: columnOperand(singularValues, batchShape),
-      ...{ ranks: rank, infos, tolerance },
+      ranks: rank,
+      infos,
+      tolerance,
     };
     await runRoutine(routines.lstsq, setting, args, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
@@ -105,6 +107,6 @@ function toleranceOf(tolerance: number): number {
   if (tolerance >= 0 && tolerance < 1) return tolerance;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `lstsq: tolerance is ${String(tolerance)}. It is a share of the largest singular value: pass a number from 0 up to 1.`,
+    `lstsq: tolerance is ${tolerance}. It is a share of the largest singular value: pass a number from 0 up to 1.`,
   );
 }

@@ -36,7 +36,7 @@ describe.skipIf(!hasNvrtc)('skipped only without NVRTC', () => {
   });
 
   for (const maxBytes of [4000, 30_000]) {
-    matmulSuite(`of host memory, in blocks of ${String(maxBytes)} bytes`, cpu, {
+    matmulSuite(`of host memory, in blocks of ${maxBytes} bytes`, cpu, {
       scatters: true,
       runs: 60,
       place: () => ({ device: 'cuda', maxBytes }),
@@ -44,7 +44,9 @@ describe.skipIf(!hasNvrtc)('skipped only without NVRTC', () => {
   }
 
   matmulSuite('of host memory, in blocks', cpu, {
-    ...{ scatters: true, runs: 60, precision: 'tf32x3' },
+    scatters: true,
+    runs: 60,
+    precision: 'tf32x3',
     place: () => ({ device: gpu, maxBytes: 6000 }),
   });
 });

@@ -227,7 +227,9 @@ export function matmulSuite(
       const device = on();
       const nan = await full([3, 3], NaN, { device });
       const one = await tensor(rounded(randomMatrix(3, 3, 6), 'float32').data, {
-        ...{ shape: [3, 3], dtype: 'float32', device },
+        shape: [3, 3],
+        dtype: 'float32',
+        device,
       });
       await matmul(one, one, { ...place(), ...asked, out: nan });
       expect((await nan.toTypedArray()).every(Number.isFinite)).toBe(true);

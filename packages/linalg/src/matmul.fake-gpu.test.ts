@@ -196,7 +196,8 @@ describe.skipIf(!hasNvrtc)('products of split factors (skipped only without NVRT
     const row = (...values: number[]) => tensor(values, { shape: [1, values.length], device: gpu });
     const one = async (x: readonly number[], y: readonly number[]) => {
       using product = await matmul(await row(...x), await row(...y), {
-        ...{ transposeB: true, precision: 'tf32x3' },
+        transposeB: true,
+        precision: 'tf32x3',
       });
       return (await product.toTypedArray())[0];
     };

@@ -74,7 +74,7 @@ for (const gpu of gpus) {
         }
       }
       const report = precisions.map((one) => `${one} ${worst[one]!.toFixed(1)}`).join(', ');
-      console.log(`k = ${String(k)}, ${kind}: errors of ${report} u |a| |b|`);
+      console.log(`k = ${k}, ${kind}: errors of ${report} u |a| |b|`);
       for (const precision of precisions) {
         expect(worst[precision]).toBeLessThan(bounds[precision](k));
       }
@@ -132,13 +132,16 @@ for (const gpu of gpus) {
   });
 
   for (const maxBytes of [4000, 30_000, undefined]) {
-    matmulSuite(`of host memory by ${gpu.id} within ${String(maxBytes)} bytes`, () => host, {
-      ...{ scatters: true, runs: 60 },
+    matmulSuite(`of host memory by ${gpu.id} within ${maxBytes} bytes`, () => host, {
+      scatters: true,
+      runs: 60,
       place: () => ({ device: gpu, maxBytes }),
     });
   }
   matmulSuite(`of host memory by ${gpu.id}`, () => host, {
-    ...{ scatters: true, runs: 60, precision: 'tf32x3' },
+    scatters: true,
+    runs: 60,
+    precision: 'tf32x3',
     place: () => ({ device: gpu, maxBytes: 6000 }),
   });
 

@@ -106,13 +106,13 @@ export async function matmul<D extends LinalgDType>(
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: a is ${a.label}${transposeA ? ', transposed' : ''} and b is ${b.label}${transposeB ? ', transposed' : ''}: ` +
-        `${String(left.columns)} columns meet ${String(right.rows)} rows. They must be equal; see transposeA and transposeB.`,
+        `${left.columns} columns meet ${right.rows} rows. They must be equal; see transposeA and transposeB.`,
     );
   }
   if (beta !== 0 && out === undefined) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: beta is ${String(beta)} and there is no out to multiply with it. Pass out, or leave beta away.`,
+      `${what}: beta is ${beta} and there is no out to multiply with it. Pass out, or leave beta away.`,
     );
   }
   return withOutputs(setting, stream, async (outputs) => {
@@ -150,7 +150,7 @@ function bytesOf(what: string, maxBytes: number | undefined): number | undefined
   if (maxBytes === undefined || (Number.isSafeInteger(maxBytes) && maxBytes > 0)) return maxBytes;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: maxBytes is ${String(maxBytes)}. Pass a whole number of bytes, or leave it away.`,
+    `${what}: maxBytes is ${maxBytes}. Pass a whole number of bytes, or leave it away.`,
   );
 }
 

@@ -96,7 +96,10 @@ export async function matrixPower<D extends LinalgDType>(
     const common = {
       a: matrixOperand(a, batchShape),
       result: matrixOperand(result, batchShape),
-      ...{ errors, infos, upper, ridge },
+      errors,
+      infos,
+      upper,
+      ridge,
     };
     if (method === 'newton') {
       await runRoutine(routines.inverseRoot, setting, { ...common, root }, options);
@@ -115,15 +118,12 @@ export async function matrixPower<D extends LinalgDType>(
 
 function checkNumbers(what: string, power: number, eps: number): void {
   if (!Number.isFinite(power)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: power is ${String(power)}. Pass a finite number.`,
-    );
+    throw new MercerError('INVALID_ARGUMENT', `${what}: power is ${power}. Pass a finite number.`);
   }
   if (!Number.isFinite(eps) || eps < 0) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: eps is ${String(eps)}. Pass a finite number of at least 0.`,
+      `${what}: eps is ${eps}. Pass a finite number of at least 0.`,
     );
   }
 }
@@ -134,6 +134,6 @@ function rootOf(what: string, power: number): number {
   if (power < 0 && root >= 1 && root <= 64 && Math.abs(power * root + 1) < 1e-12) return root;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: method 'newton' computes powers -1/k with an integer k from 1 to 64, and power is ${String(power)}. Use method 'eigh'.`,
+    `${what}: method 'newton' computes powers -1/k with an integer k from 1 to 64, and power is ${power}. Use method 'eigh'.`,
   );
 }

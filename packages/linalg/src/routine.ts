@@ -54,7 +54,7 @@ export function defineRoutine<F extends Fields>(
 }
 
 const axes = Array.from({ length: MOST_BATCH_AXES }, (_, axis) => axis);
-const batchNames = axes.map((axis) => `batch${String(axis)}`);
+const batchNames = axes.map((axis) => `batch${axis}`);
 
 const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
 
@@ -153,7 +153,7 @@ function namesOf(field: string): MatrixNames {
       columns: `${field}.columns`,
       rowStride: `${field}.rowStride`,
       columnStride: `${field}.columnStride`,
-      strides: axes.map((axis) => `${field}.stride${String(axis)}`),
+      strides: axes.map((axis) => `${field}.stride${axis}`),
     };
     matrixNames.set(field, names);
   }

@@ -77,9 +77,7 @@ export function solveSuite(where: string, orders: readonly number[]): void {
             expect(x.shape).toEqual([n, 3]);
             expect(await infos.toNested()).toBe(0);
             const residual = scaledResidual(a, await onlyMatrix(x), b, dtype);
-            expect(residual, `${dtype} n=${String(n)} k=${String(condition)}`).toBeLessThan(
-              THRESHOLD,
-            );
+            expect(residual, `${dtype} n=${n} k=${condition}`).toBeLessThan(THRESHOLD);
           }
         }
       }

@@ -99,7 +99,7 @@ function checkRefine(what: string, refine: number, overwriteA: boolean): void {
   if (!Number.isInteger(refine) || refine < 0 || refine > 100) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: refine is ${String(refine)}. Pass the number of corrections, an integer from 0 to 100.`,
+      `${what}: refine is ${refine}. Pass the number of corrections, an integer from 0 to 100.`,
     );
   }
   if (overwriteA) {
@@ -132,7 +132,7 @@ export function assertSides(what: string, n: number, b: Tensor, side: 'columns' 
   const other = side === 'rows' ? 'columns' : 'rows';
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${what}: b is ${b.label}, whose right-hand sides are its ${side}, and a has ${String(n)} rows. ` +
+    `${what}: b is ${b.label}, whose right-hand sides are its ${side}, and a has ${n} rows. ` +
       `b must be ${formatShape(side === 'rows' ? [-1, n] : [n, -1]).replace('-1', 'c')} behind its batch axes; right-hand sides in ${other} are said with rightHandSides: '${other}'.`,
   );
 }

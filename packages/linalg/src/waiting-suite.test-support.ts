@@ -67,7 +67,7 @@ export function waitingSuite(gpu: Device): void {
       },
     );
 
-    it(`returns behind a stream that is busy, with ${String(count)} large systems`, async () => {
+    it(`returns behind a stream that is busy, with ${count} large systems`, async () => {
       const four = [1, 2, 3, 4].map((seed) => make(n, seed));
       const failing = count - 7;
       const matrices = Array.from({ length: count }, (__, z) =>

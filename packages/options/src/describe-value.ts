@@ -4,13 +4,13 @@ export function describeValue(value: unknown): string {
     return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
   }
   if (typeof value === 'function') return 'a function';
-  if (typeof value === 'bigint') return `${String(value)}n`.slice(0, 40);
+  if (typeof value === 'bigint') return `${value}n`.slice(0, 40);
   if (typeof value !== 'object' || value === null) return String(value).slice(0, 40);
   try {
-    if (Array.isArray(value)) return `an array of ${String(value.length)}`;
+    if (Array.isArray(value)) return `an array of ${value.length}`;
     if (!ArrayBuffer.isView(value)) return describeObject(value);
     const type = Object.prototype.toString.call(value).slice(8, -1);
-    return `a ${type} of ${String(value.byteLength)} bytes`;
+    return `a ${type} of ${value.byteLength} bytes`;
   } catch {
     return 'an object that cannot be read';
   }

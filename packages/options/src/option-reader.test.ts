@@ -15,8 +15,12 @@ class Refused extends Error {
 }
 
 const NAMES: OptionNames<Options> = {
-  ...{ p: true, out: true, uplo: true, shape: true },
-  ...{ signal: true, onProgress: true },
+  p: true,
+  out: true,
+  uplo: true,
+  shape: true,
+  signal: true,
+  onProgress: true,
 };
 const readOptions = optionReader((message, cause) => new Refused(message, { cause }));
 const read = (options: unknown): Options => readOptions('f', options as Options, NAMES);

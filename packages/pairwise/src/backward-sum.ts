@@ -41,7 +41,9 @@ export async function sumAxis<D extends PairwiseDType>(
   const outputs = axis.outer * axis.inner;
   const plan = planSum({ from: source.dtype, to: out.dtype, outputs, count: axis.count });
   const loaded = await loadPlan(out.device, plan, emit(out.device.kind), {
-    ...{ debug, signal, values: outputs * axis.count },
+    debug,
+    signal,
+    values: outputs * axis.count,
   });
   await stream.room({ signal });
   launchProgram(loaded, stream, { src: source, dst: out }, { ...axis });

@@ -44,7 +44,9 @@ describe('runKernelBackward', () => {
     const one = runKernelBackward(gaussianL2, f32, f32, undefined, { bandwidth: 1 });
     expectTypeOf(one).resolves.toEqualTypeOf<Gradients<readonly ['a'], 'float32'>>();
     const named = runKernelBackward(rationalQuadratic, f64, f64, undefined, {
-      ...{ bandwidth: f64, alpha: 2, scale: f64 },
+      bandwidth: f64,
+      alpha: 2,
+      scale: f64,
       wrt: ['bandwidth', 'alpha', 'scale'],
     });
     expectTypeOf(named).resolves.toHaveProperty('alpha').toEqualTypeOf<Tensor<'float64'>>();
@@ -73,7 +75,9 @@ describe('runKernelBackward', () => {
 
   it('names the parameters of a custom kernel', () => {
     const decay = kernelDescriptor({
-      ...{ innerOperator: 'diff', innerPower: 'square', outerPower: 'none' },
+      innerOperator: 'diff',
+      innerPower: 'square',
+      outerPower: 'none',
       kernel: customKernel(variable('d'), { parameters: ['c'] }),
     });
     const options = { parameters: { c: 2 } };

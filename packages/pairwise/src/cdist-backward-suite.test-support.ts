@@ -40,9 +40,7 @@ async function expectGradient(
     const limit = (expected.bounds[i] ?? 0) * UNIT[dtype] * (dtype === 'float64' ? 4 : 1);
     const error = Math.abs((got[i] ?? NaN) - want);
     if (!(error <= limit + 1e-300)) {
-      assert.fail(
-        `${what}[${String(i)}]: ${String(got[i])}, expected ${String(want)} within ${String(limit)}`,
-      );
+      assert.fail(`${what}[${i}]: ${got[i]}, expected ${want} within ${limit}`);
     }
   }
 }
@@ -57,7 +55,7 @@ async function checkAll(
   const { p, skipEpilogue = false } = options;
   const expected = referenceCdistBackward(g, a, b, p, skipEpilogue);
   const result = await cdistBackward(...tensors, { p, skipEpilogue, wrt: wrtOf(p) });
-  const shape = `p=${String(p)} ${String(a.rows)}x${String(b.rows)}x${String(a.columns)}`;
+  const shape = `p=${p} ${a.rows}x${b.rows}x${a.columns}`;
   expect(result.a.shape).toEqual([a.rows, a.columns]);
   expect(result.b.shape).toEqual([b.rows, b.columns]);
   for (const name of wrtOf(p)) {
@@ -102,7 +100,9 @@ export function describeCdistBackward(device: () => Device): void {
         }
       }
       const point = await tensor(new Float64Array(5).fill(3), {
-        ...{ shape: [1, 5], dtype, device: device() },
+        shape: [1, 5],
+        dtype,
+        device: device(),
       });
       const one = await tensor([[1]], { dtype, device: device() });
       const result = await cdistBackward(one, point, point, { p, wrt: wrtOf(p) });

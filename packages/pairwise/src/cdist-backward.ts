@@ -107,7 +107,13 @@ export async function cdistBackward<
   const results = new Map<string, Tensor>();
   try {
     const call: BackwardCall = {
-      ...{ stream, debug, signal, shape, p, parameters: [], maskedDiagonal: undefined },
+      stream,
+      debug,
+      signal,
+      shape,
+      p,
+      parameters: [],
+      maskedDiagonal: undefined,
       forward: normExpressions(isSpecialisedNorm(p) ? p : 'runtime', { skipEpilogue }),
       a: await backwardOperand(a, shape, within, copies),
       b: await backwardOperand(b, shape, within, copies),

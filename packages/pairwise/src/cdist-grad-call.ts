@@ -70,7 +70,8 @@ export function loadGrad(
       plan: (limits) =>
         planCdistGrad(
           {
-            ...{ ...sizes, phi: normDerivative(specialised ? p : 'runtime') },
+            ...sizes,
+            phi: normDerivative(specialised ? p : 'runtime'),
             ...(inMemory ? {} : { p }),
             ...alignment,
           },

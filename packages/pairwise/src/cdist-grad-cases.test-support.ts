@@ -97,7 +97,7 @@ export async function expectSums(
     const error = Math.abs((actual[i] ?? NaN) - value);
     if (!(error <= bound * u)) {
       assert.fail(
-        `p=${String(p)} [${place.join(', ')}]: ${String(actual[i])}, expected ${String(value)} within ${String(bound * u)}`,
+        `p=${p} [${place.join(', ')}]: ${actual[i]}, expected ${value} within ${bound * u}`,
       );
     }
     largest = Math.max(largest, error);

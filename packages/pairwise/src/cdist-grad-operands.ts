@@ -79,7 +79,7 @@ export function gradShape(inputs: GradInputs, p: ParameterValue): GradShape {
       const big = axis.toUpperCase();
       throw new MercerError(
         'SHAPE_MISMATCH',
-        `${WHAT}: ${known.from} has ${big} = ${String(known.extent)} and ${from} has ${big} = ${String(extent)}. The shapes are a (..., K, M), b (..., N, K), c (..., O, K), d (..., N, M).`,
+        `${WHAT}: ${known.from} has ${big} = ${known.extent} and ${from} has ${big} = ${extent}. The shapes are a (..., K, M), b (..., N, K), c (..., O, K), d (..., N, M).`,
       );
     });
   }
@@ -161,11 +161,21 @@ export function gradScalars(
   out: GradOutput,
 ): Scalars {
   return {
-    ...{ m, n, o, k, batch, ldo: out.leadingStride, strideO: out.strideO },
-    ...{ lda: a.leadingStride, ldb: b.leadingStride },
-    ...{ ldc: c.leadingStride, ldd: d.leadingStride },
-    ...{ batchStrideA: a.batchStride, batchStrideB: b.batchStride },
-    ...{ batchStrideC: c.batchStride, batchStrideD: d.batchStride },
+    m,
+    n,
+    o,
+    k,
+    batch,
+    ldo: out.leadingStride,
+    strideO: out.strideO,
+    lda: a.leadingStride,
+    ldb: b.leadingStride,
+    ldc: c.leadingStride,
+    ldd: d.leadingStride,
+    batchStrideA: a.batchStride,
+    batchStrideB: b.batchStride,
+    batchStrideC: c.batchStride,
+    batchStrideD: d.batchStride,
     batchStrideOut: out.batchStride,
   };
 }

@@ -125,7 +125,10 @@ export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType
 type Given<D extends PairwiseDType> = PreparedCdistGradOptions<D>;
 
 const UNALIGNED: GradAlignment = {
-  ...{ alignedA: false, alignedB: false, alignedC: false, alignedOut: false },
+  alignedA: false,
+  alignedB: false,
+  alignedC: false,
+  alignedOut: false,
 };
 
 function meets(actual: GradAlignment, wanted: GradAlignment): boolean {

@@ -105,7 +105,9 @@ export function describeCdistGrad(
       const inputs = await uploadAll(operands, dtype, device());
       const count = 2 * 3 * 4 * 16;
       const whole = await tensor(new Float64Array(count).fill(-7), {
-        ...{ shape: [2, 3, 4, 16], dtype, device: device() },
+        shape: [2, 3, 4, 16],
+        dtype,
+        device: device(),
       });
       const out = whole.slice(null, [0, 2], [1, 4], [2, 12]);
       expect(await cdistGrad(...inputs, { p: 2, out })).toBe(out);
@@ -137,7 +139,10 @@ export function describeCdistGrad(
       const [a, c] = [await one([[1], [1]]), await one([[1, 1]])];
       const tiny = 2 ** -100;
       const matrix = (rows: number, columns: number, values: number[]): ReferenceBatch => ({
-        ...{ batch: 1, rows, columns, values: Float64Array.from(values) },
+        batch: 1,
+        rows,
+        columns,
+        values: Float64Array.from(values),
       });
       const sums = await cdistGrad(a, await one([[tiny, 0]]), c, await one([[0]]), { p: 0.5 });
       await expectSums(
@@ -188,15 +193,19 @@ export function describeCdistGrad(
   it('agrees with float64 on random shapes, batches and strides', async () => {
     const counts: Record<string, number> = {};
     const cases = fc.record({
-      ...{ m: fc.integer({ min: 1, max: 40 }), n: fc.integer({ min: 1, max: 6 }) },
-      ...{ o: fc.integer({ min: 1, max: 20 }), k: fc.integer({ min: 0, max: 70 }) },
-      ...{ batch: fc.integer({ min: 1, max: 3 }), own: fc.subarray([...NAMES]), pad: fc.nat(4) },
-      ...{ dtype: fc.constantFrom('float32' as const, 'float64' as const) },
+      m: fc.integer({ min: 1, max: 40 }),
+      n: fc.integer({ min: 1, max: 6 }),
+      o: fc.integer({ min: 1, max: 20 }),
+      k: fc.integer({ min: 0, max: 70 }),
+      batch: fc.integer({ min: 1, max: 3 }),
+      own: fc.subarray([...NAMES]),
+      pad: fc.nat(4),
+      dtype: fc.constantFrom('float32' as const, 'float64' as const),
       p: fc.constantFrom(1.3, 2),
     });
     await fc.assert(
       fc.asyncProperty(cases, async ({ pad, dtype, p, ...sizes }) => {
-        for (const name of [dtype, `p ${String(p)}`, ...sizes.own]) {
+        for (const name of [dtype, `p ${p}`, ...sizes.own]) {
           counts[name] = (counts[name] ?? 0) + 1;
         }
         const operands = operandsOf(sizes, 77);

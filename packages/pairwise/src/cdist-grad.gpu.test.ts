@@ -27,12 +27,16 @@ for (const gpu of gpus) {
         const make = ([rows, columns]: readonly [number, number], seed: number) => {
           const values = normalValues(rows * columns, seed);
           return {
-            ...{ batch: 1, rows, columns },
+            batch: 1,
+            rows,
+            columns,
             values: oneSign ? values.map((x) => (seed === 4 ? 5 : 0) + Math.abs(x)) : values,
           };
         };
         const operands = {
-          ...{ a: make(parts.a, 1), b: make(parts.b, 2), c: make(parts.c, 3) },
+          a: make(parts.a, 1),
+          b: make(parts.b, 2),
+          c: make(parts.c, 3),
           d: make(parts.d, 4),
         };
         const actual = await run(gpu, strategy, p, operands);
@@ -42,7 +46,7 @@ for (const gpu of gpus) {
           const { value, bound } = referenceElement(operands, place, p);
           worst = Math.max(worst, Math.abs((actual[i] ?? NaN) - value) / (bound * 2 ** -24));
         }
-        console.log(`${strategy} p=${String(p)}: ${worst.toFixed(3)} of the bound`);
+        console.log(`${strategy} p=${p}: ${worst.toFixed(3)} of the bound`);
         expect(worst).toBeLessThan(1);
       }
     });
@@ -72,7 +76,10 @@ async function run(
     {
       ...({ dtype: 'float32', m, n, o, k, batch: 1, p } as const),
       phi: normDerivative(p === 1.3 ? 'runtime' : p),
-      ...{ alignedA: true, alignedB: true, alignedC: true, alignedOut: true },
+      alignedA: true,
+      alignedB: true,
+      alignedC: true,
+      alignedOut: true,
     },
     gpu.limits,
     { strategy },
@@ -85,9 +92,24 @@ async function run(
     ...[empty([o, n, m], { dtype: 'float32', device: gpu }), 0n],
   ];
   const scalars = {
-    ...{ m, n, o, k, batch: 1, lda: m, ldb: k, ldc: k, ldd: m, ldo: m, strideO: n * m },
-    ...{ batchStrideA: 0, batchStrideB: 0, batchStrideC: 0, batchStrideD: 0, batchStrideOut: 0 },
-    ...{ pStride: 0, pValue: p },
+    m,
+    n,
+    o,
+    k,
+    batch: 1,
+    lda: m,
+    ldb: k,
+    ldc: k,
+    ldd: m,
+    ldo: m,
+    strideO: n * m,
+    batchStrideA: 0,
+    batchStrideB: 0,
+    batchStrideC: 0,
+    batchStrideD: 0,
+    batchStrideOut: 0,
+    pStride: 0,
+    pValue: p,
   };
   const workspace = gpu.allocate(Math.max(4, program.workspaceBytes(scalars)));
   for (const { kernel } of program.steps) {

@@ -105,7 +105,8 @@ async function compute(
     const read = isTensor(norm) ? [...placed.tensors, norm] : placed.tensors;
     const output = out && gradOutput(out, shape, read);
     const p = await readableParameter(WHAT, 'p', norm, shape, copies, {
-      ...{ stream, signal },
+      stream,
+      signal,
     });
     const { inputs, operands } = await readableInputs(tensors, shape, { stream, signal }, copies);
     const target = out ?? newGradOutput(shape, stream);
@@ -153,8 +154,10 @@ async function readableInputs(
     return readable.operand;
   };
   const operands = {
-    ...{ a: await read('a'), b: await read('b') },
-    ...{ c: await read('c'), d: await read('d') },
+    a: await read('a'),
+    b: await read('b'),
+    c: await read('c'),
+    d: await read('d'),
   };
   return { inputs, operands };
 }

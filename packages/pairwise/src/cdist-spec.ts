@@ -12,6 +12,8 @@ export function cdistSpec({ p = 2, skipEpilogue = false }: CdistOptions): Pairwi
     parameters: [],
     symmetric: false,
     align: true,
-    ...{ diagonal: undefined, rows: undefined, check: undefined },
+    diagonal: undefined,
+    rows: undefined,
+    check: undefined,
   };
 }

@@ -32,7 +32,7 @@ export async function expectOracle(
     const limit = (bounds[i] ?? NaN) * unit * Math.abs(want);
     if (!(Math.abs(got - want) <= limit)) {
       assert.fail(
-        `p=${String(p)} [${String(Math.floor(i / columns))}, ${String(i % columns)}]: ${String(got)}, expected ${String(want)} within ${String(limit)}`,
+        `p=${p} [${Math.floor(i / columns)}, ${i % columns}]: ${got}, expected ${want} within ${limit}`,
       );
     }
   }
@@ -101,7 +101,9 @@ export function describeCdist(device: () => Device, { full }: { readonly full: b
       const x = await upload(a, 'row', 0, dtype, device());
       const y = await upload(b, 'row', 0, dtype, device());
       const whole = await tensor(new Float64Array(20 * 40).fill(-7), {
-        ...{ shape: [20, 40], dtype, device: device() },
+        shape: [20, 40],
+        dtype,
+        device: device(),
       });
       await cdist(x, y, { out: whole.slice(null, [0, 31]) });
       const rest = await whole.slice(null, [31, 40]).toTypedArray();
@@ -135,7 +137,8 @@ export function describeCdist(device: () => Device, { full }: { readonly full: b
       const x = await upload(source, 'row', 0, dtype, device());
       const reversed = x.slice([null, null, -1], [null, null, 2]);
       const expected: ReferenceMatrix = {
-        ...{ rows: 12, columns: 5 },
+        rows: 12,
+        columns: 5,
         values: Float64Array.from({ length: 60 }, (_, i) => {
           const [row, column] = [11 - Math.floor(i / 5), 2 * (i % 5)];
           return source.values[row * 10 + column] ?? NaN;
@@ -193,7 +196,7 @@ export function describeCdist(device: () => Device, { full }: { readonly full: b
       for (const [i, want] of expected.entries()) {
         const got = Number(actual[i]);
         if (Number.isFinite(want)) expect(got).toBeCloseTo(want, 4);
-        else expect(got, `element ${String(i)}`).toBe(want);
+        else expect(got, `element ${i}`).toBe(want);
       }
     });
 

@@ -8,7 +8,9 @@ const cpu = device('cpu');
 describe('cdist under load on the CPU', () => {
   it('leaves the event loop free while a long kernel runs', async () => {
     const x = await tensor(normalValues(2500 * 256, 1), {
-      ...{ shape: [2500, 256], dtype: 'float32', device: cpu },
+      shape: [2500, 256],
+      dtype: 'float32',
+      device: cpu,
     });
     // Compiled beforehand: here only the kernel is under test.
     (await (await cdist(x.slice([0, 600]), x, { p: 1.3 })).ready()).dispose();

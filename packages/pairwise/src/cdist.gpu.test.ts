@@ -126,7 +126,7 @@ for (const gpu of gpus) {
       gaps.sort((a, b) => a - b);
       const p99 = gaps[Math.floor(gaps.length * 0.99)] ?? Infinity;
       expect(gaps.length).toBeGreaterThan(20);
-      expect(p99, `p99 of ${String(gaps.length)} gaps`).toBeLessThan(50);
+      expect(p99, `p99 of ${gaps.length} gaps`).toBeLessThan(50);
     });
 
     it('prints the plan of the large problem', async () => {

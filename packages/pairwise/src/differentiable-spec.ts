@@ -29,7 +29,9 @@ export function differentiableSpec(
   const open = (value: ParameterValue | undefined): KnownValue | undefined =>
     value === undefined ? undefined : 'parameter';
   const expressions = descriptorExpressions(descriptor, {
-    ...{ p: open(p), innerP: open(innerP), outerP: open(outerP) },
+    p: open(p),
+    innerP: open(innerP),
+    outerP: open(outerP),
     degree: open(degree),
     epsilon: spec.parameters.some(({ name }) => name === 'epsilon'),
   });

@@ -55,16 +55,16 @@ export async function backwardOf(
     const g = await backwardOperand(gradient, shape, { stream, signal: options.signal }, made);
     const rows = await operandsOf(forward, spec, shape, stream, made);
     const call: BackwardCall = {
-      ...{
-        stream,
-        debug: options.debug,
-        signal: options.signal,
-        shape,
-        forward: spec.expressions,
-        p: spec.p ?? 1,
-      },
+      stream,
+      debug: options.debug,
+      signal: options.signal,
+      shape,
+      forward: spec.expressions,
+      p: spec.p ?? 1,
       parameters: parametersOf(spec, given, shape),
-      ...{ a: rows.a, b: rows.b, gradient: g },
+      a: rows.a,
+      b: rows.b,
+      gradient: g,
       maskedDiagonal: spec.diagonal?.mode === 'set' ? spec.diagonal.offset : undefined,
     };
     await inputGradients(call, spec, rows, one, wrt, results);
@@ -125,7 +125,11 @@ async function operandsOf(
   if (spec.rows === undefined) return { a: x, b: y, prepared: undefined };
   const { normalise, scale } = spec.rows;
   const by = (from: BackwardOperand, rows: number): PreparedBy => ({
-    ...{ what: WHAT, normalise, scale, x: from, rows },
+    what: WHAT,
+    normalise,
+    scale,
+    x: from,
+    rows,
   });
   const prepare = (from: BackwardOperand, rows: number): Promise<BackwardOperand> =>
     preparedOperand(from, rows, spec, shape, { stream, debug, signal }, made);

@@ -141,6 +141,6 @@ export function checkBandwidth(
   if ((dtype === 'float32' ? Math.fround(factor) : factor) < Infinity) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: bandwidth is ${String(bandwidth)}, and ${plain ? '1 / bandwidth' : '1 / bandwidth^2'} is beyond ${dtype}. Scale the data and the bandwidth up.`,
+    `${what}: bandwidth is ${bandwidth}, and ${plain ? '1 / bandwidth' : '1 / bandwidth^2'} is beyond ${dtype}. Scale the data and the bandwidth up.`,
   );
 }

@@ -49,8 +49,8 @@ export function callSignature(
   const { what, expressions, p, diagonal, symmetric, align } = spec;
   const { inner, outer, reduce } = expressions;
   const inputs = b === undefined || b === a ? [a] : [a, b];
-  let key = `${what} ${String(inner.id)} ${String(outer.id)} ${reduce} ${String(p)} ${String(symmetric)} ${String(align)}|`;
-  if (diagonal !== undefined) key += `${diagonal.mode} ${String(diagonal.offset)}|`;
+  let key = `${what} ${inner.id} ${outer.id} ${reduce} ${p} ${symmetric} ${align}|`;
+  if (diagonal !== undefined) key += `${diagonal.mode} ${diagonal.offset}|`;
   const numbers: Record<string, number> = {};
   for (const { name, value } of valuesOf(spec)) {
     key += isTensor(value) ? `${name}*|` : `${name}|`;
@@ -105,7 +105,8 @@ function knownCallOf(
   }
   const { outShape, dtype, device } = shape;
   return new KnownCall({
-    ...{ device, results: [{ shape: outShape, dtype }] },
+    device,
+    results: [{ shape: outShape, dtype }],
     launches: [{ program: main, pointers, scalars }],
     // the expressions, whose ids are in the key
     holds: spec.expressions,

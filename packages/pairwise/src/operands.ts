@@ -62,7 +62,7 @@ export function pairwiseShape(
   if (extent(b, -1) !== k) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: a ${formatShape(a.shape)} has ${String(k)} features and b ${formatShape(b.shape)} has ${String(extent(b, -1))}. The last axes must have the same extent.`,
+      `${what}: a ${formatShape(a.shape)} has ${k} features and b ${formatShape(b.shape)} has ${extent(b, -1)}. The last axes must have the same extent.`,
     );
   }
   const batchShape = parameters.reduce(
@@ -78,7 +78,7 @@ function checkRank(what: string, name: string, x: Tensor): void {
   if (x.rank >= 2) return;
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${what}: ${name} has shape ${formatShape(x.shape)}, and a matrix of points needs at least two axes, (..., points, features). Reshape a single point to (1, ${String(x.size)}).`,
+    `${what}: ${name} has shape ${formatShape(x.shape)}, and a matrix of points needs at least two axes, (..., points, features). Reshape a single point to (1, ${x.size}).`,
   );
 }
 
@@ -151,8 +151,12 @@ export function problemLayouts([a, b, out]: Operands): Pick<
   'layoutA' | 'layoutB' | 'layoutOut' | 'alignedA' | 'alignedB' | 'alignedOut'
 > {
   return {
-    ...{ layoutA: a.layout, layoutB: b.layout, layoutOut: out.layout },
-    ...{ alignedA: a.aligned, alignedB: b.aligned, alignedOut: out.aligned },
+    layoutA: a.layout,
+    layoutB: b.layout,
+    layoutOut: out.layout,
+    alignedA: a.aligned,
+    alignedB: b.aligned,
+    alignedOut: out.aligned,
   };
 }
 

@@ -90,7 +90,9 @@ export async function parametersBackward(
   const loaded = await load(call, { wrt: names });
   const blocks = gradientBlocks(loaded.plan, shape.m);
   using partial = empty([names.length, ...shape.batchShape, blocks], {
-    ...{ dtype: 'float64', device: shape.device, stream },
+    dtype: 'float64',
+    device: shape.device,
+    stream,
   });
   try {
     await stream.room({ signal: call.signal });
@@ -136,8 +138,12 @@ export async function diagonalBackward(
       source,
       totals,
       {
-        ...{ outer: batch, count, inner: 1, strideOuter: batchStride },
-        ...{ strideCount: rowStride + columnStride, strideInner: 1 },
+        outer: batch,
+        count,
+        inner: 1,
+        strideOuter: batchStride,
+        strideCount: rowStride + columnStride,
+        strideInner: 1,
       },
       call,
     ),
@@ -173,13 +179,21 @@ function load(
   const { shape, forward, parameters } = call;
   const { dtype, m, n, k, batch, device } = shape;
   const problem: PairwiseGradientProblem = {
-    ...{ ...forward, dtype, m, n, k, batch, ...target },
+    ...forward,
+    dtype,
+    m,
+    n,
+    k,
+    batch,
+    ...target,
     parameters: parameters.map(({ name }) => name),
     maskDiagonal: call.maskedDiagonal !== undefined,
   };
   const plan = planPairwiseGradient(problem, device.limits);
   return loadPlan(device, plan, emitPairwiseGradient, {
-    ...{ debug: call.debug, signal: call.signal, values: m * n * k * batch },
+    debug: call.debug,
+    signal: call.signal,
+    values: m * n * k * batch,
   });
 }
 
@@ -208,7 +222,10 @@ async function finish(
 function launch(loaded: Loaded, call: BackwardCall, out: Tensor): void {
   const { a, b, gradient, parameters, stream } = call;
   const pointers = {
-    ...{ a: a.tensor, b: b.tensor, gradient: gradient.tensor, out },
+    a: a.tensor,
+    b: b.tensor,
+    gradient: gradient.tensor,
+    out,
     ...Object.fromEntries(parameters.map(({ name, bound }) => [`${name}At`, bound.pointer])),
   };
   launchProgram(loaded, stream, pointers, { ...scalars(call), ...gradientBlocking(loaded.plan) });
@@ -218,10 +235,20 @@ function scalars(call: BackwardCall): Scalars {
   const { shape, a, b, gradient, p, parameters, maskedDiagonal = 0 } = call;
   const { m, n, k, batch } = shape;
   return {
-    ...{ m, n, k, batch, p, diagonalOffset: maskedDiagonal },
-    ...{ rowStrideA: a.rowStride, stepStrideA: a.columnStride, batchStrideA: a.batchStride },
-    ...{ rowStrideB: b.rowStride, stepStrideB: b.columnStride, batchStrideB: b.batchStride },
-    ...{ rowStrideG: gradient.rowStride, columnStrideG: gradient.columnStride },
+    m,
+    n,
+    k,
+    batch,
+    p,
+    diagonalOffset: maskedDiagonal,
+    rowStrideA: a.rowStride,
+    stepStrideA: a.columnStride,
+    batchStrideA: a.batchStride,
+    rowStrideB: b.rowStride,
+    stepStrideB: b.columnStride,
+    batchStrideB: b.batchStride,
+    rowStrideG: gradient.rowStride,
+    columnStrideG: gradient.columnStride,
     batchStrideG: gradient.batchStride,
     ...Object.fromEntries(
       parameters.flatMap(({ name, bound }) => [

@@ -39,7 +39,14 @@ export function pairwiseProblem(
   const { expressions, p, parameters, diagonal } = spec;
   const { inner, outer, reduce } = expressions;
   return {
-    ...{ inner, outer, reduce, dtype, m, n, k, batch },
+    inner,
+    outer,
+    reduce,
+    dtype,
+    m,
+    n,
+    k,
+    batch,
     ...problemLayouts(spec.align ? operands : unaligned(operands)),
     p,
     parameters: parameters.length > 0 ? parameters.map(({ name }) => name) : undefined,
@@ -71,7 +78,9 @@ export async function loadCall(
 ): Promise<LoadedCall> {
   const { m, n, k, batch } = shape;
   const countedAs = (values: number): CallLoadOptions => ({
-    ...{ debug, signal, values: purpose === undefined ? undefined : values },
+    debug,
+    signal,
+    values: purpose === undefined ? undefined : values,
   });
   const options = countedAs(m * n * k * batch);
   const [a, b, out] = operands;

@@ -35,13 +35,11 @@ export function describePrecompile(device: () => Device): void {
         ],
         {
           ...small(),
-          onProgress: ({ done, total }) => steps.push(`${String(done)}/${String(total)}`),
+          onProgress: ({ done, total }) => steps.push(`${done}/${total}`),
         },
       );
       expect(kernels).toBeGreaterThanOrEqual(9);
-      expect(steps).toEqual(
-        Array.from({ length: kernels }, (_, i) => `${String(i + 1)}/${String(kernels)}`),
-      );
+      expect(steps).toEqual(Array.from({ length: kernels }, (_, i) => `${i + 1}/${kernels}`));
       const before = await compiles();
       const x = await zeros([24, 12], { dtype: 'float32', device: device() });
       const y = await zeros([24, 12], { dtype: 'float32', device: device() });

@@ -18,7 +18,10 @@ describe('on the CPU', () => {
       // a number that is in no cache
       const kernel = customKernel(exp(neg(add(variable('d'), Math.random()))));
       const descriptor = kernelDescriptor({
-        ...{ innerOperator: 'diff', innerPower: 'square', outerPower: 'none', kernel },
+        innerOperator: 'diff',
+        innerPower: 'square',
+        outerPower: 'none',
+        kernel,
       });
       const report = await precompile([descriptor], {
         device: cpu,

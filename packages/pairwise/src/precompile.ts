@@ -171,7 +171,9 @@ export async function precompile(
     signal?.throwIfAborted();
   }
   await device.loadAll([...kernels.values()], {
-    ...{ onProgress, debug, signal },
+    onProgress,
+    debug,
+    signal,
   });
   return { kernels: kernels.size };
 }

@@ -154,7 +154,7 @@ function checkPrepared(what: string, call: Call, example: Call): void {
   if (shape.k !== fixed.k) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: prepared for ${String(fixed.k)} features, called with ${String(shape.k)}. Prepare another for ${String(shape.k)}.`,
+      `${what}: prepared for ${fixed.k} features, called with ${shape.k}. Prepare another for ${shape.k}.`,
     );
   }
   for (const [i, operand] of operands.entries()) {
@@ -162,7 +162,7 @@ function checkPrepared(what: string, call: Call, example: Call): void {
     if (operand.layout === wanted) continue;
     throw new MercerError(
       'NOT_CONTIGUOUS',
-      `${what}: ${NAMES[i] ?? 'operand'} is ${operand.layout}-major and was prepared as ${String(wanted)}-major. Prepare another for this layout.`,
+      `${what}: ${NAMES[i] ?? 'operand'} is ${operand.layout}-major and was prepared as ${wanted}-major. Prepare another for this layout.`,
     );
   }
 }

@@ -7,5 +7,5 @@ export function problemKey(problem: PairwiseProblem): string {
   const { parameters = [], symmetric = false, diagonal = '' } = problem;
   const aligned = (alignedA ? 1 : 0) + (alignedB ? 2 : 0) + (alignedOut ? 4 : 0);
   const extras = `${parameters.join(',')} ${symmetric ? 'symmetric' : ''} ${diagonal}`;
-  return `${dtype} ${String(m)} ${String(n)} ${String(k)} ${String(batch)} ${String(inner.id)} ${String(outer.id)} ${reduce} ${String(p)} ${layoutA} ${layoutB} ${layoutOut} ${String(aligned)} ${extras}`;
+  return `${dtype} ${m} ${n} ${k} ${batch} ${inner.id} ${outer.id} ${reduce} ${p} ${layoutA} ${layoutB} ${layoutOut} ${aligned} ${extras}`;
 }

@@ -16,12 +16,16 @@ export const l2Norm = kernelDescriptor({ ...norm, innerPower: 'square', outerPow
 export const pNorm = kernelDescriptor({ ...norm, innerPower: 'pow', outerPower: 'pow' });
 /** `exp(-d / bandwidth)` of the 1-norm. */
 export const laplaceL1 = kernelDescriptor({
-  ...{ innerOperator: 'diff', innerPower: 'abs', outerPower: 'none' },
+  innerOperator: 'diff',
+  innerPower: 'abs',
+  outerPower: 'none',
   kernel: 'laplace',
 });
 /** `exp(-d / bandwidth)` of the 2-norm. */
 export const laplaceL2 = kernelDescriptor({
-  ...{ innerOperator: 'diff', innerPower: 'square', outerPower: 'sqrt' },
+  innerOperator: 'diff',
+  innerPower: 'square',
+  outerPower: 'sqrt',
   kernel: 'laplace',
 });
 /** `exp(-s / (2 bandwidth^2))`, s being the squared distance. */

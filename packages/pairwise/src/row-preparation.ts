@@ -74,8 +74,11 @@ export function preparedRows(
   const out = empty([batch, rows, target.leadingStride], { dtype, device, stream });
   made.push(out);
   const scalars = {
-    ...{ m: rows, k, batch },
-    ...{ ldx: operand.leadingStride, ldo: target.leadingStride },
+    m: rows,
+    k,
+    batch,
+    ldx: operand.leadingStride,
+    ldo: target.leadingStride,
     batchStrideX: operand.batchStride,
     batchStrideOut: target.batchStride,
     scaleBatchStride: factors.batchStride,

@@ -79,6 +79,6 @@ function checkScale(what: string, value: Tensor, home: ScaleHome): void {
   if (features === 1 || features === home.k) return;
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${what}: scale ${formatShape(value.shape)} has ${String(features)} factors and the data ${String(home.k)} features. Pass a number, one factor per feature, or one row of factors per batch entry.`,
+    `${what}: scale ${formatShape(value.shape)} has ${features} factors and the data ${home.k} features. Pass a number, one factor per feature, or one row of factors per batch entry.`,
   );
 }

@@ -57,7 +57,9 @@ async function contributions(
   const { dtype, device, batchShape, batch, k } = shape;
   const plan = planRowsGradient({ dtype, normalise, target }, device.limits);
   const loaded = await loadPlan(device, plan, emitRowsGradient, {
-    ...{ debug, signal, values: rows * k * batch },
+    debug,
+    signal,
+    values: rows * k * batch,
   });
   const bound = scale === undefined ? undefined : bindScale(what, scale, shape);
   await stream.room({ signal });
@@ -68,9 +70,15 @@ async function contributions(
       stream,
       { x: x.tensor, dy: upstream, out, scaleAt: bound?.pointer ?? 0n },
       {
-        ...{ m: rows, k, batch, rowStrideX: x.rowStride, stepStrideX: x.columnStride },
-        ...{ batchStrideX: x.batchStride, scaleValue: bound?.value ?? 1 },
-        ...{ scaleBatchStride: bound?.batchStride ?? 0, scaleStride: bound?.stride ?? 0 },
+        m: rows,
+        k,
+        batch,
+        rowStrideX: x.rowStride,
+        stepStrideX: x.columnStride,
+        batchStrideX: x.batchStride,
+        scaleValue: bound?.value ?? 1,
+        scaleBatchStride: bound?.batchStride ?? 0,
+        scaleStride: bound?.stride ?? 0,
       },
     );
     return out;

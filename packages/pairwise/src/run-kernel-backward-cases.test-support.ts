@@ -36,127 +36,164 @@ export interface Case {
 
 const [d, c, e] = [variable('d'), variable('c'), variable('e')];
 const CUSTOM = kernelDescriptor({
-  ...{ innerOperator: 'diff', innerPower: 'square', outerPower: 'none' },
+  innerOperator: 'diff',
+  innerPower: 'square',
+  outerPower: 'none',
   kernel: customKernel(mul(exp(neg(mul(d, div(1, c)))), log(add(e, d))), {
     parameters: ['c', 'e'],
   }),
 });
 const POWERS_APART = kernelDescriptor({
-  ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
+  innerOperator: 'diff',
+  innerPower: 'pow',
+  outerPower: 'pow',
+  kernel: 'laplace',
 });
 
 const SIGNED = kernelDescriptor({
-  ...{ innerOperator: 'diff', innerPower: 'none', outerPower: 'none' },
+  innerOperator: 'diff',
+  innerPower: 'none',
+  outerPower: 'none',
   kernel: customKernel(exp(neg(mul(c, mul(d, d)))), { parameters: ['c'] }),
 });
 
 /** Every named kernel, a custom one, and exponents apart. */
 export const CASES: readonly Case[] = [
   {
-    ...{ name: 'l1Norm', descriptor: pairwise.l1Norm, parameters: {} },
+    name: 'l1Norm',
+    descriptor: pairwise.l1Norm,
+    parameters: {},
     reference: (x, y) => powers(x, y, 1),
   },
   {
-    ...{ name: 'l2Norm', descriptor: pairwise.l2Norm, parameters: {} },
+    name: 'l2Norm',
+    descriptor: pairwise.l2Norm,
+    parameters: {},
     reference: (x, y) => Math.sqrt(squared(x, y)),
   },
   {
-    ...{ float32: true, name: 'pNorm', descriptor: pairwise.pNorm, parameters: { p: 2.7 } },
+    float32: true,
+    name: 'pNorm',
+    descriptor: pairwise.pNorm,
+    parameters: { p: 2.7 },
     reference: (x, y, q) => powers(x, y, of(q, 'p')) ** (1 / of(q, 'p')),
   },
   {
-    ...{ name: 'laplaceL1', descriptor: pairwise.laplaceL1, parameters: { bandwidth: 3 } },
+    name: 'laplaceL1',
+    descriptor: pairwise.laplaceL1,
+    parameters: { bandwidth: 3 },
     reference: (x, y, q) => Math.exp(-powers(x, y, 1) / of(q, 'bandwidth')),
   },
   {
-    ...{
-      float32: true,
-      name: 'laplaceL2',
-      descriptor: pairwise.laplaceL2,
-      parameters: { bandwidth: 3 },
-    },
+    float32: true,
+    name: 'laplaceL2',
+    descriptor: pairwise.laplaceL2,
+    parameters: { bandwidth: 3 },
     reference: (x, y, q) => Math.exp(-Math.sqrt(squared(x, y)) / of(q, 'bandwidth')),
   },
   {
-    ...{ name: 'laplace, powers apart', descriptor: POWERS_APART },
+    name: 'laplace, powers apart',
+    descriptor: POWERS_APART,
     parameters: { bandwidth: 3, innerP: 1.7, outerP: 0.6 },
     reference: (x, y, q) =>
       Math.exp(-(powers(x, y, of(q, 'innerP')) ** of(q, 'outerP')) / of(q, 'bandwidth')),
   },
   {
-    ...{
-      name: 'laplace of a norm',
-      descriptor: POWERS_APART,
-      parameters: { bandwidth: 3, p: 1.5 },
-    },
+    name: 'laplace of a norm',
+    descriptor: POWERS_APART,
+    parameters: { bandwidth: 3, p: 1.5 },
     reference: (x, y, q) =>
       Math.exp(-(powers(x, y, of(q, 'p')) ** (1 / of(q, 'p'))) / of(q, 'bandwidth')),
   },
   {
-    ...{ name: 'gaussianL2', descriptor: pairwise.gaussianL2, parameters: { bandwidth: 2 } },
+    name: 'gaussianL2',
+    descriptor: pairwise.gaussianL2,
+    parameters: { bandwidth: 2 },
     reference: (x, y, q) => Math.exp(-squared(x, y) / (2 * of(q, 'bandwidth') ** 2)),
   },
   {
-    ...{ name: 'matern12', descriptor: pairwise.matern12, parameters: { bandwidth: 2 } },
+    name: 'matern12',
+    descriptor: pairwise.matern12,
+    parameters: { bandwidth: 2 },
     reference: (x, y, q) => Math.exp(-Math.sqrt(squared(x, y)) / of(q, 'bandwidth')),
   },
   {
-    ...{ name: 'matern32', descriptor: pairwise.matern32, parameters: { bandwidth: 2 } },
+    name: 'matern32',
+    descriptor: pairwise.matern32,
+    parameters: { bandwidth: 2 },
     reference: (x, y, q) => {
       const r = Math.sqrt(3 * squared(x, y)) / of(q, 'bandwidth');
       return (1 + r) * Math.exp(-r);
     },
   },
   {
-    ...{
-      float32: true,
-      name: 'matern52',
-      descriptor: pairwise.matern52,
-      parameters: { bandwidth: 2 },
-    },
+    float32: true,
+    name: 'matern52',
+    descriptor: pairwise.matern52,
+    parameters: { bandwidth: 2 },
     reference: (x, y, q) => {
       const r = Math.sqrt(5 * squared(x, y)) / of(q, 'bandwidth');
       return (1 + r + (r * r) / 3) * Math.exp(-r);
     },
   },
   {
-    ...{ name: 'cauchy', descriptor: pairwise.cauchy, parameters: { bandwidth: 2 } },
+    name: 'cauchy',
+    descriptor: pairwise.cauchy,
+    parameters: { bandwidth: 2 },
     reference: (x, y, q) => 1 / (1 + squared(x, y) / of(q, 'bandwidth') ** 2),
   },
   {
-    ...{ float32: true, name: 'rationalQuadratic', descriptor: pairwise.rationalQuadratic },
+    float32: true,
+    name: 'rationalQuadratic',
+    descriptor: pairwise.rationalQuadratic,
     parameters: { bandwidth: 2, alpha: 1.5 },
     reference: (x, y, q) =>
       (1 + squared(x, y) / (2 * of(q, 'alpha') * of(q, 'bandwidth') ** 2)) ** -of(q, 'alpha'),
   },
   {
-    ...{ name: 'inverseMultiquadric', descriptor: pairwise.inverseMultiquadric },
+    name: 'inverseMultiquadric',
+    descriptor: pairwise.inverseMultiquadric,
     parameters: { bandwidth: 2 },
     reference: (x, y, q) => (1 + squared(x, y) / of(q, 'bandwidth') ** 2) ** -0.5,
   },
   {
-    ...{ name: 'dot', descriptor: pairwise.dot, parameters: {} },
+    name: 'dot',
+    descriptor: pairwise.dot,
+    parameters: {},
     reference: product,
   },
   {
-    ...{ float32: true, name: 'cosine', descriptor: pairwise.cosine, parameters: {} },
+    float32: true,
+    name: 'cosine',
+    descriptor: pairwise.cosine,
+    parameters: {},
     reference: (x, y) => product(x, y) / Math.sqrt(product(x, x) * product(y, y)),
   },
   {
-    ...{ float32: true, name: 'polynomial', descriptor: pairwise.polynomial, fixed: { degree: 3 } },
+    float32: true,
+    name: 'polynomial',
+    descriptor: pairwise.polynomial,
+    fixed: { degree: 3 },
     parameters: { gamma: 0.3, offset: 0.7 },
     reference: (x, y, q) => (of(q, 'gamma') * product(x, y) + of(q, 'offset')) ** 3,
   },
   {
-    ...{ name: 'sigmoid', descriptor: pairwise.sigmoid, parameters: { gamma: 0.2, offset: 0.1 } },
+    name: 'sigmoid',
+    descriptor: pairwise.sigmoid,
+    parameters: { gamma: 0.2, offset: 0.1 },
     reference: (x, y, q) => Math.tanh(of(q, 'gamma') * product(x, y) + of(q, 'offset')),
   },
   {
-    ...{ name: 'a custom kernel of signed sums', descriptor: SIGNED, parameters: { c: 0.1 } },
+    name: 'a custom kernel of signed sums',
+    descriptor: SIGNED,
+    parameters: { c: 0.1 },
     reference: (x, y, q) => Math.exp(-of(q, 'c') * (sum(y) - sum(x)) ** 2),
   },
   {
-    ...{ float32: true, name: 'a custom kernel', descriptor: CUSTOM, parameters: { c: 5, e: 1.2 } },
+    float32: true,
+    name: 'a custom kernel',
+    descriptor: CUSTOM,
+    parameters: { c: 5, e: 1.2 },
     reference: (x, y, q) =>
       Math.exp(-squared(x, y) / of(q, 'c')) * Math.log(of(q, 'e') + squared(x, y)),
   },

@@ -63,7 +63,7 @@ export function expectClose(
     const error = Math.abs(value - (want[i] ?? NaN));
     assert(
       error <= limit * scale,
-      `${what}[${String(i)}]: ${String(value)}, expected ${String(want[i])} within ${String(limit * scale)}`,
+      `${what}[${i}]: ${value}, expected ${want[i]} within ${limit * scale}`,
     );
   });
 }

@@ -129,7 +129,10 @@ export function describeBackwardParameters(
     const norms = [1.5, 0, -1, Infinity, NaN, -Infinity, 2];
     const isNorm = norms.map((p) => p > 0 && p < Infinity);
     const laplace = pairwise.kernelDescriptor({
-      ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
+      innerOperator: 'diff',
+      innerPower: 'pow',
+      outerPower: 'pow',
+      kernel: 'laplace',
     });
     for (const [turn, dtype] of DTYPES.entries()) {
       const [x, y] = [await make(a, [m, k], dtype), await make(b, [n, k], dtype)];
@@ -155,7 +158,7 @@ export function describeBackwardParameters(
             const isNone = own.every(Number.isNaN);
             assert(
               isNone || own.every(Number.isFinite),
-              `${of} ${name} ${String(norms[l])}: ${own.join()}`,
+              `${of} ${name} ${norms[l]}: ${own.join()}`,
             );
             return !isNone;
           });

@@ -177,12 +177,7 @@ export function describeRunKernelBackward(
       const each = await backward(pairwise.pNorm, ...inputs, { p: value, epsilon: 0 }, wrt);
       for (const name of wrt) {
         const part = { [name]: whole[name]?.slice(i) as Tensor };
-        expectClose(
-          `${name} ${String(value)}`,
-          await read(part, name),
-          await read(each, name),
-          1e-12,
-        );
+        expectClose(`${name} ${value}`, await read(part, name), await read(each, name), 1e-12);
       }
     }
   });

@@ -136,14 +136,20 @@ export function describeKernelBadInput(device: () => Device): void {
 
     it('symmetric where the order of a and b matters', async () => {
       const signed = kernelDescriptor({
-        ...{ innerOperator: 'diff', innerPower: 'none', outerPower: 'none', kernel: 'none' },
+        innerOperator: 'diff',
+        innerPower: 'none',
+        outerPower: 'none',
+        kernel: 'none',
       });
       await refused(run(signed, await make([2, 3]), undefined, { symmetric: true }), 'all pairs');
     });
 
     it('p = Infinity anywhere but in a norm', async () => {
       const sum = kernelDescriptor({
-        ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'none', kernel: 'none' },
+        innerOperator: 'diff',
+        innerPower: 'pow',
+        outerPower: 'none',
+        kernel: 'none',
       });
       await refused(run(sum, await make([2, 3]), undefined, { p: Infinity }), 'finite p');
     });

@@ -48,9 +48,9 @@ export async function expectOracle(
     const limit = limits[i] ?? NaN;
     const holds = Number.isFinite(want) ? Math.abs(got - want) <= limit : Object.is(got, want);
     if (!holds) {
-      const place = `[${String(Math.floor(i / shape[1]))}, ${String(i % shape[1])}]`;
+      const place = `[${Math.floor(i / shape[1])}, ${i % shape[1]}]`;
       assert.fail(
-        `${place} of ${JSON.stringify(descriptor)}: ${String(got)}, expected ${String(want)} within ${String(limit)}`,
+        `${place} of ${JSON.stringify(descriptor)}: ${got}, expected ${want} within ${limit}`,
       );
     }
   }
@@ -77,9 +77,7 @@ export function everyRow(levels: readonly number[]): number[][] {
 export function coveringArray(levels: readonly number[]): number[][] {
   const rows = everyRow(levels);
   const pairsOf = (row: readonly number[]): string[] =>
-    row.flatMap((x, i) =>
-      row.slice(i + 1).map((y, j) => `${String(i)}:${String(x)} ${String(i + 1 + j)}:${String(y)}`),
-    );
+    row.flatMap((x, i) => row.slice(i + 1).map((y, j) => `${i}:${x} ${i + 1 + j}:${y}`));
   const open = new Set(rows.flatMap(pairsOf));
   const chosen: number[][] = [];
   while (open.size > 0) {

@@ -23,7 +23,9 @@ import { combinations, covering, together } from './together.test-support.js';
 const [d, c] = [variable('d'), variable('c')];
 /** `c exp(-d)`: c, not 1, between equal rows. */
 const weighted = kernelDescriptor({
-  ...{ innerOperator: 'diff', innerPower: 'square', outerPower: 'none' },
+  innerOperator: 'diff',
+  innerPower: 'square',
+  outerPower: 'none',
   kernel: customKernel(mul(c, exp(neg(d))), { parameters: ['c'] }),
 });
 
@@ -39,7 +41,8 @@ export function describeConventions(
   describe('epsilon', () => {
     // Two rows at 1-norm distance 6e-6, two at 2e-5.
     const rows: ReferenceMatrix = {
-      ...{ rows: 3, columns: 1 },
+      rows: 3,
+      columns: 1,
       values: Float64Array.of(0, Math.fround(6e-6), Math.fround(2e-5)),
     };
 
@@ -73,10 +76,16 @@ export function describeConventions(
   describe('exponents from memory', () => {
     it('that are not positive and finite make their batch entries NaN', async () => {
       const laplace = kernelDescriptor({
-        ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
+        innerOperator: 'diff',
+        innerPower: 'pow',
+        outerPower: 'pow',
+        kernel: 'laplace',
       });
       const constant = kernelDescriptor({
-        ...{ innerOperator: 'dot', innerPower: 'pow', outerPower: 'none', kernel: 'none' },
+        innerOperator: 'dot',
+        innerPower: 'pow',
+        outerPower: 'none',
+        kernel: 'none',
       });
       const norms = [1.5, 0, -1, Infinity, NaN, -Infinity, 2];
       for (const [turn, dtype] of (['float32', 'float64'] as const).entries()) {
@@ -213,7 +222,10 @@ export function describeConventions(
 
     it('computes all pairs where the order matters, or on request', async () => {
       const signed = kernelDescriptor({
-        ...{ innerOperator: 'diff', innerPower: 'none', outerPower: 'none', kernel: 'none' },
+        innerOperator: 'diff',
+        innerPower: 'none',
+        outerPower: 'none',
+        kernel: 'none',
       });
       const x = await place(one);
       await expectKernel(await runKernel(signed, x), signed, one, one);
@@ -241,7 +253,8 @@ export function describeConventions(
       await check(vector.slice([1, 2]), [2]);
       await check(vector.slice([null, null, -1]), [...factors].reverse());
       const rows = await tensor([factors, [...factors].reverse()], {
-        ...{ dtype: 'float32', device: device() },
+        dtype: 'float32',
+        device: device(),
       });
       const both = await runKernel(gaussianL2, x, undefined, { bandwidth: 2, scale: rows });
       expect(both.shape).toEqual([2, 13, 13]);
@@ -252,7 +265,8 @@ export function describeConventions(
 
     it('cosine is 0 at a zero row and does not overflow', async () => {
       const rows: ReferenceMatrix = {
-        ...{ rows: 4, columns: 2 },
+        rows: 4,
+        columns: 2,
         values: Float64Array.of(0, 0, 3, 4, -6, -8, 1e-3, 0),
       };
       const x = await place(rows);
@@ -268,7 +282,9 @@ export function describeConventions(
     const [h, o, i] = names.map((name) => variable(name));
     if (h === undefined || o === undefined || i === undefined) throw new Error('three names');
     const descriptor = kernelDescriptor({
-      ...{ innerOperator: 'diff', innerPower: 'abs', outerPower: 'none' },
+      innerOperator: 'diff',
+      innerPower: 'abs',
+      outerPower: 'none',
       kernel: customKernel(mul(mul(o, i), exp(mul(d, neg(h)))), { parameters: names }),
     });
     const x = await place(one);

@@ -33,7 +33,10 @@ export function describeKernelOperands(device: () => Device): void {
     const below = (count: number): number => Math.floor(uniform() * count);
     const options = { p: 1.3, bandwidth: 3 } as const;
     const descriptor = kernelDescriptor({
-      ...{ innerOperator: 'diff', innerPower: 'pow', outerPower: 'pow', kernel: 'laplace' },
+      innerOperator: 'diff',
+      innerPower: 'pow',
+      outerPower: 'pow',
+      kernel: 'laplace',
     });
     const rounds = Array.from({ length: 20 }, (_, round) => {
       const [m, n] = [[1, 8, 9][below(3)] ?? 1, [1, 8, 9][below(3)] ?? 1];
@@ -90,7 +93,8 @@ export function describeKernelOperands(device: () => Device): void {
     const x = await place(source);
     const reversed = x.slice([null, null, -1], [null, null, 2]);
     const expected: ReferenceMatrix = {
-      ...{ rows: 12, columns: 5 },
+      rows: 12,
+      columns: 5,
       values: Float64Array.from({ length: 60 }, (_, i) => {
         const [row, column] = [11 - Math.floor(i / 5), 2 * (i % 5)];
         return source.values[row * 10 + column] ?? NaN;
@@ -121,7 +125,8 @@ export function describeKernelOperands(device: () => Device): void {
 
   it('carries NaN and infinity', async () => {
     const rows: ReferenceMatrix = {
-      ...{ rows: 4, columns: 2 },
+      rows: 4,
+      columns: 2,
       values: Float64Array.of(0, 0, 1, NaN, Infinity, 0, 2, 1),
     };
     const x = await place(rows);

@@ -84,7 +84,9 @@ export function describeRunKernel(
         expect(cases.length).toBeGreaterThanOrEqual(2 * EXPONENTS.length);
         const [a, b] = [matrix(12, 20, 3), matrix(16, 20, 4)];
         const oracles = combinations(DTYPES, EXPONENTS).map(([dtype, p]) => ({
-          ...{ dtype, p, oracle: kernelOracle(dtype, pNorm, a, b, { p }) },
+          dtype,
+          p,
+          oracle: kernelOracle(dtype, pNorm, a, b, { p }),
         }));
         await together(cases, async ([i = 0, j = 0, l = 0, e = 0, odd = 0, type = 0]) => {
           const found = oracles[type * EXPONENTS.length + e];

@@ -74,7 +74,8 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
 
   it('compiles the ready-made descriptors in one batch', async () => {
     const { kernels } = await precompile([l1Norm, { descriptor: gaussianL2, symmetric: true }], {
-      ...{ device: gpu, sizes: [{ m: 1000, n: 1000, k: 64 }] },
+      device: gpu,
+      sizes: [{ m: 1000, n: 1000, k: 64 }],
       layouts: [
         ['row', 'row', 'row'],
         ['row', 'column', 'column'],
@@ -90,7 +91,8 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
     const totals = new Set<number>();
     let done = 0;
     const { kernels } = await precompile([laplaceL1, gaussianL2], {
-      ...{ device: gpu, layouts: [['row', 'row', 'row']] },
+      device: gpu,
+      layouts: [['row', 'row', 'row']],
       onProgress: ({ total }) => {
         totals.add(total);
         done++;

@@ -25,7 +25,9 @@ for (const gpu of gpus) {
         row(i).reduce((sum, value, f) => sum + (value - (row(j)[f] ?? NaN)) ** 2, 0);
       for (const symmetric of [true, false]) {
         using out = await runKernel(gaussianL2, x, undefined, {
-          ...{ bandwidth: 1, regularization: 0.5, symmetric },
+          bandwidth: 1,
+          regularization: 0.5,
+          symmetric,
         });
         for (const i of [0, 21_474, 42_949, 42_950, m - 1]) {
           using part = out.slice([i, i + 1]);

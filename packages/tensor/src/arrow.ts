@@ -103,7 +103,7 @@ function tableArray(table: ArrowTableLike, what: string): ArrowArray {
 
 function vectorArray(vector: ArrowVectorLike, what: string): ArrowArray {
   if (vector.nullCount > 0) {
-    throw refuse(what, `holds ${String(vector.nullCount)} nulls`, 'Fill or drop them first');
+    throw refuse(what, `holds ${vector.nullCount} nulls`, 'Fill or drop them first');
   }
   const { type } = vector;
   if (type.typeId === FIXED_SIZE_LIST) {
@@ -119,11 +119,7 @@ function vectorArray(vector: ArrowVectorLike, what: string): ArrowArray {
   }
   const { data, dtype } = primitive(vector, what);
   if (data.length !== vector.length) {
-    throw refuse(
-      what,
-      `gave ${String(data.length)} of ${String(vector.length)} values`,
-      'Check the data',
-    );
+    throw refuse(what, `gave ${data.length} of ${vector.length} values`, 'Check the data');
   }
   return { data, dtype, shape: [vector.length], strides: [1] };
 }
@@ -155,7 +151,7 @@ function primitive(vector: ArrowVectorLike, what: string): { data: StorageArray;
   }
   throw refuse(
     what,
-    `has Arrow type ${String(type.typeId)}, read as ${describe(values)}, which is no kind of number`,
+    `has Arrow type ${type.typeId}, read as ${describe(values)}, which is no kind of number`,
     'Cast the column to floating point or integer',
   );
 }

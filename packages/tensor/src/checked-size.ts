@@ -25,7 +25,7 @@ export function checkShape(shape: readonly number[], what: string): readonly num
   if (shape.length > MAX_RANK) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: rank ${String(shape.length)} is above the limit of ${String(MAX_RANK)}. Merge dimensions.`,
+      `${what}: rank ${shape.length} is above the limit of ${MAX_RANK}. Merge dimensions.`,
     );
   }
   for (const extent of shape as readonly unknown[]) {
@@ -70,7 +70,7 @@ export function bytesOf(size: number, dtype: DType): number {
   if (!Number.isSafeInteger(bytes)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${String(size)} elements of ${dtype}: more than 2^53 - 1 bytes. Split the work into smaller tensors.`,
+      `${size} elements of ${dtype}: more than 2^53 - 1 bytes. Split the work into smaller tensors.`,
     );
   }
   return bytes;
@@ -80,11 +80,11 @@ export function bytesOf(size: number, dtype: DType): number {
 export function describe(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return String(value);
-  if (typeof value === 'bigint') return `${String(value)}n`;
+  if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'string') {
     return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
   }
-  if (Array.isArray(value)) return `an array of length ${String(value.length)}`;
+  if (Array.isArray(value)) return `an array of length ${value.length}`;
   if (typeof value === 'object') {
     const prototype: unknown = Object.getPrototypeOf(value);
     const constructor = prototype === null ? undefined : value.constructor;

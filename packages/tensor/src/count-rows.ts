@@ -80,7 +80,7 @@ async function counted(
       const program = await loadProblem(
         device,
         {
-          key: `count-rows ${index.dtype} ${dtype} ${String(sizes.count)} ${String(rows)}`,
+          key: `count-rows ${index.dtype} ${dtype} ${sizes.count} ${rows}`,
           plan: (limits) => planCountRows({ index: index.dtype, to: dtype, ...sizes }, limits),
           emit: emitCountRows,
         },

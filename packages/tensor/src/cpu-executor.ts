@@ -94,7 +94,7 @@ export function noticeTooLong(name: string, timeoutMs: number): void {
   if (noticedTooLong) return;
   noticedTooLong = true;
   process.emitWarning(
-    `the interpreter computes ${name}, because the C++ compiler was not done with it after ${String(timeoutMs)} ms. ` +
+    `the interpreter computes ${name}, because the C++ compiler was not done with it after ${timeoutMs} ms. ` +
       "Shorter formulas compile quicker; device('cpu').compileTimeoutMs is the time that it may take.",
     { type: 'MercerNotice', code: 'MERCER_COMPILE_TIMEOUT' },
   );

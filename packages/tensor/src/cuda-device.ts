@@ -327,10 +327,10 @@ export function assertCudaIndex(index: number): void {
   const why = !report.driver.found
     ? 'the CUDA driver was not found'
     : index >= count
-      ? `there are ${String(count)} GPUs`
+      ? `there are ${count} GPUs`
       : 'NVRTC was not found';
   throw new MercerError(
     'NO_BACKEND',
-    `device cuda:${String(index)}: ${why}${report.error === undefined ? '' : ` (${report.error})`}. Run \`mercer doctor\` for what was tried and what to install, or use device 'cpu'.`,
+    `device cuda:${index}: ${why}${report.error === undefined ? '' : ` (${report.error})`}. Run \`mercer doctor\` for what was tried and what to install, or use device 'cpu'.`,
   );
 }

@@ -72,7 +72,7 @@ describe('an array', () => {
       const { signal, stdout, stderr } = await run(`
         ${before}
         await busy();
-        let big = new Float32Array(${String(bytes / 4)}).fill(3);
+        let big = new Float32Array(${bytes / 4}).fill(3);
         const done = report(tensor(big, { device: cpu }), 3);
         ${how}
         big = undefined;

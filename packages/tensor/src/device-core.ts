@@ -134,7 +134,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
 
   createStream(options?: CreateStreamOptions): S {
     const { priority } = readOptions('createStream', options, CREATE_STREAM_OPTIONS);
-    const label = `${this.id} stream ${String(++this.#streamCount)}`;
+    const label = `${this.id} stream ${++this.#streamCount}`;
     return this.#addStream(this.newStream(label, priority));
   }
 
@@ -168,7 +168,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `allocate: ${String(bytes)} is not a number of bytes. Pass an integer from 0 to 2^53 - 1.`,
+        `allocate: ${bytes} is not a number of bytes. Pass an integer from 0 to 2^53 - 1.`,
       );
     }
     const stream = streamFor(this, given.stream, 'allocate') as S;
@@ -237,7 +237,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   #tryReserve({ bytes, stream, zeroed }: Request<S>): NativeMemory | NativeOutOfMemory {
     if (this.memoryLimitBytes !== undefined && this.#liveBytes + bytes > this.memoryLimitBytes) {
       return new NativeOutOfMemory(
-        `the limit set for ${this.id} is ${String(this.memoryLimitBytes)} bytes`,
+        `the limit set for ${this.id} is ${this.memoryLimitBytes} bytes`,
       );
     }
     try {

@@ -111,7 +111,7 @@ export class DeviceKernel implements LoadedKernel {
     const names = this.#pointers.map((param) => param.name).join(', ');
     return new MercerError(
       'INVALID_ARGUMENT',
-      `launch of ${this.kernel.name}: ${String(given)} pointers given, ${String(this.#pointers.length)} needed (${names}). Pass one per pointer parameter, in order.`,
+      `launch of ${this.kernel.name}: ${given} pointers given, ${this.#pointers.length} needed (${names}). Pass one per pointer parameter, in order.`,
     );
   }
 
@@ -125,7 +125,7 @@ export class DeviceKernel implements LoadedKernel {
   #wrongType(index: number, dtype: DType): MercerError {
     return new MercerError(
       'DTYPE_MISMATCH',
-      `${this.#parameter(index)} points to ${String(this.#pointers[index]?.dtype)} and the tensor holds ${dtype}. Cast it, or emit the kernel for ${dtype} (${String(dtypeBytes(dtype))} bytes an element).`,
+      `${this.#parameter(index)} points to ${this.#pointers[index]?.dtype} and the tensor holds ${dtype}. Cast it, or emit the kernel for ${dtype} (${dtypeBytes(dtype)} bytes an element).`,
     );
   }
 
@@ -154,8 +154,8 @@ function isEmpty(geometry: CpuGeometry | CudaGeometry): boolean {
 
 function formatGeometry(geometry: CpuGeometry | CudaGeometry): string {
   if (isCpu(geometry)) {
-    return `tasks ${String(geometry.tasks)}, chunk ${String(geometry.chunk)}, scratch ${String(geometry.scratchBytes)} bytes`;
+    return `tasks ${geometry.tasks}, chunk ${geometry.chunk}, scratch ${geometry.scratchBytes} bytes`;
   }
   const cluster = geometry.cluster === undefined ? '' : `, cluster ${geometry.cluster.join('x')}`;
-  return `grid ${geometry.grid.join('x')}, block ${geometry.block.join('x')}, shared ${String(geometry.sharedMemBytes)} bytes${cluster}`;
+  return `grid ${geometry.grid.join('x')}, block ${geometry.block.join('x')}, shared ${geometry.sharedMemBytes} bytes${cluster}`;
 }

@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { devices } from './devices.js';
-import { deviceSuite } from './test-support/device-suite.js';
+import { deviceSuite } from './testing/device-suite.test-support.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 

@@ -1,4 +1,4 @@
 import { device } from './devices.js';
-import { deviceSuite } from './test-support/device-suite.js';
+import { deviceSuite } from './testing/device-suite.test-support.js';
 
 deviceSuite('the CPU', () => device('cpu'));

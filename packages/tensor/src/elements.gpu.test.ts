@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { devices } from './devices.js';
-import { elementSuite } from './test-support/element-suite.js';
+import { elementSuite } from './testing/element-suite.test-support.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 

@@ -1,4 +1,4 @@
 import { device } from './devices.js';
-import { elementSuite } from './test-support/element-suite.js';
+import { elementSuite } from './testing/element-suite.test-support.js';
 
 elementSuite('the CPU', () => device('cpu'), { whole: process.env['MERCER_TEST_FULL'] === '1' });

@@ -85,7 +85,8 @@ export async function enqueueCopy(
     dstStrides: to.strides,
   });
   const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
-    ...{ signal, values: size },
+    signal,
+    values: size,
   });
   await waitForRoom(stream, signal);
   kernel.launch(stream, {
@@ -137,7 +138,8 @@ export async function enqueueFill(
   }
   const { plan, scalars, dstOffset } = planFill(to);
   const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
-    ...{ signal, values: size },
+    signal,
+    values: size,
   });
   await waitForRoom(stream, signal);
   const signed = (bits: bigint): number => Number(BigInt.asIntN(32, bits));

@@ -30,14 +30,16 @@ describe('worker threads that are ended', () => {
       const env = { ...process.env, MERCER_CACHE_DIR: store, TMPDIR: temporary };
       const options = { timeout, killSignal: 'SIGKILL' } as const;
       const { stdout, stderr } = await run(process.execPath, [script, String(workers)], {
-        ...{ env, ...options },
+        env,
+        ...options,
       });
       expect(JSON.parse(stdout)).toEqual({ wrong: [], computed: workers / 2 });
       expect(stderr).toBe('');
       // A folder of a worker that ended between two steps of a compile stays until the next program compiles.
       expect(readdirSync(temporary).length).toBeLessThanOrEqual(workers / 10);
       await run(process.execPath, [script, '0'], {
-        ...{ env: { ...env, MERCER_CACHE: 'off' }, ...options },
+        env: { ...env, MERCER_CACHE: 'off' },
+        ...options,
       });
       expect(readdirSync(temporary)).toEqual([]);
     },

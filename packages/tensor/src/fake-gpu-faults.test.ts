@@ -5,8 +5,8 @@ import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { empty, full, tensor, zeros } from './create.js';
 import { defaultDevice, device, devices } from './devices.js';
 import { MercerError } from './mercer-error.js';
-import { codeOf } from './test-support/device-suite.js';
-import { incrementKernel } from './test-support/increment-kernel.js';
+import { codeOf } from './testing/device-suite.test-support.js';
+import { incrementKernel } from './testing/increment-kernel.test-support.js';
 
 const hasNvrtc = nvrtcFound();
 

@@ -2,7 +2,7 @@ import { beforeAll, describe } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { device } from './devices.js';
-import { deviceSuite } from './test-support/device-suite.js';
+import { deviceSuite } from './testing/device-suite.test-support.js';
 
 const hasNvrtc = nvrtcFound();
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { castOracle, nearest16 } from './test-support/cast-oracle.js';
-import { castSamples } from './test-support/cast-samples.js';
+import { castOracle, nearest16 } from './testing/cast-oracle.test-support.js';
+import { castSamples } from './testing/cast-samples.test-support.js';
 import { bfloat16Bits, bfloat16ToFloat32, float16Bits, float16ToFloat32 } from './half.js';
 import { hostArray, type HostArrayOptions } from './host-array.js';
 import { convertStorage } from './host-convert.js';
@@ -28,7 +28,7 @@ describe('half precision on the host', () => {
         if (expected === 'nan')
           expect(toBits(value) & 0x7fff).toBeGreaterThan(dtype === 'float16' ? 0x7c00 : 0x7f80);
         else if (toBits(value) !== expected)
-          expect(`${dtype} ${String(value)} ${String(toBits(value))}`).toBe(expected);
+          expect(`${dtype} ${value} ${toBits(value)}`).toBe(expected);
       }
     }
   });

@@ -94,7 +94,7 @@ function readTyped(view: ArrayBufferView, options: HostArrayOptions, what: strin
   if (sizeOfShape(shape) !== data.length) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: shape ${formatShape(shape)} has ${String(sizeOfShape(shape))} elements and the data has ${String(data.length)}. Make them agree.`,
+      `${what}: shape ${formatShape(shape)} has ${sizeOfShape(shape)} elements and the data has ${data.length}. Make them agree.`,
     );
   }
   return { data, dtype, layout: { shape, strides: rowMajorStrides(shape), offset: 0 } };

@@ -19,9 +19,12 @@ afterAll(() => {
 /** A kernel that writes one number. */
 function writing(value: number): CpuKernel {
   return {
-    ...{ dialect: 'cpu', name: `writes ${String(value)}`, entry: 'write_it', options: [] },
+    dialect: 'cpu',
+    name: `writes ${value}`,
+    entry: 'write_it',
+    options: [],
     source: `#include <stdint.h>
-extern "C" void write_it(const void* args, int64_t, int64_t, void*) { **(float* const*)args = ${String(value)}; }
+extern "C" void write_it(const void* args, int64_t, int64_t, void*) { **(float* const*)args = ${value}; }
 `,
     params: [{ kind: 'pointer', name: 'out', dtype: 'float32', access: 'write' }],
     geometry: () => ({ tasks: 1, chunk: 1, scratchBytes: 0 }),

@@ -79,7 +79,7 @@ export function rememberMap(expr: Expr, key: string | undefined, map: KnownMap):
 }
 
 /** With its length, so that no name can be taken for two parts. */
-const named = (name: string): string => `${String(name.length)} ${name}`;
+const named = (name: string): string => `${name.length} ${name}`;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;

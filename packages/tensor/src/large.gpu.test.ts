@@ -16,8 +16,7 @@ for (const gpu of gpus) {
 
   describe(`${gpu.id} beyond 2^31 elements`, () => {
     const roomy = freeBytes >= NEEDED;
-    if (!roomy)
-      it.skip(`${String(freeBytes)} bytes free, ${String(NEEDED)} needed`, () => undefined);
+    if (!roomy) it.skip(`${freeBytes} bytes free, ${NEEDED} needed`, () => undefined);
     it.skipIf(!roomy)('fills and casts in one run of elements', { timeout: 120_000 }, async () => {
       const size = 2 ** 31 + 12_345;
       const a = await full([size], 3, { dtype: 'uint8', device });
@@ -53,7 +52,7 @@ for (const gpu of gpus) {
         for (const i of [0, 1, 31, 32, 12_345, 42_950, n - 1]) {
           expect(
             (await turned.slice(i).toTypedArray()).every((x) => x === i * 7),
-            `row ${String(i)}`,
+            `row ${i}`,
           ).toBe(true);
           expect(await matrix.slice(i, n - 1).toNested()).toBe((n - 1) * 7);
         }

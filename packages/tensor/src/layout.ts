@@ -82,14 +82,14 @@ export function checkLayout(layout: Layout, elements: number, what: string): voi
   if (strides.length !== shape.length) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: ${String(strides.length)} strides for shape ${formatShape(shape)}. Give one stride per dimension.`,
+      `${what}: ${strides.length} strides for shape ${formatShape(shape)}. Give one stride per dimension.`,
     );
   }
   for (const value of [...strides, offset]) {
     if (!Number.isSafeInteger(value)) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: stride or offset ${String(value)} is not an integer. Strides and offset count elements.`,
+        `${what}: stride or offset ${value} is not an integer. Strides and offset count elements.`,
       );
     }
   }
@@ -99,7 +99,7 @@ export function checkLayout(layout: Layout, elements: number, what: string): voi
   if (range.first < 0 || range.last >= elements || !Number.isSafeInteger(range.last)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: shape ${formatShape(shape)}, strides ${formatShape(strides)} and offset ${String(offset)} touch elements ${String(range.first)} to ${String(range.last)} of ${String(elements)}. Check strides and offset.`,
+      `${what}: shape ${formatShape(shape)}, strides ${formatShape(strides)} and offset ${offset} touch elements ${range.first} to ${range.last} of ${elements}. Check strides and offset.`,
     );
   }
 }

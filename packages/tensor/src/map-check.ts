@@ -38,7 +38,10 @@ export function checkMap(expr: Expr, inputs: MapInputs, options: MapOptions): Ch
   const shape = out?.shape ?? broadcastShapes(...tensors.map((tensor) => tensor.shape));
   const operands = given.map(([name, tensor]) => ({
     ...broadcastTo(tensor, shape, name),
-    ...{ name, dtype: tensor.dtype, storage: tensor.storage, label: tensor.label },
+    name,
+    dtype: tensor.dtype,
+    storage: tensor.storage,
+    label: tensor.label,
   }));
   if (out !== undefined) {
     checkOutView(out, { shape, dtype, device }, [], 'map');
@@ -91,7 +94,7 @@ function checkNames(
   const count = tensors.filter(([name]) => read.includes(name)).length;
   if (count > MAX_MAP_INPUTS) {
     throw invalid(
-      `the formula reads ${String(count)} inputs, at most ${String(MAX_MAP_INPUTS)} are supported. Split it into several maps.`,
+      `the formula reads ${count} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
     );
   }
   return tensors;
@@ -145,7 +148,7 @@ function checkAxes(
         (counted as number) >= rank
       ) {
         throw invalid(
-          `index '${name}' is the position along axis ${describe(axis)} and the result has shape ${formatShape(shape)}. Use an axis from ${String(-rank)} to ${String(rank - 1)}.`,
+          `index '${name}' is the position along axis ${describe(axis)} and the result has shape ${formatShape(shape)}. Use an axis from ${-rank} to ${rank - 1}.`,
         );
       }
       return [name, counted as number];

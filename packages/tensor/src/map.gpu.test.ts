@@ -1,7 +1,7 @@
 import { test } from 'vitest';
 import { devices } from './devices.js';
-import { mapSuite } from './test-support/map-suite.js';
-import { sumToSuite } from './test-support/sum-to-suite.js';
+import { mapSuite } from './testing/map-suite.test-support.js';
+import { sumToSuite } from './testing/sum-to-suite.test-support.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 

@@ -4,7 +4,7 @@ import { empty, full, tensor, zeros } from './create.js';
 import { device } from './devices.js';
 import { map } from './map.js';
 import { MercerError } from './mercer-error.js';
-import { mapSuite } from './test-support/map-suite.js';
+import { mapSuite } from './testing/map-suite.test-support.js';
 
 mapSuite('the CPU', () => device('cpu'), { whole: process.env['MERCER_TEST_FULL'] === '1' });
 
@@ -16,7 +16,7 @@ describe('map refuses', () => {
   const a = empty([2, 3], where);
   const disposed = empty([2, 3], where);
   disposed.dispose();
-  const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`v${String(i)}`, a]));
+  const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`v${i}`, a]));
   const sum = Object.keys(many)
     .map(variable)
     .reduce((a, b) => add(a, b));

@@ -70,7 +70,9 @@ async function mapped(expr: Expr, inputs: MapInputs, given?: MapOptions): Promis
     if (known.work === undefined) return;
     const { planned, kernel } = known.work;
     const loaded = await device.loadForCall(kernel, {
-      ...{ debug, signal, values: sizeOfShape(known.shape) },
+      debug,
+      signal,
+      values: sizeOfShape(known.shape),
     });
     await waitForRoom(stream, signal);
     const pointers = planned.inputs.flatMap(({ index, offset }) => {
@@ -116,7 +118,7 @@ function scalarsOf(
   parameters: Readonly<Record<string, number>>,
 ): Scalars {
   if (plan.parameters.length === 0) return scalars;
-  const own = plan.parameters.map((name, k) => [`p${String(k)}`, parameters[name] ?? 0] as const);
+  const own = plan.parameters.map((name, k) => [`p${k}`, parameters[name] ?? 0] as const);
   return { ...scalars, ...Object.fromEntries(own) };
 }
 

@@ -29,7 +29,7 @@ export function liveTable(storages: Iterable<Storage>): string {
       ([purpose, { count, bytes }]) =>
         `  ${formatBytes(bytes).padStart(10)}  ${String(count).padStart(6)} x  ${purpose}`,
     );
-  if (rows.length > ROWS) lines.push(`  and ${String(rows.length - ROWS)} more kinds`);
+  if (rows.length > ROWS) lines.push(`  and ${rows.length - ROWS} more kinds`);
   return lines.length === 0 ? '  nothing' : lines.join('\n');
 }
 
@@ -44,7 +44,7 @@ export function outOfMemory(
   const { liveBytes, freeBytes, totalBytes } = device.memory();
   return new MercerError(
     'OUT_OF_MEMORY',
-    `allocating ${String(bytes)} bytes (${formatBytes(bytes)}) for ${purpose} on ${device.id}: ${cause.message}. ` +
+    `allocating ${bytes} bytes (${formatBytes(bytes)}) for ${purpose} on ${device.id}: ${cause.message}. ` +
       `The device has ${formatBytes(freeBytes)} free of ${formatBytes(totalBytes)}; this program holds ${formatBytes(liveBytes)}:\n` +
       `${liveTable(storages)}\n` +
       'Unreachable tensors were freed already. Dispose tensors that you still hold (using, dispose(), scope()), reuse outputs with `out`, or work in smaller pieces.',

@@ -48,7 +48,7 @@ export function nestedArray(
     }
     if (row === undefined) throw ragged(shape, depth, describe(node), what);
     if (row.length !== shape[depth]) {
-      throw ragged(shape, depth, `a row of length ${String(row.length)}`, what);
+      throw ragged(shape, depth, `a row of length ${row.length}`, what);
     }
     for (let i = 0; i < row.length; i++) visit(row[i], depth + 1);
   };
@@ -64,7 +64,7 @@ function shapeOf(value: unknown, what: string): { shape: number[]; first: unknow
     if (shape.length > MAX_RANK) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: arrays are nested deeper than ${String(MAX_RANK)}. Check the data for a cycle.`,
+        `${what}: arrays are nested deeper than ${MAX_RANK}. Check the data for a cycle.`,
       );
     }
     if (row.length === 0) return { shape, first: undefined };
@@ -76,6 +76,6 @@ function shapeOf(value: unknown, what: string): { shape: number[]; first: unknow
 function ragged(shape: readonly number[], depth: number, found: string, what: string): MercerError {
   return new MercerError(
     'SHAPE_MISMATCH',
-    `${what}: the first elements say shape ${formatShape(shape)}, but at depth ${String(depth)} there is ${found}. Make all rows of one length.`,
+    `${what}: the first elements say shape ${formatShape(shape)}, but at depth ${depth} there is ${found}. Make all rows of one length.`,
   );
 }

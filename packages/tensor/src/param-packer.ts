@@ -91,7 +91,7 @@ export class ParamPacker {
     if (maps.length !== this.#mapOffsets.length || maps.some((map) => map.length !== 128)) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `launch of ${this.#name}: ${String(maps.length)} tensor maps given, ${String(this.#mapOffsets.length)} of 128 bytes needed. Pass one per tensorMap parameter.`,
+        `launch of ${this.#name}: ${maps.length} tensor maps given, ${this.#mapOffsets.length} of 128 bytes needed. Pass one per tensorMap parameter.`,
       );
     }
     this.#mapOffsets.forEach((offset, i) => {

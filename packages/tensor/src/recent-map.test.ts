@@ -17,7 +17,7 @@ test('what is used again and again stays', () => {
   const recent = new RecentMap<string, number>(() => 6);
   recent.set('held', 1);
   for (let n = 0; n < 50; n++) {
-    recent.set(`other ${String(n)}`, n);
+    recent.set(`other ${n}`, n);
     expect(recent.get('held')).toBe(1);
   }
 });

@@ -29,7 +29,7 @@ export function checkIndex(index: Tensor<IndexDType>, what: string): void {
   if (index.size > MAX_INDEX_EXTENT) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: index has ${String(index.size)} entries, at most ${String(MAX_INDEX_EXTENT)} are supported. Split the work.`,
+      `${what}: index has ${index.size} entries, at most ${MAX_INDEX_EXTENT} are supported. Split the work.`,
     );
   }
 }
@@ -39,7 +39,7 @@ export function checkRowCount(rows: number, what: string): void {
   if (Number.isSafeInteger(rows) && rows >= 0 && rows <= MAX_INDEX_EXTENT) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${describe(rows)} is no number of rows. Pass an integer from 0 to ${String(MAX_INDEX_EXTENT)}.`,
+    `${what}: ${describe(rows)} is no number of rows. Pass an integer from 0 to ${MAX_INDEX_EXTENT}.`,
   );
 }
 

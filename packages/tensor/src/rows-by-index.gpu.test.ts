@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { devices } from './devices.js';
-import { rowsByIndexSuite } from './test-support/rows-by-index-suite.js';
+import { rowsByIndexSuite } from './testing/rows-by-index-suite.test-support.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 

@@ -5,7 +5,7 @@ import { device } from './devices.js';
 import { gatherRows } from './gather-rows.js';
 import { MercerError, type MercerErrorCode } from './mercer-error.js';
 import { scatterAdd } from './scatter-add.js';
-import { rowsByIndexSuite } from './test-support/rows-by-index-suite.js';
+import { rowsByIndexSuite } from './testing/rows-by-index-suite.test-support.js';
 
 rowsByIndexSuite('the CPU', () => device('cpu'), {
   rows: [1, 7, 1000, 100_000],

@@ -100,7 +100,7 @@ async function added(
       const program = await loadProblem(
         device,
         {
-          key: `scatter-add ${problem.from} ${dtype} ${index.dtype} ${String(deterministic)} ${String(sizes.count)} ${String(rows)} ${String(sizes.columns)}`,
+          key: `scatter-add ${problem.from} ${dtype} ${index.dtype} ${deterministic} ${sizes.count} ${rows} ${sizes.columns}`,
           plan: (limits) => planScatterAdd({ ...problem, ...sizes }, limits),
           emit: emitScatterAdd,
         },

@@ -25,5 +25,5 @@ function withRest(nested: unknown, shape: readonly number[], axis: number): unkn
   if (!Array.isArray(nested)) return nested;
   const rows = nested.map((row) => withRest(row, shape, axis + 1));
   const rest = (shape[axis] ?? 0) - nested.length;
-  return rest === 0 ? rows : [...rows, { [inspect.custom]: () => `... ${String(rest)} more` }];
+  return rest === 0 ? rows : [...rows, { [inspect.custom]: () => `... ${rest} more` }];
 }

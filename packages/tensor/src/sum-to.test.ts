@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { empty, tensor } from './create.js';
 import { device } from './devices.js';
 import { sumTo } from './sum-to.js';
-import { sumToSuite } from './test-support/sum-to-suite.js';
+import { sumToSuite } from './testing/sum-to-suite.test-support.js';
 
 sumToSuite('the CPU', () => device('cpu'));
 

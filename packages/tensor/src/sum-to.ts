@@ -121,7 +121,9 @@ async function sumGroups(
     async (out): Promise<void> => {
       const plan = planSum({ from: x.dtype as SumDType, to, outputs: outer * inner, count });
       const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
-        ...{ debug, signal, values: outer * count * inner },
+        debug,
+        signal,
+        values: outer * count * inner,
       });
       await waitForRoom(stream, signal);
       const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };

@@ -7,7 +7,7 @@ import { decodeNpy, encodeNpy } from './npy/index.js';
 import { scope } from './scope.js';
 import { assertTensor, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
-import { codeOf } from './test-support/device-suite.js';
+import { codeOf } from './testing/device-suite.test-support.js';
 
 const where = { device: 'cpu' } as const;
 const cpu = device('cpu');

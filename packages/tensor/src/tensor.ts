@@ -122,7 +122,7 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   /** Readable name: 'float32 [3, 4] tensor #7 on cuda:0'. */
   get label(): string {
-    return `${this.dtype} ${formatShape(this.shape)} tensor #${String(this.#id)} on ${this.device.id}`;
+    return `${this.dtype} ${formatShape(this.shape)} tensor #${this.#id} on ${this.device.id}`;
   }
 
   get disposed(): boolean {
@@ -282,7 +282,7 @@ export class Tensor<D extends DType = DType> implements Layout {
     if (this.size !== 1) {
       throw new MercerError(
         'SHAPE_MISMATCH',
-        `item: ${this.label} has ${String(this.size)} elements, not one. Pick one with slice(...), or read all with toNested().`,
+        `item: ${this.label} has ${this.size} elements, not one. Pick one with slice(...), or read all with toNested().`,
       );
     }
     const one = this.reshape([]);

@@ -82,7 +82,7 @@ export function newStorageArray<D extends DType>(dtype: D, length: number): Stor
   } catch (cause) {
     throw new MercerError(
       'OUT_OF_MEMORY',
-      `host memory: a typed array of ${String(length)} ${dtype} elements cannot be made (${String(cause)}). Work in slices.`,
+      `host memory: a typed array of ${length} ${dtype} elements cannot be made (${String(cause)}). Work in slices.`,
       { cause },
     );
   }

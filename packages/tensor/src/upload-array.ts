@@ -41,7 +41,7 @@ export async function uploadArray<S extends StreamCore>(
     if (data.byteLength !== byteLength) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: ${String(at)} of the ${String(byteLength)} bytes were read when the array was detached (transferred) or made shorter. Keep it until the promise settles, or pass a copy.`,
+        `${what}: ${at} of the ${byteLength} bytes were read when the array was detached (transferred) or made shorter. Keep it until the promise settles, or pass a copy.`,
       );
     }
     const part = new Uint8Array(data.buffer, byteOffset + at, Math.min(piece, byteLength - at));

@@ -4,7 +4,7 @@ import { isDense, isRowMajor, rowMajorStrides, columnMajorStrides, type Layout }
 import { MercerError } from './mercer-error.js';
 import { overlapsItself, viewsOverlap } from './overlap.js';
 import { forEachPosition } from './strided-host.js';
-import { CountTable } from './test-support/count-table.js';
+import { CountTable } from './testing/count-table.test-support.js';
 import {
   broadcastLayout,
   broadcastShapes,

@@ -20,7 +20,7 @@ export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layo
   if (ranges.length > layout.shape.length) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `slice: ${String(ranges.length)} ranges for shape ${formatShape(layout.shape)}. Give at most one range per dimension.`,
+      `slice: ${ranges.length} ranges for shape ${formatShape(layout.shape)}. Give at most one range per dimension.`,
     );
   }
   const shape: number[] = [];
@@ -51,7 +51,7 @@ function indexOf(index: number, extent: number, axis: number, shape: readonly nu
   if (!Number.isSafeInteger(index) || wrapped < 0 || wrapped >= extent) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `slice: index ${String(index)} is outside dimension ${String(axis)} of shape ${formatShape(shape)}. Use ${String(-extent)} to ${String(extent - 1)}.`,
+      `slice: index ${index} is outside dimension ${axis} of shape ${formatShape(shape)}. Use ${-extent} to ${extent - 1}.`,
     );
   }
   return wrapped;
@@ -65,7 +65,7 @@ function resolveRange(
   if (!Array.isArray(range) || range.length > 3) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `slice: range ${describe(range)} for dimension ${String(axis)}. Use an index, [start, stop, step] or null.`,
+      `slice: range ${describe(range)} for dimension ${axis}. Use an index, [start, stop, step] or null.`,
     );
   }
   const [start, stop, step] = range as readonly (number | null | undefined)[];
@@ -74,14 +74,14 @@ function resolveRange(
     if (!Number.isSafeInteger(value)) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `slice: ${describe(value)} in the range of dimension ${String(axis)} is not an integer. Use integers or null.`,
+        `slice: ${describe(value)} in the range of dimension ${axis} is not an integer. Use integers or null.`,
       );
     }
   }
   if (by === 0) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `slice: step 0 in the range of dimension ${String(axis)}. Use a positive or negative step.`,
+      `slice: step 0 in the range of dimension ${axis}. Use a positive or negative step.`,
     );
   }
   const low = by > 0 ? 0 : -1;
@@ -103,7 +103,7 @@ export function permuteLayout(layout: Layout, axes: readonly number[]): Layout {
   if (axes.length !== rank || seen.size !== rank || !complete) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `permute: axes ${formatShape(axes)} for shape ${formatShape(layout.shape)}. Name each of the ${String(rank)} dimensions once.`,
+      `permute: axes ${formatShape(axes)} for shape ${formatShape(layout.shape)}. Name each of the ${rank} dimensions once.`,
     );
   }
   return {
@@ -165,7 +165,7 @@ export function reshapeLayout(layout: Layout, target: readonly number[]): Layout
   if (sizeOfShape(shape) !== size) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `reshape: ${formatShape(layout.shape)} has ${String(size)} elements and ${formatShape(shape)} has ${String(sizeOfShape(shape))}. Choose a shape of the same size.`,
+      `reshape: ${formatShape(layout.shape)} has ${size} elements and ${formatShape(shape)} has ${sizeOfShape(shape)}. Choose a shape of the same size.`,
     );
   }
   if (isRowMajor(layout.shape, layout.strides)) {
@@ -188,7 +188,7 @@ function resolveUnknown(from: readonly number[], to: readonly number[], size: nu
   if (unknown > 1 || known === 0 || size % known !== 0) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `reshape: ${formatShape(to)} leaves no single answer for -1 with ${String(size)} elements of shape ${formatShape(from)}. Use -1 once, and a divisor of the size for the rest.`,
+      `reshape: ${formatShape(to)} leaves no single answer for -1 with ${size} elements of shape ${formatShape(from)}. Use -1 once, and a divisor of the size for the rest.`,
     );
   }
   return to.map((extent) => (extent === -1 ? size / known : extent));

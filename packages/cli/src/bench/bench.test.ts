@@ -257,15 +257,22 @@ describe('floorOf', () => {
 
   it('has the loop of every norm, and none for products of roots and higher powers', () => {
     const loops = {
-      ...{ 'fp32-add-add': 1.5e13, 'fp32-fma-add': 1.6e13, 'fp32-add-max': 1.2e13 },
-      ...{ 'fp32-fma': 3e13, 'fp64-add-fma': 7e12, 'fp64-add-max': 4e12 },
+      'fp32-add-add': 1.5e13,
+      'fp32-fma-add': 1.6e13,
+      'fp32-add-max': 1.2e13,
+      'fp32-fma': 3e13,
+      'fp64-add-fma': 7e12,
+      'fp64-add-max': 4e12,
     };
     const rates: DeviceLimitsReport = {
       ...limits,
       limits: [
         ...limits.limits,
         ...Object.entries(loops).map(([limit, perSecond]) => ({
-          ...{ limit, title: '', ms: once, pairsPerSecond: perSecond },
+          limit,
+          title: '',
+          ms: once,
+          pairsPerSecond: perSecond,
         })),
       ],
     };

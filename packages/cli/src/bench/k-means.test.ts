@@ -8,8 +8,12 @@ import { kMeansOperation } from './operations/k-means.js';
 import { sizesOf, type FloatArray, type ResultArray } from './operations/operation.js';
 
 const cell: ReductionCell = {
-  ...{ operation: 'kMeans', dtype: 'float64' },
-  ...{ m: 40, n: 5, d: 2, batch: 2 },
+  operation: 'kMeans',
+  dtype: 'float64',
+  m: 40,
+  n: 5,
+  d: 2,
+  batch: 2,
 };
 
 async function computed(

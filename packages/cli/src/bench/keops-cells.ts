@@ -84,7 +84,9 @@ export function keopsCurves({
   dtype,
 }: Omit<KeopsCellsOptions, 'd'>): ReductionCell[] {
   const dims: Partial<Record<ReductionName, number>> = {
-    ...{ kMeansAssignment: 10, kMeans: 10, nearest: 100 },
+    kMeansAssignment: 10,
+    kMeans: 10,
+    nearest: 100,
   };
   const shapesOf = (operation: ReductionName): Shape[] =>
     (n ?? CURVE_POINTS[kind][operation] ?? CURVE_POINTS[kind].gaussianSum).map((points) =>
@@ -132,7 +134,9 @@ function reductionCells(
       (dtype ?? [own]).map((type): ReductionCell => ({
         operation,
         dtype: type,
-        ...{ m, n, d },
+        m,
+        n,
+        d,
         ...(operation === 'nearest' ? { k: NEIGHBOURS } : {}),
         batch: 1,
       })),

@@ -54,7 +54,11 @@ function cudaLoops(limits: CudaLimits): LimitLoop[] {
     const { grid, block } = kernel.geometry(scalars(length));
     const threads = grid[0] * block[0];
     return {
-      ...{ limit, title, kernel, scalars, length },
+      limit,
+      title,
+      kernel,
+      scalars,
+      length,
       storageBytes: new Array<number>(pointers).fill(copies ? COPY_BYTES : threads * 8),
       fixed: copies || !kernel.params.some((param) => param.name === 'k'),
       work: (values) => {
@@ -75,7 +79,11 @@ function cudaLoops(limits: CudaLimits): LimitLoop[] {
 function cpuLoops(limits: CpuLimits): LimitLoop[] {
   const tasks = limits.cores * 8;
   return cpuLimitKernels(limits).map(({ limit, title, kernel }) => ({
-    ...{ limit, title, kernel, length: FIRST_LENGTH, fixed: false },
+    limit,
+    title,
+    kernel,
+    length: FIRST_LENGTH,
+    fixed: false,
     scalars: (iterations) => ({ tasks, iterations, x: 0.5, y: 1 }),
     storageBytes: [tasks * 8],
     work: (values) => {

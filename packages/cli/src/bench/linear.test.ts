@@ -13,7 +13,8 @@ import { checkedColumns, RESIDUAL_LIMIT } from './operations/residuals.js';
 const base: LinearCell = { operation: 'matmul', dtype: 'float64', n: 6, batch: 2 };
 const cellFor = (operation: LinearCell['operation'], dtype: LinearCell['dtype']): LinearCell => ({
   ...base,
-  ...{ operation, dtype },
+  operation,
+  dtype,
   ...(operation.startsWith('solve') ? { rightHandSides: 5 } : {}),
 });
 
@@ -127,7 +128,8 @@ describe('the floor of linear algebra', () => {
   };
   const large = (operation: LinearCell['operation']): LinearCell => ({
     ...cellFor(operation, 'float64'),
-    ...{ n: 1000, batch: 3 },
+    n: 1000,
+    batch: 3,
   });
 
   it('counts two operations for a multiply-add', () => {

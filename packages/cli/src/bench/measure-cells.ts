@@ -150,7 +150,11 @@ function finish(
   const floor = floorOf(cell, limits);
   const share = floor === undefined ? {} : { floor, shareOfFloor: floor.ms / timing.median };
   return {
-    ...{ ...cell, ms: timing, plan, errors, ...share },
+    ...cell,
+    ms: timing,
+    plan,
+    errors,
+    ...share,
     ...(handWrittenMs !== undefined && {
       handWrittenMs,
       shareOfHandWritten: handWrittenMs.median / timing.median,

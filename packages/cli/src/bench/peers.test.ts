@@ -11,7 +11,7 @@ import {
   type LinearCell,
   type ReductionCell,
 } from './cells.js';
-import { fakeKeops, NVRTC_TRIAL } from './fake-keops.test.helper.js';
+import { fakeKeops, NVRTC_TRIAL } from './fake-keops.test-support.js';
 import { defaultPython, runPeers } from './peers.js';
 
 const cells: Cell[] = [
@@ -28,7 +28,10 @@ const reductions = REDUCTION_NAMES.flatMap((operation) =>
   [1, 2].map((batch): ReductionCell => ({
     operation,
     dtype: 'float64',
-    ...{ m: 8, n: 11, d: 3, batch },
+    m: 8,
+    n: 11,
+    d: 3,
+    batch,
     ...(operation === 'nearest' ? { k: 4 } : {}),
   })),
 );

@@ -75,7 +75,7 @@ export async function runPeers(cells: readonly Cell[], options: PeerOptions): Pr
   return withTemporaryFolder('mercer-peers-', async (folder) => {
     // A peer's own cache of compiled kernels starts empty and touches nobody's, unless one is named.
     const env = {
-      ...{ KEOPS_CACHE_FOLDER: join(folder, 'keops') },
+      KEOPS_CACHE_FOLDER: join(folder, 'keops'),
       ...process.env,
       ...threadSettings(options.threads),
       XDG_CACHE_HOME: join(folder, 'cache'),
@@ -138,8 +138,11 @@ class PeerSession {
   async run(cells: readonly Cell[]): Promise<PeerReport> {
     const { device, maxSecondsPerCell, kermacPath, keopsPath, compilation = false } = this.options;
     this.send({
-      ...{ device, maxSecondsPerCell, compilation },
-      ...{ kermacPath: kermacPath ?? null, keopsPath: keopsPath ?? null },
+      device,
+      maxSecondsPerCell,
+      compilation,
+      kermacPath: kermacPath ?? null,
+      keopsPath: keopsPath ?? null,
       linear: cells.some(isLinear), // numpy is asked for these alone
       reductions: cells.some(isReduction), // KeOps for these
     });

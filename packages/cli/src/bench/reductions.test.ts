@@ -15,14 +15,18 @@ import { INNER_PRODUCT_DIMS } from './operations/reduction-floor.js';
 const base: ReductionCell = {
   operation: 'gaussianSum',
   dtype: 'float64',
-  ...{ m: 7, n: 9, d: 2, batch: 2 },
+  m: 7,
+  n: 9,
+  d: 2,
+  batch: 2,
 };
 const cellFor = (
   operation: ReductionCell['operation'],
   dtype: ReductionCell['dtype'],
 ): ReductionCell => ({
   ...base,
-  ...{ operation, dtype },
+  operation,
+  dtype,
   ...(operation === 'nearest' ? { k: 3 } : {}),
 });
 
@@ -191,7 +195,9 @@ describe('cells of reductions', () => {
 describe('the floor of reductions', () => {
   const ms = { median: 1e-3, p10: 1e-3, p90: 1e-3, count: 1 };
   const gpu: DeviceLimitsReport = {
-    ...{ device: 'cuda:0', deviceName: 'a GPU', cacheBytes: 1e12 },
+    device: 'cuda:0',
+    deviceName: 'a GPU',
+    cacheBytes: 1e12,
     limits: [
       { limit: 'fp32-fma', title: '', ms, pairsPerSecond: 3e13 },
       { limit: 'fp32-power-special', title: '', ms, specialPerSecond: 4e12 },
@@ -201,7 +207,9 @@ describe('the floor of reductions', () => {
     ],
   };
   const cpu: DeviceLimitsReport = {
-    ...{ device: 'cpu', deviceName: 'a CPU', cacheBytes: 1e12 },
+    device: 'cpu',
+    deviceName: 'a CPU',
+    cacheBytes: 1e12,
     limits: [
       { limit: 'cpu-fp32-fma', title: '', ms, pairsPerSecond: 1e11 },
       { limit: 'cpu-fp64-fma', title: '', ms, pairsPerSecond: 5e10 },
@@ -279,7 +287,9 @@ describe('measureCells', () => {
     const limits = { device: 'cpu', deviceName: '', cacheBytes: 0, limits: [] };
     const seen: string[] = [];
     const settings = {
-      ...{ device: device('cpu'), limits, maxSecondsPerCell: 1 },
+      device: device('cpu'),
+      limits,
+      maxSecondsPerCell: 1,
       dataSets: ['normal', 'close'] as const,
     };
     const many: ReductionCell = { ...base, operation: 'nearest', n: 33_000, k: 33_000, batch: 1 };

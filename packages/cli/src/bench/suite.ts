@@ -134,7 +134,9 @@ function describeDevice(device: Device): DeviceDescription {
   }
   const { driver, nvrtc } = cuda.report();
   return {
-    ...{ id, name, limits },
+    id,
+    name,
+    limits,
     ...(driver.version === undefined ? {} : { driver: driver.version }),
     ...(nvrtc.version === undefined ? {} : { nvrtc: nvrtc.version }),
   };

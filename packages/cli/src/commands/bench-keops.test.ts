@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BenchReport, Measurement } from '../bench/bench-report.js';
 import { REDUCTION_NAMES, type ReductionCell } from '../bench/cells.js';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 let folder = '';
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BenchReport, Measurement } from '../bench/bench-report.js';
 import type { KernelCell } from '../bench/cells.js';
-import { mercerJson } from '../testing/run-bin.js';
+import { mercerJson } from '../testing/run-bin.test-support.js';
 
 let folder = '';
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 let folder = '';
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { readNpy, writeNpy } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cell } from '../bench/cells.js';
 import { cdistGradOperation } from '../bench/operations/cdist-grad.js';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 const cell: Cell = {
   operation: 'cdistGrad',

@@ -6,7 +6,7 @@ import { float32ToFloat16, readNpy, writeNpy, writeNpz } from '@mercer/core/npy'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeOperands } from '../bench/data-sets.js';
 import { plainDistances } from '../bench/plain-distance.js';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 const [M, N, K] = [23, 31, 17];
 let folder = '';

@@ -6,7 +6,7 @@ import { readNpy, writeNpy } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeOperands } from '../bench/data-sets.js';
 import { plainDistances } from '../bench/plain-distance.js';
-import { mercerJson } from '../testing/run-bin.js';
+import { mercerJson } from '../testing/run-bin.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 

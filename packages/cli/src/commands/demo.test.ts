@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lapack } from '@mercer/core';
 import { describe, expect, it } from 'vitest';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 describe('mercer demo digits', () => {
   it('classifies the held-out digits on the CPU and writes its report', async () => {

@@ -12,7 +12,7 @@ import {
   buildFakeCusolver,
   buildFakeDriver,
 } from '../../../cuda-runtime/test/fake-driver/build.mjs';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 /** Where NVRTC is looked for first: the environment's choice, else the workspace's own copy. */
 const CUDA_HOME =

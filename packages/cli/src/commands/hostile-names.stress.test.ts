@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readNpy, writeNpy, writeNpz } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mercer, type BinRun } from '../testing/run-bin.js';
+import { mercer, type BinRun } from '../testing/run-bin.test-support.js';
 
 /** What would set the title of a terminal, clear it, colour the rest, turn the direction of text round and forge a line. */
 const ESCAPES = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\r\nerror: forged\u007f';

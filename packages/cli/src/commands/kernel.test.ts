@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readNpy, writeNpy } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeOperands } from '../bench/data-sets.js';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 const [M, N, K] = [9, 7, 5];
 const { a, b } = makeOperands('normal', 'float64', 2 * M, N, K);

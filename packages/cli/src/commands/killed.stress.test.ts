@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { writeNpy } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BIN, mercer } from '../testing/run-bin.js';
+import { BIN, mercer } from '../testing/run-bin.test-support.js';
 
 /** Rows whose distances take 72 MB: long enough to be met in the middle of the write. */
 const ROWS = 3000;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lapack } from '@mercer/core';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 const WITHOUT_COMPILER = { CXX: '/nonexistent/c++', PATH: '/nonexistent' };
 
@@ -104,8 +104,10 @@ esac
 `;
     await writeFile(failing, script, { mode: 0o755 });
     const env = {
-      ...{ MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1', MERCER_CACHE: 'off' },
-      ...{ CXX: failing, MERCER_CPU: '' },
+      MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1',
+      MERCER_CACHE: 'off',
+      CXX: failing,
+      MERCER_CPU: '',
     };
     const { status, stdout } = await mercer(['doctor'], env);
     expect(status).toBe(0);
@@ -136,7 +138,9 @@ esac
 describe('mercer bench', () => {
   it('measures compiled kernels: a first call, which waits for them, fills the store', async () => {
     const env = {
-      ...{ MERCER_CPU: '', MERCER_CACHE: 'rw', MERCER_CACHE_DIR: join(folder, 'first-call') },
+      MERCER_CPU: '',
+      MERCER_CACHE: 'rw',
+      MERCER_CACHE_DIR: join(folder, 'first-call'),
     };
     await mercerJson(['bench', 'first-call', '--device', 'cpu'], env);
     const list = await mercerJson(['cache', 'list', '--dir', join(folder, 'first-call')]);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeOperands } from '../bench/data-sets.js';
 import { CliError } from '../cli-error.js';
 import { createProgram } from '../program.js';
-import { mercer, mercerJson } from '../testing/run-bin.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 const [M, N, D] = [19, 23, 3];
 const { a: x, b: y } = makeOperands('normal', 'float64', M, N, D);
@@ -55,7 +55,9 @@ describe('mercer reduce', () => {
     const report = await mercerJson([...args, '--out', at('a.npy')]);
     expect(report).toMatchObject({
       files: [{ out: at('a.npy'), shape: [M, 1], dtype: 'float64' }],
-      ...{ device: 'cpu', reduction: 'Sum', axis: 1 },
+      device: 'cpu',
+      reduction: 'Sum',
+      axis: 1,
     });
     expect((report as { plan: { summary: string } }).plan.summary).toMatch(/Sum over j/);
     const truth = (i: number): number =>

@@ -71,7 +71,7 @@ async function run(output: Output, options: ReduceOptions): Promise<void> {
     });
   });
   const { kind, axis, k } = reduce.reduction.reduction;
-  const name = `${kind}${k === undefined ? '' : ` ${String(k)}`} over ${axis === 1 ? 'j' : 'i'}`;
+  const name = `${kind}${k === undefined ? '' : ` ${k}`} over ${axis === 1 ? 'j' : 'i'}`;
   output.result({ ...summary, reduction: kind, axis, k, plan }, () =>
     renderFiles(
       summary,

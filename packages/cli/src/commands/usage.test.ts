@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BIN, mercer, mercerOneByOne, type BinRun } from '../testing/run-bin.js';
+import { BIN, mercer, mercerOneByOne, type BinRun } from '../testing/run-bin.test-support.js';
 
 const ESCAPE = '\u001b';
 

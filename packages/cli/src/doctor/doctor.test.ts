@@ -23,8 +23,12 @@ describe('parseOsRelease', () => {
 
 describe('adviseInstall', () => {
   const nothing = {
-    ...{ compiler: false, driver: false, nvrtc: false, cudaLibraries: false },
-    ...{ lapack: false, gpuOnBus: false },
+    compiler: false,
+    driver: false,
+    nvrtc: false,
+    cudaLibraries: false,
+    lapack: false,
+    gpuOnBus: false,
   };
 
   it('is silent when nothing is missing, and about NVIDIA where there is no GPU', () => {
@@ -35,8 +39,12 @@ describe('adviseInstall', () => {
 
   it('names the package of the system', () => {
     const missing = {
-      ...{ compiler: true, driver: true, nvrtc: true, cudaLibraries: true },
-      ...{ lapack: true, gpuOnBus: true },
+      compiler: true,
+      driver: true,
+      nvrtc: true,
+      cudaLibraries: true,
+      lapack: true,
+      gpuOnBus: true,
     };
     const of = (manager: Parameters<typeof adviseInstall>[1]): string[] =>
       adviseInstall(missing, manager).map(({ command }) => command);

@@ -25,7 +25,7 @@ export async function probeDevice(id: string): Promise<Backend> {
       id,
       name: target.name,
       works: false,
-      error: `the distance of (0, 0) and (3, 4) came out as ${String(distance)}`,
+      error: `the distance of (0, 0) and (3, 4) came out as ${distance}`,
     };
   } catch (error) {
     return { id, works: false, error: error instanceof Error ? error.message : String(error) };

@@ -123,7 +123,7 @@ function lapackVersion({ lapack }: Examination): { version?: string } {
   if (!lapack.found) return {};
   const source = LAPACK_SOURCES[lapack.source ?? 'system'];
   return {
-    version: `${lapack.vendor ?? ''}, ${String(lapack.integerBits)}-bit integers, ${source}`,
+    version: `${lapack.vendor ?? ''}, ${lapack.integerBits}-bit integers, ${source}`,
   };
 }
 

@@ -44,7 +44,9 @@ export function describeReduction(texts: ReductionTexts): TextReduction {
   return namingOption(`--reduction ${reduction}`, () =>
     genred(texts.formula, alias, {
       reduction: reduction as ReductionName,
-      ...{ axis, formula2, k },
+      axis,
+      formula2,
+      k,
     } satisfies GenredOptions),
   );
 }
@@ -67,7 +69,7 @@ function wholeReduction(texts: ReductionTexts, alias: readonly string[]): TextRe
   for (const option of ['reduction', 'axis', 'k', 'formula2'] as const) {
     if (texts[option] === undefined) continue;
     throw usageError(
-      `--${option} ${String(texts[option])} stands beside a whole reduction, '${texts.formula}', which says it itself. Leave one of them out.`,
+      `--${option} ${texts[option]} stands beside a whole reduction, '${texts.formula}', which says it itself. Leave one of them out.`,
     );
   }
   return namingOption(`--formula '${texts.formula}'`, () => genred(texts.formula, alias));

@@ -40,7 +40,7 @@ export function matchArguments(
 ): readonly Argument[] {
   const inputs = reduction.inputs.map(({ name = '', category, dim }, position) => {
     const own = name === '' ? String(position) : name;
-    return { name: own, category, dim, declared: `${own} = ${KIND[category]}(${String(dim)})` };
+    return { name: own, category, dim, declared: `${own} = ${KIND[category]}(${dim})` };
   });
   const stranger = given.find((one) => inputs.every(({ name }) => name !== one.name));
   if (stranger !== undefined) {

@@ -42,7 +42,7 @@ function checkDim({ option, declared, dim }: Argument, { shape }: Tensor): void 
   if (found === dim) return;
   throw new CliError(
     'SHAPE_MISMATCH',
-    `${option}: its rows have ${String(found)} numbers (its shape is ${shape.join(' x ')}), and the formula declares ${declared}. ` +
-      `Give rows of ${String(dim)}, or declare ${String(found)}.`,
+    `${option}: its rows have ${found} numbers (its shape is ${shape.join(' x ')}), and the formula declares ${declared}. ` +
+      `Give rows of ${dim}, or declare ${found}.`,
   );
 }

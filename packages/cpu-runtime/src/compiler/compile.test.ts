@@ -37,7 +37,7 @@ afterEach(() => {
 
 /** A shell script that plays a compiler: answers the questions as GCC would, then runs `body`. */
 function fakeCompiler(body: string, version = 'g++ (Fake) 12.2.0', machine?: string): string {
-  const path = join(folder, `fake-${String(readdirSync(folder).length)}`);
+  const path = join(folder, `fake-${readdirSync(folder).length}`);
   const target = machine ?? (process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu');
   writeFileSync(
     path,

@@ -71,7 +71,9 @@ export async function compile(request: CompileRequest): Promise<CompileResult> {
       const prefixMap = `-ffile-prefix-map=${folder}=.`;
       const args = [...compiler.prefix, ...flags, prefixMap, '-o', output, '-'];
       const run = await start(compiler, args, source, {
-        ...{ folder, timeoutMs, signal },
+        folder,
+        timeoutMs,
+        signal,
         keepsAlive: behind === undefined,
       });
       signal?.throwIfAborted();
@@ -165,7 +167,7 @@ function assertSucceeded(
   if (timedOut) {
     throw new CompileError(
       'COMPILE_TIMEOUT',
-      `compiling a kernel failed: ${compiler.path} was not done after ${String(timeoutMs)} ms. Raise timeoutMs, or make the kernel smaller.`,
+      `compiling a kernel failed: ${compiler.path} was not done after ${timeoutMs} ms. Raise timeoutMs, or make the kernel smaller.`,
       details,
     );
   }
@@ -179,7 +181,7 @@ function assertSucceeded(
   const first = log.split('\n').find((line) => line.includes('error')) ?? log.split('\n')[0] ?? '';
   throw new CompileError(
     'COMPILE_FAILED',
-    `compiling a kernel failed: ${compiler.path} ended with status ${String(status)}${first === '' ? ' and said nothing' : `: ${first.trim()}`}. ` +
+    `compiling a kernel failed: ${compiler.path} ended with status ${status}${first === '' ? ' and said nothing' : `: ${first.trim()}`}. ` +
       'The whole log is in error.log, the text in error.source.',
     details,
   );

@@ -86,22 +86,20 @@ function judge(candidate: Candidate, answers: readonly string[]): CompilerInfo |
   }
   const major = Number.parseInt(/(\d+)\.\d+/.exec(version)?.[1] ?? dumped, 10);
   if (!(major >= oldest[kind])) {
-    return `too old: ${version}; needed is ${kind === 'gcc' ? 'GCC' : 'Clang'} ${String(oldest[kind])} or newer`;
+    return `too old: ${version}; needed is ${kind === 'gcc' ? 'GCC' : 'Clang'} ${oldest[kind]} or newer`;
   }
   const { path, prefix } = candidate;
   const identity = createHash('sha256')
     .update(JSON.stringify([fileState(path), prefix, version, machine]))
     .digest('hex');
-  return { path, prefix, kind, version, identity: `${kind}-${String(major)}-${identity}` };
+  return { path, prefix, kind, version, identity: `${kind}-${major}-${identity}` };
 }
 
 function failure(error: unknown): string {
   const { code, signal, killed, message } = error as ExecFileException;
-  if (killed === true)
-    return `gave no answer to --version within ${String(versionTimeoutMs / 1000)} s`;
+  if (killed === true) return `gave no answer to --version within ${versionTimeoutMs / 1000} s`;
   if (typeof signal === 'string') return `was killed by ${signal} when asked for its version`;
-  if (typeof code === 'number')
-    return `exited with status ${String(code)} when asked for its version`;
+  if (typeof code === 'number') return `exited with status ${code} when asked for its version`;
   return message;
 }
 

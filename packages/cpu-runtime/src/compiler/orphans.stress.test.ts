@@ -148,7 +148,7 @@ describe('the first compile of a process', () => {
       return name;
     };
     const kept = [
-      make(`mercer-cpu-${String(machine)}-${String(process.pid)}-${mine}-aaaaaa`), // of this process
+      make(`mercer-cpu-${machine}-${process.pid}-${mine}-aaaaaa`), // of this process
       make(`mercer-cpu-000000000000-1-1-aaaaaa`), // of another machine or container
       make('mercer-cpu-abcdef'), // of a form that says nothing
       make('mercer-cpu'),
@@ -157,8 +157,8 @@ describe('the first compile of a process', () => {
     const old = make('mercer-cpu-000000000000-1-1-bbbbbb');
     utimesSync(join(temporary, old), 0, 0);
     // a number that another process has now
-    const reused = make(`mercer-cpu-${String(machine)}-${String(process.pid)}-1-aaaaaa`);
-    const link = `mercer-cpu-${String(machine)}-4194303-${String(begun)}-aaaaaa`;
+    const reused = make(`mercer-cpu-${machine}-${process.pid}-1-aaaaaa`);
+    const link = `mercer-cpu-${machine}-4194303-${begun}-aaaaaa`;
     symlinkSync(join(temporary, 'other'), join(temporary, link));
 
     vi.stubEnv('TMPDIR', temporary);

@@ -14,7 +14,7 @@ const ABANDONED_MS = 24 * 3600e3;
 export async function withPrivateFolder<T>(body: (folder: string) => Promise<T>): Promise<T> {
   const place = tmpdir();
   await sweepOnce(place);
-  const own = `${machine()}-${String(process.pid)}-${String(startOf(process.pid) ?? 0)}`;
+  const own = `${machine()}-${process.pid}-${startOf(process.pid) ?? 0}`;
   const folder = await mkdtemp(join(place, `${PREFIX}${own}-`));
   try {
     return await body(folder);
@@ -62,7 +62,7 @@ function isOfDeadProcess(name: string): boolean {
 /** When a process of this machine started, in ticks since the boot; undefined where there is none. */
 function startOf(pid: number): number | undefined {
   try {
-    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The name in parentheses may hold anything; the start is field 22, the state behind it field 3.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state === 'Z' ? undefined : Number(fields[18]);

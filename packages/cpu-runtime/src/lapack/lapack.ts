@@ -79,7 +79,9 @@ function open(): LapackReport {
   }
   const name = openblasPackage();
   return {
-    ...{ found: false, attempts, remedy: remedyHere() },
+    found: false,
+    attempts,
+    remedy: remedyHere(),
     ...(PACKAGED.includes(name) && { packageName: name }),
   };
 }

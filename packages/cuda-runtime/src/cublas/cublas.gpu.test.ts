@@ -161,7 +161,10 @@ describe.each(usable ? types : [])('cuBLAS in %s', (dtype, eps) => {
       const matrices = await put(Float64Array.from(a.flatMap((matrix) => [...matrix])));
       const rights = await put(b);
       cublas.trsmBatched(stream, {
-        ...{ ...solve, batch, leadingDimension: order, rightLeadingDimension: rows },
+        ...solve,
+        batch,
+        leadingDimension: order,
+        rightLeadingDimension: rows,
         pointers: await table(matrices, batch, order * order),
         rightPointers: await table(rights, batch, rows * columns),
       });
@@ -250,8 +253,13 @@ describe.each(usable ? types : [])('cuBLAS in %s', (dtype, eps) => {
       cublas.getrfBatched(own, { ...shape, infos });
       cublas.getrsBatched(own, { ...shape, ...right });
       cublas.trsmBatched(own, {
-        ...{ ...solve, ...many, rows: 40, columns: 2, batch: 8 },
-        ...{ leadingDimension: 40, rightLeadingDimension: 40 },
+        ...solve,
+        ...many,
+        rows: 40,
+        columns: 2,
+        batch: 8,
+        leadingDimension: 40,
+        rightLeadingDimension: 40,
       });
       cublas.trsm(own, { ...solve, a: { buffer: triangle, leadingDimension: 300 }, b: target });
     };

@@ -110,9 +110,9 @@ describe('trsm', () => {
     expect(await doubles(b.buffer)).toEqual([9, 9, 1.5]);
     expect(lines).toEqual([
       'blasSetWorkspace 256',
-      `dtrsm_64 0 0 0 0 1 1 1 ${String(2 ** 33)} 1 256`,
-      `blasSetWorkspace ${String(2 ** 25)}`,
-      `dtrsm_64 0 0 0 0 1 1 1 ${String(2 ** 33)} 1 ${String(2 ** 25)}`,
+      `dtrsm_64 0 0 0 0 1 1 1 ${2 ** 33} 1 256`,
+      `blasSetWorkspace ${2 ** 25}`,
+      `dtrsm_64 0 0 0 0 1 1 1 ${2 ** 33} 1 ${2 ** 25}`,
     ]);
   });
 
@@ -148,8 +148,12 @@ describe('trsmBatched', () => {
       const rightPointers = await upload(BigUint64Array.from(rights, ({ address }) => address));
       const lines = await callsOf(() =>
         cublas.trsmBatched(stream, {
-          ...{ ...solve, batch: 2, leadingDimension: leadingA, rightLeadingDimension: leadingB },
-          ...{ pointers: { buffer: pointers }, rightPointers: { buffer: rightPointers } },
+          ...solve,
+          batch: 2,
+          leadingDimension: leadingA,
+          rightLeadingDimension: leadingB,
+          pointers: { buffer: pointers },
+          rightPointers: { buffer: rightPointers },
         }),
       );
       const name = solve.dtype === 'float64' ? 'dtrsmBatched' : 'strsmBatched';

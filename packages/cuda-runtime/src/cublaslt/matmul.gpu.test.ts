@@ -54,8 +54,18 @@ describe.each(usable ? [0] : [])('cuBLASLt on cuda:%i', (index) => {
         data[order === 'row' ? i * columns + j : i + j * rows] ?? NaN;
       const [a, b, d] = [await put(m * k * batch), await put(k * n), await put(m * n * batch)];
       cublasLt.matmul(stream, {
-        ...{ dtype, compute, order, m, n, k, batch, transposeA, transposeB, workspace },
-        ...{ alpha: 2, beta: -1 },
+        dtype,
+        compute,
+        order,
+        m,
+        n,
+        k,
+        batch,
+        transposeA,
+        transposeB,
+        workspace,
+        alpha: 2,
+        beta: -1,
         a: {
           buffer: a.buffer,
           leadingDimension: transposeA ? leading(k, m) : leading(m, k),

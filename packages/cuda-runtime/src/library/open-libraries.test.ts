@@ -184,10 +184,7 @@ describe('NVRTC', () => {
       const both = join(folder, `both-${version}`);
       mkdirSync(join(both, 'lib64'), { recursive: true });
       for (const major of [12, 13]) {
-        copyFileSync(
-          await buildFakeNvrtc(major),
-          join(both, 'lib64', `libnvrtc.so.${String(major)}`),
-        );
+        copyFileSync(await buildFakeNvrtc(major), join(both, 'lib64', `libnvrtc.so.${major}`));
       }
       const found = (await json(report, {
         MERCER_CUDA_DRIVER_PATH: fakeDriver,
@@ -266,8 +263,8 @@ describe('cuSOLVER and cuBLASLt', () => {
     mkdirSync(join(home, 'lib64'), { recursive: true });
     for (const major of [12, 13]) {
       const lib = (name: string): string => join(home, 'lib64', name);
-      copyFileSync(await buildFakeCusolver(major - 1), lib(`libcusolver.so.${String(major - 1)}`));
-      copyFileSync(await buildFakeCublasLt(major), lib(`libcublasLt.so.${String(major)}`));
+      copyFileSync(await buildFakeCusolver(major - 1), lib(`libcusolver.so.${major - 1}`));
+      copyFileSync(await buildFakeCublasLt(major), lib(`libcublasLt.so.${major}`));
     }
     const env = { MERCER_CUDA_DRIVER_PATH: fakeDriver, MERCER_CUDA_HOME: home };
     const [newest] = (await json(both, env)) as Both;
@@ -347,7 +344,7 @@ describe('cuBLAS', () => {
     mkdirSync(join(home, 'lib64'), { recursive: true });
     copyFileSync(await buildFakeCublas(12), join(home, 'nvidia/cublas/lib/libcublas.so.12'));
     for (const major of [11, 12]) {
-      const name = `libcusolver.so.${String(major)}`;
+      const name = `libcusolver.so.${major}`;
       copyFileSync(await buildFakeCusolver(major), join(home, 'lib64', name));
     }
     const env = { MERCER_CUDA_DRIVER_PATH: fakeDriver, MERCER_CUDA_HOME: home };

@@ -47,7 +47,7 @@ export function nvrtcReport(): LibraryReport {
     const result = addon.openNvrtc(toolkitCandidates(nvrtcLibrary, process.env, majors()), 0);
     if (!result.opened) return [result, undefined];
     const { major, minor } = addon.nvrtcInfo();
-    return [result, `${String(major)}.${String(minor)}`];
+    return [result, `${major}.${minor}`];
   });
   return nvrtc;
 }
@@ -141,7 +141,7 @@ function formatCublasVersion(version: number): string {
 
 /** 13000 -> `13.0`. */
 function formatDriverVersion(version: number): string {
-  return `${String(Math.floor(version / 1000))}.${String(Math.floor((version % 1000) / 10))}`;
+  return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
 }
 
 function notFound(library: string, report: LibraryReport): LibraryNotFoundError {

@@ -16,7 +16,7 @@ export interface ToolkitLibrary {
 export const nvrtcLibrary: ToolkitLibrary = {
   name: 'NVRTC',
   variable: 'MERCER_CUDA_NVRTC_PATH',
-  soname: (major) => `libnvrtc.so.${String(major)}`,
+  soname: (major) => `libnvrtc.so.${major}`,
   pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cuda_nvrtc']),
 };
 
@@ -24,21 +24,21 @@ export const nvrtcLibrary: ToolkitLibrary = {
 export const cusolverLibrary: ToolkitLibrary = {
   name: 'cuSOLVER',
   variable: 'MERCER_CUDA_CUSOLVER_PATH',
-  soname: (major) => `libcusolver.so.${String(major - 1)}`,
+  soname: (major) => `libcusolver.so.${major - 1}`,
   pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cusolver']),
 };
 
 export const cublasLtLibrary: ToolkitLibrary = {
   name: 'cuBLASLt',
   variable: 'MERCER_CUDA_CUBLASLT_PATH',
-  soname: (major) => `libcublasLt.so.${String(major)}`,
+  soname: (major) => `libcublasLt.so.${major}`,
   pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cublas']),
 };
 
 export const cublasLibrary: ToolkitLibrary = {
   name: 'cuBLAS',
   variable: 'MERCER_CUDA_CUBLAS_PATH',
-  soname: (major) => `libcublas.so.${String(major)}`,
+  soname: (major) => `libcublas.so.${major}`,
   pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cublas']),
 };
 
@@ -149,7 +149,7 @@ function distributionFolders(): string[] {
 function unique(candidates: readonly Candidate[]): Candidate[] {
   const seen = new Set<string>();
   return candidates.filter(({ path, onlyIfLoaded }) => {
-    const key = `${String(onlyIfLoaded ?? false)} ${path}`;
+    const key = `${onlyIfLoaded ?? false} ${path}`;
     if (seen.has(key)) return false;
     seen.add(key);
     return true;

@@ -61,7 +61,7 @@ const misuseRemedies: Readonly<Record<string, string>> = {
 
 /** The error for a failure of the addon: "what failed: why. How to fix it." */
 export function toError(failure: NativeFailure): Error {
-  const where = failure.device >= 0 ? ` on cuda:${String(failure.device)}` : '';
+  const where = failure.device >= 0 ? ` on cuda:${failure.device}` : '';
   const { code, name, call, log, source } = failure;
   const base = { code, name, call, ...(failure.device >= 0 ? { device: failure.device } : {}) };
   switch (failure.kind) {
@@ -96,7 +96,7 @@ export function toError(failure: NativeFailure): Error {
     case 'cublas':
       return new CublasError(statusText(failure, where), { ...base, device: failure.device });
     case 'cuda': {
-      const text = `${call}${where} failed: ${name} (${String(code)}): ${failure.what}`;
+      const text = `${call}${where} failed: ${name} (${code}): ${failure.what}`;
       if (code === 222)
         return new CudaError(sentence(text, TOO_OLD), { ...base, code: 'DRIVER_TOO_OLD' });
       return new CudaError(sentence(text, remedies[code]), base);
@@ -118,7 +118,7 @@ const statusRemedies: Readonly<Record<string, string>> = {
 
 function statusText(failure: NativeFailure, where: string): string {
   const { call, name, code, what } = failure;
-  const text = `${call}${where} failed: ${name} (${String(code)})${what === '' ? '' : `: ${what}`}`;
+  const text = `${call}${where} failed: ${name} (${code})${what === '' ? '' : `: ${what}`}`;
   return sentence(text, statusRemedies[name.replace(/^CU[A-Z]+_STATUS_/, '')]);
 }
 

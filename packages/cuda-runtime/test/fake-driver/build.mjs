@@ -18,7 +18,7 @@ const folder = join(here, '..', '..', 'build', 'fake', fingerprint());
 async function compile(output, sources, flags) {
   if (existsSync(output)) return output;
   mkdirSync(dirname(output), { recursive: true });
-  const temporary = `${output}.${String(process.pid)}-${Math.random().toString(36).slice(2)}`;
+  const temporary = `${output}.${process.pid}-${Math.random().toString(36).slice(2)}`;
   const compiler = process.env.CXX ?? 'c++';
   const files = sources.map((name) => join(here, name));
   const args = ['-std=c++17', '-O1', '-g', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
@@ -43,28 +43,28 @@ export function buildFakeDriver() {
 
 /** Path of a libcusolver.so.<major> that works on the fake driver's memory. */
 export function buildFakeCusolver(major = 12) {
-  const name = `libcusolver.so.${String(major)}`;
-  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  const name = `libcusolver.so.${major}`;
+  const flags = [`-DFAKE_MAJOR=${major}`, `-Wl,-soname,${name}`];
   return compile(join(folder, name), ['state.cc', 'fake-cusolver.cc'], flags);
 }
 
 /** Path of a libcublasLt.so.<major> that works on the fake driver's memory. */
 export function buildFakeCublasLt(major = 13) {
-  const name = `libcublasLt.so.${String(major)}`;
-  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  const name = `libcublasLt.so.${major}`;
+  const flags = [`-DFAKE_MAJOR=${major}`, `-Wl,-soname,${name}`];
   return compile(join(folder, name), ['state.cc', 'fake-cublaslt.cc'], flags);
 }
 
 /** Path of a libcublas.so.<major> that works on the fake driver's memory. */
 export function buildFakeCublas(major = 13) {
-  const name = `libcublas.so.${String(major)}`;
-  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  const name = `libcublas.so.${major}`;
+  const flags = [`-DFAKE_MAJOR=${major}`, `-Wl,-soname,${name}`];
   return compile(join(folder, name), ['state.cc', 'fake-cublas.cc'], flags);
 }
 
 /** Path of a libnvrtc.so.<major> that compiles nothing. */
 export function buildFakeNvrtc(major) {
-  const name = `libnvrtc.so.${String(major)}`;
-  const flags = [`-DFAKE_MAJOR=${String(major)}`, `-Wl,-soname,${name}`];
+  const name = `libnvrtc.so.${major}`;
+  const flags = [`-DFAKE_MAJOR=${major}`, `-Wl,-soname,${name}`];
   return compile(join(folder, name), ['fake-nvrtc.cc'], flags);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MATH, type MathOp } from './math-ops.js';
-import { BESSEL_AND_RADIAL_VALUES } from '../vector/testing/bessel-and-radial-values.test.helper.js';
-import { GAMMA_AND_ERF_VALUES } from '../vector/testing/gamma-and-erf-values.test.helper.js';
+import { BESSEL_AND_RADIAL_VALUES } from '../vector/testing/bessel-and-radial-values.test-support.js';
+import { GAMMA_AND_ERF_VALUES } from '../vector/testing/gamma-and-erf-values.test-support.js';
 
 const REFERENCE_VALUES = [...GAMMA_AND_ERF_VALUES, ...BESSEL_AND_RADIAL_VALUES];
 

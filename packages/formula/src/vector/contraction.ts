@@ -51,7 +51,10 @@ export function tensorDot(
   integer('TensorDot', 'dim', dim, 1, MAX_DIM);
   const lists = [shapeF, shapeG, axesF, axesG, places].map((list) => Object.freeze([...list]));
   return contract(a, b, dim, {
-    ...{ shapeF: lists[0]!, shapeG: lists[1]!, axesF: lists[2]!, axesG: lists[3]! },
+    shapeF: lists[0]!,
+    shapeG: lists[1]!,
+    axesF: lists[2]!,
+    axesG: lists[3]!,
     permutation: lists[4]!,
   });
 }

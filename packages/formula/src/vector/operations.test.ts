@@ -11,12 +11,12 @@ import {
   type VariableNode,
   type VectorExpr,
 } from '../index.js';
-import type { OperationCase } from './testing/operation-case.test.helper.js';
+import type { OperationCase } from './testing/operation-case.test-support.js';
 import { OPERATIONS } from './text/operation-names.js';
 import { postOrderVector } from './post-order-vector.js';
 import { ELEMENTWISE_NAMES } from './text/elementwise-names.js';
-import { drawInputs, randomNumbers, slopeAtZero } from './testing/numbers.test.helper.js';
-import { OPERATION_CASES } from './testing/operation-cases.test.helper.js';
+import { drawInputs, randomNumbers, slopeAtZero } from './testing/numbers.test-support.js';
+import { OPERATION_CASES } from './testing/operation-cases.test-support.js';
 
 const NAMES = ['a', 'b', 'c'] as const;
 /** Tested by name in operators.test.ts. */

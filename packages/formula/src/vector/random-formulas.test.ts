@@ -13,8 +13,8 @@ import {
   vj,
   type VectorExpr,
 } from '../index.js';
-import { randomNumbers, slopeAtZero } from './testing/numbers.test.helper.js';
-import { INPUTS, randomFormula } from './testing/random-formula.test.helper.js';
+import { randomNumbers, slopeAtZero } from './testing/numbers.test-support.js';
+import { INPUTS, randomFormula } from './testing/random-formula.test-support.js';
 
 const formulas = fc.oneof(...[1, 2, 3, 4].map(randomFormula));
 const seeds = fc.nat(1e9);

@@ -11,9 +11,9 @@ import {
   vj,
   type VectorExpr,
 } from '../index.js';
-import { drawInputs, randomNumbers } from './testing/numbers.test.helper.js';
-import { OPERATION_CASES } from './testing/operation-cases.test.helper.js';
-import { INPUTS, randomFormula } from './testing/random-formula.test.helper.js';
+import { drawInputs, randomNumbers } from './testing/numbers.test-support.js';
+import { OPERATION_CASES } from './testing/operation-cases.test-support.js';
+import { INPUTS, randomFormula } from './testing/random-formula.test-support.js';
 
 /** Every component of the formula against its own formula, NaN and infinities included. */
 function expectSame(formula: VectorExpr, data: readonly number[][], i = 0, j = 0): void {

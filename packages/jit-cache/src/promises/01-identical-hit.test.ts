@@ -2,9 +2,14 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
-import { compilesIn, fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { runChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import {
+  compilesIn,
+  fakeBinary,
+  fakeToolchain,
+  fakeUnit,
+} from '../testing/fake-toolchain.test-support.js';
+import { runChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
 test('a hit in another process has the bytes, names and log of the compile', async () => {
   const directory = temporaryDirectory();

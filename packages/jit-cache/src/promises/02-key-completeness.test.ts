@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cacheKey } from '../key.js';
-import { fakeToolchain } from '../testing/fake-toolchain.js';
+import { fakeToolchain } from '../testing/fake-toolchain.test-support.js';
 import type { CompileUnit, Toolchain } from '../types.js';
 
 const text = fc.string({ unit: 'binary', maxLength: 12 });

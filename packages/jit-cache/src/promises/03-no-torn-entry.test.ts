@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
 test('six processes write, delete and read eight keys for a second: every read is whole', async () => {
   const settings = { cache: { directory: temporaryDirectory() } };

@@ -10,14 +10,14 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
 const NAME = 'kernels-v1.sqlite';
 const PAGE = 4096;
 const FRAME_HEADER = 24;
 const LOG_HEADER = 32;
-const units = Array.from({ length: 8 }, (_, n) => fakeUnit(`checkpoint ${String(n)}`));
+const units = Array.from({ length: 8 }, (_, n) => fakeUnit(`checkpoint ${n}`));
 
 /** Page 1 as the newest frame of the log holds it (SQLite's file format, section 4.1). */
 function firstPageOfLog(log: Buffer): Buffer {

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
-const old = Array.from({ length: 4 }, (_, n) => fakeUnit(`old ${String(n)}`));
+const old = Array.from({ length: 4 }, (_, n) => fakeUnit(`old ${n}`));
 const fresh = [fakeUnit('fresh 1'), fakeUnit('fresh 2')];
 
 async function fill(directory: string): Promise<void> {

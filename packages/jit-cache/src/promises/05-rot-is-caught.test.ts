@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { rotSweep } from '../testing/rot-sweep.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { rotSweep } from '../testing/rot-sweep.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
 const unit = fakeUnit('rotting');
 

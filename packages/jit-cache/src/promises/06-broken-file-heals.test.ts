@@ -14,10 +14,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { spiedDriver, testSystem } from '../testing/test-system.js';
+import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { spiedDriver, testSystem } from '../testing/test-system.test-support.js';
 import type { CacheStats } from '../types.js';
 
 const NAME = 'kernels-v1.sqlite';
@@ -29,7 +29,7 @@ function asides(directory: string): string[] {
 
 async function made(directory: string): Promise<string> {
   const cache = JitCache.open({ directory });
-  for (let n = 0; n < 12; n++) await cache.get(fakeUnit(`filling ${String(n)}`), fakeToolchain());
+  for (let n = 0; n < 12; n++) await cache.get(fakeUnit(`filling ${n}`), fakeToolchain());
   await cache.close();
   return join(directory, NAME);
 }
@@ -92,9 +92,9 @@ test('at most two broken files are kept', async () => {
   const directory = temporaryDirectory();
   const file = await made(directory);
   for (let n = 0; n < 4; n++) {
-    writeFileSync(file, `garbage ${String(n)}`);
+    writeFileSync(file, `garbage ${n}`);
     const cache = JitCache.open({ directory });
-    await cache.get(fakeUnit(`round ${String(n)}`), fakeToolchain());
+    await cache.get(fakeUnit(`round ${n}`), fakeToolchain());
     await cache.close();
   }
   const kept = asides(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
@@ -108,7 +108,7 @@ test.each([0, 0x0f055112])(
     const file = join(directory, NAME);
     const foreign = loadDriver().open(file, { readOnly: false });
     foreign.exec('CREATE TABLE notes (text)');
-    foreign.exec(`PRAGMA application_id = ${String(number)}`);
+    foreign.exec(`PRAGMA application_id = ${number}`);
     foreign.exec("INSERT INTO notes VALUES ('precious')");
     foreign.exec('PRAGMA journal_mode = WAL');
     foreign.close();
@@ -147,7 +147,7 @@ test('eight processes that meet garbage together all succeed, and one file is se
   const children = Array.from({ length: 8 }, (_, n) =>
     startChild(
       { cache: { directory }, waits: true },
-      { kind: 'get', units: [fakeUnit('shared'), fakeUnit(`own ${String(n)}`)] },
+      { kind: 'get', units: [fakeUnit('shared'), fakeUnit(`own ${n}`)] },
     ),
   );
   await Promise.all(children.map((child) => child.line('ready')));

@@ -15,10 +15,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { runChild, startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { spiedDriver, testSystem } from '../testing/test-system.js';
+import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { runChild, startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { spiedDriver, testSystem } from '../testing/test-system.test-support.js';
 
 const DATABASE = 'kernels-v1.sqlite';
 const LOCK = 'kernels-v1.lock';
@@ -140,7 +140,7 @@ test('eight processes that meet a damaged lock and a damaged store together all 
   const children = Array.from({ length: 8 }, (_, n) =>
     startChild(
       { cache: { directory }, waits: true },
-      { kind: 'get', units: [fakeUnit('shared'), fakeUnit(`own ${String(n)}`)] },
+      { kind: 'get', units: [fakeUnit('shared'), fakeUnit(`own ${n}`)] },
     ),
   );
   await Promise.all(children.map((child) => child.line('ready')));
@@ -182,7 +182,7 @@ test('a lock that is damaged between the look at it and the use of it', async ()
 
 test('nothing that could be a lock: memory, and one warning that says what to remove', async () => {
   const directory = temporaryDirectory();
-  for (const end of ['', ...Array.from({ length: 20 }, (_, n) => `.${String(n)}`)]) {
+  for (const end of ['', ...Array.from({ length: 20 }, (_, n) => `.${n}`)]) {
     mkdirSync(join(directory, LOCK + end));
   }
   const warnings: string[] = [];

@@ -14,10 +14,15 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import type { System } from '../store/system.js';
-import { compilesIn, fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { runChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { spiedDriver, sqliteError, testSystem } from '../testing/test-system.js';
+import {
+  compilesIn,
+  fakeBinary,
+  fakeToolchain,
+  fakeUnit,
+} from '../testing/fake-toolchain.test-support.js';
+import { runChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { spiedDriver, sqliteError, testSystem } from '../testing/test-system.test-support.js';
 import type { CacheWarning } from '../types.js';
 
 const units = [fakeUnit('one'), fakeUnit('two'), fakeUnit('three')];
@@ -199,7 +204,7 @@ test('a disk that is really full', async (context) => {
   onTestFinished(() => {
     execFileSync('umount', ['-l', directory]);
   });
-  const big = Array.from({ length: 6 }, (_, n) => fakeUnit(`big ${String(n)}`));
+  const big = Array.from({ length: 6 }, (_, n) => fakeUnit(`big ${n}`));
   const settings = { cache: { directory }, toolchain: { bytes: 60_000 } };
   const found = await runChild(settings, { kind: 'get', units: big });
   expect(found.gets.map(({ origin }) => origin)).toEqual(Array(6).fill('compiled'));

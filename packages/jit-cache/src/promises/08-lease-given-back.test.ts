@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { spiedDriver, sqliteError, testSystem } from '../testing/test-system.js';
+import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { spiedDriver, sqliteError, testSystem } from '../testing/test-system.test-support.js';
 
 /** A lease lasts 10 s without a heartbeat: whoever waits for one that nobody holds waits that long. */
 const SOON_MS = 4000;
@@ -32,7 +32,7 @@ test.each([
   });
   const system = testSystem({ driver: () => driver });
   const cache = new JitCache({ directory, onWarning: () => undefined }, system);
-  const units = Array.from({ length: 4 }, (_, n) => fakeUnit(`full ${String(n)}`));
+  const units = Array.from({ length: 4 }, (_, n) => fakeUnit(`full ${n}`));
   // All four have their leases when the first finds that nothing can be stored.
   await cache.getAll(units, fakeToolchain({ delayMs: 200 }), { concurrency: 4 });
   const other = JitCache.open({ directory });

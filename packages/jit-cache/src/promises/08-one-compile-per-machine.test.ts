@@ -5,10 +5,10 @@ import { limitsFor } from '../store/eviction.js';
 import { isOwnerDead, readLease, takeLease, type Lease } from '../store/lease.js';
 import { StoreSession } from '../store/store-session.js';
 import type { System } from '../store/system.js';
-import { compilesIn, fakeUnit } from '../testing/fake-toolchain.js';
-import { startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { testSystem } from '../testing/test-system.js';
+import { compilesIn, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { testSystem } from '../testing/test-system.test-support.js';
 
 const key = new Uint8Array(32).fill(7);
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
-import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { runChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { runChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 import type { Toolchain } from '../types.js';
 
 const unit = fakeUnit('wanted often');

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
 test('while four processes compile, anyone can have the write lock at once', async () => {
   const directory = temporaryDirectory();
@@ -16,7 +16,7 @@ test('while four processes compile, anyone can have the write lock at once', asy
   const children = Array.from({ length: 4 }, (_, n) =>
     startChild(
       { cache: { directory }, toolchain: { counterFile, delayMs: 1500 } },
-      { kind: 'get', units: [fakeUnit(`slow ${String(n)}`)] },
+      { kind: 'get', units: [fakeUnit(`slow ${n}`)] },
     ),
   );
   // All four are inside their compiles: no one waits for another.
@@ -38,7 +38,7 @@ test('different keys compile in parallel in one process', async () => {
   const cache = JitCache.open({ directory: temporaryDirectory() });
   const toolchain = fakeToolchain({ delayMs: 200 });
   const started = performance.now();
-  const units = Array.from({ length: 4 }, (_, n) => fakeUnit(`parallel ${String(n)}`));
+  const units = Array.from({ length: 4 }, (_, n) => fakeUnit(`parallel ${n}`));
   const progress: number[] = [];
   const all = await cache.getAll(units, toolchain, {
     concurrency: 4,

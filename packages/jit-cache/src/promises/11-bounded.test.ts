@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import { loadDriver } from '../store/driver.js';
-import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { spiedDriver, testSystem } from '../testing/test-system.js';
+import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { spiedDriver, testSystem } from '../testing/test-system.test-support.js';
 
 const MAX = 2 ** 21;
 
@@ -17,7 +17,7 @@ function sizeOf(directory: string): number {
 }
 
 function unitsOf(writer: number, count: number): ReturnType<typeof fakeUnit>[] {
-  return Array.from({ length: count }, (_, n) => fakeUnit(`${String(writer)}/${String(n)}`));
+  return Array.from({ length: count }, (_, n) => fakeUnit(`${writer}/${n}`));
 }
 
 test('four processes write five times the bound while a reader pins the log', async () => {
@@ -60,7 +60,7 @@ test('the least recently used go first, and hits count as use', async () => {
   const directory = temporaryDirectory();
   let now = Date.now();
   const system = testSystem({ now: () => now });
-  const names = Array.from({ length: 20 }, (_, n) => `entry ${String(n)}`);
+  const names = Array.from({ length: 20 }, (_, n) => `entry ${n}`);
   const fill = new JitCache({ directory, maxBytes: MAX }, system);
   for (const name of names) {
     await fill.get(fakeUnit(name), fakeToolchain({ bytes: 50_000 }));

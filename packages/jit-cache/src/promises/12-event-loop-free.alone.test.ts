@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
-import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { startChild } from '../testing/run-child.js';
-import { percentile } from '../testing/loop-watch.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { startChild } from '../testing/run-child.test-support.js';
+import { percentile } from '../testing/loop-watch.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
 // A machine that is busy with other things can delay a timer by itself: two more attempts.
 test(

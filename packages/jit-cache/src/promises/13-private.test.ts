@@ -13,11 +13,11 @@ import {
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkAncestors } from '../store/directory-safety.js';
-import { fakeUnit } from '../testing/fake-toolchain.js';
-import { runChild, startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { testSystem } from '../testing/test-system.js';
-import type { ChildResult } from '../testing/child-jobs.js';
+import { fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { runChild, startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { testSystem } from '../testing/test-system.test-support.js';
+import type { ChildResult } from '../testing/child-jobs.test-support.js';
 
 const isRoot = process.getuid?.() === 0;
 const OTHER = 12_345;

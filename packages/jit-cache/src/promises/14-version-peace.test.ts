@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { compilesIn, fakeUnit } from '../testing/fake-toolchain.js';
-import { runChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { compilesIn, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { runChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 
 test('versions, CUDA majors and architectures alternate in one folder without a rebuild', async () => {
   const directory = temporaryDirectory();

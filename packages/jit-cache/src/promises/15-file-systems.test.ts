@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
 import type { System } from '../store/system.js';
-import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { spiedDriver, sqliteError, testSystem } from '../testing/test-system.js';
+import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { spiedDriver, sqliteError, testSystem } from '../testing/test-system.test-support.js';
 import type { CacheStats, CacheWarning } from '../types.js';
 
 const unit = fakeUnit('anywhere');

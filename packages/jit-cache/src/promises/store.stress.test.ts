@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { JitCache } from '../cache.js';
-import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.js';
-import { rotSweep } from '../testing/rot-sweep.js';
-import { runChild, startChild } from '../testing/run-child.js';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
-import { driverNames } from '../testing/test-system.js';
+import { compilesIn, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
+import { rotSweep } from '../testing/rot-sweep.test-support.js';
+import { runChild, startChild } from '../testing/run-child.test-support.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
+import { driverNames } from '../testing/test-system.test-support.js';
 
 /** The whole measure on request (`pnpm test:full`), a short one in CI. */
 const full = process.env['MERCER_TEST_FULL'] === '1';
@@ -18,7 +18,7 @@ test(
   { timeout },
   async () => {
     const directory = temporaryDirectory();
-    const old = Array.from({ length: 6 }, (_, n) => fakeUnit(`old ${String(n)}`));
+    const old = Array.from({ length: 6 }, (_, n) => fakeUnit(`old ${n}`));
     const fill = JitCache.open({ directory });
     for (const unit of old) await fill.get(unit, fakeToolchain());
     await fill.close();
@@ -57,7 +57,7 @@ test(`${full ? '32' : '6'} processes that need ten keys: ten compiles`, { timeou
     toolchain: { counterFile, delayMs: 40 },
     waits: true,
   };
-  const units = Array.from({ length: 10 }, (_, n) => fakeUnit(`shared ${String(n)}`));
+  const units = Array.from({ length: 10 }, (_, n) => fakeUnit(`shared ${n}`));
   const children = Array.from({ length: full ? 32 : 6 }, () =>
     startChild(settings, { kind: 'get', units }),
   );

@@ -29,7 +29,7 @@ export function createDatabase(driver: Driver, path: string, system: System): vo
   // A log without its database would be replayed into the new one.
   for (const suffix of COMPANIONS) rmSync(path + suffix, { force: true });
 
-  const draft = `${path}.new-${String(system.pid)}`;
+  const draft = `${path}.new-${system.pid}`;
   // SQLite gives its log and shared-memory files the mode of the database.
   closeSync(openSync(draft, 'wx', 0o600));
   if (system.uid !== undefined) chmodSync(draft, 0o600);

@@ -5,7 +5,7 @@ import { StoreFault } from './store-fault.js';
 /** Which file a path leads to, undefined where it leads to none. */
 export function fileIdentity(path: string): string | undefined {
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return stat && `${String(stat.dev)}:${String(stat.ino)}`;
+  return stat && `${stat.dev}:${stat.ino}`;
 }
 
 /** One open connection to the store: prepared statements, write transactions, sizes. */

@@ -25,7 +25,7 @@ function checkAncestor(path: string, stat: Stats, system: System): void {
   if (stat.uid !== system.uid && stat.uid !== 0) {
     refuse(
       path,
-      `belongs to user ${String(stat.uid)}, who could exchange what is below it`,
+      `belongs to user ${stat.uid}, who could exchange what is below it`,
       'Set MERCER_CACHE_DIR to a folder whose parents belong to you or to root.',
     );
   }
@@ -82,7 +82,7 @@ export function checkOwnFile(path: string, system: System): void {
   if (stat.uid !== system.uid) {
     refuse(
       path,
-      `belongs to user ${String(stat.uid)}`,
+      `belongs to user ${stat.uid}`,
       'Remove it, or set MERCER_CACHE_DIR to a folder of your own.',
     );
   }
@@ -109,11 +109,7 @@ export function checkOwnDirectory(
   if (!stat.isDirectory()) refuse(path, 'is not a folder', 'Set MERCER_CACHE_DIR to a folder.');
   if (system.uid === undefined) return;
   if (stat.uid !== system.uid) {
-    refuse(
-      path,
-      `belongs to user ${String(stat.uid)}`,
-      'Set MERCER_CACHE_DIR to a folder of your own.',
-    );
+    refuse(path, `belongs to user ${stat.uid}`, 'Set MERCER_CACHE_DIR to a folder of your own.');
   }
   if ((stat.mode & OTHERS) !== 0) {
     if (!readdirSync(path).every(isOurs)) {

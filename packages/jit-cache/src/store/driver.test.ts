@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { loadAddon } from '@mercer/cpu-runtime';
 import { describe, expect, it } from 'vitest';
-import { temporaryDirectory } from '../testing/temporary-directory.js';
+import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 import type { Connection, Driver, SqlValue } from './driver-types.js';
 import { loadDriver } from './driver.js';
 import { addonDriver } from './sqlite-addon.js';
@@ -68,7 +68,7 @@ describe.each(drivers)('$name', (driver) => {
     const [connection] = withTable(driver, 'CREATE TABLE t (x INTEGER, y TEXT) STRICT');
     const insert = connection.prepare('INSERT INTO t VALUES (?, ?)');
     connection.exec('BEGIN');
-    for (let n = 0; n < 1000; n++) insert.run(n, `row ${String(n)}`);
+    for (let n = 0; n < 1000; n++) insert.run(n, `row ${n}`);
     connection.exec('COMMIT');
     const rows = connection.prepare('SELECT x, y FROM t ORDER BY x');
     expect(rows.all()).toHaveLength(1000);

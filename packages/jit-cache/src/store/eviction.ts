@@ -79,7 +79,7 @@ export function makeRoom(
 export function shrinkStep(database: Database, maxFileBytes: number): boolean {
   const { fileBytes, usedBytes } = usage(database);
   if (fileBytes <= maxFileBytes || fileBytes === usedBytes) return false;
-  database.connection.exec(`PRAGMA incremental_vacuum(${String(VACUUM_PAGES)})`);
+  database.connection.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
   const after = usage(database);
   return after.fileBytes > maxFileBytes && after.fileBytes > after.usedBytes;
 }

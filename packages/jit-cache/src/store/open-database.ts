@@ -158,10 +158,7 @@ export async function openDatabase(request: OpenRequest): Promise<Database> {
       }
     }
     if (++rounds > MOST_ROUNDS) {
-      throw new StoreFault(
-        'BROKEN',
-        `${path} was replaced ${String(rounds)} times while it was opened`,
-      );
+      throw new StoreFault('BROKEN', `${path} was replaced ${rounds} times while it was opened`);
     }
   }
 }

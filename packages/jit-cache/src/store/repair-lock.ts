@@ -34,12 +34,12 @@ function isUsable(path: string, system: System): boolean {
  */
 function lockFile(path: string, system: System): string {
   for (let n = 0; n < MOST_FILES; n++) {
-    const file = n === 0 ? path : `${path}.${String(n)}`;
+    const file = n === 0 ? path : `${path}.${n}`;
     if (isUsable(file, system)) return file;
   }
   throw new StoreFault(
     'UNAVAILABLE',
-    `${path} and the ${String(MOST_FILES - 1)} files that could take its place are no empty files`,
+    `${path} and the ${MOST_FILES - 1} files that could take its place are no empty files`,
     `Remove them: rm -r ${path}*`,
   );
 }
@@ -74,12 +74,9 @@ export async function underRepairLock<T>(
       const isDamaged = !isHeld && !isUsable(file, system);
       if (!isDamaged && errorKind(error) !== 'busy') throw error;
       if (system.monotonicMs() - started > LIMIT_MS) {
-        throw new StoreFault(
-          'LOCKED',
-          `${file} has been locked for ${String(LIMIT_MS)} ms`,
-          undefined,
-          { cause: error },
-        );
+        throw new StoreFault('LOCKED', `${file} has been locked for ${LIMIT_MS} ms`, undefined, {
+          cause: error,
+        });
       }
     } finally {
       // Closing ends the transaction and lets go of the lock.

@@ -5,7 +5,7 @@ import { StoreFault } from './store-fault.js';
 export const APPLICATION_ID = 0x4d435231;
 /** Also in the file's name, so that two versions of the package never fight over one file. */
 export const SCHEMA_VERSION = 1;
-export const DATABASE_NAME = `kernels-v${String(SCHEMA_VERSION)}.sqlite`;
+export const DATABASE_NAME = `kernels-v${SCHEMA_VERSION}.sqlite`;
 
 const TABLES: Readonly<Record<string, string>> = {
   meta: 'CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT',
@@ -34,8 +34,8 @@ export function writeSchema(connection: Connection): void {
   connection.exec('PRAGMA synchronous = OFF');
   connection.exec('PRAGMA auto_vacuum = INCREMENTAL');
   connection.exec('BEGIN IMMEDIATE');
-  connection.exec(`PRAGMA application_id = ${String(APPLICATION_ID)}`);
-  connection.exec(`PRAGMA user_version = ${String(SCHEMA_VERSION)}`);
+  connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   for (const statement of Object.values(TABLES)) connection.exec(statement);
   connection.exec('COMMIT');
 }
@@ -74,7 +74,7 @@ export function databaseOwner(connection: Connection): 'ours' | 'foreign' {
 export function checkSchema(connection: Connection): void {
   const version = pragma(connection, 'user_version');
   if (version !== SCHEMA_VERSION || pragma(connection, 'application_id') !== APPLICATION_ID) {
-    throw new StoreFault('BROKEN', `schema ${String(version)} under the name of another`);
+    throw new StoreFault('BROKEN', `schema ${version} under the name of another`);
   }
   const rows = connection
     .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
@@ -93,6 +93,6 @@ export function configure(connection: Connection, logPages: number): void {
   // No fsync on the event loop. A killed process loses nothing by it; after a power failure the
   // checksums and the repair find what is missing, and it is compiled again.
   connection.exec('PRAGMA synchronous = OFF');
-  connection.exec(`PRAGMA wal_autocheckpoint = ${String(logPages)}`);
-  connection.exec(`PRAGMA journal_size_limit = ${String(logPages * 4096)}`);
+  connection.exec(`PRAGMA wal_autocheckpoint = ${logPages}`);
+  connection.exec(`PRAGMA journal_size_limit = ${logPages * 4096}`);
 }

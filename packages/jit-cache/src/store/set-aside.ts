@@ -14,7 +14,7 @@ const KEEP = 2;
 export function setAside(path: string, now: number): void {
   const stamp = new Date(now).toISOString().replaceAll(/[-:.]/g, '');
   let target = `${path}.broken-${stamp}`;
-  for (let n = 1; existsSync(target); n++) target = `${path}.broken-${stamp}-${String(n)}`;
+  for (let n = 1; existsSync(target); n++) target = `${path}.broken-${stamp}-${n}`;
   for (const suffix of ['', ...COMPANIONS]) {
     if (existsSync(path + suffix)) renameSync(path + suffix, target + suffix);
   }

@@ -246,7 +246,7 @@ export class StoreSession {
   #assertRoom(directory: string, cause: unknown): void {
     const free = this.#freeBytes(directory);
     if (free > LEAST_FREE_BYTES) return;
-    const why = `${directory} is on a full disk (${String(free)} bytes free)`;
+    const why = `${directory} is on a full disk (${free} bytes free)`;
     throw new StoreFault('FULL', why, FREE_SPACE, { cause });
   }
 

@@ -54,7 +54,7 @@ function isAlive(pid: number): boolean {
 }
 
 function startTime(pid: number): string {
-  const stat = quietly(() => readFileSync(`/proc/${String(pid)}/stat`, 'latin1'));
+  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   // The second field, the name, may hold spaces and brackets; the start time is field 22.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }

@@ -20,7 +20,7 @@ export function cudaTarget(arch: string, supported: readonly number[]): string {
   const number = Number(/^sm_(\d+)[af]?$/.exec(arch)?.[1]);
   if (supported.includes(number)) return arch;
   const older = supported.filter((candidate) => candidate < number);
-  if (older.length > 0) return `compute_${String(Math.max(...older))}`;
+  if (older.length > 0) return `compute_${Math.max(...older)}`;
   throw new CacheError(
     'TARGET_UNSUPPORTED',
     `Cannot compile for ${arch}: this NVRTC knows ${supported.join(', ')} only. Install an NVRTC of a CUDA release that supports the GPU.`,

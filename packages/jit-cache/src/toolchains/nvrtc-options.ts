@@ -4,7 +4,7 @@ import type { CompileOption } from '../types.js';
 type Flag = (value: boolean | number) => string | undefined;
 
 function toggle(flag: string): Flag {
-  return (value) => (typeof value === 'boolean' ? `--${flag}=${String(value)}` : undefined);
+  return (value) => (typeof value === 'boolean' ? `--${flag}=${value}` : undefined);
 }
 
 /** Every option there is, and its flag; undefined for a value of the wrong kind. No text passes. */
@@ -17,7 +17,7 @@ const FLAGS = new Map<string, Flag>([
     'maxrregcount',
     (value) =>
       typeof value === 'number' && Number.isInteger(value) && value >= 16 && value <= 255
-        ? `--maxrregcount=${String(value)}`
+        ? `--maxrregcount=${value}`
         : undefined,
   ],
   [
@@ -44,7 +44,7 @@ export function nvrtcFlags(target: string, options: readonly CompileOption[]): s
     if (flag === undefined) {
       throw new CacheError(
         'OPTION_UNSUPPORTED',
-        `Cannot compile CUDA with option ${name} = ${String(value)}: there is no such option or value. Options are ${[...FLAGS.keys()].join(', ')} (true or false; maxrregcount 16 to 255).`,
+        `Cannot compile CUDA with option ${name} = ${value}: there is no such option or value. Options are ${[...FLAGS.keys()].join(', ')} (true or false; maxrregcount 16 to 255).`,
       );
     }
     if (flag !== '') flags.push(flag);

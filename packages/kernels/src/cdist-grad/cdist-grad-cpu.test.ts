@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import {
   checkCdistGrad,
   gradProblem,
   normal,
   type GradShape,
-} from './cdist-grad-check.test.helper.js';
+} from './cdist-grad-check.test-support.js';
 import { planCdistGradCpu } from './cpu/plan-cpu.js';
 import { emitCdistGrad } from './emit.js';
 import type { CpuCdistGradPlan } from './plan-types.js';
@@ -17,7 +17,8 @@ const levels = runnableLevels();
 const highest = levels.at(-1) ?? 'x86-64-v2';
 const limits = (level: CpuLevel, cores = 2): CpuLimits => ({
   ...({ kind: 'cpu', level, cores } as const),
-  ...{ l1Bytes: 32768, l2Bytes: 1 << 20 },
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
 });
 
 /** The same plan cut so small that every loop over blocks runs several times. */
@@ -79,13 +80,13 @@ describe('cdist-grad on the CPU', () => {
     fc.assert(
       fc.property(
         fc.record({
-          ...{ m: fc.integer({ min: 1, max: 80 }), n: fc.integer({ min: 1, max: 9 }) },
-          ...{
-            o: fc.integer({ min: 1, max: 20 }),
-            k: fc.nat(40),
-            batch: fc.integer({ min: 1, max: 3 }),
-          },
-          ...{ gap: fc.nat(3), shared: fc.subarray(['a', 'b', 'c', 'd'] as const) },
+          m: fc.integer({ min: 1, max: 80 }),
+          n: fc.integer({ min: 1, max: 9 }),
+          o: fc.integer({ min: 1, max: 20 }),
+          k: fc.nat(40),
+          batch: fc.integer({ min: 1, max: 3 }),
+          gap: fc.nat(3),
+          shared: fc.subarray(['a', 'b', 'c', 'd'] as const),
           dtype: fc.constantFrom('float32' as const, 'float64' as const),
         }),
         ({ dtype, ...shape }) => {

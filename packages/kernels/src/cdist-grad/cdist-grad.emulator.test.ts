@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { H200 } from '../testing/h200.test.helper.js';
+import { H200 } from '../testing/h200.test-support.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import {
   checkCdistGrad,
   gradProblem,
   normal,
   type GradShape,
-} from './cdist-grad-check.test.helper.js';
+} from './cdist-grad-check.test-support.js';
 import { fmaConfigs, mmaConfigs } from './cuda/configs.js';
 import { planCudaCdistGrad } from './cuda/plan-cuda.js';
 import type { CudaCdistGradPlan, FmaConfig, MmaConfig } from './plan-types.js';

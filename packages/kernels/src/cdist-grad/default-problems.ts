@@ -29,9 +29,18 @@ function problem(
 ): CdistGradProblem {
   const specialised = p !== undefined && isSpecialisedDerivative(p);
   return {
-    ...{ dtype, m, n, o, k, batch: 1, phi: normDerivative(specialised ? p : 'runtime') },
+    dtype,
+    m,
+    n,
+    o,
+    k,
+    batch: 1,
+    phi: normDerivative(specialised ? p : 'runtime'),
     ...(p === undefined ? {} : { p }),
-    ...{ alignedA: aligned, alignedB: aligned, alignedC: aligned, alignedOut: aligned },
+    alignedA: aligned,
+    alignedB: aligned,
+    alignedC: aligned,
+    alignedOut: aligned,
   };
 }
 

@@ -46,7 +46,7 @@ export function normDerivative(norm: number | 'runtime'): RealExpr {
   if (norm === 'runtime') return RUNTIME_DERIVATIVE;
   if (!(norm > 0) || norm === Infinity) {
     throw new RangeError(
-      `cannot build the derivative of the ${String(norm)}-norm: p must be positive and finite. Pass p > 0.`,
+      `cannot build the derivative of the ${norm}-norm: p must be positive and finite. Pass p > 0.`,
     );
   }
   if (norm === 1) return sign(delta);

@@ -54,8 +54,8 @@ extern "C" void ${copyEntry(plan)}(const void* args, int64_t begin, int64_t end,
   const Args& p = *(const Args*)args;
   const ${S}* __restrict__ src = p.src;
   ${D}* __restrict__ dst = p.dst;
-  const i64 stop = end * ${String(CPU_TASK_ELEMENTS)} < p.count ? end * ${String(CPU_TASK_ELEMENTS)} : p.count;
-  for (i64 i = begin * ${String(CPU_TASK_ELEMENTS)}; i < stop; ++i) dst[i] = convert(src[i]);
+  const i64 stop = end * ${CPU_TASK_ELEMENTS} < p.count ? end * ${CPU_TASK_ELEMENTS} : p.count;
+  for (i64 i = begin * ${CPU_TASK_ELEMENTS}; i < stop; ++i) dst[i] = convert(src[i]);
 }
 `;
   return { text, geometry: byElements(plan) };
@@ -73,7 +73,7 @@ function strided(plan: CopyPlan): Body {
 ${QUOTIENT}
 extern "C" void ${copyEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;
-  const i64 ss = p.s[${String(plan.rank - 1)}], ds = p.d[${String(plan.rank - 1)}];
+  const i64 ss = p.s[${plan.rank - 1}], ds = p.d[${plan.rank - 1}];
 ${cpuSpans(
   plan.rank,
   [
@@ -91,28 +91,28 @@ ${cpuSpans(
 function tiled(plan: CopyPlan): Body {
   const { S, D } = storages(plan);
   const rank = String(plan.rank);
-  const x = `[${String(plan.rank - 1)}]`;
-  const y = `[${String(plan.rank - 2)}]`;
+  const x = `[${plan.rank - 1}]`;
+  const y = `[${plan.rank - 2}]`;
   const text = `struct Args { const ${S}* src; ${D}* dst; i64 n[${rank}]; i64 s[${rank}]; i64 d[${rank}]; };
 ${QUOTIENT}
 extern "C" void ${copyEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;
-  const i64 tilesX = (p.n${x} + ${String(TILE - 1)}) / ${String(TILE)}, tilesY = (p.n${y} + ${String(TILE - 1)}) / ${String(TILE)};
+  const i64 tilesX = (p.n${x} + ${TILE - 1}) / ${TILE}, tilesY = (p.n${y} + ${TILE - 1}) / ${TILE};
   const i64 sx = p.s${x}, sy = p.s${y}, dy = p.d${y};
   for (i64 t = begin; t < end; ++t) {
-    const i64 plane = quotient(t, tilesX), x0 = (t - plane * tilesX) * ${String(TILE)};
+    const i64 plane = quotient(t, tilesX), x0 = (t - plane * tilesX) * ${TILE};
     i64 rest = quotient(plane, tilesY), from = 0, to = 0;
-    const i64 y0 = (plane - rest * tilesY) * ${String(TILE)};
+    const i64 y0 = (plane - rest * tilesY) * ${TILE};
 ${unravel(
   plan.rank - 2,
   [
     { name: 'from', stride: 's' },
     { name: 'to', stride: 'd' },
   ],
-  (prefix, i) => `p.${prefix}[${String(i)}]`,
+  (prefix, i) => `p.${prefix}[${i}]`,
 )}
-    const i64 w = p.n${x} - x0 < ${String(TILE)} ? p.n${x} - x0 : ${String(TILE)};
-    const i64 h = p.n${y} - y0 < ${String(TILE)} ? p.n${y} - y0 : ${String(TILE)};
+    const i64 w = p.n${x} - x0 < ${TILE} ? p.n${x} - x0 : ${TILE};
+    const i64 h = p.n${y} - y0 < ${TILE} ? p.n${y} - y0 : ${TILE};
     for (i64 j = 0; j < h; ++j) {
       const ${S}* __restrict__ s = p.src + from + (y0 + j) * sy + x0 * sx;
       ${D}* __restrict__ d = p.dst + to + (y0 + j) * dy + x0;
@@ -124,12 +124,9 @@ ${unravel(
   return {
     text,
     geometry: (scalars) => {
-      const planes = indices(plan.rank - 2).reduce(
-        (n, i) => n * scalar(scalars, `n${String(i)}`),
-        1,
-      );
-      const across = Math.ceil(scalar(scalars, `n${String(plan.rank - 1)}`) / TILE);
-      const down = Math.ceil(scalar(scalars, `n${String(plan.rank - 2)}`) / TILE);
+      const planes = indices(plan.rank - 2).reduce((n, i) => n * scalar(scalars, `n${i}`), 1);
+      const across = Math.ceil(scalar(scalars, `n${plan.rank - 1}`) / TILE);
+      const down = Math.ceil(scalar(scalars, `n${plan.rank - 2}`) / TILE);
       return { tasks: planes * across * down, chunk: 4, scratchBytes: 0 };
     },
   };

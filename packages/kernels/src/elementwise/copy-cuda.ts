@@ -47,8 +47,8 @@ function linear(plan: CopyPlan): Body {
   const from = elementInfo(plan.from).bytes;
   const to = elementInfo(plan.to).bytes;
   const lanes = 16 / Math.max(from, to);
-  const text = `struct alignas(${String(lanes * from)}) SourcePack { ${S} v[${String(lanes)}]; };
-struct alignas(${String(lanes * to)}) TargetPack { ${D} v[${String(lanes)}]; };
+  const text = `struct alignas(${lanes * from}) SourcePack { ${S} v[${lanes}]; };
+struct alignas(${lanes * to}) TargetPack { ${D} v[${lanes}]; };
 
 extern "C" __global__ void __launch_bounds__(256)
 ${copyEntry(plan)}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, i64 count) {
@@ -56,15 +56,15 @@ ${copyEntry(plan)}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, i64 cou
   const i64 step = (i64)gridDim.x * 256;
   i64 done = 0;
   if (((u64)src % sizeof(SourcePack) | (u64)dst % sizeof(TargetPack)) == 0) {
-    const i64 packs = count / ${String(lanes)};
+    const i64 packs = count / ${lanes};
     for (i64 i = first; i < packs; i += step) {
       const SourcePack in = reinterpret_cast<const SourcePack*>(src)[i];
       TargetPack out;
 #pragma unroll
-      for (int j = 0; j < ${String(lanes)}; ++j) out.v[j] = convert(in.v[j]);
+      for (int j = 0; j < ${lanes}; ++j) out.v[j] = convert(in.v[j]);
       reinterpret_cast<TargetPack*>(dst)[i] = out;
     }
-    done = packs * ${String(lanes)};
+    done = packs * ${lanes};
   }
   for (i64 i = done + first; i < count; i += step) dst[i] = convert(src[i]);
 }
@@ -109,10 +109,10 @@ function tiled(plan: CopyPlan): Body {
   const x = String(plan.rank - 1);
   const y = String(plan.rank - 2);
   const text = `${QUOTIENT}
-extern "C" __global__ void __launch_bounds__(${String(TILE * TILE_ROWS)})
+extern "C" __global__ void __launch_bounds__(${TILE * TILE_ROWS})
 ${copyEntry(plan)}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, ${dimParams(plan.rank, ['n', 's', 'd'])}) {
-  __shared__ ${D} tile[${String(TILE)}][${String(TILE + 1)}];
-  const i64 tilesX = (n${x} + ${String(TILE - 1)}) / ${String(TILE)}, tilesY = (n${y} + ${String(TILE - 1)}) / ${String(TILE)};
+  __shared__ ${D} tile[${TILE}][${TILE + 1}];
+  const i64 tilesX = (n${x} + ${TILE - 1}) / ${TILE}, tilesY = (n${y} + ${TILE - 1}) / ${TILE};
   const i64 tiles = tilesX * tilesY * ${productOf('n', plan.rank - 2)};
   for (i64 t = blockIdx.x; t < tiles; t += gridDim.x) {
     const i64 plane = quotient(t, tilesX), tx = t - plane * tilesX;
@@ -126,10 +126,10 @@ ${unravel(
   ],
   (p, i) => p + String(i),
 )}
-    const i64 x0 = tx * ${String(TILE)}, y0 = ty * ${String(TILE)};
+    const i64 x0 = tx * ${TILE}, y0 = ty * ${TILE};
     const i64 readY = y0 + threadIdx.x, writeX = x0 + threadIdx.x;
 #pragma unroll
-    for (int j = 0; j < ${String(TILE)}; j += ${String(TILE_ROWS)}) {
+    for (int j = 0; j < ${TILE}; j += ${TILE_ROWS}) {
       const i64 readX = x0 + j + threadIdx.y;
       if (readX < n${x} && readY < n${y}) {
         tile[j + threadIdx.y][threadIdx.x] = convert(src[from + readY * s${y} + readX * s${x}]);
@@ -137,7 +137,7 @@ ${unravel(
     }
     __syncthreads();
 #pragma unroll
-    for (int j = 0; j < ${String(TILE)}; j += ${String(TILE_ROWS)}) {
+    for (int j = 0; j < ${TILE}; j += ${TILE_ROWS}) {
       const i64 writeY = y0 + j + threadIdx.y;
       if (writeX < n${x} && writeY < n${y}) {
         dst[to + writeY * d${y} + writeX * d${x}] = tile[threadIdx.x][j + threadIdx.y];
@@ -150,10 +150,7 @@ ${unravel(
   return {
     text,
     geometry: (scalars) => {
-      const outer = indices(plan.rank - 2).reduce(
-        (p, i) => p * scalar(scalars, `n${String(i)}`),
-        1,
-      );
+      const outer = indices(plan.rank - 2).reduce((p, i) => p * scalar(scalars, `n${i}`), 1);
       const across = Math.ceil(scalar(scalars, `n${x}`) / TILE);
       const down = Math.ceil(scalar(scalars, `n${y}`) / TILE);
       return {

@@ -18,7 +18,7 @@ export function scalar(scalars: Scalars, name: string): number {
 /** Elements visited by a launch. */
 export function elementCount(plan: CopyPlan | FillPlan, scalars: Scalars): number {
   if (plan.mode === 'linear') return scalar(scalars, 'count');
-  return indices(plan.rank).reduce((product, i) => product * scalar(scalars, `n${String(i)}`), 1);
+  return indices(plan.rank).reduce((product, i) => product * scalar(scalars, `n${i}`), 1);
 }
 
 /** Pointer parameters of raw elements take any dtype; the caller has compared the two sides. */
@@ -28,7 +28,7 @@ function pointerType(type: ElementType): DType | 'byte' {
 
 /** `src`, `dst`, then `count`, or `n0..`, `s0..`, `d0..` outermost first. */
 export function copyParams(plan: CopyPlan): readonly KernelParam[] {
-  const dims = ['n', 's', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${String(i)}`));
+  const dims = ['n', 's', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${i}`));
   return [
     { name: 'src', kind: 'pointer', dtype: pointerType(plan.from), access: 'read' },
     { name: 'dst', kind: 'pointer', dtype: pointerType(plan.to), access: 'write' },
@@ -38,7 +38,7 @@ export function copyParams(plan: CopyPlan): readonly KernelParam[] {
 
 /** `dst`, the element's bits `lo` and `hi`, then `count`, or `n0..`, `d0..` outermost first. */
 export function fillParams(plan: FillPlan): readonly KernelParam[] {
-  const dims = ['n', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${String(i)}`));
+  const dims = ['n', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${i}`));
   return [
     { name: 'dst', kind: 'pointer', dtype: 'byte', access: 'write' },
     { name: 'lo', kind: 'scalar', type: 'int32' },
@@ -68,5 +68,5 @@ export function copyEntry(plan: CopyPlan): string {
 /** `mercer_fill_b32_linear` and the like. */
 export function fillEntry(plan: FillPlan): string {
   const rank = plan.mode === 'linear' ? '' : String(plan.rank);
-  return `mercer_fill_b${String(plan.bytes * 8)}_${plan.mode}${rank}`;
+  return `mercer_fill_b${plan.bytes * 8}_${plan.mode}${rank}`;
 }

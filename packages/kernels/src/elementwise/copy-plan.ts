@@ -56,7 +56,7 @@ export function planCopy(problem: CopyProblem): PlannedCopy {
   );
   if (dims.length > MAX_COPY_RANK) {
     throw new RangeError(
-      `strided copy: ${String(dims.length)} dimensions are left after collapsing, at most ${String(MAX_COPY_RANK)} are supported. Copy in slices.`,
+      `strided copy: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Copy in slices.`,
     );
   }
   const same = problem.from === problem.to;
@@ -100,9 +100,9 @@ function copyScalars(mode: CopyMode, dims: readonly PairDim[]): Scalars {
     return scalars;
   }
   dims.forEach((dim, i) => {
-    scalars[`n${String(i)}`] = dim.extent;
-    scalars[`s${String(i)}`] = dim.src;
-    scalars[`d${String(i)}`] = dim.dst;
+    scalars[`n${i}`] = dim.extent;
+    scalars[`s${i}`] = dim.src;
+    scalars[`d${i}`] = dim.dst;
   });
   return scalars;
 }

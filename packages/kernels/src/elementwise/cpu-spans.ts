@@ -14,7 +14,7 @@ export function cpuSpans(
 ): string {
   const last = String(rank - 1);
   const total = indices(rank)
-    .map((i) => `p.n[${String(i)}]`)
+    .map((i) => `p.n[${i}]`)
     .join(' * ');
   const task = String(CPU_TASK_ELEMENTS);
   return `  const i64 inner = p.n[${last}], total = ${total};
@@ -23,7 +23,7 @@ export function cpuSpans(
     const i64 row = quotient(at, inner), x0 = at - row * inner;
     const i64 run = inner - x0 < stop - at ? inner - x0 : stop - at;
     ${rank > 1 ? 'i64 rest = row, ' : 'i64 '}${offsets.map((o) => `${o.name} = x0 * ${o.stride}s`).join(', ')};
-${unravel(rank - 1, offsets, (prefix, i) => `p.${prefix}[${String(i)}]`)}
+${unravel(rank - 1, offsets, (prefix, i) => `p.${prefix}[${i}]`)}
     {
       ${span}
     }

@@ -33,24 +33,32 @@ export function mapProblems(): readonly MapProblem[] {
     const indices = { row: 0, column: 1 };
     problems.push({ ...common, expr: mul(0.5, add(x, y)), inputs: [matrix, turned] });
     problems.push({
-      ...{ ...common, indices, inputs: [matrix] },
+      ...common,
+      indices,
+      inputs: [matrix],
       expr: select(lt(row, column), 0, x),
     });
     problems.push({
-      ...{ ...common, inputs: [matrix, { name: 'y', dtype, strides: [0, 0] }] },
-      ...{ expr: select(gt(x, scale), div(tanh(x), y), exp(x)), parameters: { scale: 0.5 } },
+      ...common,
+      inputs: [matrix, { name: 'y', dtype, strides: [0, 0] }],
+      expr: select(gt(x, scale), div(tanh(x), y), exp(x)),
+      parameters: { scale: 0.5 },
     });
     problems.push({
-      ...{ ...common, inputs: [matrix, { name: 'y', dtype, strides: [0, 1] }] },
-      ...{ expr: max(pow(x, y), pow(sub(x, y), scale)), parameters: { scale: 3 } },
+      ...common,
+      inputs: [matrix, { name: 'y', dtype, strides: [0, 1] }],
+      expr: max(pow(x, y), pow(sub(x, y), scale)),
+      parameters: { scale: 3 },
     });
   }
   for (let rank = 1; rank <= 8; rank++) {
     // extents of 2 in memory for 3 keep the dimensions apart
     const strides = Array.from({ length: rank }, (_, i) => 3 ** (rank - i));
     problems.push({
-      ...{ expr: sub(x, variable('last')), shape: strides.map(() => 2) },
-      ...{ inputs: [{ name: 'x', dtype: 'float32', strides }], indices: { last: rank - 1 } },
+      expr: sub(x, variable('last')),
+      shape: strides.map(() => 2),
+      inputs: [{ name: 'x', dtype: 'float32', strides }],
+      indices: { last: rank - 1 },
       out: { dtype: 'float32', strides },
     });
   }

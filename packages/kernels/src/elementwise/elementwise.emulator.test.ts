@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DType } from '../dtype.js';
-import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test.helper.js';
+import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
 import { planCopy, type CopyProblem } from './copy-plan.js';
 import { emitCopy } from './emit-copy.js';
 import { emitFill } from './emit-fill.js';

@@ -35,7 +35,7 @@ function cudaFill(plan: FillPlan): Pick<CudaKernel, 'dialect' | 'source' | 'geom
   const lanes = 16 / plan.bytes;
   const head = `extern "C" __global__ void __launch_bounds__(256)\n${fillEntry(plan)}(${T}* __restrict__ dst, i32 lo, i32 hi, `;
   if (plan.mode === 'linear') {
-    const source = `${prelude('cuda')}struct alignas(16) Pack { ${T} v[${String(lanes)}]; };
+    const source = `${prelude('cuda')}struct alignas(16) Pack { ${T} v[${lanes}]; };
 
 ${head}i64 count) {
   const ${T} value = ${value(T, 'lo', 'hi')};
@@ -43,12 +43,12 @@ ${head}i64 count) {
   const i64 step = (i64)gridDim.x * 256;
   i64 done = 0;
   if ((u64)dst % 16 == 0) {
-    const i64 packs = count / ${String(lanes)};
+    const i64 packs = count / ${lanes};
     Pack pack;
 #pragma unroll
-    for (int j = 0; j < ${String(lanes)}; ++j) pack.v[j] = value;
+    for (int j = 0; j < ${lanes}; ++j) pack.v[j] = value;
     for (i64 i = first; i < packs; i += step) reinterpret_cast<Pack*>(dst)[i] = pack;
-    done = packs * ${String(lanes)};
+    done = packs * ${lanes};
   }
   for (i64 i = done + first; i < count; i += step) dst[i] = value;
 }
@@ -96,7 +96,7 @@ ${head}
       : `${prelude('cpu')}${QUOTIENT}struct Args { ${T}* dst; i32 lo; i32 hi; i64 n[${rank}]; i64 d[${rank}]; };
 
 ${head}
-  const i64 ds = p.d[${String(plan.rank - 1)}];
+  const i64 ds = p.d[${plan.rank - 1}];
 ${cpuSpans(plan.rank, [{ name: 'to', stride: 'd' }], `${T}* d = p.dst + to;\n      for (i64 x = 0; x < run; ++x) d[x * ds] = value;`)}
 }
 `;

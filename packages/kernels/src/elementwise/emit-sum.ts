@@ -48,22 +48,22 @@ function emitSumCuda(plan: SumPlan): CudaKernel {
     const ${S}* const from = src + o * strideOuter + i * strideInner;`;
   const body =
     plan.mode === 'each'
-      ? `  for (i64 index = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x; index < outer * inner; index += (i64)gridDim.x * ${String(THREADS)}) {
+      ? `  for (i64 index = (i64)blockIdx.x * ${THREADS} + threadIdx.x; index < outer * inner; index += (i64)gridDim.x * ${THREADS}) {
     ${place}
     double sum = 0.0;
     #pragma unroll 4
     for (i64 j = 0; j < count; ++j) sum += (double)from[j * strideCount];
     dst[index] = (${D})sum;
   }`
-      : `  __shared__ double parts[${String(THREADS)}];
+      : `  __shared__ double parts[${THREADS}];
   for (i64 index = blockIdx.x; index < outer * inner; index += gridDim.x) {
     ${place}
     double sum = 0.0;
     #pragma unroll 4
-    for (i64 j = threadIdx.x; j < count; j += ${String(THREADS)}) sum += (double)from[j * strideCount];
+    for (i64 j = threadIdx.x; j < count; j += ${THREADS}) sum += (double)from[j * strideCount];
     parts[threadIdx.x] = sum;
     #pragma unroll 1
-    for (int half = ${String(THREADS / 2)}; half > 0; half /= 2) {
+    for (int half = ${THREADS / 2}; half > 0; half /= 2) {
       __syncthreads();
       if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
     }
@@ -75,7 +75,7 @@ function emitSumCuda(plan: SumPlan): CudaKernel {
     name: `sum ${plan.mode} ${plan.from} ${plan.to}`,
     entry,
     source: `${prelude('cuda')}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 ${entry}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, i64 outer, i64 count, i64 inner, i64 strideOuter, i64 strideCount, i64 strideInner) {
 ${body}
 }
@@ -102,11 +102,11 @@ struct Args { const ${S}* src; ${D}* dst; i64 outer, count, inner, stride_outer,
 
 extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;
-  const i64 spans = (p.inner + ${String(SPAN - 1)}) / ${String(SPAN)};
+  const i64 spans = (p.inner + ${SPAN - 1}) / ${SPAN};
   for (i64 task = begin; task < end; ++task) {
-    const i64 o = task / spans, first = task % spans * ${String(SPAN)};
-    const i64 width = p.inner - first < ${String(SPAN)} ? p.inner - first : ${String(SPAN)};
-    double sum[${String(SPAN)}] = {};
+    const i64 o = task / spans, first = task % spans * ${SPAN};
+    const i64 width = p.inner - first < ${SPAN} ? p.inner - first : ${SPAN};
+    double sum[${SPAN}] = {};
     for (i64 j = 0; j < p.count; ++j) {
       const ${S}* from = p.src + o * p.stride_outer + j * p.stride_count + first * p.stride_inner;
       if (p.stride_inner == 1) { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i]; }

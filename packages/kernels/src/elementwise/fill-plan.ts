@@ -37,7 +37,7 @@ export function planFill(problem: FillProblem): PlannedFill {
   const { dims, dstOffset } = collapseDims(problem.shape, none, problem.strides);
   if (dims.length > MAX_COPY_RANK) {
     throw new RangeError(
-      `fill: ${String(dims.length)} dimensions are left after collapsing, at most ${String(MAX_COPY_RANK)} are supported. Fill in slices.`,
+      `fill: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Fill in slices.`,
     );
   }
   const linear = dims.length === 1 && dims[0]?.dst === 1;
@@ -46,8 +46,8 @@ export function planFill(problem: FillProblem): PlannedFill {
     scalars['count'] = dims[0]?.extent ?? 1;
   } else {
     dims.forEach((dim, i) => {
-      scalars[`n${String(i)}`] = dim.extent;
-      scalars[`d${String(i)}`] = dim.dst;
+      scalars[`n${i}`] = dim.extent;
+      scalars[`d${i}`] = dim.dst;
     });
   }
   const plan: FillPlan = Object.freeze({

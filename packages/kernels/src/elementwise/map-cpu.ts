@@ -74,7 +74,7 @@ type CpuKernelLevel = Extract<MapPlan['target'], { readonly kind: 'cpu' }>['leve
 
 function argsText(plan: MapPlan): string {
   const names = mapVariables(plan);
-  const rank = `[${String(plan.rank)}]`;
+  const rank = `[${plan.rank}]`;
   const members = [
     ...plan.inputs.map(
       ({ dtype }, k) => `const ${elementInfo(dtype).storage}* ${names.inputs[k] ?? ''};`,
@@ -88,12 +88,12 @@ function argsText(plan: MapPlan): string {
 }
 
 function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): string {
-  const last = `[${String(plan.rank - 1)}]`;
+  const last = `[${plan.rank - 1}]`;
   const block = String(BLOCK);
   const offsets = [
     { name: 'to', stride: 'd' },
-    ...plan.inputs.map((_, k) => ({ name: `from${String(k)}`, stride: `s${String(k)}_` })),
-    ...plan.indices.map((_, j) => ({ name: `index${String(j)}`, stride: `i${String(j)}_` })),
+    ...plan.inputs.map((_, k) => ({ name: `from${k}`, stride: `s${k}_` })),
+    ...plan.indices.map((_, j) => ({ name: `index${j}`, stride: `i${j}_` })),
   ];
   const sameType = plan.out === plan.dtype;
   const span = lines(
@@ -109,8 +109,8 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
       ? `  T* const r = ds == 1 && n == ${block} ? (T*)d : results;`
       : '  T* const r = results;',
     `  for (i64 e = 0; e < n; e += LANES) *(VU*)&r[e] = ${call(
-      ...plan.inputs.map((_, k) => `*(const VU*)&values${String(k)}[e]`),
-      ...plan.indices.map((_, j) => `*(const VU*)&index_values${String(j)}[e]`),
+      ...plan.inputs.map((_, k) => `*(const VU*)&values${k}[e]`),
+      ...plan.indices.map((_, j) => `*(const VU*)&index_values${j}[e]`),
     )};`,
     sameType && '  if (r != results) continue;',
     '  if (ds == 1) { for (i64 e = 0; e < n; ++e) d[e] = store(r[e]); }',
@@ -119,8 +119,8 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
   );
   const buffers = [
     'results',
-    ...plan.inputs.map((_, k) => `buffer${String(k)}`),
-    ...plan.indices.map((_, j) => `index_values${String(j)}`),
+    ...plan.inputs.map((_, k) => `buffer${k}`),
+    ...plan.indices.map((_, j) => `index_values${j}`),
   ];
   return lines(
     ...buffers.map((name) => `  alignas(64) T ${name}[${block}] = {};`),
@@ -145,7 +145,7 @@ function readText(input: MapPlan['inputs'][number], k: number, plan: MapPlan): s
   }
   return lines(
     at,
-    `const bool in_place${n} = s${n}_s == 1 && n == ${String(BLOCK)};`,
+    `const bool in_place${n} = s${n}_s == 1 && n == ${BLOCK};`,
     `const T* const values${n} = in_place${n} ? source${n} : buffer${n};`,
     `if (!in_place${n}) {`,
     indent(fill),

@@ -63,9 +63,7 @@ export function emitMapCuda(plan: MapPlan): CudaKernel {
       if (plan.mode === 'linear') return linearGeometry(count, lanesOf(plan));
       const last = String(plan.rank - 1);
       const inner = scalar(scalars, `n${last}`);
-      const across = plan.inputs.some(
-        (_, k) => Math.abs(scalar(scalars, `s${String(k)}_${last}`)) > 1,
-      );
+      const across = plan.inputs.some((_, k) => Math.abs(scalar(scalars, `s${k}_${last}`)) > 1);
       return rowsGeometry(count / inner, inner, across ? NARROW_BLOCK : undefined);
     },
     cost: (scalars) => ({
@@ -90,7 +88,7 @@ function signature(plan: MapPlan): string {
 }
 
 const contiguous = (plan: MapPlan): readonly (MapPlan['inputs'][number] & { name: string })[] =>
-  plan.inputs.flatMap((input, k) => (input.repeated ? [] : [{ ...input, name: `x${String(k)}` }]));
+  plan.inputs.flatMap((input, k) => (input.repeated ? [] : [{ ...input, name: `x${k}` }]));
 
 /** Packs of up to 16 bytes. */
 function lanesOf(plan: MapPlan): number {
@@ -106,7 +104,7 @@ function packTypes(plan: MapPlan): string {
   return [...types]
     .map((dtype) => {
       const { storage, bytes, tag } = elementInfo(dtype);
-      return `struct alignas(${String(lanes * bytes)}) Pack_${tag} { ${storage} v[${String(lanes)}]; };`;
+      return `struct alignas(${lanes * bytes}) Pack_${tag} { ${storage} v[${lanes}]; };`;
     })
     .join('\n');
 }
@@ -121,16 +119,15 @@ function linearBody(plan: MapPlan, T: string): string {
     .join(' | ');
   const call = (at: string, element: (name: string) => string): string => {
     const inputs = plan.inputs.map((input, k) => {
-      const name = `x${String(k)}`;
+      const name = `x${k}`;
       return input.repeated ? `same_${name}` : `${loadName(input)}(${element(name)})`;
     });
-    const indices = plan.indices.map((_, j) => `(${T})(i${String(j)} + (${at}) * i${String(j)}_0)`);
+    const indices = plan.indices.map((_, j) => `(${T})(i${j} + (${at}) * i${j}_0)`);
     return `value(${[...inputs, ...indices].join(', ')})`;
   };
   return lines(
     ...plan.inputs.map(
-      (input, k) =>
-        input.repeated && `  const ${T} same_x${String(k)} = ${loadName(input)}(*x${String(k)});`,
+      (input, k) => input.repeated && `  const ${T} same_x${k} = ${loadName(input)}(*x${k});`,
     ),
     '  const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;',
     '  const i64 step = (i64)gridDim.x * 256;',
@@ -158,19 +155,21 @@ function stridedBody(plan: MapPlan, T: string): string {
   const offsets = [
     { name: 'to', start: '0', stride: 'd' },
     ...plan.inputs.map((_, k) => ({
-      ...{ name: `from${String(k)}`, start: '0', stride: `s${String(k)}_` },
+      name: `from${k}`,
+      start: '0',
+      stride: `s${k}_`,
     })),
     ...plan.indices.map((_, j) => ({
-      ...{ name: `index${String(j)}`, start: `i${String(j)}`, stride: `i${String(j)}_` },
+      name: `index${j}`,
+      start: `i${j}`,
+      stride: `i${j}_`,
     })),
   ];
   const inputs = plan.inputs.map((input, k) => {
-    const [name, number] = [`x${String(k)}`, String(k)];
+    const [name, number] = [`x${k}`, String(k)];
     return `${loadName(input)}(${name}[from${number} + x * s${number}_${last}])`;
   });
-  const indices = plan.indices.map(
-    (_, j) => `(${T})(index${String(j)} + x * i${String(j)}_${last})`,
-  );
+  const indices = plan.indices.map((_, j) => `(${T})(index${j} + x * i${j}_${last})`);
   return lines(
     `  const i64 rows = ${productOf('n', plan.rank - 1)};`,
     ROW_INDEXING,

@@ -26,15 +26,15 @@ export function mapVariables({ inputs, parameters, indices: names }: MapPlan): {
   readonly indices: readonly string[];
 } {
   return {
-    inputs: inputs.map((_, k) => `x${String(k)}`),
-    parameters: parameters.map((_, k) => `p${String(k)}`),
-    indices: names.map((_, j) => `i${String(j)}`),
+    inputs: inputs.map((_, k) => `x${k}`),
+    parameters: parameters.map((_, k) => `p${k}`),
+    indices: names.map((_, j) => `i${j}`),
   };
 }
 
 /** Prefixes of the strides over the dimensions, in order: the output, the inputs, the indices. */
 export function stridePrefixes({ inputs, indices: names }: MapPlan): readonly string[] {
-  return ['d', ...inputs.map((_, k) => `s${String(k)}_`), ...names.map((_, j) => `i${String(j)}_`)];
+  return ['d', ...inputs.map((_, k) => `s${k}_`), ...names.map((_, j) => `i${j}_`)];
 }
 
 /** The inputs, the output, extents `n`, strides, the first value of each index, and the parameters. */
@@ -45,7 +45,10 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
   );
   return [
     ...plan.inputs.map(({ dtype }, k): KernelParam => ({
-      ...{ name: names.inputs[k] ?? '', kind: 'pointer', dtype, access: 'read' },
+      name: names.inputs[k] ?? '',
+      kind: 'pointer',
+      dtype,
+      access: 'read',
     })),
     { name: 'out', kind: 'pointer', dtype: plan.out, access: 'write' },
     ...[...dims, ...names.indices].map((name): KernelParam => ({
@@ -59,7 +62,7 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
 
 /** Elements of the output. */
 export function mapCount(plan: MapPlan, scalars: Scalars): number {
-  return indices(plan.rank).reduce((n, i) => n * scalar(scalars, `n${String(i)}`), 1);
+  return indices(plan.rank).reduce((n, i) => n * scalar(scalars, `n${i}`), 1);
 }
 
 /** Each element of an input read once however often it is repeated, the output written once. */
@@ -68,9 +71,7 @@ export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
   const read = plan.inputs.map(({ dtype }, k) =>
     indices(plan.rank).reduce(
       (bytes, i) =>
-        scalar(scalars, `s${String(k)}_${String(i)}`) === 0
-          ? bytes
-          : bytes * scalar(scalars, `n${String(i)}`),
+        scalar(scalars, `s${k}_${i}`) === 0 ? bytes : bytes * scalar(scalars, `n${i}`),
       dtypeBytes(dtype),
     ),
   );

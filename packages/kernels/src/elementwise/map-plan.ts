@@ -98,7 +98,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
   );
   if (read.length > MAX_MAP_INPUTS) {
     throw new RangeError(
-      `map: the formula reads ${String(read.length)} inputs, at most ${String(MAX_MAP_INPUTS)} are supported. Split it into several maps.`,
+      `map: the formula reads ${read.length} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
     );
   }
   const indexNames = Object.keys(indices).filter((name) => names.has(name));
@@ -112,7 +112,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
   ]);
   if (dims.length > MAX_COPY_RANK) {
     throw new RangeError(
-      `map: ${String(dims.length)} dimensions are left after collapsing, at most ${String(MAX_COPY_RANK)} are supported. Map slices, or make the inputs contiguous.`,
+      `map: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Map slices, or make the inputs contiguous.`,
     );
   }
   const inputStride = (input: number, dim: number): number => dims[dim]?.strides[1 + input] ?? 0;
@@ -132,7 +132,8 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     mode: linear ? 'linear' : 'strided',
     rank: dims.length,
     inputs: read.map(({ name, dtype }, k) => ({
-      ...{ name, dtype },
+      name,
+      dtype,
       repeated: linear && inputStride(k, 0) === 0,
     })),
     out: out.dtype,
@@ -140,13 +141,13 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     indices: indexNames,
   });
   const scalars: Record<string, number> = {};
-  dims.forEach(({ extent }, i) => (scalars[`n${String(i)}`] = extent));
-  const operands = ['d', ...read.map((_, k) => `s${String(k)}_`), ...axes.map(indexPrefix)];
+  dims.forEach(({ extent }, i) => (scalars[`n${i}`] = extent));
+  const operands = ['d', ...read.map((_, k) => `s${k}_`), ...axes.map(indexPrefix)];
   operands.forEach((prefix, operand) => {
     dims.forEach(({ strides }, i) => (scalars[prefix + String(i)] = strides[operand] ?? 0));
   });
-  axes.forEach((_, j) => (scalars[`i${String(j)}`] = offsets[1 + read.length + j] ?? 0));
-  parameterNames.forEach((name, k) => (scalars[`p${String(k)}`] = parameters[name] ?? 0));
+  axes.forEach((_, j) => (scalars[`i${j}`] = offsets[1 + read.length + j] ?? 0));
+  parameterNames.forEach((name, k) => (scalars[`p${k}`] = parameters[name] ?? 0));
   return {
     plan,
     scalars,
@@ -159,4 +160,4 @@ function targetOf(limits: DeviceLimits): MapPlan['target'] {
   return limits.kind === 'cuda' ? { kind: 'cuda' } : { kind: 'cpu', level: limits.level };
 }
 
-const indexPrefix = (_: number, j: number): string => `i${String(j)}_`;
+const indexPrefix = (_: number, j: number): string => `i${j}_`;

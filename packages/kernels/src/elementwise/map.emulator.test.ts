@@ -13,8 +13,8 @@ import {
 } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
+import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { emitMap } from './emit-map.js';
 import { planMap, type MapProblem } from './map-plan.js';
 
@@ -78,7 +78,10 @@ describe('maps', () => {
     const out = new Float64Array(room(shape, outStrides));
     const parameters = { scale: 1.5 };
     const problem: MapProblem = {
-      ...{ expr, shape, parameters, indices: { row: shape.length - 2, column: shape.length - 1 } },
+      expr,
+      shape,
+      parameters,
+      indices: { row: shape.length - 2, column: shape.length - 1 },
       inputs: [
         { name: 'x', dtype: 'float32', strides: xStrides },
         { name: 'y', dtype: 'int32', strides: yStrides },
@@ -89,8 +92,11 @@ describe('maps', () => {
     for (const index of indicesOf(shape)) {
       const [i = 0, j = 0] = index.slice(-2);
       wanted[place(index, outStrides)] = evaluate(expr, {
-        ...{ ...parameters, row: i, column: j },
-        ...{ x: a[place(index, xStrides)] ?? NaN, y: b[place(index, yStrides)] ?? NaN },
+        ...parameters,
+        row: i,
+        column: j,
+        x: a[place(index, xStrides)] ?? NaN,
+        y: b[place(index, yStrides)] ?? NaN,
       });
     }
     const indices = shape.length < 2 ? {} : problem.indices;
@@ -119,8 +125,11 @@ describe('maps', () => {
     const out = new Float32Array(35);
     const { plan, scalars, outOffset } = planMap(
       {
-        ...{ expr: add(mul(row, 10), column), shape: [5, 7], inputs: [] },
-        ...{ indices: { row: 0, column: 1 }, out: { dtype: 'float32', strides: [-7, 1] } },
+        expr: add(mul(row, 10), column),
+        shape: [5, 7],
+        inputs: [],
+        indices: { row: 0, column: 1 },
+        out: { dtype: 'float32', strides: [-7, 1] },
       },
       H200,
     );
@@ -136,7 +145,9 @@ describe('maps', () => {
     const out = new Uint16Array(4);
     run(
       {
-        ...{ expr: pow(x, scale), shape: [4], parameters: { scale: 2 } },
+        expr: pow(x, scale),
+        shape: [4],
+        parameters: { scale: 2 },
         inputs: [{ name: 'x', dtype: 'float16', strides: [1] }],
         out: { dtype: 'bfloat16', strides: [1] },
       },

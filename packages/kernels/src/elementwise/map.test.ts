@@ -1,15 +1,16 @@
 import { add, gt, lt, mul, pow, select, variable } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { packParams } from '../kernel-param.js';
-import { compilerVerdict, machines } from '../testing/cpu-harness.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
+import { compilerVerdict, machines } from '../testing/cpu-harness.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { defaultMaps, mapProblems } from './default-maps.js';
 import { emitMap } from './emit-map.js';
 import { planMap, type MapProblem } from './map-plan.js';
 
 const CPU = {
   ...({ kind: 'cpu', level: 'x86-64-v3', cores: 4 } as const),
-  ...{ l1Bytes: 32768, l2Bytes: 1 << 20 },
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
 };
 const x = variable('x');
 const y = variable('y');
@@ -17,7 +18,8 @@ const scale = variable('scale');
 const row = variable('row');
 
 const float = (name: string, strides: readonly number[]): MapProblem['inputs'][number] => ({
-  ...{ name, strides },
+  name,
+  strides,
   dtype: 'float32',
 });
 const problem: MapProblem = {
@@ -32,8 +34,15 @@ describe('plans', () => {
   test('choose by layout and leave out what the formula does not read', () => {
     const { plan, scalars, inputs, outOffset } = planMap(problem, H200);
     expect(plan).toEqual({
-      ...{ family: 'map', target: { kind: 'cuda' }, expr: problem.expr, dtype: 'float32' },
-      ...{ mode: 'linear', rank: 1, out: 'float32', parameters: ['scale'], indices: [] },
+      family: 'map',
+      target: { kind: 'cuda' },
+      expr: problem.expr,
+      dtype: 'float32',
+      mode: 'linear',
+      rank: 1,
+      out: 'float32',
+      parameters: ['scale'],
+      indices: [],
       inputs: [
         { name: 'x', dtype: 'float32', repeated: false },
         { name: 'y', dtype: 'float32', repeated: true },
@@ -55,14 +64,24 @@ describe('plans', () => {
     const { plan, scalars, inputs, outOffset } = planMap(
       {
         ...problem,
-        ...{ expr: lt(row, x), inputs: [float('x', [5, 1])], indices: { row: 0, other: 1 } },
+        expr: lt(row, x),
+        inputs: [float('x', [5, 1])],
+        indices: { row: 0, other: 1 },
         out: { dtype: 'bool', strides: [-5, 1] },
       },
       H200,
     );
     expect(plan).toMatchObject({ mode: 'strided', rank: 2, dtype: 'float32', indices: ['row'] });
     expect(scalars).toEqual({
-      ...{ n0: 4, n1: 5, d0: 5, d1: 1, s0_0: -5, s0_1: 1, i0: 3, i0_0: -1, i0_1: 0 },
+      n0: 4,
+      n1: 5,
+      d0: 5,
+      d1: 1,
+      s0_0: -5,
+      s0_1: 1,
+      i0: 3,
+      i0_0: -1,
+      i0_1: 0,
     });
     expect([inputs, outOffset]).toEqual([[{ index: 0, offset: 15 }], -15]);
   });
@@ -70,7 +89,10 @@ describe('plans', () => {
   test('compute in float64 where an operand is, or where float32 cannot count', () => {
     const shape = [2 ** 24 + 1];
     const one: MapProblem = {
-      ...{ expr: gt(x, row), shape, inputs: [float('x', [1])], indices: { row: 0 } },
+      expr: gt(x, row),
+      shape,
+      inputs: [float('x', [1])],
+      indices: { row: 0 },
       out: { dtype: 'bool', strides: [1] },
     };
     const dtypeOf = (changes: Partial<MapProblem>): string =>
@@ -84,7 +106,7 @@ describe('plans', () => {
   });
 
   test('refuse nine inputs and nine dimensions', () => {
-    const inputs = Array.from({ length: 9 }, (_, i) => float(`v${String(i)}`, [5, 1]));
+    const inputs = Array.from({ length: 9 }, (_, i) => float(`v${i}`, [5, 1]));
     const sum = inputs.map(({ name }) => variable(name)).reduce((a, b) => add(a, b));
     expect(() => planMap({ ...problem, expr: sum, inputs }, H200)).toThrow(/9 inputs/);
     const shape = new Array<number>(9).fill(2);
@@ -109,7 +131,8 @@ describe('texts', () => {
           ...problem,
           expr: mul(variable('while'), add(variable('blockIdx'), variable('p'))),
           inputs: [float('while', [5, 1])],
-          ...{ parameters: { blockIdx: 1 }, indices: { p: 0 } },
+          parameters: { blockIdx: 1 },
+          indices: { p: 0 },
         },
         limits,
       );
@@ -152,8 +175,9 @@ describe('texts', () => {
   test('an input that runs across the rows gets narrow blocks', () => {
     const turned = planMap(
       {
-        ...{ expr: add(x, y), shape: [300, 300] },
-        ...{ inputs: [float('x', [300, 1]), float('y', [1, 300])] },
+        expr: add(x, y),
+        shape: [300, 300],
+        inputs: [float('x', [300, 1]), float('y', [1, 300])],
         out: { dtype: 'float32', strides: [300, 1] },
       },
       H200,

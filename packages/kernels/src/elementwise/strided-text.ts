@@ -5,9 +5,7 @@ export function indices(count: number): readonly number[] {
 
 /** `i64 n0, i64 n1, ...` for each prefix in turn. */
 export function dimParams(rank: number, prefixes: readonly string[]): string {
-  return prefixes
-    .flatMap((prefix) => indices(rank).map((i) => `i64 ${prefix}${String(i)}`))
-    .join(', ');
+  return prefixes.flatMap((prefix) => indices(rank).map((i) => `i64 ${prefix}${i}`)).join(', ');
 }
 
 /** `n0 * n1 * ...` over the first `count` dimensions, `1` for none. */
@@ -15,7 +13,7 @@ export function productOf(prefix: string, count: number): string {
   return count === 0
     ? '1'
     : indices(count)
-        .map((i) => `${prefix}${String(i)}`)
+        .map((i) => `${prefix}${i}`)
         .join(' * ');
 }
 

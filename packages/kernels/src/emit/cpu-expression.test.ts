@@ -1,11 +1,11 @@
 import { abs, evaluate, mul, pow, print, select, sub, lt, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
-import { machines } from '../testing/cpu-harness.test.helper.js';
+import { machines } from '../testing/cpu-harness.test-support.js';
 import { emitCpuExpression } from './cpu-expression.js';
-import { runCpuExpressions } from './cpu-expressions-kernel.test.helper.js';
+import { runCpuExpressions } from './cpu-expressions-kernel.test-support.js';
 import { cpuLiteral } from './cpu-literal.js';
-import { ALL, compare, expected, missingOps, SCALARS } from './every-op.test.helper.js';
-import { exactTanh } from './exact-tanh.test.helper.js';
+import { ALL, compare, expected, missingOps, SCALARS } from './every-op.test-support.js';
+import { exactTanh } from './exact-tanh.test-support.js';
 
 const a = variable('a');
 const b = variable('b');
@@ -39,7 +39,10 @@ describe('emitted text', () => {
   it('shares equal subexpressions and hoists arithmetic on launch scalars', () => {
     const p = variable('p');
     const inner = emitCpuExpression(mul(pow(abs(d), p), pow(abs(d), sub(p, 1))), {
-      ...{ dtype: 'float32', name: 'inner', parameters: ['a', 'b'], uniforms: { p: 'p' } },
+      dtype: 'float32',
+      name: 'inner',
+      parameters: ['a', 'b'],
+      uniforms: { p: 'p' },
     });
     expect(inner.text).toMatchInlineSnapshot(`
       "INLINE V inner(V a, V b, V inner_u0, V inner_u0_low, V inner_u1, V inner_u1_low) {
@@ -63,7 +66,10 @@ describe('emitted text', () => {
   it('makes a comparison of launch scalars a number that vectors compare', () => {
     const choice = select(lt(variable('p'), 2), a, b);
     const { text, uniforms } = emitCpuExpression(choice, {
-      ...{ dtype: 'float32', name: 'f', parameters: ['a', 'b'], uniforms: { p: 'g.p' } },
+      dtype: 'float32',
+      name: 'f',
+      parameters: ['a', 'b'],
+      uniforms: { p: 'g.p' },
     });
     expect(text).toContain('blend_v((f_u1 != splat(0)), a, b)');
     expect(uniforms).toEqual([{ name: 'f_u1', wide: '((g.p < 2.0) ? 1.0 : 0.0)' }]);
@@ -72,7 +78,10 @@ describe('emitted text', () => {
 
   it('gives a power with a constant exponent what rounding it to float32 loses', () => {
     const { text } = emitCpuExpression(pow(abs(a), 1.3), {
-      ...{ dtype: 'float32', name: 'f', parameters: ['a'], uniforms: {} },
+      dtype: 'float32',
+      name: 'f',
+      parameters: ['a'],
+      uniforms: {},
     });
     expect(text).toMatchInlineSnapshot(`
       "INLINE V f(V a) {
@@ -95,7 +104,10 @@ describe('emitted text', () => {
   it('refuses variables that it was not given', () => {
     expect(() =>
       emitCpuExpression(mul(a, variable('q')), {
-        ...{ dtype: 'float32', name: 'f', parameters: ['a'], uniforms: {} },
+        dtype: 'float32',
+        name: 'f',
+        parameters: ['a'],
+        uniforms: {},
       }),
     ).toThrow(/cannot emit 'q'.*Use a\./);
   });

@@ -96,7 +96,7 @@ interface WrittenNodes {
 
 /** Every distinct node of the expressions: its text, and a statement where it has arguments. */
 function writeNodes(originals: readonly Expr[], given: CpuExpressionOptions): WrittenNodes {
-  const options = { ...{ nonNegative: undefined }, ...given };
+  const options = { nonNegative: undefined, ...given };
   const exprs = expandAllFunctions(originals);
   const { dtype, name } = options;
   const helpers = new Set<CpuHelper>();
@@ -106,7 +106,7 @@ function writeNodes(originals: readonly Expr[], given: CpuExpressionOptions): Wr
   const launched = Object.keys(options.uniforms).length > 0;
   for (const node of postOrder(...exprs)) {
     if (launched && isUniform(node, (name) => Object.hasOwn(options.uniforms, name))) {
-      const value = `${name}_u${String(uniforms.length)}`;
+      const value = `${name}_u${uniforms.length}`;
       uniforms.push({ name: value, node });
       text.set(node, node.type === 'bool' ? `(${value} != splat(0))` : value);
       continue;
@@ -118,7 +118,7 @@ function writeNodes(originals: readonly Expr[], given: CpuExpressionOptions): Wr
       text.set(node, value);
       continue;
     }
-    const local = `t${String(statements.length)}`;
+    const local = `t${statements.length}`;
     statements.push(`  const ${node.type === 'bool' ? 'I' : 'V'} ${local} = ${value};`);
     text.set(node, local);
   }

@@ -236,8 +236,8 @@ function portableLog2(f: Format, infinity: string): string {
 INLINE V log2_split(V x, V& e) {
   const I tiny = x < splat(${lit(2 ** (1 - bias))});
   const U bits = (U)(tiny ? x * splat(${lit(2 ** lift)}) : x);
-  const U shift = (bits + ${int(quarter)}) >> ${String(fraction)};
-  const V m = (V)(bits - ((shift - ${String(bias)}) << ${String(fraction)}));
+  const U shift = (bits + ${int(quarter)}) >> ${fraction};
+  const V m = (V)(bits - ((shift - ${bias}) << ${fraction}));
   e = (V)(shift | ${int(magic)}) - splat(${lit(2 ** fraction + bias)});
   e = tiny ? e - splat(${lit(lift)}) : e;
   e = x > splat(0) ? e : splat(-${infinity});
@@ -267,7 +267,7 @@ function portableExp2(f: Format): string {
   // Adding 1.5 * 2^fraction leaves a whole number in the low bits; the shift drops the rest.
   const magic = 1.5 * 2 ** fraction + bias;
   const [low, high] = [1 - bias, bias];
-  return `INLINE V power_of_two(V n) { return (V)((U)(n + splat(${lit(magic)})) << ${String(fraction)}); }
+  return `INLINE V power_of_two(V n) { return (V)((U)(n + splat(${lit(magic)})) << ${fraction}); }
 // 2^(n + f) for whole n, infinities and NaN; f counts where n is finite, and |f| <= 1/2 there
 INLINE V exp2_split(V n, V f) {
 ${clampFraction}

@@ -103,7 +103,7 @@ export function vectorPrelude(level: CpuLevel, dtype: PairwiseDType): string {
   const lanes = lanesOf(level, dtype);
   const integer = isFloat ? 'int' : 'long long';
   const vector = (base: string, name: string, align: number = bytes): string =>
-    `typedef ${base} ${name} __attribute__((vector_size(${String(bytes)}), aligned(${String(align)}), may_alias));`;
+    `typedef ${base} ${name} __attribute__((vector_size(${bytes}), aligned(${align}), may_alias));`;
   return `#include <stdint.h>
 #include <stddef.h>
 #if defined(__clang__)
@@ -115,7 +115,7 @@ ${vector('T', 'V')}
 ${vector('T', 'VU', isFloat ? 4 : 8)}
 ${vector(integer, 'I')}
 ${vector(`unsigned ${integer}`, 'U')}
-constexpr int64_t LANES = ${String(lanes)};
+constexpr int64_t LANES = ${lanes};
 
 #define UNUSED __attribute__((unused))
 INLINE V splat(T x) { return (V){${Array<string>(lanes).fill('x').join(', ')}}; }`;

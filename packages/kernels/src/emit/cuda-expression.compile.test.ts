@@ -1,7 +1,7 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { everyOpKernel } from './every-op-kernel.test.helper.js';
+import { everyOpKernel } from './every-op-kernel.test-support.js';
 
 useNvrtc();
 

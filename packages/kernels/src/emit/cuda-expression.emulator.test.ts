@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaKernel } from '../testing/cuda-emulator.test.helper.js';
-import { everyOpKernel } from './every-op-kernel.test.helper.js';
-import { ALL, compare, expected, SCALARS } from './every-op.test.helper.js';
+import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
+import { everyOpKernel } from './every-op-kernel.test-support.js';
+import { ALL, compare, expected, SCALARS } from './every-op.test-support.js';
 
 describe.each(['float32', 'float64'] as const)('expressions in CUDA, emulated, %s', (dtype) => {
   test.each([

@@ -2,8 +2,8 @@ import { cuda, nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { packParams } from '../kernel-param.js';
-import { everyOpKernel } from './every-op-kernel.test.helper.js';
-import { ALL, compare, expected, SCALARS } from './every-op.test.helper.js';
+import { everyOpKernel } from './every-op-kernel.test-support.js';
+import { ALL, compare, expected, SCALARS } from './every-op.test-support.js';
 
 useNvrtc();
 const indices = cuda.isAvailable() ? [0] : [];

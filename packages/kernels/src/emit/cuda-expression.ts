@@ -106,7 +106,7 @@ export function emitCudaExpressions(
   // what is used outside the uniform part gets a name.
   const nameUniform = (node: Expr): void => {
     if (text.has(node) || !isFixed(node)) return;
-    const name = `${prefix}u${String(count++)}`;
+    const name = `${prefix}u${count++}`;
     text.set(node, name);
     if (node.type === 'bool') {
       uniformStatements.push(`const bool ${name} = ${wideText(node)};`);
@@ -130,7 +130,7 @@ export function emitCudaExpressions(
       text.set(node, node.type === 'bool' ? `(${value})` : value);
       continue;
     }
-    const name = `${prefix}${String(count++)}`;
+    const name = `${prefix}${count++}`;
     statements.push(`const ${type} ${name} = ${value};`);
     text.set(node, name);
   }

@@ -31,7 +31,7 @@ export function emitWideExpression(expr: Expr, dialect: WideDialect): string {
       text.set(node, value);
       continue;
     }
-    const local = `w${String(locals.length)}`;
+    const local = `w${locals.length}`;
     locals.push(`const auto ${local} = ${value};`);
     text.set(node, local);
   }

@@ -26,7 +26,7 @@ export function* allocateRegisters(
   const slots: [number, number][] = [];
   const known = new Map<string, number>();
   const slotOf = ({ kind, index }: Operand): number => {
-    const key = `${kind} ${String(index)}`;
+    const key = `${kind} ${index}`;
     let slot = known.get(key);
     if (slot === undefined) {
       slot = slots.push([KINDS[kind], kind === 'value' ? (registers[index] ?? 0) : index]) - 1;

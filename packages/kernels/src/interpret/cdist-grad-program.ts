@@ -13,7 +13,10 @@ export function cdistGradProgram({ dtype, phi }: CpuCdistGradPlan): TileProgram 
     const builder = new ProgramBuilder(dtype, ['p']);
     const code = builder.code([factor], ['a', 'd', 'b']);
     return writeTileProgram({
-      ...{ family: 'cdist-grad', dtype, settings: [], constants: builder.constants },
+      family: 'cdist-grad',
+      dtype,
+      settings: [],
+      constants: builder.constants,
       codes: [builder.launchCode(), code],
     });
   });

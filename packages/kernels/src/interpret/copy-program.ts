@@ -7,7 +7,10 @@ const MODES = { linear: 0, strided: 1, tiled: 2 } as const;
 /** The program of a copy or cast. */
 export function copyProgram({ from, to, mode, rank }: CopyPlan): TileProgram {
   return writeTileProgram({
-    ...{ family: 'copy', dtype: 'float32', codes: [], constants: [] },
+    family: 'copy',
+    dtype: 'float32',
+    codes: [],
+    constants: [],
     settings: [elementNumber(from), elementNumber(to), MODES[mode], rank],
   });
 }

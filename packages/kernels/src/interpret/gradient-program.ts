@@ -23,7 +23,9 @@ export function gradientProgram(plan: CpuGradientPlan): TileProgram | undefined 
       builder.code(terms, ['a', 'b', ...pairNames], nonNegative),
     ];
     return writeTileProgram({
-      ...{ family: 'pairwise-gradient', dtype, constants: builder.constants },
+      family: 'pairwise-gradient',
+      dtype,
+      constants: builder.constants,
       codes: [builder.launchCode(), ...codes],
       settings: [
         ...[flag(plan.target === 'parameters'), flag(reduce === 'max'), flag(plan.readsSum)],

@@ -5,24 +5,24 @@ import {
   checkCdistGrad,
   gradProblem,
   type GradShape,
-} from '../cdist-grad/cdist-grad-check.test.helper.js';
-import { gaussian, KIND_CASES } from '../map-reduce/map-reduce-cases.test.helper.js';
-import { checkMapReduce, wholeNumber } from '../map-reduce/map-reduce-check.test.helper.js';
+} from '../cdist-grad/cdist-grad-check.test-support.js';
+import { gaussian, KIND_CASES } from '../map-reduce/map-reduce-cases.test-support.js';
+import { checkMapReduce, wholeNumber } from '../map-reduce/map-reduce-check.test-support.js';
 import {
   CASES,
   checkGradient,
   PARAMETER_CASES,
-} from '../pairwise-gradient/gradient-check.test.helper.js';
+} from '../pairwise-gradient/gradient-check.test-support.js';
 import { planPairwiseCpu } from '../pairwise/cpu-plan.js';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runInterpretedProgram } from '../testing/cpu-program.test.helper.js';
-import { LAYOUTS } from '../testing/pairwise-check.test.helper.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runInterpretedProgram } from '../testing/cpu-program.test-support.js';
+import { LAYOUTS } from '../testing/pairwise-check.test-support.js';
 import {
   checkParameters,
   FAMILIES,
   type Family,
   type ParameterCase,
-} from '../testing/parameter-check.test.helper.js';
+} from '../testing/parameter-check.test-support.js';
 
 // What the suites of the families, run with MERCER_CPU=interpreted, are too small for: more than one tile (512 values of
 // float32, 256 of float64), block of rows and block of k.
@@ -48,8 +48,18 @@ describe.each(['float32', 'float64'] as const)('more than one tile, %s', (dtype)
     const [layoutA, layoutB, layoutOut] = LAYOUTS[i] ?? ['row', 'row', 'row'];
     const family = FAMILIES[i % FAMILIES.length] as Family;
     const problem = {
-      ...{ ...family.expressions, dtype, m: 40, n: 150, k: 64, batch: 1 },
-      ...{ layoutA, layoutB, layoutOut, alignedA: false, alignedB: false, alignedOut: false },
+      ...family.expressions,
+      dtype,
+      m: 40,
+      n: 150,
+      k: 64,
+      batch: 1,
+      layoutA,
+      layoutB,
+      layoutOut,
+      alignedA: false,
+      alignedB: false,
+      alignedOut: false,
     };
     const plan = planPairwiseCpu(problem, limits);
     for (const shape of SHAPES) {
@@ -60,9 +70,19 @@ describe.each(['float32', 'float64'] as const)('more than one tile, %s', (dtype)
   it.each(['row', 'column'] as const)('symmetric, %s-major', (layout) => {
     const family = FAMILIES[0] as Family;
     const problem = {
-      ...{ ...family.expressions, dtype, m: 530, n: 530, k: 3, batch: 1, symmetric: true },
-      ...{ layoutA: layout, layoutB: layout, layoutOut: layout },
-      ...{ alignedA: false, alignedB: false, alignedOut: false },
+      ...family.expressions,
+      dtype,
+      m: 530,
+      n: 530,
+      k: 3,
+      batch: 1,
+      symmetric: true,
+      layoutA: layout,
+      layoutB: layout,
+      layoutOut: layout,
+      alignedA: false,
+      alignedB: false,
+      alignedOut: false,
     };
     const plan = planPairwiseCpu(problem, limits);
     const shape = { m: 530, n: 530, k: 3, batch: 1, gap: 1 };

@@ -1,8 +1,8 @@
 import { REDUCTION_KINDS } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runInterpretedProgram } from '../testing/cpu-program.test.helper.js';
-import { checkMapReduce } from '../map-reduce/map-reduce-check.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runInterpretedProgram } from '../testing/cpu-program.test-support.js';
+import { checkMapReduce } from '../map-reduce/map-reduce-check.test-support.js';
 import { missingPairs } from '../../../formula/test/missing-pairs.mjs';
 import {
   AXES,
@@ -10,7 +10,7 @@ import {
   DIMS,
   everyPair,
   NUMBERS,
-} from '../map-reduce/wide/wide-cases.test.helper.js';
+} from '../map-reduce/wide/wide-cases.test-support.js';
 
 const limits = {
   ...cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2'),

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpu } from '@mercer/cpu-runtime';
-import { KIND_CASES, MANY_CASES } from '../map-reduce/map-reduce-cases.test.helper.js';
-import { checkMapReduce } from '../map-reduce/map-reduce-check.test.helper.js';
+import { KIND_CASES, MANY_CASES } from '../map-reduce/map-reduce-cases.test-support.js';
+import { checkMapReduce } from '../map-reduce/map-reduce-check.test-support.js';
 import type { KeptRanges } from '../map-reduce/ranges/ranges.js';
-import { SUM_CASES } from '../map-reduce/sum-cases.test.helper.js';
-import { covering } from '../testing/covering.test.helper.js';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runInterpretedProgram } from '../testing/cpu-program.test.helper.js';
-import { fillScratchWithNaN } from '../testing/interpreted-kernel.test.helper.js';
+import { SUM_CASES } from '../map-reduce/sum-cases.test-support.js';
+import { covering } from '../testing/covering.test-support.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runInterpretedProgram } from '../testing/cpu-program.test-support.js';
+import { fillScratchWithNaN } from '../testing/interpreted-kernel.test-support.js';
 
 // The last tile of the kept rows is seldom a whole one. What it holds behind the rows, and whatever else is in scratch memory,
 // comes from the launch before: here it is NaN, so that a value which is read before it is written shows.

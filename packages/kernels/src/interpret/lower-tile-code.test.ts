@@ -44,9 +44,9 @@ describe('codes over tiles', () => {
     ['a product added', add(s, mul(a, b)), ['multiplyAdd']],
     ['exp(-a)', exp(neg(a)), ['expOfNegative']],
     ...[3, 4, 5, 6, 7, 8].map((n): [string, Expr, string[]] => [
-      `|a - b|^${String(n)} added`,
+      `|a - b|^${n} added`,
       add(s, simplify(pow(abs(difference), n))),
-      [`addPower${String(n)}`],
+      [`addPower${n}`],
     ]),
     [
       '(a - b)^3 added, which has a sign',

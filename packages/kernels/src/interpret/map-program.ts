@@ -14,7 +14,9 @@ export function mapProgram(plan: MapPlan): TileProgram | undefined {
     const builder = new ProgramBuilder(dtype, names.parameters);
     const value = builder.code([mapFormula(plan)], [...names.inputs, ...names.indices]);
     return writeTileProgram({
-      ...{ family: 'map', dtype, codes: [builder.launchCode(), value] },
+      family: 'map',
+      dtype,
+      codes: [builder.launchCode(), value],
       constants: builder.constants,
       settings: [
         ...[rank, elementNumber(out), inputs.length, names.indices.length, names.parameters.length],

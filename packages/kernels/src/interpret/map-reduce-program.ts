@@ -47,7 +47,11 @@ export function* mapReduceProgramSteps(
     reductionRow(one, reducers[n]?.arity ?? one.dim, sums),
   );
   return yield* pairProgram(plan, {
-    ...{ pair: values, chosen: [], selection: NO_SELECTION, reductions: rows, rounded },
+    pair: values,
+    chosen: [],
+    selection: NO_SELECTION,
+    reductions: rows,
+    rounded,
   });
 }
 
@@ -63,7 +67,9 @@ export function selectionProgram(
   if (mask === undefined) return undefined;
   const { reduction, dim, weightDim, k } = pass;
   const parts = {
-    ...{ pair: [mask], chosen: values.slice(0, valueDim), selection: 1 + valueDim },
+    pair: [mask],
+    chosen: values.slice(0, valueDim),
+    selection: 1 + valueDim,
     reductions: reductionRow({ reduction, dim, weightDim, k }, 1, undefined),
     rounded: true,
   };
@@ -119,7 +125,10 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
     const components = [...own, ...other, ...parameters];
     let tables = 0;
     return yield* writeTileProgramSteps({
-      ...{ family: 'map-reduce', dtype: plan.dtype, codes, constants: builder.constants },
+      family: 'map-reduce',
+      dtype: plan.dtype,
+      codes,
+      constants: builder.constants,
       settings: [
         ...[plan.axis, plan.ranges === true ? 1 : 0, selection, reductions.length / 5],
         ...[plan.inputs.length, own.length, other.length, parameters.length, gathers.length],
@@ -157,7 +166,9 @@ const componentsOfInputs = (
   category: 'i' | 'j' | 'parameter',
 ): CodeInput[] =>
   used.of(category).map(({ name, position, component }) => ({
-    ...{ name, component, input: inputPlace(plan, position) },
+    name,
+    component,
+    input: inputPlace(plan, position),
   }));
 
 function componentsOfRows(

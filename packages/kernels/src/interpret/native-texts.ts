@@ -45,7 +45,7 @@ function mathText(level: CpuLevel, dtype: PairwiseDType): string {
 function operationRow(row: FunctionRow): string {
   const { name } = row;
   if ('numbers' in row) {
-    return `MERCER_TABLE(${name}, ${String(row.numbers)}, wide::${name}_wide)`;
+    return `MERCER_TABLE(${name}, ${row.numbers}, wide::${name}_wide)`;
   }
   const { fn } = row.parts;
   if (fn === 'atan2')
@@ -83,11 +83,11 @@ function textsHeader(): string {
   const spaces = kernels.map(({ source, name }, i) => {
     // one name for all would be one symbol: the functions become local, found by the table
     const local = source.replaceAll('extern "C" ', 'static ').replace(/^#include .*\n/gm, '');
-    return `// ${name}\nnamespace text${String(i)} {\n${local.trimEnd()}\n#undef FN\n#undef INLINE\n#undef SQRT\n}`;
+    return `// ${name}\nnamespace text${i} {\n${local.trimEnd()}\n#undef FN\n#undef INLINE\n#undef SQRT\n}`;
   });
   const entries = kernels.map(({ source, entry }, i) => {
     const [low, high] = textHash(source);
-    return `  {${hex(low)}, ${hex(high)}, text${String(i)}::${entry}},`;
+    return `  {${hex(low)}, ${hex(high)}, text${i}::${entry}},`;
   });
   return `${HEAD}${spaces.join('\n')}
 struct FixedText {

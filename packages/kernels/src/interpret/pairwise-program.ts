@@ -24,7 +24,9 @@ export function pairwiseProgram(plan: CpuPairwisePlan): TileProgram | undefined 
     const innerCode = builder.code([step], [running, 'a', 'b'], known);
     const outerCode = builder.code([outer], ['s'], isNonNegative(inner) ? ['s'] : []);
     return writeTileProgram({
-      ...{ family: 'pairwise', dtype, constants: builder.constants },
+      family: 'pairwise',
+      dtype,
+      constants: builder.constants,
       codes: [builder.launchCode(), innerCode, outerCode],
       settings: [
         ...[plan.layoutA, plan.layoutB, plan.layoutOut].map(layoutNumber),

@@ -47,8 +47,12 @@ export class ProgramBuilder {
   ): Steps<TileCode> {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
     return yield* lowerTileCodeSteps({
-      ...{ dtype: this.#dtype, inputs: nodes, nonNegative, rounded: this.#rounded },
-      ...{ roots: yield* expandFunctionsSteps(roots), tables: this.#tables },
+      dtype: this.#dtype,
+      inputs: nodes,
+      nonNegative,
+      rounded: this.#rounded,
+      roots: yield* expandFunctionsSteps(roots),
+      tables: this.#tables,
     });
   }
 
@@ -60,7 +64,8 @@ export class ProgramBuilder {
         node.type === 'bool' ? select(node as BoolExpr, 1, 0) : node,
       ),
       inputs: this.#launch.map((name) => variable(name)),
-      ...{ nonNegative: [], rounded: false },
+      nonNegative: [],
+      rounded: false,
       tables: { ...this.#tables, uniform: () => undefined },
     });
   }

@@ -12,10 +12,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emitMap } from '../elementwise/emit-map.js';
 import { planMap } from '../elementwise/map-plan.js';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runInterpreted } from '../testing/cpu-program.test.helper.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runInterpreted } from '../testing/cpu-program.test-support.js';
 import { plainOperation } from './operations.js';
-import { boundedEvaluate } from './bounded-evaluate.test.helper.js';
+import { boundedEvaluate } from './bounded-evaluate.test-support.js';
 
 const LEVELS = runnableLevels();
 const APPLIED = OPS.filter((op): op is ApplyOp => op === 'pow' || plainOperation(op) !== undefined);
@@ -71,14 +71,18 @@ it('random formulas mean what the evaluator says, on every level and tail of a t
       const operand = (name: string) => ({ name, dtype, strides: [1] });
       const { plan, scalars, inputs } = planMap(
         {
-          ...{ expr, shape: [count], inputs: [operand('x'), operand('y')] },
-          ...{ out: { dtype, strides: [1] }, parameters: { p }, indices: { i: 0 } },
+          expr,
+          shape: [count],
+          inputs: [operand('x'), operand('y')],
+          out: { dtype, strides: [1] },
+          parameters: { p },
+          indices: { i: 0 },
         },
         { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 },
       );
       const out = new Values(count);
       const pointers = Object.fromEntries(
-        inputs.map(({ index }, k) => [`x${String(k)}`, index === 0 ? x : y]),
+        inputs.map(({ index }, k) => [`x${k}`, index === 0 ? x : y]),
       );
       runInterpreted(emitMap(plan), level, { scalars, pointers: { ...pointers, out } });
       const unit = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
@@ -98,7 +102,7 @@ it('random formulas mean what the evaluator says, on every level and tail of a t
         const got = out[i] ?? NaN;
         if (!(Math.abs(got - value) <= 2 * error + 1e-37)) {
           throw new Error(
-            `${print(expr)} at ${JSON.stringify(point)}, ${dtype}, ${level}: ${String(got)}, not ${String(value)} within ${String(error)}`,
+            `${print(expr)} at ${JSON.stringify(point)}, ${dtype}, ${level}: ${got}, not ${value} within ${error}`,
           );
         }
       }

@@ -7,7 +7,10 @@ import { writeTileProgram, type TileProgram } from './tile-program.js';
  */
 export function textProgram(source: string): TileProgram {
   return writeTileProgram({
-    ...{ family: 'text', dtype: 'float32', codes: [], constants: [] },
+    family: 'text',
+    dtype: 'float32',
+    codes: [],
+    constants: [],
     settings: textHash(source),
   });
 }

@@ -7,7 +7,11 @@ import { writeTileProgram } from './tile-program.js';
 import { tileWork } from './tile-work.js';
 
 const limits: CpuLimits = {
-  ...{ kind: 'cpu', level: 'x86-64-v3', cores: 2, l1Bytes: 32768, l2Bytes: 1048576 },
+  kind: 'cpu',
+  level: 'x86-64-v3',
+  cores: 2,
+  l1Bytes: 32768,
+  l2Bytes: 1048576,
 };
 const x = variable('x');
 
@@ -44,7 +48,10 @@ it('counts the instructions of every code, wherever they stand', () => {
   });
   const add = 1;
   const program = writeTileProgram({
-    ...{ family: 'pairwise', dtype: 'float32', settings: [7, 7, 7], constants: [] },
+    family: 'pairwise',
+    dtype: 'float32',
+    settings: [7, 7, 7],
+    constants: [],
     codes: [code([]), code([add, add]), code([add, add, add])],
   });
   expect(tileWork(program, 'x86-64-v2')).toBe(5 / 4);

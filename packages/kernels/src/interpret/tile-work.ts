@@ -5,8 +5,15 @@ import { TILE_FAMILIES, type TileProgram } from './tile-program.js';
 
 /** Operations that take as long as several additions of tiles that lie in the first-level cache, and how many. */
 const HEAVY: { readonly [O in TileOperation]?: number } = {
-  ...{ div: 4, sqrt: 4, rsqrt: 4, exp: 4, expOfNegative: 4, log: 4, tanh: 8 },
-  ...{ powNonNegative: 12, powAny: 12 },
+  div: 4,
+  sqrt: 4,
+  rsqrt: 4,
+  exp: 4,
+  expOfNegative: 4,
+  log: 4,
+  tanh: 8,
+  powNonNegative: 12,
+  powAny: 12,
 };
 /** Functions by name. */
 const FUNCTION = 50;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
 import { lanesOf, type CpuLevel } from '../emit/cpu-vector.js';
-import { compilers, compilerVerdict } from '../testing/cpu-harness.test.helper.js';
+import { compilers, compilerVerdict } from '../testing/cpu-harness.test-support.js';
 import { cpuFmaKernel, cpuLimitKernels } from './cpu-fma.js';
 
 const limitsOf = (level: CpuLevel): CpuLimits => ({

@@ -4,9 +4,9 @@ import {
   compilers,
   compilerVerdict,
   runnableLevels,
-} from '../testing/cpu-harness.test.helper.js';
-import { runCpuKernel } from '../testing/cpu-program.test.helper.js';
-import { random } from '../testing/pairwise-check.test.helper.js';
+} from '../testing/cpu-harness.test-support.js';
+import { runCpuKernel } from '../testing/cpu-program.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
 import { lanesOf } from '../emit/cpu-vector.js';
 import { cpuGaussianSum, cpuGaussianSumKernel } from './cpu-gaussian-sum.js';
 
@@ -44,7 +44,7 @@ describe.each(runnableLevels())('the Gaussian sum by hand, %s', (level) => {
           // rounding of the distance and the exponential, of the sum, and what counts for distances beyond 87
           bound += Math.abs(term) * (4 * distance + 4 + Math.sqrt(rowsJ)) * 2 ** -24 + 2 ** -125;
         }
-        expect(Math.abs(value - sum), `row ${String(i)}`).toBeLessThanOrEqual(bound);
+        expect(Math.abs(value - sum), `row ${i}`).toBeLessThanOrEqual(bound);
       });
     }
   });

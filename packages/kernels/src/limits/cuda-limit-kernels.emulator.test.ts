@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaKernel } from '../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
+import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { cudaLimitKernels } from './cuda-limit-kernels.js';
 
 const STEPS = 5;

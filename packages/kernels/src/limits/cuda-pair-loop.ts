@@ -46,7 +46,7 @@ export function pairLoopKernel(loop: PairLoop, limits: CudaLimits): CudaKernel {
     options: [],
     source: `${loop.functions}
 
-extern "C" __global__ void __launch_bounds__(${String(THREADS)}, ${String(BLOCKS_PER_MULTIPROCESSOR)})
+extern "C" __global__ void __launch_bounds__(${THREADS}, ${BLOCKS_PER_MULTIPROCESSOR})
 ${loop.entry}(${type}* __restrict__ out, long long k, double p) {
   ${loop.setup}
   ${type} x[${rows}], y[${columns}], sum[${rows}][${columns}] = {};
@@ -69,7 +69,7 @@ ${loop.entry}(${type}* __restrict__ out, long long k, double p) {
   for (int i = 0; i < ${rows}; ++i)
     #pragma unroll
     for (int j = 0; j < ${columns}; ++j) total += sum[i][j];
-  out[(long long)blockIdx.x * ${String(THREADS)} + threadIdx.x] = total;
+  out[(long long)blockIdx.x * ${THREADS} + threadIdx.x] = total;
 }
 `,
     geometry: () => ({ grid: [blocks, 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 }),

@@ -27,9 +27,9 @@ export function chooseCpuTile(
   const idle = whole < limits.cores && !interpreted;
   const splits = idle ? splitsOf(shape, tile, (TASKS_PER_CORE * limits.cores) / whole) : 1;
   const text = [
-    `${String(groups)} groups of ${String(lanes)} rows`,
-    `tiles of ${String(tile)}`,
-    ...(splits > 1 ? [`${String(splits)} parts`] : []),
+    `${groups} groups of ${lanes} rows`,
+    `tiles of ${tile}`,
+    ...(splits > 1 ? [`${splits} parts`] : []),
   ].join(', ');
   return { groups, tile, splits, text, interpreted: interpreted ? true : undefined };
 }

@@ -60,10 +60,10 @@ export function chooseCudaTile(
   const counts: readonly number[] = ROWS_TOGETHER[kind];
   const together = dtype === 'float32' ? (counts.find((count) => count <= most) ?? 4) : 4;
   const text = [
-    `${String(rowsPerThread)} rows a thread`,
-    `tiles of ${String(tile)}`,
-    ...(slices > 1 ? [`${String(slices)} slices`, `${String(threads)} threads`] : []),
-    ...(splits > 1 ? [`${String(splits)} parts`] : []),
+    `${rowsPerThread} rows a thread`,
+    `tiles of ${tile}`,
+    ...(slices > 1 ? [`${slices} slices`, `${threads} threads`] : []),
+    ...(splits > 1 ? [`${splits} parts`] : []),
   ].join(', ');
   return { ...cut, unroll, together, text };
 }
@@ -97,7 +97,8 @@ function chooseParts(
       ).map((splits) => {
         const busy = ranked
           ? waveEfficiency(blocks * splits, {
-              ...{ multiprocessors, ...OCCUPATION[own > SHORT_ROW ? 'rankedLong' : 'ranked'] },
+              multiprocessors,
+              ...OCCUPATION[own > SHORT_ROW ? 'rankedLong' : 'ranked'],
             })
           : splitEfficiency(blocks * splits, { multiprocessors, ...OCCUPATION[kind] });
         const work = (terms + (splits > 1 ? splits * PART_COST[kind] * slots : 0)) * pair;

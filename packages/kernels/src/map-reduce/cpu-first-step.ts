@@ -42,7 +42,7 @@ function rowsOfTask({ ranges, splits }: CpuMapReducePlan): string {
   return lines(
     `const int64_t layer = task / (blocks * ${parts}), part = task / blocks % ${parts}, first = task % blocks * ROWS;`,
     'const int64_t tiles = (reduced + TILE - 1) / TILE;',
-    `const int64_t length = (tiles + ${String(splits - 1)}) / ${parts} * TILE;`,
+    `const int64_t length = (tiles + ${splits - 1}) / ${parts} * TILE;`,
     'const int64_t from = part * length < reduced ? part * length : reduced;',
     'const int64_t until = from + length < reduced ? from + length : reduced;',
   );
@@ -60,12 +60,12 @@ function taskText(
   const at = (one: UsedComponent, row: string): string =>
     loaded(
       one,
-      `${inputName(one.position)}[${row} * g.${strideName(one.position)} + ${String(one.component)}]`,
+      `${inputName(one.position)}[${row} * g.${strideName(one.position)} + ${one.component}]`,
     );
   // rows past the end compute what the last row does, and nothing of it is written
   const ownLoads = [
-    ...own.map((one, q) => `own[group][${String(q)}][lane] = ${at(one, 'row')};`),
-    ...(ownRow === undefined ? [] : [`own[group][${String(own.length)}][lane] = (T)row;`]),
+    ...own.map((one, q) => `own[group][${q}][lane] = ${at(one, 'row')};`),
+    ...(ownRow === undefined ? [] : [`own[group][${own.length}][lane] = (T)row;`]),
   ];
   const ownNames = [...own.map(({ name }) => name), ...(ownRow === undefined ? [] : [ownRow])];
   const limit = limitOf(plan);
@@ -81,7 +81,7 @@ function taskText(
   const other = (one: UsedComponent, row: string): string =>
     one.storage === undefined ? at(one, row) : `${staged(one)}[${row} - start]`;
   const pairs = cpuRowsLoop(running, {
-    own: ownNames.map((name, q) => `const V ${name} = own[group][${String(q)}];`),
+    own: ownNames.map((name, q) => `const V ${name} = own[group][${q}];`),
     pair: (at) => [
       ...used.of(reduced).map((one) => `const V ${one.name} = splat(${other(one, at)});`),
       ...(otherRow === undefined ? [] : [`const V ${otherRow} = splat((T)${at});`]),
@@ -98,11 +98,11 @@ function taskText(
       .of('parameter')
       .map(
         (one) =>
-          `const V ${one.name} = splat(${loaded(one, `${inputName(one.position)}[${String(one.component)}]`)});`,
+          `const V ${one.name} = splat(${loaded(one, `${inputName(one.position)}[${one.component}]`)});`,
       ),
     ownLoads.length > 0 &&
       lines(
-        `V own[GROUPS][${String(ownLoads.length)}] = {};`,
+        `V own[GROUPS][${ownLoads.length}] = {};`,
         'for (int64_t group = 0; group < groups; group++) {',
         '  for (int64_t lane = 0; lane < LANES; lane++) {',
         `    const int64_t wanted = first + group * LANES + lane, row = wanted < ${limit} ? wanted : ${limit} - 1;`,
@@ -189,7 +189,7 @@ function storeText({ splits }: CpuMapReducePlan): string {
   return lines(
     'const int64_t vectors = (kept + LANES - 1) / LANES;',
     'for (int64_t group = 0; group < groups; group++) {',
-    `  const int64_t place = (layer * ${String(splits)} + part) * vectors + first / LANES + group;`,
+    `  const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + group;`,
     '  __builtin_memcpy(g.workspace + place * sizeof(State), &total[group], sizeof(State));',
     '}',
   );

@@ -7,12 +7,12 @@ import {
   cpuTestLimits,
   machines,
   runnableLevels,
-} from '../testing/cpu-harness.test.helper.js';
-import { covering } from '../testing/covering.test.helper.js';
-import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test.helper.js';
+} from '../testing/cpu-harness.test-support.js';
+import { covering } from '../testing/covering.test-support.js';
+import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { mapReduceProblems } from './default-map-reduce.js';
 import { emitMapReduce } from './emit.js';
-import { EVERY_PART_GROUPS, everyPartCase } from './every-part-cases.test.helper.js';
+import { EVERY_PART_GROUPS, everyPartCase } from './every-part-cases.test-support.js';
 import { planMapReduce } from './plan.js';
 import {
   EQUAL_TERMS,
@@ -23,8 +23,8 @@ import {
   KIND_CASES,
   MANY_CASES,
   SIZES,
-} from './map-reduce-cases.test.helper.js';
-import { checkMapReduce } from './map-reduce-check.test.helper.js';
+} from './map-reduce-cases.test-support.js';
+import { checkMapReduce } from './map-reduce-check.test-support.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = cpuTestLimits(level);

@@ -37,8 +37,9 @@ export function withMergeKernel(
     params: withWorkspace(params, 'read'),
     options: [],
     geometry: (scalars) => ({
-      ...{ tasks: launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0) },
-      ...{ chunk: 1, scratchBytes: 0 },
+      tasks: launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0),
+      chunk: 1,
+      scratchBytes: 0,
     }),
     cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
   };

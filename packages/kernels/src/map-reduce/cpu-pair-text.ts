@@ -50,7 +50,7 @@ function loadText(
     '    const int64_t number_of_row = there ? (int64_t)place : 0;',
     ...components.map(
       ({ name, component }) =>
-        `    ${name}[lane] = there ? ${loaded(source, `${from} + ${String(component)}]`)} : ${cpuLiteral(NaN, dtype)};`,
+        `    ${name}[lane] = there ? ${loaded(source, `${from} + ${component}]`)} : ${cpuLiteral(NaN, dtype)};`,
     ),
     '  }',
     '}',

@@ -28,10 +28,10 @@ export function cpuRowsLoop(running: RunningResult, { own, pair, results }: CpuP
   if (running.several === undefined) return lines('int64_t row = start;', one);
   const length = pair('row').length;
   const together = [8, 4, 2].find((count) => count * length <= MOST_STATEMENTS) ?? 1;
-  const at = (u: number): string => `(row + ${String(u)})`;
+  const at = (u: number): string => `(row + ${u})`;
   return lines(
     'int64_t row = start;',
-    `for (; row + ${String(together)} <= stop; row += ${String(together)}) {`,
+    `for (; row + ${together} <= stop; row += ${together}) {`,
     indent(lines(...own, declareValues(results, together))),
     ...upTo(together).map((u) =>
       lines('  {', indent(lines(...pair(at(u)), ...keepValues(results, u)), 4), '  }'),

@@ -1,10 +1,14 @@
 import { ops, reduction, vi, vj, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describe, test } from 'vitest';
-import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { covering } from '../testing/covering.test.helper.js';
-import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
-import { random } from '../testing/pairwise-check.test.helper.js';
-import { checkMapReduce, wholeNumber, type MapReduceCase } from './map-reduce-check.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { covering } from '../testing/covering.test-support.js';
+import { runCpuProgram } from '../testing/cpu-program.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
+import {
+  checkMapReduce,
+  wholeNumber,
+  type MapReduceCase,
+} from './map-reduce-check.test-support.js';
 
 type Given = Omit<MapReduceCase, 'dtype' | 'rowsI' | 'rowsJ'>;
 
@@ -37,10 +41,11 @@ const KINDS: readonly (readonly [kind: ReductionKind, k?: number])[] = [
 
 const ranked = KINDS.flatMap(([kind, k]) =>
   FORMULAS.map(([dim, formula]): readonly [string, Given] => [
-    `${[kind, k].join(' ')} of points of dim ${String(dim)}, special values rare`,
+    `${[kind, k].join(' ')} of points of dim ${dim}, special values rare`,
     {
       reduction: reduction(kind, formula, k === undefined ? {} : { k }),
-      ...{ units: 0, fill: rare(dim) },
+      units: 0,
+      fill: rare(dim),
     },
   ]),
 );
@@ -66,11 +71,11 @@ const weight = ops.add(vj(2, 2), 2);
 const sums: readonly (readonly [string, Given])[] = [
   ...([1, 12] as const).flatMap((dim): (readonly [string, Given])[] => [
     [
-      `LogSumExp of points of dim ${String(dim)}`,
+      `LogSumExp of points of dim ${dim}`,
       { reduction: reduction('LogSumExp', ops.neg(distance(dim))), units: 20 + 4 * dim },
     ],
     [
-      `SumSoftMaxWeight of points of dim ${String(dim)}`,
+      `SumSoftMaxWeight of points of dim ${dim}`,
       {
         reduction: reduction('SumSoftMaxWeight', ops.neg(distance(dim)), { weight }),
         units: 20 + 4 * dim,
@@ -79,11 +84,11 @@ const sums: readonly (readonly [string, Given])[] = [
   ]),
   ...[60, 120, 200].flatMap((steps): (readonly [string, Given])[] => [
     [
-      `LogSumExp of ${String(steps)} steps`,
+      `LogSumExp of ${steps} steps`,
       { reduction: reduction('LogSumExp', long(steps)), units: 40, fill: near },
     ],
     [
-      `KMin of ${String(steps)} steps`,
+      `KMin of ${steps} steps`,
       { reduction: reduction('KMin', long(steps), { k: 3 }), units: 40, fill: near },
     ],
   ]),
@@ -120,29 +125,31 @@ const columns: readonly (readonly [string, Given])[] = [
   // columns that are a value of the pair times a difference of its rows, in fours and what is left
   ...([0, 1] as const).flatMap((axis): (readonly [string, Given])[] => [
     [
-      `differences times a distance, axis ${String(axis)}, special values rare`,
+      `differences times a distance, axis ${axis}, special values rare`,
       {
         reduction: reduction('Sum', ops.mul(distance(6), ops.sub(vi(0, 6), vj(1, 6))), { axis }),
-        ...{ units: 0, fill: rare(6) },
+        units: 0,
+        fill: rare(6),
       },
     ],
     [
-      `differences times a Gaussian and that, axis ${String(axis)}`,
+      `differences times a Gaussian and that, axis ${axis}`,
       { reduction: reduction('Mean', ops.concat(scaled, gaussian), { axis }), units: 20 },
     ],
     [
-      `differences times a Gaussian and their sum, axis ${String(axis)}`,
+      `differences times a Gaussian and their sum, axis ${axis}`,
       { reduction: reduction('Sum', ops.concat(scaled, ops.sum(scaled)), { axis }), units: 40 },
     ],
     [
-      `differences times a Gaussian of many components, axis ${String(axis)}`,
+      `differences times a Gaussian of many components, axis ${axis}`,
       {
         reduction: reduction(
           'Sum',
           ops.mul(ops.exp(ops.neg(ops.sqDist(far[0], far[1]))), ops.sub(far[0], far[1])),
           { axis },
         ),
-        ...{ units: 300, fill: () => random() / 8 },
+        units: 300,
+        fill: () => random() / 8,
       },
     ],
   ]),

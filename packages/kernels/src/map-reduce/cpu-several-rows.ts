@@ -4,7 +4,7 @@ import type { RunningResult } from './reducers/running-result.js';
 
 const isLiteral = (text: string): boolean => /^splat\([^()]*\)$/.test(text);
 const valueName = (result: string, c: number, u: number): string =>
-  isLiteral(result) ? result : `f${String(c)}_${String(u)}`;
+  isLiteral(result) ? result : `f${c}_${u}`;
 
 /** Declares what `keepValues` sets, for each of the rows. */
 export function declareValues(results: readonly string[], together: number): string | false {
@@ -40,17 +40,17 @@ export function addTogether(
 ): string {
   const rows = upTo(together).map((u) => [
     ...results.map((result, c) => valueName(result, c, u)),
-    `number((L)(${row} + ${String(u)}))`,
+    `number((L)(${row} + ${u}))`,
   ]);
   const slow = lines(
     '{',
     ...results.map(
       (result, c) =>
         !isLiteral(result) &&
-        `  const V f${String(c)}_all[] = {${rows.map((args) => args[c]).join(', ')}};`,
+        `  const V f${c}_all[] = {${rows.map((args) => args[c]).join(', ')}};`,
     ),
-    `  for (L u = 0; u < ${String(together)}; u++) ${running.add(total, block, [
-      ...results.map((result, c) => (isLiteral(result) ? result : `f${String(c)}_all[u]`)),
+    `  for (L u = 0; u < ${together}; u++) ${running.add(total, block, [
+      ...results.map((result, c) => (isLiteral(result) ? result : `f${c}_all[u]`)),
       `number((L)${row} + u)`,
     ])}`,
     '}',

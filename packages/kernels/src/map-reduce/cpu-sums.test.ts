@@ -4,10 +4,10 @@ import {
   cpuTestLimits,
   machines,
   runnableLevels,
-} from '../testing/cpu-harness.test.helper.js';
-import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test.helper.js';
-import { checkMapReduce } from './map-reduce-check.test.helper.js';
-import { SUM_CASES, SUM_RANGES, SUM_SIZES } from './sum-cases.test.helper.js';
+} from '../testing/cpu-harness.test-support.js';
+import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test-support.js';
+import { checkMapReduce } from './map-reduce-check.test-support.js';
+import { SUM_CASES, SUM_RANGES, SUM_SIZES } from './sum-cases.test-support.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = cpuTestLimits(level);

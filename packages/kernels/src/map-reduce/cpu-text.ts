@@ -38,7 +38,9 @@ export function cpuReducerDialect(
     exp: call('exp', 'exp_v'),
     log: call('log', 'log_v'),
     abs: call('abs', 'abs_v'),
-    ...{ larger: undefined, scalar: undefined, vector: undefined },
+    larger: undefined,
+    scalar: undefined,
+    vector: undefined,
   };
 }
 
@@ -87,14 +89,14 @@ ${anyLane(level, dtype)}
 ${plan.sums?.wide ? `${wideText(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
 ${halfLoads(plan.inputs, 'cpu')}${running.text}
 struct Args { ${members(plan, running).join(' ')} };
-constexpr int64_t GROUPS = ${String(plan.groups)}, ROWS = GROUPS * LANES, TILE = ${String(plan.tile)};
+constexpr int64_t GROUPS = ${plan.groups}, ROWS = GROUPS * LANES, TILE = ${plan.tile};
 `;
 }
 
 /** Vectors of float64 for every lane, in as many registers as they take; nothing of them is passed in any. `?:` would be lane by lane. */
 function wideText({ level }: Pick<CpuLaunchedPlan, 'level'>): string {
   const { bytes } = vectorUnit(level);
-  const attributes = `__attribute__((vector_size(${String(2 * bytes)}), aligned(${String(bytes)}), may_alias))`;
+  const attributes = `__attribute__((vector_size(${2 * bytes}), aligned(${bytes}), may_alias))`;
   return `#pragma GCC diagnostic ignored "-Wpsabi"
 typedef double W ${attributes};
 typedef long long M ${attributes};
@@ -164,7 +166,7 @@ function oneOutput(
 ): string {
   const store = (from: string, to: string, type: string, count: number): string | false =>
     count > 0 &&
-    `  for (int c = 0; c < ${String(count)}; c++) g.${to}[(layer * kept + row) * ${String(count)} + c] = (${type})${from}[c][lane];`;
+    `  for (int c = 0; c < ${count}; c++) g.${to}[(layer * kept + row) * ${count} + c] = (${type})${from}[c][lane];`;
   return lines(
     bind(state),
     value.length > 0 && `const V value[] = {${value.join(', ')}};`,

@@ -12,7 +12,7 @@ export const blockRows = (block: Block): number => lanesOf(block) * block.rowsPe
 
 /** Kept row `r` of a thread; `first` is in scope, and where rows are sliced `lane`. */
 export const rowOfThread = (block: Block): string =>
-  `first + ${laneOfThread(block)} + r * ${String(lanesOf(block))}`;
+  `first + ${laneOfThread(block)} + r * ${lanesOf(block)}`;
 
 /** The number of a thread among those that lie side by side. */
 export const laneOfThread = ({ slices }: Block): string => (slices === 1 ? 'threadIdx.x' : 'lane');
@@ -33,7 +33,7 @@ export const sliceStride = (block: Block & Pick<CudaTile, 'tile'>, width: number
 
 /** Where the slices of a block leave their results: `sliced`, slice by slice, row by row. */
 export const slicesRoom = (block: Block): string =>
-  `__shared__ State sliced[${String(block.threads * block.rowsPerThread)}];`;
+  `__shared__ State sliced[${block.threads * block.rowsPerThread}];`;
 
 /**
  * Merges the slices of every kept row in order, each row by one thread; `store` writes `all` of the kept row `row`.
@@ -48,14 +48,14 @@ export function mergeSlices(
   const together = Math.max(1, Math.floor(LOADED_SLOTS / slots.length));
   return lines(
     '__syncthreads();',
-    everyRow(`sliced[slice * ${rows} + lane + r * ${String(lanesOf(block))}] = total[r];`),
+    everyRow(`sliced[slice * ${rows} + lane + r * ${lanesOf(block)}] = total[r];`),
     '__syncthreads();',
-    `for (int mine = threadIdx.x; mine < ${rows}; mine += ${String(block.threads)}) {`,
+    `for (int mine = threadIdx.x; mine < ${rows}; mine += ${block.threads}) {`,
     '  const long long row = first + mine;',
     `  if (row >= ${limit}) continue;`,
     '  State all = sliced[mine];',
-    `  #pragma unroll ${String(together)}`,
-    `  for (int n = 1; n < ${String(block.slices)}; ++n) merge(all, sliced[n * ${rows} + mine]);`,
+    `  #pragma unroll ${together}`,
+    `  for (int n = 1; n < ${block.slices}; ++n) merge(all, sliced[n * ${rows} + mine]);`,
     indent(store('all')),
     '}',
   );

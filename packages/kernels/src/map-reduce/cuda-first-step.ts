@@ -59,7 +59,7 @@ export function firstStepText(
       (sliced
         ? lines(
             `__shared__ __align__(16) V tiles[${staged}];`,
-            `V* const staged = tiles + slice * ${String(apart)};`,
+            `V* const staged = tiles + slice * ${apart};`,
           )
         : `__shared__ __align__(16) V staged[${staged}];`),
     sliced && slicesRoom(plan),
@@ -70,9 +70,9 @@ export function firstStepText(
           .of('parameter')
           .map(
             (one) =>
-              `const V ${one.name} = ${loaded(one, `${inputName(one.position)}[layer * ${batchStrideName(one.position)} + ${String(one.component)}]`)};`,
+              `const V ${one.name} = ${loaded(one, `${inputName(one.position)}[layer * ${batchStrideName(one.position)} + ${one.component}]`)};`,
           ),
-        own.length > 0 && `V own[${rows}][${String(own.length)}];`,
+        own.length > 0 && `V own[${rows}][${own.length}];`,
         `State total[${rows}];`,
         unrolled(
           lines(
@@ -84,7 +84,7 @@ export function firstStepText(
                 `const long long row = wanted < ${limit} ? wanted : ${limit} - 1;`,
                 ...own.map(
                   ({ position: p, component, storage }, q) =>
-                    `own[r][${String(q)}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + row * ${strideName(p)} + ${String(component)}]`)};`,
+                    `own[r][${q}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + row * ${strideName(p)} + ${component}]`)};`,
                 ),
               ),
           ),
@@ -124,7 +124,7 @@ function rowsOfBlock(plan: CudaMapReducePlan): string {
       'const long long first = here[0], last = first + here[1];',
     );
   }
-  const first = `const long long first = (long long)blockIdx.x * ${String(blockRows(plan))};`;
+  const first = `const long long first = (long long)blockIdx.x * ${blockRows(plan)};`;
   if (plan.splits === 1) return lines(first, 'const long long from = 0, end = reduced;');
   const [parts, unit] = [String(plan.splits), String(PART_UNIT)];
   return lines(
@@ -148,7 +148,7 @@ function tilesLoop({ slices, tile }: CudaMapReducePlan): string {
   }
   const unit = String(SLICE_UNIT);
   return lines(
-    `const long long share = (end - from + ${String(slices * SLICE_UNIT - 1)}) / ${String(slices * SLICE_UNIT)} * ${unit};`,
+    `const long long share = (end - from + ${slices * SLICE_UNIT - 1}) / ${slices * SLICE_UNIT} * ${unit};`,
     `for (long long done = 0; done < share; done += ${size}) {`,
     '  const long long start = from + slice * share + done;',
     '  const long long left = share - done < end - start ? share - done : end - start;',
@@ -206,7 +206,7 @@ function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j', rowWidth: numb
     place += dim;
     return lines(
       `#pragma unroll ${plan.slices === 1 ? '1' : '4'}`,
-      `for (int e = ${laneOfThread(plan)}; e < count * ${d}; e += ${String(lanesOf(plan))})`,
+      `for (int e = ${laneOfThread(plan)}; e < count * ${d}; e += ${lanesOf(plan)})`,
       `  staged[e / ${d} * ${width} + ${to} + e % ${d}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + (start + e / ${d}) * ${strideName(p)} + e % ${d}]`)};`,
     );
   });

@@ -59,7 +59,7 @@ export function computingKernel(
     entry,
     source: lines(
       cudaPrelude(plan, running, helpers),
-      `extern "C" __global__ void __launch_bounds__(${String(plan.threads)}, ${String(plan.resident)})`,
+      `extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.resident})`,
       `${entry}(${parameterList(all, plan.dtype)}) {`,
       indent(body),
       '}',

@@ -28,8 +28,8 @@ export function cudaMergeKernel(
       'if (place >= kept * batch) return;',
       'const long long layer = place / kept, row = place - layer * kept;',
       'State total = empty();',
-      `#pragma unroll ${String(together)}`,
-      `for (int part = 0; part < ${String(plan.splits)}; ++part) {`,
+      `#pragma unroll ${together}`,
+      `for (int part = 0; part < ${plan.splits}; ++part) {`,
       '  State t;',
       indent(stateWords(plan, running).load('t')),
       '  merge(total, t);',
@@ -40,7 +40,7 @@ export function cudaMergeKernel(
 }
 
 /** The number of a thread among all. */
-export const MERGE_PLACE = `const long long place = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;`;
+export const MERGE_PLACE = `const long long place = (long long)blockIdx.x * ${THREADS} + threadIdx.x;`;
 
 /** What differs between kernels that merge parts. */
 interface MergeBody {
@@ -64,7 +64,7 @@ export function mergeFrame(
     entry,
     source: lines(
       cudaPrelude(plan, running),
-      `extern "C" __global__ void __launch_bounds__(${String(THREADS)})`,
+      `extern "C" __global__ void __launch_bounds__(${THREADS})`,
       `${entry}(${parameterList(params, plan.dtype)}) {`,
       indent(body),
       '}',

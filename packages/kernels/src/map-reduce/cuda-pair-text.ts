@@ -21,7 +21,10 @@ export function cudaPairText(plan: CudaMapReducePlan): CudaPairText {
   const used = usedComponents(plan, [...values, ...gathers.map(({ index }) => index)]);
   const bindings = Object.fromEntries(used.names.map((name) => [name, name]));
   const options = {
-    ...{ dtype: plan.dtype, bindings, approximateRoots: true, approximateExponentials: true },
+    dtype: plan.dtype,
+    bindings,
+    approximateRoots: true,
+    approximateExponentials: true,
   };
   const helpers = new Set<CudaHelper>();
   const loads = gathers.map((gather, n) => {
@@ -52,7 +55,7 @@ function loadText(
     '  const long long number_of_row = there ? (long long)place : 0;',
     ...components.map(
       ({ name, component }) =>
-        `  ${name} = there ? ${loaded(source, `${from} + ${String(component)}]`)} : ${cudaLiteral(NaN, dtype)};`,
+        `  ${name} = there ? ${loaded(source, `${from} + ${component}]`)} : ${cudaLiteral(NaN, dtype)};`,
     ),
     '}',
   );

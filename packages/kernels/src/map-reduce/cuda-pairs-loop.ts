@@ -8,12 +8,7 @@ import type { RunningResult } from './reducers/running-result.js';
 
 /** `body` for every row `r` of a thread. */
 export const everyRow = ({ rowsPerThread }: CudaMapReducePlan, body: string): string =>
-  lines(
-    '#pragma unroll',
-    `for (int r = 0; r < ${String(rowsPerThread)}; ++r) {`,
-    indent(body),
-    '}',
-  );
+  lines('#pragma unroll', `for (int r = 0; r < ${rowsPerThread}; ++r) {`, indent(body), '}');
 
 /** Adds `count` staged rows, from number `start` on, to the results of the rows of a thread. */
 export function pairsLoopText(
@@ -26,7 +21,7 @@ export function pairsLoopText(
   const other = used.of(reduced);
   const [ownRow, otherRow] = [used.rowNumber(kept), used.rowNumber(reduced)];
   const ownText = lines(
-    ...used.of(kept).map(({ name }, q) => `const V ${name} = own[r][${String(q)}];`),
+    ...used.of(kept).map(({ name }, q) => `const V ${name} = own[r][${q}];`),
     ownRow !== undefined && `const V ${ownRow} = (V)(${rowOfThread(plan)});`,
   );
   const pairText = (q: string, suffix: string): string =>
@@ -50,20 +45,20 @@ export function pairsLoopText(
     '}',
   );
   if (running.several === undefined) {
-    return lines(`#pragma unroll ${String(plan.unroll)}`, 'for (int q = 0; q < count; ++q) {', one);
+    return lines(`#pragma unroll ${plan.unroll}`, 'for (int q = 0; q < count; ++q) {', one);
   }
   const value = (result: string, c: number, u: number): string =>
-    isNumber(result) ? result : `f${String(c)}_${String(u)}`;
+    isNumber(result) ? result : `f${c}_${u}`;
   const rows = upTo(plan.together);
-  const at = (u: number): string => `q + ${String(u)}`;
+  const at = (u: number): string => `q + ${u}`;
   const declared = rows.flatMap((u) =>
     results.flatMap((result, c) => (isNumber(result) ? [] : value(result, c, u))),
   );
   return lines(
     'int q = 0;',
     '#pragma unroll 1',
-    `for (; q + ${String(plan.together)} <= count; q += ${String(plan.together)}) {`,
-    ...rows.map((u) => indent(staged.vectors(other, `(${at(u)})`, `_${String(u)}`))),
+    `for (; q + ${plan.together} <= count; q += ${plan.together}) {`,
+    ...rows.map((u) => indent(staged.vectors(other, `(${at(u)})`, `_${u}`))),
     indent(
       everyRow(
         plan,
@@ -73,7 +68,7 @@ export function pairsLoopText(
           ...rows.map((u) =>
             lines(
               '{',
-              indent(pairText(at(u), `_${String(u)}`)),
+              indent(pairText(at(u), `_${u}`)),
               ...results.map((result, c) =>
                 isNumber(result) ? '' : `  ${value(result, c, u)} = ${result};`,
               ),

@@ -22,8 +22,8 @@ const MEMBERS = ['x', 'y', 'z', 'w'];
 export function stagedRow(components: number, dtype: PairwiseDType): StagedRow {
   const lanes = components > 2 ? VECTOR_BYTES / dtypeBytes(dtype) : Math.max(1, components);
   const width = stagedWidth(components, dtype);
-  const type = `${dtype === 'float32' ? 'float' : 'double'}${String(lanes)}`;
-  const vectorName = (v: number, suffix: string): string => `staged${String(v)}${suffix}`;
+  const type = `${dtype === 'float32' ? 'float' : 'double'}${lanes}`;
+  const vectorName = (v: number, suffix: string): string => `staged${v}${suffix}`;
   return {
     width,
     vectors: (used, q, suffix) => {
@@ -32,7 +32,7 @@ export function stagedRow(components: number, dtype: PairwiseDType): StagedRow {
         ...numbers.map((v) =>
           lanes === 1
             ? `const V ${vectorName(v, suffix)} = staged[${q}];`
-            : `const ${type} ${vectorName(v, suffix)} = *reinterpret_cast<const ${type}*>(staged + ${q} * ${String(width)} + ${String(v * lanes)});`,
+            : `const ${type} ${vectorName(v, suffix)} = *reinterpret_cast<const ${type}*>(staged + ${q} * ${width} + ${v * lanes});`,
         ),
       );
     },

@@ -22,7 +22,8 @@ export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>):
     log: call('logf', 'log'),
     abs: call('fabsf', 'fabs'),
     larger: (x, y) => `max_nan(${x}, ${y})`,
-    ...{ scalar: undefined, vector: undefined },
+    scalar: undefined,
+    vector: undefined,
   };
 }
 
@@ -121,7 +122,7 @@ export function stateWords(
       : ['__longlong_as_double', '__double_as_longlong'];
   const words = wordsOf(slots, dtype);
   const at = (word: number): string =>
-    `workspace[((layer * ${String(splits)} + part) * ${String(words)} + ${String(word)}) * kept + row]`;
+    `workspace[((layer * ${splits} + part) * ${words} + ${word}) * kept + row]`;
   const places = slots.map((_, n) => wordsOf(slots.slice(0, n), dtype));
   const each = (one: (slot: Slot, place: number) => string): string =>
     lines(...slots.map((slot, n) => one(slot, places[n] ?? 0)));
@@ -157,7 +158,7 @@ export function outputText(
     results
       .map(
         (result, c) =>
-          `${to}[(layer * kept + row) * ${String(results.length)} + ${String(c)}] = (${type})(${result});`,
+          `${to}[(layer * kept + row) * ${results.length} + ${c}] = (${type})(${result});`,
       )
       .join('\n');
   return lines(

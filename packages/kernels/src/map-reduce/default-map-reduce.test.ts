@@ -6,7 +6,7 @@ import {
   type ReductionKind,
 } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { H200 } from '../testing/h200.test.helper.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { mapReduceProblems } from './default-map-reduce.js';
 import type { MapReduceProblem } from './problem.js';
 import { rootsOf } from './values-of.js';

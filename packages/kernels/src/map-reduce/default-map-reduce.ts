@@ -34,11 +34,17 @@ function variants(): MapReduceProblem[] {
   const all = (['float32', 'float64'] as const).flatMap((dtype): MapReduceProblem[] => [
     { dtype, ...sizes, reduction: byIndex },
     {
-      ...{ dtype, ...sizes, ranges: true, reduction: reduction('Sum', weighted) },
+      dtype,
+      ...sizes,
+      ranges: true,
+      reduction: reduction('Sum', weighted),
       further: [reduction('Sum', ops.mul(weighted, ops.sub(vj(1, 3), vi(0, 3))))],
     },
     {
-      ...{ dtype, ...sizes, rowsI: 1000, reduction: reduction('Min', distance) },
+      dtype,
+      ...sizes,
+      rowsI: 1000,
+      reduction: reduction('Min', distance),
       further: [reduction('ArgMax', distance), reduction('Var', distance)],
     },
     { dtype, ...sizes, ranges: true, reduction: reduction('KMinArgKMin', distance, { k: 5 }) },
@@ -89,8 +95,11 @@ function plainProblems(): MapReduceProblem[] {
     [3, 32].flatMap((dim) =>
       reductions(dim).flatMap((one) =>
         [1_000_000, 1000].map((rowsI) => ({
-          ...{ reduction: one, dtype, batch: 1 },
-          ...{ rowsI: one.axis === 1 ? rowsI : 100_000, rowsJ: one.axis === 1 ? 100_000 : rowsI },
+          reduction: one,
+          dtype,
+          batch: 1,
+          rowsI: one.axis === 1 ? rowsI : 100_000,
+          rowsJ: one.axis === 1 ? 100_000 : rowsI,
         })),
       ),
     ),

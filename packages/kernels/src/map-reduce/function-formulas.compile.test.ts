@@ -1,10 +1,10 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { H200 } from '../testing/h200.test.helper.js';
-import { assemblerLog } from '../testing/nvrtc-complaints.test.helper.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { assemblerLog } from '../testing/nvrtc-complaints.test-support.js';
 import { emitMapReduce } from './emit.js';
-import { FUNCTION_FORMULAS } from './function-formulas.test.helper.js';
+import { FUNCTION_FORMULAS } from './function-formulas.test-support.js';
 import { planMapReduce } from './plan.js';
 
 useNvrtc();

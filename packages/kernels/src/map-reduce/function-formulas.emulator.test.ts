@@ -1,8 +1,8 @@
 import { describe, test } from 'vitest';
-import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
-import { FUNCTION_FORMULAS } from './function-formulas.test.helper.js';
-import { checkMapReduce } from './map-reduce-check.test.helper.js';
+import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { FUNCTION_FORMULAS } from './function-formulas.test-support.js';
+import { checkMapReduce } from './map-reduce-check.test-support.js';
 
 describe('map-reduce of formulas with functions on a GPU', () => {
   // half of them: every function has a comparison of its own

@@ -1,8 +1,8 @@
 import { describe, test } from 'vitest';
-import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
-import { FUNCTION_FORMULAS } from './function-formulas.test.helper.js';
-import { checkMapReduce } from './map-reduce-check.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../testing/cpu-program.test-support.js';
+import { FUNCTION_FORMULAS } from './function-formulas.test-support.js';
+import { checkMapReduce } from './map-reduce-check.test-support.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = cpuTestLimits(level);

@@ -34,8 +34,7 @@ export class Gathers {
 }
 
 /** The name of a component of gathered row number `place`. */
-export const gatherName = (place: number, component: number): string =>
-  `g${String(place)}_${String(component)}`;
+export const gatherName = (place: number, component: number): string => `g${place}_${component}`;
 
 /** Gathered rows as data, `undefined` where there are none. */
 export function toGatherList(found: readonly Gather[]): GatherList | undefined {

@@ -17,7 +17,7 @@ import { INTERPRETER_LIMITS } from './limits.js';
 
 /** The scalar variable that stands for a component of an input: `i0_2` is component 2 of input 0. */
 export function componentName(category: Category, position: number, component: number): string {
-  return `${PREFIX[category]}${String(position)}_${String(component)}`;
+  return `${PREFIX[category]}${position}_${component}`;
 }
 
 /** The scalar variables that stand for the row numbers. */
@@ -109,7 +109,7 @@ function lowerNode(
 /** One component of an elementwise node, from the component of each argument. */
 export function lowerElementwise(node: ElementwiseNode, args: readonly RealExpr[]): RealExpr {
   const scalar = scalarOf(node);
-  return substitute(scalar, Object.fromEntries(args.map((arg, k) => [`x${String(k)}`, arg])));
+  return substitute(scalar, Object.fromEntries(args.map((arg, k) => [`x${k}`, arg])));
 }
 
 /** The error for what no kernel computes yet. */

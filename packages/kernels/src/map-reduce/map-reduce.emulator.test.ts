@@ -2,9 +2,9 @@ import { reduction, type ReductionKind } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { Scalars } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
-import { covering } from '../testing/covering.test.helper.js';
-import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
+import { covering } from '../testing/covering.test-support.js';
+import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
 import {
   EQUAL_TERMS,
   FORM_CASES,
@@ -14,9 +14,9 @@ import {
   KIND_CASES,
   MANY_CASES,
   SIZES,
-} from './map-reduce-cases.test.helper.js';
-import { EVERY_PART_GROUPS, everyPartCase } from './every-part-cases.test.helper.js';
-import { checkMapReduce } from './map-reduce-check.test.helper.js';
+} from './map-reduce-cases.test-support.js';
+import { EVERY_PART_GROUPS, everyPartCase } from './every-part-cases.test-support.js';
+import { checkMapReduce } from './map-reduce-check.test-support.js';
 import { planMapReduce } from './plan.js';
 
 /** Sizes whose plan slices the reduced rows, whose plan splits them, and whose plan gives a thread several rows. */
@@ -108,10 +108,15 @@ describe('map-reduce on a GPU', () => {
       batch: 1,
     } as const;
     expect(planMapReduce({ ...problem, ...FEW }, H200)).toMatchObject({
-      ...{ splits: 1, slices: 64, threads: 512, rowsPerThread: 1 },
+      splits: 1,
+      slices: 64,
+      threads: 512,
+      rowsPerThread: 1,
     });
     expect(planMapReduce({ ...problem, ...LONG }, H200)).toMatchObject({
-      ...{ splits: 64, slices: 1, rowsPerThread: 1 },
+      splits: 64,
+      slices: 1,
+      rowsPerThread: 1,
     });
     expect(planMapReduce({ ...problem, ...MANY }, H200)).toMatchObject({
       splits: 1,

@@ -9,10 +9,10 @@ import { wordsOf } from './reducers/state-words.js';
 import { outputNames, type RunningResult } from './reducers/running-result.js';
 
 /** The name of the pointer to input number `position`. */
-export const inputName = (position: number): string => `x${String(position)}`;
-export const strideName = (position: number): string => `ld${String(position)}`;
-export const batchStrideName = (position: number): string => `batchStride${String(position)}`;
-export const tableRowsName = (position: number): string => `rows${String(position)}`;
+export const inputName = (position: number): string => `x${position}`;
+export const strideName = (position: number): string => `ld${position}`;
+export const batchStrideName = (position: number): string => `batchStride${position}`;
+export const tableRowsName = (position: number): string => `rows${position}`;
 /** What a plan with ranges takes: int64 rows of 4 numbers, and of 2. */
 export const RANGE_POINTERS = ['tasks', 'spans'] as const;
 export const TASK_COUNT = 'taskCount';
@@ -48,11 +48,17 @@ export function paramsAround(plan: ParamsPlan, results: readonly KernelParam[]):
   const { dtype, inputs } = plan;
   const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
   const pointers = RANGE_POINTERS.map((name): KernelParam => ({
-    ...{ name, kind: 'pointer', dtype: 'int64', access: 'read' },
+    name,
+    kind: 'pointer',
+    dtype: 'int64',
+    access: 'read',
   }));
   return [
     ...inputs.map(({ position, storage = dtype }): KernelParam => ({
-      ...{ name: inputName(position), kind: 'pointer', access: 'read', dtype: storage },
+      name: inputName(position),
+      kind: 'pointer',
+      access: 'read',
+      dtype: storage,
     })),
     ...results,
     ...(plan.ranges ? pointers : []),

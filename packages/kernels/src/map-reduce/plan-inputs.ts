@@ -46,7 +46,9 @@ export function planInputs(
     const stored = Object.hasOwn(storage, position) ? storage[position] : undefined;
     const table = isRead({ position, category, dim }) ? ('also' as const) : ('only' as const);
     return Object.freeze({
-      ...{ position, category, dim },
+      position,
+      category,
+      dim,
       storage: stored,
       table: isTable(position) ? table : undefined,
     });
@@ -71,7 +73,7 @@ export function checkInputs(inputs: readonly MapReduceInput[]): void {
   inputs.forEach(({ position }, n) => {
     if (inputs.findIndex((other) => other.position === position) === n) return;
     throw new RangeError(
-      `cannot plan a map-reduce: input ${String(position)} stands in the formula with two dims or categories. ` +
+      `cannot plan a map-reduce: input ${position} stands in the formula with two dims or categories. ` +
         `Give every input a position of its own.`,
     );
   });

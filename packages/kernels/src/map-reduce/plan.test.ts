@@ -9,7 +9,7 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { H200 } from '../testing/h200.test.helper.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { emitMapReduce } from './emit.js';
 import type { MapReducePlan } from './plan-types.js';
 import { planMapReduce } from './plan.js';
@@ -17,7 +17,8 @@ import type { MapReduceProblem } from './problem.js';
 
 const CPU = {
   ...({ kind: 'cpu', level: 'x86-64-v3', cores: 2 } as const),
-  ...{ l1Bytes: 32768, l2Bytes: 1 << 20 },
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
 };
 const SIZED = { dtype: 'float32', rowsI: 1000, rowsJ: 1000, batch: 1 } as const;
 const plan = (one: Reduction, limits: typeof CPU | typeof H200 = CPU): MapReducePlan =>

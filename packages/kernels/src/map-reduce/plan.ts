@@ -86,29 +86,31 @@ function* unrolledSteps(
     ...planned(reduction),
     further: further.length > 0 ? Object.freeze(further.map(planned)) : undefined,
     gathers,
-    ...{ values: yield* toListSteps(values), inputs },
+    values: yield* toListSteps(values),
+    inputs,
   };
   const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
-    ...{ dtype, slots: wordsOf(slots, dtype), operations: common.values.nodes.length },
+    dtype,
+    slots: wordsOf(slots, dtype),
+    operations: common.values.nodes.length,
     stateBytes: slots.length * (slots.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
     ranked: all.some(({ kind }) => kind.includes('K')),
-    ...{ own: componentsOf(inputs, kept), other: componentsOf(inputs, reduced) },
+    own: componentsOf(inputs, kept),
+    other: componentsOf(inputs, reduced),
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
     batch: problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
     mergeable: problem.ranges !== true,
     whole,
   };
-  const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${String(k)}` : ''}`).join(' + ');
+  const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${k}` : ''}`).join(' + ');
   const dims = all.map(({ formula }) => String(formula.dim)).join(' + ');
   const head = [
     `map-reduce ${dtype} ${kinds} over ${reduced} of ${dims}`,
-    `i ${String(componentsOf(inputs, 'i'))} j ${String(componentsOf(inputs, 'j'))}`,
-    ...inputs.flatMap(({ position, storage }) =>
-      storage ? [`${storage} ${String(position)}`] : [],
-    ),
+    `i ${componentsOf(inputs, 'i')} j ${componentsOf(inputs, 'j')}`,
+    ...inputs.flatMap(({ position, storage }) => (storage ? [`${storage} ${position}`] : [])),
     ...(common.ranges ? ['ranges'] : []),
     ...(sums === undefined ? [] : [sumsText(sums)]),
   ];
@@ -128,7 +130,7 @@ function checkAxes([first, ...further]: readonly Reduction[]): void {
   for (const { kind, axis } of further) {
     if (axis === first?.axis) continue;
     throw new RangeError(
-      `cannot plan a map-reduce: the first reduction has axis ${String(first?.axis)}, and ${kind} has axis ${String(axis)}. ` +
+      `cannot plan a map-reduce: the first reduction has axis ${first?.axis}, and ${kind} has axis ${axis}. ` +
         `Reduce over the same axis, or plan them one by one.`,
     );
   }

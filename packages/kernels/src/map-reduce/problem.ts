@@ -36,8 +36,11 @@ export interface MapReduceProblem {
 }
 
 const NO_MORE = {
-  ...{ further: undefined, ranges: undefined, storage: undefined },
-  ...{ accumulate: undefined, sumScheme: undefined },
+  further: undefined,
+  ranges: undefined,
+  storage: undefined,
+  accumulate: undefined,
+  sumScheme: undefined,
 };
 
 /** A problem that has every property: nothing is looked for on Object.prototype. */

@@ -35,7 +35,8 @@ function productOf(value: RealExpr): Product | undefined {
   const [front, rest] = value.args as readonly [RealExpr, RealExpr];
   if (front.value === undefined || rest.op !== 'mul') return undefined;
   return {
-    ...{ front, number: front.value },
+    front,
+    number: front.value,
     factors: rest.args as readonly [RealExpr, RealExpr],
   };
 }

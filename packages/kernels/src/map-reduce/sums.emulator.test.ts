@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
-import { checkMapReduce } from './map-reduce-check.test.helper.js';
-import { SUM_CASES, SUM_RANGES, SUM_SIZES } from './sum-cases.test.helper.js';
+import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { checkMapReduce } from './map-reduce-check.test-support.js';
+import { SUM_CASES, SUM_RANGES, SUM_SIZES } from './sum-cases.test-support.js';
 
 describe('sums on a GPU', () => {
   test.each(SUM_CASES)('%s', (name, one) => {

@@ -1,14 +1,18 @@
 import { ops, reduction, vi, vj, type Reduction } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
-import { H200 } from '../testing/h200.test.helper.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { MAP_REDUCE_LIMITS } from './limits.js';
 import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
 import { takesOnePass } from './takes-one-pass.js';
 
 const cpu: DeviceLimits = {
-  ...{ kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 32768, l2Bytes: 1048576 },
+  kind: 'cpu',
+  level: 'x86-64-v3',
+  cores: 4,
+  l1Bytes: 32768,
+  l2Bytes: 1048576,
 };
 const square = (dim: number): Reduction => reduction('Sum', ops.sqDist(vi(0, dim), vj(1, dim)));
 const least = (dim: number, k = 1): Reduction =>
@@ -17,7 +21,12 @@ const problem = (
   [first, ...further]: readonly [Reduction, ...Reduction[]],
   options: Partial<MapReduceProblem> = {},
 ): MapReduceProblem => ({
-  ...{ reduction: first, further, dtype: 'float32', rowsI: 100, rowsJ: 100, batch: 1 },
+  reduction: first,
+  further,
+  dtype: 'float32',
+  rowsI: 100,
+  rowsJ: 100,
+  batch: 1,
   ...options,
 });
 

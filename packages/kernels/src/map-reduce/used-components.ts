@@ -39,7 +39,8 @@ export function* usedComponentsSteps(
       rowInputs(inputs, wanted)
         .flatMap(({ position, dim, storage }) =>
           Array.from({ length: dim }, (_, component) => ({
-            ...{ position, component },
+            position,
+            component,
             storage,
           })),
         )

@@ -36,7 +36,8 @@ const SPECIAL: readonly (Options & { readonly reduction: Reduction })[] = [
   { ...MANY, rowsI: 1000, reduction: reduction('Sum', gaussian(100)) },
   ...([10, 100] as const).flatMap((dim) =>
     (['float16', 'bfloat16'] as const).map((half) => ({
-      ...{ ...MANY, storage: { 0: half, 1: half, 2: half } },
+      ...MANY,
+      storage: { 0: half, 1: half, 2: half },
       reduction: reduction('Sum', gaussian(dim)),
     })),
   ),
@@ -45,11 +46,13 @@ const SPECIAL: readonly (Options & { readonly reduction: Reduction })[] = [
   { ...MANY, reduction: reduction('MaxSumShiftExp', scaled(3)) },
   { ...MANY, reduction: reduction('KMaxArgKMax', ops.dot(vi(0, 10), vj(1, 10)), { k: 10 }) },
   {
-    ...{ ...MANY, reduction: reduction('MinArgMin', distance(3)) },
+    ...MANY,
+    reduction: reduction('MinArgMin', distance(3)),
     further: [reduction('MaxArgMax', distance(3)), reduction('Prod', ops.add(distance(3), 1))],
   },
   {
-    ...{ ...MANY, reduction: reduction('Any', ops.lessThan(distance(3), 1)) },
+    ...MANY,
+    reduction: reduction('Any', ops.lessThan(distance(3), 1)),
     further: [reduction('All', ops.lessThan(distance(3), 9)), reduction('Max', distance(3))],
   },
 ];

@@ -23,7 +23,7 @@ export function besselJText(order: number): FunctionText {
     n < 2
       ? `Wide far = ${n === 0 ? 'first' : 'second'};`
       : `Wide before = first, far = second;
-for (int k = 1; k < ${String(n)}; k++) {
+for (int k = 1; k < ${n}; k++) {
   const Wide next = (double)k * two * far - before;
   before = far;
   far = next;
@@ -44,8 +44,8 @@ for (int k = 1; k < ${String(n)}; k++) {
 const Wide series = ${seriesFactor(n)}${hornerText(series(n), 'z')};
 const Wide two = 2.0 / size;
 Wide above = wide(0.0), here = wide(1e-250), total = wide(0.0)${n === 0 ? '' : ', wanted = wide(0.0)'};
-for (int k = ${String(FIRST_ORDER)}; k > 0; k--) {
-  ${n === 0 ? '' : `if (k == ${String(n)}) wanted = here;`}
+for (int k = ${FIRST_ORDER}; k > 0; k--) {
+  ${n === 0 ? '' : `if (k == ${n}) wanted = here;`}
   if (k % 2 == 0) total = total + 2.0 * here;
   const Wide below = (double)k * two * here - above;
   above = here;

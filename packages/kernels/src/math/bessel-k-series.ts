@@ -49,8 +49,14 @@ export function temmeSeries(nu: number): Temme {
     }
   }
   return {
-    ...{ mu, whole, p0, q0, value, next },
-    ...{ gamma1: firstGamma(mu), gamma2: (minus + plus) / 2 },
+    mu,
+    whole,
+    p0,
+    q0,
+    value,
+    next,
+    gamma1: firstGamma(mu),
+    gamma2: (minus + plus) / 2,
     reflection: mu === 0 ? 1 : (Math.PI * mu) / Math.sin(Math.PI * mu),
   };
 }

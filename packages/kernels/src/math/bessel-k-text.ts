@@ -74,7 +74,7 @@ ${
   pair
     ? `Wide near1 = 2.0 * ${combined(series.next)};
 ${clenshaw('far1', large1)}
-for (int k = 1; k < ${String(whole)}; k++) {
+for (int k = 1; k < ${whole}; k++) {
   const double twice = 2.0 * (${wideLiteral(mu)} + k);
   const Wide near2 = twice * near1 + z * z * near, far2 = twice * w * far1 + far;
   near = near1; near1 = near2;

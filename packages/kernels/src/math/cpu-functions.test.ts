@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { FUNCTIONS } from '@mercer/formula';
-import { runCpuExpressions } from '../emit/cpu-expressions-kernel.test.helper.js';
-import { machines } from '../testing/cpu-harness.test.helper.js';
+import { runCpuExpressions } from '../emit/cpu-expressions-kernel.test-support.js';
+import { machines } from '../testing/cpu-harness.test-support.js';
 import {
   compareFunctions,
   FUNCTION_CASES,
   FUNCTION_EXPRESSIONS,
   functionData,
-} from './function-cases.test.helper.js';
+} from './function-cases.test-support.js';
 
 describe.each(machines())('functions by %s for %s', (compiler, level) => {
   it.each(['float32', 'float64'] as const)('hold their bounds, %s', (dtype) => {

@@ -72,7 +72,7 @@ export function preludeText(dtype: PairwiseDType, level: CpuLevel): string {
       : `${vector('double', 'Wide')}
 ${vector('long long', 'Bits')}
 typedef Bits Mask;
-typedef float Half __attribute__((vector_size(${String(vectorUnit(level).bytes / 2)}), may_alias));`;
+typedef float Half __attribute__((vector_size(${vectorUnit(level).bytes / 2}), may_alias));`;
   return `${types}
 #define MATH_SMALL INLINE
 #define MATH_BIG static __attribute__((noinline, unused))

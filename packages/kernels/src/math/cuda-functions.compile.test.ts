@@ -1,9 +1,9 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { everyOpKernel } from '../emit/every-op-kernel.test.helper.js';
-import { assemblerLog } from '../testing/nvrtc-complaints.test.helper.js';
-import { FUNCTION_EXPRESSIONS } from './function-cases.test.helper.js';
+import { everyOpKernel } from '../emit/every-op-kernel.test-support.js';
+import { assemblerLog } from '../testing/nvrtc-complaints.test-support.js';
+import { FUNCTION_EXPRESSIONS } from './function-cases.test-support.js';
 
 useNvrtc();
 

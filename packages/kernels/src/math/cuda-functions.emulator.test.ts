@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { everyOpKernel } from '../emit/every-op-kernel.test.helper.js';
-import { runCudaKernel } from '../testing/cuda-emulator.test.helper.js';
+import { everyOpKernel } from '../emit/every-op-kernel.test-support.js';
+import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import {
   compareFunctions,
   FUNCTION_EXPRESSIONS,
   functionData,
-} from './function-cases.test.helper.js';
+} from './function-cases.test-support.js';
 
 describe.each(['float32', 'float64'] as const)('functions in CUDA, emulated, %s', (dtype) => {
   test('hold their bounds', () => {

@@ -1,13 +1,13 @@
 import { cuda } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { everyOpKernel } from '../emit/every-op-kernel.test.helper.js';
-import { runGpuProgram } from '../testing/gpu-program.test.helper.js';
+import { everyOpKernel } from '../emit/every-op-kernel.test-support.js';
+import { runGpuProgram } from '../testing/gpu-program.test-support.js';
 import {
   compareFunctions,
   FUNCTION_EXPRESSIONS,
   functionData,
-} from './function-cases.test.helper.js';
+} from './function-cases.test-support.js';
 
 useNvrtc();
 const indices = cuda.isAvailable() ? [0] : [];

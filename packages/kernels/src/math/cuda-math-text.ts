@@ -9,9 +9,19 @@ import { pieceTexts, type Piece } from './pieces.js';
 
 /** Functions that the compiler has, of known error. Calls of them are long, so each is one function. */
 const BUILTINS: { readonly [K in MathOp]?: string } = {
-  ...{ sin: 'sin', cos: 'cos', tan: 'tan', asin: 'asin', acos: 'acos', atan: 'atan' },
-  ...{ atan2: 'atan2', sinh: 'sinh', cosh: 'cosh', erf: 'erf', erfc: 'erfc' },
-  ...{ log1p: 'log1p', expm1: 'expm1' },
+  sin: 'sin',
+  cos: 'cos',
+  tan: 'tan',
+  asin: 'asin',
+  acos: 'acos',
+  atan: 'atan',
+  atan2: 'atan2',
+  sinh: 'sinh',
+  cosh: 'cosh',
+  erf: 'erf',
+  erfc: 'erfc',
+  log1p: 'log1p',
+  expm1: 'expm1',
 };
 
 const PIECES = {

@@ -59,7 +59,7 @@ describe('functions written out', () => {
     const node = call(fn, [a], [order]);
     expect(() => expandFunctions(mul(2, node))).toThrow(RangeError);
     expect(() => expandFunctions(mul(2, node))).toThrow(
-      new RegExp(`'${fn}' of order ${String(order)}: .* up to order ${String(most)}`),
+      new RegExp(`'${fn}' of order ${order}: .* up to order ${most}`),
     );
   });
 });
@@ -98,12 +98,17 @@ describe('functions in texts', () => {
   test('take launch scalars as values of the data type', () => {
     const product = mul(a, call('lgamma', [mul(p, p)]));
     const cpu = emitCpuExpression(product, {
-      ...{ dtype: 'float32', name: 'f', parameters: ['a'], uniforms: { p: 'g.p' } },
+      dtype: 'float32',
+      name: 'f',
+      parameters: ['a'],
+      uniforms: { p: 'g.p' },
     });
     expect(cpu.uniforms).toEqual([{ name: 'f_u1', wide: '(g.p * g.p)' }]);
     expect(cpu.text).toContain('math_lgamma(f_u1)');
     const cuda = emitCudaExpression(product, {
-      ...{ dtype: 'float32', bindings: { a: 'a' }, uniform: ['p'] },
+      dtype: 'float32',
+      bindings: { a: 'a' },
+      uniform: ['p'],
     });
     expect(cuda.uniformStatements).toEqual([
       'const double tu0_wide = (p * p);',

@@ -88,7 +88,7 @@ function checkOrder(fn: MathOp, order: number): void {
   const most = LARGEST_ORDERS[fn];
   if (most === undefined || Math.abs(order) <= most) return;
   throw new RangeError(
-    `cannot emit '${fn}' of order ${String(order)}: there is kernel text up to order ${String(most)}. ` +
+    `cannot emit '${fn}' of order ${order}: there is kernel text up to order ${most}. ` +
       `Use a lower order or fewer derivatives, or evaluate the formula without kernels.`,
   );
 }

@@ -21,7 +21,7 @@ export function polygammaText(n: number): FunctionText {
     body: `const Mask left = x <= 0.0;
 const Wide start = left ? 1.0 - x : x;
 Wide steps = wide(0.0), sum = wide(0.0);
-for (int k = 0; k < ${String(least)}; k++) {
+for (int k = 0; k < ${least}; k++) {
   const Wide at = start + steps;
   const Mask below = at < ${wideLiteral(least)};
   const Wide w = 1.0 / at;

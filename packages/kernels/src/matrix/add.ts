@@ -25,7 +25,7 @@ export function emitAddCorrections(): CudaKernel {
       int64('elements'),
     ],
     body: lines(
-      `const i64 at = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x;`,
+      `const i64 at = (i64)blockIdx.x * ${THREADS} + threadIdx.x;`,
       'if (at < elements) to[at] += from[at];',
     ),
   });

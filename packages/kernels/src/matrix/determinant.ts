@@ -32,7 +32,7 @@ export function emitDeterminants(dtype: MatrixDType): CudaKernel {
       'const i64 z = blockIdx.x;',
       'const bool lu = pivots != nullptr;',
       'double log_sum = 0, flips = 0;',
-      `for (i64 i = threadIdx.x; i < n; i += ${String(REDUCE_THREADS)}) {`,
+      `for (i64 i = threadIdx.x; i < n; i += ${REDUCE_THREADS}) {`,
       '  const double value = factors[z * n * n + i * n + i];',
       '  log_sum += log(fabs(value)) * (lu ? 1 : 2);',
       '  if (lu) flips += (value < 0) != (pivots[z * n + i] != i + 1);',

@@ -36,7 +36,7 @@ export function elementKernel(text: ElementText): CudaKernel {
     body: lines(
       TILE_TEXT,
       ...first,
-      `for (int k = group; k < ${String(TILE)}; k += ${String(TILE_THREADS / TILE)}) {`,
+      `for (int k = group; k < ${TILE}; k += ${TILE_THREADS / TILE}) {`,
       '  const i64 row = row0 + lane, column = column0 + k;',
       '  if (row < rows && column < columns) {',
       '    const i64 at = (z * columns + column) * rows + row;',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaKernel } from '../testing/cuda-emulator.test.helper.js';
+import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { emitExchangeRows } from './exchange-rows.js';
 
 describe.each([

@@ -23,7 +23,9 @@ export function emitExchangeRows(dtype: MatrixDType): CudaKernel {
     entry: `exchange_rows_${dtype}`,
     threads: THREADS,
     geometry: ({ columns = 0, count = 0 }) => ({
-      ...{ grid: [columns, count, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 },
+      grid: [columns, count, 1],
+      block: [THREADS, 1, 1],
+      sharedMemBytes: 0,
     }),
     params: [
       pointer('sides', dtype, 'readwrite'),
@@ -32,10 +34,10 @@ export function emitExchangeRows(dtype: MatrixDType): CudaKernel {
       int64('columns'),
     ],
     body: lines(
-      `__shared__ ${type} rows[${String(mostExchangedRows(dtype))}];`,
+      `__shared__ ${type} rows[${mostExchangedRows(dtype)}];`,
       'sides += (blockIdx.y * columns + blockIdx.x) * n;',
       'pivots += blockIdx.y * n;',
-      `for (i64 i = threadIdx.x; i < n; i += ${String(THREADS)}) rows[i] = sides[i];`,
+      `for (i64 i = threadIdx.x; i < n; i += ${THREADS}) rows[i] = sides[i];`,
       '__syncthreads();',
       'if (threadIdx.x < 32) {',
       indent(
@@ -61,7 +63,7 @@ export function emitExchangeRows(dtype: MatrixDType): CudaKernel {
       ),
       '}',
       '__syncthreads();',
-      `for (i64 i = threadIdx.x; i < n; i += ${String(THREADS)}) sides[i] = rows[i];`,
+      `for (i64 i = threadIdx.x; i < n; i += ${THREADS}) sides[i] = rows[i];`,
     ),
   });
 }

@@ -36,9 +36,9 @@ export function emitKron(dtype: MatrixDType): CudaKernel {
       ...batchParams,
     ],
     body: lines(
-      `const i64 elements = p * q * r * s, blocks = (elements + ${String(THREADS - 1)}) / ${String(THREADS)};`,
+      `const i64 elements = p * q * r * s, blocks = (elements + ${THREADS - 1}) / ${THREADS};`,
       'const i64 z = blockIdx.x / blocks;',
-      `const i64 at = (blockIdx.x - z * blocks) * ${String(THREADS)} + threadIdx.x;`,
+      `const i64 at = (blockIdx.x - z * blocks) * ${THREADS} + threadIdx.x;`,
       'if (at >= elements) return;',
       ...['a', 'b', 'c'].map((name) => startText(`${name}Start`, name)),
       'const i64 row = at / (q * s), column = at - row * (q * s);',

@@ -31,7 +31,7 @@ export function matrixKernel(text: MatrixText): CudaKernel {
   const source = lines(
     'typedef long long i64;',
     functions,
-    `extern "C" __global__ void __launch_bounds__(${String(threads)}) ${entry}(${signature}) {`,
+    `extern "C" __global__ void __launch_bounds__(${threads}) ${entry}(${signature}) {`,
     indent(body),
     '}',
   );
@@ -61,23 +61,21 @@ export const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', typ
 export const float64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'float64' });
 
 /** Extents of the batch axes, right-aligned; leading ones are 1. */
-export const batchParams: readonly KernelParam[] = axes.map((axis) =>
-  int64(`batch${String(axis)}`),
-);
+export const batchParams: readonly KernelParam[] = axes.map((axis) => int64(`batch${axis}`));
 
 /** Strides of a matrix in elements, `name` in front of each: row, column, and one for each batch axis. */
 export function stridesOf(name: string): readonly KernelParam[] {
   return [
     int64(`${name}Row`),
     int64(`${name}Column`),
-    ...axes.map((axis) => int64(`${name}Batch${String(axis)}`)),
+    ...axes.map((axis) => int64(`${name}Batch${axis}`)),
   ];
 }
 
 /** Text that declares `name`: the element where matrix z of a strided operand starts. */
 export function startText(name: string, from: string): string {
   const steps = [...axes].reverse().map((axis) => {
-    const [extent, stride] = [`batch${String(axis)}`, `${from}Batch${String(axis)}`];
+    const [extent, stride] = [`batch${axis}`, `${from}Batch${axis}`];
     return `if (${extent} > 1) ${name} += (rest % ${extent}) * ${stride}, rest /= ${extent};`;
   });
   return lines(`i64 ${name} = 0;`, '{', indent(lines('i64 rest = z;', ...steps)), '}');
@@ -106,12 +104,12 @@ export function tileGeometry({ rows = 0, columns = 0, count = 0 }: Scalars): Cud
 /** Text that declares a block's matrix z, its tile's first element (row0, column0), lane and group. */
 export const TILE_TEXT = lines(
   '// Blocks are fewer than 2^31, and a division of 64 bits costs as much as the rest of a tile.',
-  `const unsigned across = (unsigned)((rows + ${String(TILE - 1)}) / ${String(TILE)});`,
-  `const unsigned tiles = across * (unsigned)((columns + ${String(TILE - 1)}) / ${String(TILE)});`,
+  `const unsigned across = (unsigned)((rows + ${TILE - 1}) / ${TILE});`,
+  `const unsigned tiles = across * (unsigned)((columns + ${TILE - 1}) / ${TILE});`,
   'const unsigned matrix = blockIdx.x / tiles, tileIndex = blockIdx.x - matrix * tiles, down = tileIndex / across;',
   'const i64 z = matrix;',
-  `const i64 row0 = (i64)(tileIndex - down * across) * ${String(TILE)}, column0 = (i64)down * ${String(TILE)};`,
-  `const int lane = threadIdx.x % ${String(TILE)}, group = threadIdx.x / ${String(TILE)};`,
+  `const i64 row0 = (i64)(tileIndex - down * across) * ${TILE}, column0 = (i64)down * ${TILE};`,
+  `const int lane = threadIdx.x % ${TILE}, group = threadIdx.x / ${TILE};`,
 );
 
 /** One block for each matrix. */

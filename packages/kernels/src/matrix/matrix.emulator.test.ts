@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test.helper.js';
-import { random } from '../testing/pairwise-check.test.helper.js';
+import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
 import { emitAddCorrections } from './add.js';
 import { emitDeterminants } from './determinant.js';
 import { emitIdentityMatrices } from './identity.js';
@@ -41,8 +41,8 @@ function run(
 const layout = (name: string, rows: number, columns: number, count: number, turned: boolean) => ({
   ...Object.fromEntries(
     [0, 1, 2, 3].flatMap((axis) => [
-      [`${name}Batch${String(axis)}`, 999],
-      [`batch${String(axis)}`, 1],
+      [`${name}Batch${axis}`, 999],
+      [`batch${axis}`, 1],
     ]),
   ),
   [`${name}Row`]: turned ? 1 : columns + 1,

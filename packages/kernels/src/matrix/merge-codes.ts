@@ -26,7 +26,7 @@ export function emitMergeCodes(): CudaKernel {
       int64('count'),
     ],
     body: lines(
-      `const i64 z = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x;`,
+      `const i64 z = (i64)blockIdx.x * ${THREADS} + threadIdx.x;`,
       'if (z >= count || infos[z] != 0) return;',
       'const int code = codes[z];',
       'infos[z] = code > 0 && failure != 0 ? (int)failure : code;',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runCudaKernel } from '../testing/cuda-emulator.test.helper.js';
+import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { emitAdvance, emitMovePieces, MOST_PIECES } from './move-pieces.js';
 
 /** Words of a piece of each array; the others are left out. */
@@ -18,8 +18,8 @@ test('piece after piece goes into the slot and back, as the counter says, and no
   const scalars = (back: number): Record<string, number> => {
     const all: Record<string, number> = { back };
     for (let n = 0; n < MOST_PIECES; n++) {
-      all[`words${String(n)}`] = WORDS[n] ?? 0;
-      all[`offset${String(n)}`] = offsets[n] ?? 0;
+      all[`words${n}`] = WORDS[n] ?? 0;
+      all[`offset${n}`] = offsets[n] ?? 0;
     }
     return all;
   };

@@ -48,7 +48,7 @@ export function emitMovePieces(): CudaKernel {
     ],
     body: lines(
       'const i64 z = counter[0];',
-      `const i64 first = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x, step = (i64)gridDim.x * ${String(THREADS)};`,
+      `const i64 first = (i64)blockIdx.x * ${THREADS} + threadIdx.x, step = (i64)gridDim.x * ${THREADS};`,
       ...each.map(move),
     ),
   });

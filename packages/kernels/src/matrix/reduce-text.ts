@@ -6,7 +6,7 @@ export const REDUCE_THREADS = 256;
 const WARPS = REDUCE_THREADS / 32;
 
 /** Text that declares the shared memory that `total` and `largest` want. */
-export const REDUCE_SHARED = `__shared__ double parts[${String(WARPS)}];`;
+export const REDUCE_SHARED = `__shared__ double parts[${WARPS}];`;
 
 function reduction(name: string, combine: string, start: string): string {
   return lines(
@@ -19,7 +19,7 @@ function reduction(name: string, combine: string, start: string): string {
     '  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = x;',
     '  __syncthreads();',
     `  x = ${start};`,
-    `  for (int i = 0; i < ${String(WARPS)}; ++i) {`,
+    `  for (int i = 0; i < ${WARPS}; ++i) {`,
     '    const double y = parts[i];',
     `    x = ${combine};`,
     '  }',

@@ -20,7 +20,7 @@ export function emitDiagonalZeros(dtype: MatrixDType): CudaKernel {
       'const i64 z = blockIdx.x;',
       'if (threadIdx.x == 0) first = 0x7fffffff;',
       '__syncthreads();',
-      `for (i64 i = threadIdx.x; i < n; i += ${String(REDUCE_THREADS)})`,
+      `for (i64 i = threadIdx.x; i < n; i += ${REDUCE_THREADS})`,
       '  if (matrices[(z * n + i) * n + i] == 0) atomicMin(&first, (int)i + 1);',
       '__syncthreads();',
       'if (threadIdx.x == 0) codes[z] = first == 0x7fffffff ? 0 : first;',

@@ -52,8 +52,8 @@ function sourceText(plan: CpuGradientPlan): string {
   const helpers = new Set<CpuHelper>(all.flatMap((each) => [...each.helpers]));
   const rows = plan.target === 'rows';
   return `${vectorPrelude(plan.level, plan.dtype)}
-constexpr int64_t TILE_ROWS = ${String(CPU_TILE_ROWS)}, MOST_ROWS = ${String(CPU_MOST_ROWS)};
-constexpr int64_t BLOCK_COLUMNS = ${String(plan.blockColumns)}, BLOCK_DEPTH = ${String(plan.blockDepth)};
+constexpr int64_t TILE_ROWS = ${CPU_TILE_ROWS}, MOST_ROWS = ${CPU_MOST_ROWS};
+constexpr int64_t BLOCK_COLUMNS = ${plan.blockColumns}, BLOCK_DEPTH = ${plan.blockDepth};
 constexpr int64_t ROW_STRIDE = BLOCK_DEPTH + 16, TILE = MOST_ROWS * BLOCK_COLUMNS;
 typedef ${plan.dtype === 'float32' ? 'int' : 'long long'} index_t;
 INLINE int64_t at_most(int64_t x, int64_t limit) { return x < limit ? x : limit; }
@@ -94,8 +94,7 @@ ${values}}`;
 function argsText(plan: CpuGradientPlan): string {
   const out = plan.target === 'rows' ? 'T' : 'double';
   const parameters = plan.parameters.map(
-    (_, i) =>
-      `  const T* theta${String(i)}_at;\n  int64_t theta${String(i)}_stride;\n  double theta${String(i)}_value;\n`,
+    (_, i) => `  const T* theta${i}_at;\n  int64_t theta${i}_stride;\n  double theta${i}_value;\n`,
   );
   return `struct Args {
   const T *a, *b, *gradient;
@@ -109,7 +108,7 @@ ${parameters.join('')}${plan.maskDiagonal ? '  int64_t diagonal_offset;\n' : ''}
 function entryText(plan: CpuGradientPlan, { readsTerms }: PlanExpressions): string {
   const rows = plan.target === 'rows';
   const thetas = plan.parameters.map((_, i) => {
-    const name = `theta${String(i)}`;
+    const name = `theta${i}`;
     return `g.${name}_at ? (double)g.${name}_at[l * g.${name}_stride] : g.${name}_value`;
   });
   const sums = plan.sums.length;
@@ -142,7 +141,7 @@ function entryText(plan: CpuGradientPlan, { readsTerms }: PlanExpressions): stri
   return `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scratch) {
   const Args& g = *(const Args*)args;
   T* tiles = (T*)scratch;
-  T* packed_columns = tiles + ${String(tileCount(plan))} * TILE;
+  T* packed_columns = tiles + ${tileCount(plan)} * TILE;
   T* packed_rows = packed_columns + BLOCK_COLUMNS * BLOCK_DEPTH;
   const int64_t row_blocks = (g.m + g.block_rows - 1) / g.block_rows;
   const int64_t column_blocks = (g.n + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
@@ -158,7 +157,7 @@ ${
     ? `    T* out = g.out + ((part * g.batch + l) * g.m + r0) * g.k;
     for (int64_t i = 0; i < rows * g.k; i++) out[i] = 0;
 `
-    : `    double total[${String(sums)}] = {};
+    : `    double total[${sums}] = {};
 `
 }    for (int64_t block = first; block < last; block++) {
       const int64_t n0 = block * BLOCK_COLUMNS, columns = at_most(g.n - n0, BLOCK_COLUMNS);
@@ -169,7 +168,7 @@ ${
   rows
     ? ''
     : `    const int64_t blocks = row_blocks * g.parts, place = part * row_blocks + task % row_blocks;
-    for (int64_t j = 0; j < ${String(sums)}; j++) g.out[(j * g.batch + l) * blocks + place] = total[j];
+    for (int64_t j = 0; j < ${sums}; j++) g.out[(j * g.batch + l) * blocks + place] = total[j];
 `
 }  }
 }`;

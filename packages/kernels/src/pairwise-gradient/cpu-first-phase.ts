@@ -22,12 +22,12 @@ export function uniformLocals(functions: readonly (CpuExpression | undefined)[])
 export function cpuSumsText(plan: CpuGradientPlan, inner: CpuExpression): string {
   const max = plan.reduce === 'max';
   const cells = range(CPU_TILE_ROWS).flatMap((i) =>
-    range(plan.tileVectors).map((j) => ({ i, j, id: `${String(i)}_${String(j)}` })),
+    range(plan.tileVectors).map((j) => ({ i, j, id: `${i}_${j}` })),
   );
   const at = (tile: string, i: number, j: number): string =>
-    `(tiles + ${tile}(r + ${String(i)}) * BLOCK_COLUMNS + c + ${String(j)} * LANES)`;
+    `(tiles + ${tile}(r + ${i}) * BLOCK_COLUMNS + c + ${j} * LANES)`;
   const lowest = cpuLiteral(-Infinity, plan.dtype);
-  const index = `${String(Math.max(2, plan.pairs.length))} * TILE + `;
+  const index = `${Math.max(2, plan.pairs.length)} * TILE + `;
   const start = cells.map(({ i, j, id }) =>
     max
       ? `      V s${id} = k0 == 0 ? splat(${lowest}) : *(V*)${at('', i, j)};
@@ -35,7 +35,7 @@ export function cpuSumsText(plan: CpuGradientPlan, inner: CpuExpression): string
       : `      V s${id} = k0 == 0 ? splat(0) : *(V*)${at('', i, j)};`,
   );
   const step = cells.map(({ i, j, id }) => {
-    const value = inner.call(`splat(rows_at[${String(i)} * ROW_STRIDE + k])`, `y${String(j)}`);
+    const value = inner.call(`splat(rows_at[${i} * ROW_STRIDE + k])`, `y${j}`);
     return max
       ? `        { const V x = ${value}; const I more = ((x > s${id}) | (x != x)) & (s${id} == s${id}); s${id} = more ? x : s${id}; at${id} = more ? (I){} + (index_t)(k0 + k) : at${id}; }`
       : `        s${id} += ${value};`;
@@ -44,12 +44,10 @@ export function cpuSumsText(plan: CpuGradientPlan, inner: CpuExpression): string
     ({ i, j, id }) =>
       `      *(V*)${at('', i, j)} = s${id};${max ? ` *(I*)${at(index, i, j)} = at${id};` : ''}`,
   );
-  const columns = range(plan.tileVectors).map(
-    (j) => `y${String(j)} = *(const V*)(line + ${String(j)} * LANES)`,
-  );
+  const columns = range(plan.tileVectors).map((j) => `y${j} = *(const V*)(line + ${j} * LANES)`);
   return `static void sums(const T* rows_packed, const T* columns_packed, T* tiles, int64_t k0, int64_t depth,
                  int64_t rows, int64_t columns, UNUSED const Uniforms& u) {
-${uniformLocals([inner])}  for (int64_t c = 0; c < columns; c += ${String(plan.tileVectors)} * LANES) {
+${uniformLocals([inner])}  for (int64_t c = 0; c < columns; c += ${plan.tileVectors} * LANES) {
     for (int64_t r = 0; r < rows; r += TILE_ROWS) {
       const T* rows_at = rows_packed + r * ROW_STRIDE;
       const T* line = columns_packed + c;
@@ -72,15 +70,15 @@ export function cpuPairsText(
   plan: CpuGradientPlan,
   { pairs, values }: CpuGradientFunctions,
 ): string {
-  const compute = pairs.map((each, i) => `      const V w${String(i)} = ${each.call('g', 's')};`);
+  const compute = pairs.map((each, i) => `      const V w${i} = ${each.call('g', 's')};`);
   const total = values.flatMap((each, j) =>
     each === undefined
       ? []
       : [
-          `      { const V x = ${each.call('g', 's')}; for (int i = 0; i < LANES && c + i < columns; i++) total[${String(j)}] += r < rows ? (double)x[i] : 0.0; }`,
+          `      { const V x = ${each.call('g', 's')}; for (int i = 0; i < LANES && c + i < columns; i++) total[${j}] += r < rows ? (double)x[i] : 0.0; }`,
         ],
   );
-  const keep = pairs.map((_, i) => `      *(V*)(at + ${String(i)} * TILE) = w${String(i)};`);
+  const keep = pairs.map((_, i) => `      *(V*)(at + ${i} * TILE) = w${i};`);
   const parameter = plan.target === 'rows' ? '' : 'UNUSED double* total, ';
   return `static void pairs(T* tiles, ${parameter}int64_t rows, int64_t columns, UNUSED const Uniforms& u) {
 ${uniformLocals([...pairs, ...values])}  for (int64_t r = 0; r < rows || r % TILE_ROWS != 0; r++) {

@@ -21,20 +21,22 @@ export function cpuFunctions(
   const perStep = ['a', 'b', ...expressions.pairNames];
   return {
     inner: emitCpuExpression(expressions.inner, {
-      ...{ ...common, name: 'inner', parameters: ['a', 'b'] },
+      ...common,
+      name: 'inner',
+      parameters: ['a', 'b'],
     }),
     pairs: expressions.pairs.map((each, i) =>
-      emitCpuExpression(each, { ...common, name: `pair_${String(i)}`, parameters: perPair }),
+      emitCpuExpression(each, { ...common, name: `pair_${i}`, parameters: perPair }),
     ),
     values: expressions.sums.map(({ value }, i) =>
       value === undefined
         ? undefined
-        : emitCpuExpression(value, { ...common, name: `value_${String(i)}`, parameters: perPair }),
+        : emitCpuExpression(value, { ...common, name: `value_${i}`, parameters: perPair }),
     ),
     terms: expressions.sums.map(({ term }, i) =>
       term === undefined
         ? undefined
-        : emitCpuExpression(term, { ...common, name: `term_${String(i)}`, parameters: perStep }),
+        : emitCpuExpression(term, { ...common, name: `term_${i}`, parameters: perStep }),
     ),
   };
 }

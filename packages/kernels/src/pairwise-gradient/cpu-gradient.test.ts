@@ -1,11 +1,15 @@
 import { describe, test } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
-import { CASES, checkGradient, PARAMETER_CASES } from './gradient-check.test.helper.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../testing/cpu-program.test-support.js';
+import { CASES, checkGradient, PARAMETER_CASES } from './gradient-check.test-support.js';
 
 const limitsOf = (level: CpuLimits['level']): CpuLimits => ({
-  ...{ kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 },
+  kind: 'cpu',
+  level,
+  cores: 2,
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
 });
 
 // Warnings are errors; every buffer ends at a page that may not be touched.

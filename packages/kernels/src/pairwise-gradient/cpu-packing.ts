@@ -26,7 +26,7 @@ export function cpuPackingText(plan: CpuGradientPlan): string {
       }
     }
   }
-  const int64_t end = at_most((columns + LANES * ${String(plan.tileVectors)} - 1) / (LANES * ${String(plan.tileVectors)}) * (LANES * ${String(plan.tileVectors)}), BLOCK_COLUMNS);
+  const int64_t end = at_most((columns + LANES * ${plan.tileVectors} - 1) / (LANES * ${plan.tileVectors}) * (LANES * ${plan.tileVectors}), BLOCK_COLUMNS);
   for (int64_t k = 0; columns < end && k < depth; k++) {
     T* line = to + k * BLOCK_COLUMNS;
     for (int64_t i = columns; i < end; i++) line[i] = line[columns - 1];

@@ -18,12 +18,11 @@ const ACROSS = `INLINE T across(V x) {
 /** The pair values of row i, as declarations. */
 function pairValues(plan: CpuGradientPlan, i: number): string {
   const values = plan.pairs.map(
-    (_, v) =>
-      `w${String(i)}_${String(v)} = *(const V*)(at + ${String(i)} * BLOCK_COLUMNS + ${String(v)} * TILE)`,
+    (_, v) => `w${i}_${v} = *(const V*)(at + ${i} * BLOCK_COLUMNS + ${v} * TILE)`,
   );
   const index =
     plan.reduce === 'max'
-      ? `\n          const I at${String(i)} = *(const I*)(at + ${String(i)} * BLOCK_COLUMNS + ${String(Math.max(2, plan.pairs.length))} * TILE);`
+      ? `\n          const I at${i} = *(const I*)(at + ${i} * BLOCK_COLUMNS + ${Math.max(2, plan.pairs.length)} * TILE);`
       : '';
   return `          UNUSED const V ${values.join(', ')};${index}`;
 }
@@ -34,9 +33,9 @@ function termText(
   term: CpuGradientFunctions['terms'][number],
   [x, y, i, k]: readonly [string, string, number, string],
 ): string {
-  const pairs = plan.pairs.map((_, v) => `w${String(i)}_${String(v)}`);
+  const pairs = plan.pairs.map((_, v) => `w${i}_${v}`);
   const value = term?.call(x, y, ...pairs) ?? '';
-  return plan.reduce === 'max' ? `(at${String(i)} == ${k} ? ${value} : splat(0))` : value;
+  return plan.reduce === 'max' ? `(at${i} == ${k} ? ${value} : splat(0))` : value;
 }
 
 /** Text of the second phase for rows: sums over the tile's columns, added to the rows of dA. */
@@ -44,22 +43,20 @@ export function cpuRowsText(plan: CpuGradientPlan, { terms }: CpuGradientFunctio
   const [term] = terms;
   const rows = range(CPU_TILE_ROWS);
   const steps = range(plan.tileSteps);
-  const cells = rows.flatMap((i) => steps.map((j) => ({ i, j, id: `${String(i)}_${String(j)}` })));
-  const lines = steps.map(
-    (j) => `y${String(j)} = *(const V*)(line + at_step(${String(j)}) * BLOCK_COLUMNS + c)`,
-  );
+  const cells = rows.flatMap((i) => steps.map((j) => ({ i, j, id: `${i}_${j}` })));
+  const lines = steps.map((j) => `y${j} = *(const V*)(line + at_step(${j}) * BLOCK_COLUMNS + c)`);
   const steep = rows.map((i) =>
     [
       pairValues(plan, i),
       ...steps.map(
         (j) =>
-          `          d${String(i)}_${String(j)} += ${termText(plan, term, [`x${String(i)}_${String(j)}`, `y${String(j)}`, i, `index${String(j)}`])};`,
+          `          d${i}_${j} += ${termText(plan, term, [`x${i}_${j}`, `y${j}`, i, `index${j}`])};`,
       ),
     ].join('\n'),
   );
   const index =
     plan.reduce === 'max'
-      ? `        const I ${steps.map((j) => `index${String(j)} = (I){} + (index_t)(k0 + k + ${String(j)})`).join(', ')};\n`
+      ? `        const I ${steps.map((j) => `index${j} = (I){} + (index_t)(k0 + k + ${j})`).join(', ')};\n`
       : '';
   return `${ACROSS}
 
@@ -67,12 +64,12 @@ static void add_rows(const T* rows_packed, const T* columns_packed, const T* til
                      int64_t depth, int64_t rows, int64_t columns, UNUSED const Uniforms& u) {
 ${uniformLocals([term])}  for (int64_t r = 0; r < rows; r += TILE_ROWS) {
     const T* rows_at = rows_packed + r * ROW_STRIDE;
-    for (int64_t k = 0; k < depth; k += ${String(plan.tileSteps)}) {
+    for (int64_t k = 0; k < depth; k += ${plan.tileSteps}) {
       const T* line = columns_packed + k * BLOCK_COLUMNS;
       // a step past the end repeats the last one
       const auto at_step = [=](int64_t j) { return k + j < depth ? j : 0; };
       V ${cells.map(({ id }) => `d${id} = splat(0)`).join(', ')};
-      const V ${cells.map(({ i, j, id }) => `x${id} = splat(rows_at[${String(i)} * ROW_STRIDE + k + at_step(${String(j)})])`).join(', ')};
+      const V ${cells.map(({ i, j, id }) => `x${id} = splat(rows_at[${i} * ROW_STRIDE + k + at_step(${j})])`).join(', ')};
 ${index}      for (int64_t c = 0; c < columns; c += LANES) {
         const T* at = tiles + r * BLOCK_COLUMNS + c;
         const V ${lines.join(', ')};
@@ -80,7 +77,7 @@ ${index}      for (int64_t c = 0; c < columns; c += LANES) {
 ${steep.join('\n        }\n        {\n')}
         }
       }
-${cells.map(({ i, j, id }) => `      if (r + ${String(i)} < rows && k + ${String(j)} < depth) out[(r + ${String(i)}) * ld + k + ${String(j)}] += across(d${id});`).join('\n')}
+${cells.map(({ i, j, id }) => `      if (r + ${i} < rows && k + ${j} < depth) out[(r + ${i}) * ld + k + ${j}] += across(d${id});`).join('\n')}
     }
   }
 }`;
@@ -90,9 +87,7 @@ ${cells.map(({ i, j, id }) => `      if (r + ${String(i)} < rows && k + ${String
 export function cpuParametersText(plan: CpuGradientPlan, { terms }: CpuGradientFunctions): string {
   const rows = range(CPU_TILE_ROWS);
   const wanted = terms.flatMap((term, j) => (term === undefined ? [] : [{ term, j }]));
-  const cells = rows.flatMap((i) =>
-    wanted.map(({ term, j }) => ({ i, j, term, id: `${String(i)}_${String(j)}` })),
-  );
+  const cells = rows.flatMap((i) => wanted.map(({ term, j }) => ({ i, j, term, id: `${i}_${j}` })));
   const index =
     plan.reduce === 'max' ? '\n          const I index = (I){} + (index_t)(k0 + k);' : '';
   return `static void add_parameters(const T* rows_packed, const T* columns_packed, const T* tiles, double* total, UNUSED int64_t k0,
@@ -109,12 +104,12 @@ ${rows.map((i) => pairValues(plan, i)).join('\n')}
 ${cells
   .map(
     ({ i, id, term }) =>
-      `        d${id} += ${termText(plan, term, [`splat(rows_at[${String(i)} * ROW_STRIDE + k])`, 'y', i, 'index'])};`,
+      `        d${id} += ${termText(plan, term, [`splat(rows_at[${i} * ROW_STRIDE + k])`, 'y', i, 'index'])};`,
   )
   .join('\n')}
       }
       for (int64_t i = 0; i < LANES && c + i < columns; i++) {
-${cells.map(({ i, j, id }) => `        total[${String(j)}] += r + ${String(i)} < rows ? (double)d${id}[i] : 0.0;`).join('\n')}
+${cells.map(({ i, j, id }) => `        total[${j}] += r + ${i} < rows ? (double)d${id}[i] : 0.0;`).join('\n')}
       }
     }
   }

@@ -42,7 +42,12 @@ export function chooseCpuSizes(
   while (tasks() * parts < wanted && parts * 2 * blockColumns <= n) parts *= 2;
   const blockDepth = dtype === 'float32' ? 128 : 64;
   return {
-    ...{ cores: limits.cores, tileVectors, tileSteps: tileVectors },
-    ...{ blockRows, blockColumns, blockDepth, parts },
+    cores: limits.cores,
+    tileVectors,
+    tileSteps: tileVectors,
+    blockRows,
+    blockColumns,
+    blockDepth,
+    parts,
   };
 }

@@ -58,7 +58,7 @@ function signature(plan: CudaGradientPlan): string {
   const out = plan.target === 'rows' ? type : 'double';
   const parameters = plan.parameters.map(
     (_, i) =>
-      `,\n    const ${type}* __restrict__ theta${String(i)}At, long long theta${String(i)}Stride, double theta${String(i)}Value`,
+      `,\n    const ${type}* __restrict__ theta${i}At, long long theta${i}Stride, double theta${i}Value`,
   );
   return `const ${type}* __restrict__ a, const ${type}* __restrict__ b, const ${type}* __restrict__ gradient, ${out}* __restrict__ out,
     long long m, long long n, long long k, long long batch, long long rowStrideA, long long stepStrideA,
@@ -74,7 +74,7 @@ function sourceText(
   const rows = plan.target === 'rows';
   const helpers = new Set<CudaHelper>(functions.helpers);
   const thetas = plan.parameters.map((_, i) => {
-    const name = `theta${String(i)}`;
+    const name = `theta${i}`;
     return `const double ${name} = ${name}At != nullptr ? (double)${name}At[layer * ${name}Stride] : ${name}Value;`;
   });
   const first = plan.readsSum ? cudaSumsText(plan) : '';
@@ -87,7 +87,7 @@ function sourceText(
 ${cudaReadText(plan.dtype)}
 ${loadText(plan)}
 
-extern "C" __global__ void __launch_bounds__(${String(CUDA_GRADIENT_THREADS)}, 2)
+extern "C" __global__ void __launch_bounds__(${CUDA_GRADIENT_THREADS}, 2)
 ${ENTRY}(${signature(plan)}) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int thread = threadIdx.x, along = thread % 16, down = thread / 16;
@@ -106,9 +106,9 @@ ${
     ? `  out += ((part * batch + layer) * m + rowStart) * k;
   // a part without columns contributes 0
   if (firstTile == tileEnd) {
-    for (long long i = thread; i < min(m - rowStart, (long long)ROWS) * k; i += ${String(CUDA_GRADIENT_THREADS)}) out[i] = 0;
+    for (long long i = thread; i < min(m - rowStart, (long long)ROWS) * k; i += ${CUDA_GRADIENT_THREADS}) out[i] = 0;
   }`
-    : `  double total[${String(plan.sums.length)}] = {};`
+    : `  double total[${plan.sums.length}] = {};`
 }
 
   #pragma unroll 1

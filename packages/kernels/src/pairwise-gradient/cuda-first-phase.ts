@@ -26,7 +26,7 @@ ${indent(body, 6)}
 /** The first phase: `sum` of this thread's pairs and, under 'max', `best`, the first k that attains it. */
 export function cudaSumsText(plan: CudaGradientPlan): string {
   const type = cudaType(plan.dtype);
-  const shape = `[${String(plan.rowsPerThread)}][4]`;
+  const shape = `[${plan.rowsPerThread}][4]`;
   if (plan.reduce === 'sum') {
     return lines(
       `${type} sum${shape} = {};`,
@@ -95,11 +95,11 @@ for (int i = 0; i < ${rows}; ++i)
     ...sums.flatMap(({ value }, j) =>
       value === undefined
         ? []
-        : [`  if (inside) total[${String(j)}] += (double)value${String(j)}_of(upstream, s);`],
+        : [`  if (inside) total[${j}] += (double)value${j}_of(upstream, s);`],
     ),
     ...pairs.map((_, v) => {
-      const place = v === 0 ? '*cell' : `cell[${String(v)} * ROWS * COLUMN_STRIDE]`;
-      return `  ${place} = pair${String(v)}_of(upstream, s);`;
+      const place = v === 0 ? '*cell' : `cell[${v} * ROWS * COLUMN_STRIDE]`;
+      return `  ${place} = pair${v}_of(upstream, s);`;
     }),
     '}',
     '__syncthreads();',

@@ -48,11 +48,11 @@ export function cudaFunctions(plan: CudaGradientPlan, expressions: PlanExpressio
   const perStep = ['a', 'b', ...expressions.pairNames];
   if (plan.readsSum) write('inner', expressions.inner, ['a', 'b'], true);
   expressions.pairs.forEach((each, i) => {
-    write(`pair${String(i)}_of`, each, perPair);
+    write(`pair${i}_of`, each, perPair);
   });
   expressions.sums.forEach(({ value, term }, j) => {
-    if (value !== undefined) write(`value${String(j)}_of`, value, perPair);
-    if (term !== undefined) write(`term${String(j)}_of`, term, perStep, true);
+    if (value !== undefined) write(`value${j}_of`, value, perPair);
+    if (term !== undefined) write(`term${j}_of`, term, perStep, true);
   });
   return { setup: lines(...texts), helpers };
 }

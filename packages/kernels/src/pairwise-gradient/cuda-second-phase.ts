@@ -18,7 +18,7 @@ export function cudaRowsText(plan: CudaGradientPlan): string {
   const steps = String(plan.tileK / 16);
   const once = String(plan.columnsAtOnce);
   const max = plan.reduce === 'max';
-  const pairs = plan.pairs.map((_, v) => `w${String(v)}[c]`);
+  const pairs = plan.pairs.map((_, v) => `w${v}[c]`);
   const zero = cudaLiteral(0, plan.dtype);
   const term = `term0_of(x[i][j], y[j][c], ${pairs.join(', ')})`;
   const value = max ? `index[c] == (int)k0 + along + 16 * j ? ${term} : ${zero}` : term;
@@ -39,7 +39,7 @@ for (int column = 0; column < COLUMNS; column += ${once}) {
 ${plan.pairs
   .map(
     (_, v) =>
-      `    ${type} w${String(v)}[${once}];\n    read${once}(w${String(v)}, pairTile + ${String(v)} * ROWS * COLUMN_STRIDE + place);`,
+      `    ${type} w${v}[${once}];\n    read${once}(w${v}, pairTile + ${v} * ROWS * COLUMN_STRIDE + place);`,
   )
   .join('\n')}
 ${max ? `    const int* const index = indexTile + (down * ${rows} + i) * INDEX_STRIDE + column;\n` : ''}    #pragma unroll
@@ -69,7 +69,7 @@ for (int i = 0; i < ${rows}; ++i)
 export function cudaParametersText(plan: CudaGradientPlan, { sums }: PlanExpressions): string {
   const type = cudaType(plan.dtype);
   const rows = String(plan.rowsPerThread);
-  const pairs = plan.pairs.map((_, v) => `w${String(v)}[i][j]`);
+  const pairs = plan.pairs.map((_, v) => `w${v}[i][j]`);
   const wanted = sums.flatMap(({ term }, j) => (term === undefined ? [] : [String(j)]));
   const zero = cudaLiteral(0, plan.dtype);
   const add = wanted.map((j) => {
@@ -89,10 +89,10 @@ export function cudaParametersText(plan: CudaGradientPlan, { sums }: PlanExpress
   );
   const own = plan.pairs.map(
     (_, v) =>
-      `w${String(v)}[i][j] = pairTile[(${String(v)} * ROWS + down * ${rows} + i) * COLUMN_STRIDE + along * 4 + j];`,
+      `w${v}[i][j] = pairTile[(${v} * ROWS + down * ${rows} + i) * COLUMN_STRIDE + along * 4 + j];`,
   );
   return lines(
-    ...plan.pairs.map((_, v) => `${type} w${String(v)}[${rows}][4];`),
+    ...plan.pairs.map((_, v) => `${type} w${v}[${rows}][4];`),
     '#pragma unroll',
     `for (int i = 0; i < ${rows}; ++i)`,
     '  #pragma unroll',

@@ -34,9 +34,9 @@ export function loadText(plan: CudaGradientPlan): string {
   const padding = 16 / dtypeBytes(plan.dtype);
   const rows = 16 * plan.rowsPerThread;
   const extents = [
-    `ROWS = ${String(rows)}, COLUMNS = ${String(CUDA_TILE_COLUMNS)}, STEPS = ${String(plan.tileK)}`,
+    `ROWS = ${rows}, COLUMNS = ${CUDA_TILE_COLUMNS}, STEPS = ${plan.tileK}`,
     // 16 bytes of padding spread neighbouring steps of k over the banks
-    `ROW_STRIDE = ROWS + ${String(padding)}, COLUMN_STRIDE = COLUMNS + ${String(padding)}`,
+    `ROW_STRIDE = ROWS + ${padding}, COLUMN_STRIDE = COLUMNS + ${padding}`,
     ...(plan.target === 'rows' && plan.reduce === 'max' ? ['INDEX_STRIDE = COLUMNS + 4'] : []),
   ];
   return lines(
@@ -55,14 +55,14 @@ export function loadText(plan: CudaGradientPlan): string {
 function loadFunction(name: string, dtype: PairwiseDType, extent: number, stride: string): string {
   const type = cudaType(dtype);
   const passes = Math.max(1, extent / 32);
-  const guard = extent < 32 ? `point < ${String(extent)} && ` : '';
+  const guard = extent < 32 ? `point < ${extent} && ` : '';
   return `__device__ __forceinline__ void load_${name}(${type}* to, const ${type}* __restrict__ from, long long stride, long long stepStride, long long start, long long count, long long k0, int steps) {
   const bool alongSteps = stepStride == 1;
   const int point = alongSteps ? threadIdx.x / 8 : threadIdx.x % 32, step = alongSteps ? threadIdx.x % 8 : threadIdx.x / 32;
   const ${type}* const first = from + (k0 + step) * stepStride;
   ${type}* const target = to + step * ${stride} + point;
   #pragma unroll
-  for (int i = 0; i < ${String(passes)}; ++i) {
+  for (int i = 0; i < ${passes}; ++i) {
     const ${type}* const source = first + min(start + point + 32 * i, count - 1) * stride;
     #pragma unroll
     for (int j = 0; j < STEPS / 8; ++j)
@@ -82,7 +82,7 @@ export function cudaTilesText(plan: CudaGradientPlan, { pairs }: PlanExpressions
       `${type}* const pairTile = columnTile + STEPS * COLUMN_STRIDE;`,
     rows &&
       plan.reduce === 'max' &&
-      `int* const indexTile = reinterpret_cast<int*>(pairTile + ${String(pairs.length)} * ROWS * COLUMN_STRIDE);`,
+      `int* const indexTile = reinterpret_cast<int*>(pairTile + ${pairs.length} * ROWS * COLUMN_STRIDE);`,
   );
 }
 

@@ -18,11 +18,15 @@ const radius = div(sqrt(s), bandwidth);
 /** A Gaussian, a Matern kernel and a product, with a parameter from memory. */
 const KERNELS: readonly ForwardExpressions[] = [
   {
-    ...{ inner: squares, reduce: 'sum', parameters: ['bandwidth'] },
+    inner: squares,
+    reduce: 'sum',
+    parameters: ['bandwidth'],
     outer: exp(mul(s, neg(div(0.5, mul(bandwidth, bandwidth))))),
   },
   {
-    ...{ inner: squares, reduce: 'sum', parameters: ['bandwidth'] },
+    inner: squares,
+    reduce: 'sum',
+    parameters: ['bandwidth'],
     outer: mul(add(1, radius), exp(neg(radius))),
   },
   { inner: mul(a, b), outer: s, reduce: 'sum' },

@@ -82,7 +82,7 @@ describe('parameterGradients', () => {
     const rows = [3, 4, 0].map((a) => ({ a, b: 0 }));
     const [p, s] = [2, 25];
     const kept = Object.fromEntries(
-      pairs.map((pair, i) => [`pair${String(i)}`, evaluate(pair, { s, p, upstream: 1 })]),
+      pairs.map((pair, i) => [`pair${i}`, evaluate(pair, { s, p, upstream: 1 })]),
     );
     const terms = rows.map((row) => evaluate(sums[0]?.term ?? add(0, 0), { ...row, ...kept, p }));
     expect(terms.every((term) => term <= 0)).toBe(true);

@@ -53,7 +53,7 @@ export interface GradientSum {
 
 const [a, b, s, upstream] = [variable('a'), variable('b'), variable('s'), variable('upstream')];
 const difference = sub(a, b);
-const pair = (index: number): RealExpr => variable(`pair${String(index)}`);
+const pair = (index: number): RealExpr => variable(`pair${index}`);
 
 /** Distances below the normal range count as 0: their reciprocal may not be finite. */
 const SMALLEST: { readonly [D in PairwiseDType]: number } = {
@@ -206,7 +206,7 @@ function assemble(
   const simplePairs = pairs.map((each) => simplify(each, { nonNegative: known }));
   const nonNegative = [
     ...known,
-    ...simplePairs.flatMap((each, i) => (isNonNegative(each, known) ? [`pair${String(i)}`] : [])),
+    ...simplePairs.flatMap((each, i) => (isNonNegative(each, known) ? [`pair${i}`] : [])),
   ];
   const simple = sums.map(({ value, term }) => ({
     value: value && simplify(value, { nonNegative: known }),

@@ -89,15 +89,15 @@ export function planPairwiseGradient(
 
 /** The name of a parameter in expressions and kernel text: a user's name never reaches a compiler. */
 export function theta(index: number): string {
-  return `theta${String(index)}`;
+  return `theta${index}`;
 }
 
 type PlanBase = Omit<GradientPlanBase, 'summary' | 'parts'>;
 
 function cpuPlan(base: PlanBase, workload: GradientWorkload, limits: CpuLimits): CpuGradientPlan {
   const sizes = chooseCpuSizes(workload, limits);
-  const tile = `${String(sizes.blockRows)}x${String(sizes.blockColumns)}x${String(sizes.blockDepth)}`;
-  const summary = `cpu ${limits.level} ${label(base)} block ${tile}, parts ${String(sizes.parts)}`;
+  const tile = `${sizes.blockRows}x${sizes.blockColumns}x${sizes.blockDepth}`;
+  const summary = `cpu ${limits.level} ${label(base)} block ${tile}, parts ${sizes.parts}`;
   return Object.freeze({ kind: 'cpu', summary, ...base, level: limits.level, ...sizes });
 }
 
@@ -107,8 +107,8 @@ function cudaPlan(
   limits: CudaLimits,
 ): CudaGradientPlan {
   const sizes = chooseCudaSizes(workload, limits);
-  const tile = `${String(16 * sizes.rowsPerThread)}x64x${String(sizes.tileK)}`;
-  const summary = `cuda ${label(base)} tile ${tile}, parts ${String(sizes.parts)}`;
+  const tile = `${16 * sizes.rowsPerThread}x64x${sizes.tileK}`;
+  const summary = `cuda ${label(base)} tile ${tile}, parts ${sizes.parts}`;
   return Object.freeze({ kind: 'cuda', summary, ...base, ...sizes });
 }
 

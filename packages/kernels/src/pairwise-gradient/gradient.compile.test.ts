@@ -1,8 +1,8 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { H200 } from '../testing/h200.test.helper.js';
-import { assemblerLog } from '../testing/nvrtc-complaints.test.helper.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { assemblerLog } from '../testing/nvrtc-complaints.test-support.js';
 import { defaultGradientKernels } from './default-gradient-kernels.js';
 
 useNvrtc();

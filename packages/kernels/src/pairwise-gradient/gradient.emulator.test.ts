@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { emitSum } from '../elementwise/emit-sum.js';
 import { planSum } from '../elementwise/sum-plan.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
-import { random } from '../testing/pairwise-check.test.helper.js';
+import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
 import {
   CASES,
   checkGradient,
   PARAMETER_CASES,
   type GradientRunner,
-} from './gradient-check.test.helper.js';
+} from './gradient-check.test-support.js';
 import { exchangeOperands } from './gradient-expressions.js';
 import { emitRowsGradient, planRowsGradient } from './rows-gradient.js';
 
@@ -62,8 +62,15 @@ describe('gradient kernels in the emulator', () => {
       const plan = planRowsGradient({ dtype: 'float64', normalise, target }, H200);
       runCudaProgram(emitRowsGradient(plan), {
         scalars: {
-          ...{ m, k, batch, rowStrideX: k, stepStrideX: 1, batchStrideX: m * k },
-          ...{ scaleBatchStride: k, scaleStride: 1, scaleValue: 0 },
+          m,
+          k,
+          batch,
+          rowStrideX: k,
+          stepStrideX: 1,
+          batchStrideX: m * k,
+          scaleBatchStride: k,
+          scaleStride: 1,
+          scaleValue: 0,
         },
         pointers: { x, dy, out, scaleAt: factors },
       });

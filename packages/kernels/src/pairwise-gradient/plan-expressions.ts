@@ -32,7 +32,7 @@ export function planExpressions(plan: PairwiseGradientPlan): PlanExpressions {
     })),
     uniform: ['p', ...plan.parameters.map((_, i) => theta(i))],
     positive: p < 0 ? ['p'] : ['p', theta(p)],
-    pairNames: plan.pairs.map((_, i) => `pair${String(i)}`),
+    pairNames: plan.pairs.map((_, i) => `pair${i}`),
     readsTerms: plan.sums.some(({ term }) => term !== undefined),
   };
 }

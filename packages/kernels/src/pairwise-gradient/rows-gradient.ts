@@ -136,13 +136,13 @@ function cudaKernel(plan: RowsGradientPlan): CudaKernel {
     name: name(plan),
     entry: ENTRY,
     source: `#define SQRT(x) sqrt(x)
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 ${ENTRY}(const ${type}* __restrict__ x, const ${type}* __restrict__ dy, ${type}* __restrict__ out, const ${type}* __restrict__ scaleAt,
     long long m, long long k, long long batch, long long rowStrideX, long long stepStrideX, long long batchStrideX,
     long long scaleBatchStride, long long scaleStride, double scaleValue) {
   const int lane = threadIdx.x % 32;
-  const long long warps = (long long)gridDim.x * ${String(THREADS / 32)};
-  for (long long index = (long long)blockIdx.x * ${String(THREADS / 32)} + threadIdx.x / 32; index < m * batch; index += warps) {
+  const long long warps = (long long)gridDim.x * ${THREADS / 32};
+  for (long long index = (long long)blockIdx.x * ${THREADS / 32} + threadIdx.x / 32; index < m * batch; index += warps) {
     ${ROW(type)}
     ${text}
   }
@@ -184,8 +184,8 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
   const long long m = g.m, k = g.k, rowStrideX = g.rowStrideX, stepStrideX = g.stepStrideX, batchStrideX = g.batchStrideX;
   const long long scaleBatchStride = g.scaleBatchStride, scaleStride = g.scaleStride;
   const double scaleValue = g.scaleValue;
-  const long long rows = m * g.batch, last = end * ${String(TASK_ROWS)} < rows ? end * ${String(TASK_ROWS)} : rows;
-  for (long long index = begin * ${String(TASK_ROWS)}; index < last; index++) {
+  const long long rows = m * g.batch, last = end * ${TASK_ROWS} < rows ? end * ${TASK_ROWS} : rows;
+  for (long long index = begin * ${TASK_ROWS}; index < last; index++) {
     ${ROW(type)}
     ${text}
   }

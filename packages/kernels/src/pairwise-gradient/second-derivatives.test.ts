@@ -23,7 +23,7 @@ import type { ForwardExpressions } from './scaled-norm.js';
 
 const K = 3;
 const steps = Array.from({ length: K }, (_, i) => i);
-const feature = (name: 'a' | 'b', i: number): string => `${name}${String(i)}`;
+const feature = (name: 'a' | 'b', i: number): string => `${name}${i}`;
 
 /** The whole kernel of two rows of K features as one expression. */
 function whole({ inner, outer, reduce }: ForwardExpressions): RealExpr {
@@ -91,8 +91,15 @@ const POINTS = [
   { a0: 2.1, a1: 0.2, a2: -0.4, b0: 0.9, b1: 1.9, b2: 0.5 },
 ];
 const PARAMETERS = {
-  ...{ p: 1.7, bandwidth: 1.4, alpha: 1.3, gamma: 0.6, offset: 0.9, epsilon: 1e-5 },
-  ...{ innerP: 1.8, outerP: 0.7, custom0: 0.4 },
+  p: 1.7,
+  bandwidth: 1.4,
+  alpha: 1.3,
+  gamma: 0.6,
+  offset: 0.9,
+  epsilon: 1e-5,
+  innerP: 1.8,
+  outerP: 0.7,
+  custom0: 0.4,
 };
 const STEP = 1e-5;
 
@@ -114,10 +121,7 @@ describe('every kernel differentiated twice', () => {
           const want = (moved(STEP) - moved(-STEP)) / (2 * STEP);
           const got = evaluate(differentiate(slope, v), at);
           const error = Math.abs(got - want);
-          assert(
-            error <= 1e-6 * (1 + Math.abs(want)),
-            `d2/d${u} d${v}: ${String(got)}, not ${String(want)}`,
-          );
+          assert(error <= 1e-6 * (1 + Math.abs(want)), `d2/d${u} d${v}: ${got}, not ${want}`);
           checked += 1;
         }
       }

@@ -68,7 +68,7 @@ function checkPadding(problem: PairwiseProblem): void {
     const atZero = evaluate(problem.inner, { a: 0, b: 0, ...values });
     if (atZero === 0) continue;
     throw new RangeError(
-      `cannot plan: ${print(problem.inner)} is ${String(atZero)} at a = b = 0, and k is padded with zeros. ` +
+      `cannot plan: ${print(problem.inner)} is ${atZero} at a = b = 0, and k is padded with zeros. ` +
         `Use an inner expression that is 0 there.`,
     );
   }
@@ -78,7 +78,7 @@ function checkSymmetry(problem: PairwiseProblem): void {
   const { m, n, layoutA, layoutB, alignedA, alignedB, inner } = problem;
   if (m !== n || layoutA !== layoutB || alignedA !== alignedB) {
     throw new RangeError(
-      `cannot plan a symmetric problem of ${String(m)} and ${String(n)} points, layouts ${layoutA} and ${layoutB}: ` +
+      `cannot plan a symmetric problem of ${m} and ${n} points, layouts ${layoutA} and ${layoutB}: ` +
         `b must be a. Pass the same operand twice, or leave 'symmetric' out.`,
     );
   }
@@ -90,8 +90,8 @@ function checkSymmetry(problem: PairwiseProblem): void {
       ];
       if (Object.is(here, there) || Math.abs(here - there) <= ROUNDING * Math.abs(here)) continue;
       throw new RangeError(
-        `cannot plan as symmetric: ${print(inner)} is ${String(here)} for a = ${String(x)}, b = ${String(y)} ` +
-          `and ${String(there)} the other way round. Leave 'symmetric' out.`,
+        `cannot plan as symmetric: ${print(inner)} is ${here} for a = ${x}, b = ${y} ` +
+          `and ${there} the other way round. Leave 'symmetric' out.`,
       );
     }
   }

@@ -58,8 +58,8 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
   const int64_t rows = g.m - row, columns = g.n - column, count = rows < columns ? rows : columns;
   if (count <= 0) return;
   const int64_t ldo = g.ldo, total = count * g.batch;
-  const int64_t last = end * ${String(TASK_ELEMENTS)} < total ? end * ${String(TASK_ELEMENTS)} : total;
-  for (int64_t e = begin * ${String(TASK_ELEMENTS)}; e < last; e++) {
+  const int64_t last = end * ${TASK_ELEMENTS} < total ? end * ${TASK_ELEMENTS} : total;
+  for (int64_t e = begin * ${TASK_ELEMENTS}; e < last; e++) {
     const int64_t layer = e / count, i = e - layer * count;
     const double r = parameter_value(g.at, g.stride, g.value, layer);
     T& element = g.out[layer * g.batch_out + (row + i) * ${row} + (column + i) * ${column}];

@@ -39,7 +39,7 @@ export function emitPairwiseCpu(plan: CpuPairwisePlan): KernelProgram {
 
 function kernelName(plan: CpuPairwisePlan): string {
   const layouts = [plan.layoutA, plan.layoutB, plan.layoutOut].map((l) => l[0]).join('');
-  const tile = `${String(plan.tileRows)}x${String(plan.tileVectors)}`;
+  const tile = `${plan.tileRows}x${plan.tileVectors}`;
   const symmetric = plan.symmetric === true ? ' symmetric' : '';
   return `pairwise ${plan.dtype} ${layouts} ${plan.reduce} ${tile} ${plan.level}${symmetric}`;
 }
@@ -111,7 +111,7 @@ function blockText(plan: CpuPairwisePlan): { counts: string; place: string } {
   return {
     counts: `  const int64_t row_blocks = (g.${rows} + BLOCK_ROWS - 1) / BLOCK_ROWS;
   const int64_t column_blocks = (g.${columns} + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
-  const int stream = g.m * g.n * g.batch >= ${String(Math.ceil(plan.streamBytes / dtypeBytes(plan.dtype)))};
+  const int stream = g.m * g.n * g.batch >= ${Math.ceil(plan.streamBytes / dtypeBytes(plan.dtype))};
 `,
     place: `    const int64_t block = task / row_blocks, l = block / column_blocks;
     const int64_t r0 = task % row_blocks * BLOCK_ROWS, c0 = block % column_blocks * BLOCK_COLUMNS;

@@ -11,11 +11,11 @@ export function packingText(plan: CpuPairwisePlan): string {
   // GCC before 12 lacks the builtin and copies element by element.
   return `${transposeText(plan)}
 
-constexpr int64_t TILE_ROWS = ${String(plan.tileRows)}, TILE_COLUMNS = ${String(plan.tileVectors * lanes)};
-constexpr int64_t BLOCK_ROWS = ${String(plan.blockRows)}, BLOCK_COLUMNS = ${String(plan.blockColumns)};
-constexpr int64_t BLOCK_DEPTH = ${String(plan.blockDepth)};
+constexpr int64_t TILE_ROWS = ${plan.tileRows}, TILE_COLUMNS = ${plan.tileVectors * lanes};
+constexpr int64_t BLOCK_ROWS = ${plan.blockRows}, BLOCK_COLUMNS = ${plan.blockColumns};
+constexpr int64_t BLOCK_DEPTH = ${plan.blockDepth};
 // A row takes one cache line more than it needs, so that rows do not share one set of the cache.
-constexpr int64_t ROW_STRIDE = BLOCK_DEPTH + ${String(64 / (plan.dtype === 'float32' ? 4 : 8))};
+constexpr int64_t ROW_STRIDE = BLOCK_DEPTH + ${64 / (plan.dtype === 'float32' ? 4 : 8)};
 
 INLINE int64_t at_most(int64_t x, int64_t limit) { return x < limit ? x : limit; }
 
@@ -72,15 +72,15 @@ function transposeText(plan: CpuPairwisePlan): string {
 UNUSED static void transpose(T* to, int64_t to_stride, const T* from, int64_t from_stride, int64_t rows, int64_t columns) {
   int64_t r = 0;
 #if defined(HAS_SHUFFLE)
-  for (; r + ${String(edge)} <= rows; r += ${String(edge)}) {
+  for (; r + ${edge} <= rows; r += ${edge}) {
     int64_t c = 0;
-    for (; c + ${String(edge)} <= columns; c += ${String(edge)}) {
+    for (; c + ${edge} <= columns; c += ${edge}) {
       const T* f = from + r * from_stride + c;
       T* t = to + c * to_stride + r;
 ${plan.dtype === 'float32' ? TRANSPOSE_4 : TRANSPOSE_2}
     }
     for (; c < columns; c++) {
-      for (int64_t i = 0; i < ${String(edge)}; i++) to[c * to_stride + r + i] = from[(r + i) * from_stride + c];
+      for (int64_t i = 0; i < ${edge}; i++) to[c * to_stride + r + i] = from[(r + i) * from_stride + c];
     }
   }
 #endif

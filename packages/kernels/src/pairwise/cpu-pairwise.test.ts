@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compilers, machines, runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { covering } from '../testing/covering.test.helper.js';
+import { compilers, machines, runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { covering } from '../testing/covering.test-support.js';
 import {
   build,
   check,
@@ -15,7 +15,7 @@ import {
   random,
   type Layouts,
   type Shape,
-} from '../testing/pairwise-check.test.helper.js';
+} from '../testing/pairwise-check.test-support.js';
 
 const SHAPES: readonly Shape[] = [
   { m: 1, n: 1, k: 1, batch: 1 },

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { CpuPairwisePlan } from './cpu-plan.js';
 import { planPairwiseCpu } from './cpu-plan.js';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
-import { cutSmall, LAYOUTS } from '../testing/pairwise-check.test.helper.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../testing/cpu-program.test-support.js';
+import { cutSmall, LAYOUTS } from '../testing/pairwise-check.test-support.js';
 import {
   checkParameters,
   FAMILIES,
   type Family,
   type ParameterCase,
-} from '../testing/parameter-check.test.helper.js';
+} from '../testing/parameter-check.test-support.js';
 import type { PairwiseProblem } from './problem.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
@@ -38,8 +38,18 @@ function problemOf(
 ): PairwiseProblem {
   const [layoutA, layoutB, layoutOut] = LAYOUTS[index] ?? ['row', 'row', 'row'];
   return {
-    ...{ ...family.expressions, dtype: 'float32', m: 40, n: 150, k: 64, batch: 1 },
-    ...{ layoutA, layoutB, layoutOut, alignedA: false, alignedB: false, alignedOut: false },
+    ...family.expressions,
+    dtype: 'float32',
+    m: 40,
+    n: 150,
+    k: 64,
+    batch: 1,
+    layoutA,
+    layoutB,
+    layoutOut,
+    alignedA: false,
+    alignedB: false,
+    alignedOut: false,
     ...changes,
   };
 }

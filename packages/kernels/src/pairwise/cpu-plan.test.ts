@@ -10,15 +10,27 @@ import type { PairwiseProblem } from './problem.js';
 
 const LEVELS: readonly CpuLimits['level'][] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64'];
 const limits = (cores: number, level: CpuLimits['level'] = 'x86-64-v4'): CpuLimits => ({
-  ...{ kind: 'cpu', level, cores, l1Bytes: 32768, l2Bytes: 1 << 20 },
+  kind: 'cpu',
+  level,
+  cores,
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
 });
 
 function problem(change: Partial<PairwiseProblem> = {}): PairwiseProblem {
   return {
     ...normExpressions(2),
-    ...{ dtype: 'float32', m: 4000, n: 4000, k: 1024, batch: 1 },
-    ...{ layoutA: 'row', layoutB: 'row', layoutOut: 'row' },
-    ...{ alignedA: true, alignedB: true, alignedOut: true },
+    dtype: 'float32',
+    m: 4000,
+    n: 4000,
+    k: 1024,
+    batch: 1,
+    layoutA: 'row',
+    layoutB: 'row',
+    layoutOut: 'row',
+    alignedA: true,
+    alignedB: true,
+    alignedOut: true,
     ...change,
   };
 }

@@ -72,8 +72,8 @@ export function planPairwiseCpu(problem: PairwiseProblem, limits: CpuLimits): Cp
   return Object.freeze({
     kind: 'cpu',
     summary:
-      `cpu ${limits.level} tile ${String(tileRows)}x${String(tileColumns)} ` +
-      `block ${String(blockRows)}x${String(blockColumns)}x${String(blockDepth)}` +
+      `cpu ${limits.level} tile ${tileRows}x${tileColumns} ` +
+      `block ${blockRows}x${blockColumns}x${blockDepth}` +
       (swapped ? ' swapped' : '') +
       (problem.symmetric === true ? ' symmetric' : ''),
     level: limits.level,

@@ -60,8 +60,8 @@ ${uniformLocals(outer)}  for (int64_t r = 0; r < rows; r++) {
     for (; c + LANES <= end; c += LANES) *(VU*)(o + c) = *(const V*)(s + c);
     for (; c < end; c++) o[c] = s[c];
   }
-  for (int64_t r = 0; r < rows; r += ${String(MIRROR_ROWS)}) {
-    const int64_t strip = at_most(rows - r, ${String(MIRROR_ROWS)});
+  for (int64_t r = 0; r < rows; r += ${MIRROR_ROWS}) {
+    const int64_t strip = at_most(rows - r, ${MIRROR_ROWS});
     const int64_t below = at_most(r0 + r - c0, columns), whole = below < 0 ? 0 : below;
     T* s = tile + r * BLOCK_COLUMNS;
     transpose(out + c0 * ld + r0 + r, ld, s, BLOCK_COLUMNS, strip, whole);

@@ -9,7 +9,7 @@ export function uniformNames({ parameters = [] }: CpuPairwisePlan): Record<strin
 }
 
 /** Parameters go by their number: their names come from outside and may be words of C++. */
-const parameterText = (index: number): string => `parameter${String(index)}`;
+const parameterText = (index: number): string => `parameter${index}`;
 
 /** Members of the launch's arguments for the parameters, each a pointer, a stride and a value. */
 export function parameterMembers({ parameters = [] }: CpuPairwisePlan): string {

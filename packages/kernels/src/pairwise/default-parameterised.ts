@@ -69,8 +69,17 @@ function sized(
   [m, n, k]: readonly [number, number, number],
 ): Omit<PairwiseProblem, 'inner' | 'outer' | 'reduce'> {
   return {
-    ...{ dtype, m, n, k, batch: 1, layoutA: 'row', layoutB: 'row', layoutOut: 'row' },
-    ...{ alignedA: true, alignedB: true, alignedOut: true },
+    dtype,
+    m,
+    n,
+    k,
+    batch: 1,
+    layoutA: 'row',
+    layoutB: 'row',
+    layoutOut: 'row',
+    alignedA: true,
+    alignedB: true,
+    alignedOut: true,
   };
 }
 

@@ -58,7 +58,16 @@ function problem(
   return {
     ...normExpressions(RUNTIME.includes(p) ? 'runtime' : p),
     ...(RUNTIME.includes(p) ? { p } : {}),
-    ...{ dtype, m, n, k, batch, layoutA, layoutB, layoutOut },
-    ...{ alignedA: aligned, alignedB: aligned, alignedOut: aligned },
+    dtype,
+    m,
+    n,
+    k,
+    batch,
+    layoutA,
+    layoutB,
+    layoutOut,
+    alignedA: aligned,
+    alignedB: aligned,
+    alignedOut: aligned,
   };
 }

@@ -1,9 +1,9 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test.helper.js';
-import { H200, pairwiseProblem } from '../testing/h200.test.helper.js';
-import { complaints } from '../testing/nvrtc-complaints.test.helper.js';
+import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test-support.js';
+import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
+import { complaints } from '../testing/nvrtc-complaints.test-support.js';
 import { planCudaPairwise } from './cuda/plan-cuda.js';
 import { emitPairwise } from './emit.js';
 
@@ -18,8 +18,15 @@ describe.skipIf(!nvrtc.isAvailable())(
       async ({ family }) => {
         for (const symmetric of [false, true]) {
           const problem = pairwiseProblem({
-            ...{ ...family.expressions, dtype: 'float32', m: 30000, n: 30000, k: 1024 },
-            ...{ alignedA: true, alignedB: true, alignedOut: true, symmetric },
+            ...family.expressions,
+            dtype: 'float32',
+            m: 30000,
+            n: 30000,
+            k: 1024,
+            alignedA: true,
+            alignedB: true,
+            alignedOut: true,
+            symmetric,
           });
           const plan = planCudaPairwise(problem, H200);
           expect(plan.strategy).toBe('tile');

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
-import { H200, pairwiseProblem } from '../testing/h200.test.helper.js';
-import { checkParameters, type Runner } from '../testing/parameter-check.test.helper.js';
+import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
+import { checkParameters, type Runner } from '../testing/parameter-check.test-support.js';
 import { planCudaPairwise } from './cuda/plan-cuda.js';
-import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test.helper.js';
+import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test-support.js';
 
 const run: Runner = (program, launch) => {
   runCudaProgram(program, launch);
@@ -11,8 +11,15 @@ const run: Runner = (program, launch) => {
 
 test.each(DESCRIPTOR_CASES)('CUDA text of $name', ({ family }) => {
   const problem = pairwiseProblem({
-    ...{ ...family.expressions, dtype: 'float32', m: 5, n: 9, k: 3, batch: 2 },
-    ...{ alignedA: false, alignedB: false, alignedOut: false },
+    ...family.expressions,
+    dtype: 'float32',
+    m: 5,
+    n: 9,
+    k: 3,
+    batch: 2,
+    alignedA: false,
+    alignedB: false,
+    alignedOut: false,
   });
   const plan = planCudaPairwise(problem, H200);
   expect(plan.strategy).toBe('outer');

@@ -52,10 +52,12 @@ describe('powers', () => {
 
   test('exponents in memory that are not positive and finite make the value NaN', () => {
     const norm = descriptorExpressions(parts('diff', 'pow', 'pow', 'laplace'), {
-      ...{ p: 'parameter', epsilon: true },
+      p: 'parameter',
+      epsilon: true,
     });
     const apart = descriptorExpressions(parts('dot', 'pow', 'pow'), {
-      ...{ innerP: 'parameter', outerP: 'parameter' },
+      innerP: 'parameter',
+      outerP: 'parameter',
     });
     for (const s of [0, 1, 2.5, Infinity]) {
       for (const none of [0, -0, -1.5, Infinity, -Infinity, NaN]) {

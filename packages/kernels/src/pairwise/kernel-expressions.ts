@@ -71,7 +71,7 @@ export interface DescriptorExpressions {
 
 /** Parameter names of a custom kernel in the problem: no text of a caller reaches a compiler. */
 export function customParameterName(index: number): string {
-  return `custom${String(index)}`;
+  return `custom${index}`;
 }
 
 /**

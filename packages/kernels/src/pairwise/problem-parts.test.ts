@@ -1,7 +1,7 @@
 import { abs, add, div, exp, mul, neg, pow, sub, variable } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
-import { H200, pairwiseProblem } from '../testing/h200.test.helper.js';
+import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
 import { emitPairwise } from './emit.js';
 import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
@@ -10,7 +10,11 @@ import type { PairwiseProblem } from './problem.js';
 import { parameterisedProblems } from './default-parameterised.js';
 
 const CPU: DeviceLimits = {
-  ...{ kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 32768, l2Bytes: 1 << 20 },
+  kind: 'cpu',
+  level: 'x86-64-v3',
+  cores: 4,
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
 };
 const DEVICES: readonly (readonly [string, DeviceLimits])[] = [
   ['CUDA', H200],
@@ -19,7 +23,8 @@ const DEVICES: readonly (readonly [string, DeviceLimits])[] = [
 const [a, b, s, h] = [variable('a'), variable('b'), variable('s'), variable('h')];
 const gaussian: Partial<PairwiseProblem> = {
   ...normExpressions(2, { skipEpilogue: true }),
-  ...{ outer: exp(mul(s, neg(div(0.5, mul(h, h))))), parameters: ['h'] },
+  outer: exp(mul(s, neg(div(0.5, mul(h, h))))),
+  parameters: ['h'],
 };
 const entries = (plan: PairwisePlan): string[] =>
   emitPairwise(plan).steps.map(({ kernel }) => kernel.entry);
@@ -100,7 +105,12 @@ describe.each(DEVICES)('plans with parameters on %s', (_, limits) => {
   test('a symmetric problem costs one operand and half of the pairs', () => {
     const cost = (symmetric: boolean) =>
       emitPairwise(plan({ symmetric })).steps[0]?.kernel.cost?.({
-        ...{ m: 1000, n: 1000, k: 50, batch: 2, batchStrideA: 1, batchStrideB: 1 },
+        m: 1000,
+        n: 1000,
+        k: 50,
+        batch: 2,
+        batchStrideA: 1,
+        batchStrideB: 1,
       });
     const [half, whole] = [cost(true), cost(false)];
     expect((whole?.bytes ?? 0) - (half?.bytes ?? 0)).toBe(2 * 1000 * 50 * 4);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
-import { random } from '../testing/pairwise-check.test.helper.js';
-import { checkRows, ROWS_CASES } from './rows-check.test.helper.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../testing/cpu-program.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
+import { checkRows, ROWS_CASES } from './rows-check.test-support.js';
 import { planRows } from './rows-plan.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';

@@ -38,7 +38,7 @@ function sourceText(plan: RowsPlan): string {
 #pragma clang fp contract(fast)
 #endif
 typedef ${plan.dtype === 'float32' ? 'float' : 'double'} T;
-constexpr int64_t ROWS = ${String(TASK_ROWS)};
+constexpr int64_t ROWS = ${TASK_ROWS};
 struct Args {
   const T* x;
   T* out;
@@ -84,7 +84,7 @@ function normText(plan: RowsPlan): string {
       for (int64_t r = 0; r < rows; r++) { const double v = value(r, c); root[r] += v * v; }
     }
 `;
-  const careful = `      if (!(sum >= ${String(SAFE_SQUARES.least)} && sum <= ${String(SAFE_SQUARES.most)})) {
+  const careful = `      if (!(sum >= ${SAFE_SQUARES.least} && sum <= ${SAFE_SQUARES.most})) {
         // squares may have left the range of numbers: again, divided by the largest
         double largest = 0, scaled = 0;
         for (int64_t c = 0; c < g.k; c++) { const double v = __builtin_fabs(value(r, c)); largest = v > largest ? v : largest; }

@@ -25,7 +25,7 @@ __device__ __forceinline__ Norm norm_of(const Value& value, int first, int step,
   for (long long c = first; c < k; c += step) { const double v = value(c); sum = fma(v, v, sum); }
   sum = share.sum(sum);`,
     wide &&
-      `  const bool safe = sum >= ${String(SAFE_SQUARES.least)} && sum <= ${String(SAFE_SQUARES.most)};
+      `  const bool safe = sum >= ${SAFE_SQUARES.least} && sum <= ${SAFE_SQUARES.most};
   if (share.any(!safe)) {
     double largest = 0.0, scaled = 0.0;
     for (long long c = first; c < k; c += step) largest = fmax(largest, fabs(value(c)));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
-import { random } from '../testing/pairwise-check.test.helper.js';
-import { checkRows, ROWS_CASES } from './rows-check.test.helper.js';
+import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
+import { checkRows, ROWS_CASES } from './rows-check.test-support.js';
 import { planRows } from './rows-plan.js';
 
 const described = ROWS_CASES.map(

@@ -41,7 +41,7 @@ function sourceText(plan: RowsPlan): string {
     : '';
   return lines(
     needsNorm && cudaNormFunctions(plan),
-    `extern "C" __global__ void __launch_bounds__(${String(THREADS)})`,
+    `extern "C" __global__ void __launch_bounds__(${THREADS})`,
     `rows_prepare(const ${type}* __restrict__ x, ${type}* __restrict__ out, long long m, long long k, long long batch,`,
     `    long long ldx, long long ldo, long long batchStrideX, long long batchStrideOut${scale}${plan.norms ? `, ${type}* __restrict__ norms` : ''}) {`,
     indent(plan.layout === 'column' ? columnText(plan, type) : rowText(plan, type)),
@@ -69,7 +69,7 @@ function rowText(plan: RowsPlan, type: string): string {
   const row =
     plan.threadsPerRow === THREADS
       ? 'blockIdx.x'
-      : `(long long)blockIdx.x * ${String(THREADS / plan.threadsPerRow)} + threadIdx.x / ${lanes}`;
+      : `(long long)blockIdx.x * ${THREADS / plan.threadsPerRow} + threadIdx.x / ${lanes}`;
   return lines(
     `const int lane = threadIdx.x % ${lanes};`,
     `const long long index = ${row};`,
@@ -91,9 +91,9 @@ function rowText(plan: RowsPlan, type: string): string {
 function columnText(plan: RowsPlan, type: string): string {
   const tile = String(TILE);
   return lines(
-    `__shared__ ${type} turned[${tile}][${String(TILE + 1)}];`,
+    `__shared__ ${type} turned[${tile}][${TILE + 1}];`,
     `const int lane = threadIdx.x % ${tile}, group = threadIdx.x / ${tile};`,
-    `const long long tiles = (m + ${String(TILE - 1)}) / ${tile}, layer = blockIdx.x / tiles;`,
+    `const long long tiles = (m + ${TILE - 1}) / ${tile}, layer = blockIdx.x / tiles;`,
     `const long long start = (blockIdx.x - layer * tiles) * ${tile}, row = start + lane;`,
     'const bool live = row < m;',
     '// a lane past the end reads the last row and writes nothing',
@@ -102,16 +102,16 @@ function columnText(plan: RowsPlan, type: string): string {
     valueText(plan, 'source[c * ldx]'),
     (plan.normalise || plan.norms) &&
       lines(
-        `__shared__ double parts[${String(GROUPS)}][${tile}];`,
-        `const Norm norm = norm_of(value, group, ${String(GROUPS)}, k, GroupShare{&parts[0][0] + lane});`,
+        `__shared__ double parts[${GROUPS}][${tile}];`,
+        `const Norm norm = norm_of(value, group, ${GROUPS}, k, GroupShare{&parts[0][0] + lane});`,
       ),
     plan.norms &&
       `if (live && group == 0) norms[layer * m + row] = (${type})(norm.unit * norm.root);`,
     `for (long long from = 0; from < k; from += ${tile}) {`,
     '  __syncthreads();',
-    `  for (int c = group; c < ${tile} && from + c < k; c += ${String(GROUPS)}) turned[c][lane] = ${resultText(plan, type, 'value(from + c)')};`,
+    `  for (int c = group; c < ${tile} && from + c < k; c += ${GROUPS}) turned[c][lane] = ${resultText(plan, type, 'value(from + c)')};`,
     '  __syncthreads();',
-    `  for (int r = group; r < ${tile} && start + r < m; r += ${String(GROUPS)})`,
+    `  for (int r = group; r < ${tile} && start + r < m; r += ${GROUPS})`,
     '    if (from + lane < k) target[r * ldo + from + lane] = turned[lane][r];',
     '}',
   );

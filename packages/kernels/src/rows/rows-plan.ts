@@ -43,13 +43,18 @@ export function planRows(problem: RowsProblem, limits: DeviceLimits): RowsPlan {
     ...(scale ? ['scaled'] : []),
     ...(normalise ? ['normalised'] : []),
     ...(norms ? ['with norms'] : []),
-    ...(threadsPerRow === 0 ? [] : [`${String(threadsPerRow)} threads a row`]),
+    ...(threadsPerRow === 0 ? [] : [`${threadsPerRow} threads a row`]),
   ];
   return Object.freeze({
     family: 'rows',
     kind: limits.kind,
     summary: parts.join(', '),
-    ...{ dtype, layout, scale, normalise, norms, threadsPerRow },
+    dtype,
+    layout,
+    scale,
+    normalise,
+    norms,
+    threadsPerRow,
   });
 }
 

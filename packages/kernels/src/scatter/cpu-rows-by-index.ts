@@ -20,8 +20,8 @@ const CHUNK_ELEMENTS = 1 << 16;
 export function cpuCountRowsKernel(plan: CountRowsPlan): CpuKernel {
   const [I, D] = [plan.index, plan.to].map((dtype) => elementInfo(dtype).storage);
   const source = `${prelude('cpu')}
-typedef ${String(D)} D;
-struct Args { const ${String(I)}* index; D* out; i64 count, rows, rows_per_task; };
+typedef ${D} D;
+struct Args { const ${I}* index; D* out; i64 count, rows, rows_per_task; };
 
 extern "C" void mercer_count_rows(const void* args, int64_t begin, int64_t end, void*) {
   const Args& g = *(const Args*)args;
@@ -64,8 +64,8 @@ struct Args { const T* x; const ${I}* index; T* out; i64 count, rows, columns, t
 
 extern "C" void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
   const Args& g = *(const Args*)args;
-  const i64 last = end * ${String(TASK_ENTRIES)} < g.count ? end * ${String(TASK_ENTRIES)} : g.count;
-  for (i64 n = begin * ${String(TASK_ENTRIES)}; n < last; n++) {
+  const i64 last = end * ${TASK_ENTRIES} < g.count ? end * ${TASK_ENTRIES} : g.count;
+  for (i64 n = begin * ${TASK_ENTRIES}; n < last; n++) {
     const u64 r = (u64)(i64)g.index[n];
     T* const to = g.out + n * g.columns;
     if (r < (u64)g.rows) {

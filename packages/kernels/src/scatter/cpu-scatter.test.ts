@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { runnableLevels } from '../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../testing/cpu-program.test.helper.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { planScatterAdd } from './scatter-plan.js';
 import {
   checkCountRows,
   checkGatherRows,
   checkScatterAdd,
   SCATTER_CASES,
-} from './scatter-check.test.helper.js';
+} from './scatter-check.test-support.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;

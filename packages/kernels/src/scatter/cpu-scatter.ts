@@ -34,11 +34,11 @@ export function cpuScatterKernel(plan: ScatterAddPlan): CpuKernel {
 function head({ from, to, index, mode }: ScatterAddPlan): string {
   const [S, D, I] = [from, to, index].map((dtype) => elementInfo(dtype).storage);
   return `${prelude('cpu')}
-typedef ${String(S)} S;
-typedef ${String(D)} D;
+typedef ${S} S;
+typedef ${D} D;
 struct Args {
   const S* values;
-  const ${String(I)}* index;
+  const ${I}* index;
   D* out;
   i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
 ${mode === 'sorted' ? '  i32* workspace;\n' : ''}};
@@ -93,9 +93,9 @@ extern "C" void mercer_scatter_sorted(const void* args, int64_t begin, int64_t e
     }
     for (i64 r = 0; r < rows; r++) {
       const i64 first = r == 0 ? before : ends[r - 1];
-      for (i64 c0 = 0; c0 < g.columns; c0 += ${String(STRIP)}) {
-        const i64 columns = least(${String(STRIP)}, g.columns - c0);
-        double sums[${String(STRIP)}] = {};
+      for (i64 c0 = 0; c0 < g.columns; c0 += ${STRIP}) {
+        const i64 columns = least(${STRIP}, g.columns - c0);
+        double sums[${STRIP}] = {};
         for (i64 k = first; k < ends[r]; k++) {
           const S* const from = g.values + order[k] * g.value_stride + c0;
           for (i64 c = 0; c < columns; c++) sums[c] += (double)from[c];

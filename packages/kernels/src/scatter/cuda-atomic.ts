@@ -28,25 +28,25 @@ export function cudaAtomicKernel(plan: ScatterAddPlan): CudaKernel {
     name: plan.summary,
     entry: 'scatter_atomic',
     source: `${cudaHead}${ROW_OF}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
-scatter_atomic(const ${String(S)}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${String(D)}* out, i64 count, i64 rows, i64 columns, i64 valueStride) {
-  __shared__ ${String(D)} own[${String(own)}];
+extern "C" __global__ void __launch_bounds__(${THREADS})
+scatter_atomic(const ${S}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${D}* out, i64 count, i64 rows, i64 columns, i64 valueStride) {
+  __shared__ ${D} own[${own}];
   const i64 size = rows * columns;
-  const bool copies = size <= ${String(own)};
+  const bool copies = size <= ${own};
   if (copies) {
-    for (i64 i = threadIdx.x; i < size; i += ${String(THREADS)}) own[i] = 0;
+    for (i64 i = threadIdx.x; i < size; i += ${THREADS}) own[i] = 0;
     __syncthreads();
   }
-  for (i64 i = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x; i < count * columns; i += (i64)gridDim.x * ${String(THREADS)}) {
+  for (i64 i = (i64)blockIdx.x * ${THREADS} + threadIdx.x; i < count * columns; i += (i64)gridDim.x * ${THREADS}) {
     const i64 n = row_of(i, columns), c = i - n * columns, r = (i64)index[n];
     if ((u64)r >= (u64)rows) continue;
-    const ${String(D)} value = (${String(D)})values[n * valueStride + c];
+    const ${D} value = (${D})values[n * valueStride + c];
     if (copies) atomicAdd(&own[r * columns + c], value);
     else atomicAdd(out + r * columns + c, value);
   }
   if (!copies) return;
   __syncthreads();
-  for (i64 i = threadIdx.x; i < size; i += ${String(THREADS)})
+  for (i64 i = threadIdx.x; i < size; i += ${THREADS})
     if (own[i] != 0) atomicAdd(out + i, own[i]);
 }
 `,
@@ -74,19 +74,19 @@ export function cudaCountRowsKernel(plan: CountRowsPlan): CudaKernel {
     name: plan.summary,
     entry: 'count_rows',
     source: `${cudaHead}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 count_rows(const ${indexType(plan.index)}* __restrict__ index, ${D}* out, i64 count, i64 rows) {
-  __shared__ u32 own[${String(own)}];
-  const i64 step = (i64)gridDim.x * ${String(THREADS)}, first = (i64)blockIdx.x * ${String(THREADS)};
-  if (rows <= ${String(own)}) {
-    for (i64 i = threadIdx.x; i < rows; i += ${String(THREADS)}) own[i] = 0u;
+  __shared__ u32 own[${own}];
+  const i64 step = (i64)gridDim.x * ${THREADS}, first = (i64)blockIdx.x * ${THREADS};
+  if (rows <= ${own}) {
+    for (i64 i = threadIdx.x; i < rows; i += ${THREADS}) own[i] = 0u;
     __syncthreads();
     for (i64 n = first + threadIdx.x; n < count; n += step) {
       const i64 r = (i64)index[n];
       if ((u64)r < (u64)rows) atomicAdd(&own[r], 1u);
     }
     __syncthreads();
-    for (i64 i = threadIdx.x; i < rows; i += ${String(THREADS)})
+    for (i64 i = threadIdx.x; i < rows; i += ${THREADS})
       if (own[i] != 0u) atomicAdd(out + i, (${D})own[i]);
     return;
   }

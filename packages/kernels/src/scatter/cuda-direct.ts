@@ -12,16 +12,16 @@ const AT_ONCE = 8;
 
 /** `body` for every entry of row `row`, with its number; `count` and `index` are in scope. */
 const entriesOfRow = (body: (n: string) => string): string => `
-  for (i64 from = threadIdx.x; from < count; from += ${String(AT_ONCE * THREADS)}) {
-    bool mine[${String(AT_ONCE)}];
+  for (i64 from = threadIdx.x; from < count; from += ${AT_ONCE * THREADS}) {
+    bool mine[${AT_ONCE}];
     #pragma unroll
-    for (int j = 0; j < ${String(AT_ONCE)}; ++j) {
-      const i64 n = from + j * ${String(THREADS)};
+    for (int j = 0; j < ${AT_ONCE}; ++j) {
+      const i64 n = from + j * ${THREADS};
       mine[j] = n < count && (i64)index[n] == row;
     }
     #pragma unroll
-    for (int j = 0; j < ${String(AT_ONCE)}; ++j)
-      if (mine[j]) ${body(`(from + j * ${String(THREADS)})`)}
+    for (int j = 0; j < ${AT_ONCE}; ++j)
+      if (mine[j]) ${body(`(from + j * ${THREADS})`)}
   }`;
 
 /** The sum of `value` over the lanes of a warp, in the first. */
@@ -42,14 +42,14 @@ export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
     name: plan.summary,
     entry: 'scatter_direct',
     source: `${cudaHead}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
-scatter_direct(const ${String(S)}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${String(D)}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 valueStride) {
-  __shared__ double sums[${String(WARPS)}][${own}];
+extern "C" __global__ void __launch_bounds__(${THREADS})
+scatter_direct(const ${S}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 valueStride) {
+  __shared__ double sums[${WARPS}][${own}];
   const i64 row = blockIdx.x, first = (i64)blockIdx.y * ${own};
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   double sum[${own}] = {};${entriesOfRow(
     (n) => `{
-        const ${String(S)}* const value = values + ${n} * valueStride + first;
+        const ${S}* const value = values + ${n} * valueStride + first;
         #pragma unroll
         for (int c = 0; c < ${own}; ++c)
           if (first + c < columns) sum[c] += (double)value[c];
@@ -65,8 +65,8 @@ scatter_direct(const ${String(S)}* __restrict__ values, const ${indexType(index)
   if (c >= ${own} || first + c >= columns) return;
   double all = sums[0][c];
   #pragma unroll
-  for (int w = 1; w < ${String(WARPS)}; ++w) all += sums[w][c];
-  out[row * columns + first + c] = (${String(D)})all;
+  for (int w = 1; w < ${WARPS}; ++w) all += sums[w][c];
+  out[row * columns + first + c] = (${D})all;
 }
 `,
     params: [
@@ -93,9 +93,9 @@ export function cudaDirectCountKernel(plan: CountRowsPlan): CudaKernel {
     name: plan.summary,
     entry: 'count_rows_direct',
     source: `${cudaHead}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 count_rows_direct(const ${indexType(plan.index)}* __restrict__ index, ${D}* __restrict__ out, i64 count, i64 rows) {
-  __shared__ u32 sums[${String(WARPS)}];
+  __shared__ u32 sums[${WARPS}];
   const i64 row = blockIdx.x;
   u32 sum = 0u;${entriesOfRow(() => '++sum;')}
   {${overLanes('u32', 'sum')}
@@ -105,7 +105,7 @@ count_rows_direct(const ${indexType(plan.index)}* __restrict__ index, ${D}* __re
   if (threadIdx.x > 0) return;
   u32 all = sums[0];
   #pragma unroll
-  for (int w = 1; w < ${String(WARPS)}; ++w) all += sums[w];
+  for (int w = 1; w < ${WARPS}; ++w) all += sums[w];
   out[row] = (${D})all;
 }
 `,

@@ -12,9 +12,9 @@ export function cudaGatherRowsKernel(plan: GatherRowsPlan): CudaKernel {
     name: plan.summary,
     entry: 'gather_rows',
     source: `${cudaHead}${ROW_OF}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 gather_rows(const ${type}* __restrict__ x, const ${indexType(plan.index)}* __restrict__ index, ${type}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 tableStride) {
-  for (i64 i = (i64)blockIdx.x * ${String(THREADS)} + threadIdx.x; i < count * columns; i += (i64)gridDim.x * ${String(THREADS)}) {
+  for (i64 i = (i64)blockIdx.x * ${THREADS} + threadIdx.x; i < count * columns; i += (i64)gridDim.x * ${THREADS}) {
     const i64 n = row_of(i, columns), r = (i64)index[n];
     out[i] = (u64)r < (u64)rows ? x[r * tableStride + (i - n * columns)] : (${type})${bits};
   }

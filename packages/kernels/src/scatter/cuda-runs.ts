@@ -76,14 +76,14 @@ export function cudaRunsKernel(plan: ScatterAddPlan): CudaKernel {
 // one word of room in 32, so that threads a chunk apart meet different banks
 FN int spread(i64 i) { return (int)i + ((int)i >> 5); }
 
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
-scatter_runs(const ${String(S)}* __restrict__ values, ${String(D)}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 valueStride, i64 sorted, i64 tile, i64 lanes, u32* workspace) {
-  __shared__ u32 keys[${String(LARGEST_TILE + LARGEST_TILE / 32)}], places[${String(LARGEST_TILE + LARGEST_TILE / 32)}];
-  const i64 chunk = tile * lanes / ${String(THREADS)};
+extern "C" __global__ void __launch_bounds__(${THREADS})
+scatter_runs(const ${S}* __restrict__ values, ${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 valueStride, i64 sorted, i64 tile, i64 lanes, u32* workspace) {
+  __shared__ u32 keys[${LARGEST_TILE + LARGEST_TILE / 32}], places[${LARGEST_TILE + LARGEST_TILE / 32}];
+  const i64 chunk = tile * lanes / ${THREADS};
   const Runs runs = runs_of(workspace, count, columns, sorted, chunk);
   const i64 strips = (columns + lanes - 1) / lanes, block = blockIdx.x / strips;
   const i64 first = block * tile, entries = count - first < tile ? count - first : tile;
-  for (i64 i = threadIdx.x; i < entries; i += ${String(THREADS)}) {
+  for (i64 i = threadIdx.x; i < entries; i += ${THREADS}) {
     keys[spread(i)] = runs.keys[first + i];
     places[spread(i)] = runs.places[first + i];
   }
@@ -99,7 +99,7 @@ scatter_runs(const ${String(S)}* __restrict__ values, ${String(D)}* __restrict__
   const auto add = [&](u32 next, double value) {
     if (next != key) {
       if (began) runs.heads[part] = sum;
-      else out[key * columns + c] = (${String(D)})sum;
+      else out[key * columns + c] = (${D})sum;
       began = false;
       key = next;
       sum = 0.0;
@@ -111,17 +111,17 @@ scatter_runs(const ${String(S)}* __restrict__ values, ${String(D)}* __restrict__
     return keys[spread(i)] < rows ? (double)values[places[spread(i)] * valueStride + c] : 0.0;
   };
   i64 i = begin;
-  for (; i + ${String(ENTRIES_AT_ONCE)} <= end; i += ${String(ENTRIES_AT_ONCE)}) {
-    double v[${String(ENTRIES_AT_ONCE)}];
+  for (; i + ${ENTRIES_AT_ONCE} <= end; i += ${ENTRIES_AT_ONCE}) {
+    double v[${ENTRIES_AT_ONCE}];
     #pragma unroll
-    for (int j = 0; j < ${String(ENTRIES_AT_ONCE)}; ++j) v[j] = value(i + j);
+    for (int j = 0; j < ${ENTRIES_AT_ONCE}; ++j) v[j] = value(i + j);
     #pragma unroll
-    for (int j = 0; j < ${String(ENTRIES_AT_ONCE)}; ++j) add(keys[spread(i + j)], v[j]);
+    for (int j = 0; j < ${ENTRIES_AT_ONCE}; ++j) add(keys[spread(i + j)], v[j]);
   }
   for (; i < end; ++i) add(keys[spread(i)], value(i));
   if (began) runs.heads[part] = sum;
   else if (runs.same(first + end, key)) runs.tails[part] = sum;
-  else if (key < rows) out[key * columns + c] = (${String(D)})sum;
+  else if (key < rows) out[key * columns + c] = (${D})sum;
 }
 `,
     params: params([pointer('values', plan.from, 'read'), pointer('out', plan.to, 'write')], true),
@@ -150,12 +150,12 @@ FN i64 last_chunk(const Runs& runs, i64 q, u32 key) {
   return low / runs.chunk;
 }
 
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 scatter_merge(${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 sorted, i64 tile, i64 lanes, u32* workspace) {
-  __shared__ double sums[${String(THREADS)}];
-  __shared__ int waits[${String(THREADS)}];
-  const Runs runs = runs_of(workspace, count, columns, sorted, tile * lanes / ${String(THREADS)});
-  const int group = threadIdx.x / (u32)lanes, groups = ${String(THREADS)} / (u32)lanes;
+  __shared__ double sums[${THREADS}];
+  __shared__ int waits[${THREADS}];
+  const Runs runs = runs_of(workspace, count, columns, sorted, tile * lanes / ${THREADS});
+  const int group = threadIdx.x / (u32)lanes, groups = ${THREADS} / (u32)lanes;
   const i64 strips = (columns + lanes - 1) / lanes, block = blockIdx.x / strips;
   const i64 c = (blockIdx.x - block * strips) * lanes + threadIdx.x % (u32)lanes, firstChunk = block * groups;
   const i64 mine = firstChunk + group, begin = mine * runs.chunk;
@@ -171,16 +171,16 @@ scatter_merge(${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 sort
   if (begins) {
     double sum = runs.tails[mine * columns + c];
     const i64 chunks = (count + runs.chunk - 1) / runs.chunk;
-    for (i64 q = mine + 1; q <= mine + ${String(SHORT_RUN)} && !done; q += ${String(CHUNKS_AT_ONCE)}) {
-      double head[${String(CHUNKS_AT_ONCE)}];
-      bool more[${String(CHUNKS_AT_ONCE)}];
+    for (i64 q = mine + 1; q <= mine + ${SHORT_RUN} && !done; q += ${CHUNKS_AT_ONCE}) {
+      double head[${CHUNKS_AT_ONCE}];
+      bool more[${CHUNKS_AT_ONCE}];
       #pragma unroll
-      for (int j = 0; j < ${String(CHUNKS_AT_ONCE)}; ++j) {
+      for (int j = 0; j < ${CHUNKS_AT_ONCE}; ++j) {
         head[j] = q + j < chunks ? runs.heads[(q + j) * columns + c] : 0.0;
         more[j] = runs.same(runs.end(q + j), key);
       }
       #pragma unroll
-      for (int j = 0; j < ${String(CHUNKS_AT_ONCE)}; ++j) {
+      for (int j = 0; j < ${CHUNKS_AT_ONCE}; ++j) {
         if (done) continue;
         sum += head[j];
         done = !more[j];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { KernelProgram } from '../kernel-program.js';
-import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test.helper.js';
-import type { ProgramLaunch } from '../testing/cpu-program.test.helper.js';
-import { H200 } from '../testing/h200.test.helper.js';
+import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { cudaSortKernels, SORT_TILE, sortWords } from './cuda-sort.js';
 import { chooseSorted, planScatterAdd } from './scatter-plan.js';
 import {
@@ -10,7 +10,7 @@ import {
   checkGatherRows,
   checkScatterAdd,
   SCATTER_CASES,
-} from './scatter-check.test.helper.js';
+} from './scatter-check.test-support.js';
 
 /** A launch without blocks is none. */
 const run = (program: KernelProgram, launch: ProgramLaunch): void => {
@@ -29,7 +29,7 @@ describe('rows by index on a GPU', () => {
     const passes = new Set<string>();
     for (const [problem, kind] of SCATTER_CASES) {
       const sort = chooseSorted(problem, H200);
-      passes.add(`${String(sort.passes)} of ${String(sort.bits)}`);
+      passes.add(`${sort.passes} of ${sort.bits}`);
       checkScatterAdd(problem, kind, H200, run, { sorted: true });
     }
     const wanted = ['1 of 1', '1 of 3', '1 of 2', '1 of 6', '1 of 8', '2 of 5', '2 of 7', '3 of 6'];

@@ -39,10 +39,10 @@ struct Room {
   i64 count;
   MEMBER u32* keys(i64 side) const { return words + 2 * side * count; }
   MEMBER u32* places(i64 side) const { return words + (2 * side + 1) * count; }
-  MEMBER i64 tiles() const { return (count + ${String(SORT_TILE - 1)}) / ${String(SORT_TILE)}; }
+  MEMBER i64 tiles() const { return (count + ${SORT_TILE - 1}) / ${SORT_TILE}; }
   MEMBER u32* counters() const { return words + 4 * count; }
-  MEMBER u32* totals() const { return counters() + ${String(DIGITS)} * tiles(); }
-  MEMBER u32* end() const { return totals() + ${String(DIGITS)}; }
+  MEMBER u32* totals() const { return counters() + ${DIGITS} * tiles(); }
+  MEMBER u32* end() const { return totals() + ${DIGITS}; }
 };
 `;
 
@@ -74,17 +74,17 @@ function digitsKernel(index: IndexDType): CudaKernel {
     name: `scatter digits by ${index}`,
     entry: 'scatter_digits',
     source: `${cudaHead}${ROOM_TEXT}${keyText(index)}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 scatter_digits(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, i64 bits, u32* workspace) {
-  __shared__ u32 counts[${String(DIGITS)}];
+  __shared__ u32 counts[${DIGITS}];
   const Room room = {workspace, count};
   counts[threadIdx.x] = 0u;
   __syncthreads();
   const u32 shift = (u32)(bits * pass), mask = (1u << (u32)bits) - 1u;
-  const i64 first = (i64)blockIdx.x * ${String(SORT_TILE)} + threadIdx.x;
+  const i64 first = (i64)blockIdx.x * ${SORT_TILE} + threadIdx.x;
   #pragma unroll
-  for (int i = 0; i < ${String(ITEMS)}; ++i) {
-    const i64 n = first + i * ${String(THREADS)};
+  for (int i = 0; i < ${ITEMS}; ++i) {
+    const i64 n = first + i * ${THREADS};
     if (n < count) atomicAdd(&counts[key_at(index, room, rows, pass, n) >> shift & mask], 1u);
   }
   __syncthreads();
@@ -105,14 +105,14 @@ function scanKernel(): CudaKernel {
     name: 'scatter scan',
     entry: 'scatter_scan',
     source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 scatter_scan(i64 count, u32* workspace) {
   __shared__ u32 sums[8];
   const Room room = {workspace, count};
   const i64 tiles = room.tiles();
   u32* const counters = room.counters() + blockIdx.x * tiles;
   u32 before = 0u;
-  for (i64 from = 0; from < tiles; from += ${String(THREADS)}) {
+  for (i64 from = 0; from < tiles; from += ${THREADS}) {
     const i64 at = from + threadIdx.x;
     const u32 mine = at < tiles ? counters[at] : 0u;
     u32 total;
@@ -159,25 +159,25 @@ function placeKernel(index: IndexDType): CudaKernel {
     name: `scatter place by ${index}`,
     entry: 'scatter_place',
     source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}${keyText(index)}
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, i64 bits, u32* workspace) {
-  __shared__ u32 counts[8][${String(DIGITS)}], shifts[${String(DIGITS)}];
-  __shared__ u32 keysHere[${String(SORT_TILE)}], placesHere[${String(SORT_TILE)}];
+  __shared__ u32 counts[8][${DIGITS}], shifts[${DIGITS}];
+  __shared__ u32 keysHere[${SORT_TILE}], placesHere[${SORT_TILE}];
   __shared__ u32 sums[8];
   const Room room = {workspace, count};
   const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const u32 shift = (u32)(bits * pass), mask = (1u << (u32)bits) - 1u;
-  for (u32 d = lane; d < ${String(DIGITS)}u; d += 32) counts[warp][d] = 0u;
+  for (u32 d = lane; d < ${DIGITS}u; d += 32) counts[warp][d] = 0u;
   __syncwarp();
-  const i64 first = (i64)blockIdx.x * ${String(SORT_TILE)} + warp * ${String(SORT_TILE / 8)} + lane;
-  u32 key[${String(ITEMS)}], rank[${String(ITEMS)}];
+  const i64 first = (i64)blockIdx.x * ${SORT_TILE} + warp * ${SORT_TILE / 8} + lane;
+  u32 key[${ITEMS}], rank[${ITEMS}];
   #pragma unroll
-  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+  for (int i = 0; i < ${ITEMS}; ++i) {
     const i64 n = first + i * 32;
     key[i] = n < count ? key_at(index, room, rows, pass, n) : 0u;
   }
   #pragma unroll
-  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+  for (int i = 0; i < ${ITEMS}; ++i) {
     const bool live = first + i * 32 < count;
     const u32 digit = key[i] >> shift & mask;
     // the lanes with the same digit
@@ -212,7 +212,7 @@ scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows
   __syncthreads();
   // sorted within the tile first, so that neighbours are written side by side
   #pragma unroll
-  for (int i = 0; i < ${String(ITEMS)}; ++i) {
+  for (int i = 0; i < ${ITEMS}; ++i) {
     const i64 n = first + i * 32;
     if (n >= count) continue;
     const u32 to = counts[warp][key[i] >> shift & mask] + rank[i];
@@ -222,10 +222,10 @@ scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows
   __syncthreads();
   u32* const keys = room.keys(pass & 1);
   u32* const places = room.places(pass & 1);
-  const i64 left = count - (i64)blockIdx.x * ${String(SORT_TILE)};
+  const i64 left = count - (i64)blockIdx.x * ${SORT_TILE};
   #pragma unroll
-  for (int i = 0; i < ${String(ITEMS)}; ++i) {
-    const u32 n = threadIdx.x + i * ${String(THREADS)};
+  for (int i = 0; i < ${ITEMS}; ++i) {
+    const u32 n = threadIdx.x + i * ${THREADS};
     if (n >= left) continue;
     const u32 one = keysHere[n], to = shifts[one >> shift & mask] + n;
     keys[to] = one;

@@ -16,8 +16,12 @@ export function scatterAddProblems(): ScatterAddProblem[] {
     FLOATS.flatMap((to) =>
       INDICES.flatMap((index) =>
         [1, 100, 1_000_000].map((rows) => ({
-          ...{ from, to, index, rows },
-          ...{ count: 1_000_000, columns: 10 },
+          from,
+          to,
+          index,
+          rows,
+          count: 1_000_000,
+          columns: 10,
         })),
       ),
     ),

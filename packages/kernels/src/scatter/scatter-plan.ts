@@ -39,14 +39,16 @@ const INDICES_A_BLOCK = 4096;
 export function planScatterAdd(problem: ScatterAddProblem, limits: DeviceLimits): ScatterAddPlan {
   const { from, to, index } = problem;
   const choice = limits.kind === 'cpu' ? chooseCpu(problem, limits) : chooseCuda(problem, limits);
-  const passes =
-    choice.passes > 0 ? `, ${String(choice.passes)} passes of ${String(choice.bits)} bits` : '';
-  const tile = choice.tile > 0 ? `, tiles of ${String(choice.tile)}` : '';
+  const passes = choice.passes > 0 ? `, ${choice.passes} passes of ${choice.bits} bits` : '';
+  const tile = choice.tile > 0 ? `, tiles of ${choice.tile}` : '';
   const summary = `scatter-add ${from} to ${to} by ${index}, ${choice.mode}${passes}${tile}`;
   return Object.freeze({
     family: 'scatter-add',
     kind: limits.kind,
-    ...{ summary, from, to, index },
+    summary,
+    from,
+    to,
+    index,
     ...choice,
   });
 }
@@ -104,7 +106,12 @@ export function planCountRows(
   const isCpu = kind === 'cpu';
   const mode = isCpu || isDirect({ count, rows }) ? 'direct' : 'atomic';
   return Object.freeze({
-    ...{ family: 'count-rows', kind, index, to, mode, needsZeros: mode === 'atomic' },
+    family: 'count-rows',
+    kind,
+    index,
+    to,
+    mode,
+    needsZeros: mode === 'atomic',
     summary: `count-rows ${to} by ${index}${isCpu ? '' : `, ${mode}`}`,
     cores: isCpu ? limits.cores : 0,
     multiprocessors: isCpu ? 0 : limits.multiprocessors,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { runSmall, smallKernel } from './cuda-emulator/small-kernel.test.helper.js';
-import { runCudaKernel } from './cuda-emulator.test.helper.js';
+import { runSmall, smallKernel } from './cuda-emulator/small-kernel.test-support.js';
+import { runCudaKernel } from './cuda-emulator.test-support.js';
 
 const count = (length: number): Float32Array => new Float32Array(length).map((_, i) => i);
 const lanes = (f: (lane: number) => number): number[] => Array.from({ length: 32 }, (_, i) => f(i));

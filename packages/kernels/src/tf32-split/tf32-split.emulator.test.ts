@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaKernel } from '../testing/cuda-emulator.test.helper.js';
+import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { emitTf32Split } from './emit-tf32-split.js';
 
 /** Lines of numbers in a dense matrix, as parts of one. */

@@ -45,7 +45,10 @@ function complexes(): readonly Case[] {
   const steps: Numbers = { batch: [], rows: 6, dim: 1, values: Float64Array.of(0, 1, 2, 3, 4, 5) };
   return [
     {
-      ...{ ...single, name: 'complex products with real parts', reduction: sum, data: [x, y] },
+      ...single,
+      name: 'complex products with real parts',
+      reduction: sum,
+      data: [x, y],
       value: complexSums(M, N, 1, (i, j) => {
         let [re, im] = [0, 0];
         for (const n of [0, 1, 2]) {
@@ -58,7 +61,9 @@ function complexes(): readonly Case[] {
       }),
     },
     {
-      ...{ ...single, name: 'complex products, by their pairs', data: [x, y, e] },
+      ...single,
+      name: 'complex products, by their pairs',
+      data: [x, y, e],
       reduction: squares.grad(by, I(2, 3)).reduction('Sum', 'j'),
       // Re(z w w) = re(z) re(w w) - im(z) im(w w)
       value: complexSums(M, N, 3, (i, j, n) => {
@@ -67,11 +72,9 @@ function complexes(): readonly Case[] {
       }),
     },
     {
-      ...{
-        ...single,
-        name: 'a Fourier sum over i',
-        data: [times1, frequencies, factor, signal],
-      },
+      ...single,
+      name: 'a Fourier sum over i',
+      data: [times1, frequencies, factor, signal],
       reduction: exp1j(phase)
         .mul(complexOf(I(3, 2)))
         .pairs()
@@ -82,7 +85,9 @@ function complexes(): readonly Case[] {
       }),
     },
     {
-      ...{ name: 'a Vandermonde sum', data: [steps, a, v], dtype: 'float64' },
+      name: 'a Vandermonde sum',
+      data: [steps, a, v],
+      dtype: 'float64',
       reduction: complexOf(J(1, 2))
         .mul(I(0, 1))
         .exp()

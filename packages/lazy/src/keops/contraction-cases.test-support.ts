@@ -90,11 +90,17 @@ function contraction(one: Contraction): readonly Case[] {
   return [
     { ...sum, name, reduction: formula.reduction('Sum', 'j'), data: [x, y], value },
     {
-      ...{ ...sum, name: `${name}, by the first`, data: [x, y, e], value: byX },
+      ...sum,
+      name: `${name}, by the first`,
+      data: [x, y, e],
+      value: byX,
       reduction: formula.grad(a, seed).reduction('Sum', 'j'),
     },
     {
-      ...{ ...sum, name: `${name}, by the second`, data: [x, y, e], value: byY },
+      ...sum,
+      name: `${name}, by the second`,
+      data: [x, y, e],
+      value: byY,
       reduction: formula.grad(b, seed).reduction('Sum', 'i'),
     },
   ];

@@ -253,7 +253,9 @@ export function describeKeopsFormulas(device: () => Device): void {
     it('weights a log-sum-exp over i', async () => {
       const some = [numbers(1, M, D), numbers(2, N, D), numbers(4, M, 2, { low: 0.1 })] as const;
       const f = genred('-SqDist(x, y)', ['x = Vi(3)', 'y = Vj(3)', 'g = Vi(2)'], {
-        ...{ reduction: 'LogSumExp', axis: 0, formula2: 'g' },
+        reduction: 'LogSumExp',
+        axis: 0,
+        formula2: 'g',
       });
       const [x, y, g] = await Promise.all(some.map((one) => put(one, 'float32')));
       await expectNear(await f(x!, y!, g!), wantedOf(f.reduction, some).value, 2e-5);

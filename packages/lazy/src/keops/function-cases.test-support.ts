@@ -43,22 +43,31 @@ function cosines(): readonly Case[] {
   const sum = { dtype: 'float64', rtol: 1e-4 } as const;
   return [
     {
-      ...{ ...sum, name: 'cosines less a number', data: [x, y, b] },
+      ...sum,
+      name: 'cosines less a number',
+      data: [x, y, b],
       reduction: formula.reduction('Sum', 'j'),
       value: sums(M, N, 1, (i, j) => (cosine(i) - 3 * at(y, j)) * at(b, j)),
     },
     {
-      ...{ ...sum, name: 'cosines less a number, by x', data: [x, y, b, e] },
+      ...sum,
+      name: 'cosines less a number, by x',
+      data: [x, y, b, e],
       reduction: byX.reduction('Sum', 'j'),
       value: sums(M, N, 3, (i, j, k) => -Math.sin(at(x, i, k)) * at(b, j) * at(e, i)),
     },
     {
-      ...{ ...sum, name: 'cosines less a number, by the repeated number', data: [x, y, b, e] },
+      ...sum,
+      name: 'cosines less a number, by the repeated number',
+      data: [x, y, b, e],
       reduction: formula.grad(c, I(3, 1)).reduction('Sum', 'i'),
       value: sums(N, M, 1, (j, i) => -3 * at(b, j) * at(e, i)),
     },
     {
-      ...{ ...sum, name: 'cosines less a number, by x twice', data: [x, y, b, e, f], rtol: 1e-3 },
+      ...sum,
+      name: 'cosines less a number, by x twice',
+      data: [x, y, b, e, f],
+      rtol: 1e-3,
       reduction: byX.grad(a, I(4, 3)).reduction('Sum', 'j'),
       value: sums(M, N, 3, (i, j, k) => -Math.cos(at(x, i, k)) * at(b, j) * at(e, i) * at(f, i, k)),
     },
@@ -78,12 +87,18 @@ function sincs(): readonly Case[] {
   };
   return [
     {
-      ...{ name: 'sinc', data: [x], dtype: 'float64', value: values.map(sinc) },
+      name: 'sinc',
+      data: [x],
+      dtype: 'float64',
+      value: values.map(sinc),
       reduction: a.sinc().reduction('Sum', 'j'),
     },
     {
-      ...{ name: 'sinc, by its argument', data: [x], dtype: 'float64' },
-      ...{ reduction: a.sinc().grad(a).reduction('Sum', 'j'), value: values.map(derivative) },
+      name: 'sinc, by its argument',
+      data: [x],
+      dtype: 'float64',
+      reduction: a.sinc().grad(a).reduction('Sum', 'j'),
+      value: values.map(derivative),
     },
   ];
 }

@@ -16,7 +16,7 @@ export async function expectNear(
   const values = (await found.toTypedArray()) as Float32Array;
   expect(values).toHaveLength(wanted?.length ?? -1);
   for (const [at, value] of values.entries()) {
-    expect(Math.abs(value - (wanted?.[at] ?? NaN)), `number ${String(at)}`).toBeLessThan(tolerance);
+    expect(Math.abs(value - (wanted?.[at] ?? NaN)), `number ${at}`).toBeLessThan(tolerance);
   }
 }
 

@@ -21,9 +21,7 @@ const INPUTS = {
 type InputName = keyof typeof INPUTS;
 const NAMES = Object.keys(INPUTS) as InputName[];
 const KIND = { i: 'Vi', j: 'Vj', parameter: 'Pm' } as const;
-const ALIASES = NAMES.map(
-  (name) => `${name} = ${KIND[INPUTS[name][0]]}(${String(INPUTS[name][1])})`,
-);
+const ALIASES = NAMES.map((name) => `${name} = ${KIND[INPUTS[name][0]]}(${INPUTS[name][1]})`);
 
 /** Operations of the text alone, and arguments of other kinds. */
 const TEXTS: readonly [text: string, ...variables: InputName[]][] = [
@@ -98,7 +96,7 @@ const DERIVATIVES: readonly Derivative[] = [
 );
 
 const gradientText = ({ text, by }: Derivative): string =>
-  `Grad(${text}, ${by}, Extract(e, 0, ${String(parseFormula(text, ALIASES).dim)}))`;
+  `Grad(${text}, ${by}, Extract(e, 0, ${parseFormula(text, ALIASES).dim}))`;
 
 const rowsOf = (name: InputName): number => ({ i: M, j: N, parameter: 1 })[INPUTS[name][0]];
 
@@ -195,7 +193,7 @@ export function describeOperationGradients(
             const got = found[row * columns + column + c] ?? NaN;
             const tolerance = (dtype === 'float64' ? 1e-6 : 1e-4) * Math.max(1, Math.abs(want));
             if (Math.abs(got - want) <= tolerance) continue;
-            wrong.push(`${one.text} by ${one.by}: ${String(got)}, not ${String(want)}`);
+            wrong.push(`${one.text} by ${one.by}: ${got}, not ${want}`);
           }
         }
         column += INPUTS[one.by][1];

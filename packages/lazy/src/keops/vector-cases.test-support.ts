@@ -99,8 +99,11 @@ function scaledGradient(columns: number, entries: number): Case {
   const gradient = a.sqdist(other).neg().exp().mul(J(2, columns)).grad(by, I(3, columns));
   return {
     name: `the gradient of a scaled gaussian times ${columns} columns, ${entries} in a batch`,
-    ...{ reduction: gradient.reduction('Sum', 'j'), data: [x, y, b, e, scale], value },
-    ...{ dtype: 'float32', ...tight },
+    reduction: gradient.reduction('Sum', 'j'),
+    data: [x, y, b, e, scale],
+    value,
+    dtype: 'float32',
+    ...tight,
   };
 }
 

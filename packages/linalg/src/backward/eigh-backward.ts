@@ -123,8 +123,13 @@ async function inEigenbasis<D extends LinalgDType>(
   using middle = await map(
     slopes === undefined ? OFF_DIAGONAL : MIDDLE,
     {
-      ...{ m: inner, turned: transposed, wi: columnValues, wj: rowValues },
-      ...{ low: lowest, high: highest, ...(slopes === undefined ? {} : { dw: slopes }) },
+      m: inner,
+      turned: transposed,
+      wi: columnValues,
+      wj: rowValues,
+      low: lowest,
+      high: highest,
+      ...(slopes === undefined ? {} : { dw: slopes }),
     },
     { dtype, ...within, parameters: { tolerance: share }, indices: POSITIONS },
   );

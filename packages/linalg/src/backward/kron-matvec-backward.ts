@@ -74,7 +74,7 @@ export async function kronMatvecBackward<
   if (x.shape.at(-1) !== q * s) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: x is ${x.label}, and a kron b has ${String(q * s)} columns. Pass the x of the forward call.`,
+      `${what}: x is ${x.label}, and a kron b has ${q * s} columns. Pass the x of the forward call.`,
     );
   }
   using packed = await x.contiguous(within);

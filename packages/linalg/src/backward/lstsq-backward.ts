@@ -104,7 +104,7 @@ export async function lstsqBackward<
   if (!(tolerance >= 0 && tolerance < 1)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: tolerance is ${String(tolerance)}. Pass the tolerance of the forward call, a number from 0 up to 1.`,
+      `${what}: tolerance is ${tolerance}. Pass the tolerance of the forward call, a number from 0 up to 1.`,
     );
   }
   if (a.size === 0) return (await nothing(wanted, a, b, within)) as LinalgGradients<W, D>;
@@ -231,7 +231,8 @@ class Basis<D extends LinalgDType> {
       formula,
       { x: t, s: column, top: largest },
       {
-        ...{ dtype: t.dtype, ...this.#within },
+        dtype: t.dtype,
+        ...this.#within,
         parameters: { tolerance: this.#tolerance },
       },
     );

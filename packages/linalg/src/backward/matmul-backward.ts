@@ -75,7 +75,7 @@ export async function matmulBackward<
   if (inner !== met) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: a is ${a.label} and b is ${b.label}: ${String(inner)} columns meet ${String(met)} rows. Pass the operands and the transposeA and transposeB of the forward call.`,
+      `${what}: a is ${a.label} and b is ${b.label}: ${inner} columns meet ${met} rows. Pass the operands and the transposeA and transposeB of the forward call.`,
     );
   }
   assertLike(what, 'gradient', gradient, [...batchShape, rows, columns], a);

@@ -156,6 +156,6 @@ function checkNumbers(what: string, exponent: number, eps: number): void {
   if (Number.isFinite(exponent) && Number.isFinite(eps) && eps >= 0) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: power is ${String(exponent)} and eps is ${String(eps)}. Pass those of the forward call: finite, and eps at least 0.`,
+    `${what}: power is ${exponent} and eps is ${eps}. Pass those of the forward call: finite, and eps at least 0.`,
   );
 }

@@ -72,7 +72,8 @@ export function powerBackwardSuite(where: string, deviceOf: () => Device): void 
             }),
             backward: (gradients, inputs) =>
               matrixPowerBackward(only(gradients, 'result'), { a: only(inputs, 'a') }, power, {
-                ...{ uplo, eps: 0.1 },
+                uplo,
+                eps: 0.1,
               }),
           };
           await checkRule(rule, deviceOf());

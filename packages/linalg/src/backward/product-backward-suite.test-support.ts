@@ -82,7 +82,8 @@ export function productBackwardSuite(where: string, deviceOf: () => Device): voi
             }),
             backward: (gradients, inputs) =>
               kronBackward(only(gradients, 'product'), {
-                ...{ a: only(inputs, 'a'), b: only(inputs, 'b') },
+                a: only(inputs, 'a'),
+                b: only(inputs, 'b'),
               }),
           },
           deviceOf(),
@@ -109,7 +110,9 @@ export function productBackwardSuite(where: string, deviceOf: () => Device): voi
             }),
             backward: (gradients, inputs) =>
               kronMatvecBackward(only(gradients, 'y'), {
-                ...{ a: only(inputs, 'a'), b: only(inputs, 'b'), x: only(inputs, 'x') },
+                a: only(inputs, 'a'),
+                b: only(inputs, 'b'),
+                x: only(inputs, 'x'),
               }),
           },
           deviceOf(),

@@ -45,7 +45,8 @@ const sidesOf = (batch: readonly number[], n: number, c: number, side: 'columns'
   randomHost([...batch, ...(side === 'rows' ? [c, n] : [n, c])], 9);
 
 const pair = (inputs: Tensors): Record<'a' | 'b', Tensor<LinalgDType>> => ({
-  ...{ a: only(inputs, 'a'), b: only(inputs, 'b') },
+  a: only(inputs, 'a'),
+  b: only(inputs, 'b'),
 });
 const one = (inputs: Tensors): Record<'a', Tensor<LinalgDType>> => ({ a: only(inputs, 'a') });
 /** Gradients of solves and of what follows from Cholesky and LU factors. */

@@ -77,7 +77,8 @@ export async function solveCholeskyBackward<
   const a = (factor ?? matrix) as Tensor<D>;
   return solveBackward<D, W>(
     {
-      ...{ what, transposed: false },
+      what,
+      transposed: false,
       solveTransposed: async (sides) => {
         orderOf(what, factor === undefined ? 'a' : 'factor', a);
         if (factor === undefined) return solutionOf(await solveCholesky(a, sides, common));

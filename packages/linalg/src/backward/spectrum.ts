@@ -42,7 +42,7 @@ export function spectrumTolerance(
   if (tolerance >= 0 && tolerance < 1) return tolerance;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: tolerance is ${String(tolerance)}. It is a share of the largest magnitude in the spectrum: pass a number from 0 up to 1.`,
+    `${what}: tolerance is ${tolerance}. It is a share of the largest magnitude in the spectrum: pass a number from 0 up to 1.`,
   );
 }
 
@@ -72,12 +72,13 @@ export async function reportDegenerate(
       for (let j = i; j < n; j++) if (isEqual(own, i, j)) pairs.push([i, j]);
     }
     if (pairs.length === 0) continue;
-    const shown = pairs.slice(0, SHOWN_PAIRS).map(([i, j]) => `(${String(i)}, ${String(j)})`);
-    const more =
-      pairs.length > SHOWN_PAIRS ? ` and ${String(pairs.length - SHOWN_PAIRS)} more` : '';
+    const shown = pairs.slice(0, SHOWN_PAIRS).map(([i, j]) => `(${i}, ${j})`);
+    const more = pairs.length > SHOWN_PAIRS ? ` and ${pairs.length - SHOWN_PAIRS} more` : '';
     onDegenerate({
-      ...{ code: 'DEGENERATE_SPECTRUM', entry, pairs },
-      message: `${what}: ${reason} at positions ${shown.join(', ')}${more} of batch entry ${String(entry)}. Their terms of the gradient are 0; it is right for a loss that does not depend on the choice of basis there.`,
+      code: 'DEGENERATE_SPECTRUM',
+      entry,
+      pairs,
+      message: `${what}: ${reason} at positions ${shown.join(', ')}${more} of batch entry ${entry}. Their terms of the gradient are 0; it is right for a loss that does not depend on the choice of basis there.`,
     });
   }
 }

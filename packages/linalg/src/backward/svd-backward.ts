@@ -194,9 +194,14 @@ async function middleOf<D extends LinalgDType>(
     Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   ) as Record<string, Tensor<D>>;
   const formula = middleFormula({
-    ...{ u: j !== undefined, s: ds !== undefined, v: k !== undefined },
+    u: j !== undefined,
+    s: ds !== undefined,
+    v: k !== undefined,
   });
   return await map(formula, inputs, {
-    ...{ dtype: s.dtype, ...within, parameters: { tolerance: share }, indices: POSITIONS },
+    dtype: s.dtype,
+    ...within,
+    parameters: { tolerance: share },
+    indices: POSITIONS,
   });
 }

@@ -67,7 +67,8 @@ export async function triangularSolveBackward<
   const strict = uplo === 'lower' ? 'strictLower' : 'strictUpper';
   return solveBackward<D, W>(
     {
-      ...{ what, transposed: transpose },
+      what,
+      transposed: transpose,
       solveTransposed: async (sides) => {
         const forward = { uplo, unitDiagonal, rightHandSides, ...within };
         const turned = { ...forward, transpose: !transpose };

@@ -41,8 +41,15 @@ function cholesky(native: CudaStream, factors: Factors, sides: Dense, tables: Ta
   const order = uplo === 'lower' ? [false, true] : [true, false];
   for (const transpose of order) {
     cublas.trsmBatched(native, {
-      ...{ dtype, side: 'left', uplo, transpose, rows: n, columns: sides.columns, batch },
-      ...{ leadingDimension: n, rightLeadingDimension: n },
+      dtype,
+      side: 'left',
+      uplo,
+      transpose,
+      rows: n,
+      columns: sides.columns,
+      batch,
+      leadingDimension: n,
+      rightLeadingDimension: n,
       ...tables,
     });
   }

@@ -57,7 +57,8 @@ async function escalate(
       if (failed[z] === true) shift[z] = args.jitter * mean * 10 ** attempt;
     }
     using shifts = await tensor(shift, {
-      ...{ dtype: setting.dtype, device: setting.device },
+      dtype: setting.dtype,
+      device: setting.device,
       ...workOf(call),
     });
     using shaped = shifts.reshape(jitters.shape);

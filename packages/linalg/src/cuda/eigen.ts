@@ -57,7 +57,10 @@ async function oneByOne(
 ): Promise<void> {
   const { dtype, rows: n } = vectors;
   const problem = (place: Lane['place']) => ({
-    ...{ dtype, uplo, n, vectors: true },
+    dtype,
+    uplo,
+    n,
+    vectors: true,
     a: placed(vectors, place),
     values: place(values.storage),
   });
@@ -82,7 +85,11 @@ async function inBatches(
   const { device, count } = scratch;
   const { dtype, rows: n } = vectors;
   const problem = (first: number, batch: number) => ({
-    ...{ dtype, uplo, n, batch, vectors: true },
+    dtype,
+    uplo,
+    n,
+    batch,
+    vectors: true,
     a: at(vectors, first),
     values: element(values.storage, first * n, dtypeBytes(dtype)),
   });

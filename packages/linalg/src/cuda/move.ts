@@ -19,10 +19,7 @@ export const triangle = (upper: number): 'lower' | 'upper' => (upper === 0 ? 'lo
 export function batchScalars(batchShape: readonly number[]): Scalars {
   const first = MATRIX_BATCH_AXES - batchShape.length;
   return Object.fromEntries(
-    axes.map((axis) => [
-      `batch${String(axis)}`,
-      axis < first ? 1 : (batchShape[axis - first] ?? 1),
-    ]),
+    axes.map((axis) => [`batch${axis}`, axis < first ? 1 : (batchShape[axis - first] ?? 1)]),
   );
 }
 
@@ -35,7 +32,7 @@ export function strideScalars(name: string, operand: MatrixOperand): Scalars {
     [`${name}Column`]: columnStride,
     ...Object.fromEntries(
       axes.map((axis) => [
-        `${name}Batch${String(axis)}`,
+        `${name}Batch${axis}`,
         axis < first ? 0 : (batchStrides[axis - first] ?? 0),
       ]),
     ),
@@ -84,8 +81,8 @@ export async function convert(within: Within, from: Dense, to: Dense): Promise<v
   const step = { fromRow: 1, fromColumn: rows, fromBatch5: rows * columns, batch5: count };
   const others = Object.fromEntries(
     axes.slice(0, -1).flatMap((axis) => [
-      [`fromBatch${String(axis)}`, 0],
-      [`batch${String(axis)}`, 1],
+      [`fromBatch${axis}`, 0],
+      [`batch${axis}`, 1],
     ]),
   );
   const scalars = { rows, columns, count, part: 0, mirrored: 0, ridge: 0, ...others, ...step };
@@ -115,8 +112,12 @@ export async function unpack(
     kernel,
     { from: from.storage, to: to.memory, infos },
     {
-      ...{ rows, columns, count: from.count, part: PARTS[part] },
-      ...{ lead: from.rows, step: from.rows * from.columns },
+      rows,
+      columns,
+      count: from.count,
+      part: PARTS[part],
+      lead: from.rows,
+      step: from.rows * from.columns,
       ...strideScalars('to', to),
       ...batchScalars(batchShape),
     },

@@ -4,7 +4,11 @@ import { planSolve, type SolveProblem } from './plan.js';
 
 const limits = { kind: 'cuda', sharedMemPerBlockOptin: 232_448 } as CudaLimits;
 const problem = (change: Partial<SolveProblem>): SolveProblem => ({
-  ...{ cholesky: true, dtype: 'float64', n: 64, columns: 16, count: 64 },
+  cholesky: true,
+  dtype: 'float64',
+  n: 64,
+  columns: 16,
+  count: 64,
   ...change,
 });
 

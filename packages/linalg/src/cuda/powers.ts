@@ -73,7 +73,8 @@ export async function inverseRoot(call: RootCall): Promise<void> {
     finite[z] === 0 ? -1 : error < ACCEPTED ? 0 : NOT_CONVERGED,
   );
   await writeAll(infos, Float64Array.from(found), {
-    ...{ dtype: 'int32', device },
+    dtype: 'int32',
+    device,
     ...workOf(call),
   });
   await unpack(call, batchShape, best, result, infos);

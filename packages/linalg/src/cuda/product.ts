@@ -24,7 +24,8 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
   const k = transposeA ? a.rows : a.columns;
   if (m * n * k * count === 0) return;
   const strided = (x: Dense): WholeProduct['a'] => ({
-    ...{ byteOffset: 0, ...at(x, 0) },
+    byteOffset: 0,
+    ...at(x, 0),
     batchStride: x.rows * x.columns,
   });
   using workspace = productWorkspace(stream);
@@ -32,9 +33,22 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
   const writes = workspace === undefined ? [c.storage] : [c.storage, workspace];
   enqueueNative(stream, { what: setting.what, reads, writes }, ({ stream: native }) => {
     enqueueMatmul(native, {
-      ...{ dtype, m, n, k, batch: count, transposeA, transposeB, alpha, beta },
-      ...{ a: strided(a), b: strided(b), c: undefined, d: strided(c) },
-      ...{ outDtype: undefined, compute: undefined, order: undefined },
+      dtype,
+      m,
+      n,
+      k,
+      batch: count,
+      transposeA,
+      transposeB,
+      alpha,
+      beta,
+      a: strided(a),
+      b: strided(b),
+      c: undefined,
+      d: strided(c),
+      outDtype: undefined,
+      compute: undefined,
+      order: undefined,
       workspace: workspace && regionOf(workspace),
     });
   });

@@ -32,8 +32,13 @@ export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<voi
     const { rows, columns } = matrices;
     const shape = { dtype, rows, columns, leadingDimension: rows };
     const product = (place: Lane['place']) => ({
-      ...{ dtype, side: 'left' as const, rows, columns: few, reflectors: few },
-      ...{ a: placed(matrices, place), c: placed(left, place) },
+      dtype,
+      side: 'left' as const,
+      rows,
+      columns: few,
+      reflectors: few,
+      a: placed(matrices, place),
+      c: placed(left, place),
       tau: place(tau.storage),
     });
     await spread(call, scratch, {

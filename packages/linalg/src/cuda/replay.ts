@@ -50,9 +50,7 @@ export class Replay {
     touches: readonly Storage[],
   ): Promise<Replay> {
     if (touches.length > MOST_PIECES) {
-      throw new TypeError(
-        `${String(touches.length)} storages, of which ${String(MOST_PIECES)} can be moved`,
-      );
+      throw new TypeError(`${touches.length} storages, of which ${MOST_PIECES} can be moved`);
     }
     const move = await stream.device.load(kernels.movePieces(), { signal });
     const advance = await stream.device.load(kernels.advance(), { signal });
@@ -94,8 +92,8 @@ export class Replay {
     const offsets = [...this.#offsets];
     for (let i = 0; i < MOST_PIECES; i++) {
       const [storage, offset] = offsets[i] ?? [undefined, 0];
-      scalars[`words${String(i)}`] = (storage?.bytes ?? 0) / this.#count / 4;
-      scalars[`offset${String(i)}`] = offset / 4;
+      scalars[`words${i}`] = (storage?.bytes ?? 0) / this.#count / 4;
+      scalars[`offset${i}`] = offset / 4;
     }
     return scalars;
   }

@@ -40,8 +40,14 @@ export async function singularParts(
   const vt = scratch.matrices(columns, columns);
   const codes = scratch.codes();
   const problem = (place: Lane['place']) => ({
-    ...{ dtype, rows, columns, leftVectors: 'thin' as const, rightVectors: 'all' as const },
-    ...{ a: placed(matrices, place), u: placed(u, place), vt: placed(vt, place) },
+    dtype,
+    rows,
+    columns,
+    leftVectors: 'thin' as const,
+    rightVectors: 'all' as const,
+    a: placed(matrices, place),
+    u: placed(u, place),
+    vt: placed(vt, place),
     values: place(values.storage),
   });
   if (columns > 0) {

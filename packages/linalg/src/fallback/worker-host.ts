@@ -111,7 +111,7 @@ function warn(what: string, { matrices }: Omit<FallbackRequest, 'id'>): void {
   warned = true;
   const { rows = 0, columns = 0 } = matrices['a'] ?? {};
   process.emitWarning(
-    `${what} of ${String(rows)} by ${String(columns)} has been computing for a minute in plain JavaScript, as no LAPACK was found. ` +
+    `${what} of ${rows} by ${columns} has been computing for a minute in plain JavaScript, as no LAPACK was found. ` +
       'One is many times quicker: lapack.report() says what was tried and what to install. `signal` ends a call.',
     { type: 'MercerWarning', code: 'NO_LAPACK' },
   );

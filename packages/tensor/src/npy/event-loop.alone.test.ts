@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readNpy } from './read-npy.js';
 import { readNpz } from './read-npz.js';
-import { rawBytes } from './test-support/arrays.js';
-import { fileWith, headerText } from './test-support/broken-files.js';
-import { longestBlockMs } from './test-support/longest-block.js';
+import { rawBytes } from './testing/arrays.test-support.js';
+import { fileWith, headerText } from './testing/broken-files.test-support.js';
+import { longestBlockMs } from './testing/longest-block.test-support.js';
 import { writeNpy } from './write-npy.js';
 import { writeNpz } from './write-npz.js';
 
@@ -36,10 +36,10 @@ describe('the event loop goes on while 200 MB', () => {
       for (const array of compress ? [data.subarray(0, COUNT / 5), zeros] : [data]) {
         const path = at('a.npz');
         const x = { data: array, shape: [array.length] };
-        await expectNoBlock(`write ${String(compress)}`, () => writeNpz(path, { x }, { compress }));
+        await expectNoBlock(`write ${compress}`, () => writeNpz(path, { x }, { compress }));
         let back: Float64Array | undefined;
         for (const source of [path, new Uint8Array(await readFile(path))]) {
-          await expectNoBlock(`read ${String(compress)} ${typeof source}`, async () => {
+          await expectNoBlock(`read ${compress} ${typeof source}`, async () => {
             back = (await readNpz(source, { maxRatio: 2000 })).get('x')?.data as Float64Array;
           });
         }

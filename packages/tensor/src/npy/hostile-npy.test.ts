@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeNpy, encodeNpy } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
-import { anyArray } from './test-support/arrays.js';
-import { codeOf, fileWith, headerText } from './test-support/broken-files.js';
+import { anyArray } from './testing/arrays.test-support.js';
+import { codeOf, fileWith, headerText } from './testing/broken-files.test-support.js';
 
 const eight = new Uint8Array(8);
 const f4 = "'<f4'";

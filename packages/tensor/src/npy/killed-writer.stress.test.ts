@@ -97,7 +97,7 @@ describe('a process that ends in the middle of a write', () => {
   it('by SIGKILL leaves a file that the next one to write there removes, and no file of a living one', async () => {
     const [dead, living] = [await writer(), await writer()];
     const [first = '', second = ''] = await temporaries();
-    const deadOne = first.includes(`-${String(dead.pid)}-`) ? first : second;
+    const deadOne = first.includes(`-${dead.pid}-`) ? first : second;
     dead.kill('SIGKILL');
     await ended(dead);
     expect((await temporaries()).length).toBe(2);

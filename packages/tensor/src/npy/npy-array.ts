@@ -124,7 +124,7 @@ export function checkArrayInput(given: NpyArrayInput): NpyArray {
   if (shape.length > 64) throw argument(`${shape.length} axes are more than the 64 of the format`);
   for (const extent of shape) {
     if (!Number.isSafeInteger(extent) || extent < 0) {
-      throw argument(`extent ${String(extent)} of shape (${shape.join(', ')}) is no count`);
+      throw argument(`extent ${extent} of shape (${shape.join(', ')}) is no count`);
     }
   }
   const size = shape.reduce((product, extent) => product * BigInt(extent), 1n);

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { npyStrides } from './npy-array.js';
 import { decodeNpy, encodeNpy } from './npy-codec.js';
-import { ALL_DTYPES, anyArray, randomData, rawBytes } from './test-support/arrays.js';
-import { codeOf, fileWith } from './test-support/broken-files.js';
+import { ALL_DTYPES, anyArray, randomData, rawBytes } from './testing/arrays.test-support.js';
+import { codeOf, fileWith } from './testing/broken-files.test-support.js';
 
 describe('encodeNpy and decodeNpy', () => {
   it('round-trip every element type, shape, order and byte order, bit for bit', () => {

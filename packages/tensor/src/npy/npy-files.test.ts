@@ -18,8 +18,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { encodeNpy } from './npy-codec.js';
 import { encodeNpyHeader } from './npy-header.js';
 import { readNpy } from './read-npy.js';
-import { randomData, rawBytes } from './test-support/arrays.js';
-import { fileWith, headerText, rejectionCode } from './test-support/broken-files.js';
+import { randomData, rawBytes } from './testing/arrays.test-support.js';
+import { fileWith, headerText, rejectionCode } from './testing/broken-files.test-support.js';
 import { writeFileWhole } from './write-file-whole.js';
 import { writeNpy } from './write-npy.js';
 

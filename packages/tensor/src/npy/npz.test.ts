@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeNpy } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { listNpz, readNpz } from './read-npz.js';
-import { ALL_DTYPES, anyArray, randomData, rawBytes } from './test-support/arrays.js';
-import { fileWith, headerText, rejectionCode } from './test-support/broken-files.js';
+import { ALL_DTYPES, anyArray, randomData, rawBytes } from './testing/arrays.test-support.js';
+import { fileWith, headerText, rejectionCode } from './testing/broken-files.test-support.js';
 import { writeNpz } from './write-npz.js';
 
 let folder = '';
@@ -24,7 +24,7 @@ const ones = encodeNpy({ data: new Float32Array(1000).fill(1), shape: [1000] });
 describe('readNpz and writeNpz', () => {
   it('round-trip every type, stored and deflated, by path and from bytes', async () => {
     for (const compress of [false, true]) {
-      const path = join(folder, `all-${String(compress)}.npz`);
+      const path = join(folder, `all-${compress}.npz`);
       const arrays = new Map(
         ALL_DTYPES.map((dtype, i) => [
           `array ${dtype}`,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listNpz, readNpz } from './read-npz.js';
 import { readNpy } from './read-npy.js';
-import { ALL_DTYPES, randomData, rawBytes } from './test-support/arrays.js';
-import { rejectionCode } from './test-support/broken-files.js';
-import { numpyMissing, runNumpy } from './test-support/numpy.js';
+import { ALL_DTYPES, randomData, rawBytes } from './testing/arrays.test-support.js';
+import { rejectionCode } from './testing/broken-files.test-support.js';
+import { numpyMissing, runNumpy } from './testing/numpy.test-support.js';
 import { writeNpy } from './write-npy.js';
 import { writeNpz } from './write-npz.js';
 
@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)(suite, () => {
               shape.reduce((a, b) => a * b, 1),
               i + shape.length,
             );
-            const name = `${dtype}-${String(fortranOrder)}-${byteOrder}-${shape.join('x')}.npy`;
+            const name = `${dtype}-${fortranOrder}-${byteOrder}-${shape.join('x')}.npy`;
             await writeNpy(join(folder, name), { data, shape, dtype, fortranOrder }, { byteOrder });
             expected[name] = `${dtype} (${shape.join(', ')}) ${sha(rawBytes(data))}`;
           }

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rejectionCode } from './test-support/broken-files.js';
+import { rejectionCode } from './testing/broken-files.test-support.js';
 import { writeFileWhole } from './write-file-whole.js';
 
 const isRoot = process.getuid?.() === 0;

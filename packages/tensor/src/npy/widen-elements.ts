@@ -28,7 +28,7 @@ const WIDENINGS: { readonly [T in WidenedType]: Widening } = {
       if ((halves[2 * i + 1] ?? 0) >= 0) continue;
       throw new NpyError(
         'NPY_UNSUPPORTED',
-        `Cannot read the array: its uint64 element ${i} is ${String(new BigUint64Array(buffer)[i])}, and int64, as which it is read, ends at 2^63 - 1. ` +
+        `Cannot read the array: its uint64 element ${i} is ${new BigUint64Array(buffer)[i]}, and int64, as which it is read, ends at 2^63 - 1. ` +
           `Convert it first, for example with numpy.save(path, array.astype('float64')).`,
       );
     }

@@ -2,8 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { decodeNpy } from './npy-codec.js';
 import { listNpz, readNpz } from './read-npz.js';
 import { readNpy } from './read-npy.js';
-import { codeOf, fileWith, headerText, rejectionCode } from './test-support/broken-files.js';
-import { NUMPY_INT16, NUMPY_INTEGERS } from './test-support/numpy-integers.js';
+import {
+  codeOf,
+  fileWith,
+  headerText,
+  rejectionCode,
+} from './testing/broken-files.test-support.js';
+import { NUMPY_INT16, NUMPY_INTEGERS } from './testing/numpy-integers.test-support.js';
 
 const TYPES = [
   ['i1', 'int32', -(2n ** 7n), 2n ** 7n - 1n],

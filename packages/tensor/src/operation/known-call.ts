@@ -62,7 +62,9 @@ export class KnownCall {
     this.device = device;
     this.#results = results;
     this.#launches = launches.map(({ program, pointers, scalars }) => ({
-      ...{ program, scalars, pointers: Object.entries(pointers) },
+      program,
+      scalars,
+      pointers: Object.entries(pointers),
     }));
     this.holds = holds;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));

@@ -9,7 +9,7 @@ function layoutOf(tensor: Tensor): string {
   if (layout === undefined) {
     const { device, dtype, shape, strides, storage, byteOffset } = tensor;
     const alignment = (storage.address + byteOffset) % 16;
-    layout = `${device.id} ${dtype} ${shape.join()} ${strides.join()} ${String(alignment)}`;
+    layout = `${device.id} ${dtype} ${shape.join()} ${strides.join()} ${alignment}`;
     layouts.set(tensor, layout);
   }
   return layout;
@@ -25,7 +25,7 @@ export function layoutKey({ inputs, outs }: CallTensors): string | undefined {
   for (const [place, one] of inputs.entries()) {
     if (!isTensor(one) || one.disposed) return undefined;
     const first = inputs.indexOf(one);
-    key += first < place ? `=${String(first)};` : `${layoutOf(one)};`;
+    key += first < place ? `=${first};` : `${layoutOf(one)};`;
   }
   for (const one of outs) {
     if (one === undefined) {

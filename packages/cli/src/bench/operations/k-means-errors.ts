@@ -45,8 +45,11 @@ export function kMeansErrors(
     const part = <A extends FloatArray | ResultArray>(values: A, size: number): A =>
       values.subarray(entry * size, (entry + 1) * size) as A;
     const run: Run = {
-      ...{ x: part(x, m * d), y: part(y, n * d), before: part(before, n * d) },
-      ...{ labels: part(labels, m), after: part(after, n * d) },
+      x: part(x, m * d),
+      y: part(y, n * d),
+      before: part(before, n * d),
+      labels: part(labels, m),
+      after: part(after, n * d),
     };
     const errors = [...labelErrors(cell, run), ...centroidErrors(cell, run)];
     const isRight = run.labels.every((r) => r >= 0 && r < n) && hasRightInertia(cell, run);

@@ -65,7 +65,8 @@ async function prepareKMeans(
   // no batch axis where there is one entry, as the bench places it
   const lead = x.shape.slice(0, -2);
   const made = genred('SqDist(x, y)', [`x = Vi(${d})`, `y = Vj(${d})`], {
-    ...{ reduction: 'ArgMin', axis: 'j' },
+    reduction: 'ArgMin',
+    axis: 'j',
   });
   const assign = await made.prepare(x, y);
   const sums = empty([n, d], { dtype, device });

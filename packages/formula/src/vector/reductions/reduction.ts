@@ -149,7 +149,9 @@ export function reduction(
   if (row.takesK === true && k === undefined)
     fail(`${kind} needs k`, 'Pass how many extrema you want.');
   return Object.freeze({
-    ...{ kind, formula: f, axis },
+    kind,
+    formula: f,
+    axis,
     weight: weight === undefined ? undefined : toVector(`a ${kind} reduction`, weight),
     k: k === undefined ? undefined : integer(`a ${kind} reduction`, 'k', k, 1, MAX_K),
   });

@@ -17,7 +17,7 @@ import {
   type Reduction,
   type VariableNode,
 } from '../../index.js';
-import { randomNumbers, slopeAtZero } from '../testing/numbers.test.helper.js';
+import { randomNumbers, slopeAtZero } from '../testing/numbers.test-support.js';
 
 const [x, y, p, w] = [vi(0, 2), vj(1, 2), pm(2, 1), vj(3, 3)];
 const F = ops.mul(p, ops.sqDist(x, y));

@@ -9,8 +9,8 @@ import {
   printFormula,
   simplifyVector,
 } from '../../index.js';
-import { CORPUS } from '../testing/corpus.test.helper.js';
-import { randomNumbers } from '../testing/numbers.test.helper.js';
+import { CORPUS } from '../testing/corpus.test-support.js';
+import { randomNumbers } from '../testing/numbers.test-support.js';
 
 describe("formulas of KeOps' tests, tutorials and issues", () => {
   it.each(CORPUS.map((one) => [`${one.source}: ${one.text}`, one] as const))('%s', (_, one) => {

@@ -32,9 +32,16 @@ import {
 type PrintRule<K extends Kind> = (node: NodeOfKind<K>, args: readonly Printed[]) => Printed;
 
 const INFIX: Readonly<Record<string, readonly [symbol: string, level: number]>> = {
-  ...{ add: ['+', SUM], sub: ['-', SUM], mul: ['*', PRODUCT], div: ['/', PRODUCT] },
-  ...{ lt: ['<', COMPARE], le: ['<=', COMPARE], gt: ['>', COMPARE], ge: ['>=', COMPARE] },
-  ...{ eq: ['==', COMPARE], ne: ['!=', COMPARE] },
+  add: ['+', SUM],
+  sub: ['-', SUM],
+  mul: ['*', PRODUCT],
+  div: ['/', PRODUCT],
+  lt: ['<', COMPARE],
+  le: ['<=', COMPARE],
+  gt: ['>', COMPARE],
+  ge: ['>=', COMPARE],
+  eq: ['==', COMPARE],
+  ne: ['!=', COMPARE],
 };
 
 const RULES: { readonly [K in Exclude<Kind, 'variable' | 'gather'>]: PrintRule<K> } = {

@@ -20,7 +20,10 @@ const CHUNKS_PER_CORE = 4;
 /** The host kernel of a plan: one step, no workspace. */
 export function emitCdistGradCpu(plan: CpuCdistGradPlan): KernelProgram {
   const phi = emitCpuExpression(fromJson(plan.phi), {
-    ...{ dtype: plan.dtype, name: 'phi', parameters: ['delta'], uniforms: { p: 'p' } },
+    dtype: plan.dtype,
+    name: 'phi',
+    parameters: ['delta'],
+    uniforms: { p: 'p' },
   });
   const ops = countOps(fromJson(plan.phi)) + 2;
   const kernel: CpuKernel = {

@@ -29,10 +29,18 @@ export function planCdistGradCpu(problem: CdistGradProblem, limits: CpuLimits): 
     kind: 'cpu',
     family: 'cdist-grad',
     summary:
-      `cdist-grad ${name}, ${dtype}, cpu ${level} tile ${String(tileO)}x${String(tileVectors * lanes)} ` +
-      `block ${String(blockO)}x${String(blockN)}x${String(blockM)}`,
-    ...{ level, cores, dtype, phi: toJson(phi) },
-    ...{ tileO, tileVectors, blockO, blockN, blockM, blockK: BLOCK_K },
+      `cdist-grad ${name}, ${dtype}, cpu ${level} tile ${tileO}x${tileVectors * lanes} ` +
+      `block ${blockO}x${blockN}x${blockM}`,
+    level,
+    cores,
+    dtype,
+    phi: toJson(phi),
+    tileO,
+    tileVectors,
+    blockO,
+    blockN,
+    blockM,
+    blockK: BLOCK_K,
   });
 }
 

@@ -11,8 +11,15 @@ const fma = (
   [tileK, stages, chunkK, blocksPerMultiprocessor]: readonly [number, number, number, number],
 ): FmaConfig =>
   Object.freeze({
-    ...{ tileO, perThreadN, perThreadM, threadsN, threadsM },
-    ...{ tileK, stages, chunkK, blocksPerMultiprocessor },
+    tileO,
+    perThreadN,
+    perThreadM,
+    threadsN,
+    threadsM,
+    tileK,
+    stages,
+    chunkK,
+    blocksPerMultiprocessor,
   });
 
 const mma = (

@@ -28,8 +28,14 @@ export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): 
   const turned = { dtype, inner: fma.tileK, innerIsK: true, aligned: false, turned: true };
   return [
     {
-      ...{ name: 'a', dtype, outer: fma.tileK, inner: tile.m, innerIsK: false, turned: false },
-      ...{ aligned: plan.alignedA, stride: tile.m },
+      name: 'a',
+      dtype,
+      outer: fma.tileK,
+      inner: tile.m,
+      innerIsK: false,
+      turned: false,
+      aligned: plan.alignedA,
+      stride: tile.m,
     },
     { name: 'b', ...turned, outer: tile.n, stride: roundUp(tile.n, wide) + wide, repeatLast: true },
     { name: 'c', ...turned, outer: tile.o, stride: roundUp(tile.o, wide) + wide },
@@ -58,7 +64,7 @@ export function fmaKernel(plan: FmaPlan): CudaKernel {
     #pragma unroll
     for (int j = 0; j < ${columns}; ++j)
       z[i][j] = nPlace + i < nHere && mPlace + j < mHere ? zs[i * ldd + j] : (${type})0;
-  ${type} sum[${String(config.tileO)}][${rows}][${columns}] = {};`,
+  ${type} sum[${config.tileO}][${rows}][${columns}] = {};`,
     compute: ({ places }) => computeText(plan, places),
     placeAgain: placeText(config, 'threadAgain', 'end'),
     store: storeText(plan),
@@ -67,13 +73,13 @@ export function fmaKernel(plan: FmaPlan): CudaKernel {
 }
 
 const threadPlace = (config: FmaConfig, thread: string): string =>
-  `const int mPlace = ${thread} % ${String(config.threadsM)} * ${String(config.perThreadM)}, nPlace = ${thread} / ${String(config.threadsM)} * ${String(config.perThreadN)};`;
+  `const int mPlace = ${thread} % ${config.threadsM} * ${config.perThreadM}, nPlace = ${thread} / ${config.threadsM} * ${config.perThreadN};`;
 
 /** A thread's place in the block, and how much of the block exists. */
 function placeText(config: FmaConfig, thread: string, place: string): string {
   const tile = fmaTile(config);
   return `  ${threadPlace(config, thread)}
-  const int nHere = (int)min(n - ${place}.nStart, ${String(tile.n)}ll), mHere = (int)min(m - ${place}.mStart, ${String(tile.m)}ll);`;
+  const int nHere = (int)min(n - ${place}.nStart, ${tile.n}ll), mHere = (int)min(m - ${place}.mStart, ${tile.m}ll);`;
 }
 
 /** All steps of k of one stage: the factors once, then a multiply-add for each row of c. */
@@ -84,26 +90,26 @@ function computeText(plan: FmaPlan, places: Readonly<Record<'a' | 'b' | 'c', num
   const [a, b, c] = fmaOperands(plan);
   const stage = `reinterpret_cast<const ${type}*>(memory) + stage * STAGE`;
   const read = (name: string, count: number, from: string, stride: number): string =>
-    readText(name, count, `${from} + kk * ${String(stride)}`, dtype);
+    readText(name, count, `${from} + kk * ${stride}`, dtype);
   const { term } = termStep(plan);
   return `${threadPlace(config, 'own')}
-const ${type}* const as = ${stage} + ${String(places.a)} + mPlace;
-const ${type}* const bs = ${stage} + ${String(places.b)} + nPlace;
-const ${type}* const cs = ${stage} + ${String(places.c)};
-#pragma unroll ${String(config.chunkK)}
-for (int kk = 0; kk < ${String(config.tileK)}; ++kk) {
-  ${type} x[${String(perThreadN)}], w[${String(perThreadM)}], t[${String(perThreadN)}][${String(perThreadM)}], q[${String(tileO)}];
+const ${type}* const as = ${stage} + ${places.a} + mPlace;
+const ${type}* const bs = ${stage} + ${places.b} + nPlace;
+const ${type}* const cs = ${stage} + ${places.c};
+#pragma unroll ${config.chunkK}
+for (int kk = 0; kk < ${config.tileK}; ++kk) {
+  ${type} x[${perThreadN}], w[${perThreadM}], t[${perThreadN}][${perThreadM}], q[${tileO}];
 ${indent(lines(read('x', perThreadN, 'bs', b?.stride ?? 0), read('w', perThreadM, 'as', a?.stride ?? 0), read('q', tileO, 'cs', c?.stride ?? 0)))}
   #pragma unroll
-  for (int i = 0; i < ${String(perThreadN)}; ++i)
+  for (int i = 0; i < ${perThreadN}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(perThreadM)}; ++j) t[i][j] = ${term('z[i][j] - x[i]', 'w[j]')};
+    for (int j = 0; j < ${perThreadM}; ++j) t[i][j] = ${term('z[i][j] - x[i]', 'w[j]')};
   #pragma unroll
-  for (int r = 0; r < ${String(tileO)}; ++r)
+  for (int r = 0; r < ${tileO}; ++r)
     #pragma unroll
-    for (int i = 0; i < ${String(perThreadN)}; ++i)
+    for (int i = 0; i < ${perThreadN}; ++i)
       #pragma unroll
-      for (int j = 0; j < ${String(perThreadM)}; ++j) sum[r][i][j] = ${dtype === 'float32' ? 'fmaf' : 'fma'}(q[r], t[i][j], sum[r][i][j]);
+      for (int j = 0; j < ${perThreadM}; ++j) sum[r][i][j] = ${dtype === 'float32' ? 'fmaf' : 'fma'}(q[r], t[i][j], sum[r][i][j]);
 }`;
 }
 
@@ -114,8 +120,8 @@ function readText(name: string, count: number, from: string, dtype: FmaPlan['dty
   const one =
     vector === 1
       ? `${name}[h] = *(${from} + h);`
-      : `read${String(vector)}(${name} + h * ${String(vector)}, ${from} + h * ${String(vector)});`;
-  return lines('#pragma unroll', `for (int h = 0; h < ${String(count / vector)}; ++h) ${one}`);
+      : `read${vector}(${name} + h * ${vector}, ${from} + h * ${vector});`;
+  return lines('#pragma unroll', `for (int h = 0; h < ${count / vector}; ++h) ${one}`);
 }
 
 function storeText(plan: FmaPlan): string {
@@ -123,13 +129,13 @@ function storeText(plan: FmaPlan): string {
   const type = cudaType(dtype);
   const wide = 16 / dtypeBytes(dtype);
   const vector = plan.alignedOut && splitK === 1 && config.perThreadM % wide === 0 ? wide : 1;
-  return `  const int oHere = (int)min(o - end.oStart, ${String(config.tileO)}ll);
+  return `  const int oHere = (int)min(o - end.oStart, ${config.tileO}ll);
   ${storeTarget(plan)}
   #pragma unroll
-  for (int r = 0; r < ${String(config.tileO)}; ++r)
+  for (int r = 0; r < ${config.tileO}; ++r)
     if (r < oHere)
       #pragma unroll
-      for (int i = 0; i < ${String(config.perThreadN)}; ++i)
+      for (int i = 0; i < ${config.perThreadN}; ++i)
         if (nPlace + i < nHere) {
           ${type}* const to = target + r * strideR + i * strideN;
 ${indent(storeRow({ dtype, vector, count: config.perThreadM, value: (j) => `sum[r][i][${j}]`, left: 'mHere - mPlace' }), 10)}

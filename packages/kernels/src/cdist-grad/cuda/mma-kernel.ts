@@ -36,8 +36,13 @@ export function mmaOperands(
   const byK = { ...common, inner: MMA_TILE_K, innerIsK: true, stride: STRIDE_K };
   return [
     {
-      ...{ ...common, name: 'a', outer: MMA_TILE_K, inner: tile.m, innerIsK: false },
-      ...{ aligned: plan.alignedA, stride: Math.ceil(tile.m / 32) * 32 + PADDING_A },
+      ...common,
+      name: 'a',
+      outer: MMA_TILE_K,
+      inner: tile.m,
+      innerIsK: false,
+      aligned: plan.alignedA,
+      stride: Math.ceil(tile.m / 32) * 32 + PADDING_A,
       // Lane 4 g + q of a product takes the steps 8 q to 8 q + 7 of k.
       line: (k) => `((${k}) % 8 * 4 + (${k}) / 8)`,
     },
@@ -67,11 +72,11 @@ export function mmaKernel(plan: MmaPlan): CudaKernel {
     setup: ({
       sharedMemBytes,
     }) => `  // d behind the stages: the loop has no registers to spare for it. It comes with the first of them.
-  for (int e = (int)thread; e < ${String(tile.n * tile.m)}; e += ${String(threads)}) {
-    const int i = e / ${String(tile.m)}, j = e % ${String(tile.m)};
-    copy4(shared + ${String(sharedMemBytes)} + 4 * e, d + place.layer * batchStrideD + (place.nStart + i) * ldd + place.mStart + j, i < n - place.nStart && j < m - place.mStart ? 4 : 0);
+  for (int e = (int)thread; e < ${tile.n * tile.m}; e += ${threads}) {
+    const int i = e / ${tile.m}, j = e % ${tile.m};
+    copy4(shared + ${sharedMemBytes} + 4 * e, d + place.layer * batchStrideD + (place.nStart + i) * ldd + place.mStart + j, i < n - place.nStart && j < m - place.mStart ? 4 : 0);
   }
-  float sum[${String(config.perWarpN)}][${String(config.perWarpM)}][4] = {};`,
+  float sum[${config.perWarpN}][${config.perWarpM}][4] = {};`,
     compute: (pipeline) => computeText(plan, pipeline),
     placeAgain: placeText(config, 'threadAgain'),
     store: storeText(plan),
@@ -84,7 +89,7 @@ export function mmaKernel(plan: MmaPlan): CudaKernel {
 function placeText({ perWarpN, perWarpM, warpsM }: MmaConfig, thread: string): string {
   return `  // lane 4 g + q: row g of c, column g of the factors, eight steps of k from 8 q
   const int g = ${thread} % 32 / 4, q = ${thread} % 4;
-  const int mPlace = ${thread} / 32 % ${String(warpsM)} * ${String(8 * perWarpM)}, nPlace = ${thread} / ${String(32 * warpsM)} * ${String(perWarpN)};`;
+  const int mPlace = ${thread} / 32 % ${warpsM} * ${8 * perWarpM}, nPlace = ${thread} / ${32 * warpsM} * ${perWarpN};`;
 }
 
 /**
@@ -124,32 +129,32 @@ float high[4][4], low[4][4];
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
   float r[8];
-  read8(r, ${stage} + ${String(places.c)} + (g + 8 * half) * ${String(STRIDE_K)} + 8 * q);
+  read8(r, ${stage} + ${places.c} + (g + 8 * half) * ${STRIDE_K} + 8 * q);
   #pragma unroll
   for (int e = 0; e < 8; ++e) {
     high[e / 2][e % 2 * 2 + half] = high_part(r[e]);
     low[e / 2][e % 2 * 2 + half] = r[e] - high_part(r[e]);
   }
 }
-float w[${String(perWarpM)}][8];
-const float* const as = ${stage} + ${String(places.a)} + q * ${strideA} + mPlace + g;
+float w[${perWarpM}][8];
+const float* const as = ${stage} + ${places.a} + q * ${strideA} + mPlace + g;
 #pragma unroll
-for (int j = 0; j < ${String(perWarpM)}; ++j)
+for (int j = 0; j < ${perWarpM}; ++j)
   #pragma unroll
   for (int e = 0; e < 8; ++e) w[j][e] = as[4 * e * ${strideA} + 8 * j];
-const float* const bs = ${stage} + ${String(places.b)} + nPlace * ${String(STRIDE_K)} + 8 * q;
-const float* const z = reinterpret_cast<const float*>(memory + ${String(sharedMemBytes)}) + nPlace * ${String(mmaTile(plan.mma).m)} + mPlace + g;
+const float* const bs = ${stage} + ${places.b} + nPlace * ${STRIDE_K} + 8 * q;
+const float* const z = reinterpret_cast<const float*>(memory + ${sharedMemBytes}) + nPlace * ${mmaTile(plan.mma).m} + mPlace + g;
 #pragma unroll
-for (int i = 0; i < ${String(perWarpN)}; ++i) {
+for (int i = 0; i < ${perWarpN}; ++i) {
   float x[8];
-  read8(x, bs + i * ${String(STRIDE_K)});
+  read8(x, bs + i * ${STRIDE_K});
   // first what only small parts give, then the rest on top of it: a small sum loses nothing to a large one
-  float part[${String(perWarpM)}][4] = {}, first[${String(perWarpM)}][8];
+  float part[${perWarpM}][4] = {}, first[${perWarpM}][8];
   #pragma unroll
   for (int e = 0; e < 4; ++e)
     #pragma unroll
-    for (int j = 0; j < ${String(perWarpM)}; ++j) {
-      const float y = z[i * ${String(mmaTile(plan.mma).m)} + 8 * j];
+    for (int j = 0; j < ${perWarpM}; ++j) {
+      const float y = z[i * ${mmaTile(plan.mma).m} + 8 * j];
       const float t0 = ${term('y - x[2 * e]', 'w[j][2 * e]')}, t1 = ${term('y - x[2 * e + 1]', 'w[j][2 * e + 1]')};
       first[j][2 * e] = first_bits(t0);
       first[j][2 * e + 1] = first_bits(t1);
@@ -159,9 +164,9 @@ for (int i = 0; i < ${String(perWarpN)}; ++i) {
   #pragma unroll
   for (int e = 0; e < 4; ++e)
     #pragma unroll
-    for (int j = 0; j < ${String(perWarpM)}; ++j) multiply(part[j], high[e], first[j][2 * e], first[j][2 * e + 1]);
+    for (int j = 0; j < ${perWarpM}; ++j) multiply(part[j], high[e], first[j][2 * e], first[j][2 * e + 1]);
   #pragma unroll
-  for (int j = 0; j < ${String(perWarpM)}; ++j)
+  for (int j = 0; j < ${perWarpM}; ++j)
     #pragma unroll
     for (int e = 0; e < 4; ++e) sum[i][j][e] += part[j][e];
 }`;
@@ -175,15 +180,15 @@ function storeText(plan: MmaPlan): string {
           else if (column < mHere - mPlace) to[0] = sum[i][j][2 * half];`
     : `if (column < mHere - mPlace) to[0] = sum[i][j][2 * half];
           if (column + 1 < mHere - mPlace) to[1] = sum[i][j][2 * half + 1];`;
-  return `  const int nHere = (int)min(n - end.nStart, ${String(mmaTile(config).n)}ll), mHere = (int)min(m - end.mStart, ${String(mmaTile(config).m)}ll);
+  return `  const int nHere = (int)min(n - end.nStart, ${mmaTile(config).n}ll), mHere = (int)min(m - end.mStart, ${mmaTile(config).m}ll);
   ${storeTarget(plan)}
   #pragma unroll
   for (int half = 0; half < 2; ++half)
     if (g + 8 * half < o - end.oStart)
       #pragma unroll
-      for (int i = 0; i < ${String(config.perWarpN)}; ++i)
+      for (int i = 0; i < ${config.perWarpN}; ++i)
         #pragma unroll
-        for (int j = 0; j < ${String(config.perWarpM)}; ++j) {
+        for (int j = 0; j < ${config.perWarpM}; ++j) {
           const int column = 8 * j + 2 * q;
           if (nPlace + i >= nHere) continue;
           float* const to = target + (g + 8 * half) * strideR + i * strideN + column;

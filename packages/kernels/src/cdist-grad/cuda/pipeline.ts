@@ -49,29 +49,29 @@ export function pipelineSetup(
   // How many lines or columns of each operand exist from here on.
   const counts = operands.map(
     ({ name, innerIsK, inner, outer }) =>
-      `(int)min(${axis[name]} - place.${axis[name]}Start, ${String(innerIsK ? outer : inner)}ll)`,
+      `(int)min(${axis[name]} - place.${axis[name]}Start, ${innerIsK ? outer : inner}ll)`,
   );
   const loads = operands.map(
     ({ name, innerIsK }, i) =>
-      `load_${name}(target + ${String(places[name] * bytes)}, kept->sources[${String(i)}] + first${innerIsK ? '' : ` * ld${name}`}, ld${name}, own, kept->counts[${String(i)}], steps);`,
+      `load_${name}(target + ${places[name] * bytes}, kept->sources[${i}] + first${innerIsK ? '' : ` * ld${name}`}, ld${name}, own, kept->counts[${i}], steps);`,
   );
   const split =
     splitK === 1
       ? `const long long kStart = 0, steps = k;`
-      : `const long long perPart = (k + ${String(splitK * tileK - 1)}) / ${String(splitK * tileK)} * ${String(tileK)};
+      : `const long long perPart = (k + ${splitK * tileK - 1}) / ${splitK * tileK} * ${tileK};
   const long long kStart = min(place.part * perPart, k), steps = min(k - kStart, perPart);`;
-  const text = `  constexpr int STAGE = ${String(elements)};
+  const text = `  constexpr int STAGE = ${elements};
   // which steps of k
   ${split}
-  Kept* const kept = reinterpret_cast<Kept*>(memory + ${String(stageBytes)});
-  if (thread == 0) *kept = {place, {${first.join(', ')}}, steps, {${counts.join(', ')}}, (int)((steps + ${String(tileK - 1)}) / ${String(tileK)})};
+  Kept* const kept = reinterpret_cast<Kept*>(memory + ${stageBytes});
+  if (thread == 0) *kept = {place, {${first.join(', ')}}, steps, {${counts.join(', ')}}, (int)((steps + ${tileK - 1}) / ${tileK})};
   __syncthreads();
   const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
   const auto load = [&](int turn, int stage, unsigned own) {
     if (turn < kept->turns) {
-      const unsigned target = shared + stage * ${String(elements * bytes)};
-      const long long first = (long long)turn * ${String(tileK)};
-      const int steps = (int)min(kept->steps - first, ${String(tileK)}ll);
+      const unsigned target = shared + stage * ${elements * bytes};
+      const long long first = (long long)turn * ${tileK};
+      const int steps = (int)min(kept->steps - first, ${tileK}ll);
 ${indent(loads.join('\n'), 6)}
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -86,15 +86,15 @@ export function pipelineLoop(stages: number, compute: string): string {
   #pragma unroll 1
   for (int turn = -${ahead}; turn < kept->turns; ++turn) {
     if (turn >= 0) {
-      asm volatile("cp.async.wait_group ${String(stages - 2)};" ::: "memory");
+      asm volatile("cp.async.wait_group ${stages - 2};" ::: "memory");
       __syncthreads();
     }
     // read again in every turn: the sums leave no register for it
     unsigned own;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(own));
-    load(turn + ${ahead}, (turn + ${ahead}) % ${String(stages)}, own);
+    load(turn + ${ahead}, (turn + ${ahead}) % ${stages}, own);
     if (turn >= 0) {
-      const int stage = turn % ${String(stages)};
+      const int stage = turn % ${stages};
 ${indent(compute, 6)}
     }
   }

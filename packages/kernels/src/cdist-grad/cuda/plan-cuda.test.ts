@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { variable } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { gradProblem } from '../cdist-grad-check.test.helper.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { gradProblem } from '../cdist-grad-check.test-support.js';
 import { emitCdistGrad } from '../emit.js';
 import { planCdistGrad } from '../plan.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';

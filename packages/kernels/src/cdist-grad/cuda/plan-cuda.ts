@@ -86,7 +86,9 @@ export function planCudaCdistGrad(
       consider(
         mmaOperands({ ...base, mma }),
         {
-          ...{ ...mma, tile: mmaTile(mma), tileK: MMA_TILE_K },
+          ...mma,
+          tile: mmaTile(mma),
+          tileK: MMA_TILE_K,
           residentBlocks: mma.blocksPerMultiprocessor,
         },
         (splitK) => estimateMma(mma, splitK, problem, term, limits),
@@ -122,9 +124,9 @@ function summarise(plan: CudaCdistGradPlan): string {
   const parts = [
     phi === RUNTIME_DERIVATIVE ? 'any p' : print(phi),
     plan.dtype,
-    `${plan.strategy === 'fma' ? 'multiply-add' : 'tensor core'} tile ${String(tile.o)}x${String(tile.n)}x${String(tile.m)}`,
+    `${plan.strategy === 'fma' ? 'multiply-add' : 'tensor core'} tile ${tile.o}x${tile.n}x${tile.m}`,
   ];
-  if (plan.splitK > 1) parts.push(`split ${String(plan.splitK)}`);
+  if (plan.splitK > 1) parts.push(`split ${plan.splitK}`);
   if (plan.power !== undefined) parts.push(`${plan.power} power`);
   const loose = (['A', 'B', 'C', 'Out'] as const).filter((name) => !plan[`aligned${name}`]);
   if (loose.length > 0) parts.push(`${loose.join(', ').toLowerCase()} unaligned`);
@@ -139,7 +141,7 @@ function impossible(
   const why =
     strategy === 'mma' && dtype === 'float64'
       ? 'float64 has no tensor-core kernel. Use the strategy fma'
-      : `no tile fits its ${String(limits.sharedMemPerBlockOptin)} bytes of shared memory per block. ` +
+      : `no tile fits its ${limits.sharedMemPerBlockOptin} bytes of shared memory per block. ` +
         'Use a GPU of compute capability 8.0 or newer';
   return new RangeError(`cannot plan for ${limits.arch}: ${why}.`);
 }

@@ -43,22 +43,22 @@ const TILES_PER_GROUP = 16;
 /** Which tile a block computes: batch, part of k, rows of c, then groups of tiles along n. */
 export function locateFunction(tile: BlockTile, splitK: number, type: 'float' | 'double'): string {
   const tiles = (name: string, extent: number): string =>
-    `(unsigned)((${name} + ${String(extent - 1)}) / ${String(extent)})`;
-  const group = `${String(TILES_PER_GROUP)}u`;
+    `(unsigned)((${name} + ${extent - 1}) / ${extent})`;
+  const group = `${TILES_PER_GROUP}u`;
   return `struct Place { long long oStart, nStart, mStart; unsigned layer, part; };
 // what the loop would have to keep in registers, which the sums need
 struct Kept { Place place; const ${type}* sources[3]; long long steps; int counts[3], turns; };
 __device__ __forceinline__ Place locate(unsigned index, long long o, long long n, long long m) {
   const unsigned oTiles = ${tiles('o', tile.o)}, nTiles = ${tiles('n', tile.n)}, mTiles = ${tiles('m', tile.m)};
-  const unsigned perPart = nTiles * mTiles, perLayer = perPart * oTiles * ${String(splitK)}u, layer = index / perLayer;
+  const unsigned perPart = nTiles * mTiles, perLayer = perPart * oTiles * ${splitK}u, layer = index / perLayer;
   index -= layer * perLayer;
-  const unsigned part = index % ${String(splitK)}u;
-  index /= ${String(splitK)}u;
+  const unsigned part = index % ${splitK}u;
+  index /= ${splitK}u;
   const unsigned oTile = index / perPart;
   index -= oTile * perPart;
   const unsigned perGroup = ${group} * mTiles, first = index / perGroup * ${group}, rows = min(nTiles - first, ${group});
   index %= perGroup;
-  return {(long long)oTile * ${String(tile.o)}, (long long)(first + index % rows) * ${String(tile.n)}, (long long)(index / rows) * ${String(tile.m)}, layer, part};
+  return {(long long)oTile * ${tile.o}, (long long)(first + index % rows) * ${tile.n}, (long long)(index / rows) * ${tile.m}, layer, part};
 }`;
 }
 

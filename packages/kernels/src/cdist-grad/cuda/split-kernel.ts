@@ -12,14 +12,14 @@ const THREADS = 256;
 export function splitKernel(plan: CudaCdistGradPlan): CudaKernel {
   const { dtype, splitK } = plan;
   const type = cudaType(dtype);
-  const source = `extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+  const source = `extern "C" __global__ void __launch_bounds__(${THREADS})
 cdist_grad_split(${parameterList(plan, 'read')}) {
   const long long perRow = n * m, perLayer = perRow * o, total = perLayer * batch;
-  const long long first = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;
-  for (long long i = first; i < total; i += (long long)gridDim.x * ${String(THREADS)}) {
+  const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
+  for (long long i = first; i < total; i += (long long)gridDim.x * ${THREADS}) {
     ${type} sum = workspace[i];
-    #pragma unroll ${String(Math.min(splitK - 1, 8))}
-    for (int part = 1; part < ${String(splitK)}; ++part) sum += workspace[part * total + i];
+    #pragma unroll ${Math.min(splitK - 1, 8)}
+    for (int part = 1; part < ${splitK}; ++part) sum += workspace[part * total + i];
     const long long layer = i / perLayer, inLayer = i - layer * perLayer, row = inLayer / perRow;
     const long long inRow = inLayer - row * perRow, line = inRow / m;
     out[layer * batchStrideOut + row * strideO + line * ldo + (inRow - line * m)] = sum;

@@ -61,14 +61,14 @@ export function stageFunction(operand: StagedOperand, tileK: number, threads: nu
   const shape = shapeOf(operand, threads);
   const body =
     repeatLast && shape.vector > 1
-      ? `if (steps >= ${String(tileK)}) {
+      ? `if (steps >= ${tileK}) {
     ${copies(operand, shape, 'vectors')}
   } else {
     ${copies(operand, shape, 'elements')}
   }`
       : copies(operand, shape, shape.vector > 1 ? 'vectors' : 'elements');
   return `__device__ __forceinline__ void load_${name}(unsigned target, const ${cudaType(dtype)}* source, long long stride, unsigned thread, int count, int steps) {
-  const int inner = thread % ${String(shape.across)} * ${String(shape.vector)}, outer = thread / ${String(shape.across)};
+  const int inner = thread % ${shape.across} * ${shape.vector}, outer = thread / ${shape.across};
   source += outer * stride + inner;
   ${body}
 }`;
@@ -93,11 +93,11 @@ function copies(operand: StagedOperand, shape: Shape, unit: 'vectors' | 'element
     ...(own > vector ? [['e', own] as const] : []),
   ];
   const shift = [
-    ...(parts > 1 ? [`part * ${String(across * own)}`] : []),
+    ...(parts > 1 ? [`part * ${across * own}`] : []),
     ...(own > vector ? ['e'] : []),
   ].join(' + ');
   const column = shift === '' ? 'inner' : `inner + ${shift}`;
-  const row = passes > 1 ? `outer + pass * ${String(step)}` : 'outer';
+  const row = passes > 1 ? `outer + pass * ${step}` : 'outer';
   const [rowLimit, columnLimit] = innerIsK ? ['count', 'steps'] : ['steps', 'count'];
 
   const bytes = dtypeBytes(dtype);
@@ -106,10 +106,10 @@ function copies(operand: StagedOperand, shape: Shape, unit: 'vectors' | 'element
   if (!repeatLast && vector === 1)
     valid = `${row} < ${rowLimit} && ${column} < ${columnLimit} ? ${size} : 0`;
   if (!repeatLast && vector > 1) {
-    valid = `${row} < ${rowLimit} ? min(max(${columnLimit} - (${column}), 0), ${String(vector)}) * ${String(bytes)} : 0`;
+    valid = `${row} < ${rowLimit} ? min(max(${columnLimit} - (${column}), 0), ${vector}) * ${bytes} : 0`;
   }
   const offsets = [
-    ...(passes > 1 ? [`pass * ${String(step)} * stride`] : []),
+    ...(passes > 1 ? [`pass * ${step} * stride`] : []),
     ...(repeatLast && vector === 1
       ? [`(min(${column}, steps - 1) - inner)`]
       : shift === ''
@@ -117,17 +117,17 @@ function copies(operand: StagedOperand, shape: Shape, unit: 'vectors' | 'element
         : [shift]),
   ];
   const place = turned
-    ? `(${column}) * ${String(stride)} + ${row}`
-    : `(${line(row)}) * ${String(stride)} + ${column}`;
-  const guard = operand.outer % step === 0 ? '' : `if (${row} < ${String(operand.outer)}) `;
+    ? `(${column}) * ${stride} + ${row}`
+    : `(${line(row)}) * ${stride} + ${column}`;
+  const guard = operand.outer % step === 0 ? '' : `if (${row} < ${operand.outer}) `;
   // Many single elements in a row would take the registers of the sums for their addresses.
   const many = vector === 1 && passes * parts > 4;
   const unroll = own > vector ? '#pragma unroll 1' : many ? '#pragma unroll 2' : '#pragma unroll';
   const heads = loops.map(
     ([name, count]) => `${unroll}
-    for (int ${name} = 0; ${name} < ${String(count)}; ++${name})`,
+    for (int ${name} = 0; ${name} < ${count}; ++${name})`,
   );
-  return `${heads.map((head) => `${head}\n      `).join('')}${guard}copy${size}(target + (${place}) * ${String(bytes)}, ${['source', ...offsets].join(' + ')}, ${valid});`;
+  return `${heads.map((head) => `${head}\n      `).join('')}${guard}copy${size}(target + (${place}) * ${bytes}, ${['source', ...offsets].join(' + ')}, ${valid});`;
 }
 
 /** The asynchronous copies of 4, 8 and 16 bytes that the operands use: bytes past `valid` become 0. */
@@ -143,8 +143,8 @@ export function copyFunctions(operands: readonly StagedOperand[], threads: numbe
     .sort((x, y) => x - y)
     .map((size) => {
       const cache = size === 16 ? 'cg' : 'ca';
-      return `__device__ __forceinline__ void copy${String(size)}(unsigned target, const void* source, int valid) {
-  asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${String(size)}, %2;" :: "r"(target), "l"(source), "r"(valid) : "memory");
+      return `__device__ __forceinline__ void copy${size}(unsigned target, const void* source, int valid) {
+  asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${size}, %2;" :: "r"(target), "l"(source), "r"(valid) : "memory");
 }`;
     })
     .join('\n');

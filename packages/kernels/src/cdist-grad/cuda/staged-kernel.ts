@@ -57,7 +57,7 @@ ${copyFunctions(operands, threads)}
 ${operands.map((operand) => stageFunction(operand, tileK, threads)).join('\n')}
 ${locateFunction(tile, splitK, cudaType(dtype))}
 
-extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(parts.blocksPerMultiprocessor)})
+extern "C" __global__ void __launch_bounds__(${threads}, ${parts.blocksPerMultiprocessor})
 ${entry}(${parameterList(plan, partial ? 'write' : undefined)}) {
   extern __shared__ __align__(16) unsigned char memory[];
   const Place place = locate(blockIdx.x, o, n, m);

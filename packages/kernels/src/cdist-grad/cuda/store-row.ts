@@ -17,18 +17,18 @@ export function storeRow({ dtype, vector, count, value, left }: StoredRow): stri
   const type = cudaType(dtype);
   if (vector === 1) {
     return `#pragma unroll
-for (int j = 0; j < ${String(count)}; ++j)
+for (int j = 0; j < ${count}; ++j)
   if (j < ${left}) to[j] = ${value('j')};`;
   }
   const names = ['x', 'y', 'z', 'w'].slice(0, vector);
-  const fields = names.map((_, e) => value(`j + ${String(e)}`)).join(', ');
+  const fields = names.map((_, e) => value(`j + ${e}`)).join(', ');
   return `#pragma unroll
-for (int j = 0; j < ${String(count)}; j += ${String(vector)}) {
-  if (j + ${String(vector)} <= ${left}) {
-    *reinterpret_cast<${type}${String(vector)}*>(to + j) = make_${type}${String(vector)}(${fields});
+for (int j = 0; j < ${count}; j += ${vector}) {
+  if (j + ${vector} <= ${left}) {
+    *reinterpret_cast<${type}${vector}*>(to + j) = make_${type}${vector}(${fields});
   } else {
     #pragma unroll
-    for (int e = 0; e < ${String(vector)}; ++e)
+    for (int e = 0; e < ${vector}; ++e)
       if (j + e < ${left}) to[j + e] = ${value('j + e')};
   }
 }`;

@@ -142,7 +142,7 @@ __device__ __forceinline__ float term(float delta, float a, float power) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(l * power));
   return ${inverse ? `fabsf(delta) < ${SMALLEST} ? 0.0f : ${result}` : result};
 }`,
-    `const float power = (float)((p - 1.0) * ${String(1 + LOG2_BIAS)});`,
+    `const float power = (float)((p - 1.0) * ${1 + LOG2_BIAS});`,
     { slots: inverse ? 6 : 4, special: 2 },
   );
 }

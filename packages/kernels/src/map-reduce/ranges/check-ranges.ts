@@ -11,7 +11,7 @@ export function checkRanges(
   checkApart('rangesI', rangesI, 'Give every row to one range.');
   if (slicesI.length !== rangesI.length) {
     fail(
-      `${String(rangesI.length)} ranges in 'rangesI' and ${String(slicesI.length)} entries in 'slicesI'`,
+      `${rangesI.length} ranges in 'rangesI' and ${slicesI.length} entries in 'slicesI'`,
       'Pass the end of the slice of each range.',
     );
   }
@@ -22,7 +22,7 @@ export function checkRanges(
       return;
     }
     fail(
-      `slicesI[${String(k)}] is ${String(end)}, the entry before it ${String(start)}, and 'redrangesJ' has ${String(redrangesJ.length)} entries`,
+      `slicesI[${k}] is ${end}, the entry before it ${start}, and 'redrangesJ' has ${redrangesJ.length} entries`,
       'Slices never decrease and end within redrangesJ.',
     );
   });
@@ -33,7 +33,7 @@ function checkRows(name: string, ranges: readonly RowRange[], rows: number): voi
     const whole = Number.isInteger(start) && Number.isInteger(end);
     if (whole && start >= 0 && start <= end && end <= rows) return;
     fail(
-      `${name}[${String(k)}] is [${String(start)}, ${String(end)}], and there are ${String(rows)} rows`,
+      `${name}[${k}] is [${start}, ${end}], and there are ${rows} rows`,
       'A range is two whole numbers, 0 <= start <= end <= rows.',
     );
   });

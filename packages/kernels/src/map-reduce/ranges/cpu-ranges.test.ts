@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { indexJ, ops, reduction, REDUCTION_KINDS, vi } from '@mercer/formula';
-import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../../testing/cpu-program.test-support.js';
 import { emitMapReduce } from '../emit.js';
-import { checkMapReduce } from '../map-reduce-check.test.helper.js';
+import { checkMapReduce } from '../map-reduce-check.test-support.js';
 import { planMapReduce } from '../plan.js';
 import { planRanges } from './plan-ranges.js';
-import { RANGE_CASES, SHORT_SPANS } from './ranges-cases.test.helper.js';
+import { RANGE_CASES, SHORT_SPANS } from './ranges-cases.test-support.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = cpuTestLimits(level);

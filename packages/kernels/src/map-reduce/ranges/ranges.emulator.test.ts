@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { checkMapReduce } from '../map-reduce-check.test.helper.js';
-import { RANGE_CASES, SHORT_SPANS } from './ranges-cases.test.helper.js';
+import { runCudaProgram } from '../../testing/cuda-emulator.test-support.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { checkMapReduce } from '../map-reduce-check.test-support.js';
+import { RANGE_CASES, SHORT_SPANS } from './ranges-cases.test-support.js';
 
 /** A grid without blocks cannot be launched: there is no result. */
 const run: typeof runCudaProgram = (program, launch) => {

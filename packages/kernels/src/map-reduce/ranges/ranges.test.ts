@@ -1,6 +1,6 @@
 import { reduction, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { H200 } from '../../testing/h200.test.helper.js';
+import { H200 } from '../../testing/h200.test-support.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planMapReduce } from '../plan.js';
 import { planRanges } from './plan-ranges.js';
@@ -8,12 +8,14 @@ import { rangesFromMatrix, swapAxes, type KeptRanges, type RowRange } from './ra
 
 const CPU = {
   ...({ kind: 'cpu', level: 'x86-64-v3', cores: 2 } as const),
-  ...{ l1Bytes: 32768, l2Bytes: 1 << 20 },
+  l1Bytes: 32768,
+  l2Bytes: 1 << 20,
 };
 const planFor = (limits: typeof CPU | typeof H200, ranges = true): MapReducePlan =>
   planMapReduce(
     {
-      ...{ reduction: reduction('Sum', vi(0, 1)), further: [reduction('Min', vj(1, 1))] },
+      reduction: reduction('Sum', vi(0, 1)),
+      further: [reduction('Min', vj(1, 1))],
       ...({ dtype: 'float32', ranges, rowsI: 8, rowsJ: 1000, batch: 1 } as const),
     },
     limits,
@@ -39,7 +41,10 @@ describe('ranges', () => {
   test('from a matrix: the worked example of the format', () => {
     const ranges = rangesFromMatrix(rangesI, rangesJ, keep);
     expect(ranges).toEqual({
-      ...{ rangesI, rangesJ, slicesI: [2, 3], slicesJ: [1, 3, 3] },
+      rangesI,
+      rangesJ,
+      slicesI: [2, 3],
+      slicesJ: [1, 3, 3],
       redrangesJ: [
         [1, 4],
         [4, 9],

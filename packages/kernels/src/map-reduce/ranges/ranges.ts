@@ -36,17 +36,21 @@ export function rangesFromMatrix(
 ): Ranges {
   const wrong = keep.find((row) => row.length !== rangesJ.length);
   if (keep.length !== rangesI.length || wrong !== undefined) {
-    const found = `${String(keep.length)} rows${wrong === undefined ? '' : `, one of ${String(wrong.length)}`}`;
+    const found = `${keep.length} rows${wrong === undefined ? '' : `, one of ${wrong.length}`}`;
     throw new RangeError(
-      `cannot build ranges: ${String(rangesI.length)} ranges of i and ${String(rangesJ.length)} of j, and 'keep' has ${found}. ` +
+      `cannot build ranges: ${rangesI.length} ranges of i and ${rangesJ.length} of j, and 'keep' has ${found}. ` +
         `Pass a row for every range of i with an entry for every range of j.`,
     );
   }
   const i = chosen(rangesI, rangesJ, (k, l) => Boolean(keep[k]?.[l]));
   const j = chosen(rangesJ, rangesI, (l, k) => Boolean(keep[k]?.[l]));
   return {
-    ...{ rangesI, slicesI: i.slices, redrangesJ: i.redranges },
-    ...{ rangesJ, slicesJ: j.slices, redrangesI: j.redranges },
+    rangesI,
+    slicesI: i.slices,
+    redrangesJ: i.redranges,
+    rangesJ,
+    slicesJ: j.slices,
+    redrangesI: j.redranges,
   };
 }
 

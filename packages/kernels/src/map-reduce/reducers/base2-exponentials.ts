@@ -18,7 +18,7 @@ export function base2ExponentialReducer(
   const [zero, one, infinite, none] = [lit(0), lit(1), lit(Infinity), lit(-Infinity)];
   const log2e = lit(Math.LOG2E);
   const isSoftMax = kind === 'SumSoftMaxWeight';
-  const sums = upTo(weightDim + (isSoftMax ? 1 : 0)).map((c) => `sum${String(c)}`);
+  const sums = upTo(weightDim + (isSoftMax ? 1 : 0)).map((c) => `sum${c}`);
   const last = sums.at(-1) ?? '';
   // what counts nothing may be infinite
   const times = (share: string, x: string): string =>
@@ -45,7 +45,7 @@ export function base2ExponentialReducer(
       `const V share = ${abs('top')} == ${infinite} ? (exponent == top ? ${one} : ${zero}) : ${scaled('f0', 'top')};`,
       ...sums.map(
         (sum, c) =>
-          `s.${sum} = f0 == ${none} ? s.${sum} : ${times('keep', `s.${sum}`)} + ${times('share', `f${String(c + 1)}`)};`,
+          `s.${sum} = f0 == ${none} ? s.${sum} : ${times('keep', `s.${sum}`)} + ${times('share', `f${c + 1}`)};`,
       ),
       `s.top = f0 == ${none} ? s.top : top;`,
     ),
@@ -68,7 +68,7 @@ export function base2ExponentialReducer(
     index: [],
     rounds: true,
     several: (s, rows, slow) => {
-      const shares = rows.map((_, u) => `share${String(u)}`);
+      const shares = rows.map((_, u) => `share${u}`);
       const terms = sums.map((_, c) => {
         const weights = rows.map((row) => row[c + 1] ?? '');
         const isCount = weights.every((weight) => weight === one);

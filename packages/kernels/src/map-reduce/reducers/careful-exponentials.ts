@@ -54,7 +54,7 @@ export function carefulExponentialReducer(
       ]),
     ],
     arity: plain.arity,
-    add: weigh('f0', (c) => widened(`f${String(Number(c) + 1)}`)),
+    add: weigh('f0', (c) => widened(`f${Number(c) + 1}`)),
     merge: lines(
       weigh('t.top', (c) => `t.sum${c}`),
       !wide && weigh('t.top', (c) => `-t.low${c}`),

@@ -16,11 +16,9 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
   const base2 = scalar ?? vector?.base2;
   if (base2 && isPlain && kind !== 'MaxSumShiftExp') return base2ExponentialReducer(parts, base2);
   const none = lit(-Infinity);
-  const sums = upTo(weightDim + (kind === 'SumSoftMaxWeight' ? 1 : 0)).map(
-    (c) => `sum${String(c)}`,
-  );
+  const sums = upTo(weightDim + (kind === 'SumSoftMaxWeight' ? 1 : 0)).map((c) => `sum${c}`);
   const shares = sums.map((sum, c) => {
-    const weight = `f${String(c + 1)}`;
+    const weight = `f${c + 1}`;
     // what counts nothing may be infinite
     const before = `(share == ${lit(0)} ? ${lit(0)} : s.${sum} * share)`;
     const added = `(share == ${lit(0)} ? ${lit(0)} : ${weight} * share)`;
@@ -77,10 +75,10 @@ function severalText(
 ): string {
   const [zero, one] = [lit(0), lit(1)];
   const most = rows.map(([f = '']) => f).reduce(larger);
-  const shares = rows.map(([f = ''], u) => `const V share${String(u)} = ${exp(`${f} - top`)};`);
+  const shares = rows.map(([f = ''], u) => `const V share${u} = ${exp(`${f} - top`)};`);
   const totals = sums.map((sum, c) => {
     const terms = rows.map((row, u) => {
-      const [share, weight] = [`share${String(u)}`, row[c + 1] ?? ''];
+      const [share, weight] = [`share${u}`, row[c + 1] ?? ''];
       // what counts nothing may be infinite
       return weight === one ? share : `(${share} == ${zero} ? ${zero} : ${weight} * ${share})`;
     });

@@ -45,7 +45,10 @@ export function extremaReducer({
     ...(vector && {
       several: (s, rows, slow) =>
         extremaOfVectors(s, rows, {
-          ...{ components, wantsIndex, least, slow },
+          components,
+          wantsIndex,
+          least,
+          slow,
           best: least ? vector.smaller : vector.larger,
         }),
     }),

@@ -41,7 +41,7 @@ ${moves.join('\n')}
     [
       `{ const V values[] = {${list('best', c)}};`,
       `  const I rows[] = {${list('index', c)}};`,
-      `  for (int rank = 0; rank < ${String(k)}; ++rank) insert${c}(s, values[rank], rows[rank], (I)(rows[rank] >= number(0)));`,
+      `  for (int rank = 0; rank < ${k}; ++rank) insert${c}(s, values[rank], rows[rank], (I)(rows[rank] >= number(0)));`,
       '}',
     ].join('\n');
   const all = ranks.flatMap((r) => components.map((c) => place(c, r)));

@@ -7,8 +7,13 @@ import type { SumOptions } from './sum-options.js';
 const nothing = (): string => '';
 /** For what is asked of a reducer beside its text. */
 const NO_TEXT: ReducerDialect = {
-  ...{ lit: nothing, exp: nothing, log: nothing, abs: nothing },
-  ...{ larger: undefined, scalar: undefined, vector: undefined },
+  lit: nothing,
+  exp: nothing,
+  log: nothing,
+  abs: nothing,
+  larger: undefined,
+  scalar: undefined,
+  vector: undefined,
 };
 
 /** The reducer of a reduction of a plan. */

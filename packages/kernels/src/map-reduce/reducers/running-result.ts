@@ -48,8 +48,11 @@ export interface RunningResult {
 
 /** What reducers have that need it. */
 const NO_MORE = {
-  ...{ members: undefined, block: undefined, beside: undefined },
-  ...{ several: undefined, functions: undefined },
+  members: undefined,
+  block: undefined,
+  beside: undefined,
+  several: undefined,
+  functions: undefined,
 };
 const NO_SHORTCUT = { block: undefined, several: undefined, pointers: undefined };
 
@@ -86,8 +89,8 @@ function single(reducer: Reducer): RunningResult {
 /** A namespace for each, whose names would clash; what rounds is in a `Block` too. */
 function several(reducers: readonly Reducer[]): RunningResult {
   const rounding = reducers.flatMap(({ rounds }, n) => (rounds ? [n] : []));
-  const space = (n: number): string => `reduction${String(n)}`;
-  const member = (n: number): string => `part${String(n)}`;
+  const space = (n: number): string => `reduction${n}`;
+  const member = (n: number): string => `part${n}`;
   const all = reducers.map((_, n) => n);
   const isBlock = (type: string, n: number): boolean =>
     type === 'Block' && reducers[n]?.block !== undefined;

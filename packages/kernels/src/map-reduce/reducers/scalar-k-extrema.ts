@@ -41,15 +41,11 @@ export function kExtremaOfScalars({
   readonly scalar: ScalarDialect;
 }): string {
   const values = rows.map(({ value }) => value);
-  const chosen = values.reduceRight(
-    (later, value, u) => `which == ${String(u)} ? ${value} : ${later}`,
-  );
+  const chosen = values.reduceRight((later, value, u) => `which == ${u} ? ${value} : ${later}`);
   return lines(
     `if (!(${isFull} && ${isOut(values.reduce(best))})) {`,
     '  unsigned entering = 0;',
-    ...values.map(
-      (value, u) => `  entering |= (unsigned)!(${isFull} && ${isOut(value)}) << ${String(u)};`,
-    ),
+    ...values.map((value, u) => `  entering |= (unsigned)!(${isFull} && ${isOut(value)}) << ${u};`),
     '  #pragma unroll 1',
     '  while (entering != 0) {',
     `    const int which = ${scalar.lowestBit('entering')};`,

@@ -7,7 +7,7 @@ import { upTo, type Reducer, type Slot } from './reducer.js';
  */
 export function stateText(reducer: Reducer): string {
   const { block } = reducer;
-  const parameters = upTo(reducer.arity).map((c) => `UNUSED V f${String(c)}`);
+  const parameters = upTo(reducer.arity).map((c) => `UNUSED V f${c}`);
   return lines(
     structText('State', 'empty', reducer.slots, reducer.members),
     reducer.functions,

@@ -7,14 +7,14 @@ export function sumReducer(parts: ReducerParts): Reducer {
   const { kind, dim, sums = PLAIN_SUMS } = parts;
   const { lit } = parts.dialect;
   const product = kind === 'Prod';
-  const names = upTo(dim).map((c) => `total${String(c)}`);
+  const names = upTo(dim).map((c) => `total${c}`);
   const sign = product ? '*' : '+';
   const with_ = (other: (c: number) => string): string =>
     names.map((name, c) => `s.${name} = s.${name} ${sign} ${other(c)};`).join('\n');
   const plain: Reducer = {
     slots: names.map((name) => ({ name, type: 'V', empty: lit(product ? 1 : 0) })),
     arity: dim,
-    add: with_((c) => `f${String(c)}`),
+    add: with_((c) => `f${c}`),
     merge: with_((c) => `t.${names[c] ?? ''}`),
     value: names.map((name) => (kind === 'Mean' ? `s.${name} / count` : `s.${name}`)),
     index: [],
@@ -25,7 +25,7 @@ export function sumReducer(parts: ReducerParts): Reducer {
 
 /** Count, Any and All: whole numbers, so that nothing is rounded. */
 export function countReducer({ kind, dim, dialect: { lit } }: ReducerParts): Reducer {
-  const names = upTo(dim).map((c) => `seen${String(c)}`);
+  const names = upTo(dim).map((c) => `seen${c}`);
   const text = {
     // a NaN is not 0
     Count: {
@@ -48,7 +48,7 @@ export function countReducer({ kind, dim, dialect: { lit } }: ReducerParts): Red
       empty: kind === 'All' ? 'number(1)' : 'number(0)',
     })),
     arity: dim,
-    add: names.map((name, c) => text.add(`s.${name}`, `f${String(c)}`)).join('\n'),
+    add: names.map((name, c) => text.add(`s.${name}`, `f${c}`)).join('\n'),
     merge: names.map((name) => text.merge(`s.${name}`, `t.${name}`)).join('\n'),
     value: names.map((name) => `real(s.${name})`),
     index: [],

@@ -71,7 +71,7 @@ function cpuText({ pass, valueDim }: SelectionPlan): WriteText {
       lines(
         `const I wanted = ${mask} != splat(${cpuLiteral(0, pass.dtype)});`,
         'if (any(wanted)) {',
-        ...values.map((value, c) => `  const V value${String(c)} = ${value};`),
+        ...values.map((value, c) => `  const V value${c} = ${value};`),
         '  for (int64_t lane = 0; lane < LANES; lane++) {',
         '    const int64_t mine = first + group * LANES + lane;',
         `    if (!wanted[lane] || mine >= ${limit}) continue;`,
@@ -79,10 +79,7 @@ function cpuText({ pass, valueDim }: SelectionPlan): WriteText {
         `    const int64_t at = room[0] + ${total}.seen[lane]++;`,
         '    if (at >= room[1]) continue;',
         '    g.rows[at] = (int32_t)row;',
-        ...values.map(
-          (_, c) =>
-            `    g.values[at * ${String(valueDim)} + ${String(c)}] = value${String(c)}[lane];`,
-        ),
+        ...values.map((_, c) => `    g.values[at * ${valueDim} + ${c}] = value${c}[lane];`),
         '  }',
         '}',
       ),
@@ -100,9 +97,7 @@ function cudaText(pass: CudaMapReducePlan, valueDim: number): WriteText {
         `  const long long at = room[0] + ${total}.seen++;`,
         '  if (at < room[1]) {',
         `    rows[at] = (int)${row};`,
-        ...values.map(
-          (value, c) => `    values[at * ${String(valueDim)} + ${String(c)}] = ${value};`,
-        ),
+        ...values.map((value, c) => `    values[at * ${valueDim} + ${c}] = ${value};`),
         '  }',
         '}',
       ),

@@ -50,7 +50,7 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
   const { mask, values, axis = 1, ...rest } = { ...NO_MORE, ...problem };
   if (mask.dim !== 1) {
     throw new RangeError(
-      `cannot plan a selection: the mask has dim ${String(mask.dim)}. Pass one number for every pair, such as a comparison of distances.`,
+      `cannot plan a selection: the mask has dim ${mask.dim}. Pass one number for every pair, such as a comparison of distances.`,
     );
   }
   const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
@@ -64,7 +64,10 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
   const counts = planUnrolled({ ...rest, reduction: counted.reduction }, limits);
   const pass = planUnrolled(counted, limits, true);
   return Object.freeze({
-    ...{ family: 'selection', pass, counts, valueDim: values?.dim ?? 0 },
+    family: 'selection',
+    pass,
+    counts,
+    valueDim: values?.dim ?? 0,
     summary: pass.summary.replace('map-reduce', 'selection'),
   });
 }

@@ -28,7 +28,8 @@ export function selectionParams(plan: SelectionPlan): KernelParam[] {
 /** A running result that counts the pairs of a row, and writes each where the row's offset and the count say. */
 export function selectedRows(plan: SelectionPlan, { add }: WriteText): RunningResult {
   return {
-    ...{ block: undefined, several: undefined },
+    block: undefined,
+    several: undefined,
     text: lines(
       'struct State { I seen; };',
       'INLINE State empty() {',

@@ -1,8 +1,8 @@
 import { describe, test } from 'vitest';
-import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test.helper.js';
-import { checkRoom, checkSelection } from './selection-check.test.helper.js';
+import { runCudaProgram } from '../../testing/cuda-emulator.test-support.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test-support.js';
+import { checkRoom, checkSelection } from './selection-check.test-support.js';
 
 describe('selections on a GPU', () => {
   test.each(SELECTIONS.map((one, n) => [...one, n] as const))('%s', (_, problem, n) => {

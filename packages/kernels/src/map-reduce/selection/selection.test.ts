@@ -1,9 +1,9 @@
 import { ops, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
-import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test.helper.js';
-import { checkRoom, checkSelection } from './selection-check.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../../testing/cpu-program.test-support.js';
+import { NEAR, OFFSET, RANGES, SELECTIONS } from './selection-cases.test-support.js';
+import { checkRoom, checkSelection } from './selection-check.test-support.js';
 import { planSelection } from './plan-selection.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';

@@ -36,7 +36,9 @@ export function chooseWideCpu(
   const parts = Math.min(MOST_SPLITS, wanted, shape.reducedRows / (2 * BLOCK_ROWS));
   const isSplit = formula.columns === 1 && shape.mergeable && parts >= 2;
   return {
-    ...{ groups, packed: fits(groups), blocks: Math.ceil(all / tasks) },
+    groups,
+    packed: fits(groups),
+    blocks: Math.ceil(all / tasks),
     splits: isSplit ? 2 ** Math.floor(Math.log2(parts)) : 1,
     rows: sums === 0 ? 1 : Math.max(1, Math.min(8, rows)),
     tile: Math.max(LEAST_TILE, Math.min(MOST_TILE, 2 ** Math.floor(Math.log2(held)))),

@@ -53,12 +53,13 @@ export function chooseWideCuda(shape: WideShape, limits: CudaLimits): WideCut {
   const held = isNarrow ? Infinity : HELD_BYTES / (Math.max(1, formula.pair) * side * groups);
   if (held < 1 || (isNarrow && slots * side > HELD_BYTES)) {
     throw new RangeError(
-      `cannot plan a map-reduce: a pair of rows has ${String(formula.pair)} values and a running result ${String(slots)} numbers, ` +
+      `cannot plan a map-reduce: a pair of rows has ${formula.pair} values and a running result ${slots} numbers, ` +
         `more than a GPU's shared memory takes. Split the formula into several, or ask for fewer extrema (K).`,
     );
   }
   return {
-    ...{ ...cut, steps: stepsOf(shape, cut) },
+    ...cut,
+    steps: stepsOf(shape, cut),
     tile: 2 ** Math.floor(Math.log2(Math.min(CUDA_SIDE * rows, held))),
   };
 }
@@ -131,7 +132,8 @@ function columnsSplits(
     return { splits, cost };
   });
   return costs.reduce((best, one) => (one.cost < best.cost * 0.97 ? one : best), {
-    ...{ splits: 1, cost: Infinity },
+    splits: 1,
+    cost: Infinity,
     ...costs[0],
   }).splits;
 }

@@ -57,7 +57,9 @@ function joinAxes(axes: NamedAxes): NamedAxes {
       const without = (one: readonly Axis[]): Axis[] => one.filter((axis) => axis !== second);
       const size = sizeOf(first, axes.sizes) * sizeOf(second, axes.sizes);
       return joinAxes({
-        ...{ f: without(axes.f), g: without(axes.g), out: without(axes.out) },
+        f: without(axes.f),
+        g: without(axes.g),
+        out: without(axes.out),
         sizes: new Map([...axes.sizes, [first, size]]),
       });
     }

@@ -35,8 +35,7 @@ export function* cpuColumnsText(
   const hold = (results: readonly string[]): string =>
     lines(
       ...results.map(
-        (result, n) =>
-          `held[((q + r - start) * ${String(pair)} + ${String(n)}) * GROUPS + v] = ${result};`,
+        (result, n) => `held[((q + r - start) * ${pair} + ${n}) * GROUPS + v] = ${result};`,
       ),
     );
   const each = (body: string): string =>
@@ -49,7 +48,7 @@ export function* cpuColumnsText(
     `const int64_t firstBlock = part * ${blocks};`,
     `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
     'const int64_t states = (lastBlock - firstBlock) * GROUPS;',
-    `State* const totals = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
+    `State* const totals = (State*)(own + ${packedInputs(plan).count} * GROUPS);`,
     each('totals[n] = empty();'),
     block &&
       lines(
@@ -58,13 +57,13 @@ export function* cpuColumnsText(
           : `${type}* const parts = (${type}*)(totals + states);`,
         each(`parts[n] = ${block.empty('totals[n]')};`),
       ),
-    pair > 0 && `V held[${tile} * ${String(pair)} * GROUPS];`,
+    pair > 0 && `V held[${tile} * ${pair} * GROUPS];`,
     cpuSpans(
       plan,
       plan.tile,
       lines(
         pairs !== false &&
-          lines(`for (int64_t q = start; q < stop; q += ${String(rows)}) {`, indent(pairs), '}'),
+          lines(`for (int64_t q = start; q < stop; q += ${rows}) {`, indent(pairs), '}'),
         'for (int64_t block = firstBlock; block < lastBlock; block++) {',
         ...vectors.map((v) => `  ${type} s${v} = ${target}[${at} + ${v}];`),
         '  for (int64_t q = start; q < stop; q++) {',
@@ -89,7 +88,7 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
   const { formula, groups, block } = plan;
   const { pair, before, after, columns } = formula;
   const held = (n: number, v: string): string =>
-    `held[((q - start) * ${String(pair)} + ${String(n)}) * GROUPS + ${v}]`;
+    `held[((q - start) * ${pair} + ${n}) * GROUPS + ${v}]`;
   const plain = cpuTileDialect(plan, 1, () => 'q', helpers);
   const dialect: TileDialect = {
     ...plain,
@@ -99,10 +98,10 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
   const tile = tileText(formula, dialect);
   const column = tile.roots.slice(pair, pair + 1);
   const rest = tile.roots.slice(pair + 1, pair + 1 + after);
-  const value = (b: number, v: number): string => `f${String(b)}_${String(v)}`;
+  const value = (b: number, v: number): string => `f${b}_${v}`;
   const last = String(columns - 1);
   const columnText = (b: number): string => {
-    const number = `block * ${String(block)} + ${String(b)}`;
+    const number = `block * ${block} + ${b}`;
     const clamped = columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`;
     return lines(
       '{',
@@ -122,7 +121,7 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
       ...upTo(block).map((b) => value(b, v)),
       ...[...results, 'number((L)q)'],
     ];
-    return lines('{', indent(text), `  add(s${String(v)}, ${args.join(', ')});`, '}');
+    return lines('{', indent(text), `  add(s${v}, ${args.join(', ')});`, '}');
   };
   const texts: string[] = [];
   for (const b of upTo(block)) {
@@ -149,8 +148,8 @@ function prefetchText(plan: CpuWidePlan): string {
   const inputs = new Map(reads.map((load) => [load.position, load]));
   return lines(
     ...[...inputs.values()].map(({ position: p, line }) => {
-      const first = `block * ${String((line?.step ?? 1) * block)} + ${String(line?.offset ?? 0)}`;
-      const row = `(q + ${String(tile)} < until ? q + ${String(tile)} : q)`;
+      const first = `block * ${(line?.step ?? 1) * block} + ${line?.offset ?? 0}`;
+      const row = `(q + ${tile} < until ? q + ${tile} : q)`;
       return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
     }),
   );

@@ -55,7 +55,7 @@ export function cpuTileDialect(
     const offset = offsets.get(position);
     return offset === undefined
       ? `gathered${x}(${x} + ${index}, ${stride}, places, ${g})`
-      : `own[(${String(offset)} + ${index}) * GROUPS + ${g}]`;
+      : `own[(${offset} + ${index}) * GROUPS + ${g}]`;
   };
   return {
     each: (body) => pairs.map(([r, g]) => lines('{', indent(body(r, g)), '}')).join('\n'),
@@ -75,7 +75,9 @@ export function cpuTileDialect(
     lit,
     statements: (exprs, names) => {
       const { helpers: used, ...rest } = emitCpuStatements(exprs, {
-        ...{ dtype, name: 'formula', parameters: names },
+        dtype,
+        name: 'formula',
+        parameters: names,
       });
       for (const helper of used) helpers.add(helper);
       return rest;

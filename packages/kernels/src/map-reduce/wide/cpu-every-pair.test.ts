@@ -1,10 +1,10 @@
 import { REDUCTION_KINDS } from '@mercer/formula';
 import { expect, test } from 'vitest';
-import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../../testing/cpu-program.test-support.js';
 import { missingPairs } from '../../../../formula/test/missing-pairs.mjs';
-import { checkMapReduce } from '../map-reduce-check.test.helper.js';
-import { AXES, caseOf, DIMS, everyPair, NUMBERS } from './wide-cases.test.helper.js';
+import { checkMapReduce } from '../map-reduce-check.test-support.js';
+import { AXES, caseOf, DIMS, everyPair, NUMBERS } from './wide-cases.test-support.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = cpuTestLimits(level);

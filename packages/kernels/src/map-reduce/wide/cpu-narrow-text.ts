@@ -25,7 +25,11 @@ export function* cpuNarrowText(
     rows > 1 && running.several !== undefined
       ? (results: readonly string[]): string =>
           addTogether(running, {
-            ...{ results, together: rows, total: 'total[v]', block: 's[v]', row: 'q' },
+            results,
+            together: rows,
+            total: 'total[v]',
+            block: 's[v]',
+            row: 'q',
           })
       : undefined;
   const merge =
@@ -33,13 +37,13 @@ export function* cpuNarrowText(
   const values = [0, formula.pair + 1 + formula.after] as const;
   const pairs = yield* cpuPairText(plan, values, add, helpers, together);
   return lines(
-    `State* const total = (State*)(own + ${String(packedInputs(plan).count)} * GROUPS);`,
+    `State* const total = (State*)(own + ${packedInputs(plan).count} * GROUPS);`,
     each('total[v] = empty();'),
     block && lines(`${block.type} s[GROUPS];`, each(`s[v] = ${block.empty('total[v]')};`)),
     cpuSpans(
       plan,
       BLOCK_ROWS,
-      lines(`for (int64_t q = start; q < stop; q += ${String(rows)}) {`, indent(pairs), '}'),
+      lines(`for (int64_t q = start; q < stop; q += ${rows}) {`, indent(pairs), '}'),
       merge,
     ),
     plan.splits > 1
@@ -55,7 +59,7 @@ function storeText({ splits }: CpuWidePlan, each: (body: string) => string): str
     each(
       lines(
         'if (first / LANES + v >= vectors) break;',
-        `const int64_t place = (layer * ${String(splits)} + part) * vectors + first / LANES + v;`,
+        `const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + v;`,
         '__builtin_memcpy(g.workspace + place * sizeof(State), &total[v], sizeof(State));',
       ),
     ),

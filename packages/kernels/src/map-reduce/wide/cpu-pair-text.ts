@@ -28,18 +28,18 @@ export function* cpuPairText(
   yield;
   const loops = tile.loops('', roots);
   yield;
-  const place = upTo(rows).map((r) => `q + ${String(r)} < stop ? q + ${String(r)} : stop - 1`);
+  const place = upTo(rows).map((r) => `q + ${r} < stop ? q + ${r} : stop - 1`);
   const everyPair = (name: string): string[] =>
     upTo(rows).flatMap((r) => upTo(groups).map((g) => dialect.valueAt(name, String(r), String(g))));
   return lines(
-    `UNUSED const int64_t places_q[${String(rows)}] = {${place.join(', ')}};`,
+    `UNUSED const int64_t places_q[${rows}] = {${place.join(', ')}};`,
     loops,
     // a loop over the tile keeps the text short: it reads arrays
     ...tile.read(roots).map((name) => `const V ${name}_all[] = {${everyPair(name).join(', ')}};`),
-    `const int64_t rows = stop - q < ${String(rows)} ? stop - q : ${String(rows)};`,
+    `const int64_t rows = stop - q < ${rows} ? stop - q : ${rows};`,
     together !== undefined &&
       lines(
-        `if (rows == ${String(rows)}) {`,
+        `if (rows == ${rows}) {`,
         '  for (int64_t v = 0; v < GROUPS; v++) {',
         indent(lines(declareValues(results, rows)), 4),
         ...upTo(rows).map((r) => {

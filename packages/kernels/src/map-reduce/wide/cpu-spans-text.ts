@@ -21,7 +21,7 @@ export function cpuSpans(
     merge !== undefined &&
       lines(
         '  fresh += stop - start;',
-        `  if (fresh < ${String(BLOCK_ROWS)}) continue;`,
+        `  if (fresh < ${BLOCK_ROWS}) continue;`,
         '  fresh = 0;',
         indent(merge),
       ),
@@ -40,8 +40,8 @@ export function cpuSpans(
         )
       : splits > 1
         ? lines(
-            `const int64_t whole = (reduced + ${String(BLOCK_ROWS - 1)}) / ${String(BLOCK_ROWS)};`,
-            `const int64_t length = (whole + ${String(splits - 1)}) / ${parts} * ${String(BLOCK_ROWS)};`,
+            `const int64_t whole = (reduced + ${BLOCK_ROWS - 1}) / ${BLOCK_ROWS};`,
+            `const int64_t length = (whole + ${splits - 1}) / ${parts} * ${BLOCK_ROWS};`,
             'const int64_t from = part * length < reduced ? part * length : reduced;',
             'const int64_t until = from + length < reduced ? from + length : reduced;',
             walk,

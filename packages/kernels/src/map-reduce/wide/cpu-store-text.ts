@@ -9,14 +9,11 @@ export function cpuStoreText(plan: CpuWidePlan, reducer: Reducer): string {
   const [size, columns] = [String(plan.block), String(formula.columns)];
   const statement = (entry: number, to: string, value: string): string => {
     const { offset, column } = resultPlace(plan, formula.columns, entry);
-    const at = (place: string): string =>
-      `g.${to}[(layer * kept + row) * ${String(width)} + ${place}]`;
+    const at = (place: string): string => `g.${to}[(layer * kept + row) * ${width} + ${place}]`;
     if (column === undefined) return `if (block == 0) ${at(String(offset))} = ${value};`;
     const inside =
-      formula.columns % plan.block === 0
-        ? ''
-        : `if (block * ${size} + ${String(column)} < ${columns}) `;
-    return `${inside}${at(`block * ${size} + ${String(offset)}`)} = ${value};`;
+      formula.columns % plan.block === 0 ? '' : `if (block * ${size} + ${column} < ${columns}) `;
+    return `${inside}${at(`block * ${size} + ${offset}`)} = ${value};`;
   };
   return lines(
     reducer.value.length > 0 && `const V value[] = {${reducer.value.join(', ')}};`,
@@ -26,9 +23,9 @@ export function cpuStoreText(plan: CpuWidePlan, reducer: Reducer): string {
     '  if (row >= limit) break;',
     indent(
       lines(
-        ...upTo(reducer.value.length).map((e) => statement(e, 'out', `value[${String(e)}][lane]`)),
+        ...upTo(reducer.value.length).map((e) => statement(e, 'out', `value[${e}][lane]`)),
         ...upTo(reducer.index.length).map((e) =>
-          statement(e, 'index', `(int32_t)found[${String(e)}][lane]`),
+          statement(e, 'index', `(int32_t)found[${e}][lane]`),
         ),
       ),
     ),

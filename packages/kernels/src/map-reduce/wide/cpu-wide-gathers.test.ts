@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
-import { checkMapReduce } from '../map-reduce-check.test.helper.js';
-import { WIDE_GATHER_CASES } from './wide-gather-cases.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../../testing/cpu-program.test-support.js';
+import { checkMapReduce } from '../map-reduce-check.test-support.js';
+import { WIDE_GATHER_CASES } from './wide-gather-cases.test-support.js';
 
 const limits = cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2');
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test.helper.js';
-import { runCpuProgram } from '../../testing/cpu-program.test.helper.js';
-import { checkMapReduce } from '../map-reduce-check.test.helper.js';
-import { SUM_RANGES } from '../sum-cases.test.helper.js';
-import { WIDE_SUM_CASES, WIDE_SUM_SIZES } from './wide-sum-cases.test.helper.js';
+import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test-support.js';
+import { runCpuProgram } from '../../testing/cpu-program.test-support.js';
+import { checkMapReduce } from '../map-reduce-check.test-support.js';
+import { SUM_RANGES } from '../sum-cases.test-support.js';
+import { WIDE_SUM_CASES, WIDE_SUM_SIZES } from './wide-sum-cases.test-support.js';
 
 const limits = cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2');
 

@@ -5,9 +5,9 @@ import {
   cpuTestLimits,
   machines,
   runnableLevels,
-} from '../../testing/cpu-harness.test.helper.js';
-import { runCpuKernel, runCpuProgram } from '../../testing/cpu-program.test.helper.js';
-import { checkMapReduce, wholeNumber } from '../map-reduce-check.test.helper.js';
+} from '../../testing/cpu-harness.test-support.js';
+import { runCpuKernel, runCpuProgram } from '../../testing/cpu-program.test-support.js';
+import { checkMapReduce, wholeNumber } from '../map-reduce-check.test-support.js';
 import {
   caseOf,
   DIMS,
@@ -16,7 +16,7 @@ import {
   sweepCase,
   VARIANT_CASES,
   WIDE_SIZES,
-} from './wide-cases.test.helper.js';
+} from './wide-cases.test-support.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = cpuTestLimits(level);

@@ -152,9 +152,9 @@ function inputsText(plan: CpuWidePlan): string {
     const { position: p, dim } = input;
     const offset = offsets.get(p);
     if (offset === undefined) return [];
-    const to = `((T*)own)[(${String(offset)} + c) * ROWS + row]`;
+    const to = `((T*)own)[(${offset} + c) * ROWS + row]`;
     const from = loaded(input, `${inputName(p)}[places[row] * g.${strideName(p)} + c]`);
-    return [`  for (int64_t c = 0; c < ${String(dim)}; c++) ${to} = ${from};`];
+    return [`  for (int64_t c = 0; c < ${dim}; c++) ${to} = ${from};`];
   });
   return lines(
     ...plan.inputs.map(

@@ -8,8 +8,8 @@ export const columnThreads = ({ formula, block }: Columns): number =>
 
 /** The declaration of the first column of thread `columnThread`; its columns lie 16 apart, so that neighbours read side by side. */
 export const columnsOfThread = ({ block }: Columns): string =>
-  `const int firstColumn = columnThread / ${String(CUDA_SIDE)} * ${String(CUDA_SIDE * block)} + columnThread % ${String(CUDA_SIDE)};`;
+  `const int firstColumn = columnThread / ${CUDA_SIDE} * ${CUDA_SIDE * block} + columnThread % ${CUDA_SIDE};`;
 
 /** Column `n` of a thread. */
 export const columnOfThread = (n: number | string): string =>
-  `firstColumn + ${typeof n === 'number' ? String(n * CUDA_SIDE) : `${n} * ${String(CUDA_SIDE)}`}`;
+  `firstColumn + ${typeof n === 'number' ? String(n * CUDA_SIDE) : `${n} * ${CUDA_SIDE}`}`;

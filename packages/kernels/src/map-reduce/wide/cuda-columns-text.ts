@@ -37,27 +37,26 @@ export function* cudaColumnsText(
   yield;
   const columns = columnText(plan, target, helpers);
   return lines(
-    pair > 0 &&
-      `__shared__ V held[${String(pair)}][${String(tile)}][${String(CUDA_SIDE * groups)}];`,
-    `State total[${String(groups)}];`,
-    block && lines(`${block.type} s[${String(groups)}];`, 'int fresh = 0;'),
+    pair > 0 && `__shared__ V held[${pair}][${tile}][${CUDA_SIDE * groups}];`,
+    `State total[${groups}];`,
+    block && lines(`${block.type} s[${groups}];`, 'int fresh = 0;'),
     everyGroup(groups, lines('total[g] = empty();', block && `s[g] = ${block.empty('total[g]')};`)),
     cudaSpans(
       plan,
       tile,
       lines(
         '#pragma unroll 1',
-        `for (long long start = spanFrom; start < spanEnd; start += ${String(tile)}) {`,
-        `  const int count = spanEnd - start < ${String(tile)} ? (int)(spanEnd - start) : ${String(tile)};`,
+        `for (long long start = spanFrom; start < spanEnd; start += ${tile}) {`,
+        `  const int count = spanEnd - start < ${tile} ? (int)(spanEnd - start) : ${tile};`,
         pairs !== false && indent(lines('__syncthreads();', pairs, '__syncthreads();')),
-        `  #pragma unroll ${String(rowsTogether(plan, reducer))}`,
+        `  #pragma unroll ${rowsTogether(plan, reducer)}`,
         '  for (int q = 0; q < count; ++q) {',
         indent(columns, 4),
         '  }',
         mergeRuns &&
           lines(
             '  fresh += count;',
-            `  if (fresh >= ${String(BLOCK_ROWS)}) {`,
+            `  if (fresh >= ${BLOCK_ROWS}) {`,
             '    fresh = 0;',
             indent(mergeRuns, 4),
             '  }',
@@ -69,7 +68,7 @@ export function* cudaColumnsText(
     everyGroup(
       groups,
       lines(
-        `const long long row = blockFirst + ty * ${String(groups)} + g;`,
+        `const long long row = blockFirst + ty * ${groups} + g;`,
         'if (row < limit) {',
         indent(splits > 1 ? keepText(plan, running) : storeColumns(plan, reducer, 'total[g]')),
         '}',
@@ -99,35 +98,36 @@ function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
   const { formula, groups, rows, tile } = plan;
   const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
   const stage = cudaStaging(plan, rows, (thread, r) =>
-    clamped(`(start + ${thread} * ${String(rows)} + ${r})`),
+    clamped(`(start + ${thread} * ${rows} + ${r})`),
   );
   const text = tileText(formula, {
     ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
-    ...{ stagedPragma: '#pragma unroll 2', wholePragma: '#pragma unroll' },
+    stagedPragma: '#pragma unroll 2',
+    wholePragma: '#pragma unroll',
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = text.roots.slice(0, formula.pair);
   const values = text.values(roots, 'r', 'g');
   const store = values.results.map(
-    (result, n) => `held[${String(n)}][place_q][ty * ${String(groups)} + g] = ${result};`,
+    (result, n) => `held[${n}][place_q][ty * ${groups} + g] = ${result};`,
   );
   const loops = text.loops('', roots);
   return lines(
     (loops + values.text).includes('row[') &&
       lines(
-        `long long row[${String(rows)}];`,
+        `long long row[${rows}];`,
         '#pragma unroll',
-        `for (int r = 0; r < ${String(rows)}; ++r) row[r] = ${clamped(`start + tx * ${String(rows)} + r`)};`,
+        `for (int r = 0; r < ${rows}; ++r) row[r] = ${clamped(`start + tx * ${rows} + r`)};`,
       ),
     loops,
     unrolledPairs(
       rows,
       groups,
       lines(
-        `const int place_q = tx * ${String(rows)} + r;`,
+        `const int place_q = tx * ${rows} + r;`,
         values.text,
         ...(tile < CUDA_SIDE * rows
-          ? [`if (place_q < ${String(tile)}) {`, ...store.map((line) => `  ${line}`), '}']
+          ? [`if (place_q < ${tile}) {`, ...store.map((line) => `  ${line}`), '}']
           : store),
       ),
     ),
@@ -138,8 +138,7 @@ function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
 function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>): string {
   const { formula, groups, block } = plan;
   const { pair, before, after, columns } = formula;
-  const held = (n: number, g: string): string =>
-    `held[${String(n)}][q][ty * ${String(groups)} + ${g}]`;
+  const held = (n: number, g: string): string => `held[${n}][q][ty * ${groups} + ${g}]`;
   const plain = cudaTileDialect(plan, 1, () => '(start + q)', helpers);
   const dialect: TileDialect = {
     ...plain,
@@ -157,14 +156,14 @@ function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>
   const restValues = tile.values(rest, '0', 'g');
   const args = [
     ...upTo(before).map((n) => held(n, 'g')),
-    ...upTo(block).map((b) => `f[${String(b)}][g]`),
+    ...upTo(block).map((b) => `f[${b}][g]`),
     ...restValues.results,
     '(I)(start + q)',
   ];
   return lines(
-    `V f[${String(block)}][${String(groups)}];`,
+    `V f[${block}][${groups}];`,
     loops === '' ? '#pragma unroll' : '#pragma unroll 1',
-    `for (int b = 0; b < ${String(block)}; ++b) {`,
+    `for (int b = 0; b < ${block}; ++b) {`,
     `  const int wanted = ${columnOfThread('b')};`,
     `  const Step ${COLUMN} = wanted < ${last} ? wanted : ${last};`,
     indent(loops),
@@ -182,14 +181,12 @@ export function storeColumns(plan: CudaWidePlan, reducer: Reducer, state?: strin
     (value: string, entry: number): string => {
       const { offset, column } = resultPlace(plan, formula.columns, entry);
       const place =
-        column === undefined
-          ? String(offset)
-          : `${columnOfThread(column)} + ${String(offset - column)}`;
-      const at = `${to}[(layer * kept + row) * ${String(width)} + ${place}]`;
+        column === undefined ? String(offset) : `${columnOfThread(column)} + ${offset - column}`;
+      const at = `${to}[(layer * kept + row) * ${width} + ${place}]`;
       const guard =
         column === undefined
           ? 'firstColumn == 0'
-          : `${columnOfThread(column)} < ${String(formula.columns)}`;
+          : `${columnOfThread(column)} < ${formula.columns}`;
       return `if (${guard}) ${at} = (${type})(${value});`;
     };
   return lines(

@@ -12,9 +12,9 @@ import type { CudaWidePlan } from './wide-plan-types.js';
 export function unrolledPairs(rows: number, groups: number, body: string): string {
   return lines(
     '#pragma unroll',
-    `for (int r = 0; r < ${String(rows)}; ++r) {`,
+    `for (int r = 0; r < ${rows}; ++r) {`,
     '  #pragma unroll',
-    `  for (int g = 0; g < ${String(groups)}; ++g) {`,
+    `  for (int g = 0; g < ${groups}; ++g) {`,
     indent(body, 4),
     '  }',
     '}',
@@ -38,7 +38,7 @@ export function cudaTileDialect(
     each: (body) => unrolledPairs(rows, groups, body('r', 'g')),
     declare: (name, start) =>
       lines(
-        `V ${name}_all[${String(rows)}][${String(groups)}];`,
+        `V ${name}_all[${rows}][${groups}];`,
         unrolledPairs(rows, groups, `${name}_all[r][g] = ${start};`),
       ),
     valueAt: (name, r, g) => `${name}_all[${r}][${g}]`,
@@ -61,8 +61,10 @@ export function cudaTileDialect(
         results,
         helpers: used,
       } = emitCudaExpressions(exprs, {
-        ...{ dtype, bindings: Object.fromEntries(names.map((name) => [name, name])) },
-        ...{ approximateRoots: true, approximateExponentials: true },
+        dtype,
+        bindings: Object.fromEntries(names.map((name) => [name, name])),
+        approximateRoots: true,
+        approximateExponentials: true,
       });
       for (const helper of used) helpers.add(helper);
       return { statements, results };

@@ -34,7 +34,7 @@ export function* cudaNarrowText(
   const lists = rowLists(plan);
   const storeOf = (state: string): string =>
     lines(
-      `const long long row = blockFirst + ty * ${String(groups)} + g;`,
+      `const long long row = blockFirst + ty * ${groups} + g;`,
       'if (row < limit) {',
       indent(
         splits > 1 ? stateWords(plan, running).store(state) : allOutputsText(plan, running, state),
@@ -50,11 +50,11 @@ export function* cudaNarrowText(
     );
   }
   return lines(
-    `State total[${String(groups)}];`,
+    `State total[${groups}];`,
     everyGroup(groups, 'total[g] = empty();'),
     block &&
       lines(
-        `${block.type} s[${String(groups)}];`,
+        `${block.type} s[${groups}];`,
         everyGroup(groups, `s[g] = ${block.empty('total[g]')};`),
       ),
     cudaSpans(plan, CUDA_SIDE * rows, lines(stretch, ranges && handOverText(plan, running))),
@@ -98,8 +98,8 @@ function* stretchText(
   const merge =
     block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
   return lines(
-    `const long long least = (spanEnd - spanFrom + ${String(CUDA_SIDE - 1)}) / ${String(CUDA_SIDE)};`,
-    `const long long length = (least + ${String(rows - 1)}) / ${all} * ${all};`,
+    `const long long least = (spanEnd - spanFrom + ${CUDA_SIDE - 1}) / ${CUDA_SIDE};`,
+    `const long long length = (least + ${rows - 1}) / ${all} * ${all};`,
     'const long long from = spanFrom + tx * length;',
     'const long long end = from + length < spanEnd ? from + length : spanEnd;',
     '#pragma unroll 1',
@@ -112,7 +112,7 @@ function* stretchText(
       ),
     indent(loops),
     indent(lists === undefined ? addText(plan, running, ending) : enterText(plan, ending, lists)),
-    merge && lines(`  if ((q + ${all}) % ${String(BLOCK_ROWS)} == 0) {`, indent(merge, 4), '  }'),
+    merge && lines(`  if ((q + ${all}) % ${BLOCK_ROWS} == 0) {`, indent(merge, 4), '  }'),
     '}',
     merge,
   );
@@ -126,7 +126,7 @@ function addText(
 ): string {
   return lines(
     '#pragma unroll',
-    `for (int r = 0; r < ${String(rows)}; ++r) {`,
+    `for (int r = 0; r < ${rows}; ++r) {`,
     '  const long long number = from + q + r;',
     '  if (number < end) {',
     indent(
@@ -146,9 +146,9 @@ function enterText(
 ): string {
   const worst = cudaLiteral(reduction.includes('Min') ? Infinity : -Infinity, dtype);
   return lines(
-    `V entered[${String(rows)}][${String(groups)}];`,
+    `V entered[${rows}][${groups}];`,
     '#pragma unroll',
-    `for (int r = 0; r < ${String(rows)}; ++r) {`,
+    `for (int r = 0; r < ${rows}; ++r) {`,
     '  const long long number = from + q + r;',
     indent(everyGroup(groups, `entered[r][g] = ${worst};`)),
     '  if (number < end) {',
@@ -167,9 +167,9 @@ function handOverText(plan: CudaWidePlan, { slots }: RunningResult): string {
     // pairs of neighbours, then pairs of pairs
     return lines(
       '{',
-      `  __shared__ State handed[${String(CUDA_SIDE)}][${String(writers)}];`,
+      `  __shared__ State handed[${CUDA_SIDE}][${writers}];`,
       '  #pragma unroll 1',
-      `  for (int far = 1; far < ${String(CUDA_SIDE)}; far *= 2) {`,
+      `  for (int far = 1; far < ${CUDA_SIDE}; far *= 2) {`,
       indent(
         everyGroup(
           groups,
@@ -189,13 +189,13 @@ function handOverText(plan: CudaWidePlan, { slots }: RunningResult): string {
   }
   return lines(
     '{',
-    `  __shared__ State handed[${String(CUDA_SIDE)}];`,
+    `  __shared__ State handed[${CUDA_SIDE}];`,
     indent(
       everyGroup(
         groups,
         lines(
           '#pragma unroll 1',
-          `for (int next = 1; next < ${String(CUDA_SIDE)}; ++next) {`,
+          `for (int next = 1; next < ${CUDA_SIDE}; ++next) {`,
           '  __syncthreads();',
           '  if (tx == next) {',
           '    handed[ty] = total[g];',

@@ -73,19 +73,19 @@ function copyOf(
   const threadRows = isOwn ? groups : rows;
   const fetches = (CUDA_SIDE * threadRows * steps) / lanes;
   const rounds = Math.ceil(fetches / WIDE_THREADS);
-  const element = `((int)threadIdx.x + n * ${String(WIDE_THREADS)})`;
+  const element = `((int)threadIdx.x + n * ${WIDE_THREADS})`;
   const [at, first] = [
-    `(${element} / ${String(steps / lanes)})`,
-    `(${element} % ${String(steps / lanes)} * ${String(lanes)})`,
+    `(${element} / ${steps / lanes})`,
+    `(${element} % ${steps / lanes} * ${lanes})`,
   ];
   const each = (body: string): string =>
     lines(
       '#pragma unroll',
-      `for (int n = 0; n < ${String(rounds)}; ++n) {`,
+      `for (int n = 0; n < ${rounds}; ++n) {`,
       indent(
         fetches % WIDE_THREADS === 0
           ? body
-          : lines(`if (${element} < ${String(fetches)}) {`, indent(body), '}'),
+          : lines(`if (${element} < ${fetches}) {`, indent(body), '}'),
       ),
       '}',
     );
@@ -101,10 +101,8 @@ function copyOf(
   const singles = (k: string): string =>
     lines(
       ...upTo(lanes).map((c) => {
-        const place = isWhole
-          ? `${k} + ${String(c)}`
-          : `least_step(${k} + ${String(c)}, ${String(size - 1)})`;
-        return `${fetched}[n][${String(c)}] = ${from}[n][(${place}) * ${String(step)}];`;
+        const place = isWhole ? `${k} + ${c}` : `least_step(${k} + ${c}, ${size - 1})`;
+        return `${fetched}[n][${c}] = ${from}[n][(${place}) * ${step}];`;
       }),
     );
   const canVector = storage === undefined && step === 1 && lanes === inVector;
@@ -112,24 +110,22 @@ function copyOf(
   return {
     name,
     setup: lines(
-      `__shared__ __align__(16) V copy${name}[2][${String(steps)}][${String(CUDA_SIDE * threadRows + inVector)}];`,
-      `const ${type}* ${from}[${String(rounds)}];`,
-      `${type} ${fetched}[${String(rounds)}][${String(lanes)}];`,
-      each(
-        `${from}[n] = in${inputName(position)} + ${row} * ${strideName(position)} + ${String(offset)};`,
-      ),
+      `__shared__ __align__(16) V copy${name}[2][${steps}][${CUDA_SIDE * threadRows + inVector}];`,
+      `const ${type}* ${from}[${rounds}];`,
+      `${type} ${fetched}[${rounds}][${lanes}];`,
+      each(`${from}[n] = in${inputName(position)} + ${row} * ${strideName(position)} + ${offset};`),
       canVector &&
-        `const bool vectors${name} = ((unsigned long long)(in${inputName(position)} + ${String(offset)}) | (unsigned long long)${strideName(position)} * sizeof(V)) % ${String(VECTOR_BYTES)} == 0;`,
+        `const bool vectors${name} = ((unsigned long long)(in${inputName(position)} + ${offset}) | (unsigned long long)${strideName(position)} * sizeof(V)) % ${VECTOR_BYTES} == 0;`,
     ),
     fetch: (begin) => {
       const k = `(${begin} + ${first})`;
       if (!canVector) return each(singles(k));
-      const fits = isWhole ? '' : ` && ${k} + ${String(lanes)} <= ${String(size)}`;
+      const fits = isWhole ? '' : ` && ${k} + ${lanes} <= ${size}`;
       return each(
         lines(
           `if (vectors${name}${fits}) {`,
           `  const ${vector} all = *reinterpret_cast<const ${vector}*>(${from}[n] + ${k});`,
-          ...upTo(lanes).map((c) => `  ${fetched}[n][${String(c)}] = all.${'xyzw'[c] ?? ''};`),
+          ...upTo(lanes).map((c) => `  ${fetched}[n][${c}] = all.${'xyzw'[c] ?? ''};`),
           '} else {',
           indent(singles(k)),
           '}',
@@ -140,13 +136,11 @@ function copyOf(
       lines(
         ...upTo(lanes).map(
           (c) =>
-            `copy${name}[${half}][${first} + ${String(c)}][${at}] = ${loaded(storage === undefined ? {} : { storage }, `${fetched}[n][${String(c)}]`)};`,
+            `copy${name}[${half}][${first} + ${c}][${at}] = ${loaded(storage === undefined ? {} : { storage }, `${fetched}[n][${c}]`)};`,
         ),
       ),
     ),
     place: (r, g) =>
-      isOwn
-        ? `ty * ${String(groups)} + ${g}`
-        : `${r} / ${side} * ${span} + tx * ${side} + ${r} % ${side}`,
+      isOwn ? `ty * ${groups} + ${g}` : `${r} / ${side} * ${span} + tx * ${side} + ${r} % ${side}`,
   };
 }

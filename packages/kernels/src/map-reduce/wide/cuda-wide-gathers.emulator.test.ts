@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { checkMapReduce } from '../map-reduce-check.test.helper.js';
-import { WIDE_GATHER_CASES } from './wide-gather-cases.test.helper.js';
+import { runCudaProgram } from '../../testing/cuda-emulator.test-support.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { checkMapReduce } from '../map-reduce-check.test-support.js';
+import { WIDE_GATHER_CASES } from './wide-gather-cases.test-support.js';
 
 describe('rows by index in formulas of long vectors on a GPU', () => {
   test.each(WIDE_GATHER_CASES.map(([name, one], n) => [name, one, n] as const))(

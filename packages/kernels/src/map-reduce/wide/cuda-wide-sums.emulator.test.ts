@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { checkMapReduce } from '../map-reduce-check.test.helper.js';
-import { WIDE_SUM_CASES } from './wide-sum-cases.test.helper.js';
+import { runCudaProgram } from '../../testing/cuda-emulator.test-support.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { checkMapReduce } from '../map-reduce-check.test-support.js';
+import { WIDE_SUM_CASES } from './wide-sum-cases.test-support.js';
 
 describe('sums of long formulas on a GPU', () => {
   test.each(WIDE_SUM_CASES)('%s', (_, one) => {

@@ -1,11 +1,11 @@
 import { ops, reduction, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
-import { random } from '../../testing/pairwise-check.test.helper.js';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { checkMapReduce, type MapReduceCase } from '../map-reduce-check.test.helper.js';
+import { runCudaProgram } from '../../testing/cuda-emulator.test-support.js';
+import { random } from '../../testing/pairwise-check.test-support.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { checkMapReduce, type MapReduceCase } from '../map-reduce-check.test-support.js';
 import { planMapReduce } from '../plan.js';
-import { STRUCTURE_CASES, sweepCase, VARIANT_CASES } from './wide-cases.test.helper.js';
+import { STRUCTURE_CASES, sweepCase, VARIANT_CASES } from './wide-cases.test-support.js';
 
 type Given = Omit<MapReduceCase, 'dtype'>;
 
@@ -28,7 +28,10 @@ const tied = (): number => {
 };
 const nearest = (kind: 'KMinArgKMin' | 'KMaxArgKMax', k: number, axis: 0 | 1): Given => ({
   reduction: reduction(kind, ops.sqDist(vi(0, 70), vj(1, 70)), { k, axis }),
-  ...{ fill: tied, units: 0, rowsI: 19, rowsJ: 300 },
+  fill: tied,
+  units: 0,
+  rowsI: 19,
+  rowsJ: 300,
 });
 
 const CASES: readonly (readonly [name: string, Given])[] = [

@@ -88,7 +88,7 @@ function* firstKernel(
       body.includes('least_step(') &&
         'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
       formula.gathers && ROW_OF_TABLE,
-      `extern "C" __global__ void __launch_bounds__(${String(WIDE_THREADS)}, ${String(LEAST_BLOCKS)})`,
+      `extern "C" __global__ void __launch_bounds__(${WIDE_THREADS}, ${LEAST_BLOCKS})`,
       `${entry}(${parameterList(all, dtype)}) {`,
       indent(rowsText(plan)),
       `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
@@ -133,7 +133,7 @@ function rowsText({ axis, ranges, groups }: CudaWidePlan): string {
       )
     : lines(
         `const long long kept = ${kept}, reduced = ${reduced}, limit = kept;`,
-        `const long long blockFirst = (long long)blockIdx.x * ${String(CUDA_SIDE * groups)};`,
+        `const long long blockFirst = (long long)blockIdx.x * ${CUDA_SIDE * groups};`,
       );
 }
 
@@ -143,7 +143,7 @@ function columnThreadText(plan: CudaWidePlan): string {
   const strip = plan.splits > 1 ? `blockIdx.y % ${strips}` : 'blockIdx.y';
   return lines(
     plan.splits > 1 && `const int part = blockIdx.y / ${strips};`,
-    `const int columnThread = ${strip} * ${String(CUDA_SIDE)} + tx;`,
+    `const int columnThread = ${strip} * ${CUDA_SIDE} + tx;`,
     columnsOfThread(plan),
   );
 }
@@ -151,12 +151,12 @@ function columnThreadText(plan: CudaWidePlan): string {
 /** The numbers of a thread's kept rows. */
 function placesText(groups: number): string {
   return lines(
-    `long long place[${String(groups)}];`,
+    `long long place[${groups}];`,
     everyGroup(
       groups,
       lines(
         '// a row past the end computes what the last one does, and nothing of it is written',
-        `const long long wanted = blockFirst + ty * ${String(groups)} + g;`,
+        `const long long wanted = blockFirst + ty * ${groups} + g;`,
         'place[g] = wanted < limit ? wanted : limit - 1;',
       ),
     ),

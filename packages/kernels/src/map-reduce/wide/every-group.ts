@@ -2,4 +2,4 @@ import { indent, lines } from '../../emit/indent.js';
 
 /** `body` for every kept row `g` of a thread. */
 export const everyGroup = (groups: number, body: string): string =>
-  lines('#pragma unroll', `for (int g = 0; g < ${String(groups)}; ++g) {`, indent(body), '}');
+  lines('#pragma unroll', `for (int g = 0; g < ${groups}; ++g) {`, indent(body), '}');

@@ -66,7 +66,7 @@ export const indexCounters = ({ terms }: IndexExpr): string[] => [
 /** C++ text, in brackets where it is not one word. */
 export function indexText({ constant, terms }: IndexExpr): string {
   const parts = terms.map(({ atom, factor }) =>
-    factor === 1 ? atom.text : `${atom.text} * ${String(factor)}`,
+    factor === 1 ? atom.text : `${atom.text} * ${factor}`,
   );
   if (constant !== 0 || parts.length === 0) parts.push(String(constant));
   const [first = ''] = parts;
@@ -95,10 +95,12 @@ export function divideIndex(
   const counters = indexCounters(index);
   return {
     quotient: ofAtom({
-      ...{ text: `(${text} / ${String(n)})`, counters },
-      ...{ low: Math.floor(low / n), high: Math.floor(high / n) },
+      text: `(${text} / ${n})`,
+      counters,
+      low: Math.floor(low / n),
+      high: Math.floor(high / n),
     }),
-    remainder: ofAtom({ text: `(${text} % ${String(n)})`, low: 0, high: n - 1, counters }),
+    remainder: ofAtom({ text: `(${text} % ${n})`, low: 0, high: n - 1, counters }),
   };
 }
 
@@ -110,7 +112,7 @@ export function clampIndex(index: IndexExpr, low: number, high: number): IndexEx
   if (range.low >= high) return fixedIndex(high);
   const text = indexText(index);
   return ofAtom({
-    text: `(${text} < ${String(low)} ? ${String(low)} : ${text} > ${String(high)} ? ${String(high)} : ${text})`,
+    text: `(${text} < ${low} ? ${low} : ${text} > ${high} ? ${high} : ${text})`,
     low: Math.max(low, range.low),
     high: Math.min(high, range.high),
     counters: indexCounters(index),

@@ -59,9 +59,9 @@ function* checkInterpreter(all: readonly Reduction[]): Steps<void> {
   const { operations, components, results } = INTERPRETER_LIMITS;
   const size = yield* sizeOf(all);
   throw new PlanLimitError(
-    `cannot plan a map-reduce: the interpreter of CPU kernels takes ${String(operations)} operations of a pair, ` +
-      `${String(components)} components of all inputs of i, of j and of parameters, and ${String(results)} numbers of a result. ` +
-      `The formula takes ${String(size.operations)} operations, ${String(size.components)} components and ${String(size.results)} numbers. ` +
+    `cannot plan a map-reduce: the interpreter of CPU kernels takes ${operations} operations of a pair, ` +
+      `${components} components of all inputs of i, of j and of parameters, and ${results} numbers of a result. ` +
+      `The formula takes ${size.operations} operations, ${size.components} components and ${size.results} numbers. ` +
       'Compute parts of it first and pass them as inputs, or shorten the vectors.',
     { ofText: false },
   );

@@ -58,7 +58,7 @@ export function loopGroups(
   const groups = new Map<string, ScheduledStep[]>();
   const sorted = [...levels].sort(([, a], [, b]) => a - b);
   for (const [loop, level] of sorted) {
-    const key = `${String(level)} ${loop.counter}`;
+    const key = `${level} ${loop.counter}`;
     groups.set(key, [...(groups.get(key) ?? []), loop]);
   }
   return [...groups.values()];

@@ -74,8 +74,13 @@ interface State {
 /** Lowers components of formulas on demand; what was lowered for one serves the others. */
 export function lowering(): Lowered {
   const state: State = {
-    ...{ loads: new Map(), numbers: new Map(), loops: [], gathers: [] },
-    ...{ counters: new Map(), known: new Map(), opened: 0 },
+    loads: new Map(),
+    numbers: new Map(),
+    loops: [],
+    gathers: [],
+    counters: new Map(),
+    known: new Map(),
+    opened: 0,
   };
   return {
     get loads() {
@@ -137,7 +142,7 @@ function* valueAt(state: State, node: VectorExpr, index: IndexExpr): Steps<RealE
 
 function open(state: State, { node, index: wanted }: Wanted): RealExpr | Open {
   const index = node.dim === 1 ? fixedIndex(0) : wanted;
-  const key = `${String(node.id)}@${indexText(index)}`;
+  const key = `${node.id}@${indexText(index)}`;
   const known = state.known.get(key);
   if (known !== undefined) return known;
   if (++state.opened > WIDE_LIMITS.values) throw tooLong();
@@ -220,7 +225,7 @@ function* takenRow(state: State, node: NodeOfKind<'gather'>): Lowering<TakenRow>
   const index = simplify(yield* at(wanted, fixedIndex(0)));
   const known = state.gathers.find((one) => one.position === position && one.index === index);
   if (known !== undefined) return known;
-  const name = `G${String(state.gathers.length)}`;
+  const name = `G${state.gathers.length}`;
   const gather = { name, position, index, follows: followedSides(wanted) };
   state.gathers.push(gather);
   return gather;
@@ -233,7 +238,7 @@ function load(
   row?: TakenRow,
 ): RealExpr {
   const text = indexText(index);
-  const key = `${row?.name ?? ''}${String(node.position)}[${text}]`;
+  const key = `${row?.name ?? ''}${node.position}[${text}]`;
   const known = state.loads.get(key);
   if (known !== undefined) return variable(known.name);
   const [term] = index.terms;
@@ -242,9 +247,12 @@ function load(
     isLine && term !== undefined
       ? { counter: term.atom.text, step: term.factor, offset: index.constant }
       : undefined;
-  const name = `L${String(state.loads.size)}`;
+  const name = `L${state.loads.size}`;
   state.loads.set(key, {
-    ...{ name, position: node.position, category: node.category, index: text },
+    name,
+    position: node.position,
+    category: node.category,
+    index: text,
     ...(line === undefined || row !== undefined ? {} : { line }),
     constant: index.terms.length === 0,
     ...(row !== undefined && { row: { name: row.name, follows: row.follows } }),
@@ -257,7 +265,7 @@ function numberOf(state: State, index: IndexExpr): RealExpr {
   if (index.terms.length === 0) return constant(index.constant);
   const text = indexText(index);
   const known = state.numbers.get(text) ?? {
-    name: `N${String(state.numbers.size)}`,
+    name: `N${state.numbers.size}`,
     index: text,
   };
   state.numbers.set(text, known);
@@ -330,14 +338,14 @@ function* loop(
     (deepest, name) => (deepest === '' || depthOf(name) > depthOf(deepest) ? name : deepest),
     '',
   );
-  const key = `${parent}/${String(size)}`;
+  const key = `${parent}/${size}`;
   const counter = state.counters.get(key) ?? {
-    name: `k${String(state.counters.size)}`,
+    name: `k${state.counters.size}`,
     depth: parent === '' ? 1 : depthOf(parent) + 1,
   };
   state.counters.set(key, counter);
   const value = simplify(yield* body(counterIndex(counter.name, size)));
-  const name = `A${String(state.loops.length)}`;
+  const name = `A${state.loops.length}`;
   state.loops.push({ name, counter: counter.name, size, combine, parent, body: value });
   return variable(name);
 }

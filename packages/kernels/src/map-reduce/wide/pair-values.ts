@@ -12,7 +12,7 @@ import type { LoweredLoop } from './lower-wide.js';
 import { COLUMN, type WideLoad, type WideNumber } from './wide-formula.js';
 
 /** The scalar variable that stands for pair value `n` in a column. */
-export const pairValueName = (n: number): string => `W${String(n)}`;
+export const pairValueName = (n: number): string => `W${n}`;
 
 /** What is computed for a column, over pair values that are computed once for a pair of rows. */
 export interface PairSplit {

@@ -34,7 +34,9 @@ export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<Wi
       : { pair: before, column: main, loops: lowered.loops, loads: lowered.loads };
   const exprs = [...pair, column, ...after];
   return Object.freeze({
-    ...{ loads: Object.freeze(loads), numbers: Object.freeze(numbers), columns },
+    loads: Object.freeze(loads),
+    numbers: Object.freeze(numbers),
+    columns,
     loops: Object.freeze(
       loops.map(({ name, counter, size, combine, parent }, k) =>
         Object.freeze({ name, counter, size, combine, parent, root: exprs.length + k }),
@@ -52,6 +54,8 @@ export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<Wi
       ...loops.map(({ body }) => body),
       ...gathers.map(({ index }) => index),
     ]),
-    ...{ before: before.length, pair: pair.length, after: after.length },
+    before: before.length,
+    pair: pair.length,
+    after: after.length,
   });
 }

@@ -18,18 +18,18 @@ export function rankedReducer(
   const isBefore = (r: string): string =>
     `((I)(s.index[${r}] < 0) | ((I)(f == f) & ((I)(s.best[${r}] != s.best[${r}]) | (I)(f ${least ? '<' : '>'} s.best[${r}]))))`;
   return {
-    members: `V best[${String(k)}]; I index[${String(k)}];`,
+    members: `V best[${k}]; I index[${k}];`,
     slots: upTo(k).flatMap((r) => [
-      { name: `best[${String(r)}]`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
-      { name: `index[${String(r)}]`, type: 'I', empty: 'number(-1)' } as const,
+      { name: `best[${r}]`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
+      { name: `index[${r}]`, type: 'I', empty: 'number(-1)' } as const,
     ]),
     arity: 1,
     functions: lines(
       'INLINE void insert(State& s, V f, I row, I live) {',
-      `  if (!any(live & ((I)(s.index[${String(k - 1)}] < 0) | ((I)(f ${least ? '>=' : '<='} s.best[${String(k - 1)}]) == number(0))))) return;`,
+      `  if (!any(live & ((I)(s.index[${k - 1}] < 0) | ((I)(f ${least ? '>=' : '<='} s.best[${k - 1}]) == number(0))))) return;`,
       '  I taken = number(0);',
       pragma,
-      `  for (int r = 0; r < ${String(k)}; r++) {`,
+      `  for (int r = 0; r < ${k}; r++) {`,
       `    taken = taken | (live & ${isBefore('r')});`,
       '    const V old = s.best[r];',
       '    const I row_of_old = s.index[r];',
@@ -46,7 +46,7 @@ export function rankedReducer(
         kExtremaOfVectors(s, '', {
           values: rows.map(([value = '']) => value),
           first: rows[0]?.at(-1) ?? '',
-          last: `${s}.best[${String(k - 1)}]`,
+          last: `${s}.best[${k - 1}]`,
           best: least ? vector.smaller : vector.larger,
           isFinite: (x) => `(I)(${abs(x)} < ${lit(Infinity)})`,
           least,
@@ -56,10 +56,10 @@ export function rankedReducer(
     // the entries of later rows, best first: once one stays out, the others do
     merge: lines(
       unroll === '' ? '' : '#pragma unroll 1',
-      `for (int r = 0; r < ${String(k)}; r++) insert(s, t.best[r], t.index[r], (I)(t.index[r] >= 0));`,
+      `for (int r = 0; r < ${k}; r++) insert(s, t.best[r], t.index[r], (I)(t.index[r] >= 0));`,
     ),
-    value: kind.startsWith('Arg') ? [] : upTo(k).map((r) => `s.best[${String(r)}]`),
-    index: kind.includes('Arg') ? upTo(k).map((r) => `s.index[${String(r)}]`) : [],
+    value: kind.startsWith('Arg') ? [] : upTo(k).map((r) => `s.best[${r}]`),
+    index: kind.includes('Arg') ? upTo(k).map((r) => `s.index[${r}]`) : [],
     rounds: false,
   };
 }
@@ -70,7 +70,7 @@ function enterText(k: number, least: boolean): string {
   return lines(
     'INLINE void enter(State& s, V f, I row) {',
     `  I here = ${stays(String(k - 1))};`,
-    `  for (int r = ${String(k - 1)}; r > 0; r--) {`,
+    `  for (int r = ${k - 1}; r > 0; r--) {`,
     `    const I before = ${stays('r - 1')};`,
     '    s.best[r] = before ? (here ? s.best[r] : f) : s.best[r - 1];',
     '    s.index[r] = before ? (here ? s.index[r] : row) : s.index[r - 1];',

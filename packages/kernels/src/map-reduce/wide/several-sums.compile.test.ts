@@ -2,8 +2,8 @@ import { ops, reduction, vi, vj, type VectorExpr } from '@mercer/formula';
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { assemblerLog } from '../../testing/nvrtc-complaints.test.helper.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { assemblerLog } from '../../testing/nvrtc-complaints.test-support.js';
 import { emitMapReduce } from '../emit.js';
 import { planMapReduce } from '../plan.js';
 
@@ -25,7 +25,10 @@ const plan = (
   planMapReduce(
     {
       reduction: reduction(kind, distances(count), kind === 'Sum' ? {} : { k: 10 }),
-      ...{ dtype, rowsI: rows, rowsJ: rows, batch: 1 },
+      dtype,
+      rowsI: rows,
+      rowsJ: rows,
+      batch: 1,
     },
     H200,
   );

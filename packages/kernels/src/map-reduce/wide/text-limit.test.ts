@@ -13,8 +13,12 @@ const CPU = {
 } as const;
 const GPU = {
   ...({ kind: 'cuda', arch: 'sm_90a', computeCapability: [9, 0] } as const),
-  ...{ multiprocessors: 132, maxThreadsPerBlock: 1024, sharedMemPerBlockOptin: 232448 },
-  ...{ sharedMemPerMultiprocessor: 233472, registersPerMultiprocessor: 65536, l2Bytes: 52428800 },
+  multiprocessors: 132,
+  maxThreadsPerBlock: 1024,
+  sharedMemPerBlockOptin: 232448,
+  sharedMemPerMultiprocessor: 233472,
+  registersPerMultiprocessor: 65536,
+  l2Bytes: 52428800,
 };
 
 /** `f = sin(f) + d`: two values for each step. */
@@ -27,7 +31,9 @@ function chain(steps: number): VectorExpr {
 
 const problem = (formula: VectorExpr): MapReduceProblem => ({
   ...({ reduction: reduction('Sum', formula, { axis: 1 }), dtype: 'float32' } as const),
-  ...{ rowsI: 100, rowsJ: 100, batch: 1 },
+  rowsI: 100,
+  rowsJ: 100,
+  batch: 1,
 });
 
 describe.each([CPU, GPU])('the text of a long formula for $kind', (limits) => {

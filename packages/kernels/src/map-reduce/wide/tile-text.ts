@@ -54,7 +54,10 @@ export function scheduledLoops(formula: WideFormula): {
   const gathers = (formula.gathers ?? []).map((gather): ScheduledGather => {
     const loads = formula.loads.filter(({ row }) => row?.name === gather.name);
     return {
-      ...{ ...gather, counter: gather.name, parent: '', body: bodyOf(gather) },
+      ...gather,
+      counter: gather.name,
+      parent: '',
+      body: bodyOf(gather),
       loads: loads.map(({ name }) => name),
     };
   });
@@ -198,8 +201,8 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
     const sums = group.filter(({ combine }) => combine === 'sum');
     const runs = lines(
       dialect.loopPragma,
-      `for (Step ${counter}_run = 0; ${counter}_run < ${String(size)}; ${counter}_run += ${String(LONGEST_RUN)}) {`,
-      `  const Step ${stop} = ${counter}_run + ${String(LONGEST_RUN)} < ${String(size)} ? ${counter}_run + ${String(LONGEST_RUN)} : ${String(size)};`,
+      `for (Step ${counter}_run = 0; ${counter}_run < ${size}; ${counter}_run += ${LONGEST_RUN}) {`,
+      `  const Step ${stop} = ${counter}_run + ${LONGEST_RUN} < ${size} ? ${counter}_run + ${LONGEST_RUN} : ${size};`,
       ...sums.map((loop) => indent(declareText(loop, dialect, PARTIAL))),
       indent(part(`${counter}_run`, stop)),
       indent(

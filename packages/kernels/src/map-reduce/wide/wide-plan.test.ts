@@ -10,7 +10,7 @@ import {
 } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { CpuLimits, DeviceLimits } from '../../device-limits.js';
-import { H200 } from '../../testing/h200.test.helper.js';
+import { H200 } from '../../testing/h200.test-support.js';
 import { emitMapReduce } from '../emit.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planMapReduce } from '../plan.js';
@@ -18,7 +18,8 @@ import type { MapReduceProblem } from '../problem.js';
 
 const CPU: CpuLimits = {
   ...({ kind: 'cpu', level: 'x86-64-v4', cores: 2 } as const),
-  ...{ l1Bytes: 49152, l2Bytes: 1 << 20 },
+  l1Bytes: 49152,
+  l2Bytes: 1 << 20,
 };
 const SIZED = { dtype: 'float32', rowsI: 1000, rowsJ: 1000, batch: 1 } as const;
 const plan = (

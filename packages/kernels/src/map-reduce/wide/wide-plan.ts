@@ -25,7 +25,7 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
   const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges = false } = problem;
   if (further.length > 0) {
     throw new RangeError(
-      `cannot plan a map-reduce: ${String(further.length + 1)} reductions of one pass are too long to be written out. ` +
+      `cannot plan a map-reduce: ${further.length + 1} reductions of one pass are too long to be written out. ` +
         `Plan them one by one.`,
     );
   }
@@ -42,9 +42,12 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
   const adding = sums !== undefined && { sums };
   const common = {
     ...({ family: 'map-reduce', form: 'loops', dtype, reduction: kind, axis, k, block } as const),
-    ...{ dim: whole.dim, weightDim: weight?.dim ?? 1, formula, inputs },
+    dim: whole.dim,
+    weightDim: weight?.dim ?? 1,
+    formula,
+    inputs,
     ...adding,
-    ...{ width: resultWidth({ reduction: kind, k, block }, columns) },
+    width: resultWidth({ reduction: kind, k, block }, columns),
     operations: unrolledSize(...roots),
     ...(ranges && { ranges: true as const }),
   };
@@ -54,31 +57,37 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
   const inner = limits.kind === 'cpu' || columns > 1 ? widestGroup(formula) : sizes.length;
   const kept = keptSide({ axis });
   const shape: WideShape = {
-    ...{ dtype, formula, block, slots: wordsOfBlock(common, dtype) },
+    dtype,
+    formula,
+    block,
+    slots: wordsOfBlock(common, dtype),
     // the numbers of rows by index are kept beside inner sums
     sums: inner === 0 ? 0 : inner + (formula.gathers?.length ?? 0),
     sizes,
-    ...{ ranked: kind.includes('K'), operations: common.operations },
-    ...{ keptRows: (axis === 1 ? rowsI : rowsJ) * batch, reducedRows: axis === 1 ? rowsJ : rowsI },
-    ...{ own: componentsOf(inputs, kept), mergeable: !ranges },
+    ranked: kind.includes('K'),
+    operations: common.operations,
+    keptRows: (axis === 1 ? rowsI : rowsJ) * batch,
+    reducedRows: axis === 1 ? rowsJ : rowsI,
+    own: componentsOf(inputs, kept),
+    mergeable: !ranges,
   };
   const head = [
-    `map-reduce ${dtype} ${kind}${k > 1 ? ` ${String(k)}` : ''} over ${kept === 'i' ? 'j' : 'i'} of ${String(columns)}`,
-    `i ${String(componentsOf(inputs, 'i'))} j ${String(componentsOf(inputs, 'j'))}`,
+    `map-reduce ${dtype} ${kind}${k > 1 ? ` ${k}` : ''} over ${kept === 'i' ? 'j' : 'i'} of ${columns}`,
+    `i ${componentsOf(inputs, 'i')} j ${componentsOf(inputs, 'j')}`,
     ...inputs.flatMap(({ position, storage }) =>
-      storage === undefined ? [] : [`${storage} ${String(position)}`],
+      storage === undefined ? [] : [`${storage} ${position}`],
     ),
     ...(ranges ? ['ranges'] : []),
     ...(sums === undefined ? [] : [sumsText(sums)]),
-    `loops ${String(formula.loops.length)}`,
+    `loops ${formula.loops.length}`,
   ];
-  const parts = (splits: number): string[] => (splits > 1 ? [`${String(splits)} parts`] : []);
+  const parts = (splits: number): string[] => (splits > 1 ? [`${splits} parts`] : []);
   if (limits.kind === 'cpu') {
     const tile = chooseWideCpu(shape, limits);
     const lanes = String(lanesOf(limits.level, dtype));
     const text = [
-      `${String(tile.groups)} groups of ${lanes} rows by ${String(tile.rows)}`,
-      ...(columns > 1 ? [`${String(tile.blocks)} blocks of ${String(block)} columns`] : []),
+      `${tile.groups} groups of ${lanes} rows by ${tile.rows}`,
+      ...(columns > 1 ? [`${tile.blocks} blocks of ${block} columns`] : []),
       ...parts(tile.splits),
     ];
     const summary = [...head, ...text].join(', ');
@@ -86,13 +95,14 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
   }
   const tile = chooseWideCuda(shape, limits);
   const text = [
-    `${String(tile.groups)} by ${String(tile.rows)} pairs a thread`,
-    `steps of ${String(tile.steps)}`,
-    ...(columns > 1 ? [`blocks of ${String(block)} columns`] : []),
+    `${tile.groups} by ${tile.rows} pairs a thread`,
+    `steps of ${tile.steps}`,
+    ...(columns > 1 ? [`blocks of ${block} columns`] : []),
     ...parts(tile.splits),
   ];
   return Object.freeze({
-    ...{ kind: 'cuda', summary: [...head, ...text].join(', ') },
+    kind: 'cuda',
+    summary: [...head, ...text].join(', '),
     ...common,
     ...tile,
   });

@@ -60,8 +60,13 @@ const fittingBlock = (columns: number, most: number): number =>
 export function wordsOfBlock(one: ColumnBlock, dtype: PairwiseDType): number {
   const nothing = (): string => '';
   const dialect = {
-    ...{ lit: nothing, exp: nothing, log: nothing, abs: nothing },
-    ...{ larger: undefined, scalar: undefined, vector: undefined },
+    lit: nothing,
+    exp: nothing,
+    log: nothing,
+    abs: nothing,
+    larger: undefined,
+    scalar: undefined,
+    vector: undefined,
   };
   return wordsOf(blockReducer(one, dialect).slots, dtype);
 }

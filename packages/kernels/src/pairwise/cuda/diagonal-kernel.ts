@@ -17,14 +17,14 @@ export function diagonalKernel(plan: CudaPairwisePlan): CudaKernel {
   const source = `${valueFunction(plan.dtype)}
 
 // elements with n = m + diagonalOffset
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 pairwise_diagonal(${type}* __restrict__ out, long long m, long long n, long long batch, long long ldo,
     long long batchStrideOut, long long diagonalOffset,
     ${valueDeclaration('regularization', plan.dtype)}) {
   const long long row = max(-diagonalOffset, 0ll), column = max(diagonalOffset, 0ll);
   const long long count = max(min(m - row, n - column), 0ll);
-  const long long first = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;
-  for (long long e = first; e < count * batch; e += (long long)gridDim.x * ${String(THREADS)}) {
+  const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
+  for (long long e = first; e < count * batch; e += (long long)gridDim.x * ${THREADS}) {
     const long long layer = e / count, i = e - layer * count;
     const double r = ${readValue('regularization', 'layer')};
     ${type}& element = out[layer * batchStrideOut + (row + i) * ${row} + (column + i) * ${column}];

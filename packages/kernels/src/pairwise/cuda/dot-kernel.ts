@@ -28,19 +28,19 @@ export function dotKernel(plan: DotPlan): CudaKernel {
 ${fetchFunction(plan, 'rows', vector)}
 ${fetchFunction(plan, 'columns', vector)}
 ${symmetric ? `${triangleFunctions(triangle)}\n` : ''}
-extern "C" __global__ void __launch_bounds__(${String(threads)})
+extern "C" __global__ void __launch_bounds__(${threads})
 pairwise_dot(${parameterList(plan)}) {
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
-  const int lane = threadIdx.x % ${String(lanes * warps)};
-  const long long rowGroups = (rowCount + ${String(rows - 1)}) / ${String(rows)};
+  const int lane = threadIdx.x % ${lanes * warps};
+  const long long rowGroups = (rowCount + ${rows - 1}) / ${rows};
 ${
   symmetric
     ? '  const long long perBatch = tiles_of(rowCount);'
-    : `  const long long columnGroups = (columnCount + ${String(columns - 1)}) / ${String(columns)};
+    : `  const long long columnGroups = (columnCount + ${columns - 1}) / ${columns};
   const long long perBatch = rowGroups * columnGroups;`
 }
-  long long index = (long long)blockIdx.x * ${String(groupsPerBlock)} + threadIdx.x / ${String(lanes * warps)};
+  long long index = (long long)blockIdx.x * ${groupsPerBlock} + threadIdx.x / ${lanes * warps};
   // a group past the end repeats the last one and stores nothing: its lanes take part in shuffles
   const bool live = index < perBatch * batch;
   if (!live) index = perBatch * batch - 1;
@@ -49,32 +49,32 @@ ${
 ${
   symmetric
     ? `  const Tile group = tile_at(index, rowGroups);
-  const long long rowStart = group.row * ${String(rows)}, columnStart = group.column * ${String(columns)};`
-    : `  const long long rowStart = index / columnGroups * ${String(rows)};
-  const long long columnStart = index % columnGroups * ${String(columns)};`
+  const long long rowStart = group.row * ${rows}, columnStart = group.column * ${columns};`
+    : `  const long long rowStart = index / columnGroups * ${rows};
+  const long long columnStart = index % columnGroups * ${columns};`
 }
   const ${type}* const rowSource = rows + layer * rowBatch;
   const ${type}* const columnSource = columns + layer * columnBatch;
 ${layerSetup.map((text) => `  ${text}\n`).join('')}
-  ${type} sum[${String(rows)}][${String(columns)}] = {};
-  #pragma unroll ${String(outputs >= 4 || step.cases !== undefined ? 1 : 4)}
-  for (long long at = lane * ${String(vector)}; at < k; at += ${String(width)}) {
-    ${type} x[${String(rows)}][${String(vector)}], y[${String(columns)}][${String(vector)}];
+  ${type} sum[${rows}][${columns}] = {};
+  #pragma unroll ${outputs >= 4 || step.cases !== undefined ? 1 : 4}
+  for (long long at = lane * ${vector}; at < k; at += ${width}) {
+    ${type} x[${rows}][${vector}], y[${columns}][${vector}];
     #pragma unroll
-    for (int i = 0; i < ${String(rows)}; ++i) fetch_rows(x[i], rowSource, rowStride, min(rowStart + i, rowCount - 1), at, k);
+    for (int i = 0; i < ${rows}; ++i) fetch_rows(x[i], rowSource, rowStride, min(rowStart + i, rowCount - 1), at, k);
     #pragma unroll
-    for (int j = 0; j < ${String(columns)}; ++j) fetch_columns(y[j], columnSource, columnStride, min(columnStart + j, columnCount - 1), at, k);
+    for (int j = 0; j < ${columns}; ++j) fetch_columns(y[j], columnSource, columnStride, min(columnStart + j, columnCount - 1), at, k);
 ${indent(
   everyCase(step, (text) => addPairs(plan, text)),
   4,
 )}
   }
   #pragma unroll
-  for (int i = 0; i < ${String(rows)}; ++i)
+  for (int i = 0; i < ${rows}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(columns)}; ++j)
+    for (int j = 0; j < ${columns}; ++j)
       #pragma unroll
-      for (int offset = ${String(lanes / 2)}; offset > 0; offset /= 2) {
+      for (int offset = ${lanes / 2}; offset > 0; offset /= 2) {
         const ${type} other = __shfl_xor_sync(0xffffffffu, sum[i][j], offset);
         sum[i][j] = ${step.combine('sum[i][j]', 'other')};
       }
@@ -102,13 +102,13 @@ ${warps > 1 ? blockReduce(plan, type, step.combine, finish) : groupStore(plan, t
 
 /** Adds the pairs of the elements just fetched. */
 function addPairs({ dot: { rows, columns, vector } }: DotPlan, step: StepText): string {
-  const place = `(i * ${String(columns)} + j) * ${String(vector)} + c`;
+  const place = `(i * ${columns} + j) * ${vector} + c`;
   return `#pragma unroll
-for (int c = 0; c < ${String(vector)}; ++c)
+for (int c = 0; c < ${vector}; ++c)
   #pragma unroll
-  for (int i = 0; i < ${String(rows)}; ++i)
+  for (int i = 0; i < ${rows}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(columns)}; ++j)
+    for (int j = 0; j < ${columns}; ++j)
       sum[i][j] = ${step('sum[i][j]', 'x[i][c]', 'y[j][c]', place)};`;
 }
 
@@ -120,7 +120,7 @@ function fetchFunction(plan: DotPlan, name: 'rows' | 'columns', vector: number):
   const signature = `__device__ __forceinline__ void fetch_${name}(${type}* r, const ${type}* __restrict__ s, long long stride, long long row, long long at, long long k)`;
   const place = layout === 'row' ? 's[row * stride + at + c]' : 's[(at + c) * stride + row]';
   const single = `#pragma unroll
-  for (int c = 0; c < ${String(vector)}; ++c) r[c] = at + c < k ? ${place} : 0;`;
+  for (int c = 0; c < ${vector}; ++c) r[c] = at + c < k ? ${place} : 0;`;
   if (layout === 'column' || !aligned || vector * dtypeBytes(plan.dtype) !== 16) {
     return `${signature} {
   ${single}
@@ -128,9 +128,9 @@ function fetchFunction(plan: DotPlan, name: 'rows' | 'columns', vector: number):
   }
   const names = ['x', 'y', 'z', 'w'].slice(0, vector);
   return `${signature} {
-  if (at + ${String(vector)} <= k) {
-    const ${type}${String(vector)} v = *reinterpret_cast<const ${type}${String(vector)}*>(s + row * stride + at);
-    ${names.map((part, c) => `r[${String(c)}] = v.${part};`).join(' ')}
+  if (at + ${vector} <= k) {
+    const ${type}${vector} v = *reinterpret_cast<const ${type}${vector}*>(s + row * stride + at);
+    ${names.map((part, c) => `r[${c}] = v.${part};`).join(' ')}
     return;
   }
   ${single}
@@ -143,10 +143,10 @@ function groupStore(plan: DotPlan, type: string, finish: FinishFunction): string
   return `  if (!live) return;
   ${type}* const target = out + layer * batchStrideOut;
   #pragma unroll
-  for (int i = 0; i < ${String(rows)}; ++i)
+  for (int i = 0; i < ${rows}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(columns)}; ++j)
-      if (lane == (i * ${String(columns)} + j) % ${String(lanes)} && rowStart + i < rowCount && columnStart + j < columnCount${
+    for (int j = 0; j < ${columns}; ++j)
+      if (lane == (i * ${columns} + j) % ${lanes} && rowStart + i < rowCount && columnStart + j < columnCount${
         plan.symmetric === true
           ? ` && rowStart + i >= columnStart + j)
         target[(rowStart + i) * ldo + columnStart + j] = target[(columnStart + j) * ldo + rowStart + i] = ${finish.call('sum[i][j]')};`
@@ -164,18 +164,18 @@ function blockReduce(
 ): string {
   const { warps, rows, columns } = plan.dot;
   const outputs = rows * columns;
-  return `  __shared__ ${type} parts[${String(warps)}][${String(outputs)}];
+  return `  __shared__ ${type} parts[${warps}][${outputs}];
   #pragma unroll
-  for (int i = 0; i < ${String(rows)}; ++i)
+  for (int i = 0; i < ${rows}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(columns)}; ++j)
-      if (lane % 32 == (i * ${String(columns)} + j) % 32) parts[lane / 32][i * ${String(columns)} + j] = sum[i][j];
+    for (int j = 0; j < ${columns}; ++j)
+      if (lane % 32 == (i * ${columns} + j) % 32) parts[lane / 32][i * ${columns} + j] = sum[i][j];
   __syncthreads();
-  if (lane < ${String(outputs)}) {
+  if (lane < ${outputs}) {
     ${type} total = parts[0][lane];
     #pragma unroll
-    for (int part = 1; part < ${String(warps)}; ++part) total = ${combine('total', 'parts[part][lane]')};
-    const long long row = rowStart + lane / ${String(columns)}, column = columnStart + lane % ${String(columns)};
+    for (int part = 1; part < ${warps}; ++part) total = ${combine('total', 'parts[part][lane]')};
+    const long long row = rowStart + lane / ${columns}, column = columnStart + lane % ${columns};
 ${
   plan.symmetric === true
     ? `    ${type}* const target = out + layer * batchStrideOut;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
-import { checkDistances } from '../../testing/cuda-emulator/check-distances.test.helper.js';
-import { H200, pairwiseProblem } from '../../testing/h200.test.helper.js';
+import { runCudaProgram } from '../../testing/cuda-emulator.test-support.js';
+import { checkDistances } from '../../testing/cuda-emulator/check-distances.test-support.js';
+import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
 import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
 import type { Layout, PairwiseProblem } from '../problem.js';
@@ -14,7 +14,9 @@ const memoryProblem = (changes: Partial<PairwiseProblem>): PairwiseProblem =>
   pairwiseProblem({ ...normExpressions('runtime'), parameters: ['p'], ...changes });
 
 const layouts = (a: Layout, b: Layout, out: Layout): Partial<PairwiseProblem> => ({
-  ...{ layoutA: a, layoutB: b, layoutOut: out },
+  layoutA: a,
+  layoutB: b,
+  layoutOut: out,
 });
 const unaligned = { alignedA: false, alignedB: false, alignedOut: false };
 
@@ -65,8 +67,19 @@ function special(sizes: Partial<PairwiseProblem>, exponents: readonly number[]):
   const out = new Float32Array(16 * exponents.length);
   runCudaProgram(emitPairwise(planCudaPairwise(problem, H200)), {
     scalars: {
-      ...{ m: 4, n: 4, k: steps, batch: exponents.length, lda: steps, ldb: steps, ldo: 4, p: NaN },
-      ...{ batchStrideA: 0, batchStrideB: 0, batchStrideOut: 16, pStride: 1, pValue: NaN },
+      m: 4,
+      n: 4,
+      k: steps,
+      batch: exponents.length,
+      lda: steps,
+      ldb: steps,
+      ldo: 4,
+      p: NaN,
+      batchStrideA: 0,
+      batchStrideB: 0,
+      batchStrideOut: 16,
+      pStride: 1,
+      pValue: NaN,
     },
     pointers: { a: data, b: data, out, pAt: Float32Array.from(exponents) },
   });
@@ -81,7 +94,7 @@ describe('zero, infinity and NaN', () => {
       for (let i = 0; i < 4; i += 1) {
         for (let j = 0; j < 4; j += 1) {
           const got = values[4 * i + j];
-          const pair = `p = ${String(p)}, ${String(i)}, ${String(j)}`;
+          const pair = `p = ${p}, ${i}, ${j}`;
           if (i < 2 && j < 2) expect(got, pair).toBe(0);
           else if (i === 3 || j === 3 || (i === 2 && j === 2)) expect(got, pair).toBeNaN();
           else expect(got, pair).toBe(Infinity);

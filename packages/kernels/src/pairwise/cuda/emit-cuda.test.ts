@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { H200, pairwiseProblem } from '../../testing/h200.test.helper.js';
+import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
 import { defaultKernels } from '../../default-kernels.js';
 import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';

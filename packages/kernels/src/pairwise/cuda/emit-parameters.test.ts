@@ -1,6 +1,6 @@
 import { div, exp, lt, mul, neg, select, variable } from '@mercer/formula';
 import { expect, test } from 'vitest';
-import { H200, pairwiseProblem } from '../../testing/h200.test.helper.js';
+import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
 import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
 import { planPairwise } from '../plan.js';

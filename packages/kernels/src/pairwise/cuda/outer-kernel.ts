@@ -29,38 +29,38 @@ export function outerKernel(plan: OuterPlan): CudaKernel {
   );
   const source = `${pairFunctions(plan, step)}
 
-extern "C" __global__ void __launch_bounds__(${String(threads)})
+extern "C" __global__ void __launch_bounds__(${threads})
 pairwise_outer(${parameterList(plan)}) {
-  __shared__ ${type} rowTile[${String(tileRows * Math.max(k, 1))}], columnTile[${String(tileColumns * Math.max(k, 1))}];
+  __shared__ ${type} rowTile[${tileRows * Math.max(k, 1)}], columnTile[${tileColumns * Math.max(k, 1)}];
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
-  const unsigned columnTiles = (unsigned)((columnCount + ${String(tileColumns - 1)}) / ${String(tileColumns)});
-  const unsigned rowTiles = (unsigned)((rowCount + ${String(tileRows - 1)}) / ${String(tileRows)});
+  const unsigned columnTiles = (unsigned)((columnCount + ${tileColumns - 1}) / ${tileColumns});
+  const unsigned rowTiles = (unsigned)((rowCount + ${tileRows - 1}) / ${tileRows});
   const unsigned layer = blockIdx.x / (columnTiles * rowTiles), index = blockIdx.x % (columnTiles * rowTiles);
-  const long long rowStart = (long long)(index / columnTiles) * ${String(tileRows)};
-  const long long columnStart = (long long)(index % columnTiles) * ${String(tileColumns)};
-${layerSetup.map((text) => `  ${text}\n`).join('')}${symmetric ? LEAD : ''}  const int rowsHere = (int)min(rowCount - rowStart, ${String(tileRows)}ll);
-  const int columnsHere = (int)min(columnCount - columnStart, ${String(tileColumns)}ll);
+  const long long rowStart = (long long)(index / columnTiles) * ${tileRows};
+  const long long columnStart = (long long)(index % columnTiles) * ${tileColumns};
+${layerSetup.map((text) => `  ${text}\n`).join('')}${symmetric ? LEAD : ''}  const int rowsHere = (int)min(rowCount - rowStart, ${tileRows}ll);
+  const int columnsHere = (int)min(columnCount - columnStart, ${tileColumns}ll);
 ${indent(fill(plan, 'row', tileRows))}
 ${indent(fill(plan, 'column', tileColumns))}
   __syncthreads();
-  const int column = threadIdx.x % ${String(threadsX)} * ${String(vector)}, threadRow = threadIdx.x / ${String(threadsX)};
+  const int column = threadIdx.x % ${threadsX} * ${vector}, threadRow = threadIdx.x / ${threadsX};
   if (column >= columnsHere) return;
-  ${type} y[${String(vector)}][${String(Math.max(k, 1))}];
+  ${type} y[${vector}][${Math.max(k, 1)}];
   #pragma unroll
-  for (int j = 0; j < ${String(vector)}; ++j)
+  for (int j = 0; j < ${vector}; ++j)
     #pragma unroll
-    for (int c = 0; c < ${String(k)}; ++c) y[j][c] = columnTile[(column + j) * ${String(k)} + c];
+    for (int c = 0; c < ${k}; ++c) y[j][c] = columnTile[(column + j) * ${k} + c];
   ${type}* line = out + layer * batchStrideOut + (rowStart + threadRow) * ldo + columnStart + column;
-  #pragma unroll ${String(finish.slots + k * step.slots > 16 ? 1 : 4)}
-  for (int row = threadRow; row < rowsHere; row += ${String(threadsY)}, line += ${String(threadsY)} * ldo) {
-    ${type} sum[${String(vector)}] = {};
+  #pragma unroll ${finish.slots + k * step.slots > 16 ? 1 : 4}
+  for (int row = threadRow; row < rowsHere; row += ${threadsY}, line += ${threadsY} * ldo) {
+    ${type} sum[${vector}] = {};
 ${indent(
   everyCase(step, (text) => addPairs(plan, text)),
   4,
 )}
     #pragma unroll
-    for (int j = 0; j < ${String(vector)}; ++j) sum[j] = ${finish.call('sum[j]')};
+    for (int j = 0; j < ${vector}; ++j) sum[j] = ${finish.call('sum[j]')};
 ${indent(store(type, vector), 4)}
   }
 }
@@ -88,17 +88,17 @@ ${indent(store(type, vector), 4)}
 function addPairs(plan: OuterPlan, step: StepText): string {
   const { k, vector } = plan.outerProduct;
   return `#pragma unroll
-for (int c = 0; c < ${String(k)}; ++c) {
-  const ${cudaType(plan.dtype)} x = rowTile[row * ${String(k)} + c];
+for (int c = 0; c < ${k}; ++c) {
+  const ${cudaType(plan.dtype)} x = rowTile[row * ${k} + c];
   #pragma unroll
-  for (int j = 0; j < ${String(vector)}; ++j) ${
+  for (int j = 0; j < ${vector}; ++j) ${
     plan.symmetric === true
       ? `{
     // the point of the larger index first, by one path: both places of a pair get the same bits
     const bool below = lead + row >= column + j;
     sum[j] = ${step('sum[j]', 'below ? x : y[j][c]', 'below ? y[j][c] : x', '0')};
   }`
-      : `sum[j] = ${step('sum[j]', 'x', 'y[j][c]', `j * ${String(k)} + c`)};`
+      : `sum[j] = ${step('sum[j]', 'x', 'y[j][c]', `j * ${k} + c`)};`
   }
 }`;
 }
@@ -109,28 +109,26 @@ function fill(plan: OuterPlan, name: 'row' | 'column', extent: number): string {
   const layout = name === 'row' ? plan.rowsLayout : plan.columnsLayout;
   const type = cudaType(plan.dtype);
   const [place, step] =
-    layout === 'row'
-      ? [`e / ${String(k)}`, `e % ${String(k)}`]
-      : [`e % ${String(extent)}`, `e / ${String(extent)}`];
+    layout === 'row' ? [`e / ${k}`, `e % ${k}`] : [`e % ${extent}`, `e / ${extent}`];
   const from =
     layout === 'row'
       ? `(${name}Start + place) * ${name}Stride + step`
       : `step * ${name}Stride + ${name}Start + place`;
-  return `for (int e = threadIdx.x; e < ${String(extent * k)}; e += ${String(threadsX * threadsY)}) {
+  return `for (int e = threadIdx.x; e < ${extent * k}; e += ${threadsX * threadsY}) {
   const int place = ${k === 0 ? '0' : place}, step = ${k === 0 ? '0' : step};
   const ${type}* const source = ${name}s + layer * ${name}Batch;
-  ${name}Tile[place * ${String(k)} + step] = place < ${name}sHere ? source[${from}] : 0;
+  ${name}Tile[place * ${k} + step] = place < ${name}sHere ? source[${from}] : 0;
 }`;
 }
 
 function store(type: string, vector: number): string {
   if (vector === 1) return '*line = sum[0];';
-  const values = Array.from({ length: vector }, (_, j) => `sum[${String(j)}]`).join(', ');
-  return `if (column + ${String(vector)} <= columnsHere) {
-  *reinterpret_cast<${type}${String(vector)}*>(line) = make_${type}${String(vector)}(${values});
+  const values = Array.from({ length: vector }, (_, j) => `sum[${j}]`).join(', ');
+  return `if (column + ${vector} <= columnsHere) {
+  *reinterpret_cast<${type}${vector}*>(line) = make_${type}${vector}(${values});
 } else {
   #pragma unroll
-  for (int j = 0; j < ${String(vector)}; ++j)
+  for (int j = 0; j < ${vector}; ++j)
     if (column + j < columnsHere) line[j] = sum[j];
 }`;
 }

@@ -4,8 +4,8 @@ import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
 import { defaultPairwiseKernels } from '../../default-kernels.js';
 import { cudaLimitKernels } from '../../limits/cuda-limit-kernels.js';
 import type { NamedKernel } from '../../named-kernel.js';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { assemblerLog } from '../../testing/nvrtc-complaints.test.helper.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { assemblerLog } from '../../testing/nvrtc-complaints.test-support.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { checkDistances } from '../../testing/cuda-emulator/check-distances.test.helper.js';
-import { runCudaKernel } from '../../testing/cuda-emulator.test.helper.js';
-import { H200, pairwiseProblem } from '../../testing/h200.test.helper.js';
-import type { Shape } from '../../testing/pairwise-check.test.helper.js';
+import { checkDistances } from '../../testing/cuda-emulator/check-distances.test-support.js';
+import { runCudaKernel } from '../../testing/cuda-emulator.test-support.js';
+import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
+import type { Shape } from '../../testing/pairwise-check.test-support.js';
 import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
@@ -36,8 +36,17 @@ function problemOf(
 ): PairwiseProblem {
   return pairwiseProblem({
     ...normExpressions(RUNTIME.includes(p) ? 'runtime' : p),
-    ...{ dtype, m, n, k, layoutA, layoutB, layoutOut, ...(RUNTIME.includes(p) ? { p } : {}) },
-    ...{ alignedA: aligned, alignedB: aligned, alignedOut: aligned },
+    dtype,
+    m,
+    n,
+    k,
+    layoutA,
+    layoutB,
+    layoutOut,
+    ...(RUNTIME.includes(p) ? { p } : {}),
+    alignedA: aligned,
+    alignedB: aligned,
+    alignedOut: aligned,
   });
 }
 
@@ -169,8 +178,17 @@ describe('the text of every strategy, run', () => {
 describe('a mistake in the text is found', () => {
   const [m, n, k] = [20, 35, 300];
   const scalars = {
-    ...{ m, n, k, batch: 1, lda: k, ldb: k, ldo: 36, p: 2 },
-    ...{ batchStrideA: 0, batchStrideB: 0, batchStrideOut: 0 },
+    m,
+    n,
+    k,
+    batch: 1,
+    lda: k,
+    ldb: k,
+    ldo: 36,
+    p: 2,
+    batchStrideA: 0,
+    batchStrideB: 0,
+    batchStrideOut: 0,
   };
   const mistakes: readonly (readonly [string, Size, part: RegExp, instead: string, RegExp])[] = [
     ['the barrier of a stage', MIDDLE, /__syncthreads\(\);/, ';', /which thread \d+ of the same/],

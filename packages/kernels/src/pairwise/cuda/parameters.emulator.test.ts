@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { runCudaProgram } from '../../testing/cuda-emulator.test.helper.js';
-import { cudaParameterCases } from '../../testing/cuda-parameter-cases.test.helper.js';
-import { checkParameters, type Runner } from '../../testing/parameter-check.test.helper.js';
+import { runCudaProgram } from '../../testing/cuda-emulator.test-support.js';
+import { cudaParameterCases } from '../../testing/cuda-parameter-cases.test-support.js';
+import { checkParameters, type Runner } from '../../testing/parameter-check.test-support.js';
 
 /** Runs the steps that have a block to run, as a device does. */
 const run: Runner = (program, launch) => {

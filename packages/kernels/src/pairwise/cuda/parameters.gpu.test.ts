@@ -1,11 +1,11 @@
 import { cuda } from '@mercer/cuda-runtime';
 import { describe, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
-import { H200 } from '../../testing/h200.test.helper.js';
-import { runGpuProgram } from '../../testing/gpu-program.test.helper.js';
-import { cudaParameterCases } from '../../testing/cuda-parameter-cases.test.helper.js';
-import { parameterLaunch } from '../../testing/parameter-check.test.helper.js';
-import { ROWS_CASES, rowsLaunch } from '../../rows/rows-check.test.helper.js';
+import { H200 } from '../../testing/h200.test-support.js';
+import { runGpuProgram } from '../../testing/gpu-program.test-support.js';
+import { cudaParameterCases } from '../../testing/cuda-parameter-cases.test-support.js';
+import { parameterLaunch } from '../../testing/parameter-check.test-support.js';
+import { ROWS_CASES, rowsLaunch } from '../../rows/rows-check.test-support.js';
 import { emitPairwise } from '../emit.js';
 
 useNvrtc();

@@ -4,7 +4,7 @@ import type { PairwiseDType } from '../problem.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 
 /** Parameters go by their number: their names come from outside and may be words of C++. */
-const parameterText = (index: number): string => `parameter${String(index)}`;
+const parameterText = (index: number): string => `parameter${index}`;
 
 /** The parameters' part of a kernel's parameter list: pointer, stride and value of each. */
 export function parameterDeclarations({ dtype, parameters = [] }: CudaPairwisePlan): string {

@@ -88,7 +88,7 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
   }
   if (best === undefined) {
     throw new RangeError(
-      `cannot plan for ${limits.arch}: no tile fits its ${String(limits.sharedMemPerBlockOptin)} bytes of shared memory ` +
+      `cannot plan for ${limits.arch}: no tile fits its ${limits.sharedMemPerBlockOptin} bytes of shared memory ` +
         `per block. Use a GPU of compute capability 8.0 or newer.`,
     );
   }

@@ -53,7 +53,7 @@ __device__ __forceinline__ float add_polynomial(float sum, float x, float y, Pow
 }`;
 
 /** The exponent in two parts, the lower one above 0, so that both products of an infinite logarithm agree. */
-const FAST_EXPONENT = `const double exponent = p * ${String(1 + LOG2_BIAS)};
+const FAST_EXPONENT = `const double exponent = p * ${1 + LOG2_BIAS};
   float high = (float)exponent;
   if ((double)high >= exponent) high = __int_as_float(__float_as_int(high) - 1);`;
 
@@ -65,7 +65,7 @@ const fastText =
   (sum, x, y, place) =>
     eighths === 0
       ? `add_special(${sum}, ${x}, ${y}, power)`
-      : `(${place}) * ${String(eighths)} % 8 < ${String(eighths)} ? add_polynomial(${sum}, ${x}, ${y}, power) : add_special(${sum}, ${x}, ${y}, power)`;
+      : `(${place}) * ${eighths} % 8 < ${eighths} ? add_polynomial(${sum}, ${x}, ${y}, power) : add_special(${sum}, ${x}, ${y}, power)`;
 
 /**
  * |x - y|^p by lg2 and ex2. The special-function unit would be the limit, so part of the columns
@@ -152,6 +152,9 @@ __device__ __forceinline__ Power power_of(double p) {
         long: true,
       },
     ],
-    ...{ step, combine, slots, special },
+    step,
+    combine,
+    slots,
+    special,
   };
 }

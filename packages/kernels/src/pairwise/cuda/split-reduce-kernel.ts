@@ -19,15 +19,15 @@ export function splitReduceKernel(plan: TilePlan): CudaKernel {
     const long long column = i - layer * perBatch - row * columnCount;`;
   const source = `${pairFunctions(plan, step)}
 
-extern "C" __global__ void __launch_bounds__(${String(THREADS)})
+extern "C" __global__ void __launch_bounds__(${THREADS})
 pairwise_split_reduce(${parameterList(plan, 'read')}) {
   ${roleCounts(plan)}
   const long long perBatch = rowCount * columnCount, total = perBatch * batch;
-  const long long first = (long long)blockIdx.x * ${String(THREADS)} + threadIdx.x;
-  for (long long i = first; i < total; i += (long long)gridDim.x * ${String(THREADS)}) {
+  const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
+  for (long long i = first; i < total; i += (long long)gridDim.x * ${THREADS}) {
 ${symmetric ? `${place}\n    if (row < column) continue;\n` : ''}    ${type} sum = workspace[i];
-    #pragma unroll ${String(Math.min(plan.splitK - 1, 8))}
-    for (int part = 1; part < ${String(plan.splitK)}; ++part) {
+    #pragma unroll ${Math.min(plan.splitK - 1, 8)}
+    for (int part = 1; part < ${plan.splitK}; ++part) {
       const ${type} next = workspace[part * total + i];
       sum = ${step.combine('sum', 'next')};
     }

@@ -25,18 +25,18 @@ function strategy(plan: CudaPairwisePlan): string {
   switch (plan.strategy) {
     case 'tile': {
       const { tileRows, tileColumns, tileK, stages, slicesK } = plan.tile;
-      const split = plan.splitK === 1 ? '' : ` split ${String(plan.splitK)}`;
+      const split = plan.splitK === 1 ? '' : ` split ${plan.splitK}`;
       const threads = String(blockThreads(plan.tile));
-      const slices = slicesK === 1 ? '' : `, ${String(slicesK)} slices of k`;
-      return `tile ${String(tileRows)}x${String(tileColumns)}x${String(tileK)} (${threads} threads, ${String(stages)} stages${slices})${split}`;
+      const slices = slicesK === 1 ? '' : `, ${slicesK} slices of k`;
+      return `tile ${tileRows}x${tileColumns}x${tileK} (${threads} threads, ${stages} stages${slices})${split}`;
     }
     case 'dot': {
       const { lanes, warps, rows, columns } = plan.dot;
-      return `dot ${String(rows)}x${String(columns)} over ${String(lanes * warps)} lanes`;
+      return `dot ${rows}x${columns} over ${lanes * warps} lanes`;
     }
     case 'outer': {
       const { k, threadsX, threadsY, vector } = plan.outerProduct;
-      return `outer k=${String(k)} (${String(threadsX)}x${String(threadsY)} threads, ${String(vector)} a store)`;
+      return `outer k=${k} (${threadsX}x${threadsY} threads, ${vector} a store)`;
     }
   }
 }

@@ -30,8 +30,10 @@ interface Elements {
 }
 
 const whole = (operand: TileOperand, at: string): Elements => ({
-  ...{ operand, at },
-  ...{ count: operand.perThread, together: group(operand) },
+  operand,
+  at,
+  count: operand.perThread,
+  together: group(operand),
 });
 
 /**
@@ -52,16 +54,16 @@ export function computeTile(
 
 function loopOverK(rows: Elements, columns: Elements, tile: TileConfig, step: StepText): string {
   const type = cudaType(rows.operand.dtype);
-  const place = `i * ${String(columns.count)} + j`;
-  return `#pragma unroll ${String(tile.chunkK)}
-for (int kk = ${tile.slicesK === 1 ? '0' : 'slice'}; kk < ${String(tile.tileK)}; kk += ${String(tile.slicesK)}) {
-  ${type} x[${String(rows.count)}], y[${String(columns.count)}];
+  const place = `i * ${columns.count} + j`;
+  return `#pragma unroll ${tile.chunkK}
+for (int kk = ${tile.slicesK === 1 ? '0' : 'slice'}; kk < ${tile.tileK}; kk += ${tile.slicesK}) {
+  ${type} x[${rows.count}], y[${columns.count}];
 ${indent(readStep(rows, 'x'))}
 ${indent(readStep(columns, 'y'))}
   #pragma unroll
-  for (int i = 0; i < ${String(rows.count)}; ++i)
+  for (int i = 0; i < ${rows.count}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(columns.count)}; ++j)
+    for (int j = 0; j < ${columns.count}; ++j)
       sum[i][j] = ${step('sum[i][j]', 'x[i]', 'y[j]', place)};
 }`;
 }
@@ -84,17 +86,17 @@ function inParts(rows: Elements, columns: Elements, tile: TileConfig, step: Step
   const sum = (place: string): string => (byRows ? `sum[${place}][j]` : `sum[i][${place}]`);
   const index = byRows ? 'i' : 'j';
   return `#pragma unroll 1
-for (int part = 0; part < ${String(all / size)}; ++part) {
-  const ${type}* const partTile = ${at} + part / ${perGroup} * ${String(operand.threads * together)} + part % ${perGroup} * ${String(size)};
+for (int part = 0; part < ${all / size}; ++part) {
+  const ${type}* const partTile = ${at} + part / ${perGroup} * ${operand.threads * together} + part % ${perGroup} * ${size};
 ${indent(loopOverK(x, y, tile, step))}
   #pragma unroll
-  for (int i = 0; i < ${String(x.count)}; ++i)
+  for (int i = 0; i < ${x.count}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${String(y.count)}; ++j) {
+    for (int j = 0; j < ${y.count}; ++j) {
       const ${type} done = ${sum(index)};
       #pragma unroll
-      for (int next = ${index} + ${String(size)}; next < ${String(all)}; next += ${String(size)}) ${sum(`next - ${String(size)}`)} = ${sum('next')};
-      ${sum(`${String(all - size)} + ${index}`)} = done;
+      for (int next = ${index} + ${size}; next < ${all}; next += ${size}) ${sum(`next - ${size}`)} = ${sum('next')};
+      ${sum(`${all - size} + ${index}`)} = done;
     }
 }`;
 }
@@ -102,10 +104,10 @@ ${indent(loopOverK(x, y, tile, step))}
 /** Reads the thread's elements of one step of k. */
 function readStep({ operand, count, together, at }: Elements, target: string): string {
   const g = String(together);
-  const from = `${at} + kk * ${String(sharedStride(operand))} + h * ${String(operand.threads * together)}`;
+  const from = `${at} + kk * ${sharedStride(operand)} + h * ${operand.threads * together}`;
   return lines(
     '#pragma unroll',
-    `for (int h = 0; h < ${String(count / together)}; ++h) ${
+    `for (int h = 0; h < ${count / together}; ++h) ${
       together === 1 ? `${target}[h] = *(${from});` : `read${g}(${target} + h * ${g}, ${from});`
     }`,
   );

@@ -60,8 +60,10 @@ export function tileKernel(plan: TilePlan): CudaKernel {
   const type = cudaType(plan.dtype);
   const finishSetup = partial ? '' : finish.setup('end.layer');
   const store = {
-    ...{ aligned: plan.alignedOut && !partial, partial },
-    ...{ combine: step.combine, finish: finish.call },
+    aligned: plan.alignedOut && !partial,
+    partial,
+    combine: step.combine,
+    finish: finish.call,
   };
   const source = `${readFunctions(plan.dtype)}
 ${pairFunctions(plan, step)}
@@ -71,7 +73,7 @@ ${loadFunction(columns, tile)}
 
 ${locateFunction(plan)}
 
-extern "C" __global__ void __launch_bounds__(${String(threads)}, ${String(tile.blocksPerMultiprocessor)})
+extern "C" __global__ void __launch_bounds__(${threads}, ${tile.blocksPerMultiprocessor})
 pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
   extern __shared__ __align__(16) unsigned char memory[];
   ${operandRoles(plan)}
@@ -82,20 +84,20 @@ pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
   }
 
   // which steps of k
-  const int kTiles = (int)((k + ${String(tile.tileK - 1)}) / ${String(tile.tileK)});
-  const int tilesPerPart = (kTiles + ${String(splitK - 1)}) / ${String(splitK)};
+  const int kTiles = (int)((k + ${tile.tileK - 1}) / ${tile.tileK});
+  const int tilesPerPart = (kTiles + ${splitK - 1}) / ${splitK};
   const int firstTile = min((int)place.part * tilesPerPart, kTiles);
   const int tileEnd = min(firstTile + tilesPerPart, kTiles);
 
   const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
   const int thread = threadIdx.x;
-  const long long kStart = (long long)firstTile * ${String(tile.tileK)};
+  const long long kStart = (long long)firstTile * ${tile.tileK};
   ${loadSetup(rows, tile, {
     base: 'rows + place.layer * rowBatch',
     stride: 'rowStride',
     place: 'place.rowStart',
     kStart: 'kStart',
-    count: `(int)min(rowCount - place.rowStart, ${String(tile.tileRows)}ll)`,
+    count: `(int)min(rowCount - place.rowStart, ${tile.tileRows}ll)`,
     sharedOffset: 0,
   })}
   ${loadSetup(columns, tile, {
@@ -103,41 +105,41 @@ pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
     stride: 'columnStride',
     place: 'place.columnStart',
     kStart: 'kStart',
-    count: `(int)min(columnCount - place.columnStart, ${String(tile.tileColumns)}ll)`,
+    count: `(int)min(columnCount - place.columnStart, ${tile.tileColumns}ll)`,
     sharedOffset: rowElements * bytes,
   })}
   const auto load = [&](int t, int stage) {
     if (t < tileEnd) {
-      const int steps = (int)min(k - (long long)t * ${String(tile.tileK)}, ${String(tile.tileK)}ll);
-      load_rows(rowsTarget + stage * ${String(stageElements * bytes)}, rowsSource, rowStride, rowsInner, rowsOuter, rowsLeft, steps);
-      load_columns(columnsTarget + stage * ${String(stageElements * bytes)}, columnsSource, columnStride, columnsInner, columnsOuter, columnsLeft, steps);
+      const int steps = (int)min(k - (long long)t * ${tile.tileK}, ${tile.tileK}ll);
+      load_rows(rowsTarget + stage * ${stageElements * bytes}, rowsSource, rowStride, rowsInner, rowsOuter, rowsLeft, steps);
+      load_columns(columnsTarget + stage * ${stageElements * bytes}, columnsSource, columnStride, columnsInner, columnsOuter, columnsLeft, steps);
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
 
   // lanes of a warp cover 4 rows by 8 columns
-  const int lane = thread % 32, warp = thread ${tile.slicesK === 1 ? '' : `% ${String(sliceThreads)} `}/ 32;${tile.slicesK === 1 ? '' : `\n  const int slice = thread / ${String(sliceThreads)};`}
-  const int threadRow = warp / ${String(tile.threadColumns / 8)} * 4 + lane / 8;
-  const int threadColumn = warp % ${String(tile.threadColumns / 8)} * 8 + lane % 8;
-  ${type} sum[${String(rows.perThread)}][${String(columns.perThread)}] = {};
+  const int lane = thread % 32, warp = thread ${tile.slicesK === 1 ? '' : `% ${sliceThreads} `}/ 32;${tile.slicesK === 1 ? '' : `\n  const int slice = thread / ${sliceThreads};`}
+  const int threadRow = warp / ${tile.threadColumns / 8} * 4 + lane / 8;
+  const int threadColumn = warp % ${tile.threadColumns / 8} * 8 + lane % 8;
+  ${type} sum[${rows.perThread}][${columns.perThread}] = {};
 
-  // the first ${String(tile.stages - 1)} turns only load
+  // the first ${tile.stages - 1} turns only load
   int stage = 0;
   #pragma unroll 1
-  for (int t = firstTile - ${String(tile.stages - 1)}; t < tileEnd; ++t) {
+  for (int t = firstTile - ${tile.stages - 1}; t < tileEnd; ++t) {
     if (t >= firstTile) {
-      asm volatile("cp.async.wait_group ${String(tile.stages - 2)};" ::: "memory");
+      asm volatile("cp.async.wait_group ${tile.stages - 2};" ::: "memory");
       __syncthreads();
     }
-    load(t + ${String(tile.stages - 1)}, stage == 0 ? ${String(tile.stages - 1)} : stage - 1);
+    load(t + ${tile.stages - 1}, stage == 0 ? ${tile.stages - 1} : stage - 1);
     if (t < firstTile) {
-      stage = stage == ${String(tile.stages - 1)} ? 0 : stage + 1;
+      stage = stage == ${tile.stages - 1} ? 0 : stage + 1;
       continue;
     }
-    const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * ${String(stageElements)} + threadRow * ${String(group(rows))};
-    const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * ${String(stageElements)} + ${String(rowElements)} + threadColumn * ${String(group(columns))};
+    const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * ${stageElements} + threadRow * ${group(rows)};
+    const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * ${stageElements} + ${rowElements} + threadColumn * ${group(columns)};
 ${indent(computeTile(rows, columns, tile, step), 4)}
-    stage = stage == ${String(tile.stages - 1)} ? 0 : stage + 1;
+    stage = stage == ${tile.stages - 1} ? 0 : stage + 1;
   }
   asm volatile("cp.async.wait_group 0;" ::: "memory");
 
@@ -145,8 +147,8 @@ ${indent(computeTile(rows, columns, tile, step), 4)}
   unsigned block;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
   const Place end = locate(block, rowCount, columnCount);
-  const int rowsHere = (int)min(rowCount - end.rowStart, ${String(tile.tileRows)}ll);
-  const int columnsHere = (int)min(columnCount - end.columnStart, ${String(tile.tileColumns)}ll);
+  const int rowsHere = (int)min(rowCount - end.rowStart, ${tile.tileRows}ll);
+  const int columnsHere = (int)min(columnCount - end.columnStart, ${tile.tileColumns}ll);
   ${
     partial
       ? `const long long targetStride = columnCount;
@@ -158,7 +160,7 @@ ${indent(computeTile(rows, columns, tile, step), 4)}
       ? `
   ${type}* const mirror = out + end.layer * batchStrideOut + end.columnStart * targetStride + end.rowStart;
   // far below the diagonal the distance from it no longer matters
-  const int lead = (int)min(end.rowStart - end.columnStart, ${String(FAR)}ll);`
+  const int lead = (int)min(end.rowStart - end.columnStart, ${FAR}ll);`
       : ''
   }
 ${indent(mirrored ? storeSymmetricTile(rows, columns, tile, sharedMemBytes, store) : storeTile(rows, columns, tile, sharedMemBytes, store))}
@@ -195,20 +197,20 @@ const PLACE = 'struct Place { long long rowStart, columnStart; unsigned layer, p
 function locateFunction(plan: TilePlan): string {
   const { tile, splitK } = plan;
   if (plan.symmetric === true) return locateInTriangle(plan);
-  const group = `${String(TILES_PER_GROUP)}u`;
+  const group = `${TILES_PER_GROUP}u`;
   return `${PLACE}
 __device__ __forceinline__ Place locate(unsigned index, long long rowCount, long long columnCount) {
-  const unsigned rowTiles = (unsigned)((rowCount + ${String(tile.tileRows - 1)}) / ${String(tile.tileRows)});
-  const unsigned columnTiles = (unsigned)((columnCount + ${String(tile.tileColumns - 1)}) / ${String(tile.tileColumns)});
-  const unsigned perBatch = rowTiles * columnTiles * ${String(splitK)}u, layer = index / perBatch;
+  const unsigned rowTiles = (unsigned)((rowCount + ${tile.tileRows - 1}) / ${tile.tileRows});
+  const unsigned columnTiles = (unsigned)((columnCount + ${tile.tileColumns - 1}) / ${tile.tileColumns});
+  const unsigned perBatch = rowTiles * columnTiles * ${splitK}u, layer = index / perBatch;
   index -= layer * perBatch;
-  const unsigned part = index % ${String(splitK)}u;
-  index /= ${String(splitK)}u;
-  // ${String(TILES_PER_GROUP)} rows of tiles together, column by column, so that operands stay in the L2 cache
+  const unsigned part = index % ${splitK}u;
+  index /= ${splitK}u;
+  // ${TILES_PER_GROUP} rows of tiles together, column by column, so that operands stay in the L2 cache
   const unsigned perGroup = ${group} * columnTiles, firstRow = index / perGroup * ${group};
   const unsigned groupRows = min(rowTiles - firstRow, ${group});
   index %= perGroup;
-  return {(long long)(firstRow + index % groupRows) * ${String(tile.tileRows)}, (long long)(index / groupRows) * ${String(tile.tileColumns)}, layer, part};
+  return {(long long)(firstRow + index % groupRows) * ${tile.tileRows}, (long long)(index / groupRows) * ${tile.tileColumns}, layer, part};
 }`;
 }
 
@@ -216,10 +218,10 @@ function locateInTriangle({ tile, splitK }: TilePlan): string {
   return `${triangleFunctions(triangle(tile))}
 ${PLACE}
 __device__ __forceinline__ Place locate(unsigned index, long long rowCount, long long columnCount) {
-  const unsigned perBatch = (unsigned)tiles_of(rowCount) * ${String(splitK)}u, layer = index / perBatch;
+  const unsigned perBatch = (unsigned)tiles_of(rowCount) * ${splitK}u, layer = index / perBatch;
   index -= layer * perBatch;
-  const unsigned part = index % ${String(splitK)}u;
-  const Tile tile = tile_at(index / ${String(splitK)}u, (rowCount + ${String(tile.tileRows - 1)}) / ${String(tile.tileRows)});
-  return {(long long)tile.row * ${String(tile.tileRows)}, (long long)tile.column * ${String(tile.tileColumns)}, layer, part};
+  const unsigned part = index % ${splitK}u;
+  const Tile tile = tile_at(index / ${splitK}u, (rowCount + ${tile.tileRows - 1}) / ${tile.tileRows});
+  return {(long long)tile.row * ${tile.tileRows}, (long long)tile.column * ${tile.tileColumns}, layer, part};
 }`;
 }

@@ -63,9 +63,9 @@ export function group(operand: TileOperand): number {
 /** Place in the tile of the thread's element `index`: text, from the thread's own coordinate. */
 export function placeInTile(operand: TileOperand, coordinate: string, index: string): string {
   const g = group(operand);
-  if (g === 1) return `${coordinate} + ${index} * ${String(operand.threads)}`;
+  if (g === 1) return `${coordinate} + ${index} * ${operand.threads}`;
   const step = String(operand.threads * g);
-  return `${coordinate} * ${String(g)} + ${index} / ${String(g)} * ${step} + ${index} % ${String(g)}`;
+  return `${coordinate} * ${g} + ${index} / ${g} * ${step} + ${index} % ${g}`;
 }
 
 /** How the threads of a block share the copying of one tile. */
@@ -122,9 +122,9 @@ export function loadSetup(operand: TileOperand, tile: TileConfig, start: LoadSta
   const [first, second] = byK
     ? [`${start.kStart} + ${name}Outer`, `${start.place} + ${name}Inner`]
     : [`${start.place} + ${name}Outer`, `${start.kStart} + ${name}Inner`];
-  return `const int ${name}Inner = thread % ${String(across)} * ${String(vector)}, ${name}Outer = thread / ${String(across)};
+  return `const int ${name}Inner = thread % ${across} * ${vector}, ${name}Outer = thread / ${across};
   const ${type}* ${name}Source = ${start.base} + (${first}) * ${start.stride} + ${second};
-  const unsigned ${name}Target = shared + (${sharedPlace(operand, `${name}Inner`, `${name}Outer`)}) * ${String(bytes)}${start.sharedOffset === 0 ? '' : ` + ${String(start.sharedOffset)}`};
+  const unsigned ${name}Target = shared + (${sharedPlace(operand, `${name}Inner`, `${name}Outer`)}) * ${bytes}${start.sharedOffset === 0 ? '' : ` + ${start.sharedOffset}`};
   const int ${name}Left = ${start.count} - ${byK ? `${name}Inner` : `${name}Outer`};`;
 }
 
@@ -154,10 +154,9 @@ export function loadFunction(operand: TileOperand, tile: TileConfig): string {
   const cache = vector * bytes === 16 ? 'cg' : 'ca';
   const size = String(vector * bytes);
   const innerStep = across * vector;
-  const clamp = (text: string): string =>
-    `min(max(${text}, 0), ${String(vector)}) * ${String(bytes)}`;
-  const place = `o * ${String(outerStep)}`;
-  const innerPlace = innerPasses === 1 ? '' : ` - i * ${String(innerStep)}`;
+  const clamp = (text: string): string => `min(max(${text}, 0), ${vector}) * ${bytes}`;
+  const place = `o * ${outerStep}`;
+  const innerPlace = innerPasses === 1 ? '' : ` - i * ${innerStep}`;
   const whole = byK ? clamp(`left${innerPlace}`) : `${place} < left ? ${size} : 0`;
   const cut = byK
     ? `outer + ${place} < steps ? ${clamp(`left${innerPlace}`)} : 0`
@@ -165,20 +164,20 @@ export function loadFunction(operand: TileOperand, tile: TileConfig): string {
   const guard =
     outerExtent % outerStep === 0 && outerStep <= outerExtent
       ? ''
-      : `if (outer + ${place} < ${String(outerExtent)}) `;
+      : `if (outer + ${place} < ${outerExtent}) `;
   const copies = (valid: string, unroll: string): string => `#pragma unroll${unroll}
-    for (int o = 0; o < ${String(outerPasses)}; ++o)
+    for (int o = 0; o < ${outerPasses}; ++o)
       #pragma unroll${unroll}
-      for (int i = 0; i < ${String(innerPasses)}; ++i)
-        ${guard}copy_${cache}${size}(target + (${sharedPlace(operand, `i * ${String(innerStep)}`, `o * ${String(outerStep)}`)}) * ${String(bytes)}, source + o * ${String(outerStep)} * stride + i * ${String(innerStep)}, ${valid});`;
-  return `// ${operand.name}${byK ? '' : ', turned'}: ${String(threads)} threads copy ${size} bytes at a time
+      for (int i = 0; i < ${innerPasses}; ++i)
+        ${guard}copy_${cache}${size}(target + (${sharedPlace(operand, `i * ${innerStep}`, `o * ${outerStep}`)}) * ${bytes}, source + o * ${outerStep} * stride + i * ${innerStep}, ${valid});`;
+  return `// ${operand.name}${byK ? '' : ', turned'}: ${threads} threads copy ${size} bytes at a time
 __device__ __forceinline__ void load_${operand.name}(unsigned target, const ${type}*& source, long long stride, int inner, int outer, int left, int steps) {
-  if (steps >= ${String(tile.tileK)}) {
+  if (steps >= ${tile.tileK}) {
     ${copies(whole, '')}
   } else {
     ${copies(cut, ' 1')}
   }
-  source += ${byK ? `${String(tile.tileK)} * stride` : String(tile.tileK)};
+  source += ${byK ? `${tile.tileK} * stride` : String(tile.tileK)};
 }`;
 }
 
@@ -192,8 +191,8 @@ export function copyFunctions(operands: readonly TileOperand[]): string {
   return [...sizes]
     .map((size) => {
       const cache = size === 16 ? 'cg' : 'ca';
-      return `__device__ __forceinline__ void copy_${cache}${String(size)}(unsigned target, const void* source, int valid) {
-  asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${String(size)}, %2;" :: "r"(target), "l"(source), "r"(valid) : "memory");
+      return `__device__ __forceinline__ void copy_${cache}${size}(unsigned target, const void* source, int valid) {
+  asm volatile("cp.async.${cache}.shared.global [%0], [%1], ${size}, %2;" :: "r"(target), "l"(source), "r"(valid) : "memory");
 }`;
     })
     .join('\n');

@@ -40,11 +40,11 @@ export function storeSymmetricTile(
     vector === 1
       ? `if (column < end) *to = *from = ${store.finish('*from')};`
       : lines(
-          `if (column + ${String(vector)} <= end) {`,
-          `        ${type}${String(vector)} v = *reinterpret_cast<const ${type}${String(vector)}*>(from);`,
+          `if (column + ${vector} <= end) {`,
+          `        ${type}${vector} v = *reinterpret_cast<const ${type}${vector}*>(from);`,
           `        ${names.map((n) => `v.${n} = ${store.finish(`v.${n}`)};`).join(' ')}`,
-          `        *reinterpret_cast<${type}${String(vector)}*>(from) = v;`,
-          `        *reinterpret_cast<${type}${String(vector)}*>(to) = v;`,
+          `        *reinterpret_cast<${type}${vector}*>(from) = v;`,
+          `        *reinterpret_cast<${type}${vector}*>(to) = v;`,
           '      } else {',
           '        #pragma unroll 1',
           `        for (int c = 0; column + c < end; ++c) to[c] = from[c] = ${store.finish('from[c]')};`,
@@ -52,28 +52,28 @@ export function storeSymmetricTile(
         );
   return `${type}* const staged = reinterpret_cast<${type}*>(memory);
 #pragma unroll
-for (int phase = 0; phase < ${String(phase.phases)}; ++phase) {
+for (int phase = 0; phase < ${phase.phases}; ++phase) {
   __syncthreads();
 ${indent(stagePhase(rows, columns, tile, phase, store.combine))}
   __syncthreads();
   #pragma unroll 1
-  for (int e = thread; e < ${String(phase.rows)} * ${perLine}; e += ${threads}) {
-    const int line = e / ${perLine}, row = phase * ${String(phase.rows)} + line, column = e % ${perLine} * ${String(vector)};
+  for (int e = thread; e < ${phase.rows} * ${perLine}; e += ${threads}) {
+    const int line = e / ${perLine}, row = phase * ${phase.rows} + line, column = e % ${perLine} * ${vector};
     const int end = min(columnsHere, lead + row + 1);
     if (row < rowsHere) {
-      ${type}* const from = staged + line * ${String(phase.stride)} + column;
+      ${type}* const from = staged + line * ${phase.stride} + column;
       ${type}* const to = target + row * targetStride + column;
       ${write}
     }
   }
   __syncthreads();
-  // the mirrored half: a warp takes ${String(COLUMNS)} of its rows at a time, ${String(LINES)} neighbouring elements of each
+  // the mirrored half: a warp takes ${COLUMNS} of its rows at a time, ${LINES} neighbouring elements of each
   #pragma unroll 1
-  for (int e = thread; e < ${String(phase.rows * columns.extent)}; e += ${threads}) {
-    const int line = e / ${String(LINES * COLUMNS)} % ${blocksDown} * ${String(LINES)} + e % ${String(LINES)}, row = phase * ${String(phase.rows)} + line;
-    const int column = e / ${String(LINES * COLUMNS)} / ${blocksDown} * ${String(COLUMNS)} + e / ${String(LINES)} % ${String(COLUMNS)};
+  for (int e = thread; e < ${phase.rows * columns.extent}; e += ${threads}) {
+    const int line = e / ${LINES * COLUMNS} % ${blocksDown} * ${LINES} + e % ${LINES}, row = phase * ${phase.rows} + line;
+    const int column = e / ${LINES * COLUMNS} / ${blocksDown} * ${COLUMNS} + e / ${LINES} % ${COLUMNS};
     if (row < rowsHere && column < min(columnsHere, lead + row))
-      mirror[column * targetStride + row] = staged[line * ${String(phase.stride)} + column];
+      mirror[column * targetStride + row] = staged[line * ${phase.stride} + column];
   }
 }`;
 }

@@ -73,12 +73,12 @@ export function storeTile(
     vector === 1
       ? `if (column < columnsHere) *to = ${value('*from')};`
       : lines(
-          `if (column + ${String(vector)} <= columnsHere) {`,
-          `        ${type}${String(vector)} v = *reinterpret_cast<const ${type}${String(vector)}*>(from);`,
+          `if (column + ${vector} <= columnsHere) {`,
+          `        ${type}${vector} v = *reinterpret_cast<const ${type}${vector}*>(from);`,
           store.partial
             ? ''
             : `        ${names.map((n) => `v.${n} = ${store.finish(`v.${n}`)};`).join(' ')}`,
-          `        *reinterpret_cast<${type}${String(vector)}*>(to) = v;`,
+          `        *reinterpret_cast<${type}${vector}*>(to) = v;`,
           '      } else {',
           '        #pragma unroll 1',
           `        for (int c = 0; column + c < columnsHere; ++c) to[c] = ${value('from[c]')};`,
@@ -86,15 +86,15 @@ export function storeTile(
         );
   return `${type}* const staged = reinterpret_cast<${type}*>(memory);
 #pragma unroll
-for (int phase = 0; phase < ${String(plan.phases)}; ++phase) {
+for (int phase = 0; phase < ${plan.phases}; ++phase) {
   __syncthreads();
 ${indent(stagePhase(rows, columns, tile, plan, store.combine))}
   __syncthreads();
   #pragma unroll 1
-  for (int e = thread; e < ${String(plan.rows * perLine)}; e += ${String(threads)}) {
-    const int line = e / ${String(perLine)}, row = phase * ${String(plan.rows)} + line, column = e % ${String(perLine)} * ${String(vector)};
+  for (int e = thread; e < ${plan.rows * perLine}; e += ${threads}) {
+    const int line = e / ${perLine}, row = phase * ${plan.rows} + line, column = e % ${perLine} * ${vector};
     if (row < rowsHere) {
-      const ${type}* const from = staged + line * ${String(plan.stride)} + column;
+      const ${type}* const from = staged + line * ${plan.stride} + column;
       ${type}* const to = target + row * targetStride + column;
       ${write}
     }
@@ -113,11 +113,11 @@ export function stagePhase(
   const type = cudaType(rows.dtype);
   const perPhase = rows.perThread / phase.phases;
   const put = (value: (place: string, own: string) => string): string => `#pragma unroll
-for (int i = 0; i < ${String(perPhase)}; ++i)
+for (int i = 0; i < ${perPhase}; ++i)
   #pragma unroll
-  for (int j = 0; j < ${String(columns.perThread)}; ++j) {
-    ${type}& place = staged[(${placeInTile(rows, 'threadRow', 'i')}) * ${String(phase.stride)} + ${placeInTile(columns, 'threadColumn', 'j')}];
-    place = ${value('place', `sum[phase * ${String(perPhase)} + i][j]`)};
+  for (int j = 0; j < ${columns.perThread}; ++j) {
+    ${type}& place = staged[(${placeInTile(rows, 'threadRow', 'i')}) * ${phase.stride} + ${placeInTile(columns, 'threadColumn', 'j')}];
+    place = ${value('place', `sum[phase * ${perPhase} + i][j]`)};
   }`;
   // slices of k are combined one after the other, always in the same order
   return tile.slicesK === 1
@@ -127,7 +127,7 @@ for (int i = 0; i < ${String(perPhase)}; ++i)
         indent(put((_, own) => own)),
         '}',
         '#pragma unroll 1',
-        `for (int turn = 1; turn < ${String(tile.slicesK)}; ++turn) {`,
+        `for (int turn = 1; turn < ${tile.slicesK}; ++turn) {`,
         '  __syncthreads();',
         '  if (slice == turn) {',
         indent(put(combine), 4),

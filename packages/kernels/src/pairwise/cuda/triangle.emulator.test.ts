@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { runCudaKernel } from '../../testing/cuda-emulator.test.helper.js';
+import { runCudaKernel } from '../../testing/cuda-emulator.test-support.js';
 import { triangleFunctions, triangleTiles, type Triangle } from './triangle.js';
 
 const SHAPES: readonly Triangle[] = [
@@ -26,7 +26,7 @@ function listKernel(triangle: Triangle): CudaKernel {
 extern "C" __global__ void list_tiles(const long long* __restrict__ numbers, long long* __restrict__ places, long long tiles, long long count) {
   const long long i = (long long)blockIdx.x * 128 + threadIdx.x;
   if (i >= tiles) return;
-  const Tile tile = tile_at(numbers[i], (count + ${String(triangle.tileRows - 1)}) / ${String(triangle.tileRows)});
+  const Tile tile = tile_at(numbers[i], (count + ${triangle.tileRows - 1}) / ${triangle.tileRows});
   places[3 * i] = tile.row;
   places[3 * i + 1] = tile.column;
   places[3 * i + 2] = tiles_of(count);
@@ -39,7 +39,9 @@ extern "C" __global__ void list_tiles(const long long* __restrict__ numbers, lon
     ],
     options: [],
     geometry: ({ tiles = 0 }) => ({
-      ...{ grid: [Math.ceil(tiles / 128), 1, 1], block: [128, 1, 1], sharedMemBytes: 0 },
+      grid: [Math.ceil(tiles / 128), 1, 1],
+      block: [128, 1, 1],
+      sharedMemBytes: 0,
     }),
   };
 }
@@ -61,16 +63,14 @@ describe.each(SHAPES)('tiles of $tileRows x $tileColumns, $together rows togethe
       const wanted: string[] = [];
       for (let i = 0; i * tileRows < count; i += 1) {
         for (let j = 0; j * tileColumns < Math.min(count, (i + 1) * tileRows); j += 1) {
-          wanted.push(`${String(i)} ${String(j)}`);
+          wanted.push(`${i} ${j}`);
         }
       }
       const total = triangleTiles(count, triangle);
       expect(total).toBe(wanted.length);
       const numbers = Array.from({ length: total }, (_, i) => i);
       const found = places(triangle, count, numbers);
-      expect(found.map(([row, column]) => `${String(row)} ${String(column)}`).sort()).toEqual(
-        wanted.sort(),
-      );
+      expect(found.map(([row, column]) => `${row} ${column}`).sort()).toEqual(wanted.sort());
       expect(found.every(([, , counted]) => counted === total)).toBe(true);
     },
   );

@@ -39,19 +39,19 @@ export function triangleFunctions({ tileRows, tileColumns, together }: Triangle)
   const rowsPerStep = Math.max(1, tileColumns / tileRows);
   return `// tiles that reach the diagonal or what lies below it: in one row of tiles, and in all rows before it
 __device__ __forceinline__ unsigned long long tiles_in(unsigned long long row) {
-  return (row * ${rows} + ${String(tileRows - 1)}) / ${columns} + 1;
+  return (row * ${rows} + ${tileRows - 1}) / ${columns} + 1;
 }
 __device__ __forceinline__ unsigned long long tiles_before(unsigned long long row) {
-  const unsigned long long whole = row / ${String(rowsPerStep)}, rest = row % ${String(rowsPerStep)};
-  return ${String(perRow)} * (${String(rowsPerStep)} * whole * (whole + 1) / 2 + rest * (whole + 1));
+  const unsigned long long whole = row / ${rowsPerStep}, rest = row % ${rowsPerStep};
+  return ${perRow} * (${rowsPerStep} * whole * (whole + 1) / 2 + rest * (whole + 1));
 }
 __device__ __forceinline__ unsigned long long tiles_of(unsigned long long count) {
   const unsigned long long last = (count - 1) / ${rows};
-  return tiles_before(last) + min(tiles_in(last), (count + ${String(tileColumns - 1)}) / ${columns});
+  return tiles_before(last) + min(tiles_in(last), (count + ${tileColumns - 1}) / ${columns});
 }
 struct Tile { unsigned long long row, column; };
 __device__ __forceinline__ Tile tile_at(unsigned long long index, unsigned long long rowTiles) {
-  unsigned long long group = 0, end = (rowTiles + ${String(together - 1)}) / ${group};
+  unsigned long long group = 0, end = (rowTiles + ${together - 1}) / ${group};
   while (end - group > 1) {
     const unsigned long long middle = (group + end) / 2;
     if (tiles_before(middle * ${group}) <= index) group = middle; else end = middle;

@@ -48,7 +48,7 @@ export function splitUniforms<E extends Expr>(
   const kept = (node: Expr): Expr => {
     if (node.type !== 'real' || !isKnown(node)) return results.get(node) ?? node;
     const same = found.find((uniform) => uniform.expr === node);
-    const name = same?.name ?? `u${String(found.length)}`;
+    const name = same?.name ?? `u${found.length}`;
     if (same === undefined) found.push({ name, expr: node as RealExpr });
     return variable(name);
   };
@@ -61,9 +61,7 @@ export function splitUniforms<E extends Expr>(
   const read = variables(rest);
   const uniforms = found.filter(({ name }) => read.includes(name));
   const functionName = `${type.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()}_of`;
-  const all = uniforms.map(({ name, expr: value }, i) =>
-    wideValue(name, value, known, `v${String(i)}`),
-  );
+  const all = uniforms.map(({ name, expr: value }, i) => wideValue(name, value, known, `v${i}`));
   const names = uniforms.map(({ name }) => name);
   return {
     expr: rest,

@@ -21,7 +21,7 @@ function termsOf({ a, b, c }: Factors, start: Omit<Group, 'batch'>): [number, st
     for (let j = 0; j < c.columns; j++) {
       const pairs: string[] = [];
       for (let l = 0; l < a.columns; l++)
-        pairs.push(`${String(start.a + at(a, i, l))}*${String(start.b + at(b, l, j))}`);
+        pairs.push(`${start.a + at(a, i, l)}*${start.b + at(b, l, j)}`);
       terms.push([start.c + at(c, i, j), pairs.join('+')]);
     }
   return terms;

@@ -51,15 +51,26 @@ export async function enqueueProduct(
           const { memory, offset = 0 } = { a, b, c }[name];
           const { buffer, byteOffset = 0 } = regionOf(memory);
           return {
-            ...{ buffer, byteOffset: byteOffset + bytes * (offset + first[name]) },
-            ...{ leadingDimension, batchStride: factors[name].batchStrides[0] ?? 0 },
+            buffer,
+            byteOffset: byteOffset + bytes * (offset + first[name]),
+            leadingDimension,
+            batchStride: factors[name].batchStrides[0] ?? 0,
           };
         };
         enqueueMatmul(streams.stream, {
-          ...{ dtype, outDtype: undefined, compute, order, alpha, beta, batch },
+          dtype,
+          outDtype: undefined,
+          compute,
+          order,
+          alpha,
+          beta,
+          batch,
           workspace: workspace && regionOf(workspace),
-          ...{ m: factors.c.rows, n: factors.c.columns, k: factors.a.columns },
-          ...{ transposeA: placeA.order !== order, transposeB: placeB.order !== order },
+          m: factors.c.rows,
+          n: factors.c.columns,
+          k: factors.a.columns,
+          transposeA: placeA.order !== order,
+          transposeB: placeB.order !== order,
           a: at('a', placeA.leadingDimension),
           b: at('b', placeB.leadingDimension),
           c: undefined,

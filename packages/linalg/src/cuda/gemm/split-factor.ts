@@ -87,7 +87,10 @@ export class SplitFactor implements Disposable {
     return {
       memory: name === 'hi' ? this.#hi : this.#lo,
       offset: inner ? from : from * pitch,
-      ...{ rows, columns, rowStride, columnStride },
+      rows,
+      columns,
+      rowStride,
+      columnStride,
       batchStrides: batch.steps.map((step) => step * lines * pitch),
     };
   }

@@ -85,7 +85,11 @@ export class HostBlock {
     const [rowStride, columnStride] = order === 'row' ? [pitch, 1] : [1, pitch];
     const count = offsets.length;
     return {
-      ...{ memory, rows: rows[1], columns: columns[1], rowStride, columnStride },
+      memory,
+      rows: rows[1],
+      columns: columns[1],
+      rowStride,
+      columnStride,
       batchStrides: [count === 1 ? 0 : (this.lines / count) * pitch],
       view: () => memory.view(),
     };

@@ -7,7 +7,9 @@ const extent = (max: number) =>
 
 const problems = (max: number, maxBatch: number, bytes: number): fc.Arbitrary<BlockProblem> =>
   fc.record({
-    ...{ m: extent(max), n: extent(max), k: extent(max) },
+    m: extent(max),
+    n: extent(max),
+    k: extent(max),
     batch: fc.integer({ min: 1, max: maxBatch }),
     elementBytes: fc.constantFrom(4, 8),
     maxBytes: fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: bytes })),

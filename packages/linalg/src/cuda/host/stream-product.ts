@@ -66,7 +66,9 @@ export async function streamProduct(product: HostProduct, gpu: Device): Promise<
 function problemOf({ setting, a, b, precision, maxBytes }: HostProduct, gpu: Device): BlockProblem {
   const parts = precision === 'tf32x3';
   return {
-    ...{ m: a.rows, n: b.columns, k: a.columns },
+    m: a.rows,
+    n: b.columns,
+    k: a.columns,
     batch: setting.batchShape.reduce((entries, extent) => entries * extent, 1),
     elementBytes: setting.dtype === 'float32' ? 4 : 8,
     maxBytes: maxBytes ?? Math.floor(SHARE * availableBytes(gpu)),
@@ -80,15 +82,15 @@ function tooLittle(
   problem: BlockProblem,
   gpu: Device,
 ): MercerError {
-  const least = `The least block takes ${String(leastBytes(problem))} bytes`;
+  const least = `The least block takes ${leastBytes(problem)} bytes`;
   return maxBytes === undefined
     ? new MercerError(
         'OUT_OF_MEMORY',
-        `${what}: ${gpu.id} has ${String(availableBytes(gpu))} bytes left, of which blocks may take ${String(SHARE)}. ${least}: dispose tensors, or raise memoryLimitBytes.`,
+        `${what}: ${gpu.id} has ${availableBytes(gpu)} bytes left, of which blocks may take ${SHARE}. ${least}: dispose tensors, or raise memoryLimitBytes.`,
       )
     : new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: maxBytes is ${String(maxBytes)}. ${least}: pass as much, better some hundred MiB.`,
+        `${what}: maxBytes is ${maxBytes}. ${least}: pass as much, better some hundred MiB.`,
       );
 }
 

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** What a run of the built command left behind. */
+export interface BinRun {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The package: programs that the tests profile import @mercer/core from here. */
+const HERE = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A store of this test process's own: the user's is neither needed nor touched. */
+const STORE = mkdtempSync(join(tmpdir(), 'mercer-cli-store-'));
+process.once('exit', () => rmSync(STORE, { recursive: true, force: true }));
+
+export const BIN = fileURLToPath(new URL('../../bin/mercer.js', import.meta.url));
+
+/** Runs the built command once for each list of arguments, and prints what every run left behind. */
+const ONE_BY_ONE = `
+  const [main, lists] = process.argv.slice(1);
+  const print = process.stdout.write.bind(process.stdout);
+  const runs = [];
+  for (const [n, args] of JSON.parse(lists).entries()) {
+    const run = { status: 0, stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr']) {
+      process[name].write = (text) => ((run[name] += text), true);
+    }
+    process.argv = [process.execPath, 'mercer', ...args];
+    process.exitCode = 0;
+    await import(main + '?' + n);
+    process.stdout.removeAllListeners('error');
+    runs.push({ ...run, status: process.exitCode });
+  }
+  process.exitCode = 0;
+  print(JSON.stringify(runs));
+`;
+
+/** Runs the built `mercer` as a user would, without a terminal, on the CPU. */
+export function mercer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<BinRun> {
+  return node([BIN, ...args], env);
+}
+
+/** The same for several lists of arguments in one process, which is for commands that end before they compute. */
+export async function mercerOneByOne(lists: readonly (readonly string[])[]): Promise<BinRun[]> {
+  const main = new URL('../../dist/main.js', import.meta.url).href;
+  const run = await node(['--input-type=module', '-e', ONE_BY_ONE, main, JSON.stringify(lists)]);
+  if (run.status !== 0) throw new Error(`the runs ended with ${run.status}: ${run.stderr}`);
+  return JSON.parse(run.stdout) as BinRun[];
+}
+
+function node(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<BinRun> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...args], {
+      cwd: HERE,
+      env: { ...plainEnvironment(), MERCER_DEVICE: 'cpu', MERCER_CACHE_DIR: STORE, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (status) => {
+      resolve({ status, stdout, stderr });
+    });
+  });
+}
+
+/** Without the colour settings that a test runner passes on. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const { FORCE_COLOR: _force, NO_COLOR: _no, ...rest } = process.env;
+  return rest;
+}
+
+/** The same, with its standard output parsed; fails on anything but one JSON value. */
+export async function mercerJson(
+  args: readonly string[],
+  env?: NodeJS.ProcessEnv,
+): Promise<unknown> {
+  // What follows the command of `profile` belongs to the profiled program.
+  const [command = '', ...rest] = args;
+  const all = command === 'profile' ? [command, '--json', ...rest] : [...args, '--json'];
+  const run = await mercer(all, env);
+  if (run.status !== 0) throw new Error(`mercer ${args.join(' ')} failed: ${run.stderr}`);
+  return JSON.parse(run.stdout) as unknown;
+}
