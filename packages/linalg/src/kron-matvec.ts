@@ -1,4 +1,11 @@
-import { assertTensor, MercerError, type Tensor, readOptions } from '@mercer/tensor';
+import {
+  assertTensor,
+  MercerError,
+  type Tensor,
+  readOptions,
+  pending,
+  type Pending,
+} from '@mercer/tensor';
 import { settingOf, type LinalgDType } from './checks.js';
 import { type KronOptions, KRON_OPTIONS } from './kron.js';
 import { matmul } from './matmul.js';
@@ -26,7 +33,16 @@ import { matmul } from './matmul.js';
  * console.log(await (await kronMatvec(a, b, x)).toNested()); // [ 63, 84 ]
  * ```
  */
-export async function kronMatvec<D extends LinalgDType>(
+export function kronMatvec<D extends LinalgDType>(
+  a: Tensor<D>,
+  b: Tensor<NoInfer<D>>,
+  x: Tensor<NoInfer<D>>,
+  options?: KronOptions<NoInfer<D>>,
+): Pending<Tensor<D>> {
+  return pending(product(a, b, x, options));
+}
+
+async function product<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
   x: Tensor<NoInfer<D>>,

@@ -1,5 +1,12 @@
 import type { OptionNames } from '@mercer/options';
-import { type WorkOptions, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import {
+  type WorkOptions,
+  type Tensor,
+  WORK_OPTIONS,
+  readOptions,
+  pending,
+  type Pending,
+} from '@mercer/tensor';
 import { settingOf, type LinalgDType } from './checks.js';
 import { matrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';
@@ -35,7 +42,15 @@ export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = { ...WORK_OPT
  * console.log(await (await kron(a, b)).toNested()); // [ [ 3, 6 ], [ 4, 8 ] ]
  * ```
  */
-export async function kron<D extends LinalgDType>(
+export function kron<D extends LinalgDType>(
+  a: Tensor<D>,
+  b: Tensor<NoInfer<D>>,
+  options?: KronOptions<NoInfer<D>>,
+): Pending<Tensor<D>> {
+  return pending(product(a, b, options));
+}
+
+async function product<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
   options?: KronOptions<NoInfer<D>>,

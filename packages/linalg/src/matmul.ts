@@ -1,12 +1,16 @@
 import { RUN_OPTIONS, type RunOptions } from './options.js';
 import type { OptionNames } from '@mercer/options';
 import {
+  attachMethods,
   device,
   MercerError,
   type Device,
+  type DType,
   type DeviceLike,
   type Tensor,
   readOptions,
+  pending,
+  type Pending,
 } from '@mercer/tensor';
 import { settingOf, type LinalgDType, type Setting } from './checks.js';
 import { streamProduct } from './cuda/host/stream-product.js';
@@ -87,7 +91,27 @@ const MATMUL_OPTIONS: OptionNames<MatmulOptions<LinalgDType>> = {
  * console.log(await (await matmul(a, a, { transposeB: true })).toNested()); // [ [ 5, 11 ], [ 11, 25 ] ]
  * ```
  */
-export async function matmul<D extends LinalgDType>(
+export function matmul<D extends LinalgDType>(
+  a: Tensor<D>,
+  b: Tensor<NoInfer<D>>,
+  options?: MatmulOptions<NoInfer<D>>,
+): Pending<Tensor<D>> {
+  return pending(product(a, b, options));
+}
+
+declare module '@mercer/tensor' {
+  interface TensorMethods<D extends DType> {
+    /** The matrix product with `b`: see {@link matmul}. */
+    matmul(
+      b: Tensor<D> | Pending<Tensor<D>>,
+      options?: MatmulOptions<D & LinalgDType>,
+    ): Pending<Tensor<D>>;
+  }
+}
+
+attachMethods({ matmul: { gives: 'tensor', call: matmul } });
+
+async function product<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
   options?: MatmulOptions<NoInfer<D>>,

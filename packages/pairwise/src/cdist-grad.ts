@@ -5,6 +5,8 @@ import {
   readOptions,
   type Tensor,
   type WorkOptions,
+  givesPending,
+  type Pending,
 } from '@mercer/tensor';
 import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
 import {
@@ -35,7 +37,7 @@ export interface CdistGrad {
     c: RowsInput<DTypeOfRows<A, B>>,
     d: RowsInput<DTypeOfRows<A, B>>,
     options?: CdistGradOptions<DTypeOfRows<A, B>>,
-  ): Promise<Tensor<DTypeOfRows<A, B>>>;
+  ): Pending<Tensor<DTypeOfRows<A, B>>>;
   /** Compiles once and returns a synchronous function: see PreparedCdistGrad. */
   readonly prepare: PrepareCdistGrad;
 }
@@ -82,7 +84,7 @@ export interface CdistGrad {
  * console.log(await out.toNested()); // [ [ [ 22 ], [ 3 ] ] ]
  * ```
  */
-export const cdistGrad: CdistGrad = Object.assign(compute as CdistGrad, {
+export const cdistGrad: CdistGrad = Object.assign(givesPending(compute) as CdistGrad, {
   prepare: prepareCdistGrad,
 });
 

@@ -1,4 +1,4 @@
-import { readOptions, type Tensor } from '@mercer/tensor';
+import { readOptions, type Tensor, givesPending, type Pending } from '@mercer/tensor';
 import { CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { execute } from './execute.js';
@@ -13,7 +13,7 @@ export interface Cdist {
     a: A,
     b: B,
     options?: CdistOptions<DTypeOfRows<A, B>>,
-  ): Promise<Tensor<DTypeOfRows<A, B>>>;
+  ): Pending<Tensor<DTypeOfRows<A, B>>>;
   /** Compiles once and returns a synchronous function: see PreparedCdist. */
   readonly prepare: PrepareCdist;
 }
@@ -44,7 +44,7 @@ export interface Cdist {
  * console.log(await d.toNested()); // [ [ 5 ], [ 5 ] ]
  * ```
  */
-export const cdist: Cdist = Object.assign(compute, { prepare: prepareCdist });
+export const cdist: Cdist = Object.assign(givesPending(compute), { prepare: prepareCdist });
 
 async function compute(
   a: PairwiseInput,

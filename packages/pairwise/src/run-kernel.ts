@@ -1,4 +1,4 @@
-import { readOptions, type Tensor } from '@mercer/tensor';
+import { readOptions, type Tensor, givesPending, type Pending } from '@mercer/tensor';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { execute } from './execute.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
@@ -23,7 +23,7 @@ export interface RunKernel {
     descriptor: F,
     a: A,
     ...rest: InputAndOptions<B, RunKernelOptions<F, DTypeOfRows<A, B>>>
-  ): Promise<Tensor<DTypeOfRows<A, B>>>;
+  ): Pending<Tensor<DTypeOfRows<A, B>>>;
   /** Compiles once and returns a synchronous function: see PreparedKernel. */
   readonly prepare: PrepareRunKernel;
 }
@@ -72,7 +72,9 @@ export interface RunKernel {
  * console.log(await k.toNested()); // 1.001 on the diagonal, exp(-1/2) beside it
  * ```
  */
-export const runKernel: RunKernel = Object.assign(compute, { prepare: prepareRunKernel });
+export const runKernel: RunKernel = Object.assign(givesPending(compute), {
+  prepare: prepareRunKernel,
+});
 
 async function compute(
   descriptor: KernelDescriptor,

@@ -1,3 +1,4 @@
+import { pending, type Pending } from './pending.js';
 import { countRowsScalars, emitCountRows, planCountRows, type IndexDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
@@ -46,8 +47,8 @@ export function countRows<D extends IndexDType = 'int32'>(
   index: Tensor<IndexDType>,
   rows: number,
   options?: CountRowsOptions<D>,
-): Promise<Tensor<D>> {
-  return counted(index, rows, options) as Promise<Tensor<D>>;
+): Pending<Tensor<D>> {
+  return pending(counted(index, rows, options) as Promise<Tensor<D>>);
 }
 
 async function counted(

@@ -1,3 +1,4 @@
+import { pending, type Pending } from './pending.js';
 import type { DType } from '@mercer/kernels';
 import { own, type OptionNames } from '@mercer/options';
 import { checkShape } from './checked-size.js';
@@ -104,7 +105,14 @@ function place({ device, stream }: PlacementOptions): ReturnType<typeof deviceCo
  * console.log(a.dtype, a.shape, b.dtype, b.shape); // float32 [ 2, 2 ] bool [ 2, 1 ]
  * ```
  */
-export async function tensor<const S extends TensorSource, D extends DType = DTypeOf<S>>(
+export function tensor<const S extends TensorSource, D extends DType = DTypeOf<S>>(
+  data: S,
+  options?: TensorOptions<D>,
+): Pending<Tensor<D>> {
+  return pending(made(data, options));
+}
+
+async function made<S extends TensorSource, D extends DType = DTypeOf<S>>(
   data: S,
   options?: TensorOptions<D>,
 ): Promise<Tensor<D>> {
@@ -152,7 +160,14 @@ function emptyOf<D extends DType>(
 }
 
 /** A row-major tensor of zeros. Resolves when the work is enqueued. */
-export async function zeros<D extends DType = 'float32'>(
+export function zeros<D extends DType = 'float32'>(
+  shape: readonly number[],
+  options?: FullOptions<D>,
+): Pending<Tensor<D>> {
+  return pending(zeroed(shape, options));
+}
+
+async function zeroed<D extends DType = 'float32'>(
   shape: readonly number[],
   options?: FullOptions<D>,
 ): Promise<Tensor<D>> {
@@ -163,7 +178,15 @@ export async function zeros<D extends DType = 'float32'>(
 }
 
 /** A row-major tensor with one value everywhere. Resolves when the work is enqueued. */
-export async function full<D extends DType = 'float32'>(
+export function full<D extends DType = 'float32'>(
+  shape: readonly number[],
+  value: number | bigint | boolean,
+  options?: FullOptions<D>,
+): Pending<Tensor<D>> {
+  return pending(filledWith(shape, value, options));
+}
+
+async function filledWith<D extends DType = 'float32'>(
   shape: readonly number[],
   value: number | bigint | boolean,
   options?: FullOptions<D>,

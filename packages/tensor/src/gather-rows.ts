@@ -1,3 +1,4 @@
+import { pending, type Pending } from './pending.js';
 import { emitGatherRows, planGatherRows, type DType, type IndexDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { denseResult } from './dense-result.js';
@@ -34,7 +35,15 @@ const GATHER_ROWS_OPTIONS: OptionNames<GatherRowsOptions> = { ...OUT_OPTION, ...
  * @returns (N, ...rest), row-major, or `out`
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
  */
-export async function gatherRows<D extends DType>(
+export function gatherRows<D extends DType>(
+  x: Tensor<D>,
+  index: Tensor<IndexDType>,
+  options?: GatherRowsOptions<NoInfer<D>>,
+): Pending<Tensor<D>> {
+  return pending(gathered(x, index, options));
+}
+
+async function gathered<D extends DType>(
   x: Tensor<D>,
   index: Tensor<IndexDType>,
   options?: GatherRowsOptions<NoInfer<D>>,

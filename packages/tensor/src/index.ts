@@ -59,6 +59,7 @@ export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from './overlap.js';
+export { givesPending, isPending, pending, type Pending } from './pending.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';
 export {
@@ -97,7 +98,10 @@ export {
   Tensor,
   type CopyOptions,
   type OutOption,
+  type PendingTensor,
 } from './tensor.js';
+export { attachMethods, type AttachedMethod, type AttachedMethods } from './attach-methods.js';
+export * from './tensor-methods.js';
 export { checkOut, commonDevice } from './tensor-checks.js';
 export type {
   ElementOf,

@@ -1,3 +1,4 @@
+import { pending, type Pending } from './pending.js';
 import type { BoolExpr, Expr } from '@mercer/formula';
 import {
   emitMap,
@@ -55,8 +56,8 @@ export function map<
   E extends Expr,
   I extends DType,
   R extends DType = E extends BoolExpr ? 'bool' : MapDType<I>,
->(expr: E, inputs: MapInputs<I>, options?: MapOptions<R>): Promise<Tensor<R>> {
-  return mapped(expr, inputs, options) as Promise<Tensor<R>>;
+>(expr: E, inputs: MapInputs<I>, options?: MapOptions<R>): Pending<Tensor<R>> {
+  return pending(mapped(expr, inputs, options) as Promise<Tensor<R>>);
 }
 
 async function mapped(expr: Expr, inputs: MapInputs, given?: MapOptions): Promise<Tensor> {

@@ -1,3 +1,4 @@
+import { pending, type Pending } from './pending.js';
 import {
   emitScatterAdd,
   planScatterAdd,
@@ -72,8 +73,8 @@ export function scatterAdd<D extends SumDType, R extends SumDType = D>(
   index: Tensor<IndexDType>,
   rows: number,
   options?: ScatterAddOptions<R>,
-): Promise<Tensor<R>> {
-  return added(values, index, rows, options) as Promise<Tensor<R>>;
+): Pending<Tensor<R>> {
+  return pending(added(values, index, rows, options) as Promise<Tensor<R>>);
 }
 
 async function added(

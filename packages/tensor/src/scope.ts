@@ -11,7 +11,8 @@ import {
 } from './create.js';
 import type { TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
-import { Tensor } from './tensor.js';
+import { pendingOf } from './pending.js';
+import { Tensor, type PendingTensor } from './tensor.js';
 
 /**
  * Owns the tensors that are made through it or given to `track`, and nothing else: tensors made by other code that runs
@@ -21,8 +22,21 @@ export class Scope {
   readonly #owned = new Set<Tensor>();
   #closed = false;
 
-  /** The scope disposes this tensor when it ends. Returns it. */
-  track<T extends Tensor>(tensor: T): T {
+  /** The scope disposes this tensor when it ends, or a pending one that is not there yet when it comes. Returns it. */
+  track<T extends Tensor | PendingTensor>(tensor: T): T {
+    if (tensor instanceof Tensor) return this.#own(tensor);
+    const promised: PendingTensor = tensor;
+    promised.then(
+      (made) => {
+        if (this.#closed) made.dispose();
+        else this.#owned.add(made);
+      },
+      () => undefined, // whoever uses the tensor is told
+    );
+    return tensor;
+  }
+
+  #own<T extends Tensor>(tensor: T): T {
     if (this.#closed) {
       tensor.dispose();
       throw new MercerError(
@@ -41,10 +55,12 @@ export class Scope {
   }
 
   /** As the function `tensor`, owned by the scope. */
-  readonly tensor = async <const S extends TensorSource, D extends DType = DTypeOf<S>>(
+  tensor<const S extends TensorSource, D extends DType = DTypeOf<S>>(
     data: S,
     options?: TensorOptions<D>,
-  ): Promise<Tensor<D>> => this.track(await tensor(data, options));
+  ): PendingTensor<D> {
+    return pendingOf(async () => this.#own(await tensor(data, options)));
+  }
 
   /** As the function `empty`, owned by the scope. */
   empty<D extends DType = 'float32'>(shape: readonly number[], options?: NewOptions<D>): Tensor<D> {
@@ -52,20 +68,20 @@ export class Scope {
   }
 
   /** As the function `zeros`, owned by the scope. */
-  async zeros<D extends DType = 'float32'>(
+  zeros<D extends DType = 'float32'>(
     shape: readonly number[],
     options?: FullOptions<D>,
-  ): Promise<Tensor<D>> {
-    return this.track(await zeros(shape, options));
+  ): PendingTensor<D> {
+    return pendingOf(async () => this.#own(await zeros(shape, options)));
   }
 
   /** As the function `full`, owned by the scope. */
-  async full<D extends DType = 'float32'>(
+  full<D extends DType = 'float32'>(
     shape: readonly number[],
     value: number | bigint | boolean,
     options?: FullOptions<D>,
-  ): Promise<Tensor<D>> {
-    return this.track(await full(shape, value, options));
+  ): PendingTensor<D> {
+    return pendingOf(async () => this.#own(await full(shape, value, options)));
   }
 
   /** Disposes everything owned. Calling it again does nothing. */

@@ -1,4 +1,7 @@
 import { inspect, type InspectOptions } from 'node:util';
+import type { Operand } from './operations.js';
+import { nestedAtHand } from './readback.js';
+import { sliceLayout } from './views.js';
 
 /** Most entries that are shown along each of the last two axes, and along those in front of them. */
 const SHOWN = 6;
@@ -10,6 +13,12 @@ export function shownRanges(shape: readonly number[]): [start: number, stop: num
     0,
     Math.min(extent, axis < shape.length - 2 ? SHOWN_BATCH : SHOWN),
   ]);
+}
+
+/** Those entries, where they lie in host memory and nothing that writes them is pending; undefined elsewhere. */
+export function shownAtHand(tensor: Operand): unknown {
+  const { storage, dtype, label, shape } = tensor;
+  return nestedAtHand({ ...sliceLayout(tensor, shownRanges(shape)), storage, dtype, label });
 }
 
 /** Those entries as text, with how many more there are along each axis. */

@@ -1,5 +1,13 @@
-import { emitSum, planSum, type EmittedKernel, type SumDType, type SumPlan } from '@mercer/kernels';
+import {
+  emitSum,
+  planSum,
+  type DType,
+  type EmittedKernel,
+  type SumDType,
+  type SumPlan,
+} from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
+import { attachMethods } from './attach-methods.js';
 import { formatShape, sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
 import {
@@ -13,6 +21,7 @@ import { memoryAt, type ElementView } from './elementwise.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { allocateView, castView, coreOf, filled, roomOn } from './operations.js';
+import { pending, type Pending } from './pending.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { readOptions } from './read-options.js';
 import { waitForRoom, type StreamCore } from './stream-core.js';
@@ -40,8 +49,8 @@ const SUM_TO_OPTIONS: OptionNames<SumToOptions> = {
  * import { sumTo, tensor } from '@mercer/tensor';
  *
  * const x = await tensor([[1, 2, 3], [4, 5, 6]], { device: 'cpu' });
- * console.log(await (await sumTo(x, [3])).toNested()); // [ 5, 7, 9 ]
- * console.log(await (await sumTo(x, [2, 1])).toNested()); // [ [ 6 ], [ 15 ] ]
+ * console.log(await sumTo(x, [3]).toNested()); // [ 5, 7, 9 ]
+ * console.log(await x.sumTo([2, 1]).toNested()); // [ [ 6 ], [ 15 ] ]
  * ```
  *
  * @param x float32 or float64, any strides; one that is not row-major is copied first
@@ -52,9 +61,21 @@ export function sumTo<D extends SumDType, R extends SumDType = D>(
   x: Tensor<D>,
   shape: readonly number[],
   options?: SumToOptions<R>,
-): Promise<Tensor<R>> {
-  return summed(x, shape, options) as Promise<Tensor<R>>;
+): Pending<Tensor<R>> {
+  return pending(summed(x, shape, options) as Promise<Tensor<R>>);
 }
+
+declare module './tensor-methods.js' {
+  interface TensorMethods<D extends DType> {
+    /** The sum over axes: see {@link sumTo}. */
+    sumTo<R extends SumDType = D & SumDType>(
+      shape: readonly number[],
+      options?: SumToOptions<R>,
+    ): Pending<Tensor<R>>;
+  }
+}
+
+attachMethods({ sumTo: { gives: 'tensor', call: sumTo } });
 
 async function summed(
   x: Tensor<SumDType>,

@@ -18,23 +18,25 @@ import {
   type WorkOptions,
 } from './device.js';
 import { deviceCore } from './devices.js';
+import { disposedError, noteDisposal } from './dispose-sites.js';
 import type { ElementView } from './elementwise.js';
 import { isRowMajor, type Layout } from './layout.js';
 import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
+import { pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import {
-  nestedAtHand,
   READBACK_OPTIONS,
   readNested,
   readRaw,
   readTyped,
   type ReadbackOptions,
 } from './readback.js';
-import { shownRanges, shownText } from './shown-elements.js';
+import { shownAtHand, shownRanges, shownText } from './shown-elements.js';
 import type { StorageBlock } from './storage-block.js';
 import { unlessAborted } from './unless-aborted.js';
+import type { TensorMethods } from './tensor-methods.js';
 import type { ElementOf, NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
 import {
   broadcastLayout,
@@ -64,8 +66,6 @@ const HANDLE = localHandle(
 );
 
 let count = 0;
-const disposeSites = new WeakMap<Tensor, Error>();
-const keepSites = (process.env['MERCER_DEBUG'] ?? '').split(',').includes('tensor');
 
 /**
  * A strided view of device memory. Views share storage and each is disposed by itself; the memory is returned with the
@@ -80,6 +80,7 @@ const keepSites = (process.env['MERCER_DEBUG'] ?? '').split(',').includes('tenso
  * console.log(column.shape, await column.toNested()); // [ 2 ] [ 2, 5 ]
  * ```
  */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- see the interface below
 export class Tensor<D extends DType = DType> implements Layout {
   private readonly handle = HANDLE;
   readonly device: Device;
@@ -137,7 +138,7 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   /** @throws MercerError DISPOSED naming the tensor */
   assertAlive(): void {
-    if (this.#lifetime.released) throw this.#disposedError();
+    if (this.#lifetime.released) throw disposedError(this);
   }
 
   /** True when the elements lie in row-major order without gaps. */
@@ -189,23 +190,25 @@ export class Tensor<D extends DType = DType> implements Layout {
    * The elements in row-major order without gaps: a view where they are so already, else a copy. Resolves when the work is
    * enqueued.
    */
-  async contiguous(options?: WorkOptions): Promise<Tensor<D>> {
-    const given = readOptions('contiguous', options, WORK_OPTIONS);
-    given.signal?.throwIfAborted();
-    return wrap(await contiguousView(this, given), this.dtype);
+  contiguous(options?: WorkOptions): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      const given = readOptions('contiguous', options, WORK_OPTIONS);
+      given.signal?.throwIfAborted();
+      return wrap(await contiguousView(this, given), this.dtype);
+    });
   }
 
   /** A row-major copy. Resolves when the work is enqueued. */
-  clone(options?: CopyOptions<D>): Promise<Tensor<D>> {
-    return this.#copy(this.dtype, options, 'clone');
+  clone(options?: CopyOptions<D>): Pending<Tensor<D>> {
+    return pendingOf(() => this.#copy(this.dtype, options, 'clone'));
   }
 
   /**
    * The elements as another dtype, always a copy. Floating to floating rounds to nearest even; floating to integer
    * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`. Resolves when the work is enqueued.
    */
-  cast<E extends DType>(dtype: E, options?: CopyOptions<NoInfer<E>>): Promise<Tensor<E>> {
-    return this.#copy(dtype, options, 'cast');
+  cast<E extends DType>(dtype: E, options?: CopyOptions<NoInfer<E>>): Pending<Tensor<E>> {
+    return pendingOf(() => this.#copy(dtype, options, 'cast'));
   }
 
   async #copy<E extends DType>(
@@ -227,28 +230,34 @@ export class Tensor<D extends DType = DType> implements Layout {
    * the copy is enqueued; between host and GPU when the bytes have been read, which a signal ends between pieces of 128 MiB on the way
    * to a GPU, and behind the one copy on the way to the host.
    */
-  async to(device: DeviceLike, options?: TransferOptions): Promise<Tensor<D>> {
-    const given = readOptions('to', options, TRANSFER_OPTIONS);
-    given.signal?.throwIfAborted();
-    const target = deviceCore(device);
-    if (target === this.storage.device) return this.view();
-    return wrap(await moveView(this, target, given), this.dtype);
+  to(device: DeviceLike, options?: TransferOptions): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      const given = readOptions('to', options, TRANSFER_OPTIONS);
+      given.signal?.throwIfAborted();
+      const target = deviceCore(device);
+      if (target === this.storage.device) return this.view();
+      return wrap(await moveView(this, target, given), this.dtype);
+    });
   }
 
   /**
    * Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor when the work is enqueued; from
    * another device as `to` does.
    */
-  async copyFrom(source: Tensor, options?: TransferOptions): Promise<this> {
-    assertTensor(source, 'copyFrom');
-    await copyInto(this, source, readOptions('copyFrom', options, TRANSFER_OPTIONS));
-    return this;
+  copyFrom(source: Tensor, options?: TransferOptions): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      assertTensor(source, 'copyFrom');
+      await copyInto(this, source, readOptions('copyFrom', options, TRANSFER_OPTIONS));
+      return this;
+    });
   }
 
   /** Overwrites every element with one value. Resolves with this tensor when the work is enqueued. */
-  async fill(value: number | bigint | boolean, options?: WorkOptions): Promise<this> {
-    await fillView(this, value, readOptions('fill', options, WORK_OPTIONS));
-    return this;
+  fill(value: number | bigint | boolean, options?: WorkOptions): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      await fillView(this, value, readOptions('fill', options, WORK_OPTIONS));
+      return this;
+    });
   }
 
   /**
@@ -311,17 +320,19 @@ export class Tensor<D extends DType = DType> implements Layout {
    * Resolves with this tensor when what was enqueued to write it is done; rejects with the device's error, or at once with the signal's
    * reason while the work goes on.
    */
-  async ready(options?: SignalOption): Promise<this> {
-    const { signal } = readOptions('ready', options, SIGNAL_OPTION);
-    await unlessAborted(this.storage.lastWrite.stream.tailDone(), signal);
-    return this;
+  ready(options?: SignalOption): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      const { signal } = readOptions('ready', options, SIGNAL_OPTION);
+      await unlessAborted(this.storage.lastWrite.stream.tailDone(), signal);
+      return this;
+    });
   }
 
   /** Returns the memory with the last view of it. Calling it again does nothing; any other use is an error. */
   dispose(): void {
     if (!this.#lifetime.release()) return;
     unwatch(this, this.#lifetime);
-    if (keepSites) disposeSites.set(this, new Error(`${this.label} was disposed here`));
+    noteDisposal(this);
   }
 
   [Symbol.dispose](): void {
@@ -334,7 +345,7 @@ export class Tensor<D extends DType = DType> implements Layout {
    */
   [inspect.custom](_depth?: number, options?: InspectOptions): string {
     if (answerCensus(this.#lifetime)) return '';
-    const nested = this.disposed ? undefined : this.#shownAtHand();
+    const nested = this.disposed ? undefined : shownAtHand(this);
     return nested === undefined
       ? this.toString()
       : `${this.toString()} ${shownText(nested, this.shape, options)}`;
@@ -349,22 +360,13 @@ export class Tensor<D extends DType = DType> implements Layout {
   toJSON(): { dtype: D; shape: readonly number[]; device: string } {
     return { dtype: this.dtype, shape: this.shape, device: this.device.id };
   }
-
-  #shownAtHand(): NestedOf<D> | undefined {
-    const { storage, dtype } = this;
-    const { label } = this;
-    return nestedAtHand({ ...sliceLayout(this, shownRanges(this.shape)), storage, dtype, label });
-  }
-
-  #disposedError(): MercerError {
-    const cause = disposeSites.get(this);
-    return new MercerError(
-      'DISPOSED',
-      `${this.label} was disposed and cannot be used. Use it before dispose() or the end of its scope, or keep it with scope.keep(). MERCER_DEBUG=tensor records where it was disposed.`,
-      cause === undefined ? undefined : { cause },
-    );
-  }
 }
+
+/** A tensor that is promised: see {@link Pending}. */
+export type PendingTensor<D extends DType = DType> = Pending<Tensor<D>>;
+
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- see there
+export interface Tensor<D extends DType = DType> extends TensorMethods<D> {}
 
 /** The tensor of a view; takes over its reference to the storage. @internal */
 export function wrap<D extends DType>(view: ElementView, dtype: D): Tensor<D> {

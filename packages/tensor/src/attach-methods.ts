@@ -1,0 +1,35 @@
+import type { DType } from '@mercer/kernels';
+import { addPendingMethod, isPending, pending, type Gives } from './pending.js';
+import type { TensorMethods } from './tensor-methods.js';
+import { Tensor } from './tensor.js';
+
+/** What a method does. */
+export interface AttachedMethod {
+  /** What its promise is of. */
+  readonly gives: Gives;
+  /** Called with the tensor and the method's arguments. */
+  readonly call: (self: Tensor<never>, ...given: never[]) => Promise<unknown>;
+}
+
+/** Methods by their names in {@link TensorMethods}. */
+export type AttachedMethods = Partial<Record<keyof TensorMethods<DType>, AttachedMethod>>;
+
+/**
+ * Adds methods to tensors and to pending tensors. Arguments that are pending tensors are waited for.
+ *
+ * @throws TypeError where tensors have a member of that name
+ */
+export function attachMethods(methods: AttachedMethods): void {
+  for (const [name, { gives, call }] of Object.entries<AttachedMethod>(methods)) {
+    if (name in Tensor.prototype) throw new TypeError(`tensors have a member '${name}' already`);
+    const apply = call as (self: Tensor, ...given: readonly unknown[]) => Promise<unknown>;
+    const value = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
+      const result = given.some(isPending)
+        ? Promise.all(given).then((all) => apply(this, ...all))
+        : apply(this, ...given);
+      return gives === 'tensor' ? pending(result) : result;
+    };
+    Object.defineProperty(Tensor.prototype, name, { value, configurable: true, writable: true });
+    addPendingMethod(name, gives);
+  }
+}

@@ -1,0 +1,128 @@
+import type { DType } from '@mercer/kernels';
+import type { TensorMethods } from './tensor-methods.js';
+
+/** Methods of a tensor that return another view of it at once. */
+type ViewName = 'slice' | 'transpose' | 'permute' | 'reshape' | 'broadcastTo' | 'view';
+
+/** Methods of a tensor that return a promise. */
+type PromisingName =
+  | 'contiguous'
+  | 'clone'
+  | 'cast'
+  | 'to'
+  | 'copyFrom'
+  | 'fill'
+  | 'ready'
+  | 'toTypedArray'
+  | 'toNested'
+  | 'item'
+  | 'print'
+  | keyof TensorMethods<DType>;
+
+type ArgumentsOf<F> = F extends (...given: infer A extends readonly unknown[]) => unknown
+  ? A
+  : never;
+
+/**
+ * What operations return: a promise of a tensor that also has the tensor's methods, so that a result can be used before it is
+ * awaited. Each method waits for the tensor and gives what the tensor's own method gives.
+ *
+ * An operation that fails rejects what is made of its result with the same error, so only the end of a chain has to be awaited. A
+ * result stays usable any number of times. Its memory is returned by `dispose`, by the scope that tracks it, or when nobody holds it
+ * any more.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const a = tensor([[1, 2], [3, 4]], { device: 'cpu' });
+ * console.log(await a.transpose().toNested()); // [ [ 1, 3 ], [ 2, 4 ] ]
+ * ```
+ */
+export type Pending<T> = Promise<T> &
+  Pick<T, PromisingName & keyof T> & {
+    readonly [K in ViewName & keyof T]: (...given: ArgumentsOf<T[K]>) => Pending<T>;
+  } & {
+    /** Disposes the tensor as soon as it is there; does nothing where the operation fails. */
+    dispose(): void;
+    [Symbol.dispose](): void;
+  };
+
+/** What a method gives in the end: a tensor, which is pending again, or something else. */
+export type Gives = 'tensor' | 'value';
+
+const METHODS: Readonly<
+  Record<ViewName | Exclude<PromisingName, keyof TensorMethods<DType>>, Gives>
+> = {
+  slice: 'tensor',
+  transpose: 'tensor',
+  permute: 'tensor',
+  reshape: 'tensor',
+  broadcastTo: 'tensor',
+  view: 'tensor',
+  contiguous: 'tensor',
+  clone: 'tensor',
+  cast: 'tensor',
+  to: 'tensor',
+  copyFrom: 'tensor',
+  fill: 'tensor',
+  ready: 'tensor',
+  toTypedArray: 'value',
+  toNested: 'value',
+  item: 'value',
+  print: 'value',
+};
+
+/**
+ * Of promises that {@link pending} returns. Their `constructor` stays Promise, so that `await` and `Promise.resolve` take them as they
+ * are, with no turn more than for a plain promise.
+ */
+const prototype = Object.create(Promise.prototype, {
+  dispose: { value: disposeWhenThere },
+  [Symbol.dispose]: { value: disposeWhenThere },
+}) as object;
+
+function disposeWhenThere(this: Promise<Disposable>): void {
+  this.then(
+    (tensor) => {
+      tensor[Symbol.dispose]();
+    },
+    () => undefined,
+  );
+}
+
+for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, gives);
+
+/** Adds a method that waits for the tensor, and for arguments that are pending, and calls the tensor's own. */
+export function addPendingMethod(name: string, gives: Gives): void {
+  const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
+    const result = Promise.all([this, ...given]).then(([tensor, ...all]): unknown => {
+      const own: unknown = Reflect.get(tensor, name);
+      return Reflect.apply(own as () => unknown, tensor, all);
+    });
+    return gives === 'tensor' ? pending(result) : result;
+  };
+  Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
+}
+
+/** The promise itself, with the methods of its tensor. */
+export function pending<T>(promise: Promise<T>): Pending<T> {
+  return Object.setPrototypeOf(promise, prototype) as Pending<T>;
+}
+
+/** The promise of what a function does at once. */
+export function pendingOf<T>(make: () => Promise<T>): Pending<T> {
+  return pending(make());
+}
+
+/** A function that gives the promises of another one as pending ones. */
+export function givesPending<A extends readonly unknown[], T>(
+  make: (...given: A) => Promise<T>,
+): (...given: A) => Pending<T> {
+  return (...given) => pending(make(...given));
+}
+
+/** True for what {@link pending} returned. */
+export function isPending(value: unknown): value is Pending<object> {
+  return value instanceof Promise && Object.getPrototypeOf(value) === prototype;
+}
