@@ -2,7 +2,7 @@ import { ops, type VectorExpr } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
-import { LazyFormula } from './lazy-formula.js';
+import { checkOperand, LazyFormula } from './lazy-formula.js';
 import { LazyTensor } from './lazy-tensor.js';
 import type { LazyAxis, ReduceOptions } from './reduction-types.js';
 import { combine, type Symbolic } from './symbolic.js';
@@ -44,18 +44,12 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
     const complex =
       other instanceof ComplexLazyTensor
         ? other
-        : combine(what, [other], (x) => ops.real2Complex(x));
-    return this.derive(
-      what,
-      combine(what, [this, complex], (f, g) => build(f, g)),
-    );
+        : combine(what, [checkOperand(`${what}: operand 1`, other, 'real')], ops.real2Complex);
+    return this.derive(what, combine(what, [this, complex], build));
   }
 
   #real(what: string, build: (f: VectorExpr) => VectorExpr): LazyTensor<D> {
-    return new LazyTensor<D>(
-      what,
-      combine(what, [this], (f) => build(f)),
-    );
+    return new LazyTensor<D>(what, combine(what, [this], build));
   }
 
   /** `z + w` */
@@ -80,17 +74,17 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
 
   /** `-z` */
   neg(): this {
-    return this.apply('neg', [], (f) => ops.neg(f));
+    return this.derive('neg', combine('neg', [this], ops.neg));
   }
 
   /** The complex conjugate. */
   conj(): this {
-    return this.apply('conj', [], (f) => ops.conj(f));
+    return this.derive('conj', combine('conj', [this], ops.conj));
   }
 
   /** `e ^ z` */
   exp(): this {
-    return this.apply('exp', [], (f) => ops.complexExp(f));
+    return this.derive('exp', combine('exp', [this], ops.complexExp));
   }
 
   /** The real parts. */
@@ -132,7 +126,7 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
   ): this | Promise<Tensor<D>> {
     if (axis !== 'dim') return this.pairs().sum(axis, options);
     readOptions<object>(`sum('dim')`, options, {});
-    return this.apply('sum', [], (f) => ops.complexSum(f));
+    return this.derive('sum', combine('sum', [this], ops.complexSum));
   }
 }
 
@@ -141,10 +135,7 @@ function made<D extends LazyDType>(
   x: LazyTensor<D>,
   build: (f: VectorExpr) => VectorExpr,
 ): ComplexLazyTensor<D> {
-  return new ComplexLazyTensor<D>(
-    what,
-    combine(what, [x], (f) => build(f)),
-  );
+  return new ComplexLazyTensor<D>(what, combine(what, [x], build));
 }
 
 /** A real vector of pairs, real and imaginary part in turn, as complex numbers. */

@@ -3,9 +3,8 @@ import { formatShape, inSlices, MercerError, type Tensor } from '@mercer/tensor'
 import type { CallOptions } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, isSameData, isSameInput, nodeAt, type Input } from './input.js';
-import { checkVariable } from './lazy-calculus.js';
 import { LazyError, translatedSteps } from './lazy-error.js';
-import type { LazyFormula } from './lazy-formula.js';
+import { checkVariable, type LazyFormula } from './lazy-formula.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import { savedNodes, type SavedOptions } from './saved-results.js';
 import { sharesOf, type Share } from './shares.js';

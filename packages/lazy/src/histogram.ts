@@ -1,9 +1,9 @@
 import { describeList, type OptionNames } from '@mercer/options';
 import { REDUCE_OPTIONS } from './call-options.js';
 import { LazyError } from './lazy-error.js';
-import type { LazyOperand } from './lazy-formula.js';
+import type { LazyFormula, LazyOperand } from './lazy-formula.js';
 import type { LazyDType } from './lazy-dtype.js';
-import type { LazyVectors } from './lazy-vectors.js';
+import type { LazyOperations } from './lazy-operations.js';
 import type { ReduceOptions } from './reduction-types.js';
 import type { Tensor } from '@mercer/tensor';
 
@@ -32,7 +32,7 @@ export const HISTOGRAM_OPTIONS: OptionNames<HistogramOptions> = {
  *
  * @throws LazyError
  */
-export function binCounts<X extends LazyVectors>(
+export function binCounts<X extends LazyFormula & LazyOperations>(
   x: X,
   { bins, range, weight = 1 }: Pick<HistogramOptions, 'bins' | 'range' | 'weight'>,
 ): X {

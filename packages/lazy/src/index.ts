@@ -42,7 +42,7 @@ export type { LazyData, Placeholder } from './make-input.js';
 export { lazy, lazyI, lazyJ, param, type ComputedOf, type LazyOptions } from './make-lazy.js';
 export type { LazyFormula, LazyOperand } from './lazy-formula.js';
 export { LazyReduction, type PreparedRanges, type PreparedReduction } from './lazy-reduction.js';
-export type { DescribeOptions } from './lazy-reducible.js';
+export type { DescribeOptions } from './lazy-reductions.js';
 export { LazyTensor } from './lazy-tensor.js';
 export {
   rangesFromMatrix,

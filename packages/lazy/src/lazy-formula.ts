@@ -42,27 +42,6 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
   /** The same kind of matrix for another formula. */
   protected abstract derive(what: string, of: Symbolic): this;
 
-  /** `build` of this formula and the operands, over all their inputs. @throws LazyError, MercerError */
-  protected apply(
-    what: string,
-    operands: readonly LazyOperand[],
-    build: (...args: readonly VectorExpr[]) => VectorExpr,
-  ): this {
-    return this.derive(what, this.combined(what, operands, build));
-  }
-
-  /** The same as a plain value. */
-  protected combined(
-    what: string,
-    operands: readonly LazyOperand[],
-    build: (...args: readonly VectorExpr[]) => VectorExpr,
-  ): Symbolic {
-    const parts = operands.map((operand, at) =>
-      checkOperand(`${what}: operand ${at + 1}`, operand, this.field),
-    );
-    return combine(what, [this, ...parts], build);
-  }
-
   /** How many components the value at a pair of rows has. */
   get dim(): number {
     return this.formula.dim;
@@ -114,6 +93,29 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
   }
 }
 
+/**
+ * What the methods of an interface do: each takes its own name and the matrix before the arguments, and gives a formula, or the
+ * promise of a result.
+ */
+export type Rules<T> = { readonly [M in keyof T]: Rule<T[M]> };
+
+type Rule<Method> = Method extends (...args: infer A extends readonly unknown[]) => infer R
+  ? (what: string, x: LazyFormula, ...args: A) => R extends Promise<unknown> ? R : Symbolic
+  : never;
+
+/** `build` of a matrix and of operands as a caller gave them, over all their inputs. @throws LazyError */
+export function combined(
+  what: string,
+  x: LazyFormula,
+  operands: readonly unknown[],
+  build: (...formulas: readonly VectorExpr[]) => VectorExpr,
+): Symbolic {
+  const parts = operands.map((operand, at) =>
+    checkOperand(`${what}: operand ${at + 1}`, operand, x.field),
+  );
+  return combine(what, [x, ...parts], build);
+}
+
 /** A number, or a symbolic matrix over the same field. @throws LazyError INVALID_ARGUMENT */
 export function checkOperand(place: string, operand: unknown, field: string): Part {
   if (typeof operand === 'number') return operand;
@@ -129,5 +131,21 @@ export function checkOperand(place: string, operand: unknown, field: string): Pa
     'INVALID_ARGUMENT',
     `${place} is ${operand.field} and the other is ${field}. ` +
       'Make a complex matrix with complexOf(pairs) or realToComplex(x), and a real one with real(), imag(), abs() or pairs().',
+  );
+}
+
+/** @throws LazyError NOT_DIFFERENTIABLE */
+export function checkVariable(what: string, variable: LazyFormula): void {
+  const given: unknown = variable;
+  if (typeof given === 'object' && given !== null && 'formula' in given) {
+    if (variable.formula.kind === 'variable') return;
+    throw new LazyError(
+      'NOT_DIFFERENTIABLE',
+      `${what}: ${String(variable)} is no variable but a formula. Differentiate by what lazyI, lazyJ or param made.`,
+    );
+  }
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: the variable is ${describeValue(given)}. Pass what lazyI, lazyJ or param made.`,
   );
 }

@@ -1,80 +1,268 @@
-import type { OptionNames } from '@mercer/options';
+import { ops, reduction, type ReductionKind, type VectorExpr } from '@mercer/formula';
+import { describeList, type OptionNames } from '@mercer/options';
+import type { Tensor } from '@mercer/tensor';
 import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
-import { LazyExtrema } from './lazy-extrema.js';
-import type { LazyOperand } from './lazy-formula.js';
-import type { AxisOrDim, DescribeOptions, OverAxis, OverAxisOptions } from './lazy-reducible.js';
-import type { LazyAxis, ReduceOptions, ResultOf } from './reduction-types.js';
+import { LazyError, translated } from './lazy-error.js';
+import { checkOperand, type LazyOperand, type Rules } from './lazy-formula.js';
+import { LazyReduction } from './lazy-reduction.js';
+import type {
+  CallReduceOptions,
+  IndexDType,
+  LazyAxis,
+  ReduceOptions,
+  ResultOf,
+} from './reduction-types.js';
+import { combine, merge, type Symbolic } from './symbolic.js';
 
-const LOG_SUM_EXP_OPTIONS: OptionNames<ReduceOptions & Pick<DescribeOptions, 'weight'>> = {
-  ...REDUCE_OPTIONS,
-  weight: true,
-};
+/** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
+export type AxisOrDim = LazyAxis | 'dim';
 
-/** Sums, means and their like over a side of a matrix that is never stored. */
-export abstract class LazyReductions<D extends LazyDType = LazyDType> extends LazyExtrema<D> {
+/** What a method gives: over 'dim' a symbolic matrix, over a side the promise of a result. */
+export type OverAxis<A extends AxisOrDim, Matrix, Result> = A extends 'dim'
+  ? Matrix
+  : Promise<Result>;
+
+/** Options of a method over an axis: none over 'dim'. */
+export type OverAxisOptions<A extends AxisOrDim, Options> = A extends 'dim' ? undefined : Options;
+
+/** What a kind of reduction needs beside the axis. */
+export interface DescribeOptions {
+  /** The second formula of LogSumExp and SumSoftMaxWeight. */
+  readonly weight?: LazyOperand | undefined;
+  /** How many extrema, of the kinds with K. */
+  readonly k?: number | undefined;
+}
+
+/** Names of {@link DescribeOptions}. */
+export const DESCRIBE_OPTIONS: OptionNames<DescribeOptions> = { weight: true, k: true };
+
+/** Methods of a symbolic matrix that reduce it over a side, or some of them each vector over its components. */
+export interface LazyReductions<D extends LazyDType = LazyDType> {
   /** The sum of all components, dim 1, still symbolic; or the sums over a side, (..batch, rows, dim). */
   sum<A extends AxisOrDim = 'dim'>(
     axis?: A,
     options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Sum', D>>>,
-  ): OverAxis<A, this, ResultOf<'Sum', D>> {
-    return this.either('sum', 'Sum', axis, options);
-  }
+  ): OverAxis<A, this, ResultOf<'Sum', D>>;
 
   /** The products over a side; empty: 1. */
-  prod(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Prod', D>>): Promise<ResultOf<'Prod', D>> {
-    return this.reduce('prod', 'Prod', axis, options);
-  }
+  prod(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Prod', D>>): Promise<ResultOf<'Prod', D>>;
 
   /** The means over a side; empty: NaN. */
-  mean(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Mean', D>>): Promise<ResultOf<'Mean', D>> {
-    return this.reduce('mean', 'Mean', axis, options);
-  }
+  mean(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Mean', D>>): Promise<ResultOf<'Mean', D>>;
 
   /** 1 where a value over a side is not 0, else 0. */
-  any(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Any', D>>): Promise<ResultOf<'Any', D>> {
-    return this.reduce('any', 'Any', axis, options);
-  }
+  any(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Any', D>>): Promise<ResultOf<'Any', D>>;
 
   /** 1 where no value over a side is 0, else 0. */
-  all(axis: LazyAxis, options?: ReduceOptions<ResultOf<'All', D>>): Promise<ResultOf<'All', D>> {
-    return this.reduce('all', 'All', axis, options);
-  }
+  all(axis: LazyAxis, options?: ReduceOptions<ResultOf<'All', D>>): Promise<ResultOf<'All', D>>;
 
   /** How many values over a side are not 0. */
   count(
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'Count', D>>,
-  ): Promise<ResultOf<'Count', D>> {
-    return this.reduce('count', 'Count', axis, options);
-  }
+  ): Promise<ResultOf<'Count', D>>;
 
   /** The variances over a side, divided by the count: means of squared distances from the mean. Empty: NaN. */
   variance(
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'Var', D>>,
-  ): Promise<ResultOf<'Var', D>> {
-    return this.reduce('variance', 'Var', axis, options);
-  }
+  ): Promise<ResultOf<'Var', D>>;
 
   /**
    * The logarithms of the sums of `e ^ this` over a side, or with a weight of `e ^ this * weight`, of its dim. This has dim 1.
    * Empty: -inf; NaN where the weighted total is negative.
    */
-  async logSumExp(
+  logSumExp(
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'LogSumExp', D>> & Pick<DescribeOptions, 'weight'>,
-  ): Promise<ResultOf<'LogSumExp', D>> {
-    const { weight, ...rest } = readOptions('logSumExp', options, LOG_SUM_EXP_OPTIONS);
-    return this.reduce('logSumExp', 'LogSumExp', axis, rest, { weight });
-  }
+  ): Promise<ResultOf<'LogSumExp', D>>;
 
   /** The means of `weight` over a side with the weights `e ^ this`, of its dim. This has dim 1. Empty: NaN. */
   sumSoftMaxWeight(
     weight: LazyOperand,
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'SumSoftMaxWeight', D>>,
-  ): Promise<ResultOf<'SumSoftMaxWeight', D>> {
-    return this.reduce('sumSoftMaxWeight', 'SumSoftMaxWeight', axis, options, { weight });
-  }
+  ): Promise<ResultOf<'SumSoftMaxWeight', D>>;
+
+  /** The smallest component, or the smallest values over a side; NaN where there is one. */
+  min<A extends AxisOrDim = 'dim'>(
+    axis?: A,
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Min', D>>>,
+  ): OverAxis<A, this, ResultOf<'Min', D>>;
+
+  /** The largest component, or the largest values over a side; NaN where there is one. */
+  max<A extends AxisOrDim = 'dim'>(
+    axis?: A,
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Max', D>>>,
+  ): OverAxis<A, this, ResultOf<'Max', D>>;
+
+  /** The index of the first smallest component, as a number of the formula; or row numbers over a side, int32, -1 if empty. */
+  argMin<A extends AxisOrDim = 'dim', I extends IndexDType = 'int32'>(
+    axis?: A,
+    options?: OverAxisOptions<A, CallReduceOptions<'ArgMin', D, I>>,
+  ): OverAxis<A, this, Tensor<I>>;
+
+  /** The index of the first largest component, as a number of the formula; or row numbers over a side, int32, -1 if empty. */
+  argMax<A extends AxisOrDim = 'dim', I extends IndexDType = 'int32'>(
+    axis?: A,
+    options?: OverAxisOptions<A, CallReduceOptions<'ArgMax', D, I>>,
+  ): OverAxis<A, this, Tensor<I>>;
+
+  /** The smallest values over a side, and the row numbers of the first of them. */
+  minArgMin<I extends IndexDType = 'int32'>(
+    axis: LazyAxis,
+    options?: CallReduceOptions<'MinArgMin', D, I>,
+  ): Promise<ResultOf<'MinArgMin', D, I>>;
+
+  /** The largest values over a side, and the row numbers of the first of them. */
+  maxArgMax<I extends IndexDType = 'int32'>(
+    axis: LazyAxis,
+    options?: CallReduceOptions<'MaxArgMax', D, I>,
+  ): Promise<ResultOf<'MaxArgMax', D, I>>;
+
+  /** The k smallest values over a side, ascending: (..batch, rows, k * dim), the smallest of all components first. NaN comes last, +inf where there are fewer rows. */
+  kMin(
+    k: number,
+    axis: LazyAxis,
+    options?: ReduceOptions<ResultOf<'KMin', D>>,
+  ): Promise<ResultOf<'KMin', D>>;
+
+  /** The row numbers of the k smallest values over a side, int32: (..batch, rows, k * dim), -1 where there are fewer rows. */
+  argKMin<I extends IndexDType = 'int32'>(
+    k: number,
+    axis: LazyAxis,
+    options?: CallReduceOptions<'ArgKMin', D, I>,
+  ): Promise<ResultOf<'ArgKMin', D, I>>;
+
+  /** The k smallest values over a side and their row numbers. */
+  kMinArgKMin<I extends IndexDType = 'int32'>(
+    k: number,
+    axis: LazyAxis,
+    options?: CallReduceOptions<'KMinArgKMin', D, I>,
+  ): Promise<ResultOf<'KMinArgKMin', D, I>>;
+
+  /** The k largest values over a side, descending: (..batch, rows, k * dim). NaN comes last, -inf where there are fewer rows. */
+  kMax(
+    k: number,
+    axis: LazyAxis,
+    options?: ReduceOptions<ResultOf<'KMax', D>>,
+  ): Promise<ResultOf<'KMax', D>>;
+
+  /** The row numbers of the k largest values over a side, int32. */
+  argKMax<I extends IndexDType = 'int32'>(
+    k: number,
+    axis: LazyAxis,
+    options?: CallReduceOptions<'ArgKMax', D, I>,
+  ): Promise<ResultOf<'ArgKMax', D, I>>;
+
+  /** The k largest values over a side and their row numbers. */
+  kMaxArgKMax<I extends IndexDType = 'int32'>(
+    k: number,
+    axis: LazyAxis,
+    options?: CallReduceOptions<'KMaxArgKMax', D, I>,
+  ): Promise<ResultOf<'KMaxArgKMax', D, I>>;
+}
+
+/** A reduction of a matrix, described. @throws LazyError */
+export function describeReduction<K extends ReductionKind, D extends LazyDType>(
+  what: string,
+  x: Symbolic,
+  kind: K,
+  axis: LazyAxis,
+  { weight, k }: DescribeOptions,
+): LazyReduction<K, D> {
+  checkAxis(what, axis);
+  const second = weight === undefined ? [] : [checkOperand(`${what}: the weight`, weight, 'real')];
+  const { formulas, inputs } = merge([x, ...second]);
+  const [formula, weights] = formulas as readonly [VectorExpr, VectorExpr?];
+  const of = translated(what, () =>
+    reduction(kind, formula, {
+      axis: axis === 'j' ? 1 : 0,
+      ...(weights !== undefined && { weight: weights }),
+      ...(k !== undefined && { k }),
+    }),
+  );
+  return new LazyReduction(what, of, inputs);
+}
+
+/** What kinds need that take neither a weight nor k. */
+const NO_MORE: DescribeOptions = { weight: undefined, k: undefined };
+
+/** A reduction of a matrix, computed. Errors are rejections. */
+export async function reduce<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+  what: string,
+  x: Symbolic,
+  kind: K,
+  axis: LazyAxis,
+  options: CallReduceOptions<K, D, I> | undefined,
+  more: DescribeOptions = NO_MORE,
+): Promise<ResultOf<K, D, I>> {
+  return describeReduction<K, D>(what, x, kind, axis, more).call([], options);
+}
+
+type Options<K extends ReductionKind> = CallReduceOptions<K, LazyDType, IndexDType> | undefined;
+type Result<K extends ReductionKind> = Promise<ResultOf<K, LazyDType, IndexDType>>;
+
+const overSide =
+  <K extends ReductionKind>(kind: K) =>
+  (what: string, x: Symbolic, axis: LazyAxis, options?: Options<K>): Result<K> =>
+    reduce(what, x, kind, axis, options);
+
+/** Also over 'dim', where `build` makes one number of a vector. */
+const overSideOrDim =
+  <K extends ReductionKind>(kind: K, build: (f: VectorExpr) => VectorExpr) =>
+  (what: string, x: Symbolic, axis?: AxisOrDim, options?: Options<K>): Symbolic | Result<K> => {
+    const side = axis ?? 'dim';
+    if (side !== 'dim') return reduce(what, x, kind, side, options);
+    readOptions<object>(`${what}('dim')`, options, {});
+    return combine(what, [x], build);
+  };
+
+const ofK =
+  <K extends ReductionKind>(kind: K) =>
+  (what: string, x: Symbolic, k: number, axis: LazyAxis, options?: Options<K>): Result<K> =>
+    reduce(what, x, kind, axis, options, { ...NO_MORE, k });
+
+const LOG_SUM_EXP_OPTIONS: OptionNames<ReduceOptions & Pick<DescribeOptions, 'weight'>> = {
+  ...REDUCE_OPTIONS,
+  weight: true,
+};
+
+/** Which kind of reduction a method is, and what it takes. */
+export const REDUCTIONS: Rules<LazyReductions> = {
+  sum: overSideOrDim('Sum', ops.sum),
+  prod: overSide('Prod'),
+  mean: overSide('Mean'),
+  any: overSide('Any'),
+  all: overSide('All'),
+  count: overSide('Count'),
+  variance: overSide('Var'),
+  logSumExp: async (what, x, axis, given) => {
+    const { weight, ...options } = readOptions(what, given, LOG_SUM_EXP_OPTIONS);
+    return reduce(what, x, 'LogSumExp', axis, options, { ...NO_MORE, weight });
+  },
+  sumSoftMaxWeight: (what, x, weight, axis, options) =>
+    reduce(what, x, 'SumSoftMaxWeight', axis, options, { ...NO_MORE, weight }),
+  min: overSideOrDim('Min', ops.min),
+  max: overSideOrDim('Max', ops.max),
+  argMin: overSideOrDim('ArgMin', ops.argMin),
+  argMax: overSideOrDim('ArgMax', ops.argMax),
+  minArgMin: overSide('MinArgMin'),
+  maxArgMax: overSide('MaxArgMax'),
+  kMin: ofK('KMin'),
+  argKMin: ofK('ArgKMin'),
+  kMinArgKMin: ofK('KMinArgKMin'),
+  kMax: ofK('KMax'),
+  argKMax: ofK('ArgKMax'),
+  kMaxArgKMax: ofK('KMaxArgKMax'),
+};
+
+/** @throws LazyError INVALID_ARGUMENT */
+export function checkAxis(what: string, axis: unknown): void {
+  if (axis === 'i' || axis === 'j') return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: the axis is ${describeList(axis)}. Use 'j' for one result for each row i, or 'i' for one result for each row j.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { ops, reduction as describe, type ReductionKind } from '@mercer/formula';
+import { ops, reduction, type DefinedOperation, type ReductionKind } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
@@ -9,9 +9,24 @@ import { nodeAt, type Input } from './input.js';
 import { JointReduction } from './joint-reduction.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
-import { checkOperand, LazyFormula } from './lazy-formula.js';
-import { checkAxis } from './lazy-reducible.js';
-import { LazyReductions } from './lazy-reductions.js';
+import {
+  checkOperand,
+  combined,
+  LazyFormula,
+  type LazyOperand,
+  type Rules,
+} from './lazy-formula.js';
+import { OPERATIONS, type LazyOperations } from './lazy-operations.js';
+import type { LazyReduction } from './lazy-reduction.js';
+import {
+  checkAxis,
+  describeReduction,
+  DESCRIBE_OPTIONS,
+  reduce,
+  REDUCTIONS,
+  type DescribeOptions,
+  type LazyReductions,
+} from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import {
   NONZERO_OPTIONS,
@@ -37,6 +52,14 @@ import { combine, merge, type Symbolic } from './symbolic.js';
 import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
 import { viewAfter } from './view-step.js';
 
+const RULES: Rules<LazyOperations & LazyReductions> = { ...OPERATIONS, ...REDUCTIONS };
+
+type AnyRule = (what: string, x: LazyTensor, ...args: never[]) => Symbolic | Promise<unknown>;
+
+// What RULES install: the type of the table demands a rule for every method, and for nothing else.
+export interface LazyTensor<D extends LazyDType = LazyDType>
+  extends LazyOperations, LazyReductions<D> {}
+
 /**
  * A symbolic matrix: for every row i and every row j a vector of `dim` numbers, given by a formula of their data and never
  * stored. Immutable; every method makes another.
@@ -52,11 +75,61 @@ import { viewAfter } from './view-step.js';
  * console.log(await (await distances.sum('j')).toNested()); // [ [ 5 ], [ 5 ] ]
  * ```
  */
-export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<D> {
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- see RULES
+export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> {
   readonly field = 'real';
+
+  static {
+    for (const [what, rule] of Object.entries<AnyRule>(RULES)) {
+      // Called as the method is, also in stacks.
+      const methods = {
+        [what](this: LazyTensor, ...args: never[]): unknown {
+          const made = rule(what, this, ...args);
+          return made instanceof Promise ? made : this.derive(what, made);
+        },
+      };
+      Object.defineProperty(this.prototype, what, {
+        value: methods[what],
+        writable: true,
+        configurable: true,
+      });
+    }
+  }
 
   protected override derive(what: string, of: Symbolic): this {
     return new LazyTensor<D>(what, of) as this;
+  }
+
+  /**
+   * An operation of `defineOp` of `@mercer/formula`, with this as its first argument: differentiable, and computed in the kernel.
+   *
+   * @throws LazyError INVALID_ARGUMENT for another number of arguments, and what the operations inside say
+   *
+   * @example
+   * ```ts
+   * import { defineOp, ops } from '@mercer/formula';
+   * import { lazyI } from '@mercer/lazy';
+   *
+   * const swish = defineOp('Swish', ['x', 'beta'], ({ x, beta }) => ops.mul(x, ops.logistic(ops.mul(beta, x))));
+   * const sums = await lazyI([[0], [100]]).operation(swish, 2).sum('j', { device: 'cpu' });
+   * console.log(await sums.toNested()); // [ [ 0 ], [ 100 ] ]
+   * ```
+   */
+  operation(op: DefinedOperation, ...others: readonly LazyOperand[]): this {
+    return this.derive(op.opName, combined(op.opName, this, others, op));
+  }
+
+  /**
+   * A reduction to be called later, once or often, with data for the placeholders: KeOps' `call=False`.
+   *
+   * @throws LazyError for an axis that is not 'i' or 'j', a weight or k that is missing or not taken
+   */
+  reduction<K extends ReductionKind>(
+    kind: K,
+    axis: LazyAxis,
+    options?: DescribeOptions,
+  ): LazyReduction<K, D> {
+    return describeReduction(kind, this, kind, axis, readOptions(kind, options, DESCRIBE_OPTIONS));
   }
 
   /** i and j exchanged. */
@@ -102,7 +175,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
   #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
     const vector = { formula: nodeAt(v, 0), inputs: [v] };
     const product = combine('matmul', [this, vector], (f, g) => ops.mul(f, g));
-    return this.derive('matmul', product).sum('j', options);
+    return reduce('matmul', product, 'Sum', 'j', options);
   }
 
   /**
@@ -115,7 +188,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     const { out, ...rest } = readOptions('toDense', options, DENSE_OPTIONS);
     checkRowNumbers('toDense', [this.formula], this);
     const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
-    const task = { what: 'toDense', reduction: describe('Sum', formula, { axis: 0 }), inputs };
+    const task = { what: 'toDense', reduction: reduction('Sum', formula, { axis: 0 }), inputs };
     const { value } = await execute(task, [], {
       ...rest,
       out: out && { value: out, index: undefined },
@@ -185,10 +258,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
     const { values, ...options } = readOptions('nonzero', given, NONZERO_OPTIONS);
     checkAxis('nonzero', axis);
     const parts = values === undefined ? [] : [checkOperand('nonzero: values', values, this.field)];
-    const rest = parts.map((one) =>
-      typeof one === 'number' ? { formula: ops.constant(one), inputs: [] } : one,
-    );
-    const pairs = await nonzeroPairs(merge([this, ...rest]), axis === 'j' ? 1 : 0, options);
+    const pairs = await nonzeroPairs(merge([this, ...parts]), axis === 'j' ? 1 : 0, options);
     return pairs as SelectedPairs<D>;
   }
 
@@ -211,9 +281,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
   async histogram(axis: LazyAxis, options: HistogramOptions<D>): Promise<Tensor<D>> {
     const given = readOptions('histogram', options, HISTOGRAM_OPTIONS);
     const { bins, range, weight, ...rest } = given;
-    return binCounts(this, { bins, range, weight })
-      .describe('histogram', 'Sum', axis, {})
-      .call([], rest);
+    return reduce('histogram', binCounts(this, { bins, range, weight }), 'Sum', axis, rest);
   }
 
   /**
@@ -231,12 +299,12 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyReductions<
         `diag: there are ${rowsI} rows of i and ${rowsJ} of j. A diagonal needs as many of both; take rows first.`,
       );
     }
-    return this.derive('diag', diagonal(this)).sum('j', given);
+    return reduce('diag', diagonal(this), 'Sum', 'j', given);
   }
 }
 
 /** @throws LazyError INVALID_ARGUMENT */
-function checkMatrix(place: string, of: unknown): void {
+function checkMatrix(place: string, of: unknown): asserts of is LazyTensor {
   if (of instanceof LazyTensor) return;
   throw new LazyError(
     'INVALID_ARGUMENT',

@@ -1,14 +1,14 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { LazyDType } from './lazy-dtype.js';
-import { DESCRIBE_OPTIONS, type DescribeOptions, type LazyReducible } from './lazy-reducible.js';
+import { DESCRIBE_OPTIONS, type DescribeOptions, type LazyReductions } from './lazy-reductions.js';
 import type { IndexDType, ResultOf } from './reduction-types.js';
 
 /** A reduction among several: what kind, of what, and what the kind needs. */
 export interface ReductionSpec<K extends ReductionKind = ReductionKind> extends DescribeOptions {
   readonly kind: K;
   /** What is reduced. Default: the matrix whose method is called. */
-  readonly of?: LazyReducible | undefined;
+  readonly of?: LazyReductions | undefined;
 }
 
 /** Names of {@link ReductionSpec}. */

@@ -20,11 +20,16 @@ export interface Merged {
   readonly inputs: readonly Input[];
 }
 
+/** What is combined: a formula with its inputs, or a number, which becomes part of the formula. */
+export type Part = Symbolic | number;
+
 /** Several formulas over one list of inputs, each input once, in the order of appearance. */
-export function merge(parts: readonly Symbolic[]): Merged {
+export function merge(parts: readonly Part[]): Merged {
   const [first] = parts;
-  const inputs = [...(first?.inputs ?? [])];
-  const formulas = parts.map(({ formula, inputs: own }, at) => {
+  const inputs = typeof first === 'object' ? [...first.inputs] : [];
+  const formulas = parts.map((part, at) => {
+    if (typeof part === 'number') return ops.constant(part);
+    const { formula, inputs: own } = part;
     if (at === 0) return formula;
     const moved = new Map<VectorExpr, VectorExpr>();
     for (const [place, one] of own.entries()) {
@@ -37,9 +42,6 @@ export function merge(parts: readonly Symbolic[]): Merged {
   return { formulas, inputs };
 }
 
-/** What an operation takes: a formula with its inputs, or a number, which becomes part of the formula. */
-export type Part = Symbolic | number;
-
 /**
  * A formula made of several.
  *
@@ -50,16 +52,9 @@ export function combine(
   parts: readonly Part[],
   build: (...args: readonly VectorExpr[]) => VectorExpr,
 ): Symbolic {
-  const symbolic = parts.filter((part) => typeof part !== 'number');
-  const { formulas, inputs } = merge(symbolic);
-  const rest = formulas.values();
-  const args = parts.map((part) => {
-    const formula = typeof part === 'number' ? ops.constant(part) : rest.next().value;
-    if (formula === undefined) throw new Error('every part has a formula');
-    return formula;
-  });
+  const { formulas, inputs } = merge(parts);
   const given = (): string => ` Given: ${parts.map(describePart).join('; ')}.`;
-  return { formula: translated(what, () => build(...args), given), inputs };
+  return { formula: translated(what, () => build(...formulas), given), inputs };
 }
 
 function describePart(part: Part): string {
