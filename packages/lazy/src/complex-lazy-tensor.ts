@@ -1,5 +1,5 @@
 import { ops, type VectorExpr } from '@mercer/formula';
-import type { Tensor } from '@mercer/tensor';
+import type { Pending, Tensor } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { checkOperand, LazyFormula } from './lazy-formula.js';
@@ -119,11 +119,11 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
 
   /** The sum of the numbers of a vector, still symbolic; or sums over a side, (..batch, rows, 2 n) in pairs. */
   sum(axis?: 'dim'): this;
-  sum(axis: LazyAxis, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>>;
+  sum(axis: LazyAxis, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>>;
   sum(
     axis: LazyAxis | 'dim' = 'dim',
     options?: ReduceOptions<Tensor<D>>,
-  ): this | Promise<Tensor<D>> {
+  ): this | Pending<Tensor<D>> {
     if (axis !== 'dim') return this.pairs().sum(axis, options);
     readOptions<object>(`sum('dim')`, options, {});
     return this.derive('sum', combine('sum', [this], ops.complexSum));

@@ -24,7 +24,14 @@ import {
   type ReductionName,
   type ReductionOf,
 } from './reduction-name.js';
-import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
+import type {
+  CallReduceOptions,
+  IndexDType,
+  LazyAxis,
+  PendingResult,
+  ResultOf,
+} from './reduction-types.js';
+import { promised } from './result-of-kind.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { isTensor, type Tensor } from '@mercer/tensor';
 
@@ -57,10 +64,10 @@ export type GenredArguments<A extends readonly string[]> = number extends A['len
 
 /** A reduction of a formula in text, to be called with data in the order of its aliases. */
 export interface Genred<A extends readonly string[], K extends ReductionKind> {
-  (...args: GenredArguments<A>): Promise<ResultOf<K>>;
+  (...args: GenredArguments<A>): PendingResult<ResultOf<K>>;
   <I extends IndexDType = 'int32'>(
     ...args: [...GenredArguments<A>, options: CallReduceOptions<K, LazyDType, I>]
-  ): Promise<ResultOf<K, LazyDType, I>>;
+  ): PendingResult<ResultOf<K, LazyDType, I>>;
   /** What is computed. */
   readonly reduction: LazyReduction<K>;
   /**
@@ -165,14 +172,18 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
   reduction: LazyReduction<K>,
 ): Genred<A, K> {
   const count = reduction.argumentCount;
-  const call = async (...all: readonly unknown[]): Promise<ResultOf<K>> => {
-    const last = all.at(-1);
-    const few = all.length <= count && isCallOptions(last);
-    const args = (few ? all.slice(0, -1) : all.slice(0, count)) as LazyData[];
-    const [options, ...more] = all.slice(count);
-    if (more.length > 0 || isData(options)) throw tooMany(reduction.task.what, all.length, count);
-    return reduction.call(args, options as CallReduceOptions<K, LazyDType, 'int32'>);
-  };
+  const call = (...all: readonly unknown[]): PendingResult<ResultOf<K>> =>
+    promised(reduction.reduction.kind, async () => {
+      const last = all.at(-1);
+      const few = all.length <= count && isCallOptions(last);
+      const args = (few ? all.slice(0, -1) : all.slice(0, count)) as LazyData[];
+      const [options, ...more] = all.slice(count);
+      if (more.length > 0 || isData(options)) throw tooMany(reduction.task.what, all.length, count);
+      return (await reduction.call(
+        args,
+        options as CallReduceOptions<K, LazyDType, 'int32'>,
+      )) as ResultOf<K>;
+    });
   const prepare = async <I extends IndexDType = 'int32'>(
     ...all: readonly (Tensor | PrepareOptions<I>)[]
   ): Promise<PreparedReduction<K, LazyDType, I>> => {

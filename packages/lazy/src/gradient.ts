@@ -1,6 +1,6 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import { LOAD_OPTIONS, type Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS, pendingOf, type Pending, type Tensor } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
@@ -58,35 +58,37 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
  * console.log(await byX.toNested()); // [ [ -6 ], [ 18 ] ]
  * ```
  */
-export async function gradient<K extends ReductionKind, D extends LazyDType>(
+export function gradient<K extends ReductionKind, D extends LazyDType>(
   of: LazyReduction<K, D>,
   variable: LazyFormula | string,
   cotangent: LazyData,
   given?: GradientOptions<NoInfer<D>>,
-): Promise<Tensor<D>> {
-  const what = 'gradient';
-  const { out, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
-  checkReduction(what, of);
-  const { dim } = of;
-  checkBound(what, of.inputs);
-  const task = tablesApart(of.task);
-  const place = placeOf(what, task, variable);
-  const by = inputAt(task, place);
-  const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
-  const { saved, stream, ranges, debug, signal } = options;
-  const { device } = checkGradientOuts(what, whole, { gradients: [{ by, out }], saved, stream });
-  const made: Tensor[] = [];
-  try {
-    const where = { ...options, device };
-    const derivatives = await derivativesBy(what, whole, [place], where, made);
-    const call = { stream, device, ranges, debug, signal };
-    const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
-    const [total] = gradients;
-    if (total === undefined) throw new Error('there is a gradient for each input');
-    if (out === undefined) return total as Tensor<D>;
-    made.push(total);
-    return await out.copyFrom(total, { stream, signal });
-  } finally {
-    for (const one of made) one.dispose();
-  }
+): Pending<Tensor<D>> {
+  return pendingOf(async (): Promise<Tensor<D>> => {
+    const what = 'gradient';
+    const { out, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
+    checkReduction(what, of);
+    const { dim } = of;
+    checkBound(what, of.inputs);
+    const task = tablesApart(of.task);
+    const place = placeOf(what, task, variable);
+    const by = inputAt(task, place);
+    const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
+    const { saved, stream, ranges, debug, signal } = options;
+    const { device } = checkGradientOuts(what, whole, { gradients: [{ by, out }], saved, stream });
+    const made: Tensor[] = [];
+    try {
+      const where = { ...options, device };
+      const derivatives = await derivativesBy(what, whole, [place], where, made);
+      const call = { stream, device, ranges, debug, signal };
+      const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
+      const [total] = gradients;
+      if (total === undefined) throw new Error('there is a gradient for each input');
+      if (out === undefined) return total as Tensor<D>;
+      made.push(total);
+      return await out.copyFrom(total, { stream, signal });
+    } finally {
+      for (const one of made) one.dispose();
+    }
+  });
 }

@@ -12,8 +12,14 @@ import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
 import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
 import { prepareTask } from './prepare.js';
-import type { CallReduceOptions, IndexDType, LazyAxis, ResultOf } from './reduction-types.js';
-import { asOut, asResult } from './result-of-kind.js';
+import type {
+  CallReduceOptions,
+  IndexDType,
+  LazyAxis,
+  PendingResult,
+  ResultOf,
+} from './reduction-types.js';
+import { asOut, asResult, promised } from './result-of-kind.js';
 import { inputNames } from './symbolic.js';
 import { jointly, type Task } from './task.js';
 
@@ -110,14 +116,16 @@ export class LazyReduction<
    *
    * @throws LazyError, MercerError
    */
-  async call<I extends IndexDType = 'int32'>(
+  call<I extends IndexDType = 'int32'>(
     args: readonly LazyData[] = [],
     options?: CallReduceOptions<K, D, I>,
-  ): Promise<ResultOf<K, D, I>> {
-    const { what } = this.#task;
-    const { out, ...rest } = readOptions(what, options, CALL_OPTIONS);
-    const given = asOut(what, this.reduction, out);
-    return asResult<K, D, I>(await execute(this.#task, args, { ...rest, out: given }));
+  ): PendingResult<ResultOf<K, D, I>> {
+    return promised(this.reduction.kind, async () => {
+      const { what } = this.#task;
+      const { out, ...rest } = readOptions(what, options, CALL_OPTIONS);
+      const given = asOut(what, this.reduction, out);
+      return asResult<K, D, I>(await execute(this.#task, args, { ...rest, out: given }));
+    });
   }
 
   /**

@@ -1,6 +1,6 @@
 import { ops, reduction, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describeList, type OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import { pendingOf, type Tensor } from '@mercer/tensor';
 import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
@@ -10,9 +10,11 @@ import type {
   CallReduceOptions,
   IndexDType,
   LazyAxis,
+  PendingResult,
   ReduceOptions,
   ResultOf,
 } from './reduction-types.js';
+import { promised } from './result-of-kind.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
 
 /** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
@@ -21,7 +23,7 @@ export type AxisOrDim = LazyAxis | 'dim';
 /** What a method gives: over 'dim' a symbolic matrix, over a side the promise of a result. */
 export type OverAxis<A extends AxisOrDim, Matrix, Result> = A extends 'dim'
   ? Matrix
-  : Promise<Result>;
+  : PendingResult<Result>;
 
 /** Options of a method over an axis: none over 'dim'. */
 export type OverAxisOptions<A extends AxisOrDim, Options> = A extends 'dim' ? undefined : Options;
@@ -46,28 +48,40 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
   ): OverAxis<A, this, ResultOf<'Sum', D>>;
 
   /** The products over a side; empty: 1. */
-  prod(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Prod', D>>): Promise<ResultOf<'Prod', D>>;
+  prod(
+    axis: LazyAxis,
+    options?: ReduceOptions<ResultOf<'Prod', D>>,
+  ): PendingResult<ResultOf<'Prod', D>>;
 
   /** The means over a side; empty: NaN. */
-  mean(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Mean', D>>): Promise<ResultOf<'Mean', D>>;
+  mean(
+    axis: LazyAxis,
+    options?: ReduceOptions<ResultOf<'Mean', D>>,
+  ): PendingResult<ResultOf<'Mean', D>>;
 
   /** 1 where a value over a side is not 0, else 0. */
-  any(axis: LazyAxis, options?: ReduceOptions<ResultOf<'Any', D>>): Promise<ResultOf<'Any', D>>;
+  any(
+    axis: LazyAxis,
+    options?: ReduceOptions<ResultOf<'Any', D>>,
+  ): PendingResult<ResultOf<'Any', D>>;
 
   /** 1 where no value over a side is 0, else 0. */
-  all(axis: LazyAxis, options?: ReduceOptions<ResultOf<'All', D>>): Promise<ResultOf<'All', D>>;
+  all(
+    axis: LazyAxis,
+    options?: ReduceOptions<ResultOf<'All', D>>,
+  ): PendingResult<ResultOf<'All', D>>;
 
   /** How many values over a side are not 0. */
   count(
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'Count', D>>,
-  ): Promise<ResultOf<'Count', D>>;
+  ): PendingResult<ResultOf<'Count', D>>;
 
   /** The variances over a side, divided by the count: means of squared distances from the mean. Empty: NaN. */
   variance(
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'Var', D>>,
-  ): Promise<ResultOf<'Var', D>>;
+  ): PendingResult<ResultOf<'Var', D>>;
 
   /**
    * The logarithms of the sums of `e ^ this` over a side, or with a weight of `e ^ this * weight`, of its dim. This has dim 1.
@@ -76,14 +90,14 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
   logSumExp(
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'LogSumExp', D>> & Pick<DescribeOptions, 'weight'>,
-  ): Promise<ResultOf<'LogSumExp', D>>;
+  ): PendingResult<ResultOf<'LogSumExp', D>>;
 
   /** The means of `weight` over a side with the weights `e ^ this`, of its dim. This has dim 1. Empty: NaN. */
   sumSoftMaxWeight(
     weight: LazyOperand,
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'SumSoftMaxWeight', D>>,
-  ): Promise<ResultOf<'SumSoftMaxWeight', D>>;
+  ): PendingResult<ResultOf<'SumSoftMaxWeight', D>>;
 
   /** The smallest component, or the smallest values over a side; NaN where there is one. */
   min<A extends AxisOrDim = 'dim'>(
@@ -113,55 +127,55 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
   minArgMin<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
     options?: CallReduceOptions<'MinArgMin', D, I>,
-  ): Promise<ResultOf<'MinArgMin', D, I>>;
+  ): PendingResult<ResultOf<'MinArgMin', D, I>>;
 
   /** The largest values over a side, and the row numbers of the first of them. */
   maxArgMax<I extends IndexDType = 'int32'>(
     axis: LazyAxis,
     options?: CallReduceOptions<'MaxArgMax', D, I>,
-  ): Promise<ResultOf<'MaxArgMax', D, I>>;
+  ): PendingResult<ResultOf<'MaxArgMax', D, I>>;
 
   /** The k smallest values over a side, ascending: (..batch, rows, k * dim), the smallest of all components first. NaN comes last, +inf where there are fewer rows. */
   kMin(
     k: number,
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'KMin', D>>,
-  ): Promise<ResultOf<'KMin', D>>;
+  ): PendingResult<ResultOf<'KMin', D>>;
 
   /** The row numbers of the k smallest values over a side, int32: (..batch, rows, k * dim), -1 where there are fewer rows. */
   argKMin<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
     options?: CallReduceOptions<'ArgKMin', D, I>,
-  ): Promise<ResultOf<'ArgKMin', D, I>>;
+  ): PendingResult<ResultOf<'ArgKMin', D, I>>;
 
   /** The k smallest values over a side and their row numbers. */
   kMinArgKMin<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
     options?: CallReduceOptions<'KMinArgKMin', D, I>,
-  ): Promise<ResultOf<'KMinArgKMin', D, I>>;
+  ): PendingResult<ResultOf<'KMinArgKMin', D, I>>;
 
   /** The k largest values over a side, descending: (..batch, rows, k * dim). NaN comes last, -inf where there are fewer rows. */
   kMax(
     k: number,
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'KMax', D>>,
-  ): Promise<ResultOf<'KMax', D>>;
+  ): PendingResult<ResultOf<'KMax', D>>;
 
   /** The row numbers of the k largest values over a side, int32. */
   argKMax<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
     options?: CallReduceOptions<'ArgKMax', D, I>,
-  ): Promise<ResultOf<'ArgKMax', D, I>>;
+  ): PendingResult<ResultOf<'ArgKMax', D, I>>;
 
   /** The k largest values over a side and their row numbers. */
   kMaxArgKMax<I extends IndexDType = 'int32'>(
     k: number,
     axis: LazyAxis,
     options?: CallReduceOptions<'KMaxArgKMax', D, I>,
-  ): Promise<ResultOf<'KMaxArgKMax', D, I>>;
+  ): PendingResult<ResultOf<'KMaxArgKMax', D, I>>;
 }
 
 /** A reduction of a matrix, described. @throws LazyError */
@@ -190,19 +204,22 @@ export function describeReduction<K extends ReductionKind, D extends LazyDType>(
 const NO_MORE: DescribeOptions = { weight: undefined, k: undefined };
 
 /** A reduction of a matrix, computed. Errors are rejections. */
-export async function reduce<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+export function reduce<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
   what: string,
   x: Symbolic,
   kind: K,
   axis: LazyAxis,
   options: CallReduceOptions<K, D, I> | undefined,
   more: DescribeOptions = NO_MORE,
-): Promise<ResultOf<K, D, I>> {
-  return describeReduction<K, D>(what, x, kind, axis, more).call([], options);
+): PendingResult<ResultOf<K, D, I>> {
+  return promised(kind, async () => {
+    const described = describeReduction<K, D>(what, x, kind, axis, more);
+    return (await described.call([], options)) as ResultOf<K, D, I>;
+  });
 }
 
 type Options<K extends ReductionKind> = CallReduceOptions<K, LazyDType, IndexDType> | undefined;
-type Result<K extends ReductionKind> = Promise<ResultOf<K, LazyDType, IndexDType>>;
+type Result<K extends ReductionKind> = PendingResult<ResultOf<K, LazyDType, IndexDType>>;
 
 const overSide =
   <K extends ReductionKind>(kind: K) =>
@@ -238,10 +255,11 @@ export const REDUCTIONS: Rules<LazyReductions> = {
   all: overSide('All'),
   count: overSide('Count'),
   variance: overSide('Var'),
-  logSumExp: async (what, x, axis, given) => {
-    const { weight, ...options } = readOptions(what, given, LOG_SUM_EXP_OPTIONS);
-    return reduce(what, x, 'LogSumExp', axis, options, { ...NO_MORE, weight });
-  },
+  logSumExp: (what, x, axis, given) =>
+    pendingOf(async () => {
+      const { weight, ...options } = readOptions(what, given, LOG_SUM_EXP_OPTIONS);
+      return reduce(what, x, 'LogSumExp', axis, options, { ...NO_MORE, weight });
+    }),
   sumSoftMaxWeight: (what, x, weight, axis, options) =>
     reduce(what, x, 'SumSoftMaxWeight', axis, options, { ...NO_MORE, weight }),
   min: overSideOrDim('Min', ops.min),

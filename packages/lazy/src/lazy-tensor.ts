@@ -1,6 +1,6 @@
 import { ops, reduction, type DefinedOperation, type ReductionKind } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
-import { isTensor, type Tensor } from '@mercer/tensor';
+import { isTensor, pendingOf, type Pending, type Tensor } from '@mercer/tensor';
 import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';
@@ -150,29 +150,31 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    *
    * @throws LazyError DIM_MISMATCH; MercerError as `sum`
    */
-  async matmul(v: LazyData | LazyFormula, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
-    if (v instanceof LazyFormula) return this.mul(v).sum('j', options);
-    if (!isVector(v)) return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
-    const wide = parameterInput('matmul', v, 'v');
-    const rows = wide.dim;
-    const column: Input = {
-      ...wide,
-      category: 'j',
-      dim: 1,
-      steps: [{ op: 'insert', axis: -1 }],
-      extent: { rows, batchShape: [] },
-    };
-    const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
-    if (out !== undefined) {
-      using view = viewAfter(out, [{ op: 'insert', axis: -1 }]) as Tensor<D>;
-      await this.#timesRows(column, { ...rest, out: view });
-      return out;
-    }
-    using result = await this.#timesRows(column, rest);
-    return viewAfter(result, [{ op: 'drop', axis: -1 }]) as Tensor<D>;
+  matmul(v: LazyData | LazyFormula, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      if (v instanceof LazyFormula) return this.mul(v).sum('j', options);
+      if (!isVector(v)) return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
+      const wide = parameterInput('matmul', v, 'v');
+      const rows = wide.dim;
+      const column: Input = {
+        ...wide,
+        category: 'j',
+        dim: 1,
+        steps: [{ op: 'insert', axis: -1 }],
+        extent: { rows, batchShape: [] },
+      };
+      const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
+      if (out !== undefined) {
+        using view = viewAfter(out, [{ op: 'insert', axis: -1 }]) as Tensor<D>;
+        await this.#timesRows(column, { ...rest, out: view });
+        return out;
+      }
+      using result = await this.#timesRows(column, rest);
+      return viewAfter(result, [{ op: 'drop', axis: -1 }]) as Tensor<D>;
+    });
   }
 
-  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
+  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>> {
     const vector = { formula: nodeAt(v, 0), inputs: [v] };
     const product = combine('matmul', [this, vector], (f, g) => ops.mul(f, g));
     return reduce('matmul', product, 'Sum', 'j', options);
@@ -183,17 +185,19 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    *
    * @throws LazyError where an input is a placeholder, or no input tells the number of rows
    */
-  async toDense(options?: DenseOptions<Tensor<D>>): Promise<Tensor<D>> {
-    checkBound('toDense', this.inputs);
-    const { out, ...rest } = readOptions('toDense', options, DENSE_OPTIONS);
-    checkRowNumbers('toDense', [this.formula], this);
-    const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
-    const task = { what: 'toDense', reduction: reduction('Sum', formula, { axis: 0 }), inputs };
-    const { value } = await execute(task, [], {
-      ...rest,
-      out: out && { value: out, index: undefined },
+  toDense(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      checkBound('toDense', this.inputs);
+      const { out, ...rest } = readOptions('toDense', options, DENSE_OPTIONS);
+      checkRowNumbers('toDense', [this.formula], this);
+      const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
+      const task = { what: 'toDense', reduction: reduction('Sum', formula, { axis: 0 }), inputs };
+      const { value } = await execute(task, [], {
+        ...rest,
+        out: out && { value: out, index: undefined },
+      });
+      return value as Tensor<D>;
     });
-    return value as Tensor<D>;
   }
 
   /**
@@ -278,10 +282,12 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * console.log(await counts.toNested()); // [ [ 2, 1 ], [ 1, 2 ] ]
    * ```
    */
-  async histogram(axis: LazyAxis, options: HistogramOptions<D>): Promise<Tensor<D>> {
-    const given = readOptions('histogram', options, HISTOGRAM_OPTIONS);
-    const { bins, range, weight, ...rest } = given;
-    return reduce('histogram', binCounts(this, { bins, range, weight }), 'Sum', axis, rest);
+  histogram(axis: LazyAxis, options: HistogramOptions<D>): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      const given = readOptions('histogram', options, HISTOGRAM_OPTIONS);
+      const { bins, range, weight, ...rest } = given;
+      return reduce('histogram', binCounts(this, { bins, range, weight }), 'Sum', axis, rest);
+    });
   }
 
   /**
@@ -289,17 +295,19 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    *
    * @throws LazyError where M and N differ, and as `toDense`
    */
-  async diag(options?: DenseOptions<Tensor<D>>): Promise<Tensor<D>> {
-    checkBound('diag', this.inputs);
-    const given = readOptions('diag', options, DENSE_OPTIONS);
-    const { rowsI = 1, rowsJ = 1 } = this;
-    if (rowsI !== rowsJ) {
-      throw new LazyError(
-        'INVALID_ARGUMENT',
-        `diag: there are ${rowsI} rows of i and ${rowsJ} of j. A diagonal needs as many of both; take rows first.`,
-      );
-    }
-    return reduce('diag', diagonal(this), 'Sum', 'j', given);
+  diag(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
+    return pendingOf(async (): Promise<Tensor<D>> => {
+      checkBound('diag', this.inputs);
+      const given = readOptions('diag', options, DENSE_OPTIONS);
+      const { rowsI = 1, rowsJ = 1 } = this;
+      if (rowsI !== rowsJ) {
+        throw new LazyError(
+          'INVALID_ARGUMENT',
+          `diag: there are ${rowsI} rows of i and ${rowsJ} of j. A diagonal needs as many of both; take rows first.`,
+        );
+      }
+      return reduce('diag', diagonal(this), 'Sum', 'j', given);
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ReductionKind } from '@mercer/formula';
-import type { DeviceLike, LoadOptions, StreamOption, Tensor } from '@mercer/tensor';
+import type { DeviceLike, LoadOptions, Pending, StreamOption, Tensor } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
 import type { RangesOption } from './range-tensors.js';
 import type { SumOptions } from './sum-options.js';
@@ -18,7 +18,7 @@ export interface ValuesAndIndices<D extends LazyDType = LazyDType, I extends Ind
 }
 
 type IndexKind = 'ArgMin' | 'ArgMax' | 'ArgKMin' | 'ArgKMax';
-type BothKind = 'MinArgMin' | 'MaxArgMax' | 'KMinArgKMin' | 'KMaxArgKMax';
+export type BothKind = 'MinArgMin' | 'MaxArgMax' | 'KMinArgKMin' | 'KMaxArgKMax';
 
 /** What a reduction of a kind gives: a tensor of values, of indices, or both. */
 export type ResultOf<
@@ -26,6 +26,9 @@ export type ResultOf<
   D extends LazyDType = LazyDType,
   I extends IndexDType = 'int32',
 > = K extends IndexKind ? Tensor<I> : K extends BothKind ? ValuesAndIndices<D, I> : Tensor<D>;
+
+/** What a call gives: a promise of the result, which has the tensor's methods where the result is one tensor. */
+export type PendingResult<R> = [R] extends [Tensor<infer D>] ? Pending<Tensor<D>> : Promise<R>;
 
 /** The option of calls, and of preparations, whose results have row numbers. */
 export interface IndexOption<I extends IndexDType = IndexDType> {

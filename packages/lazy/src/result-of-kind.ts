@@ -1,9 +1,15 @@
 import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
-import { isTensor, MercerError } from '@mercer/tensor';
+import { isTensor, MercerError, pending } from '@mercer/tensor';
 import { own } from '@mercer/options';
 import { NO_RESULTS, type Results } from './call.js';
 import type { LazyDType } from './lazy-dtype.js';
-import type { IndexDType, ResultOf, ValuesAndIndices } from './reduction-types.js';
+import type {
+  BothKind,
+  IndexDType,
+  PendingResult,
+  ResultOf,
+  ValuesAndIndices,
+} from './reduction-types.js';
 
 /** Results as their kind gives them. */
 export function asResult<
@@ -14,6 +20,22 @@ export function asResult<
   const result =
     value === undefined ? index : index === undefined ? value : { values: value, indices: index };
   return result as ResultOf<K, D, I>;
+}
+
+const BOTH: Readonly<Record<BothKind, true>> = {
+  MinArgMin: true,
+  MaxArgMax: true,
+  KMinArgKMin: true,
+  KMaxArgKMax: true,
+};
+
+/** The promise of a result of a kind; of one tensor, with the tensor's methods. */
+export function promised<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+  kind: K,
+  compute: () => Promise<ResultOf<K, D, I>>,
+): PendingResult<ResultOf<K, D, I>> {
+  const result = compute();
+  return (Object.hasOwn(BOTH, kind) ? result : pending(result)) as PendingResult<ResultOf<K, D, I>>;
 }
 
 /** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */

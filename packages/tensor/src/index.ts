@@ -59,7 +59,7 @@ export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from './overlap.js';
-export { givesPending, isPending, pending, type Pending } from './pending.js';
+export { givesPending, isPending, pending, pendingOf, type Pending } from './pending.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';
 export {
