@@ -128,6 +128,18 @@ export const MATRIX_MISTAKES: readonly Mistake[] = [
     'INVALID_ARGUMENT',
     /complex and the other is real/,
   ],
+  [
+    'a text as complex operand',
+    ({ x }) => complexOf(lazyI(x)).mul('1' as never),
+    'INVALID_ARGUMENT',
+    /mul: operand 1 is "1"/,
+  ],
+  [
+    'an option of a product that there is not',
+    ({ d }) => d.matmul([[1], [1], [1], [1]], { rangs: [] } as never),
+    'INVALID_ARGUMENT',
+    /matmul: there is no option 'rangs'/,
+  ],
   ['an odd complex vector', () => complexOf(lazyI([[1, 2, 3]])), 'DIM_MISMATCH', /dim 3/],
   [
     'an axis that is none',
