@@ -1,4 +1,5 @@
-import { assertTensor, MercerError, type Tensor, readOptions } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { assertTensor, readOptions } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType } from './checks.js';
 import { type KronOptions, KRON_OPTIONS } from './kron.js';
 import { matmul } from './matmul.js';

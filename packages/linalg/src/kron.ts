@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { type WorkOptions, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import type { WorkOptions, Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType } from './checks.js';
 import { matrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';

@@ -1,13 +1,7 @@
 import { RUN_OPTIONS, type RunOptions } from './options.js';
 import type { OptionNames } from '@mercer/options';
-import {
-  device,
-  MercerError,
-  type Device,
-  type DeviceLike,
-  type Tensor,
-  readOptions,
-} from '@mercer/tensor';
+import { device, MercerError, type Device, type DeviceLike, type Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType, type Setting } from './checks.js';
 import { streamProduct } from './cuda/host/stream-product.js';
 import { matrixOperand, transposed, type MatrixOperand } from './operand.js';

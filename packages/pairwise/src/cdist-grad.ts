@@ -1,11 +1,5 @@
-import {
-  assertTensor,
-  isTensor,
-  readableInput,
-  readOptions,
-  type Tensor,
-  type WorkOptions,
-} from '@mercer/tensor';
+import { isTensor, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { assertTensor, readableInput, readOptions } from '@mercer/tensor/operation';
 import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
 import {
   CDIST_GRAD_OPTIONS,

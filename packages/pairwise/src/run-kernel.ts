@@ -1,4 +1,5 @@
-import { readOptions, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { execute } from './execute.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
