@@ -19,7 +19,7 @@
  * import { MercerError, tensor, type Tensor } from '@mercer/tensor';
  * import { assertTensor, readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
  *
- * async function single(x: Tensor, options?: { readonly signal?: AbortSignal }): Promise<number> {
+ * async function single(x: Tensor<'float32'>, options?: { readonly signal?: AbortSignal }): Promise<number> {
  *   const { signal } = readOptions('single', options, SIGNAL_OPTION);
  *   assertTensor(x, 'single: x');
  *   if (x.size !== 1) {
