@@ -11,7 +11,7 @@ export const layers = /** @type {Record<string, readonly string[]>} */ ({
   formula: ['options'],
   'cuda-runtime': ['options'],
   'cpu-runtime': ['options'],
-  kernels: ['formula'],
+  kernels: ['options', 'formula'],
   'jit-cache': ['options', ...native],
   tensor: belowTensor,
   autodiff: [...belowTensor, 'tensor'],
@@ -21,5 +21,5 @@ export const layers = /** @type {Record<string, readonly string[]>} */ ({
   solvers: [...belowOperations, 'linalg', 'lazy'],
   optim: [...belowOperations, 'solvers', 'linalg'],
   core: [...belowOperations, ...operations],
-  cli: ['core'],
+  cli: ['options', 'core'],
 });

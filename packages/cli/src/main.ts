@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { usageError, type CliError } from './cli-error.js';
 import { createProgram } from './program.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -26,7 +27,7 @@ async function fail(error: unknown): Promise<void> {
   process.exitCode = usage ? 2 : exitCodeOf(error);
 }
 
-function usageMessage(error: CommanderError): Error {
+function usageMessage(error: CommanderError): CliError {
   const text = error.message.replace(/^error: /, '');
-  return new Error(`${text}. Run with --help to see what is possible.`);
+  return usageError(`${text}. Run with --help to see what is possible.`);
 }

@@ -1,3 +1,5 @@
+import { MercerError } from '@mercer/options';
+
 /** One thing that was tried, and why it did not work. */
 export interface Attempt {
   readonly path: string;
@@ -25,13 +27,12 @@ export type CpuErrorCode =
   | 'INTERNAL';
 
 /** Base of every error that this package throws; `code` says which kind it is. */
-export class CpuRuntimeError extends Error {
-  readonly code: CpuErrorCode;
+export class CpuRuntimeError extends MercerError {
+  declare readonly code: CpuErrorCode;
 
   constructor(code: CpuErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(code, message, options);
     this.name = new.target.name;
-    this.code = code;
   }
 }
 

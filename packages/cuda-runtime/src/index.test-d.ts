@@ -11,6 +11,7 @@ import {
   type CudaAttribute,
   type CudaDevice,
   type CudaError,
+  type CudaErrorCode,
   type CudaEvent,
   type CudaFunction,
   type CudaGraph,
@@ -106,7 +107,9 @@ test('nvrtc and errors', () => {
   expectTypeOf(nvrtc.version).returns.toEqualTypeOf<[major: number, minor: number]>();
   expectTypeOf<CompileResult['loweredNames']>().toEqualTypeOf<Readonly<Record<string, string>>>();
   expectTypeOf<OutOfMemoryError>().toExtend<CudaError>();
-  expectTypeOf<CudaError['code']>().toEqualTypeOf<number | string>();
+  expectTypeOf<CudaError['code']>().toEqualTypeOf<CudaErrorCode>();
+  expectTypeOf<CudaErrorCode>().toExtend<string>();
+  expectTypeOf<CudaError['status']>().toEqualTypeOf<number | undefined>();
 });
 
 test('cuSOLVER and cuBLASLt', () => {
@@ -133,7 +136,8 @@ test('cuSOLVER and cuBLASLt', () => {
   expectTypeOf(cublasLt.matmul).toEqualTypeOf<
     (stream: CudaStream, options: MatmulOptions) => void
   >();
-  expectTypeOf<CusolverError['code']>().toBeNumber();
+  expectTypeOf<CusolverError['code']>().toEqualTypeOf<`CUSOLVER_STATUS_${string}`>();
+  expectTypeOf<CusolverError['status']>().toBeNumber();
   expectTypeOf<CublasError['call']>().toBeString();
   // @ts-expect-error: the triangle is not left out
   const _missing: PotrfShape = { dtype: 'float32', n: 1, leadingDimension: 1 };

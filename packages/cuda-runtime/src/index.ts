@@ -36,7 +36,9 @@ export {
   LibraryNotFoundError,
   NvrtcError,
   OutOfMemoryError,
+  type CudaErrorCode,
   type CudaErrorFields,
+  type CudaMisuseCode,
   type LoadAttempt,
   type StatusErrorFields,
 } from './errors.js';

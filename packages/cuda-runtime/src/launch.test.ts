@@ -53,7 +53,10 @@ describe('functions', () => {
     await expect(device.loadModuleAsync(fakeImage('late()'), ['absent'])).rejects.toMatchObject({
       code: 'NO_SUCH_FUNCTION',
     });
-    await expect(device.loadModuleAsync(new Uint8Array(9))).rejects.toMatchObject({ code: 200 });
+    await expect(device.loadModuleAsync(new Uint8Array(9))).rejects.toMatchObject({
+      code: 'CUDA_ERROR_INVALID_IMAGE',
+      status: 200,
+    });
   });
 
   test('a broken image is an error of its own', () => {

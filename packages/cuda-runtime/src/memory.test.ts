@@ -32,7 +32,8 @@ describe('out of memory', () => {
     const first = device.allocate(60 * MiB, stream);
     const error = outOfMemory(() => device.allocate(50 * MiB, stream));
     expect(error).toMatchObject({
-      code: 2,
+      code: 'OUT_OF_MEMORY',
+      status: 2,
       name: 'CUDA_ERROR_OUT_OF_MEMORY',
       requested: 50 * MiB,
       free: 40 * MiB,

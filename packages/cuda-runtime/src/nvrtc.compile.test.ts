@@ -90,7 +90,8 @@ describe.skipIf(!available)(
       );
       expect(error).toMatchObject({
         name: 'NVRTC_ERROR_COMPILATION',
-        code: 6,
+        code: 'NVRTC_ERROR_COMPILATION',
+        status: 6,
         source,
         call: 'nvrtcCompileProgram',
       });

@@ -34,11 +34,16 @@ describe('an error that breaks the context', () => {
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({
         status: 'rejected',
-        reason: { code: 700, name: 'CUDA_ERROR_ILLEGAL_ADDRESS', device: 0 },
+        reason: {
+          code: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+          status: 700,
+          name: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+          device: 0,
+        },
       });
     }
     expect(broken.dead).toBeInstanceOf(CudaError);
-    expect(broken.dead).toMatchObject({ code: 700 });
+    expect(broken.dead).toMatchObject({ code: 'CUDA_ERROR_ILLEGAL_ADDRESS', status: 700 });
     expect(broken.dead?.message).toMatch(
       /cuda:0 failed: CUDA_ERROR_ILLEGAL_ADDRESS \(700\).*restart it/,
     );
@@ -53,10 +58,22 @@ describe('an error that breaks the context', () => {
       () => broken.memoryInfo(),
       () => stream.synchronizeSync(),
     ]) {
-      expect(call).toThrow(expect.objectContaining({ code: 700, call: first }) as Error);
+      expect(call).toThrow(
+        expect.objectContaining({
+          code: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+          status: 700,
+          call: first,
+        }) as Error,
+      );
     }
-    await expect(stream.whenDone()).rejects.toMatchObject({ code: 700 });
-    await expect(second.whenDone()).rejects.toMatchObject({ code: 700 });
+    await expect(stream.whenDone()).rejects.toMatchObject({
+      code: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+      status: 700,
+    });
+    await expect(second.whenDone()).rejects.toMatchObject({
+      code: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+      status: 700,
+    });
 
     // Disposing is still quiet, and bookkeeping goes on.
     buffer.free();

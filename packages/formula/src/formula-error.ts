@@ -1,3 +1,5 @@
+import { MercerError } from '@mercer/options';
+
 /** What went wrong in building, evaluating or differentiating an expression. */
 export type FormulaErrorCode =
   | 'ARITY_MISMATCH'
@@ -11,14 +13,11 @@ export type FormulaErrorCode =
   | 'SYNTAX';
 
 /** An error of the formula language; the message says what failed, why, and how to fix it. */
-export class FormulaError extends Error {
-  override readonly name = 'FormulaError';
+export class FormulaError extends MercerError {
+  declare readonly code: FormulaErrorCode;
 
-  constructor(
-    readonly code: FormulaErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(code: FormulaErrorCode, message: string, options?: ErrorOptions) {
+    super(code, message, options);
+    this.name = 'FormulaError';
   }
 }

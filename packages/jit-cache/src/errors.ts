@@ -1,3 +1,5 @@
+import { MercerError } from '@mercer/options';
+
 /** What can go wrong with a call to the cache itself. Troubles of the store are warnings instead. */
 export type CacheErrorCode =
   | 'INVALID_ARGUMENT'
@@ -9,20 +11,23 @@ export type CacheErrorCode =
   | 'DRIVER_TOO_OLD';
 
 /** Thrown for a wrong call or a compiler that broke its word; never for trouble with the store. */
-export class CacheError extends Error {
-  override readonly name = 'CacheError';
+export class CacheError extends MercerError {
+  declare readonly code: CacheErrorCode;
 
-  constructor(
-    readonly code: CacheErrorCode,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(code: CacheErrorCode, message: string, options?: ErrorOptions) {
+    super(code, message, options);
+    this.name = 'CacheError';
   }
 }
 
-/** Several units of one batch failed. */
-export class BatchError extends AggregateError {
+/** Several units of one batch failed; `errors` has the error of each. */
+export class BatchError extends MercerError {
   override readonly name = 'BatchError';
-  readonly code = 'BATCH_FAILED';
+  declare readonly code: 'BATCH_FAILED';
+  readonly errors: readonly unknown[];
+
+  constructor(errors: readonly unknown[], message: string) {
+    super('BATCH_FAILED', message);
+    this.errors = errors;
+  }
 }

@@ -1,3 +1,5 @@
+import { MercerError } from '@mercer/options';
+
 /** What a limit of a plan stops. */
 export interface ExceededLimit {
   /** Whether the limit is that of a text for a compiler, which the interpreter does not have. */
@@ -5,12 +7,13 @@ export interface ExceededLimit {
 }
 
 /** The error for a formula that is too large for a plan; the message says what was counted, the limit, and what to do. */
-export class PlanLimitError extends RangeError {
-  readonly code = 'LIMIT';
+export class PlanLimitError extends MercerError {
+  override readonly name = 'PlanLimitError';
+  declare readonly code: 'LIMIT';
   readonly ofText: boolean;
 
   constructor(message: string, { ofText }: ExceededLimit) {
-    super(message);
+    super('LIMIT', message);
     this.ofText = ofText;
   }
 }

@@ -1,4 +1,5 @@
-import { formatShape, MercerError } from '@mercer/tensor';
+import { MercerError } from '@mercer/tensor';
+import { formatShape } from '@mercer/tensor/operation';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { matrixInput, parameterInput, tableInput, type LazyData } from './make-input.js';

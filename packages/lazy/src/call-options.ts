@@ -1,5 +1,5 @@
 import { optionReader, type OptionNames } from '@mercer/options';
-import { LOAD_OPTIONS } from '@mercer/tensor';
+import { LOAD_OPTIONS } from '@mercer/tensor/operation';
 import { LazyError } from './lazy-error.js';
 import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
 import type { DenseOptions, IndexOption, ReduceOptions } from './reduction-types.js';

@@ -6,16 +6,13 @@ import {
   type MapReduceProblem,
 } from '@mercer/kernels';
 import { outputsOf, type Reduction } from '@mercer/formula';
+import type { DebugOption, Device, Stream, Tensor } from '@mercer/tensor';
 import {
   launchProgram,
   loadProblem,
   strideOverBatch,
-  type DebugOption,
-  type Device,
   type LoadedProgram,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+} from '@mercer/tensor/operation';
 import type { LazyDType } from './lazy-dtype.js';
 import { translated, translatedSteps } from './lazy-error.js';
 import { problemSums, type SumOptions } from './sum-options.js';

@@ -5,7 +5,7 @@ import {
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
-import { inSlices, RecentMap } from '@mercer/tensor';
+import { inSlices, RecentMap } from '@mercer/tensor/operation';
 import type { Input } from './input.js';
 import { parameterInput } from './make-input.js';
 import type { JointTask, Reductions } from './task.js';

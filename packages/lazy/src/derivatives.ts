@@ -1,5 +1,6 @@
 import type { VectorExpr } from '@mercer/formula';
-import { formatShape, inSlices, MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { formatShape, inSlices } from '@mercer/tensor/operation';
 import type { CallOptions } from './execute.js';
 import { commonExtent } from './extent.js';
 import { describeInput, isSameData, isSameInput, nodeAt, type Input } from './input.js';

@@ -1,13 +1,12 @@
 import {
   device as deviceOf,
   MercerError,
-  readableInput,
-  roomOn,
   type DeviceLike,
   type LoadOptions,
   type StreamOption,
   type Tensor,
 } from '@mercer/tensor';
+import { readableInput, roomOn } from '@mercer/tensor/operation';
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { withChangingLiterals } from './changing-literals.js';

@@ -1,5 +1,6 @@
 import type { Category } from '@mercer/formula';
-import { broadcastShapes, formatShape, MercerError, type Device } from '@mercer/tensor';
+import { broadcastShapes, MercerError, type Device } from '@mercer/tensor';
+import { formatShape } from '@mercer/tensor/operation';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 

@@ -1,5 +1,6 @@
 import type { Reduction } from '@mercer/formula';
-import { checkOut, isTensor, type Stream, type Tensor } from '@mercer/tensor';
+import { isTensor, type Stream, type Tensor } from '@mercer/tensor';
+import { checkOut } from '@mercer/tensor/operation';
 import { own } from '@mercer/options';
 import { NO_RESULTS, type CallShape, type Results } from './call.js';
 import { gradientShape, type Differentiated } from './derivatives.js';

@@ -1,6 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import { LOAD_OPTIONS, pendingOf, type Pending, type Tensor } from '@mercer/tensor';
+import type { Pending, Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS, pendingOf } from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';

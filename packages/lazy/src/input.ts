@@ -1,5 +1,6 @@
 import { pm, vi, vj, type Category, type VariableNode } from '@mercer/formula';
-import { formatShape, type Device, type Tensor, type TensorSource } from '@mercer/tensor';
+import type { Device, Tensor, TensorSource } from '@mercer/tensor';
+import { formatShape } from '@mercer/tensor/operation';
 import type { LazyDType } from './lazy-dtype.js';
 import type { ViewStep } from './view-step.js';
 

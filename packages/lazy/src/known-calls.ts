@@ -1,4 +1,5 @@
 import { outputsOf } from '@mercer/formula';
+import type { Device, Tensor } from '@mercer/tensor';
 import {
   KnownCall,
   KnownCalls,
@@ -6,10 +7,8 @@ import {
   type CallLaunch,
   type CallPointer,
   type CallTensors,
-  type Device,
   type ResultSpec,
-  type Tensor,
-} from '@mercer/tensor';
+} from '@mercer/tensor/operation';
 import {
   inputPointer,
   reductionArguments,

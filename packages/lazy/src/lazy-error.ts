@@ -1,7 +1,8 @@
 import { FormulaError, type Steps } from '@mercer/formula';
 import { PlanLimitError } from '@mercer/kernels';
+import { MercerError } from '@mercer/options';
 
-/** What went wrong with a symbolic matrix. Shapes, dtypes and devices of tensors are errors of `MercerError`. */
+/** What went wrong with a symbolic matrix. Shapes, dtypes and devices of tensors are codes of `MercerError` itself. */
 export type LazyErrorCode =
   /** Dims that an operation cannot take together. */
   | 'DIM_MISMATCH'
@@ -18,7 +19,7 @@ export type LazyErrorCode =
   | 'LIMIT';
 
 /**
- * The error of symbolic matrices. `message` says what failed, why, and how to fix it.
+ * The `MercerError` of symbolic matrices. `message` says what failed, why, and how to fix it.
  *
  * @example
  * ```ts
@@ -33,13 +34,12 @@ export type LazyErrorCode =
  * }
  * ```
  */
-export class LazyError extends Error {
-  override readonly name = 'LazyError';
-  readonly code: LazyErrorCode;
+export class LazyError extends MercerError {
+  declare readonly code: LazyErrorCode;
 
   constructor(code: LazyErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
+    super(code, message, options);
+    this.name = 'LazyError';
   }
 }
 

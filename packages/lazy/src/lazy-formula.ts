@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import type { VectorExpr } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
-import { localHandle, formatShape, type Device, type Tensor } from '@mercer/tensor';
+import type { Device, Tensor } from '@mercer/tensor';
+import { localHandle, formatShape } from '@mercer/tensor/operation';
 import { commonExtent, type Extent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
-import { localHandle, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { localHandle } from '@mercer/tensor/operation';
 import { argumentCount, bindArguments } from './bind-arguments.js';
 import { NO_RESULTS } from './call.js';
 import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';

@@ -1,6 +1,7 @@
 import { ops, reduction, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describeList, type OptionNames } from '@mercer/options';
-import { pendingOf, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { pendingOf } from '@mercer/tensor/operation';
 import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';

@@ -1,6 +1,7 @@
 import { ops, reduction, type DefinedOperation, type ReductionKind } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
-import { isTensor, pendingOf, type Pending, type Tensor } from '@mercer/tensor';
+import { isTensor, type Pending, type Tensor } from '@mercer/tensor';
+import { pendingOf } from '@mercer/tensor/operation';
 import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { execute } from './execute.js';

@@ -1,13 +1,6 @@
 import type { Category } from '@mercer/formula';
-import {
-  assertTensor,
-  formatShape,
-  isTensor,
-  MercerError,
-  type Device,
-  type Tensor,
-  type TensorSource,
-} from '@mercer/tensor';
+import { isTensor, MercerError, type Device, type Tensor, type TensorSource } from '@mercer/tensor';
+import { assertTensor, formatShape } from '@mercer/tensor/operation';
 import { hostShape } from './host-shape.js';
 import type { Input, Source } from './input.js';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { empty, LOAD_OPTIONS, tensor, type Stream, type Tensor } from '@mercer/tensor';
+import { empty, tensor, type Stream, type Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS } from '@mercer/tensor/operation';
 import {
   keptRows,
   launchArguments,

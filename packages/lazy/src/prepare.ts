@@ -1,13 +1,6 @@
 import type { MapReducePlan } from '@mercer/kernels';
-import {
-  assertTensor,
-  layoutKey,
-  MercerError,
-  type DType,
-  type KnownCall,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { MercerError, type DType, type Stream, type Tensor } from '@mercer/tensor';
+import { assertTensor, layoutKey, type KnownCall } from '@mercer/tensor/operation';
 import { bindArguments } from './bind-arguments.js';
 import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
 import { callShape } from './execute.js';

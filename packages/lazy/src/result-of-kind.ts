@@ -1,5 +1,6 @@
 import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
-import { isTensor, MercerError, pending } from '@mercer/tensor';
+import { isTensor, MercerError } from '@mercer/tensor';
+import { pending } from '@mercer/tensor/operation';
 import { own } from '@mercer/options';
 import { NO_RESULTS, type Results } from './call.js';
 import type { LazyDType } from './lazy-dtype.js';

@@ -1,7 +1,6 @@
 import { outputsOf } from '@mercer/formula';
 import { describeList } from '@mercer/options';
 import {
-  checkOut,
   empty,
   MercerError,
   type DType,
@@ -9,6 +8,7 @@ import {
   type Tensor,
   type WorkOptions,
 } from '@mercer/tensor';
+import { checkOut } from '@mercer/tensor/operation';
 import { NO_RESULTS, resultShape, type CallShape, type Results } from './call.js';
 import { LazyError } from './lazy-error.js';
 import type { IndexDType, IndexOption } from './reduction-types.js';

@@ -6,13 +6,8 @@ import {
   type KernelProgram,
   type SelectionPlan,
 } from '@mercer/kernels';
-import {
-  launchProgram,
-  loadProblem,
-  type LoadedProgram,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import type { Stream, Tensor } from '@mercer/tensor';
+import { launchProgram, loadProblem, type LoadedProgram } from '@mercer/tensor/operation';
 import { storageOf, type launchArguments } from './call.js';
 import type { CallOptions, PlacedCall } from './execute.js';
 import { translated } from './lazy-error.js';

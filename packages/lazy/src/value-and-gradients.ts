@@ -1,6 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import { LOAD_OPTIONS, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS } from '@mercer/tensor/operation';
 import { NO_RESULTS, type Results } from './call.js';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';

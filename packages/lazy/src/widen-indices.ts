@@ -1,11 +1,6 @@
 import { emitCopy, planCopy } from '@mercer/kernels';
-import {
-  launchProgram,
-  loadPlan,
-  type Device,
-  type LoadOptions,
-  type Stream,
-} from '@mercer/tensor';
+import type { Device, LoadOptions, Stream } from '@mercer/tensor';
+import { launchProgram, loadPlan } from '@mercer/tensor/operation';
 import type { CallResults } from './results.js';
 
 /** Enqueues what turns the row numbers that kernels wrote into those of the results, and returns the memory of the first. */

@@ -1,13 +1,6 @@
 import { describeList } from '@mercer/options';
-import {
-  assertTensor,
-  broadcastShapes,
-  commonDevice,
-  formatShape,
-  MercerError,
-  type Device,
-  type Tensor,
-} from '@mercer/tensor';
+import { broadcastShapes, MercerError, type Device, type Tensor } from '@mercer/tensor';
+import { assertTensor, commonDevice, formatShape } from '@mercer/tensor/operation';
 
 /** Dtypes that this package computes in. */
 export type LinalgDType = 'float32' | 'float64';

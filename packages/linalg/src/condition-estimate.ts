@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { type Tensor, readOptions } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { orderOf, settingOf, type LinalgDType } from './checks.js';
 import { factorChoice } from './factor-choice.js';
 import { checkInfos } from './infos.js';

@@ -1,3 +1,5 @@
+import { MercerError } from '@mercer/options';
+
 /** Which of the things that a factorisation can find wrong with a matrix. */
 export type LinalgErrorCode =
   'NOT_POSITIVE_DEFINITE' | 'SINGULAR' | 'NOT_FINITE' | 'NO_CONVERGENCE';
@@ -6,15 +8,13 @@ export type LinalgErrorCode =
  * A matrix that has no such factor or solution, thrown where `checkErrors` asks for it. Without it the infos say the same
  * and the results of that batch entry are NaN.
  */
-export class LinalgError extends Error {
-  readonly code: LinalgErrorCode;
+export class LinalgError extends MercerError {
+  declare readonly code: LinalgErrorCode;
   /** Indices of the matrix along the batch axes; empty where there is one matrix. */
   readonly batch: readonly number[];
 
   constructor(code: LinalgErrorCode, message: string, batch: readonly number[]) {
-    super(message);
-    this.name = new.target.name;
-    this.code = code;
+    super(code, message);
     this.batch = batch;
   }
 }

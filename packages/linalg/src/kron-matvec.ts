@@ -1,11 +1,5 @@
-import {
-  assertTensor,
-  MercerError,
-  type Tensor,
-  readOptions,
-  pending,
-  type Pending,
-} from '@mercer/tensor';
+import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
+import { assertTensor, pending, readOptions } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType } from './checks.js';
 import { type KronOptions, KRON_OPTIONS } from './kron.js';
 import { matmul } from './matmul.js';

@@ -1,12 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import {
-  type WorkOptions,
-  type Tensor,
-  WORK_OPTIONS,
-  readOptions,
-  pending,
-  type Pending,
-} from '@mercer/tensor';
+import type { Pending, Tensor, WorkOptions } from '@mercer/tensor';
+import { pending, readOptions, WORK_OPTIONS } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType } from './checks.js';
 import { matrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';

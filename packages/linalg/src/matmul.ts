@@ -1,17 +1,15 @@
 import { RUN_OPTIONS, type RunOptions } from './options.js';
 import type { OptionNames } from '@mercer/options';
 import {
-  attachMethods,
   device,
   MercerError,
   type Device,
-  type DType,
   type DeviceLike,
-  type Tensor,
-  readOptions,
-  pending,
+  type DType,
   type Pending,
+  type Tensor,
 } from '@mercer/tensor';
+import { attachMethods, pending, readOptions } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType, type Setting } from './checks.js';
 import { streamProduct } from './cuda/host/stream-product.js';
 import { matrixOperand, transposed, type MatrixOperand } from './operand.js';

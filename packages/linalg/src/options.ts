@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { WORK_OPTIONS, type Progress, type Tensor, type WorkOptions } from '@mercer/tensor';
+import type { Progress, Tensor, WorkOptions } from '@mercer/tensor';
+import { WORK_OPTIONS } from '@mercer/tensor/operation';
 
 /** What every operation takes: where it is enqueued, and who looks on. */
 export interface RunOptions extends WorkOptions {

@@ -1,12 +1,5 @@
-import {
-  assertNoOverlap,
-  checkOut,
-  empty,
-  formatShape,
-  MercerError,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { empty, MercerError, type Stream, type Tensor } from '@mercer/tensor';
+import { assertNoOverlap, checkOut, formatShape } from '@mercer/tensor/operation';
 import type { LinalgDType, Setting } from './checks.js';
 
 /** Runs the body of a call; what it made is given back when it fails. */

@@ -1,4 +1,5 @@
-import { type Tensor, readOptions } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
 import { routines } from './routines.js';
 import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './solve.js';

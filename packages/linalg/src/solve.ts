@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { formatShape, MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { formatShape } from '@mercer/tensor/operation';
 import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos, type InfoMeaning } from './infos.js';
 import { matrixOperand, transposed, type MatrixOperand } from './operand.js';

@@ -1,4 +1,5 @@
-import { type Tensor, readOptions } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor, readOptions } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
 import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';

@@ -1,3 +1,4 @@
+export { MercerError } from './mercer-error.js';
 export { describeList, describeValue } from './describe-value.js';
 export { nearestName } from './nearest-name.js';
 export { own } from './own.js';

@@ -1,10 +1,5 @@
-import {
-  formatShape,
-  MercerError,
-  strideOverBatch,
-  type Tensor,
-  type WorkOptions,
-} from '@mercer/tensor';
+import { MercerError, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { formatShape, strideOverBatch } from '@mercer/tensor/operation';
 import type { PairwiseShape } from './operands.js';
 
 /** An input as a gradient kernel reads it, with any strides, in elements. */

@@ -1,8 +1,6 @@
 import { emitSum, planSum, type PairwiseDType, type SumPlan } from '@mercer/kernels';
 import {
   empty,
-  launchProgram,
-  loadPlan,
   sumTo as sumBroadcast,
   type Device,
   type LoadOptions,
@@ -10,6 +8,7 @@ import {
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
+import { launchProgram, loadPlan } from '@mercer/tensor/operation';
 
 /** Where a sum is enqueued. */
 export interface SumPlace extends LoadOptions {

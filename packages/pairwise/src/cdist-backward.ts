@@ -5,16 +5,8 @@ import {
   type PairwiseDType,
 } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import {
-  assertTensor,
-  LOAD_OPTIONS,
-  MercerError,
-  readOptions,
-  STREAM_OPTION,
-  type LoadOptions,
-  type StreamOption,
-  type Tensor,
-} from '@mercer/tensor';
+import { MercerError, type LoadOptions, type StreamOption, type Tensor } from '@mercer/tensor';
+import { assertTensor, LOAD_OPTIONS, readOptions, STREAM_OPTION } from '@mercer/tensor/operation';
 import { backwardOperand, checkUpstream } from './backward-operands.js';
 import { checkWrt } from './backward-wrt.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';

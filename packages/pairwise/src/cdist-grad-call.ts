@@ -6,16 +6,8 @@ import {
   type CdistGradPlan,
   type CdistGradProblem,
 } from '@mercer/kernels';
-import {
-  empty,
-  isTensor,
-  launchProgram,
-  loadProblem,
-  type LoadedProgram,
-  type LoadOptions,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { empty, isTensor, type LoadOptions, type Stream, type Tensor } from '@mercer/tensor';
+import { launchProgram, loadProblem, type LoadedProgram } from '@mercer/tensor/operation';
 import { WHAT } from './cdist-grad-options.js';
 import {
   gradScalars,

@@ -1,15 +1,6 @@
 import { dtypeBytes, type PairwiseDType, type Scalars } from '@mercer/kernels';
-import {
-  broadcastShapes,
-  checkOut,
-  collapseBatchStride,
-  commonDevice,
-  formatShape,
-  isTensor,
-  MercerError,
-  type Device,
-  type Tensor,
-} from '@mercer/tensor';
+import { broadcastShapes, isTensor, MercerError, type Device, type Tensor } from '@mercer/tensor';
+import { checkOut, collapseBatchStride, commonDevice, formatShape } from '@mercer/tensor/operation';
 import { WHAT } from './cdist-grad-options.js';
 import { parameterBatch } from './kernel-parameter.js';
 import { matrixLayout } from './matrix-layout.js';

@@ -2,13 +2,12 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import {
   isTensor,
-  LOAD_OPTIONS,
   MercerError,
-  OUT_OPTION,
   type DeviceLike,
   type LoadOptions,
   type OutOption,
 } from '@mercer/tensor';
+import { LOAD_OPTIONS, OUT_OPTION } from '@mercer/tensor/operation';
 import type { ParameterValue } from './run-kernel-options.js';
 import { valueInWords } from './value-in-words.js';
 

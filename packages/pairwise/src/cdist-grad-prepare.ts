@@ -1,14 +1,7 @@
 import type { CdistGradPlan, PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import {
-  assertTensor,
-  isTensor,
-  MercerError,
-  OUT_OPTION,
-  readOptions,
-  type OutOption,
-  type Tensor,
-} from '@mercer/tensor';
+import { isTensor, MercerError, type OutOption, type Tensor } from '@mercer/tensor';
+import { assertTensor, OUT_OPTION, readOptions } from '@mercer/tensor/operation';
 import {
   gradAlignment,
   launchGrad,

@@ -1,13 +1,5 @@
-import {
-  assertTensor,
-  isTensor,
-  readableInput,
-  readOptions,
-  type Tensor,
-  type WorkOptions,
-  givesPending,
-  type Pending,
-} from '@mercer/tensor';
+import { isTensor, type Pending, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { assertTensor, givesPending, readableInput, readOptions } from '@mercer/tensor/operation';
 import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
 import {
   CDIST_GRAD_OPTIONS,

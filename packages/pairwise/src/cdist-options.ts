@@ -1,13 +1,7 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import {
-  MercerError,
-  LOAD_OPTIONS,
-  OUT_OPTION,
-  type DeviceLike,
-  type LoadOptions,
-  type OutOption,
-} from '@mercer/tensor';
+import { MercerError, type DeviceLike, type LoadOptions, type OutOption } from '@mercer/tensor';
+import { LOAD_OPTIONS, OUT_OPTION } from '@mercer/tensor/operation';
 import { valueInWords } from './value-in-words.js';
 
 /** Options of `cdist`; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */

@@ -1,4 +1,5 @@
-import { readOptions, type Tensor, givesPending, type Pending } from '@mercer/tensor';
+import type { Pending, Tensor } from '@mercer/tensor';
+import { givesPending, readOptions } from '@mercer/tensor/operation';
 import { CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { execute } from './execute.js';

@@ -1,6 +1,7 @@
 import { isExpr, variables, type RealExpr } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import { MercerError, readOptions } from '@mercer/tensor';
+import { MercerError } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 
 /** A kernel that a caller wrote; made by `customKernel`. */
 export interface CustomKernel<P extends string = string> {

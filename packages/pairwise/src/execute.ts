@@ -1,13 +1,5 @@
-import {
-  assertTensor,
-  readableInput,
-  roomOn,
-  type DeviceLike,
-  type LoadOptions,
-  type OutOption,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import type { DeviceLike, LoadOptions, OutOption, Stream, Tensor } from '@mercer/tensor';
+import { assertTensor, readableInput, roomOn } from '@mercer/tensor/operation';
 import type { PairwiseDType } from '@mercer/kernels';
 import { readableValues } from './bind-values.js';
 import type { Bound } from './bound-tensors.js';

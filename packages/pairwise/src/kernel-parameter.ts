@@ -1,13 +1,6 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import {
-  formatShape,
-  isTensor,
-  MercerError,
-  strideOverBatch,
-  type Device,
-  type WorkOptions,
-  type Tensor,
-} from '@mercer/tensor';
+import { isTensor, MercerError, type Device, type WorkOptions, type Tensor } from '@mercer/tensor';
+import { formatShape, strideOverBatch } from '@mercer/tensor/operation';
 import type { ParameterValue } from './run-kernel-options.js';
 
 /** A parameter as a launch takes it: `<name>At`, `<name>Stride` and `<name>Value`. */

@@ -1,13 +1,11 @@
+import { isTensor, type Device, type Tensor } from '@mercer/tensor';
 import {
-  isTensor,
   KnownCall,
   KnownCalls,
   layoutKey,
   type CallPointer,
   type CallTensors,
-  type Device,
-  type Tensor,
-} from '@mercer/tensor';
+} from '@mercer/tensor/operation';
 import type { PairwiseShape } from './operands.js';
 import type { BoundTensors } from './bound-tensors.js';
 import { launchArguments, type LoadedCall } from './pairwise-call.js';

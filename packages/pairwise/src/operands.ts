@@ -1,15 +1,12 @@
 import { dtypeBytes, type Layout, type PairwiseDType, type PairwiseProblem } from '@mercer/kernels';
+import { broadcastShapes, MercerError, type Device, type Tensor } from '@mercer/tensor';
 import {
-  broadcastShapes,
   checkOut,
   collapseBatchStride,
   commonDevice,
   formatShape,
-  MercerError,
   strideOverBatch,
-  type Device,
-  type Tensor,
-} from '@mercer/tensor';
+} from '@mercer/tensor/operation';
 import { matrixLayout, type MatrixView } from './matrix-layout.js';
 
 /** One operand, ready for a kernel. */

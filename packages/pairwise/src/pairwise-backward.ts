@@ -10,14 +10,8 @@ import {
   type PairwiseGradientProblem,
   type Scalars,
 } from '@mercer/kernels';
-import {
-  empty,
-  launchProgram,
-  loadPlan,
-  type LoadedProgram,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { empty, type Stream, type Tensor } from '@mercer/tensor';
+import { launchProgram, loadPlan, type LoadedProgram } from '@mercer/tensor/operation';
 import { sumAxis, sumTo, type SumPlace } from './backward-sum.js';
 import type { BackwardOperand } from './backward-operands.js';
 import { parameterBatch, type BoundParameter } from './kernel-parameter.js';

@@ -1,13 +1,6 @@
 import type { PairwisePlan, PairwiseProblem } from '@mercer/kernels';
-import {
-  empty,
-  launchProgram,
-  type CallLoadOptions,
-  type LoadedProgram,
-  type LoadOptions,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { empty, type LoadOptions, type Stream, type Tensor } from '@mercer/tensor';
+import { launchProgram, type CallLoadOptions, type LoadedProgram } from '@mercer/tensor/operation';
 import { bindValues, type LaunchValues } from './bind-values.js';
 import type { Bound, BoundTensors } from './bound-tensors.js';
 import {

@@ -4,7 +4,8 @@ import {
   type PairwisePlan,
   type PairwiseProblem,
 } from '@mercer/kernels';
-import { loadProblem, type Device, type CallLoadOptions, type LoadedProgram } from '@mercer/tensor';
+import type { Device } from '@mercer/tensor';
+import { loadProblem, type CallLoadOptions, type LoadedProgram } from '@mercer/tensor/operation';
 import { problemKey } from './problem-key.js';
 
 /**

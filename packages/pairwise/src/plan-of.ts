@@ -1,5 +1,6 @@
 import type { CdistGradPlan, PairwisePlan } from '@mercer/kernels';
-import type { Executed, Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import type { Executed } from '@mercer/tensor/operation';
 
 /** A plan of any operation of this package, with what ran it. */
 export type ResultPlan = (PairwisePlan | CdistGradPlan) & Executed;

@@ -11,15 +11,12 @@ import type { OptionNames } from '@mercer/options';
 import {
   device as deviceOf,
   empty,
-  kernelKey,
-  LOAD_OPTIONS,
-  PROGRESS_OPTION,
-  readOptions,
   type Device,
   type DeviceLike,
   type LoadOptions,
   type ProgressOption,
 } from '@mercer/tensor';
+import { kernelKey, LOAD_OPTIONS, PROGRESS_OPTION, readOptions } from '@mercer/tensor/operation';
 import { checkDescriptor } from './check-descriptor.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { parametersOf } from './kernel-parameters.js';

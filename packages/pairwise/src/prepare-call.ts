@@ -1,12 +1,12 @@
 import type { PairwisePlan } from '@mercer/kernels';
 import {
-  assertTensor,
   MercerError,
   type LoadOptions,
   type OutOption,
   type Stream,
   type Tensor,
 } from '@mercer/tensor';
+import { assertTensor } from '@mercer/tensor/operation';
 import { checkPreparedFor } from './check-prepared.js';
 import { inputOperand, pairwiseShape, type Operand, type PairwiseShape } from './operands.js';
 import {

@@ -1,5 +1,6 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
-import { OUT_OPTION, readOptions, type OutOption, type Tensor } from '@mercer/tensor';
+import type { OutOption, Tensor } from '@mercer/tensor';
+import { OUT_OPTION, readOptions } from '@mercer/tensor/operation';
 import { PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { prepareCall } from './prepare-call.js';

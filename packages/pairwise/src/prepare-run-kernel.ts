@@ -1,5 +1,6 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
-import { MercerError, readOptions, type OutOption, type Tensor } from '@mercer/tensor';
+import { MercerError, type OutOption, type Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { checkValue } from './kernel-parameters.js';
 import { checkBandwidth, isOneInput, kernelSpec } from './kernel-spec.js';

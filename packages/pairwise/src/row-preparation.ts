@@ -1,13 +1,11 @@
 import { dtypeBytes, emitRows, planRows, type RowsPlan } from '@mercer/kernels';
+import { empty, type Stream, type Tensor } from '@mercer/tensor';
 import {
-  empty,
   launchProgram,
   loadPlan,
   type CallLoadOptions,
   type LoadedProgram,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+} from '@mercer/tensor/operation';
 import type { Bound } from './bound-tensors.js';
 import type { Operand, PairwiseShape } from './operands.js';
 import type { PairwiseSpec } from './pairwise-spec.js';

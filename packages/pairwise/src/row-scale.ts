@@ -1,11 +1,5 @@
-import {
-  formatShape,
-  isTensor,
-  MercerError,
-  strideOverBatch,
-  type WorkOptions,
-  type Tensor,
-} from '@mercer/tensor';
+import { isTensor, MercerError, type WorkOptions, type Tensor } from '@mercer/tensor';
+import { formatShape, strideOverBatch } from '@mercer/tensor/operation';
 import { checkParameter, parameterBatch, type ParameterHome } from './kernel-parameter.js';
 import type { ParameterValue } from './run-kernel-options.js';
 

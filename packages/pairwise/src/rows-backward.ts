@@ -1,5 +1,6 @@
 import { emitRowsGradient, planRowsGradient, type PairwiseDType } from '@mercer/kernels';
-import { empty, isTensor, launchProgram, loadPlan, type Tensor } from '@mercer/tensor';
+import { empty, isTensor, type Tensor } from '@mercer/tensor';
+import { launchProgram, loadPlan } from '@mercer/tensor/operation';
 import type { BackwardOperand } from './backward-operands.js';
 import { sumTo, type SumPlace } from './backward-sum.js';
 import { parameterBatch } from './kernel-parameter.js';

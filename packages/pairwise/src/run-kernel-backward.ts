@@ -1,5 +1,6 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import { assertTensor, readOptions, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { assertTensor, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardOf, type ForwardCall } from './kernel-backward.js';
 import {

@@ -1,13 +1,7 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import {
-  LOAD_OPTIONS,
-  OUT_OPTION,
-  type DeviceLike,
-  type LoadOptions,
-  type OutOption,
-  type Tensor,
-} from '@mercer/tensor';
+import type { DeviceLike, LoadOptions, OutOption, Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS, OUT_OPTION } from '@mercer/tensor/operation';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 

@@ -1,4 +1,5 @@
-import { readOptions, type Tensor, givesPending, type Pending } from '@mercer/tensor';
+import type { Pending, Tensor } from '@mercer/tensor';
+import { givesPending, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { execute } from './execute.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';

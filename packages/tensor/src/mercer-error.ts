@@ -1,4 +1,6 @@
-/** What went wrong, for programs; the message is for people. */
+import { MercerError as AnyMercerError } from '@mercer/options';
+
+/** What went wrong with tensors, for programs; the message is for people. */
 export type MercerErrorCode =
   /** Shapes, ranks or extents that do not fit together. */
   | 'SHAPE_MISMATCH'
@@ -22,8 +24,16 @@ export type MercerErrorCode =
   /** Two copies of this package in one program. */
   | 'TWO_COPIES';
 
+/** Makes errors of tensors: the class takes their codes only. */
+export interface MercerErrorClass {
+  new (code: MercerErrorCode, message: string, options?: ErrorOptions): MercerError;
+  readonly prototype: MercerError;
+}
+
 /**
- * The error of everything that works on tensors. `message` says what failed, why, and how to fix it.
+ * The base of every error that Mercer throws: `error instanceof MercerError` is true for a `LinalgError`, a `LazyError`, a
+ * `CudaError` and every other one. `code` is a word for programs, `message` says what failed, why, and how to fix it, and
+ * `cause` is the error behind it. What works on tensors throws the class itself, with a `MercerErrorCode`.
  *
  * @example
  * ```ts
@@ -37,12 +47,7 @@ export type MercerErrorCode =
  * }
  * ```
  */
-export class MercerError extends Error {
-  override readonly name = 'MercerError';
-  readonly code: MercerErrorCode;
+export const MercerError: MercerErrorClass = AnyMercerError;
 
-  constructor(code: MercerErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+/** An error of Mercer; see the class. */
+export type MercerError = AnyMercerError;

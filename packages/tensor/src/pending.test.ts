@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
-  attachMethods,
   full,
   isPending,
   map,
@@ -14,6 +13,7 @@ import {
   type PendingTensor,
   type Tensor,
 } from './index.js';
+import { attachMethods } from './operation/index.js';
 import { neg, variable } from '@mercer/formula';
 
 const where = { device: 'cpu' } as const;

@@ -7,7 +7,7 @@ export const REMEMBERED_KERNELS = 256;
  * look-up, and the most recent half of the limit is always there.
  *
  * ```ts
- * import { RecentMap } from '@mercer/tensor';
+ * import { RecentMap } from '@mercer/tensor/operation';
  *
  * const squares = new RecentMap<number, number>(() => 4);
  * for (const n of [1, 2, 3, 4, 5]) squares.set(n, n * n);

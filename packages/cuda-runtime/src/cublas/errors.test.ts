@@ -53,14 +53,14 @@ describe('failures of the library', () => {
   test.each([
     ['dtrsm_64', 7, 'CUBLAS_STATUS_INVALID_VALUE', 'cublasDtrsm_v2_64', 'Check dimensions'],
     ['blasSetWorkspace', 3, 'CUBLAS_STATUS_ALLOC_FAILED', 'cublasSetWorkspace_v2', 'no device'],
-  ])('%s failing with %i is a CublasError', async (call, code, name, made, remedy) => {
+  ])('%s failing with %i is a CublasError', async (call, status, name, made, remedy) => {
     const options = await problem();
     fake('FAIL_CALL', call);
-    fake('FAIL_STATUS', code);
+    fake('FAIL_STATUS', status);
     const thrown = thrownBy(() => cublas.trsm(bench.stream, options));
     fake('FAIL_CALL', undefined);
     expect(thrown).toBeInstanceOf(CublasError);
-    expect(thrown).toMatchObject({ code, name, call: made, device: 0 });
+    expect(thrown).toMatchObject({ code: name, status, name, call: made, device: 0 });
     expect((thrown as Error).message).toContain('a status of the fake library');
     expect((thrown as Error).message).toContain(remedy);
   });
@@ -70,7 +70,11 @@ describe('failures of the library', () => {
     const options = { ...getrs, columns: 13 };
     const thrown = thrownBy(() => cublas.getrsBatched(bench.stream, options));
     expect(thrown).toBeInstanceOf(CublasError);
-    expect(thrown).toMatchObject({ code: 7, call: 'cublasDgetrsBatched' });
+    expect(thrown).toMatchObject({
+      code: 'CUBLAS_STATUS_INVALID_VALUE',
+      status: 7,
+      call: 'cublasDgetrsBatched',
+    });
     expect((thrown as Error).message).toContain('argument 4 is wrong');
   });
 

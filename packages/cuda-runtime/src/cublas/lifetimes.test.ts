@@ -136,11 +136,15 @@ describe('a handle', () => {
     fake('FAIL_STATUS', 13);
     const options = { ...(await problem()), a: at, b: at };
     expect(() => cublas.trsm(stream, options)).toThrow(
-      expect.objectContaining({ code: 700, name: 'CUDA_ERROR_ILLEGAL_ADDRESS' }) as Error,
+      expect.objectContaining({
+        code: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+        status: 700,
+        name: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+      }) as Error,
     );
     fake('FAIL_CALL', undefined);
     fake('FAULT_AT', 0);
     stream.dispose();
-    expect(there.dead).toMatchObject({ code: 700 });
+    expect(there.dead).toMatchObject({ code: 'CUDA_ERROR_ILLEGAL_ADDRESS', status: 700 });
   });
 });

@@ -186,7 +186,8 @@ describe('the library', () => {
     });
     expect(thrown).toBeInstanceOf(CublasError);
     expect(thrown).toMatchObject({
-      code: 15,
+      code: 'CUBLAS_STATUS_NOT_SUPPORTED',
+      status: 15,
       name: 'CUBLAS_STATUS_NOT_SUPPORTED',
       call: 'cublasLtMatmulAlgoGetHeuristic',
       device: 0,
@@ -205,7 +206,11 @@ describe('the library', () => {
     fake('FAIL_CALL', 'matmul');
     fake('FAIL_STATUS', 13);
     expect(() => cublasLt.matmul(stream, product)).toThrow(
-      expect.objectContaining({ code: 13, call: 'cublasLtMatmul' }) as Error,
+      expect.objectContaining({
+        code: 'CUBLAS_STATUS_EXECUTION_FAILED',
+        status: 13,
+        call: 'cublasLtMatmul',
+      }) as Error,
     );
     fake('FAIL_CALL', undefined);
   });

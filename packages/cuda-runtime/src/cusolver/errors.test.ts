@@ -22,11 +22,11 @@ describe('errors', () => {
     ['potrf_bufferSize', 3, 'CUSOLVER_STATUS_INVALID_VALUE', 'Check dimensions'],
     ['potrf', 99, 'CUSOLVER_STATUS_99', '(99).'],
     ['potrf', 31, 'CUSOLVER_STATUS_INVALID_WORKSPACE', 'same arguments'],
-  ])('%s failing with %i is a CusolverError', async (call, code, name, remedy) => {
+  ])('%s failing with %i is a CusolverError', async (call, status, name, remedy) => {
     const { stream, workspace, info, upload } = bench;
     const a = { buffer: await upload(lowerOf), leadingDimension: 2 };
     fake('FAIL_CALL', call);
-    fake('FAIL_STATUS', code);
+    fake('FAIL_STATUS', status);
     let thrown: unknown;
     try {
       cusolver.potrf(stream, { ...shape, a, workspace, info });
@@ -37,7 +37,7 @@ describe('errors', () => {
     }
     expect(thrown).toBeInstanceOf(CusolverError);
     const expected = call === 'potrf' ? 'cusolverDnXpotrf' : 'cusolverDnXpotrf_bufferSize';
-    expect(thrown).toMatchObject({ code, name, call: expected, device: 0 });
+    expect(thrown).toMatchObject({ code: name, status, name, call: expected, device: 0 });
     expect((thrown as Error).message).toContain(remedy);
   });
 
@@ -49,7 +49,8 @@ describe('errors', () => {
     fake('FAIL_STATUS', 6);
     const failing = cusolver.syevd(stream, { ...shape, a, values, vectors: true, workspace, info });
     await expect(failing).rejects.toMatchObject({
-      code: 6,
+      code: 'CUSOLVER_STATUS_EXECUTION_FAILED',
+      status: 6,
       name: 'CUSOLVER_STATUS_EXECUTION_FAILED',
       call: 'cusolverDnXsyevd',
     });

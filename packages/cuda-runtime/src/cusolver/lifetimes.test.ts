@@ -138,12 +138,19 @@ describe('a device', () => {
     const { dtype, uplo, n, a, workspace, info } = options;
     const factor = { dtype, uplo, n, a, info, ...(workspace === undefined ? {} : { workspace }) };
     expect(() => cusolver.potrf(stream, factor)).toThrow(
-      expect.objectContaining({ code: 700, name: 'CUDA_ERROR_ILLEGAL_ADDRESS' }) as Error,
+      expect.objectContaining({
+        code: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+        status: 700,
+        name: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+      }) as Error,
     );
     fake('FAIL_CALL', undefined);
-    await expect(cusolver.syevd(stream, options)).rejects.toMatchObject({ code: 700 });
+    await expect(cusolver.syevd(stream, options)).rejects.toMatchObject({
+      code: 'CUDA_ERROR_ILLEGAL_ADDRESS',
+      status: 700,
+    });
     fake('FAULT_AT', 0);
     stream.dispose();
-    expect(there.dead).toMatchObject({ code: 700 });
+    expect(there.dead).toMatchObject({ code: 'CUDA_ERROR_ILLEGAL_ADDRESS', status: 700 });
   });
 });

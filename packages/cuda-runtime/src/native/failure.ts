@@ -5,6 +5,8 @@ import {
   NvrtcError,
   OutOfMemoryError,
   misuse,
+  type CudaErrorCode,
+  type CudaMisuseCode,
 } from '../errors.js';
 import { formatBytes } from '../format-bytes.js';
 
@@ -12,6 +14,7 @@ import { formatBytes } from '../format-bytes.js';
 export interface NativeFailure {
   readonly kind: 'cuda' | 'nvrtc' | 'outOfMemory' | 'misuse' | 'cusolver' | 'cublas';
   readonly code: number;
+  /** The library's name of the error, or the word for a misuse. */
   readonly name: string;
   readonly call: string;
   readonly what: string;
@@ -48,7 +51,7 @@ const remedies: Readonly<Record<number, string>> = {
   901: 'The capture was broken by an operation that cannot be captured; begin again without it.',
 };
 
-const misuseRemedies: Readonly<Record<string, string>> = {
+const misuseRemedies: Readonly<Partial<Record<CudaMisuseCode, string>>> = {
   DISPOSED: 'Keep the object until its last use, or make a new one.',
   CAPTURING:
     'End the capture first, or use another stream; what is made on first use is made by cusolver.prepare or cublas.prepare, or by a call before the capture.',
@@ -62,22 +65,22 @@ const misuseRemedies: Readonly<Record<string, string>> = {
 /** The error for a failure of the addon: "what failed: why. How to fix it." */
 export function toError(failure: NativeFailure): Error {
   const where = failure.device >= 0 ? ` on cuda:${failure.device}` : '';
-  const { code, name, call, log, source } = failure;
-  const base = { code, name, call, ...(failure.device >= 0 ? { device: failure.device } : {}) };
+  const { code: status, name, call, log, source } = failure;
+  const base = { status, name, call, ...(failure.device >= 0 ? { device: failure.device } : {}) };
   switch (failure.kind) {
     case 'misuse': {
-      const remedy = misuseRemedies[name];
-      return misuse(name, sentence(failure.what, remedy));
+      const word = name as CudaMisuseCode;
+      return misuse(word, sentence(failure.what, misuseRemedies[word]));
     }
     case 'nvrtc': {
       const remedy =
-        code === 7
+        status === 7
           ? 'libnvrtc-builtins was not found: keep it beside libnvrtc.'
           : 'Correct the source or the options.';
       const firstError =
         log.split('\n').find((line) => line.includes('error')) ?? log.split('\n')[0];
       return new NvrtcError(sentence(`${call} failed: ${name}: ${firstError ?? ''}`, remedy), {
-        code,
+        status,
         name,
         log,
         source,
@@ -89,17 +92,26 @@ export function toError(failure: NativeFailure): Error {
         `${call}${where} failed: ${formatBytes(failure.requested)} asked for, ${formatBytes(failure.free)} free, ` +
           `${formatBytes(failure.live)} held by live buffers of this process. ` +
           'Dispose what is no longer needed, or work in smaller pieces.',
-        { ...base, requested: failure.requested, free: failure.free, live: failure.live },
+        {
+          ...base,
+          code: 'OUT_OF_MEMORY',
+          requested: failure.requested,
+          free: failure.free,
+          live: failure.live,
+        },
       );
     case 'cusolver':
       return new CusolverError(statusText(failure, where), { ...base, device: failure.device });
     case 'cublas':
       return new CublasError(statusText(failure, where), { ...base, device: failure.device });
     case 'cuda': {
-      const text = `${call}${where} failed: ${name} (${code}): ${failure.what}`;
-      if (code === 222)
+      const text = `${call}${where} failed: ${name} (${status}): ${failure.what}`;
+      if (status === 222)
         return new CudaError(sentence(text, TOO_OLD), { ...base, code: 'DRIVER_TOO_OLD' });
-      return new CudaError(sentence(text, remedies[code]), base);
+      return new CudaError(sentence(text, remedies[status]), {
+        ...base,
+        code: name as CudaErrorCode,
+      });
     }
   }
 }

@@ -1,4 +1,5 @@
-import { assertTensor, formatShape, MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { assertTensor, formatShape } from '@mercer/tensor/operation';
 
 /**
  * Checks a tensor beside one that is known to be right: alive, of this shape, and of the other's dtype and device.

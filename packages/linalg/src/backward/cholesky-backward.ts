@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';

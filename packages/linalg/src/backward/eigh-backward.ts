@@ -1,6 +1,7 @@
 import { own } from '@mercer/options';
 import { abs, div, eq, le, max, mul, select, sub, variable } from '@mercer/formula';
-import { empty, map, type Tensor, readOptions, type WorkOptions } from '@mercer/tensor';
+import { empty, map, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';

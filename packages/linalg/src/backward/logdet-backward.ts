@@ -1,6 +1,7 @@
 import { add, mul, variable } from '@mercer/formula';
 import { own, type OptionNames } from '@mercer/options';
-import { map, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { map, type Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { inverse } from '../inverse.js';

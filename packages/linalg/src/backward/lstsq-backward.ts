@@ -1,14 +1,7 @@
 import { div, le, mul, select, sub, variable } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import {
-  empty,
-  map,
-  MercerError,
-  zeros,
-  type WorkOptions,
-  type Tensor,
-  readOptions,
-} from '@mercer/tensor';
+import { empty, map, MercerError, zeros, type WorkOptions, type Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { EPSILON, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul, type MatmulOptions } from '../matmul.js';

@@ -19,7 +19,8 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { own, type OptionNames } from '@mercer/options';
-import { empty, map, MercerError, type Tensor, WORK_OPTIONS, readOptions } from '@mercer/tensor';
+import { empty, map, MercerError, type Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { eigh } from '../eigh.js';

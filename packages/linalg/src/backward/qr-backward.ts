@@ -1,13 +1,7 @@
 import { own } from '@mercer/options';
 import { lt, select, variable } from '@mercer/formula';
-import {
-  empty,
-  map,
-  type WorkOptions,
-  type Tensor,
-  readOptions,
-  WORK_OPTIONS,
-} from '@mercer/tensor';
+import { empty, map, type WorkOptions, type Tensor } from '@mercer/tensor';
+import { readOptions, WORK_OPTIONS } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';

@@ -1,5 +1,6 @@
 import { own, type OptionNames } from '@mercer/options';
-import { type Tensor, WORK_OPTIONS } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';

@@ -1,4 +1,5 @@
-import { type Tensor, readOptions } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import type { LinalgDType } from '../checks.js';
 import { solveLU } from '../solve-lu.js';

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor, WORK_OPTIONS } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { WORK_OPTIONS } from '@mercer/tensor/operation';
 import { EPSILON, type LinalgDType } from '../checks.js';
 import type { BackwardOptions } from './backward-options.js';
 

@@ -12,7 +12,8 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { empty, map, type WorkOptions, type Tensor, readOptions } from '@mercer/tensor';
+import { empty, map, type WorkOptions, type Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { type Tensor, readOptions } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { choice, type LinalgDType } from '../checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';

@@ -1,4 +1,5 @@
-import { unlessAborted, type Storage } from '@mercer/tensor';
+import type { Storage } from '@mercer/tensor';
+import { unlessAborted } from '@mercer/tensor/operation';
 import { nativeStream, regionOf } from '@mercer/tensor/cuda';
 import type { Within } from './cuda-call.js';
 

@@ -1,3 +1,4 @@
+import { MercerError } from '@mercer/options';
 import { printable } from './printable.js';
 
 /** What went wrong with a .npy or .npz file; `NpyError.code` holds one of these. */
@@ -22,13 +23,12 @@ export type NpyErrorCode =
  * }
  * ```
  */
-export class NpyError extends Error {
-  readonly code: NpyErrorCode;
+export class NpyError extends MercerError {
+  declare readonly code: NpyErrorCode;
 
   constructor(code: NpyErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(code, message, options);
     this.name = 'NpyError';
-    this.code = code;
   }
 }
 

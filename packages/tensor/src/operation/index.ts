@@ -1,0 +1,79 @@
+/**
+ * For authors of operations on tensors: what the packages above are made of, and what a package of one's own needs to be one more.
+ * Programs that compute with tensors need none of it.
+ *
+ * An operation goes through these steps, each with its names here:
+ *
+ * 1. Options are read once, at the face: `readOptions` with an `OptionNames` of `@mercer/options`, to which `STREAM_OPTION`,
+ *    `SIGNAL_OPTION`, `OUT_OPTION`, `PROGRESS_OPTION`, `WORK_OPTIONS` and `LOAD_OPTIONS` bring the shared ones.
+ * 2. Operands are checked: `assertTensor`, `commonDevice`, `checkOut`, `assertWritable`, `assertNoOverlap`; `readableInput` copies one
+ *    whose strides no kernel takes, `collapseBatchStride` and `strideOverBatch` say how its batch lies in memory.
+ * 3. Kernels come from a problem of `@mercer/kernels`: `loadProblem` and `loadPlan`, kept in a `RecentMap` by `kernelKey`.
+ * 4. `launchProgram` enqueues them where the stream has room (`roomOn`); `unlessAborted` and `inSlices` heed a signal on the way.
+ * 5. A promise of a tensor is given as `pending`, so that it has the tensor's methods; `attachMethods` makes the operation a method.
+ * 6. A call that comes again goes from the face to the launch: `KnownCall` and `KnownCalls`, by `layoutKey`.
+ *
+ * Nothing here is promised to stay as it is between minor versions.
+ *
+ * @example
+ * ```ts
+ * import { MercerError, tensor, type Tensor } from '@mercer/tensor';
+ * import { assertTensor, readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
+ *
+ * async function single(x: Tensor<'float32'>, options?: { readonly signal?: AbortSignal }): Promise<number> {
+ *   const { signal } = readOptions('single', options, SIGNAL_OPTION);
+ *   assertTensor(x, 'single: x');
+ *   if (x.size !== 1) {
+ *     throw new MercerError('SHAPE_MISMATCH', `single: x has ${x.size} elements. Pass a tensor with one.`);
+ *   }
+ *   return unlessAborted(x.item(), signal);
+ * }
+ * console.log(await single(await tensor([[3]], { device: 'cpu' }))); // 3
+ * ```
+ *
+ * @packageDocumentation
+ */
+export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
+export { collapseBatchStride, strideOverBatch } from '../batch-stride.js';
+export { formatShape, sizeOfShape } from '../checked-size.js';
+export {
+  LOAD_OPTIONS,
+  PROGRESS_OPTION,
+  SIGNAL_OPTION,
+  STREAM_OPTION,
+  WORK_OPTIONS,
+} from '../device.js';
+export type { CallLoadOptions } from '../executable.js';
+export { inSlices } from '../in-slices.js';
+export { kernelKey } from '../kernel-key.js';
+export { isDense, isRowMajor } from '../layout.js';
+export { localHandle } from '../local-handle.js';
+export { roomOn } from '../operations.js';
+export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
+export { givesPending, pending, pendingOf } from '../pending.js';
+export {
+  launchProgram,
+  loadPlan,
+  loadProblem,
+  type Executed,
+  type LoadedProgram,
+  type LoadedStep,
+  type Pointers,
+  type ProgramProblem,
+} from '../program.js';
+export { readOptions } from '../read-options.js';
+export { readableInput, type BoundOperand, type CopyTarget } from '../readable-input.js';
+export { RecentMap } from '../recent-map.js';
+export { assertTensor, OUT_OPTION } from '../tensor.js';
+export { checkOut, commonDevice } from '../tensor-checks.js';
+export { unlessAborted } from '../unless-aborted.js';
+export {
+  KnownCall,
+  type CallLaunch,
+  type CallPointer,
+  type CallTensors,
+  type CheckedCall,
+  type ResultSpec,
+} from './known-call.js';
+export { KnownCalls } from './known-calls.js';
+export { layoutKey } from './layout-key.js';
