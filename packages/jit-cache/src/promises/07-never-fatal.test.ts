@@ -137,7 +137,7 @@ test('neither node:sqlite nor the addon', () => {
   writeFileSync(
     script,
     `import { JitCache } from './dist/index.js';
-    import { fakeToolchain, fakeUnit } from './dist/testing/fake-toolchain.js';
+    import { fakeToolchain, fakeUnit } from './dist/testing/fake-toolchain.test-support.js';
     const warnings = [];
     const cache = JitCache.open({ directory: process.argv[2], onWarning: ({ code, message }) => warnings.push({ code, message }) });
     const origins = [];
