@@ -13,7 +13,7 @@ const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = me
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^TensorMethods\.|^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -55,6 +55,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['Tensor.item', (o) => a.item(o)],
     ['Tensor.print', (o) => a.print(o)],
     ['Tensor.ready', (o) => a.ready(o)],
+    ['Tensor.sumTo', (o) => a.sumTo([1], o)],
+    ['Tensor.matmul', (o) => a.matmul(a, o)],
     ['Device.synchronize', (o) => device.synchronize(o)],
     ['Stream.synchronize', (o) => device.defaultStream.synchronize(o)],
     ['Stream.room', (o) => device.defaultStream.room(o)],

@@ -128,7 +128,7 @@ test('a program that ends without closing has counted its hits as use', async ()
   const built = (name: string): string => new URL(`../../dist/${name}.js`, import.meta.url).href;
   const script = `
     import { JitCache } from '${built('cache')}';
-    import { fakeToolchain, fakeUnit } from '${built('testing/fake-toolchain')}';
+    import { fakeToolchain, fakeUnit } from '${built('testing/fake-toolchain.test-support')}';
     const cache = JitCache.open({ directory: ${JSON.stringify(directory)} });
     const { origin } = await cache.get(fakeUnit('used at the end'), fakeToolchain());
     process.stdout.write(origin);
