@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import { addPendingMethod, isPending, pending, type Gives } from './pending.js';
+import { addPendingMethod, arrived, isPending, pending, type Gives } from './pending.js';
 import type { TensorMethods } from './tensor-methods.js';
 import { Tensor } from './tensor.js';
 
@@ -25,7 +25,7 @@ export function attachMethods(methods: AttachedMethods): void {
     const apply = call as (self: Tensor, ...given: readonly unknown[]) => Promise<unknown>;
     const value = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
       const result = given.some(isPending)
-        ? Promise.all(given).then((all) => apply(this, ...all))
+        ? arrived(given).then((all) => apply(this, ...all))
         : apply(this, ...given);
       return gives === 'tensor' ? pending(result) : result;
     };

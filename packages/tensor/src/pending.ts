@@ -96,7 +96,7 @@ for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, give
 /** Adds a method that waits for the tensor, and for arguments that are pending, and calls the tensor's own. */
 export function addPendingMethod(name: string, gives: Gives): void {
   const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
-    const result = Promise.all([this, ...given]).then(([tensor, ...all]): unknown => {
+    const result = Promise.all([this, arrived(given)]).then(([tensor, all]): unknown => {
       const own: unknown = Reflect.get(tensor, name);
       return Reflect.apply(own as () => unknown, tensor, all);
     });
@@ -105,8 +105,22 @@ export function addPendingMethod(name: string, gives: Gives): void {
   Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
 }
 
+/** Arguments with those that are pending waited for. Nothing is asked of the others, which may be anything. */
+export async function arrived(given: readonly unknown[]): Promise<readonly unknown[]> {
+  const all = [...given];
+  await Promise.all(
+    all.map(async (one, at) => {
+      if (isPending(one)) all[at] = await one;
+    }),
+  );
+  return all;
+}
+
+const pendings = new WeakSet();
+
 /** The promise itself, with the methods of its tensor. */
 export function pending<T>(promise: Promise<T>): Pending<T> {
+  pendings.add(promise);
   return Object.setPrototypeOf(promise, prototype) as Pending<T>;
 }
 
@@ -124,5 +138,5 @@ export function givesPending<A extends readonly unknown[], T>(
 
 /** True for what {@link pending} returned. */
 export function isPending(value: unknown): value is Pending<object> {
-  return value instanceof Promise && Object.getPrototypeOf(value) === prototype;
+  return typeof value === 'object' && value !== null && pendings.has(value);
 }
