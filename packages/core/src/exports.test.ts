@@ -145,10 +145,12 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
   expect(both).toEqual([]);
   expect(Object.keys(operation).sort()).toMatchInlineSnapshot(`
     [
+      "CallSteps",
       "KnownCall",
       "KnownCalls",
       "LOAD_OPTIONS",
       "OUT_OPTION",
+      "Operation",
       "PROGRESS_OPTION",
       "RecentMap",
       "SIGNAL_OPTION",
@@ -172,8 +174,10 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "loadPlan",
       "loadProblem",
       "localHandle",
+      "operationFunction",
       "pending",
       "pendingOf",
+      "pointerAt",
       "readOptions",
       "readableInput",
       "roomOn",

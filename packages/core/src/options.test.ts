@@ -13,7 +13,7 @@ const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = me
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^TensorMethods\.|^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^TensorMethods\.|^(Cdist|CdistGrad|RunKernel|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -110,10 +110,15 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['zeros', (o) => mercer.zeros([1], o)],
     ['full', (o) => mercer.full([1], 1, o)],
     ['scatterAdd', (o) => mercer.scatterAdd(a, at, 2, o)],
+    ['scatterAdd.prepare', (o) => mercer.scatterAdd.prepare(a, at, 2, o)],
     ['countRows', (o) => mercer.countRows(at, 2, o)],
+    ['countRows.prepare', (o) => mercer.countRows.prepare(at, 2, o)],
     ['gatherRows', (o) => mercer.gatherRows(a, at, o)],
+    ['gatherRows.prepare', (o) => mercer.gatherRows.prepare(a, at, o)],
     ['map', (o) => mercer.map(formula.variable('a'), { a }, o)],
+    ['map.prepare', (o) => mercer.map.prepare(formula.variable('a'), { a }, o)],
     ['sumTo', (o) => mercer.sumTo(a, [1], o)],
+    ['sumTo.prepare', (o) => mercer.sumTo.prepare(a, [1], o)],
     ['configureJitCache', (o) => mercer.configureJitCache(o)],
     ['cdist', (o) => cdist(a, a, o), 'P', 'p'],
     ['cdist.prepare', (o) => cdist.prepare(a, a, o), 'metric', 'p'],

@@ -27,14 +27,25 @@ export interface ElementView extends Layout {
 /** Kernel values by plan, so that each plan is emitted once and its loaded kernel found by identity. */
 const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
 
-function kernelFor(plan: CopyPlan | FillPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
+function kernelFor<P extends CopyPlan | FillPlan>(
+  plan: P,
+  dialect: 'cpu' | 'cuda',
+  emit: (plan: P, dialect: 'cpu' | 'cuda') => EmittedKernel,
+): EmittedKernel {
   const key = `${dialect} ${JSON.stringify(plan)}`;
   let kernel = kernels.get(key);
-  if (kernel === undefined) {
-    kernel = plan.family === 'copy' ? emitCopy(plan, dialect) : emitFill(plan, dialect);
-    kernels.set(key, kernel);
-  }
+  if (kernel === undefined) kernels.set(key, (kernel = emit(plan, dialect)));
   return kernel;
+}
+
+/** The kernel of a copy. */
+export function copyKernel(plan: CopyPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
+  return kernelFor(plan, dialect, emitCopy);
+}
+
+/** The kernel of a fill. */
+function fillKernel(plan: FillPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
+  return kernelFor(plan, dialect, emitFill);
 }
 
 /** Same order of the same elements on both sides, without gaps: one block of bytes. */
@@ -84,7 +95,7 @@ export async function enqueueCopy(
     srcStrides: from.strides,
     dstStrides: to.strides,
   });
-  const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
+  const kernel = await device.loadForCall(copyKernel(plan, device.kind), {
     signal,
     values: size,
   });
@@ -137,7 +148,7 @@ export async function enqueueFill(
     }
   }
   const { plan, scalars, dstOffset } = planFill(to);
-  const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
+  const kernel = await device.loadForCall(fillKernel(plan, device.kind), {
     signal,
     values: size,
   });

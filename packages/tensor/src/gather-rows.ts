@@ -1,13 +1,10 @@
-import { pending, type Pending } from './pending.js';
+import type { Pending } from './pending.js';
 import { emitGatherRows, planGatherRows, type DType, type IndexDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import { denseResult } from './dense-result.js';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
-import { memoryAt } from './elementwise.js';
-import { coreOf, roomOn, type OwnedView } from './operations.js';
-import { launchProgram, loadProblem } from './program.js';
-import { waitForRoom } from './stream-core.js';
-import { readOptions } from './read-options.js';
+import { CallSteps, pointerAt } from './operation/call-steps.js';
+import { Operation, operationFunction } from './operation/operation.js';
+import { coreOf } from './operations.js';
 import { checkHasRows, checkIndex, denseIndex, rowsOf } from './row-index.js';
 import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
@@ -16,6 +13,60 @@ import { checkOut, commonDevice } from './tensor-checks.js';
 export interface GatherRowsOptions<D extends DType = DType> extends OutOption<D>, LoadOptions {}
 
 const GATHER_ROWS_OPTIONS: OptionNames<GatherRowsOptions> = { ...OUT_OPTION, ...LOAD_OPTIONS };
+
+const operation = new Operation<readonly [x: Tensor, index: Tensor<IndexDType>], GatherRowsOptions>(
+  {
+    what: 'gatherRows',
+    options: GATHER_ROWS_OPTIONS,
+    freeOptions: OUT_OPTION,
+    identify: (inputs, { out }) => ({ key: '', tensors: { inputs, outs: [out] } }),
+    plan: (inputs, { out }) => {
+      const [x, index] = inputs;
+      const what = 'gatherRows';
+      assertTensor(x, `${what}: x`);
+      checkHasRows(x, 'x', what);
+      checkIndex(index, what);
+      const { dtype } = x;
+      const shape = [index.size, ...x.shape.slice(1)];
+      const device = coreOf(commonDevice(inputs, what));
+      if (out !== undefined) checkOut(out, { shape, dtype, device }, inputs, what);
+      const tensors = { inputs, outs: [out] };
+      const steps = new CallSteps(device, tensors);
+      const { view, columns, stride: tableStride } = rowsOf(steps, 0);
+      const by = denseIndex(steps, 1);
+      const to = steps.rowMajorResult({ shape, dtype });
+      const problem = { dtype, index: index.dtype };
+      steps.addProgram(
+        {
+          key: `gather-rows ${dtype} ${index.dtype}`,
+          plan: (limits) => planGatherRows(problem, limits),
+          emit: emitGatherRows,
+        },
+        {
+          values: index.size * columns,
+          pointers: { x: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },
+          scalars: { count: index.size, rows: x.shape[0] ?? 0, columns, tableStride },
+        },
+      );
+      return { tensors, steps };
+    },
+  },
+);
+
+/** How {@link gatherRows} is called. */
+export interface GatherRows {
+  <D extends DType>(
+    x: Tensor<D>,
+    index: Tensor<IndexDType>,
+    options?: GatherRowsOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /** Compiles for tensors like these and gives a synchronous function, for any sizes and layouts. */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    index: Tensor<IndexDType>,
+    options?: GatherRowsOptions<NoInfer<D>>,
+  ) => Promise<(x: Tensor<D>, index: Tensor<IndexDType>, options?: OutOption<D>) => Tensor<D>>;
+}
 
 /**
  * Rows by index: row n of the result is `x[index[n]]`, bit by bit. Where x has no such row (an index below 0 or not below the
@@ -35,51 +86,4 @@ const GATHER_ROWS_OPTIONS: OptionNames<GatherRowsOptions> = { ...OUT_OPTION, ...
  * @returns (N, ...rest), row-major, or `out`
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
  */
-export function gatherRows<D extends DType>(
-  x: Tensor<D>,
-  index: Tensor<IndexDType>,
-  options?: GatherRowsOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  return pending(gathered(x, index, options));
-}
-
-async function gathered<D extends DType>(
-  x: Tensor<D>,
-  index: Tensor<IndexDType>,
-  options?: GatherRowsOptions<NoInfer<D>>,
-): Promise<Tensor<D>> {
-  options = readOptions('gatherRows', options, GATHER_ROWS_OPTIONS);
-  const what = 'gatherRows';
-  const { out, debug, signal } = options;
-  assertTensor(x, `${what}: x`);
-  checkHasRows(x, 'x', what);
-  checkIndex(index, what);
-  const { dtype } = x;
-  const shape = [index.size, ...x.shape.slice(1)];
-  const device = coreOf(commonDevice([x, index], what));
-  if (out !== undefined) checkOut(out, { shape, dtype, device }, [x, index], what);
-  const stream = await roomOn(device, options, what);
-  const copies: OwnedView[] = [];
-  try {
-    const table = await rowsOf(x, { stream, signal }, copies, what);
-    const by = await denseIndex(index, { stream, signal }, copies, what);
-    return await denseResult({ device, shape, dtype, stream, out, signal }, async (to) => {
-      const program = await loadProblem(
-        device,
-        {
-          key: `gather-rows ${dtype} ${index.dtype}`,
-          plan: (limits) => planGatherRows({ dtype, index: index.dtype }, limits),
-          emit: emitGatherRows,
-        },
-        { debug, signal, values: index.size * table.columns },
-      );
-      await waitForRoom(stream, signal);
-      const pointers = { x: memoryAt(table.view, 0), index: memoryAt(by, 0), out: memoryAt(to, 0) };
-      const { columns, stride: tableStride } = table;
-      const scalars = { count: index.size, rows: x.shape[0] ?? 0, columns, tableStride };
-      launchProgram(program, stream, pointers, scalars);
-    });
-  } finally {
-    for (const copy of copies) copy.storage.dispose();
-  }
-}
+export const gatherRows: GatherRows = operationFunction(operation, 2);

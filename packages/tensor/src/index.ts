@@ -44,12 +44,12 @@ export type {
 export { defaultDevice, device, devices } from './devices.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
-export { countRows, type CountRowsOptions } from './count-rows.js';
-export { gatherRows, type GatherRowsOptions } from './gather-rows.js';
+export { countRows, type CountRows, type CountRowsOptions } from './count-rows.js';
+export { gatherRows, type GatherRows, type GatherRowsOptions } from './gather-rows.js';
 export { columnMajorStrides, rowMajorStrides, type Layout } from './layout.js';
 export type { MapInputs } from './map-inputs.js';
 export type { MapOptions } from './map-options.js';
-export { map, type MapDType } from './map.js';
+export { map, type MapCall, type MapDType, type PreparedMapOptions } from './map.js';
 export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
@@ -57,9 +57,9 @@ export { isPending, type Pending } from './pending.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';
 export type { ReadbackOptions } from './readback.js';
-export { scatterAdd, type ScatterAddOptions } from './scatter-add.js';
+export { scatterAdd, type ScatterAdd, type ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';
-export { sumTo, type SumToOptions } from './sum-to.js';
+export { sumTo, type SumTo, type SumToOptions } from './sum-to.js';
 export * from './tensor-methods.js';
 export {
   isTensor,

@@ -1,26 +1,17 @@
-import { pending, type Pending } from './pending.js';
-import type { BoolExpr, Expr } from '@mercer/formula';
-import {
-  emitMap,
-  planMap,
-  type DType,
-  type EmittedKernel,
-  type MapPlan,
-  type PlannedMap,
-  type Scalars,
-} from '@mercer/kernels';
+import { isExpr, type BoolExpr, type Expr } from '@mercer/formula';
+import { emitMap, planMap, type DType, type EmittedKernel, type MapPlan } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
-import { memoryAt, type ElementView } from './elementwise.js';
-import { knownMap, mapKey, rememberMap, type KnownMap } from './known-maps.js';
-import { rowMajorStrides } from './layout.js';
 import { checkMap } from './map-check.js';
 import type { MapInputs } from './map-inputs.js';
 import { MAP_OPTIONS, type MapOptions } from './map-options.js';
-import { allocateView, coreOf, filled, roomOn } from './operations.js';
+import { CallSteps, pointerAt } from './operation/call-steps.js';
+import type { CallPointer } from './operation/known-call.js';
+import { Operation, operationFunction } from './operation/operation.js';
+import { coreOf } from './operations.js';
+import type { Pending } from './pending.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
-import { readOptions } from './read-options.js';
-import { waitForRoom } from './stream-core.js';
-import { assertTensor, wrap, type Tensor } from './tensor.js';
+import { isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
 
 /** The dtype of a map's result where nothing else is said. */
 export type MapDType<I extends DType> = [I] extends ['float64']
@@ -28,6 +19,110 @@ export type MapDType<I extends DType> = [I] extends ['float64']
   : 'float64' extends I
     ? 'float32' | 'float64'
     : 'float32';
+
+/** Options of a prepared map: the others are fixed. */
+export interface PreparedMapOptions<D extends DType = DType>
+  extends OutOption<D>, Pick<MapOptions, 'parameters'> {}
+
+const PREPARED_MAP_OPTIONS: OptionNames<PreparedMapOptions> = { ...OUT_OPTION, parameters: true };
+
+const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOptions>({
+  what: 'map',
+  options: MAP_OPTIONS,
+  freeOptions: PREPARED_MAP_OPTIONS,
+  identify: ([expr, inputs], { out, dtype, parameters, indices }) => {
+    if (!isExpr(expr) || !isRecord(inputs) || typeof dtype === 'object') return undefined;
+    let key = `${expr.id} ${String(dtype)}`;
+    for (const [name, one] of Object.entries<unknown>(inputs)) {
+      if (!isTensor(one)) return undefined;
+      key += ` ${named(name)}`;
+    }
+    for (const [label, record] of [
+      ['parameters', parameters],
+      ['indices', indices],
+    ] as const) {
+      if (record === undefined) continue;
+      if (!isRecord(record)) return undefined;
+      key += ` ${label}`;
+      for (const [name, value] of Object.entries<unknown>(record)) {
+        if (typeof value !== 'number') return undefined;
+        key += label === 'indices' ? ` ${value}${named(name)}` : ` ${named(name)}`;
+      }
+    }
+    return { key, tensors: { inputs: Object.values(inputs), outs: [out] } };
+  },
+  plan: ([expr, inputs], options) => {
+    const { out, parameters = {} } = options;
+    const { device, shape, dtype, indices, operands } = checkMap(expr, inputs, options);
+    const tensors = { inputs: Object.values(inputs), outs: [out] };
+    const steps = new CallSteps(coreOf(device), tensors);
+    const to = steps.result({ shape: [...shape], dtype });
+    if (sizeOfShape(shape) === 0) return { tensors, steps };
+    const planned = planMap(
+      { expr, shape, out: to, indices, inputs: operands, parameters },
+      device.limits,
+    );
+    const pointers: Record<string, CallPointer> = { out: pointerAt(to, planned.outOffset) };
+    for (const [k, { index, offset }] of planned.inputs.entries()) {
+      pointers[`x${k}`] = pointerAt(steps.input(index), offset);
+    }
+    const { plan, scalars } = planned;
+    const values = sizeOfShape(shape);
+    steps.addKernel(kernelFor(plan), { values, pointers, scalars });
+    const names = plan.parameters;
+    return {
+      tensors,
+      steps,
+      // the formula, whose id is in the key
+      holds: expr,
+      scalars: names.length === 0 ? undefined : (given: MapOptions) => numbersOf(names, given),
+    };
+  },
+});
+
+/** The parameters of a call, by their names in the kernel. */
+const numbersOf = (
+  names: readonly string[],
+  { parameters = {} }: MapOptions,
+): Record<string, number> =>
+  Object.fromEntries(names.map((name, k) => [`p${k}`, parameters[name] ?? 0]));
+
+/** With its length, so that no name can be taken for two parts. */
+const named = (name: string): string => `${name.length} ${name}`;
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+const mapped = operationFunction<{
+  <R extends DType>(expr: Expr, inputs: MapInputs, options?: MapOptions<R>): Pending<Tensor<R>>;
+  prepare<R extends DType>(
+    expr: Expr,
+    inputs: MapInputs,
+    options?: MapOptions<R>,
+  ): Promise<(expr: Expr, inputs: MapInputs, options?: PreparedMapOptions<R>) => Tensor<R>>;
+}>(operation, 2);
+
+/** How {@link map} is called. */
+export interface MapCall {
+  <E extends Expr, I extends DType, R extends DType = E extends BoolExpr ? 'bool' : MapDType<I>>(
+    expr: E,
+    inputs: MapInputs<I>,
+    options?: MapOptions<R>,
+  ): Pending<Tensor<R>>;
+  /**
+   * Compiles for inputs like these and gives a synchronous function, for all sizes and layouts with the same kernel. Its parameters
+   * are those given here, or those of each call.
+   */
+  readonly prepare: <
+    E extends Expr,
+    I extends DType,
+    R extends DType = E extends BoolExpr ? 'bool' : MapDType<I>,
+  >(
+    expr: E,
+    inputs: MapInputs<I>,
+    options?: MapOptions<R>,
+  ) => Promise<(inputs: MapInputs<I>, options?: PreparedMapOptions<R>) => Tensor<R>>;
+}
 
 /**
  * A formula of scalars applied to every element of tensors that broadcast together, in one kernel. The variables of the
@@ -52,76 +147,20 @@ export type MapDType<I extends DType> = [I] extends ['float64']
  * @throws MercerError INVALID_ARGUMENT (unbound or doubly bound variables, no shape), SHAPE_MISMATCH, DTYPE_MISMATCH,
  *   DEVICE_MISMATCH, OVERLAP, DISPOSED; RangeError where more than eight dimensions cannot be merged
  */
-export function map<
-  E extends Expr,
-  I extends DType,
-  R extends DType = E extends BoolExpr ? 'bool' : MapDType<I>,
->(expr: E, inputs: MapInputs<I>, options?: MapOptions<R>): Pending<Tensor<R>> {
-  return pending(mapped(expr, inputs, options) as Promise<Tensor<R>>);
-}
-
-async function mapped(expr: Expr, inputs: MapInputs, given?: MapOptions): Promise<Tensor> {
-  const options = readOptions('map', given, MAP_OPTIONS);
-  const { out, parameters = {}, debug, signal } = options;
-  const known = checkedMap(expr, inputs, options);
-  const tensors = Object.values(inputs);
-  const device = coreOf(known.device);
-  const stream = await roomOn(device, options, 'map');
-  const write = async (to: ElementView): Promise<void> => {
-    if (known.work === undefined) return;
-    const { planned, kernel } = known.work;
-    const loaded = await device.loadForCall(kernel, {
-      debug,
-      signal,
-      values: sizeOfShape(known.shape),
-    });
-    await waitForRoom(stream, signal);
-    const pointers = planned.inputs.flatMap(({ index, offset }) => {
-      const tensor = tensors[index];
-      return tensor === undefined ? [] : [memoryAt(tensor, offset)];
-    });
-    loaded.launch(stream, {
-      pointers: [...pointers, memoryAt(to, planned.outOffset)],
-      scalars: scalarsOf(planned, parameters),
-    });
-  };
-  if (out !== undefined) {
-    await write(out);
-    return out;
-  }
-  const { shape, dtype } = known;
-  return wrap(await filled(allocateView(device, shape, dtype, { stream }), write), dtype);
-}
-
-/** The plan of a call whose arguments fit together; layouts seen before are neither checked nor planned again. */
-function checkedMap(expr: Expr, inputs: MapInputs, options: MapOptions): KnownMap {
-  const { out, parameters = {} } = options;
-  const key = mapKey(inputs, options);
-  const known = knownMap(expr, key, inputs, out);
-  if (known !== undefined) {
-    for (const name of Object.keys(inputs)) assertTensor(inputs[name], `map: input '${name}'`);
-    if (out !== undefined) assertTensor(out, 'map: out');
-    return known;
-  }
-  const { device, shape, dtype, indices, operands } = checkMap(expr, inputs, options);
-  const to = { dtype, strides: out?.strides ?? rowMajorStrides(shape) };
-  const problem = { expr, shape, out: to, indices, inputs: operands, parameters };
-  const planned = sizeOfShape(shape) === 0 ? undefined : planMap(problem, device.limits);
-  const work = planned && { planned, kernel: kernelFor(planned.plan) };
-  const fresh = { device, shape: [...shape], dtype, work };
-  rememberMap(expr, key, fresh);
-  return fresh;
-}
-
-/** A plan's scalars with the parameters of this call. */
-function scalarsOf(
-  { plan, scalars }: PlannedMap,
-  parameters: Readonly<Record<string, number>>,
-): Scalars {
-  if (plan.parameters.length === 0) return scalars;
-  const own = plan.parameters.map((name, k) => [`p${k}`, parameters[name] ?? 0] as const);
-  return { ...scalars, ...Object.fromEntries(own) };
-}
+export const map: MapCall = Object.assign(
+  <I extends DType, R extends DType>(expr: Expr, inputs: MapInputs<I>, options?: MapOptions<R>) =>
+    mapped(expr, inputs, options),
+  {
+    prepare: async <I extends DType, R extends DType>(
+      expr: Expr,
+      inputs: MapInputs<I>,
+      options?: MapOptions<R>,
+    ) => {
+      const prepared = await mapped.prepare(expr, inputs, options);
+      return (others: MapInputs<I>, given?: PreparedMapOptions<R>) => prepared(expr, others, given);
+    },
+  },
+);
 
 /** Kernel values by formula and plan; those of a formula that nobody holds are forgotten with it. */
 const kernels = new WeakMap<Expr, RecentMap<string, EmittedKernel>>();

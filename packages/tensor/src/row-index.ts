@@ -1,11 +1,9 @@
 import { MAX_INDEX_EXTENT, type IndexDType } from '@mercer/kernels';
 import { describe, formatShape, sizeOfShape } from './checked-size.js';
-import { castView, type OwnedView } from './operations.js';
 import { isRowMajor } from './layout.js';
 import { MercerError } from './mercer-error.js';
-import type { WorkOptions } from './device.js';
 import { assertTensor, type Tensor } from './tensor.js';
-import type { ElementView } from './elementwise.js';
+import type { CallSteps, CallView } from './operation/call-steps.js';
 
 /**
  * Checks an index: a live tensor of rank 1.
@@ -63,38 +61,26 @@ export function checkSameLength(values: Tensor, index: Tensor<IndexDType>, what:
 
 /** Rows of a tensor as kernels read them. */
 export interface RowsView {
-  readonly view: ElementView;
+  readonly view: CallView;
   /** Elements of a row. */
   readonly columns: number;
   /** Elements from the start of a row to that of the next. */
   readonly stride: number;
 }
 
-/** The rows of a tensor; each row is dense, or the tensor is copied. Copies are pushed to `copies`. */
-export async function rowsOf(
-  x: Tensor,
-  options: WorkOptions,
-  copies: OwnedView[],
-  what: string,
-): Promise<RowsView> {
-  const columns = sizeOfShape(x.shape.slice(1));
-  if (isRowMajor(x.shape.slice(1), x.strides.slice(1)) && (x.strides[0] ?? 0) >= 0) {
-    return { view: x, columns, stride: x.strides[0] ?? 0 };
+/** The rows of the input at a place; each row is dense, or the input is copied. */
+export function rowsOf(steps: CallSteps, place: number): RowsView {
+  const view = steps.input(place);
+  const columns = sizeOfShape(view.shape.slice(1));
+  const stride = view.strides[0] ?? 0;
+  if (isRowMajor(view.shape.slice(1), view.strides.slice(1)) && stride >= 0) {
+    return { view, columns, stride };
   }
-  const view = await castView(x, x.dtype, options, what);
-  copies.push(view);
-  return { view, columns, stride: columns };
+  return { view: steps.rowMajorCopy(place), columns, stride: columns };
 }
 
-/** The index without gaps; a copy is pushed to `copies`. */
-export async function denseIndex(
-  index: Tensor<IndexDType>,
-  options: WorkOptions,
-  copies: OwnedView[],
-  what: string,
-): Promise<ElementView> {
-  if (index.isContiguous) return index;
-  const copy = await castView(index, index.dtype, options, what);
-  copies.push(copy);
-  return copy;
+/** The index at a place, without gaps. */
+export function denseIndex(steps: CallSteps, place: number): CallView {
+  const view = steps.input(place);
+  return isRowMajor(view.shape, view.strides) ? view : steps.rowMajorCopy(place);
 }

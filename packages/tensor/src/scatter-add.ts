@@ -1,4 +1,4 @@
-import { pending, type Pending } from './pending.js';
+import type { Pending } from './pending.js';
 import {
   emitScatterAdd,
   planScatterAdd,
@@ -7,14 +7,11 @@ import {
   type SumDType,
 } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import { denseResult } from './dense-result.js';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
-import { enqueueFill, memoryAt } from './elementwise.js';
+import { CallSteps, pointerAt } from './operation/call-steps.js';
+import { Operation, operationFunction } from './operation/operation.js';
 import { MercerError } from './mercer-error.js';
-import { coreOf, roomOn, type OwnedView } from './operations.js';
-import { launchProgram, loadProblem } from './program.js';
-import { waitForRoom } from './stream-core.js';
-import { readOptions } from './read-options.js';
+import { coreOf } from './operations.js';
 import {
   checkHasRows,
   checkIndex,
@@ -46,6 +43,76 @@ const SCATTER_ADD_OPTIONS: OptionNames<ScatterAddOptions> = {
   ...LOAD_OPTIONS,
 };
 
+type Arguments = readonly [values: Tensor<SumDType>, index: Tensor<IndexDType>, rows: number];
+
+const operation = new Operation<Arguments, ScatterAddOptions>({
+  what: 'scatterAdd',
+  options: SCATTER_ADD_OPTIONS,
+  freeOptions: OUT_OPTION,
+  identify: ([values, index, rows], { out, dtype, deterministic }) => {
+    // What is no number of rows is refused by the checks, as is what is no dtype.
+    if (typeof rows !== 'number' || typeof dtype === 'object') return undefined;
+    if (typeof deterministic === 'object') return undefined;
+    const key = `${rows} ${String(dtype)} ${String(deterministic)}`;
+    return { key, tensors: { inputs: [values, index], outs: [out] } };
+  },
+  plan: ([values, index, rows], options) => {
+    const { out, deterministic = true } = options;
+    const what = 'scatterAdd';
+    const dtype = checkArguments(values, index, rows, options);
+    const shape = [rows, ...values.shape.slice(1)];
+    const inputs = [values, index];
+    const device = coreOf(commonDevice(inputs, what));
+    if (out !== undefined) checkOut(out, { shape, dtype, device }, inputs, what);
+    const tensors = { inputs, outs: [out] };
+    const steps = new CallSteps(device, tensors);
+    const { view, columns, stride: valueStride } = rowsOf(steps, 0);
+    const by = denseIndex(steps, 1);
+    const to = steps.rowMajorResult({ shape, dtype });
+    const sizes = { count: index.size, rows, columns, valueStride };
+    const problem = { from: values.dtype, to: dtype, index: index.dtype, deterministic, ...sizes };
+    const plan = planScatterAdd(problem, device.limits);
+    steps.addProgram(
+      {
+        key: `scatter-add ${problem.from} ${dtype} ${index.dtype} ${deterministic} ${sizes.count} ${rows} ${columns}`,
+        plan: () => plan,
+        emit: emitScatterAdd,
+      },
+      {
+        values: sizes.count * columns,
+        pointers: { values: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },
+        scalars: scatterAddScalars(plan, sizes),
+        zeroed: plan.needsZeros ? to : undefined,
+      },
+    );
+    return { tensors, steps };
+  },
+});
+
+/** How {@link scatterAdd} is called. */
+export interface ScatterAdd {
+  <D extends SumDType, R extends SumDType = D>(
+    values: Tensor<D>,
+    index: Tensor<IndexDType>,
+    rows: number,
+    options?: ScatterAddOptions<R>,
+  ): Pending<Tensor<R>>;
+  /** Compiles for tensors like these and gives a synchronous function, for the same numbers of entries, rows and columns. */
+  readonly prepare: <D extends SumDType, R extends SumDType = D>(
+    values: Tensor<D>,
+    index: Tensor<IndexDType>,
+    rows: number,
+    options?: ScatterAddOptions<R>,
+  ) => Promise<
+    (
+      values: Tensor<D>,
+      index: Tensor<IndexDType>,
+      rows: number,
+      options?: OutOption<R>,
+    ) => Tensor<R>
+  >;
+}
+
 /**
  * Sums of rows by index: row r of the result is the sum of `values[n]` over all n with `index[n] = r`, 0 where there is none.
  * An index below 0 or not below `rows` is left out, as JAX's scatters do: a device that must not wait for the host cannot
@@ -68,59 +135,7 @@ const SCATTER_ADD_OPTIONS: OptionNames<ScatterAddOptions> = {
  * @returns (rows, ...rest), row-major, or `out`
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
  */
-export function scatterAdd<D extends SumDType, R extends SumDType = D>(
-  values: Tensor<D>,
-  index: Tensor<IndexDType>,
-  rows: number,
-  options?: ScatterAddOptions<R>,
-): Pending<Tensor<R>> {
-  return pending(added(values, index, rows, options) as Promise<Tensor<R>>);
-}
-
-async function added(
-  values: Tensor<SumDType>,
-  index: Tensor<IndexDType>,
-  rows: number,
-  options?: ScatterAddOptions,
-): Promise<Tensor<SumDType>> {
-  options = readOptions('scatterAdd', options, SCATTER_ADD_OPTIONS);
-  const what = 'scatterAdd';
-  const { out, deterministic = true, debug, signal } = options;
-  const dtype = checkArguments(values, index, rows, options);
-  const shape = [rows, ...values.shape.slice(1)];
-  const device = coreOf(commonDevice([values, index], what));
-  if (out !== undefined) checkOut(out, { shape, dtype, device }, [values, index], what);
-  const stream = await roomOn(device, options, what);
-  const copies: OwnedView[] = [];
-  try {
-    const from = await rowsOf(values, { stream, signal }, copies, what);
-    const by = await denseIndex(index, { stream, signal }, copies, what);
-    return await denseResult({ device, shape, dtype, stream, out, signal }, async (to) => {
-      const sizes = { count: index.size, rows, columns: from.columns, valueStride: from.stride };
-      const problem = { from: values.dtype, to: dtype, index: index.dtype, deterministic };
-      const program = await loadProblem(
-        device,
-        {
-          key: `scatter-add ${problem.from} ${dtype} ${index.dtype} ${deterministic} ${sizes.count} ${rows} ${sizes.columns}`,
-          plan: (limits) => planScatterAdd({ ...problem, ...sizes }, limits),
-          emit: emitScatterAdd,
-        },
-        { debug, signal, values: sizes.count * sizes.columns },
-      );
-      const { plan } = program;
-      await waitForRoom(stream, signal);
-      const pointers = {
-        values: memoryAt(from.view, 0),
-        index: memoryAt(by, 0),
-        out: memoryAt(to, 0),
-      };
-      if (plan.needsZeros) await enqueueFill(device, to, 0, stream, signal);
-      launchProgram(program, stream, pointers, scatterAddScalars(plan, sizes));
-    });
-  } finally {
-    for (const copy of copies) copy.storage.dispose();
-  }
-}
+export const scatterAdd: ScatterAdd = operationFunction(operation, 3);
 
 /** Checks the arguments and gives the dtype of the result. */
 function checkArguments(

@@ -8,37 +8,85 @@ import {
 } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { attachMethods } from './attach-methods.js';
-import { formatShape, sizeOfShape } from './checked-size.js';
-import type { DeviceCore } from './device-core.js';
-import {
-  LOAD_OPTIONS,
-  STREAM_OPTION,
-  type LoadOptions,
-  type StreamOption,
-  type WorkOptions,
-} from './device.js';
-import { memoryAt, type ElementView } from './elementwise.js';
+import { checkDType } from './check-argument.js';
+import { describe, formatShape, sizeOfShape } from './checked-size.js';
+import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
-import { allocateView, castView, coreOf, filled, roomOn } from './operations.js';
-import { pending, type Pending } from './pending.js';
-import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
+import { CallSteps, pointerAt, type CallView } from './operation/call-steps.js';
+import { Operation, operationFunction } from './operation/operation.js';
+import { coreOf } from './operations.js';
+import { pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
-import { waitForRoom, type StreamCore } from './stream-core.js';
-import { checkDType } from './check-argument.js';
-import { assertTensor, wrap, type Tensor } from './tensor.js';
+import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
+import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
+import { checkOut } from './tensor-checks.js';
 
 /** Options of {@link sumTo}. */
-export interface SumToOptions<D extends SumDType = SumDType> extends StreamOption, LoadOptions {
-  /** Of the result; default: x's. */
+export interface SumToOptions<D extends SumDType = SumDType> extends OutOption<D>, LoadOptions {
+  /** Of the result; default: that of `out`, else x's. */
   readonly dtype?: D | undefined;
 }
 
 const SUM_TO_OPTIONS: OptionNames<SumToOptions> = {
-  ...STREAM_OPTION,
+  ...OUT_OPTION,
   dtype: true,
   ...LOAD_OPTIONS,
 };
+
+type Arguments = readonly [x: Tensor<SumDType>, shape: readonly number[]];
+
+const operation = new Operation<Arguments, SumToOptions>({
+  what: 'sumTo',
+  options: SUM_TO_OPTIONS,
+  freeOptions: OUT_OPTION,
+  identify: ([x, shape], { out, dtype }) => {
+    if (!isShape(shape) || typeof dtype === 'object') return undefined;
+    return { key: `${shape.join()} ${String(dtype)}`, tensors: { inputs: [x], outs: [out] } };
+  },
+  plan: ([x, shape], { out, dtype: wanted }) => {
+    const what = 'sumTo';
+    assertTensor(x, `${what}: x`);
+    if ((x.dtype as string) !== 'float32' && (x.dtype as string) !== 'float64') {
+      throw new MercerError(
+        'DTYPE_MISMATCH',
+        `sumTo: x is ${x.label}. Sums are taken of float32 and float64; call cast('float32') first.`,
+      );
+    }
+    const groups = axisGroups(x.shape, checkTarget(x, shape));
+    if (out !== undefined) assertTensor(out, `${what}: out`);
+    const dtype = checkDType(wanted ?? out?.dtype ?? x.dtype, what);
+    const { device } = x;
+    if (out !== undefined) checkOut(out, { shape, dtype, device }, [x], what);
+    const tensors = { inputs: [x], outs: [out] };
+    const steps = new CallSteps(coreOf(device), tensors);
+    const to = steps.rowMajorResult({ shape: [...shape], dtype });
+    if (groups.some(({ summed }) => summed)) {
+      sumGroups(steps, x.isContiguous ? steps.input(0) : steps.rowMajorCopy(0), groups, to);
+    } else {
+      const { shape: whole } = x;
+      steps.copy(steps.input(0), { ...to, shape: whole, strides: rowMajorStrides(whole) });
+    }
+    return { tensors, steps };
+  },
+});
+
+/** How {@link sumTo} is called. */
+export interface SumTo {
+  <D extends SumDType, R extends SumDType = D>(
+    x: Tensor<D>,
+    shape: readonly number[],
+    options?: SumToOptions<R>,
+  ): Pending<Tensor<R>>;
+  /** Compiles for tensors like x and gives a synchronous function, for all sizes with the same kernels. */
+  readonly prepare: <D extends SumDType, R extends SumDType = D>(
+    x: Tensor<D>,
+    shape: readonly number[],
+    options?: SumToOptions<R>,
+  ) => Promise<(x: Tensor<D>, shape: readonly number[], options?: OutOption<R>) => Tensor<R>>;
+}
+
+const summed: SumTo = operationFunction(operation, 2);
 
 /**
  * The sum over the axes that `shape`, aligned at the last axis, lacks or has with extent 1: what the gradient of a
@@ -54,16 +102,36 @@ const SUM_TO_OPTIONS: OptionNames<SumToOptions> = {
  * ```
  *
  * @param x float32 or float64, any strides; one that is not row-major is copied first
- * @returns a row-major tensor, or another handle for x's elements where no axis is summed and the dtype stays
- * @throws MercerError SHAPE_MISMATCH where `shape` does not broadcast to x's shape, DTYPE_MISMATCH, DISPOSED
+ * @returns a row-major tensor, `out`, or another handle for x's elements where no axis is summed, the dtype stays and there is no `out`
+ * @throws MercerError SHAPE_MISMATCH where `shape` does not broadcast to x's shape, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP,
+ *   INVALID_ARGUMENT, DISPOSED
  */
-export function sumTo<D extends SumDType, R extends SumDType = D>(
-  x: Tensor<D>,
-  shape: readonly number[],
-  options?: SumToOptions<R>,
-): Pending<Tensor<R>> {
-  return pending(summed(x, shape, options) as Promise<Tensor<R>>);
-}
+export const sumTo: SumTo = Object.assign(
+  <D extends SumDType, R extends SumDType = D>(
+    x: Tensor<D>,
+    shape: readonly number[],
+    options?: SumToOptions<R>,
+  ): Pending<Tensor<R>> => {
+    return pendingOf(async () => {
+      if (!isTensor(x) || !isShape(shape) || x.size !== sizeOfShape(shape)) {
+        return summed(x, shape, options);
+      }
+      const { out, dtype, signal } = readOptions('sumTo', options, SUM_TO_OPTIONS);
+      if (out !== undefined || (dtype ?? x.dtype) !== x.dtype || !isSumDType(x.dtype)) {
+        return summed(x, shape, options);
+      }
+      signal?.throwIfAborted();
+      assertTensor(x, 'sumTo: x');
+      return x.reshape(checkTarget(x, shape)) as Tensor as Tensor<R>;
+    });
+  },
+  { prepare: summed.prepare },
+);
+
+const isShape = (shape: unknown): shape is readonly number[] =>
+  Array.isArray(shape) && shape.every((extent) => typeof extent === 'number');
+
+const isSumDType = (dtype: DType): dtype is SumDType => dtype === 'float32' || dtype === 'float64';
 
 declare module './tensor-methods.js' {
   interface TensorMethods<D extends DType> {
@@ -77,89 +145,33 @@ declare module './tensor-methods.js' {
 
 attachMethods({ sumTo: { gives: 'tensor', call: sumTo } });
 
-async function summed(
-  x: Tensor<SumDType>,
-  shape: readonly number[],
-  options?: SumToOptions,
-): Promise<Tensor<SumDType>> {
-  options = readOptions('sumTo', options, SUM_TO_OPTIONS);
-  assertTensor(x, 'sumTo: x');
-  if ((x.dtype as string) !== 'float32' && (x.dtype as string) !== 'float64') {
-    throw new MercerError(
-      'DTYPE_MISMATCH',
-      `sumTo: x is ${x.label}. Sums are taken of float32 and float64; call cast('float32') first.`,
-    );
-  }
-  const groups = axisGroups(x.shape, checkTarget(x, shape));
-  const dtype = checkDType(options.dtype ?? x.dtype, 'sumTo');
-  if (!groups.some(({ summed }) => summed)) return sameElements(x, shape, dtype, options);
-  const device = coreOf(x.device);
-  const stream = await roomOn(device, options, 'sumTo');
-  const packed = x.isContiguous ? x : await castView(x, x.dtype, options, 'sumTo');
-  try {
-    const total = await sumGroups(device, packed, groups, dtype, stream, options);
-    const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
-    return wrap({ ...total, ...layout }, dtype);
-  } finally {
-    if (packed !== x) packed.storage.dispose();
-  }
-}
-
-/** What there is to do where no axis is summed. */
-async function sameElements(
-  x: Tensor<SumDType>,
-  shape: readonly number[],
-  dtype: SumDType,
-  { stream, signal }: WorkOptions,
-): Promise<Tensor<SumDType>> {
-  const same = x.reshape(shape);
-  if (dtype === x.dtype) return same;
-  try {
-    return await same.cast(dtype, { stream, signal });
-  } finally {
-    same.dispose();
-  }
-}
-
 /** One launch for each run of summed axes, the last run first; partial sums stay in float64. */
-async function sumGroups(
-  device: DeviceCore,
-  x: ElementView,
+function sumGroups(
+  steps: CallSteps,
+  x: CallView,
   groups: readonly AxisGroup[],
-  dtype: SumDType,
-  stream: StreamCore,
-  { debug, signal }: LoadOptions,
-): Promise<ElementView> {
-  const at = groups.findLastIndex(({ summed }) => summed);
-  const kept = groups.filter((_, i) => i !== at);
+  result: CallView,
+): void {
+  const last = groups.findLastIndex(({ summed }) => summed);
+  const kept = groups.filter((_, i) => i !== last);
   const isLast = !kept.some(({ summed }) => summed);
-  const outer = sizeOfShape(groups.slice(0, at).map(({ extent }) => extent));
-  const inner = sizeOfShape(groups.slice(at + 1).map(({ extent }) => extent));
-  const count = groups[at]?.extent ?? 1;
-  const to = isLast ? dtype : 'float64';
-  const sum = await filled(
-    allocateView(device, [outer, inner], to, { stream }),
-    async (out): Promise<void> => {
-      const plan = planSum({ from: x.dtype as SumDType, to, outputs: outer * inner, count });
-      const kernel = await device.loadForCall(kernelFor(plan, device.kind), {
-        debug,
-        signal,
-        values: outer * count * inner,
-      });
-      await waitForRoom(stream, signal);
-      const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
-      kernel.launch(stream, {
-        pointers: [memoryAt(x, 0), memoryAt(out, 0)],
-        scalars: { outer, count, inner, ...strides },
-      });
-    },
-  );
-  if (isLast) return sum;
-  try {
-    return await sumGroups(device, sum, kept, dtype, stream, { debug, signal });
-  } finally {
-    sum.storage.dispose();
-  }
+  const outer = sizeOfShape(groups.slice(0, last).map(({ extent }) => extent));
+  const inner = sizeOfShape(groups.slice(last + 1).map(({ extent }) => extent));
+  const count = groups[last]?.extent ?? 1;
+  const to = isLast ? result : steps.scratchMemory({ shape: [outer, inner], dtype: 'float64' });
+  const plan = planSum({
+    from: x.dtype as SumDType,
+    to: to.dtype as SumDType,
+    outputs: outer * inner,
+    count,
+  });
+  const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
+  steps.addKernel(kernelFor(plan, steps.device.kind), {
+    values: outer * count * inner,
+    pointers: { src: pointerAt(x), dst: pointerAt(to) },
+    scalars: { outer, count, inner, ...strides },
+  });
+  if (!isLast) sumGroups(steps, to, kept, result);
 }
 
 const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
@@ -195,6 +207,12 @@ function axisGroups(shape: readonly number[], target: readonly number[]): AxisGr
 }
 
 function checkTarget(x: Tensor, shape: readonly number[]): readonly number[] {
+  if (!isShape(shape)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `sumTo: the shape is ${describe(shape)}. Pass a list of extents, such as [${x.shape.join(', ')}].`,
+    );
+  }
   const lead = x.rank - shape.length;
   if (lead >= 0 && shape.every((extent, i) => extent === 1 || extent === x.shape[i + lead])) {
     return shape;

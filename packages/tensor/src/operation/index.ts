@@ -11,7 +11,10 @@
  * 3. Kernels come from a problem of `@mercer/kernels`: `loadProblem` and `loadPlan`, kept in a `RecentMap` by `kernelKey`.
  * 4. `launchProgram` enqueues them where the stream has room (`roomOn`); `unlessAborted` and `inSlices` heed a signal on the way.
  * 5. A promise of a tensor is given as `pending`, so that it has the tensor's methods; `attachMethods` makes the operation a method.
- * 6. A call that comes again goes from the face to the launch: `KnownCall` and `KnownCalls`, by `layoutKey`.
+ * 6. An `Operation` does 1 and 3 to 6 from rules: what identifies a call, and the checks of 2, which write the call's launches down as
+ *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. `map`, `sumTo` and rows by index
+ *    are made so; the packages above still take the steps one by one.
+ * 7. A call that comes again goes from the face to the launch: `KnownCall` and `KnownCalls`, by `layoutKey`.
  *
  * Nothing here is promised to stay as it is between minor versions.
  *
@@ -68,8 +71,16 @@ export { assertTensor, OUT_OPTION } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
 export { unlessAborted } from '../unless-aborted.js';
 export {
+  CallSteps,
+  pointerAt,
+  type CallStep,
+  type CallView,
+  type StepArguments,
+} from './call-steps.js';
+export {
   KnownCall,
   type CallLaunch,
+  type CallPart,
   type CallPointer,
   type CallTensors,
   type CheckedCall,
@@ -77,3 +88,12 @@ export {
 } from './known-call.js';
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
+export {
+  Operation,
+  operationFunction,
+  type CallIdentity,
+  type CallPlan,
+  type FreeOptions,
+  type OperationRules,
+  type PreparedCalls,
+} from './operation.js';

@@ -1,7 +1,8 @@
-import type { DType, Scalars } from '@mercer/kernels';
+import { dtypeBytes, type DType, type Scalars } from '@mercer/kernels';
 import type { Device, PointerArgument, Stream } from '../device.js';
 import { allocateView, coreOf } from '../operations.js';
 import { launchProgram, type LoadedProgram } from '../program.js';
+import { streamFor } from '../stream-core.js';
 import { wrap, type Tensor } from '../tensor.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
@@ -10,10 +11,13 @@ export interface CallTensors {
   readonly outs: readonly (Tensor | undefined)[];
 }
 
+/** The lists in which a call has its tensors: scratch memory is its own, and returns to the pool behind its launches. */
+export type CallPart = 'input' | 'result' | 'scratch';
+
 /** Where a kernel of a call finds its memory. */
 export type CallPointer =
-  /** In an input or a result of the call, `offset` bytes behind its first element. */
-  | { readonly kind: 'input' | 'result'; readonly place: number; readonly offset: number }
+  /** In an input, a result or scratch memory of the call, `offset` bytes behind its first element. */
+  | { readonly kind: CallPart; readonly place: number; readonly offset: number }
   /** In a tensor that is the same in every call. */
   | { readonly kind: 'held'; readonly tensor: Tensor; readonly offset: number }
   /** Nowhere: the kernel is given address 0. */
@@ -24,13 +28,15 @@ export interface CallLaunch {
   readonly program: LoadedProgram<unknown>;
   readonly pointers: Readonly<Record<string, CallPointer>>;
   readonly scalars: Scalars;
+  /** A row-major tensor on a GPU, whose elements are set to 0 before. */
+  readonly zeroed?: { readonly kind: CallPart; readonly place: number } | undefined;
 }
 
 interface BoundLaunch extends Omit<CallLaunch, 'pointers'> {
   readonly pointers: readonly (readonly [name: string, pointer: CallPointer])[];
 }
 
-/** A result that a call makes, row-major. */
+/** A tensor that a call makes, row-major. */
 export interface ResultSpec {
   readonly shape: readonly number[];
   readonly dtype: DType;
@@ -41,6 +47,8 @@ export interface CheckedCall {
   readonly device: Device;
   /** What the call makes for each of `outs` that is not given. */
   readonly results: readonly ResultSpec[];
+  /** Memory that is only needed between launches of the call. */
+  readonly scratch?: readonly ResultSpec[] | undefined;
   readonly launches: readonly CallLaunch[];
   /** What has to live as long as the call is remembered. */
   readonly holds?: object | undefined;
@@ -53,19 +61,17 @@ export interface CheckedCall {
 export class KnownCall {
   readonly device: Device;
   readonly #results: readonly ResultSpec[];
+  readonly #scratch: readonly ResultSpec[];
   readonly #launches: readonly BoundLaunch[];
   readonly #held: readonly Tensor[];
   /** Kept alive. */
   readonly holds: object | undefined;
 
-  constructor({ device, results, launches, holds }: CheckedCall) {
+  constructor({ device, results, scratch = [], launches, holds }: CheckedCall) {
     this.device = device;
     this.#results = results;
-    this.#launches = launches.map(({ program, pointers, scalars }) => ({
-      program,
-      scalars,
-      pointers: Object.entries(pointers),
-    }));
+    this.#scratch = scratch;
+    this.#launches = launches.map((one) => ({ ...one, pointers: Object.entries(one.pointers) }));
     this.holds = holds;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
     this.#held = pointers.flatMap((one) => (one.kind === 'held' ? [one.tensor] : []));
@@ -78,24 +84,35 @@ export class KnownCall {
    * @param numbers scalars that differ from call to call, by their names in the kernels
    * @throws MercerError DISPOSED, OUT_OF_MEMORY, and as launches do
    */
-  launch({ inputs, outs }: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] | undefined {
-    // all before the first launch: nothing is written where one was disposed meanwhile
-    for (const one of [...inputs, ...outs]) one?.assertAlive();
+  launch(tensors: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] | undefined {
+    const { inputs, outs } = tensors;
     if (this.#held.some(({ disposed }) => disposed)) return undefined;
     if (outs.some((out) => out !== undefined) && this.#sharesMemory(inputs, outs)) return undefined;
+    return this.launchChecked(tensors, stream, numbers);
+  }
+
+  /** The same for a call whose checks were made, and which holds nothing. @throws as `launch` */
+  launchChecked({ inputs, outs }: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] {
+    // all before the first launch: nothing is written where one was disposed meanwhile
+    for (const one of [...inputs, ...outs]) one?.assertAlive();
     const made: Tensor[] = [];
-    const core = coreOf(this.device);
+    const scratch: Tensor[] = [];
+    const make = ({ shape, dtype }: ResultSpec, into: Tensor[]): Tensor => {
+      const result = wrap(allocateView(coreOf(this.device), shape, dtype, { stream }), dtype);
+      into.push(result);
+      return result;
+    };
     try {
       const results = outs.map((out, place): Tensor => {
         const spec = this.#results[place];
-        if (out !== undefined || spec === undefined) return out as Tensor;
-        const result = wrap(allocateView(core, spec.shape, spec.dtype, { stream }), spec.dtype);
-        made.push(result);
-        return result;
+        return out !== undefined || spec === undefined ? (out as Tensor) : make(spec, made);
       });
-      for (const { program, pointers, scalars } of this.#launches) {
+      for (const spec of this.#scratch) make(spec, scratch);
+      const parts = { input: inputs, result: results, scratch };
+      for (const { program, pointers, scalars, zeroed } of this.#launches) {
+        if (zeroed !== undefined) setZero(parts[zeroed.kind][zeroed.place], stream);
         const bound: Record<string, PointerArgument> = {};
-        for (const [name, pointer] of pointers) bound[name] = memoryOf(pointer, inputs, results);
+        for (const [name, pointer] of pointers) bound[name] = memoryOf(pointer, parts);
         const all = numbers === undefined ? scalars : { ...scalars, ...numbers };
         launchProgram(program, stream, bound, all);
       }
@@ -103,16 +120,18 @@ export class KnownCall {
     } catch (error) {
       for (const one of made) one.dispose();
       throw error;
+    } finally {
+      for (const one of scratch) one.dispose();
     }
   }
 
+  /** An output that is one of the inputs, handle and all, was allowed by the checks: keys of layouts tell such calls apart. */
   #sharesMemory(inputs: readonly Tensor[], outs: CallTensors['outs']): boolean {
-    const others = [...inputs, ...this.#held].map(({ storage }) => storage);
+    const others: Tensor[] = [...inputs, ...this.#held];
     for (const out of outs) {
       if (out === undefined) continue;
-      const { storage } = out;
-      if (others.includes(storage)) return true;
-      others.push(storage);
+      if (others.some((one) => one !== out && one.storage === out.storage)) return true;
+      others.push(out);
     }
     return false;
   }
@@ -120,16 +139,23 @@ export class KnownCall {
 
 function memoryOf(
   pointer: CallPointer,
-  inputs: readonly Tensor[],
-  results: readonly Tensor[],
+  parts: Readonly<Record<CallPart, readonly Tensor[]>>,
 ): PointerArgument {
   if (pointer.kind === 'none') return 0n;
-  const tensor =
-    pointer.kind === 'held'
-      ? pointer.tensor
-      : (pointer.kind === 'input' ? inputs : results)[pointer.place];
+  const tensor = pointer.kind === 'held' ? pointer.tensor : parts[pointer.kind][pointer.place];
   if (tensor === undefined) throw new TypeError('a kernel is given a tensor that the call has not');
   if (pointer.offset === 0) return tensor;
   const { storage, byteOffset, dtype } = tensor;
   return { storage, byteOffset: byteOffset + pointer.offset, dtype };
+}
+
+function setZero(to: Tensor | undefined, stream: Stream): void {
+  if (to === undefined || to.size === 0) return;
+  const { storage, byteOffset, size, dtype, device } = to;
+  const queue = streamFor(device, stream, 'set to 0');
+  storage.beforeWrite(queue);
+  if (!coreOf(device).memset(storage, byteOffset, size, dtypeBytes(dtype), 0n, queue)) {
+    throw new Error('only a GPU sets memory of any size to 0 without a kernel');
+  }
+  storage.noteWrite(queue);
 }

@@ -17,7 +17,8 @@ function layoutOf(tensor: Tensor): string {
 
 /**
  * All that checks and plans of a call read of its tensors: devices, dtypes, shapes, strides, the alignment of the first element, and
- * which inputs are one tensor.
+ * which inputs and outputs are
+ * one tensor.
  * Undefined where one is no tensor, or disposed, which the checks then say.
  */
 export function layoutKey({ inputs, outs }: CallTensors): string | undefined {
@@ -33,7 +34,8 @@ export function layoutKey({ inputs, outs }: CallTensors): string | undefined {
       continue;
     }
     if (!isTensor(one) || one.disposed) return undefined;
-    key += `${layoutOf(one)};`;
+    const input = inputs.indexOf(one);
+    key += input < 0 ? `${layoutOf(one)};` : `=${input};`;
   }
   return key;
 }

@@ -1,0 +1,133 @@
+import { mul, variable } from '@mercer/formula';
+import { expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../test/memory-kept.mjs';
+import { countRows } from './count-rows.js';
+import { empty, tensor } from './create.js';
+import { device } from './devices.js';
+import { gatherRows } from './gather-rows.js';
+import { map } from './map.js';
+import { scatterAdd } from './scatter-add.js';
+import { sumTo } from './sum-to.js';
+
+const where = { device: 'cpu' } as const;
+const matrix = (rows: number, columns: number, from = 0) =>
+  tensor(
+    Float32Array.from({ length: rows * columns }, (_, at) => from + at),
+    {
+      shape: [rows, columns],
+      ...where,
+    },
+  );
+const scaled = mul(variable('scale'), variable('x'));
+
+it('a prepared map takes other sizes, parameters and results', async () => {
+  const x = await matrix(2, 3);
+  const twice = await map.prepare(scaled, { x }, { parameters: { scale: 2 } });
+  expect(await twice({ x }).toNested()).toEqual([
+    [0, 2, 4],
+    [6, 8, 10],
+  ]);
+  const other = await matrix(3, 1, 1);
+  const out = empty([3, 1], where);
+  for (const scale of [5, 7]) {
+    expect(twice({ x: other }, { parameters: { scale }, out })).toBe(out);
+    expect(await out.toNested()).toEqual([[scale], [2 * scale], [3 * scale]]);
+  }
+  expect(await twice({ x: other }).toNested()).toEqual([[2], [4], [6]]);
+});
+
+it('a prepared call says that it needs another kernel, and changes nothing', async () => {
+  const x = await matrix(2, 3);
+  const twice = await map.prepare(scaled, { x }, { parameters: { scale: 2 } });
+  const gapped = (await matrix(4, 4)).slice([null, null, 2], [null, null, 2]);
+  expect(() => twice({ x: gapped })).toThrow(
+    /^map: prepared for float32 \[2, 3\] tensor #\d+ on cpu, called with float32 \[2, 2\] tensor #\d+ on cpu, which needs other kernels\. Prepare another/,
+  );
+  const out = await matrix(2, 3, 100);
+  expect(() => twice({ x: out.slice([0, 1]) }, { out })).toThrow(/shares memory|OVERLAP/);
+  expect(await out.slice(0).toNested()).toEqual([100, 101, 102]);
+  expect(() => twice({ x }, { dtype: 'float64' } as never)).toThrow(/no option 'dtype'/);
+  expect(() => twice({ x: undefined as never })).toThrow(/input 'x'/);
+  x.dispose();
+  expect(() => twice({ x })).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
+});
+
+it('prepared rows by index take other sizes and layouts', async () => {
+  const x = await matrix(3, 2);
+  const index = await tensor(Int32Array.of(2, 0), where);
+  const gather = await gatherRows.prepare(x, index);
+  const wide = await matrix(5, 4);
+  const more = await tensor(Int32Array.of(4, 4, 9), where);
+  expect(await gather(wide, more).toNested()).toEqual([
+    [16, 17, 18, 19],
+    [16, 17, 18, 19],
+    [NaN, NaN, NaN, NaN],
+  ]);
+  const add = await scatterAdd.prepare(x, await tensor(Int32Array.of(1, 1, 0), where), 2);
+  const labels = await tensor(Int32Array.of(0, 1, 1), where);
+  expect(await add(x, labels, 2).toNested()).toEqual([
+    [0, 1],
+    [6, 8],
+  ]);
+  const counts = await countRows.prepare(labels, 2);
+  expect(await counts(labels, 2).toNested()).toEqual([1, 2]);
+  expect(() => add(x, index as never, 2)).toThrow(
+    expect.objectContaining({ code: 'SHAPE_MISMATCH' }),
+  );
+});
+
+it('a prepared sum takes out, and other sizes', async () => {
+  const x = await matrix(2, 3);
+  const columns = await sumTo.prepare(x, [3]);
+  expect(await columns(x, [3]).toNested()).toEqual([3, 5, 7]);
+  const out = empty([2], where);
+  expect(columns(await matrix(4, 2), [2], { out })).toBe(out);
+  expect(await out.toNested()).toEqual([12, 16]);
+});
+
+it('sums write what is given, whatever its strides, and refuse what overlaps', async () => {
+  const x = await matrix(2, 3);
+  const out = (await matrix(3, 2)).transpose();
+  for (const _ of [1, 2]) {
+    expect(await sumTo(x, [2, 3], { out })).toBe(out);
+    expect(await out.toNested()).toEqual(await x.toNested());
+    expect(await sumTo(x, [1, 3], { out: out.slice([0, 1]) }).toNested()).toEqual([[3, 5, 7]]);
+  }
+  const wide = empty([1, 3], { dtype: 'float64', ...where });
+  expect((await sumTo(x, [1, 3], { out: wide })).dtype).toBe('float64');
+  await expect(sumTo(x, [1, 3], { out: x.slice([0, 1]) })).rejects.toMatchObject({
+    code: 'OVERLAP',
+  });
+  await expect(sumTo(x, [1, 3], { out: wide as never, dtype: 'float32' })).rejects.toMatchObject({
+    code: 'DTYPE_MISMATCH',
+  });
+  await expect(sumTo(x, null as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+});
+
+it('a map into its input is made again like any other, and other overlaps are refused each time', async () => {
+  const x = await matrix(2, 2, 1);
+  for (const _ of [1, 2, 3])
+    expect(await map(scaled, { x }, { parameters: { scale: 2 }, out: x })).toBe(x);
+  expect(await x.toNested()).toEqual([
+    [8, 16],
+    [24, 32],
+  ]);
+  const turned = x.transpose();
+  for (const _ of [1, 2]) {
+    await expect(
+      map(scaled, { x: turned }, { parameters: { scale: 2 }, out: x }),
+    ).rejects.toMatchObject({ code: 'OVERLAP' });
+  }
+});
+
+it('scratch memory of calls made again returns to the pool', async () => {
+  const x = (await matrix(64, 32)).transpose();
+  const index = await tensor(Int32Array.of(3, 1), where);
+  const kept = await memoryKept(device('cpu'), async () => {
+    for (const _ of [1, 2, 3]) {
+      (await sumTo(x, [32, 1])).dispose();
+      (await gatherRows(x, index)).dispose();
+    }
+  });
+  expect(kept).toEqual(NOTHING);
+});
