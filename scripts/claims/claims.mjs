@@ -1,26 +1,11 @@
 // What README files and documents state out of bench/results, block by block.
+import path from 'node:path';
 import { table } from './blocks.mjs';
-import {
-  cells,
-  formatMs,
-  measurement,
-  operation,
-  pick,
-  ratio,
-  ratios,
-  reduction,
-  sorted,
-  time,
-} from './measurements.mjs';
-
+import { formatMs, measurement } from './measurements.mjs';
 import { PERFORMANCE } from './performance-claims.mjs';
-import { errorOf, float32, gain, linearRows, norm, ours, theirs, work } from './columns.mjs';
+import { speedRows } from './speed.mjs';
 
 /** @typedef {{ file: string, name: string, text: () => string }} Claim */
-
-/** @param {string} name @param {readonly string[]} operations */
-const only = (name, operations) =>
-  cells(name).filter((cell) => operations.includes(cell.operation));
 
 /** The start of programs, before and after, medians in ms. @param {string} what @param {'wallMs' | 'userCpuMs'} clock */
 function start(what, clock) {
@@ -50,22 +35,20 @@ const median = (/** @type {number[]} */ values) =>
 export const CLAIMS = [
   {
     file: 'README.md',
-    name: 'linear algebra',
-    text() {
-      const rows = linearRows();
-      /** @param {string} name @param {number} n */
-      const times = (name, n) => {
-        const row = rows.find(({ single }) => single.operation === name && single.n === n);
-        if (!row) throw new Error(`no ${name} of order ${n}`);
-        return `${formatMs(row.single.ms.median)} against ${formatMs(row.torch(row.single))}`;
-      };
-      return `Beside torch 2.11 on an H200, float32: four systems of order 4096 by Cholesky ${times('solveCholesky', 4096)}, sixteen
-eigenproblems of order 1024 ${times('eigh', 1024)}, one system of order 8192 by LU ${times('solveLU', 8192)}
-([all](docs/performance.md#linear-algebra-on-an-h200)).`;
-    },
+    name: 'speed',
+    text: () =>
+      table(
+        [
+          ['on an H200, float32', ({ work }) => work],
+          ['Mercer', ({ ms }) => formatMs(ms)],
+          ['Kermac or KeOps', ({ peer }) => (peer ? `${formatMs(peer.ms)} (${peer.name})` : '')],
+          ['torch', ({ torch }) => (torch ? formatMs(torch) : '')],
+        ],
+        speedRows(),
+      ),
   },
   {
-    file: 'README.md',
+    file: 'bench/README.md',
     name: 'GPU report',
     text() {
       const { kernels, tests, devices, driver, date } = measurement('gpu');
@@ -73,100 +56,14 @@ eigenproblems of order 1024 ${times('eigh', 1024)}, one system of order 8192 by 
 ${tests.passed} GPU tests passed, ${tests.failed} failed, ${tests.skipped} were skipped.`;
     },
   },
-  {
-    file: 'README.md',
-    name: 'distances',
-    text: () =>
-      table(
-        [
-          ['p', norm],
-          ours,
-          theirs('Kermac', 'kermac.cdist'),
-          theirs('torch.cdist 2.11', 'torch.cdist'),
-        ],
-        cells('h200-cdist-large'),
-      ),
-  },
-  {
-    file: 'README.md',
-    name: 'kernel matrices',
-    text: () =>
-      table(
-        [['', operation], ours, theirs('Kermac 0.1.2', 'kermac')],
-        pick('h200-kermac', [
-          { operation: 'laplaceL1' },
-          { operation: 'gaussianL2' },
-          ...[1, 1.3, 2].map((p) => ({ operation: 'cdistGrad', p, m: 1024 })),
-        ]),
-      ),
-  },
-  {
-    file: 'README.md',
-    name: 'reductions on a CPU',
-    text: () =>
-      table(
-        [work, ours, theirs('KeOps 2.3', 'pykeops'), theirs('torch 2.13, dense', 'torch')],
-        pick('cpu-keops', [
-          { operation: 'gaussianSum', dtype: float32, m: 10000, d: 3 },
-          { operation: 'gaussianSum', d: 100 },
-          { operation: 'logSumExp' },
-          { operation: 'nearest', d: 10 },
-        ]),
-      ),
-  },
-  {
-    file: 'README.md',
-    name: 'reductions on an H200',
-    text: () =>
-      table(
-        [
-          work,
-          ours,
-          errorOf(),
-          theirs('KeOps 2.3', 'pykeops'),
-          errorOf('pykeops'),
-          ['torch 2.11, dense', (cell) => time(cell, 'torch') || 'does not fit'],
-          errorOf('torch'),
-          gain,
-        ],
-        [
-          ...pick('h200-keops', [
-            { operation: 'gaussianSum', m: 10000, d: 3 },
-            { operation: 'gaussianSum', m: 1e6, d: 3 },
-            { operation: 'gaussianSum', dtype: 'float64' },
-            { operation: 'logSumExp' },
-            { operation: 'gaussianGradient', d: 3 },
-            { operation: 'gaussianSum', d: 100 },
-            { operation: 'gaussianSum', d: 128 },
-            { operation: 'gaussianSum', d: 1000 },
-            { operation: 'nearest', d: 3 },
-            { operation: 'nearest', d: 100, n: 1e5 },
-          ]),
-          ...pick('h200-keops-curves', [{ operation: 'kMeans', m: 10000 }]),
-        ],
-      ),
-  },
-  {
-    file: 'README.md',
-    name: 'what the reductions show',
-    text() {
-      const all = cells('h200-keops');
-      const both = [...all, ...cells('h200-keops-curves')];
-      const sums = all.filter((cell) => cell.operation === 'gaussianSum' && cell.m <= 10000);
-      const long = all.filter(({ d, m }) => d === 3 && m >= 1e5);
-      const dense = sorted(all.filter((cell) => ratio(cell, 'torch') < 1));
-      return `KeOps takes ${ratios(both, 'pykeops')} times as long over all rows of both files: ${ratios(sums, 'pykeops')} times for Gaussian sums of 1e4 rows and
-fewer, ${ratios(only('h200-keops', ['nearest']), 'pykeops')} times for the 10 nearest, ${ratios(long, 'pykeops')} times for sums over 1e5 rows and more with D = 3. torch's dense products are quicker
-in ${dense.map((cell) => `${reduction(cell)} (${time(cell, 'torch')})`).join(', and in ')}; tensor cores are not used here yet.`;
-    },
-  },
-  ...['README.md', 'docs/performance.md'].map((file) => ({
+  ...['docs/platforms.md', 'docs/performance/reductions.md'].map((file) => ({
     file,
     name: 'interpreter',
     text() {
       const { shares, count: kinds } = interpreterShares();
+      const up = path.relative(path.dirname(file), '.');
       return `The interpreter has ${shares[0]?.toFixed(2)} to ${shares.at(-1)?.toFixed(2)} of the speed of compiled kernels in ${kinds} kinds of work, the median ${median(shares).toFixed(2)}
-([table](${file === 'README.md' ? '' : '../'}packages/cpu-runtime/README.md#the-interpreter)).`;
+([table](${up}/packages/cpu-runtime/README.md#the-interpreter)).`;
     },
   })),
   {

@@ -1,7 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { handWrittenTables, markers, table, writeBlocks } from './blocks.mjs';
 import { CLAIMS } from './claims.mjs';
-import { cells, count, error, measurement, pick, ratio, short, time } from './measurements.mjs';
+import { PICTURE, speedPicture } from './speed-picture.mjs';
+import { speedRows } from './speed.mjs';
+import {
+  cells,
+  count,
+  error,
+  formatMs,
+  measurement,
+  pick,
+  ratio,
+  short,
+  time,
+} from './measurements.mjs';
 
 const block = (/** @type {string} */ name, /** @type {string} */ body) =>
   `${markers(name).begin}\n\n${body}\n\n${markers(name).end}`;
@@ -94,4 +106,18 @@ it('every claim has a text, under a name of its own in its file', () => {
   const named = CLAIMS.map(({ file, name }) => `${file}: ${name}`);
   expect(new Set(named).size).toBe(named.length);
   for (const claim of CLAIMS) expect(claim.text()).not.toMatch(/undefined|NaN/);
+});
+
+it('the picture has the times of the rows that are drawn, in text that can be read at a width of 400', () => {
+  const picture = speedPicture();
+  const drawn = speedRows().filter((row) => row.drawn);
+  expect(PICTURE).toMatch(/\.svg$/);
+  expect(drawn.length).toBeGreaterThan(3);
+  for (const { work, ms, peer } of drawn) {
+    expect(picture).toContain(`>${work}<`);
+    for (const time of [ms, ...(peer ? [peer.ms] : [])])
+      expect(picture).toContain(`>${formatMs(time)}<`);
+  }
+  expect(picture).toContain('viewBox="0 0 400 ');
+  for (const [, size] of picture.matchAll(/(\d+)px/g)) expect(Number(size)).toBeGreaterThan(11);
 });

@@ -1,4 +1,4 @@
-// What docs/performance.md states out of bench/results.
+// What the pages of docs/performance state out of bench/results.
 import { table } from './blocks.mjs';
 import {
   cells,
@@ -7,7 +7,10 @@ import {
   largestError,
   measurement,
   operation,
+  pick,
   ratio,
+  ratios,
+  reduction,
   short,
   sorted,
   time,
@@ -27,12 +30,16 @@ import {
   work,
 } from './columns.mjs';
 
+const PAIRWISE = 'docs/performance/pairwise.md';
+const LINEAR_ALGEBRA = 'docs/performance/linear-algebra.md';
+const REDUCTIONS = 'docs/performance/reductions.md';
+
 /** @param {string} name */
 const day = (name) => measurement(name).startedAt.slice(0, 10);
 /** @type {import('./claims.mjs').Claim[]} */
 export const PERFORMANCE = [
   {
-    file: 'docs/performance.md',
+    file: PAIRWISE,
     name: 'distances beside the peers',
     text: () =>
       table(
@@ -48,7 +55,7 @@ export const PERFORMANCE = [
       ),
   },
   {
-    file: 'docs/performance.md',
+    file: PAIRWISE,
     name: 'grid',
     text() {
       const [one, batch] = ['h200-cdist-grid', 'h200-cdist-grid-batch'].map(measurement);
@@ -67,7 +74,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
     },
   },
   {
-    file: 'docs/performance.md',
+    file: PAIRWISE,
     name: 'kernel matrices',
     text: () =>
       table(
@@ -83,7 +90,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
       ),
   },
   {
-    file: 'docs/performance.md',
+    file: PAIRWISE,
     name: 'distances for p = infinity',
     text() {
       const [cell] = cells('h200-cdist-infinity');
@@ -92,7 +99,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
     },
   },
   {
-    file: 'docs/performance.md',
+    file: PAIRWISE,
     name: 'kernels on the CPU of that host',
     text: () =>
       table(
@@ -111,7 +118,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
       ),
   },
   {
-    file: 'docs/performance.md',
+    file: PAIRWISE,
     name: 'distances on two cores',
     text: () =>
       table(
@@ -124,7 +131,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
       ),
   },
   {
-    file: 'docs/performance.md',
+    file: LINEAR_ALGEBRA,
     name: 'linear algebra',
     text: () =>
       table(
@@ -146,7 +153,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
       ),
   },
   {
-    file: 'docs/performance.md',
+    file: REDUCTIONS,
     name: 'reductions on an H200',
     text: () =>
       table(
@@ -160,11 +167,29 @@ Both views are kept: the first shows what the kernels leave on the table, the se
           ['torch', (cell) => time(cell, 'torch') || 'too large'],
           gain,
         ],
-        sorted(cells('h200-keops')),
+        [
+          ...sorted(cells('h200-keops')),
+          ...pick('h200-keops-curves', [{ operation: 'kMeans', m: 10000 }]),
+        ],
       ),
   },
   {
-    file: 'docs/performance.md',
+    file: REDUCTIONS,
+    name: 'what the reductions show',
+    text() {
+      const all = cells('h200-keops');
+      const both = [...all, ...cells('h200-keops-curves')];
+      const sums = all.filter((cell) => cell.operation === 'gaussianSum' && cell.m <= 10000);
+      const nearest = all.filter((cell) => cell.operation === 'nearest');
+      const long = all.filter(({ d, m }) => d === 3 && m >= 1e5);
+      const dense = sorted(all.filter((cell) => ratio(cell, 'torch') < 1));
+      return `KeOps takes ${ratios(both, 'pykeops')} times as long over all rows of both files: ${ratios(sums, 'pykeops')} times for Gaussian sums of 1e4 rows and
+fewer, ${ratios(nearest, 'pykeops')} times for the 10 nearest, ${ratios(long, 'pykeops')} times for sums over 1e5 rows and more with D = 3. torch's dense products are quicker
+in ${dense.map((cell) => `${reduction(cell)} (${time(cell, 'torch')})`).join(', and in ')}; tensor cores are not used here yet.`;
+    },
+  },
+  {
+    file: REDUCTIONS,
     name: 'reductions over the number of points',
     text() {
       const curves = sorted(cells('h200-keops-curves'));
@@ -174,13 +199,13 @@ Both views are kept: the first shows what the kernels leave on the table, the se
           .filter((cell) => cell.operation === name)
           .map((cell) => short(ratio(cell, 'pykeops')))
           .join(', ');
-      return `Over the number of points ([curves](../bench/results/h200-keops-curves.svg), [json](../bench/results/h200-keops-curves.json)), KeOps takes so many times as long:
+      return `Over the number of points ([curves](../../bench/results/h200-keops-curves.svg), [json](../../bench/results/h200-keops-curves.json)), KeOps takes so many times as long:
 sums in D = 3 from 100 to 1e6 points ${gains('gaussianSum')}; ten iterations of K-means with sqrt N centroids from 1e4 to 1e7 points ${gains('kMeans')};
 the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
     },
   },
   {
-    file: 'docs/performance.md',
+    file: REDUCTIONS,
     name: 'reductions on a CPU',
     text: () =>
       table(

@@ -1,5 +1,5 @@
-// Figures of README files and documents out of bench/results: compares, and with --write writes them anew.
-import { readFileSync, writeFileSync } from 'node:fs';
+// Figures of README files and documents out of bench/results, and the README's picture: compares, and with --write writes them anew.
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
@@ -7,12 +7,15 @@ import { root, workspacePackages } from '../lib/workspace.mjs';
 import { handWrittenTables, writeBlocks } from './blocks.mjs';
 import { CLAIMS } from './claims.mjs';
 import { measurementFiles } from './measurements.mjs';
+import { PICTURE, speedPicture } from './speed-picture.mjs';
 
 const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } });
 const config = await resolveConfig(path.join(root, 'README.md'));
 const files = [
   'README.md',
-  'docs/performance.md',
+  ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md') && !file.startsWith('site'))
+    .map((file) => `docs/${file}`),
   ...workspacePackages().map(({ folder }) => `packages/${folder}/README.md`),
 ];
 
@@ -33,10 +36,16 @@ for (const file of new Set([...files, ...CLAIMS.map((claim) => claim.file)])) {
   for (const table of handWrittenTables(text, measurementFiles))
     problems.push(`${file}: a table written by hand beside its measurement: ${table}`);
 }
+const picture = path.join(root, PICTURE);
+const drawn = speedPicture();
+if (values.write) writeFileSync(picture, drawn);
+else if (!existsSync(picture) || readFileSync(picture, 'utf8') !== drawn)
+  problems.push(`${PICTURE} differs from the measurements`);
+
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) {
   console.error(
-    'Tables of measurements come from scripts/claims/claims.mjs: `node scripts/claims/run.mjs --write`.',
+    'Tables and the picture of measurements come from scripts/claims/claims.mjs: `node scripts/claims/run.mjs --write`.',
   );
   process.exitCode = 1;
 }

@@ -10,7 +10,7 @@ import { at, element, placed, type Dense, type Scratch } from './scratch.js';
 import { SPECTRAL_STREAMS, spread, type Lane } from './spread.js';
 import { solverStreams } from './streams.js';
 
-/** Up to this order the library's batched routine is ahead of matrix after matrix (docs/performance.md). */
+/** Up to this order the library's batched routine is ahead of matrix after matrix (docs/performance/linear-algebra.md). */
 const BATCHED_ORDER = 1024;
 /** The share of free memory that one batched call may work in. */
 const SHARE = 0.25;

@@ -25,7 +25,7 @@ interface Bounds {
   readonly count: number;
 }
 
-/** As measured on an H200 (docs/performance.md). */
+/** As measured on an H200 (docs/performance/linear-algebra.md). */
 const CHOLESKY: Bounds = { small: 96, batched: 1024, count: 10 };
 const LU: Bounds = { small: 96, batched: 512, count: 16 };
 

@@ -8,7 +8,7 @@ import { captured, Replay } from './replay.js';
 import { prepared, solverStreams } from './streams.js';
 import type { Scratch } from './scratch.js';
 
-/** Streams for factorisations; more do not overlap further on an H200 (docs/performance.md). */
+/** Streams for factorisations; more do not overlap further on an H200 (docs/performance/linear-algebra.md). */
 export const FACTOR_STREAMS = 8;
 /** Streams for eigenvalues and singular values: the library's own locks leave nothing to more. */
 export const SPECTRAL_STREAMS = 4;
