@@ -24,6 +24,7 @@ import { chooseDevice } from '../options/choose-device.js';
 import { parseChoice, parseCount, parseList, parseP } from '../options/parse-option.js';
 import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
+import { benchCallsCommand } from './bench-calls.js';
 import {
   measure,
   sub,
@@ -67,7 +68,7 @@ async function settleExecutor(): Promise<void> {
   if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
 }
 
-/** `mercer bench cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench calls|cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').hook('preAction', settleExecutor);
   command.addCommand(
@@ -137,6 +138,7 @@ export function benchCommand(): Command {
       ),
     ).action(action(keops)),
   );
+  command.addCommand(benchCallsCommand());
   command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),
     { hidden: true }, // what the suites run with an empty store and with a filled one

@@ -1,0 +1,67 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-bench-calls-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A Python that answers as the script does. */
+async function pythonThat(says: string): Promise<string> {
+  const path = join(folder, `python-${says.length}`);
+  await writeFile(path, `#!/bin/sh\n${says}\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+describe('mercer bench calls', () => {
+  it('times ordinary and prepared calls, and shows the peers beside them', async () => {
+    const times = '{"median":7.5,"p10":7,"p90":9,"count":150}';
+    const line = `{"versions":{"torch":"0"},"missing":["keops: none"],"calls":[{"call":"map","peer":"torch","idleUs":${times}},{"call":"matmul","peer":"torch","idleUs":${times}}]}`;
+    const python = await pythonThat(`echo chatter; echo '${line}'`);
+    const out = join(folder, 'calls.json');
+    const options = ['--operations', 'map,cdist', '--device', 'cpu'];
+    const report = (await mercerJson([
+      ...['bench', 'calls', ...options],
+      ...['--python', python, '--out', out],
+    ])) as {
+      calls: { call: string; ordinary: { idleUs: { median: number } }; prepared: object }[];
+      peers: { calls: object[] };
+    };
+    expect(JSON.parse(await readFile(out, 'utf8'))).toEqual(report);
+    expect(report).toMatchObject({ schema: 1, suite: 'calls', device: { id: 'cpu' } });
+    expect(report.calls.map(({ call }) => call)).toEqual(['map', 'cdist']);
+    for (const { ordinary, prepared } of report.calls) {
+      expect(ordinary.idleUs.median).toBeGreaterThan(0);
+      expect(ordinary).not.toHaveProperty('busyUs');
+      expect(prepared).toMatchObject({ idleUs: { count: 150 } });
+    }
+    expect(report.peers).toEqual({
+      versions: { torch: '0' },
+      missing: ['keops: none'],
+      calls: [{ call: 'map', peer: 'torch', idleUs: JSON.parse(times) as unknown }],
+    });
+    const { stdout } = await mercer(['bench', 'calls', ...options, '--python', python]);
+    expect(stdout).toMatch(/map\s.*mercer, prepared\s/);
+    expect(stdout).toMatch(/map\s.*torch\s.*7\.50? us/);
+    expect(stdout).toMatch(/Not measured: keops: none/);
+  });
+
+  it('says what stands in the way of peers', async () => {
+    const python = await pythonThat('echo broken >&2; exit 3');
+    const args = ['bench', 'calls', '--operations', 'matmul', '--device', 'cpu'];
+    const { status, stdout } = await mercer([...args, '--python', python]);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/matmul\s.*mercer/);
+    expect(stdout).toMatch(/Not measured: .*Command failed/);
+    const wrong = await mercer(['bench', 'calls', '--operations', 'cdists']);
+    expect(wrong.status).not.toBe(0);
+    expect(wrong.stderr).toMatch(/cdists/);
+  });
+});
