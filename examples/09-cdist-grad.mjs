@@ -2,7 +2,7 @@
 //    k of c times the kernel matrix times the derivative of the norm. No array of all differences is ever stored.
 //    (It is not the gradient of cdist: that is cdistBackward, in the next example.)
 import assert from 'node:assert/strict';
-import { cdistGrad, laplaceL1, planOf, runKernel, tensor } from '@mercer/core';
+import { cdistGrad, kernels, planOf, runKernel, tensor } from '@mercer/core';
 
 const [points, features, queries, h] = [300, 5, 200, 3];
 const numbers = (length = 0, seed = 0) =>
@@ -16,7 +16,7 @@ const x = await tensor(xs, { shape: [points, features] });
 const z = await tensor(zs, { shape: [queries, features] });
 const c = await tensor(cs, { shape: [1, points] }); // one output; with several, all are summed in one pass
 
-const kernel = await runKernel(laplaceL1, x, z, { bandwidth: h }); // points x queries
+const kernel = await runKernel(kernels.laplace, x, z, { bandwidth: h }); // points x queries
 // cdistGrad takes features in rows; transposed data are copied into that order by itself.
 const sums = await cdistGrad(kernel, x.transpose(), c, z.transpose(), { p: 1 }); // 1 x features x queries
 console.log(`${sums.shape.join(' x ')} on ${sums.device.id}: ${planOf(sums)?.summary}`);

@@ -94,8 +94,8 @@ ${tests.passed} GPU tests passed, ${tests.failed} failed, ${tests.skipped} were 
       table(
         [['', operation], ours, theirs('Kermac 0.1.2', 'kermac')],
         pick('h200-kermac', [
-          { operation: 'laplaceL1' },
-          { operation: 'gaussianL2' },
+          { operation: 'laplace' },
+          { operation: 'gaussian' },
           ...[1, 1.3, 2].map((p) => ({ operation: 'cdistGrad', p, m: 1024 })),
         ]),
       ),

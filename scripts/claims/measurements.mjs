@@ -121,10 +121,10 @@ const NAMES = {
   kMeansAssignment: (/** @type {Cell} */ { n }) => `nearest of ${n} centres`,
   kMeans: () => 'K-means, ten iterations',
   cdist: (/** @type {Cell} */ { p }) => `cdist, p = ${p}`,
-  pNorm: (/** @type {Cell} */ { p }) => `pNorm, p = ${p} in memory`,
-  laplaceL1: () => 'Laplacian of the 1-norm',
-  laplaceL2: () => 'Laplacian of the 2-norm',
-  gaussianL2: () => 'Gaussian',
+  minkowski: (/** @type {Cell} */ { p }) => `Minkowski distances, p = ${p} in memory`,
+  laplace: () => 'Laplacian of the 1-norm',
+  exponential: () => 'Laplacian of the 2-norm',
+  gaussian: () => 'Gaussian',
   cdistGrad: (/** @type {Cell} */ { p }) => `cdistGrad, p = ${p}`,
 };
 const ORDER = Object.keys(NAMES);

@@ -8,15 +8,18 @@ const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] 
   ['cdist(a, a, { P: 1 })', /'P' does not exist in type 'CdistOptions<"float32">'.* 'p'\?$/],
   ["cdist(a, a, { p: '1' })", /^Type 'string' is not assignable to type 'number'/],
   ['cdist(a, wide)', /'Tensor<"float64">' .* 'RowsBeside<Tensor<"float32">>'/],
-  ['cdist(tensor([[1]]), a)', /^Argument of type 'Promise<Tensor<"float32">>' is not assignable/],
+  ['cdist(tensor([[1]]), a)', /^Argument of type 'Pending<Tensor<"float32">>' is not assignable/],
   ['cdist(a)', /^Expected 2-3 arguments, but got 1/],
   ['cdistGrad(a, a, a, a, { P: 2 })', /'P' does not exist in type 'CdistGradOptions<"float32">'/],
-  ['runKernel(gaussianL2, a, { bandwidth: 1 })', /^Expected 4 arguments, but got 3/],
-  ['runKernel(gaussianL2, a, a, { bandwith: 1 })', /'bandwith' does not exist .* 'bandwidth'\?$/],
+  ['runKernel(kernels.gaussian, a, { bandwidth: 1 })', /^Expected 4 arguments, but got 3/],
+  [
+    'runKernel(kernels.gaussian, a, a, { bandwith: 1 })',
+    /'bandwith' does not exist .* 'bandwidth'\?$/,
+  ],
   ['tensor([1], { shpe: [1] })', /'shpe' does not exist in type 'TensorOptions<.*'shape'\?$/],
   ["tensor([1], { dtype: 'float99' })", /^Type '"float99"' is not assignable to type 'DType/],
-  ['tensor(tensor([1]))', /'Promise<Tensor<"float32">>' .* 'TensorSource'/],
-  ['lazyI(tensor([[1]]))', /'Promise<Tensor<"float32">>' .* parameter of type 'TensorSource/],
+  ['tensor(tensor([1]))', /'Pending<Tensor<"float32">>' .* 'TensorSource'/],
+  ['lazyI(tensor([[1]]))', /'Pending<Tensor<"float32">>' .* parameter of type 'TensorSource/],
   ['lazyI(a).sqdist(a)', /'Tensor<"float32">' .* 'LazyOperand'/, /lazyIOrLazyJ/i],
   ['const rows: number[] = a', /^Type 'Tensor<"float32">' /],
 ];
@@ -31,7 +34,7 @@ const ids: bigint[] = await (await tensor([1n])).toNested();
 function messages(body: string): readonly (readonly string[])[] {
   const file = fileURLToPath(new URL('../in-memory.mts', import.meta.url));
   const text =
-    `import { cdist, cdistGrad, gaussianL2, lazyI, runKernel, tensor } from '${path.resolve(file, '../dist/index.js')}';\n` +
+    `import { cdist, cdistGrad, kernels, lazyI, runKernel, tensor } from '${path.resolve(file, '../dist/index.js')}';\n` +
     `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n${body}`;
   const options: ts.CompilerOptions = {
     strict: true,
@@ -62,7 +65,9 @@ describe('the compiler', () => {
       const [line, ...others] = found[at] ?? [];
       expect(line, call).toMatch(first);
       if (then !== undefined) expect(others.join('\n'), call).toMatch(then);
-      expect(found[at]?.join('\n'), call).not.toMatch(/overload|#private/i);
+      expect(found[at]?.join('\n'), call).not.toMatch(/overload/i);
+      // A promise of a tensor has most of a tensor's methods: behind the first line the compiler lists what it lacks.
+      if (!line?.includes('Pending<')) expect(others.join('\n'), call).not.toContain('#private');
     }
   });
 

@@ -6,7 +6,7 @@ const { cdist, cdistGrad, gradient, runKernel, tensor } = mercer as unknown as R
   string,
   Loose
 >;
-const { gaussianL2, genred, lazyI, lazyJ } = mercer;
+const { genred, kernels, lazyI, lazyJ } = mercer;
 const cpu = { device: 'cpu' } as const;
 
 let a: mercer.Tensor<'float32'>;
@@ -31,8 +31,8 @@ const FORGOTTEN: readonly Case[] = [
   ['cdist, b', () => cdist?.(a, promise), AWAIT],
   ['cdist, out', () => cdist?.(a, a, { out: promise }), AWAIT],
   ['cdistGrad', () => cdistGrad?.(promise, a, a, a), AWAIT],
-  ['runKernel', () => runKernel?.(gaussianL2, promise, a, { bandwidth: 1 }), AWAIT],
-  ['bandwidth', () => runKernel?.(gaussianL2, a, a, { bandwidth: promise }), AWAIT],
+  ['runKernel', () => runKernel?.(kernels.gaussian, promise, a, { bandwidth: 1 }), AWAIT],
+  ['bandwidth', () => runKernel?.(kernels.gaussian, a, a, { bandwidth: promise }), AWAIT],
   ['tensor', () => tensor?.(promise), AWAIT],
   ['device', () => tensor?.([1], { device: promise }), AWAIT],
   ['lazyI', () => lazyI(promise as never), AWAIT],
@@ -51,12 +51,12 @@ const OTHERS: readonly Case[] = [
   ['p of cdistGrad as text', () => cdistGrad?.(a, a, a, a, { p: '2' }), /p is the string "2"/],
   [
     'a bandwidth as text',
-    () => runKernel?.(gaussianL2, a, a, { bandwidth: '1' }),
+    () => runKernel?.(kernels.gaussian, a, a, { bandwidth: '1' }),
     /the string "1"/,
   ],
   [
     'options in the third place of runKernel',
-    () => runKernel?.(gaussianL2, a, { bandwidth: 1 }),
+    () => runKernel?.(kernels.gaussian, a, { bandwidth: 1 }),
     /an object with bandwidth, which are options.*runKernel\(descriptor, a, b or undefined, options\)/,
   ],
   ['options in the second place of cdist', () => cdist?.(a, { p: 1 }), /cdist\(a, b, options\)/],
@@ -74,7 +74,7 @@ const OTHERS: readonly Case[] = [
   [
     'an offset with a bigint',
     () =>
-      runKernel?.(gaussianL2, a, a, {
+      runKernel?.(kernels.gaussian, a, a, {
         bandwidth: 1,
         regularization: 1,
         regularizationOffset: [1n, 2],

@@ -32,7 +32,7 @@ async function rowsOf(): Promise<readonly Row[]> {
   const row = genred('SqDist(x, y)', ['x = Vi(4)', 'y = Vj(4)']);
   const scope = new mercer.Scope();
   const cache = JitCache.open({ mode: 'off' });
-  const kernel = mercer.gaussianL2;
+  const kernel = mercer.kernels.gaussian;
   const bytes = npy.encodeNpy({ data, shape: [rows, rows] });
   const saved = { a, x: a, b: a };
   const prepared = await cdist.prepare(a, a);

@@ -81,11 +81,11 @@ const LOADING: Readonly<Record<string, Call>> = {
   cdistGrad: (o) => mercer.cdistGrad(upstream, upstream, upstream, upstream, o),
   'cdistGrad.prepare': (o) => mercer.cdistGrad.prepare(upstream, upstream, upstream, upstream, o),
   cdistBackward: (o) => mercer.cdistBackward(upstream, a, b, o),
-  runKernel: (o) => mercer.runKernel(mercer.dot, a, b, o),
-  'runKernel with prepared rows': (o) => mercer.runKernel(mercer.cosine, a, b, o),
-  'runKernel.prepare': (o) => mercer.runKernel.prepare(mercer.dot, a, b, o),
-  runKernelBackward: (o) => mercer.runKernelBackward(mercer.dot, upstream, a, b, o),
-  precompile: (o) => mercer.precompile([mercer.dot], { ...place, ...o }),
+  runKernel: (o) => mercer.runKernel(mercer.kernels.dot, a, b, o),
+  'runKernel with prepared rows': (o) => mercer.runKernel(mercer.kernels.cosine, a, b, o),
+  'runKernel.prepare': (o) => mercer.runKernel.prepare(mercer.kernels.dot, a, b, o),
+  runKernelBackward: (o) => mercer.runKernelBackward(mercer.kernels.dot, upstream, a, b, o),
+  precompile: (o) => mercer.precompile([mercer.kernels.dot], { ...place, ...o }),
   sum: (o) => distance().sum('j', o),
   nonzero: (o) => distance().nonzero('j', o),
   histogram: (o) => distance().histogram('j', { bins: 2, range: [0, 4], ...o }),
@@ -158,14 +158,14 @@ const COPYING: Readonly<Record<string, Call>> = {
   'cdistBackward of p': (o) =>
     mercer.cdistBackward(upstream, a, b, { ...o, p: 1.5, wrt: ['a', 'b', 'p'] }),
   'runKernelBackward of one input': (o) =>
-    mercer.runKernelBackward(mercer.gaussianL2, upstream, a, undefined, {
+    mercer.runKernelBackward(mercer.kernels.gaussian, upstream, a, undefined, {
       bandwidth: 1,
       regularization: 0.1,
       wrt: ['a', 'bandwidth', 'regularization'],
       ...o,
     }),
   'runKernelBackward of prepared rows': (o) =>
-    mercer.runKernelBackward(mercer.cosine, upstream, a, b, {
+    mercer.runKernelBackward(mercer.kernels.cosine, upstream, a, b, {
       scale: 2,
       wrt: ['a', 'scale'],
       ...o,

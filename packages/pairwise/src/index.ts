@@ -28,24 +28,7 @@ export {
   type PrecompileReport,
   type PrecompileSize,
 } from './precompile.js';
-export {
-  cauchy,
-  cosine,
-  dot,
-  gaussianL2,
-  inverseMultiquadric,
-  l1Norm,
-  l2Norm,
-  laplaceL1,
-  laplaceL2,
-  matern12,
-  matern32,
-  matern52,
-  pNorm,
-  polynomial,
-  rationalQuadratic,
-  sigmoid,
-} from './ready-made.js';
+export * as kernels from './ready-made.js';
 export type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 export { runKernel, type RunKernel } from './run-kernel.js';
 export { runKernelBackward } from './run-kernel-backward.js';

@@ -37,12 +37,12 @@ import {
  * @example
  * ```ts
  * import { tensor } from '@mercer/tensor';
- * import { gaussianL2, runKernelBackward } from '@mercer/pairwise';
+ * import { kernels, runKernelBackward } from '@mercer/pairwise';
  *
  * const a = await tensor([[0], [1]], { device: 'cpu' });
  * const b = await tensor([[0]], { device: 'cpu' });
  * const upstream = await tensor([[1], [1]], { device: 'cpu' });
- * const { a: da, bandwidth } = await runKernelBackward(gaussianL2, upstream, a, b, {
+ * const { a: da, bandwidth } = await runKernelBackward(kernels.gaussian, upstream, a, b, {
  *   bandwidth: 1,
  *   wrt: ['a', 'bandwidth'],
  * });

@@ -62,10 +62,10 @@ export interface RunKernel {
  *
  * @example
  * ```ts
- * import { gaussianL2, runKernel } from '@mercer/pairwise';
+ * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const points = [[0, 0], [3, 4]];
- * const k = await runKernel(gaussianL2, points, undefined, {
+ * const k = await runKernel(kernels.gaussian, points, undefined, {
  *   bandwidth: 5,
  *   regularization: 1e-3,
  *   device: 'cpu',

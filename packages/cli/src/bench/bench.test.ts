@@ -75,11 +75,11 @@ describe('kermacCells', () => {
     const names = kermacCells({ kind: 'cuda' }).map(cellName);
     expect(names.length).toBe(3 + 1 + 1 + 1 + 1 + 4 * 3);
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toContain('laplaceL2 p=2 30000 x 30000 x 1024');
+    expect(names).toContain('exponential p=2 30000 x 30000 x 1024');
     expect(names).toContain('cdistGrad p=1.3 1000 x 1000 x 10 x 10000');
     for (const small of kermacCells({ kind: 'cpu' })) expect(cellWork(small)).toBeLessThan(1e9);
-    expect(kermacCells({ kind: 'cpu', operations: ['pNorm'] }).map(cellName)).toEqual([
-      'pNorm p=1.3 1000 x 1000 x 64',
+    expect(kermacCells({ kind: 'cpu', operations: ['minkowski'] }).map(cellName)).toEqual([
+      'minkowski p=1.3 1000 x 1000 x 64',
     ]);
   });
 
@@ -205,10 +205,10 @@ describe('OPERATIONS', () => {
     const h = parameters?.(problem)['bandwidth'] ?? NaN;
     const want = {
       cdist: d,
-      pNorm: d,
-      laplaceL1: Math.exp(-d / h),
-      laplaceL2: Math.exp(-d / h),
-      gaussianL2: Math.exp((-d * d) / (2 * h * h)),
+      minkowski: d,
+      laplace: Math.exp(-d / h),
+      exponential: Math.exp(-d / h),
+      gaussian: Math.exp((-d * d) / (2 * h * h)),
     }[operation];
     expect(truth(problem, data, 1, 2, 3).value).toBeCloseTo(want, 12);
   });

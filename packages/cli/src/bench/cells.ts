@@ -1,10 +1,10 @@
 /** Operations by Mercer's own kernels that the bench knows; what each is stands in `operations/`. */
 export const OPERATION_NAMES = [
   'cdist',
-  'pNorm',
-  'laplaceL1',
-  'laplaceL2',
-  'gaussianL2',
+  'minkowski',
+  'laplace',
+  'exponential',
+  'gaussian',
   'cdistGrad',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];

@@ -4,10 +4,10 @@ import { FULL_GRID, gridCells, type GridAxes } from './grid.js';
 /** Exponents that each operation is measured with; where it has its own, that. */
 const EXPONENTS: Readonly<Record<OperationName, readonly number[]>> = {
   cdist: [1, 1.3, 2],
-  pNorm: [1.3],
-  laplaceL1: [1],
-  laplaceL2: [2],
-  gaussianL2: [2],
+  minkowski: [1.3],
+  laplace: [1],
+  exponential: [2],
+  gaussian: [2],
   cdistGrad: [1, 1.3, 2],
 };
 

@@ -146,7 +146,7 @@ for (const { id } of gpus) {
 
     it('cache warm compiles descriptors in parallel', async () => {
       const store = { MERCER_CACHE_DIR: join(folder, 'store'), MERCER_CACHE: 'rw' };
-      const args = ['cache', 'warm', '--descriptors', 'laplaceL1,gaussianL2', '--device', id];
+      const args = ['cache', 'warm', '--descriptors', 'laplace,gaussian', '--device', id];
       const { kernels } = (await mercerJson(args, store)) as { kernels: number };
       expect(kernels).toBeGreaterThan(2);
       expect((await mercerJson(['cache', 'list'], store)) as unknown[]).toHaveLength(kernels);

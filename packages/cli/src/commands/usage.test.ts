@@ -30,7 +30,7 @@ const WRONG: readonly (readonly [args: readonly string[], why: RegExp])[] = [
   [['cache', 'prune', '--max-bytes', 'many'], /a size such as 500M/],
   [['bench', 'cdist', '--k', '3,,4'], /empty entry/],
   [['bench', 'cdist', '--m', '0'], /at least 1/],
-  [['bench', 'kermac', '--operations', 'cdist,mma'], /'mma' is none of cdist, pNorm/],
+  [['bench', 'kermac', '--operations', 'cdist,mma'], /'mma' is none of cdist, minkowski/],
   [['bench', 'linalg', '--operations', 'qr'], /'qr' is none of solveCholesky, solveLU/],
   [['kernel', 'a.npy', '--inner-operator', 'diff', '--out', 'k.npy'], /'--inner-power <power>'/],
   [['cdist-grad', 'a.npy', 'b.npy', '--out', 'g.npy'], /missing required argument 'C'/],

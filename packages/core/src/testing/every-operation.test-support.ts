@@ -77,25 +77,26 @@ export async function operations(): Promise<readonly Operation[]> {
     ['cdist.prepare', async () => (await mercer.cdist.prepare(x, y))(x, y)],
     ['cdistGrad', () => mercer.cdistGrad(a, b, c, d)],
     ['cdistBackward', () => mercer.cdistBackward(g, x, y)],
-    ['runKernel', () => mercer.runKernel(mercer.gaussianL2, x, y, { bandwidth: 1.5 })],
+    ['runKernel', () => mercer.runKernel(mercer.kernels.gaussian, x, y, { bandwidth: 1.5 })],
     [
       'runKernel polynomial',
-      () => mercer.runKernel(mercer.polynomial, x, y, { degree: 2, gamma: 1, offset: 1 }),
+      () => mercer.runKernel(mercer.kernels.polynomial, x, y, { degree: 2, gamma: 1, offset: 1 }),
     ],
     [
       'runKernel matern',
-      () => mercer.runKernel(mercer.matern52, x, x, { bandwidth: 1.5, regularization: 0.1 }),
+      () =>
+        mercer.runKernel(mercer.kernels.matern52, x, x, { bandwidth: 1.5, regularization: 0.1 }),
     ],
     [
       'runKernelBackward',
-      () => mercer.runKernelBackward(mercer.gaussianL2, g, x, y, { bandwidth: 1.5 }),
+      () => mercer.runKernelBackward(mercer.kernels.gaussian, g, x, y, { bandwidth: 1.5 }),
     ],
     [
       'customKernel',
       () =>
         mercer.runKernel(
           {
-            ...mercer.gaussianL2,
+            ...mercer.kernels.gaussian,
             kernel: mercer.customKernel(formula.exp(formula.neg(one))),
           } as never,
           x,

@@ -9,10 +9,10 @@ import {
 import { cdistOperation } from './cdist.js';
 import { cdistGradOperation } from './cdist-grad.js';
 import {
-  gaussianL2Operation,
-  laplaceL1Operation,
-  laplaceL2Operation,
-  pNormOperation,
+  gaussianOperation,
+  laplaceOperation,
+  exponentialOperation,
+  minkowskiOperation,
 } from './kernels.js';
 import {
   eighOperation,
@@ -41,10 +41,10 @@ import {
 /** Operations by Mercer's own kernels, by their names. */
 export const OPERATIONS: Readonly<Record<OperationName, ElementOperation>> = {
   cdist: cdistOperation,
-  pNorm: pNormOperation,
-  laplaceL1: laplaceL1Operation,
-  laplaceL2: laplaceL2Operation,
-  gaussianL2: gaussianL2Operation,
+  minkowski: minkowskiOperation,
+  laplace: laplaceOperation,
+  exponential: exponentialOperation,
+  gaussian: gaussianOperation,
   cdistGrad: cdistGradOperation,
 };
 
