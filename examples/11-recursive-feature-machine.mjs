@@ -68,7 +68,7 @@ for (let round = 0; round < 3; round++) {
   const scale = await tensor(scales, { device: train.device });
 
   // Fit: (K + ridge I) c = y. The regularised diagonal comes with the kernel.
-  const regularised = await runKernel(kernels.laplace, train, undefined, {
+  const regularised = await runKernel(kernels.laplace, train, {
     bandwidth,
     scale,
     regularization: ridge,

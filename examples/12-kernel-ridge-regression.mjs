@@ -16,7 +16,7 @@ const kernel = { bandwidth: 1 };
 
 // (K + r I) alpha = y: the kernel is 1 on the diagonal, so that regularization makes it 1 + r.
 const regularization = 0.05;
-const k = await runKernel(kernels.exponential, data, undefined, { ...kernel, regularization });
+const k = await runKernel(kernels.exponential, data, { ...kernel, regularization });
 const { x: alpha } = await solveCholesky(k, targets, { checkErrors: true });
 
 const points = Float64Array.of(-1.5, -0.25, 0.6, 1.7);
@@ -33,7 +33,7 @@ for (const [i, value] of (await predictions.toTypedArray()).entries()) {
 
 // One eigendecomposition K = V diag(w) V^T gives every regularisation: (K + r I)^-1 = V diag(1 / (w + r)) V^T. The error of
 // leaving point i out is alpha_i / ((K + r I)^-1)_ii.
-const plain = await runKernel(kernels.exponential, data, undefined, kernel);
+const plain = await runKernel(kernels.exponential, data, kernel);
 const { values, vectors } = await eigh(plain, { checkErrors: true });
 const projected = await (await matmul(vectors, targets, { transposeA: true })).toTypedArray();
 const [w, v] = [await values.toTypedArray(), await vectors.toTypedArray()];

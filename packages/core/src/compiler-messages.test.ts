@@ -11,7 +11,40 @@ const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] 
   ['cdist(tensor([[1]]), a)', /^Argument of type 'Pending<Tensor<"float32">>' is not assignable/],
   ['cdist(a)', /^Expected 2-3 arguments, but got 1/],
   ['cdistGrad(a, a, a, a, { P: 2 })', /'P' does not exist in type 'CdistGradOptions<"float32">'/],
-  ['runKernel(kernels.gaussian, a, { bandwidth: 1 })', /^Expected 4 arguments, but got 3/],
+  ['runKernel(kernels.gaussian, a)', /^Expected 3 arguments, but got 2/],
+  ['runKernel(kernels.gaussian, a, a)', /^Expected 4 arguments, but got 3/],
+  ['runKernel(kernels.gaussian, a, {})', /^Argument of type '{}' is not/, /'bandwidth' is missing/],
+  [
+    'runKernel(kernels.gaussian, a, { bandwith: 1 })',
+    /'bandwith' does not exist .* 'bandwidth'\?$/,
+  ],
+  [
+    'runKernel(kernels.gaussian, a, { bandwidth: 1, gamma: 1 })',
+    /'gamma' does not exist in type 'PairwiseCallOptions<"float32">/,
+  ],
+  [
+    "runKernel(kernels.gaussian, a, { bandwidth: '1' })",
+    /^Type 'string' is not assignable to type/,
+  ],
+  ['runKernel(kernels.gaussian, a, o, o)', /^Expected 3 arguments, but got 4/],
+  ['runKernel(kernels.dot, a, wide)', /'Tensor<"float64">' .* 'RowsBeside<Tensor<"float32">>/],
+  ['runKernel(kernels.dot, a, tensor([[1]]))', /'Pending<Tensor<"float32">>' .* 'RowsBeside</],
+  ['runKernel.prepare(kernels.gaussian, a)', /^Expected 3 arguments, but got 2/],
+  [
+    'runKernel.prepare(kernels.gaussian, a, { bandwith: 1 })',
+    /'bandwith' does not exist .* 'bandwidth'\?$/,
+  ],
+  ['prepared(a, { gamma: 1 })', /'gamma' does not exist in type 'PreparedKernelOptions</],
+  ['prepared(a, wide)', /'Tensor<"float64">' .* parameter of type 'Tensor<"float32">'/],
+  ['runKernelBackward(kernels.gaussian, a, a)', /^Expected 4 arguments, but got 3/],
+  [
+    'runKernelBackward(kernels.gaussian, a, a, { bandwith: 1 })',
+    /'bandwith' does not exist in type 'RunKernelBackwardOptions<.* 'bandwidth'\?$/,
+  ],
+  [
+    "runKernelBackward(kernels.gaussian, a, a, { bandwidth: 1, wrt: ['gamma'] })",
+    /^Type '"gamma"' is not assignable to type 'RunKernelVariable</,
+  ],
   [
     'runKernel(kernels.gaussian, a, a, { bandwith: 1 })',
     /'bandwith' does not exist .* 'bandwidth'\?$/,
@@ -34,8 +67,9 @@ const ids: bigint[] = await (await tensor([1n])).toNested();
 function messages(body: string): readonly (readonly string[])[] {
   const file = fileURLToPath(new URL('../in-memory.mts', import.meta.url));
   const text =
-    `import { cdist, cdistGrad, kernels, lazyI, runKernel, tensor } from '${path.resolve(file, '../dist/index.js')}';\n` +
-    `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n${body}`;
+    `import { cdist, cdistGrad, kernels, lazyI, runKernel, runKernelBackward, tensor } from '${path.resolve(file, '../dist/index.js')}';\n` +
+    `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n` +
+    `const o = { bandwidth: 1 };\nconst prepared = await runKernel.prepare(kernels.gaussian, a, o);\n${body}`;
   const options: ts.CompilerOptions = {
     strict: true,
     noEmit: true,

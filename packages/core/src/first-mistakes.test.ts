@@ -55,9 +55,9 @@ const OTHERS: readonly Case[] = [
     /the string "1"/,
   ],
   [
-    'options in the third place of runKernel',
-    () => runKernel?.(kernels.gaussian, a, { bandwidth: 1 }),
-    /an object with bandwidth, which are options.*runKernel\(descriptor, a, b or undefined, options\)/,
+    'options twice',
+    () => runKernel?.(kernels.gaussian, a, { bandwidth: 1 }, { bandwidth: 1 }),
+    /an object with bandwidth.*runKernel\(descriptor, a, b, options\), or leave b out/,
   ],
   ['options in the second place of cdist', () => cdist?.(a, { p: 1 }), /cdist\(a, b, options\)/],
   ['no arguments of a genred', () => rows(), /no arguments given.*each of the 3/],

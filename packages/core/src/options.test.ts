@@ -9,11 +9,11 @@ import { runtimeRows, type Call, type Row } from './runtime-options.test-support
 const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = mercer;
 
 /**
- * What the types name beside them: interfaces of functions that the table has under their own names, methods for subclasses,
+ * What the types name beside them: interfaces of functions and methods that the table has under their own names, methods for subclasses,
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^TensorMethods\.|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -38,6 +38,7 @@ async function rowsOf(): Promise<readonly Row[]> {
   const prepared = await cdist.prepare(a, a);
   const preparedGrad = await cdistGrad.prepare(a, a, a, cube);
   const preparedKernel = await mercer.runKernel.prepare(kernel, a, a, { bandwidth: 1 });
+  const preparedOfOne = await mercer.runKernel.prepare(kernel, a, { bandwidth: 1 });
   const preparedSum = await sum.prepare();
   const preparedJoint = await joint.prepare();
   const complex = mercer.realToComplex(x);
@@ -54,6 +55,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['Tensor.toNested', (o) => a.toNested(o)],
     ['Tensor.item', (o) => a.item(o)],
     ['Tensor.print', (o) => a.print(o)],
+    ['Tensor.matmul', (o) => a.matmul(a, o)],
+    ['Tensor.sumTo', (o) => a.sumTo([1], o)],
     ['Tensor.ready', (o) => a.ready(o)],
     ['Device.synchronize', (o) => device.synchronize(o)],
     ['Stream.synchronize', (o) => device.defaultStream.synchronize(o)],
@@ -81,6 +84,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['PreparedCdist', (o) => prepared(a, a, o)],
     ['PreparedCdistGrad', (o) => preparedGrad(a, a, a, cube, o)],
     ['PreparedKernel', (o) => preparedKernel(a, a, o)],
+    ['PreparedKernel without b', (o) => preparedOfOne(a, o)],
     ['LazyTensor.matmul', (o) => d.matmul(a, o)],
     ['LazyTensor.toDense', (o) => d.toDense(o)],
     ['LazyTensor.diag', (o) => d.diag(o)],
@@ -119,8 +123,22 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['cdistGrad.prepare', (o) => cdistGrad.prepare(a, a, a, cube, o)],
     ['cdistBackward', (o) => mercer.cdistBackward(a, a, a, o)],
     ['runKernel', (o) => mercer.runKernel(kernel, a, a, o), 'sigma', 'bandwidth'],
+    [
+      'runKernel without b',
+      (o) => mercer.runKernel<Gaussian, typeof a, Bandwidth>(kernel, a, o),
+      'sigma',
+      'bandwidth',
+    ],
     ['runKernel.prepare', (o) => mercer.runKernel.prepare(kernel, a, a, o)],
+    [
+      'runKernel.prepare without b',
+      (o) => mercer.runKernel.prepare<Gaussian, 'float32', Bandwidth>(kernel, a, o),
+    ],
     ['runKernelBackward', (o) => mercer.runKernelBackward(kernel, a, a, a, o)],
+    [
+      'runKernelBackward without b',
+      (o) => mercer.runKernelBackward<Gaussian, 'float32', Bandwidth>(kernel, a, a, o),
+    ],
     ['customKernel', (o) => mercer.customKernel(formula.variable('d'), o)],
     ['precompile', (o) => mercer.precompile([], o)],
     ['genred', (o) => genred('x', ['x = Vi(1)'], o), 'dim', 'axis'],
@@ -131,6 +149,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lazyJ', (o) => lazyJ(a, o)],
     ['param', (o) => mercer.param(vector, o)],
     ['lazy', (o) => mercer.lazy(a, 'i', o)],
+    ['lazy without axis', (o) => mercer.lazy(cube, o)],
     ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
     ['conditionEstimate', (o) => mercer.conditionEstimate(a, o)],
     ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],
@@ -181,6 +200,8 @@ async function rowsOf(): Promise<readonly Row[]> {
 }
 
 type Methods = Record<string, ((...args: unknown[]) => unknown) | undefined>;
+type Gaussian = typeof mercer.kernels.gaussian;
+type Bandwidth = { readonly bandwidth: number };
 type Reduce = (axis: 'dim', options: never) => unknown;
 
 /** What a call throws or rejects with. */

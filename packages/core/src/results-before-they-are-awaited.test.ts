@@ -31,7 +31,7 @@ it('every operation whose result is one tensor gives it with its methods', async
   const index = await tensor(Int32Array.of(1, 0), where);
   const results = {
     cdist: cdist(a, a),
-    runKernel: runKernel(kernels.gaussian, a, undefined, { bandwidth: 5 }),
+    runKernel: runKernel(kernels.gaussian, a, { bandwidth: 5 }),
     cdistGrad: cdistGrad(a, a, a, a),
     matmul: matmul(a, a),
     kron: kron(a, a),

@@ -158,7 +158,7 @@ const COPYING: Readonly<Record<string, Call>> = {
   'cdistBackward of p': (o) =>
     mercer.cdistBackward(upstream, a, b, { ...o, p: 1.5, wrt: ['a', 'b', 'p'] }),
   'runKernelBackward of one input': (o) =>
-    mercer.runKernelBackward(mercer.kernels.gaussian, upstream, a, undefined, {
+    mercer.runKernelBackward(mercer.kernels.gaussian, upstream, a, {
       bandwidth: 1,
       regularization: 0.1,
       wrt: ['a', 'bandwidth', 'regularization'],

@@ -68,13 +68,13 @@ it('runKernelBackward keeps nothing but the gradients', async () => {
   const [g, x] = [await make([4, 4], 1), await make([4, 3], 2)];
   const options = { scale: 2, bandwidth: 1, regularization: 0.5 };
   await expectKept(() =>
-    runKernelBackward(kernels.gaussian, g, x, undefined, {
+    runKernelBackward(kernels.gaussian, g, x, {
       ...options,
       wrt: ['a', 'scale', 'bandwidth', 'regularization'],
     }),
   );
   await expectKept(() =>
-    runKernelBackward(kernels.gaussian, g, x, undefined, {
+    runKernelBackward(kernels.gaussian, g, x, {
       ...options,
       symmetric: false,
       wrt: ['a'],

@@ -38,9 +38,14 @@ describe('runKernelBackward', () => {
   it('has exactly the wanted gradients', () => {
     const both = runKernelBackward(kernels.gaussian, f32, f32, f32, { bandwidth: 1 });
     expectTypeOf(both).resolves.toEqualTypeOf<Gradients<readonly ['a', 'b'], 'float32'>>();
-    const one = runKernelBackward(kernels.gaussian, f32, f32, undefined, { bandwidth: 1 });
+    const one = runKernelBackward(kernels.gaussian, f32, f32, { bandwidth: 1 });
     expectTypeOf(one).resolves.toEqualTypeOf<Gradients<readonly ['a'], 'float32'>>();
-    const named = runKernelBackward(kernels.rationalQuadratic, f64, f64, undefined, {
+    const left = runKernelBackward(kernels.gaussian, f32, f32, undefined, { bandwidth: 1 });
+    expectTypeOf(left).resolves.toEqualTypeOf<Gradients<readonly ['a'], 'float32'>>();
+    expectTypeOf(runKernelBackward(kernels.dot, f32, f32)).resolves.toEqualTypeOf<
+      Gradients<readonly ['a'], 'float32'>
+    >();
+    const named = runKernelBackward(kernels.rationalQuadratic, f64, f64, {
       bandwidth: f64,
       alpha: 2,
       scale: f64,
@@ -67,6 +72,10 @@ describe('runKernelBackward', () => {
     void runKernelBackward(kernels.gaussian, f32, f32, f32, { bandwidth: 1, wrt: ['epsilon'] });
     // @ts-expect-error a product has no epsilon
     void runKernelBackward(kernels.polynomial, f32, f32, f32, { ...cubic, wrt: ['epsilon'] });
+    // @ts-expect-error no such variable
+    void runKernelBackward(kernels.gaussian, f32, f32, { bandwidth: 1, wrt: ['alpha'] });
+    // @ts-expect-error the bandwidth is missing
+    void runKernelBackward(kernels.gaussian, f32, f32);
     // @ts-expect-error the bandwidth is missing
     void runKernelBackward(kernels.gaussian, f32, f32, f32, {});
     // @ts-expect-error there is no output to write

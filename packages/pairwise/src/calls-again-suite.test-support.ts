@@ -67,7 +67,7 @@ export function describeCallsAgain(device: () => Device): void {
         await near(await runKernel(kernels.gaussian, a, b, { bandwidth: own, epsilon: 0 }), wanted);
       }
       for (const regularization of [0.1, 0.5, 0.1]) {
-        const found = await runKernel(kernels.gaussian, a, undefined, {
+        const found = await runKernel(kernels.gaussian, a, {
           bandwidth: 1,
           regularization,
         });

@@ -39,9 +39,9 @@ export type {
 } from './run-kernel-backward-options.js';
 export type {
   AnyRunKernelOptions,
-  InputAndOptions,
   PairwiseCallOptions,
   ParameterValue,
+  RowsAndOptions,
   RunKernelOptions,
 } from './run-kernel-options.js';
 export type {

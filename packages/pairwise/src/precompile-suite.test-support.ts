@@ -37,7 +37,7 @@ export function describePrecompile(device: () => Device): void {
       const p = await zeros([1], { dtype: 'float32', device: device() });
       for (const result of [
         await runKernel(kernels.manhattan, x, y),
-        await runKernel(kernels.gaussian, x, undefined, { bandwidth: 3, regularization: 1 }),
+        await runKernel(kernels.gaussian, x, { bandwidth: 3, regularization: 1 }),
         await runKernel(kernels.gaussian, x, y, { bandwidth: 3, scale: 2 }),
         await runKernel(kernels.cosine, x, y),
         await runKernel(kernels.minkowski, x, y, { p: 2.25 }),

@@ -107,11 +107,11 @@ export function describeConventions(
           }
         }
         for (const norm of [0, -1, Infinity]) {
-          const single = await runKernel(kernels.minkowski, x, undefined, {
+          const single = await runKernel(kernels.minkowski, x, {
             p: await place([norm]),
           });
           expect((await single.toTypedArray()).every(Number.isNaN)).toBe(true);
-          const prepared = await runKernel.prepare(kernels.minkowski, x, undefined, {
+          const prepared = await runKernel.prepare(kernels.minkowski, x, {
             p: await place([2]),
           });
           const later = prepared(x, undefined, { p: await place([norm]) });
@@ -149,7 +149,7 @@ export function describeConventions(
     it('finds its diagonal in a tile of a larger matrix', async () => {
       const x = await place(one);
       const options = { bandwidth: 2, regularization: 0.25 };
-      const whole = await runKernel(kernels.gaussian, x, undefined, options);
+      const whole = await runKernel(kernels.gaussian, x, options);
       const height = 5;
       for (const [top, left] of [
         [0, 0],
@@ -174,7 +174,7 @@ export function describeConventions(
       const parts = [0, 1].map((i) => matrix(7, 6, 50 + i));
       const x = await uploadBatch(parts, 'float32', device());
       const regularization = await tensor([0.5, 2], { dtype: 'float32', device: device() });
-      const result = await runKernel(kernels.gaussian, x, undefined, {
+      const result = await runKernel(kernels.gaussian, x, {
         bandwidth: 2,
         regularization,
       });
@@ -190,7 +190,7 @@ export function describeConventions(
         device(),
       );
       const options = { bandwidth: 2, regularization: 0.5 };
-      await runKernel(kernels.gaussian, await place(one), undefined, { ...options, out });
+      await runKernel(kernels.gaussian, await place(one), { ...options, out });
       await expectKernel(out, kernels.gaussian, one, one, options);
     });
   });
@@ -204,7 +204,7 @@ export function describeConventions(
       await together([1, 2, 13, 65], async (rows) => {
         const a = matrix(rows, 5, 60 + rows);
         const x = await place(a);
-        const result = await runKernel(descriptor as typeof kernels.dot, x, undefined, values);
+        const result = await runKernel(descriptor as typeof kernels.dot, x, values);
         await expectKernel(result, descriptor, a, a, values);
         const entries = await result.toTypedArray();
         const mirrored = await result.transpose().toTypedArray();
@@ -226,7 +226,7 @@ export function describeConventions(
       });
       const x = await place(one);
       await expectKernel(await runKernel(signed, x), signed, one, one);
-      const full = await runKernel(kernels.dot, x, undefined, { symmetric: false });
+      const full = await runKernel(kernels.dot, x, { symmetric: false });
       await expectKernel(full, kernels.dot, one, one);
     });
   });
@@ -253,7 +253,7 @@ export function describeConventions(
         dtype: 'float32',
         device: device(),
       });
-      const both = await runKernel(kernels.gaussian, x, undefined, { bandwidth: 2, scale: rows });
+      const both = await runKernel(kernels.gaussian, x, { bandwidth: 2, scale: rows });
       expect(both.shape).toEqual([2, 13, 13]);
       for (const [l, scale] of [factors, [...factors].reverse()].entries()) {
         await expectKernel(both.slice(l), kernels.gaussian, one, one, { bandwidth: 2, scale });
@@ -287,7 +287,7 @@ export function describeConventions(
     const x = await place(one);
     const out = await tensor([2], { dtype: 'float32', device: device() });
     const parameters = { bandwidth: 0.25, out, int: 3 };
-    const result = await runKernel(descriptor, x, undefined, { parameters });
+    const result = await runKernel(descriptor, x, { parameters });
     await expectKernel(result, descriptor, one, one, { custom: (t) => 6 * Math.exp(-t / 4) });
   });
 }

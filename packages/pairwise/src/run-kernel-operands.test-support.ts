@@ -88,7 +88,7 @@ export function describeKernelOperands(device: () => Device): void {
         return source.values[row * 10 + column] ?? NaN;
       }),
     };
-    const result = await runKernel(kernels.gaussian, reversed, undefined, { bandwidth: 2 });
+    const result = await runKernel(kernels.gaussian, reversed, { bandwidth: 2 });
     await expectKernel(result, kernels.gaussian, expected, expected, { bandwidth: 2 });
   });
 
@@ -98,14 +98,14 @@ export function describeKernelOperands(device: () => Device): void {
     const options = { bandwidth: 1, regularization: 0.5 };
     const none = await runKernel(kernels.gaussian, await make([0, 3]), await make([4, 3]), options);
     expect(none.shape).toEqual([0, 4]);
-    const entries = await runKernel(kernels.gaussian, await make([0, 2, 3]), undefined, options);
+    const entries = await runKernel(kernels.gaussian, await make([0, 2, 3]), options);
     expect(entries.shape).toEqual([0, 2, 2]);
     const parameters = await tensor(new Float32Array(0), { shape: [0], device: device() });
-    const noEntries = await runKernel(kernels.gaussian, await make([2, 3]), undefined, {
+    const noEntries = await runKernel(kernels.gaussian, await make([2, 3]), {
       bandwidth: parameters,
     });
     expect(noEntries.shape).toEqual([0, 2, 2]);
-    const blank = await runKernel(kernels.gaussian, await make([2, 0]), undefined, options);
+    const blank = await runKernel(kernels.gaussian, await make([2, 0]), options);
     expect([...(await blank.toTypedArray())]).toEqual([1.5, 1, 1, 1.5]);
     const cosines = await runKernel(kernels.cosine, await make([2, 0]));
     expect([...(await cosines.toTypedArray())]).toEqual([0, 0, 0, 0]);
@@ -203,7 +203,7 @@ export function describeKernelOperands(device: () => Device): void {
 
   it('takes nested and typed arrays, on the device of a parameter', async () => {
     const bandwidth = await tensor([2], { dtype: 'float64', device: device() });
-    const k = await runKernel(kernels.gaussian, [[0], [2]], undefined, { bandwidth });
+    const k = await runKernel(kernels.gaussian, [[0], [2]], { bandwidth });
     expect(k.device).toBe(device());
     expect(k.dtype).toBe('float64');
     expect((await k.toTypedArray())[1]).toBeCloseTo(Math.exp(-0.5), 12);
@@ -218,7 +218,7 @@ export function describeKernelOperands(device: () => Device): void {
       for (const made of [
         await runKernel(kernels.gaussian, odd, x.slice(null, [0, 5]), { bandwidth, scale: 2 }),
         await runKernel(kernels.cosine, odd),
-        await runKernel(kernels.gaussian, x, undefined, {
+        await runKernel(kernels.gaussian, x, {
           bandwidth: column,
           regularization: column,
         }),
@@ -245,7 +245,7 @@ export function describeKernelOperands(device: () => Device): void {
     const x = await zeros([512, 64], { dtype: 'float32', device: device() });
     const out = await zeros([512, 512], { dtype: 'float32', device: device() });
     const options = { bandwidth: 1, scale: 2 } as const;
-    (await runKernel(kernels.gaussian, x, undefined, options)).dispose();
+    (await runKernel(kernels.gaussian, x, options)).dispose();
     await device().synchronize();
     const before = device().memory().liveBytes;
     const limit = device().memoryLimitBytes;
@@ -253,15 +253,15 @@ export function describeKernelOperands(device: () => Device): void {
     device().memoryLimitBytes = out.bytes;
     try {
       const code = 'OUT_OF_MEMORY';
-      await expectCode(runKernel(kernels.gaussian, x, undefined, { ...options, out }), code);
-      await expectCode(runKernel(kernels.gaussian, x, undefined, { bandwidth: 1 }), code);
+      await expectCode(runKernel(kernels.gaussian, x, { ...options, out }), code);
+      await expectCode(runKernel(kernels.gaussian, x, { bandwidth: 1 }), code);
     } finally {
       device().memoryLimitBytes = limit;
     }
     // Less where the sweep found tensors that earlier tests left.
     expect(device().memory().liveBytes).toBeLessThanOrEqual(before);
     expect((await out.toTypedArray()).every((value) => value === 0)).toBe(true);
-    await runKernel(kernels.gaussian, x, undefined, { ...options, out });
+    await runKernel(kernels.gaussian, x, { ...options, out });
     expect((await out.toTypedArray()).every((value) => value === 1)).toBe(true);
   });
 
@@ -273,12 +273,12 @@ export function describeKernelOperands(device: () => Device): void {
       const bandwidth = await tensor([2], { dtype: 'float32', device: device() });
       const options = { bandwidth, regularization: bandwidth, scale: bandwidth, stream };
       // Compiled beforehand: a compile takes longer than the load.
-      (await runKernel(kernels.gaussian, x, undefined, options)).dispose();
+      (await runKernel(kernels.gaussian, x, options)).dispose();
       (await cdist(load.slice([0, 300]), load, { p: 1.3, stream })).dispose();
       await stream.synchronize();
       const loads = device().kind === 'cpu' ? 1 : 3;
       for (let i = 0; i < loads; i++) (await cdist(load, load, { p: 1.3, stream })).dispose();
-      const result = await runKernel(kernels.gaussian, x, undefined, options);
+      const result = await runKernel(kernels.gaussian, x, options);
       const inFlight = stream.inFlight;
       await result.ready();
       expect(inFlight).toBeGreaterThan(0);

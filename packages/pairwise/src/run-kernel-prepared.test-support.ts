@@ -48,7 +48,7 @@ export function describePreparedKernel(device: () => Device): void {
       const a = matrix(9, 6, 3);
       const x = await place(a);
       const p = await tensor([1.25], { dtype: 'float32', device: device() });
-      const k = await runKernel.prepare(kernels.minkowski, x, undefined, { p });
+      const k = await runKernel.prepare(kernels.minkowski, x, { p });
       await expectKernel(k(x), kernels.minkowski, a, a, { p: 1.25 });
       await expectKernel(k(x, undefined, { p: 3 }), kernels.minkowski, a, a, { p: 3 });
     });
@@ -70,7 +70,7 @@ export function describePreparedKernel(device: () => Device): void {
       const x = await place(matrix(8, 4, 1));
       const p = await tensor([2], { dtype: 'float32', device: device() });
       const norm = await runKernel.prepare(kernels.minkowski, x, x, { p: 1.3 });
-      const gauss = await runKernel.prepare(kernels.gaussian, x, undefined, { bandwidth: 1 });
+      const gauss = await runKernel.prepare(kernels.gaussian, x, { bandwidth: 1 });
       const other = x.view();
       const power = await runKernel.prepare(kernels.polynomial, x, x, {
         gamma: 1,

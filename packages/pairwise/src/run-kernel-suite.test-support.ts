@@ -199,16 +199,16 @@ export function describeRunKernel(
       const pair = x.reshape([3, 1, 9, 6]).broadcastTo([3, 2, 9, 6]);
       const wide = await tensor([2, 9, 1.25, 9, 4, 9], { dtype, device: device() });
       const spaced = wide.slice([null, null, 2]);
-      const each = await runKernel(kernels.gaussian, x, undefined, { bandwidth: spaced });
+      const each = await runKernel(kernels.gaussian, x, { bandwidth: spaced });
       const tall = spaced.reshape([3, 1]);
-      const both = await runKernel(kernels.gaussian, pair, undefined, { bandwidth: tall });
+      const both = await runKernel(kernels.gaussian, pair, { bandwidth: tall });
       for (const [l, bandwidth] of [2, 1.25, 4].entries()) {
         const part = parts[l] ?? others;
         await expectKernel(each.slice(l), kernels.gaussian, part, part, { bandwidth });
         await expectKernel(both.slice(l, 1), kernels.gaussian, part, part, { bandwidth });
       }
       const same = spaced.slice([0, 1]).broadcastTo([3]);
-      const level = await runKernel(kernels.gaussian, x, undefined, { bandwidth: same });
+      const level = await runKernel(kernels.gaussian, x, { bandwidth: same });
       await expectKernel(level.slice(2), kernels.gaussian, parts[2] ?? others, parts[2] ?? others, {
         bandwidth: 2,
       });

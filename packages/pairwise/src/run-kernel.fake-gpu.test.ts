@@ -51,7 +51,7 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
         for (const given of [options, inMemory]) {
           const lines: string[] = [];
           const debug = (line: string): number => lines.push(line);
-          const result = await runKernel(descriptor, x, undefined, { ...given, debug });
+          const result = await runKernel(descriptor, x, { ...given, debug });
           const plan = planOf(result);
           expect(plan?.kind).toBe('cuda');
           if (plan?.kind === 'cuda' && 'strategy' in plan) strategies.add(plan.strategy);

@@ -24,7 +24,7 @@ for (const gpu of gpus) {
       const squared = (i: number, j: number): number =>
         row(i).reduce((sum, value, f) => sum + (value - (row(j)[f] ?? NaN)) ** 2, 0);
       for (const symmetric of [true, false]) {
-        using out = await runKernel(kernels.gaussian, x, undefined, {
+        using out = await runKernel(kernels.gaussian, x, {
           bandwidth: 1,
           regularization: 0.5,
           symmetric,
@@ -83,7 +83,7 @@ for (const gpu of gpus) {
     it('keeps device memory level over 10,000 calls', { timeout: 120_000 }, async () => {
       const x = await zeros([64, 16], { dtype: 'float32', device: gpu });
       const bandwidth = await tensor([1, 2], { dtype: 'float32', device: gpu });
-      const call = await runKernel.prepare(kernels.gaussian, x, undefined, { bandwidth, scale: 2 });
+      const call = await runKernel.prepare(kernels.gaussian, x, { bandwidth, scale: 2 });
       await expectLevelMemory(gpu, 10_000, () => {
         call(x).dispose();
       });

@@ -17,6 +17,8 @@ import {
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
 declare const i32: Tensor<'int32'>;
+declare const maybe: Tensor<'float32'> | undefined;
+declare const promised: Promise<Tensor<'float32'>>;
 declare const unknownOne: KernelDescriptor;
 
 const diff = { innerOperator: 'diff', innerPower: 'square', outerPower: 'none' } as const;
@@ -69,11 +71,16 @@ describe('runKernel', () => {
   });
 
   it('demands what the descriptor needs', () => {
+    void runKernel(kernels.gaussian, f32, { bandwidth: f32 });
     void runKernel(kernels.gaussian, f32, undefined, { bandwidth: f32 });
     void runKernel(kernels.gaussian, f32, f32, { bandwidth: 1, epsilon: 0, regularization: f32 });
     void runKernel(kernels.rationalQuadratic, f32, f32, { bandwidth: 1, alpha: f32 });
     void runKernel(kernels.polynomial, f32, f32, { gamma: 1, offset: f32, degree: 2 });
     void runKernel(kernels.sigmoid, f32, f32, { gamma: 1, offset: 0 });
+    // @ts-expect-error no bandwidth
+    void runKernel(kernels.gaussian, f32);
+    // @ts-expect-error no bandwidth
+    void runKernel(kernels.gaussian, f32, {});
     // @ts-expect-error no bandwidth
     void runKernel(kernels.gaussian, f32, f32);
     // @ts-expect-error no bandwidth
@@ -82,6 +89,33 @@ describe('runKernel', () => {
     void runKernel(kernels.rationalQuadratic, f32, f32, { bandwidth: 1 });
     // @ts-expect-error the degree is missing
     void runKernel(kernels.polynomial, f32, f32, { gamma: 1, offset: 0 });
+  });
+
+  it('takes options behind a where b is left out', () => {
+    expectTypeOf(runKernel(kernels.gaussian, f64, { bandwidth: 1 })).resolves.toEqualTypeOf<
+      Tensor<'float64'>
+    >();
+    expectTypeOf(runKernel(kernels.gaussian, [[1]], { bandwidth: 1 })).resolves.toEqualTypeOf<
+      Tensor<PairwiseDType>
+    >();
+    expectTypeOf(runKernel(kernels.dot, f32, maybe)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    void runKernel(kernels.dot, f32, { symmetric: true });
+    void runKernel(kernels.dot, f32, maybe, { symmetric: true });
+    void runKernel(
+      kernels.dot,
+      f32,
+      { data: new Float32Array(2), shape: [1, 2] },
+      { align: false },
+    );
+    void runKernel(unknownOne, f32, { bandwidth: 1 });
+    // @ts-expect-error options twice
+    void runKernel(kernels.gaussian, f32, { bandwidth: 1 }, { bandwidth: 1 });
+    // @ts-expect-error gamma is not used
+    void runKernel(kernels.gaussian, f32, { bandwidth: 1, gamma: 1 });
+    // @ts-expect-error another dtype
+    void runKernel(kernels.gaussian, f32, { bandwidth: f64 });
+    // @ts-expect-error a promise is no rows
+    void runKernel(kernels.dot, f32, promised);
   });
 
   it('refuses what the descriptor does not use', () => {
@@ -121,11 +155,11 @@ describe('runKernel', () => {
   });
 
   it('is symmetric only where a and b can be exchanged', () => {
-    void runKernel(kernels.dot, f32, undefined, { symmetric: true });
+    void runKernel(kernels.dot, f32, { symmetric: true });
     const signed = kernelDescriptor({ ...diff, innerPower: 'none', kernel: 'none' });
-    void runKernel(signed, f32, undefined, { symmetric: false });
+    void runKernel(signed, f32, { symmetric: false });
     // @ts-expect-error b - a changes its sign
-    void runKernel(signed, f32, undefined, { symmetric: true });
+    void runKernel(signed, f32, { symmetric: true });
   });
 
   it('demands the parameters of a custom kernel by name', () => {
@@ -152,10 +186,14 @@ describe('runKernel', () => {
   });
 
   it('prepares a synchronous function', async () => {
-    const k = await runKernel.prepare(kernels.gaussian, f32, undefined, { bandwidth: 1 });
+    const k = await runKernel.prepare(kernels.gaussian, f32, { bandwidth: 1 });
     expectTypeOf(k(f32)).toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(k.plan).toEqualTypeOf<PairwisePlan>();
     k(f32, f32, { bandwidth: f32, out: f32 });
+    k(f32, { bandwidth: f32, out: f32 });
+    k(f32, undefined, { bandwidth: f32 });
+    // @ts-expect-error not a parameter of the descriptor
+    k(f32, { gamma: 1 });
     // @ts-expect-error not a parameter of the descriptor
     k(f32, f32, { gamma: 1 });
     // @ts-expect-error another dtype

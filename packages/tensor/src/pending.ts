@@ -124,5 +124,9 @@ export function givesPending<A extends readonly unknown[], T>(
 
 /** True for what {@link pending} returned. */
 export function isPending(value: unknown): value is Pending<object> {
-  return value instanceof Promise && Object.getPrototypeOf(value) === prototype;
+  try {
+    return value instanceof Promise && Object.getPrototypeOf(value) === prototype;
+  } catch {
+    return false; // a revoked Proxy, which what reads the argument refuses
+  }
 }

@@ -50,7 +50,7 @@ export function runRidge(
     const medianDistance = await medianBetween(s, sample);
     const bandwidth = BANDWIDTH_FACTOR * medianDistance;
     const first = await timed(async () => {
-      const made = await runKernel(kernels.laplace, known, undefined, {
+      const made = await runKernel(kernels.laplace, known, {
         bandwidth,
         regularization: 0,
       });
@@ -75,7 +75,7 @@ export function runRidge(
     onStep(`kernel ridge regression on ${deviceId}`);
     const { ms: kernelMs } = await timed(async () => {
       const options = { bandwidth, regularization: path.chosen, out: kernel };
-      return (await runKernel(kernels.laplace, known, undefined, options)).ready();
+      return (await runKernel(kernels.laplace, known, options)).ready();
     });
     const { targets, means } = centredTargets(train.labels);
     const y = await s.tensor(targets, { shape: [train.count, CLASSES], device: solving });
