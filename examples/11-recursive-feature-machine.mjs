@@ -8,7 +8,7 @@
 //     times in seconds, and indicators of the network, of the kind of magnitude and of whether a person has reviewed it.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { cdistGrad, kernels, runKernel, solveCholesky, tensor } from '@mercer/core';
+import { kernels, runKernel, solveCholesky, tensor, weightedDifferences } from '@mercer/core';
 
 const require = createRequire(import.meta.url);
 const week = require('vega-datasets/data/earthquakes.json');
@@ -99,7 +99,7 @@ for (let round = 0; round < 3; round++) {
     { shape: [n, count], device: train.device },
   );
   // The diagonal of the regularised matrix does not matter here: a difference of 0 contributes exactly 0.
-  const sums = await cdistGrad(regularised, scaled, c, scaled, { p: 1 });
+  const sums = await weightedDifferences(regularised, scaled, c, scaled, { p: 1 });
   const gradients = sums.reshape([n, count]); // by the scaled features, up to the factor -1 / bandwidth
   const agop = await (await runKernel(kernels.dot, gradients)).toTypedArray();
   importance = scales.map((s, i) => (s / bandwidth) ** 2 * ((agop[i * n + i] ?? 0) / count));

@@ -96,7 +96,7 @@ ${tests.passed} GPU tests passed, ${tests.failed} failed, ${tests.skipped} were 
         pick('h200-kermac', [
           { operation: 'laplace' },
           { operation: 'gaussian' },
-          ...[1, 1.3, 2].map((p) => ({ operation: 'cdistGrad', p, m: 1024 })),
+          ...[1, 1.3, 2].map((p) => ({ operation: 'weightedDifferences', p, m: 1024 })),
         ]),
       ),
   },

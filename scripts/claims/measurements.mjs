@@ -125,7 +125,7 @@ const NAMES = {
   laplace: () => 'Laplacian of the 1-norm',
   exponential: () => 'Laplacian of the 2-norm',
   gaussian: () => 'Gaussian',
-  cdistGrad: (/** @type {Cell} */ { p }) => `cdistGrad, p = ${p}`,
+  weightedDifferences: (/** @type {Cell} */ { p }) => `weightedDifferences, p = ${p}`,
 };
 const ORDER = Object.keys(NAMES);
 

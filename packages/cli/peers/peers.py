@@ -51,7 +51,7 @@ def torch_operations(torch):
         "laplace": laplace,
         "exponential": laplace,
         "gaussian": gaussian,
-        "cdistGrad": cdist_grad,
+        "weightedDifferences": cdist_grad,
         **torch_linear_operations(torch),
     }
 
@@ -122,7 +122,7 @@ def kermac_operations(torch, kermac):
         "laplace": kernel(kermac.kernel_descriptor_laplace_l1),
         "exponential": kernel(kermac.kernel_descriptor_laplace_l2),
         "gaussian": kernel(descriptor("SQUARE", "NOOP", "GAUSSIAN")),
-        "cdistGrad": lambda x, out, p, _: kermac.cdist_grad(
+        "weightedDifferences": lambda x, out, p, _: kermac.cdist_grad(
             x["a"], x["b"], x["c"], x["d"], out=out, p=p
         ),
     }
@@ -207,7 +207,7 @@ def scaled_residual(xp, x, result, cell):
 
 
 def error_in_units(torch, x, result, p, cell):
-    truth_of = gradient_truth if cell["operation"] == "cdistGrad" else pairwise_truth
+    truth_of = gradient_truth if cell["operation"] == "weightedDifferences" else pairwise_truth
     got, truth, scale = truth_of(torch, x, result, p, cell)
     unit = 2.0**-24 if cell["dtype"] == "float32" else 2.0**-53
     relative = torch.where(got == truth, torch.zeros_like(truth), (got - truth).abs() / scale)
@@ -238,7 +238,7 @@ def can_run(peer, cell, p):
 
 
 def result_shape(cell):
-    if cell["operation"] == "cdistGrad":
+    if cell["operation"] == "weightedDifferences":
         return (cell["batch"], cell["o"], cell["n"], cell["m"])
     return (cell["batch"], cell["m"], cell["n"])
 

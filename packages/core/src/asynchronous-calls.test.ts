@@ -55,7 +55,10 @@ beforeAll(async () => {
     ['scatterAdd', (o) => mercer.scatterAdd(x, index, 3, o)],
     ['cdist', (o) => cdist(x, x, o), [6, 6]],
     ['a prepared cdist', (o) => Promise.resolve(prepared(x, x, o)), [6, 6]],
-    ['cdistGrad', (o) => mercer.cdistGrad(square, x.transpose(), x.transpose(), x.transpose(), o)],
+    [
+      'weightedDifferences',
+      (o) => mercer.weightedDifferences(square, x.transpose(), x.transpose(), x.transpose(), o),
+    ],
     ['cdistBackward', (o) => mercer.cdistBackward(square, x, x, o)],
     ['runKernel', (o) => mercer.runKernel(kernel, x, x, { ...width, ...o }), [6, 6]],
     [

@@ -10,7 +10,10 @@ const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] 
   ['cdist(a, wide)', /'Tensor<"float64">' .* 'RowsBeside<Tensor<"float32">>'/],
   ['cdist(tensor([[1]]), a)', /^Argument of type 'Pending<Tensor<"float32">>' is not assignable/],
   ['cdist(a)', /^Expected 2-3 arguments, but got 1/],
-  ['cdistGrad(a, a, a, a, { P: 2 })', /'P' does not exist in type 'CdistGradOptions<"float32">'/],
+  [
+    'weightedDifferences(a, a, a, a, { P: 2 })',
+    /'P' does not exist in type 'WeightedDifferencesOptions<"float32">'/,
+  ],
   ['runKernel(kernels.gaussian, a)', /^Expected 3 arguments, but got 2/],
   ['runKernel(kernels.gaussian, a, a)', /^Expected 4 arguments, but got 3/],
   ['runKernel(kernels.gaussian, a, {})', /^Argument of type '{}' is not/, /'bandwidth' is missing/],
@@ -67,7 +70,7 @@ const ids: bigint[] = await (await tensor([1n])).toNested();
 function messages(body: string): readonly (readonly string[])[] {
   const file = fileURLToPath(new URL('../in-memory.mts', import.meta.url));
   const text =
-    `import { cdist, cdistGrad, kernels, lazyI, runKernel, runKernelBackward, tensor } from '${path.resolve(file, '../dist/index.js')}';\n` +
+    `import { cdist, kernels, lazyI, runKernel, runKernelBackward, tensor, weightedDifferences } from '${path.resolve(file, '../dist/index.js')}';\n` +
     `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n` +
     `const o = { bandwidth: 1 };\nconst prepared = await runKernel.prepare(kernels.gaussian, a, o);\n${body}`;
   const options: ts.CompilerOptions = {

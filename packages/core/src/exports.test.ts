@@ -119,10 +119,16 @@ it('exports what users use, and nothing else', () => {
       "triangularSolveBackward",
       "upperTriangle",
       "valueAndGradients",
+      "weightedDifferences",
       "withGradients",
       "zeros",
     ]
   `);
+});
+
+it('keeps the name that users of Kermac look for', () => {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- what the test is about
+  expect(mercer.cdistGrad).toBe(mercer.weightedDifferences);
 });
 
 it('has the ready-made descriptors in one place', () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as mercer from './index.js';
 
 type Loose = (...args: readonly unknown[]) => unknown;
-const { cdist, cdistGrad, gradient, runKernel, tensor } = mercer as unknown as Record<
+const { cdist, gradient, runKernel, tensor, weightedDifferences } = mercer as unknown as Record<
   string,
   Loose
 >;
@@ -30,7 +30,7 @@ const FORGOTTEN: readonly Case[] = [
   ['cdist, a', () => cdist?.(promise, a), AWAIT],
   ['cdist, b', () => cdist?.(a, promise), AWAIT],
   ['cdist, out', () => cdist?.(a, a, { out: promise }), AWAIT],
-  ['cdistGrad', () => cdistGrad?.(promise, a, a, a), AWAIT],
+  ['weightedDifferences', () => weightedDifferences?.(promise, a, a, a), AWAIT],
   ['runKernel', () => runKernel?.(kernels.gaussian, promise, a, { bandwidth: 1 }), AWAIT],
   ['bandwidth', () => runKernel?.(kernels.gaussian, a, a, { bandwidth: promise }), AWAIT],
   ['tensor', () => tensor?.(promise), AWAIT],
@@ -48,7 +48,11 @@ const FORGOTTEN: readonly Case[] = [
 const OTHERS: readonly Case[] = [
   ['p as text', () => cdist?.(a, a, { p: '2' }), /p is the string "2"/],
   ['p as a bigint', () => cdist?.(a, a, { p: 2n }), /p is the bigint 2n/],
-  ['p of cdistGrad as text', () => cdistGrad?.(a, a, a, a, { p: '2' }), /p is the string "2"/],
+  [
+    'p of weightedDifferences as text',
+    () => weightedDifferences?.(a, a, a, a, { p: '2' }),
+    /p is the string "2"/,
+  ],
   [
     'a bandwidth as text',
     () => runKernel?.(kernels.gaussian, a, a, { bandwidth: '1' }),

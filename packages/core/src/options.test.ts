@@ -6,14 +6,14 @@ import * as mercer from './index.js';
 import * as npy from './npy.js';
 import { runtimeRows, type Call, type Row } from './runtime-options.test-support.js';
 
-const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = mercer;
+const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferences } = mercer;
 
 /**
- * What the types name beside them: interfaces of functions and methods that the table has under their own names, methods for subclasses,
+ * What the types name beside them: interfaces and aliases of functions and methods that the table has under their own names, methods for subclasses,
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(Cdist|CdistGrad|RunKernel)(\.prepare)?$|^TensorMethods\.|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(Cdist|WeightedDifferences|RunKernel|cdistGrad)(\.prepare)?$|^TensorMethods\.|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -36,7 +36,7 @@ async function rowsOf(): Promise<readonly Row[]> {
   const bytes = npy.encodeNpy({ data, shape: [rows, rows] });
   const saved = { a, x: a, b: a };
   const prepared = await cdist.prepare(a, a);
-  const preparedGrad = await cdistGrad.prepare(a, a, a, cube);
+  const preparedGrad = await weightedDifferences.prepare(a, a, a, cube);
   const preparedKernel = await mercer.runKernel.prepare(kernel, a, a, { bandwidth: 1 });
   const preparedOfOne = await mercer.runKernel.prepare(kernel, a, { bandwidth: 1 });
   const preparedSum = await sum.prepare();
@@ -82,7 +82,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['Genred', (o) => row(a, a, o)],
     ['Genred.prepare', (o) => row.prepare(a, a, o)],
     ['PreparedCdist', (o) => prepared(a, a, o)],
-    ['PreparedCdistGrad', (o) => preparedGrad(a, a, a, cube, o)],
+    ['PreparedWeightedDifferences', (o) => preparedGrad(a, a, a, cube, o)],
     ['PreparedKernel', (o) => preparedKernel(a, a, o)],
     ['PreparedKernel without b', (o) => preparedOfOne(a, o)],
     ['LazyTensor.matmul', (o) => d.matmul(a, o)],
@@ -119,8 +119,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['configureJitCache', (o) => mercer.configureJitCache(o)],
     ['cdist', (o) => cdist(a, a, o), 'P', 'p'],
     ['cdist.prepare', (o) => cdist.prepare(a, a, o), 'metric', 'p'],
-    ['cdistGrad', (o) => cdistGrad(a, a, a, cube, o)],
-    ['cdistGrad.prepare', (o) => cdistGrad.prepare(a, a, a, cube, o)],
+    ['weightedDifferences', (o) => weightedDifferences(a, a, a, cube, o)],
+    ['weightedDifferences.prepare', (o) => weightedDifferences.prepare(a, a, a, cube, o)],
     ['cdistBackward', (o) => mercer.cdistBackward(a, a, a, o)],
     ['runKernel', (o) => mercer.runKernel(kernel, a, a, o), 'sigma', 'bandwidth'],
     [

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import {
   cdist,
-  cdistGrad,
   gatherRows,
   genericSum,
   gradient,
@@ -13,6 +12,7 @@ import {
   matmul,
   runKernel,
   tensor,
+  weightedDifferences,
 } from './index.js';
 
 const where = { device: 'cpu' } as const;
@@ -32,7 +32,7 @@ it('every operation whose result is one tensor gives it with its methods', async
   const results = {
     cdist: cdist(a, a),
     runKernel: runKernel(kernels.gaussian, a, { bandwidth: 5 }),
-    cdistGrad: cdistGrad(a, a, a, a),
+    weightedDifferences: weightedDifferences(a, a, a, a),
     matmul: matmul(a, a),
     kron: kron(a, a),
     gatherRows: gatherRows(a, index),

@@ -78,8 +78,9 @@ const LOADING: Readonly<Record<string, Call>> = {
   countRows: (o) => mercer.countRows(index, 1, o),
   cdist: (o) => mercer.cdist(a, b, o),
   'cdist.prepare': (o) => mercer.cdist.prepare(a, b, o),
-  cdistGrad: (o) => mercer.cdistGrad(upstream, upstream, upstream, upstream, o),
-  'cdistGrad.prepare': (o) => mercer.cdistGrad.prepare(upstream, upstream, upstream, upstream, o),
+  weightedDifferences: (o) => mercer.weightedDifferences(upstream, upstream, upstream, upstream, o),
+  'weightedDifferences.prepare': (o) =>
+    mercer.weightedDifferences.prepare(upstream, upstream, upstream, upstream, o),
   cdistBackward: (o) => mercer.cdistBackward(upstream, a, b, o),
   runKernel: (o) => mercer.runKernel(mercer.kernels.dot, a, b, o),
   'runKernel with prepared rows': (o) => mercer.runKernel(mercer.kernels.cosine, a, b, o),
@@ -154,7 +155,8 @@ const COPYING: Readonly<Record<string, Call>> = {
   'cdist of a view': (o) => mercer.cdist(many.slice(0), many.slice(1), o),
   'cdist of a broadcast batch': (o) =>
     mercer.cdist(many.slice(0).reshape([1, 4, 4]).broadcastTo([2, 4, 4]), many, o),
-  'cdistGrad of data': (o) => mercer.cdistGrad([[1]], [[2]], [[3]], [[4]], { ...place, ...o }),
+  'weightedDifferences of data': (o) =>
+    mercer.weightedDifferences([[1]], [[2]], [[3]], [[4]], { ...place, ...o }),
   'cdistBackward of p': (o) =>
     mercer.cdistBackward(upstream, a, b, { ...o, p: 1.5, wrt: ['a', 'b', 'p'] }),
   'runKernelBackward of one input': (o) =>

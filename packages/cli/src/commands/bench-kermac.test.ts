@@ -31,11 +31,11 @@ describe('mercer bench kermac', () => {
       [
         ...['cdist 1', 'cdist 1.3', 'cdist 2', 'minkowski 1.3'],
         ...['laplace 1', 'exponential 2', 'gaussian 2'],
-        ...['cdistGrad 1', 'cdistGrad 1.3', 'cdistGrad 2'],
+        ...['weightedDifferences 1', 'weightedDifferences 1.3', 'weightedDifferences 2'],
       ].sort(),
     );
     expect(Object.keys(report.operations).sort()).toEqual(
-      ['cdist', 'cdistGrad', 'gaussian', 'laplace', 'exponential', 'minkowski'].sort(),
+      ['cdist', 'weightedDifferences', 'gaussian', 'laplace', 'exponential', 'minkowski'].sort(),
     );
     for (const { ms, errors, plan, floor, p } of report.cells) {
       expect(ms.p10).toBeGreaterThan(0);

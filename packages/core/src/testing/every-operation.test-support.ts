@@ -75,7 +75,7 @@ export async function operations(): Promise<readonly Operation[]> {
     ['cdist p 1.3', () => mercer.cdist(x, y, { p: 1.3 })],
     ['cdist symmetric', () => mercer.cdist(x, x)],
     ['cdist.prepare', async () => (await mercer.cdist.prepare(x, y))(x, y)],
-    ['cdistGrad', () => mercer.cdistGrad(a, b, c, d)],
+    ['weightedDifferences', () => mercer.weightedDifferences(a, b, c, d)],
     ['cdistBackward', () => mercer.cdistBackward(g, x, y)],
     ['runKernel', () => mercer.runKernel(mercer.kernels.gaussian, x, y, { bandwidth: 1.5 })],
     [

@@ -7,7 +7,7 @@ import {
   type ReductionName,
 } from '../cells.js';
 import { cdistOperation } from './cdist.js';
-import { cdistGradOperation } from './cdist-grad.js';
+import { weightedDifferencesOperation } from './weighted-differences.js';
 import {
   gaussianOperation,
   laplaceOperation,
@@ -45,7 +45,7 @@ export const OPERATIONS: Readonly<Record<OperationName, ElementOperation>> = {
   laplace: laplaceOperation,
   exponential: exponentialOperation,
   gaussian: gaussianOperation,
-  cdistGrad: cdistGradOperation,
+  weightedDifferences: weightedDifferencesOperation,
 };
 
 /** Operations of dense linear algebra, by their names. */
