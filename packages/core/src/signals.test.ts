@@ -199,10 +199,10 @@ const LINEAR: Readonly<Record<string, Call>> = {
   cholesky: (o) => mercer.cholesky(many, { ...o, checkErrors: true, onJitter: () => undefined }),
   conditionEstimate: (o) => mercer.conditionEstimate(many, o),
   eigh: (o) => mercer.eigh(many, o),
-  inverse: (o) => mercer.inverse(many, o),
+  inv: (o) => mercer.inv(many, o),
   kron: (o) => mercer.kron(many, many, o),
   kronMatvec: (o) => mercer.kronMatvec(many, many.slice(0), vector16, o),
-  logdet: (o) => mercer.logdet(many, o),
+  slogdet: (o) => mercer.slogdet(many, o),
   lstsq: (o) => mercer.lstsq(many, many, o),
   'linalg.matmul': (o) => mercer.matmul(many, many, o),
   matrixPower: (o) => mercer.matrixPower(many, 0.5, o),
@@ -210,7 +210,7 @@ const LINEAR: Readonly<Record<string, Call>> = {
   solveCholesky: (o) => mercer.solveCholesky(many, many, { ...o, checkErrors: true }),
   solveLU: (o) => mercer.solveLU(many, many, { ...o, refine: 1 }),
   svd: (o) => mercer.svd(many, o),
-  triangularSolve: (o) => mercer.triangularSolve(many, many, o),
+  solveTriangular: (o) => mercer.solveTriangular(many, many, o),
 };
 
 /** Rules of gradients, several launches each. */
@@ -222,9 +222,8 @@ const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
       { values, vectors: many },
       { ...o, onDegenerate: () => undefined },
     ),
-  inverseBackward: (o) =>
-    mercer.inverseBackward(many, { inverse: many }, { ...o, method: 'cholesky' }),
-  logdetBackward: (o) => mercer.logdetBackward(values.slice(null, 0), { a: many }, o),
+  invBackward: (o) => mercer.invBackward(many, { inverse: many }, { ...o, method: 'cholesky' }),
+  slogdetBackward: (o) => mercer.slogdetBackward(values.slice(null, 0), { a: many }, o),
   lstsqBackward: (o) => mercer.lstsqBackward(many, { a: many, b: many, x: many }, o),
   matmulBackward: (o) => mercer.matmulBackward(many, { a: many, b: many }, o),
   matrixPowerBackward: (o) =>
@@ -251,7 +250,7 @@ const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
   kronBackward: (o) => mercer.kronBackward(many.slice(0), { a: square, b: square }, o),
   kronMatvecBackward: (o) =>
     mercer.kronMatvecBackward(values.slice(0), { a: square, b: square, x: values.slice(1) }, o),
-  triangularSolveBackward: (o) => mercer.triangularSolveBackward(many, { a: many, x: many }, o),
+  solveTriangularBackward: (o) => mercer.solveTriangularBackward(many, { a: many, x: many }, o),
 };
 
 const CALLS = { ...LOADING, ...MOVING, ...COPYING, ...LINEAR, ...LINEAR_BACKWARD };

@@ -136,7 +136,7 @@ export async function operations(): Promise<readonly Operation[]> {
     ['reduceMany', () => distance.reduceMany('j', { sum: 'Sum', least: 'ArgMin' } as never)],
     ['nonzero', () => distance.sub(1).relu().nonzero('j')],
     ['sumSoftMaxWeight', () => distance.sumSoftMaxWeight(lazyJ(weights), 'j')],
-    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'variance', 'logSumExp'].map((name) =>
+    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'var', 'logSumExp'].map((name) =>
       named(name, 'j'),
     ),
     ...['min', 'max', 'argMin', 'argMax', 'minArgMin', 'maxArgMax'].map((name) => named(name, 'i')),
@@ -147,13 +147,13 @@ export async function operations(): Promise<readonly Operation[]> {
     ['cholesky', () => mercer.cholesky(spd)],
     ['conditionEstimate', () => mercer.conditionEstimate(spd)],
     ['eigh', () => mercer.eigh(spd)],
-    ['inverse', () => mercer.inverse(spd)],
+    ['inv', () => mercer.inv(spd)],
     ['kron', () => mercer.kron(small, small)],
     [
       'kronMatvec',
       async () => mercer.kronMatvec(small, small, await tensor(new Float64Array(4).fill(2), cpu)),
     ],
-    ['logdet', () => mercer.logdet(spd)],
+    ['slogdet', () => mercer.slogdet(spd)],
     ['lstsq', () => mercer.lstsq(tall, right)],
     ['matmul', () => mercer.matmul(spd, right)],
     ['matrixPower', () => mercer.matrixPower(spd, 0.5)],
@@ -161,7 +161,7 @@ export async function operations(): Promise<readonly Operation[]> {
     ['svd', () => mercer.svd(tall)],
     ['solveCholesky', () => mercer.solveCholesky(spd, right)],
     ['solveLU', () => mercer.solveLU(spd, right)],
-    ['triangularSolve', () => mercer.triangularSolve(spd, right)],
+    ['solveTriangular', () => mercer.solveTriangular(spd, right)],
     ['choleskyBackward', () => mercer.choleskyBackward(spd, factor)],
     [
       'eighBackward',
@@ -170,15 +170,15 @@ export async function operations(): Promise<readonly Operation[]> {
         return mercer.eighBackward({ vectors: spd }, { values: l, vectors });
       },
     ],
-    ['inverseBackward', async () => mercer.inverseBackward(spd, await mercer.inverse(spd))],
+    ['invBackward', async () => mercer.invBackward(spd, await mercer.inv(spd))],
     [
       'kronBackward',
       async () => mercer.kronBackward(await mercer.kron(small, small), { a: small, b: small }),
     ],
     [
-      'logdetBackward',
+      'slogdetBackward',
       async () =>
-        mercer.logdetBackward(await tensor(new Float64Array([1]), { shape: [], ...cpu }), {
+        mercer.slogdetBackward(await tensor(new Float64Array([1]), { shape: [], ...cpu }), {
           a: spd,
         }),
     ],
@@ -220,10 +220,10 @@ export async function operations(): Promise<readonly Operation[]> {
       },
     ],
     [
-      'triangularSolveBackward',
+      'solveTriangularBackward',
       async () => {
-        const { x: found } = await mercer.triangularSolve(spd, right);
-        return mercer.triangularSolveBackward(right, { a: spd, x: found });
+        const { x: found } = await mercer.solveTriangular(spd, right);
+        return mercer.solveTriangularBackward(right, { a: spd, x: found });
       },
     ],
     [
