@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import {
   customKernel,
   formula,
-  gaussianL2,
   kernelDescriptor,
+  kernels,
   planOf,
   runKernel,
   tensor,
@@ -20,7 +20,7 @@ const points = await tensor(
 );
 
 // Ready-made. One input: each pair is computed once, and the diagonal is regularised to 1 + 0.001.
-const gaussian = await runKernel(gaussianL2, points, undefined, {
+const gaussian = await runKernel(kernels.gaussian, points, {
   bandwidth: 0.8,
   regularization: 1e-3,
 });
@@ -33,7 +33,7 @@ const laplacePNorm = kernelDescriptor({
   outerPower: 'pow',
   kernel: 'laplace',
 });
-const laplacian = await runKernel(laplacePNorm, points, undefined, { p: 1.5, bandwidth: 2 });
+const laplacian = await runKernel(laplacePNorm, points, { p: 1.5, bandwidth: 2 });
 console.log('laplacian ', planOf(laplacian)?.summary);
 
 // A kernel of one's own: any formula of d, here of the squared distance, with its own parameters.
@@ -46,7 +46,7 @@ const rational = kernelDescriptor({
     parameters: ['length'],
   }),
 });
-const own = await runKernel(rational, points, undefined, { parameters: { length: 3 } });
+const own = await runKernel(rational, points, { parameters: { length: 3 } });
 console.log('own       ', planOf(own)?.summary);
 
 // The same by hand, for one pair.
@@ -70,7 +70,7 @@ assert.equal((await gaussian.slice(5, [5, 6]).toTypedArray())[0], 1.001);
 
 // What makes no sense is refused, in words that say what would.
 const nonsense = { bandwidth: 1, gamma: 2 };
-const refusal = await runKernel(gaussianL2, points, undefined, nonsense).then(
+const refusal = await runKernel(kernels.gaussian, points, nonsense).then(
   () => 'computed',
   (error) => error.code,
 );

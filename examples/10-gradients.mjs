@@ -1,14 +1,7 @@
 // 10. Gradients. cdistBackward and runKernelBackward take dL/d(result) and give dL/d(inputs) and dL/d(parameters). They compute
 //     the distances again inside the kernel: nothing of the size of the result is stored. Checked here by differences.
 import assert from 'node:assert/strict';
-import {
-  cdist,
-  cdistBackward,
-  gaussianL2,
-  runKernel,
-  runKernelBackward,
-  tensor,
-} from '@mercer/core';
+import { cdist, cdistBackward, kernels, runKernel, runKernelBackward, tensor } from '@mercer/core';
 
 const numbers = (length = 0, seed = 0) =>
   Float64Array.from({ length }, (_, i) => Math.sin((i + 2) * (i + seed)));
@@ -25,14 +18,14 @@ async function loss(kind = '', at = 0, step = 0, h = 1.5) {
   const result =
     kind === 'cdist'
       ? await cdist(a, b, { p: 3 })
-      : await runKernel(gaussianL2, a, b, { bandwidth: h, epsilon: 0 });
+      : await runKernel(kernels.gaussian, a, b, { bandwidth: h, epsilon: 0 });
   const values = await result.toTypedArray();
   return values.reduce((sum, value, i) => sum + value * (gs[i] ?? 0), 0);
 }
 
 const a = await tensor(as, { shape: [30, 4], device });
 const distance = await cdistBackward(gradient, a, b, { p: 3 });
-const kernel = await runKernelBackward(gaussianL2, gradient, a, b, {
+const kernel = await runKernelBackward(kernels.gaussian, gradient, a, b, {
   bandwidth: 1.5,
   epsilon: 0,
   wrt: ['a', 'bandwidth'],

@@ -8,7 +8,7 @@
 //     times in seconds, and indicators of the network, of the kind of magnitude and of whether a person has reviewed it.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { cdistGrad, dot, laplaceL1, runKernel, solveCholesky, tensor } from '@mercer/core';
+import { kernels, runKernel, solveCholesky, tensor, weightedDifferences } from '@mercer/core';
 
 const require = createRequire(import.meta.url);
 const week = require('vega-datasets/data/earthquakes.json');
@@ -68,7 +68,7 @@ for (let round = 0; round < 3; round++) {
   const scale = await tensor(scales, { device: train.device });
 
   // Fit: (K + ridge I) c = y. The regularised diagonal comes with the kernel.
-  const regularised = await runKernel(laplaceL1, train, undefined, {
+  const regularised = await runKernel(kernels.laplace, train, {
     bandwidth,
     scale,
     regularization: ridge,
@@ -78,7 +78,7 @@ for (let round = 0; round < 3; round++) {
 
   // Predict the earthquakes held out.
   const cross = await (
-    await runKernel(laplaceL1, test, train, { bandwidth, scale })
+    await runKernel(kernels.laplace, test, train, { bandwidth, scale })
   ).toTypedArray();
   let squares = 0;
   for (let i = 0; i < rest; i++) {
@@ -99,9 +99,9 @@ for (let round = 0; round < 3; round++) {
     { shape: [n, count], device: train.device },
   );
   // The diagonal of the regularised matrix does not matter here: a difference of 0 contributes exactly 0.
-  const sums = await cdistGrad(regularised, scaled, c, scaled, { p: 1 });
+  const sums = await weightedDifferences(regularised, scaled, c, scaled, { p: 1 });
   const gradients = sums.reshape([n, count]); // by the scaled features, up to the factor -1 / bandwidth
-  const agop = await (await runKernel(dot, gradients)).toTypedArray();
+  const agop = await (await runKernel(kernels.dot, gradients)).toTypedArray();
   importance = scales.map((s, i) => (s / bandwidth) ** 2 * ((agop[i * n + i] ?? 0) / count));
   const mean = importance.reduce((sum, x) => sum + x, 0) / n;
   scales = importance.map((x) => Math.sqrt(x / mean));

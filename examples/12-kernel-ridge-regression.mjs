@@ -1,7 +1,7 @@
 // 12. Kernel ridge regression: the kernel matrix of the data, one Cholesky solve, predictions by a product; and the leave-one-out
 // errors of many regularisations from one eigendecomposition.
 import assert from 'node:assert/strict';
-import { eigh, laplaceL2, matmul, runKernel, solveCholesky, tensor } from '@mercer/core';
+import { eigh, kernels, matmul, runKernel, solveCholesky, tensor } from '@mercer/core';
 
 const N = 200;
 const truth = (x = 0) => Math.sin(3 * x) + 0.5 * x;
@@ -16,12 +16,15 @@ const kernel = { bandwidth: 1 };
 
 // (K + r I) alpha = y: the kernel is 1 on the diagonal, so that regularization makes it 1 + r.
 const regularization = 0.05;
-const k = await runKernel(laplaceL2, data, undefined, { ...kernel, regularization });
+const k = await runKernel(kernels.exponential, data, { ...kernel, regularization });
 const { x: alpha } = await solveCholesky(k, targets, { checkErrors: true });
 
 const points = Float64Array.of(-1.5, -0.25, 0.6, 1.7);
 const queries = await tensor(points, { shape: [points.length, 1], device: 'cpu' });
-const predictions = await matmul(await runKernel(laplaceL2, queries, data, kernel), alpha);
+const predictions = await matmul(
+  await runKernel(kernels.exponential, queries, data, kernel),
+  alpha,
+);
 for (const [i, value] of (await predictions.toTypedArray()).entries()) {
   const x = points[i] ?? 0;
   console.log(`f(${x}) = ${value.toFixed(3)}, truth ${truth(x).toFixed(3)}`);
@@ -30,7 +33,7 @@ for (const [i, value] of (await predictions.toTypedArray()).entries()) {
 
 // One eigendecomposition K = V diag(w) V^T gives every regularisation: (K + r I)^-1 = V diag(1 / (w + r)) V^T. The error of
 // leaving point i out is alpha_i / ((K + r I)^-1)_ii.
-const plain = await runKernel(laplaceL2, data, undefined, kernel);
+const plain = await runKernel(kernels.exponential, data, kernel);
 const { values, vectors } = await eigh(plain, { checkErrors: true });
 const projected = await (await matmul(vectors, targets, { transposeA: true })).toTypedArray();
 const [w, v] = [await values.toTypedArray(), await vectors.toTypedArray()];

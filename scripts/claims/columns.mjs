@@ -44,7 +44,7 @@ export const timeAndError = (peer) => (cell) =>
 export const norm = ({ p }) => (p === 'inf' ? 'infinity' : String(p));
 /** @type {(cell: Cell) => string} */
 export const grad = (cell) =>
-  cell.operation === 'cdistGrad'
+  cell.operation === 'weightedDifferences'
     ? `${operation(cell)}, ${cell.m}, ${cell.n}, ${cell.o}, ${cell.k}`
     : operation(cell);
 

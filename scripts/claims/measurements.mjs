@@ -121,11 +121,11 @@ const NAMES = {
   kMeansAssignment: (/** @type {Cell} */ { n }) => `nearest of ${n} centres`,
   kMeans: () => 'K-means, ten iterations',
   cdist: (/** @type {Cell} */ { p }) => `cdist, p = ${p}`,
-  pNorm: (/** @type {Cell} */ { p }) => `pNorm, p = ${p} in memory`,
-  laplaceL1: () => 'Laplacian of the 1-norm',
-  laplaceL2: () => 'Laplacian of the 2-norm',
-  gaussianL2: () => 'Gaussian',
-  cdistGrad: (/** @type {Cell} */ { p }) => `cdistGrad, p = ${p}`,
+  minkowski: (/** @type {Cell} */ { p }) => `Minkowski distances, p = ${p} in memory`,
+  laplace: () => 'Laplacian of the 1-norm',
+  exponential: () => 'Laplacian of the 2-norm',
+  gaussian: () => 'Gaussian',
+  weightedDifferences: (/** @type {Cell} */ { p }) => `weightedDifferences, p = ${p}`,
 };
 const ORDER = Object.keys(NAMES);
 

@@ -107,7 +107,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
           [
             '',
             (cell) =>
-              cell.operation === 'cdistGrad'
+              cell.operation === 'weightedDifferences'
                 ? grad(cell)
                 : `${operation(cell)}, ${cell.m} x ${cell.n} x ${cell.k}`,
           ],

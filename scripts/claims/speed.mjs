@@ -19,7 +19,7 @@ function row(work, cell, peer, name, drawn) {
 export function speedRows() {
   const distances = pick('h200-cdist-large', [{ p: 1 }, { p: 1.3 }, { p: 2 }]);
   const shape = '30000 x 30000 x 1024';
-  const [gradient] = pick('h200-kermac', [{ operation: 'cdistGrad', p: 1, m: 1024 }]);
+  const [gradient] = pick('h200-kermac', [{ operation: 'weightedDifferences', p: 1, m: 1024 }]);
   const reductions = pick('h200-keops', [
     { operation: 'gaussianSum', m: 10000, d: 3 },
     { operation: 'gaussianSum', m: 1e6, d: 3 },
@@ -34,7 +34,7 @@ export function speedRows() {
     ...distances.map((cell) =>
       row(`distances, p = ${cell.p}, ${shape}`, cell, 'kermac.cdist', 'Kermac', cell.p !== 1.3),
     ),
-    row('cdistGrad, p = 1, 1024, 1024, 16, 4096', gradient, 'kermac', 'Kermac', false),
+    row('weightedDifferences, p = 1, 1024, 1024, 16, 4096', gradient, 'kermac', 'Kermac', false),
     ...reductions.map((cell) =>
       row(reduction(cell), cell, 'pykeops', 'KeOps', drawn.includes(reduction(cell))),
     ),

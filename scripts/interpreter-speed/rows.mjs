@@ -3,7 +3,7 @@ import { importPackage } from '../lib/workspace.mjs';
 
 /** @type {any} */
 const core = await importPackage('core');
-const { cdist, cdistBackward, gaussianL2, genred, lazyI, lazyJ, rangesFromMatrix } = core;
+const { cdist, cdistBackward, genred, kernels, lazyI, lazyJ, rangesFromMatrix } = core;
 
 /** Numbers in [0, 1), the same in both processes. */
 const points = async (
@@ -67,7 +67,7 @@ export const ROWS = [
   ...[1, 2, 3, 1.3].map(distances),
   called('Gaussian of distances, 2000 x 2000 x 64', async () => {
     const [a, b] = [await points(2000, 64), await points(2000, 64, 'float32', 2)];
-    return () => core.runKernel(gaussianL2, a, b, { bandwidth: 3 });
+    return () => core.runKernel(kernels.gaussian, a, b, { bandwidth: 3 });
   }),
   distanceGradients(2),
   distanceGradients(2, 'float64'),
@@ -75,7 +75,8 @@ export const ROWS = [
   called('gradient of a Gaussian of distances, 1000 x 1000 x 64', async () => {
     const [a, b] = [await points(1000, 64), await points(1000, 64, 'float32', 2)];
     const upstream = await points(1000, 1000);
-    return () => core.runKernelBackward(gaussianL2, upstream, a, b, { bandwidth: 3, wrt: ['a'] });
+    return () =>
+      core.runKernelBackward(kernels.gaussian, upstream, a, b, { bandwidth: 3, wrt: ['a'] });
   }),
   reduced('Gaussian sums', { rows: 6000, dim: 3, formula: GAUSSIAN }),
   reduced('Gaussian sums', { rows: 3000, dim: 16, formula: GAUSSIAN }),

@@ -19,7 +19,7 @@ const BLOCKED = {
   cholesky: [(n) => n ** 3 / 3, (a) => linalg.cholesky(a)],
   solveLU: [(n) => (2 * n ** 3) / 3 + 2 * n ** 2 * SIDES, (a, b) => linalg.solveLU(a, b)],
   qr: [(n) => (8 * n ** 3) / 3, (a) => linalg.qr(a)],
-  triangularSolve: [(n) => n ** 3, (a) => linalg.triangularSolve(a, a)],
+  solveTriangular: [(n) => n ** 3, (a) => linalg.solveTriangular(a, a)],
 };
 /** @type {typeof BLOCKED} */
 const SPECTRA = {

@@ -20,7 +20,7 @@ if (core === undefined) throw new Error('there is no package core');
 const CALLS = {
   'distances p = 3': 'cdist(x, y, { p: 3 })',
   'distances p = 1.3': 'cdist(x, y, { p: 1.3 })',
-  'Gaussian of distances': 'runKernel(gaussianL2, x, y, { bandwidth: 3 })',
+  'Gaussian of distances': 'runKernel(kernels.gaussian, x, y, { bandwidth: 3 })',
   'Gaussian sums': 'lazyI(x).sqdist(lazyJ(y)).neg().exp().sum("j")',
   'the 5 nearest': 'lazyI(x).sqdist(lazyJ(y)).argKMin(5, "j")',
   'gradient of distances p = 1.3':
@@ -29,7 +29,7 @@ const CALLS = {
 };
 
 const program = (/** @type {string} */ call) => `
-  const { cdist, cdistBackward, formula, full, gaussianL2, lazyI, lazyJ, map, runKernel, startProfile, tensor } = await import('@mercer/core');
+  const { cdist, cdistBackward, formula, full, kernels, lazyI, lazyJ, map, runKernel, startProfile, tensor } = await import('@mercer/core');
   const place = { device: 'cpu', dtype: 'float32' };
   const points = (seed) => tensor(Float64Array.from({ length: 8000 }, (_, n) => Math.sin(seed + n * n)), { ...place, shape: [500, 16] });
   const [x, y] = [await points(1), await points(2)];

@@ -47,11 +47,11 @@ def torch_operations(torch):
 
     return {
         "cdist": norm,
-        "pNorm": norm,
-        "laplaceL1": laplace,
-        "laplaceL2": laplace,
-        "gaussianL2": gaussian,
-        "cdistGrad": cdist_grad,
+        "minkowski": norm,
+        "laplace": laplace,
+        "exponential": laplace,
+        "gaussian": gaussian,
+        "weightedDifferences": cdist_grad,
         **torch_linear_operations(torch),
     }
 
@@ -118,11 +118,11 @@ def kermac_operations(torch, kermac):
 
     return {
         "cdist": lambda x, out, p, _: kermac.cdist(x["a"], x["b"], out=out, p=p),
-        "pNorm": p_norm,
-        "laplaceL1": kernel(kermac.kernel_descriptor_laplace_l1),
-        "laplaceL2": kernel(kermac.kernel_descriptor_laplace_l2),
-        "gaussianL2": kernel(descriptor("SQUARE", "NOOP", "GAUSSIAN")),
-        "cdistGrad": lambda x, out, p, _: kermac.cdist_grad(
+        "minkowski": p_norm,
+        "laplace": kernel(kermac.kernel_descriptor_laplace_l1),
+        "exponential": kernel(kermac.kernel_descriptor_laplace_l2),
+        "gaussian": kernel(descriptor("SQUARE", "NOOP", "GAUSSIAN")),
+        "weightedDifferences": lambda x, out, p, _: kermac.cdist_grad(
             x["a"], x["b"], x["c"], x["d"], out=out, p=p
         ),
     }
@@ -153,9 +153,9 @@ def pairwise_truth(torch, x, result, p, cell):
     distance = d.amax(-1) if math.isinf(p) else d.pow(p).sum(-1).pow(1.0 / p)
     h = cell["parameters"].get("bandwidth")
     truth = {
-        "laplaceL1": lambda: (-distance / h).exp(),
-        "laplaceL2": lambda: (-distance / h).exp(),
-        "gaussianL2": lambda: (-distance * distance / (2 * h * h)).exp(),
+        "laplace": lambda: (-distance / h).exp(),
+        "exponential": lambda: (-distance / h).exp(),
+        "gaussian": lambda: (-distance * distance / (2 * h * h)).exp(),
     }.get(cell["operation"], lambda: distance)()
     return result[-1][rows][:, columns].double(), truth, truth.abs()
 
@@ -207,7 +207,7 @@ def scaled_residual(xp, x, result, cell):
 
 
 def error_in_units(torch, x, result, p, cell):
-    truth_of = gradient_truth if cell["operation"] == "cdistGrad" else pairwise_truth
+    truth_of = gradient_truth if cell["operation"] == "weightedDifferences" else pairwise_truth
     got, truth, scale = truth_of(torch, x, result, p, cell)
     unit = 2.0**-24 if cell["dtype"] == "float32" else 2.0**-53
     relative = torch.where(got == truth, torch.zeros_like(truth), (got - truth).abs() / scale)
@@ -238,7 +238,7 @@ def can_run(peer, cell, p):
 
 
 def result_shape(cell):
-    if cell["operation"] == "cdistGrad":
+    if cell["operation"] == "weightedDifferences":
         return (cell["batch"], cell["o"], cell["n"], cell["m"])
     return (cell["batch"], cell["m"], cell["n"])
 

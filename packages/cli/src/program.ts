@@ -5,6 +5,8 @@ import { packageRoot } from './package-root.js';
 /** A command by what the help says of it; the file with its options, and all that it computes with, is loaded when it is needed. */
 interface Entry {
   readonly description: string;
+  /** Other names of the command. */
+  readonly aliases?: readonly string[];
   readonly load: () => Promise<() => Command>;
 }
 
@@ -21,10 +23,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     description: 'a kernel matrix of the rows of A and of B, as a .npy file',
     load: async () => (await import('./commands/kernel.js')).kernelCommand,
   },
-  'cdist-grad': {
-    description:
-      'out[o,n,m] = sum_k c[o,k] a[k,m] sign(t) |t|^(p-1), t = d[n,m] - b[n,k]; not the gradient of cdist',
-    load: async () => (await import('./commands/cdist-grad.js')).cdistGradCommand,
+  'weighted-differences': {
+    description: 'out[o,n,m] = sum_k c[o,k] a[k,m] sign(t) |t|^(p-1), t = d[n,m] - b[n,k]',
+    aliases: ['cdist-grad'], // its name in Kermac
+    load: async () =>
+      (await import('./commands/weighted-differences.js')).weightedDifferencesCommand,
   },
   reduce: {
     description: 'a formula of rows i and rows j, reduced over j or i without storing the matrix',
@@ -70,10 +73,10 @@ export async function createProgram(args?: readonly string[]): Promise<Command> 
     .version(version)
     .enablePositionalOptions()
     .showSuggestionAfterError();
-  for (const [name, { description, load }] of Object.entries(COMMANDS)) {
-    const needed = args === undefined || args.includes(name);
+  for (const [name, { description, aliases = [], load }] of Object.entries(COMMANDS)) {
+    const needed = args === undefined || [name, ...aliases].some((each) => args.includes(each));
     const create = needed ? await load() : () => new Command(name);
-    program.addCommand(create().description(description));
+    program.addCommand(create().description(description).aliases(aliases));
   }
   configure(program);
   return program;

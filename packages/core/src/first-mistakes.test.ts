@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as mercer from './index.js';
 
 type Loose = (...args: readonly unknown[]) => unknown;
-const { cdist, cdistGrad, gradient, runKernel, tensor } = mercer as unknown as Record<
+const { cdist, gradient, runKernel, tensor, weightedDifferences } = mercer as unknown as Record<
   string,
   Loose
 >;
-const { gaussianL2, genred, lazyI, lazyJ } = mercer;
+const { genred, kernels, lazyI, lazyJ } = mercer;
 const cpu = { device: 'cpu' } as const;
 
 let a: mercer.Tensor<'float32'>;
@@ -30,9 +30,9 @@ const FORGOTTEN: readonly Case[] = [
   ['cdist, a', () => cdist?.(promise, a), AWAIT],
   ['cdist, b', () => cdist?.(a, promise), AWAIT],
   ['cdist, out', () => cdist?.(a, a, { out: promise }), AWAIT],
-  ['cdistGrad', () => cdistGrad?.(promise, a, a, a), AWAIT],
-  ['runKernel', () => runKernel?.(gaussianL2, promise, a, { bandwidth: 1 }), AWAIT],
-  ['bandwidth', () => runKernel?.(gaussianL2, a, a, { bandwidth: promise }), AWAIT],
+  ['weightedDifferences', () => weightedDifferences?.(promise, a, a, a), AWAIT],
+  ['runKernel', () => runKernel?.(kernels.gaussian, promise, a, { bandwidth: 1 }), AWAIT],
+  ['bandwidth', () => runKernel?.(kernels.gaussian, a, a, { bandwidth: promise }), AWAIT],
   ['tensor', () => tensor?.(promise), AWAIT],
   ['device', () => tensor?.([1], { device: promise }), AWAIT],
   ['lazyI', () => lazyI(promise as never), AWAIT],
@@ -48,16 +48,20 @@ const FORGOTTEN: readonly Case[] = [
 const OTHERS: readonly Case[] = [
   ['p as text', () => cdist?.(a, a, { p: '2' }), /p is the string "2"/],
   ['p as a bigint', () => cdist?.(a, a, { p: 2n }), /p is the bigint 2n/],
-  ['p of cdistGrad as text', () => cdistGrad?.(a, a, a, a, { p: '2' }), /p is the string "2"/],
+  [
+    'p of weightedDifferences as text',
+    () => weightedDifferences?.(a, a, a, a, { p: '2' }),
+    /p is the string "2"/,
+  ],
   [
     'a bandwidth as text',
-    () => runKernel?.(gaussianL2, a, a, { bandwidth: '1' }),
+    () => runKernel?.(kernels.gaussian, a, a, { bandwidth: '1' }),
     /the string "1"/,
   ],
   [
-    'options in the third place of runKernel',
-    () => runKernel?.(gaussianL2, a, { bandwidth: 1 }),
-    /an object with bandwidth, which are options.*runKernel\(descriptor, a, b or undefined, options\)/,
+    'options twice',
+    () => runKernel?.(kernels.gaussian, a, { bandwidth: 1 }, { bandwidth: 1 }),
+    /an object with bandwidth.*runKernel\(descriptor, a, b, options\), or leave b out/,
   ],
   ['options in the second place of cdist', () => cdist?.(a, { p: 1 }), /cdist\(a, b, options\)/],
   ['no arguments of a genred', () => rows(), /no arguments given.*each of the 3/],
@@ -74,7 +78,7 @@ const OTHERS: readonly Case[] = [
   [
     'an offset with a bigint',
     () =>
-      runKernel?.(gaussianL2, a, a, {
+      runKernel?.(kernels.gaussian, a, a, {
         bandwidth: 1,
         regularization: 1,
         regularizationOffset: [1n, 2],

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   eigh,
-  laplaceL1,
-  laplaceL2,
+  kernels,
   runKernel,
   solveCholesky,
   solveLU,
@@ -73,8 +72,8 @@ function spectrum(of: Entry): number[] {
 /** Kermac's tests of its linear algebra: Laplacian kernel matrices, solved and diagonalised. */
 export function describeKermacSolves(device: () => Device): void {
   describe.each([
-    ['l1', laplaceL1, 1],
-    ['l2', laplaceL2, 2],
+    ['l1', kernels.laplace, 1],
+    ['l2', kernels.exponential, 2],
   ] as const)('a hundred Laplacian kernel matrices by %s', (_, kernel, p) => {
     const points = uniform(1, L * N * K);
     const sides = uniform(2, L * N * C);

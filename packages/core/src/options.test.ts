@@ -6,14 +6,14 @@ import * as mercer from './index.js';
 import * as npy from './npy.js';
 import { runtimeRows, type Call, type Row } from './runtime-options.test-support.js';
 
-const { cdist, cdistGrad, genred, JitCache, lazyI, lazyJ, tensor, formula } = mercer;
+const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferences } = mercer;
 
 /**
- * What the types name beside them: interfaces of functions that the table has under their own names, methods for subclasses,
+ * What the types name beside them: interfaces and aliases of functions and methods that the table has under their own names, methods for subclasses,
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^TensorMethods\.|^(Cdist|CdistGrad|RunKernel|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^TensorMethods\.|^(Cdist|WeightedDifferences|RunKernel|cdistGrad|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -32,12 +32,13 @@ async function rowsOf(): Promise<readonly Row[]> {
   const row = genred('SqDist(x, y)', ['x = Vi(4)', 'y = Vj(4)']);
   const scope = new mercer.Scope();
   const cache = JitCache.open({ mode: 'off' });
-  const kernel = mercer.gaussianL2;
+  const kernel = mercer.kernels.gaussian;
   const bytes = npy.encodeNpy({ data, shape: [rows, rows] });
   const saved = { a, x: a, b: a };
   const prepared = await cdist.prepare(a, a);
-  const preparedGrad = await cdistGrad.prepare(a, a, a, cube);
+  const preparedGrad = await weightedDifferences.prepare(a, a, a, cube);
   const preparedKernel = await mercer.runKernel.prepare(kernel, a, a, { bandwidth: 1 });
+  const preparedOfOne = await mercer.runKernel.prepare(kernel, a, { bandwidth: 1 });
   const preparedSum = await sum.prepare();
   const preparedJoint = await joint.prepare();
   const complex = mercer.realToComplex(x);
@@ -81,8 +82,9 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['Genred', (o) => row(a, a, o)],
     ['Genred.prepare', (o) => row.prepare(a, a, o)],
     ['PreparedCdist', (o) => prepared(a, a, o)],
-    ['PreparedCdistGrad', (o) => preparedGrad(a, a, a, cube, o)],
+    ['PreparedWeightedDifferences', (o) => preparedGrad(a, a, a, cube, o)],
     ['PreparedKernel', (o) => preparedKernel(a, a, o)],
+    ['PreparedKernel without b', (o) => preparedOfOne(a, o)],
     ['LazyTensor.matmul', (o) => d.matmul(a, o)],
     ['LazyTensor.toDense', (o) => d.toDense(o)],
     ['LazyTensor.diag', (o) => d.diag(o)],
@@ -94,7 +96,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['LazyTensor.sum over dim', (o) => (d.sum as Reduce)('dim', o)],
     ['LazyTensor.sumSoftMaxWeight', (o) => d.sumSoftMaxWeight(1, 'j', o)],
     ['ComplexLazyTensor.sum', (o) => complex.sum('j', o)],
-    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'variance', 'logSumExp'].map(reduceRow),
+    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'var', 'logSumExp'].map(reduceRow),
     ...['min', 'max', 'argMin', 'argMax', 'minArgMin', 'maxArgMax'].map(reduceRow),
     ...['kMin', 'argKMin', 'kMinArgKMin', 'kMax', 'argKMax', 'kMaxArgKMax'].map((name): Row => [
       `LazyTensor.${name}`,
@@ -122,12 +124,26 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['configureJitCache', (o) => mercer.configureJitCache(o)],
     ['cdist', (o) => cdist(a, a, o), 'P', 'p'],
     ['cdist.prepare', (o) => cdist.prepare(a, a, o), 'metric', 'p'],
-    ['cdistGrad', (o) => cdistGrad(a, a, a, cube, o)],
-    ['cdistGrad.prepare', (o) => cdistGrad.prepare(a, a, a, cube, o)],
+    ['weightedDifferences', (o) => weightedDifferences(a, a, a, cube, o)],
+    ['weightedDifferences.prepare', (o) => weightedDifferences.prepare(a, a, a, cube, o)],
     ['cdistBackward', (o) => mercer.cdistBackward(a, a, a, o)],
     ['runKernel', (o) => mercer.runKernel(kernel, a, a, o), 'sigma', 'bandwidth'],
+    [
+      'runKernel without b',
+      (o) => mercer.runKernel<Gaussian, typeof a, Bandwidth>(kernel, a, o),
+      'sigma',
+      'bandwidth',
+    ],
     ['runKernel.prepare', (o) => mercer.runKernel.prepare(kernel, a, a, o)],
+    [
+      'runKernel.prepare without b',
+      (o) => mercer.runKernel.prepare<Gaussian, 'float32', Bandwidth>(kernel, a, o),
+    ],
     ['runKernelBackward', (o) => mercer.runKernelBackward(kernel, a, a, a, o)],
+    [
+      'runKernelBackward without b',
+      (o) => mercer.runKernelBackward<Gaussian, 'float32', Bandwidth>(kernel, a, a, o),
+    ],
     ['customKernel', (o) => mercer.customKernel(formula.variable('d'), o)],
     ['precompile', (o) => mercer.precompile([], o)],
     ['genred', (o) => genred('x', ['x = Vi(1)'], o), 'dim', 'axis'],
@@ -138,13 +154,14 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lazyJ', (o) => lazyJ(a, o)],
     ['param', (o) => mercer.param(vector, o)],
     ['lazy', (o) => mercer.lazy(a, 'i', o)],
+    ['lazy without axis', (o) => mercer.lazy(cube, o)],
     ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
     ['conditionEstimate', (o) => mercer.conditionEstimate(a, o)],
     ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],
-    ['inverse', (o) => mercer.inverse(a, o)],
+    ['inv', (o) => mercer.inv(a, o)],
     ['kron', (o) => mercer.kron(a, a, o)],
     ['kronMatvec', (o) => mercer.kronMatvec(a, a, a, o)],
-    ['logdet', (o) => mercer.logdet(a, o)],
+    ['slogdet', (o) => mercer.slogdet(a, o)],
     ['lstsq', (o) => mercer.lstsq(a, a, o)],
     ['matmul', (o) => mercer.matmul(a, a, o), 'transpose_a', 'transposeA'],
     ['matrixPower', (o) => mercer.matrixPower(a, 2, o)],
@@ -152,13 +169,13 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['svd', (o) => mercer.svd(a, o)],
     ['solveCholesky', (o) => mercer.solveCholesky(a, a, o), 'fillMode', 'uplo'],
     ['solveLU', (o) => mercer.solveLU(a, a, o)],
-    ['triangularSolve', (o) => mercer.triangularSolve(a, a, o)],
+    ['solveTriangular', (o) => mercer.solveTriangular(a, a, o)],
     ['choleskyBackward', (o) => mercer.choleskyBackward(a, { factor: a }, o)],
     ['eighBackward', (o) => mercer.eighBackward({}, { values: vector, vectors: a }, o)],
-    ['inverseBackward', (o) => mercer.inverseBackward(a, { inverse: a }, o)],
+    ['invBackward', (o) => mercer.invBackward(a, { inverse: a }, o)],
     ['kronBackward', (o) => mercer.kronBackward(a, { a, b: a }, o)],
     ['kronMatvecBackward', (o) => mercer.kronMatvecBackward(a, saved, o)],
-    ['logdetBackward', (o) => mercer.logdetBackward(vector, { a }, o)],
+    ['slogdetBackward', (o) => mercer.slogdetBackward(vector, { a }, o)],
     ['lstsqBackward', (o) => mercer.lstsqBackward(a, saved, o)],
     ['matmulBackward', (o) => mercer.matmulBackward(a, { a, b: a }, o)],
     ['matrixPowerBackward', (o) => mercer.matrixPowerBackward(a, { a }, 2, o)],
@@ -166,7 +183,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['solveCholeskyBackward', (o) => mercer.solveCholeskyBackward(a, saved, o)],
     ['solveLUBackward', (o) => mercer.solveLUBackward(a, saved, o)],
     ['svdBackward', (o) => mercer.svdBackward({}, { u: a, values: vector, v: a } as never, o)],
-    ['triangularSolveBackward', (o) => mercer.triangularSolveBackward(a, saved, o)],
+    ['solveTriangularBackward', (o) => mercer.solveTriangularBackward(a, saved, o)],
     ['formula.simplify', (o) => formula.simplify(formula.variable('a'), o)],
     ['formula.simplifyAll', (o) => formula.simplifyAll([], o)],
     ['formula.simplifyAllSteps', (o) => formula.simplifyAllSteps([], o)],
@@ -188,6 +205,8 @@ async function rowsOf(): Promise<readonly Row[]> {
 }
 
 type Methods = Record<string, ((...args: unknown[]) => unknown) | undefined>;
+type Gaussian = typeof mercer.kernels.gaussian;
+type Bandwidth = { readonly bandwidth: number };
 type Reduce = (axis: 'dim', options: never) => unknown;
 
 /** What a call throws or rejects with. */

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 import {
   cdist,
-  cdistGrad,
   gatherRows,
-  gaussianL2,
   genericSum,
   gradient,
   isPending,
+  kernels,
   kron,
   lazyI,
   lazyJ,
   matmul,
   runKernel,
   tensor,
+  weightedDifferences,
 } from './index.js';
 
 const where = { device: 'cpu' } as const;
@@ -31,8 +31,8 @@ it('every operation whose result is one tensor gives it with its methods', async
   const index = await tensor(Int32Array.of(1, 0), where);
   const results = {
     cdist: cdist(a, a),
-    runKernel: runKernel(gaussianL2, a, undefined, { bandwidth: 5 }),
-    cdistGrad: cdistGrad(a, a, a, a),
+    runKernel: runKernel(kernels.gaussian, a, { bandwidth: 5 }),
+    weightedDifferences: weightedDifferences(a, a, a, a),
     matmul: matmul(a, a),
     kron: kron(a, a),
     gatherRows: gatherRows(a, index),

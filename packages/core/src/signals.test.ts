@@ -78,14 +78,15 @@ const LOADING: Readonly<Record<string, Call>> = {
   countRows: (o) => mercer.countRows(index, 1, o),
   cdist: (o) => mercer.cdist(a, b, o),
   'cdist.prepare': (o) => mercer.cdist.prepare(a, b, o),
-  cdistGrad: (o) => mercer.cdistGrad(upstream, upstream, upstream, upstream, o),
-  'cdistGrad.prepare': (o) => mercer.cdistGrad.prepare(upstream, upstream, upstream, upstream, o),
+  weightedDifferences: (o) => mercer.weightedDifferences(upstream, upstream, upstream, upstream, o),
+  'weightedDifferences.prepare': (o) =>
+    mercer.weightedDifferences.prepare(upstream, upstream, upstream, upstream, o),
   cdistBackward: (o) => mercer.cdistBackward(upstream, a, b, o),
-  runKernel: (o) => mercer.runKernel(mercer.dot, a, b, o),
-  'runKernel with prepared rows': (o) => mercer.runKernel(mercer.cosine, a, b, o),
-  'runKernel.prepare': (o) => mercer.runKernel.prepare(mercer.dot, a, b, o),
-  runKernelBackward: (o) => mercer.runKernelBackward(mercer.dot, upstream, a, b, o),
-  precompile: (o) => mercer.precompile([mercer.dot], { ...place, ...o }),
+  runKernel: (o) => mercer.runKernel(mercer.kernels.dot, a, b, o),
+  'runKernel with prepared rows': (o) => mercer.runKernel(mercer.kernels.cosine, a, b, o),
+  'runKernel.prepare': (o) => mercer.runKernel.prepare(mercer.kernels.dot, a, b, o),
+  runKernelBackward: (o) => mercer.runKernelBackward(mercer.kernels.dot, upstream, a, b, o),
+  precompile: (o) => mercer.precompile([mercer.kernels.dot], { ...place, ...o }),
   sum: (o) => distance().sum('j', o),
   nonzero: (o) => distance().nonzero('j', o),
   histogram: (o) => distance().histogram('j', { bins: 2, range: [0, 4], ...o }),
@@ -154,18 +155,19 @@ const COPYING: Readonly<Record<string, Call>> = {
   'cdist of a view': (o) => mercer.cdist(many.slice(0), many.slice(1), o),
   'cdist of a broadcast batch': (o) =>
     mercer.cdist(many.slice(0).reshape([1, 4, 4]).broadcastTo([2, 4, 4]), many, o),
-  'cdistGrad of data': (o) => mercer.cdistGrad([[1]], [[2]], [[3]], [[4]], { ...place, ...o }),
+  'weightedDifferences of data': (o) =>
+    mercer.weightedDifferences([[1]], [[2]], [[3]], [[4]], { ...place, ...o }),
   'cdistBackward of p': (o) =>
     mercer.cdistBackward(upstream, a, b, { ...o, p: 1.5, wrt: ['a', 'b', 'p'] }),
   'runKernelBackward of one input': (o) =>
-    mercer.runKernelBackward(mercer.gaussianL2, upstream, a, undefined, {
+    mercer.runKernelBackward(mercer.kernels.gaussian, upstream, a, {
       bandwidth: 1,
       regularization: 0.1,
       wrt: ['a', 'bandwidth', 'regularization'],
       ...o,
     }),
   'runKernelBackward of prepared rows': (o) =>
-    mercer.runKernelBackward(mercer.cosine, upstream, a, b, {
+    mercer.runKernelBackward(mercer.kernels.cosine, upstream, a, b, {
       scale: 2,
       wrt: ['a', 'scale'],
       ...o,
@@ -197,10 +199,10 @@ const LINEAR: Readonly<Record<string, Call>> = {
   cholesky: (o) => mercer.cholesky(many, { ...o, checkErrors: true, onJitter: () => undefined }),
   conditionEstimate: (o) => mercer.conditionEstimate(many, o),
   eigh: (o) => mercer.eigh(many, o),
-  inverse: (o) => mercer.inverse(many, o),
+  inv: (o) => mercer.inv(many, o),
   kron: (o) => mercer.kron(many, many, o),
   kronMatvec: (o) => mercer.kronMatvec(many, many.slice(0), vector16, o),
-  logdet: (o) => mercer.logdet(many, o),
+  slogdet: (o) => mercer.slogdet(many, o),
   lstsq: (o) => mercer.lstsq(many, many, o),
   'linalg.matmul': (o) => mercer.matmul(many, many, o),
   matrixPower: (o) => mercer.matrixPower(many, 0.5, o),
@@ -208,7 +210,7 @@ const LINEAR: Readonly<Record<string, Call>> = {
   solveCholesky: (o) => mercer.solveCholesky(many, many, { ...o, checkErrors: true }),
   solveLU: (o) => mercer.solveLU(many, many, { ...o, refine: 1 }),
   svd: (o) => mercer.svd(many, o),
-  triangularSolve: (o) => mercer.triangularSolve(many, many, o),
+  solveTriangular: (o) => mercer.solveTriangular(many, many, o),
 };
 
 /** Rules of gradients, several launches each. */
@@ -220,9 +222,8 @@ const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
       { values, vectors: many },
       { ...o, onDegenerate: () => undefined },
     ),
-  inverseBackward: (o) =>
-    mercer.inverseBackward(many, { inverse: many }, { ...o, method: 'cholesky' }),
-  logdetBackward: (o) => mercer.logdetBackward(values.slice(null, 0), { a: many }, o),
+  invBackward: (o) => mercer.invBackward(many, { inverse: many }, { ...o, method: 'cholesky' }),
+  slogdetBackward: (o) => mercer.slogdetBackward(values.slice(null, 0), { a: many }, o),
   lstsqBackward: (o) => mercer.lstsqBackward(many, { a: many, b: many, x: many }, o),
   matmulBackward: (o) => mercer.matmulBackward(many, { a: many, b: many }, o),
   matrixPowerBackward: (o) =>
@@ -249,7 +250,7 @@ const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
   kronBackward: (o) => mercer.kronBackward(many.slice(0), { a: square, b: square }, o),
   kronMatvecBackward: (o) =>
     mercer.kronMatvecBackward(values.slice(0), { a: square, b: square, x: values.slice(1) }, o),
-  triangularSolveBackward: (o) => mercer.triangularSolveBackward(many, { a: many, x: many }, o),
+  solveTriangularBackward: (o) => mercer.solveTriangularBackward(many, { a: many, x: many }, o),
 };
 
 const CALLS = { ...LOADING, ...MOVING, ...COPYING, ...LINEAR, ...LINEAR_BACKWARD };

@@ -78,8 +78,8 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
     options?: ReduceOptions<ResultOf<'Count', D>>,
   ): PendingResult<ResultOf<'Count', D>>;
 
-  /** The variances over a side, divided by the count: means of squared distances from the mean. Empty: NaN. */
-  variance(
+  /** The variances over a side, divided by the count, as numpy's `var` does: means of squared distances from the mean. Empty: NaN. */
+  var(
     axis: LazyAxis,
     options?: ReduceOptions<ResultOf<'Var', D>>,
   ): PendingResult<ResultOf<'Var', D>>;
@@ -255,7 +255,7 @@ export const REDUCTIONS: Rules<LazyReductions> = {
   any: overSide('Any'),
   all: overSide('All'),
   count: overSide('Count'),
-  variance: overSide('Var'),
+  var: overSide('Var'),
   logSumExp: (what, x, axis, given) =>
     pendingOf(async () => {
       const { weight, ...options } = readOptions(what, given, LOG_SUM_EXP_OPTIONS);

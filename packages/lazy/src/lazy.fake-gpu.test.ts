@@ -75,7 +75,7 @@ describe.skipIf(!hasNvrtc)(
         const results = [
           await of.sum('j'),
           await of.toDense(),
-          await of.variance('j'),
+          await of.var('j'),
           await gradient(of.reduction('LogSumExp', 'j'), a, seed),
           await gradient(of.reduction('Min', 'j'), a, seed),
         ];

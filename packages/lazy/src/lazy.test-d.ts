@@ -48,7 +48,7 @@ describe('LazyTensor', () => {
     expectTypeOf(x.kMinArgKMin(3, 'j')).resolves.toEqualTypeOf<ValuesAndIndices<'float32'>>();
     expectTypeOf(x.matmul(f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(x.toDense()).resolves.toEqualTypeOf<Tensor<'float32'>>();
-    expectTypeOf(lazyI(f64).variance('j')).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(lazyI(f64).var('j')).resolves.toEqualTypeOf<Tensor<'float64'>>();
     expectTypeOf(complexOf(x)).toEqualTypeOf<ComplexLazyTensor<'float32'>>();
   });
 

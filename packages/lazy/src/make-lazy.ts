@@ -1,9 +1,10 @@
 import type { Category } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import type { Tensor, TensorSource } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
 import { nodeAt, type Input } from './input.js';
 import type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
+import { LazyError } from './lazy-error.js';
 import { LazyTensor } from './lazy-tensor.js';
 import {
   isPlaceholder,
@@ -69,19 +70,42 @@ export function param<S extends Tensor<StoredDType> | TensorSource | Placeholder
 
 /**
  * A variable from data of three axes or more, by where its 1 is: (.., M, 1, D) has rows of i, (.., 1, N, D) rows of j,
- * (.., 1, 1, D) is a parameter. With an axis, as `lazyI` or `lazyJ`.
+ * (.., 1, 1, D) is a parameter. With an axis, `lazy(data, axis, options)`, as `lazyI` or `lazyJ`; without one the options stand
+ * behind the data.
  *
- * @throws MercerError SHAPE_MISMATCH for a dense array, DTYPE_MISMATCH
+ * @throws MercerError SHAPE_MISMATCH for a dense array, DTYPE_MISMATCH; LazyError INVALID_ARGUMENT (axis, options)
+ *
+ * @example
+ * ```ts
+ * import { lazy } from '@mercer/lazy';
+ *
+ * const x = lazy([[[0]], [[1]]], { name: 'x' }); // (2, 1, 1): two rows of i
+ * const y = lazy([[5], [7]], 'j', { name: 'y' });
+ * console.log(await (await x.sub(y).sum('j', { device: 'cpu' })).toNested()); // [ [ -12 ], [ -10 ] ]
+ * ```
  */
 export function lazy<S extends Tensor<StoredDType> | TensorSource>(
   data: S,
-  axis?: 'i' | 'j',
+  axis?: 'i' | 'j' | LazyOptions,
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
-  const { name } = readOptions('lazy', options, LAZY_OPTIONS);
+  const [side, given] = axisAndOptions(axis, options);
+  const { name } = readOptions('lazy', given, LAZY_OPTIONS);
   const input =
-    axis === undefined ? shapedInput('lazy', data, name) : matrixInput('lazy', data, axis, name);
+    side === undefined ? shapedInput('lazy', data, name) : matrixInput('lazy', data, side, name);
   return wrap('lazy', input);
+}
+
+function axisAndOptions(
+  axis: 'i' | 'j' | LazyOptions | undefined,
+  options: LazyOptions | undefined,
+): readonly [axis: 'i' | 'j' | undefined, options: LazyOptions | undefined] {
+  if (axis === undefined || axis === 'i' || axis === 'j') return [axis, options];
+  if (typeof axis === 'object' && options === undefined) return [undefined, axis];
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `lazy: the axis is ${describeValue(axis)}. Pass 'i' or 'j', as in lazy(data, 'i', options), or leave the axis out: the options follow the data then.`,
+  );
 }
 
 function wrap(what: string, input: Input): LazyTensor<never> {

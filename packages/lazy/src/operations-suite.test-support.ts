@@ -77,7 +77,7 @@ export function describeOperations(device: () => Device): void {
           'matmul',
           'toDense',
           'diag',
-          'variance',
+          'var',
           'nonzero',
           'reduceMany',
           'histogram',

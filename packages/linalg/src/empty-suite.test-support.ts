@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { cholesky } from './cholesky.js';
 import { conditionEstimate } from './condition-estimate.js';
 import { eigh } from './eigh.js';
-import { inverse } from './inverse.js';
+import { inv } from './inv.js';
 import { kron } from './kron.js';
-import { logdet } from './logdet.js';
+import { slogdet } from './slogdet.js';
 import { lstsq } from './lstsq.js';
 import { emptyTensor } from './matrices.test-support.js';
 import { matmul } from './matmul.js';
@@ -14,7 +14,7 @@ import { qr } from './qr.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { svd } from './svd.js';
-import { triangularSolve } from './triangular-solve.js';
+import { solveTriangular } from './solve-triangular.js';
 
 type Made = Readonly<Record<string, Tensor | undefined>>;
 type Shape = readonly number[];
@@ -36,10 +36,10 @@ const cases: readonly [
   ['svd of 0 x 0', () => svd(zeros(0, 0)), { u: [0, 0], s: [0], vh: [0, 0] }, { infos: 0 }],
   ['qr of 0 x 3', () => qr(zeros(0, 3)), { q: [0, 0], r: [0, 3] }, { infos: 0 }],
   ['qr of 1 x 0', () => qr(zeros(1, 0)), { q: [1, 0], r: [0, 0] }, { infos: 0 }],
-  ['inverse of 0 x 0', () => inverse(zeros(0, 0)), { inverse: [0, 0] }, { infos: 0 }],
+  ['inv of 0 x 0', () => inv(zeros(0, 0)), { inverse: [0, 0] }, { infos: 0 }],
   [
-    'inverse of 0 x 0 by Cholesky',
-    () => inverse(zeros(0, 0), { method: 'cholesky' }),
+    'inv of 0 x 0 by Cholesky',
+    () => inv(zeros(0, 0), { method: 'cholesky' }),
     { inverse: [0, 0] },
     { infos: 0 },
   ],
@@ -50,7 +50,7 @@ const cases: readonly [
     {},
     { condition: 0, infos: 0 },
   ],
-  ['logdet of 0 x 0', () => logdet(zeros(0, 0)), {}, { sign: 1, logAbs: 0, infos: 0 }],
+  ['slogdet of 0 x 0', () => slogdet(zeros(0, 0)), {}, { sign: 1, logAbsDet: 0, infos: 0 }],
   ['matrixPower of 0 x 0', () => matrixPower(zeros(0, 0), 0.5), { result: [0, 0] }, { infos: 0 }],
   [
     'matrixPower of 0 x 0 by products',
@@ -73,8 +73,8 @@ const cases: readonly [
   ],
   ['solveLU of 0 x 0', () => solveLU(zeros(0, 0), zeros(0, 2)), { x: [0, 2] }, { infos: 0 }],
   [
-    'triangularSolve of 0 x 0',
-    () => triangularSolve(zeros(0, 0), zeros(0, 2)),
+    'solveTriangular of 0 x 0',
+    () => solveTriangular(zeros(0, 0), zeros(0, 2)),
     { x: [0, 2] },
     { infos: 0 },
   ],

@@ -35,10 +35,10 @@ const OWN = [
   'matmul',
   'solveCholesky',
   'solveLU',
-  'triangularSolve',
+  'solveTriangular',
   'cholesky',
-  'inverse',
-  'logdet',
+  'inv',
+  'slogdet',
   'conditionEstimate',
   'qr',
 ];

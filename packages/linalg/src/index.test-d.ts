@@ -6,12 +6,12 @@ import {
   conditionEstimate,
   eigh,
   eighBackward,
-  inverse,
+  inv,
   kron,
   kronMatvec,
   kronMatvecBackward,
-  logdet,
-  logdetBackward,
+  slogdet,
+  slogdetBackward,
   lstsq,
   matmul,
   matmulBackward,
@@ -24,14 +24,14 @@ import {
   solveLUBackward,
   svd,
   svdBackward,
-  triangularSolve,
+  solveTriangular,
   type CholeskyFactor,
   type ConditionEstimate,
   type Eigen,
   type InverseResult,
   type LeastSquares,
   type LinalgGradients,
-  type Logdet,
+  type Slogdet,
   type MatrixPower,
   type QrFactors,
   type SingularValues,
@@ -47,14 +47,14 @@ describe('public signatures', () => {
   it('return the dtype of their tensors', () => {
     expectTypeOf(solveCholesky(f32, f32)).resolves.toEqualTypeOf<Solution<'float32'>>();
     expectTypeOf(solveLU(f64, f64)).resolves.toEqualTypeOf<Solution<'float64'>>();
-    expectTypeOf(triangularSolve(f64, f64)).resolves.toEqualTypeOf<Solution<'float64'>>();
+    expectTypeOf(solveTriangular(f64, f64)).resolves.toEqualTypeOf<Solution<'float64'>>();
     expectTypeOf(lstsq(f32, f32)).resolves.toEqualTypeOf<LeastSquares<'float32'>>();
     expectTypeOf(eigh(f32)).resolves.toEqualTypeOf<Eigen<'float32'>>();
     expectTypeOf(cholesky(f64)).resolves.toEqualTypeOf<CholeskyFactor<'float64'>>();
     expectTypeOf(qr(f32)).resolves.toEqualTypeOf<QrFactors<'float32'>>();
     expectTypeOf(svd(f32)).resolves.toEqualTypeOf<SingularValues<'float32'>>();
-    expectTypeOf(inverse(f64)).resolves.toEqualTypeOf<InverseResult<'float64'>>();
-    expectTypeOf(logdet(f64)).resolves.toEqualTypeOf<Logdet<'float64'>>();
+    expectTypeOf(inv(f64)).resolves.toEqualTypeOf<InverseResult<'float64'>>();
+    expectTypeOf(slogdet(f64)).resolves.toEqualTypeOf<Slogdet<'float64'>>();
     expectTypeOf(conditionEstimate(f32)).resolves.toEqualTypeOf<ConditionEstimate<'float32'>>();
     expectTypeOf(matrixPower(f32, -0.25)).resolves.toEqualTypeOf<MatrixPower<'float32'>>();
     expectTypeOf(matmul(f32, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
@@ -78,11 +78,11 @@ describe('public signatures', () => {
     // @ts-expect-error no such triangle
     void cholesky(f32, { uplo: 'both' });
     // @ts-expect-error a triangle has no factor to leave in it
-    void triangularSolve(f32, f32, { overwriteA: true });
+    void solveTriangular(f32, f32, { overwriteA: true });
     // @ts-expect-error LU has no triangle to choose
     void solveLU(f32, f32, { uplo: 'lower' });
     // @ts-expect-error no such method
-    void inverse(f32, { method: 'qr' });
+    void inv(f32, { method: 'qr' });
   });
 
   it('of backward rules say which gradients there are', () => {
@@ -112,7 +112,7 @@ describe('public signatures', () => {
       { uplo: 'upper' },
     );
     void matrixPowerBackward(f32, { values: f32, vectors: f32 }, 0.5);
-    void logdetBackward(f32, { inverse: f32 });
+    void slogdetBackward(f32, { inverse: f32 });
     // @ts-expect-error a or the factor, not both
     void solveCholeskyBackward(f32, { a: f32, factor: f32, x: f32 });
     // @ts-expect-error a or its eigenvalues

@@ -21,10 +21,10 @@ export {
   SingularMatrixError,
   type LinalgErrorCode,
 } from './errors.js';
-export { inverse, type InverseOptions, type InverseResult } from './inverse.js';
+export { inv, type InvOptions, type InverseResult } from './inv.js';
 export { kron, type KronOptions } from './kron.js';
 export { kronMatvec } from './kron-matvec.js';
-export { logdet, type Logdet, type LogdetOptions } from './logdet.js';
+export { slogdet, type Slogdet, type SlogdetOptions } from './slogdet.js';
 export { lstsq, type LeastSquares, type LstsqOptions } from './lstsq.js';
 export { matmul, type MatmulOptions } from './matmul.js';
 export { matrixPower, type MatrixPower, type MatrixPowerOptions } from './matrix-power.js';
@@ -42,4 +42,4 @@ export type { Solution, SolveOptions } from './solve.js';
 export { solveCholesky, type SolveCholeskyOptions } from './solve-cholesky.js';
 export { solveLU } from './solve-lu.js';
 export { svd, type SingularValues } from './svd.js';
-export { triangularSolve, type TriangularSolveOptions } from './triangular-solve.js';
+export { solveTriangular, type SolveTriangularOptions } from './solve-triangular.js';

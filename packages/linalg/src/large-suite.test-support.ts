@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { EPSILON, type LinalgDType } from './checks.js';
 import { cholesky } from './cholesky.js';
 import { eigh } from './eigh.js';
-import { inverse } from './inverse.js';
+import { inv } from './inv.js';
 import { lstsq } from './lstsq.js';
 import {
   at,
@@ -148,7 +148,7 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       const a = rounded(reflected(values, n), dtype);
       const c = randomMatrix(n, 3, 2);
       using given = await toTensor(a, dtype);
-      const made = await inverse(given);
+      const made = await inv(given);
       expect(await made.infos.toNested()).toBe(0);
       const inverted = await onlyMatrix(made.inverse);
       const size = norm1(a) * norm1(inverted) * norm1(c);

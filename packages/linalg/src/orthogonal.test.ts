@@ -1,6 +1,6 @@
 import { empty, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { inverse } from './inverse.js';
+import { inv } from './inv.js';
 import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
 import { orthogonalSuite } from './orthogonal-suite.test-support.js';
@@ -37,10 +37,10 @@ describe('bad input', () => {
       'SHAPE_MISMATCH',
       /3 rows/,
     ],
-    ['inverse of a rectangle', () => inverse(zeros(3, 2)), 'SHAPE_MISMATCH', /not square/],
+    ['inv of a rectangle', () => inv(zeros(3, 2)), 'SHAPE_MISMATCH', /not square/],
     [
-      'inverse by an unknown method',
-      () => inverse(zeros(2, 2), { method: 'qr' as never }),
+      'inv by an unknown method',
+      () => inv(zeros(2, 2), { method: 'qr' as never }),
       'INVALID_ARGUMENT',
       /'lu' or 'cholesky'/,
     ],

@@ -13,9 +13,9 @@ import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { cholesky } from './cholesky.js';
 import { conditionEstimate } from './condition-estimate.js';
 import { eigh } from './eigh.js';
-import { inverse } from './inverse.js';
+import { inv } from './inv.js';
 import { kron } from './kron.js';
-import { logdet } from './logdet.js';
+import { slogdet } from './slogdet.js';
 import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
 import { matrixPower } from './matrix-power.js';
@@ -24,7 +24,7 @@ import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { spin } from './spin.test-support.js';
 import { svd } from './svd.js';
-import { triangularSolve } from './triangular-solve.js';
+import { solveTriangular } from './solve-triangular.js';
 
 const hasNvrtc = nvrtcFound();
 
@@ -52,10 +52,10 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['solveCholesky refined', (a, b, o) => solveCholesky(a, b, { ...o, refine: 2 })],
   ['solveLU', (a, b, o) => solveLU(a, b, o)],
   ['solveLU refined', (a, b, o) => solveLU(a, b, { ...o, refine: 1 })],
-  ['triangularSolve', (a, b, o) => triangularSolve(a, b, { ...o, transpose: true })],
+  ['solveTriangular', (a, b, o) => solveTriangular(a, b, { ...o, transpose: true })],
   ['cholesky', (a, _, o) => cholesky(a, { ...o, uplo: 'upper' })],
-  ['inverse', (a, _, o) => inverse(a, o)],
-  ['logdet', (a, _, o) => logdet(a, { ...o, method: 'cholesky' })],
+  ['inv', (a, _, o) => inv(a, o)],
+  ['slogdet', (a, _, o) => slogdet(a, { ...o, method: 'cholesky' })],
   ['conditionEstimate', (a, _, o) => conditionEstimate(a, o)],
   ['eigh', (a, _, o) => eigh(a, o)],
   ['qr', (a, _, o) => qr(a, o)],
@@ -121,9 +121,7 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
   );
 
   it.each(
-    CALLS.filter(([name]) =>
-      ['svd', 'qr', 'inverse', 'triangularSolve', 'cholesky'].includes(name),
-    ),
+    CALLS.filter(([name]) => ['svd', 'qr', 'inv', 'solveTriangular', 'cholesky'].includes(name)),
   )('%s tells after each matrix', async (_, call) => {
     const [a, b] = operands(128, 5);
     const steps: Progress[] = [];
@@ -139,7 +137,7 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
     const controller = new AbortController();
     const reason = new Error('given up');
     const steps: number[] = [];
-    const call = inverse(a, {
+    const call = inv(a, {
       signal: controller.signal,
       onProgress: ({ done }) => {
         steps.push(done);
@@ -149,7 +147,7 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
     await expect(call).rejects.toBe(reason);
     expect(steps.length).toBeLessThan(20);
     expect(live()).toBe(before);
-    release(await inverse(a));
+    release(await inv(a));
     a.dispose();
     b.dispose();
   });
@@ -209,7 +207,7 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
   it('what needs the factors of the matrix itself has them, determinants with int64 pivots', async () => {
     using a = empty([5, 5], { device: gpu, dtype: 'float64' });
     const lines = await callsOf(async () => {
-      for (const call of [inverse, conditionEstimate, logdet]) release(await call(a));
+      for (const call of [inv, conditionEstimate, slogdet]) release(await call(a));
       await gpu.synchronize();
     });
     expect(lines.filter((line) => /^[sd]?getr[fs] /.test(line))).toEqual([
@@ -225,7 +223,7 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
   const FACTORS = [
     ['solveCholesky', 1030, 'potrf', (a, b) => solveCholesky(a, b, { overwriteA: true })],
     ['solveLU', 520, 'sgetrf', (a, b) => solveLU(a, b)],
-    ['triangularSolve', 520, 'strsm_64', (a, b) => triangularSolve(a, b)],
+    ['solveTriangular', 520, 'strsm_64', (a, b) => solveTriangular(a, b)],
     ['qr', 300, 'geqrf', (a) => qr(a)],
   ] as const satisfies readonly (readonly [string, number, string, Call])[];
 

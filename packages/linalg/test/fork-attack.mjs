@@ -27,10 +27,10 @@ const CALLS = {
   matmul: () => linalg.matmul(large, large),
   solveCholesky: () => linalg.solveCholesky(large, large),
   solveLU: () => linalg.solveLU(large, large),
-  triangularSolve: () => linalg.triangularSolve(large, large),
+  solveTriangular: () => linalg.solveTriangular(large, large),
   cholesky: () => linalg.cholesky(large),
-  inverse: () => linalg.inverse(large),
-  logdet: () => linalg.logdet(large),
+  inv: () => linalg.inv(large),
+  slogdet: () => linalg.slogdet(large),
   conditionEstimate: () => linalg.conditionEstimate(large),
   qr: () => linalg.qr(large),
 };

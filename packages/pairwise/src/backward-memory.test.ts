@@ -1,7 +1,7 @@
 import { device, tensor, type Tensor } from '@mercer/tensor';
 import { expect, it } from 'vitest';
 import { normalValues } from './cdist-reference.test-support.js';
-import { cdistBackward, gaussianL2, runKernelBackward } from './index.js';
+import { cdistBackward, kernels, runKernelBackward } from './index.js';
 
 // A file of its own: storages that other tests forgot would be returned while these count.
 const cpu = device('cpu');
@@ -40,7 +40,7 @@ it('has nothing of the size of the result while it computes', async () => {
   expect(both).toBeGreaterThanOrEqual(8 * (m * k + n * k + 1));
   expect(both).toBeLessThan(result / 10);
   const kernel = await peakOf(() =>
-    runKernelBackward(gaussianL2, g, a, b, { bandwidth: 1, wrt: ['a', 'b', 'bandwidth'] }),
+    runKernelBackward(kernels.gaussian, g, a, b, { bandwidth: 1, wrt: ['a', 'b', 'bandwidth'] }),
   );
   expect(kernel).toBeGreaterThanOrEqual(8 * (m * k + n * k + 1));
   expect(kernel).toBeLessThan(result / 10);
@@ -68,13 +68,17 @@ it('runKernelBackward keeps nothing but the gradients', async () => {
   const [g, x] = [await make([4, 4], 1), await make([4, 3], 2)];
   const options = { scale: 2, bandwidth: 1, regularization: 0.5 };
   await expectKept(() =>
-    runKernelBackward(gaussianL2, g, x, undefined, {
+    runKernelBackward(kernels.gaussian, g, x, {
       ...options,
       wrt: ['a', 'scale', 'bandwidth', 'regularization'],
     }),
   );
   await expectKept(() =>
-    runKernelBackward(gaussianL2, g, x, undefined, { ...options, symmetric: false, wrt: ['a'] }),
+    runKernelBackward(kernels.gaussian, g, x, {
+      ...options,
+      symmetric: false,
+      wrt: ['a'],
+    }),
   );
   g.dispose();
   x.dispose();

@@ -4,11 +4,8 @@ import { describe, expectTypeOf, it } from 'vitest';
 import {
   cdistBackward,
   customKernel,
-  gaussianL2,
   kernelDescriptor,
-  pNorm,
-  polynomial,
-  rationalQuadratic,
+  kernels,
   runKernelBackward,
   type Gradients,
 } from './index.js';
@@ -39,11 +36,16 @@ describe('cdistBackward', () => {
 
 describe('runKernelBackward', () => {
   it('has exactly the wanted gradients', () => {
-    const both = runKernelBackward(gaussianL2, f32, f32, f32, { bandwidth: 1 });
+    const both = runKernelBackward(kernels.gaussian, f32, f32, f32, { bandwidth: 1 });
     expectTypeOf(both).resolves.toEqualTypeOf<Gradients<readonly ['a', 'b'], 'float32'>>();
-    const one = runKernelBackward(gaussianL2, f32, f32, undefined, { bandwidth: 1 });
+    const one = runKernelBackward(kernels.gaussian, f32, f32, { bandwidth: 1 });
     expectTypeOf(one).resolves.toEqualTypeOf<Gradients<readonly ['a'], 'float32'>>();
-    const named = runKernelBackward(rationalQuadratic, f64, f64, undefined, {
+    const left = runKernelBackward(kernels.gaussian, f32, f32, undefined, { bandwidth: 1 });
+    expectTypeOf(left).resolves.toEqualTypeOf<Gradients<readonly ['a'], 'float32'>>();
+    expectTypeOf(runKernelBackward(kernels.dot, f32, f32)).resolves.toEqualTypeOf<
+      Gradients<readonly ['a'], 'float32'>
+    >();
+    const named = runKernelBackward(kernels.rationalQuadratic, f64, f64, {
       bandwidth: f64,
       alpha: 2,
       scale: f64,
@@ -54,23 +56,30 @@ describe('runKernelBackward', () => {
   });
 
   it('names the parameters of the descriptor and no others', () => {
-    void runKernelBackward(pNorm, f32, f32, f32, { p: 1.5, wrt: ['p', 'a'] });
-    void runKernelBackward(pNorm, f32, f32, f32, {
+    void runKernelBackward(kernels.minkowski, f32, f32, f32, { p: 1.5, wrt: ['p', 'a'] });
+    void runKernelBackward(kernels.minkowski, f32, f32, f32, {
       innerP: 2,
       outerP: 1,
       wrt: ['innerP', 'outerP'],
     });
     // @ts-expect-error a norm has no bandwidth
-    void runKernelBackward(pNorm, f32, f32, f32, { p: 1.5, wrt: ['bandwidth'] });
+    void runKernelBackward(kernels.minkowski, f32, f32, f32, { p: 1.5, wrt: ['bandwidth'] });
     const cubic = { gamma: 1, offset: 0, degree: 3 };
-    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['gamma', 'degree'] });
-    void runKernelBackward(gaussianL2, f32, f32, f32, { bandwidth: 1, wrt: ['epsilon'] });
+    void runKernelBackward(kernels.polynomial, f32, f32, f32, {
+      ...cubic,
+      wrt: ['gamma', 'degree'],
+    });
+    void runKernelBackward(kernels.gaussian, f32, f32, f32, { bandwidth: 1, wrt: ['epsilon'] });
     // @ts-expect-error a product has no epsilon
-    void runKernelBackward(polynomial, f32, f32, f32, { ...cubic, wrt: ['epsilon'] });
+    void runKernelBackward(kernels.polynomial, f32, f32, f32, { ...cubic, wrt: ['epsilon'] });
+    // @ts-expect-error no such variable
+    void runKernelBackward(kernels.gaussian, f32, f32, { bandwidth: 1, wrt: ['alpha'] });
     // @ts-expect-error the bandwidth is missing
-    void runKernelBackward(gaussianL2, f32, f32, f32, {});
+    void runKernelBackward(kernels.gaussian, f32, f32);
+    // @ts-expect-error the bandwidth is missing
+    void runKernelBackward(kernels.gaussian, f32, f32, f32, {});
     // @ts-expect-error there is no output to write
-    void runKernelBackward(gaussianL2, f32, f32, f32, { bandwidth: 1, out: f32 });
+    void runKernelBackward(kernels.gaussian, f32, f32, f32, { bandwidth: 1, out: f32 });
   });
 
   it('names the parameters of a custom kernel', () => {

@@ -1,6 +1,6 @@
 import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { cdist, gaussianL2, planOf, runKernel } from './index.js';
+import { cdist, kernels, planOf, runKernel } from './index.js';
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
 
@@ -62,18 +62,21 @@ export function describeCallsAgain(device: () => Device): void {
       const squares = await distances(a, b, 2);
       for (const h of [0.5, 1, 2, 0.5, 3]) {
         const wanted = squares.map((row) => row.map((d) => Math.exp((-d * d) / (2 * h * h))));
-        await near(await runKernel(gaussianL2, a, b, { bandwidth: h, epsilon: 0 }), wanted);
+        await near(await runKernel(kernels.gaussian, a, b, { bandwidth: h, epsilon: 0 }), wanted);
         const own = await tensor(Float32Array.of(h), { device: device() });
-        await near(await runKernel(gaussianL2, a, b, { bandwidth: own, epsilon: 0 }), wanted);
+        await near(await runKernel(kernels.gaussian, a, b, { bandwidth: own, epsilon: 0 }), wanted);
       }
       for (const regularization of [0.1, 0.5, 0.1]) {
-        const found = await runKernel(gaussianL2, a, undefined, { bandwidth: 1, regularization });
+        const found = await runKernel(kernels.gaussian, a, {
+          bandwidth: 1,
+          regularization,
+        });
         const numbers = await found.toNested<number[][]>();
         numbers.forEach((row, n) => {
           expect(row[n]).toBeCloseTo(1 + regularization, 5);
         });
       }
-      await expect(runKernel(gaussianL2, a, b, { bandwidth: 1e-30 })).rejects.toMatchObject({
+      await expect(runKernel(kernels.gaussian, a, b, { bandwidth: 1e-30 })).rejects.toMatchObject({
         code: 'INVALID_ARGUMENT',
       });
     });
@@ -81,7 +84,7 @@ export function describeCallsAgain(device: () => Device): void {
     it('tells tensors that are one from tensors that lie alike', async () => {
       const [a, b] = [await rows(1, 1, 0), await rows(1, 1, 1)];
       const kernel = async (x: typeof a, y: typeof a, h: typeof a): Promise<unknown> =>
-        (await runKernel(gaussianL2, x, y, { bandwidth: h, epsilon: 0 })).item();
+        (await runKernel(kernels.gaussian, x, y, { bandwidth: h, epsilon: 0 })).item();
       const [u, v] = [await a.item(), await b.item()];
       const wanted = (h: number): unknown =>
         expect.closeTo(Math.exp(-((u - v) ** 2) / (2 * h * h)), 5);

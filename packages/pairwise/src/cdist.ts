@@ -3,7 +3,7 @@ import { givesPending, readOptions } from '@mercer/tensor/operation';
 import { CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { execute } from './execute.js';
-import { refuseOptionsAsRows } from './options-in-place-of-rows.js';
+import { refuseOptionsAsRows } from './optional-rows.js';
 import type { PairwiseInput } from './place.js';
 import { prepareCdist, type PrepareCdist } from './prepare-cdist.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
@@ -52,7 +52,7 @@ async function compute(
   b: PairwiseInput,
   options?: CdistOptions,
 ): Promise<Tensor<never>> {
-  refuseOptionsAsRows('cdist', b, options, CDIST_OPTIONS, 'cdist(a, b, options)');
+  if (options === undefined) refuseOptionsAsRows('cdist', 'cdist(a, b, options)', b);
   const given = readOptions('cdist', options, CDIST_OPTIONS);
   return (await execute(cdistSpec(given), a, b, given)) as Tensor<never>;
 }

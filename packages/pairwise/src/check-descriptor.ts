@@ -30,7 +30,7 @@ export function checkDescriptor(value: unknown, what: string): asserts value is 
     throw invalid(
       what,
       `the descriptor is ${value === null ? 'null' : `a ${typeof value}`}`,
-      'Pass one of the ready-made ones, such as gaussianL2, or what kernelDescriptor returned',
+      'Pass one of the ready-made ones, such as kernels.gaussian, or what kernelDescriptor returned',
     );
   }
   if (checked.has(value)) return;

@@ -1,13 +1,15 @@
 export { cdist, type Cdist } from './cdist.js';
 export type { CdistOptions } from './cdist-options.js';
-export { cdistGrad, type CdistGrad } from './cdist-grad.js';
-export type { CdistGradOptions } from './cdist-grad-options.js';
+export { weightedDifferences, type WeightedDifferences } from './weighted-differences.js';
+// eslint-disable-next-line @typescript-eslint/no-deprecated -- deprecated for those who call it
+export { cdistGrad } from './weighted-differences.js';
+export type { WeightedDifferencesOptions } from './weighted-differences-options.js';
 export type {
-  PrepareCdistGrad,
-  PrepareCdistGradOptions,
-  PreparedCdistGrad,
-  PreparedCdistGradOptions,
-} from './cdist-grad-prepare.js';
+  PrepareWeightedDifferences,
+  PrepareWeightedDifferencesOptions,
+  PreparedWeightedDifferences,
+  PreparedWeightedDifferencesOptions,
+} from './weighted-differences-prepare.js';
 export { customKernel, type CustomKernel, type CustomKernelOptions } from './custom-kernel.js';
 export type { DescriptorOf, KernelDescriptor } from './descriptor-types.js';
 export { kernelDescriptor } from './kernel-descriptor.js';
@@ -28,24 +30,7 @@ export {
   type PrecompileReport,
   type PrecompileSize,
 } from './precompile.js';
-export {
-  cauchy,
-  cosine,
-  dot,
-  gaussianL2,
-  inverseMultiquadric,
-  l1Norm,
-  l2Norm,
-  laplaceL1,
-  laplaceL2,
-  matern12,
-  matern32,
-  matern52,
-  pNorm,
-  polynomial,
-  rationalQuadratic,
-  sigmoid,
-} from './ready-made.js';
+export * as kernels from './ready-made.js';
 export type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 export { runKernel, type RunKernel } from './run-kernel.js';
 export { runKernelBackward } from './run-kernel-backward.js';
@@ -56,13 +41,13 @@ export type {
 } from './run-kernel-backward-options.js';
 export type {
   AnyRunKernelOptions,
-  InputAndOptions,
   PairwiseCallOptions,
   ParameterValue,
+  RowsAndOptions,
   RunKernelOptions,
 } from './run-kernel-options.js';
 export type {
-  CdistGradPlan,
+  CdistGradPlan as WeightedDifferencesPlan,
   DescriptorPower,
   InnerOperator,
   PairwiseDType,

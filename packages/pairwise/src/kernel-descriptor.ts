@@ -16,7 +16,7 @@ import type { DescriptorOf, KernelDescriptor } from './descriptor-types.js';
  *   outerPower: 'none',
  *   kernel: 'laplace',
  * });
- * const k = await runKernel(laplace, [[0], [1]], undefined, { bandwidth: 2, device: 'cpu' });
+ * const k = await runKernel(laplace, [[0], [1]], { bandwidth: 2, device: 'cpu' });
  * console.log(await k.toNested()); // 1 on the diagonal, exp(-1/2) beside it
  * ```
  */

@@ -132,15 +132,15 @@ const LAYOUTS: readonly PrecompileLayouts[] = BOTH.flatMap((a) =>
  *
  * @example
  * ```ts
- * import { l1Norm, pNorm, precompile } from '@mercer/pairwise';
+ * import { kernels, precompile } from '@mercer/pairwise';
  *
- * const { kernels } = await precompile([l1Norm, { descriptor: pNorm, p: 1.5 }], {
+ * const report = await precompile([kernels.manhattan, { descriptor: kernels.minkowski, p: 1.5 }], {
  *   device: 'cpu',
  *   layouts: [['row', 'row', 'row']],
  *   sizes: [{ m: 100, n: 100, k: 10 }],
- *   onProgress: ({ done, total }) => console.log(`${String(done)} of ${String(total)}`),
+ *   onProgress: ({ done, total }) => console.log(`${done} of ${total}`),
  * });
- * console.log(kernels); // 2
+ * console.log(report.kernels); // 2
  * ```
  */
 export async function precompile(

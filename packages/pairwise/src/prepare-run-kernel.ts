@@ -5,12 +5,13 @@ import type { KernelDescriptor } from './descriptor-types.js';
 import { checkValue } from './kernel-parameters.js';
 import { checkBandwidth, isOneInput, kernelSpec } from './kernel-spec.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
+import { rowsAndOptions } from './optional-rows.js';
 import { prepareCall } from './prepare-call.js';
 import {
   RUN_KERNEL_OPTIONS,
   type AnyRunKernelOptions,
-  type InputAndOptions,
   type ParameterValue,
+  type RowsAndOptions,
   type RunKernelOptions,
 } from './run-kernel-options.js';
 
@@ -38,35 +39,48 @@ export type PreparedKernelOptions<F extends KernelDescriptor, D extends Pairwise
  *   for another value of what is built in
  */
 export interface PreparedKernel<F extends KernelDescriptor, D extends PairwiseDType> {
-  (a: Tensor<D>, b?: Tensor<D>, options?: PreparedKernelOptions<F, D>): Tensor<D>;
+  <T = unknown>(
+    a: Tensor<D>,
+    ...rest: RowsAndOptions<Tensor<D>, PreparedKernelOptions<F, D>, T>
+  ): Tensor<D>;
   /** The plan used; it was chosen for sizes like those of the examples. */
   readonly plan: PairwisePlan;
 }
 
 /** Prepares a kernel for tensors like `a` and `b`, which are examples: only their type, layout and sizes are read. */
-export type PrepareRunKernel = <F extends KernelDescriptor, D extends PairwiseDType>(
+export type PrepareRunKernel = <F extends KernelDescriptor, D extends PairwiseDType, T = unknown>(
   descriptor: F,
   a: Tensor<D>,
-  ...rest: InputAndOptions<Tensor<NoInfer<D>>, RunKernelOptions<F, NoInfer<D>>>
+  ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelOptions<F, NoInfer<D>>, T>
 ) => Promise<PreparedKernel<F, D>>;
 
 /** Implements `runKernel.prepare`. */
 export const prepareRunKernel = prepare as unknown as PrepareRunKernel;
 
+/** How a prepared kernel is called. */
+const CALL = 'prepared(a, b, options)';
+
 async function prepare(
   descriptor: KernelDescriptor,
   a: Tensor,
-  b?: Tensor,
-  options?: AnyRunKernelOptions,
+  secondExample?: Tensor | AnyRunKernelOptions,
+  third?: AnyRunKernelOptions,
 ): Promise<unknown> {
   const what = 'runKernel';
-  options = readOptions(`${what}.prepare`, options, RUN_KERNEL_OPTIONS);
+  const form = `${what}.prepare(descriptor, a, b, options)`;
+  const [b, given] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
+    `${what}.prepare`,
+    form,
+    secondExample,
+    third,
+  );
+  const options = readOptions(`${what}.prepare`, given, RUN_KERNEL_OPTIONS);
   const prepared = kernelSpec(what, descriptor, isOneInput(a, b, options), options);
   const second = prepared.symmetric ? undefined : b;
   const call = await prepareCall(prepared, a, second, options);
-  const run = (x: Tensor, y?: Tensor, callOptions?: CallOptions): Tensor => {
-    const read = readOptions(what, callOptions, RUN_KERNEL_OPTIONS);
-    const { out, stream, ...values } = read;
+  const run = (x: Tensor, yOrOptions?: Tensor | CallOptions, last?: CallOptions): Tensor => {
+    const [y, given] = rowsAndOptions<Tensor, CallOptions>(what, CALL, yOrOptions, last);
+    const { out, stream, ...values } = readOptions(what, given, RUN_KERNEL_OPTIONS);
     const spec = withValues(prepared, descriptor, options, values);
     return call.run(spec, x, prepared.symmetric && y === x ? undefined : y, out, stream);
   };

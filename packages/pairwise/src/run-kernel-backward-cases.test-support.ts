@@ -60,34 +60,34 @@ const SIGNED = kernelDescriptor({
 /** Every named kernel, a custom one, and exponents apart. */
 export const CASES: readonly Case[] = [
   {
-    name: 'l1Norm',
-    descriptor: pairwise.l1Norm,
+    name: 'manhattan',
+    descriptor: pairwise.kernels.manhattan,
     parameters: {},
     reference: (x, y) => powers(x, y, 1),
   },
   {
-    name: 'l2Norm',
-    descriptor: pairwise.l2Norm,
+    name: 'euclidean',
+    descriptor: pairwise.kernels.euclidean,
     parameters: {},
     reference: (x, y) => Math.sqrt(squared(x, y)),
   },
   {
     float32: true,
-    name: 'pNorm',
-    descriptor: pairwise.pNorm,
+    name: 'minkowski',
+    descriptor: pairwise.kernels.minkowski,
     parameters: { p: 2.7 },
     reference: (x, y, q) => powers(x, y, of(q, 'p')) ** (1 / of(q, 'p')),
   },
   {
-    name: 'laplaceL1',
-    descriptor: pairwise.laplaceL1,
+    name: 'laplace',
+    descriptor: pairwise.kernels.laplace,
     parameters: { bandwidth: 3 },
     reference: (x, y, q) => Math.exp(-powers(x, y, 1) / of(q, 'bandwidth')),
   },
   {
     float32: true,
-    name: 'laplaceL2',
-    descriptor: pairwise.laplaceL2,
+    name: 'exponential',
+    descriptor: pairwise.kernels.exponential,
     parameters: { bandwidth: 3 },
     reference: (x, y, q) => Math.exp(-Math.sqrt(squared(x, y)) / of(q, 'bandwidth')),
   },
@@ -106,20 +106,20 @@ export const CASES: readonly Case[] = [
       Math.exp(-(powers(x, y, of(q, 'p')) ** (1 / of(q, 'p'))) / of(q, 'bandwidth')),
   },
   {
-    name: 'gaussianL2',
-    descriptor: pairwise.gaussianL2,
+    name: 'gaussian',
+    descriptor: pairwise.kernels.gaussian,
     parameters: { bandwidth: 2 },
     reference: (x, y, q) => Math.exp(-squared(x, y) / (2 * of(q, 'bandwidth') ** 2)),
   },
   {
     name: 'matern12',
-    descriptor: pairwise.matern12,
+    descriptor: pairwise.kernels.matern12,
     parameters: { bandwidth: 2 },
     reference: (x, y, q) => Math.exp(-Math.sqrt(squared(x, y)) / of(q, 'bandwidth')),
   },
   {
     name: 'matern32',
-    descriptor: pairwise.matern32,
+    descriptor: pairwise.kernels.matern32,
     parameters: { bandwidth: 2 },
     reference: (x, y, q) => {
       const r = Math.sqrt(3 * squared(x, y)) / of(q, 'bandwidth');
@@ -129,7 +129,7 @@ export const CASES: readonly Case[] = [
   {
     float32: true,
     name: 'matern52',
-    descriptor: pairwise.matern52,
+    descriptor: pairwise.kernels.matern52,
     parameters: { bandwidth: 2 },
     reference: (x, y, q) => {
       const r = Math.sqrt(5 * squared(x, y)) / of(q, 'bandwidth');
@@ -138,48 +138,48 @@ export const CASES: readonly Case[] = [
   },
   {
     name: 'cauchy',
-    descriptor: pairwise.cauchy,
+    descriptor: pairwise.kernels.cauchy,
     parameters: { bandwidth: 2 },
     reference: (x, y, q) => 1 / (1 + squared(x, y) / of(q, 'bandwidth') ** 2),
   },
   {
     float32: true,
     name: 'rationalQuadratic',
-    descriptor: pairwise.rationalQuadratic,
+    descriptor: pairwise.kernels.rationalQuadratic,
     parameters: { bandwidth: 2, alpha: 1.5 },
     reference: (x, y, q) =>
       (1 + squared(x, y) / (2 * of(q, 'alpha') * of(q, 'bandwidth') ** 2)) ** -of(q, 'alpha'),
   },
   {
     name: 'inverseMultiquadric',
-    descriptor: pairwise.inverseMultiquadric,
+    descriptor: pairwise.kernels.inverseMultiquadric,
     parameters: { bandwidth: 2 },
     reference: (x, y, q) => (1 + squared(x, y) / of(q, 'bandwidth') ** 2) ** -0.5,
   },
   {
     name: 'dot',
-    descriptor: pairwise.dot,
+    descriptor: pairwise.kernels.dot,
     parameters: {},
     reference: product,
   },
   {
     float32: true,
     name: 'cosine',
-    descriptor: pairwise.cosine,
+    descriptor: pairwise.kernels.cosine,
     parameters: {},
     reference: (x, y) => product(x, y) / Math.sqrt(product(x, x) * product(y, y)),
   },
   {
     float32: true,
     name: 'polynomial',
-    descriptor: pairwise.polynomial,
+    descriptor: pairwise.kernels.polynomial,
     fixed: { degree: 3 },
     parameters: { gamma: 0.3, offset: 0.7 },
     reference: (x, y, q) => (of(q, 'gamma') * product(x, y) + of(q, 'offset')) ** 3,
   },
   {
     name: 'sigmoid',
-    descriptor: pairwise.sigmoid,
+    descriptor: pairwise.kernels.sigmoid,
     parameters: { gamma: 0.2, offset: 0.1 },
     reference: (x, y, q) => Math.tanh(of(q, 'gamma') * product(x, y) + of(q, 'offset')),
   },

@@ -33,10 +33,13 @@ export function describeBackwardParameters(
       const y = await make(normalValues(n * k, 7), [n, k], 'float64');
       const g = await make(normalValues(l * m * n, 8), [l, m, n], 'float64');
       const calls: readonly (readonly [KernelDescriptor, Readonly<Record<string, number>>])[] = [
-        [pairwise.rationalQuadratic, { bandwidth: 2, alpha: 1.2 }],
-        [pairwise.pNorm, { p: 1.7 }],
-        [pairwise.gaussianL2, { bandwidth: 2, regularization: 0.5, scale: 1.5, epsilon: 0.25 }],
-        [pairwise.polynomial, { gamma: 0.5, offset: 0.25, degree: 2 }],
+        [pairwise.kernels.rationalQuadratic, { bandwidth: 2, alpha: 1.2 }],
+        [pairwise.kernels.minkowski, { p: 1.7 }],
+        [
+          pairwise.kernels.gaussian,
+          { bandwidth: 2, regularization: 0.5, scale: 1.5, epsilon: 0.25 },
+        ],
+        [pairwise.kernels.polynomial, { gamma: 0.5, offset: 0.25, degree: 2 }],
       ];
       for (const [descriptor, numbers] of calls) {
         const names = Object.keys(numbers).filter((name) => name !== 'degree');
@@ -83,15 +86,15 @@ export function describeBackwardParameters(
           ),
         ),
       );
-    const { polynomial, gaussianL2 } = pairwise;
+    const { kernels } = pairwise;
     const wrt = ['a', 'gamma', 'degree'];
     for (const degree of [0, 3, 2.5]) {
       const tensors = { ...q, degree: await make([degree], [1], 'float64') };
-      const found = await backward(polynomial, upstream, x, y, tensors, wrt);
+      const found = await backward(kernels.polynomial, upstream, x, y, tensors, wrt);
       expect(found['degree']?.shape).toEqual([1]);
       expectClose('degree', await read(found, 'degree'), [slope((by) => loss(degree + by))], 1e-8);
       if (degree === 2.5) continue;
-      const numbers = await backward(polynomial, upstream, x, y, { ...q, degree }, wrt);
+      const numbers = await backward(kernels.polynomial, upstream, x, y, { ...q, degree }, wrt);
       expect(numbers['degree']?.shape).toEqual([]);
       for (const name of wrt) {
         expectClose(name, await read(numbers, name), await read(found, name), 1e-12);
@@ -99,14 +102,16 @@ export function describeBackwardParameters(
     }
     const degrees = await make([1, 2, 3], [3], 'float64');
     const batch = await upstream.reshape([1, m, n]).broadcastTo([3, m, n]).clone();
-    const each = await backward(polynomial, batch, x, y, { ...q, degree: degrees }, ['degree']);
+    const each = await backward(kernels.polynomial, batch, x, y, { ...q, degree: degrees }, [
+      'degree',
+    ]);
     const wanted = [1, 2, 3].map((degree) => slope((by) => loss(degree + by)));
     expectClose('degrees', await read(each, 'degree'), wanted, 1e-8);
 
     const one = await make([1], [1, 1], 'float64');
     const of = async (offset: number): Promise<number> => {
       const call = { gamma: 0, offset, degree: 2 };
-      const found = await backward(polynomial, one, one, undefined, call, ['degree']);
+      const found = await backward(kernels.polynomial, one, one, undefined, call, ['degree']);
       return (await read(found, 'degree'))[0] ?? Infinity;
     };
     expect([await of(0), await of(-1)]).toEqual([0, NaN]);
@@ -114,7 +119,10 @@ export function describeBackwardParameters(
     const bandwidth = 2;
     for (const epsilon of [0, 0.5, await make([0.5], [1], 'float64')]) {
       const call = { bandwidth, epsilon };
-      const found = await backward(gaussianL2, upstream, x, y, call, ['bandwidth', 'epsilon']);
+      const found = await backward(kernels.gaussian, upstream, x, y, call, [
+        'bandwidth',
+        'epsilon',
+      ]);
       const shape = typeof epsilon === 'number' ? [] : [1];
       expect(found['epsilon']?.shape).toEqual(shape);
       expect(await read(found, 'epsilon')).toEqual([0]);
@@ -142,9 +150,9 @@ export function describeBackwardParameters(
       const spread = async (z: Tensor<DataType>): Promise<Tensor<DataType>> =>
         z.broadcastTo([norms.length, ...z.shape]).clone();
       const calls: readonly (readonly [KernelDescriptor, AnyRunKernelOptions, string])[] = [
-        [pairwise.pNorm, { p }, 'p'],
-        [pairwise.pNorm, { innerP: p, outerP: 0.5 }, 'innerP'],
-        [pairwise.pNorm, { innerP: two, outerP: p }, 'outerP'],
+        [pairwise.kernels.minkowski, { p }, 'p'],
+        [pairwise.kernels.minkowski, { innerP: p, outerP: 0.5 }, 'innerP'],
+        [pairwise.kernels.minkowski, { innerP: two, outerP: p }, 'outerP'],
         [laplace, { p, bandwidth: 2 }, 'p'],
       ];
       for (const [descriptor, options, name] of covering(calls, turn, full)) {

@@ -134,7 +134,7 @@ export function describeRunKernelBackward(
     const bandwidth = await make(bandwidths, [l], 'float64');
     const alpha = await make([1.2], [1], 'float64');
     const wrt = ['a', 'b', 'bandwidth', 'alpha'];
-    const kernel = pairwise.rationalQuadratic;
+    const kernel = pairwise.kernels.rationalQuadratic;
     const whole = await backward(kernel, upstream, x, y, { bandwidth, alpha }, wrt);
     expect(wrt.map((name) => whole[name]?.shape)).toEqual([[l, m, k], [n, k], [l], [1]]);
     const each = await Promise.all(
@@ -171,10 +171,22 @@ export function describeRunKernelBackward(
     const upstream = await make(g, [l, m, n], 'float64');
     const p = await make(norms, [l], 'float64');
     const wrt = ['a', 'b', 'p'];
-    const whole = await backward(pairwise.pNorm, upstream, x, y, { p, epsilon: 0 }, wrt);
+    const whole = await backward(
+      pairwise.kernels.minkowski,
+      upstream,
+      x,
+      y,
+      { p, epsilon: 0 },
+      wrt,
+    );
     for (const [i, value] of norms.entries()) {
       const inputs = [upstream.slice(i), x.slice(i), y.slice(i)] as const;
-      const each = await backward(pairwise.pNorm, ...inputs, { p: value, epsilon: 0 }, wrt);
+      const each = await backward(
+        pairwise.kernels.minkowski,
+        ...inputs,
+        { p: value, epsilon: 0 },
+        wrt,
+      );
       for (const name of wrt) {
         const part = { [name]: whole[name]?.slice(i) as Tensor };
         expectClose(`${name} ${value}`, await read(part, name), await read(each, name), 1e-12);
@@ -193,8 +205,8 @@ export function describeRunKernelBackward(
     const rest = await make(masked, [m, n], 'float64');
     const names = ['a', 'b', 'bandwidth'];
     for (const [descriptor, parameters, sets] of [
-      [pairwise.gaussianL2, { bandwidth: 2 }, true],
-      [pairwise.dot, {}, false],
+      [pairwise.kernels.gaussian, { bandwidth: 2 }, true],
+      [pairwise.kernels.dot, {}, false],
     ] as const) {
       const wrt = sets ? names : ['a', 'b'];
       const epsilon = sets ? { epsilon: 0 } : {};
@@ -237,7 +249,7 @@ export function describeRunKernelBackward(
       const y = one ? undefined : await make(b, [n, k], 'float64');
       const options = { scale: await make(scale, [k], 'float64') };
       const wrt = one ? ['a', 'scale'] : ['a', 'b', 'scale'];
-      const result = await backward(pairwise.cosine, upstream, x, y, options, wrt);
+      const result = await backward(pairwise.kernels.cosine, upstream, x, y, options, wrt);
       const da = [...a.keys()].map((i) =>
         // A row of zeros has no direction: its gradient is 0 by convention.
         i < k ? 0 : slope((by) => loss(moved(a, i, by), b, factors, one)),
@@ -250,7 +262,10 @@ export function describeRunKernelBackward(
       const ds = scale.map((_, i) => slope((by) => loss(a, b, moved(factors, i, by), one)));
       expectClose('scale', await read(result, 'scale'), ds, 1e-6);
       const plain = { ...optionsOf(CASES[7] as Case, { bandwidth: 2 }), scale: 1.5 };
-      const single = await backward(pairwise.gaussianL2, upstream, x, y, plain, ['scale', 'a']);
+      const single = await backward(pairwise.kernels.gaussian, upstream, x, y, plain, [
+        'scale',
+        'a',
+      ]);
       expect(single['scale']?.shape).toEqual([]);
     }
   });
@@ -262,8 +277,8 @@ export function describeRunKernelBackward(
     ];
     const one = await make([1], [1, 1], 'float32');
     for (const [descriptor, factor] of [
-      [pairwise.matern32, 3],
-      [pairwise.matern52, 5 / 3],
+      [pairwise.kernels.matern32, 3],
+      [pairwise.kernels.matern52, 5 / 3],
     ] as const) {
       const result = await backward(descriptor, one, x, y, { bandwidth: 1 }, ['a']);
       // d/da = -factor (a - b) e^-r at small r
@@ -284,17 +299,17 @@ export function describeRunKernelBackward(
     };
     const gaussian = { bandwidth: 1 };
     const wrong = (options: AnyRunKernelOptions, wrt: string[]): Promise<unknown> =>
-      backward(pairwise.gaussianL2, g, x, undefined, options, wrt);
+      backward(pairwise.kernels.gaussian, g, x, undefined, options, wrt);
     expect(await codeOf(wrong(gaussian, ['b']))).toBe('INVALID_ARGUMENT');
     expect(await codeOf(wrong(gaussian, ['degree']))).toBe('INVALID_ARGUMENT');
-    const products = backward(pairwise.dot, g, x, undefined, {}, ['epsilon']);
+    const products = backward(pairwise.kernels.dot, g, x, undefined, {}, ['epsilon']);
     expect(await codeOf(products)).toBe('INVALID_ARGUMENT');
     expect(await codeOf(wrong(gaussian, ['scale']))).toBe('INVALID_ARGUMENT');
     expect(await codeOf(wrong({}, ['a']))).toBe('INVALID_ARGUMENT');
-    const norm = backward(pairwise.pNorm, g, x, undefined, { p: Infinity }, ['p']);
+    const norm = backward(pairwise.kernels.minkowski, g, x, undefined, { p: Infinity }, ['p']);
     expect(await codeOf(norm)).toBe('INVALID_ARGUMENT');
     const other = await make([1, 2], [1, 2], 'float32');
-    expect(await codeOf(backward(pairwise.dot, other, x, undefined, {}, ['a']))).toBe(
+    expect(await codeOf(backward(pairwise.kernels.dot, other, x, undefined, {}, ['a']))).toBe(
       'SHAPE_MISMATCH',
     );
   });

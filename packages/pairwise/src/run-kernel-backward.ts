@@ -3,6 +3,7 @@ import type { Tensor } from '@mercer/tensor';
 import { assertTensor, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardOf, type ForwardCall } from './kernel-backward.js';
+import { rowsAndOptions } from './optional-rows.js';
 import {
   BACKWARD_OPTIONS,
   type AnyBackwardOptions,
@@ -10,6 +11,9 @@ import {
   type RunKernelBackwardOptions,
   type RunKernelVariable,
 } from './run-kernel-backward-options.js';
+import type { RowsAndOptions } from './run-kernel-options.js';
+
+const WHAT = 'runKernelBackward';
 
 /**
  * Gradients of `runKernel(descriptor, a, b, options)`: given `gradient` = dL/d(result), returns dL/da, dL/db and those of the
@@ -17,7 +21,8 @@ import {
  * regularization, and `parameters.name` of a custom kernel. It takes the inputs of the forward call, not its result: what the kernel needs is
  * computed again inside, and nothing of the size of the result is stored.
  *
- * Left out b is a, as in `runKernel`: the gradient of a is then that of both roles. The gradient of a parameter has its
+ * b may be left out, `runKernelBackward(descriptor, gradient, a, options)`: it is a, as in `runKernel`, and the gradient of a
+ * is then that of both roles. The gradient of a parameter has its
  * shape, [] for a number; what was broadcast is summed.
  *
  * Conventions where no derivative exists: a zero difference contributes exactly 0 for every power, and so do a pair at
@@ -37,12 +42,12 @@ import {
  * @example
  * ```ts
  * import { tensor } from '@mercer/tensor';
- * import { gaussianL2, runKernelBackward } from '@mercer/pairwise';
+ * import { kernels, runKernelBackward } from '@mercer/pairwise';
  *
  * const a = await tensor([[0], [1]], { device: 'cpu' });
  * const b = await tensor([[0]], { device: 'cpu' });
  * const upstream = await tensor([[1], [1]], { device: 'cpu' });
- * const { a: da, bandwidth } = await runKernelBackward(gaussianL2, upstream, a, b, {
+ * const { a: da, bandwidth } = await runKernelBackward(kernels.gaussian, upstream, a, b, {
  *   bandwidth: 1,
  *   wrt: ['a', 'bandwidth'],
  * });
@@ -52,24 +57,27 @@ import {
 export async function runKernelBackward<
   F extends KernelDescriptor,
   D extends PairwiseDType,
-  B extends Tensor<NoInfer<D>> | undefined,
-  const W extends readonly RunKernelVariable<F>[] = [B] extends [Tensor]
+  T = unknown,
+  const W extends readonly RunKernelVariable<F>[] = [T] extends [Tensor]
     ? readonly ['a', 'b']
     : readonly ['a'],
 >(
   descriptor: F,
   gradient: Tensor<D>,
   a: Tensor<NoInfer<D>>,
-  b: B,
-  options: RunKernelBackwardOptions<F, NoInfer<D>, W>,
+  ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelBackwardOptions<F, NoInfer<D>, W>, T>
 ): Promise<Gradients<W, D>> {
-  assertTensor(gradient, 'runKernelBackward: gradient');
-  assertTensor(a, 'runKernelBackward: a');
-  if (b !== undefined) assertTensor(b, 'runKernelBackward: b');
-  const given = options as AnyBackwardOptions;
-  const { wrt, ...forward } = readOptions('runKernelBackward', given, BACKWARD_OPTIONS);
-  const one = b === undefined || (b as Tensor | undefined) === a;
-  const call: ForwardCall = { descriptor, gradient, a, b: one ? a : b, one, options: forward };
-  const wanted = wrt ?? (one ? ['a'] : ['a', 'b']);
-  return (await backwardOf(call, wanted)) as Gradients<W, D>;
+  assertTensor(gradient, `${WHAT}: gradient`);
+  assertTensor(a, `${WHAT}: a`);
+  const call = `${WHAT}(descriptor, gradient, a, b, options)`;
+  const [second, third] = rest as readonly unknown[] as readonly [
+    (Tensor | AnyBackwardOptions)?,
+    AnyBackwardOptions?,
+  ];
+  const [b, given] = rowsAndOptions<Tensor, AnyBackwardOptions>(WHAT, call, second, third);
+  if (b !== undefined) assertTensor(b, `${WHAT}: b`);
+  const { wrt, ...options } = readOptions(WHAT, given, BACKWARD_OPTIONS);
+  const one = b === undefined || b === a;
+  const forward: ForwardCall = { descriptor, gradient, a, b: one ? a : b, one, options };
+  return (await backwardOf(forward, wrt ?? (one ? ['a'] : ['a', 'b']))) as Gradients<W, D>;
 }

@@ -1,20 +1,7 @@
 import { add, gt, select, variable } from '@mercer/formula';
 import { tensor, zeros, type Device, type MercerErrorCode, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import {
-  cosine,
-  customKernel,
-  dot,
-  gaussianL2,
-  kernelDescriptor,
-  l1Norm,
-  pNorm,
-  polynomial,
-  precompile,
-  rationalQuadratic,
-  runKernel,
-  sigmoid,
-} from './index.js';
+import { customKernel, kernelDescriptor, kernels, precompile, runKernel } from './index.js';
 import { expectCode } from './matrices.test-support.js';
 
 type Loose = (...args: unknown[]) => Promise<Tensor>;
@@ -88,47 +75,77 @@ export function describeKernelBadInput(device: () => Device): void {
     });
 
     it('and freezes those that it makes', () => {
-      expect(Object.isFrozen(gaussianL2)).toBe(true);
-      expect(() => Object.assign(gaussianL2, { kernel: 'none' })).toThrow(TypeError);
+      expect(Object.isFrozen(kernels.gaussian)).toBe(true);
+      expect(() => Object.assign(kernels.gaussian, { kernel: 'none' })).toThrow(TypeError);
     });
   });
 
   describe('refuses options', () => {
     it.each([
-      ['a parameter that is needed', gaussianL2, {}, 'needs bandwidth'],
-      ['one of two', rationalQuadratic, { bandwidth: 1 }, 'needs alpha'],
-      ['one of three', polynomial, { gamma: 1, offset: 0 }, 'needs degree'],
-      ['an exponent', pNorm, {}, 'needs innerP, or p'],
-      ['one exponent of two', pNorm, { innerP: 2 }, 'needs outerP, or p'],
-      ['p beside an exponent', pNorm, { p: 2, innerP: 2 }, 'p and innerP were given'],
-      ['a parameter that is not used', l1Norm, { bandwidth: 1 }, 'does not use bandwidth'],
-      ['p where there is no power', l1Norm, { p: 2 }, 'does not use p'],
-      ['epsilon on a product', dot, { epsilon: 0.1 }, 'does not use epsilon'],
-      ['parameters without a custom kernel', dot, { parameters: {} }, 'does not use parameters'],
-      ['an unknown option', dot, { bandwith: 1 }, "no option 'bandwith'"],
-      ['bandwidth 0', gaussianL2, { bandwidth: 0 }, 'bandwidth is 0'],
-      ['bandwidth Infinity', gaussianL2, { bandwidth: Infinity }, 'bandwidth is Infinity'],
-      ['bandwidth as text', gaussianL2, { bandwidth: '2' }, 'bandwidth is the string "2"'],
-      ['bandwidth null', gaussianL2, { bandwidth: null }, 'bandwidth is null'],
-      ['a bandwidth beyond the dtype', gaussianL2, { bandwidth: 1e-20 }, 'beyond float32'],
-      ['alpha below 0', rationalQuadratic, { bandwidth: 1, alpha: -1 }, 'alpha is -1'],
-      ['a degree of 1.5', polynomial, { gamma: 1, offset: 0, degree: 1.5 }, 'degree is 1.5'],
-      ['a degree of -1', polynomial, { gamma: 1, offset: 0, degree: -1 }, 'an integer from 0'],
-      ['gamma NaN', sigmoid, { gamma: NaN, offset: 0 }, 'gamma is NaN'],
-      ['p = 0', pNorm, { p: 0 }, 'p is 0'],
-      ['p = NaN', pNorm, { p: NaN }, 'p is NaN'],
-      ['innerP = Infinity', pNorm, { innerP: Infinity, outerP: 1 }, 'innerP is Infinity'],
-      ['epsilon below 0', l1Norm, { epsilon: -1 }, 'epsilon is -1'],
-      ['scale NaN', l1Norm, { scale: NaN }, 'scale is NaN'],
-      ['regularization NaN', l1Norm, { regularization: NaN }, 'regularization is NaN'],
-      ['an offset alone', l1Norm, { regularizationOffset: [0, 1] }, 'without regularization'],
+      ['a parameter that is needed', kernels.gaussian, {}, 'needs bandwidth'],
+      ['one of two', kernels.rationalQuadratic, { bandwidth: 1 }, 'needs alpha'],
+      ['one of three', kernels.polynomial, { gamma: 1, offset: 0 }, 'needs degree'],
+      ['an exponent', kernels.minkowski, {}, 'needs innerP, or p'],
+      ['one exponent of two', kernels.minkowski, { innerP: 2 }, 'needs outerP, or p'],
+      ['p beside an exponent', kernels.minkowski, { p: 2, innerP: 2 }, 'p and innerP were given'],
+      [
+        'a parameter that is not used',
+        kernels.manhattan,
+        { bandwidth: 1 },
+        'does not use bandwidth',
+      ],
+      ['p where there is no power', kernels.manhattan, { p: 2 }, 'does not use p'],
+      ['epsilon on a product', kernels.dot, { epsilon: 0.1 }, 'does not use epsilon'],
+      [
+        'parameters without a custom kernel',
+        kernels.dot,
+        { parameters: {} },
+        'does not use parameters',
+      ],
+      ['an unknown option', kernels.dot, { bandwith: 1 }, "no option 'bandwith'"],
+      ['bandwidth 0', kernels.gaussian, { bandwidth: 0 }, 'bandwidth is 0'],
+      ['bandwidth Infinity', kernels.gaussian, { bandwidth: Infinity }, 'bandwidth is Infinity'],
+      ['bandwidth as text', kernels.gaussian, { bandwidth: '2' }, 'bandwidth is the string "2"'],
+      ['bandwidth null', kernels.gaussian, { bandwidth: null }, 'bandwidth is null'],
+      ['a bandwidth beyond the dtype', kernels.gaussian, { bandwidth: 1e-20 }, 'beyond float32'],
+      ['alpha below 0', kernels.rationalQuadratic, { bandwidth: 1, alpha: -1 }, 'alpha is -1'],
+      [
+        'a degree of 1.5',
+        kernels.polynomial,
+        { gamma: 1, offset: 0, degree: 1.5 },
+        'degree is 1.5',
+      ],
+      [
+        'a degree of -1',
+        kernels.polynomial,
+        { gamma: 1, offset: 0, degree: -1 },
+        'an integer from 0',
+      ],
+      ['gamma NaN', kernels.sigmoid, { gamma: NaN, offset: 0 }, 'gamma is NaN'],
+      ['p = 0', kernels.minkowski, { p: 0 }, 'p is 0'],
+      ['p = NaN', kernels.minkowski, { p: NaN }, 'p is NaN'],
+      [
+        'innerP = Infinity',
+        kernels.minkowski,
+        { innerP: Infinity, outerP: 1 },
+        'innerP is Infinity',
+      ],
+      ['epsilon below 0', kernels.manhattan, { epsilon: -1 }, 'epsilon is -1'],
+      ['scale NaN', kernels.manhattan, { scale: NaN }, 'scale is NaN'],
+      ['regularization NaN', kernels.manhattan, { regularization: NaN }, 'regularization is NaN'],
+      [
+        'an offset alone',
+        kernels.manhattan,
+        { regularizationOffset: [0, 1] },
+        'without regularization',
+      ],
       [
         'an offset of one number',
-        l1Norm,
+        kernels.manhattan,
         { regularization: 1, regularizationOffset: [1] },
         'regularizationOffset is [1]',
       ],
-      ['symmetric with two inputs', l1Norm, { symmetric: true }, 'Leave b out'],
+      ['symmetric with two inputs', kernels.manhattan, { symmetric: true }, 'Leave b out'],
     ])('%s', async (_, descriptor, options, words) => {
       const [x, y] = [await make([2, 3]), await make([2, 3])];
       await refused(run(descriptor, x, y, options), words, 'runKernel');
@@ -177,7 +194,7 @@ export function describeKernelBadInput(device: () => Device): void {
       const x = await make([3, 2, 5]);
       const wrong = name === 'scale' && shape.length === 1 ? await make([4]) : await make(shape);
       const message = await expectCode(
-        run(gaussianL2, x, x, { bandwidth: 1, [name]: wrong }),
+        run(kernels.gaussian, x, x, { bandwidth: 1, [name]: wrong }),
         code,
       );
       expect(message).toContain(name);
@@ -188,40 +205,40 @@ export function describeKernelBadInput(device: () => Device): void {
       const double = await tensor([1], { dtype: 'float64', device: device() });
       for (const name of ['bandwidth', 'scale', 'regularization', 'epsilon']) {
         const message = await expectCode(
-          run(gaussianL2, x, x, { bandwidth: 1, [name]: double }),
+          run(kernels.gaussian, x, x, { bandwidth: 1, [name]: double }),
           'DTYPE_MISMATCH',
         );
         expect(message).toContain(name);
       }
       const gone = await make([1]);
       gone.dispose();
-      await expectCode(run(gaussianL2, x, x, { bandwidth: gone }), 'DISPOSED');
-      await expectCode(run(cosine, gone), 'DISPOSED');
+      await expectCode(run(kernels.gaussian, x, x, { bandwidth: gone }), 'DISPOSED');
+      await expectCode(run(kernels.cosine, gone), 'DISPOSED');
     });
 
     it('of other features, batches, ranks and dtypes', async () => {
       const x = await make([3, 2, 5]);
-      await expectCode(run(dot, x, await make([3, 2, 4])), 'SHAPE_MISMATCH');
-      await expectCode(run(dot, x, await make([2, 2, 5])), 'SHAPE_MISMATCH');
-      await expectCode(run(dot, await make([5])), 'SHAPE_MISMATCH');
+      await expectCode(run(kernels.dot, x, await make([3, 2, 4])), 'SHAPE_MISMATCH');
+      await expectCode(run(kernels.dot, x, await make([2, 2, 5])), 'SHAPE_MISMATCH');
+      await expectCode(run(kernels.dot, await make([5])), 'SHAPE_MISMATCH');
       const counts = await zeros([2, 2], { dtype: 'int32', device: device() });
-      await expectCode(run(dot, counts), 'DTYPE_MISMATCH');
+      await expectCode(run(kernels.dot, counts), 'DTYPE_MISMATCH');
     });
 
     it('as an out that is wrong or shares memory, and leaves the inputs alone', async () => {
       const x = await make([4, 4]);
-      await expectCode(run(dot, x, x, { out: await make([4, 5]) }), 'SHAPE_MISMATCH');
-      await expectCode(run(dot, x, x, { out: x }), 'OVERLAP');
+      await expectCode(run(kernels.dot, x, x, { out: await make([4, 5]) }), 'SHAPE_MISMATCH');
+      await expectCode(run(kernels.dot, x, x, { out: x }), 'OVERLAP');
       const both = await make([5, 4]);
       const [out, bandwidth] = [both.slice([0, 4]), both.slice(3, 0)];
-      await expectCode(run(gaussianL2, x, x, { bandwidth, out }), 'OVERLAP');
+      await expectCode(run(kernels.gaussian, x, x, { bandwidth, out }), 'OVERLAP');
       expect([...(await both.toTypedArray())].every((v) => v === 0)).toBe(true);
     });
   });
 
   it('precompile refuses descriptors without what is built in', async () => {
-    await refused(precompile([pNorm], { device: device() }), 'needs innerP, or p');
-    await refused(precompile([polynomial], { device: device() }), 'needs degree');
-    await refused(precompile([{ descriptor: dot, p: 2 }], { device: device() }), 'use p');
+    await refused(precompile([kernels.minkowski], { device: device() }), 'needs innerP, or p');
+    await refused(precompile([kernels.polynomial], { device: device() }), 'needs degree');
+    await refused(precompile([{ descriptor: kernels.dot, p: 2 }], { device: device() }), 'use p');
   });
 }

@@ -2,20 +2,7 @@ import { exp, mul, neg, variable } from '@mercer/formula';
 import { tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { ReferenceMatrix } from './cdist-reference.test-support.js';
-import {
-  cosine,
-  customKernel,
-  dot,
-  gaussianL2,
-  kernelDescriptor,
-  l1Norm,
-  laplaceL1,
-  matern52,
-  pNorm,
-  polynomial,
-  runKernel,
-  type PairwiseDType,
-} from './index.js';
+import { customKernel, kernelDescriptor, kernels, runKernel, type PairwiseDType } from './index.js';
 import { matrix, upload, uploadBatch } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
 import { combinations, covering, together } from './together.test-support.js';
@@ -49,24 +36,24 @@ export function describeConventions(
     it('is 1e-5 for laplace and gaussian unless given', async () => {
       const x = await place(rows);
       const scale = { bandwidth: 1e-5 };
-      const usual = await runKernel(laplaceL1, x, x, scale);
+      const usual = await runKernel(kernels.laplace, x, x, scale);
       const [same, near, far] = await usual.toTypedArray();
       expect([same, near]).toEqual([1, 1]);
       expect(far).toBeLessThan(0.2);
-      const exact = await runKernel(laplaceL1, x, x, { ...scale, epsilon: 0 });
+      const exact = await runKernel(kernels.laplace, x, x, { ...scale, epsilon: 0 });
       expect((await exact.toTypedArray())[1]).toBeCloseTo(Math.exp(-0.6), 5);
-      const wide = await runKernel(laplaceL1, x, x, { ...scale, epsilon: 1e-4 });
+      const wide = await runKernel(kernels.laplace, x, x, { ...scale, epsilon: 1e-4 });
       expect([...(await wide.toTypedArray())]).toEqual(new Array(9).fill(1));
       const inMemory = await tensor([1e-4], { dtype: 'float32', device: device() });
-      const asTensor = await runKernel(laplaceL1, x, x, { ...scale, epsilon: inMemory });
+      const asTensor = await runKernel(kernels.laplace, x, x, { ...scale, epsilon: inMemory });
       expect(await asTensor.toTypedArray()).toEqual(await wide.toTypedArray());
     });
 
     it('is 0 for all others, and can be given on differences', async () => {
       const x = await place(rows);
-      const norm = await (await runKernel(l1Norm, x, x)).toTypedArray();
+      const norm = await (await runKernel(kernels.manhattan, x, x)).toTypedArray();
       expect(norm[1]).toBeCloseTo(6e-6, 10);
-      const clamped = await runKernel(l1Norm, x, x, { epsilon: 1e-5 });
+      const clamped = await runKernel(kernels.manhattan, x, x, { epsilon: 1e-5 });
       const values = await clamped.toTypedArray();
       expect([values[0], values[1]]).toEqual([0, 0]);
       expect(values[2]).toBeCloseTo(2e-5, 9);
@@ -94,16 +81,16 @@ export function describeConventions(
           tensor(values, { dtype, device: device() });
         const p = await place(norms);
         const calls = [
-          [pNorm, { p }],
-          [pNorm, { innerP: p, outerP: 0.5 }],
-          [pNorm, { innerP: 2, outerP: p }],
+          [kernels.minkowski, { p }],
+          [kernels.minkowski, { innerP: p, outerP: 0.5 }],
+          [kernels.minkowski, { innerP: 2, outerP: p }],
           [laplace, { p, bandwidth: 2, regularization: 0.25 }],
           [constant, { innerP: p }],
         ] as const;
         for (const [descriptor, options] of covering<(typeof calls)[number]>(calls, turn, full)) {
           for (const rows of [x, x.slice([0, 1])]) {
             const given = options as { readonly p: typeof p };
-            const result = await runKernel(descriptor as typeof pNorm, rows, x, given);
+            const result = await runKernel(descriptor as typeof kernels.minkowski, rows, x, given);
             const values = await result.toTypedArray();
             const size = values.length / norms.length;
             norms.forEach((norm, l) => {
@@ -120,9 +107,13 @@ export function describeConventions(
           }
         }
         for (const norm of [0, -1, Infinity]) {
-          const single = await runKernel(pNorm, x, undefined, { p: await place([norm]) });
+          const single = await runKernel(kernels.minkowski, x, {
+            p: await place([norm]),
+          });
           expect((await single.toTypedArray()).every(Number.isNaN)).toBe(true);
-          const prepared = await runKernel.prepare(pNorm, x, undefined, { p: await place([2]) });
+          const prepared = await runKernel.prepare(kernels.minkowski, x, {
+            p: await place([2]),
+          });
           const later = prepared(x, undefined, { p: await place([norm]) });
           expect((await later.toTypedArray()).every(Number.isNaN)).toBe(true);
         }
@@ -135,17 +126,17 @@ export function describeConventions(
       const other = matrix(13, 6, 42);
       const [x, y] = [await place(one), await place(other)];
       const calls = [
-        [gaussianL2, { bandwidth: 2 }],
-        [matern52, { bandwidth: 2 }],
-        [dot, {}],
-        [l1Norm, {}],
-        [polynomial, { gamma: 0.5, offset: 1, degree: 2 }],
+        [kernels.gaussian, { bandwidth: 2 }],
+        [kernels.matern52, { bandwidth: 2 }],
+        [kernels.dot, {}],
+        [kernels.manhattan, {}],
+        [kernels.polynomial, { gamma: 0.5, offset: 1, degree: 2 }],
       ] as const;
       await together(
         combinations(calls, [0, 0.5]),
         async ([[descriptor, values], regularization]) => {
           const options = { ...values, regularization };
-          const result = await runKernel(descriptor as typeof dot, x, y, options);
+          const result = await runKernel(descriptor as typeof kernels.dot, x, y, options);
           await expectKernel(result, descriptor, one, other, options);
         },
       );
@@ -158,7 +149,7 @@ export function describeConventions(
     it('finds its diagonal in a tile of a larger matrix', async () => {
       const x = await place(one);
       const options = { bandwidth: 2, regularization: 0.25 };
-      const whole = await runKernel(gaussianL2, x, undefined, options);
+      const whole = await runKernel(kernels.gaussian, x, options);
       const height = 5;
       for (const [top, left] of [
         [0, 0],
@@ -169,7 +160,10 @@ export function describeConventions(
       ] as const) {
         const regularizationOffset = [top, left] as const;
         const rows = [x.slice([top, top + height]), x.slice([left, left + height])] as const;
-        const tile = await runKernel(gaussianL2, ...rows, { ...options, regularizationOffset });
+        const tile = await runKernel(kernels.gaussian, ...rows, {
+          ...options,
+          regularizationOffset,
+        });
         using part = whole.slice([top, top + height], [left, left + height]);
         const [got, want] = [await tile.toTypedArray(), await part.toTypedArray()];
         for (const [i, value] of want.entries()) expect(got[i]).toBeCloseTo(value, 6);
@@ -180,10 +174,13 @@ export function describeConventions(
       const parts = [0, 1].map((i) => matrix(7, 6, 50 + i));
       const x = await uploadBatch(parts, 'float32', device());
       const regularization = await tensor([0.5, 2], { dtype: 'float32', device: device() });
-      const result = await runKernel(gaussianL2, x, undefined, { bandwidth: 2, regularization });
+      const result = await runKernel(kernels.gaussian, x, {
+        bandwidth: 2,
+        regularization,
+      });
       for (const [l, part] of parts.entries()) {
         const values = { bandwidth: 2, regularization: l === 0 ? 0.5 : 2 };
-        await expectKernel(result.slice(l), gaussianL2, part, part, values);
+        await expectKernel(result.slice(l), kernels.gaussian, part, part, values);
       }
       const out = await upload(
         { ...one, columns: 13, values: new Float64Array(169) },
@@ -193,26 +190,26 @@ export function describeConventions(
         device(),
       );
       const options = { bandwidth: 2, regularization: 0.5 };
-      await runKernel(gaussianL2, await place(one), undefined, { ...options, out });
-      await expectKernel(out, gaussianL2, one, one, options);
+      await runKernel(kernels.gaussian, await place(one), { ...options, out });
+      await expectKernel(out, kernels.gaussian, one, one, options);
     });
   });
 
   describe('one input', () => {
     it.each([
-      ['l1Norm', l1Norm, {}],
-      ['pNorm', pNorm, { p: 1.3 }],
-      ['dot', dot, {}],
+      ['manhattan', kernels.manhattan, {}],
+      ['minkowski', kernels.minkowski, { p: 1.3 }],
+      ['dot', kernels.dot, {}],
     ] as const)('%s is exactly symmetric', async (_, descriptor, values) => {
       await together([1, 2, 13, 65], async (rows) => {
         const a = matrix(rows, 5, 60 + rows);
         const x = await place(a);
-        const result = await runKernel(descriptor as typeof dot, x, undefined, values);
+        const result = await runKernel(descriptor as typeof kernels.dot, x, values);
         await expectKernel(result, descriptor, a, a, values);
         const entries = await result.toTypedArray();
         const mirrored = await result.transpose().toTypedArray();
         expect(mirrored).toEqual(entries);
-        const named = await runKernel(descriptor as typeof dot, x, x, {
+        const named = await runKernel(descriptor as typeof kernels.dot, x, x, {
           ...values,
           symmetric: true,
         });
@@ -229,8 +226,8 @@ export function describeConventions(
       });
       const x = await place(one);
       await expectKernel(await runKernel(signed, x), signed, one, one);
-      const full = await runKernel(dot, x, undefined, { symmetric: false });
-      await expectKernel(full, dot, one, one);
+      const full = await runKernel(kernels.dot, x, { symmetric: false });
+      await expectKernel(full, kernels.dot, one, one);
     });
   });
 
@@ -245,8 +242,8 @@ export function describeConventions(
         scale: number | Tensor<PairwiseDType>,
         list: number[],
       ): Promise<void> => {
-        const result = await runKernel(gaussianL2, x, y, { bandwidth: 2, scale });
-        await expectKernel(result, gaussianL2, one, other, { bandwidth: 2, scale: list });
+        const result = await runKernel(kernels.gaussian, x, y, { bandwidth: 2, scale });
+        await expectKernel(result, kernels.gaussian, one, other, { bandwidth: 2, scale: list });
       };
       await check(0.75, [0.75]);
       await check(vector, factors);
@@ -256,10 +253,10 @@ export function describeConventions(
         dtype: 'float32',
         device: device(),
       });
-      const both = await runKernel(gaussianL2, x, undefined, { bandwidth: 2, scale: rows });
+      const both = await runKernel(kernels.gaussian, x, { bandwidth: 2, scale: rows });
       expect(both.shape).toEqual([2, 13, 13]);
       for (const [l, scale] of [factors, [...factors].reverse()].entries()) {
-        await expectKernel(both.slice(l), gaussianL2, one, one, { bandwidth: 2, scale });
+        await expectKernel(both.slice(l), kernels.gaussian, one, one, { bandwidth: 2, scale });
       }
     });
 
@@ -270,8 +267,8 @@ export function describeConventions(
         values: Float64Array.of(0, 0, 3, 4, -6, -8, 1e-3, 0),
       };
       const x = await place(rows);
-      const result = await runKernel(cosine, x);
-      await expectKernel(result, cosine, rows, rows);
+      const result = await runKernel(kernels.cosine, x);
+      await expectKernel(result, kernels.cosine, rows, rows);
       const [first = NaN] = await result.toTypedArray();
       expect(first).toBe(0);
     });
@@ -290,7 +287,7 @@ export function describeConventions(
     const x = await place(one);
     const out = await tensor([2], { dtype: 'float32', device: device() });
     const parameters = { bandwidth: 0.25, out, int: 3 };
-    const result = await runKernel(descriptor, x, undefined, { parameters });
+    const result = await runKernel(descriptor, x, { parameters });
     await expectKernel(result, descriptor, one, one, { custom: (t) => 6 * Math.exp(-t / 4) });
   });
 }

@@ -1,24 +1,7 @@
 import { tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { uniformGenerator, type ReferenceMatrix } from './cdist-reference.test-support.js';
-import {
-  cauchy,
-  cdist,
-  cosine,
-  dot,
-  gaussianL2,
-  inverseMultiquadric,
-  kernelDescriptor,
-  laplaceL1,
-  laplaceL2,
-  matern12,
-  matern32,
-  matern52,
-  pNorm,
-  rationalQuadratic,
-  runKernel,
-  type PairwiseDType,
-} from './index.js';
+import { cdist, kernelDescriptor, kernels, runKernel, type PairwiseDType } from './index.js';
 import { expectCode, matrix, upload, uploadBatch } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
 import { together } from './together.test-support.js';
@@ -85,7 +68,12 @@ export function describeKernelOperands(device: () => Device): void {
 
   it('computes products of one feature', async () => {
     const [a, b] = [matrix(5, 1, 1), matrix(6, 1, 2)];
-    await expectKernel(await runKernel(dot, await place(a), await place(b)), dot, a, b);
+    await expectKernel(
+      await runKernel(kernels.dot, await place(a), await place(b)),
+      kernels.dot,
+      a,
+      b,
+    );
   });
 
   it('reads inputs of any strides', async () => {
@@ -100,26 +88,26 @@ export function describeKernelOperands(device: () => Device): void {
         return source.values[row * 10 + column] ?? NaN;
       }),
     };
-    const result = await runKernel(gaussianL2, reversed, undefined, { bandwidth: 2 });
-    await expectKernel(result, gaussianL2, expected, expected, { bandwidth: 2 });
+    const result = await runKernel(kernels.gaussian, reversed, { bandwidth: 2 });
+    await expectKernel(result, kernels.gaussian, expected, expected, { bandwidth: 2 });
   });
 
   it('has empty results, and kernels of zero where there is nothing to sum', async () => {
     const make = (shape: number[]): Promise<Tensor<'float32'>> =>
       zeros(shape, { dtype: 'float32', device: device() });
     const options = { bandwidth: 1, regularization: 0.5 };
-    const none = await runKernel(gaussianL2, await make([0, 3]), await make([4, 3]), options);
+    const none = await runKernel(kernels.gaussian, await make([0, 3]), await make([4, 3]), options);
     expect(none.shape).toEqual([0, 4]);
-    const entries = await runKernel(gaussianL2, await make([0, 2, 3]), undefined, options);
+    const entries = await runKernel(kernels.gaussian, await make([0, 2, 3]), options);
     expect(entries.shape).toEqual([0, 2, 2]);
     const parameters = await tensor(new Float32Array(0), { shape: [0], device: device() });
-    const noEntries = await runKernel(gaussianL2, await make([2, 3]), undefined, {
+    const noEntries = await runKernel(kernels.gaussian, await make([2, 3]), {
       bandwidth: parameters,
     });
     expect(noEntries.shape).toEqual([0, 2, 2]);
-    const blank = await runKernel(gaussianL2, await make([2, 0]), undefined, options);
+    const blank = await runKernel(kernels.gaussian, await make([2, 0]), options);
     expect([...(await blank.toTypedArray())]).toEqual([1.5, 1, 1, 1.5]);
-    const cosines = await runKernel(cosine, await make([2, 0]));
+    const cosines = await runKernel(kernels.cosine, await make([2, 0]));
     expect([...(await cosines.toTypedArray())]).toEqual([0, 0, 0, 0]);
   });
 
@@ -131,14 +119,14 @@ export function describeKernelOperands(device: () => Device): void {
     };
     const x = await place(rows);
     const calls = [
-      [gaussianL2, { bandwidth: 2 }],
-      [laplaceL1, { bandwidth: 8 }],
-      [matern32, { bandwidth: 2 }],
-      [matern52, { bandwidth: 2 }],
-      [rationalQuadratic, { bandwidth: 2, alpha: 0.5 }],
+      [kernels.gaussian, { bandwidth: 2 }],
+      [kernels.laplace, { bandwidth: 8 }],
+      [kernels.matern32, { bandwidth: 2 }],
+      [kernels.matern52, { bandwidth: 2 }],
+      [kernels.rationalQuadratic, { bandwidth: 2, alpha: 0.5 }],
     ] as const;
     await together(calls, async ([descriptor, options]) => {
-      const result = await runKernel(descriptor as typeof rationalQuadratic, x, x, {
+      const result = await runKernel(descriptor as typeof kernels.rationalQuadratic, x, x, {
         ...(options as { bandwidth: number; alpha: number }),
       });
       await expectKernel(result, descriptor, rows, rows, options);
@@ -150,12 +138,12 @@ export function describeKernelOperands(device: () => Device): void {
     const rows: ReferenceMatrix = { rows: 9, columns: 7, values };
     const x = await place(rows);
     for (const [descriptor, options, want] of [
-      [gaussianL2, { bandwidth: 0.01 }, 1],
-      [matern52, { bandwidth: 0.01 }, 1],
-      [pNorm, { p: 1.3 }, 0],
-      [pNorm, { p: Infinity }, 0],
+      [kernels.gaussian, { bandwidth: 0.01 }, 1],
+      [kernels.matern52, { bandwidth: 0.01 }, 1],
+      [kernels.minkowski, { p: 1.3 }, 0],
+      [kernels.minkowski, { p: Infinity }, 0],
     ] as const) {
-      const result = await runKernel(descriptor as typeof gaussianL2, x, x, {
+      const result = await runKernel(descriptor as typeof kernels.gaussian, x, x, {
         ...(options as { bandwidth: number }),
       });
       expect([...(await result.toTypedArray())]).toEqual(new Array(81).fill(want));
@@ -171,11 +159,17 @@ export function describeKernelOperands(device: () => Device): void {
       const x = await upload({ rows: count, columns: 1, values: near }, 'row', 0, dtype, device());
       const zero = await zeros([1, 1], { dtype, device: device() });
       await together(
-        [gaussianL2, laplaceL1, laplaceL2, matern12, matern32, matern52, cauchy].concat(
-          inverseMultiquadric as never,
-        ),
+        [
+          kernels.gaussian,
+          kernels.laplace,
+          kernels.exponential,
+          kernels.matern12,
+          kernels.matern32,
+          kernels.matern52,
+          kernels.cauchy,
+        ].concat(kernels.inverseMultiquadric as never),
         async (descriptor) => {
-          const result = await runKernel(descriptor as typeof gaussianL2, x, zero, {
+          const result = await runKernel(descriptor as typeof kernels.gaussian, x, zero, {
             bandwidth: 0.75,
           });
           const values = [...(await result.toTypedArray())];
@@ -185,7 +179,9 @@ export function describeKernelOperands(device: () => Device): void {
         },
       );
       const options = { bandwidth: 0.75, alpha: 1.3 };
-      const mixture = await (await runKernel(rationalQuadratic, x, zero, options)).toTypedArray();
+      const mixture = await (
+        await runKernel(kernels.rationalQuadratic, x, zero, options)
+      ).toTypedArray();
       expect(mixture.every((value) => value <= 1)).toBe(true);
     }
   });
@@ -193,21 +189,21 @@ export function describeKernelOperands(device: () => Device): void {
   it('does not change what a descriptor means, whatever was called before', async () => {
     const a = matrix(9, 7, 5);
     const x = await place(a);
-    const twin = kernelDescriptor({ ...pNorm });
-    expect(twin).toEqual(pNorm);
+    const twin = kernelDescriptor({ ...kernels.minkowski });
+    expect(twin).toEqual(kernels.minkowski);
     await cdist(x, x, { p: 3, skipEpilogue: true });
-    await runKernel(pNorm, x, x, { innerP: 3, outerP: 1 });
+    await runKernel(kernels.minkowski, x, x, { innerP: 3, outerP: 1 });
     const [first, second] = [
-      await runKernel(pNorm, x, x, { p: 3 }),
+      await runKernel(kernels.minkowski, x, x, { p: 3 }),
       await runKernel(twin, x, x, { p: 3 }),
     ];
-    await expectKernel(first, pNorm, a, a, { p: 3 });
+    await expectKernel(first, kernels.minkowski, a, a, { p: 3 });
     expect(await second.toTypedArray()).toEqual(await first.toTypedArray());
   });
 
   it('takes nested and typed arrays, on the device of a parameter', async () => {
     const bandwidth = await tensor([2], { dtype: 'float64', device: device() });
-    const k = await runKernel(gaussianL2, [[0], [2]], undefined, { bandwidth });
+    const k = await runKernel(kernels.gaussian, [[0], [2]], { bandwidth });
     expect(k.device).toBe(device());
     expect(k.dtype).toBe('float64');
     expect((await k.toTypedArray())[1]).toBeCloseTo(Math.exp(-0.5), 12);
@@ -220,14 +216,17 @@ export function describeKernelOperands(device: () => Device): void {
       const odd = x.slice([null, null, -1], [null, null, 2]);
       const column = bandwidth.slice([null, null, 2]);
       for (const made of [
-        await runKernel(gaussianL2, odd, x.slice(null, [0, 5]), { bandwidth, scale: 2 }),
-        await runKernel(cosine, odd),
-        await runKernel(gaussianL2, x, undefined, { bandwidth: column, regularization: column }),
+        await runKernel(kernels.gaussian, odd, x.slice(null, [0, 5]), { bandwidth, scale: 2 }),
+        await runKernel(kernels.cosine, odd),
+        await runKernel(kernels.gaussian, x, {
+          bandwidth: column,
+          regularization: column,
+        }),
       ]) {
         made.dispose();
       }
       await expect(
-        runKernel(gaussianL2, odd, odd, { bandwidth, scale: bandwidth }),
+        runKernel(kernels.gaussian, odd, odd, { bandwidth, scale: bandwidth }),
       ).rejects.toThrow('factors');
       odd.dispose();
       column.dispose();
@@ -246,7 +245,7 @@ export function describeKernelOperands(device: () => Device): void {
     const x = await zeros([512, 64], { dtype: 'float32', device: device() });
     const out = await zeros([512, 512], { dtype: 'float32', device: device() });
     const options = { bandwidth: 1, scale: 2 } as const;
-    (await runKernel(gaussianL2, x, undefined, options)).dispose();
+    (await runKernel(kernels.gaussian, x, options)).dispose();
     await device().synchronize();
     const before = device().memory().liveBytes;
     const limit = device().memoryLimitBytes;
@@ -254,15 +253,15 @@ export function describeKernelOperands(device: () => Device): void {
     device().memoryLimitBytes = out.bytes;
     try {
       const code = 'OUT_OF_MEMORY';
-      await expectCode(runKernel(gaussianL2, x, undefined, { ...options, out }), code);
-      await expectCode(runKernel(gaussianL2, x, undefined, { bandwidth: 1 }), code);
+      await expectCode(runKernel(kernels.gaussian, x, { ...options, out }), code);
+      await expectCode(runKernel(kernels.gaussian, x, { bandwidth: 1 }), code);
     } finally {
       device().memoryLimitBytes = limit;
     }
     // Less where the sweep found tensors that earlier tests left.
     expect(device().memory().liveBytes).toBeLessThanOrEqual(before);
     expect((await out.toTypedArray()).every((value) => value === 0)).toBe(true);
-    await runKernel(gaussianL2, x, undefined, { ...options, out });
+    await runKernel(kernels.gaussian, x, { ...options, out });
     expect((await out.toTypedArray()).every((value) => value === 1)).toBe(true);
   });
 
@@ -274,12 +273,12 @@ export function describeKernelOperands(device: () => Device): void {
       const bandwidth = await tensor([2], { dtype: 'float32', device: device() });
       const options = { bandwidth, regularization: bandwidth, scale: bandwidth, stream };
       // Compiled beforehand: a compile takes longer than the load.
-      (await runKernel(gaussianL2, x, undefined, options)).dispose();
+      (await runKernel(kernels.gaussian, x, options)).dispose();
       (await cdist(load.slice([0, 300]), load, { p: 1.3, stream })).dispose();
       await stream.synchronize();
       const loads = device().kind === 'cpu' ? 1 : 3;
       for (let i = 0; i < loads; i++) (await cdist(load, load, { p: 1.3, stream })).dispose();
-      const result = await runKernel(gaussianL2, x, undefined, options);
+      const result = await runKernel(kernels.gaussian, x, options);
       const inFlight = stream.inFlight;
       await result.ready();
       expect(inFlight).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import type { DeviceLike, LoadOptions, OutOption, Tensor } from '@mercer/tensor';
+import type { DeviceLike, LoadOptions, OutOption, Tensor, TensorSource } from '@mercer/tensor';
 import { LOAD_OPTIONS, OUT_OPTION } from '@mercer/tensor/operation';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
@@ -149,7 +149,26 @@ type NeededOptions<O> = O extends unknown
   ? { [N in keyof O]-?: undefined extends O[N] ? never : N }[keyof O]
   : never;
 
-/** What follows a: b, which is left out where there is one input, and the options, which may be left out where all of them may. */
-export type InputAndOptions<B, O> = [NeededOptions<O>] extends [never]
-  ? [b?: B | undefined, options?: O | undefined]
-  : [b: B | undefined, options: O];
+/** What stands in the place of b and can be no options. */
+type NoOptions =
+  | Tensor
+  | TensorSource
+  | PromiseLike<unknown>
+  | string
+  | number
+  | bigint
+  | symbol
+  | null
+  | undefined;
+
+/** What is wanted in the place of b, given that a T stands there: the rows themselves, rows of the right kind, or options. */
+type RowsOrOptions<B, O, T> = [T] extends [B | undefined] ? T : [T] extends [NoOptions] ? B : O;
+
+/**
+ * What follows a in `f(a, b, options)` and `f(a, options)`: rows B, then options O, which may be left out where all of them may.
+ * T is the type of what stands in the place of b, unknown where nothing does. Each place has one type, that of what is meant by
+ * it, so that the compiler's message is about that alone.
+ */
+export type RowsAndOptions<B, O, T> = [NeededOptions<O>] extends [never]
+  ? [bOrOptions?: RowsOrOptions<B, O, T>, ...rest: [T] extends [NoOptions] ? [options?: O] : []]
+  : [bOrOptions: RowsOrOptions<B, O, T>, ...rest: [T] extends [NoOptions] ? [options: O] : []];

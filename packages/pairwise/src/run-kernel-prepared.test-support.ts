@@ -8,7 +8,7 @@ import {
 } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { ReferenceMatrix } from './cdist-reference.test-support.js';
-import { cosine, gaussianL2, planOf, pNorm, polynomial, runKernel } from './index.js';
+import { kernels, planOf, runKernel } from './index.js';
 import { expectCode, matrix, upload } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
 
@@ -21,52 +21,62 @@ export function describePreparedKernel(device: () => Device): void {
     it('leaves M, N and the batch free, and takes parameters anew', async () => {
       const [a, b] = [matrix(13, 6, 1), matrix(12, 6, 2)];
       const [x, y] = [await place(a), await place(b)];
-      const k = await runKernel.prepare(gaussianL2, x, y, { bandwidth: 2, regularization: 0.5 });
+      const k = await runKernel.prepare(kernels.gaussian, x, y, {
+        bandwidth: 2,
+        regularization: 0.5,
+      });
       expect(k.plan.summary).toMatch(/\w/);
       const first = k(x, y);
       expect(planOf(first)).toBe(k.plan);
-      await expectKernel(first, gaussianL2, a, b, { bandwidth: 2, regularization: 0.5 });
+      await expectKernel(first, kernels.gaussian, a, b, { bandwidth: 2, regularization: 0.5 });
       const values = { bandwidth: 1.25, regularization: 0.25, epsilon: 0.5 };
-      await expectKernel(k(x, y, values), gaussianL2, a, b, values);
+      await expectKernel(k(x, y, values), kernels.gaussian, a, b, values);
       const bandwidth = await tensor([2, 4], { dtype: 'float32', device: device() });
       const two = k(x, y, { bandwidth });
       expect(two.shape).toEqual([2, 13, 12]);
-      await expectKernel(two.slice(1), gaussianL2, a, b, { bandwidth: 4, regularization: 0.5 });
+      await expectKernel(two.slice(1), kernels.gaussian, a, b, {
+        bandwidth: 4,
+        regularization: 0.5,
+      });
       const out = empty([3, 12], { dtype: 'float32', device: device() });
       expect(k(x.slice([0, 3]), y, { out })).toBe(out);
       const part = { ...a, rows: 3, values: a.values.slice(0, 18) };
-      await expectKernel(out, gaussianL2, part, b, { bandwidth: 2, regularization: 0.5 });
+      await expectKernel(out, kernels.gaussian, part, b, { bandwidth: 2, regularization: 0.5 });
     });
 
     it('keeps p free where it was a tensor', async () => {
       const a = matrix(9, 6, 3);
       const x = await place(a);
       const p = await tensor([1.25], { dtype: 'float32', device: device() });
-      const k = await runKernel.prepare(pNorm, x, undefined, { p });
-      await expectKernel(k(x), pNorm, a, a, { p: 1.25 });
-      await expectKernel(k(x, undefined, { p: 3 }), pNorm, a, a, { p: 3 });
+      const k = await runKernel.prepare(kernels.minkowski, x, { p });
+      await expectKernel(k(x), kernels.minkowski, a, a, { p: 1.25 });
+      await expectKernel(k(x, undefined, { p: 3 }), kernels.minkowski, a, a, { p: 3 });
     });
 
     it('scales and normalises, with one input and with two', async () => {
       const a = matrix(9, 6, 3);
       const x = await place(a);
       const scale = await tensor([1, 2, 0.5, 1, -1, 4], { dtype: 'float32', device: device() });
-      const scaled = await runKernel.prepare(gaussianL2, x, x, { bandwidth: 2, scale });
+      const scaled = await runKernel.prepare(kernels.gaussian, x, x, { bandwidth: 2, scale });
       const list = [1, 2, 0.5, 1, -1, 4];
-      await expectKernel(scaled(x, x), gaussianL2, a, a, { bandwidth: 2, scale: list });
+      await expectKernel(scaled(x, x), kernels.gaussian, a, a, { bandwidth: 2, scale: list });
       const single = scaled(x, x, { scale: 0.5 });
-      await expectKernel(single, gaussianL2, a, a, { bandwidth: 2, scale: [0.5] });
-      const angles = await runKernel.prepare(cosine, x);
-      await expectKernel(angles(x), cosine, a, a);
+      await expectKernel(single, kernels.gaussian, a, a, { bandwidth: 2, scale: [0.5] });
+      const angles = await runKernel.prepare(kernels.cosine, x);
+      await expectKernel(angles(x), kernels.cosine, a, a);
     });
 
     it('refuses what it was not prepared for', async () => {
       const x = await place(matrix(8, 4, 1));
       const p = await tensor([2], { dtype: 'float32', device: device() });
-      const norm = await runKernel.prepare(pNorm, x, x, { p: 1.3 });
-      const gauss = await runKernel.prepare(gaussianL2, x, undefined, { bandwidth: 1 });
+      const norm = await runKernel.prepare(kernels.minkowski, x, x, { p: 1.3 });
+      const gauss = await runKernel.prepare(kernels.gaussian, x, { bandwidth: 1 });
       const other = x.view();
-      const power = await runKernel.prepare(polynomial, x, x, { gamma: 1, offset: 0, degree: 2 });
+      const power = await runKernel.prepare(kernels.polynomial, x, x, {
+        gamma: 1,
+        offset: 0,
+        degree: 2,
+      });
       const double = await zeros([8, 4], { dtype: 'float64', device: device() });
       const spaced = await tensor(new Float32Array(12), { shape: [12], device: device() });
       const backwards = x.slice([null, null, -1]);

@@ -2,25 +2,10 @@ import { tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { ReferenceMatrix } from './cdist-reference.test-support.js';
 import {
-  cauchy,
-  cosine,
-  dot,
-  gaussianL2,
-  inverseMultiquadric,
   kernelDescriptor,
-  l1Norm,
-  l2Norm,
-  laplaceL1,
-  laplaceL2,
-  matern12,
-  matern32,
-  matern52,
+  kernels,
   planOf,
-  pNorm,
-  polynomial,
-  rationalQuadratic,
   runKernel,
-  sigmoid,
   type AnyRunKernelOptions,
   type KernelDescriptor,
   type PairwiseDType,
@@ -50,22 +35,30 @@ const KERNELS: readonly (readonly [
   descriptor: KernelDescriptor,
   parameters: Readonly<Partial<Record<ParameterName, readonly number[]>>>,
 ])[] = [
-  ['l1Norm', l1Norm, {}],
-  ['l2Norm', l2Norm, {}],
-  ['dot', dot, {}],
-  ['cosine', cosine, {}],
-  ['pNorm', pNorm, { p: [1.25, 2.5, 0.75] }],
-  ['laplaceL1', laplaceL1, { bandwidth: [8, 3.5, 20] }],
-  ['laplaceL2', laplaceL2, { bandwidth: [2, 0.75, 5] }],
-  ['gaussianL2', gaussianL2, { bandwidth: [2, 1.25, 4] }],
-  ['matern12', matern12, { bandwidth: [2, 0.75, 5] }],
-  ['matern32', matern32, { bandwidth: [2, 0.75, 5] }],
-  ['matern52', matern52, { bandwidth: [2, 0.75, 5] }],
-  ['cauchy', cauchy, { bandwidth: [2, 0.75, 5] }],
-  ['inverseMultiquadric', inverseMultiquadric, { bandwidth: [2, 0.75, 5] }],
-  ['rationalQuadratic', rationalQuadratic, { bandwidth: [2, 0.75, 5], alpha: [0.5, 1.75, 6] }],
-  ['polynomial', polynomial, { gamma: [0.25, -0.5, 1], offset: [1, 0, -2], degree: [3, 2, 5] }],
-  ['sigmoid', sigmoid, { gamma: [0.125, -0.25, 0.5], offset: [0.5, 0, -1] }],
+  ['manhattan', kernels.manhattan, {}],
+  ['euclidean', kernels.euclidean, {}],
+  ['dot', kernels.dot, {}],
+  ['cosine', kernels.cosine, {}],
+  ['minkowski', kernels.minkowski, { p: [1.25, 2.5, 0.75] }],
+  ['laplace', kernels.laplace, { bandwidth: [8, 3.5, 20] }],
+  ['exponential', kernels.exponential, { bandwidth: [2, 0.75, 5] }],
+  ['gaussian', kernels.gaussian, { bandwidth: [2, 1.25, 4] }],
+  ['matern12', kernels.matern12, { bandwidth: [2, 0.75, 5] }],
+  ['matern32', kernels.matern32, { bandwidth: [2, 0.75, 5] }],
+  ['matern52', kernels.matern52, { bandwidth: [2, 0.75, 5] }],
+  ['cauchy', kernels.cauchy, { bandwidth: [2, 0.75, 5] }],
+  ['inverseMultiquadric', kernels.inverseMultiquadric, { bandwidth: [2, 0.75, 5] }],
+  [
+    'rationalQuadratic',
+    kernels.rationalQuadratic,
+    { bandwidth: [2, 0.75, 5], alpha: [0.5, 1.75, 6] },
+  ],
+  [
+    'polynomial',
+    kernels.polynomial,
+    { gamma: [0.25, -0.5, 1], offset: [1, 0, -2], degree: [3, 2, 5] },
+  ],
+  ['sigmoid', kernels.sigmoid, { gamma: [0.125, -0.25, 0.5], offset: [0.5, 0, -1] }],
 ];
 
 /** What `runKernel` promises, for one device. `full`: every kernel in both dtypes, else they take turns. */
@@ -86,7 +79,7 @@ export function describeRunKernel(
         const oracles = combinations(DTYPES, EXPONENTS).map(([dtype, p]) => ({
           dtype,
           p,
-          oracle: kernelOracle(dtype, pNorm, a, b, { p }),
+          oracle: kernelOracle(dtype, kernels.minkowski, a, b, { p }),
         }));
         await together(cases, async ([i = 0, j = 0, l = 0, e = 0, odd = 0, type = 0]) => {
           const found = oracles[type * EXPONENTS.length + e];
@@ -97,9 +90,9 @@ export function describeRunKernel(
           const [x, y] = [await place(a, i), await place(b, j)];
           const blank = { rows: 12, columns: 16, values: new Float64Array(12 * 16) };
           const out = await place(blank, l);
-          expect(await runKernel(pNorm, x, y, { p, out })).toBe(out);
+          expect(await runKernel(kernels.minkowski, x, y, { p, out })).toBe(out);
           await expectOracle(out, oracle);
-          await runKernel(pNorm, x, y, { p, out, align: false });
+          await runKernel(kernels.minkowski, x, y, { p, out, align: false });
           await expectOracle(out, oracle);
         });
       },
@@ -206,17 +199,17 @@ export function describeRunKernel(
       const pair = x.reshape([3, 1, 9, 6]).broadcastTo([3, 2, 9, 6]);
       const wide = await tensor([2, 9, 1.25, 9, 4, 9], { dtype, device: device() });
       const spaced = wide.slice([null, null, 2]);
-      const each = await runKernel(gaussianL2, x, undefined, { bandwidth: spaced });
+      const each = await runKernel(kernels.gaussian, x, { bandwidth: spaced });
       const tall = spaced.reshape([3, 1]);
-      const both = await runKernel(gaussianL2, pair, undefined, { bandwidth: tall });
+      const both = await runKernel(kernels.gaussian, pair, { bandwidth: tall });
       for (const [l, bandwidth] of [2, 1.25, 4].entries()) {
         const part = parts[l] ?? others;
-        await expectKernel(each.slice(l), gaussianL2, part, part, { bandwidth });
-        await expectKernel(both.slice(l, 1), gaussianL2, part, part, { bandwidth });
+        await expectKernel(each.slice(l), kernels.gaussian, part, part, { bandwidth });
+        await expectKernel(both.slice(l, 1), kernels.gaussian, part, part, { bandwidth });
       }
       const same = spaced.slice([0, 1]).broadcastTo([3]);
-      const level = await runKernel(gaussianL2, x, undefined, { bandwidth: same });
-      await expectKernel(level.slice(2), gaussianL2, parts[2] ?? others, parts[2] ?? others, {
+      const level = await runKernel(kernels.gaussian, x, { bandwidth: same });
+      await expectKernel(level.slice(2), kernels.gaussian, parts[2] ?? others, parts[2] ?? others, {
         bandwidth: 2,
       });
     });

@@ -4,12 +4,8 @@ import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import {
-  cosine,
-  gaussianL2,
-  l1Norm,
-  laplaceL1,
+  kernels,
   planOf,
-  pNorm,
   precompile,
   runKernel,
   type AnyRunKernelOptions,
@@ -31,12 +27,12 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
   });
 
   it.each<[string, KernelDescriptor, AnyRunKernelOptions<'float32'>, number]>([
-    ['a norm', l1Norm, {}, 1],
-    ['a run-time exponent', pNorm, { p: 1.3 }, 1],
-    ['a parameter', gaussianL2, { bandwidth: 2 }, 1],
-    ['a diagonal', gaussianL2, { bandwidth: 2, regularization: 1 }, 2],
-    ['scaled rows', gaussianL2, { bandwidth: 2, scale: 3 }, 2],
-    ['normalised rows', cosine, { regularization: 1 }, 3],
+    ['a norm', kernels.manhattan, {}, 1],
+    ['a run-time exponent', kernels.minkowski, { p: 1.3 }, 1],
+    ['a parameter', kernels.gaussian, { bandwidth: 2 }, 1],
+    ['a diagonal', kernels.gaussian, { bandwidth: 2, regularization: 1 }, 2],
+    ['scaled rows', kernels.gaussian, { bandwidth: 2, scale: 3 }, 2],
+    ['normalised rows', kernels.cosine, { regularization: 1 }, 3],
   ])('binds the arguments of %s, in every strategy', async (_, descriptor, options, launches) => {
     const strategies = new Set<string>();
     const kept = await memoryKept(gpu, async () => {
@@ -55,7 +51,7 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
         for (const given of [options, inMemory]) {
           const lines: string[] = [];
           const debug = (line: string): number => lines.push(line);
-          const result = await runKernel(descriptor, x, undefined, { ...given, debug });
+          const result = await runKernel(descriptor, x, { ...given, debug });
           const plan = planOf(result);
           expect(plan?.kind).toBe('cuda');
           if (plan?.kind === 'cuda' && 'strategy' in plan) strategies.add(plan.strategy);
@@ -73,24 +69,27 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
   });
 
   it('compiles the ready-made descriptors in one batch', async () => {
-    const { kernels } = await precompile([l1Norm, { descriptor: gaussianL2, symmetric: true }], {
-      device: gpu,
-      sizes: [{ m: 1000, n: 1000, k: 64 }],
-      layouts: [
-        ['row', 'row', 'row'],
-        ['row', 'column', 'column'],
-      ],
-    });
+    const { kernels: compiled } = await precompile(
+      [kernels.manhattan, { descriptor: kernels.gaussian, symmetric: true }],
+      {
+        device: gpu,
+        sizes: [{ m: 1000, n: 1000, k: 64 }],
+        layouts: [
+          ['row', 'row', 'row'],
+          ['row', 'column', 'column'],
+        ],
+      },
+    );
     // Two inputs: rows are copied element by element, whatever their alignment, so that the result's decides; with columns
     // all three alignments differ. One input: its one layout.
-    expect(kernels).toBe(2 + 3 + 2);
+    expect(compiled).toBe(2 + 3 + 2);
   });
 
   it('counts kernels, not plans: one for each entry of the cache', async () => {
     const keys = new Set<string>();
     const totals = new Set<number>();
     let done = 0;
-    const { kernels } = await precompile([laplaceL1, gaussianL2], {
+    const { kernels: compiled } = await precompile([kernels.laplace, kernels.gaussian], {
       device: gpu,
       layouts: [['row', 'row', 'row']],
       onProgress: ({ total }) => {
@@ -102,10 +101,10 @@ describe.skipIf(!hasNvrtc)('runKernel behind the fake driver (skipped only witho
         if (key !== undefined) keys.add(key);
       },
     });
-    expect(kernels).toBe(keys.size);
-    expect([...totals]).toEqual([kernels]);
-    expect(done).toBe(kernels);
+    expect(compiled).toBe(keys.size);
+    expect([...totals]).toEqual([compiled]);
+    expect(done).toBe(compiled);
     // Two sizes in three alignments are planned for each, and some of the plans have one text.
-    expect(kernels).toBe(2 * 2 * 2);
+    expect(compiled).toBe(2 * 2 * 2);
   });
 });

@@ -1,7 +1,7 @@
 import { devices, tensor, zeros } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { normalValues } from './cdist-reference.test-support.js';
-import { gaussianL2, laplaceL1, planOf, polynomial, runKernel } from './index.js';
+import { kernels, planOf, runKernel } from './index.js';
 import { expectLevelMemory } from './memory-level.test-support.js';
 import { describePrecompile } from './precompile-suite.test-support.js';
 import { describeRunKernel } from './run-kernel-suite.test-support.js';
@@ -24,7 +24,7 @@ for (const gpu of gpus) {
       const squared = (i: number, j: number): number =>
         row(i).reduce((sum, value, f) => sum + (value - (row(j)[f] ?? NaN)) ** 2, 0);
       for (const symmetric of [true, false]) {
-        using out = await runKernel(gaussianL2, x, undefined, {
+        using out = await runKernel(kernels.gaussian, x, {
           bandwidth: 1,
           regularization: 0.5,
           symmetric,
@@ -53,8 +53,12 @@ for (const gpu of gpus) {
         const x = await tensor(a, { shape: [m, k], dtype: 'float32', device: gpu });
         const y = await tensor(b, { shape: [n, k], dtype: 'float32', device: gpu });
         const bandwidth = await tensor([k], { dtype: 'float32', device: gpu });
-        using laplace = await runKernel(laplaceL1, x, y, { bandwidth });
-        using power = await runKernel(polynomial, x, y, { gamma: 1 / k, offset: 1, degree: 3 });
+        using laplace = await runKernel(kernels.laplace, x, y, { bandwidth });
+        using power = await runKernel(kernels.polynomial, x, y, {
+          gamma: 1 / k,
+          offset: 1,
+          degree: 3,
+        });
         const [l, p] = [await laplace.toTypedArray(), await power.toTypedArray()];
         for (const [i, j] of [
           [0, 0],
@@ -79,7 +83,7 @@ for (const gpu of gpus) {
     it('keeps device memory level over 10,000 calls', { timeout: 120_000 }, async () => {
       const x = await zeros([64, 16], { dtype: 'float32', device: gpu });
       const bandwidth = await tensor([1, 2], { dtype: 'float32', device: gpu });
-      const call = await runKernel.prepare(gaussianL2, x, undefined, { bandwidth, scale: 2 });
+      const call = await runKernel.prepare(kernels.gaussian, x, { bandwidth, scale: 2 });
       await expectLevelMemory(gpu, 10_000, () => {
         call(x).dispose();
       });

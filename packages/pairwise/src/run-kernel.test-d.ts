@@ -2,18 +2,11 @@ import { variable } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
-  cosine,
   customKernel,
-  dot,
-  gaussianL2,
   kernelDescriptor,
-  l1Norm,
-  pNorm,
-  polynomial,
+  kernels,
   precompile,
-  rationalQuadratic,
   runKernel,
-  sigmoid,
   type AnyRunKernelOptions,
   type KernelDescriptor,
   type PairwiseDType,
@@ -24,6 +17,8 @@ import {
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
 declare const i32: Tensor<'int32'>;
+declare const maybe: Tensor<'float32'> | undefined;
+declare const promised: Promise<Tensor<'float32'>>;
 declare const unknownOne: KernelDescriptor;
 
 const diff = { innerOperator: 'diff', innerPower: 'square', outerPower: 'none' } as const;
@@ -65,62 +60,94 @@ describe('kernelDescriptor', () => {
 
 describe('runKernel', () => {
   it('returns the dtype of its tensors', () => {
-    expectTypeOf(runKernel(dot, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
-    expectTypeOf(runKernel(dot, f32, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
-    expectTypeOf(runKernel(dot, f64, [[1]])).resolves.toEqualTypeOf<Tensor<'float64'>>();
-    expectTypeOf(runKernel(dot, [[1]], f64)).resolves.toEqualTypeOf<Tensor<'float64'>>();
-    expectTypeOf(runKernel(dot, [[1]])).resolves.toEqualTypeOf<Tensor<PairwiseDType>>();
-    expectTypeOf(runKernel(gaussianL2, [[1]], f64, { bandwidth: 1 })).resolves.toEqualTypeOf<
+    expectTypeOf(runKernel(kernels.dot, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(runKernel(kernels.dot, f32, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(runKernel(kernels.dot, f64, [[1]])).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(runKernel(kernels.dot, [[1]], f64)).resolves.toEqualTypeOf<Tensor<'float64'>>();
+    expectTypeOf(runKernel(kernels.dot, [[1]])).resolves.toEqualTypeOf<Tensor<PairwiseDType>>();
+    expectTypeOf(runKernel(kernels.gaussian, [[1]], f64, { bandwidth: 1 })).resolves.toEqualTypeOf<
       Tensor<'float64'>
     >();
   });
 
   it('demands what the descriptor needs', () => {
-    void runKernel(gaussianL2, f32, undefined, { bandwidth: f32 });
-    void runKernel(gaussianL2, f32, f32, { bandwidth: 1, epsilon: 0, regularization: f32 });
-    void runKernel(rationalQuadratic, f32, f32, { bandwidth: 1, alpha: f32 });
-    void runKernel(polynomial, f32, f32, { gamma: 1, offset: f32, degree: 2 });
-    void runKernel(sigmoid, f32, f32, { gamma: 1, offset: 0 });
+    void runKernel(kernels.gaussian, f32, { bandwidth: f32 });
+    void runKernel(kernels.gaussian, f32, undefined, { bandwidth: f32 });
+    void runKernel(kernels.gaussian, f32, f32, { bandwidth: 1, epsilon: 0, regularization: f32 });
+    void runKernel(kernels.rationalQuadratic, f32, f32, { bandwidth: 1, alpha: f32 });
+    void runKernel(kernels.polynomial, f32, f32, { gamma: 1, offset: f32, degree: 2 });
+    void runKernel(kernels.sigmoid, f32, f32, { gamma: 1, offset: 0 });
     // @ts-expect-error no bandwidth
-    void runKernel(gaussianL2, f32, f32);
+    void runKernel(kernels.gaussian, f32);
     // @ts-expect-error no bandwidth
-    void runKernel(gaussianL2, f32, f32, {});
+    void runKernel(kernels.gaussian, f32, {});
+    // @ts-expect-error no bandwidth
+    void runKernel(kernels.gaussian, f32, f32);
+    // @ts-expect-error no bandwidth
+    void runKernel(kernels.gaussian, f32, f32, {});
     // @ts-expect-error alpha is missing
-    void runKernel(rationalQuadratic, f32, f32, { bandwidth: 1 });
+    void runKernel(kernels.rationalQuadratic, f32, f32, { bandwidth: 1 });
     // @ts-expect-error the degree is missing
-    void runKernel(polynomial, f32, f32, { gamma: 1, offset: 0 });
+    void runKernel(kernels.polynomial, f32, f32, { gamma: 1, offset: 0 });
+  });
+
+  it('takes options behind a where b is left out', () => {
+    expectTypeOf(runKernel(kernels.gaussian, f64, { bandwidth: 1 })).resolves.toEqualTypeOf<
+      Tensor<'float64'>
+    >();
+    expectTypeOf(runKernel(kernels.gaussian, [[1]], { bandwidth: 1 })).resolves.toEqualTypeOf<
+      Tensor<PairwiseDType>
+    >();
+    expectTypeOf(runKernel(kernels.dot, f32, maybe)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    void runKernel(kernels.dot, f32, { symmetric: true });
+    void runKernel(kernels.dot, f32, maybe, { symmetric: true });
+    void runKernel(
+      kernels.dot,
+      f32,
+      { data: new Float32Array(2), shape: [1, 2] },
+      { align: false },
+    );
+    void runKernel(unknownOne, f32, { bandwidth: 1 });
+    // @ts-expect-error options twice
+    void runKernel(kernels.gaussian, f32, { bandwidth: 1 }, { bandwidth: 1 });
+    // @ts-expect-error gamma is not used
+    void runKernel(kernels.gaussian, f32, { bandwidth: 1, gamma: 1 });
+    // @ts-expect-error another dtype
+    void runKernel(kernels.gaussian, f32, { bandwidth: f64 });
+    // @ts-expect-error a promise is no rows
+    void runKernel(kernels.dot, f32, promised);
   });
 
   it('refuses what the descriptor does not use', () => {
     // @ts-expect-error the 1-norm has no bandwidth
-    void runKernel(l1Norm, f32, f32, { bandwidth: 1 });
+    void runKernel(kernels.manhattan, f32, f32, { bandwidth: 1 });
     // @ts-expect-error nor an exponent
-    void runKernel(l1Norm, f32, f32, { p: 1 });
+    void runKernel(kernels.manhattan, f32, f32, { p: 1 });
     // @ts-expect-error a product has no epsilon
-    void runKernel(cosine, f32, f32, { epsilon: 1 });
+    void runKernel(kernels.cosine, f32, f32, { epsilon: 1 });
     // @ts-expect-error no such option
-    void runKernel(dot, f32, f32, { bandwith: 1 });
+    void runKernel(kernels.dot, f32, f32, { bandwith: 1 });
     // @ts-expect-error a parameter of another dtype
-    void runKernel(gaussianL2, f32, f32, { bandwidth: f64 });
+    void runKernel(kernels.gaussian, f32, f32, { bandwidth: f64 });
     // @ts-expect-error no number and no tensor
-    void runKernel(gaussianL2, f32, f32, { bandwidth: '1' });
+    void runKernel(kernels.gaussian, f32, f32, { bandwidth: '1' });
     // @ts-expect-error two dtypes
-    void runKernel(dot, f32, f64);
+    void runKernel(kernels.dot, f32, f64);
     // @ts-expect-error integers have no kernel
-    void runKernel(dot, i32, i32);
+    void runKernel(kernels.dot, i32, i32);
     // @ts-expect-error out has another dtype
-    void runKernel(dot, f32, f32, { out: f64 });
+    void runKernel(kernels.dot, f32, f32, { out: f64 });
   });
 
   it('takes p, or the exponents apart', () => {
-    void runKernel(pNorm, f32, f32, { p: 1.5 });
-    void runKernel(pNorm, f32, f32, { innerP: 1.5, outerP: f32 });
+    void runKernel(kernels.minkowski, f32, f32, { p: 1.5 });
+    void runKernel(kernels.minkowski, f32, f32, { innerP: 1.5, outerP: f32 });
     // @ts-expect-error one exponent of two
-    void runKernel(pNorm, f32, f32, { innerP: 1.5 });
+    void runKernel(kernels.minkowski, f32, f32, { innerP: 1.5 });
     // @ts-expect-error one way or the other
-    void runKernel(pNorm, f32, f32, { p: 1.5, innerP: 1.5, outerP: 1 });
+    void runKernel(kernels.minkowski, f32, f32, { p: 1.5, innerP: 1.5, outerP: 1 });
     // @ts-expect-error no exponent at all
-    void runKernel(pNorm, f32, f32);
+    void runKernel(kernels.minkowski, f32, f32);
     const sum = kernelDescriptor({ ...diff, innerPower: 'pow', kernel: 'none' });
     void runKernel(sum, f32, f32, { innerP: 1.5 });
     // @ts-expect-error no power outside the sum
@@ -128,11 +155,11 @@ describe('runKernel', () => {
   });
 
   it('is symmetric only where a and b can be exchanged', () => {
-    void runKernel(dot, f32, undefined, { symmetric: true });
+    void runKernel(kernels.dot, f32, { symmetric: true });
     const signed = kernelDescriptor({ ...diff, innerPower: 'none', kernel: 'none' });
-    void runKernel(signed, f32, undefined, { symmetric: false });
+    void runKernel(signed, f32, { symmetric: false });
     // @ts-expect-error b - a changes its sign
-    void runKernel(signed, f32, undefined, { symmetric: true });
+    void runKernel(signed, f32, { symmetric: true });
   });
 
   it('demands the parameters of a custom kernel by name', () => {
@@ -159,10 +186,14 @@ describe('runKernel', () => {
   });
 
   it('prepares a synchronous function', async () => {
-    const k = await runKernel.prepare(gaussianL2, f32, undefined, { bandwidth: 1 });
+    const k = await runKernel.prepare(kernels.gaussian, f32, { bandwidth: 1 });
     expectTypeOf(k(f32)).toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(k.plan).toEqualTypeOf<PairwisePlan>();
     k(f32, f32, { bandwidth: f32, out: f32 });
+    k(f32, { bandwidth: f32, out: f32 });
+    k(f32, undefined, { bandwidth: f32 });
+    // @ts-expect-error not a parameter of the descriptor
+    k(f32, { gamma: 1 });
     // @ts-expect-error not a parameter of the descriptor
     k(f32, f32, { gamma: 1 });
     // @ts-expect-error another dtype
@@ -170,16 +201,18 @@ describe('runKernel', () => {
     // @ts-expect-error fixed by prepare
     k(f32, f32, { symmetric: true });
     // @ts-expect-error no bandwidth
-    await runKernel.prepare(gaussianL2, f32);
+    await runKernel.prepare(kernels.gaussian, f32);
   });
 });
 
 describe('precompile', () => {
   it('takes descriptors, alone or with what is built in', () => {
-    void precompile([l1Norm, { descriptor: pNorm, p: 'tensor' }], { dtypes: ['float64'] });
+    void precompile([kernels.manhattan, { descriptor: kernels.minkowski, p: 'tensor' }], {
+      dtypes: ['float64'],
+    });
     // @ts-expect-error no such dtype
-    void precompile([l1Norm], { dtypes: ['float16'] });
+    void precompile([kernels.manhattan], { dtypes: ['float16'] });
     // @ts-expect-error no such layout
-    void precompile([l1Norm], { layouts: [['row', 'row']] });
+    void precompile([kernels.manhattan], { layouts: [['row', 'row']] });
   });
 });

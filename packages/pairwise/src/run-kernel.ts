@@ -3,28 +3,24 @@ import { givesPending, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { execute } from './execute.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
-import { refuseOptionsAsRows } from './options-in-place-of-rows.js';
+import { rowsAndOptions } from './optional-rows.js';
 import type { PairwiseInput } from './place.js';
 import { prepareRunKernel, type PrepareRunKernel } from './prepare-run-kernel.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 import {
   RUN_KERNEL_OPTIONS,
   type AnyRunKernelOptions,
-  type InputAndOptions,
+  type RowsAndOptions,
   type RunKernelOptions,
 } from './run-kernel-options.js';
 
 /** How `runKernel` is called. */
 export interface RunKernel {
-  <
-    F extends KernelDescriptor,
-    A extends RowsInput,
-    B extends RowsBeside<A> | undefined = undefined,
-  >(
+  <F extends KernelDescriptor, A extends RowsInput, T = unknown>(
     descriptor: F,
     a: A,
-    ...rest: InputAndOptions<B, RunKernelOptions<F, DTypeOfRows<A, B>>>
-  ): Pending<Tensor<DTypeOfRows<A, B>>>;
+    ...rest: RowsAndOptions<RowsBeside<A>, RunKernelOptions<F, DTypeOfRows<A, T>>, T>
+  ): Pending<Tensor<DTypeOfRows<A, T>>>;
   /** Compiles once and returns a synchronous function: see PreparedKernel. */
   readonly prepare: PrepareRunKernel;
 }
@@ -33,7 +29,8 @@ export interface RunKernel {
  * A kernel matrix: `out[..., m, n] = kernel(outer(sum_k inner(a[..., m, k], b[..., n, k])))`, see KernelDescriptor for the
  * parts and the formulas.
  *
- * Shapes: a (..., M, K), b (..., N, K), result (..., M, N). b left out is a: each pair is then computed once and mirrored.
+ * Shapes: a (..., M, K), b (..., N, K), result (..., M, N). b may be left out, `runKernel(descriptor, a, options)`: it is a
+ * then, and each pair is computed once and mirrored.
  * The leading batch axes broadcast, and so do those of the parameters. dtype float32 or float64, the same for all. Inputs may
  * be row- or column-major with any leading stride; other strides are copied first. Memory beyond the result is needed for
  * such copies, for rows that are scaled or normalised, and where few rows make it worth splitting the sum.
@@ -62,10 +59,10 @@ export interface RunKernel {
  *
  * @example
  * ```ts
- * import { gaussianL2, runKernel } from '@mercer/pairwise';
+ * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const points = [[0, 0], [3, 4]];
- * const k = await runKernel(gaussianL2, points, undefined, {
+ * const k = await runKernel(kernels.gaussian, points, {
  *   bandwidth: 5,
  *   regularization: 1e-3,
  *   device: 'cpu',
@@ -73,20 +70,24 @@ export interface RunKernel {
  * console.log(await k.toNested()); // 1.001 on the diagonal, exp(-1/2) beside it
  * ```
  */
-export const runKernel: RunKernel = Object.assign(givesPending(compute), {
+export const runKernel: RunKernel = Object.assign(givesPending(compute) as unknown as RunKernel, {
   prepare: prepareRunKernel,
 });
 
 async function compute(
   descriptor: KernelDescriptor,
   a: PairwiseInput,
-  b?: PairwiseInput,
-  options?: AnyRunKernelOptions,
+  second?: PairwiseInput | AnyRunKernelOptions,
+  third?: AnyRunKernelOptions,
 ): Promise<Tensor<never>> {
-  const call = 'runKernel(descriptor, a, b or undefined, options)';
-  refuseOptionsAsRows('runKernel', b, options, RUN_KERNEL_OPTIONS, call);
-  options = readOptions('runKernel', options, RUN_KERNEL_OPTIONS);
+  const call = 'runKernel(descriptor, a, b, options)';
+  const [b, given] = rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
+    'runKernel',
+    call,
+    second,
+    third,
+  );
+  const options = readOptions('runKernel', given, RUN_KERNEL_OPTIONS);
   const spec = kernelSpec('runKernel', descriptor, isOneInput(a, b, options), options);
-  const second = spec.symmetric ? undefined : b;
-  return (await execute(spec, a, second, options)) as Tensor<never>;
+  return (await execute(spec, a, spec.symmetric ? undefined : b, options)) as Tensor<never>;
 }

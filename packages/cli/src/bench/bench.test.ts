@@ -23,7 +23,7 @@ const cell: Cell = {
   k: 64,
   batch: 1,
 };
-const gradient: Cell = { ...cell, operation: 'cdistGrad', o: 10 };
+const gradient: Cell = { ...cell, operation: 'weightedDifferences', o: 10 };
 const once = { median: 0.005, p10: 0.004, p90: 0.006, count: 9 };
 
 describe('spreadOf', () => {
@@ -44,7 +44,7 @@ describe('gridCells', () => {
     expect(cellName({ ...cell, p: Infinity, batch: 100, dtype: 'float64' })).toBe(
       'p=inf float64 100 x 1000 x 2000 x 64',
     );
-    expect(cellName(gradient)).toBe('cdistGrad p=2 1000 x 2000 x 10 x 64');
+    expect(cellName(gradient)).toBe('weightedDifferences p=2 1000 x 2000 x 10 x 64');
   });
 });
 
@@ -75,11 +75,11 @@ describe('kermacCells', () => {
     const names = kermacCells({ kind: 'cuda' }).map(cellName);
     expect(names.length).toBe(3 + 1 + 1 + 1 + 1 + 4 * 3);
     expect(new Set(names).size).toBe(names.length);
-    expect(names).toContain('laplaceL2 p=2 30000 x 30000 x 1024');
-    expect(names).toContain('cdistGrad p=1.3 1000 x 1000 x 10 x 10000');
+    expect(names).toContain('exponential p=2 30000 x 30000 x 1024');
+    expect(names).toContain('weightedDifferences p=1.3 1000 x 1000 x 10 x 10000');
     for (const small of kermacCells({ kind: 'cpu' })) expect(cellWork(small)).toBeLessThan(1e9);
-    expect(kermacCells({ kind: 'cpu', operations: ['pNorm'] }).map(cellName)).toEqual([
-      'pNorm p=1.3 1000 x 1000 x 64',
+    expect(kermacCells({ kind: 'cpu', operations: ['minkowski'] }).map(cellName)).toEqual([
+      'minkowski p=1.3 1000 x 1000 x 64',
     ]);
   });
 
@@ -89,7 +89,9 @@ describe('kermacCells', () => {
     const part = kermacCells({ kind: 'cuda', axes: { m: [7], n: [9], k: [3], batch: [1, 2] } });
     expect(part.length).toBe(2 * (3 + 1 + 1 + 1 + 1 + 3));
     expect(
-      part.filter(({ operation }) => operation === 'cdistGrad').every(({ o }) => o === 16),
+      part
+        .filter(({ operation }) => operation === 'weightedDifferences')
+        .every(({ o }) => o === 16),
     ).toBe(true);
     expect(part.map(cellWork)).toEqual(part.map(cellWork).sort((a, b) => a - b));
   });
@@ -170,7 +172,7 @@ describe('sampledError', () => {
 describe('OPERATIONS', () => {
   it.each(OPERATION_NAMES)('%s: its truth is what its formula says', (operation) => {
     const tiny: Cell = { ...cell, operation, dtype: 'float64', p: 1.3, m: 3, n: 4, k: 5, batch: 2 };
-    const problem = operation === 'cdistGrad' ? { ...tiny, o: 2 } : tiny;
+    const problem = operation === 'weightedDifferences' ? { ...tiny, o: 2 } : tiny;
     const { truth, makeData, operands, text, parameters } = OPERATIONS[operation];
     expect(text).toMatch(/\w/);
     const data = makeData('normal', problem);
@@ -181,7 +183,7 @@ describe('OPERATIONS', () => {
       return data[i]?.[(entry * rows + row) * columns + column] ?? NaN;
     };
     const ks = [0, 1, 2, 3, 4];
-    if (operation === 'cdistGrad') {
+    if (operation === 'weightedDifferences') {
       const terms = ks.map((k) => {
         const delta = read('d', 1, 3, 2) - read('b', 1, 3, k);
         return read('c', 1, 1, k) * read('a', 1, k, 2) * Math.sign(delta) * Math.abs(delta) ** 0.3;
@@ -205,10 +207,10 @@ describe('OPERATIONS', () => {
     const h = parameters?.(problem)['bandwidth'] ?? NaN;
     const want = {
       cdist: d,
-      pNorm: d,
-      laplaceL1: Math.exp(-d / h),
-      laplaceL2: Math.exp(-d / h),
-      gaussianL2: Math.exp((-d * d) / (2 * h * h)),
+      minkowski: d,
+      laplace: Math.exp(-d / h),
+      exponential: Math.exp(-d / h),
+      gaussian: Math.exp((-d * d) / (2 * h * h)),
     }[operation];
     expect(truth(problem, data, 1, 2, 3).value).toBeCloseTo(want, 12);
   });
@@ -216,7 +218,7 @@ describe('OPERATIONS', () => {
   it('takes 0 where a difference is 0, whatever p is', () => {
     const tiny: Cell = { ...gradient, p: 0.5, m: 1, n: 1, k: 1, o: 1 };
     const one = Float32Array.of(1);
-    expect(OPERATIONS.cdistGrad.truth(tiny, [one, one, one, one], 0, 0, 0)).toEqual({
+    expect(OPERATIONS.weightedDifferences.truth(tiny, [one, one, one, one], 0, 0, 0)).toEqual({
       value: 0,
       scale: 0,
     });
@@ -288,7 +290,7 @@ describe('floorOf', () => {
     expect(floorOf({ ...gradient, p: 3 }, rates)).toBeUndefined();
   });
 
-  it('counts the multiply-adds of cdistGrad and what makes the factor that they multiply', () => {
+  it('counts the multiply-adds of weightedDifferences and what makes the factor that they multiply', () => {
     const rates: DeviceLimitsReport = {
       ...limits,
       limits: [...limits.limits, { limit: 'fp32-fma', title: '', ms: once, pairsPerSecond: 2e13 }],

@@ -1,11 +1,11 @@
 /** Operations by Mercer's own kernels that the bench knows; what each is stands in `operations/`. */
 export const OPERATION_NAMES = [
   'cdist',
-  'pNorm',
-  'laplaceL1',
-  'laplaceL2',
-  'gaussianL2',
-  'cdistGrad',
+  'minkowski',
+  'laplace',
+  'exponential',
+  'gaussian',
+  'weightedDifferences',
 ] as const;
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
@@ -32,7 +32,7 @@ export const LLOYD_ITERATIONS = 10;
 export type Cell = KernelCell | LinearCell | ReductionCell;
 
 /**
- * One problem of the grid: an operation on `m` rows and `n` rows of `k` numbers, `batch` times over. For cdistGrad m, n, o and
+ * One problem of the grid: an operation on `m` rows and `n` rows of `k` numbers, `batch` times over. For weightedDifferences m, n, o and
  * k are those of its formula: `out[o, n, m] = sum_k c[o, k] a[k, m] phi(d[n, m] - b[n, k])`.
  */
 export interface KernelCell {
@@ -43,7 +43,7 @@ export interface KernelCell {
   readonly m: number;
   readonly n: number;
   readonly k: number;
-  /** Rows of coefficients; cdistGrad only. */
+  /** Rows of coefficients; weightedDifferences only. */
   readonly o?: number;
   readonly batch: number;
 }
@@ -114,12 +114,12 @@ export function groupByOperands(cells: readonly Cell[]): Cell[][] {
 
 function operandsKey(cell: Cell): string {
   if (isLinear(cell) || isReduction(cell)) return JSON.stringify(cellOf(cell));
-  const family = cell.operation === 'cdistGrad' ? 'cdistGrad' : 'pairwise';
+  const family = cell.operation === 'weightedDifferences' ? 'weightedDifferences' : 'pairwise';
   return [family, cell.dtype, cell.m, cell.n, cell.k, cell.o ?? 0, cell.batch].join();
 }
 
 /**
- * Terms that a cell's sums have together: element pairs, for cdistGrad times the rows of coefficients; for linear algebra the
+ * Terms that a cell's sums have together: element pairs, for weightedDifferences times the rows of coefficients; for linear algebra the
  * cube of the order; for reductions pairs of components, as often as they are passed over.
  */
 export function cellWork(cell: Cell): number {

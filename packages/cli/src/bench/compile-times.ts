@@ -46,7 +46,7 @@ export interface DescriptorCompileTimes extends CompileTimes {
 /** The descriptors that Kermac has ready-made too, and the Gaussian; inputs in both layouts, aligned and not. */
 const SET = [
   '--descriptors',
-  'l1Norm,l2Norm,pNorm,laplaceL1,laplaceL2,gaussianL2,dot',
+  'manhattan,euclidean,minkowski,laplace,exponential,gaussian,dot',
   '--layouts',
   'rrr,rcr,crr,ccr',
 ];

@@ -4,11 +4,11 @@ import { FULL_GRID, gridCells, type GridAxes } from './grid.js';
 /** Exponents that each operation is measured with; where it has its own, that. */
 const EXPONENTS: Readonly<Record<OperationName, readonly number[]>> = {
   cdist: [1, 1.3, 2],
-  pNorm: [1.3],
-  laplaceL1: [1],
-  laplaceL2: [2],
-  gaussianL2: [2],
-  cdistGrad: [1, 1.3, 2],
+  minkowski: [1.3],
+  laplace: [1],
+  exponential: [2],
+  gaussian: [2],
+  weightedDifferences: [1, 1.3, 2],
 };
 
 const ROWS_OF_COEFFICIENTS = 16;
@@ -58,7 +58,7 @@ export function kermacCells({
 }
 
 function knownShapes(kind: 'cpu' | 'cuda', operation: OperationName): KernelCell[] {
-  const gradient = operation === 'cdistGrad';
+  const gradient = operation === 'weightedDifferences';
   const shapes = {
     cuda: gradient ? LARGE_GRADIENTS : LARGE,
     cpu: gradient ? SMALL_GRADIENTS : SMALL,
@@ -88,7 +88,7 @@ function gridOf(
     batch: axes.batch ?? batch,
   };
   const cells = gridCells(all, operation);
-  return operation === 'cdistGrad'
+  return operation === 'weightedDifferences'
     ? cells.map((cell) => ({ ...cell, o: ROWS_OF_COEFFICIENTS }))
     : cells;
 }

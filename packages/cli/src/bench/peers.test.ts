@@ -17,8 +17,8 @@ import { defaultPython, runPeers } from './peers.js';
 const cells: Cell[] = [
   { operation: 'cdist', dtype: 'float32', p: 2, m: 20, n: 30, k: 5, batch: 1 },
   { operation: 'cdist', dtype: 'float64', p: Infinity, m: 7, n: 9, k: 3, batch: 2 },
-  { operation: 'gaussianL2', dtype: 'float32', p: 2, m: 8, n: 6, k: 4, batch: 1 },
-  { operation: 'cdistGrad', dtype: 'float32', p: 1, m: 6, n: 4, o: 3, k: 5, batch: 2 },
+  { operation: 'gaussian', dtype: 'float32', p: 2, m: 8, n: 6, k: 4, batch: 1 },
+  { operation: 'weightedDifferences', dtype: 'float32', p: 1, m: 6, n: 4, o: 3, k: 5, batch: 2 },
 ];
 const linear = LINEAR_NAMES.map((operation): LinearCell => {
   const sides = operation.startsWith('solve') ? { rightHandSides: 4 } : {};
@@ -82,8 +82,8 @@ describe('runPeers', () => {
     expect(seen.map(({ operation, p, bytes }) => [operation, p, bytes])).toEqual([
       ['cdist', 2, [20 * 5 * 4, 30 * 5 * 4]],
       ['cdist', Infinity, [2 * 7 * 3 * 8, 2 * 9 * 3 * 8]],
-      ['gaussianL2', 2, [8 * 4 * 4, 6 * 4 * 4]],
-      ['cdistGrad', 1, [5 * 6, 4 * 5, 3 * 5, 4 * 6].map((size) => 2 * size * 4)],
+      ['gaussian', 2, [8 * 4 * 4, 6 * 4 * 4]],
+      ['weightedDifferences', 1, [5 * 6, 4 * 5, 3 * 5, 4 * 6].map((size) => 2 * size * 4)],
     ]);
     expect(report.cells[2]).toMatchObject({ parameters: { bandwidth: 2 } });
   });

@@ -200,7 +200,7 @@ function sizeOf(cell: Cell): number {
   return isReduction(cell) ? Math.max(cell.m, cell.n) * cell.batch : cellWork(cell);
 }
 
-const TERMS = 'terms (M x N x K x batch, for cdistGrad also x O)';
+const TERMS = 'terms (M x N x K x batch, for weightedDifferences also x O)';
 const SIZE_TEXT: Readonly<Record<SuiteName, string>> = {
   cdist: TERMS,
   kermac: TERMS,

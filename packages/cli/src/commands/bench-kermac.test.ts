@@ -29,13 +29,13 @@ describe('mercer bench kermac', () => {
     const cells = report.cells.map(({ operation, p }) => `${operation} ${p}`);
     expect(cells.sort()).toEqual(
       [
-        ...['cdist 1', 'cdist 1.3', 'cdist 2', 'pNorm 1.3'],
-        ...['laplaceL1 1', 'laplaceL2 2', 'gaussianL2 2'],
-        ...['cdistGrad 1', 'cdistGrad 1.3', 'cdistGrad 2'],
+        ...['cdist 1', 'cdist 1.3', 'cdist 2', 'minkowski 1.3'],
+        ...['laplace 1', 'exponential 2', 'gaussian 2'],
+        ...['weightedDifferences 1', 'weightedDifferences 1.3', 'weightedDifferences 2'],
       ].sort(),
     );
     expect(Object.keys(report.operations).sort()).toEqual(
-      ['cdist', 'cdistGrad', 'gaussianL2', 'laplaceL1', 'laplaceL2', 'pNorm'].sort(),
+      ['cdist', 'weightedDifferences', 'gaussian', 'laplace', 'exponential', 'minkowski'].sort(),
     );
     for (const { ms, errors, plan, floor, p } of report.cells) {
       expect(ms.p10).toBeGreaterThan(0);

@@ -20,14 +20,14 @@ describe('mercer cache warm', () => {
       'cache',
       'warm',
       '--descriptors',
-      'laplaceL1,l2Norm',
+      'laplace,euclidean',
       '--dtype',
       'float32,float64',
     ];
     const warmed = (await mercerJson(args, store)) as { kernels: number; ms: number };
     expect(warmed).toMatchObject({
       device: 'cpu',
-      descriptors: ['laplaceL1', 'l2Norm'],
+      descriptors: ['laplace', 'euclidean'],
       dtypes: ['float32', 'float64'],
       layouts: ['rrr'],
     });
@@ -42,7 +42,7 @@ describe('mercer cache warm', () => {
 
   it('refuses names and layouts that there are not', async () => {
     for (const [args, why] of [
-      [['--descriptors', 'l3Norm'], /'l3Norm' is none of l1Norm, l2Norm/],
+      [['--descriptors', 'l3Norm'], /'l3Norm' is none of manhattan, euclidean/],
       [['--layouts', 'rr'], /three letters r or c/],
       [['--dtype', 'float16'], /none of float32, float64/],
     ] as const) {

@@ -42,7 +42,7 @@ for (const { id } of gpus) {
       });
     });
 
-    it('kernel and cdist-grad compute what a CPU computes', async () => {
+    it('kernel and weighted-differences compute what a CPU computes', async () => {
       const { a, b } = makeOperands('normal', 'float32', 70, 90, 33);
       const at = (name: string): string => join(folder, name);
       await writeNpy(at('x.npy'), { data: a, shape: [70, 33] });
@@ -55,7 +55,7 @@ for (const { id } of gpus) {
       await mercerJson([...square, '--inner-power', 'none', '--device', id, '--out', at('s.npy')]);
       const calls = [
         ['k', gaussian],
-        ['g', ['cdist-grad', ...files, '--p', '1.3']],
+        ['g', ['weighted-differences', ...files, '--p', '1.3']],
       ] as const;
       const compare = async ([name, args]: (typeof calls)[number]): Promise<void> => {
         const [own, cpu] = [at(`${name}-gpu.npy`), at(`${name}-cpu.npy`)];
@@ -146,7 +146,7 @@ for (const { id } of gpus) {
 
     it('cache warm compiles descriptors in parallel', async () => {
       const store = { MERCER_CACHE_DIR: join(folder, 'store'), MERCER_CACHE: 'rw' };
-      const args = ['cache', 'warm', '--descriptors', 'laplaceL1,gaussianL2', '--device', id];
+      const args = ['cache', 'warm', '--descriptors', 'laplace,gaussian', '--device', id];
       const { kernels } = (await mercerJson(args, store)) as { kernels: number };
       expect(kernels).toBeGreaterThan(2);
       expect((await mercerJson(['cache', 'list'], store)) as unknown[]).toHaveLength(kernels);

@@ -95,7 +95,7 @@ describe('mercer demo digits', () => {
     await rm(folder, { recursive: true });
     expect(run.status).toBe(0);
     expect(run.stdout).toMatch(/5 nearest, p = 2 +cpu +9\d\.\d\d%/);
-    expect(run.stdout).not.toContain('laplaceL1');
+    expect(run.stdout).not.toContain('laplace');
     for (const text of [run.stderr, page]) expect(text).toMatch(/nor a BLAS and LAPACK was found/);
   });
 

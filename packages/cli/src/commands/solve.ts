@@ -4,7 +4,7 @@ import {
   qr,
   solveCholesky,
   solveLU,
-  triangularSolve,
+  solveTriangular,
   type Tensor,
 } from '@mercer/core';
 import { Command } from 'commander';
@@ -31,7 +31,7 @@ const SOLVERS = {
   qr: async (a, b, side) => {
     const { q, r } = await qr(a, checked);
     const projected = await matmul(q, b, { transposeA: true, transposeB: side === 'rows' });
-    const { x } = await triangularSolve(r, projected, { uplo: 'upper', ...checked });
+    const { x } = await solveTriangular(r, projected, { uplo: 'upper', ...checked });
     return side === 'rows' ? x.transpose() : x;
   },
 } as const satisfies Record<string, Solver>;

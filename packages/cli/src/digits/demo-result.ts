@@ -20,7 +20,7 @@ export interface DemoRun {
 export interface RidgeRun {
   readonly device: string;
   readonly deviceName: string;
-  readonly kernel: 'laplaceL1';
+  readonly kernel: 'laplace';
   /** Training digits whose median distance gives the bandwidth. */
   readonly sampleCount: number;
   readonly medianDistance: number;

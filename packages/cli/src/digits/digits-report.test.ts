@@ -18,7 +18,7 @@ function smallDemo(): { split: DigitSplit; result: DemoResult } {
   const classification = classify(distances, split.train.labels, split.test.labels, 5);
   const run = { p: 2, classification, firstMs: 812, distanceMs: 96.5, voteMs: 31 };
   const ridge: Omit<RidgeRun, 'device' | 'deviceName'> = {
-    kernel: 'laplaceL1',
+    kernel: 'laplace',
     sampleCount: 77,
     medianDistance: 128,
     bandwidth: 64,
@@ -105,8 +105,8 @@ describe('digitsReport', () => {
     expect(lines.map(([method, device]) => [method, device])).toEqual([
       ['5 nearest, p = 2', 'cpu'],
       ['5 nearest, p = 1.3', 'cpu'],
-      ['ridge, laplaceL1', 'cuda:0'],
-      ['ridge, laplaceL1', 'cpu'],
+      ['ridge, laplace', 'cuda:0'],
+      ['ridge, laplace', 'cpu'],
     ]);
     expect(lines[2]?.slice(4)).toEqual(['111 ms', '2.22 s', '33.0 ms', '900 ms']);
     expect(page).toMatch(/of cuda:0 were computed there and copied to the CPU/);
@@ -128,7 +128,7 @@ describe('digitsReport', () => {
   it('says why there is no regression', () => {
     const none = digitsReport({ ...result, ridge: [], ridgeLeftOut: 'no <LAPACK>' }, split);
     expect(none).toContain('<p>no &lt;LAPACK&gt;</p>');
-    expect(none).not.toContain('laplaceL1');
+    expect(none).not.toContain('laplace');
   });
 
   it('needs nothing else: no script, no link, no address, and a policy that forbids them', () => {

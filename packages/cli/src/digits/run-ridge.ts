@@ -1,7 +1,7 @@
 import {
   cdist,
   device,
-  laplaceL1,
+  kernels,
   matmul,
   runKernel,
   scope,
@@ -50,11 +50,14 @@ export function runRidge(
     const medianDistance = await medianBetween(s, sample);
     const bandwidth = BANDWIDTH_FACTOR * medianDistance;
     const first = await timed(async () => {
-      const made = await runKernel(laplaceL1, known, undefined, { bandwidth, regularization: 0 });
+      const made = await runKernel(kernels.laplace, known, {
+        bandwidth,
+        regularization: 0,
+      });
       return s.track(made).ready();
     });
     const kernel = first.value;
-    const heldKernel = s.track(await runKernel(laplaceL1, held, known, { bandwidth }));
+    const heldKernel = s.track(await runKernel(kernels.laplace, held, known, { bandwidth }));
 
     onStep(`regularisation path of ${deviceId}'s kernel matrix`);
     const end = sizes.train + sizes.validation;
@@ -72,7 +75,7 @@ export function runRidge(
     onStep(`kernel ridge regression on ${deviceId}`);
     const { ms: kernelMs } = await timed(async () => {
       const options = { bandwidth, regularization: path.chosen, out: kernel };
-      return (await runKernel(laplaceL1, known, undefined, options)).ready();
+      return (await runKernel(kernels.laplace, known, options)).ready();
     });
     const { targets, means } = centredTargets(train.labels);
     const y = await s.tensor(targets, { shape: [train.count, CLASSES], device: solving });
@@ -83,14 +86,14 @@ export function runRidge(
       return s.track(x).ready();
     });
     const { ms: predictMs, value: answers } = await timed(async () => {
-      await runKernel(laplaceL1, held, known, { bandwidth, out: heldKernel });
+      await runKernel(kernels.laplace, held, known, { bandwidth, out: heldKernel });
       const scores = s.track(await matmul(await onDevice(s, heldKernel, solving), coefficients));
       return labelsOf(await scores.toTypedArray(), means);
     });
     return {
       device: target.id,
       deviceName: target.name,
-      kernel: 'laplaceL1',
+      kernel: 'laplace',
       sampleCount: sample.shape[0] ?? 0,
       medianDistance,
       bandwidth,

@@ -75,27 +75,28 @@ export async function operations(): Promise<readonly Operation[]> {
     ['cdist p 1.3', () => mercer.cdist(x, y, { p: 1.3 })],
     ['cdist symmetric', () => mercer.cdist(x, x)],
     ['cdist.prepare', async () => (await mercer.cdist.prepare(x, y))(x, y)],
-    ['cdistGrad', () => mercer.cdistGrad(a, b, c, d)],
+    ['weightedDifferences', () => mercer.weightedDifferences(a, b, c, d)],
     ['cdistBackward', () => mercer.cdistBackward(g, x, y)],
-    ['runKernel', () => mercer.runKernel(mercer.gaussianL2, x, y, { bandwidth: 1.5 })],
+    ['runKernel', () => mercer.runKernel(mercer.kernels.gaussian, x, y, { bandwidth: 1.5 })],
     [
       'runKernel polynomial',
-      () => mercer.runKernel(mercer.polynomial, x, y, { degree: 2, gamma: 1, offset: 1 }),
+      () => mercer.runKernel(mercer.kernels.polynomial, x, y, { degree: 2, gamma: 1, offset: 1 }),
     ],
     [
       'runKernel matern',
-      () => mercer.runKernel(mercer.matern52, x, x, { bandwidth: 1.5, regularization: 0.1 }),
+      () =>
+        mercer.runKernel(mercer.kernels.matern52, x, x, { bandwidth: 1.5, regularization: 0.1 }),
     ],
     [
       'runKernelBackward',
-      () => mercer.runKernelBackward(mercer.gaussianL2, g, x, y, { bandwidth: 1.5 }),
+      () => mercer.runKernelBackward(mercer.kernels.gaussian, g, x, y, { bandwidth: 1.5 }),
     ],
     [
       'customKernel',
       () =>
         mercer.runKernel(
           {
-            ...mercer.gaussianL2,
+            ...mercer.kernels.gaussian,
             kernel: mercer.customKernel(formula.exp(formula.neg(one))),
           } as never,
           x,
@@ -135,7 +136,7 @@ export async function operations(): Promise<readonly Operation[]> {
     ['reduceMany', () => distance.reduceMany('j', { sum: 'Sum', least: 'ArgMin' } as never)],
     ['nonzero', () => distance.sub(1).relu().nonzero('j')],
     ['sumSoftMaxWeight', () => distance.sumSoftMaxWeight(lazyJ(weights), 'j')],
-    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'variance', 'logSumExp'].map((name) =>
+    ...['sum', 'prod', 'mean', 'any', 'all', 'count', 'var', 'logSumExp'].map((name) =>
       named(name, 'j'),
     ),
     ...['min', 'max', 'argMin', 'argMax', 'minArgMin', 'maxArgMax'].map((name) => named(name, 'i')),
@@ -146,13 +147,13 @@ export async function operations(): Promise<readonly Operation[]> {
     ['cholesky', () => mercer.cholesky(spd)],
     ['conditionEstimate', () => mercer.conditionEstimate(spd)],
     ['eigh', () => mercer.eigh(spd)],
-    ['inverse', () => mercer.inverse(spd)],
+    ['inv', () => mercer.inv(spd)],
     ['kron', () => mercer.kron(small, small)],
     [
       'kronMatvec',
       async () => mercer.kronMatvec(small, small, await tensor(new Float64Array(4).fill(2), cpu)),
     ],
-    ['logdet', () => mercer.logdet(spd)],
+    ['slogdet', () => mercer.slogdet(spd)],
     ['lstsq', () => mercer.lstsq(tall, right)],
     ['matmul', () => mercer.matmul(spd, right)],
     ['matrixPower', () => mercer.matrixPower(spd, 0.5)],
@@ -160,7 +161,7 @@ export async function operations(): Promise<readonly Operation[]> {
     ['svd', () => mercer.svd(tall)],
     ['solveCholesky', () => mercer.solveCholesky(spd, right)],
     ['solveLU', () => mercer.solveLU(spd, right)],
-    ['triangularSolve', () => mercer.triangularSolve(spd, right)],
+    ['solveTriangular', () => mercer.solveTriangular(spd, right)],
     ['choleskyBackward', () => mercer.choleskyBackward(spd, factor)],
     [
       'eighBackward',
@@ -169,15 +170,15 @@ export async function operations(): Promise<readonly Operation[]> {
         return mercer.eighBackward({ vectors: spd }, { values: l, vectors });
       },
     ],
-    ['inverseBackward', async () => mercer.inverseBackward(spd, await mercer.inverse(spd))],
+    ['invBackward', async () => mercer.invBackward(spd, await mercer.inv(spd))],
     [
       'kronBackward',
       async () => mercer.kronBackward(await mercer.kron(small, small), { a: small, b: small }),
     ],
     [
-      'logdetBackward',
+      'slogdetBackward',
       async () =>
-        mercer.logdetBackward(await tensor(new Float64Array([1]), { shape: [], ...cpu }), {
+        mercer.slogdetBackward(await tensor(new Float64Array([1]), { shape: [], ...cpu }), {
           a: spd,
         }),
     ],
@@ -219,10 +220,10 @@ export async function operations(): Promise<readonly Operation[]> {
       },
     ],
     [
-      'triangularSolveBackward',
+      'solveTriangularBackward',
       async () => {
-        const { x: found } = await mercer.triangularSolve(spd, right);
-        return mercer.triangularSolveBackward(right, { a: spd, x: found });
+        const { x: found } = await mercer.solveTriangular(spd, right);
+        return mercer.solveTriangularBackward(right, { a: spd, x: found });
       },
     ],
     [

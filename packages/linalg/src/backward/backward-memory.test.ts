@@ -4,7 +4,7 @@ import { definite, toTensor } from '../matrices.test-support.js';
 import { everyRule } from './every-rule.test-support.js';
 import { solveCholeskyBackward } from './solve-cholesky-backward.js';
 import { solveLUBackward } from './solve-lu-backward.js';
-import { triangularSolveBackward } from './triangular-solve-backward.js';
+import { solveTriangularBackward } from './solve-triangular-backward.js';
 
 test('backward rules leave nothing behind but their results', async () => {
   const rules = await everyRule('float64', device('cpu'));
@@ -26,7 +26,7 @@ test('a rule that fails leaves nothing behind', async () => {
   const rules = [
     solveLUBackward(a, { a, x: a, b: wrong }),
     solveCholeskyBackward(a, { factor: a, x: a, b: wrong }),
-    triangularSolveBackward(a, { a, x: a, b: wrong }),
+    solveTriangularBackward(a, { a, x: a, b: wrong }),
   ];
   for (const result of await Promise.allSettled(rules)) expect(result.status).toBe('rejected');
   expect(memory().tensors).toBeLessThanOrEqual(before);

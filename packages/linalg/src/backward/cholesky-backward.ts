@@ -5,7 +5,7 @@ import { workOf } from '../options.js';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
-import { triangularSolve } from '../triangular-solve.js';
+import { solveTriangular } from '../solve-triangular.js';
 import { assertLike } from './backward-checks.js';
 import type { BackwardOptions, LinalgGradients } from './backward-options.js';
 import { keepTriangle, symmetricPart } from './shape-gradient.js';
@@ -64,8 +64,8 @@ export async function choleskyBackward<D extends LinalgDType>(
   using p = await matmul(l, clean, { transposeA: true, ...within });
   await keepTriangle(p, 'halfLower', within);
   const solve = { uplo: 'lower', transpose: true, ...within } as const;
-  using left = solutionOf(await triangularSolve(l, p, solve));
+  using left = solutionOf(await solveTriangular(l, p, solve));
   const sides = { ...solve, rightHandSides: 'rows' } as const;
-  using both = solutionOf(await triangularSolve(l, left, sides));
+  using both = solutionOf(await solveTriangular(l, left, sides));
   return { a: await symmetricPart(both, within) };
 }

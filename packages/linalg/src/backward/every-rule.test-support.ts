@@ -6,10 +6,10 @@ import { svd } from '../svd.js';
 import { choleskyBackward } from './cholesky-backward.js';
 import { eighBackward } from './eigh-backward.js';
 import { stack, toDevice } from './finite-differences.test-support.js';
-import { inverseBackward } from './inverse-backward.js';
+import { invBackward } from './inv-backward.js';
 import { kronBackward } from './kron-backward.js';
 import { kronMatvecBackward } from './kron-matvec-backward.js';
-import { logdetBackward } from './logdet-backward.js';
+import { slogdetBackward } from './slogdet-backward.js';
 import { lstsqBackward } from './lstsq-backward.js';
 import { matmulBackward } from './matmul-backward.js';
 import { matrixPowerBackward } from './matrix-power-backward.js';
@@ -17,7 +17,7 @@ import { qrBackward } from './qr-backward.js';
 import { solveCholeskyBackward } from './solve-cholesky-backward.js';
 import { solveLUBackward } from './solve-lu-backward.js';
 import { svdBackward } from './svd-backward.js';
-import { triangularSolveBackward } from './triangular-solve-backward.js';
+import { solveTriangularBackward } from './solve-triangular-backward.js';
 
 type Rules = Readonly<Record<string, () => Promise<Readonly<Record<string, Tensor>>>>>;
 
@@ -46,11 +46,11 @@ export async function everyRule(dtype: LinalgDType, device: Device): Promise<Rul
     eigenvalues: () => eighBackward({ values: spectrum.values }, spectrum),
     eigenvectors: () => eighBackward({ vectors: gradient }, spectrum),
     eigh: () => eighBackward({ values: spectrum.values, vectors: gradient }, spectrum),
-    inverse: () => inverseBackward(gradient, { inverse: a }, { method: 'cholesky' }),
+    inv: () => invBackward(gradient, { inverse: a }, { method: 'cholesky' }),
     kron: () => kronBackward(product, { a, b }),
     kronMatvec: () => kronMatvecBackward(vector, { a, b, x: row }),
-    logdet: () => logdetBackward(one, { a }),
-    logdetByCholesky: () => logdetBackward(one, { a }, { method: 'cholesky' }),
+    slogdet: () => slogdetBackward(one, { a }),
+    slogdetByCholesky: () => slogdetBackward(one, { a }, { method: 'cholesky' }),
     lstsq: () => lstsqBackward(gradient, { a, b, x: gradient }),
     matmul: () => matmulBackward(gradient, { a, b }),
     matrixPower: () => matrixPowerBackward(gradient, { a }, 0.5),
@@ -62,6 +62,6 @@ export async function everyRule(dtype: LinalgDType, device: Device): Promise<Rul
     svd: () => svdBackward({ u: gradient, s: factors.s, vh: gradient }, factors),
     svdOfFewColumns: () => svdBackward({ u: dTall, vh: dTallV }, tallFactors),
     svdOfFewRows: () => svdBackward({ u: dWide, s: wideFactors.s, vh: dWideV }, wideFactors),
-    triangularSolve: () => triangularSolveBackward(gradient, { a, x: gradient, b }),
+    solveTriangular: () => solveTriangularBackward(gradient, { a, x: gradient, b }),
   };
 }

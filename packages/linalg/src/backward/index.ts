@@ -1,7 +1,7 @@
 export type { BackwardOptions, LinalgGradients, Shaped, WrtOption } from './backward-options.js';
 export { choleskyBackward, type CholeskyBackwardOptions } from './cholesky-backward.js';
 export { eighBackward, type EighGradients, type EighSaved } from './eigh-backward.js';
-export { inverseBackward, type InverseBackwardOptions } from './inverse-backward.js';
+export { invBackward, type InvBackwardOptions } from './inv-backward.js';
 export { kronBackward, type KronBackwardOptions } from './kron-backward.js';
 export {
   kronMatvecBackward,
@@ -9,7 +9,11 @@ export {
   type KronMatvecInputs,
   type KronMatvecSaved,
 } from './kron-matvec-backward.js';
-export { logdetBackward, type LogdetBackwardOptions, type LogdetSaved } from './logdet-backward.js';
+export {
+  slogdetBackward,
+  type SlogdetBackwardOptions,
+  type SlogdetSaved,
+} from './slogdet-backward.js';
 export { lstsqBackward, type LstsqBackwardOptions, type LstsqSaved } from './lstsq-backward.js';
 export { matmulBackward, type MatmulBackwardOptions } from './matmul-backward.js';
 export {
@@ -28,6 +32,6 @@ export { solveLUBackward } from './solve-lu-backward.js';
 export type { SpectrumOptions, SpectrumWarning } from './spectrum.js';
 export { svdBackward, type SvdGradients, type SvdSaved } from './svd-backward.js';
 export {
-  triangularSolveBackward,
-  type TriangularSolveBackwardOptions,
-} from './triangular-solve-backward.js';
+  solveTriangularBackward,
+  type SolveTriangularBackwardOptions,
+} from './solve-triangular-backward.js';

@@ -5,7 +5,7 @@ import { readOptions, WORK_OPTIONS } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
-import { triangularSolve } from '../triangular-solve.js';
+import { solveTriangular } from '../solve-triangular.js';
 import { assertGradients, assertLike, batchOf } from './backward-checks.js';
 import type { BackwardOptions, LinalgGradients } from './backward-options.js';
 import { productOnto } from './product-onto.js';
@@ -113,7 +113,7 @@ async function tall<D extends LinalgDType>(
   using mirrored = await map(MIRRORED, inputs, { dtype: q.dtype, ...within, indices: POSITIONS });
   using sides = await productOnto(q, mirrored, dq, within);
   const options = { uplo: 'upper', rightHandSides: 'rows', out, ...within } as const;
-  const { infos } = await triangularSolve(r, sides, options);
+  const { infos } = await solveTriangular(r, sides, options);
   infos.dispose();
 }
 

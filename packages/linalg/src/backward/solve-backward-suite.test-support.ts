@@ -2,13 +2,13 @@ import type { Device, Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { LinalgDType } from '../checks.js';
 import { cholesky } from '../cholesky.js';
-import { inverse } from '../inverse.js';
-import { logdet } from '../logdet.js';
+import { inv } from '../inv.js';
+import { slogdet } from '../slogdet.js';
 import { lstsq } from '../lstsq.js';
 import { definite, general, symmetricWith } from '../matrices.test-support.js';
 import { solveCholesky } from '../solve-cholesky.js';
 import { solveLU } from '../solve-lu.js';
-import { triangularSolve } from '../triangular-solve.js';
+import { solveTriangular } from '../solve-triangular.js';
 import { choleskyBackward } from './cholesky-backward.js';
 import {
   checkRule,
@@ -22,12 +22,12 @@ import {
   type Tensors,
 } from './finite-differences.test-support.js';
 import { matricesOf, only, TRIANGLES } from './rule-inputs.test-support.js';
-import { inverseBackward } from './inverse-backward.js';
-import { logdetBackward } from './logdet-backward.js';
+import { invBackward } from './inv-backward.js';
+import { slogdetBackward } from './slogdet-backward.js';
 import { lstsqBackward } from './lstsq-backward.js';
 import { solveCholeskyBackward } from './solve-cholesky-backward.js';
 import { solveLUBackward } from './solve-lu-backward.js';
-import { triangularSolveBackward } from './triangular-solve-backward.js';
+import { solveTriangularBackward } from './solve-triangular-backward.js';
 
 /** Batch axes of a and of b, and right-hand sides. */
 const SHAPES = [
@@ -114,7 +114,7 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
       }
     });
 
-    it.each(SHAPES)('triangularSolve, %s', async (_, batchA, batchB, c) => {
+    it.each(SHAPES)('solveTriangular, %s', async (_, batchA, batchB, c) => {
       for (const uplo of TRIANGLES) {
         for (const rightHandSides of SIDES) {
           for (const transpose of [false, true]) {
@@ -131,10 +131,10 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
                 },
                 forward: async (inputs) => {
                   const { a, b } = pair(inputs);
-                  return { x: (await triangularSolve(a, b, options)).x };
+                  return { x: (await solveTriangular(a, b, options)).x };
                 },
                 backward: (gradients, inputs, results) =>
-                  triangularSolveBackward(
+                  solveTriangularBackward(
                     only(gradients, 'x'),
                     { ...pair(inputs), x: only(results, 'x') },
                     options,
@@ -278,13 +278,13 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
     it.each([
       ['one matrix', []],
       ['a batch', [2]],
-    ] as const)('inverse, %s', async (_, batch) => {
+    ] as const)('inv, %s', async (_, batch) => {
       await checkRule(
         {
           inputs: { a: matricesOf(batch, (seed) => general(3, seed)) },
-          forward: async (inputs) => ({ inverse: (await inverse(one(inputs).a)).inverse }),
+          forward: async (inputs) => ({ inverse: (await inv(one(inputs).a)).inverse }),
           backward: (gradients, _inputs, results) =>
-            inverseBackward(only(gradients, 'inverse'), { inverse: only(results, 'inverse') }),
+            invBackward(only(gradients, 'inverse'), { inverse: only(results, 'inverse') }),
         },
         deviceOf(),
       );
@@ -300,10 +300,10 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
               ),
             },
             forward: async (inputs) => ({
-              inverse: (await inverse(one(inputs).a, options)).inverse,
+              inverse: (await inv(one(inputs).a, options)).inverse,
             }),
             backward: (gradients, _inputs, results) =>
-              inverseBackward(
+              invBackward(
                 only(gradients, 'inverse'),
                 { inverse: only(results, 'inverse') },
                 { method: options.method },
@@ -317,15 +317,18 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
     it.each([
       ['one matrix', []],
       ['a batch', [2, 2]],
-    ] as const)('logdet, %s', async (_, batch) => {
+    ] as const)('slogdet, %s', async (_, batch) => {
       const plain = {
         inputs: { a: matricesOf(batch, (seed) => general(3, seed)) },
-        forward: async (inputs: Tensors) => ({ logAbs: (await logdet(one(inputs).a)).logAbs }),
+        forward: async (inputs: Tensors) => ({
+          logAbsDet: (await slogdet(one(inputs).a)).logAbsDet,
+        }),
       };
       await checkRule(
         {
           ...plain,
-          backward: (gradients, inputs) => logdetBackward(only(gradients, 'logAbs'), one(inputs)),
+          backward: (gradients, inputs) =>
+            slogdetBackward(only(gradients, 'logAbsDet'), one(inputs)),
         },
         deviceOf(),
       );
@@ -333,8 +336,8 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
         {
           ...plain,
           backward: async (gradients, inputs) => {
-            const saved = await inverse(one(inputs).a);
-            return logdetBackward(only(gradients, 'logAbs'), { inverse: saved.inverse });
+            const saved = await inv(one(inputs).a);
+            return slogdetBackward(only(gradients, 'logAbsDet'), { inverse: saved.inverse });
           },
         },
         deviceOf(),
@@ -350,14 +353,14 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
             ),
           },
           forward: async (inputs: Tensors) => ({
-            logAbs: (await logdet(one(inputs).a, options)).logAbs,
+            logAbsDet: (await slogdet(one(inputs).a, options)).logAbsDet,
           }),
         };
         await checkRule(
           {
             ...rule,
             backward: (gradients, inputs) =>
-              logdetBackward(only(gradients, 'logAbs'), one(inputs), options),
+              slogdetBackward(only(gradients, 'logAbsDet'), one(inputs), options),
           },
           deviceOf(),
         );
@@ -365,8 +368,12 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
           {
             ...rule,
             backward: async (gradients, inputs) => {
-              const saved = await inverse(one(inputs).a, options);
-              return logdetBackward(only(gradients, 'logAbs'), { inverse: saved.inverse }, options);
+              const saved = await inv(one(inputs).a, options);
+              return slogdetBackward(
+                only(gradients, 'logAbsDet'),
+                { inverse: saved.inverse },
+                options,
+              );
             },
           },
           deviceOf(),

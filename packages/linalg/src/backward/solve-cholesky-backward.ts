@@ -5,7 +5,7 @@ import { workOf } from '../options.js';
 import { choice, orderOf, type LinalgDType } from '../checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { solveCholesky } from '../solve-cholesky.js';
-import { triangularSolve } from '../triangular-solve.js';
+import { solveTriangular } from '../solve-triangular.js';
 import type { LinalgGradients } from './backward-options.js';
 import { symmetricPart } from './shape-gradient.js';
 import {
@@ -85,9 +85,9 @@ export async function solveCholeskyBackward<
         if (factor === undefined) return solutionOf(await solveCholesky(a, sides, common));
         // a = L L^T = U^T U: the factor that comes first is L, or U^T
         const transpose = uplo === 'upper';
-        using half = solutionOf(await triangularSolve(factor, sides, { ...common, transpose }));
+        using half = solutionOf(await solveTriangular(factor, sides, { ...common, transpose }));
         return solutionOf(
-          await triangularSolve(factor, half, { ...common, transpose: !transpose }),
+          await solveTriangular(factor, half, { ...common, transpose: !transpose }),
         );
       },
       finish: async (outer) => {

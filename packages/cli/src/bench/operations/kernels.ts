@@ -1,4 +1,4 @@
-import { full, gaussianL2, laplaceL1, laplaceL2, pNorm, runKernel } from '@mercer/core';
+import { full, kernels, runKernel } from '@mercer/core';
 import type { KernelCell } from '../cells.js';
 import { oneResult } from './operation.js';
 import { pairwiseOperation } from './pairwise.js';
@@ -12,33 +12,33 @@ const EPSILON = 1e-5;
 const clamped = (distance: number): number => (distance < EPSILON ? 0 : distance);
 
 /** `exp(-|x - y|_1 / bandwidth)` */
-export const laplaceL1Operation = pairwiseOperation({
+export const laplaceOperation = pairwiseOperation({
   text: 'exp(-d / h) of the 1-norm, h = K',
   parameters: ofOneNorm,
   prepare: async (cell, a, b) => {
-    const call = await runKernel.prepare(laplaceL1, a, b, ofOneNorm(cell));
+    const call = await runKernel.prepare(kernels.laplace, a, b, ofOneNorm(cell));
     return oneResult(call.plan.summary, (options) => call(a, b, options));
   },
   finish: (distance, cell) => Math.exp(-clamped(distance) / ofOneNorm(cell).bandwidth),
 });
 
 /** `exp(-|x - y|_2 / bandwidth)` */
-export const laplaceL2Operation = pairwiseOperation({
+export const exponentialOperation = pairwiseOperation({
   text: 'exp(-d / h) of the 2-norm, h = sqrt(K)',
   parameters: ofTwoNorm,
   prepare: async (cell, a, b) => {
-    const call = await runKernel.prepare(laplaceL2, a, b, ofTwoNorm(cell));
+    const call = await runKernel.prepare(kernels.exponential, a, b, ofTwoNorm(cell));
     return oneResult(call.plan.summary, (options) => call(a, b, options));
   },
   finish: (distance, cell) => Math.exp(-clamped(distance) / ofTwoNorm(cell).bandwidth),
 });
 
 /** `exp(-|x - y|_2^2 / (2 bandwidth^2))` */
-export const gaussianL2Operation = pairwiseOperation({
+export const gaussianOperation = pairwiseOperation({
   text: 'exp(-d^2 / (2 h^2)) of the 2-norm, h = sqrt(K)',
   parameters: ofTwoNorm,
   prepare: async (cell, a, b) => {
-    const call = await runKernel.prepare(gaussianL2, a, b, ofTwoNorm(cell));
+    const call = await runKernel.prepare(kernels.gaussian, a, b, ofTwoNorm(cell));
     return oneResult(call.plan.summary, (options) => call(a, b, options));
   },
   finish: (distance, cell) =>
@@ -46,11 +46,11 @@ export const gaussianL2Operation = pairwiseOperation({
 });
 
 /** The p-norm with one p for each batch entry, read from device memory. */
-export const pNormOperation = pairwiseOperation({
+export const minkowskiOperation = pairwiseOperation({
   text: 'p-norm distances, p a tensor in device memory with one value for each batch entry',
   prepare: async ({ batch, p, dtype }, a, b) => {
     const exponents = await full([batch], p, { dtype, device: a.device });
-    const call = await runKernel.prepare(pNorm, a, b, { p: exponents });
+    const call = await runKernel.prepare(kernels.minkowski, a, b, { p: exponents });
     return {
       ...oneResult(call.plan.summary, (options) => call(a, b, options)),
       dispose: () => {

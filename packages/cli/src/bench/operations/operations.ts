@@ -7,12 +7,12 @@ import {
   type ReductionName,
 } from '../cells.js';
 import { cdistOperation } from './cdist.js';
-import { cdistGradOperation } from './cdist-grad.js';
+import { weightedDifferencesOperation } from './weighted-differences.js';
 import {
-  gaussianL2Operation,
-  laplaceL1Operation,
-  laplaceL2Operation,
-  pNormOperation,
+  gaussianOperation,
+  laplaceOperation,
+  exponentialOperation,
+  minkowskiOperation,
 } from './kernels.js';
 import {
   eighOperation,
@@ -41,11 +41,11 @@ import {
 /** Operations by Mercer's own kernels, by their names. */
 export const OPERATIONS: Readonly<Record<OperationName, ElementOperation>> = {
   cdist: cdistOperation,
-  pNorm: pNormOperation,
-  laplaceL1: laplaceL1Operation,
-  laplaceL2: laplaceL2Operation,
-  gaussianL2: gaussianL2Operation,
-  cdistGrad: cdistGradOperation,
+  minkowski: minkowskiOperation,
+  laplace: laplaceOperation,
+  exponential: exponentialOperation,
+  gaussian: gaussianOperation,
+  weightedDifferences: weightedDifferencesOperation,
 };
 
 /** Operations of dense linear algebra, by their names. */

@@ -13,11 +13,11 @@ import {
   operandsOf,
   uploadAll,
   type Uploaded,
-} from './cdist-grad-cases.test-support.js';
-import { cdistGrad, planOf } from './index.js';
+} from './weighted-differences-cases.test-support.js';
+import { planOf, weightedDifferences } from './index.js';
 import { expectCode } from './matrices.test-support.js';
 
-/** What `cdistGrad` refuses, and that it writes nothing then. */
+/** What `weightedDifferences` refuses, and that it writes nothing then. */
 export function describeBadInput(device: () => Device): void {
   describe('bad input', () => {
     const make = (shape: number[]): Promise<Tensor<PairwiseDType>> =>
@@ -28,15 +28,17 @@ export function describeBadInput(device: () => Device): void {
         ...[await make([2, 5]), await make([3, 4])],
       ] as unknown as Uploaded;
     /** What a program without type checks may pass. */
-    const unchecked = cdistGrad as unknown as (...args: readonly unknown[]) => Promise<Tensor>;
+    const unchecked = weightedDifferences as unknown as (
+      ...args: readonly unknown[]
+    ) => Promise<Tensor>;
 
     it('names the axis that differs, in every operand', async () => {
       const [a, b, c, d] = await inputs();
       const wrong: readonly (readonly [Promise<Tensor>, string])[] = [
-        [cdistGrad(a, await make([3, 6]), c, d), 'K = 5'],
-        [cdistGrad(a, b, await make([2, 7]), d), 'K = 7'],
-        [cdistGrad(a, b, c, await make([3, 9])), 'M = 9'],
-        [cdistGrad(a, b, c, await make([8, 4])), 'N = 8'],
+        [weightedDifferences(a, await make([3, 6]), c, d), 'K = 5'],
+        [weightedDifferences(a, b, await make([2, 7]), d), 'K = 7'],
+        [weightedDifferences(a, b, c, await make([3, 9])), 'M = 9'],
+        [weightedDifferences(a, b, c, await make([8, 4])), 'N = 8'],
       ];
       for (const [promise, text] of wrong) {
         expect(await expectCode(promise, 'SHAPE_MISMATCH')).toContain(text);
@@ -45,11 +47,11 @@ export function describeBadInput(device: () => Device): void {
 
     it('refuses rank 1 and batches that do not broadcast', async () => {
       const [a, b, c, d] = await inputs();
-      expect(await expectCode(cdistGrad(await make([5]), b, c, d), 'SHAPE_MISMATCH')).toContain(
-        'K, M',
-      );
+      expect(
+        await expectCode(weightedDifferences(await make([5]), b, c, d), 'SHAPE_MISMATCH'),
+      ).toContain('K, M');
       const message = await expectCode(
-        cdistGrad(await make([2, 5, 4]), await make([3, 3, 5]), c, d),
+        weightedDifferences(await make([2, 5, 4]), await make([3, 3, 5]), c, d),
         'SHAPE_MISMATCH',
       );
       expect(message).toContain('do not broadcast');
@@ -68,7 +70,10 @@ export function describeBadInput(device: () => Device): void {
     });
 
     it.each([0, -1, NaN, Infinity])('refuses p = %d', async (p) => {
-      const message = await expectCode(cdistGrad(...(await inputs()), { p }), 'INVALID_ARGUMENT');
+      const message = await expectCode(
+        weightedDifferences(...(await inputs()), { p }),
+        'INVALID_ARGUMENT',
+      );
       expect(message).toContain(String(p));
     });
 
@@ -85,26 +90,32 @@ export function describeBadInput(device: () => Device): void {
 
     it('refuses a wrong out and leaves the inputs alone', async () => {
       const [a, b, c, d] = await inputs();
-      await expectCode(cdistGrad(a, b, c, d, { out: await make([2, 3, 5]) }), 'SHAPE_MISMATCH');
+      await expectCode(
+        weightedDifferences(a, b, c, d, { out: await make([2, 3, 5]) }),
+        'SHAPE_MISMATCH',
+      );
       const doubles = await zeros([2, 3, 4], { dtype: 'float64', device: device() });
       await expectCode(unchecked(a, b, c, d, { out: doubles }), 'DTYPE_MISMATCH');
       const spread = (await make([2, 3, 8])).slice(null, null, [null, null, 2]);
-      await expectCode(cdistGrad(a, b, c, d, { out: spread }), 'NOT_CONTIGUOUS');
+      await expectCode(weightedDifferences(a, b, c, d, { out: spread }), 'NOT_CONTIGUOUS');
       const backwards = (await make([2, 3, 4])).slice([null, null, -1]);
-      await expectCode(cdistGrad(a, b, c, d, { out: backwards }), 'NOT_CONTIGUOUS');
+      await expectCode(weightedDifferences(a, b, c, d, { out: backwards }), 'NOT_CONTIGUOUS');
       const memory = await make([4, 3, 4]);
       const shared = memory.slice([0, 1]).reshape([3, 4]);
       const overlapping = memory.slice([0, 2]);
-      await expectCode(cdistGrad(a, b, c, shared, { out: overlapping }), 'OVERLAP');
+      await expectCode(weightedDifferences(a, b, c, shared, { out: overlapping }), 'OVERLAP');
       const one = await make([1, 3, 4]);
-      await expectCode(cdistGrad(a, b, c, d, { out: one.broadcastTo([2, 3, 4]) }), 'OVERLAP');
+      await expectCode(
+        weightedDifferences(a, b, c, d, { out: one.broadcastTo([2, 3, 4]) }),
+        'OVERLAP',
+      );
     });
 
     it('refuses disposed tensors', async () => {
       const [a, b, c] = await inputs();
       const gone = await make([3, 4]);
       gone.dispose();
-      await expectCode(cdistGrad(a, b, c, gone), 'DISPOSED');
+      await expectCode(weightedDifferences(a, b, c, gone), 'DISPOSED');
     });
   });
 }
@@ -115,9 +126,12 @@ export function describePrepare(device: () => Device): void {
     it('fixes dtype and p, and leaves all sizes free', async () => {
       for (const p of [2, 1.3]) {
         const like = operandsOf({ m: 16, n: 8, o: 4, k: 20 }, 1);
-        const prepared = await cdistGrad.prepare(...(await uploadAll(like, 'float32', device())), {
-          p,
-        });
+        const prepared = await weightedDifferences.prepare(
+          ...(await uploadAll(like, 'float32', device())),
+          {
+            p,
+          },
+        );
         expect(prepared.plan.summary).toMatch(/^cdist-grad/);
         for (const sizes of [
           { m: 16, n: 8, o: 4, k: 20 },
@@ -139,7 +153,7 @@ export function describePrepare(device: () => Device): void {
       const operands = operandsOf({ m: 6, n: 4, o: 3, k: 9, batch: 2, own: ['b'] }, 3);
       const inputs = await uploadAll(operands, 'float32', device());
       const first = await tensor([1.5], { dtype: 'float32', device: device() });
-      const prepared = await cdistGrad.prepare(...inputs, { p: first });
+      const prepared = await weightedDifferences.prepare(...inputs, { p: first });
       await expectSums(prepared(...inputs), operands, 1.5);
       const second = await tensor([0.75, 3], { dtype: 'float32', device: device() });
       await expectSums(prepared(...inputs, { p: second }), operands, [0.75, 3]);
@@ -148,7 +162,7 @@ export function describePrepare(device: () => Device): void {
     it('refuses what it was not prepared for', async () => {
       const operands = operandsOf({ m: 4, n: 3, o: 2, k: 5 }, 1);
       const [a, b, c, d] = await uploadAll(operands, 'float32', device());
-      const prepared = await cdistGrad.prepare(a, b, c, d, { p: 2 });
+      const prepared = await weightedDifferences.prepare(a, b, c, d, { p: 2 });
       const refuse = async (run: () => unknown, code: MercerErrorCode): Promise<void> => {
         await expectCode((async () => run())(), code);
       };

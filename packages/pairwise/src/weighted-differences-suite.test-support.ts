@@ -2,16 +2,21 @@ import fc from 'fast-check';
 import type { PairwiseDType } from '@mercer/kernels';
 import { tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { describeBadInput, describePrepare } from './cdist-grad-calls.test-support.js';
-import { expectSums, NAMES, operandsOf, uploadAll } from './cdist-grad-cases.test-support.js';
-import type { ReferenceBatch } from './cdist-grad-reference.test-support.js';
-import { cdistGrad, planOf } from './index.js';
+import { describeBadInput, describePrepare } from './weighted-differences-calls.test-support.js';
+import {
+  expectSums,
+  NAMES,
+  operandsOf,
+  uploadAll,
+} from './weighted-differences-cases.test-support.js';
+import type { ReferenceBatch } from './weighted-differences-reference.test-support.js';
+import { planOf, weightedDifferences } from './index.js';
 import { combinations, together } from './together.test-support.js';
 
 const NORMS = [0.5, 1, 1.3, 1.5, 2, 3, 7.5];
 
-/** What `cdistGrad` promises, for one device. Every device runs the same suite. */
-export function describeCdistGrad(
+/** What `weightedDifferences` promises, for one device. Every device runs the same suite. */
+export function describeWeightedDifferences(
   device: () => Device,
   { points }: { readonly points: number },
 ): void {
@@ -19,7 +24,7 @@ export function describeCdistGrad(
     const sizes = { m: 1000, n: points, o: 16, k: 64, batch: 4, own: NAMES };
     const operands = operandsOf(sizes, 1);
     const inputs = await uploadAll(operands, 'float32', device());
-    const result = await cdistGrad(...inputs, { p: 2 });
+    const result = await weightedDifferences(...inputs, { p: 2 });
     expect(result.shape).toEqual([4, 16, points, 1000]);
     expect(planOf(result)?.summary).toMatch(/^cdist-grad/);
     // A prime step, so that every row and column of a large result is met.
@@ -37,7 +42,9 @@ export function describeCdistGrad(
       ] as const;
       await together(shapes, async ([m, n, o, k]) => {
         const operands = operandsOf({ m, n, o, k }, m + k);
-        const result = await cdistGrad(...(await uploadAll(operands, dtype, device())), { p });
+        const result = await weightedDifferences(...(await uploadAll(operands, dtype, device())), {
+          p,
+        });
         expect(result.shape).toEqual([o, n, m]);
         await expectSums(result, operands, p);
       });
@@ -49,12 +56,14 @@ export function describeCdistGrad(
       const inputs = await uploadAll(operands, dtype, device());
       const norms = [0.5, 1, 2, 3.75];
       const many = await tensor(norms, { dtype, device: device() });
-      await expectSums(await cdistGrad(...inputs, { p: many }), operands, norms);
+      await expectSums(await weightedDifferences(...inputs, { p: many }), operands, norms);
       const one = await tensor([1.25], { dtype, device: device() });
-      await expectSums(await cdistGrad(...inputs, { p: one }), operands, 1.25);
+      await expectSums(await weightedDifferences(...inputs, { p: one }), operands, 1.25);
       // p alone may bring the batch
       const single = operandsOf({ m: 9, n: 4, o: 3, k: 21 }, 6);
-      const spread = await cdistGrad(...(await uploadAll(single, dtype, device())), { p: many });
+      const spread = await weightedDifferences(...(await uploadAll(single, dtype, device())), {
+        p: many,
+      });
       expect(spread.shape).toEqual([4, 3, 4, 9]);
       await expectSums(spread, single, norms);
     });
@@ -65,7 +74,7 @@ export function describeCdistGrad(
         const operands = operandsOf({ m: 10, n: 3, o: 2, k: 7, batch: 3, own }, 7);
         for (const ranked of [false, true]) {
           const inputs = await uploadAll(operands, dtype, device(), { ranked });
-          const result = await cdistGrad(...inputs, { p: 1.5 });
+          const result = await weightedDifferences(...inputs, { p: 1.5 });
           expect(result.shape).toEqual([3, 2, 3, 10]);
           await expectSums(result, operands, 1.5);
         }
@@ -76,12 +85,17 @@ export function describeCdistGrad(
       const operands = operandsOf({ m: 8, n: 3, o: 2, k: 5, batch: 6, own: ['a'] }, 8);
       const [a, b, c, d] = await uploadAll(operands, dtype, device());
       const grid = a.reshape([2, 3, 5, 8]);
-      const result = await cdistGrad(grid, b, c, d.reshape([1, 1, 3, 8]), { p: 3 });
+      const result = await weightedDifferences(grid, b, c, d.reshape([1, 1, 3, 8]), { p: 3 });
       expect(result.shape).toEqual([2, 3, 2, 3, 8]);
       await expectSums(result.reshape([6, 2, 3, 8]), operands, 3);
       const outer = operandsOf({ m: 8, n: 3, o: 2, k: 5, batch: 3, own: ['d'] }, 9);
       const [x, y, z, w] = await uploadAll(outer, dtype, device());
-      const spread = await cdistGrad(x, y, z.reshape([1, 1, 2, 5]), w.broadcastTo([2, 3, 3, 8]));
+      const spread = await weightedDifferences(
+        x,
+        y,
+        z.reshape([1, 1, 2, 5]),
+        w.broadcastTo([2, 3, 3, 8]),
+      );
       await expectSums(spread.slice(1), outer, 2);
     });
 
@@ -89,14 +103,20 @@ export function describeCdistGrad(
       const operands = operandsOf({ m: 13, n: 5, o: 4, k: 11, batch: 2, own: ['a', 'c'] }, 3);
       for (const pad of [1, 3, 4]) {
         const padded = await uploadAll(operands, dtype, device(), { pad });
-        await expectSums(await cdistGrad(...padded, { p: 1.3 }), operands, 1.3);
+        await expectSums(await weightedDifferences(...padded, { p: 1.3 }), operands, 1.3);
       }
       const [a, b, c, d] = await uploadAll(operands, dtype, device());
       const turned = await a.transpose().clone();
       const flipped = await d.slice([null, null, -1]).clone();
-      const result = await cdistGrad(turned.transpose(), b, c, flipped.slice([null, null, -1]), {
-        p: 2,
-      });
+      const result = await weightedDifferences(
+        turned.transpose(),
+        b,
+        c,
+        flipped.slice([null, null, -1]),
+        {
+          p: 2,
+        },
+      );
       await expectSums(result, operands, 2);
     });
 
@@ -110,7 +130,7 @@ export function describeCdistGrad(
         device: device(),
       });
       const out = whole.slice(null, [0, 2], [1, 4], [2, 12]);
-      expect(await cdistGrad(...inputs, { p: 2, out })).toBe(out);
+      expect(await weightedDifferences(...inputs, { p: 2, out })).toBe(out);
       await expectSums(out, operands, 2);
       const all = [...(await whole.toTypedArray())].map(Number);
       expect(all.filter((value) => value === -7)).toHaveLength(count - 2 * 2 * 3 * 10);
@@ -128,7 +148,7 @@ export function describeCdistGrad(
       const norms = combinations([0.25, 0.5, 0.9, ...NORMS], [false, true]);
       await together(norms, async ([p, inMemory]) => {
         const norm = inMemory ? await tensor([p], { dtype, device: device() }) : p;
-        const sums = await (await cdistGrad(...inputs, { p: norm })).toTypedArray();
+        const sums = await (await weightedDifferences(...inputs, { p: norm })).toTypedArray();
         expect([...sums].every((value) => value === 0)).toBe(true);
       });
     });
@@ -144,7 +164,9 @@ export function describeCdistGrad(
         columns,
         values: Float64Array.from(values),
       });
-      const sums = await cdistGrad(a, await one([[tiny, 0]]), c, await one([[0]]), { p: 0.5 });
+      const sums = await weightedDifferences(a, await one([[tiny, 0]]), c, await one([[0]]), {
+        p: 0.5,
+      });
       await expectSums(
         sums,
         {
@@ -156,7 +178,9 @@ export function describeCdistGrad(
         0.5,
       );
       await together(NORMS, async (p) => {
-        const broken = await cdistGrad(a, await one([[1, 2]]), c, await one([[NaN]]), { p });
+        const broken = await weightedDifferences(a, await one([[1, 2]]), c, await one([[NaN]]), {
+          p,
+        });
         expect(Number((await broken.toTypedArray())[0])).toBeNaN();
       });
     });
@@ -169,7 +193,7 @@ export function describeCdistGrad(
         [2, 0, 3],
         [2, 3, 0],
       ] as const) {
-        const none = await cdistGrad(
+        const none = await weightedDifferences(
           await make([4, m]),
           await make([n, 4]),
           await make([o, 4]),
@@ -178,7 +202,7 @@ export function describeCdistGrad(
         expect(none.shape).toEqual([o, n, m]);
       }
       for (const p of [0.5, 1, 1.3, 2]) {
-        const blank = await cdistGrad(
+        const blank = await weightedDifferences(
           await make([0, 3]),
           await make([2, 0]),
           await make([2, 0]),
@@ -210,7 +234,7 @@ export function describeCdistGrad(
         }
         const operands = operandsOf(sizes, 77);
         const inputs = await uploadAll(operands, dtype, device(), { pad });
-        await expectSums(await cdistGrad(...inputs, { p }), operands, p);
+        await expectSums(await weightedDifferences(...inputs, { p }), operands, p);
       }),
       { numRuns: 60, seed: 5 },
     );
@@ -224,14 +248,18 @@ export function describeCdistGrad(
       'float32',
       device(),
     );
-    const first = await (await cdistGrad(...inputs, { p: 1.3 })).toTypedArray();
+    const first = await (await weightedDifferences(...inputs, { p: 1.3 })).toTypedArray();
     for (let i = 0; i < 3; i++) {
-      expect(await (await cdistGrad(...inputs, { p: 1.3 })).toTypedArray()).toEqual(first);
+      expect(await (await weightedDifferences(...inputs, { p: 1.3 })).toTypedArray()).toEqual(
+        first,
+      );
     }
   });
 
   it('takes nested arrays', async () => {
-    const sums = await cdistGrad([[1], [2]], [[0, 1]], [[1, 10]], [[2]], { device: device() });
+    const sums = await weightedDifferences([[1], [2]], [[0, 1]], [[1, 10]], [[2]], {
+      device: device(),
+    });
     expect(await sums.toNested()).toEqual([[[22]]]);
   });
 

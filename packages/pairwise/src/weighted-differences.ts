@@ -1,12 +1,12 @@
 import { isTensor, type Pending, type Tensor, type WorkOptions } from '@mercer/tensor';
 import { assertTensor, givesPending, readableInput, readOptions } from '@mercer/tensor/operation';
-import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './cdist-grad-call.js';
+import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './weighted-differences-call.js';
 import {
-  CDIST_GRAD_OPTIONS,
+  WEIGHTED_DIFFERENCES_OPTIONS,
   checkGradNorm,
   WHAT,
-  type CdistGradOptions,
-} from './cdist-grad-options.js';
+  type WeightedDifferencesOptions,
+} from './weighted-differences-options.js';
 import {
   gradOperand,
   gradOutput,
@@ -14,33 +14,40 @@ import {
   GRAD_INPUTS,
   type GradInputs,
   type GradShape,
-} from './cdist-grad-operands.js';
-import { prepareCdistGrad, type PrepareCdistGrad } from './cdist-grad-prepare.js';
+} from './weighted-differences-operands.js';
+import {
+  prepareWeightedDifferences,
+  type PrepareWeightedDifferences,
+} from './weighted-differences-prepare.js';
 import { readableParameter } from './kernel-parameter.js';
 import type { Operand } from './operands.js';
 import { placeAll, type PairwiseInput } from './place.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 
-/** How `cdistGrad` is called. */
-export interface CdistGrad {
+/** How `weightedDifferences` is called. */
+export interface WeightedDifferences {
   <A extends RowsInput, B extends RowsBeside<A>>(
     a: A,
     b: B,
     c: RowsInput<DTypeOfRows<A, B>>,
     d: RowsInput<DTypeOfRows<A, B>>,
-    options?: CdistGradOptions<DTypeOfRows<A, B>>,
+    options?: WeightedDifferencesOptions<DTypeOfRows<A, B>>,
   ): Pending<Tensor<DTypeOfRows<A, B>>>;
-  /** Compiles once and returns a synchronous function: see PreparedCdistGrad. */
-  readonly prepare: PrepareCdistGrad;
+  /** Compiles once and returns a synchronous function: see PreparedWeightedDifferences. */
+  readonly prepare: PrepareWeightedDifferences;
 }
 
 /**
- * A weighted sum of norm derivatives, which is not the gradient of `cdist` (that is `cdistBackward`):
+ * Differences of points and data, raised to the power p - 1 with their sign, weighted and summed:
  * `out[..., o, n, m] = sum_k c[..., o, k] a[..., k, m] sign(e) |e|^(p - 1)` with `e = d[..., n, m] - b[..., n, k]`.
+ *
+ * The name says what is summed: at p = 2 these are the differences themselves. It is Kermac's `cdist_grad`, whose name is not
+ * taken over because the sum is not the gradient of `cdist` (that is `cdistBackward`).
  *
  * It is the step of recursive feature machines that makes average gradient outer products: a is the kernel matrix with the
  * norm's root factor already in it, b the data, c the coefficients, d the points, each with its features along the first of
- * its last two axes (b and d) — one call gives the gradients of O predictors at M points in N features.
+ * its last two axes (b and d). One call gives the gradients of O predictors at M points in N features, up to the kernel's
+ * constant factor, which is -1 / bandwidth for `kernels.laplace` and p = 1.
  *
  * Shapes: a (..., K, M), b (..., N, K), c (..., O, K), d (..., N, M), result (..., O, N, M); the leading batch axes
  * broadcast, those of p too. dtype float32 or float64, the same for all. The last axis of each tensor is contiguous, the
@@ -55,7 +62,7 @@ export interface CdistGrad {
  * (K + 24) u at worst, plus |p - 1| (1 + 1.5 |log2 |e||) u of each term. On a GPU float32 products may run on tensor cores, on
  * operands split in two, and powers on the special-function unit: at worst 8 u and |p - 1| |log2 |e|| u of each term more. The
  * tests hold both devices to the bound without that. The same inputs give the same bits,
- * on a CPU under one executor: by default a first call may be interpreted and the next run compiled kernels. `cdistGrad.prepare`
+ * on a CPU under one executor: by default a first call may be interpreted and the next run compiled kernels. `weightedDifferences.prepare`
  * waits for these, and MERCER_CPU names one for every call.
  *
  * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
@@ -65,29 +72,40 @@ export interface CdistGrad {
  *
  * @example
  * ```ts
- * import { cdistGrad } from '@mercer/pairwise';
+ * import { weightedDifferences } from '@mercer/pairwise';
  *
  * // one point of two features, two data points, one row of coefficients
  * const a = [[1], [2]]; // (K, M)
  * const b = [[0, 1], [0, 3]]; // (N, K)
  * const c = [[1, 10]]; // (O, K)
  * const d = [[2], [3]]; // (N, M)
- * const out = await cdistGrad(a, b, c, d, { p: 2, device: 'cpu' });
+ * const out = await weightedDifferences(a, b, c, d, { p: 2, device: 'cpu' });
  * console.log(await out.toNested()); // [ [ [ 22 ], [ 3 ] ] ]
  * ```
  */
-export const cdistGrad: CdistGrad = Object.assign(givesPending(compute) as CdistGrad, {
-  prepare: prepareCdistGrad,
-});
+export const weightedDifferences: WeightedDifferences = Object.assign(
+  givesPending(compute) as WeightedDifferences,
+  {
+    prepare: prepareWeightedDifferences,
+  },
+);
+
+/**
+ * Kermac's name of {@link weightedDifferences}, for those who look for it. It is not the gradient of `cdist`: that is
+ * `cdistBackward`.
+ *
+ * @deprecated Call `weightedDifferences`, which is the same function.
+ */
+export const cdistGrad = weightedDifferences;
 
 async function compute(
   a: PairwiseInput,
   b: PairwiseInput,
   c: PairwiseInput,
   d: PairwiseInput,
-  options?: CdistGradOptions,
+  options?: WeightedDifferencesOptions,
 ): Promise<Tensor> {
-  options = readOptions(WHAT, options, CDIST_GRAD_OPTIONS);
+  options = readOptions(WHAT, options, WEIGHTED_DIFFERENCES_OPTIONS);
   const { p: norm = 2, out, stream, debug, signal } = options;
   checkGradNorm(norm);
   if (out !== undefined) assertTensor(out, `${WHAT}: out`);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { readNpy, writeNpy } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cell } from '../bench/cells.js';
-import { cdistGradOperation } from '../bench/operations/cdist-grad.js';
+import { weightedDifferencesOperation } from '../bench/operations/weighted-differences.js';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 const cell: Cell = {
-  operation: 'cdistGrad',
+  operation: 'weightedDifferences',
   dtype: 'float64',
   p: 2,
   m: 6,
@@ -18,14 +18,14 @@ const cell: Cell = {
   batch: 2,
 };
 const { m, n, o = 1, batch } = cell;
-const data = cdistGradOperation.makeData('close', cell); // some differences are 0
+const data = weightedDifferencesOperation.makeData('close', cell); // some differences are 0
 
 let folder = '';
 const at = (name: string): string => join(folder, name);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mercer-cdist-grad-'));
-  for (const [i, { name, shape }] of cdistGradOperation.operands(cell).entries()) {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-weighted-differences-'));
+  for (const [i, { name, shape }] of weightedDifferencesOperation.operands(cell).entries()) {
     const values = data[i] ?? new Float64Array(0);
     await writeNpy(at(`${name}.npy`), { data: values, shape: [batch, ...shape] });
   }
@@ -36,12 +36,12 @@ afterAll(async () => {
 
 const files = (): string[] => ['a', 'b', 'c', 'd'].map((name) => at(`${name}.npy`));
 
-describe('mercer cdist-grad', () => {
+describe('mercer weighted-differences', () => {
   it.each([
     ['1', [1, 1], 1],
     ['0.5,2', [0.5, 2], [0.5, 2]],
   ] as const)('computes the sums with p = %s', async (text, exponents, shown) => {
-    const args = ['cdist-grad', ...files(), '--p', text, '--out', at('g.npy')];
+    const args = ['weighted-differences', ...files(), '--p', text, '--out', at('g.npy')];
     expect(await mercerJson(args)).toMatchObject({
       shape: [batch, o, n, m],
       dtype: 'float64',
@@ -53,7 +53,7 @@ describe('mercer cdist-grad', () => {
     exponents.forEach((p, entry) => {
       for (let row = 0; row < o * n; row++) {
         for (let column = 0; column < m; column++) {
-          const { value, scale } = cdistGradOperation.truth(
+          const { value, scale } = weightedDifferencesOperation.truth(
             { ...cell, p },
             data,
             entry,
@@ -68,7 +68,7 @@ describe('mercer cdist-grad', () => {
   });
 
   it('prints what it did, and refuses readably without writing', async () => {
-    const text = await mercer(['cdist-grad', ...files(), '--out', at('g.npy')]);
+    const text = await mercer(['weighted-differences', ...files(), '--out', at('g.npy')]);
     expect(text.stdout).toContain('2 x 3 x 4 x 6 float64 sums, p = 2');
     const [a = '', b = '', c = '', d = ''] = files();
     for (const [args, status, why] of [
@@ -77,7 +77,7 @@ describe('mercer cdist-grad', () => {
       [[a, b, c, d, '--p', '0'], 1, /p /],
       [[b, a, c, d], 1, /SHAPE_MISMATCH/],
     ] as const) {
-      const run = await mercer(['cdist-grad', ...args, '--out', at('no.npy')]);
+      const run = await mercer(['weighted-differences', ...args, '--out', at('no.npy')]);
       expect([run.status, run.stdout]).toEqual([status, '']);
       expect(run.stderr).toMatch(why);
     }

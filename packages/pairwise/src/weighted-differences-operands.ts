@@ -1,7 +1,7 @@
 import { dtypeBytes, type PairwiseDType, type Scalars } from '@mercer/kernels';
 import { broadcastShapes, isTensor, MercerError, type Device, type Tensor } from '@mercer/tensor';
 import { checkOut, collapseBatchStride, commonDevice, formatShape } from '@mercer/tensor/operation';
-import { WHAT } from './cdist-grad-options.js';
+import { WHAT } from './weighted-differences-options.js';
 import { parameterBatch } from './kernel-parameter.js';
 import { matrixLayout } from './matrix-layout.js';
 import { inputOperand, type Operand } from './operands.js';

@@ -4,21 +4,21 @@ import { map, type Tensor } from '@mercer/tensor';
 import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
-import { inverse } from '../inverse.js';
+import { inv } from '../inv.js';
 import { type FactorOption, FACTOR_OPTION } from '../options.js';
 import { assertLike, batchOf } from './backward-checks.js';
 import type { BackwardOptions, LinalgGradients } from './backward-options.js';
 
-/** Options of logdetBackward. */
-export interface LogdetBackwardOptions extends BackwardOptions, FactorOption {}
+/** Options of slogdetBackward. */
+export interface SlogdetBackwardOptions extends BackwardOptions, FactorOption {}
 
-const LOGDET_BACKWARD_OPTIONS: OptionNames<LogdetBackwardOptions> = {
+const SLOGDET_BACKWARD_OPTIONS: OptionNames<SlogdetBackwardOptions> = {
   ...WORK_OPTIONS,
   ...FACTOR_OPTION,
 };
 
-/** What logdet left behind: a, or its inverse where there is one already. */
-export type LogdetSaved<D extends LinalgDType> =
+/** What slogdet left behind: a, or its inverse where there is one already. */
+export type SlogdetSaved<D extends LinalgDType> =
   | { readonly a: Tensor<D>; readonly inverse?: undefined }
   | { readonly inverse: Tensor<D>; readonly a?: undefined };
 
@@ -27,7 +27,7 @@ const TURNED = mul(turned, g);
 const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
 
 /**
- * Gradient of `logdet(a)`: given `gradient` = dL/d(logAbs), returns dL/da, `gradient a^-T` (Giles 2008, section 2.2.4, for the
+ * Gradient of `slogdet(a)`: given `gradient` = dL/d(logAbsDet), returns dL/da, `gradient a^-T` (Giles 2008, section 2.2.4, for the
  * logarithm). The sign has derivative 0. With `method: 'cholesky'` a is symmetric and its triangle `uplo` is read; da is
  * symmetric: the derivative by an element of that triangle is da[i, i] on the diagonal and 2 da[i, j] beside it.
  *
@@ -38,21 +38,21 @@ const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
  *
  * @example
  * ```ts
- * import { logdetBackward } from '@mercer/linalg';
+ * import { slogdetBackward } from '@mercer/linalg';
  * import { tensor } from '@mercer/tensor';
  *
  * const a = await tensor([[2, 0], [0, 4]], { device: 'cpu' });
- * const { a: da } = await logdetBackward(await tensor(1, { device: 'cpu' }), { a });
+ * const { a: da } = await slogdetBackward(await tensor(1, { device: 'cpu' }), { a });
  * console.log(await da.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export async function logdetBackward<D extends LinalgDType>(
+export async function slogdetBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
-  saved: LogdetSaved<NoInfer<D>>,
-  options?: LogdetBackwardOptions,
+  saved: SlogdetSaved<NoInfer<D>>,
+  options?: SlogdetBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'logdetBackward';
-  options = readOptions(what, options, LOGDET_BACKWARD_OPTIONS);
+  const what = 'slogdetBackward';
+  options = readOptions(what, options, SLOGDET_BACKWARD_OPTIONS);
   const { uplo } = options;
   const within = workOf(options);
   const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
@@ -63,7 +63,7 @@ export async function logdetBackward<D extends LinalgDType>(
   orderOf(what, name, matrix);
   assertLike(what, 'gradient', gradient, batchOf(matrix, 2), matrix);
   const made =
-    given.inverse === undefined ? await inverse(matrix, { method, uplo, ...within }) : undefined;
+    given.inverse === undefined ? await inv(matrix, { method, uplo, ...within }) : undefined;
   made?.infos.dispose();
   using inverted = made?.inverse ?? matrix.view();
   using transposed = inverted.transpose();

@@ -1,4 +1,4 @@
-import { cdistGrad } from '@mercer/core';
+import { weightedDifferences } from '@mercer/core';
 import { Command } from 'commander';
 import { computeToFile, renderFile, type FileOptions } from '../files/compute-to-file.js';
 import { parameterValue, shownValue } from '../options/parameter-value.js';
@@ -7,14 +7,14 @@ import type { Output } from '../output/output.js';
 import { withFileOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
-interface CdistGradOptions extends CommonOptions, FileOptions {
+interface WeightedDifferencesOptions extends CommonOptions, FileOptions {
   readonly p: ParameterText;
 }
 
-/** `mercer cdist-grad A.npy B.npy C.npy D.npy --out G.npy`: weighted sums of norm derivatives. */
-export function cdistGradCommand(): Command {
+/** `mercer weighted-differences A.npy B.npy C.npy D.npy --out G.npy`: differences weighted and summed. */
+export function weightedDifferencesCommand(): Command {
   return withFileOptions(
-    new Command('cdist-grad')
+    new Command('weighted-differences')
       .argument('<A>', 'kernel matrix (K, M), optionally batched: a .npy file, or file.npz:name')
       .argument('<B>', 'data (N, K), a feature a row')
       .argument('<C>', 'coefficients (O, K)')
@@ -31,10 +31,16 @@ export function cdistGradCommand(): Command {
   ).action(action(run));
 }
 
-async function run(output: Output, options: CdistGradOptions, args: string[]): Promise<void> {
+async function run(
+  output: Output,
+  options: WeightedDifferencesOptions,
+  args: string[],
+): Promise<void> {
   const [a = '', b = '', c = '', d = ''] = args;
   const summary = await computeToFile(output, [a, b, c, d], options, async (operands, device) =>
-    cdistGrad(...operands, { p: await parameterValue(options.p, operands[0].dtype, device) }),
+    weightedDifferences(...operands, {
+      p: await parameterValue(options.p, operands[0].dtype, device),
+    }),
   );
   const p = shownValue(options.p);
   output.result({ ...summary, p }, () => renderFile(summary, `sums, p = ${String(p)}`));

@@ -1,4 +1,4 @@
-import { cdistGrad } from '@mercer/core';
+import { weightedDifferences } from '@mercer/core';
 import { isSpecialisedNorm } from '@mercer/core/bench';
 import { best } from '../limits.js';
 import type { KernelCell } from '../cells.js';
@@ -15,8 +15,8 @@ function factorSlots(p: number): number {
   return p === 1 || p === 2 ? 2 : 3;
 }
 
-/** Sums of norm derivatives, weighted twice; see `cdistGrad`. */
-export const cdistGradOperation: ElementOperation = {
+/** Sums of norm derivatives, weighted twice; see `weightedDifferences`. */
+export const weightedDifferencesOperation: ElementOperation = {
   text: 'sum over k of c[o,k] a[k,m] sign(t) |t|^(p-1), t = d[n,m] - b[n,k]; sizes are M x N x O x K',
   operands: ({ m, n, k, o = 1 }) => [
     { name: 'a', shape: [k, m] },
@@ -31,7 +31,7 @@ export const cdistGradOperation: ElementOperation = {
     if (a === undefined || b === undefined || c === undefined || d === undefined) {
       throw new RangeError('four operands are needed');
     }
-    const call = await cdistGrad.prepare(a, b, c, d, { p });
+    const call = await weightedDifferences.prepare(a, b, c, d, { p });
     return oneResult(call.plan.summary, (options) => call(a, b, c, d, options));
   },
   arithmeticMs: (cell, limits) => {

@@ -9,16 +9,16 @@ import { assertLike } from './backward-checks.js';
 import type { BackwardOptions, LinalgGradients } from './backward-options.js';
 import { symmetricPart } from './shape-gradient.js';
 
-/** Options of inverseBackward. */
-export interface InverseBackwardOptions extends BackwardOptions, Pick<FactorOption, 'method'> {}
+/** Options of invBackward. */
+export interface InvBackwardOptions extends BackwardOptions, Pick<FactorOption, 'method'> {}
 
-const INVERSE_BACKWARD_OPTIONS: OptionNames<InverseBackwardOptions> = {
+const INV_BACKWARD_OPTIONS: OptionNames<InvBackwardOptions> = {
   ...WORK_OPTIONS,
   method: true,
 };
 
 /**
- * Gradient of `inverse(a)`: given `gradient` = dL/d(a^-1), returns dL/da, `-a^-T gradient a^-T` (Giles 2008, section 2.2.3).
+ * Gradient of `inv(a)`: given `gradient` = dL/d(a^-1), returns dL/da, `-a^-T gradient a^-T` (Giles 2008, section 2.2.3).
  * With `method: 'cholesky'`, where the forward call read one triangle of a symmetric matrix, its symmetric part: the derivative
  * by an element of that triangle is da[i, i] on the diagonal and 2 da[i, j] beside it.
  *
@@ -29,22 +29,22 @@ const INVERSE_BACKWARD_OPTIONS: OptionNames<InverseBackwardOptions> = {
  *
  * @example
  * ```ts
- * import { inverse, inverseBackward } from '@mercer/linalg';
+ * import { inv, invBackward } from '@mercer/linalg';
  * import { tensor } from '@mercer/tensor';
  *
- * const saved = await inverse(await tensor([[2]], { device: 'cpu' }));
+ * const saved = await inv(await tensor([[2]], { device: 'cpu' }));
  * const upstream = await tensor([[1]], { device: 'cpu' });
- * const { a: da } = await inverseBackward(upstream, saved);
+ * const { a: da } = await invBackward(upstream, saved);
  * console.log(await da.toNested()); // [ [ -0.25 ] ]
  * ```
  */
-export async function inverseBackward<D extends LinalgDType>(
+export async function invBackward<D extends LinalgDType>(
   gradient: Tensor<D>,
   { inverse }: { readonly inverse: Tensor<NoInfer<D>> },
-  options?: InverseBackwardOptions,
+  options?: InvBackwardOptions,
 ): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'inverseBackward';
-  options = readOptions(what, options, INVERSE_BACKWARD_OPTIONS);
+  const what = 'invBackward';
+  options = readOptions(what, options, INV_BACKWARD_OPTIONS);
   const within = workOf(options);
   settingOf(what, { inverse });
   orderOf(what, 'inverse', inverse);

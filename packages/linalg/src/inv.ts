@@ -16,15 +16,15 @@ import { assertOverwritable, withOutputs } from './outputs.js';
 import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
-/** Options of inverse. */
-export interface InverseOptions<D extends LinalgDType> extends CallOptions, FactorOption {
+/** Options of inv. */
+export interface InvOptions<D extends LinalgDType> extends CallOptions, FactorOption {
   /** Write the inverse into a's memory; the result is another handle for it. `out` is not looked at then. */
   readonly overwriteA?: boolean | undefined;
   /** Where the inverse goes. */
   readonly out?: Tensor<D> | undefined;
 }
 
-const INVERSE_OPTIONS: OptionNames<InverseOptions<LinalgDType>> = {
+const INV_OPTIONS: OptionNames<InvOptions<LinalgDType>> = {
   ...CALL_OPTIONS,
   ...FACTOR_OPTION,
   overwriteA: true,
@@ -38,9 +38,9 @@ export interface InverseResult<D extends LinalgDType> extends Infos {
 }
 
 /**
- * Inverses of square matrices: LAPACK's getrf and getri, or potrf and potri with `method: 'cholesky'` for symmetric positive
- * definite ones, of which only the triangle `uplo` is read. To solve systems use solveLU and solveCholesky: they are faster and
- * more accurate.
+ * Inverses of square matrices, numpy's `linalg.inv`: LAPACK's getrf and getri, or potrf and potri with `method: 'cholesky'` for
+ * symmetric positive definite ones, of which only the triangle `uplo` is read. To solve systems use solveLU and solveCholesky:
+ * they are faster and more accurate.
  *
  * Shapes: a (..., n, n), inverse the same. float32 or float64, any strides.
  *
@@ -55,19 +55,19 @@ export interface InverseResult<D extends LinalgDType> extends Infos {
  *
  * @example
  * ```ts
- * import { inverse } from '@mercer/linalg';
+ * import { inv } from '@mercer/linalg';
  * import { tensor } from '@mercer/tensor';
  *
- * const { inverse: b } = await inverse(await tensor([[2, 0], [0, 4]], { device: 'cpu' }));
+ * const { inverse: b } = await inv(await tensor([[2, 0], [0, 4]], { device: 'cpu' }));
  * console.log(await b.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export async function inverse<D extends LinalgDType>(
+export async function inv<D extends LinalgDType>(
   a: Tensor<D>,
-  options?: InverseOptions<NoInfer<D>>,
+  options?: InvOptions<NoInfer<D>>,
 ): Promise<InverseResult<D>> {
-  const what = 'inverse';
-  options = readOptions(what, options, INVERSE_OPTIONS);
+  const what = 'inv';
+  options = readOptions(what, options, INV_OPTIONS);
   const { stream, overwriteA = false, out } = options;
   const setting = settingOf(what, { a });
   const { batchShape } = setting;

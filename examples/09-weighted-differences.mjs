@@ -1,8 +1,8 @@
-// 9. cdistGrad. The gradient of a kernel machine f(z) = sum_k c[k] exp(-|z - x[k]|_1 / h) at many points at once: a sum over
+// 9. Weighted differences. The gradient of a kernel machine f(z) = sum_k c[k] exp(-|z - x[k]|_1 / h) at many points at once: a sum over
 //    k of c times the kernel matrix times the derivative of the norm. No array of all differences is ever stored.
-//    (It is not the gradient of cdist: that is cdistBackward, in the next example.)
+//    (Kermac calls this cdist_grad. It is not the gradient of cdist: that is cdistBackward, in the next example.)
 import assert from 'node:assert/strict';
-import { cdistGrad, laplaceL1, planOf, runKernel, tensor } from '@mercer/core';
+import { kernels, planOf, runKernel, tensor, weightedDifferences } from '@mercer/core';
 
 const [points, features, queries, h] = [300, 5, 200, 3];
 const numbers = (length = 0, seed = 0) =>
@@ -16,9 +16,9 @@ const x = await tensor(xs, { shape: [points, features] });
 const z = await tensor(zs, { shape: [queries, features] });
 const c = await tensor(cs, { shape: [1, points] }); // one output; with several, all are summed in one pass
 
-const kernel = await runKernel(laplaceL1, x, z, { bandwidth: h }); // points x queries
-// cdistGrad takes features in rows; transposed data are copied into that order by itself.
-const sums = await cdistGrad(kernel, x.transpose(), c, z.transpose(), { p: 1 }); // 1 x features x queries
+const kernel = await runKernel(kernels.laplace, x, z, { bandwidth: h }); // points x queries
+// weightedDifferences takes features in rows; transposed data are copied into that order by itself.
+const sums = await weightedDifferences(kernel, x.transpose(), c, z.transpose(), { p: 1 }); // 1 x features x queries
 console.log(`${sums.shape.join(' x ')} on ${sums.device.id}: ${planOf(sums)?.summary}`);
 
 /** f at query `q`, its feature `n` moved by `step`. */
@@ -49,5 +49,5 @@ for (const [q, n] of [
 
 // Where a difference is exactly 0 it contributes 0, for every p: also for p < 1, where the power is infinite.
 const one = await tensor([[1]], { dtype: 'float64', device: x.device });
-const still = await cdistGrad(one, one, one, one, { p: 0.5 });
+const still = await weightedDifferences(one, one, one, one, { p: 0.5 });
 assert.equal((await still.toTypedArray())[0], 0);

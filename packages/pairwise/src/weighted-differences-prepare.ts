@@ -8,13 +8,13 @@ import {
   loadGrad,
   newGradOutput,
   type GradAlignment,
-} from './cdist-grad-call.js';
+} from './weighted-differences-call.js';
 import {
   checkGradNorm,
   PREPARE_GRAD_OPTIONS,
   WHAT,
-  type CdistGradOptions,
-} from './cdist-grad-options.js';
+  type WeightedDifferencesOptions,
+} from './weighted-differences-options.js';
 import {
   gradOperand,
   gradOutput,
@@ -24,20 +24,23 @@ import {
   type GradOperands,
   type GradOutput,
   type GradShape,
-} from './cdist-grad-operands.js';
+} from './weighted-differences-operands.js';
 import { checkPreparedFor } from './check-prepared.js';
 import type { Operand } from './operands.js';
 import type { ParameterValue } from './run-kernel-options.js';
 
-/** Options of `cdistGrad.prepare`; `out` is an example whose alignment counts. */
-export type PrepareCdistGradOptions<D extends PairwiseDType> = Omit<CdistGradOptions<D>, 'device'>;
+/** Options of `weightedDifferences.prepare`; `out` is an example whose alignment counts. */
+export type PrepareWeightedDifferencesOptions<D extends PairwiseDType> = Omit<
+  WeightedDifferencesOptions<D>,
+  'device'
+>;
 
 /** Options of a prepared call; `p`, only where it was prepared as a tensor, replaces that tensor. */
-export interface PreparedCdistGradOptions<D extends PairwiseDType> extends OutOption<D> {
+export interface PreparedWeightedDifferencesOptions<D extends PairwiseDType> extends OutOption<D> {
   readonly p?: Tensor<D> | undefined;
 }
 
-const PREPARED_OPTIONS: OptionNames<PreparedCdistGradOptions<PairwiseDType>> = {
+const PREPARED_OPTIONS: OptionNames<PreparedWeightedDifferencesOptions<PairwiseDType>> = {
   ...OUT_OPTION,
   p: true,
 };
@@ -48,37 +51,39 @@ const PREPARED_OPTIONS: OptionNames<PreparedCdistGradOptions<PairwiseDType>> = {
  *
  * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
  *
- * @throws MercerError as `cdistGrad` does, and NOT_CONTIGUOUS for an input that would have to be copied
+ * @throws MercerError as `weightedDifferences` does, and NOT_CONTIGUOUS for an input that would have to be copied
  */
-export interface PreparedCdistGrad<D extends PairwiseDType> {
+export interface PreparedWeightedDifferences<D extends PairwiseDType> {
   (
     a: Tensor<D>,
     b: Tensor<D>,
     c: Tensor<D>,
     d: Tensor<D>,
-    options?: PreparedCdistGradOptions<D>,
+    options?: PreparedWeightedDifferencesOptions<D>,
   ): Tensor<D>;
   /** The plan used; it was chosen for sizes like those of the examples. */
   readonly plan: CdistGradPlan;
 }
 
 /** Prepares a sum for tensors like these, which are examples: only their type, layout and sizes are read. */
-export type PrepareCdistGrad = <D extends PairwiseDType>(
+export type PrepareWeightedDifferences = <D extends PairwiseDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
   c: Tensor<NoInfer<D>>,
   d: Tensor<NoInfer<D>>,
-  options?: PrepareCdistGradOptions<NoInfer<D>>,
-) => Promise<PreparedCdistGrad<D>>;
+  options?: PrepareWeightedDifferencesOptions<NoInfer<D>>,
+) => Promise<PreparedWeightedDifferences<D>>;
 
-/** Implements `cdistGrad.prepare`. */
-export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType>(
+/** Implements `weightedDifferences.prepare`. */
+export const prepareWeightedDifferences: PrepareWeightedDifferences = async <
+  D extends PairwiseDType,
+>(
   a: Tensor<D>,
   b: Tensor<D>,
   c: Tensor<D>,
   d: Tensor<D>,
-  prepareOptions?: PrepareCdistGradOptions<D>,
-): Promise<PreparedCdistGrad<D>> => {
+  prepareOptions?: PrepareWeightedDifferencesOptions<D>,
+): Promise<PreparedWeightedDifferences<D>> => {
   const options = readOptions(`${WHAT}.prepare`, prepareOptions, PREPARE_GRAD_OPTIONS);
   const { p: norm = 2, debug, signal } = options;
   checkGradNorm(norm);
@@ -90,7 +95,7 @@ export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType
     loadGrad(shape, wanted, norm, { debug, signal }),
     loadGrad(shape, UNALIGNED, norm, { debug, signal }),
   ]);
-  const run: PreparedCdistGrad<D> = Object.assign(
+  const run: PreparedWeightedDifferences<D> = Object.assign(
     (x: Tensor<D>, y: Tensor<D>, z: Tensor<D>, w: Tensor<D>, callOptions?: Given<D>): Tensor<D> => {
       const given = readOptions(WHAT, callOptions, PREPARED_OPTIONS);
       const p = normOfCall(norm, given.p);
@@ -115,7 +120,7 @@ export const prepareCdistGrad: PrepareCdistGrad = async <D extends PairwiseDType
   return run;
 };
 
-type Given<D extends PairwiseDType> = PreparedCdistGradOptions<D>;
+type Given<D extends PairwiseDType> = PreparedWeightedDifferencesOptions<D>;
 
 const UNALIGNED: GradAlignment = {
   alignedA: false,

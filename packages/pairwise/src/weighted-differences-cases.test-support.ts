@@ -6,7 +6,7 @@ import {
   referenceElement,
   type ReferenceBatch,
   type ReferenceOperands,
-} from './cdist-grad-reference.test-support.js';
+} from './weighted-differences-reference.test-support.js';
 import { UNIT } from './matrices.test-support.js';
 
 /** The name of an input. */

@@ -8,14 +8,14 @@ import {
 } from '@mercer/kernels';
 import { empty, isTensor, type LoadOptions, type Stream, type Tensor } from '@mercer/tensor';
 import { launchProgram, loadProblem, type LoadedProgram } from '@mercer/tensor/operation';
-import { WHAT } from './cdist-grad-options.js';
+import { WHAT } from './weighted-differences-options.js';
 import {
   gradScalars,
   type GradInputs,
   type GradOperands,
   type GradOutput,
   type GradShape,
-} from './cdist-grad-operands.js';
+} from './weighted-differences-operands.js';
 import { bindParameter } from './kernel-parameter.js';
 import { rememberPlan } from './plan-of.js';
 import type { ParameterValue } from './run-kernel-options.js';

@@ -2,18 +2,18 @@ import { emitCdistGrad, normDerivative, planCdistGrad } from '@mercer/kernels';
 import { devices, empty, tensor, zeros, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { normalValues } from './cdist-reference.test-support.js';
-import { referenceElement } from './cdist-grad-reference.test-support.js';
-import { describeCdistGrad } from './cdist-grad-suite.test-support.js';
-import { cdistGrad } from './index.js';
+import { referenceElement } from './weighted-differences-reference.test-support.js';
+import { describeWeightedDifferences } from './weighted-differences-suite.test-support.js';
+import { weightedDifferences } from './index.js';
 import { expectLevelMemory } from './memory-level.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
 
-if (gpus.length === 0) it.skip('cdistGrad on a GPU: no device');
+if (gpus.length === 0) it.skip('weightedDifferences on a GPU: no device');
 
 for (const gpu of gpus) {
-  describe(`cdistGrad on ${gpu.id}`, () => {
-    describeCdistGrad(() => gpu, { points: 1000 });
+  describe(`weightedDifferences on ${gpu.id}`, () => {
+    describeWeightedDifferences(() => gpu, { points: 1000 });
 
     it.each(['fma', 'mma'] as const)('%s holds the bound over long sums', async (strategy) => {
       const [m, n, o, k] = [64, 40, 16, 4096];
@@ -53,7 +53,7 @@ for (const gpu of gpus) {
 
     it('keeps device memory level over many calls', { timeout: 120_000 }, async () => {
       const a = await zeros([64, 64], { dtype: 'float32', device: gpu });
-      const call = await cdistGrad.prepare(a, a, a, a, { p: 2 });
+      const call = await weightedDifferences.prepare(a, a, a, a, { p: 2 });
       await expectLevelMemory(gpu, 2000, () => {
         call(a, a, a, a).dispose();
       });

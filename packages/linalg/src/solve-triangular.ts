@@ -16,8 +16,8 @@ import {
   type SolveOptions,
 } from './solve.js';
 
-/** Options of triangularSolve. */
-export interface TriangularSolveOptions<D extends LinalgDType>
+/** Options of solveTriangular. */
+export interface SolveTriangularOptions<D extends LinalgDType>
   extends Omit<SolveOptions<D>, 'overwriteA' | 'refine'>, TriangleOption {
   /** Solve with the transposed matrix; default false. */
   readonly transpose?: boolean | undefined;
@@ -25,7 +25,7 @@ export interface TriangularSolveOptions<D extends LinalgDType>
   readonly unitDiagonal?: boolean | undefined;
 }
 
-const TRIANGULAR_SOLVE_OPTIONS: OptionNames<TriangularSolveOptions<LinalgDType>> = {
+const SOLVE_TRIANGULAR_OPTIONS: OptionNames<SolveTriangularOptions<LinalgDType>> = {
   ...CALL_OPTIONS,
   ...SIDES_OPTION,
   ...TRIANGLE_OPTION,
@@ -36,7 +36,7 @@ const TRIANGULAR_SOLVE_OPTIONS: OptionNames<TriangularSolveOptions<LinalgDType>>
 };
 
 /**
- * The solutions x of `a x = b`, or `a^T x = b`, for triangular matrices: LAPACK's trtrs.
+ * The solutions x of `a x = b`, or `a^T x = b`, for triangular matrices, SciPy's `solve_triangular`: LAPACK's trtrs.
  *
  * Shapes: a (..., n, n), b (..., n, c) with the right-hand sides in its columns, or (..., c, n) with
  * `rightHandSides: 'rows'`; x has b's shape. The leading batch axes broadcast. float32 or float64, any strides. Only the
@@ -52,21 +52,21 @@ const TRIANGULAR_SOLVE_OPTIONS: OptionNames<TriangularSolveOptions<LinalgDType>>
  *
  * @example
  * ```ts
- * import { triangularSolve } from '@mercer/linalg';
+ * import { solveTriangular } from '@mercer/linalg';
  * import { tensor } from '@mercer/tensor';
  *
  * const l = await tensor([[2, 0], [1, 3]], { device: 'cpu' });
  * const b = await tensor([[4], [5]], { device: 'cpu' });
- * console.log(await (await triangularSolve(l, b)).x.toNested()); // [ [ 2 ], [ 1 ] ]
+ * console.log(await (await solveTriangular(l, b)).x.toNested()); // [ [ 2 ], [ 1 ] ]
  * ```
  */
-export async function triangularSolve<D extends LinalgDType>(
+export async function solveTriangular<D extends LinalgDType>(
   a: Tensor<D>,
   b: Tensor<NoInfer<D>>,
-  options?: TriangularSolveOptions<NoInfer<D>>,
+  options?: SolveTriangularOptions<NoInfer<D>>,
 ): Promise<Solution<D>> {
-  const what = 'triangularSolve';
-  options = readOptions(what, options, TRIANGULAR_SOLVE_OPTIONS);
+  const what = 'solveTriangular';
+  options = readOptions(what, options, SOLVE_TRIANGULAR_OPTIONS);
   const { stream, out, overwriteB = false, transpose = false, unitDiagonal = false } = options;
   const setting = settingOf(what, { a, b });
   const { batchShape } = setting;

@@ -11,8 +11,8 @@ import { LOAD_OPTIONS, OUT_OPTION } from '@mercer/tensor/operation';
 import type { ParameterValue } from './run-kernel-options.js';
 import { valueInWords } from './value-in-words.js';
 
-/** Options of `cdistGrad`; `out` has shape (..., O, N, M), the inputs' dtype and device, and shares no memory with them. */
-export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType>
+/** Options of `weightedDifferences`; `out` has shape (..., O, N, M), the inputs' dtype and device, and shares no memory with them. */
+export interface WeightedDifferencesOptions<D extends PairwiseDType = PairwiseDType>
   extends OutOption<D>, LoadOptions {
   /**
    * The norm: a finite p > 0, or a tensor of the data's dtype and device with one value or one per batch entry, which the
@@ -23,21 +23,21 @@ export interface CdistGradOptions<D extends PairwiseDType = PairwiseDType>
   readonly device?: DeviceLike | undefined;
 }
 
-/** Names of the options of `cdistGrad.prepare`. */
-export const PREPARE_GRAD_OPTIONS: OptionNames<Omit<CdistGradOptions, 'device'>> = {
+/** Names of the options of `weightedDifferences.prepare`. */
+export const PREPARE_GRAD_OPTIONS: OptionNames<Omit<WeightedDifferencesOptions, 'device'>> = {
   ...OUT_OPTION,
   p: true,
   ...LOAD_OPTIONS,
 };
 
-/** Names of {@link CdistGradOptions}. */
-export const CDIST_GRAD_OPTIONS: OptionNames<CdistGradOptions> = {
+/** Names of {@link WeightedDifferencesOptions}. */
+export const WEIGHTED_DIFFERENCES_OPTIONS: OptionNames<WeightedDifferencesOptions> = {
   ...PREPARE_GRAD_OPTIONS,
   device: true,
 };
 
 /** Name of the operation in messages. */
-export const WHAT = 'cdistGrad';
+export const WHAT = 'weightedDifferences';
 
 /**
  * Checks p, as far as the host knows it.

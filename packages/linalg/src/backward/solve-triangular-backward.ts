@@ -4,7 +4,7 @@ import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { choice, type LinalgDType } from '../checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
-import { triangularSolve } from '../triangular-solve.js';
+import { solveTriangular } from '../solve-triangular.js';
 import type { LinalgGradients } from './backward-options.js';
 import { keepTriangle } from './shape-gradient.js';
 import {
@@ -16,8 +16,8 @@ import {
 } from './solve-backward.js';
 import { solutionOf } from './solve-cholesky-backward.js';
 
-/** Options of triangularSolveBackward. */
-export interface TriangularSolveBackwardOptions<W extends SolveInputs>
+/** Options of solveTriangularBackward. */
+export interface SolveTriangularBackwardOptions<W extends SolveInputs>
   extends SolveBackwardOptions<W>, TriangleOption {
   /** As in the forward call. */
   readonly transpose?: boolean | undefined;
@@ -25,11 +25,11 @@ export interface TriangularSolveBackwardOptions<W extends SolveInputs>
   readonly unitDiagonal?: boolean | undefined;
 }
 
-const TRIANGULAR_SOLVE_BACKWARD_OPTIONS: OptionNames<TriangularSolveBackwardOptions<SolveInputs>> =
+const SOLVE_TRIANGULAR_BACKWARD_OPTIONS: OptionNames<SolveTriangularBackwardOptions<SolveInputs>> =
   { ...SOLVE_BACKWARD_OPTIONS, ...TRIANGLE_OPTION, transpose: true, unitDiagonal: true };
 
 /**
- * Gradients of `triangularSolve(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `op(a)^T y = gradient`, db is
+ * Gradients of `solveTriangular(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `op(a)^T y = gradient`, db is
  * y, and da is the triangle `uplo` of `-y x^T`, or of `-x y^T` with `transpose` (Giles 2008, section 2.3.1). The other triangle
  * of da is 0, and so is its diagonal with `unitDiagonal`: these were not read.
  *
@@ -41,27 +41,27 @@ const TRIANGULAR_SOLVE_BACKWARD_OPTIONS: OptionNames<TriangularSolveBackwardOpti
  *
  * @example
  * ```ts
- * import { triangularSolve, triangularSolveBackward } from '@mercer/linalg';
+ * import { solveTriangular, solveTriangularBackward } from '@mercer/linalg';
  * import { tensor } from '@mercer/tensor';
  *
  * const a = await tensor([[2, 0], [1, 4]], { device: 'cpu' });
  * const b = await tensor([[4], [6]], { device: 'cpu' });
- * const { x } = await triangularSolve(a, b);
+ * const { x } = await solveTriangular(a, b);
  * const upstream = await tensor([[0], [1]], { device: 'cpu' });
- * const { a: da } = await triangularSolveBackward(upstream, { a, x });
+ * const { a: da } = await solveTriangularBackward(upstream, { a, x });
  * console.log(await da.toNested()); // [ [ 0.25, 0 ], [ -0.5, -0.25 ] ]
  * ```
  */
-export async function triangularSolveBackward<
+export async function solveTriangularBackward<
   D extends LinalgDType,
   const W extends SolveInputs = readonly ['a', 'b'],
 >(
   gradient: Tensor<D>,
   saved: SolveSaved<NoInfer<D>>,
-  options?: TriangularSolveBackwardOptions<W>,
+  options?: SolveTriangularBackwardOptions<W>,
 ): Promise<LinalgGradients<W, D>> {
-  const what = 'triangularSolveBackward';
-  options = readOptions(what, options, TRIANGULAR_SOLVE_BACKWARD_OPTIONS);
+  const what = 'solveTriangularBackward';
+  options = readOptions(what, options, SOLVE_TRIANGULAR_BACKWARD_OPTIONS);
   const { rightHandSides, transpose = false, unitDiagonal = false } = options;
   const within = workOf(options);
   const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
@@ -73,7 +73,7 @@ export async function triangularSolveBackward<
       solveTransposed: async (sides) => {
         const forward = { uplo, unitDiagonal, rightHandSides, ...within };
         const turned = { ...forward, transpose: !transpose };
-        return solutionOf(await triangularSolve(saved.a, sides, turned));
+        return solutionOf(await solveTriangular(saved.a, sides, turned));
       },
       finish: async (outer) => {
         try {
