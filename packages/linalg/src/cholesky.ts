@@ -12,7 +12,6 @@ import {
   TRIANGLE_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of cholesky. */
@@ -118,7 +117,7 @@ export async function cholesky<D extends LinalgDType>(
       attempts: jitter === 'escalate' ? ATTEMPTS : 0,
       jitter: FIRST_JITTER * EPSILON[dtype],
     };
-    await runRoutine(routines.cholesky, setting, args, options);
+    await runRoutine('cholesky', setting, args, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'definite', options);
     if (onJitter !== undefined) await reportJitters(jitters, onJitter, options);
     return { factor, jitters, infos };

@@ -13,7 +13,6 @@ import {
   FACTOR_OPTION,
 } from './options.js';
 import { withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of conditionEstimate. */
@@ -65,7 +64,7 @@ export async function conditionEstimate<D extends LinalgDType>(
     const condition = outputs.perEntry<D>();
     const infos = outputs.integers();
     const args = { a: matrixOperand(a, setting.batchShape), conditions: condition, infos };
-    await runRoutine(routines.condition, setting, { ...args, ...flags }, options);
+    await runRoutine('condition', setting, { ...args, ...flags }, options);
     if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
     return { condition, infos };
   });

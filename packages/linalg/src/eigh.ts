@@ -12,7 +12,6 @@ import {
   TRIANGLE_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of eigh. */
@@ -82,7 +81,7 @@ export async function eigh<D extends LinalgDType>(
       infos,
       upper: Number(upper),
     };
-    await runRoutine(routines.eigh, setting, args, options);
+    await runRoutine('eigh', setting, args, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { values, vectors, infos };
   });

@@ -13,7 +13,6 @@ import {
   FACTOR_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of inv. */
@@ -82,7 +81,7 @@ export async function inv<D extends LinalgDType>(
       inverse: matrixOperand(made, batchShape),
       infos,
     };
-    await runRoutine(routines.inverse, setting, { ...args, ...flags }, options);
+    await runRoutine('inverse', setting, { ...args, ...flags }, options);
     if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
     return { inverse: made, infos };
   });

@@ -4,7 +4,6 @@ import { pending, readOptions, WORK_OPTIONS } from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType } from './checks.js';
 import { matrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of kron and kronMatvec. */
@@ -59,7 +58,7 @@ async function product<D extends LinalgDType>(
   return withOutputs(setting, stream, async (outputs) => {
     const made = outputs.given(out, extents, [a, b]);
     const c = matrixOperand(made, batchShape);
-    await runRoutine(routines.kron, setting, { a: left, b: right, c }, options);
+    await runRoutine('kron', setting, { a: left, b: right, c }, options);
     return made;
   });
 }

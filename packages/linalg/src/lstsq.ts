@@ -12,7 +12,6 @@ import {
   SIDES_OPTION,
 } from './options.js';
 import { withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 import { assertSides, rightHandSides, sideOperand } from './solve.js';
 
@@ -98,7 +97,7 @@ export async function lstsq<D extends LinalgDType>(
       infos,
       tolerance,
     };
-    await runRoutine(routines.lstsq, setting, args, options);
+    await runRoutine('lstsq', setting, args, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { x, rank, singularValues, infos };
   });

@@ -15,7 +15,6 @@ import { streamProduct } from './cuda/host/stream-product.js';
 import { matrixOperand, transposed, type MatrixOperand } from './operand.js';
 import { withOutputs } from './outputs.js';
 import { precisionOf, type ProductPrecision } from './precision.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of matmul. */
@@ -142,7 +141,7 @@ async function product<D extends LinalgDType>(
     const c = matrixOperand(made, batchShape);
     const args = { a: left, b: right, c, alpha, beta };
     if (gpu === undefined || left.columns === 0 || alpha === 0 || made.size === 0) {
-      await runRoutine(routineOf(setting, precision), setting, args, options);
+      await runRoutine(ROUTINES[precision], setting, args, options);
     } else {
       const { signal, onProgress } = options;
       await streamProduct({ setting, ...args, precision, maxBytes, signal, onProgress }, gpu);
@@ -176,11 +175,11 @@ function bytesOf(what: string, maxBytes: number | undefined): number | undefined
   );
 }
 
-/** GPUs have a routine for each precision, under its name. */
-function routineOf({ device }: Setting, precision: ProductPrecision): typeof routines.gemm {
-  if (device.kind === 'cpu' || precision === 'float32') return routines.gemm;
-  return { ...routines.gemm, name: `${routines.gemm.name}_${precision}` };
-}
+const ROUTINES: Readonly<Record<ProductPrecision, 'gemm' | 'gemmTf32' | 'gemmTf32x3'>> = {
+  float32: 'gemm',
+  tf32: 'gemmTf32',
+  tf32x3: 'gemmTf32x3',
+};
 
 function oriented(x: Tensor, batchShape: readonly number[], exchange: boolean): MatrixOperand {
   const operand = matrixOperand(x, batchShape);

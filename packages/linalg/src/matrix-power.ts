@@ -12,7 +12,6 @@ import {
   TRIANGLE_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of matrixPower. */
@@ -103,10 +102,10 @@ export async function matrixPower<D extends LinalgDType>(
       ridge,
     };
     if (method === 'newton') {
-      await runRoutine(routines.inverseRoot, setting, { ...common, root }, options);
+      await runRoutine('inverseRoot', setting, { ...common, root }, options);
     } else {
       await runRoutine(
-        routines.eigenPower,
+        'eigenPower',
         setting,
         { ...common, power, epsilon: EPSILON[dtype] },
         options,

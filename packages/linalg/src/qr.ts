@@ -5,7 +5,6 @@ import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
 import { type CallOptions, type Infos, CALL_OPTIONS } from './options.js';
 import { withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** QR factors. */
@@ -60,7 +59,7 @@ export async function qr<D extends LinalgDType>(
       r: matrixOperand(r, batchShape),
       infos,
     };
-    await runRoutine(routines.qr, setting, args, options);
+    await runRoutine('qr', setting, args, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { q, r, infos };
   });

@@ -23,22 +23,23 @@ type ArgumentOf<F extends Field> = F extends 'read' | 'write' | 'readwrite'
 export type Arguments<F extends Fields = Fields> = { readonly [K in keyof F]: ArgumentOf<F[K]> };
 
 /** A routine of the CPU's runtime: its name and its fields in the order of the native struct (native/linalg). */
-export interface Routine<F extends Fields = Fields> {
+export interface Routine<F extends Fields = Fields, L extends boolean = boolean> {
   readonly name: string;
   readonly fields: F;
   readonly kernels: { readonly [D in LinalgDType]: BuiltinKernel };
   /** Is it one of LAPACK's? The others are the runtime's own. */
-  readonly needsLapack: boolean;
+  readonly needsLapack: L;
 }
 
 /** Elements of about this much arithmetic are claimed one at a time. */
 const WORK_OF_A_TASK = 2 ** 15;
 
-export function defineRoutine<F extends Fields>(
+/** @param needsLapack default false */
+export function defineRoutine<F extends Fields, L extends boolean = false>(
   name: string,
   fields: F,
-  { needsLapack = false } = {},
-): Routine<F> {
+  needsLapack: L = false as L,
+): Routine<F, L> {
   const kernelFor = (dtype: LinalgDType): BuiltinKernel => ({
     dialect: 'builtin',
     name: `${name} ${dtype}`,

@@ -23,9 +23,15 @@ const refined = {
   steps: 'integer',
 } as const;
 
-/** Iterations of LAPACK's. */
-const spectral = { needsLapack: true };
+const product = {
+  a: 'read',
+  b: 'read',
+  c: 'readwrite',
+  alpha: 'number',
+  beta: 'number',
+} as const;
 
+/** The third argument says that a routine needs LAPACK's iterations. */
 export const routines = {
   solveCholesky: defineRoutine('solve_cholesky', solve),
   solveLU: defineRoutine('solve_lu', solve),
@@ -58,7 +64,7 @@ export const routines = {
       infos: 'ints',
       upper: 'integer',
     },
-    spectral,
+    true,
   ),
   inverse: defineRoutine('inverse', {
     a: 'read',
@@ -92,7 +98,7 @@ export const routines = {
       vh: 'write',
       infos: 'ints',
     },
-    spectral,
+    true,
   ),
   lstsq: defineRoutine(
     'lstsq',
@@ -105,15 +111,12 @@ export const routines = {
       infos: 'ints',
       tolerance: 'number',
     },
-    spectral,
+    true,
   ),
-  gemm: defineRoutine('gemm', {
-    a: 'read',
-    b: 'read',
-    c: 'readwrite',
-    alpha: 'number',
-    beta: 'number',
-  }),
+  gemm: defineRoutine('gemm', product),
+  // A CPU computes in float32 whatever precision is asked for.
+  gemmTf32: defineRoutine('gemm', product),
+  gemmTf32x3: defineRoutine('gemm', product),
   kron: defineRoutine('kron', { a: 'read', b: 'read', c: 'write' }),
   eigenPower: defineRoutine(
     'eigen_power',
@@ -127,7 +130,7 @@ export const routines = {
       ridge: 'number',
       epsilon: 'number',
     },
-    spectral,
+    true,
   ),
   inverseRoot: defineRoutine('inverse_root', {
     a: 'read',
@@ -139,3 +142,19 @@ export const routines = {
     ridge: 'number',
   }),
 };
+
+/** A routine. How a GPU computes each is in `cuda/run-cuda.ts`, what stands for LAPACK where there is none in `fallback/`. */
+export type RoutineName = keyof typeof routines;
+
+/** The fields of a routine. */
+export type FieldsOf<K extends RoutineName> = (typeof routines)[K]['fields'];
+
+/** A routine that needs a LAPACK on the CPU. */
+export type LapackRoutineName = {
+  [K in RoutineName]: (typeof routines)[K]['needsLapack'] extends true ? K : never;
+}[RoutineName];
+
+/** Whether a routine needs a LAPACK on the CPU. */
+export function needsLapack(name: RoutineName): name is LapackRoutineName {
+  return routines[name].needsLapack;
+}

@@ -6,7 +6,8 @@ import { runCuda } from './cuda/run-cuda.js';
 import { runFallback } from './fallback/run-fallback.js';
 import type { MatrixOperand } from './operand.js';
 import type { RunOptions } from './options.js';
-import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.js';
+import { scalarsOf, type Arguments, type Field, type Routine } from './routine.js';
+import { needsLapack, routines, type FieldsOf, type RoutineName } from './routines.js';
 
 /**
  * Enqueues a routine on the stream, one task for each batch entry. Where the machine has no LAPACK, a routine that needs one is
@@ -14,10 +15,10 @@ import { scalarsOf, type Arguments, type Fields, type Routine } from './routine.
  *
  * On a GPU the routines of cuda/ enqueue it.
  */
-export async function runRoutine<F extends Fields>(
-  routine: Routine<F>,
+export async function runRoutine<K extends RoutineName>(
+  name: K,
   setting: Setting,
-  args: Arguments<F>,
+  args: Arguments<FieldsOf<K>>,
   options: RunOptions,
 ): Promise<void> {
   const { stream, signal, onProgress } = own(options, 'stream', 'signal', 'onProgress');
@@ -25,19 +26,20 @@ export async function runRoutine<F extends Fields>(
   const { what, device, dtype, batchShape } = setting;
   const queue = stream ?? device.defaultStream;
   if (device.kind === 'cuda') {
-    await runCuda(routine, { setting, args, stream: queue, signal, onProgress });
+    await runCuda(name, { setting, args, stream: queue, signal, onProgress });
     return;
   }
-  if (routine.needsLapack && !lapack.isAvailable()) {
-    await runFallback(routine, batchShape, args, { what, stream, signal, onProgress });
+  if (needsLapack(name) && !lapack.isAvailable()) {
+    await runFallback(name, batchShape, args, { what, stream, signal, onProgress });
     return;
   }
+  const routine: Routine<FieldsOf<K>> = routines[name];
   const loaded = device.loadBuiltin(routine.kernels[dtype]);
   await queue.room({ signal });
   const pointers: PointerArgument[] = [];
-  for (const [name, kind] of Object.entries(routine.fields)) {
+  for (const [field, kind] of Object.entries<Field>(routine.fields)) {
     if (kind === 'integer' || kind === 'number') continue;
-    const value = args[name] as MatrixOperand | PointerArgument | undefined;
+    const value = args[field as keyof typeof args] as MatrixOperand | PointerArgument | undefined;
     pointers.push(value === undefined ? 0n : isOperand(value) ? value.memory : value);
   }
   loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });

@@ -13,7 +13,6 @@ import {
   FACTOR_OPTION,
 } from './options.js';
 import { withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of slogdet. */
@@ -69,7 +68,7 @@ export async function slogdet<D extends LinalgDType>(
     const logAbsDet = outputs.perEntry<D>();
     const infos = outputs.integers();
     const args = { a: matrixOperand(a, setting.batchShape), signs: sign, logs: logAbsDet, infos };
-    await runRoutine(routines.logdet, setting, { ...args, ...flags }, options);
+    await runRoutine('logdet', setting, { ...args, ...flags }, options);
     if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
     return { sign, logAbsDet, infos };
   });

@@ -3,7 +3,6 @@ import type { Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import { choice, type LinalgDType } from './checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from './options.js';
-import { routines } from './routines.js';
 import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './solve.js';
 
 /** Options of solveCholesky. */
@@ -53,6 +52,6 @@ export async function solveCholesky<D extends LinalgDType>(
   const what = 'solveCholesky';
   options = readOptions(what, options, SOLVE_CHOLESKY_OPTIONS);
   const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
-  const { solveCholesky: routine, refinedCholesky: refined } = routines;
+  const [routine, refined] = ['solveCholesky', 'refinedCholesky'] as const;
   return solveWith({ what, routine, refined, meaning: 'definite', upper }, a, b, options);
 }

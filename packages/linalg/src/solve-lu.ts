@@ -1,7 +1,6 @@
 import type { Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
-import { routines } from './routines.js';
 import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './solve.js';
 
 /**
@@ -42,6 +41,6 @@ export async function solveLU<D extends LinalgDType>(
 ): Promise<Solution<D>> {
   const what = 'solveLU';
   options = readOptions(what, options, SOLVE_OPTIONS);
-  const { solveLU: routine, refinedLU: refined } = routines;
+  const [routine, refined] = ['solveLU', 'refinedLU'] as const;
   return solveWith({ what, routine, refined, meaning: 'regular', upper: false }, a, b, options);
 }

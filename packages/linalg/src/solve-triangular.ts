@@ -6,7 +6,6 @@ import { checkInfos } from './infos.js';
 import { matrixOperand } from './operand.js';
 import { type TriangleOption, CALL_OPTIONS, SIDES_OPTION, TRIANGLE_OPTION } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 import {
   assertSides,
@@ -92,7 +91,7 @@ export async function solveTriangular<D extends LinalgDType>(
       transpose: Number(transpose),
       unitDiagonal: Number(unitDiagonal),
     };
-    await runRoutine(routines.triangularSolve, setting, args, options);
+    await runRoutine('triangularSolve', setting, args, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'regular', options);
     return { x, infos };
   });

@@ -12,7 +12,6 @@ import {
   SIDES_OPTION,
 } from './options.js';
 import { assertOverwritable, withOutputs } from './outputs.js';
-import type { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** Options of solveLU, and most of those of solveCholesky. */
@@ -50,9 +49,9 @@ export interface Solution<D extends LinalgDType> extends Infos {
 /** What distinguishes one solver from another. */
 export interface Solver {
   readonly what: string;
-  readonly routine: typeof routines.solveCholesky;
+  readonly routine: 'solveCholesky' | 'solveLU';
   /** The same with a float32 factor and corrections. */
-  readonly refined: typeof routines.refinedCholesky;
+  readonly refined: 'refinedCholesky' | 'refinedLU';
   readonly meaning: InfoMeaning;
   readonly upper: boolean;
 }

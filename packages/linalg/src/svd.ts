@@ -5,7 +5,6 @@ import { checkInfos } from './infos.js';
 import { columnOperand, matrixOperand } from './operand.js';
 import { type CallOptions, type Infos, CALL_OPTIONS } from './options.js';
 import { withOutputs } from './outputs.js';
-import { routines } from './routines.js';
 import { runRoutine } from './run-routine.js';
 
 /** The singular value decomposition. */
@@ -64,7 +63,7 @@ export async function svd<D extends LinalgDType>(
       vh: matrixOperand(vh, batchShape),
       infos,
     };
-    await runRoutine(routines.svd, setting, args, options);
+    await runRoutine('svd', setting, args, options);
     if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
     return { u, s, vh, infos };
   });

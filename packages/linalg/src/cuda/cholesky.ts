@@ -1,7 +1,7 @@
 import { tensor, type Storage, type Tensor } from '@mercer/tensor';
 import { workOf } from '../options.js';
 import type { MatrixOperand } from '../operand.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
@@ -10,7 +10,7 @@ import { needed } from './needed.js';
 import { readNumbers } from './read-numbers.js';
 import { countOf, Scratch } from './scratch.js';
 
-type CholeskyCall = CudaCall<typeof routines.cholesky.fields>;
+type CholeskyCall = CudaCall<FieldsOf<'cholesky'>>;
 
 /**
  * Cholesky factors. Without jitter nothing waits; with it the call reads, without holding up the event loop, which matrices

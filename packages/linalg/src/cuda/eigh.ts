@@ -1,5 +1,5 @@
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
 import { mergeCodes, triangle, unpack } from './move.js';
@@ -7,7 +7,7 @@ import { needed } from './needed.js';
 import { countOf, Scratch } from './scratch.js';
 
 /** Eigenvalues and eigenvectors. */
-export async function eigh(call: CudaCall<typeof routines.eigh.fields>): Promise<void> {
+export async function eigh(call: CudaCall<FieldsOf<'eigh'>>): Promise<void> {
   const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;

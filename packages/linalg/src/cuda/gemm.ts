@@ -2,14 +2,14 @@ import { zeros, type Storage } from '@mercer/tensor';
 import { workOf } from '../options.js';
 import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixOperand } from '../operand.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall, Within } from './cuda-call.js';
 import { enqueueProduct } from './gemm/enqueue-product.js';
 import { enqueueSplitProduct, type SplitProduct } from './gemm/enqueue-split-product.js';
 import { readable, writable } from './gemm/library-operand.js';
 import { productWorkspace } from './gemm/workspace.js';
 
-type GemmCall = CudaCall<typeof routines.gemm.fields>;
+type GemmCall = CudaCall<FieldsOf<'gemm'>>;
 
 /** c = alpha a b + beta c by cuBLASLt, which only enqueues, in the operands' dtype. */
 export const gemm = (call: GemmCall): Promise<void> => run(call, enqueueProduct);

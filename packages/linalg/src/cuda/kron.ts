@@ -1,4 +1,4 @@
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { batchScalars, strideScalars } from './move.js';
@@ -6,7 +6,7 @@ import { needed } from './needed.js';
 import { countOf } from './scratch.js';
 
 /** Kronecker products. */
-export async function kron(call: CudaCall<typeof routines.kron.fields>): Promise<void> {
+export async function kron(call: CudaCall<FieldsOf<'kron'>>): Promise<void> {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   const count = countOf(batchShape);

@@ -1,5 +1,5 @@
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
@@ -9,7 +9,7 @@ import { clear, countOf, Scratch } from './scratch.js';
 import { singularParts } from './singular.js';
 
 /** Least squares solutions from singular values: x = v diag(1 / s) u^T b. */
-export async function lstsq(call: CudaCall<typeof routines.lstsq.fields>): Promise<void> {
+export async function lstsq(call: CudaCall<FieldsOf<'lstsq'>>): Promise<void> {
   const { setting, args, stream } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;

@@ -2,7 +2,7 @@ import { regionOf, enqueueNative } from '@mercer/tensor/cuda';
 import { dtypeBytes, tensor, type Tensor, type WorkOptions } from '@mercer/tensor';
 import { workOf } from '../options.js';
 import type { LinalgDType } from '../checks.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
 import { kernels, launch } from './kernels.js';
@@ -16,7 +16,7 @@ import { countOf, Scratch, type Dense } from './scratch.js';
 const NOT_CONVERGED = -2;
 
 /** V diag(w^power) V^T. */
-export async function eigenPower(call: CudaCall<typeof routines.eigenPower.fields>): Promise<void> {
+export async function eigenPower(call: CudaCall<FieldsOf<'eigenPower'>>): Promise<void> {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;
@@ -43,7 +43,7 @@ export async function eigenPower(call: CudaCall<typeof routines.eigenPower.field
   await unpack(call, batchShape, product, result, infos);
 }
 
-type RootCall = CudaCall<typeof routines.inverseRoot.fields>;
+type RootCall = CudaCall<FieldsOf<'inverseRoot'>>;
 
 /** Steps after which an iteration is given up. */
 const MOST_STEPS = 100;

@@ -1,7 +1,7 @@
 import { cusolver } from '@mercer/cuda-runtime';
 import { regionOf } from '@mercer/tensor/cuda';
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
@@ -10,7 +10,7 @@ import { countOf, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
 /** QR factors: Householder's, and Q as what they make of the identity. */
-export async function qr(call: CudaCall<typeof routines.qr.fields>): Promise<void> {
+export async function qr(call: CudaCall<FieldsOf<'qr'>>): Promise<void> {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;

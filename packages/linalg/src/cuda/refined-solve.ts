@@ -1,5 +1,5 @@
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors, solveAll } from './factor.js';
 import { kernels, launch } from './kernels.js';
@@ -9,7 +9,7 @@ import { factored, planLU } from './plan-lu.js';
 import { multiply } from './product.js';
 import { clear, countOf, Scratch, type Dense } from './scratch.js';
 
-type RefinedCall = CudaCall<typeof routines.refinedCholesky.fields>;
+type RefinedCall = CudaCall<FieldsOf<'refinedCholesky'>>;
 
 /** Solutions from a float32 Cholesky factor, corrected with residuals in float64. */
 export const refinedCholesky = (call: RefinedCall): Promise<void> => refined(call, true);

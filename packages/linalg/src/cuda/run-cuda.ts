@@ -1,5 +1,4 @@
-import type { Fields, Routine } from '../routine.js';
-import { routines } from '../routines.js';
+import type { FieldsOf, RoutineName } from '../routines.js';
 import { cholesky } from './cholesky.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
@@ -15,43 +14,33 @@ import { condition, inverse, logdet } from './square-functions.js';
 import { svd } from './svd.js';
 import { triangularSolve } from './triangular-solve.js';
 
-/** A routine and how a GPU computes it. */
-function entry<F extends Fields>(
-  { name }: Routine<F>,
-  run: CudaRoutine<F>,
-): readonly [string, CudaRoutine] {
-  return [name, run as unknown as CudaRoutine];
-}
-
-/** By name of the routine. */
-const cudaRoutines: ReadonlyMap<string, CudaRoutine> = new Map([
-  entry(routines.solveCholesky, solveCholesky),
-  entry(routines.solveLU, solveLU),
-  entry(routines.refinedCholesky, refinedCholesky),
-  entry(routines.refinedLU, refinedLU),
-  entry(routines.triangularSolve, triangularSolve),
-  entry(routines.cholesky, cholesky),
-  entry(routines.eigh, eigh),
-  entry(routines.inverse, inverse),
-  entry(routines.logdet, logdet),
-  entry(routines.condition, condition),
-  entry(routines.qr, qr),
-  entry(routines.svd, svd),
-  entry(routines.lstsq, lstsq),
-  entry(routines.gemm, gemm),
-  ['gemm_tf32', gemmTf32 as CudaRoutine],
-  ['gemm_tf32x3', gemmTf32x3 as CudaRoutine],
-  entry(routines.kron, kron),
-  entry(routines.eigenPower, eigenPower),
-  entry(routines.inverseRoot, inverseRoot),
-]);
+/** How a GPU computes each routine. */
+const cudaRoutines: { readonly [K in RoutineName]: CudaRoutine<FieldsOf<K>> } = {
+  solveCholesky,
+  solveLU,
+  refinedCholesky,
+  refinedLU,
+  triangularSolve,
+  cholesky,
+  eigh,
+  inverse,
+  logdet,
+  condition,
+  qr,
+  svd,
+  lstsq,
+  gemm,
+  gemmTf32,
+  gemmTf32x3,
+  kron,
+  eigenPower,
+  inverseRoot,
+};
 
 /** Enqueues a routine on a GPU. @throws MercerError NO_BACKEND without the library */
-export async function runCuda<F extends Fields>(
-  { name }: Routine<F>,
-  call: CudaCall<F>,
+export async function runCuda<K extends RoutineName>(
+  name: K,
+  call: CudaCall<FieldsOf<K>>,
 ): Promise<void> {
-  const routine = cudaRoutines.get(name);
-  if (routine === undefined) throw new TypeError(`no GPU computes ${name}`);
-  await namingTheLibrary(call.setting, () => routine(call));
+  await namingTheLibrary(call.setting, () => cudaRoutines[name](call));
 }

@@ -1,6 +1,6 @@
 import { nativeStream } from '@mercer/tensor/cuda';
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import { needed } from './needed.js';
 import { factorBatched } from './batched.js';
 import type { CudaCall } from './cuda-call.js';
@@ -12,7 +12,7 @@ import { factored, planLU } from './plan-lu.js';
 import { planSolve, type SolvePlan } from './plan.js';
 import { countOf, Scratch } from './scratch.js';
 
-type SolveCall = CudaCall<typeof routines.solveCholesky.fields>;
+type SolveCall = CudaCall<FieldsOf<'solveCholesky'>>;
 
 /** Solutions by Cholesky factors. */
 export const solveCholesky = (call: SolveCall): Promise<void> => solve(call, true);

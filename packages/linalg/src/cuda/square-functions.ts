@@ -1,6 +1,6 @@
 import { zeros } from '@mercer/tensor';
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors, type FactorMethod } from './factor.js';
 import { kernels, launch } from './kernels.js';
@@ -13,9 +13,9 @@ import { countOf, Scratch, type Dense } from './scratch.js';
  * What follows from one factor of a square matrix.
  */
 
-type InverseCall = CudaCall<typeof routines.inverse.fields>;
-type LogdetCall = CudaCall<typeof routines.logdet.fields>;
-type ConditionCall = CudaCall<typeof routines.condition.fields>;
+type InverseCall = CudaCall<FieldsOf<'inverse'>>;
+type LogdetCall = CudaCall<FieldsOf<'logdet'>>;
+type ConditionCall = CudaCall<FieldsOf<'condition'>>;
 
 const methodOf = ({ cholesky, upper }: Record<'cholesky' | 'upper', number>): FactorMethod => ({
   cholesky: cholesky !== 0,

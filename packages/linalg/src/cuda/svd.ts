@@ -1,6 +1,6 @@
 import { transposed } from '../operand.js';
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { mergeCodes, unpack } from './move.js';
 import { needed } from './needed.js';
@@ -8,7 +8,7 @@ import { countOf, Scratch } from './scratch.js';
 import { singularParts } from './singular.js';
 
 /** Singular value decompositions. */
-export async function svd(call: CudaCall<typeof routines.svd.fields>): Promise<void> {
+export async function svd(call: CudaCall<FieldsOf<'svd'>>): Promise<void> {
   const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;

@@ -1,6 +1,6 @@
 import { cublas } from '@mercer/cuda-runtime';
 import { workOf } from '../options.js';
-import type { routines } from '../routines.js';
+import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
@@ -9,9 +9,7 @@ import { countOf, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** Solutions with triangular matrices. */
-export async function triangularSolve(
-  call: CudaCall<typeof routines.triangularSolve.fields>,
-): Promise<void> {
+export async function triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>>): Promise<void> {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;

@@ -1,11 +1,12 @@
 import type { ElementRoutine } from './element.js';
+import type { LapackRoutineName } from '../routines.js';
 import { eigenPower } from './powers.js';
 import { eigh, lstsq, svd } from './spectra.js';
 
-/** The routines that need a LAPACK, by the names that the native side has for them. */
-export const elementRoutines: Readonly<Record<string, ElementRoutine>> = {
+/** What stands for LAPACK's routines. */
+export const elementRoutines: Readonly<Record<LapackRoutineName, ElementRoutine>> = {
   eigh,
   svd,
   lstsq,
-  eigen_power: eigenPower,
+  eigenPower,
 };

@@ -1,3 +1,5 @@
+import type { LapackRoutineName } from '../routines.js';
+
 /** A matrix of every batch entry, row-major, one after the other. */
 export interface PackedMatrices {
   readonly rows: number;
@@ -9,7 +11,7 @@ export interface PackedMatrices {
 /** What the worker is asked to compute. */
 export interface FallbackRequest {
   readonly id: number;
-  readonly routine: string;
+  readonly routine: LapackRoutineName;
   readonly count: number;
   readonly matrices: Readonly<Record<string, PackedMatrices>>;
   readonly numbers: Readonly<Record<string, number>>;

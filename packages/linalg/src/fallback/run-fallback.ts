@@ -1,14 +1,15 @@
 import { tensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
 import type { MatrixOperand } from '../operand.js';
-import type { Arguments, Fields, Routine } from '../routine.js';
+import type { Arguments, Field } from '../routine.js';
+import { routines, type LapackRoutineName } from '../routines.js';
 import type { PackedMatrices } from './messages.js';
 import { askWorker, type Watch } from './worker-host.js';
 
 /** Computes a routine with ml-matrix in a worker thread, in float64 whatever the dtype. */
-export async function runFallback<F extends Fields>(
-  routine: Routine<F>,
+export async function runFallback(
+  name: LapackRoutineName,
   batchShape: readonly number[],
-  args: Arguments<F>,
+  args: Arguments,
   { stream, ...watch }: Watch & { readonly stream: Stream | undefined },
 ): Promise<void> {
   const within = { stream, signal: watch.signal };
@@ -18,25 +19,25 @@ export async function runFallback<F extends Fields>(
   const vectors: string[] = [];
   const outputs: [name: string, operand: MatrixOperand][] = [];
   const ones: [name: string, memory: Tensor][] = [];
-  for (const [name, kind] of Object.entries(routine.fields)) {
-    const value = args[name];
+  for (const [field, kind] of Object.entries<Field>(routines[name].fields)) {
+    const value: Arguments[string] = args[field];
     if (kind === 'integer' || kind === 'number') {
-      numbers[name] = Number(value);
+      numbers[field] = Number(value);
     } else if (kind === 'ints' || kind === 'reals') {
-      vectors.push(name);
-      ones.push([name, value as Tensor]);
+      vectors.push(field);
+      ones.push([field, value as Tensor]);
     } else if (value !== undefined) {
       const operand = value as MatrixOperand;
       const { rows, columns } = operand;
-      matrices[name] =
+      matrices[field] =
         kind === 'write'
           ? { rows, columns }
           : { rows, columns, values: await gather(operand, batchShape, within) };
-      if (kind !== 'read') outputs.push([name, operand]);
+      if (kind !== 'read') outputs.push([field, operand]);
     }
   }
   if (count === 0) return;
-  const request = { routine: routine.name, count, matrices, numbers, vectors };
+  const request = { routine: name, count, matrices, numbers, vectors };
   const results = await askWorker(request, watch);
   for (const [name, operand] of outputs) {
     using target = operand.view();
