@@ -1,4 +1,5 @@
 import type { ReductionKind } from '@mercer/formula';
+import { PlanError } from '../plan-error.js';
 import type { MapReduceProblem } from './problem.js';
 import type { SumOptions, SumScheme } from './reducers/sum-options.js';
 
@@ -72,5 +73,5 @@ export const sumsText = ({ scheme, wide }: SumOptions): string =>
   `${scheme} sums${wide ? ' in float64' : ''}`;
 
 function refuse(problem: string, remedy: string): never {
-  throw new RangeError(`cannot plan a map-reduce: ${problem}. ${remedy}`);
+  throw new PlanError('UNSUPPORTED', `cannot plan a map-reduce: ${problem}. ${remedy}`);
 }

@@ -7,7 +7,7 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../../device-limits.js';
-import { PlanLimitError } from '../../plan-limit-error.js';
+import { PlanError } from '../../plan-error.js';
 import { dtypeBytes } from '../../dtype.js';
 import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from '../limits.js';
 import { planSums } from '../plan-sums.js';
@@ -58,12 +58,12 @@ function* checkInterpreter(all: readonly Reduction[]): Steps<void> {
   if (!(yield* isBeyondLimits(all, INTERPRETER_LIMITS))) return;
   const { operations, components, results } = INTERPRETER_LIMITS;
   const size = yield* sizeOf(all);
-  throw new PlanLimitError(
+  throw new PlanError(
+    'LIMIT',
     `cannot plan a map-reduce: the interpreter of CPU kernels takes ${operations} operations of a pair, ` +
       `${components} components of all inputs of i, of j and of parameters, and ${results} numbers of a result. ` +
       `The formula takes ${size.operations} operations, ${size.components} components and ${size.results} numbers. ` +
       'Compute parts of it first and pass them as inputs, or shorten the vectors.',
-    { ofText: false },
   );
 }
 

@@ -1,6 +1,7 @@
 import { unrolledSize, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
+import { PlanError } from '../../plan-error.js';
 import { checkInputs, componentsOf, planInputs } from '../plan-inputs.js';
 import { planSums, sumsText } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
@@ -20,11 +21,12 @@ import {
   type WideShape,
 } from './wide-shape.js';
 
-/** The plan of a map-reduce whose long sums and columns are loops. Throws a `RangeError` for what has no text. */
+/** The plan of a map-reduce whose long sums and columns are loops. Throws a `PlanError` for what has no text. */
 export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Steps<WidePlan> {
   const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges = false } = problem;
   if (further.length > 0) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan a map-reduce: ${further.length + 1} reductions of one pass are too long to be written out. ` +
         `Plan them one by one.`,
     );
