@@ -1,4 +1,4 @@
-import type { ReductionKind } from '@mercer/formula';
+import { traitsOf } from '@mercer/formula';
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
@@ -45,13 +45,6 @@ export function cudaScalarDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): 
   };
 }
 
-/** Reductions that take exponentials of the formula. */
-const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
-  'LogSumExp',
-  'SumSoftMaxWeight',
-  'MaxSumShiftExp',
-]);
-
 /** What both steps begin with, and, where inputs are read, how 16 bits are and the helpers of a formula. */
 export function cudaPrelude(
   plan: LaunchedPlan,
@@ -60,7 +53,9 @@ export function cudaPrelude(
 ): string {
   const { dtype, inputs, further = [] } = plan;
   const helpers = new Set(wanted);
-  const takesExponentials = [plan, ...further].some(({ reduction }) => EXPONENTIAL.has(reduction));
+  const takesExponentials = [plan, ...further].some(
+    ({ reduction }) => traitsOf(reduction).isExponential,
+  );
   if (running.text.includes('exp2_approximate(')) helpers.add('exp2Approximate');
   else if (takesExponentials) {
     helpers.add('max');

@@ -1,4 +1,4 @@
-import { finish, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
+import { finish, traitsOf, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
@@ -97,7 +97,7 @@ function* unrolledSteps(
     slots: wordsOf(slots, dtype),
     operations: common.values.nodes.length,
     stateBytes: slots.length * (slots.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
-    ranked: all.some(({ kind }) => kind.includes('K')),
+    ranked: all.some(({ kind }) => traitsOf(kind).takesK),
     own: componentsOf(inputs, kept),
     other: componentsOf(inputs, reduced),
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,

@@ -1,6 +1,7 @@
 import {
   inputsOf,
   orderSteps,
+  traitsOf,
   unrolledSizeSteps,
   type Reduction,
   type Steps,
@@ -50,7 +51,7 @@ export function* isWide(
   const words = dtypeBytes(dtype) / 4;
   const columns = widest([reduction, ...beside]);
   const hasMany = columns >= MANY_COLUMNS && columns * words <= LONGEST_ON_CUDA.columns;
-  const isPlain = reduction.weight === undefined && !reduction.kind.includes('K');
+  const isPlain = reduction.weight === undefined && !traitsOf(reduction.kind).takesK;
   return terms * words > LONGEST_ON_CUDA[hasMany && isPlain ? 'columns' : 'column'];
 }
 

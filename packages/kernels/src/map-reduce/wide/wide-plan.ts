@@ -1,4 +1,4 @@
-import { unrolledSize, type Steps } from '@mercer/formula';
+import { traitsOf, unrolledSize, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { PlanError } from '../../plan-error.js';
@@ -66,7 +66,7 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
     // the numbers of rows by index are kept beside inner sums
     sums: inner === 0 ? 0 : inner + (formula.gathers?.length ?? 0),
     sizes,
-    ranked: kind.includes('K'),
+    ranked: traitsOf(kind).takesK,
     operations: common.operations,
     keptRows: (axis === 1 ? rowsI : rowsJ) * batch,
     reducedRows: axis === 1 ? rowsJ : rowsI,
