@@ -65,8 +65,8 @@ const undone = [
     ...JOINT,
     name: 'accumulate is refused where a sum has an index beside it',
     file: '../../kernels/src/map-reduce/plan-sums.ts',
-    find: '!SUMS.has(kind) && !(hasSum && addsNothing(kind))',
-    replace: '!SUMS.has(kind)',
+    find: '!addsUp(kind) && !(hasSum && addsNothing(kind))',
+    replace: '!addsUp(kind)',
   },
   {
     ...JOINT,

@@ -57,7 +57,7 @@ const CASES: readonly (readonly [...Case, thrown: () => unknown])[] = [
     () => jitCache.JitCache.open({ Directory: '/' } as never),
   ],
   made(new jitCache.BatchError([new Error('one'), new Error('two')], 'two failed'), 'BATCH_FAILED'),
-  made(new kernels.PlanLimitError('too long', { ofText: true }), 'LIMIT'),
+  made(new kernels.PlanError('LIMIT', 'too long', { ofText: true }), 'LIMIT'),
   [
     cpuRuntime.CpuRuntimeError,
     'INVALID_ARGUMENT',

@@ -18,7 +18,7 @@ export type {
   Scalars,
 } from './emitted-kernel.js';
 export { withWorkspace, type KernelProgram, type ProgramStep } from './kernel-program.js';
-export { isBeyondCompiler, PlanLimitError } from './plan-limit-error.js';
+export { isBeyondCompiler, PlanError, type PlanErrorCode } from './plan-error.js';
 export { kernelContent } from './kernel-content.js';
 export type { TileProgram } from './interpret/tile-program.js';
 export { tileWork } from './interpret/tile-work.js';

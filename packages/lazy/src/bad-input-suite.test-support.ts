@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { CALL_MISTAKES } from './call-mistakes.test-support.js';
 import { LazyError, lazyI, lazyJ, param } from './index.js';
-import { translated } from './lazy-error.js';
 import { MATRIX_MISTAKES } from './matrix-mistakes.test-support.js';
 import { TEXT_MISTAKES } from './text-mistakes.test-support.js';
 
@@ -58,14 +57,6 @@ export function describeBadInput(device: () => Device): void {
         await device().synchronize();
       });
       expect(kept).toEqual(NOTHING);
-    });
-
-    it('passes on what the planner refuses, as its own error', () => {
-      const refuse = (): never => {
-        throw new RangeError('cannot plan: too large');
-      };
-      expect(() => translated('sum', refuse)).toThrow(LazyError);
-      expect(() => translated('sum', refuse)).toThrow(/sum: cannot plan: too large/);
     });
 
     it('names parameters too', () => {

@@ -1,4 +1,4 @@
-import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
+import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
 import type { Device, Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { LazyDType } from './index.js';
@@ -131,7 +131,7 @@ function meaningOf({ inner, kind }: DimCase): Pick<Meaning, 'kind' | 'k' | 'form
   }
   return {
     kind,
-    ...(kind.includes('K') && { k: 3 }),
+    ...(traitsOf(kind).takesK && { k: 3 }),
     formula: (x, y, u, v) => {
       const [distance, columns] = [x.sqdist(y), u.sub(v)];
       switch (kind) {

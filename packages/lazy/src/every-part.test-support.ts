@@ -1,4 +1,4 @@
-import type { ReductionKind } from '@mercer/formula';
+import { traitsOf, type ReductionKind } from '@mercer/formula';
 import type { Algebra } from './bounded.test-support.js';
 import type { LazyAxis } from './index.js';
 import type { Meaning, Numbers } from './reference.test-support.js';
@@ -44,7 +44,7 @@ export function everyPartMeaning(
   return {
     kind,
     axis,
-    ...(kind.includes('K') && { k: 3 }),
+    ...(traitsOf(kind).takesK && { k: 3 }),
     variables: [
       { data: own, side: ownSide },
       { data: other, side: otherSide },
@@ -72,6 +72,6 @@ const formulaOf =
       case 'MaxSumShiftExp':
         return distance.elem(0).div(-terms / 8);
       default:
-        return kind.includes('Max') ? distance.neg() : distance;
+        return traitsOf(kind).extremum === 'largest' ? distance.neg() : distance;
     }
   };

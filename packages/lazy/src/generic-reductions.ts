@@ -1,9 +1,8 @@
-import { parseAliases, type VariableNode } from '@mercer/formula';
+import { parseAliases, type KindOf, type ReductionName, type VariableNode } from '@mercer/formula';
 import { readOptions } from './call-options.js';
 import { callable, textReduction, type Genred, type GenredOptions } from './genred.js';
 import { LazyError, translated } from './lazy-error.js';
 import type { LazyReduction } from './lazy-reduction.js';
-import type { KindOf, ReductionName } from './reduction-name.js';
 
 /**
  * The sum of a formula, its output declared as `A = Vi(3)`: rows of i are kept, with 3 numbers each; `Vj` keeps rows of j.

@@ -6,9 +6,11 @@ import {
   reduction as describe,
   type Aliases,
   type DefinedOperation,
+  type KindOf,
   type ParseOptions,
   type Reduction,
   type ReductionKind,
+  type ReductionName,
   type VariableNode,
 } from '@mercer/formula';
 import type { Input } from './input.js';
@@ -18,12 +20,7 @@ import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
 import type { PrepareOptions } from './prepare-options.js';
-import {
-  reductionKind,
-  type KindOf,
-  type ReductionName,
-  type ReductionOf,
-} from './reduction-name.js';
+import { reductionKind, type ReductionOf } from './reduction-name.js';
 import type {
   CallReduceOptions,
   IndexDType,

@@ -1,4 +1,4 @@
-import { evaluateReduction, type ReductionKind } from '@mercer/formula';
+import { evaluateReduction, traitsOf, type ReductionKind } from '@mercer/formula';
 import { tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
@@ -89,7 +89,7 @@ export function describeGradients(device: () => Device): void {
       const weight = weighted ? lazyJ(g!) : undefined;
       const of = formula.reduction(kind, axis, {
         weight,
-        ...(kind.startsWith('K') && { k: 2 }),
+        ...(traitsOf(kind).takesK && { k: 2 }),
       });
       const cotangent = numbers(5, axis === 'j' ? M : N, of.dim);
       const seed = await upload(cotangent, 'float64', device());

@@ -73,7 +73,7 @@ export {
   upperTriangle,
 } from './masks.js';
 export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
-export type { KindOf, ReductionName } from './reduction-name.js';
+export type { KindOf, ReductionName } from '@mercer/formula';
 export type { RowSelection } from './row-range.js';
 export type { SumOptions } from './sum-options.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';

@@ -1,4 +1,4 @@
-import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
+import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
 import { empty, MercerError, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
@@ -60,7 +60,7 @@ export function describeJoint(device: () => Device): void {
         const described = (kind: ReductionKind): Meaning => ({
           kind,
           axis,
-          ...(kind.includes('K') && { k: 2 }),
+          ...(traitsOf(kind).takesK && { k: 2 }),
           variables: [
             { data: x, side: 'i' },
             { data: y, side: 'j' },

@@ -1,5 +1,5 @@
 import { FormulaError, type Steps } from '@mercer/formula';
-import { PlanLimitError } from '@mercer/kernels';
+import { PlanError } from '@mercer/kernels';
 import { MercerError } from '@mercer/options';
 
 /** What went wrong with a symbolic matrix. Shapes, dtypes and devices of tensors are codes of `MercerError` itself. */
@@ -56,21 +56,14 @@ const CODE_OF: { readonly [C in FormulaError['code']]: LazyErrorCode } = {
 };
 
 /**
- * Runs a step of the formula language or of the planner; their errors become a `LazyError` that names the operation and
- * what it was given.
- *
- * @param refused the code of what the planner refuses
+ * Runs a step of the formula language or of a planner; what they refuse becomes a `LazyError` that names the operation and
+ * what it was given. Any other error is a fault and passes through as it is.
  */
-export function translated<T>(
-  what: string,
-  step: () => T,
-  given: () => string = () => '',
-  refused: LazyErrorCode = 'UNSUPPORTED',
-): T {
+export function translated<T>(what: string, step: () => T, given?: () => string): T {
   try {
     return step();
   } catch (cause) {
-    throw translation(what, cause, given, refused);
+    throw translation(what, cause, given);
   }
 }
 
@@ -83,15 +76,9 @@ export function* translatedSteps<T>(what: string, steps: Steps<T>): Steps<T> {
   }
 }
 
-function translation(
-  what: string,
-  cause: unknown,
-  given: () => string = () => '',
-  refused: LazyErrorCode = 'UNSUPPORTED',
-): unknown {
-  const of = (code: LazyErrorCode, { message }: Error): LazyError =>
-    new LazyError(code, `${what}: ${message}${given()}`, { cause });
-  if (cause instanceof FormulaError) return of(CODE_OF[cause.code], cause);
-  if (cause instanceof PlanLimitError) return of('LIMIT', cause);
-  return cause instanceof RangeError ? of(refused, cause) : cause;
+function translation(what: string, cause: unknown, given: () => string = () => ''): unknown {
+  const isFormulas = cause instanceof FormulaError;
+  if (!isFormulas && !(cause instanceof PlanError)) return cause;
+  const code = isFormulas ? CODE_OF[cause.code] : cause.code;
+  return new LazyError(code, `${what}: ${cause.message}${given()}`, { cause });
 }

@@ -1,4 +1,4 @@
-import { REDUCTION_KINDS } from '@mercer/formula';
+import { REDUCTION_KINDS, traitsOf } from '@mercer/formula';
 import { device, tensor, zeros, type Device } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
@@ -46,7 +46,7 @@ describe.skipIf(!hasNvrtc)(
               ...((kind === 'SumSoftMaxWeight' || kind === 'MaxSumShiftExp') && {
                 weight: lazyJ(y),
               }),
-              ...(kind.includes('K') && { k: 3 }),
+              ...(traitsOf(kind).takesK && { k: 3 }),
             });
             const lines: string[] = [];
             const found = byName(await of.call([], { debug: (line) => lines.push(line) }));

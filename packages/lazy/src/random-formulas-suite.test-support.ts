@@ -1,4 +1,4 @@
-import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
+import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
 import { isTensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { Algebra } from './bounded.test-support.js';
@@ -106,11 +106,8 @@ export function describeRandomFormulas(device: () => Device, { trees = 4 } = {})
             kind,
             axis,
             variables,
-            ...(kind.includes('K') && { k: 3 }),
-            formula: randomFormula(
-              100 * group + n,
-              kind.includes('Exp') || WEIGHTED.includes(kind),
-            ),
+            ...(traitsOf(kind).takesK && { k: 3 }),
+            formula: randomFormula(100 * group + n, traitsOf(kind).isExponential),
             ...(WEIGHTED.includes(kind) && { weight: (x) => x.square().add(0.5) }),
           },
         ]),

@@ -26,11 +26,8 @@ export async function rangeTensors(
   const kept = keptRows(reduction, shape);
   const reduced = reduction.axis === 1 ? shape.rowsJ : shape.rowsI;
   const ofKept = keptRanges(what, reduction, ranges);
-  const { tasks, spans, taskCount } = translated(
-    what,
-    () => planRanges(plan, ofKept, kept, reduced),
-    undefined,
-    'INVALID_ARGUMENT',
+  const { tasks, spans, taskCount } = translated(what, () =>
+    planRanges(plan, ofKept, kept, reduced),
   );
   const upload = async (data: BigInt64Array): Promise<Tensor> => {
     const placed = await tensor(data, { device: shape.device, stream, signal });

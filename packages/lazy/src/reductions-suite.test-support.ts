@@ -1,4 +1,4 @@
-import { REDUCTION_KINDS, type ReductionKind } from '@mercer/formula';
+import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
 import { empty, isTensor, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
@@ -88,11 +88,11 @@ export function describeReductions(device: () => Device, { full = false } = {}):
       const data = [make(1, m, 2, batchX), make(2, n, 2, batchY), make(3, n, 3, batchY)] as const;
       const tensors: Tensor<LazyDType>[] = [];
       for (const one of data) tensors.push(await upload(one, dtype, device()));
-      const isScalar = kind.includes('Exp') || NEEDS_WEIGHT.includes(kind);
+      const isScalar = traitsOf(kind).isExponential;
       const meaning: Meaning = {
         kind,
         axis,
-        ...(kind.includes('K') && { k: 3 }),
+        ...(traitsOf(kind).takesK && { k: 3 }),
         variables: [
           { data: data[0], side: 'i' },
           { data: data[1], side: 'j' },

@@ -145,7 +145,7 @@ export interface MapCall {
  * @param inputs tensors of any dtypes and strides on one device; those that the formula does not read still give the
  *   result its shape; none at all need `out`
  * @throws MercerError INVALID_ARGUMENT (unbound or doubly bound variables, no shape), SHAPE_MISMATCH, DTYPE_MISMATCH,
- *   DEVICE_MISMATCH, OVERLAP, DISPOSED; RangeError where more than eight dimensions cannot be merged
+ *   DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED where more than eight dimensions cannot be merged
  */
 export const map: MapCall = Object.assign(
   <I extends DType, R extends DType>(expr: Expr, inputs: MapInputs<I>, options?: MapOptions<R>) =>

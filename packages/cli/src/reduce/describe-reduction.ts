@@ -53,12 +53,14 @@ export function describeReduction(texts: ReductionTexts): TextReduction {
 
 /** What a reduction needs beside the formula, in the words of the command line. */
 function checkComplete(reduction: string, { k, formula2 }: ReductionTexts): void {
-  if (/^(Arg)?KM/.test(reduction) && k === undefined) {
+  const kind = formula.kindOf(reduction);
+  const traits = kind && formula.traitsOf(kind);
+  if (traits?.takesK === true && k === undefined) {
     throw usageError(
       `--reduction ${reduction} needs to know how many are wanted. Add --k 5, for example.`,
     );
   }
-  if (/^(SumSoftMaxWeight|SoftMax)$/.test(reduction) && formula2 === undefined) {
+  if (traits?.weight === 'required' && formula2 === undefined) {
     throw usageError(
       `--reduction ${reduction} weights a second formula. Add it as --formula2, for example --formula2 b.`,
     );

@@ -44,12 +44,20 @@ export {
   outputsOf,
   reduction,
   REDUCTION_KINDS,
+  traitsOf,
   type Reduction,
   type ReductionAxis,
   type ReductionKind,
   type ReductionOptions,
   type ReductionOutput,
+  type ReductionTraits,
 } from './reductions/reduction.js';
+export {
+  kindOf,
+  REDUCTION_NAMES,
+  type KindOf,
+  type ReductionName,
+} from './reductions/reduction-name.js';
 export { isReductionText, parseReduction, printReduction } from './text/parse-reduction.js';
 export type { TextLimits } from './text/limits.js';
 export { axesOf, type ContractionAxes } from './contraction.js';

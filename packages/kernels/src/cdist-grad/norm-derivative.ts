@@ -13,6 +13,7 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { isSpecialisedNorm } from '../pairwise/norm-expressions.js';
+import { PlanError } from '../plan-error.js';
 
 const delta = variable('delta');
 const distance = abs(delta);
@@ -45,7 +46,8 @@ export function isSpecialisedDerivative(norm: number): boolean {
 export function normDerivative(norm: number | 'runtime'): RealExpr {
   if (norm === 'runtime') return RUNTIME_DERIVATIVE;
   if (!(norm > 0) || norm === Infinity) {
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot build the derivative of the ${norm}-norm: p must be positive and finite. Pass p > 0.`,
     );
   }

@@ -1,5 +1,6 @@
 import { print, variables } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
+import { PlanError } from '../plan-error.js';
 import { planCdistGradCpu } from './cpu/plan-cpu.js';
 import { planCudaCdistGrad, type CdistGradPlanOptions } from './cuda/plan-cuda.js';
 import { RUNTIME_DERIVATIVE } from './norm-derivative.js';
@@ -10,7 +11,7 @@ import type { CdistGradProblem } from './problem.js';
  * The plan of a weighted sum of norm derivatives on a device: plain frozen data, the same for the same
  * arguments.
  *
- * Throws a `RangeError` for a factor in other variables than `delta` (and `p`, in the one run-time form).
+ * Throws a `PlanError` for a factor in other variables than `delta` (and `p`, in the one run-time form).
  *
  * ```ts
  * import { normDerivative, planCdistGrad } from '@mercer/kernels';
@@ -31,7 +32,8 @@ export function planCdistGrad(
 ): CdistGradPlan {
   const strangers = variables(problem.phi).filter((name) => name !== 'delta');
   if (strangers.length > 0 && problem.phi !== RUNTIME_DERIVATIVE) {
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot plan: ${print(problem.phi)} depends on ${strangers.join(', ')}. Use an expression in delta, ` +
         `or normDerivative('runtime').`,
     );

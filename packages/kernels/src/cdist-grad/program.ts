@@ -20,7 +20,7 @@ export function cdistGradParams(dtype: PairwiseDType): KernelParam[] {
 }
 
 /** Names of the sizes and strides, in the order of the parameters. */
-export const CDIST_GRAD_INTEGERS = [
+const CDIST_GRAD_INTEGERS = [
   ...['m', 'n', 'o', 'k', 'batch', 'lda', 'ldb', 'ldc', 'ldd', 'ldo', 'strideO'],
   ...['batchStrideA', 'batchStrideB', 'batchStrideC', 'batchStrideD', 'batchStrideOut'],
 ] as const;

@@ -1,3 +1,4 @@
+import { argumentsStruct, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../emitted-kernel.js';
 import { copyProgram } from '../interpret/copy-program.js';
 import { conversionText, prelude } from './conversion-text.js';
@@ -40,6 +41,16 @@ function storages(plan: CopyPlan): { S: string; D: string } {
   return { S: elementInfo(plan.from).storage, D: elementInfo(plan.to).storage };
 }
 
+function argsText(plan: CopyPlan): string {
+  const { S, D } = storages(plan);
+  return argumentsStruct(copyParams(plan), {
+    integers: SHORT_INTEGERS,
+    elements: { src: S, dst: D },
+    arrays: ['n', 's', 'd'],
+    apart: () => true,
+  });
+}
+
 const byElements = (plan: CopyPlan) => (scalars: Scalars) => ({
   tasks: Math.ceil(elementCount(plan, scalars) / CPU_TASK_ELEMENTS),
   chunk: 1,
@@ -48,7 +59,7 @@ const byElements = (plan: CopyPlan) => (scalars: Scalars) => ({
 
 function linear(plan: CopyPlan): Body {
   const { S, D } = storages(plan);
-  const text = `struct Args { const ${S}* src; ${D}* dst; i64 count; };
+  const text = `${argsText(plan)}
 
 extern "C" void ${copyEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;
@@ -63,13 +74,12 @@ extern "C" void ${copyEntry(plan)}(const void* args, int64_t begin, int64_t end,
 
 function strided(plan: CopyPlan): Body {
   const { S, D } = storages(plan);
-  const rank = String(plan.rank);
   const span = `const ${S}* __restrict__ s = p.src + from;
       ${D}* __restrict__ d = p.dst + to;
       if (ss == 1 && ds == 1) { for (i64 x = 0; x < run; ++x) d[x] = convert(s[x]); }
       else if (ss == 0 && ds == 1) { const ${D} v = convert(*s); for (i64 x = 0; x < run; ++x) d[x] = v; }
       else { for (i64 x = 0; x < run; ++x) d[x * ds] = convert(s[x * ss]); }`;
-  const text = `struct Args { const ${S}* src; ${D}* dst; i64 n[${rank}]; i64 s[${rank}]; i64 d[${rank}]; };
+  const text = `${argsText(plan)}
 ${QUOTIENT}
 extern "C" void ${copyEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;
@@ -90,10 +100,9 @@ ${cpuSpans(
 /** Square tiles, so that a cache line read across the source is used by the rows that follow. */
 function tiled(plan: CopyPlan): Body {
   const { S, D } = storages(plan);
-  const rank = String(plan.rank);
   const x = `[${plan.rank - 1}]`;
   const y = `[${plan.rank - 2}]`;
-  const text = `struct Args { const ${S}* src; ${D}* dst; i64 n[${rank}]; i64 s[${rank}]; i64 d[${rank}]; };
+  const text = `${argsText(plan)}
 ${QUOTIENT}
 extern "C" void ${copyEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;

@@ -1,10 +1,11 @@
+import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { conversionText, prelude } from './conversion-text.js';
 import { copyCost, copyEntry, copyParams, elementCount, scalar } from './copy-params.js';
 import type { CopyPlan } from './copy-plan.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
-import { dimParams, indices, productOf, QUOTIENT, unravel } from './strided-text.js';
+import { indices, productOf, QUOTIENT, unravel } from './strided-text.js';
 
 const TILE = 32;
 const TILE_ROWS = 8;
@@ -41,6 +42,12 @@ function storages(plan: CopyPlan): { S: string; D: string } {
   return { S: elementInfo(plan.from).storage, D: elementInfo(plan.to).storage };
 }
 
+function signature(plan: CopyPlan): string {
+  const { S, D } = storages(plan);
+  const elements = { src: S, dst: D };
+  return parameterList(copyParams(plan), { integers: SHORT_INTEGERS, elements });
+}
+
 /** Packs of up to 16 bytes where both pointers allow them, single elements where not. */
 function linear(plan: CopyPlan): Body {
   const { S, D } = storages(plan);
@@ -51,7 +58,7 @@ function linear(plan: CopyPlan): Body {
 struct alignas(${lanes * to}) TargetPack { ${D} v[${lanes}]; };
 
 extern "C" __global__ void __launch_bounds__(256)
-${copyEntry(plan)}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, i64 count) {
+${copyEntry(plan)}(${signature(plan)}) {
   const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
   const i64 step = (i64)gridDim.x * 256;
   i64 done = 0;
@@ -73,11 +80,10 @@ ${copyEntry(plan)}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, i64 cou
 }
 
 function strided(plan: CopyPlan): Body {
-  const { S, D } = storages(plan);
   const last = String(plan.rank - 1);
   const text = `${plan.rank > 2 ? QUOTIENT : ''}
 extern "C" __global__ void __launch_bounds__(256)
-${copyEntry(plan)}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, ${dimParams(plan.rank, ['n', 's', 'd'])}) {
+${copyEntry(plan)}(${signature(plan)}) {
   const i64 rows = ${productOf('n', plan.rank - 1)};
 ${ROW_INDEXING}
   for (i64 row = firstRow; row < rows; row += rowStep) {
@@ -105,12 +111,12 @@ ${unravel(
 
 /** Through shared memory, one column of padding against bank conflicts. */
 function tiled(plan: CopyPlan): Body {
-  const { S, D } = storages(plan);
+  const { D } = storages(plan);
   const x = String(plan.rank - 1);
   const y = String(plan.rank - 2);
   const text = `${QUOTIENT}
 extern "C" __global__ void __launch_bounds__(${TILE * TILE_ROWS})
-${copyEntry(plan)}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, ${dimParams(plan.rank, ['n', 's', 'd'])}) {
+${copyEntry(plan)}(${signature(plan)}) {
   __shared__ ${D} tile[${TILE}][${TILE + 1}];
   const i64 tilesX = (n${x} + ${TILE - 1}) / ${TILE}, tilesY = (n${y} + ${TILE - 1}) / ${TILE};
   const i64 tiles = tilesX * tilesY * ${productOf('n', plan.rank - 2)};

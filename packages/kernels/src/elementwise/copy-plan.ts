@@ -1,5 +1,6 @@
 import type { DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
+import { PlanError } from '../plan-error.js';
 import { collapseDims, type PairDim } from './collapse-dims.js';
 import { rawElement, type ElementType } from './element-type.js';
 
@@ -46,7 +47,7 @@ const MIN_TILED_EXTENT = 8;
 /**
  * Chooses the kernel for a copy or cast. Equal dtypes are moved as raw bits. The shape must hold at least one element.
  *
- * @throws RangeError when more than eight dimensions are left after collapsing.
+ * @throws PlanError when more than eight dimensions are left after collapsing.
  */
 export function planCopy(problem: CopyProblem): PlannedCopy {
   const { dims, srcOffset, dstOffset } = collapseDims(
@@ -55,7 +56,8 @@ export function planCopy(problem: CopyProblem): PlannedCopy {
     problem.dstStrides,
   );
   if (dims.length > MAX_COPY_RANK) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `strided copy: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Copy in slices.`,
     );
   }

@@ -1,3 +1,4 @@
+import { argumentsStruct, parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel, CudaKernel, EmittedKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import { prelude, type Dialect } from './conversion-text.js';
@@ -5,7 +6,7 @@ import { elementCount, fillCost, fillEntry, fillParams, scalar } from './copy-pa
 import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import type { FillPlan } from './fill-plan.js';
-import { dimParams, productOf, QUOTIENT, unravel } from './strided-text.js';
+import { productOf, QUOTIENT, unravel } from './strided-text.js';
 
 const STORAGE = { 1: 'u8', 2: 'u16', 4: 'u32', 8: 'u64' } as const;
 
@@ -30,14 +31,16 @@ export function emitFill(plan: FillPlan, dialect: Dialect): EmittedKernel {
 const value = (type: string, lo: string, hi: string): string =>
   type === 'u64' ? `(u64)(u32)${lo} | ((u64)(u32)${hi} << 32)` : `(${type})(u32)${lo}`;
 
+const spelling = (type: string) => ({ integers: SHORT_INTEGERS, elements: { dst: type } });
+
 function cudaFill(plan: FillPlan): Pick<CudaKernel, 'dialect' | 'source' | 'geometry'> {
   const T = STORAGE[plan.bytes];
   const lanes = 16 / plan.bytes;
-  const head = `extern "C" __global__ void __launch_bounds__(256)\n${fillEntry(plan)}(${T}* __restrict__ dst, i32 lo, i32 hi, `;
+  const head = `extern "C" __global__ void __launch_bounds__(256)\n${fillEntry(plan)}(${parameterList(fillParams(plan), spelling(T))}) {`;
   if (plan.mode === 'linear') {
     const source = `${prelude('cuda')}struct alignas(16) Pack { ${T} v[${lanes}]; };
 
-${head}i64 count) {
+${head}
   const ${T} value = ${value(T, 'lo', 'hi')};
   const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
   const i64 step = (i64)gridDim.x * 256;
@@ -58,7 +61,7 @@ ${head}i64 count) {
   }
   const last = String(plan.rank - 1);
   const source = `${prelude('cuda')}${plan.rank > 2 ? QUOTIENT : ''}
-${head}${dimParams(plan.rank, ['n', 'd'])}) {
+${head}
   const ${T} value = ${value(T, 'lo', 'hi')};
   const i64 rows = ${productOf('n', plan.rank - 1)};
 ${ROW_INDEXING}
@@ -78,14 +81,18 @@ ${unravel(plan.rank - 1, [{ name: 'to', stride: 'd' }], (p, i) => p + String(i))
 
 function cpuFill(plan: FillPlan): Pick<CpuKernel, 'dialect' | 'source' | 'program' | 'geometry'> {
   const T = STORAGE[plan.bytes];
-  const rank = String(plan.rank);
+  const args = argumentsStruct(fillParams(plan), {
+    ...spelling(T),
+    arrays: ['n', 'd'],
+    apart: () => true,
+  });
   const head = `extern "C" void ${fillEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;
   const ${T} value = ${value(T, 'p.lo', 'p.hi')};`;
   const task = String(CPU_TASK_ELEMENTS);
   const source =
     plan.mode === 'linear'
-      ? `${prelude('cpu')}struct Args { ${T}* dst; i32 lo; i32 hi; i64 count; };
+      ? `${prelude('cpu')}${args}
 
 ${head}
   const i64 stop = end * ${task} < p.count ? end * ${task} : p.count;
@@ -93,7 +100,7 @@ ${head}
   for (i64 i = begin * ${task}; i < stop; ++i) dst[i] = value;
 }
 `
-      : `${prelude('cpu')}${QUOTIENT}struct Args { ${T}* dst; i32 lo; i32 hi; i64 n[${rank}]; i64 d[${rank}]; };
+      : `${prelude('cpu')}${QUOTIENT}${args}
 
 ${head}
   const i64 ds = p.d[${plan.rank - 1}];

@@ -1,4 +1,10 @@
 import { dtypeBytes } from '../dtype.js';
+import {
+  argumentsStruct,
+  parameterList,
+  SHORT_INTEGERS,
+  snakeCase,
+} from '../emit/parameter-text.js';
 import type {
   CpuKernel,
   CudaKernel,
@@ -76,7 +82,7 @@ function emitSumCuda(plan: SumPlan): CudaKernel {
     entry,
     source: `${prelude('cuda')}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-${entry}(const ${S}* __restrict__ src, ${D}* __restrict__ dst, i64 outer, i64 count, i64 inner, i64 strideOuter, i64 strideCount, i64 strideInner) {
+${entry}(${parameterList(sumParams(plan), { integers: SHORT_INTEGERS })}) {
 ${body}
 }
 `,
@@ -98,7 +104,7 @@ ${body}
 function emitSumCpu(plan: SumPlan): CpuKernel {
   const [S, D] = [typeOf(plan.from), typeOf(plan.to)];
   const source = `${prelude('cpu')}
-struct Args { const ${S}* src; ${D}* dst; i64 outer, count, inner, stride_outer, stride_count, stride_inner; };
+${argumentsStruct(sumParams(plan), { integers: SHORT_INTEGERS, nameOf: snakeCase })}
 
 extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) {
   const Args& p = *(const Args*)args;

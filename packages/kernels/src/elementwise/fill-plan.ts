@@ -1,5 +1,6 @@
 import { dtypeBytes, type DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
+import { PlanError } from '../plan-error.js';
 import { collapseDims } from './collapse-dims.js';
 import { MAX_COPY_RANK } from './copy-plan.js';
 
@@ -30,13 +31,14 @@ export interface PlannedFill {
 /**
  * Chooses the kernel for a fill. The shape must hold at least one element.
  *
- * @throws RangeError when more than eight dimensions are left after collapsing.
+ * @throws PlanError when more than eight dimensions are left after collapsing.
  */
 export function planFill(problem: FillProblem): PlannedFill {
   const none = problem.shape.map(() => 0);
   const { dims, dstOffset } = collapseDims(problem.shape, none, problem.strides);
   if (dims.length > MAX_COPY_RANK) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `fill: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Fill in slices.`,
     );
   }

@@ -2,6 +2,7 @@ import { emitCpuExpression } from '../emit/cpu-expression.js';
 import { cpuHelpers } from '../emit/cpu-math.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
+import { argumentsStruct } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { mapProgram } from '../interpret/map-program.js';
 import { conversionsText, prelude } from './conversion-text.js';
@@ -13,6 +14,7 @@ import {
   mapCount,
   mapName,
   mapParams,
+  mapSpelling,
   mapVariables,
   stridePrefixes,
 } from './map-params.js';
@@ -73,18 +75,8 @@ export function emitMapCpu(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
 type CpuKernelLevel = Extract<MapPlan['target'], { readonly kind: 'cpu' }>['level'];
 
 function argsText(plan: MapPlan): string {
-  const names = mapVariables(plan);
-  const rank = `[${plan.rank}]`;
-  const members = [
-    ...plan.inputs.map(
-      ({ dtype }, k) => `const ${elementInfo(dtype).storage}* ${names.inputs[k] ?? ''};`,
-    ),
-    `${elementInfo(plan.out).storage}* out;`,
-    ...['n', ...stridePrefixes(plan)].map((prefix) => `i64 ${prefix}${rank};`),
-    ...names.indices.map((name) => `i64 ${name};`),
-    ...names.parameters.map((name) => `double ${name};`),
-  ];
-  return `struct Args { ${members.join(' ')} };`;
+  const arrays = ['n', ...stridePrefixes(plan)];
+  return argumentsStruct(mapParams(plan), { ...mapSpelling(plan), arrays, apart: () => true });
 }
 
 function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): string {

@@ -2,22 +2,16 @@ import { emitCudaExpression } from '../emit/cuda-expression.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { conversionsText, prelude } from './conversion-text.js';
 import { scalar } from './copy-params.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormula } from './map-formula.js';
-import {
-  mapCost,
-  mapCount,
-  mapName,
-  mapParams,
-  mapVariables,
-  stridePrefixes,
-} from './map-params.js';
+import { mapCost, mapCount, mapName, mapParams, mapSpelling, mapVariables } from './map-params.js';
 import type { MapPlan } from './map-plan.js';
-import { dimParams, productOf, QUOTIENT, unravel } from './strided-text.js';
+import { productOf, QUOTIENT, unravel } from './strided-text.js';
 
 const ENTRY = 'mercer_map';
 /** Most elements that a thread holds at once where all lie in a row. */
@@ -43,7 +37,7 @@ export function emitMapCuda(plan: MapPlan): CudaKernel {
     plan.rank > 2 && QUOTIENT.trimEnd(),
     plan.mode === 'linear' && packTypes(plan),
     'extern "C" __global__ void __launch_bounds__(256)',
-    `${ENTRY}(${signature(plan)}) {`,
+    `${ENTRY}(${parameterList(mapParams(plan), { ...mapSpelling(plan), restricts: () => false })}) {`,
     indent(lines(...formula.uniformStatements)),
     `  const auto value = [&](${arguments_}) {`,
     indent(lines(...formula.statements, `return store(${formula.result});`), 4),
@@ -72,19 +66,6 @@ export function emitMapCuda(plan: MapPlan): CudaKernel {
       specialOps: mapCount(plan, scalars) * formula.special,
     }),
   };
-}
-
-function signature(plan: MapPlan): string {
-  const names = mapVariables(plan);
-  return [
-    ...plan.inputs.map(
-      ({ dtype }, k) => `const ${elementInfo(dtype).storage}* ${names.inputs[k] ?? ''}`,
-    ),
-    `${elementInfo(plan.out).storage}* out`,
-    dimParams(plan.rank, ['n', ...stridePrefixes(plan)]),
-    ...names.indices.map((name) => `i64 ${name}`),
-    ...names.parameters.map((name) => `double ${name}`),
-  ].join(', ');
 }
 
 const contiguous = (plan: MapPlan): readonly (MapPlan['inputs'][number] & { name: string })[] =>

@@ -1,5 +1,6 @@
 import { postOrder, print } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
+import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import { scalar } from './copy-params.js';
@@ -58,6 +59,13 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
     })),
     ...names.parameters.map((name): KernelParam => ({ name, kind: 'scalar', type: 'float64' })),
   ];
+}
+
+/** How texts spell them. */
+export function mapSpelling({ inputs, out }: MapPlan): ParameterSpelling {
+  const read = inputs.map(({ dtype }, k) => [`x${k}`, elementInfo(dtype).storage] as const);
+  const elements = { ...Object.fromEntries(read), out: elementInfo(out).storage };
+  return { integers: SHORT_INTEGERS, elements };
 }
 
 /** Elements of the output. */

@@ -3,6 +3,7 @@ import type { CpuLimits, DeviceLimits } from '../device-limits.js';
 import type { DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
+import { PlanError } from '../plan-error.js';
 import { collapseStrides } from './collapse-dims.js';
 import { MAX_COPY_RANK } from './copy-plan.js';
 
@@ -88,7 +89,7 @@ export interface PlannedMap {
  * console.log(plan.mode, scalars); // linear { n0: 12, d0: 1, s0_0: 1, p0: 2.5 }
  * ```
  *
- * @throws RangeError where more than eight inputs are read, or more than eight dimensions are left after collapsing
+ * @throws PlanError where more than eight inputs are read, or more than eight dimensions are left after collapsing
  */
 export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
   const { expr, shape, out, parameters = {}, indices = {} } = problem;
@@ -97,7 +98,8 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     names.has(input.name) ? [{ ...input, index }] : [],
   );
   if (read.length > MAX_MAP_INPUTS) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `map: the formula reads ${read.length} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
     );
   }
@@ -111,7 +113,8 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     ...axes.map((axis) => shape.map((_, i) => (i === axis ? 1 : 0))),
   ]);
   if (dims.length > MAX_COPY_RANK) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `map: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Map slices, or make the inputs contiguous.`,
     );
   }

@@ -3,11 +3,6 @@ export function indices(count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) => i);
 }
 
-/** `i64 n0, i64 n1, ...` for each prefix in turn. */
-export function dimParams(rank: number, prefixes: readonly string[]): string {
-  return prefixes.flatMap((prefix) => indices(rank).map((i) => `i64 ${prefix}${i}`)).join(', ');
-}
-
 /** `n0 * n1 * ...` over the first `count` dimensions, `1` for none. */
 export function productOf(prefix: string, count: number): string {
   return count === 0

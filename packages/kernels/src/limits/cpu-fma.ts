@@ -1,6 +1,8 @@
 import type { CpuLimits } from '../device-limits.js';
 import { lanesOf, vectorPrelude, type CpuLevel } from '../emit/cpu-vector.js';
+import { argumentsStruct, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 /** What a CPU limit kernel measures. */
@@ -39,8 +41,15 @@ export function cpuFmaKernel(limits: CpuLimits, dtype: PairwiseDType): CpuKernel
   const sums = Array.from({ length: SUMS[level] }, (_, i) => `s${i}`);
   const lanes = lanesOf(level, dtype);
   const entry = dtype === 'float32' ? 'limit_cpu_fma_f32' : 'limit_cpu_fma_f64';
+  const params: KernelParam[] = [
+    { name: 'out', kind: 'pointer', dtype, access: 'write' },
+    { name: 'tasks', kind: 'scalar', type: 'int64' },
+    { name: 'iterations', kind: 'scalar', type: 'int64' },
+    { name: 'x', kind: 'scalar', type: 'float64' },
+    { name: 'y', kind: 'scalar', type: 'float64' },
+  ];
   const source = `${vectorPrelude(level, dtype)}
-struct Args { T* out; int64_t tasks; int64_t iterations; double x; double y; };
+${argumentsStruct(params, { integers: STANDARD_INTEGERS, dtypeOfT: dtype, apart: () => true })}
 
 extern "C" void ${entry}(const void* raw, int64_t begin, int64_t end, void*) {
   const Args& args = *(const Args*)raw;
@@ -62,13 +71,7 @@ ${sums.map((sum) => `      ${sum} = ${sum} * x + y;`).join('\n')}
     name: `limit: ${dtype} multiply-add on ${level}`,
     entry,
     source,
-    params: [
-      { name: 'out', kind: 'pointer', dtype, access: 'write' },
-      { name: 'tasks', kind: 'scalar', type: 'int64' },
-      { name: 'iterations', kind: 'scalar', type: 'int64' },
-      { name: 'x', kind: 'scalar', type: 'float64' },
-      { name: 'y', kind: 'scalar', type: 'float64' },
-    ],
+    params,
     options: [{ name: 'fmad', value: true }],
     geometry: ({ tasks = 0 }) => ({ tasks, chunk: 1, scratchBytes: 0 }),
     cost: ({ tasks = 0, iterations = 0 }) => ({

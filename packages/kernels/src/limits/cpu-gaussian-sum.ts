@@ -1,10 +1,23 @@
 import type { CpuLimits } from '../device-limits.js';
 import { instruction, lanesOf, vectorPrelude } from '../emit/cpu-vector.js';
+import { argumentsStruct, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
 import type { CpuLimitKernel } from './cpu-fma.js';
 
 /** Multiply-adds of a pair, an exponential counted as ten. */
 const SLOTS = 17;
+
+const PARAMS: readonly KernelParam[] = [
+  ...['x', 'y', 'b'].map((name): KernelParam => ({
+    name,
+    kind: 'pointer',
+    dtype: 'float32',
+    access: 'read',
+  })),
+  { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
+  ...['rowsI', 'rowsJ'].map((name): KernelParam => ({ name, kind: 'scalar', type: 'int64' })),
+];
 
 /**
  * The sums `out_i = sum_j exp(-|x_i - y_j|^2) b_j` in three dimensions, float32, written by hand: what a compiled formula is
@@ -23,7 +36,7 @@ export function cpuGaussianSumKernel({ level }: Pick<CpuLimits, 'level'>): CpuKe
   const entry = 'limit_cpu_gaussian_sum';
   const source = `${vectorPrelude(level, 'float32')}
 ${instruction('no_more_than', level === 'arm64' ? 'fmin' : 'min', level, 'float32', 2)}
-struct Args { const T* x; const T* y; const T* b; T* out; int64_t rowsI; int64_t rowsJ; };
+${argumentsStruct(PARAMS, { integers: STANDARD_INTEGERS, dtypeOfT: 'float32', apart: () => true })}
 
 // exp(-d) for d >= 0
 INLINE V exp_of_minus(V d) {
@@ -89,14 +102,7 @@ extern "C" void ${entry}(const void* raw, int64_t begin, int64_t end, void*) {
     name: `limit: Gaussian sum by hand on ${level}`,
     entry,
     source,
-    params: [
-      { name: 'x', kind: 'pointer', dtype, access: 'read' },
-      { name: 'y', kind: 'pointer', dtype, access: 'read' },
-      { name: 'b', kind: 'pointer', dtype, access: 'read' },
-      { name: 'out', kind: 'pointer', dtype, access: 'write' },
-      { name: 'rowsI', kind: 'scalar', type: 'int64' },
-      { name: 'rowsJ', kind: 'scalar', type: 'int64' },
-    ],
+    params: PARAMS,
     options: [{ name: 'fmad', value: true }],
     geometry: ({ rowsI = 0 }) => ({ tasks: Math.ceil(rowsI / rows), chunk: 1, scratchBytes: 0 }),
     cost: ({ rowsI = 0, rowsJ = 0 }) => ({

@@ -1,7 +1,9 @@
 import type { CudaLimits } from '../device-limits.js';
 import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
+import type { KernelParam } from '../kernel-param.js';
 import { absoluteStep, fastPowerStep } from '../pairwise/cuda/power-step.js';
 import { pairLoopKernel, type PairLoop } from './cuda-pair-loop.js';
 
@@ -141,25 +143,27 @@ export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
   ];
 }
 
+const IN_AND_OUT: readonly KernelParam[] = [
+  { name: 'a', kind: 'pointer', dtype: 'float32', access: 'read' },
+  { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
+];
+
 /** Copies `k` float4 of `a` to `out`. */
 function copyKernel(limits: CudaLimits): CudaKernel {
   const blocks = limits.multiprocessors * 16;
+  const params = [...IN_AND_OUT, { name: 'k', kind: 'scalar', type: 'int64' } as const];
   return {
     dialect: 'cuda',
     name: 'limit: copy',
     entry: 'limit_copy',
     source: `extern "C" __global__ void __launch_bounds__(512)
-limit_copy(const float4* __restrict__ a, float4* __restrict__ out, long long k) {
+limit_copy(${parameterList(params, { elements: { a: 'float4', out: 'float4' } })}) {
   const long long stride = (long long)gridDim.x * 512;
   #pragma unroll 4
   for (long long i = (long long)blockIdx.x * 512 + threadIdx.x; i < k; i += stride) out[i] = a[i];
 }
 `,
-    params: [
-      { name: 'a', kind: 'pointer', dtype: 'float32', access: 'read' },
-      { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
-      { name: 'k', kind: 'scalar', type: 'int64' },
-    ],
+    params,
     options: [],
     geometry: () => ({ grid: [blocks, 1, 1], block: [512, 1, 1], sharedMemBytes: 0 }),
     cost: ({ k = 0 }) => ({ bytes: 32 * k, flops: 0 }),
@@ -172,14 +176,11 @@ function launchKernel(): CudaKernel {
     dialect: 'cuda',
     name: 'limit: launch',
     entry: 'limit_launch',
-    source: `extern "C" __global__ void limit_launch(const float* __restrict__ a, float* __restrict__ out) {
+    source: `extern "C" __global__ void limit_launch(${parameterList(IN_AND_OUT)}) {
   if (threadIdx.x == 0) out[0] = a[0] + 1.0f;
 }
 `,
-    params: [
-      { name: 'a', kind: 'pointer', dtype: 'float32', access: 'read' },
-      { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
-    ],
+    params: IN_AND_OUT,
     options: [],
     geometry: () => ({ grid: [1, 1, 1], block: [32, 1, 1], sharedMemBytes: 0 }),
     cost: () => ({ bytes: 8, flops: 1 }),

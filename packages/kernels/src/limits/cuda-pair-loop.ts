@@ -1,5 +1,6 @@
 import type { CudaLimits } from '../device-limits.js';
 import { cudaType } from '../emit/cuda-literal.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
@@ -47,7 +48,7 @@ export function pairLoopKernel(loop: PairLoop, limits: CudaLimits): CudaKernel {
     source: `${loop.functions}
 
 extern "C" __global__ void __launch_bounds__(${THREADS}, ${BLOCKS_PER_MULTIPROCESSOR})
-${loop.entry}(${type}* __restrict__ out, long long k, double p) {
+${loop.entry}(${parameterList(PARAMS(loop.dtype))}) {
   ${loop.setup}
   ${type} x[${rows}], y[${columns}], sum[${rows}][${columns}] = {};
   #pragma unroll

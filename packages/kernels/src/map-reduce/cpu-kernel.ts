@@ -46,11 +46,12 @@ function sourceText(
   plan: CpuMapReducePlan,
   running: RunningResult,
   helpers: Set<CpuHelper>,
+  params: CpuKernel['params'],
 ): string {
   const pair = cpuPairText(plan);
   pair.helpers.forEach((helper) => helpers.add(helper));
   const text = cpuFirstStep(plan, running, pair);
-  return cpuSourceText(plan, running, { entry: ENTRY, helpers, text });
+  return cpuSourceText(plan, running, { entry: ENTRY, helpers, params, text });
 }
 
 /** The kernel that computes the formula, with its parameters but for the workspace; `helpers` are those of the running result. */
@@ -60,15 +61,15 @@ export function computingKernel(
   helpers: Set<CpuHelper>,
   rest: Pick<CpuKernel, 'params' | 'cost'>,
 ): CpuKernel {
-  const { params } = rest;
+  const params = plan.splits > 1 ? withWorkspace(rest.params, 'write') : rest.params;
   const cost = Object.hasOwn(rest, 'cost') ? rest.cost : undefined;
   const rows = plan.groups * lanesOf(plan.level, plan.dtype);
   return {
     dialect: 'cpu',
     name: plan.summary,
     entry: ENTRY,
-    source: plan.interpreted === true ? '' : sourceText(plan, running, helpers),
-    params: plan.splits > 1 ? withWorkspace(params, 'write') : params,
+    source: plan.interpreted === true ? '' : sourceText(plan, running, helpers, params),
+    params,
     options: [],
     geometry: (scalars) => ({
       tasks: launchTasks(plan, scalars, rows) * plan.splits * (scalars['batch'] ?? 0),

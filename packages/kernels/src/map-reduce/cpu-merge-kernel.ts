@@ -29,12 +29,14 @@ export function withMergeKernel(
 ): KernelProgram {
   const lanes = lanesOf(plan.level, plan.dtype);
   const entry = `${compute.entry}_merge`;
+  const all = withWorkspace(params, 'read');
+  const text = mergeText(plan, running);
   const merge: CpuKernel = {
     dialect: 'cpu',
     name: `${plan.summary}, merge`,
     entry,
-    source: cpuSourceText(plan, running, { entry, helpers, text: mergeText(plan, running) }),
-    params: withWorkspace(params, 'read'),
+    source: cpuSourceText(plan, running, { entry, helpers, params: all, text }),
+    params: all,
     options: [],
     geometry: (scalars) => ({
       tasks: launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0),

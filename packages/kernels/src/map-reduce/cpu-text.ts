@@ -2,17 +2,11 @@ import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { anyLane, vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
-import { elementType, halfLoads } from './half-storage.js';
+import { argumentsStruct, STANDARD_INTEGERS } from '../emit/parameter-text.js';
+import type { KernelParam } from '../kernel-param.js';
+import { halfLoads } from './half-storage.js';
 import type { LaunchedPlan } from './launched-plan.js';
-import {
-  batchStrideName,
-  inputName,
-  RANGE_POINTERS,
-  rowNames,
-  strideName,
-  tableRows,
-  TASK_COUNT,
-} from './params.js';
+import { rowNames, strideName, tableRows, TASK_COUNT } from './params.js';
 import type { CpuMapReducePlan } from './plan-types.js';
 import type { ReducerDialect } from './reducers/reducer.js';
 import { wordsOf } from './reducers/state-words.js';
@@ -74,7 +68,7 @@ export function cpuRowsDialect(
 export function cpuPrelude(
   plan: CpuLaunchedPlan,
   running: RunningResult,
-  helpers: ReadonlySet<CpuHelper>,
+  { helpers, params }: Pick<EntryText, 'helpers' | 'params'>,
 ): string {
   const { dtype, level } = plan;
   return `${vectorPrelude(level, dtype)}
@@ -88,7 +82,7 @@ INLINE V real(I x) {
 ${anyLane(level, dtype)}
 ${plan.sums?.wide ? `${wideText(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
 ${halfLoads(plan.inputs, 'cpu')}${running.text}
-struct Args { ${members(plan, running).join(' ')} };
+${argumentsText(plan, params)}
 constexpr int64_t GROUPS = ${plan.groups}, ROWS = GROUPS * LANES, TILE = ${plan.tile};
 `;
 }
@@ -108,26 +102,16 @@ INLINE W choose(I which, W a, W b) {
 }`;
 }
 
-/** The members of the arguments, in the order of the parameters. */
-function members(plan: CpuLaunchedPlan, { outputs, pointers = [] }: RunningResult): string[] {
-  const { inputs } = plan;
-  return [
-    ...inputs.map((input) => `const ${elementType(input, 'T')}* ${inputName(input.position)};`),
-    ...outputs.flatMap(({ names, value, index }) => [
-      ...(value.length > 0 ? [`T* ${names.value};`] : []),
-      ...(index.length > 0 ? [`int32_t* ${names.index};`] : []),
-    ]),
-    ...pointers.map(({ name, dtype, access }) => {
-      const type = dtype === 'int64' || dtype === 'int32' ? `${dtype}_t` : 'T';
-      return `${access === 'read' ? 'const ' : ''}${type}* ${name};`;
-    }),
-    ...(plan.ranges ? RANGE_POINTERS.map((name) => `const int64_t* ${name};`) : []),
-    'int64_t rowsI, rowsJ, batch;',
-    ...(plan.ranges ? [`int64_t ${TASK_COUNT};`] : []),
-    ...inputs.map(({ position: p }) => `int64_t ${strideName(p)}, ${batchStrideName(p)};`),
-    ...tableRows(plan).map((name) => `int64_t ${name};`),
-    ...(plan.splits > 1 ? ['char* workspace;'] : []),
-  ];
+/** The arguments; sizes of one input stand together. */
+function argumentsText(plan: CpuLaunchedPlan, params: readonly KernelParam[]): string {
+  const first = [TASK_COUNT, ...plan.inputs.map(({ position }) => strideName(position))];
+  const begins = new Set([...first, ...tableRows(plan)]);
+  return argumentsStruct(params, {
+    integers: STANDARD_INTEGERS,
+    dtypeOfT: plan.dtype,
+    elements: { workspace: 'char' },
+    apart: ({ kind, name }) => kind === 'pointer' || begins.has(name),
+  });
 }
 
 /** Bytes of a `State`: vectors side by side. */
@@ -183,6 +167,7 @@ function oneOutput(
 /** A function of a host kernel. */
 interface EntryText {
   readonly entry: string;
+  readonly params: readonly KernelParam[];
   readonly helpers: ReadonlySet<CpuHelper>;
   readonly text: string;
 }
@@ -191,10 +176,10 @@ interface EntryText {
 export function cpuSourceText(
   plan: CpuLaunchedPlan,
   running: RunningResult,
-  { entry, helpers, text }: EntryText,
+  { entry, helpers, params, text }: EntryText,
 ): string {
   return lines(
-    cpuPrelude(plan, running, helpers),
+    cpuPrelude(plan, running, { helpers, params }),
     `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*) {`,
     '  const Args& g = *(const Args*)args;',
     indent(text),

@@ -6,7 +6,7 @@ import { blockRows } from './cuda-block.js';
 import { firstStepText } from './cuda-first-step.js';
 import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';
-import { cudaPrelude, cudaReducerDialect, cudaScalarDialect, parameterList } from './cuda-text.js';
+import { cudaPrelude, cudaReducerDialect, cudaScalarDialect, signature } from './cuda-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams, resultRows } from './params.js';
 import type { CudaMapReducePlan } from './plan-types.js';
 import { reducersOf } from './reducers/reducers-of.js';
@@ -60,7 +60,7 @@ export function computingKernel(
     source: lines(
       cudaPrelude(plan, running, helpers),
       `extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.resident})`,
-      `${entry}(${parameterList(all, plan.dtype)}) {`,
+      `${entry}(${signature(all, plan.dtype)}) {`,
       indent(body),
       '}',
       '',

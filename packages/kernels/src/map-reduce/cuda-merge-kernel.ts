@@ -1,7 +1,7 @@
 import { indent, lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { withWorkspace } from '../kernel-program.js';
-import { allOutputsText, cudaPrelude, parameterList, stateWords } from './cuda-text.js';
+import { allOutputsText, cudaPrelude, signature, stateWords } from './cuda-text.js';
 import type { LaunchedPlan } from './launched-plan.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from './params.js';
 import type { CudaMapReducePlan } from './plan-types.js';
@@ -65,7 +65,7 @@ export function mergeFrame(
     source: lines(
       cudaPrelude(plan, running),
       `extern "C" __global__ void __launch_bounds__(${THREADS})`,
-      `${entry}(${parameterList(params, plan.dtype)}) {`,
+      `${entry}(${signature(params, plan.dtype)}) {`,
       indent(body),
       '}',
       '',

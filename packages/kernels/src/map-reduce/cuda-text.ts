@@ -1,7 +1,8 @@
-import type { ReductionKind } from '@mercer/formula';
+import { traitsOf } from '@mercer/formula';
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { halfLoads, halfTypes } from './half-storage.js';
@@ -45,13 +46,6 @@ export function cudaScalarDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): 
   };
 }
 
-/** Reductions that take exponentials of the formula. */
-const EXPONENTIAL: ReadonlySet<ReductionKind> = new Set([
-  'LogSumExp',
-  'SumSoftMaxWeight',
-  'MaxSumShiftExp',
-]);
-
 /** What both steps begin with, and, where inputs are read, how 16 bits are and the helpers of a formula. */
 export function cudaPrelude(
   plan: LaunchedPlan,
@@ -60,7 +54,9 @@ export function cudaPrelude(
 ): string {
   const { dtype, inputs, further = [] } = plan;
   const helpers = new Set(wanted);
-  const takesExponentials = [plan, ...further].some(({ reduction }) => EXPONENTIAL.has(reduction));
+  const takesExponentials = [plan, ...further].some(
+    ({ reduction }) => traitsOf(reduction).isExponential,
+  );
   if (running.text.includes('exp2_approximate(')) helpers.add('exp2Approximate');
   else if (takesExponentials) {
     helpers.add('max');
@@ -89,24 +85,9 @@ export function cudaPrelude(
   );
 }
 
-/** The parameters of a kernel as its signature has them; the workspace holds words of the data type. */
-export function parameterList(params: readonly KernelParam[], dtype: PairwiseDType): string {
-  return params
-    .map((param) => {
-      if (param.kind !== 'pointer') return `long long ${param.name}`;
-      return `${param.access === 'read' ? 'const ' : ''}${pointerType(param.dtype, dtype)}* __restrict__ ${param.name}`;
-    })
-    .join(', ');
-}
-
-function pointerType(
-  of: Extract<KernelParam, { kind: 'pointer' }>['dtype'],
-  dtype: PairwiseDType,
-): string {
-  if (of === 'int32') return 'int';
-  if (of === 'float16' || of === 'bfloat16') return 'u16';
-  return of === 'int64' ? 'long long' : cudaType(dtype);
-}
+/** The parameter list of a kernel. */
+export const signature = (params: readonly KernelParam[], dtype: PairwiseDType): string =>
+  parameterList(params, { elements: { workspace: cudaType(dtype) } });
 
 /**
  * Statements that put a running result into the workspace and take it out again, word by word, so that

@@ -1,4 +1,4 @@
-import { ops, pm, reduction, vi, vj, type Reduction } from '@mercer/formula';
+import { ops, pm, reduction, traitsOf, vi, vj, type Reduction } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitMapReduce } from './emit.js';
@@ -78,7 +78,7 @@ function smallProblems(): MapReduceProblem[] {
   const sizes = { rowsI: 1000, rowsJ: 1000, batch: 1 };
   return (['float32', 'float64'] as const).flatMap((dtype) =>
     [3, 10].flatMap((dim): MapReduceProblem[] => {
-      const [first, ...others] = reductions(dim).filter(({ kind }) => !kind.includes('K'));
+      const [first, ...others] = reductions(dim).filter(({ kind }) => !traitsOf(kind).takesK);
       const gradient = ops.mul(ops.exp(ops.neg(ops.sqDist(vi(0, dim), vj(1, dim)))), vj(1, dim));
       return [
         ...others.map((one) => ({ reduction: one, dtype, ...sizes })),

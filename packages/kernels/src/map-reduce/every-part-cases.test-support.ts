@@ -1,4 +1,12 @@
-import { ops, reduction, vi, vj, type ReductionKind, type VectorExpr } from '@mercer/formula';
+import {
+  ops,
+  reduction,
+  traitsOf,
+  vi,
+  vj,
+  type ReductionKind,
+  type VectorExpr,
+} from '@mercer/formula';
 import type { MapReduceCase, Place } from './map-reduce-check.test-support.js';
 
 /** Columns of the points. */
@@ -47,7 +55,7 @@ export function everyPartCase(
     const weight = ops.add(ops.div(other, terms), 0.5);
     return reduction(kind, formulaOf(kind, own, other, terms), {
       axis,
-      ...(kind.includes('K') && { k: 3 }),
+      ...(traitsOf(kind).takesK && { k: 3 }),
       ...((kind === 'SumSoftMaxWeight' || kind === 'MaxSumShiftExp') && { weight }),
     });
   });
@@ -85,6 +93,6 @@ function formulaOf(
     case 'MaxSumShiftExp':
       return ops.div(ops.elem(distance, 0), -terms / 8);
     default:
-      return kind.includes('Max') ? ops.neg(distance) : distance;
+      return traitsOf(kind).extremum === 'largest' ? ops.neg(distance) : distance;
   }
 }

@@ -12,6 +12,7 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import { expandFunctionsSteps } from '../math/expand-functions.js';
+import { PlanError } from '../plan-error.js';
 import type { Gathers } from './gathers.js';
 import { INTERPRETER_LIMITS } from './limits.js';
 
@@ -27,7 +28,7 @@ const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
 
 /**
  * In steps, every component of a formula as a scalar expression over components of inputs, row numbers, and components of
- * rows taken by index, which go to `gathers`. Throws a `RangeError` for what no kernel computes: a function beyond its
+ * rows taken by index, which go to `gathers`. Throws a `PlanError` for what no kernel computes: a function beyond its
  * largest order, and without `gathers` a row taken by index.
  */
 export function* lowerFormula(formula: VectorExpr, gathers?: Gathers): Steps<readonly RealExpr[]> {
@@ -113,8 +114,9 @@ export function lowerElementwise(node: ElementwiseNode, args: readonly RealExpr[
 }
 
 /** The error for what no kernel computes yet. */
-function notYet(what: string): RangeError {
-  return new RangeError(
+function notYet(what: string): PlanError {
+  return new PlanError(
+    'UNSUPPORTED',
     `cannot plan a map-reduce: the formula ${what}, and there is no kernel text for that. ` +
       `Pass the rows that it takes as an input of their own.`,
   );

@@ -6,6 +6,7 @@ import {
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
+import { PlanError } from '../plan-error.js';
 import type { Gather } from './gathers.js';
 import type { MapReduceInput } from './launched-plan.js';
 import { componentName } from './lower-formula.js';
@@ -72,7 +73,8 @@ export function componentsOf(inputs: readonly MapReduceInput[], wanted: Category
 export function checkInputs(inputs: readonly MapReduceInput[]): void {
   inputs.forEach(({ position }, n) => {
     if (inputs.findIndex((other) => other.position === position) === n) return;
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan a map-reduce: input ${position} stands in the formula with two dims or categories. ` +
         `Give every input a position of its own.`,
     );
@@ -104,5 +106,5 @@ function checkStorage(
 }
 
 function refuse(problem: string, remedy: string): never {
-  throw new RangeError(`cannot plan a map-reduce: ${problem}. ${remedy}`);
+  throw new PlanError('UNSUPPORTED', `cannot plan a map-reduce: ${problem}. ${remedy}`);
 }

@@ -1,22 +1,14 @@
-import type { ReductionKind } from '@mercer/formula';
+import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
+import { PlanError } from '../plan-error.js';
 import type { MapReduceProblem } from './problem.js';
 import type { SumOptions, SumScheme } from './reducers/sum-options.js';
 
-const SUMS: ReadonlySet<ReductionKind> = new Set([
-  'Sum',
-  'Mean',
-  'LogSumExp',
-  'SumSoftMaxWeight',
-  'MaxSumShiftExp',
-]);
-/** What compares or counts: nothing of it is rounded, however sums beside it are added up. */
-const ADDS_NOTHING: ReadonlySet<ReductionKind> = new Set([
-  ...(['Min', 'ArgMin', 'MinArgMin', 'Max', 'ArgMax', 'MaxArgMax'] as const),
-  ...(['KMin', 'ArgKMin', 'KMinArgKMin', 'KMax', 'ArgKMax', 'KMaxArgKMax'] as const),
-  ...(['Any', 'All', 'Count'] as const),
-]);
-/** Whether a reduction compares or counts, so that the options of sums change nothing. */
-export const addsNothing = (kind: ReductionKind): boolean => ADDS_NOTHING.has(kind);
+const addsUp = (kind: ReductionKind): boolean =>
+  kind === 'Sum' || kind === 'Mean' || traitsOf(kind).isExponential;
+
+/** Whether a reduction compares or counts: nothing of it is rounded, however sums beside it are added up. */
+export const addsNothing = (kind: ReductionKind): boolean =>
+  traitsOf(kind).extremum !== undefined || ['Any', 'All', 'Count'].includes(kind);
 
 const SCHEMES: readonly SumScheme[] = ['block', 'direct', 'kahan'];
 
@@ -42,12 +34,12 @@ export function planSums({
     );
   }
   const all = [problem.reduction, ...(problem.further ?? [])];
-  const hasSum = all.some(({ kind }) => SUMS.has(kind));
-  const other = all.find(({ kind }) => !SUMS.has(kind) && !(hasSum && addsNothing(kind)));
+  const hasSum = all.some(({ kind }) => addsUp(kind));
+  const other = all.find(({ kind }) => !addsUp(kind) && !(hasSum && addsNothing(kind)));
   if (other !== undefined) {
     refuse(
       `${other.kind} takes neither 'accumulate' nor 'sumScheme'`,
-      `Leave them out, or plan it apart: they are for ${[...SUMS].join(', ')}.`,
+      `Leave them out, or plan it apart: they are for ${REDUCTION_KINDS.filter(addsUp).join(', ')}.`,
     );
   }
   return Object.freeze({ scheme, wide });
@@ -72,5 +64,5 @@ export const sumsText = ({ scheme, wide }: SumOptions): string =>
   `${scheme} sums${wide ? ' in float64' : ''}`;
 
 function refuse(problem: string, remedy: string): never {
-  throw new RangeError(`cannot plan a map-reduce: ${problem}. ${remedy}`);
+  throw new PlanError('UNSUPPORTED', `cannot plan a map-reduce: ${problem}. ${remedy}`);
 }

@@ -1,6 +1,7 @@
-import { finish, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
+import { finish, traitsOf, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
+import { PlanError } from '../plan-error.js';
 import { chooseCpuTile } from './choose-cpu-tile.js';
 import { chooseCudaTile } from './choose-cuda-tile.js';
 import { toListSteps } from './expression-list.js';
@@ -19,7 +20,7 @@ import { planWide } from './wide/wide-plan.js';
 
 /**
  * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond
- * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `RangeError` for functions beyond their largest order, and for
+ * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `PlanError` for functions beyond their largest order, and for
  * several reductions of one pass that are together too long to be written out.
  *
  * ```ts
@@ -96,7 +97,7 @@ function* unrolledSteps(
     slots: wordsOf(slots, dtype),
     operations: common.values.nodes.length,
     stateBytes: slots.length * (slots.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
-    ranked: all.some(({ kind }) => kind.includes('K')),
+    ranked: all.some(({ kind }) => traitsOf(kind).takesK),
     own: componentsOf(inputs, kept),
     other: componentsOf(inputs, reduced),
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
@@ -129,7 +130,8 @@ const planned = ({ kind, formula, weight, k = 1 }: Reduction): PlannedReduction 
 function checkAxes([first, ...further]: readonly Reduction[]): void {
   for (const { kind, axis } of further) {
     if (axis === first?.axis) continue;
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan a map-reduce: the first reduction has axis ${first?.axis}, and ${kind} has axis ${axis}. ` +
         `Reduce over the same axis, or plan them one by one.`,
     );

@@ -10,7 +10,7 @@ import { isBeyondLimits, isWide } from './wide/is-wide.js';
  * components. Those are so much quicker for long vectors that a pass for each reduction takes less time than one pass without
  * loops. The interpreter computes one reduction at a time.
  *
- * Throws a `RangeError` for unusual sums of what is no sum, as `planMapReduce` does.
+ * Throws a `PlanError` for unusual sums of what is no sum, as `planMapReduce` does.
  *
  * ```ts
  * import { ops, reduction, vi, vj } from '@mercer/formula';

@@ -1,5 +1,6 @@
 import {
   constant,
+  traitsOf,
   type RealExpr,
   type Reduction,
   type Steps,
@@ -25,7 +26,7 @@ export function* valuesOf(
       ? [...(yield* lowerFormula(weight, gathers)), one]
       : weight !== undefined
         ? yield* lowerFormula(weight, gathers)
-        : kind === 'LogSumExp' || kind === 'MaxSumShiftExp'
+        : traitsOf(kind).isExponential
           ? [one]
           : [];
   return [...values, ...weights];

@@ -25,6 +25,7 @@ import {
   type RealExpr,
   type Steps,
 } from '@mercer/formula';
+import { PlanError } from '../plan-error.js';
 
 type Expansion = (
   x: RealExpr,
@@ -45,7 +46,7 @@ const EXPANSIONS: { readonly [K in MathOp]?: Expansion } = {
 /**
  * The expression with functions written out that need no text of their own: powers and logarithms of a
  * squared distance, Wendland's functions, Bessel functions of half-integer order, values held at 1. The same node where
- * there is none. Throws a `RangeError` for an order without kernel text.
+ * there is none. Throws a `PlanError` for an order without kernel text.
  */
 export function expandFunctions<E extends Expr>(expr: E): E {
   const [expandedOne = expr] = expandAllFunctions([expr]);
@@ -87,7 +88,8 @@ const LARGEST_ORDERS: { readonly [K in MathOp]?: number } = {
 function checkOrder(fn: MathOp, order: number): void {
   const most = LARGEST_ORDERS[fn];
   if (most === undefined || Math.abs(order) <= most) return;
-  throw new RangeError(
+  throw new PlanError(
+    'UNSUPPORTED',
     `cannot emit '${fn}' of order ${order}: there is kernel text up to order ${most}. ` +
       `Use a lower order or fewer derivatives, or evaluate the formula without kernels.`,
   );

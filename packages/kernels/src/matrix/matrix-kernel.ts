@@ -1,5 +1,6 @@
 import { cudaType } from '../emit/cuda-literal.js';
 import { indent, lines } from '../emit/indent.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
@@ -27,7 +28,8 @@ export interface MatrixText {
 /** A kernel of the CUDA dialect; the CPU's runtime has these steps inside its own routines. */
 export function matrixKernel(text: MatrixText): CudaKernel {
   const { name, entry, params, functions, threads, body, geometry } = text;
-  const signature = params.map(parameterText).join(', ');
+  const integers = { int32: 'int', int64: 'i64' };
+  const signature = parameterList(params, { integers, restricts: () => false });
   const source = lines(
     'typedef long long i64;',
     functions,
@@ -36,18 +38,6 @@ export function matrixKernel(text: MatrixText): CudaKernel {
     '}',
   );
   return { dialect: 'cuda', name, entry, params, options: [], source: `${source}\n`, geometry };
-}
-
-function parameterText(param: KernelParam): string {
-  if (param.kind === 'scalar') {
-    const type = { int32: 'int', int64: 'i64', float32: 'float', float64: 'double' }[param.type];
-    return `${type} ${param.name}`;
-  }
-  if (param.kind === 'tensorMap') throw new TypeError('matrix kernels take no tensor maps');
-  const type = { int32: 'int', int64: 'i64', float32: 'float', float64: 'double' }[
-    param.dtype as 'int32' | 'int64' | MatrixDType
-  ];
-  return `${param.access === 'read' ? 'const ' : ''}${type}* ${param.name}`;
 }
 
 export const pointer = (

@@ -3,11 +3,12 @@ import type { CpuExpression } from '../emit/cpu-expression.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
 import { uniformStruct } from '../emit/cpu-uniform-struct.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
+import { argumentsStruct, snakeCase, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../emitted-kernel.js';
 import { gradientProgram } from '../interpret/gradient-program.js';
 import { allFunctions, cpuFunctions } from './cpu-functions.js';
 import { gradientCost } from './gradient-cost.js';
-import { gradientParams } from './gradient-params.js';
+import { gradientParams, thetaName } from './gradient-params.js';
 import type { CpuGradientPlan } from './gradient-plan.js';
 import { cpuPackingText } from './cpu-packing.js';
 import { cpuPairsText, cpuSumsText } from './cpu-first-phase.js';
@@ -92,17 +93,16 @@ ${values}}`;
 }
 
 function argsText(plan: CpuGradientPlan): string {
-  const out = plan.target === 'rows' ? 'T' : 'double';
-  const parameters = plan.parameters.map(
-    (_, i) => `  const T* theta${i}_at;\n  int64_t theta${i}_stride;\n  double theta${i}_value;\n`,
-  );
-  return `struct Args {
-  const T *a, *b, *gradient;
-  ${out}* out;
-  int64_t m, n, k, batch, row_a, step_a, row_b, step_b, row_g, column_g, batch_a, batch_b, batch_g;
-  int64_t parts, block_rows;
-  double p;
-${parameters.join('')}${plan.maskDiagonal ? '  int64_t diagonal_offset;\n' : ''}};`;
+  const nameOf = (name: string): string =>
+    snakeCase(/^theta/.test(name) ? name : name.replace('Stride', ''));
+  return argumentsStruct(gradientParams(plan, plan.parameters.map(thetaName)), {
+    integers: STANDARD_INTEGERS,
+    inLines: true,
+    dtypeOfT: plan.dtype,
+    nameOf,
+    elements: plan.target === 'rows' ? {} : { out: 'double' },
+    apart: ({ name }) => name === 'parts',
+  });
 }
 
 function entryText(plan: CpuGradientPlan, { readsTerms }: PlanExpressions): string {

@@ -1,9 +1,9 @@
-import { cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { gradientCost } from './gradient-cost.js';
-import { gradientParams } from './gradient-params.js';
+import { gradientParams, thetaName } from './gradient-params.js';
 import type { CudaGradientPlan } from './gradient-plan.js';
 import { cudaFunctions, type CudaFunctions } from './cuda-functions.js';
 import { cudaPairsText, cudaSumsText } from './cuda-first-phase.js';
@@ -54,16 +54,9 @@ function geometry(plan: CudaGradientPlan, sharedMemBytes: number, scalars: Scala
 }
 
 function signature(plan: CudaGradientPlan): string {
-  const type = cudaType(plan.dtype);
-  const out = plan.target === 'rows' ? type : 'double';
-  const parameters = plan.parameters.map(
-    (_, i) =>
-      `,\n    const ${type}* __restrict__ theta${i}At, long long theta${i}Stride, double theta${i}Value`,
-  );
-  return `const ${type}* __restrict__ a, const ${type}* __restrict__ b, const ${type}* __restrict__ gradient, ${out}* __restrict__ out,
-    long long m, long long n, long long k, long long batch, long long rowStrideA, long long stepStrideA,
-    long long rowStrideB, long long stepStrideB, long long rowStrideG, long long columnStrideG, long long batchStrideA,
-    long long batchStrideB, long long batchStrideG, long long parts, long long blockRows, double p${parameters.join('')}${plan.maskDiagonal ? ',\n    long long diagonalOffset' : ''}`;
+  const names = plan.parameters.map(thetaName);
+  const lines = ['m', 'rowStrideB', 'batchStrideB', ...names.map((name) => `${name}At`)];
+  return parameterList(gradientParams(plan, names), { lines: [...lines, 'diagonalOffset'] });
 }
 
 function sourceText(

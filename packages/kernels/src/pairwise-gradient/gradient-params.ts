@@ -12,9 +12,12 @@ const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int6
  * diagonal is masked.
  *
  * For rows `out` is (parts, batch, m, k) in the data type; for parameters (parameters, batch, blocks)
- * in float64, see `gradientBlocks`. What is split is summed by the caller.
+ * in float64, see `gradientBlocks`. What is split is summed by the caller. In texts parameters have other names.
  */
-export function gradientParams(plan: PairwiseGradientPlan): KernelParam[] {
+export function gradientParams(
+  plan: PairwiseGradientPlan,
+  parameters: readonly string[] = plan.parameters,
+): KernelParam[] {
   const { dtype } = plan;
   const out = plan.target === 'rows' ? dtype : 'float64';
   return [
@@ -26,10 +29,13 @@ export function gradientParams(plan: PairwiseGradientPlan): KernelParam[] {
     ...['rowStrideG', 'columnStrideG', 'batchStrideA', 'batchStrideB', 'batchStrideG'].map(size),
     ...['parts', 'blockRows'].map(size),
     { name: 'p', kind: 'scalar', type: 'float64' },
-    ...plan.parameters.flatMap((name) => valueParams(name, dtype)),
+    ...parameters.flatMap((name) => valueParams(name, dtype)),
     ...(plan.maskDiagonal ? [size('diagonalOffset')] : []),
   ];
 }
+
+/** The name of parameter number `index` in texts: those of the plan come from outside and may be words of C++. */
+export const thetaName = (_: string, index: number): string => `theta${index}`;
 
 /** How a plan cuts its launches: scalars that each launch passes. */
 export function gradientBlocking(plan: PairwiseGradientPlan): { parts: number; blockRows: number } {

@@ -4,6 +4,7 @@ import type { CpuLimits, CudaLimits, DeviceLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import { toJson, type ExpressionJson } from '../pairwise/expression-json.js';
 import type { PairwiseDType, Reduce } from '../pairwise/problem.js';
+import { PlanError } from '../plan-error.js';
 import { chooseCpuSizes, type CpuGradientSizes } from './cpu-sizes.js';
 import { chooseCudaSizes, type CudaGradientSizes } from './cuda-sizes.js';
 import { parameterGradients, rowsGradient } from './gradient-expressions.js';
@@ -52,7 +53,7 @@ export type PairwiseGradientPlan = CpuGradientPlan | CudaGradientPlan;
 /**
  * The plan of a gradient problem on a device.
  *
- * @throws RangeError for a variable that is neither a, b, s, p nor a parameter
+ * @throws PlanError for a variable that is neither a, b, s, p nor a parameter
  */
 export function planPairwiseGradient(
   problem: PairwiseGradientProblem,
@@ -124,7 +125,8 @@ function checkVariables({ inner, outer, parameters = [], wrt }: PairwiseGradient
     ...(wrt === 'rows' ? [] : wrt.filter((name) => !known.has(name))),
   ];
   if (strangers.length === 0) return;
-  throw new RangeError(
+  throw new PlanError(
+    'INVALID_ARGUMENT',
     `cannot plan a gradient: ${strangers.join(', ')} is no variable of the problem. ` +
       `Use a, b, p and parameters in the inner expression, s, p and parameters in the outer one.`,
   );

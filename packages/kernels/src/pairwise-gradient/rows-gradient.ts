@@ -1,5 +1,6 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
+import { argumentsStruct, parameterList, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel, CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import type { KernelParam } from '../kernel-param.js';
@@ -137,9 +138,7 @@ function cudaKernel(plan: RowsGradientPlan): CudaKernel {
     entry: ENTRY,
     source: `#define SQRT(x) sqrt(x)
 extern "C" __global__ void __launch_bounds__(${THREADS})
-${ENTRY}(const ${type}* __restrict__ x, const ${type}* __restrict__ dy, ${type}* __restrict__ out, const ${type}* __restrict__ scaleAt,
-    long long m, long long k, long long batch, long long rowStrideX, long long stepStrideX, long long batchStrideX,
-    long long scaleBatchStride, long long scaleStride, double scaleValue) {
+${ENTRY}(${parameterList(params(plan), { lines: ['m', 'scaleBatchStride'] })}) {
   const int lane = threadIdx.x % 32;
   const long long warps = (long long)gridDim.x * ${THREADS / 32};
   for (long long index = (long long)blockIdx.x * ${THREADS / 32} + threadIdx.x / 32; index < m * batch; index += warps) {
@@ -170,13 +169,7 @@ function cpuKernel(plan: RowsGradientPlan): CpuKernel {
   );
   const source = `#include <stdint.h>
 #define SQRT(x) __builtin_sqrt(x)
-struct Args {
-  const ${type} *x, *dy;
-  ${type}* out;
-  const ${type}* scaleAt;
-  int64_t m, k, batch, rowStrideX, stepStrideX, batchStrideX, scaleBatchStride, scaleStride;
-  double scaleValue;
-};
+${argumentsStruct(params(plan), { integers: STANDARD_INTEGERS, inLines: true })}
 extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
   const Args g = *(const Args*)args;
   const ${type} *const x = g.x, *const dy = g.dy, *const scaleAt = g.scaleAt;

@@ -1,4 +1,5 @@
 import { evaluate, print, variables } from '@mercer/formula';
+import { PlanError } from '../plan-error.js';
 import type { PairwiseProblem } from './problem.js';
 
 /** Values that stand for parameters where an expression is tried. */
@@ -12,7 +13,7 @@ const PAIRS = [
 const ROUNDING = 1e-10;
 const OWN_VARIABLES: readonly string[] = ['a', 'b', 's'];
 
-/** Throws a `RangeError` for a problem that no plan can compute. */
+/** Throws a `PlanError` for a problem that no plan can compute. */
 export function checkProblem(problem: PairwiseProblem): void {
   checkParameters(problem);
   checkVariables(problem);
@@ -30,7 +31,8 @@ function checkParameters({ parameters = [] }: PairwiseProblem): void {
           ? 'is listed twice'
           : undefined;
     if (reason !== undefined) {
-      throw new RangeError(
+      throw new PlanError(
+        'INVALID_ARGUMENT',
         `cannot plan: parameter '${name}' ${reason}. ` +
           `Name each parameter once, by letters, digits and underscores, but not ${OWN_VARIABLES.join(', ')}.`,
       );
@@ -44,7 +46,8 @@ function checkVariables({ inner, outer, parameters = [] }: PairwiseProblem): voi
     ...variables(outer).filter((name) => !['s', 'p', ...parameters].includes(name)),
   ];
   if (strangers.length > 0) {
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot plan: ${strangers.join(', ')} is no variable of a pairwise problem. ` +
         `Use a, b and p in the inner expression, s and p in the outer one, ` +
         `and list others as parameters.`,
@@ -67,7 +70,8 @@ function checkPadding(problem: PairwiseProblem): void {
   for (const values of trials(problem)) {
     const atZero = evaluate(problem.inner, { a: 0, b: 0, ...values });
     if (atZero === 0) continue;
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot plan: ${print(problem.inner)} is ${atZero} at a = b = 0, and k is padded with zeros. ` +
         `Use an inner expression that is 0 there.`,
     );
@@ -77,7 +81,8 @@ function checkPadding(problem: PairwiseProblem): void {
 function checkSymmetry(problem: PairwiseProblem): void {
   const { m, n, layoutA, layoutB, alignedA, alignedB, inner } = problem;
   if (m !== n || layoutA !== layoutB || alignedA !== alignedB) {
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot plan a symmetric problem of ${m} and ${n} points, layouts ${layoutA} and ${layoutB}: ` +
         `b must be a. Pass the same operand twice, or leave 'symmetric' out.`,
     );
@@ -89,7 +94,8 @@ function checkSymmetry(problem: PairwiseProblem): void {
         evaluate(inner, { a: y, b: x, ...values }),
       ];
       if (Object.is(here, there) || Math.abs(here - there) <= ROUNDING * Math.abs(here)) continue;
-      throw new RangeError(
+      throw new PlanError(
+        'INVALID_ARGUMENT',
         `cannot plan as symmetric: ${print(inner)} is ${here} for a = ${x}, b = ${y} ` +
           `and ${there} the other way round. Leave 'symmetric' out.`,
       );

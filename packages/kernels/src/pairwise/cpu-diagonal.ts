@@ -1,4 +1,5 @@
 import { dtypeBytes } from '../dtype.js';
+import { argumentsStruct, snakeCase, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import { PARAMETER_VALUE } from './cpu-uniforms.js';
@@ -37,19 +38,25 @@ export function cpuDiagonalKernel(plan: DiagonalPlan): CpuKernel {
   };
 }
 
+/** `batchStrideOut` as `batch_out`, `regularizationAt` as `at`. */
+const nameOf = (name: string): string =>
+  snakeCase(name.replace('batchStride', 'batch').replace(/^(regularization|diagonal)/, '')).replace(
+    /^_/,
+    '',
+  );
+
 function sourceText(plan: DiagonalPlan): string {
   const [row, column] = plan.layoutOut === 'row' ? ['ldo', '1'] : ['1', 'ldo'];
   return `#include <stdint.h>
 #define INLINE static inline __attribute__((always_inline, unused))
 typedef ${plan.dtype === 'float32' ? 'float' : 'double'} T;
 ${PARAMETER_VALUE}
-struct Args {
-  T* out;
-  int64_t m, n, batch, ldo, batch_out, offset;
-  const T* at;
-  int64_t stride;
-  double value;
-};
+${argumentsStruct(diagonalParams(plan.dtype), {
+  integers: STANDARD_INTEGERS,
+  inLines: true,
+  dtypeOfT: plan.dtype,
+  nameOf,
+})}
 
 // elements with n = m + offset
 extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {

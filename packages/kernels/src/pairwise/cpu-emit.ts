@@ -14,7 +14,7 @@ import { packingText } from './cpu-packing.js';
 import type { CpuPairwisePlan } from './cpu-plan.js';
 import { storeText } from './cpu-store.js';
 import { TRIANGLE_TEXT } from './cpu-triangle.js';
-import { parameterMembers, setUniforms, uniformNames, uniformsText } from './cpu-uniforms.js';
+import { argumentsText, setUniforms, uniformNames, uniformsText } from './cpu-uniforms.js';
 import { fromJson } from './expression-json.js';
 import { pairwiseParams } from './params.js';
 
@@ -129,12 +129,7 @@ function entryText(plan: CpuPairwisePlan): string {
   const { counts, place } = blockText(plan);
   const symmetric = plan.symmetric === true;
   const perLayer = plan.parameters !== undefined;
-  return `struct Args {
-  const T *a, *b;
-  T* out;
-  int64_t m, n, k, batch, lda, ldb, ldo, batch_a, batch_b, batch_out;
-  double p;
-${parameterMembers(plan)}};
+  return `${argumentsText(plan)}
 
 extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scratch) {
   const Args& g = *(const Args*)args;

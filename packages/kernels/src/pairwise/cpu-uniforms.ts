@@ -1,6 +1,8 @@
 import type { CpuExpression } from '../emit/cpu-expression.js';
 import { uniformStruct } from '../emit/cpu-uniform-struct.js';
+import { argumentsStruct, snakeCase, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuPairwisePlan } from './cpu-plan.js';
+import { pairwiseParams } from './params.js';
 
 /** C++ text of the launch values that expressions may read, by the name of the variable. */
 export function uniformNames({ parameters = [] }: CpuPairwisePlan): Record<string, string> {
@@ -11,14 +13,22 @@ export function uniformNames({ parameters = [] }: CpuPairwisePlan): Record<strin
 /** Parameters go by their number: their names come from outside and may be words of C++. */
 const parameterText = (index: number): string => `parameter${index}`;
 
-/** Members of the launch's arguments for the parameters, each a pointer, a stride and a value. */
-export function parameterMembers({ parameters = [] }: CpuPairwisePlan): string {
-  return parameters
-    .map((_, i) => {
-      const name = parameterText(i);
-      return `  const T* ${name}_at;\n  int64_t ${name}_stride;\n  double ${name};\n`;
-    })
-    .join('');
+/** The launch's arguments; the value of a parameter has its name alone. */
+export function argumentsText({ dtype, parameters = [] }: CpuPairwisePlan): string {
+  const nameOf = (name: string): string =>
+    snakeCase(name.replace('batchStride', 'batch').replace(/Value$/, ''));
+  return argumentsStruct(
+    pairwiseParams(
+      dtype,
+      parameters.map((_, i) => parameterText(i)),
+    ),
+    {
+      integers: STANDARD_INTEGERS,
+      inLines: true,
+      dtypeOfT: dtype,
+      nameOf,
+    },
+  );
 }
 
 /** The struct of all values that depend on the launch alone, and the function that fills it. */

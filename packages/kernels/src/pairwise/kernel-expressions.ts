@@ -16,6 +16,7 @@ import {
   variables,
   type RealExpr,
 } from '@mercer/formula';
+import { PlanError } from '../plan-error.js';
 import { KERNEL_FUNCTIONS, type KernelName } from './kernel-expressions-functions.js';
 import { isSpecialisedNorm, oneForExponent } from './norm-expressions.js';
 import type { Reduce } from './problem.js';
@@ -82,7 +83,7 @@ export function customParameterName(index: number): string {
  *
  * The order of operations and the meaning of the powers are Kermac's; the functions f are in `KERNEL_FUNCTIONS`.
  *
- * @throws RangeError for an infinite exponent anywhere but in a norm (`pow` inside and outside)
+ * @throws PlanError for an infinite exponent anywhere but in a norm (`pow` inside and outside)
  *
  * ```ts
  * import { print } from '@mercer/formula';
@@ -101,7 +102,8 @@ export function descriptorExpressions(
   const p = numbers.p ?? (innerPower === 'pow' ? numbers.innerP : undefined);
   const largest = p === Infinity;
   if (largest && (innerPower !== 'pow' || outerPower !== 'pow' || numbers.p === undefined)) {
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       'cannot build a power: the exponent is Infinity, which only a norm takes, ' +
         'with pow inside and outside the sum and one p for both. Pass a finite exponent.',
     );

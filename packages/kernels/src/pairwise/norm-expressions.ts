@@ -12,6 +12,7 @@ import {
   variable,
 } from '@mercer/formula';
 import type { RealExpr } from '@mercer/formula';
+import { PlanError } from '../plan-error.js';
 import type { Reduce } from './problem.js';
 
 /** The three parts of a p-norm distance. */
@@ -53,7 +54,8 @@ export function normExpressions(
   { skipEpilogue = false }: { readonly skipEpilogue?: boolean } = {},
 ): NormExpressions {
   if (p !== 'runtime' && !(p > 0)) {
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot build the ${p}-norm: p must be a positive number or infinity. Pass p > 0.`,
     );
   }

@@ -7,7 +7,7 @@ import type { PairwiseProblem } from './problem.js';
 
 /**
  * The plan of a pairwise problem on a device: plain frozen data, the same for the same arguments.
- * Throws a `RangeError` for expressions that a plan cannot pad with zeros, for variables that no launch
+ * Throws a `PlanError` for expressions that a plan cannot pad with zeros, for variables that no launch
  * binds, and for a symmetric problem whose operands or pairs differ when they are exchanged.
  *
  * ```ts

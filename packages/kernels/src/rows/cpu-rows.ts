@@ -1,3 +1,4 @@
+import { argumentsStruct, snakeCase, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import { SAFE_SQUARES } from './cuda-norm.js';
@@ -30,6 +31,13 @@ export function cpuRowsKernel(plan: RowsPlan): CpuKernel {
   };
 }
 
+function argsText(plan: RowsPlan): string {
+  const nameOf = (name: string): string =>
+    snakeCase(name.replace('batchStride', 'batch').replace('BatchStride', 'Batch'));
+  const spelling = { integers: STANDARD_INTEGERS, inLines: true };
+  return argumentsStruct(rowsParams(plan), { ...spelling, dtypeOfT: plan.dtype, nameOf });
+}
+
 function sourceText(plan: RowsPlan): string {
   const needsNorm = plan.normalise || plan.norms;
   const place = plan.layout === 'row' ? 'source[r * g.ldx + c]' : 'source[c * g.ldx + r]';
@@ -39,11 +47,7 @@ function sourceText(plan: RowsPlan): string {
 #endif
 typedef ${plan.dtype === 'float32' ? 'float' : 'double'} T;
 constexpr int64_t ROWS = ${TASK_ROWS};
-struct Args {
-  const T* x;
-  T* out;
-  int64_t m, k, batch, ldx, ldo, batch_x, batch_out;
-${plan.scale ? '  const T* scale_at;\n  int64_t scale_batch, scale_stride;\n  double scale_value;\n' : ''}${plan.norms ? '  T* norms;\n' : ''}};
+${argsText(plan)}
 
 extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
   const Args& g = *(const Args*)args;

@@ -1,5 +1,6 @@
 import { cudaType } from '../emit/cuda-literal.js';
 import { indent, lines } from '../emit/indent.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { cudaNormFunctions } from './cuda-norm.js';
 import { rowsCost, rowsParams } from './rows-params.js';
@@ -36,14 +37,11 @@ export function cudaRowsKernel(plan: RowsPlan): CudaKernel {
 function sourceText(plan: RowsPlan): string {
   const type = cudaType(plan.dtype);
   const needsNorm = plan.normalise || plan.norms;
-  const scale = plan.scale
-    ? `,\n    const ${type}* __restrict__ scaleAt, long long scaleBatchStride, long long scaleStride, double scaleValue`
-    : '';
+  const list = parameterList(rowsParams(plan), { lines: ['ldx', 'scaleAt'] });
   return lines(
     needsNorm && cudaNormFunctions(plan),
     `extern "C" __global__ void __launch_bounds__(${THREADS})`,
-    `rows_prepare(const ${type}* __restrict__ x, ${type}* __restrict__ out, long long m, long long k, long long batch,`,
-    `    long long ldx, long long ldo, long long batchStrideX, long long batchStrideOut${scale}${plan.norms ? `, ${type}* __restrict__ norms` : ''}) {`,
+    `rows_prepare(${list}) {`,
     indent(plan.layout === 'column' ? columnText(plan, type) : rowText(plan, type)),
     '}',
     '',

@@ -1,5 +1,11 @@
 import { prelude } from '../elementwise/conversion-text.js';
 import { elementInfo } from '../elementwise/element-type.js';
+import {
+  argumentsStruct,
+  SHORT_INTEGERS,
+  snakeCase,
+  type StructSpelling,
+} from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
 import { missingElement } from './missing-element.js';
@@ -16,12 +22,19 @@ const TASK_ENTRIES = 256;
 /** Elements that make a chunk of tasks worth fetching. */
 const CHUNK_ELEMENTS = 1 << 16;
 
+const spelling = (elements: Record<string, string>): StructSpelling => ({
+  integers: SHORT_INTEGERS,
+  nameOf: snakeCase,
+  elements,
+});
+
 /** The kernel that counts the entries of each row on a CPU; tasks own rows. */
 export function cpuCountRowsKernel(plan: CountRowsPlan): CpuKernel {
-  const [I, D] = [plan.index, plan.to].map((dtype) => elementInfo(dtype).storage);
+  const D = elementInfo(plan.to).storage;
+  const params = countRowsParams(plan);
   const source = `${prelude('cpu')}
 typedef ${D} D;
-struct Args { const ${I}* index; D* out; i64 count, rows, rows_per_task; };
+${argumentsStruct(params, spelling({ out: 'D' }))}
 
 extern "C" void mercer_count_rows(const void* args, int64_t begin, int64_t end, void*) {
   const Args& g = *(const Args*)args;
@@ -43,7 +56,7 @@ extern "C" void mercer_count_rows(const void* args, int64_t begin, int64_t end, 
     entry: 'mercer_count_rows',
     source,
     program: textProgram(source),
-    params: countRowsParams(plan),
+    params,
     options: [],
     geometry: ({ rows = 0, rowsPerTask = 1 }) => ({
       tasks: Math.ceil(rows / rowsPerTask),
@@ -56,11 +69,11 @@ extern "C" void mercer_count_rows(const void* args, int64_t begin, int64_t end, 
 
 /** The kernel that takes rows by index on a CPU. */
 export function cpuGatherRowsKernel(plan: GatherRowsPlan): CpuKernel {
-  const I = elementInfo(plan.index).storage;
+  const params = gatherRowsParams(plan);
   const { type, bits } = missingElement(plan.dtype);
   const source = `${prelude('cpu')}
 typedef ${type} T;
-struct Args { const T* x; const ${I}* index; T* out; i64 count, rows, columns, table_stride; };
+${argumentsStruct(params, spelling({ x: 'T', out: 'T' }))}
 
 extern "C" void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
   const Args& g = *(const Args*)args;
@@ -83,7 +96,7 @@ extern "C" void mercer_gather_rows(const void* args, int64_t begin, int64_t end,
     entry: 'mercer_gather_rows',
     source,
     program: textProgram(source),
-    params: gatherRowsParams(plan),
+    params,
     options: [],
     geometry: ({ count = 0, columns = 0 }) => ({
       tasks: columns === 0 ? 0 : Math.ceil(count / TASK_ENTRIES),

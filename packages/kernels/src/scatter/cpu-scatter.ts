@@ -1,7 +1,9 @@
 import { elementInfo } from '../elementwise/element-type.js';
 import { prelude } from '../elementwise/conversion-text.js';
+import { argumentsStruct, SHORT_INTEGERS, snakeCase } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { textProgram } from '../interpret/text-program.js';
+import type { KernelParam } from '../kernel-param.js';
 import { withWorkspace } from '../kernel-program.js';
 import { scatterAddCost, scatterAddParams } from './scatter-params.js';
 import type { ScatterAddPlan } from './scatter-plan-types.js';
@@ -12,15 +14,16 @@ const STRIP = 64;
 /** The kernel of a sum by index on a CPU: each row in the order of the entries, in double precision. */
 export function cpuScatterKernel(plan: ScatterAddPlan): CpuKernel {
   const direct = plan.mode === 'direct';
-  const source = `${head(plan)}${direct ? DIRECT : SORTED}`;
-  const params = scatterAddParams(plan);
+  const own = scatterAddParams(plan);
+  const params = direct ? own : withWorkspace(own, 'write');
+  const source = `${head(plan, params)}${direct ? DIRECT : SORTED}`;
   return {
     dialect: 'cpu',
     name: plan.summary,
     entry: `mercer_scatter_${plan.mode}`,
     source,
     program: textProgram(source),
-    params: direct ? params : withWorkspace(params, 'write'),
+    params,
     options: [],
     geometry: ({ rows = 0, columns = 0, rowsPerTask = 1, columnsPerTask = 1 }) => ({
       tasks: Math.ceil(rows / rowsPerTask) * Math.ceil(columns / Math.max(1, columnsPerTask)),
@@ -31,17 +34,17 @@ export function cpuScatterKernel(plan: ScatterAddPlan): CpuKernel {
   };
 }
 
-function head({ from, to, index, mode }: ScatterAddPlan): string {
-  const [S, D, I] = [from, to, index].map((dtype) => elementInfo(dtype).storage);
+function head({ from, to }: ScatterAddPlan, params: readonly KernelParam[]): string {
+  const [S, D] = [from, to].map((dtype) => elementInfo(dtype).storage);
   return `${prelude('cpu')}
 typedef ${S} S;
 typedef ${D} D;
-struct Args {
-  const S* values;
-  const ${I}* index;
-  D* out;
-  i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
-${mode === 'sorted' ? '  i32* workspace;\n' : ''}};
+${argumentsStruct(params, {
+  integers: SHORT_INTEGERS,
+  nameOf: snakeCase,
+  inLines: true,
+  elements: { values: 'S', out: 'D', workspace: 'i32' },
+})}
 FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
 // the row counted from another; one that is below it or below 0 is a huge number
 FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }

@@ -1,8 +1,16 @@
 import { dtypeBytes } from '../dtype.js';
 import { elementInfo } from '../elementwise/element-type.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
-import { cudaHead, indexType, MOST_BLOCKS, ROW_OF, THREADS } from './cuda-text.js';
-import { countRowsCost, countRowsParams, pointer, scatterAddCost, size } from './scatter-params.js';
+import { cudaHead, MOST_BLOCKS, ROW_OF, THREADS } from './cuda-text.js';
+import {
+  countRowsCost,
+  countRowsParams,
+  pointer,
+  scatterAddCost,
+  scatterSpelling,
+  size,
+} from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Bytes of a block's own copy of the result, where it is no larger. */
@@ -20,7 +28,13 @@ function geometry(elements: number, isOwn: boolean, multiprocessors: number): Cu
 /** Sums by index that add by atomic operations, to a block's own copy of a small result first. */
 export function cudaAtomicKernel(plan: ScatterAddPlan): CudaKernel {
   const { from, to, index } = plan;
-  const [S, D] = [from, to].map((dtype) => elementInfo(dtype).storage);
+  const [S = '', D = ''] = [from, to].map((dtype) => elementInfo(dtype).storage);
+  const params = [
+    pointer('values', from, 'read'),
+    pointer('index', index, 'read'),
+    pointer('out', to, 'readwrite'),
+    ...['count', 'rows', 'columns', 'valueStride'].map(size),
+  ];
   const own = OWN_BYTES / dtypeBytes(to);
   const isOwn = ({ rows = 0, columns = 0 }: Scalars): boolean => rows * columns <= own;
   return {
@@ -29,7 +43,7 @@ export function cudaAtomicKernel(plan: ScatterAddPlan): CudaKernel {
     entry: 'scatter_atomic',
     source: `${cudaHead}${ROW_OF}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_atomic(const ${S}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${D}* out, i64 count, i64 rows, i64 columns, i64 valueStride) {
+scatter_atomic(${parameterList(params, scatterSpelling({ values: S, out: D }, ['out']))}) {
   __shared__ ${D} own[${own}];
   const i64 size = rows * columns;
   const bool copies = size <= ${own};
@@ -50,12 +64,7 @@ scatter_atomic(const ${S}* __restrict__ values, const ${indexType(index)}* __res
     if (own[i] != 0) atomicAdd(out + i, own[i]);
 }
 `,
-    params: [
-      pointer('values', from, 'read'),
-      pointer('index', index, 'read'),
-      pointer('out', to, 'readwrite'),
-      ...['count', 'rows', 'columns', 'valueStride'].map(size),
-    ],
+    params,
     options: [],
     geometry: (scalars) => {
       const { count = 0, columns = 0 } = scalars;
@@ -69,13 +78,14 @@ scatter_atomic(const ${S}* __restrict__ values, const ${indexType(index)}* __res
 export function cudaCountRowsKernel(plan: CountRowsPlan): CudaKernel {
   const own = OWN_BYTES / 4;
   const D = plan.to === 'int32' ? 'u32' : 'u64';
+  const params = countRowsParams(plan);
   return {
     dialect: 'cuda',
     name: plan.summary,
     entry: 'count_rows',
     source: `${cudaHead}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-count_rows(const ${indexType(plan.index)}* __restrict__ index, ${D}* out, i64 count, i64 rows) {
+count_rows(${parameterList(params, scatterSpelling({ out: D }, ['out']))}) {
   __shared__ u32 own[${own}];
   const i64 step = (i64)gridDim.x * ${THREADS}, first = (i64)blockIdx.x * ${THREADS};
   if (rows <= ${own}) {
@@ -102,7 +112,7 @@ count_rows(const ${indexType(plan.index)}* __restrict__ index, ${D}* out, i64 co
   }
 }
 `,
-    params: countRowsParams(plan),
+    params,
     options: [],
     geometry: ({ count = 0, rows = 0 }) => geometry(count, rows <= own, plan.multiprocessors),
     cost: (scalars) => countRowsCost(plan, scalars),

@@ -1,7 +1,15 @@
 import { elementInfo } from '../elementwise/element-type.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { cudaHead, indexType, THREADS } from './cuda-text.js';
-import { countRowsCost, countRowsParams, pointer, scatterAddCost, size } from './scatter-params.js';
+import { cudaHead, THREADS } from './cuda-text.js';
+import {
+  countRowsCost,
+  countRowsParams,
+  pointer,
+  scatterAddCost,
+  scatterSpelling,
+  size,
+} from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 const WARPS = THREADS / 32;
@@ -35,7 +43,13 @@ const overLanes = (type: string, value: string): string => `
 /** Sums by index where there are few entries: a block has one row, reads the whole index and adds in an order of its own. */
 export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
   const { from, to, index } = plan;
-  const [S, D] = [from, to].map((dtype) => elementInfo(dtype).storage);
+  const [S = '', D = ''] = [from, to].map((dtype) => elementInfo(dtype).storage);
+  const params = [
+    pointer('values', from, 'read'),
+    pointer('index', index, 'read'),
+    pointer('out', to, 'write'),
+    ...['count', 'rows', 'columns', 'valueStride'].map(size),
+  ];
   const own = String(DIRECT_COLUMNS);
   return {
     dialect: 'cuda',
@@ -43,7 +57,7 @@ export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
     entry: 'scatter_direct',
     source: `${cudaHead}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_direct(const ${S}* __restrict__ values, const ${indexType(index)}* __restrict__ index, ${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 valueStride) {
+scatter_direct(${parameterList(params, scatterSpelling({ values: S, out: D }))}) {
   __shared__ double sums[${WARPS}][${own}];
   const i64 row = blockIdx.x, first = (i64)blockIdx.y * ${own};
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -69,12 +83,7 @@ scatter_direct(const ${S}* __restrict__ values, const ${indexType(index)}* __res
   out[row * columns + first + c] = (${D})all;
 }
 `,
-    params: [
-      pointer('values', from, 'read'),
-      pointer('index', index, 'read'),
-      pointer('out', to, 'write'),
-      ...['count', 'rows', 'columns', 'valueStride'].map(size),
-    ],
+    params,
     options: [],
     geometry: ({ rows = 0, columns = 0 }) => ({
       grid: [rows, Math.ceil(columns / DIRECT_COLUMNS), 1],
@@ -88,13 +97,14 @@ scatter_direct(const ${S}* __restrict__ values, const ${indexType(index)}* __res
 /** Counts likewise. */
 export function cudaDirectCountKernel(plan: CountRowsPlan): CudaKernel {
   const D = elementInfo(plan.to).storage;
+  const params = countRowsParams(plan);
   return {
     dialect: 'cuda',
     name: plan.summary,
     entry: 'count_rows_direct',
     source: `${cudaHead}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-count_rows_direct(const ${indexType(plan.index)}* __restrict__ index, ${D}* __restrict__ out, i64 count, i64 rows) {
+count_rows_direct(${parameterList(params, scatterSpelling({ out: D }))}) {
   __shared__ u32 sums[${WARPS}];
   const i64 row = blockIdx.x;
   u32 sum = 0u;${entriesOfRow(() => '++sum;')}
@@ -109,7 +119,7 @@ count_rows_direct(const ${indexType(plan.index)}* __restrict__ index, ${D}* __re
   out[row] = (${D})all;
 }
 `,
-    params: countRowsParams(plan),
+    params,
     options: [],
     geometry: ({ rows = 0 }) => ({
       grid: [rows, 1, 1],

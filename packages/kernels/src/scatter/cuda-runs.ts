@@ -1,10 +1,11 @@
 import { elementInfo } from '../elementwise/element-type.js';
 import type { SumDType } from '../elementwise/sum-plan.js';
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { withWorkspace } from '../kernel-program.js';
 import { sortWords, ROOM_TEXT } from './cuda-sort.js';
 import { cudaHead, THREADS } from './cuda-text.js';
-import { pointer, scatterAddCost, size } from './scatter-params.js';
+import { pointer, scatterAddCost, scatterSpelling, size } from './scatter-params.js';
 import type { ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Most sorted entries of a block. */
@@ -67,7 +68,11 @@ function geometry({ count = 0, columns = 0, tile = 1, lanes = 1 }: Scalars): Cud
  * the ends of runs that do not go to the workspace.
  */
 export function cudaRunsKernel(plan: ScatterAddPlan): CudaKernel {
-  const [S, D] = [plan.from, plan.to].map((dtype) => elementInfo(dtype).storage);
+  const [S = '', D = ''] = [plan.from, plan.to].map((dtype) => elementInfo(dtype).storage);
+  const all = params(
+    [pointer('values', plan.from, 'read'), pointer('out', plan.to, 'write')],
+    true,
+  );
   return {
     dialect: 'cuda',
     name: `scatter runs ${plan.from} to ${plan.to}`,
@@ -77,7 +82,7 @@ export function cudaRunsKernel(plan: ScatterAddPlan): CudaKernel {
 FN int spread(i64 i) { return (int)i + ((int)i >> 5); }
 
 extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_runs(const ${S}* __restrict__ values, ${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 valueStride, i64 sorted, i64 tile, i64 lanes, u32* workspace) {
+scatter_runs(${parameterList(all, scatterSpelling({ values: S, out: D }))}) {
   __shared__ u32 keys[${LARGEST_TILE + LARGEST_TILE / 32}], places[${LARGEST_TILE + LARGEST_TILE / 32}];
   const i64 chunk = tile * lanes / ${THREADS};
   const Runs runs = runs_of(workspace, count, columns, sorted, chunk);
@@ -124,7 +129,7 @@ scatter_runs(const ${S}* __restrict__ values, ${D}* __restrict__ out, i64 count,
   else if (key < rows) out[key * columns + c] = (${D})sum;
 }
 `,
-    params: params([pointer('values', plan.from, 'read'), pointer('out', plan.to, 'write')], true),
+    params: all,
     options: [],
     geometry,
     cost: (scalars) => scatterAddCost(plan, scalars),
@@ -134,6 +139,7 @@ scatter_runs(const ${S}* __restrict__ values, ${D}* __restrict__ out, i64 count,
 /** The sums of runs that lie in several chunks, in their order: short ones by a thread, long ones by a block. */
 export function cudaMergeKernel(to: SumDType): CudaKernel {
   const D = elementInfo(to).storage;
+  const all = params([pointer('out', to, 'write')], false);
   return {
     dialect: 'cuda',
     name: `scatter merge ${to}`,
@@ -151,7 +157,7 @@ FN i64 last_chunk(const Runs& runs, i64 q, u32 key) {
 }
 
 extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_merge(${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 sorted, i64 tile, i64 lanes, u32* workspace) {
+scatter_merge(${parameterList(all, scatterSpelling({ out: D }))}) {
   __shared__ double sums[${THREADS}];
   __shared__ int waits[${THREADS}];
   const Runs runs = runs_of(workspace, count, columns, sorted, tile * lanes / ${THREADS});
@@ -210,7 +216,7 @@ scatter_merge(${D}* __restrict__ out, i64 count, i64 rows, i64 columns, i64 sort
   }
 }
 `,
-    params: params([pointer('out', to, 'write')], false),
+    params: all,
     options: [],
     geometry,
     cost: ({ count = 0, columns = 0, tile = 1, lanes = 1 }) => ({

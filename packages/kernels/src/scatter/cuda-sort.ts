@@ -1,7 +1,8 @@
+import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { withWorkspace } from '../kernel-program.js';
 import { cudaHead, indexType, THREADS } from './cuda-text.js';
-import { pointer, size } from './scatter-params.js';
+import { pointer, scatterSpelling, size } from './scatter-params.js';
 import type { IndexDType } from './scatter-problem.js';
 
 /** Entries of one block in a pass of the sort. */
@@ -75,7 +76,7 @@ function digitsKernel(index: IndexDType): CudaKernel {
     entry: 'scatter_digits',
     source: `${cudaHead}${ROOM_TEXT}${keyText(index)}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_digits(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, i64 bits, u32* workspace) {
+scatter_digits(${parameterList(passParams(index), scatterSpelling())}) {
   __shared__ u32 counts[${DIGITS}];
   const Room room = {workspace, count};
   counts[threadIdx.x] = 0u;
@@ -100,13 +101,14 @@ scatter_digits(const ${indexType(index)}* __restrict__ index, i64 count, i64 row
 
 /** Of each digit, how often the tiles before have it; a block has one digit. */
 function scanKernel(): CudaKernel {
+  const params = withWorkspace([size('count')], 'write');
   return {
     dialect: 'cuda',
     name: 'scatter scan',
     entry: 'scatter_scan',
     source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_scan(i64 count, u32* workspace) {
+scatter_scan(${parameterList(params, scatterSpelling())}) {
   __shared__ u32 sums[8];
   const Room room = {workspace, count};
   const i64 tiles = room.tiles();
@@ -123,7 +125,7 @@ scatter_scan(i64 count, u32* workspace) {
   if (threadIdx.x == 0) room.totals()[blockIdx.x] = before;
 }
 `,
-    params: withWorkspace([size('count')], 'write'),
+    params,
     options: [],
     geometry: ({ count = 0 }) => onGrid(count === 0 ? 0 : DIGITS),
     cost: ({ count = 0 }) => ({ bytes: 8 * DIGITS * tilesOf(count), flops: 0 }),
@@ -160,7 +162,7 @@ function placeKernel(index: IndexDType): CudaKernel {
     entry: 'scatter_place',
     source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}${keyText(index)}
 extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_place(const ${indexType(index)}* __restrict__ index, i64 count, i64 rows, i64 pass, i64 bits, u32* workspace) {
+scatter_place(${parameterList(passParams(index), scatterSpelling())}) {
   __shared__ u32 counts[8][${DIGITS}], shifts[${DIGITS}];
   __shared__ u32 keysHere[${SORT_TILE}], placesHere[${SORT_TILE}];
   __shared__ u32 sums[8];

@@ -1,4 +1,5 @@
 import { dtypeBytes, type DType } from '../dtype.js';
+import { SHORT_INTEGERS, type ListSpelling } from '../emit/parameter-text.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
@@ -43,6 +44,16 @@ export function gatherRowsParams({ dtype, index }: GatherRowsPlan): KernelParam[
     ...['count', 'rows', 'columns', 'tableStride'].map(size),
   ];
 }
+
+/** How texts for a GPU spell them: what is added to by atomic operations, and the workspace, may be read by others. */
+export const scatterSpelling = (
+  elements: Readonly<Record<string, string>> = {},
+  shared: readonly string[] = [],
+): ListSpelling => ({
+  integers: SHORT_INTEGERS,
+  elements: { ...elements, workspace: 'u32' },
+  restricts: (name) => name !== 'workspace' && !shared.includes(name),
+});
 
 /** What a sum by index must do at least: values and index read once, the result written once. */
 export function scatterAddCost(

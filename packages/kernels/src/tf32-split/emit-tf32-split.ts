@@ -1,6 +1,7 @@
 import { prelude } from '../elementwise/conversion-text.js';
 import { scalar } from '../elementwise/copy-params.js';
 import { rowsGeometry, ROW_INDEXING } from '../elementwise/cuda-geometry.js';
+import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 
@@ -38,13 +39,19 @@ export function emitTf32Split(step: Tf32SplitStep): CudaKernel {
   const entry = `mercer_tf32_${step}`;
   const parts = step === 'parts';
   const access = 'write' as const;
+  const params: KernelParam[] = [
+    { name: 'from', kind: 'pointer', dtype: 'float32', access: 'read' },
+    { name: 'hi', kind: 'pointer', dtype: 'float32', access },
+    ...(parts ? [{ name: 'lo', kind: 'pointer', dtype: 'float32', access } as const] : []),
+    ...['length', 'lines', 'batch', 'ldx', 'batchStrideX', 'ldo'].map(int64),
+  ];
   return {
     dialect: 'cuda',
     name: `tf32 ${step}`,
     entry,
     source: `${prelude('cuda')}
 extern "C" __global__ void __launch_bounds__(256)
-${entry}(const float* __restrict__ from, float* __restrict__ hi, ${parts ? 'float* __restrict__ lo, ' : ''}i64 length, i64 lines, i64 batch, i64 ldx, i64 batchStrideX, i64 ldo) {
+${entry}(${parameterList(params, { integers: SHORT_INTEGERS })}) {
 ${ROW_INDEXING}
   for (i64 row = firstRow; row < lines * batch; row += rowStep) {
     const i64 layer = row / lines, line = row - layer * lines;
@@ -56,12 +63,7 @@ ${parts ? PARTS : SPECIALS}
   }
 }
 `,
-    params: [
-      { name: 'from', kind: 'pointer', dtype: 'float32', access: 'read' },
-      { name: 'hi', kind: 'pointer', dtype: 'float32', access },
-      ...(parts ? [{ name: 'lo', kind: 'pointer', dtype: 'float32', access } as const] : []),
-      ...['length', 'lines', 'batch', 'ldx', 'batchStrideX', 'ldo'].map(int64),
-    ],
+    params,
     options: [],
     geometry: (scalars) =>
       rowsGeometry(scalar(scalars, 'lines') * scalar(scalars, 'batch'), scalar(scalars, 'length')),

@@ -1,4 +1,4 @@
-import { genred, withGradients, type Tensor } from '@mercer/core';
+import { formula as language, genred, withGradients, type Tensor } from '@mercer/core';
 import type { ReductionCell } from '../cells.js';
 import { makeOperands } from '../data-sets.js';
 import { points } from './points.js';
@@ -119,7 +119,7 @@ function reductionOperation(parts: ReductionParts): ReductionOperation {
       ...(weights ? [{ name: 'b', shape: [n, 1] as const }] : []),
     ],
     results: (cell) => [[cell.m, columns(cell)]],
-    ...(reduction.startsWith('Arg') ? { resultBytes: 4 } : {}),
+    ...(language.traitsOf(reduction).outputs.includes('index') ? { resultBytes: 4 } : {}),
     makeData: (set, cell) =>
       weights ? [...points(set, cell), weightsOf(cell)] : points(set, cell),
     prepare: async (cell, operands) => {

@@ -7,20 +7,30 @@ import type { VectorExpr, VectorOperand } from '../vector-expr.js';
 /** Index 1: over j, one result for each i. Index 0: over i, one result for each j. As KeOps' axis. */
 export type ReductionAxis = 0 | 1;
 
-interface Row {
-  /** Outputs: `value` numbers, `index` row numbers of the reduced side. */
+/** What is the same for every reduction of a kind. */
+export interface ReductionTraits {
+  /** `value`: numbers; `index`: row numbers of the reduced side. */
   readonly outputs: readonly ('value' | 'index')[];
-  /** The formula has dim 1. */
-  readonly isScalar?: true | undefined;
+  /** The formula has dim 1, and exponentials of it are added up. */
+  readonly isExponential: boolean;
   /** A second formula: what is weighted. */
-  readonly weight?: 'optional' | 'required' | undefined;
-  /** How many extrema are wanted. */
-  readonly takesK?: true | undefined;
+  readonly weight: 'optional' | 'required' | undefined;
+  /** How many extrema are wanted is a number k. */
+  readonly takesK: boolean;
+  /** Which values are wanted of each component, or the rows that have them. */
+  readonly extremum: 'least' | 'largest' | undefined;
 }
 
-const value = { outputs: ['value'] } as const;
+const value = {
+  ...({ outputs: ['value'], isExponential: false, weight: undefined } as const),
+  ...({ takesK: false, extremum: undefined } as const),
+};
+const exponential = { ...value, isExponential: true } as const;
+const least = { ...value, extremum: 'least' } as const;
+const largest = { ...value, extremum: 'largest' } as const;
 const index = { outputs: ['index'] } as const;
 const both = { outputs: ['value', 'index'] } as const;
+const ofK = { takesK: true } as const;
 
 /** Every reduction, by KeOps' name where it has one. */
 const TABLE = {
@@ -39,32 +49,39 @@ const TABLE = {
   /** How many values are not 0. */
   Count: value,
   /** log of the sum of exp(F) G, with G = 1 if there is none; dim of G. Empty: -inf. */
-  LogSumExp: { ...value, isScalar: true, weight: 'optional' },
+  LogSumExp: { ...exponential, weight: 'optional' },
   /** Sum of exp(F) G over sum of exp(F); dim of G. Empty: NaN. */
-  SumSoftMaxWeight: { ...value, isScalar: true, weight: 'required' },
+  SumSoftMaxWeight: { ...exponential, weight: 'required' },
   /** The largest F, then sums of exp(F - largest) G: 1 + dim of G (1 if there is none). */
-  MaxSumShiftExp: { ...value, isScalar: true, weight: 'optional' },
-  Min: value,
-  Max: value,
-  ArgMin: index,
-  ArgMax: index,
-  MinArgMin: both,
-  MaxArgMax: both,
+  MaxSumShiftExp: { ...exponential, weight: 'optional' },
+  Min: least,
+  Max: largest,
+  ArgMin: { ...least, ...index },
+  ArgMax: { ...largest, ...index },
+  MinArgMin: { ...least, ...both },
+  MaxArgMax: { ...largest, ...both },
   /** The k smallest of each component, ascending: k times dim of F, the smallest of all first. */
-  KMin: { ...value, takesK: true },
-  ArgKMin: { ...index, takesK: true },
-  KMinArgKMin: { ...both, takesK: true },
-  KMax: { ...value, takesK: true },
-  ArgKMax: { ...index, takesK: true },
-  KMaxArgKMax: { ...both, takesK: true },
-} as const satisfies Record<string, Row>;
-
-const NO_MORE = { isScalar: undefined, weight: undefined, takesK: undefined };
-
-const rowOf = (kind: ReductionKind): Row => ({ ...NO_MORE, ...TABLE[kind] });
+  KMin: { ...least, ...ofK },
+  ArgKMin: { ...least, ...index, ...ofK },
+  KMinArgKMin: { ...least, ...both, ...ofK },
+  KMax: { ...largest, ...ofK },
+  ArgKMax: { ...largest, ...index, ...ofK },
+  KMaxArgKMax: { ...largest, ...both, ...ofK },
+} as const satisfies Record<string, ReductionTraits>;
 
 /** The name of a reduction. */
 export type ReductionKind = keyof typeof TABLE;
+
+/**
+ * What is the same for every reduction of a kind.
+ *
+ * ```ts
+ * import { traitsOf } from '@mercer/formula';
+ * const { takesK, extremum, outputs } = traitsOf('ArgKMin');
+ * console.log(takesK, extremum, outputs); // true least [ 'index' ]
+ * ```
+ */
+export const traitsOf = (kind: ReductionKind): ReductionTraits => TABLE[kind];
 
 /** Every reduction's name. */
 export const REDUCTION_KINDS = Object.freeze(Object.keys(TABLE)) as readonly ReductionKind[];
@@ -120,7 +137,7 @@ export function reduction(
       `Use one of ${REDUCTION_KINDS.join(', ')}.`,
     );
   }
-  const row = rowOf(kind);
+  const traits = traitsOf(kind);
   const f = toVector(`a ${kind} reduction`, formula);
   if (![0, 1].includes(axis)) {
     fail(
@@ -128,26 +145,25 @@ export function reduction(
       'Use 1 to reduce over j and keep i, or 0 to reduce over i.',
     );
   }
-  if (row.isScalar && f.dim !== 1) {
+  if (traits.isExponential && f.dim !== 1) {
     throw dimError(
       `a ${kind} reduction`,
       `the formula has dim ${f.dim}`,
       'It takes a formula of dim 1.',
     );
   }
-  if (weight === undefined && row.weight === 'required') {
+  if (weight === undefined && traits.weight === 'required') {
     fail(`${kind} needs a weight`, "Pass the second formula as 'weight'.");
   }
-  if (weight !== undefined && row.weight === undefined) {
+  if (weight !== undefined && traits.weight === undefined) {
     fail(
       `${kind} takes no weight`,
       'Multiply the formula by it, or use LogSumExp or SumSoftMaxWeight.',
     );
   }
-  if (row.takesK !== true && k !== undefined)
+  if (!traits.takesK && k !== undefined)
     fail(`${kind} takes no k`, 'Use KMin, ArgKMin or their kin.');
-  if (row.takesK === true && k === undefined)
-    fail(`${kind} needs k`, 'Pass how many extrema you want.');
+  if (traits.takesK && k === undefined) fail(`${kind} needs k`, 'Pass how many extrema you want.');
   return Object.freeze({
     kind,
     formula: f,
@@ -163,12 +179,13 @@ function fail(problem: string, remedy: string): never {
 
 /** The arrays that a reduction gives, and their dims. */
 export function outputsOf({ kind, formula, weight, k }: Reduction): readonly ReductionOutput[] {
-  const { outputs } = rowOf(kind);
-  return outputs.map((name) => ({ name, dim: dimOf(kind, formula.dim, weight?.dim, k) }));
+  return traitsOf(kind).outputs.map((name) => ({
+    name,
+    dim: dimOf(kind, formula.dim, weight?.dim, k),
+  }));
 }
 
 function dimOf(kind: ReductionKind, dim: number, weight = 1, k = 1): number {
   if (kind === 'MaxSumShiftExp') return 1 + weight;
-  if (kind === 'LogSumExp' || kind === 'SumSoftMaxWeight') return weight;
-  return dim * k;
+  return traitsOf(kind).isExponential ? weight : dim * k;
 }

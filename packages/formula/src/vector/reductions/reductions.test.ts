@@ -3,6 +3,7 @@ import {
   evaluateReduction,
   evaluateVector,
   inputsOf,
+  kindOf,
   ops,
   outputsOf,
   parseReduction,
@@ -11,7 +12,9 @@ import {
   reduction,
   REDUCTION_KINDS,
   reductionGradient,
+  REDUCTION_NAMES,
   reductionTangent,
+  traitsOf,
   vi,
   vj,
   type Reduction,
@@ -176,6 +179,34 @@ describe('reductions', () => {
     expect(of(reduction('LogSumExp', one, { weight: -1 }), [0])).toEqual({ value: [NaN] });
   });
 
+  it('are what their names say', () => {
+    for (const kind of REDUCTION_KINDS) {
+      const isExtremum = /Min|Max(?!Sum)/.test(kind) && kind !== 'SumSoftMaxWeight';
+      expect(traitsOf(kind), kind).toEqual({
+        outputs: [
+          ...(kind.startsWith('Arg') ? [] : ['value']),
+          ...(kind.includes('Arg') ? ['index'] : []),
+        ],
+        isExponential: /Exp|SoftMax/.test(kind),
+        weight: { LogSumExp: 'optional', MaxSumShiftExp: 'optional', SumSoftMaxWeight: 'required' }[
+          kind as string
+        ],
+        takesK: kind.includes('K'),
+        extremum: isExtremum ? (kind.includes('Min') ? 'least' : 'largest') : undefined,
+      });
+    }
+  });
+
+  it('are found by KeOps names too', () => {
+    expect(REDUCTION_KINDS.map(kindOf)).toEqual(REDUCTION_KINDS);
+    expect([kindOf('SoftMax'), kindOf('KMin_ArgKMin')]).toEqual([
+      'SumSoftMaxWeight',
+      'KMinArgKMin',
+    ]);
+    expect(REDUCTION_NAMES.every((name) => kindOf(name) !== undefined)).toBe(true);
+    expect([kindOf('Sums'), kindOf('toString')]).toEqual([undefined, undefined]);
+  });
+
   it('tell the dims of their results', () => {
     const dims = (r: Reduction): string =>
       outputsOf(r)
@@ -186,7 +217,7 @@ describe('reductions', () => {
     expect(dims(reduction('MaxSumShiftExp', F, { weight: w }))).toBe('value 4');
     expect(dims(reduction('KMinArgKMin', V, { k: 4 }))).toBe('value 8, index 8');
     for (const kind of REDUCTION_KINDS) {
-      const k = /K/.test(kind) ? { k: 2 } : {};
+      const k = traitsOf(kind).takesK ? { k: 2 } : {};
       const weight = kind === 'SumSoftMaxWeight' ? { weight: w } : {};
       const r = reduction(kind, F, { ...k, ...weight });
       const values = evaluateReduction(r, DATA, ROWS);

@@ -2,6 +2,7 @@ import { FormulaError } from '../../formula-error.js';
 import { zero } from '../nodes.js';
 import {
   reduction,
+  traitsOf,
   type Reduction,
   type ReductionAxis,
   type ReductionKind,
@@ -11,6 +12,7 @@ import {
   reductionTangent,
   type SavedResults,
 } from '../reductions/reduction-gradient.js';
+import { KEOPS_SPELLINGS } from '../reductions/reduction-name.js';
 import type { VectorExpr } from '../vector-expr.js';
 import type { Aliases } from './aliases.js';
 import { checkInputs } from './check-inputs.js';
@@ -28,14 +30,7 @@ const KINDS: ReadonlyMap<string, ReductionKind> = new Map<string, ReductionKind>
   ...(['Min', 'Max', 'ArgMin', 'ArgMax', 'KMin', 'ArgKMin', 'KMax', 'ArgKMax'] as const).map(
     (kind) => [kind, kind] as const,
   ),
-  ['LogSumExpWeight', 'LogSumExp'],
-  ['SoftMax', 'SumSoftMaxWeight'],
-  ['Max_SumShiftExp', 'MaxSumShiftExp'],
-  ['Max_SumShiftExpWeight', 'MaxSumShiftExp'],
-  ['Min_ArgMin', 'MinArgMin'],
-  ['Max_ArgMax', 'MaxArgMax'],
-  ['KMin_ArgKMin', 'KMinArgKMin'],
-  ['KMax_ArgKMax', 'KMaxArgKMax'],
+  ...Object.entries(KEOPS_SPELLINGS),
 ]);
 
 const SUFFIX = '_Reduction';
@@ -101,7 +96,7 @@ function readReduction(parser: FormulaParser): Reduction {
   if (kind === undefined) throw unknown(parser, name);
   reader.expect('(', `after ${name.text}`);
   const formula = parser.formula();
-  const takesK = kind.includes('K');
+  const { takesK } = traitsOf(kind);
   let k: number | undefined;
   if (takesK) {
     reader.expect(',', `before K: ${name.text}(F, K, tag)`);
@@ -184,9 +179,7 @@ function derivativeOf(
 function savedResult({ kind }: Reduction, result: VectorExpr): SavedResults {
   if (kind === 'Sum') return {};
   if (kind === 'LogSumExp') return { value: result };
-  if (/Min|Max/.test(kind) && kind !== 'SumSoftMaxWeight' && kind !== 'MaxSumShiftExp') {
-    return { index: result };
-  }
+  if (traitsOf(kind).extremum !== undefined) return { index: result };
   throw new FormulaError(
     'NOT_DIFFERENTIABLE',
     `cannot differentiate a ${kind} reduction in text: it has no derivative, or needs several results. ` +

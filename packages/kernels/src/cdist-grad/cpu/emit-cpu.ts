@@ -2,6 +2,7 @@ import { dtypeBytes } from '../../dtype.js';
 import { emitCpuExpression, type CpuExpression } from '../../emit/cpu-expression.js';
 import { cpuHelpers } from '../../emit/cpu-math.js';
 import { vectorPrelude } from '../../emit/cpu-vector.js';
+import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../../emitted-kernel.js';
 import { cdistGradProgram } from '../../interpret/cdist-grad-program.js';
 import type { KernelProgram } from '../../kernel-program.js';
@@ -9,7 +10,7 @@ import { countOps } from '../../pairwise/cpu-plan.js';
 import { fromJson } from '../../pairwise/expression-json.js';
 import { cdistGradCost } from '../cost.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
-import { CDIST_GRAD_INTEGERS, cdistGradParams, sizesOf } from '../program.js';
+import { cdistGradParams, sizesOf } from '../program.js';
 import { blockText } from './block-text.js';
 
 const ENTRY = 'mercer_cdist_grad';
@@ -64,14 +65,11 @@ ${phi.text}
 
 ${blockText(plan, phi)}
 
-struct Args {
-  const T *a, *b, *c, *d;
-  T* out;
-  int64_t ${CDIST_GRAD_INTEGERS.join(', ')};
-  const T* pAt;
-  int64_t pStride;
-  double pValue;
-};
+${argumentsStruct(cdistGradParams(plan.dtype), {
+  integers: STANDARD_INTEGERS,
+  inLines: true,
+  dtypeOfT: plan.dtype,
+})}
 
 extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scratch) {
   const Args& g = *(const Args*)args;

@@ -2,6 +2,7 @@ import { print, type RealExpr } from '@mercer/formula';
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
 import { fromJson, toJson } from '../../pairwise/expression-json.js';
+import { PlanError } from '../../plan-error.js';
 import { RUNTIME_DERIVATIVE } from '../norm-derivative.js';
 import type { CdistGradProblem } from '../problem.js';
 import type { CudaCdistGradPlan, FmaPlan, MmaPlan, PowerPath } from '../plan-types.js';
@@ -137,11 +138,11 @@ function impossible(
   { dtype }: CdistGradProblem,
   limits: CudaLimits,
   { strategy }: CdistGradPlanOptions,
-): RangeError {
+): PlanError {
   const why =
     strategy === 'mma' && dtype === 'float64'
       ? 'float64 has no tensor-core kernel. Use the strategy fma'
       : `no tile fits its ${limits.sharedMemPerBlockOptin} bytes of shared memory per block. ` +
         'Use a GPU of compute capability 8.0 or newer';
-  return new RangeError(`cannot plan for ${limits.arch}: ${why}.`);
+  return new PlanError('UNSUPPORTED', `cannot plan for ${limits.arch}: ${why}.`);
 }

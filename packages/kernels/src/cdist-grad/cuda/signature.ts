@@ -1,23 +1,21 @@
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
-import { CDIST_GRAD_INTEGERS } from '../program.js';
+import { parameterList } from '../../emit/parameter-text.js';
+import type { KernelParam } from '../../kernel-param.js';
+import { withWorkspace } from '../../kernel-program.js';
+import { cdistGradParams } from '../program.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';
 import type { TermStep } from './term-step.js';
 
-/** The parameter list of every kernel of the family as C++ text. */
-export function parameterList(plan: CudaCdistGradPlan, workspace?: 'read' | 'write'): string {
-  const type = cudaType(plan.dtype);
-  const inputs = ['a', 'b', 'c', 'd'].map((name) => `const ${type}* __restrict__ ${name}`);
-  const integers = CDIST_GRAD_INTEGERS.map((name) => `long long ${name}`);
-  const half = integers.length / 2;
-  const extra =
-    workspace === undefined
-      ? ''
-      : `, ${workspace === 'read' ? 'const ' : ''}${type}* __restrict__ workspace`;
-  return `${inputs.join(', ')}, ${type}* __restrict__ out,
-    ${integers.slice(0, half).join(', ')},
-    ${integers.slice(half).join(', ')},
-    const ${type}* __restrict__ pAt, long long pStride, double pValue${extra}`;
+/** The parameters of a kernel of the family, and their text. */
+export function signature(
+  { dtype }: CudaCdistGradPlan,
+  workspace?: 'read' | 'write',
+): { readonly params: readonly KernelParam[]; readonly list: string } {
+  const own = cdistGradParams(dtype);
+  const params = workspace === undefined ? own : withWorkspace(own, workspace);
+  const elements = { workspace: cudaType(dtype) };
+  return { params, list: parameterList(params, { elements, lines: ['m', 'ldd', 'pAt'] }) };
 }
 
 /** The exponent of this block's batch entry, where the term needs it. */

@@ -1,10 +1,9 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../kernel-program.js';
-import { cdistGradParams, sizesOf } from '../program.js';
+import { sizesOf } from '../program.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';
-import { parameterList } from './signature.js';
+import { signature } from './signature.js';
 
 const THREADS = 256;
 
@@ -12,8 +11,9 @@ const THREADS = 256;
 export function splitKernel(plan: CudaCdistGradPlan): CudaKernel {
   const { dtype, splitK } = plan;
   const type = cudaType(dtype);
+  const { params, list } = signature(plan, 'read');
   const source = `extern "C" __global__ void __launch_bounds__(${THREADS})
-cdist_grad_split(${parameterList(plan, 'read')}) {
+cdist_grad_split(${list}) {
   const long long perRow = n * m, perLayer = perRow * o, total = perLayer * batch;
   const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
   for (long long i = first; i < total; i += (long long)gridDim.x * ${THREADS}) {
@@ -31,7 +31,7 @@ cdist_grad_split(${parameterList(plan, 'read')}) {
     name: `${plan.summary}, combine`,
     entry: 'cdist_grad_split',
     source,
-    params: withWorkspace(cdistGradParams(dtype), 'read'),
+    params,
     options: [],
     geometry: (scalars: Scalars) => {
       const { m, n, o, batch } = sizesOf(scalars);

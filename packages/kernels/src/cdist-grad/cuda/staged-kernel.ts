@@ -1,16 +1,15 @@
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../kernel-program.js';
 import { cdistGradCost } from '../cost.js';
 import type { FmaPlan, MmaPlan } from '../plan-types.js';
-import { cdistGradParams, sizesOf } from '../program.js';
+import { sizesOf } from '../program.js';
 import { pipelineLoop, pipelineSetup, type Pipeline } from './pipeline.js';
 import {
   blockCount,
   foundAgain,
   locateFunction,
-  parameterList,
+  signature,
   termSetup,
   type BlockTile,
 } from './signature.js';
@@ -49,7 +48,7 @@ export function stagedKernel(plan: FmaPlan | MmaPlan, parts: StagedKernelParts):
   const { dtype, splitK } = plan;
   const { entry, tile, threads, stages, tileK, operands } = parts;
   const step = termStep(plan);
-  const partial = splitK > 1;
+  const { params, list } = signature(plan, splitK > 1 ? 'write' : undefined);
   const pipeline = pipelineSetup(operands, { dtype, tileK, stages, splitK });
   const source = `${step.functions}
 ${parts.functions}
@@ -58,7 +57,7 @@ ${operands.map((operand) => stageFunction(operand, tileK, threads)).join('\n')}
 ${locateFunction(tile, splitK, cudaType(dtype))}
 
 extern "C" __global__ void __launch_bounds__(${threads}, ${parts.blocksPerMultiprocessor})
-${entry}(${parameterList(plan, partial ? 'write' : undefined)}) {
+${entry}(${list}) {
   extern __shared__ __align__(16) unsigned char memory[];
   const Place place = locate(blockIdx.x, o, n, m);
   ${termSetup(step, 'place.layer')}
@@ -74,13 +73,12 @@ ${indent(parts.store)}
   }
 }
 `;
-  const params = cdistGradParams(dtype);
   return {
     dialect: 'cuda',
     name: plan.summary,
     entry,
     source,
-    params: partial ? withWorkspace(params, 'write') : params,
+    params,
     options: [],
     geometry: (scalars: Scalars) => ({
       grid: [blockCount(tile, splitK, sizesOf(scalars)), 1, 1],

@@ -1,6 +1,7 @@
+import { PlanError } from '../../plan-error.js';
 import type { KeptRanges, RowRange } from './ranges.js';
 
-/** Throws a `RangeError` that names the first entry which is no range of rows, overlaps, or does not fit the others. */
+/** Throws a `PlanError` that names the first entry which is no range of rows, overlaps, or does not fit the others. */
 export function checkRanges(
   { rangesI, slicesI, redrangesJ }: KeptRanges,
   rowsKept: number,
@@ -54,5 +55,5 @@ export const sortedRanges = (ranges: readonly RowRange[]): RowRange[] =>
   ranges.filter(([start, end]) => end > start).sort(([a], [b]) => a - b);
 
 function fail(problem: string, remedy: string): never {
-  throw new RangeError(`cannot plan ranges: ${problem}. ${remedy}`);
+  throw new PlanError('INVALID_ARGUMENT', `cannot plan ranges: ${problem}. ${remedy}`);
 }

@@ -1,4 +1,5 @@
 import { lanesOf } from '../../emit/cpu-vector.js';
+import { PlanError } from '../../plan-error.js';
 import { blockRows } from '../cuda-block.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { CUDA_SIDE } from '../wide/wide-plan-types.js';
@@ -20,7 +21,7 @@ export interface PlannedRanges {
  * the empty ones. No task crosses a range or is longer than what a block or a task of the plan keeps. The ranges are
  * those of the kept side: for a plan of axis 0 pass `swapAxes(ranges)`. All batch entries share them.
  *
- * Throws a `RangeError` where the plan has no ranges, and for rows out of bounds, overlapping ranges, and slices that
+ * Throws a `PlanError` where the plan has no ranges, and for rows out of bounds, overlapping ranges, and slices that
  * decrease or do not fit, with the values.
  *
  * ```ts
@@ -41,7 +42,8 @@ export function planRanges(
   rowsReduced: number,
 ): PlannedRanges {
   if (plan.ranges !== true) {
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot plan ranges: the plan '${plan.summary}' has none. Plan the map-reduce with ranges: true.`,
     );
   }

@@ -1,4 +1,4 @@
-import { ops, reduction, vi, vj, type ReductionKind } from '@mercer/formula';
+import { ops, reduction, traitsOf, vi, vj, type ReductionKind } from '@mercer/formula';
 import {
   specialNumber,
   wholeNumber,
@@ -38,7 +38,7 @@ type Case = Omit<MapReduceCase, 'dtype'>;
 const sizes = { rowsI: 150, rowsJ: 340 };
 const exact = (kinds: readonly ReductionKind[], axis: 0 | 1): Omit<Case, keyof typeof sizes> => {
   const [first, ...others] = kinds.map((kind) =>
-    reduction(kind, difference, { axis, ...(kind.includes('K') && { k: 3 }) }),
+    reduction(kind, difference, { axis, ...(traitsOf(kind).takesK && { k: 3 }) }),
   );
   if (first === undefined) throw new RangeError('a case has a reduction');
   return { reduction: first, further: others, units: 0 };

@@ -1,3 +1,4 @@
+import { PlanError } from '../../plan-error.js';
 /** Rows from `start` up to and without `end`. */
 export type RowRange = readonly [start: number, end: number];
 
@@ -20,7 +21,7 @@ export interface Ranges extends KeptRanges {
 
 /**
  * The ranges of a block-sparse reduction: block (k, l), the rows of `rangesI[k]` with those of `rangesJ[l]`,
- * counts where `keep[k][l]` is true. Throws a `RangeError` where `keep` has another shape.
+ * counts where `keep[k][l]` is true. Throws a `PlanError` where `keep` has another shape.
  *
  * ```ts
  * import { rangesFromMatrix } from '@mercer/kernels';
@@ -37,7 +38,8 @@ export function rangesFromMatrix(
   const wrong = keep.find((row) => row.length !== rangesJ.length);
   if (keep.length !== rangesI.length || wrong !== undefined) {
     const found = `${keep.length} rows${wrong === undefined ? '' : `, one of ${wrong.length}`}`;
-    throw new RangeError(
+    throw new PlanError(
+      'INVALID_ARGUMENT',
       `cannot build ranges: ${rangesI.length} ranges of i and ${rangesJ.length} of j, and 'keep' has ${found}. ` +
         `Pass a row for every range of i with an entry for every range of j.`,
     );

@@ -1,3 +1,4 @@
+import { traitsOf } from '@mercer/formula';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
 import { extremaOfScalars } from './scalar-extrema.js';
 import { extremaOfVectors } from './vector-extrema.js';
@@ -11,8 +12,9 @@ export function extremaReducer({
   dim,
   dialect: { lit, larger, scalar, vector },
 }: ReducerParts): Reducer {
-  const least = kind.includes('Min');
-  const wantsIndex = kind.includes('Arg');
+  const { extremum, outputs } = traitsOf(kind);
+  const least = extremum === 'least';
+  const wantsIndex = outputs.includes('index');
   const take = (c: string, f: string, row: string): string =>
     [
       `{ const I better = ${wantsIndex ? `(I)(s.index${c} < 0) | ` : ''}((I)(s.best${c} == s.best${c}) & ((I)(${f} ${least ? '>=' : '<='} s.best${c}) == number(0)));`,
@@ -29,7 +31,7 @@ export function extremaReducer({
     arity: dim,
     add: components.map((c) => take(c, `f${c}`, 'row')).join('\n'),
     merge: components.map((c) => take(c, `t.best${c}`, `t.index${c}`)).join('\n'),
-    value: kind.startsWith('Arg') ? [] : components.map((c) => `s.best${c}`),
+    value: outputs.includes('value') ? components.map((c) => `s.best${c}`) : [],
     index: wantsIndex ? components.map((c) => `s.index${c}`) : [],
     rounds: false,
     ...(larger &&

@@ -1,3 +1,4 @@
+import { traitsOf } from '@mercer/formula';
 import { lines } from '../../emit/indent.js';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
 import { enterScalarText, kExtremaOfScalars } from './scalar-k-extrema.js';
@@ -14,7 +15,8 @@ export function kExtremaReducer({
   k,
   dialect: { lit, abs, larger, scalar, vector },
 }: ReducerParts): Reducer {
-  const least = kind.includes('Min');
+  const { extremum, outputs } = traitsOf(kind);
+  const least = extremum === 'least';
   const ranks = upTo(k).map(String);
   const components = upTo(dim).map(String);
   const place = (c: string, r: string): string => `${c}_${r}`;
@@ -53,8 +55,8 @@ ${moves.join('\n')}
     arity: dim,
     add: components.map((c) => `insert${c}(s, f${c}, row, number(-1));`).join('\n'),
     merge: components.map(take).join('\n'),
-    value: kind.startsWith('Arg') ? [] : all.map((at) => `s.best${at}`),
-    index: kind.includes('Arg') ? all.map((at) => `s.index${at}`) : [],
+    value: outputs.includes('value') ? all.map((at) => `s.best${at}`) : [],
+    index: outputs.includes('index') ? all.map((at) => `s.index${at}`) : [],
     rounds: false,
     functions: lines(
       ...components.map(insert),

@@ -1,5 +1,4 @@
 import { indent, lines } from '../../emit/indent.js';
-import type { KernelParam } from '../../kernel-param.js';
 import { upTo, type Reducer, type Slot } from './reducer.js';
 import { stateText } from './state-text.js';
 
@@ -12,9 +11,6 @@ export interface RunningOutput {
   readonly value: readonly string[];
   readonly index: readonly string[];
 }
-
-/** A parameter that is an address. */
-export type Pointer = Extract<KernelParam, { kind: 'pointer' }>;
 
 /** All reductions of a plan as one C++ `State`, with `empty()` and `merge(State&, const State&)`. */
 export interface RunningResult {
@@ -42,8 +38,6 @@ export interface RunningResult {
       ) => string)
     | undefined;
   readonly outputs: readonly RunningOutput[];
-  /** What `add` reads and writes by itself. */
-  readonly pointers?: readonly Pointer[] | undefined;
 }
 
 /** What reducers have that need it. */
@@ -54,7 +48,7 @@ const NO_MORE = {
   several: undefined,
   functions: undefined,
 };
-const NO_SHORTCUT = { block: undefined, several: undefined, pointers: undefined };
+const NO_SHORTCUT = { block: undefined, several: undefined };
 
 /** The running result of reductions over the same pairs: the plain text of a reduction where there is one. */
 export function runningResult(given: readonly Reducer[]): RunningResult {

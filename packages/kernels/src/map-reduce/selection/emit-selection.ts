@@ -24,10 +24,10 @@ export function emitSelection(plan: SelectionPlan): KernelProgram {
   const kernel =
     pass.kind === 'cpu'
       ? {
-          ...cpuKernel(pass, selectedRows(plan, cpuText(plan)), new Set<CpuHelper>(), { params }),
+          ...cpuKernel(pass, selectedRows(cpuText(plan)), new Set<CpuHelper>(), { params }),
           program: selectionProgram(pass, plan.valueDim),
         }
-      : cudaKernel(pass, selectedRows(plan, cudaText(pass, plan.valueDim)), { params });
+      : cudaKernel(pass, selectedRows(cudaText(pass, plan.valueDim)), { params });
   const program = {
     steps: [{ kernel: { ...kernel, name: plan.summary } }],
     workspaceBytes: () => 0,

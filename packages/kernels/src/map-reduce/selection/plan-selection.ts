@@ -1,5 +1,6 @@
 import { finish, reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
+import { PlanError } from '../../plan-error.js';
 import type { UnrolledPlan } from '../plan-types.js';
 import { planUnrolled } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
@@ -34,7 +35,7 @@ export interface SelectionPlan {
 const NO_MORE = { values: undefined, axis: undefined };
 
 /**
- * The plan of a selection. Throws a `RangeError` for a mask that is no single number and for formulas that are not written
+ * The plan of a selection. Throws a `PlanError` for a mask that is no single number and for formulas that are not written
  * out (`MAP_REDUCE_LIMITS`).
  *
  * ```ts
@@ -49,14 +50,16 @@ const NO_MORE = { values: undefined, axis: undefined };
 export function planSelection(problem: SelectionProblem, limits: DeviceLimits): SelectionPlan {
   const { mask, values, axis = 1, ...rest } = { ...NO_MORE, ...problem };
   if (mask.dim !== 1) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan a selection: the mask has dim ${mask.dim}. Pass one number for every pair, such as a comparison of distances.`,
     );
   }
   const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
   const counted = { ...rest, reduction: reduction('Count', mask, { axis }), further };
   if (finish(isBeyondLimits([counted.reduction, ...further]))) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan a selection: its formulas are too long to be written out (MAP_REDUCE_LIMITS). ` +
         `Reduce the dims of the mask, or select without values.`,
     );

@@ -1,7 +1,7 @@
 import { indent, lines } from '../../emit/indent.js';
 import type { KernelParam } from '../../kernel-param.js';
 import { paramsAround } from '../params.js';
-import type { Pointer, RunningResult } from '../reducers/running-result.js';
+import type { RunningResult } from '../reducers/running-result.js';
 import type { SelectionPlan } from './plan-selection.js';
 
 /** How a dialect writes a pair that is wanted. */
@@ -10,23 +10,18 @@ export interface WriteText {
   readonly add: (total: string, mask: string, values: readonly string[], row: string) => string;
 }
 
-/** What a selection reads and writes beside the inputs; values where there are any. */
-export function selectionPointers({ pass, valueDim }: SelectionPlan): Pointer[] {
+/** The parameters of a selection, see `emitSelection`; values where there are any. */
+export function selectionParams({ pass, valueDim }: SelectionPlan): KernelParam[] {
   const written = { kind: 'pointer', access: 'write' } as const;
-  return [
+  return paramsAround(pass, [
     { name: 'offsets', kind: 'pointer', dtype: 'int64', access: 'read' },
     { name: 'rows', ...written, dtype: 'int32' },
     ...(valueDim > 0 ? [{ name: 'values', ...written, dtype: pass.dtype }] : []),
-  ];
-}
-
-/** The parameters of a selection, see `emitSelection`. */
-export function selectionParams(plan: SelectionPlan): KernelParam[] {
-  return paramsAround(plan.pass, selectionPointers(plan));
+  ]);
 }
 
 /** A running result that counts the pairs of a row, and writes each where the row's offset and the count say. */
-export function selectedRows(plan: SelectionPlan, { add }: WriteText): RunningResult {
+export function selectedRows({ add }: WriteText): RunningResult {
   return {
     block: undefined,
     several: undefined,
@@ -39,6 +34,5 @@ export function selectedRows(plan: SelectionPlan, { add }: WriteText): RunningRe
     slots: [{ name: 'seen', type: 'I', empty: 'number(0)' }],
     add: (total, _, [mask = '', ...rest]) => add(total, mask, rest.slice(0, -1), rest.at(-1) ?? ''),
     outputs: [],
-    pointers: selectionPointers(plan),
   };
 }

@@ -1,5 +1,6 @@
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
+import { PlanError } from '../../plan-error.js';
 import { CUDA_SPLITS } from '../cuda-splits.js';
 import { columnThreads } from './cuda-column-threads.js';
 import { entriesOfThread } from './cuda-row-lists.js';
@@ -42,7 +43,7 @@ const handedBytes = (words: number, bytes: number): number =>
 export const handsOverHalf = (words: number, bytes: number): boolean =>
   handedBytes(words, bytes) <= HELD_BYTES;
 
-/** The cut for a GPU. Throws a `RangeError` where a pair of rows has more values than shared memory takes. */
+/** The cut for a GPU. Throws a `PlanError` where a pair of rows has more values than shared memory takes. */
 export function chooseWideCuda(shape: WideShape, limits: CudaLimits): WideCut {
   const { dtype, formula, slots } = shape;
   const bytes = dtypeBytes(dtype);
@@ -52,7 +53,8 @@ export function chooseWideCuda(shape: WideShape, limits: CudaLimits): WideCut {
   const side = CUDA_SIDE * bytes;
   const held = isNarrow ? Infinity : HELD_BYTES / (Math.max(1, formula.pair) * side * groups);
   if (held < 1 || (isNarrow && slots * side > HELD_BYTES)) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan a map-reduce: a pair of rows has ${formula.pair} values and a running result ${slots} numbers, ` +
         `more than a GPU's shared memory takes. Split the formula into several, or ask for fewer extrema (K).`,
     );

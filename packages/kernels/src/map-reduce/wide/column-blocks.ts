@@ -1,4 +1,4 @@
-import type { ReductionKind } from '@mercer/formula';
+import { traitsOf, type ReductionKind } from '@mercer/formula';
 import { reducerOf } from '../reducers/reducer-of.js';
 import type { SumOptions } from '../reducers/sum-options.js';
 import { rankedReducer } from './ranked-reducer.js';
@@ -14,17 +14,15 @@ export interface ColumnBlock {
   readonly sums?: SumOptions | undefined;
 }
 
-const isExponential = (kind: ReductionKind): boolean =>
-  kind === 'LogSumExp' || kind === 'SumSoftMaxWeight' || kind === 'MaxSumShiftExp';
-
 /** The reduction of a block of columns; every kind has a `merge`. `unroll` stands before loops over ranks. */
 export function blockReducer(
   { reduction: kind, k, block, sums }: ColumnBlock,
   dialect: ReducerDialect,
   unroll = '',
 ): Reducer {
-  const dims = isExponential(kind) ? { dim: 1, weightDim: block } : { dim: block, weightDim: 1 };
-  return kind.includes('K')
+  const { isExponential, takesK } = traitsOf(kind);
+  const dims = isExponential ? { dim: 1, weightDim: block } : { dim: block, weightDim: 1 };
+  return takesK
     ? rankedReducer({ kind, k, ...dims, dialect }, unroll)
     : reducerOf({ kind, k, ...dims, dialect, sums });
 }

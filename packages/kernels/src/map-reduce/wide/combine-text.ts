@@ -6,13 +6,16 @@ import type { TileDialect } from './tile-dialect.js';
 export const PARTIAL = 'part';
 const BEST = 'best';
 
+const isLargest = (combine: ScheduledLoop['combine']): boolean =>
+  combine === 'max' || combine === 'argmax';
+
 /** Declares what a loop leaves, or the part of it with `suffix`. */
 export function declareText(
   { name, combine }: ScheduledLoop,
   dialect: TileDialect,
   suffix: string,
 ): string {
-  const worst = dialect.lit(combine.endsWith('max') ? -Infinity : Infinity);
+  const worst = dialect.lit(isLargest(combine) ? -Infinity : Infinity);
   switch (combine) {
     case 'sum':
       return dialect.declare(name + suffix, dialect.lit(0));
@@ -34,7 +37,7 @@ export function updateText(
   dialect: TileDialect,
 ): string {
   const all = at(name);
-  const sign = combine.endsWith('max') ? '>' : '<';
+  const sign = isLargest(combine) ? '>' : '<';
   switch (combine) {
     case 'sum': {
       const sum = inParts ? at(name + PARTIAL) : all;

@@ -37,10 +37,11 @@ export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
   const params = mapReduceParams(plan, reducer);
   const lanes = lanesOf(plan.level, plan.dtype);
   const split = plan.splits > 1;
+  const all = split ? withWorkspace(params, 'write') : params;
   const parts = split ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
   const source = (entry: string, text: string): string =>
     lines(
-      cpuPrelude(plan, running, helpers),
+      cpuPrelude(plan, running, { helpers, params: all }),
       'typedef int64_t Step;',
       functionsText(plan),
       `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {`,
@@ -54,7 +55,7 @@ export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
     name: plan.summary,
     entry: ENTRY,
     source: source(ENTRY, tasksText(plan, parts, body)),
-    params: split ? withWorkspace(params, 'write') : params,
+    params: all,
     options: [],
     geometry: (scalars) => ({
       tasks: launchTasks(plan, scalars, plan.groups * lanes) * parts * (scalars['batch'] ?? 0),

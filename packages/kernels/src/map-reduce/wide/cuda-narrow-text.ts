@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import { traitsOf, type Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../dtype.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
@@ -144,7 +144,7 @@ function enterText(
   { text, results }: Ending,
   lists: RowLists,
 ): string {
-  const worst = cudaLiteral(reduction.includes('Min') ? Infinity : -Infinity, dtype);
+  const worst = cudaLiteral(traitsOf(reduction).extremum === 'least' ? Infinity : -Infinity, dtype);
   return lines(
     `V entered[${rows}][${groups}];`,
     '#pragma unroll',

@@ -1,3 +1,4 @@
+import { traitsOf } from '@mercer/formula';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import { upTo } from '../reducers/reducer.js';
@@ -31,8 +32,9 @@ export function rowLists({
   rows,
   dtype,
 }: CudaWidePlan): RowLists | undefined {
-  if (!reduction.includes('K')) return undefined;
-  const least = reduction.includes('Min');
+  const { takesK, extremum } = traitsOf(reduction);
+  if (!takesK) return undefined;
+  const least = extremum === 'least';
   const [worse, better] = least ? ['>', '<'] : ['<', '>'];
   const worst = cudaLiteral(least ? Infinity : -Infinity, dtype);
   const [side, own] = [String(CUDA_SIDE), String(entriesOfThread(k))];

@@ -6,7 +6,7 @@ import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import { cudaMergeKernel } from '../cuda-merge-kernel.js';
-import { cudaPrelude, cudaReducerDialect, parameterList } from '../cuda-text.js';
+import { cudaPrelude, cudaReducerDialect, signature } from '../cuda-text.js';
 import { elementType } from '../half-storage.js';
 import {
   batchStrideName,
@@ -89,7 +89,7 @@ function* firstKernel(
         'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
       formula.gathers && ROW_OF_TABLE,
       `extern "C" __global__ void __launch_bounds__(${WIDE_THREADS}, ${LEAST_BLOCKS})`,
-      `${entry}(${parameterList(all, dtype)}) {`,
+      `${entry}(${signature(all, dtype)}) {`,
       indent(rowsText(plan)),
       `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
       isNarrow && splits > 1 && '  const int part = blockIdx.y;',

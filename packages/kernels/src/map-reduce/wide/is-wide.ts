@@ -1,13 +1,14 @@
 import {
   inputsOf,
   orderSteps,
+  traitsOf,
   unrolledSizeSteps,
   type Reduction,
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../../device-limits.js';
-import { PlanLimitError } from '../../plan-limit-error.js';
+import { PlanError } from '../../plan-error.js';
 import { dtypeBytes } from '../../dtype.js';
 import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from '../limits.js';
 import { planSums } from '../plan-sums.js';
@@ -50,7 +51,7 @@ export function* isWide(
   const words = dtypeBytes(dtype) / 4;
   const columns = widest([reduction, ...beside]);
   const hasMany = columns >= MANY_COLUMNS && columns * words <= LONGEST_ON_CUDA.columns;
-  const isPlain = reduction.weight === undefined && !reduction.kind.includes('K');
+  const isPlain = reduction.weight === undefined && !traitsOf(reduction.kind).takesK;
   return terms * words > LONGEST_ON_CUDA[hasMany && isPlain ? 'columns' : 'column'];
 }
 
@@ -58,12 +59,12 @@ function* checkInterpreter(all: readonly Reduction[]): Steps<void> {
   if (!(yield* isBeyondLimits(all, INTERPRETER_LIMITS))) return;
   const { operations, components, results } = INTERPRETER_LIMITS;
   const size = yield* sizeOf(all);
-  throw new PlanLimitError(
+  throw new PlanError(
+    'LIMIT',
     `cannot plan a map-reduce: the interpreter of CPU kernels takes ${operations} operations of a pair, ` +
       `${components} components of all inputs of i, of j and of parameters, and ${results} numbers of a result. ` +
       `The formula takes ${size.operations} operations, ${size.components} components and ${size.results} numbers. ` +
       'Compute parts of it first and pass them as inputs, or shorten the vectors.',
-    { ofText: false },
   );
 }
 

@@ -13,7 +13,7 @@ import {
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
-import { PlanLimitError } from '../../plan-limit-error.js';
+import { PlanError } from '../../plan-error.js';
 import { WIDE_LIMITS } from '../limits.js';
 import { lowerElementwise, ROW_NAMES } from '../lower-formula.js';
 import { contractionIndices } from './contraction-index.js';
@@ -149,9 +149,10 @@ function open(state: State, { node, index: wanted }: Wanted): RealExpr | Open {
   return { key, rule: lowerAt(state, node, index) };
 }
 
-function tooLong(): PlanLimitError {
-  const limit = String(WIDE_LIMITS.values);
-  return new PlanLimitError(
+function tooLong(): PlanError {
+  const limit = WIDE_LIMITS.values;
+  return new PlanError(
+    'LIMIT',
     `cannot plan a map-reduce: the formula computes more than ${limit} different values for a pair of rows, and ${limit} is the limit of a ` +
       `text that is compiled. Compute parts of the formula first and pass them as inputs, or compute on the CPU, where ` +
       `the interpreter takes longer formulas.`,

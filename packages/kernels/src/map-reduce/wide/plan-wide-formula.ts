@@ -1,15 +1,9 @@
-import { constant, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
+import { constant, traitsOf, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
 import { toList } from '../expression-list.js';
 import { fixedIndex } from './index-expr.js';
 import { columnIndex, lowering } from './lower-wide.js';
 import { splitPairValues } from './pair-values.js';
 import type { WideFormula } from './wide-formula.js';
-
-const EXPONENTIAL: ReadonlySet<string> = new Set([
-  'LogSumExp',
-  'SumSoftMaxWeight',
-  'MaxSumShiftExp',
-]);
 
 /** A reduction's formula and weight as loops and scalar expressions. */
 export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<WideFormula> {
@@ -18,7 +12,7 @@ export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<Wi
   const at = (one: typeof formula): Steps<RealExpr> =>
     lowered.at(one, one.dim > 1 ? columnIndex(columns) : fixedIndex(0));
   const one = constant(1);
-  const isExponential = EXPONENTIAL.has(kind);
+  const { isExponential } = traitsOf(kind);
   const before = isExponential ? [yield* at(formula)] : [];
   const main = isExponential
     ? weight === undefined

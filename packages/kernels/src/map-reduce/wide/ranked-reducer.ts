@@ -1,3 +1,4 @@
+import { traitsOf } from '@mercer/formula';
 import { upTo, type Reducer, type ReducerParts } from '../reducers/reducer.js';
 import { lines } from '../../emit/indent.js';
 import { kExtremaOfVectors } from '../reducers/vector-k-extrema.js';
@@ -13,7 +14,8 @@ export function rankedReducer(
   { kind, k, dialect: { lit, abs, vector } }: ReducerParts,
   unroll: string,
 ): Reducer {
-  const least = kind.includes('Min');
+  const { extremum, outputs } = traitsOf(kind);
+  const least = extremum === 'least';
   const pragma = unroll !== '' && (k <= MOST_UNROLLED ? unroll : '#pragma unroll 1');
   const isBefore = (r: string): string =>
     `((I)(s.index[${r}] < 0) | ((I)(f == f) & ((I)(s.best[${r}] != s.best[${r}]) | (I)(f ${least ? '<' : '>'} s.best[${r}]))))`;
@@ -58,8 +60,8 @@ export function rankedReducer(
       unroll === '' ? '' : '#pragma unroll 1',
       `for (int r = 0; r < ${k}; r++) insert(s, t.best[r], t.index[r], (I)(t.index[r] >= 0));`,
     ),
-    value: kind.startsWith('Arg') ? [] : upTo(k).map((r) => `s.best[${r}]`),
-    index: kind.includes('Arg') ? upTo(k).map((r) => `s.index[${r}]`) : [],
+    value: outputs.includes('value') ? upTo(k).map((r) => `s.best[${r}]`) : [],
+    index: outputs.includes('index') ? upTo(k).map((r) => `s.index[${r}]`) : [],
     rounds: false,
   };
 }

@@ -1,6 +1,6 @@
 import { ops, reduction, vi, vj, type VectorExpr } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
-import { isBeyondCompiler } from '../../plan-limit-error.js';
+import { isBeyondCompiler } from '../../plan-error.js';
 import { emitMapReduce, planMapReduce, type MapReduceProblem } from '../index.js';
 import { WIDE_LIMITS } from '../limits.js';
 

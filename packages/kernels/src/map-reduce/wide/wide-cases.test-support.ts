@@ -6,6 +6,7 @@ import {
   pm,
   reduction,
   REDUCTION_KINDS,
+  traitsOf,
   vi,
   vj,
   type Reduction,
@@ -29,7 +30,7 @@ export function sweepCase(kind: ReductionKind, inner: number, outer: number, axi
   const columns = ops.sub(vi(2, outer), vj(3, outer));
   const scaled = ops.div(distance, -8 * inner);
   const weight = ops.add(ops.abs(vj(3, outer)), 0.5);
-  const k = kind.includes('K') ? { k: 3 } : {};
+  const k = traitsOf(kind).takesK ? { k: 3 } : {};
   const make = (formula: VectorExpr, more: { weight?: VectorExpr } = {}): Reduction =>
     reduction(kind, formula, { axis, ...k, ...more });
   switch (kind) {

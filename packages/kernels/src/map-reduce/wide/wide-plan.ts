@@ -1,6 +1,7 @@
-import { unrolledSize, type Steps } from '@mercer/formula';
+import { traitsOf, unrolledSize, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
+import { PlanError } from '../../plan-error.js';
 import { checkInputs, componentsOf, planInputs } from '../plan-inputs.js';
 import { planSums, sumsText } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
@@ -20,11 +21,12 @@ import {
   type WideShape,
 } from './wide-shape.js';
 
-/** The plan of a map-reduce whose long sums and columns are loops. Throws a `RangeError` for what has no text. */
+/** The plan of a map-reduce whose long sums and columns are loops. Throws a `PlanError` for what has no text. */
 export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Steps<WidePlan> {
   const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges = false } = problem;
   if (further.length > 0) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan a map-reduce: ${further.length + 1} reductions of one pass are too long to be written out. ` +
         `Plan them one by one.`,
     );
@@ -64,7 +66,7 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
     // the numbers of rows by index are kept beside inner sums
     sums: inner === 0 ? 0 : inner + (formula.gathers?.length ?? 0),
     sizes,
-    ranked: kind.includes('K'),
+    ranked: traitsOf(kind).takesK,
     operations: common.operations,
     keptRows: (axis === 1 ? rowsI : rowsJ) * batch,
     reducedRows: axis === 1 ? rowsJ : rowsI,

@@ -1,4 +1,4 @@
-import { variables, type ReductionKind } from '@mercer/formula';
+import { traitsOf, variables, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import type { PairwiseDType } from '../../pairwise/problem.js';
 import { wordsOf } from '../reducers/state-words.js';
@@ -40,7 +40,7 @@ export function columnsTogether(
   dtype: PairwiseDType,
 ): number {
   const { columns, before, pair } = formula;
-  if (columns === 1 || kind.includes('K')) return 1;
+  if (columns === 1 || traitsOf(kind).takesK) return 1;
   // one exponential serves a block
   if (before > 0) return device === 'cpu' ? Math.min(columns, 8) : fittingBlock(columns, 4);
   const { roots, scheduled } = scheduledLoops(formula);

@@ -1,9 +1,10 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
+import { parameterList } from '../../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { diagonalLength, diagonalParams } from '../params.js';
-import { readValue, valueDeclaration, valueFunction } from './parameters.js';
+import { readValue, valueFunction } from './parameters.js';
 
 const THREADS = 256;
 const MOST_BLOCKS = 65536;
@@ -13,14 +14,13 @@ export function diagonalKernel(plan: CudaPairwisePlan): CudaKernel {
   const type = cudaType(plan.dtype);
   const total = (scalars: Scalars): number => (scalars['batch'] ?? 0) * diagonalLength(scalars);
   const set = plan.diagonal === 'set';
+  const params = diagonalParams(plan.dtype);
   const [row, column] = plan.swapped ? ['1', 'ldo'] : ['ldo', '1'];
   const source = `${valueFunction(plan.dtype)}
 
 // elements with n = m + diagonalOffset
 extern "C" __global__ void __launch_bounds__(${THREADS})
-pairwise_diagonal(${type}* __restrict__ out, long long m, long long n, long long batch, long long ldo,
-    long long batchStrideOut, long long diagonalOffset,
-    ${valueDeclaration('regularization', plan.dtype)}) {
+pairwise_diagonal(${parameterList(params, { lines: ['batchStrideOut', 'regularizationAt'] })}) {
   const long long row = max(-diagonalOffset, 0ll), column = max(diagonalOffset, 0ll);
   const long long count = max(min(m - row, n - column), 0ll);
   const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
@@ -37,7 +37,7 @@ pairwise_diagonal(${type}* __restrict__ out, long long m, long long n, long long
     name: `pairwise diagonal ${set ? 'set to 1 + r' : 'plus r'}, ${plan.dtype}${plan.swapped ? ', transposed output' : ''}`,
     entry: 'pairwise_diagonal',
     source,
-    params: diagonalParams(plan.dtype),
+    params,
     options: [],
     geometry: (scalars: Scalars) => {
       const blocks = Math.min(Math.ceil(total(scalars) / THREADS), MOST_BLOCKS);

@@ -3,9 +3,8 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { DotPlan } from '../plan-types.js';
-import { pairwiseParams } from '../params.js';
 import { pairwiseCost } from './cost.js';
-import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { operandRoles, signature, roleSizes } from './kernel-signature.js';
 import { everyCase, type StepText } from './pair-arithmetic.js';
 import { triangleFunctions, triangleTiles } from './triangle.js';
 import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './pair-step.js';
@@ -14,6 +13,7 @@ import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './
 export function dotKernel(plan: DotPlan): CudaKernel {
   const { lanes, warps, rows, columns, vector, threads } = plan.dot;
   const type = cudaType(plan.dtype);
+  const { params, list } = signature(plan);
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
@@ -29,7 +29,7 @@ ${fetchFunction(plan, 'rows', vector)}
 ${fetchFunction(plan, 'columns', vector)}
 ${symmetric ? `${triangleFunctions(triangle)}\n` : ''}
 extern "C" __global__ void __launch_bounds__(${threads})
-pairwise_dot(${parameterList(plan)}) {
+pairwise_dot(${list}) {
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
   const int lane = threadIdx.x % ${lanes * warps};
@@ -86,7 +86,7 @@ ${warps > 1 ? blockReduce(plan, type, step.combine, finish) : groupStore(plan, t
     name: plan.summary,
     entry: 'pairwise_dot',
     source,
-    params: pairwiseParams(plan.dtype, plan.parameters),
+    params,
     options: [],
     geometry: (scalars: Scalars) => {
       const size = roleSizes(plan, scalars);

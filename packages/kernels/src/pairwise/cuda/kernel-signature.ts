@@ -1,17 +1,27 @@
 import { cudaType } from '../../emit/cuda-literal.js';
+import { parameterList } from '../../emit/parameter-text.js';
+import type { KernelParam } from '../../kernel-param.js';
+import { withWorkspace } from '../../kernel-program.js';
+import { pairwiseParams } from '../params.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
-import { parameterDeclarations } from './parameters.js';
+import { parameterText } from './parameters.js';
 
-/** The parameter list of every pairwise kernel as C++ text. */
-export function parameterList(plan: CudaPairwisePlan, workspace?: 'read' | 'write'): string {
-  const type = cudaType(plan.dtype);
-  const extra =
-    workspace === undefined
-      ? ''
-      : `, ${workspace === 'read' ? 'const ' : ''}${type}* __restrict__ workspace`;
-  return `const ${type}* __restrict__ a, const ${type}* __restrict__ b, ${type}* __restrict__ out,
-    long long m, long long n, long long k, long long batch, long long lda, long long ldb, long long ldo,
-    long long batchStrideA, long long batchStrideB, long long batchStrideOut, double p${parameterDeclarations(plan)}${extra}`;
+/** The parameters of a pairwise kernel, and their text, where those of the problem go by their number. */
+export function signature(
+  { dtype, parameters = [] }: CudaPairwisePlan,
+  workspace?: 'read' | 'write',
+): { readonly params: readonly KernelParam[]; readonly list: string } {
+  const paramsOf = (names: readonly string[]): KernelParam[] => {
+    const params = pairwiseParams(dtype, names);
+    return workspace === undefined ? params : withWorkspace(params, workspace);
+  };
+  const names = parameters.map((_, i) => parameterText(i));
+  const lines = ['m', 'batchStrideA', ...names.map((name) => `${name}At`)];
+  const elements = { workspace: cudaType(dtype) };
+  return {
+    params: paramsOf(parameters),
+    list: parameterList(paramsOf(names), { elements, lines }),
+  };
 }
 
 /**

@@ -2,9 +2,8 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { OuterPlan } from '../plan-types.js';
-import { pairwiseParams } from '../params.js';
 import { pairwiseCost } from './cost.js';
-import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { operandRoles, signature, roleSizes } from './kernel-signature.js';
 import { everyCase, type StepText } from './pair-arithmetic.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
@@ -21,6 +20,7 @@ export function outerKernel(plan: OuterPlan): CudaKernel {
   const threads = threadsX * threadsY;
   const [tileRows, tileColumns] = [threadsY * rows, threadsX * vector];
   const type = cudaType(plan.dtype);
+  const { params, list } = signature(plan);
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
@@ -30,7 +30,7 @@ export function outerKernel(plan: OuterPlan): CudaKernel {
   const source = `${pairFunctions(plan, step)}
 
 extern "C" __global__ void __launch_bounds__(${threads})
-pairwise_outer(${parameterList(plan)}) {
+pairwise_outer(${list}) {
   __shared__ ${type} rowTile[${tileRows * Math.max(k, 1)}], columnTile[${tileColumns * Math.max(k, 1)}];
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
@@ -70,7 +70,7 @@ ${indent(store(type, vector), 4)}
     name: plan.summary,
     entry: 'pairwise_outer',
     source,
-    params: pairwiseParams(plan.dtype, plan.parameters),
+    params,
     options: [],
     geometry: (scalars: Scalars) => {
       const size = roleSizes(plan, scalars);

@@ -4,19 +4,9 @@ import type { PairwiseDType } from '../problem.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 
 /** Parameters go by their number: their names come from outside and may be words of C++. */
-const parameterText = (index: number): string => `parameter${index}`;
+export const parameterText = (index: number): string => `parameter${index}`;
 
-/** The parameters' part of a kernel's parameter list: pointer, stride and value of each. */
-export function parameterDeclarations({ dtype, parameters = [] }: CudaPairwisePlan): string {
-  return parameters.map((_, i) => `,\n    ${valueDeclaration(parameterText(i), dtype)}`).join('');
-}
-
-/** A value that is a number or lies in memory, in a kernel's parameter list. */
-export function valueDeclaration(name: string, dtype: PairwiseDType): string {
-  return `const ${cudaType(dtype)}* __restrict__ ${name}At, long long ${name}Stride, double ${name}Value`;
-}
-
-/** The function that reads such a value for one batch entry. */
+/** The function that reads a value for one batch entry that is a number or lies in memory. */
 export function valueFunction(dtype: PairwiseDType): string {
   return `// a value of the launch: a number, or one per batch entry in memory
 __device__ __forceinline__ double parameter_value(const ${cudaType(dtype)}* at, long long stride, double value, long long layer) {

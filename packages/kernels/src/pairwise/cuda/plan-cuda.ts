@@ -1,5 +1,6 @@
 import { abs, postOrder, pow, sub, variable, variables, type Op } from '@mercer/formula';
 import type { CudaLimits } from '../../device-limits.js';
+import { PlanError } from '../../plan-error.js';
 import { toJson } from '../expression-json.js';
 import { planExtras } from '../plan-extras.js';
 import type { PairwiseProblem } from '../problem.js';
@@ -87,7 +88,8 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     consider(seconds, () => finish<DotPlan>({ ...base, strategy: 'dot', dot }));
   }
   if (best === undefined) {
-    throw new RangeError(
+    throw new PlanError(
+      'UNSUPPORTED',
       `cannot plan for ${limits.arch}: no tile fits its ${limits.sharedMemPerBlockOptin} bytes of shared memory ` +
         `per block. Use a GPU of compute capability 8.0 or newer.`,
     );

@@ -1,10 +1,8 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../kernel-program.js';
 import type { TilePlan } from '../plan-types.js';
-import { pairwiseParams } from '../params.js';
-import { parameterList, roleCounts, roleSizes } from './kernel-signature.js';
+import { signature, roleCounts, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
 const THREADS = 256;
@@ -12,6 +10,7 @@ const THREADS = 256;
 /** The second step of a plan that splits k: partial sums combined in a fixed order, then the root. */
 export function splitReduceKernel(plan: TilePlan): CudaKernel {
   const type = cudaType(plan.dtype);
+  const { params, list } = signature(plan, 'read');
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
@@ -20,7 +19,7 @@ export function splitReduceKernel(plan: TilePlan): CudaKernel {
   const source = `${pairFunctions(plan, step)}
 
 extern "C" __global__ void __launch_bounds__(${THREADS})
-pairwise_split_reduce(${parameterList(plan, 'read')}) {
+pairwise_split_reduce(${list}) {
   ${roleCounts(plan)}
   const long long perBatch = rowCount * columnCount, total = perBatch * batch;
   const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
@@ -46,7 +45,7 @@ ${symmetric ? '' : `${place}\n`}${finish.setup('layer') === '' ? '' : `    ${fin
     name: `${plan.summary}, combine`,
     entry: 'pairwise_split_reduce',
     source,
-    params: withWorkspace(pairwiseParams(plan.dtype, plan.parameters), 'read'),
+    params,
     options: [],
     geometry: (scalars: Scalars) => {
       const { rows, columns, batch } = roleSizes(plan, scalars);

@@ -2,11 +2,9 @@ import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../kernel-program.js';
 import type { TilePlan } from '../plan-types.js';
-import { pairwiseParams } from '../params.js';
 import { pairwiseCost } from './cost.js';
-import { operandRoles, parameterList, roleSizes } from './kernel-signature.js';
+import { operandRoles, signature, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 import { computeTile, readFunctions } from './tile-compute.js';
 import {
@@ -56,7 +54,7 @@ export function tileKernel(plan: TilePlan): CudaKernel {
     storeBytes(rows, columns, tile),
   );
   const partial = splitK > 1;
-  const params = pairwiseParams(plan.dtype, plan.parameters);
+  const { params, list } = signature(plan, partial ? 'write' : undefined);
   const type = cudaType(plan.dtype);
   const finishSetup = partial ? '' : finish.setup('end.layer');
   const store = {
@@ -74,7 +72,7 @@ ${loadFunction(columns, tile)}
 ${locateFunction(plan)}
 
 extern "C" __global__ void __launch_bounds__(${threads}, ${tile.blocksPerMultiprocessor})
-pairwise_tile(${parameterList(plan, partial ? 'write' : undefined)}) {
+pairwise_tile(${list}) {
   extern __shared__ __align__(16) unsigned char memory[];
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
@@ -171,7 +169,7 @@ ${indent(mirrored ? storeSymmetricTile(rows, columns, tile, sharedMemBytes, stor
     name: plan.summary,
     entry: 'pairwise_tile',
     source,
-    params: partial ? withWorkspace(params, 'write') : params,
+    params,
     options: [],
     geometry: (scalars: Scalars) => {
       const size = roleSizes(plan, scalars);

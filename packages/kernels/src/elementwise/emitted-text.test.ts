@@ -1,0 +1,172 @@
+import { mul, variable } from '@mercer/formula';
+import { describe, expect, it } from 'vitest';
+import { CPU, emittedText } from '../testing/emitted-text.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
+import {
+  emitFill,
+  emitMap,
+  emitSum,
+  planFill,
+  planMap,
+  planSum,
+  type MapProblem,
+} from './index.js';
+
+const scaled: MapProblem = {
+  expr: mul(variable('scale'), variable('x')),
+  shape: [3, 4],
+  inputs: [{ name: 'x', dtype: 'float32', strides: [1, 3] }],
+  out: { dtype: 'float32', strides: [4, 1] },
+  parameters: { scale: 2 },
+};
+const fill = planFill({ dtype: 'float32', shape: [5], strides: [1] }).plan;
+const sum = planSum({ from: 'float32', to: 'float64', outputs: 10_000, count: 10 });
+
+describe('the text for a GPU', () => {
+  it('of a map', () => {
+    expect(emittedText(emitMap(planMap(scaled, H200).plan), 'kernel')).toMatchInlineSnapshot(`
+      "extern "C" __global__ void __launch_bounds__(256)
+      mercer_map(const float* x0, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, double p0) {
+        const double tu0_wide = p0;
+        const float tu0 = (float)tu0_wide;
+        const auto value = [&](float x0) {
+          const float t1 = tu0 * x0;
+          return store(t1);
+        };
+        const i64 rows = n0;
+        const i64 firstRow = (i64)blockIdx.y * blockDim.y + threadIdx.y, rowStep = (i64)gridDim.y * blockDim.y;
+        const i64 firstX = (i64)blockIdx.x * blockDim.x + threadIdx.x, xStep = (i64)gridDim.x * blockDim.x;
+        for (i64 row = firstRow; row < rows; row += rowStep) {
+          i64 rest = row, to = 0, from0 = 0;
+          { const i64 i = rest; to += i * d0; from0 += i * s0_0; }
+      #pragma unroll 2
+          for (i64 x = firstX; x < n1; x += xStep) out[to + x * d1] = value(load_f32(x0[from0 + x * s0_1]));
+        }
+      }
+      "
+    `);
+  });
+
+  it('of a fill', () => {
+    expect(emittedText(emitFill(fill, 'cuda'), 'kernel')).toMatchInlineSnapshot(`
+      "extern "C" __global__ void __launch_bounds__(256)
+      mercer_fill_b32_linear(u32* __restrict__ dst, i32 lo, i32 hi, i64 count) {
+        const u32 value = (u32)(u32)lo;
+        const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
+        const i64 step = (i64)gridDim.x * 256;
+        i64 done = 0;
+        if ((u64)dst % 16 == 0) {
+          const i64 packs = count / 4;
+          Pack pack;
+      #pragma unroll
+          for (int j = 0; j < 4; ++j) pack.v[j] = value;
+          for (i64 i = first; i < packs; i += step) reinterpret_cast<Pack*>(dst)[i] = pack;
+          done = packs * 4;
+        }
+        for (i64 i = done + first; i < count; i += step) dst[i] = value;
+      }
+      "
+    `);
+  });
+
+  it('of sums', () => {
+    expect(emittedText(emitSum(sum, 'cuda'), 'kernel')).toMatchInlineSnapshot(`
+      "extern "C" __global__ void __launch_bounds__(256)
+      mercer_sum_each(const float* __restrict__ src, double* __restrict__ dst, i64 outer, i64 count, i64 inner, i64 strideOuter, i64 strideCount, i64 strideInner) {
+        for (i64 index = (i64)blockIdx.x * 256 + threadIdx.x; index < outer * inner; index += (i64)gridDim.x * 256) {
+          const i64 o = index / inner, i = index - o * inner;
+          const float* const from = src + o * strideOuter + i * strideInner;
+          double sum = 0.0;
+          #pragma unroll 4
+          for (i64 j = 0; j < count; ++j) sum += (double)from[j * strideCount];
+          dst[index] = (double)sum;
+        }
+      }
+      "
+    `);
+  });
+});
+
+describe('the text for a CPU', () => {
+  it('of a map', () => {
+    expect(emittedText(emitMap(planMap(scaled, CPU).plan), 'arguments')).toMatchInlineSnapshot(`
+      "struct Args { const float* x0; float* out; i64 n[2]; i64 d[2]; i64 s0_[2]; double p0; };
+      extern "C" void mercer_map(const void* args, int64_t begin, int64_t end, void*) {
+        const Args& p = *(const Args*)args;
+        const double value_u0_wide = p.p0;
+        const V value_u0 = splat((T)value_u0_wide), value_u0_low = splat((T)(value_u0_wide - (double)(T)value_u0_wide));
+        alignas(64) T results[256] = {};
+        alignas(64) T buffer0[256] = {};
+        const i64 ds = p.d[1];
+        const i64 s0_s = p.s0_[1];
+        const i64 inner = p.n[1], total = p.n[0] * p.n[1];
+        const i64 stop = end * 32768 < total ? end * 32768 : total;
+        for (i64 at = begin * 32768; at < stop;) {
+          const i64 row = quotient(at, inner), x0 = at - row * inner;
+          const i64 run = inner - x0 < stop - at ? inner - x0 : stop - at;
+          i64 rest = row, to = x0 * ds, from0 = x0 * s0_s;
+          { const i64 i = rest; to += i * p.d[0]; from0 += i * p.s0_[0]; }
+          {
+            for (i64 x = 0; x < run; x += 256) {
+              const i64 n = run - x < 256 ? run - x : 256;
+              const float* const source0 = p.x0 + from0 + x * s0_s;
+              const bool in_place0 = s0_s == 1 && n == 256;
+              const T* const values0 = in_place0 ? source0 : buffer0;
+              if (!in_place0) {
+                if (s0_s == 1) { for (i64 e = 0; e < n; ++e) buffer0[e] = load_f32(source0[e]); }
+                else if (s0_s == 0) { const T v = load_f32(*source0); for (i64 e = 0; e < n; ++e) buffer0[e] = v; }
+                else { for (i64 e = 0; e < n; ++e) buffer0[e] = load_f32(source0[e * s0_s]); }
+              }
+              auto* const d = p.out + to + x * ds;
+              T* const r = ds == 1 && n == 256 ? (T*)d : results;
+              for (i64 e = 0; e < n; e += LANES) *(VU*)&r[e] = value(*(const VU*)&values0[e], value_u0, value_u0_low);
+              if (r != results) continue;
+              if (ds == 1) { for (i64 e = 0; e < n; ++e) d[e] = store(r[e]); }
+              else { for (i64 e = 0; e < n; ++e) d[e * ds] = store(r[e]); }
+            }
+          }
+          at += run;
+        }
+      }
+      "
+    `);
+  });
+
+  it('of a fill', () => {
+    expect(emittedText(emitFill(fill, 'cpu'), 'arguments')).toMatchInlineSnapshot(`
+      "struct Args { u32* dst; i32 lo; i32 hi; i64 count; };
+
+      extern "C" void mercer_fill_b32_linear(const void* args, int64_t begin, int64_t end, void*) {
+        const Args& p = *(const Args*)args;
+        const u32 value = (u32)(u32)p.lo;
+        const i64 stop = end * 32768 < p.count ? end * 32768 : p.count;
+        u32* dst = p.dst;
+        for (i64 i = begin * 32768; i < stop; ++i) dst[i] = value;
+      }
+      "
+    `);
+  });
+
+  it('of sums', () => {
+    expect(emittedText(emitSum(sum, 'cpu'), 'arguments')).toMatchInlineSnapshot(`
+      "struct Args { const float* src; double* dst; i64 outer, count, inner, stride_outer, stride_count, stride_inner; };
+
+      extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) {
+        const Args& p = *(const Args*)args;
+        const i64 spans = (p.inner + 255) / 256;
+        for (i64 task = begin; task < end; ++task) {
+          const i64 o = task / spans, first = task % spans * 256;
+          const i64 width = p.inner - first < 256 ? p.inner - first : 256;
+          double sum[256] = {};
+          for (i64 j = 0; j < p.count; ++j) {
+            const float* from = p.src + o * p.stride_outer + j * p.stride_count + first * p.stride_inner;
+            if (p.stride_inner == 1) { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i]; }
+            else { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i * p.stride_inner]; }
+          }
+          for (i64 i = 0; i < width; ++i) p.dst[o * p.inner + first + i] = (double)sum[i];
+        }
+      }
+      "
+    `);
+  });
+});
