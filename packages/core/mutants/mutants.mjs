@@ -22,16 +22,9 @@ const LAUNCHES = {
     file: '../../linalg/src/run-routine.ts',
     find: 'loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });',
   },
-  'a call made again': {
+  'an operation': {
     file: '../../tensor/src/operation/known-call.ts',
     find: 'launchProgram(program, stream, bound, all);',
-  },
-  map: {
-    file: '../../tensor/src/map.ts',
-    find: `loaded.launch(stream, {
-      pointers: [...pointers, memoryAt(to, planned.outOffset)],
-      scalars: scalarsOf(planned, parameters),
-    });`,
   },
 };
 const QUEUES = {
@@ -60,10 +53,15 @@ const QUEUES = {
     find: 'const queue = await roomOn(known.device, { stream, signal }, what);',
     replace: 'const queue = await roomOn(known.device, { signal }, what);',
   },
-  map: {
-    file: '../../tensor/src/map.ts',
-    find: "const stream = await roomOn(device, options, 'map');",
-    replace: "const stream = await roomOn(device, {}, 'map');",
+  'an operation': {
+    file: '../../tensor/src/operation/operation.ts',
+    find: 'const queue = await roomOn(device, { stream, signal }, what);',
+    replace: 'const queue = await roomOn(device, { signal }, what);',
+  },
+  'an operation again': {
+    file: '../../tensor/src/operation/operation.ts',
+    find: 'const queue = await roomOn(known.device, { stream, signal }, what);',
+    replace: 'const queue = await roomOn(known.device, { signal }, what);',
   },
 };
 
