@@ -1,13 +1,12 @@
 // The SHA-256 of the source of every default kernel for one device.
 import { createHash } from 'node:crypto';
-import { importPackage } from '../lib/workspace.mjs';
+import { defaultKernels } from '../../packages/kernels/test/default-kernels.mjs';
 
 /**
- * @param {{ kind: 'cuda', arch: string }} limits what the emitters know of the device
+ * @param {import('../../packages/kernels/dist/index.js').CudaLimits} limits what the emitters know of the device
  * @returns {Promise<{ name: string, arch: string, sha256: string }[]>} sorted by name
  */
 export async function defaultKernelHashes(limits) {
-  const { defaultKernels } = await importPackage('kernels');
   /** @type {{ name: string, kernel: { source: string } }[]} */
   const kernels = defaultKernels(limits);
   return kernels

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { countResults, readResults } from '../lib/test-results.mjs';
+import { defaultKernels } from '../../packages/kernels/test/default-kernels.mjs';
 import { importPackage, root } from '../lib/workspace.mjs';
 import { defaultKernelHashes } from './default-kernel-hashes.mjs';
 
@@ -52,7 +53,6 @@ function driverVersion({ path: file = '', version = 'unknown' }) {
  * @param {{ limits: any, load(kernel: unknown): Promise<unknown> }} gpu
  */
 async function loadDefaultKernels(gpu) {
-  const { defaultKernels } = await importPackage('kernels');
   const pending = [...defaultKernels(gpu.limits)];
   const loadNext = async () => {
     for (let next = pending.pop(); next; next = pending.pop()) await gpu.load(next.kernel);

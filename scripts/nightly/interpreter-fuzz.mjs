@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { defaultKernels } from '../../packages/kernels/dist/index.js';
-import { mapReduceProblems } from '../../packages/kernels/dist/map-reduce/default-map-reduce.js';
+import { defaultKernels } from '../../packages/kernels/test/default-kernels.mjs';
+import { mapReduceProblems } from '../../packages/kernels/dist/map-reduce/default-map-reduce.test-support.js';
 import { emitMapReduce } from '../../packages/kernels/dist/map-reduce/emit.js';
 import { planMapReduce } from '../../packages/kernels/dist/map-reduce/plan.js';
 

@@ -1,9 +1,9 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
-import { defaultPairwiseKernels } from './default-kernels.js';
+import { defaultPairwiseKernels } from './default-kernels.test-support.js';
 import { everyOpKernel } from './emit/every-op-kernel.test-support.js';
-import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.js';
+import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.test-support.js';
 import { FUNCTION_CASES, FUNCTION_EXPRESSIONS } from './math/function-cases.test-support.js';
 import type { NamedKernel } from './named-kernel.js';
 import { H200 } from './testing/h200.test-support.js';

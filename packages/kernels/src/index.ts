@@ -86,6 +86,4 @@ export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
 export { cpuGaussianSum, cpuGaussianSumKernel } from './limits/cpu-gaussian-sum.js';
-export { defaultParameterisedKernels } from './pairwise/default-parameterised.js';
-export { defaultKernels, defaultPairwiseKernels } from './default-kernels.js';
 export type { NamedKernel } from './named-kernel.js';

@@ -1,6 +1,7 @@
-import { defaultKernels, type NamedKernel } from '@mercer/kernels';
+import type { NamedKernel } from '@mercer/kernels';
 import { device, tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { defaultKernels } from '../../kernels/test/default-kernels.mjs';
 import { cdist } from './index.js';
 
 const cpu = device('cpu');

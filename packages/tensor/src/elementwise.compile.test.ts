@@ -1,7 +1,8 @@
 import { nvrtc } from '@mercer/cuda-runtime';
-import { defaultElementwisePlans, emitCopy, emitFill, type CudaKernel } from '@mercer/kernels';
+import { emitCopy, emitFill, type CudaKernel } from '@mercer/kernels';
 import { describe, expect, it } from 'vitest';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { defaultElementwisePlans } from '../../kernels/test/default-kernels.mjs';
 
 /* Every text of the elementwise family through the real compiler; needs no GPU. */
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { assemblerLog, complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { defaultCdistGradKernels } from './default-problems.js';
+import { defaultCdistGradKernels } from './default-problems.test-support.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();

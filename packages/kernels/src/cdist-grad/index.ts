@@ -14,4 +14,3 @@ export type {
   MmaPlan,
   PowerPath,
 } from './plan-types.js';
-export { defaultCdistGradKernels } from './default-problems.js';

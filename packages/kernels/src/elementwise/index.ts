@@ -18,10 +18,8 @@ export {
   type PlannedMap,
 } from './map-plan.js';
 export { emitMap } from './emit-map.js';
-export { defaultMaps, defaultSums } from './default-maps.js';
 export { emitCopy } from './emit-copy.js';
 export { emitFill } from './emit-fill.js';
-export { defaultElementwisePlans } from './default-elementwise.js';
 export type { ElementType, RawElement } from './element-type.js';
 export { planSum, type SumDType, type SumPlan, type SumProblem } from './sum-plan.js';
 export { emitSum } from './emit-sum.js';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { defaultMaps, defaultSums } from './default-maps.js';
+import { defaultMaps, defaultSums } from './default-maps.test-support.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { packParams } from '../kernel-param.js';
 import { compilerVerdict, machines } from '../testing/cpu-harness.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { defaultMaps, mapProblems } from './default-maps.js';
+import { defaultMaps, mapProblems } from './default-maps.test-support.js';
 import { emitMap } from './emit-map.js';
 import { planMap, type MapProblem } from './map-plan.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { packParams } from '../kernel-param.js';
 import { PlanError } from '../plan-error.js';
 import { planCopy } from './copy-plan.js';
-import { defaultElementwisePlans } from './default-elementwise.js';
+import { defaultElementwisePlans } from './default-elementwise.test-support.js';
 import { emitCopy } from './emit-copy.js';
 import { emitFill } from './emit-fill.js';
 import { planFill } from './fill-plan.js';

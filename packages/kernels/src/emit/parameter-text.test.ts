@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultKernels } from '../default-kernels.js';
+import { defaultKernels } from '../default-kernels.test-support.js';
 import { fixedTexts } from '../interpret/fixed-texts.js';
 import type { KernelParam } from '../kernel-param.js';
 import { H200 } from '../testing/h200.test-support.js';

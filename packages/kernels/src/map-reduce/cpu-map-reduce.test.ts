@@ -10,7 +10,7 @@ import {
 } from '../testing/cpu-harness.test-support.js';
 import { covering } from '../testing/covering.test-support.js';
 import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test-support.js';
-import { mapReduceProblems } from './default-map-reduce.js';
+import { mapReduceProblems } from './default-map-reduce.test-support.js';
 import { emitMapReduce } from './emit.js';
 import { EVERY_PART_GROUPS, everyPartCase } from './every-part-cases.test-support.js';
 import { planMapReduce } from './plan.js';

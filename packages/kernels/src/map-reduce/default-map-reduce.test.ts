@@ -7,7 +7,7 @@ import {
 } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test-support.js';
-import { mapReduceProblems } from './default-map-reduce.js';
+import { mapReduceProblems } from './default-map-reduce.test-support.js';
 import type { MapReduceProblem } from './problem.js';
 import { rootsOf } from './values-of.js';
 import { isWide } from './wide/is-wide.js';

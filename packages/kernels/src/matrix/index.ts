@@ -13,4 +13,3 @@ export { emitSmallSolve, smallSolveBytes, type SmallSolveMethod } from './small-
 export { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
 export { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
 export { emitUnpackMatrices } from './unpack.js';
-export { defaultMatrixKernels } from './default-matrix-kernels.js';

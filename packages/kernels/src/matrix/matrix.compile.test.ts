@@ -2,7 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { defaultMatrixKernels } from './default-matrix-kernels.js';
+import { defaultMatrixKernels } from './default-matrix-kernels.test-support.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();

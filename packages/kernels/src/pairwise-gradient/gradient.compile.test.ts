@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { assemblerLog } from '../testing/nvrtc-complaints.test-support.js';
-import { defaultGradientKernels } from './default-gradient-kernels.js';
+import { defaultGradientKernels } from './default-gradient-kernels.test-support.js';
 
 useNvrtc();
 

@@ -1,4 +1,3 @@
-export { defaultGradientKernels } from './default-gradient-kernels.js';
 export { exchangeOperands } from './gradient-expressions.js';
 export { gradientBlocking, gradientBlocks } from './gradient-params.js';
 export {

@@ -7,7 +7,7 @@ import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
 import type { PairwisePlan } from './plan-types.js';
 import type { PairwiseProblem } from './problem.js';
-import { parameterisedProblems } from './default-parameterised.js';
+import { parameterisedProblems } from './default-parameterised.test-support.js';
 
 const CPU: DeviceLimits = {
   kind: 'cpu',

@@ -1,4 +1,3 @@
-export { defaultRowsKernels } from './default-rows.js';
 export { emitRows } from './emit-rows.js';
 export { rowsParams } from './rows-params.js';
 export { planRows, type RowsPlan } from './rows-plan.js';

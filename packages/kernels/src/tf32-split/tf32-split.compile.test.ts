@@ -2,7 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { defaultTf32SplitKernels } from './default-tf32-split.js';
+import { defaultTf32SplitKernels } from './default-tf32-split.test-support.js';
 
 useNvrtc();
 

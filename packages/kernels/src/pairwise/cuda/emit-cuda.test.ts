@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
-import { defaultKernels } from '../../default-kernels.js';
+import { defaultKernels } from '../../default-kernels.test-support.js';
 import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
 import { planPairwise } from '../plan.js';

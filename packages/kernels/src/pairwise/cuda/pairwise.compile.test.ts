@@ -1,7 +1,7 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
-import { defaultPairwiseKernels } from '../../default-kernels.js';
+import { defaultPairwiseKernels } from '../../default-kernels.test-support.js';
 import { cudaLimitKernels } from '../../limits/cuda-limit-kernels.js';
 import type { NamedKernel } from '../../named-kernel.js';
 import { H200 } from '../../testing/h200.test-support.js';

@@ -1,23 +1,23 @@
 import type { DeviceLimits } from './device-limits.js';
-import { defaultCdistGradKernels } from './cdist-grad/default-problems.js';
-import { defaultMaps, defaultSums } from './elementwise/default-maps.js';
-import { defaultElementwisePlans } from './elementwise/default-elementwise.js';
+import { defaultCdistGradKernels } from './cdist-grad/default-problems.test-support.js';
+import { defaultMaps, defaultSums } from './elementwise/default-maps.test-support.js';
+import { defaultElementwisePlans } from './elementwise/default-elementwise.test-support.js';
 import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
 import { cpuLimitKernels } from './limits/cpu-fma.js';
 import { cpuGaussianSum } from './limits/cpu-gaussian-sum.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
-import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.js';
-import { defaultMatrixKernels } from './matrix/default-matrix-kernels.js';
+import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.test-support.js';
+import { defaultMatrixKernels } from './matrix/default-matrix-kernels.test-support.js';
 import { distinctKernels, type NamedKernel } from './named-kernel.js';
-import { defaultPairwiseProblems } from './pairwise/default-problems.js';
-import { defaultParameterisedKernels } from './pairwise/default-parameterised.js';
+import { defaultPairwiseProblems } from './pairwise/default-problems.test-support.js';
+import { defaultParameterisedKernels } from './pairwise/default-parameterised.test-support.js';
 import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
-import { defaultGradientKernels } from './pairwise-gradient/default-gradient-kernels.js';
-import { defaultRowsKernels } from './rows/default-rows.js';
+import { defaultGradientKernels } from './pairwise-gradient/default-gradient-kernels.test-support.js';
+import { defaultRowsKernels } from './rows/default-rows.test-support.js';
 import { defaultScatterKernels } from './scatter/default-scatter.js';
-import { defaultTf32SplitKernels } from './tf32-split/default-tf32-split.js';
+import { defaultTf32SplitKernels } from './tf32-split/default-tf32-split.test-support.js';
 
 /**
  * The kernels that stand for every plan of every family on a device, each text once: what is compiled in tests and, for

@@ -6,8 +6,8 @@ import { planMapReduce } from './plan.js';
 import { emitSelection } from './selection/emit-selection.js';
 import { planSelection, type SelectionProblem } from './selection/plan-selection.js';
 import type { MapReduceProblem } from './problem.js';
-import { usualProblems } from './usual-problems.js';
-import { wideProblems } from './wide/default-wide.js';
+import { usualProblems } from './usual-problems.test-support.js';
+import { wideProblems } from './wide/default-wide.test-support.js';
 
 /** Reductions that stand for all: sums, extrema, sums of exponentials, the K smallest. */
 function reductions(dim: number): Reduction[] {

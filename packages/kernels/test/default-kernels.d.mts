@@ -1,0 +1,2 @@
+export { defaultElementwisePlans } from '../dist/elementwise/default-elementwise.test-support.js';
+export { defaultKernels } from '../dist/default-kernels.test-support.js';
