@@ -95,6 +95,7 @@ export const weightedDifferences: WeightedDifferences = Object.assign(
  * `cdistBackward`.
  *
  * @deprecated Call `weightedDifferences`, which is the same function.
+ * @alias
  */
 export const cdistGrad = weightedDifferences;
 
