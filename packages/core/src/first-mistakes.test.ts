@@ -59,7 +59,7 @@ const OTHERS: readonly Case[] = [
     /the string "1"/,
   ],
   [
-    'options twice',
+    'options in the third place of runKernel, and again behind them',
     () => runKernel?.(kernels.gaussian, a, { bandwidth: 1 }, { bandwidth: 1 }),
     /an object with bandwidth.*runKernel\(descriptor, a, b, options\), or leave b out/,
   ],

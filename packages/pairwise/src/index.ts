@@ -2,7 +2,7 @@ export { cdist, type Cdist } from './cdist.js';
 export type { CdistOptions } from './cdist-options.js';
 export { weightedDifferences, type WeightedDifferences } from './weighted-differences.js';
 // eslint-disable-next-line @typescript-eslint/no-deprecated -- deprecated for those who call it
-export { cdistGrad } from './weighted-differences.js';
+export { cdistGrad } from './cdist-grad.js';
 export type { WeightedDifferencesOptions } from './weighted-differences-options.js';
 export type {
   PrepareWeightedDifferences,

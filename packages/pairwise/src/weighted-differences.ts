@@ -90,14 +90,6 @@ export const weightedDifferences: WeightedDifferences = Object.assign(
   },
 );
 
-/**
- * Kermac's name of {@link weightedDifferences}, for those who look for it. It is not the gradient of `cdist`: that is
- * `cdistBackward`.
- *
- * @deprecated Call `weightedDifferences`, which is the same function.
- */
-export const cdistGrad = weightedDifferences;
-
 async function compute(
   a: PairwiseInput,
   b: PairwiseInput,
