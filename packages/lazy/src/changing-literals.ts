@@ -8,7 +8,7 @@ import {
 import { inSlices, RecentMap } from '@mercer/tensor/operation';
 import type { Input } from './input.js';
 import { parameterInput } from './make-input.js';
-import type { JointTask, Reductions } from './task.js';
+import type { JointTask } from './task.js';
 
 /** Formulas that differ in their numbers alone, and have kernels of their own, before their numbers become parameters. */
 const OWN_KERNELS = 4;
@@ -36,15 +36,16 @@ export async function withChangingLiterals(
     inputs.push(parameterInput(task.what, found.literals, undefined));
     return found.formula;
   };
-  const reductions: Reduction[] = [];
-  for (const one of task.reductions) {
+  const replaced = async (one: Reduction): Promise<Reduction> => {
     const formula = await replace(one.formula);
     const weight = one.weight && (await replace(one.weight));
     const same = formula === one.formula && weight === one.weight;
-    reductions.push(same ? one : Object.freeze({ ...one, formula, weight }));
-  }
-  if (inputs.length === task.inputs.length) return task;
-  return { ...task, reductions: reductions as unknown as Reductions, inputs };
+    return same ? one : Object.freeze({ ...one, formula, weight });
+  };
+  const [first, ...others] = task.reductions;
+  const reductions: [Reduction, ...Reduction[]] = [await replaced(first)];
+  for (const one of others) reductions.push(await replaced(one));
+  return inputs.length === task.inputs.length ? task : { ...task, reductions, inputs };
 }
 
 /** Whether the formula was met with other numbers so often that these share a kernel. */

@@ -15,16 +15,14 @@ const PRELUDE: { readonly [D in Dialect]: string } = {
   cpu: `#include <stdint.h>\n#include <stddef.h>\n${TYPES}#define FN static inline __attribute__((always_inline))\n`,
 };
 
-const BIT_CASTS: {
-  readonly [D in Dialect]: { readonly bitsOf: string; readonly floatOf: string };
-} = {
+const BIT_CASTS: { readonly [D in Dialect]: { readonly [C in BitCast]: string } } = {
   cuda: {
-    bitsOf: 'FN u32 bits_of(float x) { return __float_as_uint(x); }\n',
-    floatOf: 'FN float float_of(u32 x) { return __uint_as_float(x); }\n',
+    bits_of: 'FN u32 bits_of(float x) { return __float_as_uint(x); }\n',
+    float_of: 'FN float float_of(u32 x) { return __uint_as_float(x); }\n',
   },
   cpu: {
-    bitsOf: 'FN u32 bits_of(float x) { u32 u; __builtin_memcpy(&u, &x, 4); return u; }\n',
-    floatOf: 'FN float float_of(u32 u) { float x; __builtin_memcpy(&x, &u, 4); return x; }\n',
+    bits_of: 'FN u32 bits_of(float x) { u32 u; __builtin_memcpy(&u, &x, 4); return u; }\n',
+    float_of: 'FN float float_of(u32 u) { float x; __builtin_memcpy(&x, &u, 4); return x; }\n',
   },
 };
 
@@ -144,6 +142,17 @@ const HELPERS = {
 
 type Helper = keyof typeof HELPERS;
 
+type BitCast = 'bits_of' | 'float_of';
+
+/** What helpers call. */
+const CASTS_OF: { readonly [H in Helper]?: readonly BitCast[] } = {
+  half_of: ['bits_of', 'float_of'],
+  float_of_half: ['bits_of', 'float_of'],
+  bfloat_of: ['bits_of'],
+  float_of_bfloat: ['float_of'],
+  odd_float: ['bits_of', 'float_of'],
+};
+
 interface Step {
   readonly uses: readonly Helper[];
   readonly text: (x: string) => string;
@@ -229,12 +238,12 @@ export function conversionsText(conversions: readonly Conversion[], dialect: Dia
     for (const helper of [...first.uses, ...second.uses]) names.add(helper);
     return `${head} { return ${second.text(first.text('x'))}; }\n`;
   });
-  const helpers = (Object.keys(HELPERS) as Helper[])
-    .filter((name) => names.has(name))
-    .map((name) => HELPERS[name])
-    .join('');
-  const { bitsOf, floatOf } = BIT_CASTS[dialect];
-  const casts =
-    (/\bbits_of\(/.test(helpers) ? bitsOf : '') + (/\bfloat_of\(/.test(helpers) ? floatOf : '');
-  return `${casts}${helpers}${functions.join('')}`;
+  const helpers = (Object.keys(HELPERS) as Helper[]).filter((name) => names.has(name));
+  const called = new Set(helpers.flatMap((name) => CASTS_OF[name] ?? []));
+  const casts = (['bits_of', 'float_of'] as const).filter((cast) => called.has(cast));
+  return [
+    ...casts.map((cast) => BIT_CASTS[dialect][cast]),
+    ...helpers.map((name) => HELPERS[name]),
+    ...functions,
+  ].join('');
 }

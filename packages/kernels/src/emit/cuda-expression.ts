@@ -1,4 +1,5 @@
 import {
+  applyRule,
   isNonNegative,
   postOrder,
   variables,
@@ -123,9 +124,7 @@ export function emitCudaExpressions(
     const args = node.args.map((arg) => text.get(arg) ?? '');
     const low = dtype === 'float32' ? exponentLowPart(node, isFixed, text) : undefined;
     const table = rules({ ...context, exponentLow: () => low });
-    // One untyped step: arity was checked when the node was built.
-    const rule = table[node.op] as unknown as (args: readonly string[], node: Expr) => string;
-    const value = rule(args, node);
+    const value = applyRule(table, node, args);
     if (node.args.length === 0 || node.type === 'bool') {
       text.set(node, node.type === 'bool' ? `(${value})` : value);
       continue;

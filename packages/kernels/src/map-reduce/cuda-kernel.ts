@@ -1,3 +1,4 @@
+import type { CudaHelper } from '../emit/cuda-math.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { dtypeBytes } from '../dtype.js';
 import { indent, lines } from '../emit/indent.js';
@@ -6,12 +7,18 @@ import { blockRows } from './cuda-block.js';
 import { firstStepText } from './cuda-first-step.js';
 import { cudaMergeKernel } from './cuda-merge-kernel.js';
 import { cudaPairText } from './cuda-pair-text.js';
-import { cudaPrelude, cudaReducerDialect, cudaScalarDialect, signature } from './cuda-text.js';
+import {
+  cudaPrelude,
+  cudaReducerDialect,
+  cudaRunningResult,
+  cudaScalarDialect,
+  signature,
+  type CudaRunningResult,
+} from './cuda-text.js';
 import { launchTasks, mapReduceCost, mapReduceParams, resultRows } from './params.js';
 import type { CudaMapReducePlan } from './plan-types.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
-import { runningResult, type RunningResult } from './reducers/running-result.js';
 
 const MAX_GRID_Z = 65535;
 
@@ -22,11 +29,13 @@ const MAX_GRID_Z = 65535;
  */
 export function emitCudaMapReduce(plan: CudaMapReducePlan): KernelProgram {
   const isSingle = (plan.further ?? []).length === 0;
-  const reducers = reducersOf(plan, isSingle ? cudaScalarDialect(plan) : cudaReducerDialect(plan));
+  const called = new Set<CudaHelper>();
+  const dialect = isSingle ? cudaScalarDialect : cudaReducerDialect;
+  const reducers = reducersOf(plan, dialect(plan, called));
   const [reducer] = reducers;
   if (reducer === undefined)
     throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
-  const running = runningResult(reducers);
+  const running = cudaRunningResult(reducers, called);
   const first = computingKernel(plan, running, {
     params: mapReduceParams(plan, reducer),
     cost: (scalars) => mapReduceCost(plan, reducer, scalars),
@@ -42,7 +51,7 @@ export function emitCudaMapReduce(plan: CudaMapReducePlan): KernelProgram {
 /** The kernel that computes the formula, with its parameters but for the workspace. */
 export function computingKernel(
   plan: CudaMapReducePlan,
-  running: RunningResult,
+  running: CudaRunningResult,
   { params, cost }: Pick<CudaKernel, 'params' | 'cost'>,
 ): CudaKernel {
   const entry = 'map_reduce';
@@ -50,9 +59,8 @@ export function computingKernel(
   const pair = cudaPairText(plan);
   const all = split ? withWorkspace(params, 'write') : params;
   const body = firstStepText(plan, running, pair);
-  const helpers = new Set(pair.helpers);
-  if (body.includes('min_nan(')) helpers.add('min');
-  if (body.includes('max_nan(')) helpers.add('max');
+  const called = (['min', 'max'] as const).filter((helper) => running.called.has(helper));
+  const helpers = new Set([...pair.helpers, ...called]);
   return {
     dialect: 'cuda',
     name: plan.summary,

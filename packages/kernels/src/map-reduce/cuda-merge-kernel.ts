@@ -1,13 +1,18 @@
 import { indent, lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { withWorkspace } from '../kernel-program.js';
-import { allOutputsText, cudaPrelude, signature, stateWords } from './cuda-text.js';
+import {
+  allOutputsText,
+  cudaPrelude,
+  signature,
+  stateWords,
+  type CudaRunningResult,
+} from './cuda-text.js';
 import type { LaunchedPlan } from './launched-plan.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from './params.js';
 import type { CudaMapReducePlan } from './plan-types.js';
 import type { Reducer } from './reducers/reducer.js';
 import { wordsOf } from './reducers/state-words.js';
-import type { RunningResult } from './reducers/running-result.js';
 
 const THREADS = 128;
 /** Words that a thread waits for at a time. */
@@ -17,7 +22,7 @@ const LOADED_WORDS = 16;
 export function cudaMergeKernel(
   plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
   reducer: Reducer,
-  running: RunningResult,
+  running: CudaRunningResult,
 ): CudaKernel {
   const together = Math.max(1, Math.floor(LOADED_WORDS / wordsOf(running.slots, plan.dtype)));
   return mergeFrame(plan, reducer, running, {
@@ -53,7 +58,7 @@ interface MergeBody {
 export function mergeFrame(
   plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
   reducer: Reducer,
-  running: RunningResult,
+  running: CudaRunningResult,
   { states, body }: MergeBody,
 ): CudaKernel {
   const entry = 'map_reduce_merge';

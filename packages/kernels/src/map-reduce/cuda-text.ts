@@ -1,4 +1,3 @@
-import { traitsOf } from '@mercer/formula';
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
@@ -9,35 +8,61 @@ import { halfLoads, halfTypes } from './half-storage.js';
 import type { LaunchedPlan } from './launched-plan.js';
 import { rowNames } from './params.js';
 import type { CudaMapReducePlan } from './plan-types.js';
-import type { ReducerDialect, Slot } from './reducers/reducer.js';
+import type { Reducer, ReducerDialect, Slot } from './reducers/reducer.js';
 import { slotWords, wordsOf } from './reducers/state-words.js';
-import { outputNames, type RunningOutput, type RunningResult } from './reducers/running-result.js';
+import {
+  outputNames,
+  runningResult,
+  type RunningOutput,
+  type RunningResult,
+} from './reducers/running-result.js';
 
-/** How CUDA C++ writes values `V` of the data type. */
-export function cudaReducerDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
+/** How CUDA C++ writes values `V` of the data type; what it calls goes into `called`. */
+export function cudaReducerDialect(
+  { dtype }: Pick<CudaMapReducePlan, 'dtype'>,
+  called: Set<CudaHelper>,
+): ReducerDialect {
+  const isFloat = dtype === 'float32';
   const call = (float: string, double: string) => (x: string) =>
-    `${dtype === 'float32' ? float : double}(${x})`;
+    `${isFloat ? float : double}(${x})`;
   return {
     lit: (value) => cudaLiteral(value, dtype),
-    exp: call('exp_approximate', 'exp'),
+    exp: (x) => {
+      // an exponential stands beside the larger exponent
+      called.add('max');
+      if (isFloat) called.add('expApproximate');
+      return call('exp_approximate', 'exp')(x);
+    },
     log: call('logf', 'log'),
     abs: call('fabsf', 'fabs'),
-    larger: (x, y) => `max_nan(${x}, ${y})`,
+    larger: (x, y) => {
+      called.add('max');
+      return `max_nan(${x}, ${y})`;
+    },
     scalar: undefined,
     vector: undefined,
   };
 }
 
 /** The same where a thread has one value at a time, and rows of a single reduction are added several at a time. */
-export function cudaScalarDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): ReducerDialect {
-  const dialect = cudaReducerDialect({ dtype });
+export function cudaScalarDialect(
+  { dtype }: Pick<CudaMapReducePlan, 'dtype'>,
+  called: Set<CudaHelper>,
+): ReducerDialect {
+  const dialect = cudaReducerDialect({ dtype }, called);
   if (dtype !== 'float32') return dialect;
   return {
     ...dialect,
     scalar: {
-      smaller: (x, y) => `min_nan(${x}, ${y})`,
+      smaller: (x, y) => {
+        called.add('min');
+        return `min_nan(${x}, ${y})`;
+      },
       fma: (x, y, z) => `fmaf(${x}, ${y}, ${z})`,
-      exp2: (x) => `exp2_approximate(${x})`,
+      exp2: (x) => {
+        called.add('exp2Approximate');
+        return `exp2_approximate(${x})`;
+      },
       round: (x) => `rintf(${x})`,
       either: (condition, other) => `${condition} || ${other}`,
       always: (condition) => condition,
@@ -46,22 +71,31 @@ export function cudaScalarDialect({ dtype }: Pick<CudaMapReducePlan, 'dtype'>): 
   };
 }
 
+/** A running result in CUDA C++. */
+export interface CudaRunningResult extends RunningResult {
+  /** What its text calls. */
+  readonly needs: ReadonlySet<CudaHelper>;
+  /** The same with what its statements call, of those that have been asked for. */
+  readonly called: ReadonlySet<CudaHelper>;
+}
+
+/** The running result of reductions whose dialect has `called`. */
+export function cudaRunningResult(
+  reducers: readonly Reducer[],
+  called: ReadonlySet<CudaHelper>,
+): CudaRunningResult {
+  const running = runningResult(reducers);
+  return { ...running, needs: new Set(called), called };
+}
+
 /** What both steps begin with, and, where inputs are read, how 16 bits are and the helpers of a formula. */
 export function cudaPrelude(
   plan: LaunchedPlan,
-  running: RunningResult,
+  running: CudaRunningResult,
   wanted?: ReadonlySet<CudaHelper>,
 ): string {
-  const { dtype, inputs, further = [] } = plan;
-  const helpers = new Set(wanted);
-  const takesExponentials = [plan, ...further].some(
-    ({ reduction }) => traitsOf(reduction).isExponential,
-  );
-  if (running.text.includes('exp2_approximate(')) helpers.add('exp2Approximate');
-  else if (takesExponentials) {
-    helpers.add('max');
-    if (dtype === 'float32') helpers.add('expApproximate');
-  }
+  const { dtype, inputs } = plan;
+  const helpers = new Set([...(wanted ?? []), ...running.needs]);
   const type = cudaType(dtype);
   const lane = dtype === 'float32' ? 'int' : 'long long';
   return lines(
@@ -132,7 +166,7 @@ export function stateWords(
 /** Statements that write the results of the state `s`; `layer`, `row` and `kept` are in scope, with ranges `seen`. */
 export function outputText(
   { axis, ranges }: Pick<CudaMapReducePlan, 'axis' | 'ranges'>,
-  { value, index }: Pick<RunningOutput, 'value' | 'index'>,
+  { value, index, readsCount }: Pick<RunningOutput, 'value' | 'index' | 'readsCount'>,
   names: RunningOutput['names'] = outputNames(0),
 ): string {
   const store = (to: string, results: readonly string[], type: string): string =>
@@ -143,8 +177,7 @@ export function outputText(
       )
       .join('\n');
   return lines(
-    value.some((text) => text.includes('count')) &&
-      `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
+    readsCount && `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
     store(names.value, value, 'V'),
     store(names.index, index, 'int'),
   );

@@ -104,5 +104,15 @@ export interface OuterPlan extends CudaPlanBase {
 /** A plan for a GPU. */
 export type CudaPairwisePlan = TilePlan | DotPlan | OuterPlan;
 
+/** The same before it has its line. */
+export type UnnamedCudaPlan =
+  Omit<TilePlan, 'summary'> | Omit<DotPlan, 'summary'> | Omit<OuterPlan, 'summary'>;
+
+/** What of a plan decides the arithmetic of a pair. */
+export type PairArithmeticPlan = Pick<
+  TilePlan,
+  'dtype' | 'inner' | 'reduce' | 'swapped' | 'power' | 'parameters'
+>;
+
 /** A plan: plain frozen data, the same for the same problem and limits. */
 export type PairwisePlan = CudaPairwisePlan | CpuPairwisePlan;

@@ -23,6 +23,7 @@ export function carefulSumReducer(
           `compensated(s.total${c}, s.low${c}, t.total${c});\ncompensated(s.total${c}, s.low${c}, -t.low${c});`,
       ),
       value: all.map((c) => `(s.total${c} - s.low${c})${mean ? ' / count' : ''}`),
+      readsCount: mean,
       index: [],
       rounds: false,
       functions: compensatedText(lit(0)),
@@ -36,6 +37,7 @@ export function carefulSumReducer(
     add: plus((c) => `wide(f${c})`),
     merge: plus((c) => `t.total${c}`),
     value: all.map((c) => `narrow(s.total${c}${mean ? ' / wide(count)' : ''})`),
+    readsCount: mean,
     index: [],
     rounds: scheme === 'block',
     ...(scheme === 'block' && {

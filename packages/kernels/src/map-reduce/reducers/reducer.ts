@@ -64,8 +64,9 @@ export interface Reducer {
   readonly add: string;
   /** Statements that add `t` to `s`. */
   readonly merge: string;
-  /** The results `value`, from `s` and `count`, the number of rows (a `V`). */
+  /** The results `value`, from `s` and, where it reads that, `count`, the number of rows (a `V`). */
   readonly value: readonly string[];
+  readonly readsCount?: boolean | undefined;
   /** The results `index`, row numbers from `s`. */
   readonly index: readonly string[];
   /** Whether rounding grows with the rows seen, so that sums are to be taken in blocks. */

@@ -9,6 +9,8 @@ export interface RunningOutput {
   /** A statement that names the running result of this reduction `s` is in front where several stand together. */
   readonly bind: (state: string) => string;
   readonly value: readonly string[];
+  /** Whether `value` reads `count`, the number of rows. */
+  readonly readsCount: boolean;
   readonly index: readonly string[];
 }
 
@@ -42,6 +44,7 @@ export interface RunningResult {
 
 /** What reducers have that need it. */
 const NO_MORE = {
+  readsCount: undefined,
   members: undefined,
   block: undefined,
   beside: undefined,
@@ -137,11 +140,11 @@ function several(reducers: readonly Reducer[]): RunningResult {
 }
 
 function output(
-  { value, index }: Reducer,
+  { value, index, readsCount }: Reducer,
   n: number,
   bind: (state: string) => string,
 ): RunningOutput {
-  return { names: outputNames(n), bind, value, index };
+  return { names: outputNames(n), bind, value, readsCount: readsCount === true, index };
 }
 
 /** The pointers that reduction number `n` of a plan writes. */

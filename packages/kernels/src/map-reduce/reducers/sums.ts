@@ -17,6 +17,7 @@ export function sumReducer(parts: ReducerParts): Reducer {
     add: with_((c) => `f${c}`),
     merge: with_((c) => `t.${names[c] ?? ''}`),
     value: names.map((name) => (kind === 'Mean' ? `s.${name} / count` : `s.${name}`)),
+    readsCount: kind === 'Mean',
     index: [],
     rounds: !product && sums.scheme === 'block',
   };

@@ -1,5 +1,6 @@
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { cpuLiteral } from '../../emit/cpu-literal.js';
+import type { CudaHelper } from '../../emit/cuda-math.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
 import { mapReduceProgram, selectionProgram } from '../../interpret/map-reduce-program.js';
@@ -11,6 +12,8 @@ import { emitMapReduce } from '../emit.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
 import type { SelectionPlan } from './plan-selection.js';
+
+const NOTHING: ReadonlySet<CudaHelper> = new Set();
 
 /**
  * The kernel of a selection. Beside the parameters of a map-reduce (`mapReduceParams`) without results it takes `offsets`,
@@ -27,7 +30,11 @@ export function emitSelection(plan: SelectionPlan): KernelProgram {
           ...cpuKernel(pass, selectedRows(cpuText(plan)), new Set<CpuHelper>(), { params }),
           program: selectionProgram(pass, plan.valueDim),
         }
-      : cudaKernel(pass, selectedRows(cudaText(pass, plan.valueDim)), { params });
+      : cudaKernel(
+          pass,
+          { ...selectedRows(cudaText(pass, plan.valueDim)), needs: NOTHING, called: NOTHING },
+          { params },
+        );
   const program = {
     steps: [{ kernel: { ...kernel, name: plan.summary } }],
     workspaceBytes: () => 0,

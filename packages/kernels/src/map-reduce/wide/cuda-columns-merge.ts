@@ -1,10 +1,9 @@
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { MERGE_PLACE, mergeFrame } from '../cuda-merge-kernel.js';
-import { stateWords } from '../cuda-text.js';
+import { stateWords, type CudaRunningResult } from '../cuda-text.js';
 import { rowNames } from '../params.js';
 import type { Reducer } from '../reducers/reducer.js';
-import type { RunningResult } from '../reducers/running-result.js';
 import { columnThreads, columnsOfThread } from './cuda-column-threads.js';
 import { storeColumns } from './cuda-columns-text.js';
 import type { CudaWidePlan } from './wide-plan-types.js';
@@ -13,7 +12,7 @@ import type { CudaWidePlan } from './wide-plan-types.js';
 export function cudaColumnsMerge(
   plan: CudaWidePlan,
   reducer: Reducer,
-  running: RunningResult,
+  running: CudaRunningResult,
 ): CudaKernel {
   const threads = columnThreads(plan);
   return mergeFrame(plan, reducer, running, {

@@ -1,12 +1,11 @@
 import type { Steps } from '@mercer/formula';
 import { lines, indent } from '../../emit/indent.js';
-import type { CudaHelper } from '../../emit/cuda-math.js';
 import { stateWords } from '../cuda-text.js';
 import { rowNames } from '../params.js';
 import { upTo, type Reducer } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';
 import { resultPlace } from './column-blocks.js';
-import { cudaTileDialect, unrolledPairs } from './cuda-dialect.js';
+import { cudaTileDialect, unrolledPairs, type TileNeeds } from './cuda-dialect.js';
 import { columnOfThread, columnThreads } from './cuda-column-threads.js';
 import { everyGroup } from './every-group.js';
 import { cudaSpans } from './cuda-spans-text.js';
@@ -24,7 +23,7 @@ export function* cudaColumnsText(
   plan: CudaWidePlan,
   reducer: Reducer,
   running: RunningResult,
-  helpers: Set<CudaHelper>,
+  needs: TileNeeds,
 ): Steps<string> {
   const { formula, groups, tile, splits } = plan;
   const { block } = running;
@@ -33,9 +32,9 @@ export function* cudaColumnsText(
   const mergeRuns =
     block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
   yield;
-  const pairs = pair > 0 && pairText(plan, helpers);
+  const pairs = pair > 0 && pairText(plan, needs);
   yield;
-  const columns = columnText(plan, target, helpers);
+  const columns = columnText(plan, target, needs);
   return lines(
     pair > 0 && `__shared__ V held[${pair}][${tile}][${CUDA_SIDE * groups}];`,
     `State total[${groups}];`,
@@ -94,14 +93,19 @@ function keepText(plan: CudaWidePlan, running: RunningResult): string {
 }
 
 /** Computes the pair values of a tile. */
-function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
+function pairText(plan: CudaWidePlan, needs: TileNeeds): string {
   const { formula, groups, rows, tile } = plan;
   const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
-  const stage = cudaStaging(plan, rows, (thread, r) =>
-    clamped(`(start + ${thread} * ${rows} + ${r})`),
-  );
+  const rowOf = (thread: string, r: string): string =>
+    clamped(`(start + ${thread} * ${rows} + ${r})`);
+  const stage = cudaStaging(plan, rows, rowOf, needs);
+  const read = new Set<'row'>();
+  const rowAt = (r: string): string => {
+    read.add('row');
+    return `row[${r}]`;
+  };
   const text = tileText(formula, {
-    ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
+    ...cudaTileDialect(plan, rows, rowAt, needs),
     stagedPragma: '#pragma unroll 2',
     wholePragma: '#pragma unroll',
     ...(stage === undefined ? {} : { stage }),
@@ -113,7 +117,7 @@ function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
   );
   const loops = text.loops('', roots);
   return lines(
-    (loops + values.text).includes('row[') &&
+    read.has('row') &&
       lines(
         `long long row[${rows}];`,
         '#pragma unroll',
@@ -135,11 +139,11 @@ function pairText(plan: CudaWidePlan, helpers: Set<CudaHelper>): string {
 }
 
 /** Adds reduced row `start + q` to the running results of a thread's columns. */
-function columnText(plan: CudaWidePlan, target: string, helpers: Set<CudaHelper>): string {
+function columnText(plan: CudaWidePlan, target: string, needs: TileNeeds): string {
   const { formula, groups, block } = plan;
   const { pair, before, after, columns } = formula;
   const held = (n: number, g: string): string => `held[${n}][q][ty * ${groups} + ${g}]`;
-  const plain = cudaTileDialect(plan, 1, () => '(start + q)', helpers);
+  const plain = cudaTileDialect(plan, 1, () => '(start + q)', needs);
   const dialect: TileDialect = {
     ...plain,
     valueAt: (name, r, g) =>
@@ -191,8 +195,7 @@ export function storeColumns(plan: CudaWidePlan, reducer: Reducer, state?: strin
     };
   return lines(
     state !== undefined && `const State& s = ${state};`,
-    reducer.value.some((value) => value.includes('count')) &&
-      `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
+    reducer.readsCount && `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
     ...reducer.value.map(statement('out', 'V')),
     ...reducer.index.map(statement('index', 'int')),
   );

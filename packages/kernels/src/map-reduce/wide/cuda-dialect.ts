@@ -8,6 +8,13 @@ import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-dialect.js';
 import type { CudaWidePlan } from './wide-plan-types.js';
 
+/** What the text of tiles calls and reads that stands in front of it. */
+export interface TileNeeds {
+  readonly helpers: Set<CudaHelper>;
+  /** The numbers of a thread's kept rows, and the smaller of two steps. */
+  readonly others: Set<'place' | 'least_step'>;
+}
+
 /** `body` for r below `rows` and g below `groups`, as loops that the compiler writes out. */
 export function unrolledPairs(rows: number, groups: number, body: string): string {
   return lines(
@@ -29,10 +36,14 @@ export function cudaTileDialect(
   plan: CudaWidePlan,
   rows: number,
   rowAt: (r: string) => string,
-  helpers: Set<CudaHelper>,
+  { helpers, others }: TileNeeds,
 ): TileDialect {
   const { dtype, groups } = plan;
   const kept = keptSide(plan);
+  const placeAt = (g: string): string => {
+    others.add('place');
+    return `place[${g}]`;
+  };
   const stored = new Map(plan.inputs.map((input) => [input.position, input]));
   return {
     each: (body) => unrolledPairs(rows, groups, body('r', 'g')),
@@ -43,8 +54,8 @@ export function cudaTileDialect(
       ),
     valueAt: (name, r, g) => `${name}_all[${r}][${g}]`,
     load: ({ position, category, index }, r, g) => {
-      const row = category === kept ? `place[${g}]` : rowAt(r);
-      const start = category === 'parameter' ? '' : `${row} * ${strideName(position)} + `;
+      const row = (): string => (category === kept ? placeAt(g) : rowAt(r));
+      const start = category === 'parameter' ? '' : `${row()} * ${strideName(position)} + `;
       return loaded(stored.get(position) ?? {}, `in${inputName(position)}[${start}${index}]`);
     },
     taken: ({ position, index }, row) => {
@@ -52,7 +63,7 @@ export function cudaTileDialect(
       return `(${row} < 0 ? ${cudaLiteral(NaN, dtype)} : ${loaded(stored.get(position) ?? {}, from)})`;
     },
     rowOfTable: (position, index) => `row_of_table(${index}, ${tableRowsName(position)})`,
-    rowNumber: (axis, r, g) => (axis === kept ? `(V)place[${g}]` : `(V)${rowAt(r)}`),
+    rowNumber: (axis, r, g) => `(V)${axis === kept ? placeAt(g) : rowAt(r)}`,
     number: (text) => `(V)${text}`,
     lit: (value) => cudaLiteral(value, dtype),
     statements: (exprs, names) => {

@@ -1,13 +1,12 @@
 import { traitsOf, type Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../dtype.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
-import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { allOutputsText, stateWords } from '../cuda-text.js';
 import type { RunningResult } from '../reducers/running-result.js';
 import { wordsOf } from '../reducers/state-words.js';
 import { handsOverHalf } from './choose-wide-cuda.js';
-import { cudaTileDialect } from './cuda-dialect.js';
+import { cudaTileDialect, type TileNeeds } from './cuda-dialect.js';
 import { cudaSpans } from './cuda-spans-text.js';
 import { cudaStaging } from './cuda-staging.js';
 import { rowLists, type RowLists } from './cuda-row-lists.js';
@@ -27,7 +26,7 @@ type Ending = ReturnType<TileText['values']>;
 export function* cudaNarrowText(
   plan: CudaWidePlan,
   running: RunningResult,
-  helpers: Set<CudaHelper>,
+  needs: TileNeeds,
 ): Steps<string> {
   const { groups, rows, splits, ranges } = plan;
   const { block } = running;
@@ -41,7 +40,7 @@ export function* cudaNarrowText(
       ),
       '}',
     );
-  const stretch = yield* stretchText(plan, running, helpers, lists);
+  const stretch = yield* stretchText(plan, running, needs, lists);
   if (lists !== undefined) {
     return lines(
       lists.declare,
@@ -69,17 +68,22 @@ export function* cudaNarrowText(
 function* stretchText(
   plan: CudaWidePlan,
   running: RunningResult,
-  helpers: Set<CudaHelper>,
+  needs: TileNeeds,
   lists?: RowLists,
 ): Steps<string> {
   const { formula, groups, rows } = plan;
   const all = String(rows);
   const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
-  const stage = cudaStaging(plan, rows, (thread, r) =>
-    clamped(`(spanFrom + ${thread} * length + q + ${r})`),
-  );
+  const rowOf = (thread: string, r: string): string =>
+    clamped(`(spanFrom + ${thread} * length + q + ${r})`);
+  const stage = cudaStaging(plan, rows, rowOf, needs);
+  const read = new Set<'row'>();
+  const rowAt = (r: string): string => {
+    read.add('row');
+    return `row[${r}]`;
+  };
   const tile = tileText(formula, {
-    ...cudaTileDialect(plan, rows, (r) => `row[${r}]`, helpers),
+    ...cudaTileDialect(plan, rows, rowAt, needs),
     stagedPragma: '#pragma unroll 4',
     // written out as a whole for many pairs, copies for the next steps are fetched at its end, and waited for
     wholePragma: groups * rows >= MANY_PAIRS ? '#pragma unroll 2' : '#pragma unroll',
@@ -92,7 +96,7 @@ function* stretchText(
   // the rows' numbers are not kept in registers while the loops run
   const ending = tileText(
     formula,
-    cudaTileDialect(plan, rows, () => 'number', helpers),
+    cudaTileDialect(plan, rows, () => 'number', needs),
   ).values(roots, 'r', 'g');
   const { block } = running;
   const merge =
@@ -104,7 +108,7 @@ function* stretchText(
     'const long long end = from + length < spanEnd ? from + length : spanEnd;',
     '#pragma unroll 1',
     `for (long long q = 0; q < length; q += ${all}) {`,
-    loops.includes('row[') &&
+    read.has('row') &&
       lines(
         `  long long row[${all}];`,
         '  #pragma unroll',

@@ -3,6 +3,7 @@ import { indent, lines } from '../../emit/indent.js';
 import { loaded } from '../half-storage.js';
 import { inputName, strideName } from '../params.js';
 import { upTo } from '../reducers/reducer.js';
+import type { TileNeeds } from './cuda-dialect.js';
 import { keptSide } from './kept-side.js';
 import type { StagedLoads, TileDialect } from './tile-dialect.js';
 import type { WideLoad } from './wide-formula.js';
@@ -23,6 +24,7 @@ export function cudaStaging(
   plan: CudaWidePlan,
   rows: number,
   reducedRow: (thread: string, r: string) => string,
+  { others }: TileNeeds,
 ): TileDialect['stage'] {
   if (plan.steps === 0) return undefined;
   return (loads, counter, size) => {
@@ -31,7 +33,9 @@ export function cudaStaging(
     );
     if (copied.length === 0) return undefined;
     const half = `${counter}_half`;
-    const copies = copied.map((load) => copyOf(plan, load, { rows, size, half, reducedRow }));
+    const copies = copied.map((load) =>
+      copyOf(plan, load, { rows, size, half, reducedRow, others }),
+    );
     const byName = new Map(copies.map((copy) => [copy.name, copy]));
     return {
       steps: plan.steps,
@@ -57,12 +61,13 @@ interface CopyOptions {
   readonly size: number;
   readonly half: string;
   readonly reducedRow: (thread: string, r: string) => string;
+  readonly others: TileNeeds['others'];
 }
 
 function copyOf(
   plan: CudaWidePlan,
   { name, position, category, line }: WideLoad,
-  { rows, size, half, reducedRow }: CopyOptions,
+  { rows, size, half, reducedRow, others }: CopyOptions,
 ): Copy {
   const { steps, groups, dtype } = plan;
   const { step = 1, offset = 0 } = line ?? {};
@@ -98,6 +103,7 @@ function copyOf(
   const type = storage === undefined ? 'V' : 'u16';
   const [from, fetched] = [`from${name}`, `fetched${name}`];
   const isWhole = size % steps === 0;
+  if (!isWhole) others.add('least_step');
   const singles = (k: string): string =>
     lines(
       ...upTo(lanes).map((c) => {

@@ -6,7 +6,13 @@ import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import { cudaMergeKernel } from '../cuda-merge-kernel.js';
-import { cudaPrelude, cudaReducerDialect, signature } from '../cuda-text.js';
+import {
+  cudaPrelude,
+  cudaReducerDialect,
+  cudaRunningResult,
+  signature,
+  type CudaRunningResult,
+} from '../cuda-text.js';
 import { elementType } from '../half-storage.js';
 import {
   batchStrideName,
@@ -17,12 +23,12 @@ import {
   rowNames,
 } from '../params.js';
 import type { Reducer } from '../reducers/reducer.js';
-import { runningResult, type RunningResult } from '../reducers/running-result.js';
 import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer } from './column-blocks.js';
 import { cudaColumnsMerge } from './cuda-columns-merge.js';
 import { cudaColumnsText } from './cuda-columns-text.js';
 import { columnThreads, columnsOfThread } from './cuda-column-threads.js';
+import type { TileNeeds } from './cuda-dialect.js';
 import { cudaNarrowText } from './cuda-narrow-text.js';
 import { everyGroup } from './every-group.js';
 import { rowLists } from './cuda-row-lists.js';
@@ -45,8 +51,9 @@ const ROW_OF_TABLE = `INLINE V row_of_table(V index, long long rows) {
  * in registers, and both sides pass through shared memory, some components at a time.
  */
 export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
-  const reducer = blockReducer(plan, cudaReducerDialect(plan), '#pragma unroll');
-  const running = runningResult([reducer]);
+  const called = new Set<CudaHelper>();
+  const reducer = blockReducer(plan, cudaReducerDialect(plan, called), '#pragma unroll');
+  const running = cudaRunningResult([reducer], called);
   const first = yield* firstKernel(plan, reducer, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const isNarrow = plan.formula.columns === 1;
@@ -64,15 +71,15 @@ export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
 function* firstKernel(
   plan: CudaWidePlan,
   reducer: Reducer,
-  running: RunningResult,
+  running: CudaRunningResult,
 ): Steps<CudaKernel> {
   const { formula, groups, splits, dtype } = plan;
   const entry = 'map_reduce';
-  const helpers = new Set<CudaHelper>();
+  const needs: TileNeeds = { helpers: new Set(), others: new Set() };
   const isNarrow = formula.columns === 1;
   const body = isNarrow
-    ? yield* cudaNarrowText(plan, running, helpers)
-    : yield* cudaColumnsText(plan, reducer, running, helpers);
+    ? yield* cudaNarrowText(plan, running, needs)
+    : yield* cudaColumnsText(plan, reducer, running, needs);
   yield;
   const params = mapReduceParams(plan, reducer);
   const all = splits > 1 ? withWorkspace(params, 'write') : params;
@@ -82,10 +89,10 @@ function* firstKernel(
     name: plan.summary,
     entry,
     source: lines(
-      cudaPrelude(plan, running, helpers),
+      cudaPrelude(plan, running, needs.helpers),
       isNarrow && rowLists(plan)?.helper,
       'typedef int Step;',
-      body.includes('least_step(') &&
+      needs.others.has('least_step') &&
         'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
       formula.gathers && ROW_OF_TABLE,
       `extern "C" __global__ void __launch_bounds__(${WIDE_THREADS}, ${LEAST_BLOCKS})`,
@@ -94,7 +101,7 @@ function* firstKernel(
       `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
       isNarrow && splits > 1 && '  const int part = blockIdx.y;',
       !isNarrow && indent(columnThreadText(plan)),
-      body.includes('place[') && indent(placesText(groups)),
+      needs.others.has('place') && indent(placesText(groups)),
       '  for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
       ...plan.inputs.map((input) => {
         const name = inputName(input.position);

@@ -8,7 +8,7 @@ import type { PairStep } from './pair-arithmetic.js';
 import { absoluteStep, accuratePowerStep, eitherPowerStep, fastPowerStep } from './power-step.js';
 import { splitUniforms } from './uniforms.js';
 import { fromJson } from '../expression-json.js';
-import type { CudaPairwisePlan } from '../plan-types.js';
+import type { CudaPairwisePlan, PairArithmeticPlan } from '../plan-types.js';
 
 const a = variable('a');
 const b = variable('b');
@@ -16,7 +16,7 @@ const distance = abs(sub(a, b));
 const power = pow(distance, variable('p'));
 
 /** Chooses the form of the pair's arithmetic from the plan's inner expression. */
-export function pairStep(plan: CudaPairwisePlan): PairStep {
+export function pairStep(plan: PairArithmeticPlan): PairStep {
   const inner = fromJson(plan.inner) as RealExpr;
   if (plan.dtype === 'float32' && plan.reduce === 'sum') {
     if (inner === distance) return absoluteStep();
@@ -33,7 +33,7 @@ export function pairStep(plan: CudaPairwisePlan): PairStep {
 }
 
 /** Any expression, printed as it is. */
-function generalStep(plan: CudaPairwisePlan, inner: RealExpr): PairStep {
+function generalStep(plan: PairArithmeticPlan, inner: RealExpr): PairStep {
   const type = cudaType(plan.dtype);
   const split = splitUniforms(inner, plan, 'StepUniforms');
   const usesP = split === undefined && variables(inner).includes('p');

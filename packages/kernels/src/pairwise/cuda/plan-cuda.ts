@@ -9,9 +9,8 @@ import type {
   DotConfig,
   DotPlan,
   OuterConfig,
-  OuterPlan,
   PowerConfig,
-  TilePlan,
+  UnnamedCudaPlan,
 } from '../plan-types.js';
 import { estimateDot, estimateTile, type RoleSizes } from './estimate.js';
 import { pairStep } from './pair-step.js';
@@ -61,16 +60,17 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     batch: problem.batch,
     ...(problem.symmetric === true ? { symmetric: true } : {}),
   };
-  const finish = <P extends CudaPairwisePlan>(plan: Omit<P, 'summary'>): P =>
-    Object.freeze({ ...plan, summary: summarise(plan as unknown as CudaPairwisePlan) } as P);
+  const finish = <P extends UnnamedCudaPlan>(plan: P): P & { readonly summary: string } => {
+    const named = { ...plan, summary: summarise(plan) };
+    return Object.freeze<P & { readonly summary: string }>(named);
+  };
 
   if (size.k <= LONGEST_OUTER_SUM) {
     const outerProduct = chooseOuter(problem, size, limits);
-    return finish<OuterPlan>({ ...base, strategy: 'outer', outerProduct });
+    return finish({ ...base, strategy: 'outer', outerProduct });
   }
   const weight = weigh(problem, powerConfig);
-  const draft = { ...base, strategy: 'tile', summary: '' } as unknown as TilePlan;
-  const { slots } = pairStep(draft);
+  const { slots } = pairStep(base);
   let best: { seconds: number; plan: CudaPairwisePlan } | undefined;
   const consider = (seconds: number, plan: () => CudaPairwisePlan): void => {
     if (best === undefined || seconds < best.seconds) best = { seconds, plan: plan() };
@@ -80,12 +80,12 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     for (const splitK of SPLITS) {
       if (splitK > 1 && size.k / splitK < 2 * tile.tileK) break;
       const seconds = estimateTile(tile, splitK, size, slots, problem.dtype, limits);
-      consider(seconds, () => finish<TilePlan>({ ...base, strategy: 'tile', tile, splitK }));
+      consider(seconds, () => finish({ ...base, strategy: 'tile', tile, splitK }));
     }
   }
   for (const dot of dotConfigs(base, size, weight)) {
     const seconds = estimateDot(dot, size, slots, problem.dtype, limits);
-    consider(seconds, () => finish<DotPlan>({ ...base, strategy: 'dot', dot }));
+    consider(seconds, () => finish({ ...base, strategy: 'dot', dot }));
   }
   if (best === undefined) {
     throw new PlanError(

@@ -1,10 +1,10 @@
 import { print } from '@mercer/formula';
 import { fromJson } from '../expression-json.js';
-import type { CudaPairwisePlan } from '../plan-types.js';
+import type { UnnamedCudaPlan } from '../plan-types.js';
 import { blockThreads } from './tile-operand.js';
 
 /** One readable line about a plan. */
-export function summarise(plan: CudaPairwisePlan): string {
+export function summarise(plan: UnnamedCudaPlan): string {
   const operand = (layout: string, aligned: boolean): string =>
     `${layout}${aligned ? '' : ' unaligned'}`;
   const parts = [
@@ -21,7 +21,7 @@ export function summarise(plan: CudaPairwisePlan): string {
   return `pairwise ${parts.join(', ')}`;
 }
 
-function strategy(plan: CudaPairwisePlan): string {
+function strategy(plan: UnnamedCudaPlan): string {
   switch (plan.strategy) {
     case 'tile': {
       const { tileRows, tileColumns, tileK, stages, slicesK } = plan.tile;
