@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import type { DType } from '../dtype.js';
 import type { KernelParam } from '../kernel-param.js';
 
@@ -56,7 +57,7 @@ interface Declaration {
 
 /** The parameters of a CUDA kernel as text between parentheses. */
 export function parameterList(params: readonly KernelParam[], spelling: ListSpelling = {}): string {
-  const { restricts = () => true, lines = [] } = spelling;
+  const { restricts = () => true, lines = [] } = own(spelling, 'restricts', 'lines');
   return params
     .map((param, at) => {
       const { type, star, name } = declaration(param, spelling);
@@ -72,7 +73,11 @@ export function argumentsStruct(
   params: readonly KernelParam[],
   spelling: StructSpelling = {},
 ): string {
-  const { inLines = false, apart = () => false, arrays = [] } = spelling;
+  const {
+    inLines = false,
+    apart = () => false,
+    arrays = [],
+  } = own(spelling, 'inLines', 'apart', 'arrays');
   const runs: Declaration[][] = [];
   for (const one of withArrays(params, arrays).map((param) => declaration(param, spelling))) {
     const run = runs.at(-1);
@@ -104,10 +109,13 @@ function withArrays(params: readonly KernelParam[], arrays: readonly string[]): 
   });
 }
 
-function declaration(
-  param: KernelParam,
-  { integers = PLAIN, dtypeOfT, elements = {}, nameOf = (name) => name }: ParameterSpelling,
-): Declaration {
+function declaration(param: KernelParam, spelling: ParameterSpelling): Declaration {
+  const {
+    integers = PLAIN,
+    dtypeOfT,
+    elements = {},
+    nameOf = (name: string): string => name,
+  } = own(spelling, 'integers', 'dtypeOfT', 'elements', 'nameOf');
   const names: Readonly<Record<string, string>> = {
     ...integers,
     float32: 'float',
@@ -118,7 +126,8 @@ function declaration(
   const name = nameOf(param.name);
   if (param.kind === 'tensorMap') throw new TypeError(`the tensor map ${name} has no text`);
   if (param.kind === 'scalar') return { type: names[param.type] ?? '', star: '', name, param };
-  const element = elements[param.name] ?? (param.dtype === dtypeOfT ? 'T' : names[param.dtype]);
+  const named = Object.hasOwn(elements, param.name) ? elements[param.name] : undefined;
+  const element = named ?? (param.dtype === dtypeOfT ? 'T' : names[param.dtype]);
   if (element === undefined) throw new TypeError(`${name} points to ${param.dtype}: name its type`);
   return { type: `${param.access === 'read' ? 'const ' : ''}${element}`, star: '*', name, param };
 }

@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import { dtypeBytes, type DType, type Scalars } from '@mercer/kernels';
 import type { Device, PointerArgument, Stream } from '../device.js';
 import { allocateView, coreOf } from '../operations.js';
@@ -67,11 +68,16 @@ export class KnownCall {
   /** Kept alive. */
   readonly holds: object | undefined;
 
-  constructor({ device, results, scratch = [], launches, holds }: CheckedCall) {
+  constructor(checked: CheckedCall) {
+    const names = ['device', 'results', 'scratch', 'launches', 'holds'] as const;
+    const { device, results, scratch = [], launches, holds } = own(checked, ...names);
     this.device = device;
     this.#results = results;
     this.#scratch = scratch;
-    this.#launches = launches.map((one) => ({ ...one, pointers: Object.entries(one.pointers) }));
+    this.#launches = launches.map((one) => {
+      const { zeroed } = own(one, 'zeroed');
+      return { ...one, zeroed, pointers: Object.entries(one.pointers) };
+    });
     this.holds = holds;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
     this.#held = pointers.flatMap((one) => (one.kind === 'held' ? [one.tensor] : []));

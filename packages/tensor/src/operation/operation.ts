@@ -1,5 +1,5 @@
 import type { Scalars } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { roomOn } from '../operations.js';
@@ -172,14 +172,14 @@ const thoseGiven = <O extends object>(options: O): Partial<O> =>
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as Partial<O>;
 
-function bind(
-  { steps: { device, results, scratch, steps }, holds, scalars }: CallPlan,
-  programs: readonly LoadedProgram<unknown>[],
-): Bound {
+function bind(plan: CallPlan, programs: readonly LoadedProgram<unknown>[]): Bound {
+  const { steps: call, holds, scalars } = own(plan, 'steps', 'holds', 'scalars');
+  const { device, results, scratch, steps } = call;
   const launches = steps.flatMap((step, at) => {
     const program = programs[at];
-    const { pointers, scalars: fixed, zeroed } = step;
-    return program === undefined ? [] : [{ program, pointers, scalars: fixed, zeroed }];
+    if (program === undefined) return [];
+    const { pointers, scalars: fixed, zeroed } = own(step, 'pointers', 'scalars', 'zeroed');
+    return [{ program, pointers, scalars: fixed, zeroed }];
   });
   return { call: new KnownCall({ device, results, scratch, launches, holds }), scalars };
 }
