@@ -1,4 +1,5 @@
 import { outputsOf } from '@mercer/formula';
+import { own } from '@mercer/options';
 import type { Device, Tensor } from '@mercer/tensor';
 import {
   KnownCall,
@@ -100,9 +101,11 @@ export function rememberCall(
 export function knownCallOf(
   tensors: CallTensors,
   { reductions }: JointTask,
-  { passes, inputs, bound, shape, written, ranges = [] }: MadeCall,
+  made: MadeCall,
   sources: readonly (CallSource | undefined)[],
 ): KnownCall | undefined {
+  const { passes, inputs, bound, shape, written } = made;
+  const { ranges = [] } = own(made, 'ranges');
   const results = tensorsOf(written);
   const launches: CallLaunch[] = [];
   for (const [n, { loaded, places }] of passes.entries()) {
