@@ -78,19 +78,20 @@ describe('properties on Object.prototype', () => {
   });
 
   it('change no bit of what any operation gives on the interpreter', { timeout: 120_000 }, () =>
-    changeNothing('interpreted'),
+    changeNothing('interpreted', [true, 1]),
   );
 
-  it.skipIf(!whole || cpu.report().compiler === undefined)(
-    'change no bit of what compiled kernels give',
+  // The calls of compiled kernels are remembered, so those of the process are made in other ways than the interpreter's.
+  it.skipIf(cpu.report().compiler === undefined)(
+    'change no bit of what compiled kernels give (skipped only without a C++ compiler)',
     { timeout: 300_000 },
-    () => changeNothing('compiled'),
+    () => changeNothing('compiled', ['float64']),
   );
 
-  async function changeNothing(executor: string): Promise<void> {
+  async function changeNothing(executor: string, few: readonly unknown[]): Promise<void> {
     const wanted = await outcomes(executor, [], 1);
     expect(wanted.filter(([, outcome]) => /^(undefined|[A-Z_]+) /.test(outcome))).toEqual([]);
-    for (const value of whole ? VALUES : VALUES.slice(0, 2)) {
+    for (const value of whole ? VALUES : few) {
       const found = await outcomes(executor, names, value);
       expect(found, JSON.stringify(value)).toEqual(wanted);
     }
