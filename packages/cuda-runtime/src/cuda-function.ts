@@ -70,22 +70,38 @@ export class CudaFunction {
     return this.#addon.functionParamSizes(this[native]);
   }
 
-  /** Must be called before a launch with more than 48 KiB of dynamic shared memory. */
+  /**
+   * Must be called before a launch with more than 48 KiB of dynamic shared memory.
+   *
+   * @see cuFuncSetAttribute: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
+   */
   setMaxDynamicSharedMem(bytes: number): void {
     this.#addon.functionSetAttribute(this[native], 8, bytes);
   }
 
-  /** Allows clusters of more than 8 blocks, which only some devices can run. */
+  /**
+   * Allows clusters of more than 8 blocks, which only some devices can run.
+   *
+   * @see cuFuncSetAttribute: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
+   */
   allowNonPortableClusterSize(): void {
     this.#addon.functionSetAttribute(this[native], 14, 1);
   }
 
-  /** How many blocks of this size one multiprocessor holds at a time. */
+  /**
+   * How many blocks of this size one multiprocessor holds at a time.
+   *
+   * @see cuOccupancyMaxActiveBlocksPerMultiprocessor: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
+   */
   maxActiveBlocks(blockThreads: number, dynamicSharedBytes: number): number {
     return this.#addon.functionMaxActiveBlocks(this[native], blockThreads, dynamicSharedBytes);
   }
 
-  /** How many clusters of this geometry the device holds at a time. */
+  /**
+   * How many clusters of this geometry the device holds at a time.
+   *
+   * @see cuOccupancyMaxActiveClusters: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
+   */
   maxActiveClusters(geometry: LaunchGeometry): number {
     const read = readGeometry(this.name, geometry);
     this.#writeGeometry(read);
@@ -97,6 +113,8 @@ export class CudaFunction {
    * `paramOffsets` where each begins; both are copied during the call. The memory that pointers
    * among the parameters refer to must stay alive until the work is done (or be freed in the
    * stream's order).
+   *
+   * @see cuLaunchKernelEx: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
    */
   launch(
     geometry: LaunchGeometry,

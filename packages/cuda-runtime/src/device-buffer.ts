@@ -25,6 +25,8 @@ export class DeviceBuffer extends Owned<BufferHandle> {
   /**
    * Gives the memory back once the work enqueued so far on `stream` is done (default: the stream it
    * was allocated on). Later use of this object is a `DISPOSED` error; freeing twice does nothing.
+   *
+   * @see cuMemFreeAsync: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
    */
   free(stream?: CudaStream): void {
     this.#addon.bufferFree(

@@ -58,12 +58,20 @@ export class CudaDevice extends Owned<DeviceHandle> {
     this.pool = new MemoryPool(addon, this[native]);
   }
 
-  /** A device attribute by name. */
+  /**
+   * A device attribute by name.
+   *
+   * @see cuDeviceGetAttribute: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
+   */
   attribute(name: CudaAttribute): number {
     return this.#addon.deviceAttribute(this.index, codeOf(cudaAttributes, name, 'The attribute'));
   }
 
-  /** Free and total bytes, other processes included. */
+  /**
+   * Free and total bytes, other processes included.
+   *
+   * @see cuMemGetInfo: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
+   */
   memoryInfo(): { freeBytes: number; totalBytes: number } {
     return this.#addon.deviceMemory(this[native]);
   }
@@ -74,7 +82,11 @@ export class CudaDevice extends Owned<DeviceHandle> {
     return this.#defaultStream;
   }
 
-  /** A new non-blocking stream; see `streamPriorityRange`. */
+  /**
+   * A new non-blocking stream; see `streamPriorityRange`.
+   *
+   * @see cuStreamCreateWithPriority: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
   createStream(options?: CudaStreamOptions): CudaStream {
     const { priority = 0 } = readOptions('createStream', options, STREAM_OPTIONS);
     return new CudaStream(this.#addon, this, priority);
@@ -85,7 +97,11 @@ export class CudaDevice extends Owned<DeviceHandle> {
     return this.#addon.priorityRange(this[native]);
   }
 
-  /** A new event; only those with timing can be subtracted. */
+  /**
+   * A new event; only those with timing can be subtracted.
+   *
+   * @see cuEventCreate: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
+   */
   createEvent(options?: CudaEventOptions): CudaEvent {
     const { timing = false } = readOptions('createEvent', options, EVENT_OPTIONS);
     return new CudaEvent(this.#addon, this, timing);
@@ -94,13 +110,19 @@ export class CudaDevice extends Owned<DeviceHandle> {
   /**
    * Device memory from the pool, usable in the order of `stream`. Throws `OutOfMemoryError` when
    * trimming the pool did not help.
+   *
+   * @see cuMemAllocFromPoolAsync: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
    */
   allocate(bytes: number, stream: CudaStream): DeviceBuffer {
     const handle = this.#addon.bufferCreate(handleOf(stream, 'CudaStream'), bytes);
     return new DeviceBuffer(this.#addon, stream.device, handle, bytes);
   }
 
-  /** Page-locked host memory. */
+  /**
+   * Page-locked host memory.
+   *
+   * @see cuMemHostAlloc: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
+   */
   allocatePinned(bytes: number): PinnedBuffer {
     return new PinnedBuffer(this.#addon, this, bytes);
   }
@@ -108,12 +130,18 @@ export class CudaDevice extends Owned<DeviceHandle> {
   /**
    * Loads a cubin, fatbin or PTX text. The driver may wait for work under way on the device, here
    * and at the first launch of each kernel: while other work runs, prefer `loadModuleAsync`.
+   *
+   * @see cuModuleLoadData: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
    */
   loadModule(image: Uint8Array): CudaModule {
     return new CudaModule(this.#addon, this, this.#addon.moduleLoad(this[native], image));
   }
 
-  /** The same on another thread; the kernels named in `entries` are loaded as well. */
+  /**
+   * The same on another thread; the kernels named in `entries` are loaded as well.
+   *
+   * @see cuModuleLoadData: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
+   */
   async loadModuleAsync(image: Uint8Array, entries: readonly string[] = []): Promise<CudaModule> {
     const handle = await this.#addon.moduleLoadLater(this[native], image, entries);
     return new CudaModule(this.#addon, this, handle);
@@ -129,12 +157,20 @@ export class CudaDevice extends Owned<DeviceHandle> {
     this.#addon.deviceSynchronize(this[native]);
   }
 
-  /** True if kernels here can reach the memory of `peer`. */
+  /**
+   * True if kernels here can reach the memory of `peer`.
+   *
+   * @see cuDeviceCanAccessPeer: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html
+   */
   canAccessPeer(peer: CudaDevice): boolean {
     return this.#addon.canAccessPeer(this[native], handleOf(peer, 'CudaDevice'));
   }
 
-  /** Lets kernels here use the memory of `peer` (one direction). May be called twice. */
+  /**
+   * Lets kernels here use the memory of `peer` (one direction). May be called twice.
+   *
+   * @see cuCtxEnablePeerAccess: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html
+   */
   enablePeerAccess(peer: CudaDevice): void {
     this.#addon.enablePeerAccess(this[native], handleOf(peer, 'CudaDevice'));
   }

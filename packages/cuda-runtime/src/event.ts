@@ -14,17 +14,29 @@ export class CudaEvent extends Owned<EventHandle> {
     this.device = device;
   }
 
-  /** True when the work before the latest record is done, or it was never recorded. */
+  /**
+   * True when the work before the latest record is done, or it was never recorded.
+   *
+   * @see cuEventQuery: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
+   */
   query(): boolean {
     return this.#addon.eventQuery(this[native]);
   }
 
-  /** Resolves when the work before the latest record is done; rejects with the device's error. */
+  /**
+   * Resolves when the work before the latest record is done; rejects with the device's error.
+   *
+   * @see cuEventQuery: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
+   */
   synchronize(): Promise<void> {
     return this.#addon.eventWhenDone(this[native]);
   }
 
-  /** Milliseconds of device time between two finished events made with `timing: true`. */
+  /**
+   * Milliseconds of device time between two finished events made with `timing: true`.
+   *
+   * @see cuEventElapsedTime: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
+   */
   elapsedMs(since: CudaEvent): number {
     return this.#addon.eventElapsedMs(this[native], handleOf(since, 'CudaEvent'));
   }

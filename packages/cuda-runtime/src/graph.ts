@@ -17,7 +17,11 @@ export class CudaGraph extends Owned<GraphHandle> {
     return this.#addon.graphNodeCount(this[native]);
   }
 
-  /** Makes an executable form. The graph itself may be disposed afterwards. */
+  /**
+   * Makes an executable form. The graph itself may be disposed afterwards.
+   *
+   * @see cuGraphInstantiateWithFlags: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
+   */
   instantiate(): CudaGraphExec {
     return new CudaGraphExec(this.#addon, this.#addon.graphInstantiate(this[native]));
   }
@@ -36,12 +40,20 @@ export class CudaGraphExec extends Owned<GraphExecHandle> {
     this.#addon = addon;
   }
 
-  /** Enqueues all captured work on a stream of the same device. */
+  /**
+   * Enqueues all captured work on a stream of the same device.
+   *
+   * @see cuGraphLaunch: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
+   */
   launch(stream: CudaStream): void {
     this.#addon.graphExecLaunch(this[native], handleOf(stream, 'CudaStream'));
   }
 
-  /** Prepares the device in advance, so that the first launch is as quick as the others. */
+  /**
+   * Prepares the device in advance, so that the first launch is as quick as the others.
+   *
+   * @see cuGraphUpload: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
+   */
   upload(stream: CudaStream): void {
     this.#addon.graphExecUpload(this[native], handleOf(stream, 'CudaStream'));
   }

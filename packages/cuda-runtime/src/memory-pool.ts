@@ -30,7 +30,11 @@ export class MemoryPool {
     this.#addon.poolSetThreshold(this.#device, bytes);
   }
 
-  /** Gives unused memory back to the device until at most `keepBytes` are reserved. */
+  /**
+   * Gives unused memory back to the device until at most `keepBytes` are reserved.
+   *
+   * @see cuMemPoolTrimTo: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
+   */
   trimTo(keepBytes: number): void {
     this.#addon.poolTrim(this.#device, keepBytes);
   }

@@ -15,12 +15,20 @@ export class CudaModule extends Owned<ModuleHandle> {
     this.device = device;
   }
 
-  /** The kernel with this (lowered) name. */
+  /**
+   * The kernel with this (lowered) name.
+   *
+   * @see cuModuleGetFunction: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
+   */
   function(entry: string): CudaFunction {
     return new CudaFunction(this.#addon, this.#addon.moduleFunction(this[native], entry), entry);
   }
 
-  /** Address and size of a `__device__` or `__constant__` variable. */
+  /**
+   * Address and size of a `__device__` or `__constant__` variable.
+   *
+   * @see cuModuleGetGlobal: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
+   */
   variable(name: string): { address: bigint; bytes: number } {
     return this.#addon.moduleGlobal(this[native], name);
   }

@@ -41,7 +41,11 @@ export const nvrtc = {
     return nvrtcReport().found;
   },
 
-  /** `[13, 0]`. */
+  /**
+   * `[13, 0]`.
+   *
+   * @see nvrtcVersion: https://docs.nvidia.com/cuda/nvrtc/index.html
+   */
   version(): [major: number, minor: number] {
     const { major, minor } = requireNvrtc().nvrtcInfo();
     return [major, minor];
@@ -52,12 +56,20 @@ export const nvrtc = {
     return requireNvrtc().nvrtcInfo().identity;
   },
 
-  /** Architectures it knows, as numbers: 90 for sm_90. */
+  /**
+   * Architectures it knows, as numbers: 90 for sm_90.
+   *
+   * @see nvrtcGetSupportedArchs: https://docs.nvidia.com/cuda/nvrtc/index.html
+   */
   supportedArchs(): number[] {
     return requireNvrtc().nvrtcInfo().archs;
   },
 
-  /** Compiles on the addon's own threads. Rejects with `NvrtcError`, whose `log` tells what is wrong. */
+  /**
+   * Compiles on the addon's own threads. Rejects with `NvrtcError`, whose `log` tells what is wrong.
+   *
+   * @see nvrtcCompileProgram: https://docs.nvidia.com/cuda/nvrtc/index.html
+   */
   async compile(request: CompileRequest): Promise<CompileResult> {
     const read = readOptions('nvrtc.compile', request, REQUEST);
     const { source, fileName = 'kernel.cu', options = [], nameExpressions = [] } = read;

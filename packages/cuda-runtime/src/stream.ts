@@ -36,6 +36,8 @@ export class CudaStream extends Owned<StreamHandle> {
    * Copies host memory to the device, in stream order from the moment of the call. The bytes are taken during the call (some
    * 0.2 ms for a MiB of this thread); up to 4 MiB the promise is already resolved then. A pinned source is read while the
    * stream gets there and must not change until the promise resolves.
+   *
+   * @see cuMemcpyHtoDAsync: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
    */
   copyToDevice(
     dst: DeviceBuffer,
@@ -75,6 +77,7 @@ export class CudaStream extends Owned<StreamHandle> {
   /**
    * @internal As {@link copyToDevice}, of memory that stays as it is until the promise settles, whatever becomes of its
    * ArrayBuffer: nothing is copied during the call.
+   * @see cuMemcpyHtoDAsync: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
    */
   copyKeptToDevice(dst: DeviceBuffer, dstOffset: number, src: Uint8Array): Promise<void> {
     return settled(() => {
@@ -100,6 +103,7 @@ export class CudaStream extends Owned<StreamHandle> {
    * their own first, and are moved by this thread in pieces.
    *
    * @throws CudaError `OUT_OF_RANGE` where `dst` was transferred or made smaller meanwhile
+   * @see cuMemcpyDtoHAsync: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
    */
   copyToHost(
     dst: HostMemory | PinnedBuffer,
@@ -151,6 +155,7 @@ export class CudaStream extends Owned<StreamHandle> {
   /**
    * @internal As {@link copyToHost}, straight into memory that stays until the promise settles, whatever becomes of its
    * ArrayBuffer: an array that nobody else can reach, or native memory.
+   * @see cuMemcpyDtoHAsync: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
    */
   copyToKeptHost(dst: ArrayBufferView, src: DeviceBuffer, srcOffset = 0): Promise<void> {
     return settled(() => {
@@ -172,7 +177,11 @@ export class CudaStream extends Owned<StreamHandle> {
     this.#addon.copyToHostSync(this[native], from, srcOffset, bytesOf(dst), dstOffset, bytes);
   }
 
-  /** Copies between buffers, of one device or of two (directly where they can, else through the host). */
+  /**
+   * Copies between buffers, of one device or of two (directly where they can, else through the host).
+   *
+   * @see cuMemcpyDtoDAsync, cuMemcpyPeerAsync: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
+   */
   copyDeviceToDevice(
     dst: DeviceBuffer,
     dstOffset: number,
@@ -185,7 +194,11 @@ export class CudaStream extends Owned<StreamHandle> {
     this.#addon.copyBetweenBuffers(this[native], to, dstOffset, from, srcOffset, bytes);
   }
 
-  /** Fills `bytes` bytes with elements of `width` bytes that all equal `value` (its low bits). */
+  /**
+   * Fills `bytes` bytes with elements of `width` bytes that all equal `value` (its low bits).
+   *
+   * @see cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
+   */
   memset(
     buffer: DeviceBuffer,
     offset: number,
@@ -203,12 +216,20 @@ export class CudaStream extends Owned<StreamHandle> {
     this.#addon.memset(this[native], to, offset, value, bytes / width, width);
   }
 
-  /** Marks this point of the stream. */
+  /**
+   * Marks this point of the stream.
+   *
+   * @see cuEventRecord: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
+   */
   record(event: CudaEvent): void {
     this.#addon.eventRecord(handleOf(event, 'CudaEvent'), this[native]);
   }
 
-  /** Later work on this stream waits for the event, also one of another device. */
+  /**
+   * Later work on this stream waits for the event, also one of another device.
+   *
+   * @see cuStreamWaitEvent: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
   wait(event: CudaEvent): void {
     this.#addon.eventWaitedBy(handleOf(event, 'CudaEvent'), this[native]);
   }
@@ -218,12 +239,20 @@ export class CudaStream extends Owned<StreamHandle> {
     return this.whenDone();
   }
 
-  /** Waits here until all work enqueued so far is done. */
+  /**
+   * Waits here until all work enqueued so far is done.
+   *
+   * @see cuStreamSynchronize: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
   synchronizeSync(): void {
     this.#addon.streamSynchronize(this[native]);
   }
 
-  /** True when nothing is left to do. */
+  /**
+   * True when nothing is left to do.
+   *
+   * @see cuStreamQuery: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
   query(): boolean {
     return this.#addon.streamQuery(this[native]);
   }
@@ -248,7 +277,11 @@ export class CudaStream extends Owned<StreamHandle> {
     return this.#addon.streamCapturing(this[native]);
   }
 
-  /** From here on work is recorded into a graph instead of running. */
+  /**
+   * From here on work is recorded into a graph instead of running.
+   *
+   * @see cuStreamBeginCapture: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
   beginCapture(): void {
     this.#addon.streamBeginCapture(this[native]);
   }
@@ -261,7 +294,11 @@ export class CudaStream extends Owned<StreamHandle> {
     this.#addon.streamKeepForCapture(this[native], handleOf(buffer, 'DeviceBuffer'));
   }
 
-  /** Ends the capture and returns what was recorded. */
+  /**
+   * Ends the capture and returns what was recorded.
+   *
+   * @see cuStreamEndCapture: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
   endCapture(): CudaGraph {
     return new CudaGraph(this.#addon, this.#addon.streamEndCapture(this[native]));
   }

@@ -60,7 +60,11 @@ const TENSOR_MAP: OptionNames<TensorMapOptions> = {
   oobFill: true,
 };
 
-/** Encodes a tensor map: 128 bytes to pass by value in a `__grid_constant__` parameter aligned to 64. */
+/**
+ * Encodes a tensor map: 128 bytes to pass by value in a `__grid_constant__` parameter aligned to 64.
+ *
+ * @see cuTensorMapEncodeTiled: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html
+ */
 export function encodeTensorMap(options: TensorMapOptions): Uint8Array {
   const read = readOptions('encodeTensorMap', options, TENSOR_MAP);
   const { rank, address, interleave = 'none', swizzle = 'none' } = read;

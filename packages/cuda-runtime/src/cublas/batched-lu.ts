@@ -65,7 +65,11 @@ const GETRS_BATCHED: OptionNames<GetrsBatchedOptions> = {
   rightLeadingDimension: true,
 };
 
-/** Enqueues cublasSgetrfBatched or cublasDgetrfBatched. */
+/**
+ * Enqueues cublasSgetrfBatched or cublasDgetrfBatched.
+ *
+ * @see cublas<t>getrfBatched: https://docs.nvidia.com/cuda/cublas/index.html
+ */
 export function getrfBatched(stream: CudaStream, options: GetrfBatchedOptions): void {
   const read = readOptions('cublas.getrfBatched', options, GETRF_BATCHED);
   requireCublas().getrfBatched(
@@ -79,6 +83,8 @@ export function getrfBatched(stream: CudaStream, options: GetrfBatchedOptions): 
 /**
  * Enqueues cublasSgetrsBatched or cublasDgetrsBatched. Their info, which lies on the host, becomes a
  * `CublasError` that names the argument.
+ *
+ * @see cublas<t>getrsBatched: https://docs.nvidia.com/cuda/cublas/index.html
  */
 export function getrsBatched(stream: CudaStream, options: GetrsBatchedOptions): void {
   const read = readOptions('cublas.getrsBatched', options, GETRS_BATCHED);

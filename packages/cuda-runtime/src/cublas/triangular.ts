@@ -89,7 +89,11 @@ const TRSM_BATCHED: OptionNames<TrsmBatchedOptions> = {
   batch: true,
 };
 
-/** Enqueues cublasStrsm or cublasDtrsm, with 64-bit dimensions where the library has those calls (CUDA 12). */
+/**
+ * Enqueues cublasStrsm or cublasDtrsm, with 64-bit dimensions where the library has those calls (CUDA 12).
+ *
+ * @see cublas<t>trsm: https://docs.nvidia.com/cuda/cublas/index.html
+ */
 export function trsm(stream: CudaStream, options: TrsmOptions): void {
   const read = readOptions('cublas.trsm', options, TRSM);
   requireCublas().trsm(
@@ -101,7 +105,11 @@ export function trsm(stream: CudaStream, options: TrsmOptions): void {
   );
 }
 
-/** Enqueues cublasStrsmBatched or cublasDtrsmBatched. */
+/**
+ * Enqueues cublasStrsmBatched or cublasDtrsmBatched.
+ *
+ * @see cublas<t>trsmBatched: https://docs.nvidia.com/cuda/cublas/index.html
+ */
 export function trsmBatched(stream: CudaStream, options: TrsmBatchedOptions): void {
   const read = readOptions('cublas.trsmBatched', options, TRSM_BATCHED);
   requireCublas().trsmBatched(

@@ -103,6 +103,8 @@ const MATRIX: OptionNames<ProductMatrix> = {
  * Enqueues cublasLtMatmul with the algorithm that the library holds best; it is asked once for each
  * problem and device. Can be captured. Throws `CublasError`, with the name
  * `CUBLAS_STATUS_NOT_SUPPORTED` where there is no algorithm for types, alignment and workspace.
+ *
+ * @see cublasLtMatmul: https://docs.nvidia.com/cuda/cublas/index.html
  */
 export function matmul(stream: CudaStream, options: MatmulOptions): void {
   const read = readOptions('cublasLt.matmul', options, PRODUCT);

@@ -59,7 +59,11 @@ const POTRS_BATCHED: OptionNames<PotrsBatchedOptions> = {
   info: true,
 };
 
-/** Enqueues cusolverDnSpotrfBatched or cusolverDnDpotrfBatched. */
+/**
+ * Enqueues cusolverDnSpotrfBatched or cusolverDnDpotrfBatched.
+ *
+ * @see cusolverDn<t>potrfBatched: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function potrfBatched(stream: CudaStream, options: PotrfBatchedOptions): void {
   const read = readOptions('cusolver.potrfBatched', options, POTRF_BATCHED);
   const { dtype, uplo, n, pointers, leadingDimension, batch, infos } = read;
@@ -75,7 +79,11 @@ export function potrfBatched(stream: CudaStream, options: PotrfBatchedOptions): 
   );
 }
 
-/** Enqueues cusolverDnSpotrsBatched or cusolverDnDpotrsBatched. */
+/**
+ * Enqueues cusolverDnSpotrsBatched or cusolverDnDpotrsBatched.
+ *
+ * @see cusolverDn<t>potrsBatched: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function potrsBatched(stream: CudaStream, options: PotrsBatchedOptions): void {
   const read = readOptions('cusolver.potrsBatched', options, POTRS_BATCHED);
   const { dtype, uplo, n, pointers, leadingDimension, rightPointers, batch, info } = read;

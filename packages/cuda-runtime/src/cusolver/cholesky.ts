@@ -70,7 +70,11 @@ const POTRS: OptionNames<PotrsOptions> = {
   info: true,
 };
 
-/** Bytes that `potrf` needs. */
+/**
+ * Bytes that `potrf` needs.
+ *
+ * @see cusolverDnXpotrf_bufferSize: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function potrfWorkspace(stream: CudaStream, shape: PotrfShape): WorkspaceBytes {
   const read = readOptions('cusolver.potrfWorkspace', shape, POTRF_SHAPE);
   const { dtype, uplo, n, leadingDimension } = read;
@@ -83,7 +87,11 @@ export function potrfWorkspace(stream: CudaStream, shape: PotrfShape): Workspace
   );
 }
 
-/** Enqueues cusolverDnXpotrf. */
+/**
+ * Enqueues cusolverDnXpotrf.
+ *
+ * @see cusolverDnXpotrf: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function potrf(stream: CudaStream, options: PotrfOptions): void {
   const read = readOptions('cusolver.potrf', options, POTRF);
   const { dtype, uplo, n, a, workspace, info } = read;
@@ -98,7 +106,11 @@ export function potrf(stream: CudaStream, options: PotrfOptions): void {
   );
 }
 
-/** Enqueues cusolverDnXpotrs. */
+/**
+ * Enqueues cusolverDnXpotrs.
+ *
+ * @see cusolverDnXpotrs: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function potrs(stream: CudaStream, options: PotrsOptions): void {
   const read = readOptions('cusolver.potrs', options, POTRS);
   const { dtype, uplo, n, columns, a, b, info } = read;

@@ -66,7 +66,11 @@ const SYEV_BATCHED: OptionNames<SyevBatchedOptions> = {
   infos: true,
 };
 
-/** Bytes that `syevd` needs. */
+/**
+ * Bytes that `syevd` needs.
+ *
+ * @see cusolverDnXsyevd_bufferSize: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function syevdWorkspace(stream: CudaStream, shape: SyevdShape): WorkspaceBytes {
   const read = readOptions('cusolver.syevdWorkspace', shape, SYEVD_SHAPE);
   return requireCusolver().syevdWorkspace(handleOf(stream, 'CudaStream'), ...problemOf(read, 0));
@@ -76,6 +80,8 @@ export function syevdWorkspace(stream: CudaStream, shape: SyevdShape): Workspace
  * Runs cusolverDnXsyevd on the stream's solver thread, after everything enqueued on the stream so
  * far. Resolves when the results are in device memory; work enqueued before that is not ordered
  * with them. Cannot be captured.
+ *
+ * @see cusolverDnXsyevd: https://docs.nvidia.com/cuda/cusolver/index.html
  */
 export async function syevd(stream: CudaStream, options: SyevdOptions): Promise<void> {
   const read = readOptions('cusolver.syevd', options, SYEVD);
@@ -87,7 +93,11 @@ export async function syevd(stream: CudaStream, options: SyevdOptions): Promise<
   );
 }
 
-/** Bytes that `syevBatched` needs. Throws `NOT_SUPPORTED` where cuSOLVER is older than CUDA 12.6. */
+/**
+ * Bytes that `syevBatched` needs. Throws `NOT_SUPPORTED` where cuSOLVER is older than CUDA 12.6.
+ *
+ * @see cusolverDnXsyevBatched_bufferSize: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function syevBatchedWorkspace(stream: CudaStream, shape: SyevBatchedShape): WorkspaceBytes {
   const read = readOptions('cusolver.syevBatchedWorkspace', shape, SYEV_BATCHED_SHAPE);
   return requireCusolver().syevdWorkspace(
@@ -96,7 +106,11 @@ export function syevBatchedWorkspace(stream: CudaStream, shape: SyevBatchedShape
   );
 }
 
-/** Runs cusolverDnXsyevBatched as `syevd` runs. Rejects with `NOT_SUPPORTED` before CUDA 12.6. */
+/**
+ * Runs cusolverDnXsyevBatched as `syevd` runs. Rejects with `NOT_SUPPORTED` before CUDA 12.6.
+ *
+ * @see cusolverDnXsyevBatched: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export async function syevBatched(stream: CudaStream, options: SyevBatchedOptions): Promise<void> {
   const read = readOptions('cusolver.syevBatched', options, SYEV_BATCHED);
   await requireCusolver().syevd(

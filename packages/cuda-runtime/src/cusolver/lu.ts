@@ -94,7 +94,11 @@ const GETRS: OptionNames<GetrsOptions> = {
   info: true,
 };
 
-/** Bytes that `getrf` needs. */
+/**
+ * Bytes that `getrf` needs.
+ *
+ * @see cusolverDnXgetrf_bufferSize: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function getrfWorkspace(stream: CudaStream, shape: GetrfShape): WorkspaceBytes {
   const read = readOptions('cusolver.getrfWorkspace', shape, GETRF_SHAPE);
   const { dtype, rows, columns, leadingDimension, pivotType = 'int64' } = read;
@@ -108,7 +112,11 @@ export function getrfWorkspace(stream: CudaStream, shape: GetrfShape): Workspace
   );
 }
 
-/** Enqueues cusolverDnXgetrf, or Sgetrf or Dgetrf. */
+/**
+ * Enqueues cusolverDnXgetrf, or Sgetrf or Dgetrf.
+ *
+ * @see cusolverDnXgetrf, cusolverDn<t>getrf: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function getrf(stream: CudaStream, options: GetrfOptions): void {
   const read = readOptions('cusolver.getrf', options, GETRF);
   const { dtype, rows, columns, a, pivots, pivotType = 'int64', workspace, info } = read;
@@ -125,7 +133,11 @@ export function getrf(stream: CudaStream, options: GetrfOptions): void {
   );
 }
 
-/** Enqueues cusolverDnXgetrs, or Sgetrs or Dgetrs. */
+/**
+ * Enqueues cusolverDnXgetrs, or Sgetrs or Dgetrs.
+ *
+ * @see cusolverDnXgetrs, cusolverDn<t>getrs: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function getrs(stream: CudaStream, options: GetrsOptions): void {
   const read = readOptions('cusolver.getrs', options, GETRS);
   const { dtype, n, columns, transpose = false, a, b, info } = read;

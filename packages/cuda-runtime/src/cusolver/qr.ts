@@ -83,7 +83,11 @@ const ORMQR_SHAPE: OptionNames<OrmqrShape> = {
 };
 const ORMQR: OptionNames<OrmqrOptions> = { ...ORMQR_SHAPE, workspace: true, info: true };
 
-/** Bytes that `geqrf` needs. */
+/**
+ * Bytes that `geqrf` needs.
+ *
+ * @see cusolverDnXgeqrf_bufferSize: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function geqrfWorkspace(stream: CudaStream, shape: FactorShape): WorkspaceBytes {
   const read = readOptions('cusolver.geqrfWorkspace', shape, FACTOR_SHAPE);
   const { dtype, rows, columns, leadingDimension } = read;
@@ -96,7 +100,11 @@ export function geqrfWorkspace(stream: CudaStream, shape: FactorShape): Workspac
   );
 }
 
-/** Enqueues cusolverDnXgeqrf. */
+/**
+ * Enqueues cusolverDnXgeqrf.
+ *
+ * @see cusolverDnXgeqrf: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function geqrf(stream: CudaStream, options: GeqrfOptions): void {
   const read = readOptions('cusolver.geqrf', options, GEQRF);
   const { dtype, rows, columns, a, tau, workspace, info } = read;
@@ -112,13 +120,21 @@ export function geqrf(stream: CudaStream, options: GeqrfOptions): void {
   );
 }
 
-/** Bytes that `ormqr` needs; nothing on the host. */
+/**
+ * Bytes that `ormqr` needs; nothing on the host.
+ *
+ * @see cusolverDn<t>ormqr_bufferSize: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function ormqrWorkspace(stream: CudaStream, shape: OrmqrShape): WorkspaceBytes {
   const read = readOptions('cusolver.ormqrWorkspace', shape, ORMQR_SHAPE);
   return requireCusolver().ormqrWorkspace(handleOf(stream, 'CudaStream'), ...reflectionOf(read));
 }
 
-/** Enqueues cusolverDnSormqr or cusolverDnDormqr. */
+/**
+ * Enqueues cusolverDnSormqr or cusolverDnDormqr.
+ *
+ * @see cusolverDn<t>ormqr: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function ormqr(stream: CudaStream, options: OrmqrOptions): void {
   const read = readOptions('cusolver.ormqr', options, ORMQR);
   requireCusolver().ormqr(

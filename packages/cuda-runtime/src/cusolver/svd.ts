@@ -57,7 +57,11 @@ const GESVD_SHAPE: OptionNames<GesvdShape> = {
 };
 const GESVD: OptionNames<GesvdOptions> = { ...GESVD_SHAPE, workspace: true, info: true };
 
-/** Bytes that `gesvd` needs. */
+/**
+ * Bytes that `gesvd` needs.
+ *
+ * @see cusolverDnXgesvd_bufferSize: https://docs.nvidia.com/cuda/cusolver/index.html
+ */
 export function gesvdWorkspace(stream: CudaStream, shape: GesvdShape): WorkspaceBytes {
   const read = readOptions('cusolver.gesvdWorkspace', shape, GESVD_SHAPE);
   return requireCusolver().gesvdWorkspace(handleOf(stream, 'CudaStream'), ...problemOf(read));
@@ -67,6 +71,8 @@ export function gesvdWorkspace(stream: CudaStream, shape: GesvdShape): Workspace
  * Runs cusolverDnXgesvd on the stream's solver thread, after everything enqueued on the stream so
  * far. Resolves when the results are in device memory; work enqueued before that is not ordered
  * with them. Cannot be captured.
+ *
+ * @see cusolverDnXgesvd: https://docs.nvidia.com/cuda/cusolver/index.html
  */
 export async function gesvd(stream: CudaStream, options: GesvdOptions): Promise<void> {
   const read = readOptions('cusolver.gesvd', options, GESVD);
