@@ -3,7 +3,7 @@ import { countRowsScalars, emitCountRows, planCountRows, type IndexDType } from 
 import type { OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { CallSteps, pointerAt } from './operation/call-steps.js';
-import { Operation, operationFunction } from './operation/operation.js';
+import { keyPart, Operation, operationFunction } from './operation/operation.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf } from './operations.js';
 import { checkIndex, checkRowCount, denseIndex } from './row-index.js';
@@ -32,8 +32,9 @@ const operation = new Operation<
   options: COUNT_ROWS_OPTIONS,
   freeOptions: OUT_OPTION,
   identify: ([index, rows], { out, dtype }) => {
-    if (typeof rows !== 'number' || typeof dtype === 'object') return undefined;
-    return { key: `${rows} ${String(dtype)}`, tensors: { inputs: [index], outs: [out] } };
+    const part = keyPart(dtype);
+    if (typeof rows !== 'number' || part === undefined) return undefined;
+    return { key: `${rows} ${part}`, tensors: { inputs: [index], outs: [out] } };
   },
   plan: ([index, rows], options) => {
     const { out } = options;

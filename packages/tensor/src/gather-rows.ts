@@ -60,7 +60,10 @@ export interface GatherRows {
     index: Tensor<IndexDType>,
     options?: GatherRowsOptions<NoInfer<D>>,
   ): Pending<Tensor<D>>;
-  /** Compiles for tensors like these and gives a synchronous function, for any sizes and layouts. */
+  /**
+   * Compiles for tensors like these and gives a synchronous function, for any sizes. What had to be copied, as x, index or
+   * out, must lie like the example's: a prepared call has no other kernels.
+   */
   readonly prepare: <D extends DType>(
     x: Tensor<D>,
     index: Tensor<IndexDType>,

@@ -9,7 +9,7 @@ import { MercerError } from './mercer-error.js';
 import { checkOutView } from './operations.js';
 import { viewsOverlap, type MemoryView } from './overlap.js';
 import { checkDType } from './check-argument.js';
-import { assertTensor, type Tensor } from './tensor.js';
+import { assertTensor, isTensor, type Tensor } from './tensor.js';
 import { commonDevice } from './tensor-checks.js';
 import { broadcastLayout, broadcastShapes } from './views.js';
 
@@ -63,6 +63,9 @@ function checkNames(
     throw invalid(
       `the formula is ${describe(expr)}. Build it with the constructors of @mercer/formula.`,
     );
+  }
+  if (isTensor(inputs)) {
+    throw invalid('the inputs are a tensor. Pass an object with a tensor for each name, as { x }.');
   }
   for (const [what, record] of Object.entries({ inputs, parameters, indices })) {
     if (typeof (record as unknown) !== 'object' || (record as unknown) === null) {

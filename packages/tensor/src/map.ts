@@ -7,7 +7,7 @@ import type { MapInputs } from './map-inputs.js';
 import { MAP_OPTIONS, type MapOptions } from './map-options.js';
 import { CallSteps, pointerAt } from './operation/call-steps.js';
 import type { CallPointer } from './operation/known-call.js';
-import { Operation, operationFunction } from './operation/operation.js';
+import { keyPart, Operation, operationFunction } from './operation/operation.js';
 import { coreOf } from './operations.js';
 import type { Pending } from './pending.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
@@ -30,9 +30,15 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
   what: 'map',
   options: MAP_OPTIONS,
   freeOptions: PREPARED_MAP_OPTIONS,
+  // In the order of names, so that calls are alike however they are written.
+  snapshot: ([expr, inputs], options) => [
+    [expr, sorted(inputs)],
+    { ...options, parameters: sorted(options.parameters), indices: sorted(options.indices) },
+  ],
   identify: ([expr, inputs], { out, dtype, parameters, indices }) => {
-    if (!isExpr(expr) || !isRecord(inputs) || typeof dtype === 'object') return undefined;
-    let key = `${expr.id} ${String(dtype)}`;
+    const part = keyPart(dtype);
+    if (!isExpr(expr) || !isRecord(inputs) || part === undefined) return undefined;
+    let key = `${expr.id} ${part}`;
     for (const [name, one] of Object.entries<unknown>(inputs)) {
       if (!isTensor(one)) return undefined;
       key += ` ${named(name)}`;
@@ -68,7 +74,9 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
     }
     const { plan, scalars } = planned;
     const values = sizeOfShape(shape);
-    steps.addKernel(kernelFor(plan), { values, pointers, scalars });
+    const { expr: formula, ...written } = plan;
+    const program = `map ${formula.id} ${JSON.stringify(written)}`;
+    steps.addKernel(program, kernelFor(plan), { values, pointers, scalars });
     const names = plan.parameters;
     return {
       tensors,
@@ -85,7 +93,14 @@ const numbersOf = (
   names: readonly string[],
   { parameters = {} }: MapOptions,
 ): Record<string, number> =>
-  Object.fromEntries(names.map((name, k) => [`p${k}`, parameters[name] ?? 0]));
+  Object.fromEntries(names.map((name, k) => [`p${k}`, parameters[name] ?? NaN]));
+
+/** A copy with its names in order; what is no plain object is left to the checks. */
+function sorted<T>(record: T): T {
+  if (!isRecord(record) || isTensor(record)) return record;
+  const names = Object.keys(record).sort();
+  return Object.fromEntries(names.map((name) => [name, record[name]])) as T;
+}
 
 /** With its length, so that no name can be taken for two parts. */
 const named = (name: string): string => `${name.length} ${name}`;

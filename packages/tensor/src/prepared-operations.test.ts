@@ -1,4 +1,4 @@
-import { mul, variable } from '@mercer/formula';
+import { add, mul, variable } from '@mercer/formula';
 import { expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../test/memory-kept.mjs';
 import { countRows } from './count-rows.js';
@@ -19,6 +19,7 @@ const matrix = (rows: number, columns: number, from = 0) =>
     },
   );
 const scaled = mul(variable('scale'), variable('x'));
+const sum = add(variable('x'), variable('y'));
 
 it('a prepared map takes other sizes, parameters and results', async () => {
   const x = await matrix(2, 3);
@@ -41,7 +42,7 @@ it('a prepared call says that it needs another kernel, and changes nothing', asy
   const twice = await map.prepare(scaled, { x }, { parameters: { scale: 2 } });
   const gapped = (await matrix(4, 4)).slice([null, null, 2], [null, null, 2]);
   expect(() => twice({ x: gapped })).toThrow(
-    /^map: prepared for float32 \[2, 3\] tensor #\d+ on cpu, called with float32 \[2, 2\] tensor #\d+ on cpu, which needs other kernels\. Prepare another/,
+    /^map: prepared for float32 \[2, 3\] tensor #\d+ on cpu with strides \[3, 1\], called with float32 \[2, 2\] tensor #\d+ on cpu with strides \[8, 2\], which needs other kernels\. Prepare another/,
   );
   const out = await matrix(2, 3, 100);
   expect(() => twice({ x: out.slice([0, 1]) }, { out })).toThrow(/shares memory|OVERLAP/);
@@ -130,4 +131,92 @@ it('scratch memory of calls made again returns to the pool', async () => {
     }
   });
   expect(kept).toEqual(NOTHING);
+});
+
+it('a prepared call outlives the kernels that are remembered, takes inputs in any order, and keeps no example', async () => {
+  const inputs = { x: await matrix(1, 3), y: await matrix(1, 3, 10) };
+  const both = await map.prepare(sum, inputs);
+  const strided = (await matrix(4, 4)).transpose();
+  const columns = await sumTo.prepare(strided, [4, 1]);
+  for (let n = 0; n < 400; n++)
+    (
+      await map(sum, { x: n % 2 === 0 ? inputs.x : inputs.y, [`z${n}`]: inputs.x, y: inputs.y })
+    ).dispose();
+  for (let n = 1; n < 300; n++)
+    (
+      await (
+        await tensor(new Float32Array(8), { shape: [2, 2, 2], ...where })
+      )
+        .permute([n % 3, (n + 1) % 3, (n + 2) % 3])
+        .cast(n % 2 === 0 ? 'float64' : 'int32')
+    ).dispose();
+  expect(await both({ y: inputs.y, x: inputs.x }).toNested()).toEqual([[10, 12, 14]]);
+  expect(await columns(strided, [4, 1]).toNested()).toEqual([[24], [28], [32], [36]]);
+  await expect(
+    map.prepare(sum, inputs, { signal: AbortSignal.abort(new Error('no')) }),
+  ).rejects.toThrow('no');
+});
+
+it('an argument that is changed after a call changes nothing of it, nor of later ones', async () => {
+  const all = await tensor([1, 2, 3, 4, 0, 0, 0, 0], where);
+  const [one, high] = [all.slice([0, 1]), all.slice([4, 8])];
+  const single = await tensor([5], where);
+  const other = await tensor([7, 7, 7, 7], where);
+  const hundredfold = mul(variable('x'), 100);
+  for (const _ of [1, 2]) await map(hundredfold, { x: one }, { out: high });
+  const inputs = { x: one };
+  const changed = map(hundredfold, inputs, { out: high });
+  inputs.x = other;
+  expect(await changed.toNested()).toEqual([100, 100, 100, 100]);
+  const out = empty([4], where);
+  expect(await map(hundredfold, { x: single }, { out }).toNested()).toEqual([500, 500, 500, 500]);
+
+  const parameters: Record<string, number> = {};
+  const results = [1, 2, 3].map((scale) => {
+    parameters['scale'] = scale;
+    return map(scaled, { x: single }, { parameters });
+  });
+  expect(await Promise.all(results.map((result) => result.item()))).toEqual([5, 10, 15]);
+  const prepared = await map.prepare(scaled, { x: single }, { parameters });
+  parameters['scale'] = 50;
+  expect(await prepared({ x: single }).item()).toBe(15);
+
+  const x = await matrix(2, 3);
+  const target = empty([1, 3], where);
+  for (const _ of [1, 2, 3]) {
+    const shape = [1, 3];
+    const sums = sumTo(x, shape, { out: target });
+    shape[0] = 2;
+    expect(await sums.toNested()).toEqual([[3, 5, 7]]);
+  }
+});
+
+it('dtypes and flags that there are not are refused each time', async () => {
+  const x = await matrix(2, 3);
+  const labels = await tensor(Int32Array.of(0, 1), where);
+  for (const _ of [1, 2, 3]) {
+    await sumTo(x, [3]);
+    for (const dtype of ['float16', 'int32', 'bool', 'undefined']) {
+      await expect(sumTo(x, [3], { dtype: dtype as never })).rejects.toMatchObject({
+        code: dtype === 'undefined' ? 'INVALID_ARGUMENT' : 'DTYPE_MISMATCH',
+      });
+    }
+    await expect(
+      sumTo(x, [3], { out: empty([3], { dtype: 'float16', ...where }) as never }),
+    ).rejects.toMatchObject({ code: 'DTYPE_MISMATCH' });
+    await scatterAdd(x, labels, 2);
+    await expect(scatterAdd(x, labels, 2, { deterministic: 'no' as never })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    for (const shape of [[1.5], [NaN, 3]]) {
+      await expect(sumTo(x, shape)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+    await expect(map(scaled, x as never)).rejects.toThrow(/the inputs are a tensor/);
+  }
+  expect(() => x.permute(1 as never)).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
+  expect(() => x.reshape(3 as never)).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
 });

@@ -9,7 +9,7 @@ import {
 import type { OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { CallSteps, pointerAt } from './operation/call-steps.js';
-import { Operation, operationFunction } from './operation/operation.js';
+import { keyPart, Operation, operationFunction } from './operation/operation.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf } from './operations.js';
 import {
@@ -21,6 +21,7 @@ import {
   rowsOf,
 } from './row-index.js';
 import { checkDType } from './check-argument.js';
+import { describe } from './checked-size.js';
 import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
 
@@ -51,15 +52,21 @@ const operation = new Operation<Arguments, ScatterAddOptions>({
   freeOptions: OUT_OPTION,
   identify: ([values, index, rows], { out, dtype, deterministic }) => {
     // What is no number of rows is refused by the checks, as is what is no dtype.
-    if (typeof rows !== 'number' || typeof dtype === 'object') return undefined;
-    if (typeof deterministic === 'object') return undefined;
-    const key = `${rows} ${String(dtype)} ${String(deterministic)}`;
+    const [part, flag] = [keyPart(dtype), keyPart(deterministic)];
+    if (typeof rows !== 'number' || part === undefined || flag === undefined) return undefined;
+    const key = `${rows} ${part} ${flag}`;
     return { key, tensors: { inputs: [values, index], outs: [out] } };
   },
   plan: ([values, index, rows], options) => {
     const { out, deterministic = true } = options;
     const what = 'scatterAdd';
     const dtype = checkArguments(values, index, rows, options);
+    if (typeof deterministic !== 'boolean') {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${what}: deterministic is ${describe(deterministic)}. Pass true or false.`,
+      );
+    }
     const shape = [rows, ...values.shape.slice(1)];
     const inputs = [values, index];
     const device = coreOf(commonDevice(inputs, what));

@@ -9,15 +9,16 @@ import {
 import type { OptionNames } from '@mercer/options';
 import { attachMethods } from './attach-methods.js';
 import { checkDType } from './check-argument.js';
-import { describe, formatShape, sizeOfShape } from './checked-size.js';
+import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { CallSteps, pointerAt, type CallView } from './operation/call-steps.js';
-import { Operation, operationFunction } from './operation/operation.js';
+import { keyPart, Operation, operationFunction } from './operation/operation.js';
 import { coreOf } from './operations.js';
 import { pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
+import { streamFor } from './stream-core.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
 import { checkOut } from './tensor-checks.js';
@@ -40,9 +41,11 @@ const operation = new Operation<Arguments, SumToOptions>({
   what: 'sumTo',
   options: SUM_TO_OPTIONS,
   freeOptions: OUT_OPTION,
+  snapshot: ([x, shape], options) => [[x, isShape(shape) ? [...shape] : shape], options],
   identify: ([x, shape], { out, dtype }) => {
-    if (!isShape(shape) || typeof dtype === 'object') return undefined;
-    return { key: `${shape.join()} ${String(dtype)}`, tensors: { inputs: [x], outs: [out] } };
+    const part = keyPart(dtype);
+    if (!isShape(shape) || part === undefined) return undefined;
+    return { key: `${shape.join()} ${part}`, tensors: { inputs: [x], outs: [out] } };
   },
   plan: ([x, shape], { out, dtype: wanted }) => {
     const what = 'sumTo';
@@ -56,6 +59,12 @@ const operation = new Operation<Arguments, SumToOptions>({
     const groups = axisGroups(x.shape, checkTarget(x, shape));
     if (out !== undefined) assertTensor(out, `${what}: out`);
     const dtype = checkDType(wanted ?? out?.dtype ?? x.dtype, what);
+    if (!isSumDType(dtype)) {
+      throw new MercerError(
+        'DTYPE_MISMATCH',
+        `sumTo: the result cannot be ${String(dtype)}. Sums are float32 or float64; cast the result.`,
+      );
+    }
     const { device } = x;
     if (out !== undefined) checkOut(out, { shape, dtype, device }, [x], what);
     const tensors = { inputs: [x], outs: [out] };
@@ -116,12 +125,13 @@ export const sumTo: SumTo = Object.assign(
       if (!isTensor(x) || !isShape(shape) || x.size !== sizeOfShape(shape)) {
         return summed(x, shape, options);
       }
-      const { out, dtype, signal } = readOptions('sumTo', options, SUM_TO_OPTIONS);
+      const { out, dtype, stream, signal } = readOptions('sumTo', options, SUM_TO_OPTIONS);
       if (out !== undefined || (dtype ?? x.dtype) !== x.dtype || !isSumDType(x.dtype)) {
         return summed(x, shape, options);
       }
       signal?.throwIfAborted();
       assertTensor(x, 'sumTo: x');
+      streamFor(x.device, stream, 'sumTo');
       return x.reshape(checkTarget(x, shape)) as Tensor as Tensor<R>;
     });
   },
@@ -129,7 +139,8 @@ export const sumTo: SumTo = Object.assign(
 );
 
 const isShape = (shape: unknown): shape is readonly number[] =>
-  Array.isArray(shape) && shape.every((extent) => typeof extent === 'number');
+  Array.isArray(shape) &&
+  Array.from<unknown>(shape).every((extent) => Number.isSafeInteger(extent) && Number(extent) >= 0);
 
 const isSumDType = (dtype: DType): dtype is SumDType => dtype === 'float32' || dtype === 'float64';
 
@@ -166,7 +177,7 @@ function sumGroups(
     count,
   });
   const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
-  steps.addKernel(kernelFor(plan, steps.device.kind), {
+  steps.addKernel(`sum ${JSON.stringify(plan)}`, kernelFor(plan, steps.device.kind), {
     values: outer * count * inner,
     pointers: { src: pointerAt(x), dst: pointerAt(to) },
     scalars: { outer, count, inner, ...strides },
@@ -207,12 +218,7 @@ function axisGroups(shape: readonly number[], target: readonly number[]): AxisGr
 }
 
 function checkTarget(x: Tensor, shape: readonly number[]): readonly number[] {
-  if (!isShape(shape)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `sumTo: the shape is ${describe(shape)}. Pass a list of extents, such as [${x.shape.join(', ')}].`,
-    );
-  }
+  checkShape(shape, 'sumTo');
   const lead = x.rank - shape.length;
   if (lead >= 0 && shape.every((extent, i) => extent === 1 || extent === x.shape[i + lead])) {
     return shape;

@@ -96,6 +96,13 @@ function resolveRange(
 
 /** Dimension `axes[i]` of the view becomes dimension i. */
 export function permuteLayout(layout: Layout, axes: readonly number[]): Layout {
+  const given: unknown = axes;
+  if (!Array.isArray(given)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `permute: the axes are ${describe(given)}. Pass an array of them, as permute([1, 0]).`,
+    );
+  }
   const rank = layout.shape.length;
   const normal = axes.map((axis) => (axis < 0 ? axis + rank : axis));
   const seen = new Set(normal);
@@ -160,6 +167,13 @@ export function broadcastShapes(...shapes: readonly (readonly number[])[]): numb
  * @throws MercerError NOT_CONTIGUOUS when the strides do not allow it.
  */
 export function reshapeLayout(layout: Layout, target: readonly number[]): Layout {
+  const given: unknown = target;
+  if (!Array.isArray(given)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `reshape: the shape is ${describe(given)}. Pass an array of extents, as reshape([3, 4]).`,
+    );
+  }
   const size = sizeOfShape(layout.shape);
   const shape = checkShape(resolveUnknown(layout.shape, target, size), 'reshape');
   if (sizeOfShape(shape) !== size) {

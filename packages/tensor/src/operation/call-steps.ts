@@ -24,7 +24,7 @@ export interface CallView extends Layout {
 /** A program of a call and what it is launched with. */
 export interface CallStep {
   /** What two steps share exactly when they are launches of the same kernels on a device. */
-  readonly program: EmittedKernel | string;
+  readonly program: string;
   readonly load: (options: CallLoadOptions) => Promise<LoadedProgram<unknown>>;
   /** How many values it computes. */
   readonly values: number;
@@ -93,9 +93,9 @@ export class CallSteps {
     return rowMajor('scratch', this.scratch.push({ shape, dtype }) - 1, { shape, dtype });
   }
 
-  /** A launch of one kernel. */
-  addKernel(kernel: EmittedKernel, step: StepArguments): void {
-    this.#steps.push(this.#kernelStep(kernel, step));
+  /** A launch of one kernel. @param key a text that two kernels share exactly when they are the same */
+  addKernel(key: string, kernel: EmittedKernel, step: StepArguments): void {
+    this.#steps.push(this.#kernelStep(key, kernel, step));
   }
 
   /** Launches of the program of a problem. */
@@ -119,10 +119,14 @@ export class CallSteps {
     });
     const pointers = { src: pointerAt(from, srcOffset), dst: pointerAt(to, dstOffset) };
     const kernel = copyKernel(plan, this.device.kind);
-    return this.#kernelStep(kernel, { values: sizeOfShape(to.shape), pointers, scalars });
+    return this.#kernelStep(`copy ${JSON.stringify(plan)}`, kernel, {
+      values: sizeOfShape(to.shape),
+      pointers,
+      scalars,
+    });
   }
 
-  #kernelStep(kernel: EmittedKernel, step: StepArguments): CallStep {
+  #kernelStep(program: string, kernel: EmittedKernel, step: StepArguments): CallStep {
     const load: CallStep['load'] = async (options) => {
       const loaded = await this.device.loadForCall(kernel, options);
       const pointers = kernel.params.flatMap(({ kind, name }) =>
@@ -130,7 +134,7 @@ export class CallSteps {
       );
       return { plan: {}, program: alone(kernel), steps: [{ kernel: loaded, pointers }] };
     };
-    return { program: kernel, load, ...step };
+    return { program, load, ...step };
   }
 }
 

@@ -8,7 +8,7 @@ import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
-import type { CallStep, CallSteps } from './call-steps.js';
+import type { CallSteps } from './call-steps.js';
 import { KnownCall, type CallTensors } from './known-call.js';
 import { KnownCalls } from './known-calls.js';
 import { layoutKey } from './layout-key.js';
@@ -18,6 +18,14 @@ export interface CallIdentity {
   readonly tensors: CallTensors;
   /** All that checks and plans read but the tensors' layouts. */
   readonly key: string;
+}
+
+/**
+ * An option as part of a key; undefined for what is no text, no boolean and not left out, which the checks refuse.
+ */
+export function keyPart(value: unknown): string | undefined {
+  if (typeof value === 'string') return `'${value}'`;
+  return value === undefined || typeof value === 'boolean' ? String(value) : undefined;
 }
 
 /** What is to be done for arguments that fit together. */
@@ -44,6 +52,8 @@ export interface OperationRules<A extends readonly unknown[], O extends WorkOpti
   readonly options: OptionNames<O>;
   /** Those that a prepared call takes anew; the others are fixed when it is prepared. */
   readonly freeOptions: Partial<OptionNames<O>> & OptionNames<FreeOptions>;
+  /** The arguments and options with copies of what a caller can change before the call has read it. */
+  snapshot?(args: A, options: O): readonly [args: A, options: O];
   /** Undefined for arguments that the checks refuse, so that they say why. Asks nothing of what is no tensor. */
   identify(args: A, options: O): CallIdentity | undefined;
   /** Checks the arguments and says what is to be done. @throws MercerError */
@@ -83,9 +93,9 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
    * @throws MercerError INVALID_ARGUMENT for unknown options, and as the operation's checks do; the compiler's or the loader's error;
    * the signal's reason. Nothing is written then
    */
-  async call(args: A, given: O | undefined): Promise<Tensor[]> {
+  async call(called: A, given: O | undefined): Promise<Tensor[]> {
     const { what, options: names } = this.#rules;
-    const options: O = readOptions(what, given, names);
+    const [args, options] = this.#snapshot(called, readOptions(what, given, names));
     const { stream, debug, signal } = options;
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
@@ -115,38 +125,47 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
    *
    * @throws as `call`; what it gives throws INVALID_ARGUMENT where other kernels are needed
    */
-  async prepare(args: A, given: O | undefined): Promise<PreparedCalls<A>> {
+  async prepare(examples: A, given: O | undefined): Promise<PreparedCalls<A>> {
     const { what, options: names, freeOptions } = this.#rules;
-    const fixed: O = readOptions(`${what}.prepare`, given, names);
+    const read = readOptions(`${what}.prepare`, given, names);
+    const [args, whole] = this.#snapshot(examples, read);
+    const fixed: O = { ...whole, out: undefined };
     const { debug, signal } = fixed;
-    const example = this.#rules.plan(args, fixed);
-    const programs = new Map<CallStep['program'], LoadedProgram<unknown>>();
-    for (const { program, load } of example.steps.steps) {
+    signal?.throwIfAborted();
+    const { steps: example, tensors, holds } = this.#rules.plan(args, whole);
+    const { device: home } = example;
+    const programs = new Map<string, LoadedProgram<unknown>>();
+    for (const { program, load } of example.steps) {
       programs.set(program, await load({ debug, signal }));
     }
-    const { tensors: examples, steps: exampleSteps } = example;
+    signal?.throwIfAborted();
+    const preparedFor = labels(tensors);
+    // What their keys name lives as long as they do.
+    const kept = { programs, holds };
     const calls = new KnownCalls<Bound>();
-    return (others, callOptions) => {
+    return (called, callOptions) => {
       const free = readOptions(
         what,
         callOptions as O & FreeOptions,
         freeOptions as OptionNames<O & FreeOptions>,
       );
-      const options: O = { ...fixed, ...thoseGiven(free), out: free.out, stream: free.stream };
+      const { out, stream } = free;
+      const all: O = { ...fixed, ...thoseGiven(free), out, stream };
+      const [others, options] = this.#snapshot(called, all);
       const known = this.#identified(others, options, calls);
       if (known?.bound !== undefined) {
-        const queue = streamFor(known.device, options.stream, what);
+        const queue = streamFor(known.device, stream, what);
         const results = launchAgain(known.bound, known.tensors, queue, options);
         if (results !== undefined) return results;
       }
       const plan = this.#rules.plan(others, options);
       const { device, steps } = plan.steps;
-      const queue = streamFor(device, options.stream, what);
-      const loaded = steps.flatMap(({ program }) => programs.get(program) ?? []);
-      if (device !== exampleSteps.device || loaded.length < steps.length) {
+      const queue = streamFor(device, stream, what);
+      const loaded = steps.flatMap(({ program }) => kept.programs.get(program) ?? []);
+      if (device !== home || loaded.length < steps.length) {
         throw new MercerError(
           'INVALID_ARGUMENT',
-          `${what}: prepared for ${labels(examples)}, called with ${labels(plan.tensors)}, which needs other kernels. Prepare another for tensors like these.`,
+          `${what}: prepared for ${preparedFor}, called with ${labels(plan.tensors)}, which needs other kernels. Prepare another for tensors that lie like these, or call contiguous() first.`,
         );
       }
       const bound = bind(plan, loaded);
@@ -155,13 +174,18 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
     };
   }
 
+  #snapshot(args: A, options: O): readonly [args: A, options: O] {
+    return this.#rules.snapshot?.(args, options) ?? [args, options];
+  }
+
   #identified(args: A, options: O, calls: KnownCalls<Bound>): Identified | undefined {
     const identity = this.#rules.identify(args, options);
     if (identity === undefined) return undefined;
     const { tensors } = identity;
     const layouts = layoutKey(tensors);
+    if (layouts === undefined) return undefined;
     const device = (tensors.inputs[0] ?? tensors.outs[0])?.device;
-    if (layouts === undefined || device === undefined) return undefined;
+    if (device === undefined) return undefined;
     const key = `${identity.key}|${layouts}`;
     return { device, tensors, key, bound: calls.get(device, key) };
   }
@@ -198,7 +222,9 @@ const isInterpreted = ({ steps }: LoadedProgram<unknown>): boolean =>
   steps.some(({ kernel }) => kernel.executor === 'interpreted');
 
 function labels({ inputs, outs }: CallTensors): string {
-  const names = [...inputs, ...outs].flatMap((one) => (one === undefined ? [] : [one.label]));
+  const names = [...inputs, ...outs].flatMap((one) =>
+    one === undefined ? [] : [`${one.label} with strides [${one.strides.join(', ')}]`],
+  );
   return names.join(', ');
 }
 
