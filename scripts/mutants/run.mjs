@@ -141,6 +141,9 @@ async function runTests(
 
 const wanted = process.argv[2] ?? '';
 const chosen = mutants.filter(({ promise, name }) => `${promise} ${name}`.includes(wanted));
+for (const { name, find, replace } of chosen) {
+  if (find === replace) throw new Error(`The mutant '${name}' changes nothing: mend its list.`);
+}
 rmSync(area, { recursive: true, force: true });
 const started = performance.now();
 

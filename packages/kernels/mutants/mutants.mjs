@@ -60,7 +60,7 @@ export const mutants = [
     ...onGpu,
     name: 'the last part is left out on a GPU',
     find: gpuLoop,
-    replace: gpuLoop.replace('(plan.splits)', '(plan.splits - 1)'),
+    replace: gpuLoop.replace('plan.splits', 'plan.splits - 1'),
   },
   {
     ...onGpu,
