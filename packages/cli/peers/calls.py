@@ -12,7 +12,7 @@ import time
 sys.dont_write_bytecode = True  # nothing is left beside these scripts
 from common import first_line, spread, version_of
 
-POINTS, CALLS, WARM_UP_ROUNDS, IDLE_ROUNDS, BUSY_ROUNDS = 1000, 32, 50, 150, 40
+POINTS, CALLS, WARM_UP_ROUNDS, IDLE_ROUNDS, BUSY_ROUNDS = 1000, 32, 60, 150, 40
 BUSY_ROWS, BUSY_COMPONENTS = 8192, 512
 
 
@@ -48,7 +48,7 @@ def host_times(call, rounds, synchronize, before=None):
     times = []
     for number in range(-WARM_UP_ROUNDS, rounds):
         synchronize()
-        if number >= 0 and before is not None:
+        if before is not None:
             before()
         start = time.perf_counter()
         for _ in range(CALLS):

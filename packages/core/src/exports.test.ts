@@ -183,6 +183,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "isDense",
       "isRowMajor",
       "kernelKey",
+      "keyPart",
       "launchProgram",
       "layoutKey",
       "loadPlan",

@@ -83,7 +83,10 @@ export interface CountRows {
     rows: number,
     options?: CountRowsOptions<D>,
   ): Pending<Tensor<D>>;
-  /** Compiles for an index like this and gives a synchronous function, for the same numbers of entries and rows. */
+  /**
+   * Compiles for an index like this and gives a synchronous function, for the same numbers of entries and rows; each call names its own out and
+   * stream.
+   */
   readonly prepare: <D extends IndexDType = 'int32'>(
     index: Tensor<IndexDType>,
     rows: number,

@@ -27,25 +27,15 @@ export interface ElementView extends Layout {
 /** Kernel values by plan, so that each plan is emitted once and its loaded kernel found by identity. */
 const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
 
-function kernelFor<P extends CopyPlan | FillPlan>(
-  plan: P,
-  dialect: 'cpu' | 'cuda',
-  emit: (plan: P, dialect: 'cpu' | 'cuda') => EmittedKernel,
-): EmittedKernel {
+/** The kernel of a copy or a fill. */
+export function elementKernel(plan: CopyPlan | FillPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
   const key = `${dialect} ${JSON.stringify(plan)}`;
   let kernel = kernels.get(key);
-  if (kernel === undefined) kernels.set(key, (kernel = emit(plan, dialect)));
+  if (kernel === undefined) {
+    kernel = plan.family === 'copy' ? emitCopy(plan, dialect) : emitFill(plan, dialect);
+    kernels.set(key, kernel);
+  }
   return kernel;
-}
-
-/** The kernel of a copy. */
-export function copyKernel(plan: CopyPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
-  return kernelFor(plan, dialect, emitCopy);
-}
-
-/** The kernel of a fill. */
-function fillKernel(plan: FillPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
-  return kernelFor(plan, dialect, emitFill);
 }
 
 /** Same order of the same elements on both sides, without gaps: one block of bytes. */
@@ -95,7 +85,7 @@ export async function enqueueCopy(
     srcStrides: from.strides,
     dstStrides: to.strides,
   });
-  const kernel = await device.loadForCall(copyKernel(plan, device.kind), {
+  const kernel = await device.loadForCall(elementKernel(plan, device.kind), {
     signal,
     values: size,
   });
@@ -148,7 +138,7 @@ export async function enqueueFill(
     }
   }
   const { plan, scalars, dstOffset } = planFill(to);
-  const kernel = await device.loadForCall(fillKernel(plan, device.kind), {
+  const kernel = await device.loadForCall(elementKernel(plan, device.kind), {
     signal,
     values: size,
   });

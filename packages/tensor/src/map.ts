@@ -74,9 +74,9 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
     }
     const { plan, scalars } = planned;
     const values = sizeOfShape(shape);
-    const { expr: formula, ...written } = plan;
-    const program = `map ${formula.id} ${JSON.stringify(written)}`;
-    steps.addKernel(program, kernelFor(plan), { values, pointers, scalars });
+    const { expr: _, ...written } = plan;
+    const key = `map ${expr.id} ${JSON.stringify(written)}`;
+    steps.addKernel(key, kernelFor(plan, key), { values, pointers, scalars });
     const names = plan.parameters;
     return {
       tensors,
@@ -126,7 +126,7 @@ export interface MapCall {
   ): Pending<Tensor<R>>;
   /**
    * Compiles for inputs like these and gives a synchronous function, for all sizes and layouts with the same kernel. Its parameters
-   * are those given here, or those of each call.
+   * are those given here, or those of each call. `out` is an example; each call names its own `out` and `stream`.
    */
   readonly prepare: <
     E extends Expr,
@@ -177,17 +177,15 @@ export const map: MapCall = Object.assign(
   },
 );
 
-/** Kernel values by formula and plan; those of a formula that nobody holds are forgotten with it. */
+/** Kernel values by formula and key; those of a formula that nobody holds are forgotten with it. */
 const kernels = new WeakMap<Expr, RecentMap<string, EmittedKernel>>();
 
-function kernelFor(plan: MapPlan): EmittedKernel {
-  const { expr, ...rest } = plan;
-  let ofFormula = kernels.get(expr);
+function kernelFor(plan: MapPlan, key: string): EmittedKernel {
+  let ofFormula = kernels.get(plan.expr);
   if (ofFormula === undefined) {
     ofFormula = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
-    kernels.set(expr, ofFormula);
+    kernels.set(plan.expr, ofFormula);
   }
-  const key = JSON.stringify(rest);
   let kernel = ofFormula.get(key);
   if (kernel === undefined) ofFormula.set(key, (kernel = emitMap(plan)));
   return kernel;

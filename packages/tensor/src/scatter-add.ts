@@ -104,7 +104,10 @@ export interface ScatterAdd {
     rows: number,
     options?: ScatterAddOptions<R>,
   ): Pending<Tensor<R>>;
-  /** Compiles for tensors like these and gives a synchronous function, for the same numbers of entries, rows and columns. */
+  /**
+   * Compiles for tensors like these and gives a synchronous function, for the same numbers of entries, rows and columns; each call names its own out and
+   * stream.
+   */
   readonly prepare: <D extends SumDType, R extends SumDType = D>(
     values: Tensor<D>,
     index: Tensor<IndexDType>,

@@ -87,7 +87,7 @@ export interface SumTo {
     shape: readonly number[],
     options?: SumToOptions<R>,
   ): Pending<Tensor<R>>;
-  /** Compiles for tensors like x and gives a synchronous function, for all sizes with the same kernels. */
+  /** Compiles for tensors like x and gives a synchronous function, for all sizes with the same kernels; each call names its own out and stream. */
   readonly prepare: <D extends SumDType, R extends SumDType = D>(
     x: Tensor<D>,
     shape: readonly number[],
@@ -177,7 +177,8 @@ function sumGroups(
     count,
   });
   const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
-  steps.addKernel(`sum ${JSON.stringify(plan)}`, kernelFor(plan, steps.device.kind), {
+  const key = `sum ${steps.device.kind} ${JSON.stringify(plan)}`;
+  steps.addKernel(key, kernelFor(plan, key, steps.device.kind), {
     values: outer * count * inner,
     pointers: { src: pointerAt(x), dst: pointerAt(to) },
     scalars: { outer, count, inner, ...strides },
@@ -187,8 +188,7 @@ function sumGroups(
 
 const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
 
-function kernelFor(plan: SumPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
-  const key = `${dialect} ${JSON.stringify(plan)}`;
+function kernelFor(plan: SumPlan, key: string, dialect: 'cpu' | 'cuda'): EmittedKernel {
   let kernel = kernels.get(key);
   if (kernel === undefined) kernels.set(key, (kernel = emitSum(plan, dialect)));
   return kernel;

@@ -1,11 +1,8 @@
-import { cdist, tensor, type Device, type Stream } from '@mercer/core';
+import { cdist, tensor, type Device } from '@mercer/core';
 import type { CallOverhead } from './bench-report.js';
-import { spreadOf } from './statistics.js';
+import { CALLS_OF_A_ROUND, hostTimeUs } from './host-time.js';
 
-const ROUNDS = 200;
-const WARM_UP_ROUNDS = 60;
-/** Calls of one round: few enough that no queue fills. */
-const CALLS = 32;
+const OPTIONS = { rounds: 200 };
 
 /**
  * Microseconds that one steady call of a tiny problem takes in JavaScript, from call to return,
@@ -15,29 +12,19 @@ export async function callOverhead(device: Device): Promise<CallOverhead> {
   const a = await tensor(new Float32Array(8 * 16), { shape: [8, 16], device });
   const prepared = await cdist.prepare(a, a, { p: 2 });
   const out = prepared(a, a);
-  const stream = device.defaultStream;
-  const preparedUs = await medianUs(stream, () => {
-    for (let i = 0; i < CALLS; i++) prepared(a, a, { out });
-  });
-  const preparedNewUs = await medianUs(stream, () => {
-    for (let i = 0; i < CALLS; i++) prepared(a, a).dispose();
-  });
-  const awaitedUs = await medianUs(stream, async () => {
-    for (let i = 0; i < CALLS; i++) await cdist(a, a, { p: 2, out });
-  });
+  const into = (): void => {
+    prepared(a, a, { out });
+  };
+  const anew = (): void => {
+    prepared(a, a).dispose();
+  };
+  const awaited = async (): Promise<void> => {
+    await cdist(a, a, { p: 2, out });
+  };
+  const { median: preparedUs } = await hostTimeUs(device, into, OPTIONS);
+  const { median: preparedNewUs } = await hostTimeUs(device, anew, OPTIONS);
+  const { median: awaitedUs } = await hostTimeUs(device, awaited, OPTIONS);
   for (const used of [a, out]) used.dispose();
-  return { preparedUs, preparedNewUs, awaitedUs, calls: ROUNDS * CALLS };
-}
-
-/** Median time of one call over rounds of calls that start with an idle stream. */
-async function medianUs(stream: Stream, round: () => void | Promise<void>): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < WARM_UP_ROUNDS + ROUNDS; i++) {
-    await stream.synchronize();
-    const start = performance.now();
-    const returned = round();
-    if (returned instanceof Promise) await returned;
-    if (i >= WARM_UP_ROUNDS) times.push(performance.now() - start);
-  }
-  return (spreadOf(times).median / CALLS) * 1e3;
+  const calls = OPTIONS.rounds * CALLS_OF_A_ROUND;
+  return { preparedUs, preparedNewUs, awaitedUs, calls };
 }

@@ -13,7 +13,8 @@ import {
   type Device,
   type Tensor,
 } from '@mercer/core';
-import { spreadOf, type Spread } from './statistics.js';
+import { hostTimeUs } from './host-time.js';
+import type { Spread } from './statistics.js';
 
 /** Calls whose host time is measured. */
 export const CALL_NAMES = [
@@ -60,9 +61,6 @@ interface Measured {
 const POINTS = 1000;
 const IDLE_ROUNDS = 150;
 const BUSY_ROUNDS = 40;
-const WARM_UP_ROUNDS = 50;
-/** Calls of one round: few enough that no queue fills. */
-const CALLS = 32;
 /** Rows and components of the distances that keep a GPU busy for some 14 ms on an H200. */
 const BUSY = { rows: 8192, components: 512 };
 
@@ -162,31 +160,17 @@ async function busyWork(device: Device): Promise<() => void> {
 async function hostTimes(
   device: Device,
   call: Call,
-  busy: (() => void) | undefined,
+  before: (() => void) | undefined,
 ): Promise<HostTimes> {
-  const idleUs = await callsOfRounds(device, call, IDLE_ROUNDS);
-  if (busy === undefined) return { idleUs };
-  return { idleUs, busyUs: await callsOfRounds(device, call, BUSY_ROUNDS, busy) };
-}
-
-/** Microseconds a call, over rounds. */
-async function callsOfRounds(
-  device: Device,
-  call: Call,
-  rounds: number,
-  before?: () => void,
-): Promise<Spread> {
-  const times: number[] = [];
-  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
-    await device.synchronize();
-    if (round >= 0) before?.();
-    const start = performance.now();
-    for (let n = 0; n < CALLS; n++) {
-      const result = call();
-      (result instanceof Promise ? await result : result).dispose();
-    }
-    if (round >= 0) times.push(((performance.now() - start) / CALLS) * 1e3);
-  }
-  await device.synchronize();
-  return spreadOf(times);
+  const disposed = (): void | Promise<void> => {
+    const result = call();
+    if (result instanceof Promise)
+      return result.then((tensor) => {
+        tensor.dispose();
+      });
+    result.dispose();
+  };
+  const idleUs = await hostTimeUs(device, disposed, { rounds: IDLE_ROUNDS });
+  if (before === undefined) return { idleUs };
+  return { idleUs, busyUs: await hostTimeUs(device, disposed, { rounds: BUSY_ROUNDS, before }) };
 }

@@ -1,80 +1,10 @@
 import { expect, it } from 'vitest';
 import { CPU, emittedText } from '../testing/emitted-text.test-support.js';
-import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
+import { pairwiseProblem } from '../testing/h200.test-support.js';
 import { emitPairwise } from './emit.js';
 import { planPairwise } from './plan.js';
 
-it('the text of 1-norms of three numbers for a GPU', () => {
-  const program = emitPairwise(planPairwise(pairwiseProblem({ k: 3 }), H200));
-  expect(emittedText(program)).toMatchInlineSnapshot(`
-    "__device__ __forceinline__ float accumulate(float sum, float x, float y, float one) {
-      return sum + fabsf(fmaf(x, one, -y));
-    }
-    __device__ __forceinline__ float finish(float s, double p) {
-      return s;
-    }
-
-    extern "C" __global__ void __launch_bounds__(256)
-    pairwise_outer(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ out,
-        long long m, long long n, long long k, long long batch, long long lda, long long ldb, long long ldo,
-        long long batchStrideA, long long batchStrideB, long long batchStrideOut, double p) {
-      __shared__ float rowTile[192], columnTile[768];
-      const float* __restrict__ const rows = a;
-      const float* __restrict__ const columns = b;
-      const long long rowCount = m, columnCount = n;
-      const long long rowStride = lda, columnStride = ldb;
-      const long long rowBatch = batchStrideA, columnBatch = batchStrideB;
-      const float one = k < 0 ? 0.0f : 1.0f;
-      const unsigned columnTiles = (unsigned)((columnCount + 255) / 256);
-      const unsigned rowTiles = (unsigned)((rowCount + 63) / 64);
-      const unsigned layer = blockIdx.x / (columnTiles * rowTiles), index = blockIdx.x % (columnTiles * rowTiles);
-      const long long rowStart = (long long)(index / columnTiles) * 64;
-      const long long columnStart = (long long)(index % columnTiles) * 256;
-      const int rowsHere = (int)min(rowCount - rowStart, 64ll);
-      const int columnsHere = (int)min(columnCount - columnStart, 256ll);
-      for (int e = threadIdx.x; e < 192; e += 256) {
-        const int place = e / 3, step = e % 3;
-        const float* const source = rows + layer * rowBatch;
-        rowTile[place * 3 + step] = place < rowsHere ? source[(rowStart + place) * rowStride + step] : 0;
-      }
-      for (int e = threadIdx.x; e < 768; e += 256) {
-        const int place = e / 3, step = e % 3;
-        const float* const source = columns + layer * columnBatch;
-        columnTile[place * 3 + step] = place < columnsHere ? source[(columnStart + place) * columnStride + step] : 0;
-      }
-      __syncthreads();
-      const int column = threadIdx.x % 64 * 4, threadRow = threadIdx.x / 64;
-      if (column >= columnsHere) return;
-      float y[4][3];
-      #pragma unroll
-      for (int j = 0; j < 4; ++j)
-        #pragma unroll
-        for (int c = 0; c < 3; ++c) y[j][c] = columnTile[(column + j) * 3 + c];
-      float* line = out + layer * batchStrideOut + (rowStart + threadRow) * ldo + columnStart + column;
-      #pragma unroll 4
-      for (int row = threadRow; row < rowsHere; row += 4, line += 4 * ldo) {
-        float sum[4] = {};
-        #pragma unroll
-        for (int c = 0; c < 3; ++c) {
-          const float x = rowTile[row * 3 + c];
-          #pragma unroll
-          for (int j = 0; j < 4; ++j) sum[j] = accumulate(sum[j], x, y[j][c], one);
-        }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) sum[j] = finish(sum[j], p);
-        if (column + 4 <= columnsHere) {
-          *reinterpret_cast<float4*>(line) = make_float4(sum[0], sum[1], sum[2], sum[3]);
-        } else {
-          #pragma unroll
-          for (int j = 0; j < 4; ++j)
-            if (column + j < columnsHere) line[j] = sum[j];
-        }
-      }
-    }
-    "
-  `);
-});
-
+// The text for a GPU stands in cuda/emit-cuda.test.ts.
 it('the text of 1-norms for a CPU', () => {
   const program = emitPairwise(planPairwise(pairwiseProblem(), CPU));
   expect(emittedText(program, 'arguments')).toMatchInlineSnapshot(`

@@ -7,7 +7,7 @@ import {
 } from '@mercer/kernels';
 import { sizeOfShape } from '../checked-size.js';
 import type { DeviceCore } from '../device-core.js';
-import { copyKernel } from '../elementwise.js';
+import { elementKernel } from '../elementwise.js';
 import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
 import { loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
@@ -118,7 +118,7 @@ export class CallSteps {
       dstStrides: to.strides,
     });
     const pointers = { src: pointerAt(from, srcOffset), dst: pointerAt(to, dstOffset) };
-    const kernel = copyKernel(plan, this.device.kind);
+    const kernel = elementKernel(plan, this.device.kind);
     return this.#kernelStep(`copy ${JSON.stringify(plan)}`, kernel, {
       values: sizeOfShape(to.shape),
       pointers,

@@ -89,6 +89,7 @@ export {
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
 export {
+  keyPart,
   Operation,
   operationFunction,
   type CallIdentity,
