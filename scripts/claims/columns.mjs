@@ -48,14 +48,29 @@ export const grad = (cell) =>
     ? `${operation(cell)}, ${cell.m}, ${cell.n}, ${cell.o}, ${cell.k}`
     : operation(cell);
 
-/** The linear algebra of both files: a row for each operation, order and batch, of both dtypes. */
+/** The runs of linear algebra: the name that marks a row of each in the table, and the rows that are taken from it. */
+const LINEAR_RUNS = [
+  {
+    run: 'h200-linalg',
+    mark: '',
+    takes: (/** @type {any} */ { n, operation }) => n !== 8192 && operation !== 'solveLU',
+  },
+  {
+    run: 'h200-linalg-8192',
+    mark: ' (b)',
+    takes: (/** @type {any} */ { operation }) => operation !== 'solveLU',
+  },
+  { run: 'h200-linalg-lu', mark: ' (c)', takes: () => true },
+];
+
+/** The linear algebra of all runs: a row for each operation, order and batch, of both dtypes. */
 export function linearRows() {
   /** @type {any[]} */
-  const all = [
-    ...cells('h200-linalg').filter(({ n }) => n !== 8192),
-    ...cells('h200-linalg-8192').map((cell) => ({ ...cell, later: true })),
-  ];
-  const peers = [measurement('h200-linalg'), measurement('h200-linalg-8192')];
+  const all = LINEAR_RUNS.flatMap(({ run, mark, takes }) =>
+    cells(run)
+      .filter(takes)
+      .map((/** @type {any} */ cell) => ({ ...cell, run, mark })),
+  );
   const order = ['solveCholesky', 'solveLU', 'eigh', 'svd', 'matmul'];
   return all
     .filter(({ dtype }) => dtype === float32)
@@ -67,7 +82,7 @@ export function linearRows() {
       );
       /** @param {any} cell */
       const torch = (cell) =>
-        peers[single.later ? 1 : 0].peers.cells.find(
+        measurement(cell.run).peers.cells.find(
           (/** @type {any} */ other) =>
             other.operation === cell.operation && other.dtype === cell.dtype && other.n === cell.n,
         ).ms.median;

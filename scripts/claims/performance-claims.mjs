@@ -137,10 +137,7 @@ Both views are kept: the first shows what the kernels leave on the table, the se
       table(
         [
           ['operation', ({ single }) => single.operation],
-          [
-            'order x batch',
-            ({ single }) => `${single.n} x ${single.batch}${single.later ? ' (b)' : ''}`,
-          ],
+          ['order x batch', ({ single }) => `${single.n} x ${single.batch}${single.mark}`],
           ...besideTorch('single'),
           ...besideTorch('double'),
           [

@@ -20,7 +20,7 @@ export interface PeerCalls {
 }
 
 const SCRIPT = fileURLToPath(new URL('peers/calls.py', packageRoot));
-const LONGEST_MS = 600_000;
+const LONGEST_MS = 300_000;
 
 /** Times the peers' calls on the same problems and device in a process of their own. What fails is reported and never thrown. */
 export async function measurePeerCalls(

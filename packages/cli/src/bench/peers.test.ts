@@ -123,6 +123,26 @@ describe('runPeers', () => {
     expect(absent.reason).toMatch(/ENOENT/);
   });
 
+  it('begins no cell after its time, and keeps what was measured', async () => {
+    const path = await script(`
+      import { createInterface } from 'node:readline';
+      const say = (line) => console.log(JSON.stringify(line));
+      let first = true;
+      for await (const line of createInterface({ input: process.stdin })) {
+        if (!first) {
+          say({ cell: { ...JSON.parse(line), peer: 'fake' } });
+          await new Promise((resolve) => setTimeout(resolve, 1500));
+        }
+        first = false;
+        say({ ready: true });
+      }
+    `);
+    const python = process.execPath;
+    const report = await runPeers(cells, { ...base, python, script: path, maxSeconds: 1 });
+    expect(report.cells).toHaveLength(1);
+    expect(report.reason).toBe('1 of 4 cells in 1 s');
+  });
+
   it('leaves no operand files behind', async () => {
     // a place of its own: other processes measure too
     const place = await mkdtemp(join(tmpdir(), 'mercer-cli-'));

@@ -42,6 +42,8 @@ export interface PeerOptions {
   readonly python: string;
   readonly device: 'cpu' | `cuda:${number}`;
   readonly maxSecondsPerCell: number;
+  /** No cell is begun so many seconds after the first; without it all are measured. */
+  readonly maxSeconds?: number | undefined;
   /** Cores that the libraries may use on a CPU; theirs to choose without it. */
   readonly threads?: number;
   /** A folder that holds the Python package `kermac`, when that peer is wanted. */
@@ -146,15 +148,25 @@ class PeerSession {
       linear: cells.some(isLinear), // numpy is asked for these alone
       reductions: cells.some(isReduction), // KeOps for these
     });
+    const { maxSeconds = Infinity } = this.options;
+    let end = Infinity;
     let next = 0;
     for await (const text of this.lines) {
       const line = parseLine(text);
       this.take(line);
       if (line.ready !== true) continue;
-      const cell = cells[next++];
-      if (cell === undefined) this.child.stdin.end();
-      else await this.sendCell(cell);
-      this.options.onProgress?.(next - 1);
+      this.options.onProgress?.(next);
+      if (next === 0) end = performance.now() + maxSeconds * 1e3;
+      const cell = performance.now() < end ? cells[next] : undefined;
+      if (cell === undefined) {
+        this.child.stdin.end();
+        continue;
+      }
+      next++;
+      await this.sendCell(cell);
+    }
+    if (next < cells.length && performance.now() >= end) {
+      this.reasons.push(`${next} of ${cells.length} cells in ${maxSeconds} s`);
     }
     const failure = await this.closed;
     if (failure !== undefined) this.reasons.push([failure, this.errorText.trim()].join(': '));

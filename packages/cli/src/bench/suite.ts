@@ -33,6 +33,10 @@ export interface SuiteOptions {
   readonly python?: string | undefined;
   readonly kermacPath?: string | undefined;
   readonly keopsPath?: string | undefined;
+  /** The peers begin no cell after so many seconds. */
+  readonly maxPeerSeconds?: number | undefined;
+  /** Given the report without the peers, before they are measured. */
+  readonly onMeasured?: ((report: BenchReport) => Promise<void>) | undefined;
   readonly onProgress: (text: string, done?: number, total?: number) => void;
 }
 
@@ -72,7 +76,7 @@ export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
       else measured.push(result);
     }
   }
-  return {
+  const report: BenchReport = {
     schema: 1,
     suite,
     command: commandLine(),
@@ -89,8 +93,10 @@ export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
     cells: measured,
     belowHalfOfFloor: measured.flatMap((cell) => slow(cell, device, limits)),
     skipped,
-    peers: await peers(measured, options),
+    peers: { found: false, reason: 'not measured yet', versions: {}, cells: [] },
   };
+  await options.onMeasured?.(report);
+  return { ...report, peers: await peers(measured, options) };
 }
 
 function slow(result: CellResult, device: Device, limits: DeviceLimitsReport): SlowCell[] {
@@ -107,7 +113,8 @@ function residentThreads({ limits }: Device): number {
 }
 
 async function peers(measured: readonly CellResult[], options: SuiteOptions): Promise<PeerReport> {
-  const { suite, device, maxSecondsPerCell, python, kermacPath, keopsPath, onProgress } = options;
+  const { suite, device, maxSecondsPerCell, maxPeerSeconds, python, onProgress } = options;
+  const { kermacPath, keopsPath, compileTimes: timed } = options;
   if (python === undefined) {
     return { found: false, reason: 'no Python was asked for peers', versions: {}, cells: [] };
   }
@@ -117,7 +124,8 @@ async function peers(measured: readonly CellResult[], options: SuiteOptions): Pr
     device: device.id,
     ...(device.limits.kind === 'cpu' ? { threads: device.limits.cores } : {}),
     maxSecondsPerCell,
-    compilation: options.compileTimes && suite === 'kermac',
+    maxSeconds: maxPeerSeconds,
+    compilation: timed && suite === 'kermac',
     ...(kermacPath === undefined ? {} : { kermacPath }),
     ...(keopsPath === undefined ? {} : { keopsPath }),
     onProgress: (done) => {

@@ -26,6 +26,7 @@ export interface BenchOptions extends CommonOptions {
 /** Of every suite of cells. */
 export interface CellsBenchOptions extends BenchOptions {
   readonly maxSeconds: number;
+  readonly peerSeconds?: number;
   readonly plot?: string;
   readonly python?: string;
   readonly peers: boolean;
@@ -58,7 +59,8 @@ export function withCells(command: Command): Command {
     .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
     .option('--plot <file>', 'also draw an SVG plot')
     .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
-    .option('--no-peers', 'do not look for other libraries');
+    .option('--no-peers', 'do not look for other libraries')
+    .option('--peer-seconds <s>', 'other libraries begin no cell after this time', parseSeconds);
 }
 
 /** Adds the choice of the data that errors are taken on. */
@@ -87,6 +89,8 @@ export async function measure(
     python: options.peers ? (options.python ?? defaultPython()) : undefined,
     kermacPath: options.kermac,
     keopsPath: options.keops,
+    maxPeerSeconds: options.peerSeconds,
+    onMeasured: (report) => writeJson(options.out, report),
     onProgress: (text, done, total) => output.progress.update(text, done, total),
   });
   await writeJson(options.out, report);
