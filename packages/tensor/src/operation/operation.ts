@@ -100,12 +100,14 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
     if (known?.bound !== undefined) {
+      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
       const queue = await roomOn(known.device, { stream, signal }, what);
       const results = launchAgain(known.bound, known.tensors, queue, options);
       if (results !== undefined) return results;
     }
     const plan = this.#rules.plan(args, options);
     const { device, steps } = plan.steps;
+    if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
     const queue = await roomOn(device, { stream, signal }, what);
     const programs: LoadedProgram<unknown>[] = [];
     for (const { load, values } of steps) programs.push(await load({ debug, signal, values }));
@@ -217,6 +219,13 @@ const launchAgain = (
   queue: Stream,
   options: object,
 ): Tensor[] | undefined => bound.call.launch(tensors, queue, scalarsOf(bound, options));
+
+const hasLaterReads = ({ outs }: CallTensors): boolean =>
+  outs.some((out) => out !== undefined && out.storage.hasLaterReads);
+
+/** What was to read the outputs reads them before they are written. */
+const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
+  Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
 
 const isInterpreted = ({ steps }: LoadedProgram<unknown>): boolean =>
   steps.some(({ kernel }) => kernel.executor === 'interpreted');
