@@ -109,6 +109,16 @@ export function addPendingMethod(name: string, gives: Gives): void {
   Object.defineProperty(pendingPrototype, name, { value, configurable: true, writable: true });
 }
 
+/** What a tensor is to be overwritten with; the tensor itself where that was computed into it. */
+export async function contentFor(
+  out: object,
+  source: unknown,
+  options: WorkOptions,
+): Promise<unknown> {
+  if (source instanceof ActsAsPending && (await source.computeInto(out, options))) return out;
+  return isPending(source) ? await source : source;
+}
+
 /** The stream of a call's options, on which what is computed for it belongs too. */
 function streamAmong(given: readonly unknown[]): Stream | undefined {
   const options = given.at(-1);

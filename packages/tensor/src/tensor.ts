@@ -24,7 +24,7 @@ import { isRowMajor, type Layout } from './layout.js';
 import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
-import { ActsAsPending, isPending, pendingOf, type Pending } from './pending.js';
+import { contentFor, pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import {
   READBACK_OPTIONS,
@@ -115,7 +115,6 @@ export class Tensor<D extends DType = DType> implements Layout {
   get rank(): number {
     return this.shape.length;
   }
-
   /** Bytes of the elements; the storage may be larger or, for a broadcast view, smaller. */
   get bytes(): number {
     return bytesOf(this.size, this.dtype);
@@ -242,14 +241,13 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   /**
    * Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor when the work is enqueued; from
-   * another device as `to` does. An elementwise result that is not computed yet and has this tensor's shape, dtype and device is computed
-   * into it, in one kernel: `await w.copyFrom(w.sub(g.mul(0.1)))`.
+   * another device as `to` does. An elementwise result like this tensor is computed into it: `await w.copyFrom(w.sub(g.mul(0.1)))`.
    */
   copyFrom(source: Tensor | Pending<Tensor>, options?: TransferOptions): Pending<Tensor<D>> {
     return pendingOf(async (): Promise<Tensor<D>> => {
       const given = readOptions('copyFrom', options, TRANSFER_OPTIONS);
-      if (source instanceof ActsAsPending && (await source.computeInto(this, given))) return this;
-      const from = isPending(source) ? await source : source;
+      const from = await contentFor(this, source, given);
+      if (from === this && source !== this) return this;
       assertTensor(from, 'copyFrom');
       await copyInto(this, from, given);
       return this;
