@@ -115,6 +115,7 @@ export class Tensor<D extends DType = DType> implements Layout {
   get rank(): number {
     return this.shape.length;
   }
+
   /** Bytes of the elements; the storage may be larger or, for a broadcast view, smaller. */
   get bytes(): number {
     return bytesOf(this.size, this.dtype);

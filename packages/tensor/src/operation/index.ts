@@ -72,10 +72,13 @@ export { checkOut, commonDevice } from '../tensor-checks.js';
 export { unlessAborted } from '../unless-aborted.js';
 export {
   CallSteps,
+  partOf,
   pointerAt,
   type CallStep,
   type CallView,
+  type LoadedPart,
   type StepArguments,
+  type StepLaunch,
 } from './call-steps.js';
 export {
   KnownCall,

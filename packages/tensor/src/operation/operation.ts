@@ -1,15 +1,14 @@
 import type { Scalars } from '@mercer/kernels';
-import { own, type OptionNames } from '@mercer/options';
+import { own, type OptionNames, type OptionReader } from '@mercer/options';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { roomOn } from '../operations.js';
-import type { LoadedProgram } from '../program.js';
 import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
-import type { CallSteps } from './call-steps.js';
-import { KnownCall, type CallTensors } from './known-call.js';
+import type { CallSteps, LoadedPart } from './call-steps.js';
+import { KnownCall, type CallPointer, type CallTensors } from './known-call.js';
 import { KnownCalls } from './known-calls.js';
 import { layoutKey } from './layout-key.js';
 
@@ -29,39 +28,70 @@ export function keyPart(value: unknown): string | undefined {
 }
 
 /** What is to be done for arguments that fit together. */
-export interface CallPlan {
+export interface CallPlan<X = undefined> {
   readonly tensors: CallTensors;
   readonly steps: CallSteps;
   /** What the key of the call names by an id that is only unique while it lives. */
   readonly holds?: object | undefined;
   /** Scalars that the kernels take anew in each call like this one, by their names in the kernels. Holds no tensor. */
   readonly scalars?: ((options: never) => Scalars) | undefined;
+  /** What the plans of prepared calls are told where this is that of their examples. Holds no tensor of the call. */
+  readonly example?: X | undefined;
 }
 
 /** Options that are given anew to each prepared call. */
 export interface FreeOptions {
-  readonly out?: Tensor | undefined;
+  readonly out?: unknown;
   readonly stream?: Stream | undefined;
 }
 
-/** An operation, defined once: its calls, its prepared calls and the memory of calls made before follow from this. */
-export interface OperationRules<A extends readonly unknown[], O extends WorkOptions & LoadOptions> {
-  /** For messages. */
-  readonly what: string;
+/**
+ * An operation, defined once: its calls, its prepared calls and the memory of calls made before follow from this. X is what prepared
+ * calls know of their examples beside the kernels.
+ */
+export interface OperationRules<
+  A extends readonly unknown[],
+  O extends WorkOptions & LoadOptions,
+  X = undefined,
+> {
+  /** For messages: the operation, or what an argument says that it is. */
+  readonly what: string | ((args: A) => string);
   /** The options of a call. */
   readonly options: OptionNames<O>;
+  /** Those of a preparation; default: the same. */
+  readonly prepareOptions?: Partial<OptionNames<O>>;
   /** Those that a prepared call takes anew; the others are fixed when it is prepared. */
   readonly freeOptions: Partial<OptionNames<O>> & OptionNames<FreeOptions>;
+  /** Reads options with the errors of its package. */
+  readonly readOptions?: OptionReader;
   /** The arguments and options with copies of what a caller can change before the call has read it. */
   snapshot?(args: A, options: O): readonly [args: A, options: O];
-  /** Undefined for arguments that the checks refuse, so that they say why. Asks nothing of what is no tensor. */
-  identify(args: A, options: O): CallIdentity | undefined;
-  /** Checks the arguments and says what is to be done. @throws MercerError */
-  plan(args: A, options: O): CallPlan;
+  /**
+   * Undefined for arguments that the checks refuse, so that they say why, and for calls that are not remembered. Asks nothing of what is
+   * no tensor.
+   */
+  identify(args: A, options: O, prepared?: X): CallIdentity | undefined;
+  /**
+   * The arguments of an ordinary call as its plan takes them, where that takes time: data of the host on its device, formulas
+   * rewritten. Tensors that are made are pushed to `made`, whose owner disposes them; such a call is not remembered.
+   */
+  place?(args: A, options: O, made: Tensor[]): Promise<A>;
+  /**
+   * Checks the arguments and says what is to be done. @throws MercerError
+   *
+   * @param prepared of a prepared call what the plan of its examples says; 'example' for that plan
+   */
+  plan(args: A, options: O, prepared?: X | 'example'): CallPlan<X>;
 }
 
 /** A prepared call: it enqueues, and gives the results at once. */
-export type PreparedCalls<A extends readonly unknown[]> = (args: A, options?: object) => Tensor[];
+export interface PreparedCalls<A extends readonly unknown[]> {
+  (args: A, options?: object): Tensor[];
+  /** The plans of its programs. */
+  readonly plans: readonly unknown[];
+  /** Returns what was placed on the device for its programs. */
+  readonly dispose: () => void;
+}
 
 /** A call that was planned and loaded. */
 interface Bound {
@@ -79,12 +109,23 @@ interface Identified extends CallIdentity {
  * An operation on tensors. A call is checked and planned, its kernels are loaded, its results are made and the kernels launched. A call
  * like one before is only launched.
  */
-export class Operation<A extends readonly unknown[], O extends WorkOptions & LoadOptions> {
-  readonly #rules: OperationRules<A, O>;
+export class Operation<
+  A extends readonly unknown[],
+  O extends WorkOptions & LoadOptions,
+  X = undefined,
+> {
+  readonly #rules: Required<OperationRules<A, O, X>>;
   readonly #calls = new KnownCalls<Bound>();
 
-  constructor(rules: OperationRules<A, O>) {
-    this.#rules = rules;
+  constructor(rules: OperationRules<A, O, X>) {
+    const given = own(rules, 'prepareOptions', 'readOptions', 'snapshot', 'place');
+    this.#rules = {
+      ...rules,
+      prepareOptions: given.prepareOptions ?? rules.options,
+      readOptions: given.readOptions ?? readOptions,
+      snapshot: given.snapshot ?? ((args, options) => [args, options]),
+      place: given.place ?? ((args) => Promise.resolve(args)),
+    };
   }
 
   /**
@@ -94,8 +135,9 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
    * the signal's reason. Nothing is written then
    */
   async call(called: A, given: O | undefined): Promise<Tensor[]> {
-    const { what, options: names } = this.#rules;
-    const [args, options] = this.#snapshot(called, readOptions(what, given, names));
+    const rules = this.#rules;
+    const what = this.#what(called);
+    const [args, options] = rules.snapshot(called, rules.readOptions(what, given, rules.options));
     const { stream, debug, signal } = options;
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
@@ -105,20 +147,29 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
       const results = launchAgain(known.bound, known.tensors, queue, options);
       if (results !== undefined) return results;
     }
-    const plan = this.#rules.plan(args, options);
-    const { device, steps } = plan.steps;
-    if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
-    const queue = await roomOn(device, { stream, signal }, what);
-    const programs: LoadedProgram<unknown>[] = [];
-    for (const { load, values } of steps) programs.push(await load({ debug, signal, values }));
-    await waitForRoom(queue, signal);
-    const bound = bind(plan, programs);
-    const results = bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options));
-    // The next call may have compiled kernels.
-    if (known !== undefined && !programs.some(isInterpreted)) {
-      this.#calls.set(device, known.key, bound);
+    signal?.throwIfAborted();
+    const made: Tensor[] = [];
+    try {
+      const placed = await rules.place(args, options, made);
+      const plan = rules.plan(placed, options);
+      const { device, steps } = plan.steps;
+      if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
+      const queue = await roomOn(device, { stream, signal }, what);
+      const loaded: (readonly LoadedPart[])[] = [];
+      for (const step of steps) {
+        loaded.push(await step.load({ debug, signal, values: step.values }, made));
+      }
+      await waitForRoom(queue, signal);
+      const bound = bind(plan, loaded);
+      const results = bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options));
+      // The next call may have compiled kernels.
+      if (known !== undefined && made.length === 0 && !loaded.flat().some(isInterpreted)) {
+        this.#calls.set(device, known.key, bound);
+      }
+      return results;
+    } finally {
+      for (const one of made) one.dispose();
     }
-    return results;
   }
 
   /**
@@ -128,60 +179,78 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
    * @throws as `call`; what it gives throws INVALID_ARGUMENT where other kernels are needed
    */
   async prepare(examples: A, given: O | undefined): Promise<PreparedCalls<A>> {
-    const { what, options: names, freeOptions } = this.#rules;
-    const read = readOptions(`${what}.prepare`, given, names);
-    const [args, whole] = this.#snapshot(examples, read);
+    const rules = this.#rules;
+    const what = this.#what(examples);
+    const names = rules.prepareOptions as OptionNames<O>;
+    const read = rules.readOptions(`${what}.prepare`, given, names);
+    const [args, whole] = rules.snapshot(examples, read);
     const fixed: O = { ...whole, out: undefined };
     const { debug, signal } = fixed;
     signal?.throwIfAborted();
-    const { steps: example, tensors, holds } = this.#rules.plan(args, whole);
-    const { device: home } = example;
-    const programs = new Map<string, LoadedProgram<unknown>>();
-    for (const { program, load } of example.steps) {
-      programs.set(program, await load({ debug, signal }));
+    const planned = rules.plan(args, whole, 'example');
+    const { tensors, holds, example } = own(planned, 'tensors', 'holds', 'example');
+    const { device: home, steps: exampleSteps } = planned.steps;
+    const loaded = new Map<string, readonly LoadedPart[]>();
+    const made: Tensor[] = [];
+    const dispose = (): void => {
+      for (const one of made) one.dispose();
+    };
+    try {
+      for (const step of exampleSteps) {
+        loaded.set(step.program, await step.load({ debug, signal }, made));
+      }
+      signal?.throwIfAborted();
+    } catch (error) {
+      dispose();
+      throw error;
     }
-    signal?.throwIfAborted();
     const preparedFor = labels(tensors);
     // What their keys name lives as long as they do.
-    const kept = { programs, holds };
+    const kept = { loaded, holds };
     const calls = new KnownCalls<Bound>();
-    return (called, callOptions) => {
-      const free = readOptions(
+    const run = (called: A, callOptions?: object): Tensor[] => {
+      const free = rules.readOptions(
         what,
         callOptions as O & FreeOptions,
-        freeOptions as OptionNames<O & FreeOptions>,
+        rules.freeOptions as OptionNames<O & FreeOptions>,
       );
       const { out, stream } = free;
       const all: O = { ...fixed, ...thoseGiven(free), out, stream };
-      const [others, options] = this.#snapshot(called, all);
-      const known = this.#identified(others, options, calls);
+      const [others, options] = rules.snapshot(called, all);
+      const known = this.#identified(others, options, calls, example);
       if (known?.bound !== undefined) {
         const queue = streamFor(known.device, stream, what);
         const results = launchAgain(known.bound, known.tensors, queue, options);
         if (results !== undefined) return results;
       }
-      const plan = this.#rules.plan(others, options);
+      const plan = rules.plan(others, options, example);
       const { device, steps } = plan.steps;
       const queue = streamFor(device, stream, what);
-      const loaded = steps.flatMap(({ program }) => kept.programs.get(program) ?? []);
-      if (device !== home || loaded.length < steps.length) {
+      const parts = steps.flatMap(({ program }) => {
+        const found = kept.loaded.get(program);
+        return found === undefined ? [] : [found];
+      });
+      if (device !== home || parts.length < steps.length) {
         throw new MercerError(
           'INVALID_ARGUMENT',
           `${what}: prepared for ${preparedFor}, called with ${labels(plan.tensors)}, which needs other kernels. Prepare another for tensors that lie like these, or call contiguous() first.`,
         );
       }
-      const bound = bind(plan, loaded);
+      const bound = bind(plan, parts);
       if (known !== undefined) calls.set(device, known.key, bound);
       return bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options));
     };
+    const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
+    return Object.assign(run, { plans, dispose });
   }
 
-  #snapshot(args: A, options: O): readonly [args: A, options: O] {
-    return this.#rules.snapshot?.(args, options) ?? [args, options];
+  #what(args: A): string {
+    const { what } = this.#rules;
+    return typeof what === 'string' ? what : what(args);
   }
 
-  #identified(args: A, options: O, calls: KnownCalls<Bound>): Identified | undefined {
-    const identity = this.#rules.identify(args, options);
+  #identified(args: A, options: O, calls: KnownCalls<Bound>, prepared?: X): Identified | undefined {
+    const identity = this.#rules.identify(args, options, prepared);
     if (identity === undefined) return undefined;
     const { tensors } = identity;
     const layouts = layoutKey(tensors);
@@ -198,17 +267,34 @@ const thoseGiven = <O extends object>(options: O): Partial<O> =>
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as Partial<O>;
 
-function bind(plan: CallPlan, programs: readonly LoadedProgram<unknown>[]): Bound {
+function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[]): Bound {
   const { steps: call, holds, scalars } = own(plan, 'steps', 'holds', 'scalars');
   const { device, results, scratch, steps } = call;
   const launches = steps.flatMap((step, at) => {
-    const program = programs[at];
-    if (program === undefined) return [];
-    const { pointers, scalars: fixed, zeroed } = own(step, 'pointers', 'scalars', 'zeroed');
-    return [{ program, pointers, scalars: fixed, zeroed }];
+    const parts = loaded[at] ?? [];
+    const given = step.launches(parts);
+    return given.flatMap((launch, n) => {
+      const part = parts[n];
+      if (part === undefined) return [];
+      const { pointers, scalars: ofCall, zeroed } = own(launch, 'pointers', 'scalars', 'zeroed');
+      const { program, tables, scalars: ofProgram } = part;
+      return [
+        {
+          program,
+          pointers: { ...pointers, ...heldPointers(tables) },
+          scalars: { ...ofCall, ...ofProgram },
+          zeroed,
+        },
+      ];
+    });
   });
   return { call: new KnownCall({ device, results, scratch, launches, holds }), scalars };
 }
+
+const heldPointers = (tables: LoadedPart['tables']): Record<string, CallPointer> =>
+  Object.fromEntries(
+    Object.entries(tables).map(([name, tensor]) => [name, { kind: 'held', tensor, offset: 0 }]),
+  );
 
 const scalarsOf = ({ scalars }: Bound, options: object): Scalars | undefined =>
   scalars?.(options as never);
@@ -227,8 +313,8 @@ const hasLaterReads = ({ outs }: CallTensors): boolean =>
 const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
   Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
 
-const isInterpreted = ({ steps }: LoadedProgram<unknown>): boolean =>
-  steps.some(({ kernel }) => kernel.executor === 'interpreted');
+const isInterpreted = ({ program }: LoadedPart): boolean =>
+  program.steps.some(({ kernel }) => kernel.executor === 'interpreted');
 
 function labels({ inputs, outs }: CallTensors): string {
   const names = [...inputs, ...outs].flatMap((one) =>
