@@ -12,7 +12,9 @@ import { mapVariables } from './map-params.js';
 import type { MapPlan } from './map-plan.js';
 
 /** The plan's formula, simplified, in the names that the text uses; a comparison becomes 1 or 0. */
-export function mapFormula(plan: MapPlan): RealExpr {
+export function mapFormula(
+  plan: Pick<MapPlan, 'expr' | 'inputs' | 'parameters' | 'indices'>,
+): RealExpr {
   const names = mapVariables(plan);
   const given = [...plan.inputs.map(({ name }) => name), ...plan.parameters, ...plan.indices];
   const texts = [...names.inputs, ...names.parameters, ...names.indices];

@@ -21,7 +21,11 @@ export function mapName({ expr, inputs, out, mode, rank }: MapPlan): string {
 }
 
 /** What a name of the formula is in the text of a kernel: inputs `x0..`, parameters `p0..`, indices `i0..`. */
-export function mapVariables({ inputs, parameters, indices: names }: MapPlan): {
+export function mapVariables({
+  inputs,
+  parameters,
+  indices: names,
+}: Pick<MapPlan, 'inputs' | 'parameters' | 'indices'>): {
   readonly inputs: readonly string[];
   readonly parameters: readonly string[];
   readonly indices: readonly string[];

@@ -1,0 +1,102 @@
+import { cudaLiteral } from '../emit/cuda-literal.js';
+import type { DType } from '../dtype.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import type { ReduceKind } from './reduce-plan.js';
+
+/**
+ * How a reduction is accumulated, in CUDA C++ where T is what is computed in: a struct `Accumulator` with the functions `none`, `add` (a
+ * value and its place among the elements), `merge` (an accumulator of elements behind) and `result`.
+ */
+export interface AccumulatorText {
+  readonly text: string;
+  /** Of one accumulator. */
+  readonly bytes: number;
+  /** What `result` gives. */
+  readonly result: DType;
+}
+
+const METHOD = '__device__ __forceinline__';
+
+/** Products and sums are taken in float64 and rounded once. */
+function wide(
+  dtype: PairwiseDType,
+  none: string,
+  operator: '+' | '*',
+  result: string,
+): AccumulatorText {
+  return {
+    text: `struct Accumulator {
+  double total;
+  static ${METHOD} Accumulator none() { return {${none}}; }
+  ${METHOD} void add(T value, i64) { total = total ${operator} (double)value; }
+  ${METHOD} void merge(const Accumulator& other) { total = total ${operator} other.total; }
+  ${METHOD} T result(double divisor) const { return (T)(${result}); }
+};`,
+    bytes: 8,
+    result: dtype,
+  };
+}
+
+/** NaN where one is. */
+function extreme(dtype: PairwiseDType, none: number, before: '<' | '>'): AccumulatorText {
+  return {
+    text: `struct Accumulator {
+  T best;
+  static ${METHOD} Accumulator none() { return {${cudaLiteral(none, dtype)}}; }
+  ${METHOD} void add(T value, i64) { if (value ${before} best || value != value) best = value; }
+  ${METHOD} void merge(const Accumulator& other) { add(other.best, 0); }
+  ${METHOD} T result(double) const { return best; }
+};`,
+    bytes: dtype === 'float64' ? 8 : 4,
+    result: dtype,
+  };
+}
+
+/** The first place of the extreme, or of NaN where one is; -1 of no elements. */
+function place(before: '<' | '>'): AccumulatorText {
+  return {
+    text: `struct Accumulator {
+  T best;
+  i64 place;
+  static ${METHOD} Accumulator none() { return {(T)0, -1}; }
+  ${METHOD} void add(T value, i64 at) {
+    const bool isNaN = value != value, wasNaN = best != best, first = at < place;
+    const bool better = isNaN ? !wasNaN || first : !wasNaN && (value ${before} best || (value == best && first));
+    if (at >= 0 && (place < 0 || better)) { best = value; place = at; }
+  }
+  ${METHOD} void merge(const Accumulator& other) { add(other.best, other.place); }
+  ${METHOD} i64 result(double) const { return place; }
+};`,
+    bytes: 16,
+    result: 'int64',
+  };
+}
+
+/** NaN is true. */
+function truth(none: 0 | 1, operator: '|' | '&'): AccumulatorText {
+  return {
+    text: `struct Accumulator {
+  int holds;
+  static ${METHOD} Accumulator none() { return {${none}}; }
+  ${METHOD} void add(T value, i64) { holds ${operator}= value != (T)0; }
+  ${METHOD} void merge(const Accumulator& other) { holds ${operator}= other.holds; }
+  ${METHOD} u8 result(double) const { return (u8)holds; }
+};`,
+    bytes: 4,
+    result: 'bool',
+  };
+}
+
+/** By the kind of reduction. */
+export const ACCUMULATORS: {
+  readonly [K in ReduceKind]: (dtype: PairwiseDType) => AccumulatorText;
+} = {
+  sum: (dtype) => wide(dtype, '0.0', '+', 'total / divisor'),
+  prod: (dtype) => wide(dtype, '1.0', '*', 'total'),
+  min: (dtype) => extreme(dtype, Infinity, '<'),
+  max: (dtype) => extreme(dtype, -Infinity, '>'),
+  argMin: () => place('<'),
+  argMax: () => place('>'),
+  any: () => truth(0, '|'),
+  all: () => truth(1, '&'),
+};

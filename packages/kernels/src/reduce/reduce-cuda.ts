@@ -1,0 +1,269 @@
+import { print } from '@mercer/formula';
+import { dtypeBytes } from '../dtype.js';
+import { emitCudaExpression } from '../emit/cuda-expression.js';
+import { cudaType } from '../emit/cuda-literal.js';
+import { cudaHelpers } from '../emit/cuda-math.js';
+import { indent, lines } from '../emit/indent.js';
+import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
+import type { CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
+import { conversionsText, prelude } from '../elementwise/conversion-text.js';
+import { scalar } from '../elementwise/copy-params.js';
+import { elementInfo } from '../elementwise/element-type.js';
+import { loadName, mapFormula } from '../elementwise/map-formula.js';
+import { mapVariables } from '../elementwise/map-params.js';
+import { indices, QUOTIENT } from '../elementwise/strided-text.js';
+import type { KernelParam } from '../kernel-param.js';
+import { withWorkspace, type KernelProgram } from '../kernel-program.js';
+import { ACCUMULATORS } from './accumulators.js';
+import { REDUCE_THREADS, type ReducePlan } from './reduce-plan.js';
+
+const THREADS = REDUCE_THREADS;
+const MAX_GRID_X = 2 ** 31 - 1;
+
+/**
+ * A reduction over axes in CUDA C++: one kernel, and a second one that merges parts. The order in which values are added depends on
+ * the sizes and the device alone. Pointers: the plan's inputs as `x0`, ..., the output `out`.
+ */
+export function emitReduce(plan: ReducePlan): KernelProgram {
+  const { bytes } = ACCUMULATORS[plan.kind](plan.dtype);
+  const first = reduceKernel(plan);
+  return {
+    steps: plan.parts ? [{ kernel: first }, { kernel: mergeKernel(plan) }] : [{ kernel: first }],
+    workspaceBytes: (scalars) =>
+      plan.parts ? bytes * scalar(scalars, 'parts') * scalar(scalars, 'outputs') : 0,
+  };
+}
+
+const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+const sizes = ['outputs', 'count', 'parts', 'perPart'];
+const divisor: KernelParam = { name: 'divisor', kind: 'scalar', type: 'float64' };
+
+function reduceParams(plan: ReducePlan): readonly KernelParam[] {
+  const names = mapVariables(plan);
+  const axes = (prefix: string, rank: number): KernelParam[] =>
+    [`${prefix}n`, ...plan.inputs.map((_, k) => `${prefix}s${k}_`)].flatMap((name) =>
+      indices(rank).map((at) => int64(`${name}${at}`)),
+    );
+  const params: readonly KernelParam[] = [
+    ...plan.inputs.map(({ dtype }, k): KernelParam => ({
+      name: names.inputs[k] ?? '',
+      kind: 'pointer',
+      dtype,
+      access: 'read',
+    })),
+    ...(plan.parts ? [] : [output(plan)]),
+    ...sizes.map(int64),
+    divisor,
+    ...axes('k', plan.keptRank),
+    ...axes('r', plan.reducedRank),
+    ...names.parameters.map((name): KernelParam => ({ name, kind: 'scalar', type: 'float64' })),
+  ];
+  return plan.parts ? withWorkspace(params, 'write') : params;
+}
+
+const output = ({ out }: ReducePlan): KernelParam => ({
+  name: 'out',
+  kind: 'pointer',
+  dtype: out,
+  access: 'write',
+});
+
+/** The types, conversions and accumulator of both kernels. */
+function beginning(plan: ReducePlan, writes: boolean): readonly string[] {
+  const accumulator = ACCUMULATORS[plan.kind](plan.dtype);
+  const loads = new Map(plan.inputs.map((input) => [loadName(input), input.dtype]));
+  return [
+    prelude('cuda').trimEnd(),
+    `typedef ${cudaType(plan.dtype)} T;`,
+    conversionsText(
+      [
+        ...[...loads].map(([name, from]) => ({ name, from, to: plan.dtype })),
+        ...(writes ? [{ name: 'store', from: accumulator.result, to: plan.out }] : []),
+      ],
+      'cuda',
+    ).trimEnd(),
+    accumulator.text.trimEnd(),
+  ];
+}
+
+function spelling({ inputs, out }: ReducePlan): Parameters<typeof parameterList>[1] {
+  const read = inputs.map(({ dtype }, k) => [`x${k}`, elementInfo(dtype).storage] as const);
+  const elements = {
+    ...Object.fromEntries(read),
+    out: elementInfo(out).storage,
+    workspace: 'Accumulator',
+  };
+  return { integers: SHORT_INTEGERS, elements, restricts: () => false };
+}
+
+function reduceKernel(plan: ReducePlan): CudaKernel {
+  const { results, parts, inputs } = plan;
+  const names = mapVariables(plan);
+  const formula = emitCudaExpression(mapFormula(plan), {
+    dtype: plan.dtype,
+    bindings: Object.fromEntries(
+      [...names.inputs, ...names.parameters].map((name) => [name, name]),
+    ),
+    uniform: names.parameters,
+  });
+  const params = reduceParams(plan);
+  const accumulator = ACCUMULATORS[plan.kind](plan.dtype);
+  const shared = THREADS / results;
+  // The threads of one result stand beside each other where it alone has the block, else the results do.
+  const [mine, member] =
+    results === 1 ? ['0', 'threadIdx.x'] : [`threadIdx.x % ${results}`, `threadIdx.x / ${results}`];
+  const offsets = (prefix: string): string => inputs.map((_, k) => `${prefix}${k} = 0`).join(', ');
+  const values = inputs
+    .map((input, k) => `${loadName(input)}(x${k}[kept${k} + reduced${k}])`)
+    .join(', ');
+  const writes = parts
+    ? 'workspace[part * outputs + result] = own;'
+    : 'out[result] = store(own.result(divisor));';
+  const source = lines(
+    ...beginning(plan, !parts),
+    cudaHelpers(formula.helpers, plan.dtype),
+    plan.keptRank + plan.reducedRank > 2 && QUOTIENT.trimEnd(),
+    `extern "C" __global__ void __launch_bounds__(${THREADS})`,
+    `mercer_reduce(${parameterList(params, spelling(plan))}) {`,
+    shared > 1 && `  __shared__ Accumulator shared[${THREADS}];`,
+    indent(lines(...formula.uniformStatements)),
+    `  const auto value = [&](${names.inputs.map((name) => `T ${name}`).join(', ')}) {`,
+    indent(lines(...formula.statements, `return (T)(${formula.result});`), 4),
+    '  };',
+    `  const int mine = ${mine}, member = ${member};`,
+    `  const i64 groups = (outputs + ${results - 1}) / ${results};`,
+    '  for (i64 task = blockIdx.x; task < groups * parts; task += gridDim.x) {',
+    `    const i64 part = task / groups, result = (task - part * groups) * ${results} + mine;`,
+    '    const i64 begin = part * perPart, end = begin + perPart < count ? begin + perPart : count;',
+    '    Accumulator own = Accumulator::none();',
+    '    if (result < outputs) {',
+    inputs.length > 0 && `      i64 ${offsets('kept')};`,
+    unravelAxes('result', 'k', 'kept', plan.keptRank, inputs.length, 6),
+    // places are 64 bits wide, and several beside each other would not stay in registers
+    `#pragma unroll ${accumulator.result === 'int64' ? 1 : 4}`,
+    `      for (i64 at = begin + member; at < end; at += ${shared}) {`,
+    inputs.length > 0 && `        i64 ${offsets('reduced')};`,
+    unravelAxes('at', 'r', 'reduced', plan.reducedRank, inputs.length, 8),
+    `        own.add(value(${values}), at);`,
+    '      }',
+    '    }',
+    ...(shared > 1 ? blockReduction(results) : []),
+    `    if (member == 0 && result < outputs) ${writes}`,
+    shared > 1 && '    __syncthreads();',
+    '  }',
+    '}',
+  );
+  return {
+    dialect: 'cuda',
+    name: `${plan.kind} over axes, ${results} a block: ${print(plan.expr).slice(0, 60)}`,
+    entry: 'mercer_reduce',
+    source: `${source}\n`,
+    params,
+    options: [],
+    geometry: (scalars) => {
+      const blocks = Math.ceil(scalar(scalars, 'outputs') / results) * scalar(scalars, 'parts');
+      return {
+        grid: [Math.max(1, Math.min(blocks, MAX_GRID_X)), 1, 1],
+        block: [THREADS, 1, 1],
+        sharedMemBytes: 0,
+      };
+    },
+    cost: (scalars) => {
+      const terms = scalar(scalars, 'outputs') * scalar(scalars, 'count');
+      return {
+        ...cost(plan, scalars),
+        issueSlots: terms * (formula.slots + 1),
+        specialOps: terms * formula.special,
+      };
+    },
+  };
+}
+
+/** A tree over the members of each result, in shared memory. */
+function blockReduction(results: number): readonly string[] {
+  return [
+    '    shared[threadIdx.x] = own;',
+    '#pragma unroll 1',
+    `    for (int half = ${THREADS / results / 2}; half > 0; half /= 2) {`,
+    '      __syncthreads();',
+    `      if (member < half) shared[threadIdx.x].merge(shared[threadIdx.x + half * ${results}]);`,
+    '    }',
+    '    own = shared[threadIdx.x];',
+  ];
+}
+
+/** Statements that add an index's coordinates times their strides to the offsets of all inputs. */
+function unravelAxes(
+  index: string,
+  prefix: string,
+  offset: string,
+  rank: number,
+  inputs: number,
+  spaces: number,
+): string | false {
+  if (inputs === 0) return false;
+  const adds = (coordinate: string, at: number): string =>
+    indices(inputs)
+      .map((k) => `${offset}${k} += ${coordinate} * ${prefix}s${k}_${at};`)
+      .join(' ');
+  if (rank === 1) return indent(adds(index, 0), spaces);
+  const steps = indices(rank)
+    .toReversed()
+    .map((at) => {
+      if (at === 0) return `  ${adds('rest', 0)}`;
+      const n = `${prefix}n${at}`;
+      return `  { const i64 q = quotient(rest, ${n}), i = rest - q * ${n}; rest = q; ${adds('i', at)} }`;
+    });
+  return indent(lines('{', `  i64 rest = ${index};`, ...steps, '}'), spaces);
+}
+
+function mergeKernel(plan: ReducePlan): CudaKernel {
+  const params = withWorkspace([output(plan), ...sizes.map(int64), divisor], 'read');
+  const source = lines(
+    ...beginning({ ...plan, inputs: [] }, true),
+    `extern "C" __global__ void __launch_bounds__(${THREADS})`,
+    `mercer_reduce_merge(${parameterList(params, spelling(plan))}) {`,
+    `  __shared__ Accumulator shared[${THREADS}];`,
+    '  const int member = threadIdx.x;',
+    '  for (i64 result = blockIdx.x; result < outputs; result += gridDim.x) {',
+    '    Accumulator own = Accumulator::none();',
+    `    for (i64 part = member; part < parts; part += ${THREADS}) own.merge(workspace[part * outputs + result]);`,
+    ...blockReduction(1),
+    '    if (member == 0) out[result] = store(own.result(divisor));',
+    '    __syncthreads();',
+    '  }',
+    '}',
+  );
+  return {
+    dialect: 'cuda',
+    name: `${plan.kind} over axes, merge`,
+    entry: 'mercer_reduce_merge',
+    source: `${source}\n`,
+    params,
+    options: [],
+    geometry: (scalars) => ({
+      grid: [Math.max(1, Math.min(scalar(scalars, 'outputs'), MAX_GRID_X)), 1, 1],
+      block: [THREADS, 1, 1],
+      sharedMemBytes: 0,
+    }),
+  };
+}
+
+function cost(plan: ReducePlan, scalars: Scalars): KernelCost {
+  const read = plan.inputs.map(({ dtype }, k) => {
+    const along = (prefix: string, rank: number): number =>
+      indices(rank).reduce(
+        (size, at) =>
+          scalar(scalars, `${prefix}s${k}_${at}`) === 0
+            ? size
+            : size * scalar(scalars, `${prefix}n${at}`),
+        1,
+      );
+    return dtypeBytes(dtype) * along('k', plan.keptRank) * along('r', plan.reducedRank);
+  });
+  const outputs = scalar(scalars, 'outputs');
+  return {
+    bytes: read.reduce((a, b) => a + b, outputs * dtypeBytes(plan.out)),
+    flops: outputs * scalar(scalars, 'count'),
+  };
+}

@@ -1,0 +1,158 @@
+import { variables, type RealExpr } from '@mercer/formula';
+import type { CudaLimits } from '../device-limits.js';
+import type { DType } from '../dtype.js';
+import type { MapPlan } from '../elementwise/map-plan.js';
+import type { Scalars } from '../emitted-kernel.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+
+/** What is taken of elements along axes. */
+export type ReduceKind = 'sum' | 'prod' | 'min' | 'max' | 'argMin' | 'argMax' | 'any' | 'all';
+
+/** One input, over the kept axes and then the reduced ones; strides in elements, 0 along repeated axes. */
+export interface ReduceInput {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly keptStrides: readonly number[];
+  readonly reducedStrides: readonly number[];
+}
+
+/** A formula of elements, reduced over axes. The result is row-major over the kept axes. */
+export interface ReduceProblem {
+  readonly kind: ReduceKind;
+  readonly expr: RealExpr;
+  /** Extents of the axes that stay, in their order. */
+  readonly kept: readonly number[];
+  /** Extents of those that go, in their order. */
+  readonly reduced: readonly number[];
+  readonly inputs: readonly ReduceInput[];
+  readonly out: DType;
+  readonly computesIn: PairwiseDType;
+  /** Numbers of the launch, by the names of the variables that they are. */
+  readonly parameters: Readonly<Record<string, number>>;
+  /** What a sum is divided by: the number of terms for a mean. */
+  readonly divisor: number;
+}
+
+/** Everything that decides the text of a reduction over axes on a GPU. */
+export interface ReducePlan extends Pick<MapPlan, 'expr' | 'inputs' | 'parameters' | 'indices'> {
+  readonly family: 'reduce';
+  readonly kind: ReduceKind;
+  readonly expr: RealExpr;
+  readonly dtype: PairwiseDType;
+  readonly out: DType;
+  readonly keptRank: number;
+  readonly reducedRank: number;
+  /** Results of one block of 256 threads; the threads of one result share its elements. */
+  readonly results: 1 | 32 | 256;
+  /** Blocks of their own reduce parts of the elements; a second kernel merges them in order. */
+  readonly parts: boolean;
+}
+
+/** A plan with the arguments that make it this reduction. */
+export interface PlannedReduce {
+  readonly plan: ReducePlan;
+  readonly scalars: Scalars;
+  /** For each input of the plan, its place in the problem's inputs. */
+  readonly inputs: readonly number[];
+}
+
+export const REDUCE_THREADS = 256;
+/** Blocks of each multiprocessor at which its memory is busy. */
+const BLOCKS = 8;
+/** Elements that are worth a block. */
+const LEAST_PART = 4096;
+const FEW_ELEMENTS = 32;
+
+/**
+ * The kernel for a reduction on a GPU. Elements are read in the order of memory: by the threads of one result where an input's last
+ * reduced axis is contiguous, else by the results beside each other.
+ */
+export function planReduce(problem: ReduceProblem, { multiprocessors }: CudaLimits): PlannedReduce {
+  const { kind, expr, inputs, out, computesIn, parameters, divisor } = problem;
+  const names = new Set(variables(expr));
+  const used = inputs.flatMap((input, place) =>
+    names.has(input.name) ? [{ ...input, place }] : [],
+  );
+  const kept = mergeAxes(
+    problem.kept,
+    used.map(({ keptStrides }) => keptStrides),
+  );
+  const reduced = mergeAxes(
+    problem.reduced,
+    used.map(({ reducedStrides }) => reducedStrides),
+  );
+  const outputs = product(problem.kept);
+  const count = product(problem.reduced);
+  const results = resultsOfBlock(count, kept, reduced);
+  const blocks = Math.ceil(outputs / results);
+  const wanted = Math.ceil((BLOCKS * multiprocessors) / Math.max(1, blocks));
+  const parts = Math.max(1, Math.min(wanted, Math.floor((count * results) / LEAST_PART)));
+  const parameterNames = Object.keys(parameters).filter((name) => names.has(name));
+  const plan: ReducePlan = Object.freeze({
+    family: 'reduce',
+    kind,
+    expr,
+    dtype: used.some(({ dtype }) => dtype === 'float64') ? 'float64' : computesIn,
+    out,
+    keptRank: kept.length,
+    reducedRank: reduced.length,
+    inputs: used.map(({ name, dtype }) => ({ name, dtype, repeated: false })),
+    parameters: parameterNames,
+    indices: [],
+    results,
+    parts: parts > 1,
+  });
+  const scalars: Record<string, number> = { outputs, count, parts, divisor };
+  scalars['perPart'] = Math.ceil(count / parts);
+  for (const [prefix, axes] of [
+    ['k', kept],
+    ['r', reduced],
+  ] as const) {
+    for (const [at, { extent, strides }] of axes.entries()) {
+      scalars[`${prefix}n${at}`] = extent;
+      for (const [k, stride] of strides.entries()) scalars[`${prefix}s${k}_${at}`] = stride;
+    }
+  }
+  for (const [k, name] of parameterNames.entries()) scalars[`p${k}`] = parameters[name] ?? NaN;
+  return { plan, scalars, inputs: used.map(({ place }) => place) };
+}
+
+interface Axis {
+  readonly extent: number;
+  /** One for each input. */
+  readonly strides: readonly number[];
+}
+
+/** The fewest axes that visit the same elements in the same order; never none. */
+function mergeAxes(
+  extents: readonly number[],
+  strides: readonly (readonly number[])[],
+): readonly Axis[] {
+  const axes: Axis[] = [];
+  for (const [at, extent] of extents.entries()) {
+    if (extent === 1) continue;
+    const own = strides.map((all) => all[at] ?? 0);
+    const before = axes.at(-1);
+    if (before?.strides.every((stride, k) => stride === extent * (own[k] ?? 0))) {
+      axes[axes.length - 1] = { extent: before.extent * extent, strides: own };
+    } else {
+      axes.push({ extent, strides: own });
+    }
+  }
+  if (axes.length === 0) axes.push({ extent: product(extents), strides: strides.map(() => 0) });
+  return axes;
+}
+
+const product = (extents: readonly number[]): number =>
+  extents.reduce((size, extent) => size * extent, 1);
+
+function resultsOfBlock(
+  count: number,
+  kept: readonly Axis[],
+  reduced: readonly Axis[],
+): ReducePlan['results'] {
+  if (count <= FEW_ELEMENTS) return 256;
+  const isContiguous = (axes: readonly Axis[]): boolean =>
+    axes.at(-1)?.strides.some((stride) => Math.abs(stride) === 1) === true;
+  return !isContiguous(reduced) && isContiguous(kept) ? 32 : 1;
+}

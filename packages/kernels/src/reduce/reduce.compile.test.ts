@@ -1,0 +1,37 @@
+import { nvrtc } from '@mercer/cuda-runtime';
+import { describe, expect, test } from 'vitest';
+import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { H200 } from '../testing/h200.test-support.js';
+import { complaints } from '../testing/nvrtc-complaints.test-support.js';
+import type { NamedKernel } from '../named-kernel.js';
+import { emitReduce } from './reduce-cuda.js';
+import { planReduce } from './reduce-plan.js';
+import { reduceProblems } from './reduce-problems.test-support.js';
+
+useNvrtc();
+const available = nvrtc.isAvailable();
+
+const kernels = new Map<string, NamedKernel>();
+for (const dtype of ['float32', 'float64'] as const) {
+  for (const problem of reduceProblems(dtype)) {
+    for (const { kernel } of emitReduce(planReduce(problem, H200).plan).steps) {
+      kernels.set(kernel.source, { name: kernel.name, kernel });
+    }
+  }
+}
+
+describe.skipIf(!available)(
+  'reductions over axes through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  () => {
+    test.each(['sm_90a', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_100'])(
+      'compile for %s without a spill',
+      { timeout: 120_000 },
+      async (arch) => {
+        const all = [...kernels.values()];
+        const some =
+          arch === 'sm_90a' || arch === 'sm_120' ? all : all.filter((_, i) => i % 7 === 2);
+        expect(await complaints(some, arch)).toEqual([]);
+      },
+    );
+  },
+);
