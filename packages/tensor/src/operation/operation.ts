@@ -152,6 +152,7 @@ export class Operation<
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
     if (known?.bound !== undefined) {
+      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
       const queue = await roomOn(known.device, { stream, signal }, what);
       const results = known.bound.call.launch(
         known.tensors,
@@ -166,6 +167,7 @@ export class Operation<
       const placed = await rules.place(args, options, made);
       const plan = rules.plan(placed, options);
       const { device, steps } = plan.steps;
+      if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
       const queue = await roomOn(device, { stream, signal }, what);
       const loaded = await all(
         steps.map((step) => step.load({ debug, signal, values: step.values }, made)),
@@ -344,6 +346,13 @@ const scalarsOf = (
   options: object,
   args: readonly unknown[],
 ): Scalars | undefined => scalars?.(options as never, args as never);
+
+const hasLaterReads = ({ outs }: CallTensors): boolean =>
+  outs.some((out) => out !== undefined && out.storage.hasLaterReads);
+
+/** What was to read the outputs reads them before they are written. */
+const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
+  Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
 
 const isInterpreted = ({ program }: LoadedPart): boolean =>
   program.steps.some(({ kernel }) => kernel.executor === 'interpreted');
