@@ -1,8 +1,8 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { DeviceLike, LoadOptions, Pending, StreamOption, Tensor } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
-import type { RangesOption } from './range-tensors.js';
-import type { SumOptions } from './sum-options.js';
+import type { RangesOption } from './ranges-option.js';
+import type { SumOptions } from './call-options.js';
 
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
 export type LazyAxis = 'i' | 'j';

@@ -93,6 +93,7 @@ export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
 export {
   keyPart,
+  launchSteps,
   Operation,
   operationFunction,
   type CallIdentity,
@@ -101,3 +102,19 @@ export {
   type OperationRules,
   type PreparedCalls,
 } from './operation.js';
+export {
+  addReductions,
+  formulasOf,
+  sidesOf,
+  type ReductionsCall,
+  type ReductionViews,
+} from '../map-reduce/add-reductions.js';
+export {
+  halfStorage,
+  pairArguments,
+  pairOperand,
+  type PairInput,
+  type PairOperand,
+  type PairSizes,
+} from '../map-reduce/pair-inputs.js';
+export { rangeTables, type RangesCall } from '../map-reduce/range-tables.js';
