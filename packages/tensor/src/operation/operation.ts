@@ -142,6 +142,7 @@ export class Operation<
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
     if (known?.bound !== undefined) {
+      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
       const queue = await roomOn(known.device, { stream, signal }, what);
       const results = launchAgain(known.bound, known.tensors, queue, options);
       if (results !== undefined) return results;
@@ -305,6 +306,7 @@ async function load(
   made: Tensor[],
 ): Promise<{ readonly bound: Bound; readonly queue: Stream; readonly isInterpreted: boolean }> {
   const { device, steps } = plan.steps;
+  if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
   const queue = await roomOn(device, { stream, signal }, what);
   const loaded: (readonly LoadedPart[])[] = [];
   for (const step of steps) {
@@ -335,6 +337,13 @@ export async function launchSteps(
     for (const one of made) one.dispose();
   }
 }
+
+const hasLaterReads = ({ outs }: CallTensors): boolean =>
+  outs.some((out) => out !== undefined && out.storage.hasLaterReads);
+
+/** What was to read the outputs reads them before they are written. */
+const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
+  Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
 
 function labels({ inputs, outs }: CallTensors): string {
   const names = [...inputs, ...outs].flatMap((one) =>
