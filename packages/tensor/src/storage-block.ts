@@ -143,16 +143,19 @@ export class StorageBlock implements Storage {
 
   /** Notes that the newest work on `stream` reads. @internal */
   noteRead(stream: StreamCore): void {
-    const use = { stream, seq: stream.enqueued };
-    const at = this.#readers.findIndex((reader) => reader.stream === stream);
-    if (at < 0) this.#readers.push(use);
-    else this.#readers[at] = use;
+    const use = stream.newest();
+    for (let at = 0; at < this.#readers.length; at++) {
+      if (this.#readers[at]?.stream !== stream) continue;
+      this.#readers[at] = use;
+      return;
+    }
+    this.#readers.push(use);
   }
 
   /** Notes that the newest work on `stream` writes; it ran after every read before, so those are settled. @internal */
   noteWrite(stream: StreamCore): void {
     this.#writes++;
-    this.#writer = { stream, seq: stream.enqueued };
+    this.#writer = stream.newest();
     if (this.#readers.length > 0) this.#readers = [];
   }
 }

@@ -5,6 +5,7 @@ import {
   type EmittedKernel,
   type Scalars,
 } from '@mercer/kernels';
+import { own } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import type { Device } from '../device.js';
 import type { DeviceCore } from '../device-core.js';
@@ -40,20 +41,37 @@ export interface StepLaunch {
   readonly zeroed?: CallView | undefined;
 }
 
-/** Programs of a call and what they are launched with. */
-export interface CallStep {
-  /** What two steps share exactly when they are launches of the same kernels on a device. */
+/** Programs that a step can be launched with. */
+export interface StepPrograms {
+  /** What two steps share exactly when a prepared call may launch the kernels of one for the other. */
   readonly program: string;
+  /** Loads the programs. Tensors that are made for them are pushed to `made`, whose owner disposes them. */
+  load(options: CallLoadOptions, made: Tensor[]): Promise<readonly LoadedPart[]>;
+}
+
+/** Programs of a call and what they are launched with. */
+export interface CallStep extends StepPrograms {
   /** How many values it computes. */
   readonly values: number;
-  /** Loads its programs. Tensors that are made for them are pushed to `made`, whose owner disposes them. */
-  load(options: CallLoadOptions, made: Tensor[]): Promise<readonly LoadedPart[]>;
+  /** Programs that are prepared beside its own, for later calls whose tensors have less of an alignment. */
+  readonly fallback?: StepPrograms | undefined;
+  /** Its plan is the one that results tell: `resultPlan`. */
+  readonly tellsPlan?: boolean | undefined;
   /** What each of them is launched with. @throws MercerError where the call does not go with what was loaded */
   launches(parts: readonly LoadedPart[]): readonly StepLaunch[];
 }
 
 /** How a step of one program is launched. */
 export interface StepArguments extends StepLaunch, Pick<CallStep, 'values'> {}
+
+/** What prepared calls make of a step of one program. */
+export interface ProgramUse<P extends object> {
+  /** What steps share whose kernels may be launched for each other; default: the problem's key. */
+  readonly program?: string | undefined;
+  /** See {@link CallStep.fallback}. */
+  readonly fallback?: { readonly program: string; readonly problem: ProgramProblem<P> } | undefined;
+  readonly tellsPlan?: boolean | undefined;
+}
 
 /**
  * What a call of an operation does, written down before anything is loaded or enqueued: its results, its scratch memory and its
@@ -138,7 +156,8 @@ export class CallSteps {
 
   /** Launches of what a step loads. */
   add(step: CallStep): void {
-    this.#steps.push(step);
+    const { fallback, tellsPlan } = own(step, 'fallback', 'tellsPlan');
+    this.#steps.push({ ...step, fallback, tellsPlan });
   }
 
   /** Row-major memory that is only needed during the call. */
@@ -152,10 +171,24 @@ export class CallSteps {
   }
 
   /** Launches of the program of a problem. */
-  addProgram<P extends object>(problem: ProgramProblem<P>, step: StepArguments): void {
-    const load = (options: CallLoadOptions): Promise<LoadedProgram<unknown>> =>
-      loadProblem(this.device, problem, options);
-    this.#steps.push(stepOf(problem.key, load, step));
+  addProgram<P extends object>(
+    problem: ProgramProblem<P>,
+    step: StepArguments,
+    use: ProgramUse<P> = ITSELF,
+  ): void {
+    const { program, fallback, tellsPlan } = own(use, 'program', 'fallback', 'tellsPlan');
+    this.#steps.push({
+      ...stepOf(program ?? problem.key, this.#loading(problem), step),
+      fallback: fallback && {
+        program: fallback.program,
+        load: loadsOne(this.#loading(fallback.problem)),
+      },
+      tellsPlan,
+    });
+  }
+
+  #loading<P extends object>(problem: ProgramProblem<P>): LoadProgram {
+    return (options) => loadProblem(this.device, problem, options);
   }
 
   /** Copies elements, converted, to a view of the same shape. */
@@ -192,17 +225,27 @@ export class CallSteps {
   }
 }
 
+type LoadProgram = (options: CallLoadOptions) => Promise<LoadedProgram<unknown>>;
+
+const loadsOne =
+  (load: LoadProgram): StepPrograms['load'] =>
+  async (options) => [partOf(await load(options))];
+
 /** A step of one program. */
 const stepOf = (
   program: string,
-  load: (options: CallLoadOptions) => Promise<LoadedProgram<unknown>>,
+  load: LoadProgram,
   { values, ...launch }: StepArguments,
 ): CallStep => ({
   program,
   values,
-  load: async (options) => [partOf(await load(options))],
+  load: loadsOne(load),
   launches: () => [launch],
+  fallback: undefined,
+  tellsPlan: undefined,
 });
+
+const ITSELF = Object.freeze({});
 
 /** A program that takes nothing beside the call's own. */
 export const partOf = (program: LoadedProgram<unknown>): LoadedPart => ({

@@ -78,7 +78,9 @@ export {
   type CallView,
   type LoadedPart,
   type StepArguments,
+  type ProgramUse,
   type StepLaunch,
+  type StepPrograms,
 } from './call-steps.js';
 export {
   KnownCall,
@@ -91,6 +93,7 @@ export {
 } from './known-call.js';
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
+export { resultPlan } from './result-plan.js';
 export {
   keyPart,
   launchSteps,
