@@ -1,11 +1,15 @@
-import type { MapReduceProblem } from '@mercer/kernels';
 import { optionReader, type OptionNames } from '@mercer/options';
-import type { DeviceLike, LoadOptions, StreamOption } from '@mercer/tensor';
+import type { LoadOptions } from '@mercer/tensor';
 import { LOAD_OPTIONS } from '@mercer/tensor/operation';
-import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import type { RangesOption } from './ranges-option.js';
-import type { DenseOptions, IndexDType, IndexOption, ReduceOptions } from './reduction-types.js';
+import type {
+  DenseOptions,
+  IndexDType,
+  IndexOption,
+  ReduceOptions,
+  SumOptions,
+} from './reduction-types.js';
 
 /**
  * Options of a call as the methods read them: own properties only, unknown names refused.
@@ -17,23 +21,8 @@ export const readOptions = optionReader(
     new LazyError('INVALID_ARGUMENT', message, cause === undefined ? undefined : { cause }),
 );
 
-/** How the terms of Sum, Mean, LogSumExp and SumSoftMaxWeight are added up. */
-export interface SumOptions {
-  /** What sums are held in: float64 for float32 data, or the data type, which is the default. */
-  readonly accumulate?: LazyDType | undefined;
-  /** 'block' (default): sums of short blocks; 'direct': term by term; 'kahan': term by term with what each addition lost. */
-  readonly sumScheme?: MapReduceProblem['sumScheme'] | undefined;
-}
-
-/** Options of a call that say nothing about what is computed. */
-export interface CallOptions extends StreamOption, SumOptions, IndexOption, LoadOptions {
-  /** Where host data is placed when no input is a tensor. Default: the default device. */
-  readonly device?: DeviceLike | undefined;
-  /** What host data is converted to when no input has a dtype of its own. Default: float32. */
-  readonly dtype?: LazyDType | undefined;
-  /** Which rows of i meet which rows of j; without it all. */
-  readonly ranges?: RangesOption | undefined;
-}
+/** Options of a call that say nothing about what is computed, and not where its results go. */
+export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption {}
 
 /** Options of a preparation. */
 export interface PrepareOptions<I extends IndexDType = IndexDType>
