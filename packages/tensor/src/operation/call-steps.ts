@@ -2,7 +2,8 @@ import {
   dtypeBytes,
   planCopy,
   type DType,
-  type EmittedKernel,
+  type KernelProgram,
+  type LaunchableKernel,
   type Scalars,
 } from '@mercer/kernels';
 import { sizeOfShape } from '../checked-size.js';
@@ -10,7 +11,7 @@ import type { DeviceCore } from '../device-core.js';
 import { elementKernel } from '../elementwise.js';
 import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
-import { loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
+import { loadPlan, type LoadedProgram } from '../program.js';
 import type { Tensor } from '../tensor.js';
 import { broadcastLayout } from '../views.js';
 import type { CallPart, CallPointer, CallTensors, ResultSpec } from './known-call.js';
@@ -142,15 +143,20 @@ export class CallSteps {
   }
 
   /** A launch of one kernel. @param key a text that two kernels share exactly when they are the same */
-  addKernel(key: string, kernel: EmittedKernel, step: StepArguments): void {
+  addKernel(key: string, kernel: LaunchableKernel, step: StepArguments): void {
     this.#steps.push(this.#kernelStep(key, kernel, step));
   }
 
-  /** Launches of the program of a problem. */
-  addProgram<P extends object>(problem: ProgramProblem<P>, step: StepArguments): void {
+  /** Launches of the program of a plan. @param key a text that two plans share exactly when they are the same */
+  addPlan<P extends object>(
+    key: string,
+    plan: P,
+    emit: (plan: P) => KernelProgram<LaunchableKernel>,
+    step: StepArguments,
+  ): void {
     const load = (options: CallLoadOptions): Promise<LoadedProgram<unknown>> =>
-      loadProblem(this.device, problem, options);
-    this.#steps.push(stepOf(problem.key, load, step));
+      loadPlan(this.device, plan, emit, options);
+    this.#steps.push(stepOf(key, load, step));
   }
 
   /** Copies elements, converted, to a view of the same shape. */
@@ -175,7 +181,7 @@ export class CallSteps {
     });
   }
 
-  #kernelStep(program: string, kernel: EmittedKernel, step: StepArguments): CallStep {
+  #kernelStep(program: string, kernel: LaunchableKernel, step: StepArguments): CallStep {
     const load = async (options: CallLoadOptions): Promise<LoadedProgram<unknown>> => {
       const loaded = await this.device.loadForCall(kernel, options);
       const pointers = kernel.params.flatMap(({ kind, name }) =>
@@ -208,7 +214,7 @@ export const partOf = (program: LoadedProgram<unknown>): LoadedPart => ({
 
 const NOTHING = Object.freeze({});
 
-const alone = (kernel: EmittedKernel): LoadedProgram<unknown>['program'] => ({
+const alone = (kernel: LaunchableKernel): LoadedProgram<unknown>['program'] => ({
   steps: [{ kernel }],
   workspaceBytes: () => 0,
 });
