@@ -19,6 +19,7 @@ napi_value initialize(napi_env env, napi_value exports) {
   bindModule(env, exports);
   bindStream(env, exports);
   bindLaunch(env, exports);
+  bindBuiltin(env, exports);
   bindLapack(env, exports);
   bindInterpreter(env, exports);
   return exports;

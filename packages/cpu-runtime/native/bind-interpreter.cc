@@ -23,7 +23,7 @@ napi_value makeProgram(napi_env env, napi_callback_info info) {
       reinterpret_cast<const int32_t*>(words.data), words.bytes / sizeof(int32_t),
       reinterpret_cast<const double*>(constants.data), constants.bytes / sizeof(double));
   const auto paramBytes = static_cast<size_t>(arguments.integer(3));
-  if (program->argBytes() != 0 && program->argBytes() != paramBytes)
+  if (program->argBytes() != paramBytes)
     throw RuntimeError("INVALID_ARGUMENT", "a program takes " + std::to_string(program->argBytes()) +
                                                " bytes of parameters, and its kernel declares " +
                                                std::to_string(paramBytes) + ".");

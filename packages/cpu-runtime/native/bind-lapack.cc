@@ -1,7 +1,5 @@
-// The BLAS and LAPACK library: opening it, and the routines built on it.
+// The BLAS and LAPACK library: opening it.
 #include "binding.h"
-#include "handles.h"
-#include "linalg/builtins.h"
 #include "linalg/lapack.h"
 
 namespace mercer::cpu {
@@ -34,30 +32,11 @@ napi_value lapackInfo(napi_env env, napi_callback_info) {
   return object;
 }
 
-// [handle, bytes of the packed parameters]; undefined for a routine of LAPACK's while none is open
-napi_value lapackFunction(napi_env env, napi_callback_info info) {
-  const Arguments<1> arguments(env, info);
-  const std::string name = arguments.text(0);
-  const Builtin* found = findBuiltin(name);
-  if (found == nullptr)
-    throw RuntimeError("SYMBOL_NOT_FOUND", "there is no built-in function named " + name + ".");
-  if (found->needsLapack && Lapack::get() == nullptr) return undefinedValue(env);
-  napi_value pair, bytes;
-  napi_create_array_with_length(env, 2, &pair);
-  auto function =
-      std::make_shared<Function>(Function{nullptr, found->run, found->scratchBytes, found->argBytes});
-  napi_set_element(env, pair, 0, makeHandle<Function>(env, std::move(function)));
-  napi_create_double(env, static_cast<double>(found->argBytes), &bytes);
-  napi_set_element(env, pair, 1, bytes);
-  return pair;
-}
-
 }  // namespace
 
 void bindLapack(napi_env env, napi_value exports) {
   define<openLapack>(env, exports, "openLapack");
   define<lapackInfo>(env, exports, "lapackInfo");
-  define<lapackFunction>(env, exports, "lapackFunction");
 }
 
 }  // namespace mercer::cpu

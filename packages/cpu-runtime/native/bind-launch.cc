@@ -75,18 +75,14 @@ void cutProgram(const Function& function, const ByteSpan& params, Launch& launch
   const interpreter::View& view = function.program->view();
   launch.program = function.program;
   interpreter::LaunchHeader header{&view, function.level, 0, {}};
-  // Text that was compiled with the addon is cut as its kernel says.
-  if (view.text == nullptr) {
-    // Packed parameters are aligned to 8 bytes at least, and the levels read no more than argBytes of them.
-    const auto cut =
-        function.level->cut(view, params.data, static_cast<int64_t>(Pool::get().threads()));
-    if (cut.tasks < 0)
-      throw RuntimeError("INVALID_ARGUMENT", "the launch has larger blocks than the program runs.");
-    launch.tasks = cut.tasks;
-    launch.chunk = std::max<int64_t>(1, cut.chunk);
-    launch.scratchBytes = cut.scratchBytes;
-    header.block = cut.block;
-  }
+  // Packed parameters are aligned to 8 bytes at least, and the levels read no more than argBytes of them.
+  const auto cut = function.level->cut(view, params.data, static_cast<int64_t>(Pool::get().threads()));
+  if (cut.tasks < 0)
+    throw RuntimeError("INVALID_ARGUMENT", "the launch has larger blocks than the program runs.");
+  launch.tasks = cut.tasks;
+  launch.chunk = std::max<int64_t>(1, cut.chunk);
+  launch.scratchBytes = cut.scratchBytes;
+  header.block = cut.block;
   launch.params.assign(&header, sizeof header, params.data, params.bytes);
 }
 

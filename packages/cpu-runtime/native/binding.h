@@ -99,6 +99,7 @@ void bindMemory(napi_env env, napi_value exports);
 void bindModule(napi_env env, napi_value exports);
 void bindStream(napi_env env, napi_value exports);
 void bindLaunch(napi_env env, napi_value exports);
+void bindBuiltin(napi_env env, napi_value exports);
 void bindLapack(napi_env env, napi_value exports);
 void bindInterpreter(napi_env env, napi_value exports);
 

@@ -74,15 +74,15 @@ export class CpuModule extends Branded {
 }
 
 /**
- * One kernel of a module, `extern "C" void entry(const void* args, int64_t begin, int64_t end, void* scratch)`, or a routine
- * of `lapack`, which knows itself what scratch it needs.
+ * One kernel of a module, `extern "C" void entry(const void* args, int64_t begin, int64_t end, void* scratch)`, or a
+ * built-in function, which knows itself what scratch it needs.
  */
 export class CpuFunction extends Branded {
   readonly entry: string;
   readonly paramBytes: number | undefined;
   #raw: RawFunction;
 
-  /** @internal Use `module.function(entry)` or `lapack.function(name)`. */
+  /** @internal Use `module.function(entry)` or `cpu.builtin(name)`. */
   constructor(raw: RawFunction, entry: string, paramBytes: number | undefined) {
     super();
     this.#raw = raw;

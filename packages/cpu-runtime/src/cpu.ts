@@ -1,4 +1,5 @@
 import { maxThreads, rawBinding } from './addon.js';
+import { builtin, type BuiltinOptions } from './builtin.js';
 import { compile, type CompileRequest, type CompileResult } from './compiler/compile.js';
 import { findCompiler, type CompilerInfo } from './compiler/find-compiler.js';
 import { CpuModule, type CpuFunction } from './cpu-module.js';
@@ -34,6 +35,15 @@ export interface Cpu {
    * @throws CpuRuntimeError `INVALID_ARGUMENT` for a program that is malformed
    */
   interpret(program: TileProgram, options: InterpretOptions): CpuFunction;
+  /**
+   * A built-in function, launched like a compiled kernel: a kernel without a formula, such as 'copy', or a routine of linear algebra,
+   * such as 'solve_cholesky_float32', with one task for each matrix of a batch. Its `paramBytes` is the size of the packed
+   * parameters, whose layout is that of native/kernels and native/linalg of the source.
+   *
+   * @throws LapackNotFoundError for a routine that needs one
+   * @throws CpuRuntimeError `SYMBOL_NOT_FOUND` for a name that there is not, `UNSUPPORTED_CPU`
+   */
+  builtin(name: string, options?: BuiltinOptions): CpuFunction;
   createStream(): CpuStream;
   /** The stream that work goes to when nobody names one. */
   readonly defaultStream: CpuStream;
@@ -85,6 +95,7 @@ export const cpu: Cpu = {
   compile,
   loadModule: (image) => new CpuModule(image),
   interpret,
+  builtin,
   createStream: () => new CpuStream(),
   get defaultStream() {
     defaultStream ??= new CpuStream();

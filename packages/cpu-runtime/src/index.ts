@@ -3,6 +3,7 @@ export { cpu, type Cpu, type CpuMemory } from './cpu.js';
 export { CpuEvent } from './cpu-event.js';
 export { CpuFunction, CpuModule, type LaunchGeometry } from './cpu-module.js';
 export { CpuStream } from './cpu-stream.js';
+export type { BuiltinOptions } from './builtin.js';
 export type { InterpretOptions, TileProgram } from './interpret.js';
 export { compilerRemedy } from './compiler/find-compiler.js';
 export { HostBuffer, type HostBytes } from './host-buffer.js';

@@ -3,8 +3,9 @@ import { rawBinding } from './addon.js';
 import { CpuFunction } from './cpu-module.js';
 import { CpuRuntimeError } from './errors.js';
 import { readOptions } from './read-options.js';
-import { cpuInfo } from './report.js';
+import { checkLevel } from './check-level.js';
 import type { CpuLevel } from './compiler/compile-options.js';
+import { cpuInfo } from './report.js';
 
 /** What the interpreter runs in place of a compiled kernel: plain data, laid out as native/interpreter reads it. */
 export interface TileProgram {
@@ -33,8 +34,7 @@ const INTERPRET_OPTIONS: OptionNames<InterpretOptions> = {
 
 /**
  * Makes a program ready to launch, without a compiler. It is checked here once, wholly: one that would leave its registers,
- * inputs or constants, or mixes up numbers and comparisons, is refused. A launch cuts itself, so of the geometry that
- * `launch` is given only that of kernels with a fixed text counts.
+ * inputs or constants, or mixes up numbers and comparisons, is refused. A launch cuts itself, whatever geometry `launch` is given.
  *
  * @throws CpuRuntimeError `INVALID_ARGUMENT` for a program that is malformed, `UNSUPPORTED_CPU`
  */
@@ -64,12 +64,7 @@ export function interpret(program: TileProgram, options: InterpretOptions): CpuF
       'making a tile program failed: its constants are not numbers. Pass what @mercer/kernels emitted.',
     );
   }
-  if (LEVELS.indexOf(level) > LEVELS.indexOf(cpuInfo().level)) {
-    throw new CpuRuntimeError(
-      'UNSUPPORTED_CPU',
-      `making a tile program failed: this processor is ${cpuInfo().level} and cannot run ${level}. Leave the level out.`,
-    );
-  }
+  checkLevel(level, what);
   const raw = rawBinding().makeProgram(
     words instanceof Int32Array ? words : Int32Array.from(words),
     constants instanceof Float64Array ? constants : Float64Array.from(constants),
@@ -78,5 +73,3 @@ export function interpret(program: TileProgram, options: InterpretOptions): CpuF
   );
   return new CpuFunction(raw, name, paramBytes);
 }
-
-const LEVELS: readonly CpuLevel[] = ['arm64', 'x86-64-v2', 'x86-64-v3', 'x86-64-v4'];

@@ -56,9 +56,8 @@ export interface RawBinding {
   /** Why the library at `path` cannot be used; undefined when one is open, this or an earlier one. */
   openLapack(path: string): string | undefined;
   lapackInfo(): { path: string; vendor: string; integerBits: 32 | 64 } | undefined;
-  /** A routine by name, and the size of its packed parameters. */
-  /** Undefined for a routine of LAPACK's while none is open. */
-  lapackFunction(name: string): [RawFunction, number] | undefined;
+  /** A built-in function by name, and the size of its packed parameters; undefined for a routine of LAPACK's while none is open. */
+  builtinFunction(name: string, level: string): [RawFunction, number] | undefined;
 
   /** A program for the interpreter, checked, to be run with this level. */
   makeProgram(

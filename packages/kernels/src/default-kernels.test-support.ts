@@ -16,7 +16,7 @@ import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
 import { defaultGradientKernels } from './pairwise-gradient/default-gradient-kernels.test-support.js';
 import { defaultRowsKernels } from './rows/default-rows.test-support.js';
-import { defaultScatterKernels } from './scatter/default-scatter.js';
+import { defaultScatterKernels } from './scatter/default-scatter.test-support.js';
 import { defaultTf32SplitKernels } from './tf32-split/default-tf32-split.test-support.js';
 
 /**
@@ -47,7 +47,9 @@ export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
   );
 }
 
+/** Built-in functions of the CPU have no text. */
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
+  if (kind === 'cpu') return [];
   return defaultElementwisePlans().map((plan) => {
     const kernel = plan.family === 'copy' ? emitCopy(plan, kind) : emitFill(plan, kind);
     return { name: kernel.name, kernel };

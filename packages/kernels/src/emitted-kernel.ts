@@ -80,9 +80,15 @@ export type EmittedKernel = CudaKernel | CpuKernel;
 /** A function that the CPU's runtime has ready, described like a kernel: nothing is compiled. */
 export interface BuiltinKernel extends KernelInterface {
   readonly dialect: 'builtin';
+  /** Scalar parameters that are the same in every launch. */
+  readonly constants?: Scalars;
   /** Tasks for these scalars; the function itself knows its scratch. */
   geometry(scalars: Scalars): CpuGeometry;
 }
 
 /** What a device can launch. */
 export type LaunchableKernel = EmittedKernel | BuiltinKernel;
+
+/** Whether a kernel has a text. */
+export const isEmitted = (kernel: LaunchableKernel): kernel is EmittedKernel =>
+  kernel.dialect !== 'builtin';

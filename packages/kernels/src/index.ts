@@ -5,6 +5,7 @@ export {
   type PackedParams,
   type ScalarType,
 } from './kernel-param.js';
+export { isEmitted } from './emitted-kernel.js';
 export type {
   BuiltinKernel,
   CompileOption,

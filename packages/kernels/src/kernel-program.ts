@@ -1,16 +1,16 @@
-import type { EmittedKernel, Scalars } from './emitted-kernel.js';
+import type { EmittedKernel, LaunchableKernel, Scalars } from './emitted-kernel.js';
 import type { KernelParam } from './kernel-param.js';
 
 /** A launch of a program. */
-export interface ProgramStep {
-  readonly kernel: EmittedKernel;
+export interface ProgramStep<K extends LaunchableKernel = EmittedKernel> {
+  readonly kernel: K;
   /** Scalars of this launch beside those of all. */
   readonly scalars?: Scalars;
 }
 
-/** The kernels of one plan, launched in order on one stream. */
-export interface KernelProgram {
-  readonly steps: readonly ProgramStep[];
+/** The kernels of one plan, launched in order on one stream; among them built-in functions where `K` says so. */
+export interface KernelProgram<K extends LaunchableKernel = EmittedKernel> {
+  readonly steps: readonly ProgramStep<K>[];
   /** Bytes of the scratch buffer bound to the parameter `workspace`; 0 if no step has one. */
   workspaceBytes(scalars: Scalars): number;
 }

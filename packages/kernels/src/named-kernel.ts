@@ -1,4 +1,4 @@
-import type { EmittedKernel } from './emitted-kernel.js';
+import { isEmitted, type EmittedKernel, type LaunchableKernel } from './emitted-kernel.js';
 import type { KernelProgram } from './kernel-program.js';
 
 /** A kernel with the name that reports know it by. */
@@ -7,11 +7,13 @@ export interface NamedKernel {
   readonly kernel: EmittedKernel;
 }
 
-/** The kernels of programs, each text once. */
-export function distinctKernels(programs: Iterable<Pick<KernelProgram, 'steps'>>): NamedKernel[] {
+/** The kernels of programs that have a text, each text once. */
+export function distinctKernels(programs: Iterable<Pick<KernelProgram<LaunchableKernel>, 'steps'>>): NamedKernel[] {
   const bySource = new Map<string, NamedKernel>();
   for (const { steps } of programs) {
-    for (const { kernel } of steps) bySource.set(kernel.source, { name: kernel.name, kernel });
+    for (const { kernel } of steps) {
+      if (isEmitted(kernel)) bySource.set(kernel.source, { name: kernel.name, kernel });
+    }
   }
   return [...bySource.values()];
 }

@@ -2,11 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   emitPairwise,
   emitRows,
+  isEmitted,
   planPairwise,
   type Layout,
   type PairwiseDType,
 } from '@mercer/kernels';
-import type { EmittedKernel, KernelProgram } from '@mercer/kernels';
+import type { EmittedKernel, KernelProgram, LaunchableKernel } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import {
   device as deviceOf,
@@ -106,7 +107,7 @@ const PRECOMPILE_OPTIONS: OptionNames<PrecompileOptions> = {
 
 /** What `precompile` did. */
 export interface PrecompileReport {
-  /** Different kernels that were asked for. */
+  /** Different texts that were asked for: built-in functions of the CPU need no compiler. */
   readonly kernels: number;
 }
 
@@ -263,8 +264,10 @@ function specOf(
 /** Adds the kernels of a variant. Plans for different sizes can differ and still give the same text. */
 function collect(kernels: Map<string, EmittedKernel>, { spec, shape, operands }: Variant): void {
   const { limits } = shape.device;
-  const add = ({ steps }: KernelProgram): void => {
-    for (const { kernel } of steps) kernels.set(kernelKey(kernel), kernel);
+  const add = ({ steps }: KernelProgram<LaunchableKernel>): void => {
+    for (const { kernel } of steps) {
+      if (isEmitted(kernel)) kernels.set(kernelKey(kernel), kernel);
+    }
   };
   if (spec.rows === undefined) {
     add(emitPairwise(planPairwise(pairwiseProblem(spec, shape, operands), limits)));

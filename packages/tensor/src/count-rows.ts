@@ -59,12 +59,10 @@ const operation = new Operation<
     const to = steps.rowMajorResult({ shape, dtype });
     const sizes = { count: index.size, rows };
     const plan = planCountRows({ index: index.dtype, to: dtype, ...sizes }, device.limits);
-    steps.addProgram(
-      {
-        key: `count-rows ${index.dtype} ${dtype} ${sizes.count} ${rows}`,
-        plan: () => plan,
-        emit: emitCountRows,
-      },
+    steps.addPlan(
+      `count-rows ${index.dtype} ${dtype} ${sizes.count} ${rows}`,
+      plan,
+      emitCountRows,
       {
         values: index.size,
         pointers: { index: pointerAt(by), out: pointerAt(to) },

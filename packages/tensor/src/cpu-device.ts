@@ -1,7 +1,6 @@
 import { freemem, totalmem } from 'node:os';
 import {
   cpu,
-  lapack,
   OutOfMemoryError,
   type CpuEvent,
   type CpuFunction,
@@ -189,7 +188,7 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
   }
 
   protected builtin({ entry }: BuiltinKernel): NativeFunction {
-    return launcher(lapack.function(entry), undefined);
+    return launcher(cpu.builtin(entry), undefined);
   }
 
   readonly takenAtOnce = IMMEDIATE_BYTES;
@@ -236,7 +235,7 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     stream.enqueued++;
   }
 
-  /** Short fills are a copy of a filled array, so that small tensors need no compiler. */
+  /** Short fills are a copy of a filled array. */
   memset(
     to: StorageBlock,
     byteOffset: number,

@@ -1,4 +1,4 @@
-import type { BuiltinKernel, DeviceLimits, EmittedKernel } from '@mercer/kernels';
+import type { BuiltinKernel, DeviceLimits, EmittedKernel, LaunchableKernel } from '@mercer/kernels';
 import { runBatch } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
 import type { CpuExecutor } from './cpu-executor.js';
@@ -59,6 +59,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     build: (kernel, options) => this.build(kernel, options),
     interpret: (kernel) => this.interpret(kernel),
     isCached: (kernel) => this.isCached(kernel),
+    builtin: (kernel) => this.builtin(kernel),
   });
   #streams: WeakRef<S>[] = [];
   #defaultStream: S | undefined;
@@ -197,7 +198,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   }
 
   /** Loads a kernel for a call that is made now. */
-  loadForCall(kernel: EmittedKernel, options: CallLoadOptions): Promise<LoadedKernel> {
+  loadForCall(kernel: LaunchableKernel, options: CallLoadOptions): Promise<LoadedKernel> {
     return this.#kernels.get(kernel, options);
   }
 
@@ -207,7 +208,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   }
 
   loadBuiltin(kernel: BuiltinKernel): LoadedKernel {
-    return this.#kernels.builtin(kernel, (one) => this.builtin(one));
+    return this.#kernels.builtin(kernel);
   }
 
   async loadAll(

@@ -6,8 +6,8 @@ import {
   planFill,
   type CopyPlan,
   type DType,
-  type EmittedKernel,
   type FillPlan,
+  type LaunchableKernel,
 } from '@mercer/kernels';
 import { sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
@@ -25,10 +25,10 @@ export interface ElementView extends Layout {
 }
 
 /** Kernel values by plan, so that each plan is emitted once and its loaded kernel found by identity. */
-const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
+const kernels = new RecentMap<string, LaunchableKernel>(() => REMEMBERED_KERNELS);
 
 /** The kernel of a copy or a fill. */
-export function elementKernel(plan: CopyPlan | FillPlan, dialect: 'cpu' | 'cuda'): EmittedKernel {
+export function elementKernel(plan: CopyPlan | FillPlan, dialect: 'cpu' | 'cuda'): LaunchableKernel {
   const key = `${dialect} ${JSON.stringify(plan)}`;
   let kernel = kernels.get(key);
   if (kernel === undefined) {

@@ -35,13 +35,10 @@ const operation = new Operation<readonly [x: Tensor, index: Tensor<IndexDType>],
       const { view, columns, stride: tableStride } = rowsOf(steps, 0);
       const by = denseIndex(steps, 1);
       const to = steps.rowMajorResult({ shape, dtype });
-      const problem = { dtype, index: index.dtype };
-      steps.addProgram(
-        {
-          key: `gather-rows ${dtype} ${index.dtype}`,
-          plan: (limits) => planGatherRows(problem, limits),
-          emit: emitGatherRows,
-        },
+      steps.addPlan(
+        `gather-rows ${dtype} ${index.dtype}`,
+        planGatherRows({ dtype, index: index.dtype }, device.limits),
+        emitGatherRows,
         {
           values: index.size * columns,
           pointers: { x: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },

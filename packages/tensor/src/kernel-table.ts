@@ -1,5 +1,10 @@
 import { availableParallelism } from 'node:os';
-import type { BuiltinKernel, EmittedKernel } from '@mercer/kernels';
+import {
+  isEmitted,
+  type BuiltinKernel,
+  type EmittedKernel,
+  type LaunchableKernel,
+} from '@mercer/kernels';
 import { SharedWork } from '@mercer/jit-cache';
 import { collectGarbage } from './collect-garbage.js';
 import { DeviceKernel } from './device-kernel.js';
@@ -24,6 +29,8 @@ export interface KernelBuilders {
   build(kernel: EmittedKernel, options: CompileOptions): Promise<NativeFunction>;
   interpret(kernel: EmittedKernel): NativeFunction | undefined;
   isCached(kernel: EmittedKernel): Promise<boolean>;
+  /** A function of the runtime's own. */
+  builtin(kernel: BuiltinKernel): NativeFunction;
 }
 
 /**
@@ -48,8 +55,12 @@ export class KernelTable {
     this.#functions = new RecentMap(() => device.kernelLimit);
   }
 
-  /** A kernel that is launched alone. */
-  async get(kernel: EmittedKernel, options: CallLoadOptions): Promise<LoadedKernel> {
+  /** A kernel that is launched alone; a built-in function is there at once. */
+  async get(kernel: LaunchableKernel, options: CallLoadOptions): Promise<LoadedKernel> {
+    if (!isEmitted(kernel)) {
+      options.signal?.throwIfAborted();
+      return this.builtin(kernel);
+    }
     let executable = this.#executables.get(kernel);
     if (executable === undefined) {
       checkDialect(this.#device, kernel);
@@ -68,12 +79,14 @@ export class KernelTable {
 
   /** What is the same of every way to kernels that are launched together. */
   partsOf(
-    kernels: readonly EmittedKernel[],
+    launched: readonly LaunchableKernel[],
   ): Pick<ExecutableParts<never>, 'name' | 'compileTimeoutMs' | 'ways' | 'compileMs'> {
+    const kernels = launched.filter(isEmitted);
     return {
-      name: kernels[0]?.name ?? '',
+      name: launched[0]?.name ?? '',
       compileTimeoutMs: () => this.#device.compileTimeoutMs,
-      ways: () => this.#builders.executors(kernels),
+      // built-in functions alone need neither
+      ways: async () => (kernels.length === 0 ? 'compiled' : this.#builders.executors(kernels)),
       compileMs: async () => {
         const times = await Promise.all(kernels.map((kernel) => this.#compileMs(kernel)));
         const sum = times.reduce((all, one) => all + one, 0);
@@ -84,9 +97,10 @@ export class KernelTable {
 
   /** @throws the compiler's or the loader's error */
   async compiled(
-    kernel: EmittedKernel,
+    kernel: LaunchableKernel,
     { debug, signal, behind }: CompileOptions,
   ): Promise<LoadedKernel> {
+    if (!isEmitted(kernel)) return this.builtin(kernel);
     checkDialect(this.#device, kernel);
     const key = kernelKey(kernel);
     let building = this.#functions.get(key);
@@ -100,7 +114,8 @@ export class KernelTable {
   }
 
   /** @throws MercerError UNSUPPORTED where the kernel has no program for the interpreter */
-  async interpreted(kernel: EmittedKernel): Promise<LoadedKernel> {
+  async interpreted(kernel: LaunchableKernel): Promise<LoadedKernel> {
+    if (!isEmitted(kernel)) return this.builtin(kernel);
     checkDialect(this.#device, kernel);
     const native = this.#builders.interpret(kernel);
     if (native === undefined) throw await needsCompiler(kernel);
@@ -108,10 +123,10 @@ export class KernelTable {
   }
 
   /** How long the interpreter will take for kernels that compute so many values each. */
-  interpreterMs(kernels: readonly EmittedKernel[], values: number): number {
+  interpreterMs(kernels: readonly LaunchableKernel[], values: number): number {
     const { limits } = this.#device;
     if (limits.kind === 'cuda') return Infinity;
-    return kernels.reduce((sum, one) => sum + predictedInterpreterMs(one, values, limits), 0);
+    return kernels.filter(isEmitted).reduce((sum, one) => sum + predictedInterpreterMs(one, values, limits), 0);
   }
 
   async #compileMs(kernel: EmittedKernel): Promise<number> {
@@ -120,10 +135,10 @@ export class KernelTable {
   }
 
   /** A built-in function, looked up once for each kernel value. */
-  builtin(kernel: BuiltinKernel, find: (kernel: BuiltinKernel) => NativeFunction): LoadedKernel {
+  builtin(kernel: BuiltinKernel): LoadedKernel {
     let loaded = this.#builtins.get(kernel);
     if (loaded === undefined) {
-      loaded = new DeviceKernel(this.#device, kernel, find(kernel), undefined);
+      loaded = new DeviceKernel(this.#device, kernel, this.#builders.builtin(kernel), undefined);
       this.#builtins.set(kernel, loaded);
     }
     return loaded;

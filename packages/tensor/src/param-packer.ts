@@ -59,7 +59,10 @@ export class ParamPacker {
       packed.offsets.filter((_, i) => kernel.params[i]?.kind === kind);
     this.#pointerOffsets = offsetsOf('pointer');
     this.#mapOffsets = offsetsOf('tensorMap');
-    this.#scalars = kernel.params.flatMap((param, i) =>
+    const constants = kernel.dialect === 'builtin' ? kernel.constants : undefined;
+    const isConstant = (name: string): boolean =>
+      constants !== undefined && Object.hasOwn(constants, name);
+    const scalars = kernel.params.flatMap((param, i) =>
       param.kind === 'scalar'
         ? [
             {
@@ -72,6 +75,12 @@ export class ParamPacker {
           ]
         : [],
     );
+    this.#scalars = scalars.filter(({ name }) => !isConstant(name));
+    if (constants !== undefined)
+      this.#write(
+        scalars.filter(({ name }) => isConstant(name)),
+        constants,
+      );
   }
 
   /** Pointer number `index`, an address below 2^53. */
@@ -100,9 +109,13 @@ export class ParamPacker {
     });
   }
 
-  /** All scalars, by name. */
+  /** All scalars that are not constants of the kernel, by name. */
   setScalars(scalars: Scalars): void {
-    for (const slot of this.#scalars) {
+    this.#write(this.#scalars, scalars);
+  }
+
+  #write(slots: readonly ScalarSlot[], scalars: Scalars): void {
+    for (const slot of slots) {
       const value = scalars[slot.name];
       if (typeof value !== 'number' || !slot.fits(value)) {
         throw new MercerError(

@@ -41,6 +41,13 @@ function run(body: string, env: Record<string, string> = {}): Promise<Outcome> {
   });
 }
 
+/** A kernel with a formula: x + x of [1.5, 2.5]. */
+const DOUBLED = `
+  const { add, variable } = await import(${JSON.stringify(import.meta.resolve('@mercer/formula'))});
+  const x = await tensor([1.5, 2.5], { device: 'cpu' });
+  const doubled = () => mercer.map(add(variable('x'), variable('x')), { x });
+  console.log(await doubled().toNested().then((d) => d.join(), (e) => e.code + ' ' + e.message));`;
+
 const CAST = `const t = await tensor([1.5, 2.5], { device: 'cpu' });\nconsole.log((await (await t.cast('int32')).toNested()).join());`;
 
 describe('a process of its own', () => {
@@ -97,10 +104,10 @@ describe('a process of its own', () => {
   });
 
   it('prints compiles and launches for MERCER_DEBUG=jit', async () => {
-    const { stderr } = await run(CAST, { MERCER_DEBUG: 'jit', MERCER_CACHE: 'off' });
+    const { stderr } = await run(DOUBLED, { MERCER_DEBUG: 'jit', MERCER_CACHE: 'off' });
     expect(stderr).toMatch(/mercer jit: miss/);
     expect(stderr).toMatch(
-      /mercer jit: launch cast_f32_i32_linear on cpu default stream, compiled: tasks 1, chunk 1/,
+      /mercer jit: launch map .* on cpu default stream, compiled: tasks 1, chunk 1/,
     );
   });
 
@@ -125,40 +132,58 @@ describe('a process of its own', () => {
       { MERCER_CACHE_DIR: '', XDG_CACHE_HOME: '', HOME: '/nonexistent' },
     ];
     for (const env of cases) {
-      const { code, stdout } = await run(CAST, env);
-      expect({ env, code, stdout }).toEqual({ env, code: 0, stdout: '1,2\n' });
+      const { code, stdout } = await run(DOUBLED, env);
+      expect({ env, code, stdout }).toEqual({ env, code: 0, stdout: '3,5\n' });
     }
   });
 
-  const CAST_TO_INTEGER = `
-    const t = await tensor([1.5, 2.5], { device: 'cpu' });
-    console.log(await t.cast('int32').then((c) => c.toTypedArray(), (e) => e.code + ' ' + e.message));`;
   const NO_COMPILER = { PATH: '/nonexistent', CXX: '/nonexistent/c++', MERCER_CACHE: 'off' };
 
   it('names the missing compiler where compiled kernels are asked for', async () => {
-    const { stdout } = await run(CAST_TO_INTEGER, { ...NO_COMPILER, MERCER_CPU: 'compiled' });
+    const { stdout } = await run(DOUBLED, { ...NO_COMPILER, MERCER_CPU: 'compiled' });
     expect(stdout).toMatch(/^COMPILER_NOT_FOUND .*Install a C\+\+ compiler/s);
+  });
+
+  it('needs no compiler for what holds no formula, and says nothing', async () => {
+    for (const MERCER_CPU of ['', 'compiled', 'interpreted']) {
+      const outcome = await run(
+        `${CAST}
+        const cpu = { device: 'cpu' };
+        const index = await tensor(Int32Array.of(2, 0, 2), cpu);
+        const sums = await mercer.scatterAdd(await tensor([[1], [2], [4]], cpu), index, 3);
+        console.log((await sums.toNested()).join(), (await mercer.countRows(index, 3).toNested()).join());
+        console.log((await mercer.gatherRows(sums, index).toNested()).join(), (await sums.sumTo([1]).toNested()).join());
+        console.log((await (await full([600, 600], 3, cpu)).transpose().contiguous().toTypedArray())[7]);`,
+        { ...NO_COMPILER, MERCER_CPU },
+      );
+      expect({ MERCER_CPU, ...outcome }).toEqual({
+        MERCER_CPU,
+        code: 0,
+        stdout: '1,2\n2,0,5 1,0,2\n5,2,5 7\n3\n',
+        stderr: '',
+      });
+    }
   });
 
   it('computes without a compiler, on the interpreter, and says so once', async () => {
     const { code, stdout, stderr } = await run(
-      `${CAST_TO_INTEGER}
-      await (await tensor([1, 2], { device: 'cpu' })).cast('float64');
+      `${DOUBLED}
+      await mercer.map(add(variable('x'), 1), { x });
       const { executor, reason } = await mercer.cpuExecutor();
       console.log(executor, reason);`,
       { ...NO_COMPILER, MERCER_CPU: '' },
     );
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'Int32Array(2) [ 1, 2 ]\ninterpreted no C++ compiler was found\n',
+      stdout: '3,5\ninterpreted no C++ compiler was found\n',
     });
     expect(stderr).toMatch(/^mercer: CPU kernels are interpreted, .*MERCER_CPU=interpreted\.\n$/);
   });
 
   it('has one line for a machine without a GPU and a compiler, and none where Node is to be silent', async () => {
-    const body = `console.log((await (await tensor([1.5])).cast('int32')).device.id);`;
+    const body = `${DOUBLED.replace(", { device: 'cpu' }", '')}\nconsole.log(x.device.id);`;
     const { code, stdout, stderr } = await run(body, { ...NO_COMPILER, MERCER_CPU: '' });
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'cpu\n' });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '3,5\ncpu\n' });
     expect(stderr).toMatch(/^mercer: computing on the CPU, .*mercer doctor.*\n$/);
     expect(stderr.length).toBeLessThan(160);
     const silent = { ...NO_COMPILER, MERCER_CPU: '', NODE_NO_WARNINGS: '1' };
@@ -167,17 +192,17 @@ describe('a process of its own', () => {
 
   it('interprets where MERCER_CPU says so, without a word', async () => {
     const { stdout, stderr } = await run(
-      `${CAST_TO_INTEGER}\nconsole.log((await mercer.cpuExecutor()).reason);`,
+      `${DOUBLED}\nconsole.log((await mercer.cpuExecutor()).reason);`,
       { MERCER_CPU: 'interpreted', MERCER_DEBUG: '' },
     );
     expect({ stdout, stderr }).toEqual({
-      stdout: 'Int32Array(2) [ 1, 2 ]\nMERCER_CPU\n',
+      stdout: '3,5\nMERCER_CPU\n',
       stderr: '',
     });
   });
 
   it('refuses another value of MERCER_CPU', async () => {
-    const { stdout } = await run(CAST_TO_INTEGER, { MERCER_CPU: 'fast' });
+    const { stdout } = await run(DOUBLED, { MERCER_CPU: 'fast' });
     expect(stdout).toMatch(
       /^INVALID_ARGUMENT .*MERCER_CPU is 'fast'\. Set it to compiled or interpreted/,
     );
@@ -230,7 +255,7 @@ describe('a process of its own', () => {
       const { emitCopy, planCopy } = await import(${JSON.stringify(import.meta.resolve('@mercer/kernels'))});
       const cpu = device('cpu');
       const { plan, scalars } = planCopy({ from: 'float32', to: 'float64', shape: [500], srcStrides: [1], dstStrides: [1] });
-      const kernel = await cpu.load(emitCopy(plan, 'cpu'));
+      const kernel = cpu.loadBuiltin(emitCopy(plan, 'cpu'));
       const source = await full([500], 1, { device: 'cpu' });
       const rounds = [];
       for (let round = 0; round < 6; round++) {

@@ -3,8 +3,10 @@ import { SharedWork, type DebugOption } from '@mercer/jit-cache';
 import type { Steps } from '@mercer/formula';
 import {
   isBeyondCompiler,
+  isEmitted,
   type DeviceLimits,
   type KernelProgram,
+  type LaunchableKernel,
   type Scalars,
 } from '@mercer/kernels';
 import type { CpuExecutor } from './cpu-executor.js';
@@ -18,14 +20,17 @@ import { RecentMap } from './recent-map.js';
 
 /** What a plan says beside its own once its kernels are loaded. */
 export interface Executed {
-  /** What runs the kernels on the CPU; absent on a GPU. */
+  /** What runs the kernels on the CPU; absent on a GPU, and where all are built-in functions. */
   readonly executor?: CpuExecutor;
 }
+
+/** A program of texts and built-in functions. */
+type LaunchedProgram = KernelProgram<LaunchableKernel>;
 
 /** A plan whose kernels are loaded on a device. */
 export interface LoadedProgram<P> {
   readonly plan: P & Executed;
-  readonly program: KernelProgram;
+  readonly program: LaunchedProgram;
   readonly steps: readonly LoadedStep[];
 }
 
@@ -49,13 +54,13 @@ export interface ProgramProblem<P extends object> {
   readonly holds?: object | undefined;
   /** In steps where it may take long: they are taken in slices, between which the event loop runs. */
   readonly plan: (limits: DeviceLimits) => P | Steps<P>;
-  readonly emit: (plan: P) => KernelProgram | Steps<KernelProgram>;
+  readonly emit: (plan: P) => LaunchedProgram | Steps<LaunchedProgram>;
 }
 
 /** A plan with its kernels, before they are loaded. */
 interface Planned<P> {
   readonly plan: P;
-  readonly program: KernelProgram;
+  readonly program: LaunchedProgram;
 }
 
 /** A plan that was found or made, and what it counts among those that are remembered. */
@@ -93,10 +98,10 @@ function programsOf(device: Device): DevicePrograms {
 const USUAL_TEXT = 2 ** 15;
 
 /** What a program counts among those that are remembered: long ones count as several. */
-function weightOf({ steps }: KernelProgram): number {
+function weightOf({ steps }: LaunchedProgram): number {
   const text = steps.reduce((sum, { kernel }) => {
     const words = kernel.dialect === 'cpu' ? (kernel.program?.words.length ?? 0) : 0;
-    return sum + kernel.source.length + 8 * words;
+    return sum + (isEmitted(kernel) ? kernel.source.length : 0) + 8 * words;
   }, 0);
   return 1 + Math.floor(text / USUAL_TEXT);
 }
@@ -232,7 +237,7 @@ const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['parts
 
 async function load<P extends object>(
   { plan, program }: Planned<P>,
-  loaded: (kernel: KernelProgram['steps'][number]['kernel']) => Promise<LoadedKernel>,
+  loaded: (kernel: LaunchableKernel) => Promise<LoadedKernel>,
 ): Promise<LoadedProgram<P>> {
   const steps = await Promise.all(
     program.steps.map(async (step): Promise<LoadedStep> => {
@@ -245,7 +250,7 @@ async function load<P extends object>(
       };
     }),
   );
-  const executor = steps[0]?.kernel.executor;
+  const executor = steps.find(({ kernel }) => kernel.executor !== undefined)?.kernel.executor;
   return {
     plan: executor === undefined ? plan : Object.freeze({ ...plan, executor }),
     program,

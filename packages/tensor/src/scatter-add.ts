@@ -31,7 +31,7 @@ export interface ScatterAddOptions<D extends SumDType = SumDType>
   /** Of the result; default: that of `out`, else that of the values. */
   readonly dtype?: D | undefined;
   /**
-   * Default true: the same inputs give the same bits on a device, on the CPU under one executor (`MERCER_CPU`). With false a GPU adds by atomic operations, in any order
+   * Default true: the same inputs give the same bits on a device, on the CPU whatever runs kernels with formulas. With false a GPU adds by atomic operations, in any order
    * and rounding each time to the result's dtype: quicker where few entries meet in a row, slower where many do.
    */
   readonly deterministic?: boolean | undefined;
@@ -79,12 +79,10 @@ const operation = new Operation<Arguments, ScatterAddOptions>({
     const sizes = { count: index.size, rows, columns, valueStride };
     const problem = { from: values.dtype, to: dtype, index: index.dtype, deterministic, ...sizes };
     const plan = planScatterAdd(problem, device.limits);
-    steps.addProgram(
-      {
-        key: `scatter-add ${problem.from} ${dtype} ${index.dtype} ${deterministic} ${sizes.count} ${rows} ${columns}`,
-        plan: () => plan,
-        emit: emitScatterAdd,
-      },
+    steps.addPlan(
+      `scatter-add ${problem.from} ${dtype} ${index.dtype} ${deterministic} ${sizes.count} ${rows} ${columns}`,
+      plan,
+      emitScatterAdd,
       {
         values: sizes.count * columns,
         pointers: { values: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },

@@ -2,7 +2,7 @@ import {
   emitSum,
   planSum,
   type DType,
-  type EmittedKernel,
+  type LaunchableKernel,
   type SumDType,
   type SumPlan,
 } from '@mercer/kernels';
@@ -186,9 +186,9 @@ function sumGroups(
   if (!isLast) sumGroups(steps, to, kept, result);
 }
 
-const kernels = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
+const kernels = new RecentMap<string, LaunchableKernel>(() => REMEMBERED_KERNELS);
 
-function kernelFor(plan: SumPlan, key: string, dialect: 'cpu' | 'cuda'): EmittedKernel {
+function kernelFor(plan: SumPlan, key: string, dialect: 'cpu' | 'cuda'): LaunchableKernel {
   let kernel = kernels.get(key);
   if (kernel === undefined) kernels.set(key, (kernel = emitSum(plan, dialect)));
   return kernel;

@@ -141,7 +141,7 @@ struct MapReduceFamily {
   // Row `row` of an input in a batch entry.
   const uint8_t* at(const Sizes& g, int32_t input, int64_t layer, int64_t row, int64_t component) const {
     const int64_t element = layer * g.strides[2 * input + 1] + row * g.strides[2 * input] + component;
-    return (const uint8_t*)g.words[input] + element * ELEMENT_BYTES[set.storage(input)];
+    return (const uint8_t*)g.words[input] + element * kernels::kElementBytes[set.storage(input)];
   }
 
   static constexpr int32_t kOwnType = sizeof(T) == sizeof(double) ? 0 : 1;
@@ -161,7 +161,7 @@ struct MapReduceFamily {
         gather(to, (const T*)from, ld, rows);
         continue;
       }
-      ROWS[set.storage(input)][kOwnType](to, 1, from, ld, rows);
+      rowFn(set.storage(input), kOwnType)(to, 1, from, ld, rows);
       for (int64_t i = rows; i < whole_steps(rows); i++) to[i] = to[rows - 1];
     }
   }
@@ -188,7 +188,7 @@ struct MapReduceFamily {
         for (int32_t c = 0; c < components; c++) {
           T value = (T)__builtin_nan("");
           if (there) {
-            ROWS[set.storage(table)][kOwnType](&value, 1, at(g, table, layer, (int64_t)place, one[2 + c]), 1, 1);
+            rowFn(set.storage(table), kOwnType)(&value, 1, at(g, table, layer, (int64_t)place, one[2 + c]), 1, 1);
           }
           to[c * tile + i] = value;
         }
@@ -230,7 +230,7 @@ struct MapReduceFamily {
     gatherRows(g, ownTiles, list, set.own, layer, first, rows);
     for (int64_t q = 0; q < set.parameters; q++) {
       const int32_t* const one = list + 2 * (set.own + set.other + q);
-      ROWS[set.storage(one[0])][kOwnType](parameters + q, 1, at(g, one[0], layer, 0, one[1]), 1, 1);
+      rowFn(set.storage(one[0]), kOwnType)(parameters + q, 1, at(g, one[0], layer, 0, one[1]), 1, 1);
       own.input(set.own + q, parameters + q);
       other.input(set.other + q, parameters + q);
       eachPairMachine([&](const Machine& one) { one.input(firstParameter() + q, parameters + q); });

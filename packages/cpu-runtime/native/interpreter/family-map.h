@@ -37,8 +37,8 @@ struct MapFamily {
     const double* numbers = (const double*)(starts + indices);
     uniforms.set(view, numbers);
     value.prepare(view, &uniforms, [](int32_t) { return false; });
-    const RowFn store = ROWS[view.float64 ? 0 : 1][s[1]];
-    const int64_t bytesOut = ELEMENT_BYTES[s[1]];
+    const kernels::RowFn store = rowFn(view.float64 ? 0 : 1, s[1]);
+    const int64_t bytesOut = kernels::kElementBytes[s[1]];
     const int64_t inner = n[rank - 1];
     int64_t total = 1;
     for (int32_t i = 0; i < rank; i++) total *= n[i];
@@ -61,13 +61,13 @@ struct MapFamily {
           const int64_t stride = strides[(1 + q) * rank + rank - 1];
           const int32_t type = s[5 + q];
           const uint8_t* from =
-              (const uint8_t*)words[q] + (offsets[1 + q] + x * stride) * ELEMENT_BYTES[type];
+              (const uint8_t*)words[q] + (offsets[1 + q] + x * stride) * kernels::kElementBytes[type];
           T* buffer = buffers + (1 + q) * TILE;
           if (type == (view.float64 ? 0 : 1) && stride == 1 && count == whole) {
             value.input(q, (const T*)from);
             continue;
           }
-          ROWS[type][view.float64 ? 0 : 1](buffer, 1, from, stride, count);
+          rowFn(type, view.float64 ? 0 : 1)(buffer, 1, from, stride, count);
           for (int64_t i = count; i < whole; i++) buffer[i] = buffer[count - 1];
           value.input(q, buffer);
         }

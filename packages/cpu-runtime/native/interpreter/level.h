@@ -4,15 +4,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../kernels/kernels.h"
 #include "program.h"
 
 #define INLINE_METHOD inline __attribute__((always_inline))
 #define INLINE_LAMBDA __attribute__((always_inline))
 
+#define MERCER_CONCAT2(a, b) a##b
+#define MERCER_CONCAT(a, b) MERCER_CONCAT2(a, b)
+
+namespace mercer::cpu::kernels {
+extern const Level MERCER_CONCAT(kKernels_, MERCER_LEVEL);
+}
+
 namespace mercer::cpu::interpreter {
 namespace {
 
-#include "rows.h"
+// Conversions are those of copies.
+inline kernels::RowFn rowFn(int32_t from, int32_t to) {
+  return kernels::MERCER_CONCAT(kKernels_, MERCER_LEVEL).rows[from][to];
+}
 
 // Functions by name, in double precision for both data types.
 #define INLINE static inline __attribute__((always_inline, unused))
@@ -89,9 +100,8 @@ void runOf(const View& view, const void* args, int64_t block, int64_t begin, int
     case Family::kGradient:               \
       RUN(GradientFamily)                 \
     case Family::kCdistGrad:              \
-      RUN(CdistGradFamily)                \
     default:                              \
-      break;                              \
+      RUN(CdistGradFamily)                \
   }
 
 Cut cut(const View& view, const void* args, int64_t threads) {
@@ -100,7 +110,6 @@ Cut cut(const View& view, const void* args, int64_t threads) {
                       : cutOf<float32::F, float32::Arena>(view, args, threads);
   MERCER_FAMILIES(MERCER_RUN)
 #undef MERCER_RUN
-  return CopyFamily::cut(view, args, threads);
 }
 
 void run(const View& view, const void* args, int64_t block, int64_t begin, int64_t end, void* scratch) {
@@ -109,13 +118,10 @@ void run(const View& view, const void* args, int64_t block, int64_t begin, int64
                       : runOf<float32::F, float32::Arena>(view, args, block, begin, end, scratch);
   MERCER_FAMILIES(MERCER_RUN)
 #undef MERCER_RUN
-  CopyFamily::run(view, args, begin, end);
 }
 
 }  // namespace
 
-#define MERCER_CONCAT2(a, b) a##b
-#define MERCER_CONCAT(a, b) MERCER_CONCAT2(a, b)
 extern const Level MERCER_CONCAT(kLevel_, MERCER_LEVEL);
 const Level MERCER_CONCAT(kLevel_, MERCER_LEVEL) = {MERCER_LEVEL_NAME, cut, run};
 

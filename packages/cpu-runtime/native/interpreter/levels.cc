@@ -22,7 +22,6 @@ const Level* levelOf(const char* name) {
 void runProgram(const void* packed, int64_t begin, int64_t end, void* scratch) {
   const auto& header = *static_cast<const LaunchHeader*>(packed);
   const void* args = &header + 1;
-  if (header.view->text != nullptr) return header.view->text(args, begin, end, scratch);
   header.level->run(*header.view, args, header.block, begin, end, scratch);
 }
 

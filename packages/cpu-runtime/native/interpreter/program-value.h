@@ -15,7 +15,7 @@ class Program {
                                              const double* constants, size_t constantCount);
 
   const View& view() const { return view_; }
-  // Bytes of the packed parameters of a launch; 0 where any number goes.
+  // Bytes of the packed parameters of a launch.
   size_t argBytes() const { return argBytes_; }
 
  private:

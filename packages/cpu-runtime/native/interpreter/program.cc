@@ -9,7 +9,7 @@ namespace mercer::cpu::interpreter {
 
 namespace {
 
-constexpr int32_t kVersion = 2;
+constexpr int32_t kVersion = 3;
 constexpr int32_t kMostRegisters = 1 << 16;
 constexpr int32_t kMostSlots = 1 << 21;
 constexpr int32_t kMostSettings = 1 << 20;
@@ -237,10 +237,6 @@ class Reader {
 
   void checkFamily() {
     switch (program_.view_.family) {
-      case Family::kText:
-        return checkText();
-      case Family::kCopy:
-        return checkCopy();
       case Family::kMap:
         return checkMap();
       case Family::kMapReduce:
@@ -255,21 +251,6 @@ class Reader {
   }
 
   void args(int32_t words) { program_.argBytes_ = 8 * static_cast<size_t>(words); }
-
-  void checkText() {
-    settings(2), codes(0);
-    program_.view_.text =
-        findText(static_cast<uint32_t>(setting(0)), static_cast<uint32_t>(setting(1)));
-    require(program_.view_.text != nullptr, "the addon has no kernel of this text");
-  }
-
-  void checkCopy() {
-    settings(4), codes(0);
-    const int32_t from = setting(0, 0, 11), to = setting(1, 0, 11), mode = setting(2, 0, 2);
-    require((from < 8 && to < 8) || from == to, "raw elements are not converted");
-    const int32_t rank = setting(3, mode == 2 ? 2 : 1, kMostDims);
-    args(mode == 0 ? 3 : 2 + 3 * rank);
-  }
 
   void checkMap() {
     codes(2);

@@ -6,10 +6,8 @@
 
 namespace mercer::cpu::interpreter {
 
-using TextFn = void (*)(const void* args, int64_t begin, int64_t end, void* scratch);
-
-enum class Family : int32_t { kText, kCopy, kMap, kMapReduce, kPairwise, kGradient, kCdistGrad };
-constexpr int32_t kFamilies = 7;
+enum class Family : int32_t { kMap, kMapReduce, kPairwise, kGradient, kCdistGrad };
+constexpr int32_t kFamilies = 5;
 
 enum class Operation : int32_t {
 #define MERCER_UNARY(name, weight, value) k_##name,
@@ -116,7 +114,6 @@ struct View {
   const int32_t* settings;
   const double* constants;
   const Code* codes;
-  TextFn text;
 };
 
 // The reductions of the map-reduce family; packages/kernels/src/interpret/map-reduce-program.ts has the same list.
@@ -186,8 +183,5 @@ struct Level {
 
 // Values that are the same for all elements, in double precision: the roots of code 0.
 void evaluateUniforms(const View& view, const double* inputs, double* values);
-
-// A kernel of fixed text that was compiled with the addon; null for a hash that it lacks.
-TextFn findText(uint32_t low, uint32_t high);
 
 }  // namespace mercer::cpu::interpreter

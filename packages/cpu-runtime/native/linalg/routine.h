@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../image.h"
+#include "../builtin.h"
 #include "blocked.h"
 #include "lapack.h"
 
@@ -52,14 +52,6 @@ template <class T>
 Int queried(T size) {
   return static_cast<Int>(std::ceil(static_cast<double>(size) * (1 + 1e-6))) + 1;
 }
-
-struct Builtin {
-  const char* name;
-  KernelFn run;
-  size_t (*scratchBytes)(const void* args);
-  size_t argBytes;
-  bool needsLapack;
-};
 
 inline size_t tileScratchBytes() {
   return std::max(tileKernels<float>().scratchBytes, tileKernels<double>().scratchBytes);

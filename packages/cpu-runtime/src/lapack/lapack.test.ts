@@ -159,10 +159,10 @@ describe.skipIf(!lapack.isAvailable())('a routine', () => {
   const none = { tasks: 0, chunk: 1, scratchBytes: 0 };
 
   it('is found by name, with the size of its parameters', () => {
-    const fn = lapack.function('solve_cholesky_float64');
+    const fn = cpu.builtin('solve_cholesky_float64');
     // Six batch extents, four matrices of pointer, four numbers and six strides, infos, a flag.
     expect(fn.paramBytes).toBe(8 * (6 + 4 * 11 + 2));
-    expect(() => lapack.function('solve_everything')).toThrow(
+    expect(() => cpu.builtin('solve_everything')).toThrow(
       expect.objectContaining({ code: 'SYMBOL_NOT_FOUND' }),
     );
   });
@@ -199,7 +199,7 @@ describe.skipIf(!lapack.isAvailable())('a routine', () => {
   });
 
   it('refuses parameters of another size', () => {
-    const fn = lapack.function('gemm_float32');
+    const fn = cpu.builtin('gemm_float32');
     const stream = cpu.createStream();
     expect(() => fn.launch(none, stream, new Uint8Array(8))).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
@@ -207,7 +207,7 @@ describe.skipIf(!lapack.isAvailable())('a routine', () => {
   });
 
   it('runs on a stream, also with nothing to do', async () => {
-    const fn = lapack.function('gemm_float32');
+    const fn = cpu.builtin('gemm_float32');
     const stream = cpu.createStream();
     fn.launch(none, stream, params(fn));
     await expect(stream.whenDone()).resolves.toBeUndefined();

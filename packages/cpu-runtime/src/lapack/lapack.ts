@@ -1,7 +1,5 @@
-import { own } from '@mercer/options';
 import { rawBinding } from '../addon.js';
-import { CpuFunction } from '../cpu-module.js';
-import { AddonNotFoundError, LapackNotFoundError, type Attempt } from '../errors.js';
+import { AddonNotFoundError, type Attempt } from '../errors.js';
 import { lapackCandidates, openblasPackage, type LapackSource } from './candidates.js';
 
 /** Which BLAS with LAPACK is in use, or why there is none. */
@@ -32,15 +30,6 @@ export interface Lapack {
   isAvailable(): boolean;
   /** Where it is, or what was tried. Never throws; opens the library once for the process. */
   report(): LapackReport;
-  /**
-   * A routine that streams can run like a compiled kernel: one task for each matrix of a batch. `paramBytes` is the size
-   * of its packed parameters, whose layout is that of native/linalg of the source.
-   *
-   * @param name such as 'solve_cholesky_float32'
-   * @throws LapackNotFoundError
-   * @throws CpuRuntimeError SYMBOL_NOT_FOUND for a name that there is not
-   */
-  function(name: string): CpuFunction;
 }
 
 /** Machines for which a package with OpenBLAS is published. */
@@ -100,11 +89,4 @@ function open(): LapackReport {
 export const lapack: Lapack = {
   isAvailable: () => report().found,
   report,
-  function: (name) => {
-    const { attempts, remedy } = own(report(), 'attempts', 'remedy');
-    const found = rawBinding().lapackFunction(name);
-    if (found === undefined) throw new LapackNotFoundError(attempts, remedy ?? '');
-    const [fn, paramBytes] = found;
-    return new CpuFunction(fn, name, paramBytes);
-  },
 };

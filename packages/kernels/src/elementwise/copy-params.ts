@@ -22,7 +22,7 @@ export function elementCount(plan: CopyPlan | FillPlan, scalars: Scalars): numbe
 }
 
 /** Pointer parameters of raw elements take any dtype; the caller has compared the two sides. */
-function pointerType(type: ElementType): DType | 'byte' {
+export function pointerType(type: ElementType): DType | 'byte' {
   return isRaw(type) ? 'byte' : type;
 }
 

@@ -67,6 +67,7 @@ export function mapProblems(): readonly MapProblem[] {
 
 /** Sums of float32 elements, each text once; those of float64 are part of the default gradient kernels. */
 export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
+  if (kind === 'cpu') return [];
   const kernels = new Map<string, NamedKernel>();
   for (const to of ['float32', 'float64'] as const) {
     for (const count of [10, 1000]) {

@@ -1,11 +1,11 @@
-import type { CpuKernel, CudaKernel, EmittedKernel } from '../emitted-kernel.js';
+import type { BuiltinKernel, CudaKernel, LaunchableKernel } from '../emitted-kernel.js';
 import type { Dialect } from './conversion-text.js';
-import { emitCopyCpu } from './copy-cpu.js';
+import { cpuCopyKernel } from './copy-cpu.js';
 import { emitCopyCuda } from './copy-cuda.js';
 import type { CopyPlan } from './copy-plan.js';
 
 /**
- * A copy or cast in the given dialect, for any pair of element types and any rank up to 8.
+ * A copy or cast, for any pair of element types and any rank up to 8: CUDA C++, or a built-in function of the CPU's runtime.
  *
  * @example
  * ```ts
@@ -23,8 +23,8 @@ import type { CopyPlan } from './copy-plan.js';
  * ```
  */
 export function emitCopy(plan: CopyPlan, dialect: 'cuda'): CudaKernel;
-export function emitCopy(plan: CopyPlan, dialect: 'cpu'): CpuKernel;
-export function emitCopy(plan: CopyPlan, dialect: Dialect): EmittedKernel;
-export function emitCopy(plan: CopyPlan, dialect: Dialect): EmittedKernel {
-  return dialect === 'cuda' ? emitCopyCuda(plan) : emitCopyCpu(plan);
+export function emitCopy(plan: CopyPlan, dialect: 'cpu'): BuiltinKernel;
+export function emitCopy(plan: CopyPlan, dialect: Dialect): LaunchableKernel;
+export function emitCopy(plan: CopyPlan, dialect: Dialect): LaunchableKernel {
+  return dialect === 'cuda' ? emitCopyCuda(plan) : cpuCopyKernel(plan);
 }

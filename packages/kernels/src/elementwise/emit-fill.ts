@@ -1,9 +1,10 @@
-import { argumentsStruct, parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
-import type { CpuKernel, CudaKernel, EmittedKernel } from '../emitted-kernel.js';
-import { textProgram } from '../interpret/text-program.js';
+import { int64 } from '../builtin-kernel.js';
+import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
+import type { BuiltinKernel, CudaKernel, LaunchableKernel } from '../emitted-kernel.js';
+import { elementNumber } from '../interpret/element-types.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { elementCount, fillCost, fillEntry, fillParams, scalar } from './copy-params.js';
-import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
+import { dimensions, elementTasks } from './copy-cpu.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import type { FillPlan } from './fill-plan.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';
@@ -11,22 +12,27 @@ import { productOf, QUOTIENT, unravel } from './strided-text.js';
 const STORAGE = { 1: 'u8', 2: 'u16', 4: 'u32', 8: 'u64' } as const;
 
 /**
- * A fill in the given dialect. Scalars `lo` and `hi` are the low and high 32 bits of one element, so every dtype and
+ * A fill: CUDA C++, or a built-in function of the CPU's runtime. Scalars `lo` and `hi` are the low and high 32 bits of one element, so every dtype and
  * every NaN is written exactly.
  */
 export function emitFill(plan: FillPlan, dialect: 'cuda'): CudaKernel;
-export function emitFill(plan: FillPlan, dialect: 'cpu'): CpuKernel;
-export function emitFill(plan: FillPlan, dialect: Dialect): EmittedKernel;
-export function emitFill(plan: FillPlan, dialect: Dialect): EmittedKernel {
-  const common = {
-    name: fillEntry(plan).replace('mercer_', ''),
+export function emitFill(plan: FillPlan, dialect: 'cpu'): BuiltinKernel;
+export function emitFill(plan: FillPlan, dialect: Dialect): LaunchableKernel;
+export function emitFill(plan: FillPlan, dialect: Dialect): LaunchableKernel {
+  if (dialect === 'cpu') return cpuFill(plan);
+  return {
+    ...common(plan),
+    ...cudaFill(plan),
     entry: fillEntry(plan),
     params: fillParams(plan),
     options: [],
-    cost: (scalars: Readonly<Record<string, number>>) => fillCost(plan, scalars),
   };
-  return dialect === 'cuda' ? { ...common, ...cudaFill(plan) } : { ...common, ...cpuFill(plan) };
 }
+
+const common = (plan: FillPlan): Pick<CudaKernel, 'name' | 'cost'> => ({
+  name: fillEntry(plan).replace('mercer_', ''),
+  cost: (scalars) => fillCost(plan, scalars),
+});
 
 const value = (type: string, lo: string, hi: string): string =>
   type === 'u64' ? `(u64)(u32)${lo} | ((u64)(u32)${hi} << 32)` : `(${type})(u32)${lo}`;
@@ -79,38 +85,18 @@ ${unravel(plan.rank - 1, [{ name: 'to', stride: 'd' }], (p, i) => p + String(i))
   return { dialect: 'cuda', source, geometry };
 }
 
-function cpuFill(plan: FillPlan): Pick<CpuKernel, 'dialect' | 'source' | 'program' | 'geometry'> {
-  const T = STORAGE[plan.bytes];
-  const args = argumentsStruct(fillParams(plan), {
-    ...spelling(T),
-    arrays: ['n', 'd'],
-    apart: () => true,
-  });
-  const head = `extern "C" void ${fillEntry(plan)}(const void* args, int64_t begin, int64_t end, void*) {
-  const Args& p = *(const Args*)args;
-  const ${T} value = ${value(T, 'p.lo', 'p.hi')};`;
-  const task = String(CPU_TASK_ELEMENTS);
-  const source =
-    plan.mode === 'linear'
-      ? `${prelude('cpu')}${args}
-
-${head}
-  const i64 stop = end * ${task} < p.count ? end * ${task} : p.count;
-  ${T}* dst = p.dst;
-  for (i64 i = begin * ${task}; i < stop; ++i) dst[i] = value;
-}
-`
-      : `${prelude('cpu')}${QUOTIENT}${args}
-
-${head}
-  const i64 ds = p.d[${plan.rank - 1}];
-${cpuSpans(plan.rank, [{ name: 'to', stride: 'd' }], `${T}* d = p.dst + to;\n      for (i64 x = 0; x < run; ++x) d[x * ds] = value;`)}
-}
-`;
-  const geometry: CpuKernel['geometry'] = (s) => ({
-    tasks: Math.ceil(elementCount(plan, s) / CPU_TASK_ELEMENTS),
-    chunk: 1,
-    scratchBytes: 0,
-  });
-  return { dialect: 'cpu', source, program: textProgram(source), geometry };
+function cpuFill(plan: FillPlan): BuiltinKernel {
+  const { names, constants } = dimensions(plan, { n: 1, d: 0 });
+  const own = { type: elementNumber(`bits${(8 * plan.bytes) as 8 | 16 | 32 | 64}`), rank: plan.rank };
+  return {
+    dialect: 'builtin',
+    entry: 'fill',
+    ...common(plan),
+    params: [
+      ...fillParams(plan).filter(({ name }) => ['dst', 'lo', 'hi'].includes(name)),
+      ...[...Object.keys(own), ...names].map(int64),
+    ],
+    constants: { ...own, ...constants },
+    geometry: (scalars) => ({ tasks: elementTasks(plan, scalars), chunk: 1, scratchBytes: 0 }),
+  };
 }

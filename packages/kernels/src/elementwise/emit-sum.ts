@@ -1,18 +1,13 @@
 import { dtypeBytes } from '../dtype.js';
-import {
-  argumentsStruct,
-  parameterList,
-  SHORT_INTEGERS,
-  snakeCase,
-} from '../emit/parameter-text.js';
+import { withConstants } from '../builtin-kernel.js';
+import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type {
-  CpuKernel,
+  BuiltinKernel,
   CudaKernel,
-  EmittedKernel,
   KernelCost,
+  LaunchableKernel,
   Scalars,
 } from '../emitted-kernel.js';
-import { textProgram } from '../interpret/text-program.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { scalar } from './copy-params.js';
 import { sumParams, type SumDType, type SumPlan } from './sum-plan.js';
@@ -25,7 +20,7 @@ const MAX_GRID_X = 2 ** 31 - 1;
 const typeOf = (dtype: SumDType): string => (dtype === 'float32' ? 'float' : 'double');
 
 /**
- * A sum over an axis in the given dialect.
+ * A sum over an axis: CUDA C++, or a built-in function of the CPU's runtime.
  *
  * ```ts
  * import { emitSum, planSum } from '@mercer/kernels';
@@ -33,8 +28,11 @@ const typeOf = (dtype: SumDType): string => (dtype === 'float32' ? 'float' : 'do
  * console.log(emitSum(plan, 'cuda').entry); // mercer_sum_block
  * ```
  */
-export function emitSum(plan: SumPlan, dialect: Dialect): EmittedKernel {
-  return dialect === 'cuda' ? emitSumCuda(plan) : emitSumCpu(plan);
+export function emitSum(plan: SumPlan, dialect: 'cuda'): CudaKernel;
+export function emitSum(plan: SumPlan, dialect: 'cpu'): BuiltinKernel;
+export function emitSum(plan: SumPlan, dialect: Dialect): LaunchableKernel;
+export function emitSum(plan: SumPlan, dialect: Dialect): LaunchableKernel {
+  return dialect === 'cuda' ? emitSumCuda(plan) : cpuSumKernel(plan);
 }
 
 function cost({ from, to }: SumPlan, scalars: Scalars): KernelCost {
@@ -101,40 +99,19 @@ ${body}
   };
 }
 
-function emitSumCpu(plan: SumPlan): CpuKernel {
-  const [S, D] = [typeOf(plan.from), typeOf(plan.to)];
-  const source = `${prelude('cpu')}
-${argumentsStruct(sumParams(plan), { integers: SHORT_INTEGERS, nameOf: snakeCase })}
-
-extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) {
-  const Args& p = *(const Args*)args;
-  const i64 spans = (p.inner + ${SPAN - 1}) / ${SPAN};
-  for (i64 task = begin; task < end; ++task) {
-    const i64 o = task / spans, first = task % spans * ${SPAN};
-    const i64 width = p.inner - first < ${SPAN} ? p.inner - first : ${SPAN};
-    double sum[${SPAN}] = {};
-    for (i64 j = 0; j < p.count; ++j) {
-      const ${S}* from = p.src + o * p.stride_outer + j * p.stride_count + first * p.stride_inner;
-      if (p.stride_inner == 1) { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i]; }
-      else { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i * p.stride_inner]; }
-    }
-    for (i64 i = 0; i < width; ++i) p.dst[o * p.inner + first + i] = (${D})sum[i];
-  }
-}
-`;
-  return {
-    dialect: 'cpu',
-    name: `sum ${plan.from} ${plan.to}`,
-    entry: 'mercer_sum',
-    source,
-    program: textProgram(source),
-    params: sumParams(plan),
-    options: [],
-    geometry: (scalars) => ({
-      tasks: scalar(scalars, 'outer') * Math.ceil(scalar(scalars, 'inner') / SPAN),
-      chunk: 1,
-      scratchBytes: 0,
-    }),
-    cost: (scalars) => cost(plan, scalars),
-  };
+function cpuSumKernel(plan: SumPlan): BuiltinKernel {
+  return withConstants(
+    {
+      name: `sum ${plan.from} ${plan.to}`,
+      entry: 'sum',
+      params: sumParams(plan),
+      geometry: (scalars) => ({
+        tasks: scalar(scalars, 'outer') * Math.ceil(scalar(scalars, 'inner') / SPAN),
+        chunk: 1,
+        scratchBytes: 0,
+      }),
+      cost: (scalars) => cost(plan, scalars),
+    },
+    { fromWide: +(plan.from === 'float64'), toWide: +(plan.to === 'float64') },
+  );
 }

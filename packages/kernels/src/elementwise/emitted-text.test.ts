@@ -131,42 +131,4 @@ describe('the text for a CPU', () => {
       "
     `);
   });
-
-  it('of a fill', () => {
-    expect(emittedText(emitFill(fill, 'cpu'), 'arguments')).toMatchInlineSnapshot(`
-      "struct Args { u32* dst; i32 lo; i32 hi; i64 count; };
-
-      extern "C" void mercer_fill_b32_linear(const void* args, int64_t begin, int64_t end, void*) {
-        const Args& p = *(const Args*)args;
-        const u32 value = (u32)(u32)p.lo;
-        const i64 stop = end * 32768 < p.count ? end * 32768 : p.count;
-        u32* dst = p.dst;
-        for (i64 i = begin * 32768; i < stop; ++i) dst[i] = value;
-      }
-      "
-    `);
-  });
-
-  it('of sums', () => {
-    expect(emittedText(emitSum(sum, 'cpu'), 'arguments')).toMatchInlineSnapshot(`
-      "struct Args { const float* src; double* dst; i64 outer, count, inner, stride_outer, stride_count, stride_inner; };
-
-      extern "C" void mercer_sum(const void* args, int64_t begin, int64_t end, void*) {
-        const Args& p = *(const Args*)args;
-        const i64 spans = (p.inner + 255) / 256;
-        for (i64 task = begin; task < end; ++task) {
-          const i64 o = task / spans, first = task % spans * 256;
-          const i64 width = p.inner - first < 256 ? p.inner - first : 256;
-          double sum[256] = {};
-          for (i64 j = 0; j < p.count; ++j) {
-            const float* from = p.src + o * p.stride_outer + j * p.stride_count + first * p.stride_inner;
-            if (p.stride_inner == 1) { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i]; }
-            else { for (i64 i = 0; i < width; ++i) sum[i] += (double)from[i * p.stride_inner]; }
-          }
-          for (i64 i = 0; i < width; ++i) p.dst[o * p.inner + first + i] = (double)sum[i];
-        }
-      }
-      "
-    `);
-  });
 });

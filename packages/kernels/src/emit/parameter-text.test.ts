@@ -1,7 +1,17 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { defaultKernels } from '../default-kernels.test-support.js';
-import { fixedTexts } from '../interpret/fixed-texts.js';
+import { defaultElementwisePlans } from '../elementwise/default-elementwise.test-support.js';
+import { emitCopy, emitFill, emitSum, planSum } from '../elementwise/index.js';
+import type { BuiltinKernel } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
+import { parameterisedProblems } from '../pairwise/default-parameterised.test-support.js';
+import { emitPairwise } from '../pairwise/emit.js';
+import { planPairwise } from '../pairwise/plan.js';
+import { emitRowsGradient, planRowsGradient } from '../pairwise-gradient/index.js';
+import { rowsProblems } from '../rows/default-rows.test-support.js';
+import { emitRows, planRows } from '../rows/index.js';
+import { scatterPrograms } from '../scatter/default-scatter.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { argumentsStruct, parameterList, SHORT_INTEGERS, snakeCase } from './parameter-text.js';
 
@@ -44,10 +54,43 @@ describe('the text of parameters', () => {
   });
 });
 
+/** The structs of the runtime's kernels without a formula, by the names of the built-in functions. */
+const STRUCTS: Readonly<Record<string, string>> = {
+  copy: 'Copy',
+  fill: 'Fill',
+  sum: 'Sum',
+  scatter_add: 'Scatter',
+  scatter_add_sorted: 'ScatterSorted',
+  count_rows: 'CountRows',
+  gather_rows: 'GatherRows',
+  prepare_rows: 'Rows',
+  rows_gradient: 'RowsGradient',
+  diagonal: 'Diagonal',
+};
+
+/** Every kind of built-in function, with every parameter that a plan may have or not. */
+function builtinKernels(): BuiltinKernel[] {
+  const limits = { kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 0, l2Bytes: 0 } as const;
+  const programs = [
+    ...rowsProblems().map((problem) => emitRows(planRows(problem, limits))),
+    ...scatterPrograms(limits),
+    ...parameterisedProblems().map((problem) => emitPairwise(planPairwise(problem, limits))),
+    emitRowsGradient(planRowsGradient({ dtype: 'float64', normalise: true, target: 'x' }, limits)),
+  ];
+  return [
+    ...programs.flatMap(({ steps }) => steps.map(({ kernel }) => kernel)),
+    ...defaultElementwisePlans().map((plan) =>
+      plan.family === 'copy' ? emitCopy(plan, 'cpu') : emitFill(plan, 'cpu'),
+    ),
+    emitSum(planSum({ from: 'float32', to: 'float64', outputs: 3, count: 5 }), 'cpu'),
+  ].filter((kernel) => kernel.dialect === 'builtin');
+}
+
 const SCALARS: Readonly<Record<string, string>> = {
   'long long': 'int64',
   i64: 'int64',
   int64_t: 'int64',
+  int32_t: 'int32',
   int: 'int32',
   i32: 'int32',
   double: 'float64',
@@ -75,6 +118,13 @@ function wordsOf(declaration: string): string[] {
   });
 }
 
+/** The words of the members of a struct. */
+const membersOf = (members: string): string[] =>
+  members
+    .split(';')
+    .filter((text) => text.trim() !== '')
+    .flatMap(wordsOf);
+
 describe('every kernel reads what a launch packs', () => {
   it('in CUDA C++', () => {
     for (const { name, kernel } of defaultKernels(H200)) {
@@ -88,16 +138,40 @@ describe('every kernel reads what a launch packs', () => {
   it('in host C++', () => {
     const limits = { kind: 'cpu', level: 'x86-64-v3', cores: 64 } as const;
     const kernels = defaultKernels({ ...limits, l1Bytes: 32_768, l2Bytes: 1_048_576 });
-    for (const { name, params, source } of [
-      ...kernels.map(({ kernel }) => kernel),
-      ...fixedTexts(),
-    ]) {
-      const [, members = ''] = /struct Args \{(.*?)\};/s.exec(source) ?? [];
-      const words = members
-        .split(';')
-        .filter((text) => text.trim() !== '')
-        .flatMap(wordsOf);
-      expect(words, name).toEqual(packed(params));
+    for (const { kernel } of kernels) {
+      const [, members = ''] = /struct Args \{(.*?)\};/s.exec(kernel.source) ?? [];
+      expect(membersOf(members), kernel.name).toEqual(packed(kernel.params));
     }
+  });
+
+  it('as a built-in function', () => {
+    const file = new URL('../../../cpu-runtime/native/kernels/kernels.h', import.meta.url);
+    const text = readFileSync(file, 'utf8').replaceAll('kMostDims', '8').replaceAll(/ *\/\/.*/g, '');
+    const structs = new Map(
+      [...text.matchAll(/struct (\w+)Args \{(.*?)\n\};/gs)].map(([, name = '', body = '']) => [
+        name,
+        body,
+      ]),
+    );
+    const wordsOfStruct = (name: string): string[] => {
+      const body = structs.get(name) ?? '';
+      const [, inner] = /(\w+)Args \w+;/.exec(body) ?? [];
+      const own = membersOf(body.replace(/\w+Args \w+;/, ''));
+      return inner === undefined ? own : [...wordsOfStruct(inner), ...own];
+    };
+    const met = new Set<string>();
+    for (const kernel of builtinKernels()) {
+      const struct = STRUCTS[kernel.entry] ?? '';
+      met.add(struct);
+      // pointers that a plan has not are passed as the number 0
+      const size = (word: string): string => (word === 'const pointer' ? 'pointer' : word);
+      const isNull = (at: number): boolean => kernel.constants?.[kernel.params[at]?.name ?? ''] === 0;
+      const given = packed(kernel.params).map(size);
+      const words = wordsOfStruct(struct).map(size);
+      expect(given, kernel.name).toEqual(
+        words.map((word, at) => (isNull(at) && given[at] === 'int64' ? 'int64' : word)),
+      );
+    }
+    expect([...met].sort()).toEqual([...structs.keys()].sort());
   });
 });

@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { fixedTexts } from './fixed-texts.js';
 import { nativeTexts } from './native-texts.js';
 import { TILE_OPERATIONS } from './operations.js';
-import { textHash } from './text-hash.js';
 
 const native = new URL('../../../cpu-runtime/native/interpreter/', import.meta.url);
 
@@ -21,12 +19,5 @@ describe('the text that the addon was built from', () => {
     const text = files.map((name) => readFileSync(new URL(name, native), 'utf8')).join('\n');
     const rows = text.matchAll(/^MERCER_(UNARY|BINARY|COMPARISON|TERNARY|TABLE)\((\w+),/gm);
     expect([...rows].map(([, , name]) => name)).toEqual([...TILE_OPERATIONS]);
-  });
-
-  it('knows every fixed text by a hash of its own', () => {
-    const texts = new Set(fixedTexts().map(({ source }) => source));
-    const hashes = new Set([...texts].map((text) => textHash(text).join()));
-    expect(texts.size).toBe(fixedTexts().length);
-    expect(hashes.size).toBe(texts.size);
   });
 });

@@ -6,9 +6,7 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 import { cpuWideFunctions, preludeText } from '../math/cpu-math-text.js';
 import { mathFunction } from '../math/math-function.js';
 import { ELEMENT_TYPES } from './element-types.js';
-import { fixedTexts } from './fixed-texts.js';
 import { FUNCTION_OPERATIONS, READY_FUNCTIONS, type FunctionRow } from './function-operations.js';
-import { textHash } from './text-hash.js';
 
 const LEVELS: readonly CpuLevel[] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64'];
 const DTYPES: readonly PairwiseDType[] = ['float32', 'float64'];
@@ -28,7 +26,6 @@ export function nativeTexts(): ReadonlyMap<string, string> {
   files.set('functions.h', `${HEAD}${cpuWideFunctions(READY_FUNCTIONS).join('\n')}\n`);
   files.set('functions.inc', `${HEAD}${FUNCTION_OPERATIONS.map(operationRow).join('\n')}\n`);
   files.set('conversions.h', conversionsHeader());
-  files.set('texts.h', textsHeader());
   return files;
 }
 
@@ -77,27 +74,3 @@ function conversionsHeader(): string {
   const rows = ELEMENT_TYPES.map((from) => `  {${row(from)}}`).join(', \\\n');
   return `${HEAD}${prelude('cpu')}${functions}#define MERCER_ROWS \\\n${rows}\n`;
 }
-
-function textsHeader(): string {
-  const kernels = fixedTexts();
-  const spaces = kernels.map(({ source, name }, i) => {
-    // one name for all would be one symbol: the functions become local, found by the table
-    const local = source.replaceAll('extern "C" ', 'static ').replace(/^#include .*\n/gm, '');
-    return `// ${name}\nnamespace text${i} {\n${local.trimEnd()}\n#undef FN\n#undef INLINE\n#undef SQRT\n}`;
-  });
-  const entries = kernels.map(({ source, entry }, i) => {
-    const [low, high] = textHash(source);
-    return `  {${hex(low)}, ${hex(high)}, text${i}::${entry}},`;
-  });
-  return `${HEAD}${spaces.join('\n')}
-struct FixedText {
-  uint32_t low, high;
-  TextFn run;
-};
-static const FixedText kTexts[] = {
-${entries.join('\n')}
-};
-`;
-}
-
-const hex = (value: number): string => `0x${(value >>> 0).toString(16)}u`;

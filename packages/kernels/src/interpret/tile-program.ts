@@ -14,8 +14,6 @@ export interface TileProgram {
 
 /** Families of kernels, in the order of their numbers. */
 export const TILE_FAMILIES = [
-  'text',
-  'copy',
   'map',
   'map-reduce',
   'pairwise',
@@ -26,7 +24,7 @@ export const TILE_FAMILIES = [
 /** A family of kernels that the interpreter has. */
 export type TileFamily = (typeof TILE_FAMILIES)[number];
 
-const VERSION = 2;
+const VERSION = 3;
 
 /** Straight-line code over tiles: slots (kind, index), instructions (operation, result, operands), results. */
 export interface TileCode {

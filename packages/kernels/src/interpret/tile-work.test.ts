@@ -1,7 +1,7 @@
 import { add, call, exp, mul, variable, type RealExpr } from '@mercer/formula';
 import { expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
-import { emitFill, emitMap, planFill, planMap } from '../elementwise/index.js';
+import { emitMap, planMap } from '../elementwise/index.js';
 import type { CpuKernel, EmittedKernel } from '../emitted-kernel.js';
 import { writeTileProgram } from './tile-program.js';
 import { tileWork } from './tile-work.js';
@@ -55,9 +55,4 @@ it('counts the instructions of every code, wherever they stand', () => {
     codes: [code([]), code([add, add]), code([add, add, add])],
   });
   expect(tileWork(program, 'x86-64-v2')).toBe(5 / 4);
-});
-
-it('is little for what was compiled ahead', () => {
-  const { plan } = planFill({ dtype: 'float32', shape: [1000], strides: [1] });
-  expect(tileWork(programOf(emitFill(plan, 'cpu')), limits.level)).toBe(4 / 8);
 });

@@ -1,7 +1,7 @@
 import type { CpuLimits } from '../device-limits.js';
 import { lanesOf } from '../emit/cpu-vector.js';
 import { TILE_OPERATIONS, type TileOperation } from './operations.js';
-import { TILE_FAMILIES, type TileProgram } from './tile-program.js';
+import type { TileProgram } from './tile-program.js';
 
 /** Operations that take as long as several additions of tiles that lie in the first-level cache, and how many. */
 const HEAVY: { readonly [O in TileOperation]?: number } = {
@@ -17,8 +17,6 @@ const HEAVY: { readonly [O in TileOperation]?: number } = {
 };
 /** Functions by name. */
 const FUNCTION = 50;
-/** What was compiled ahead moves memory, mostly. */
-const TEXT = 4;
 
 const WORK: readonly number[] = TILE_OPERATIONS.map((operation) =>
   operation.startsWith('math_') ? FUNCTION : (HEAVY[operation] ?? 1),
@@ -32,9 +30,8 @@ const INSTRUCTION = 5;
  * row and not for each of its pairs.
  */
 export function tileWork({ words }: TileProgram, level: CpuLimits['level']): number {
-  const [, family = 0, isDouble, settings = 0] = words;
+  const [, , isDouble, settings = 0] = words;
   const lanes = lanesOf(level, isDouble === 1 ? 'float64' : 'float32');
-  if (TILE_FAMILIES[family] === 'text') return TEXT / lanes;
   let at = 4 + settings;
   let work = 0;
   for (let codes = words[at++] ?? 0; codes > 0; codes--) {

@@ -1,6 +1,6 @@
 import { reduction, type ReductionKind } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import type { Scalars } from '../emitted-kernel.js';
+import type { LaunchableKernel, Scalars } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import { covering } from '../testing/covering.test-support.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
@@ -40,7 +40,7 @@ const run: typeof runCudaProgram = (program, launch) => {
   runCudaProgram(program, launch);
 };
 
-const launchable = ({ steps }: KernelProgram, scalars: Scalars): boolean =>
+const launchable = ({ steps }: KernelProgram<LaunchableKernel>, scalars: Scalars): boolean =>
   steps.every(
     ({ kernel }) =>
       kernel.dialect === 'cuda' && kernel.geometry(scalars).grid.every((blocks) => blocks > 0),

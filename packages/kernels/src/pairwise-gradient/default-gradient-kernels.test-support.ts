@@ -1,5 +1,6 @@
 import { add, div, exp, mul, neg, sqrt, sub, variable } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitSum } from '../elementwise/emit-sum.js';
@@ -46,7 +47,7 @@ const SIZES = [
  * large, and sums over axes.
  */
 export function defaultGradientKernels(limits: DeviceLimits): NamedKernel[] {
-  const programs: Pick<KernelProgram, 'steps'>[] = [];
+  const programs: Pick<KernelProgram<LaunchableKernel>, 'steps'>[] = [];
   const include = (problem: PairwiseGradientProblem): void => {
     programs.push(emitPairwiseGradient(planPairwiseGradient(problem, limits)));
   };

@@ -1,8 +1,14 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
-import { argumentsStruct, parameterList, STANDARD_INTEGERS } from '../emit/parameter-text.js';
-import type { CpuKernel, CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
-import { textProgram } from '../interpret/text-program.js';
+import { withConstants } from '../builtin-kernel.js';
+import { parameterList } from '../emit/parameter-text.js';
+import type {
+  BuiltinKernel,
+  CudaKernel,
+  KernelCost,
+  LaunchableKernel,
+  Scalars,
+} from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { KernelProgram } from '../kernel-program.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
@@ -34,7 +40,7 @@ export function planRowsGradient(
  * batch, the strides of x, `scaleAt` (address 0: `scaleValue` for all), its strides over the batch
  * and the features.
  */
-export function emitRowsGradient(plan: RowsGradientPlan): KernelProgram {
+export function emitRowsGradient(plan: RowsGradientPlan): KernelProgram<LaunchableKernel> {
   const kernel = plan.kind === 'cuda' ? cudaKernel(plan) : cpuKernel(plan);
   return { steps: [{ kernel }], workspaceBytes: () => 0 };
 }
@@ -158,45 +164,23 @@ ${ENTRY}(${parameterList(params(plan), { lines: ['m', 'scaleBatchStride'] })}) {
   };
 }
 
-function cpuKernel(plan: RowsGradientPlan): CpuKernel {
-  const type = typeOf(plan.dtype);
-  const text = bodyText(
-    plan,
-    (body) => `for (long long t = 0; t < k; t++) {
-      ${body}
-    }`,
-    { max: '', sums: '' },
+function cpuKernel(plan: RowsGradientPlan): BuiltinKernel {
+  return withConstants(
+    {
+      name: name(plan),
+      entry: ENTRY,
+      params: params(plan),
+      geometry: ({ m = 0, batch = 0 }) => ({
+        tasks: Math.ceil((m * batch) / TASK_ROWS),
+        chunk: 1,
+        scratchBytes: 0,
+      }),
+      cost: (scalars) => cost(plan, scalars),
+    },
+    {
+      wide: +(plan.dtype === 'float64'),
+      normalise: +plan.normalise,
+      ofScale: +(plan.target === 'scale'),
+    },
   );
-  const source = `#include <stdint.h>
-#define SQRT(x) __builtin_sqrt(x)
-${argumentsStruct(params(plan), { integers: STANDARD_INTEGERS, inLines: true })}
-extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
-  const Args g = *(const Args*)args;
-  const ${type} *const x = g.x, *const dy = g.dy, *const scaleAt = g.scaleAt;
-  ${type}* const out = g.out;
-  const long long m = g.m, k = g.k, rowStrideX = g.rowStrideX, stepStrideX = g.stepStrideX, batchStrideX = g.batchStrideX;
-  const long long scaleBatchStride = g.scaleBatchStride, scaleStride = g.scaleStride;
-  const double scaleValue = g.scaleValue;
-  const long long rows = m * g.batch, last = end * ${TASK_ROWS} < rows ? end * ${TASK_ROWS} : rows;
-  for (long long index = begin * ${TASK_ROWS}; index < last; index++) {
-    ${ROW(type)}
-    ${text}
-  }
-}
-`;
-  return {
-    dialect: 'cpu',
-    name: name(plan),
-    entry: ENTRY,
-    source,
-    program: textProgram(source),
-    params: params(plan),
-    options: [],
-    geometry: ({ m = 0, batch = 0 }) => ({
-      tasks: Math.ceil((m * batch) / TASK_ROWS),
-      chunk: 1,
-      scratchBytes: 0,
-    }),
-    cost: (scalars) => cost(plan, scalars),
-  };
 }

@@ -1,6 +1,6 @@
 import { isNonNegative, type RealExpr } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
-import type { CpuKernel } from '../emitted-kernel.js';
+import type { CpuKernel, LaunchableKernel } from '../emitted-kernel.js';
 import { emitCpuExpression } from '../emit/cpu-expression.js';
 import { cpuLiteral } from '../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../emit/cpu-math.js';
@@ -21,7 +21,7 @@ import { pairwiseParams } from './params.js';
 const ENTRY = 'mercer_pairwise';
 
 /** The host kernel of a plan, and that of its diagonal; no workspace. */
-export function emitPairwiseCpu(plan: CpuPairwisePlan): KernelProgram {
+export function emitPairwiseCpu(plan: CpuPairwisePlan): KernelProgram<LaunchableKernel> {
   const kernel: CpuKernel = {
     dialect: 'cpu',
     name: kernelName(plan),

@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../dtype.js';
-import type { Scalars } from '../emitted-kernel.js';
+import type { LaunchableKernel, Scalars } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import { emitPairwiseCpu } from './cpu-emit.js';
 import { diagonalKernel } from './cuda/diagonal-kernel.js';
@@ -12,7 +12,7 @@ import type { CudaPairwisePlan, PairwisePlan, TilePlan } from './plan-types.js';
 /**
  * The kernels of a plan, as text. The same plan always gives the same text.
  */
-export function emitPairwise(plan: PairwisePlan): KernelProgram {
+export function emitPairwise(plan: PairwisePlan): KernelProgram<LaunchableKernel> {
   return plan.kind === 'cuda' ? emitCudaPairwise(plan) : emitPairwiseCpu(plan);
 }
 

@@ -1,5 +1,6 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
+import { distinctKernels } from '../named-kernel.js';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test-support.js';
 import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
@@ -30,10 +31,7 @@ describe.skipIf(!nvrtc.isAvailable())(
           });
           const plan = planCudaPairwise(problem, H200);
           expect(plan.strategy).toBe('tile');
-          const kernels = emitPairwise(plan).steps.map(({ kernel }) => ({
-            name: kernel.name,
-            kernel,
-          }));
+          const kernels = distinctKernels([emitPairwise(plan)]);
           expect(await complaints(kernels, 'sm_90a')).toEqual([]);
         }
       },

@@ -1,6 +1,7 @@
 import { abs, add, div, exp, mul, neg, pow, sub, variable } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
+import { textsOf } from '../testing/emitted-text.test-support.js';
 import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
 import { emitPairwise } from './emit.js';
 import { normExpressions } from './norm-expressions.js';
@@ -47,8 +48,7 @@ describe.each(DEVICES)('plans with parameters on %s', (_, limits) => {
       const chosen = planPairwise(problem, limits);
       const copy = JSON.parse(JSON.stringify(chosen)) as PairwisePlan;
       expect(copy).toEqual(chosen);
-      const texts = (from: PairwisePlan): string[] =>
-        emitPairwise(from).steps.map(({ kernel }) => kernel.source);
+      const texts = (from: PairwisePlan): string[] => textsOf(emitPairwise(from));
       expect(texts(copy)).toEqual(texts(chosen));
       for (const text of texts(chosen)) {
         expect(text).not.toMatch(/undefined|\[object|bandwidth|innerP|epsilon/);
@@ -71,7 +71,7 @@ describe.each(DEVICES)('plans with parameters on %s', (_, limits) => {
     const named = (name: string): string[] => {
       const outer = exp(mul(s, neg(div(1, variable(name)))));
       const problem = pairwiseProblem({ outer, parameters: [name] });
-      return emitPairwise(planPairwise(problem, limits)).steps.map(({ kernel }) => kernel.source);
+      return textsOf(emitPairwise(planPairwise(problem, limits)));
     };
     expect(named('while')).toEqual(named('bandwidth'));
     expect(named('parameter0')).toEqual(named('bandwidth'));
@@ -135,7 +135,7 @@ describe('sums that may be negative', () => {
   const products = { inner: mul(a, b), outer: pow(s, h), parameters: ['h'] };
   test.each(DEVICES)('are raised to a power as IEEE 754 does, on %s', (_, limits) => {
     const texts = (changes: Partial<PairwiseProblem>): string =>
-      emitPairwise(planPairwise(pairwiseProblem(changes), limits)).steps[0]?.kernel.source ?? '';
+      textsOf(emitPairwise(planPairwise(pairwiseProblem(changes), limits)))[0] ?? '';
     expect(texts(products)).toContain('pow_any(s,');
     expect(texts({ ...products, inner: abs(mul(a, b)) })).not.toContain('pow_any(s,');
   });

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { Matrices, random } from '../testing/pairwise-check.test-support.js';
@@ -15,7 +16,7 @@ export function checkRows(
   problem: RowsProblem,
   form: ScaleForm,
   limits: DeviceLimits,
-  run: (program: KernelProgram, launch: ProgramLaunch) => void,
+  run: (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch) => void,
   fill?: () => number,
 ): void {
   const { program, launch, verify } = rowsLaunch(problem, form, limits, fill);
@@ -30,7 +31,7 @@ export function rowsLaunch(
   limits: DeviceLimits,
   fill: () => number = () => random() - 0.5,
 ): {
-  readonly program: KernelProgram;
+  readonly program: KernelProgram<LaunchableKernel>;
   readonly launch: ProgramLaunch;
   readonly verify: () => void;
 } {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
@@ -13,13 +14,13 @@ import {
 } from './scatter-check.test-support.js';
 
 /** A launch without blocks is none. */
-const run = (program: KernelProgram, launch: ProgramLaunch): void => {
+const run = (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch): void => {
   if (launch.scalars['count'] !== 0 && launch.scalars['columns'] !== 0) {
     runCudaProgram(program, launch);
   }
 };
 /** The same where a launch without entries still writes zeros. */
-const runEmpty = (program: KernelProgram, launch: ProgramLaunch): void => {
+const runEmpty = (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch): void => {
   if (launch.scalars['columns'] !== 0) runCudaProgram(program, launch);
 };
 const few = { ...H200, multiprocessors: 1 };
@@ -103,7 +104,7 @@ describe('rows by index on a GPU', () => {
   test('the order of blocks changes no bit', () => {
     const problem = { from: 'float32', to: 'float32', index: 'int32' } as const;
     const sizes = { rows: 40, count: 6000, columns: 3 };
-    const shuffled = (program: KernelProgram, launch: ProgramLaunch): void => {
+    const shuffled = (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch): void => {
       runCudaProgram(program, { ...launch, options: { blocks: 'shuffled' } });
     };
     for (const sorted of [true, false]) {

@@ -1,7 +1,6 @@
-import type { EmittedKernel } from '../emitted-kernel.js';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
-import { cpuCountRowsKernel, cpuGatherRowsKernel } from './cpu-rows-by-index.js';
-import { cpuScatterKernel } from './cpu-scatter.js';
+import { cpuCountRowsKernel, cpuGatherRowsKernel, cpuScatterKernel } from './cpu-scatter.js';
 import { cudaAtomicKernel, cudaCountRowsKernel } from './cuda-atomic.js';
 import { cudaDirectCountKernel, cudaDirectKernel } from './cuda-direct.js';
 import { cudaGatherRowsKernel } from './cuda-gather.js';
@@ -12,7 +11,7 @@ import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-pl
 /**
  * The kernels of a sum by index. Where the plan needs zeros, `out` must hold them. The same plan always gives the same text.
  */
-export function emitScatterAdd(plan: ScatterAddPlan): KernelProgram {
+export function emitScatterAdd(plan: ScatterAddPlan): KernelProgram<LaunchableKernel> {
   if (plan.kind === 'cuda') {
     if (plan.mode === 'sorted') return sortedProgram(plan);
     return oneStep(plan.mode === 'atomic' ? cudaAtomicKernel(plan) : cudaDirectKernel(plan));
@@ -23,7 +22,7 @@ export function emitScatterAdd(plan: ScatterAddPlan): KernelProgram {
   };
 }
 
-function sortedProgram(plan: ScatterAddPlan): KernelProgram {
+function sortedProgram(plan: ScatterAddPlan): KernelProgram<LaunchableKernel> {
   const { bits } = plan;
   const [digits, scan, place] = cudaSortKernels(plan.index);
   const passes = Array.from({ length: plan.passes }, (_, pass) => [
@@ -44,17 +43,17 @@ function sortedProgram(plan: ScatterAddPlan): KernelProgram {
 }
 
 /** The kernel of a count. Where the plan needs zeros, `out` must hold them. */
-export function emitCountRows(plan: CountRowsPlan): KernelProgram {
+export function emitCountRows(plan: CountRowsPlan): KernelProgram<LaunchableKernel> {
   if (plan.kind === 'cpu') return oneStep(cpuCountRowsKernel(plan));
   return oneStep(plan.mode === 'atomic' ? cudaCountRowsKernel(plan) : cudaDirectCountKernel(plan));
 }
 
 /** The kernel of a gather. */
-export function emitGatherRows(plan: GatherRowsPlan): KernelProgram {
+export function emitGatherRows(plan: GatherRowsPlan): KernelProgram<LaunchableKernel> {
   return oneStep(plan.kind === 'cuda' ? cudaGatherRowsKernel(plan) : cpuGatherRowsKernel(plan));
 }
 
-const oneStep = (kernel: EmittedKernel): KernelProgram => ({
+const oneStep = (kernel: LaunchableKernel): KernelProgram<LaunchableKernel> => ({
   steps: [{ kernel }],
   workspaceBytes: () => 0,
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CPU, emittedText } from '../testing/emitted-text.test-support.js';
+import { emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import {
   emitCountRows,
@@ -107,89 +107,6 @@ describe('the text for a GPU', () => {
         for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < count * columns; i += (i64)gridDim.x * 256) {
           const i64 n = row_of(i, columns), r = (i64)index[n];
           out[i] = (u64)r < (u64)rows ? x[r * tableStride + (i - n * columns)] : (u32)0x7fc00000u;
-        }
-      }
-      "
-    `);
-  });
-});
-
-describe('the text for a CPU', () => {
-  it('of sums by index', () => {
-    const program = emitScatterAdd(planScatterAdd(sums, CPU));
-    expect(emittedText(program, 'arguments')).toMatchInlineSnapshot(`
-      "struct Args {
-        const S* values;
-        const i32* index;
-        D* out;
-        i64 count, rows, columns, value_stride, rows_per_task, columns_per_task;
-      };
-      FN i64 least(i64 x, i64 y) { return x < y ? x : y; }
-      // the row counted from another; one that is below it or below 0 is a huge number
-      FN u64 row_from(const Args& g, i64 n, i64 first) { return (u64)(i64)g.index[n] - (u64)first; }
-
-      extern "C" void mercer_scatter_direct(const void* args, int64_t begin, int64_t end, void* scratch) {
-        const Args& g = *(const Args*)args;
-        double* const sums = (double*)scratch;
-        const i64 strips = (g.columns + g.columns_per_task - 1) / g.columns_per_task;
-        for (i64 task = begin; task < end; task++) {
-          const i64 r0 = task / strips * g.rows_per_task, rows = least(g.rows_per_task, g.rows - r0);
-          const i64 c0 = task % strips * g.columns_per_task, columns = least(g.columns_per_task, g.columns - c0);
-          for (i64 i = 0; i < rows * columns; i++) sums[i] = 0;
-          for (i64 n = 0; n < g.count; n++) {
-            const u64 r = row_from(g, n, r0);
-            if (r >= (u64)rows) continue;
-            const S* const from = g.values + n * g.value_stride + c0;
-            double* const to = sums + r * columns;
-            for (i64 c = 0; c < columns; c++) to[c] += (double)from[c];
-          }
-          for (i64 r = 0; r < rows; r++)
-            for (i64 c = 0; c < columns; c++) g.out[(r0 + r) * g.columns + c0 + c] = (D)sums[r * columns + c];
-        }
-      }
-      "
-    `);
-  });
-
-  it('of counts', () => {
-    const program = emitCountRows(planCountRows({ ...sizes, to: 'int32' }, CPU));
-    expect(emittedText(program, 'arguments')).toMatchInlineSnapshot(`
-      "struct Args { const i32* index; D* out; i64 count, rows, rows_per_task; };
-
-      extern "C" void mercer_count_rows(const void* args, int64_t begin, int64_t end, void*) {
-        const Args& g = *(const Args*)args;
-        for (i64 task = begin; task < end; task++) {
-          const i64 r0 = task * g.rows_per_task;
-          const i64 rows = g.rows - r0 < g.rows_per_task ? g.rows - r0 : g.rows_per_task;
-          D* const to = g.out + r0;
-          for (i64 r = 0; r < rows; r++) to[r] = 0;
-          for (i64 n = 0; n < g.count; n++) {
-            const u64 r = (u64)(i64)g.index[n] - (u64)r0;
-            if (r < (u64)rows) to[r]++;
-          }
-        }
-      }
-      "
-    `);
-  });
-
-  it('of rows by index', () => {
-    const program = emitGatherRows(planGatherRows({ ...sizes, dtype: 'float32' }, CPU));
-    expect(emittedText(program, 'arguments')).toMatchInlineSnapshot(`
-      "struct Args { const T* x; const i32* index; T* out; i64 count, rows, columns, table_stride; };
-
-      extern "C" void mercer_gather_rows(const void* args, int64_t begin, int64_t end, void*) {
-        const Args& g = *(const Args*)args;
-        const i64 last = end * 256 < g.count ? end * 256 : g.count;
-        for (i64 n = begin * 256; n < last; n++) {
-          const u64 r = (u64)(i64)g.index[n];
-          T* const to = g.out + n * g.columns;
-          if (r < (u64)g.rows) {
-            const T* const from = g.x + (i64)r * g.table_stride;
-            for (i64 c = 0; c < g.columns; c++) to[c] = from[c];
-          } else {
-            for (i64 c = 0; c < g.columns; c++) to[c] = (T)0x7fc00000u;
-          }
         }
       }
       "

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES, dtypeBytes } from '../dtype.js';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
@@ -14,7 +15,7 @@ import {
 } from './scatter-plan.js';
 import type { IndexDType, ScatterAddProblem, ScatterSizes } from './scatter-problem.js';
 
-type Run = (program: KernelProgram, launch: ProgramLaunch) => void;
+type Run = (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch) => void;
 
 /** How the indices of a case lie: at random, most in row 0, all in the last row, or half of them outside. */
 export type IndexKind = 'random' | 'skewed' | 'last' | 'outside';

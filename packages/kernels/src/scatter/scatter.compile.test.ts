@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { defaultScatterKernels } from './default-scatter.js';
+import { defaultScatterKernels } from './default-scatter.test-support.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();

@@ -1,7 +1,8 @@
-import type { CpuKernel, EmittedKernel } from '../emitted-kernel.js';
+import type { BuiltinKernel, CpuKernel, LaunchableKernel } from '../emitted-kernel.js';
 import { packParams } from '../kernel-param.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { KernelProgram } from '../kernel-program.js';
+import { builtinLibrary, builtinSymbol } from './cpu-builtin.test-support.js';
 import {
   compileKernel,
   compilers,
@@ -21,7 +22,7 @@ export interface ProgramLaunch {
 
 /** Runs the steps of a host program in order; buffers that a step writes are changed in place. */
 export function runCpuProgram(
-  program: KernelProgram,
+  program: KernelProgram<LaunchableKernel>,
   launch: ProgramLaunch,
   level: CpuLevel = runnableLevels().at(-1) ?? 'x86-64-v2',
   options?: { readonly optimized: boolean },
@@ -29,6 +30,10 @@ export function runCpuProgram(
   const workspace = new Uint8Array(program.workspaceBytes(launch.scalars)).fill(255);
   const pointers = { workspace, ...launch.pointers };
   for (const { kernel } of program.steps) {
+    if (kernel.dialect === 'builtin') {
+      runCpuKernel(kernel, builtinLibrary(kernel.entry, level), { ...launch, pointers });
+      continue;
+    }
     if (kernel.dialect !== 'cpu') throw new TypeError(`${kernel.name} is no host kernel`);
     const library = compileKernel(compilers()[0] ?? 'c++', kernel.source, level, options);
     runCpuKernel(kernel, library, { ...launch, pointers });
@@ -37,15 +42,19 @@ export function runCpuProgram(
 
 /** Runs the programs of the steps in order on the interpreter. */
 export function runInterpretedProgram(
-  program: KernelProgram,
+  program: KernelProgram<LaunchableKernel>,
   launch: ProgramLaunch,
   level: CpuLevel = runnableLevels().at(-1) ?? 'x86-64-v2',
 ): void {
   for (const { kernel } of program.steps) runInterpreted(kernel, level, launch);
 }
 
-/** Runs a compiled host kernel once; buffers that it writes are changed in place. */
-export function runCpuKernel(kernel: CpuKernel, library: string, launch: ProgramLaunch): void {
+/** Runs a compiled host kernel, or a built-in function, once; buffers that it writes are changed in place. */
+export function runCpuKernel(
+  kernel: CpuKernel | BuiltinKernel,
+  library: string,
+  launch: ProgramLaunch,
+): void {
   const level = interpretedLevel(library);
   if (level !== undefined) {
     runInterpreted(kernel, level, launch);
@@ -53,24 +62,26 @@ export function runCpuKernel(kernel: CpuKernel, library: string, launch: Program
   }
   const { params, buffers } = packLaunch(kernel, launch);
   const geometry = kernel.geometry(launch.scalars);
-  runKernel({ library, entry: kernel.entry, params, buffers, ...geometry });
+  const entry = kernel.dialect === 'builtin' ? builtinSymbol(kernel.entry) : kernel.entry;
+  runKernel({ library, entry, params, buffers, ...geometry });
 }
 
-/** Runs the program of a host kernel once; buffers that it writes are changed in place. */
+/** Runs the program of a host kernel, or a built-in function, once; buffers that it writes are changed in place. */
 export function runInterpreted(
-  kernel: EmittedKernel,
+  kernel: LaunchableKernel,
   level: CpuLevel,
   launch: ProgramLaunch,
 ): void {
-  if (kernel.dialect !== 'cpu') throw new TypeError(`${kernel.name} is no host kernel`);
+  if (kernel.dialect === 'cuda') throw new TypeError(`${kernel.name} is no host kernel`);
   const { params, buffers } = packLaunch(kernel, launch);
   runInterpretedKernel(kernel, level, params, buffers, kernel.geometry(launch.scalars));
 }
 
 function packLaunch(
-  kernel: CpuKernel,
-  { scalars, pointers }: ProgramLaunch,
+  kernel: CpuKernel | BuiltinKernel,
+  { scalars: given, pointers }: ProgramLaunch,
 ): { readonly params: Uint8Array; readonly buffers: readonly HarnessBuffer[] } {
+  const scalars = kernel.dialect === 'builtin' ? { ...given, ...kernel.constants } : given;
   const packed = packParams(kernel.params);
   const params = new DataView(new ArrayBuffer(packed.bytes));
   const buffers: HarnessBuffer[] = [];

@@ -1,4 +1,5 @@
 import type { CudaKernel } from '../emitted-kernel.js';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import {
   launchKernel,
@@ -42,7 +43,7 @@ export function runCudaKernel(kernel: CudaKernel, launch: Launch): void {
  * program's size, filled with NaN, goes to the parameter `workspace`.
  */
 export function runCudaProgram(
-  program: KernelProgram,
+  program: KernelProgram<LaunchableKernel>,
   launch: {
     readonly scalars: Readonly<Record<string, number>>;
     readonly pointers: Readonly<Record<string, Memory | null>>;

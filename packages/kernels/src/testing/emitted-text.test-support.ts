@@ -1,5 +1,5 @@
 import type { CpuLimits } from '../device-limits.js';
-import type { EmittedKernel } from '../emitted-kernel.js';
+import { isEmitted, type LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 
 /** A usual CPU. */
@@ -16,11 +16,15 @@ const BEGINNINGS = { whole: /^/, arguments: /struct Args/, kernel: /extern "C"/ 
 
 /** The text of a kernel of a program, by default of the first, from its beginning on. */
 export function emittedText(
-  emitted: KernelProgram | EmittedKernel,
+  emitted: KernelProgram<LaunchableKernel> | LaunchableKernel,
   beginning: keyof typeof BEGINNINGS = 'whole',
   step = 0,
 ): string {
   const kernel = 'steps' in emitted ? emitted.steps[step]?.kernel : emitted;
-  const source = kernel?.source ?? '';
+  const source = kernel !== undefined && isEmitted(kernel) ? kernel.source : '';
   return source.slice(source.search(BEGINNINGS[beginning]));
 }
+
+/** The texts of a program's kernels; built-in functions have none. */
+export const textsOf = ({ steps }: KernelProgram<LaunchableKernel>): string[] =>
+  steps.flatMap(({ kernel }) => (isEmitted(kernel) ? [kernel.source] : []));

@@ -1,5 +1,6 @@
 import { nvrtc, type CudaDevice, type DeviceBuffer } from '@mercer/cuda-runtime';
 import { packParams } from '../kernel-param.js';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import type { HostMemory } from './cpu-harness.test-support.js';
 import type { ProgramLaunch } from './cpu-program.test-support.js';
@@ -7,7 +8,7 @@ import type { ProgramLaunch } from './cpu-program.test-support.js';
 /** Runs the steps of a CUDA program on a GPU; buffers that a step writes are changed in place. */
 export async function runGpuProgram(
   device: CudaDevice,
-  program: KernelProgram,
+  program: KernelProgram<LaunchableKernel>,
   { scalars: common, pointers }: ProgramLaunch,
 ): Promise<void> {
   const stream = device.defaultStream;

@@ -1,5 +1,5 @@
-import { cpu } from '@mercer/cpu-runtime';
-import type { CpuKernel } from '../emitted-kernel.js';
+import { cpu, type CpuFunction } from '@mercer/cpu-runtime';
+import type { BuiltinKernel, CpuKernel } from '../emitted-kernel.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { HarnessBuffer } from './cpu-harness.test-support.js';
 
@@ -8,22 +8,17 @@ const MARK = 0xa5;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Runs the program of a host kernel once on the prebuilt interpreter, with the instructions of a level; buffers that it
+ * Runs the program of a host kernel on the prebuilt interpreter, or a built-in function of the addon, once, with the instructions of a level; buffers that it
  * writes are changed in place. Every buffer is followed by bytes that must stay as they are.
  */
 export function runInterpretedKernel(
-  kernel: CpuKernel,
+  kernel: CpuKernel | BuiltinKernel,
   level: CpuLevel,
   params: Uint8Array,
   buffers: readonly HarnessBuffer[],
   geometry: { readonly tasks: number; readonly chunk: number; readonly scratchBytes: number },
 ): void {
-  if (kernel.program === undefined) throw new Error(`${kernel.name} has no program`);
-  const fn = cpu.interpret(kernel.program, {
-    paramBytes: params.byteLength,
-    name: kernel.name,
-    level,
-  });
+  const fn = functionOf(kernel, level, params.byteLength);
   const view = new DataView(params.buffer, params.byteOffset, params.byteLength);
   const hosts = buffers.map(({ at, memory }) => {
     const host = cpu.allocate(memory.byteLength + GUARD);
@@ -54,8 +49,19 @@ export function runInterpretedKernel(
   });
 }
 
+function functionOf(
+  kernel: CpuKernel | BuiltinKernel,
+  level: CpuLevel,
+  paramBytes: number,
+): CpuFunction {
+  const { name } = kernel;
+  if (kernel.dialect === 'builtin') return cpu.builtin(kernel.entry, { level });
+  if (kernel.program === undefined) throw new Error(`${name} has no program`);
+  return cpu.interpret(kernel.program, { paramBytes, name, level });
+}
+
 // The layout that native/interpreter/program.cc reads.
-const [VERSION, MAP, FLOAT32, COPY] = [2, 2, 0, 0];
+const [VERSION, MAP, FLOAT32, COPY] = [3, 0, 0, 0];
 const [CONSTANT, REGISTER] = [0, 4];
 const REGISTERS = 512;
 

@@ -1,3 +1,4 @@
+import { textsOf } from './emitted-text.test-support.js';
 import { abs, add, evaluate, exp, log, max, mul, neg, sqrt, sub, variable } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { CpuKernel } from '../emitted-kernel.js';
@@ -287,4 +288,4 @@ export function cutSmall(plan: CpuPairwisePlan): CpuPairwisePlan {
 
 /** The compiled kernel of a plan. */
 export const build = (plan: CpuPairwisePlan, compiler: string): string =>
-  compileKernel(compiler, emitPairwiseCpu(plan).steps[0]?.kernel.source ?? '', plan.level);
+  compileKernel(compiler, textsOf(emitPairwiseCpu(plan))[0] ?? '', plan.level);

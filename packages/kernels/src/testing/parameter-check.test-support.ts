@@ -14,6 +14,7 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { expect } from 'vitest';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import { emitPairwise } from '../pairwise/emit.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
@@ -91,7 +92,7 @@ export interface ParameterCase extends Shape {
 }
 
 /** Runs a program on a device, or in place of one. */
-export type Runner = (program: KernelProgram, launch: ProgramLaunch) => void;
+export type Runner = (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch) => void;
 
 const arrayOf = (dtype: PairwiseDType, values: readonly number[]): Float32Array | Float64Array =>
   dtype === 'float32' ? Float32Array.from(values) : Float64Array.from(values);

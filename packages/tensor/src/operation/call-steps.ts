@@ -2,7 +2,8 @@ import {
   dtypeBytes,
   planCopy,
   type DType,
-  type EmittedKernel,
+  type KernelProgram,
+  type LaunchableKernel,
   type Scalars,
 } from '@mercer/kernels';
 import { own } from '@mercer/options';
@@ -13,7 +14,7 @@ import { elementKernel } from '../elementwise.js';
 import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
 import { coreOf } from '../operations.js';
-import { loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
+import { loadPlan, loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
 import type { Tensor } from '../tensor.js';
 import { broadcastLayout } from '../views.js';
 import type { CallPart, CallPointer, CallTensors, ResultSpec } from './known-call.js';
@@ -166,7 +167,7 @@ export class CallSteps {
   }
 
   /** A launch of one kernel. @param key a text that two kernels share exactly when they are the same */
-  addKernel(key: string, kernel: EmittedKernel, step: StepArguments): void {
+  addKernel(key: string, kernel: LaunchableKernel, step: StepArguments): void {
     this.#steps.push(this.#kernelStep(key, kernel, step));
   }
 
@@ -191,6 +192,18 @@ export class CallSteps {
     return (options) => loadProblem(this.device, problem, options);
   }
 
+  /** Launches of the program of a plan. @param key a text that two plans share exactly when they are the same */
+  addPlan<P extends object>(
+    key: string,
+    plan: P,
+    emit: (plan: P) => KernelProgram<LaunchableKernel>,
+    step: StepArguments,
+  ): void {
+    const load = (options: CallLoadOptions): Promise<LoadedProgram<unknown>> =>
+      loadPlan(this.device, plan, emit, options);
+    this.#steps.push(stepOf(key, load, step));
+  }
+
   /** Copies elements, converted, to a view of the same shape. */
   copy(from: CallView, to: CallView): void {
     if (sizeOfShape(to.shape) > 0) this.#steps.push(this.#copyStep(from, to));
@@ -213,7 +226,7 @@ export class CallSteps {
     });
   }
 
-  #kernelStep(program: string, kernel: EmittedKernel, step: StepArguments): CallStep {
+  #kernelStep(program: string, kernel: LaunchableKernel, step: StepArguments): CallStep {
     const load = async (options: CallLoadOptions): Promise<LoadedProgram<unknown>> => {
       const loaded = await this.device.loadForCall(kernel, options);
       const pointers = kernel.params.flatMap(({ kind, name }) =>
@@ -256,7 +269,7 @@ export const partOf = (program: LoadedProgram<unknown>): LoadedPart => ({
 
 const NOTHING = Object.freeze({});
 
-const alone = (kernel: EmittedKernel): LoadedProgram<unknown>['program'] => ({
+const alone = (kernel: LaunchableKernel): LoadedProgram<unknown>['program'] => ({
   steps: [{ kernel }],
   workspaceBytes: () => 0,
 });

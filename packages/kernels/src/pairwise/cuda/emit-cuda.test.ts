@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { textsOf } from '../../testing/emitted-text.test-support.js';
 import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
 import { defaultKernels } from '../../default-kernels.test-support.js';
 import { emitPairwise } from '../emit.js';
@@ -6,7 +7,7 @@ import { normExpressions } from '../norm-expressions.js';
 import { planPairwise } from '../plan.js';
 
 const source = (changes: Parameters<typeof pairwiseProblem>[0]): string =>
-  emitPairwise(planPairwise(pairwiseProblem(changes), H200)).steps[0]?.kernel.source ?? '';
+  textsOf(emitPairwise(planPairwise(pairwiseProblem(changes), H200)))[0] ?? '';
 
 test('the kernel for short sums, whole', () => {
   expect(source({ k: 1, ...normExpressions(2) })).toMatchInlineSnapshot(`

@@ -2,14 +2,13 @@ import { div, exp, lt, mul, neg, select, variable } from '@mercer/formula';
 import { expect, test } from 'vitest';
 import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
 import { emitPairwise } from '../emit.js';
+import { textsOf } from '../../testing/emitted-text.test-support.js';
 import { normExpressions } from '../norm-expressions.js';
 import { planPairwise } from '../plan.js';
 import type { PairwiseProblem } from '../problem.js';
 
 const sources = (changes: Partial<PairwiseProblem>): string[] =>
-  emitPairwise(planPairwise(pairwiseProblem(changes), H200)).steps.map(
-    ({ kernel }) => kernel.source,
-  );
+  textsOf(emitPairwise(planPairwise(pairwiseProblem(changes), H200)));
 const part = (text: string, from: string, to: string): string =>
   text.slice(text.indexOf(from), text.indexOf(to, text.indexOf(from)));
 

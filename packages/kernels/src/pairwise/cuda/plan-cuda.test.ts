@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { textsOf } from '../../testing/emitted-text.test-support.js';
 import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
 import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
@@ -82,8 +83,7 @@ describe('plans as values', () => {
         expect(Object.isFrozen(plan)).toBe(true);
         expect(planPairwise(problem, H200)).toEqual(plan);
         expect(copy).toEqual(plan);
-        const texts = (from: typeof plan): string[] =>
-          emitPairwise(from).steps.map(({ kernel }) => kernel.source);
+        const texts = (from: typeof plan): string[] => textsOf(emitPairwise(from));
         expect(texts(copy)).toEqual(texts(plan));
       }),
       { numRuns: 200, seed: 7 },

@@ -1,6 +1,6 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
-import type { CpuKernel } from '../emitted-kernel.js';
+import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
@@ -28,7 +28,8 @@ export function scatterAddProblems(): ScatterAddProblem[] {
   );
 }
 
-function programs(limits: DeviceLimits): KernelProgram[] {
+/** Programs of the plans of the family on a device. */
+export function scatterPrograms(limits: DeviceLimits): KernelProgram<LaunchableKernel>[] {
   const counts = INDICES.flatMap((index) =>
     INDICES.flatMap((to) =>
       [1, 1_000_000].map((rows) =>
@@ -50,11 +51,5 @@ function programs(limits: DeviceLimits): KernelProgram[] {
 
 /** Every kernel of rows by index that the plans of the family give on a device, each text once. */
 export function defaultScatterKernels(limits: DeviceLimits): NamedKernel[] {
-  return distinctKernels(programs(limits));
-}
-
-/** All host kernels of the family: their texts depend on types alone. */
-export function cpuScatterKernels(): CpuKernel[] {
-  const cpu = { kind: 'cpu', level: 'x86-64-v2', cores: 1, l1Bytes: 0, l2Bytes: 0 } as const;
-  return defaultScatterKernels(cpu).map(({ kernel }) => kernel as CpuKernel);
+  return distinctKernels(scatterPrograms(limits));
 }

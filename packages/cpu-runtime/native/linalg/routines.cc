@@ -1,5 +1,4 @@
-#include "builtins.h"
-
+// The table of routines.
 #include "cholesky.h"
 #include "determinant.h"
 #include "eigh.h"
@@ -45,7 +44,7 @@ constexpr Builtin kBuiltins[] = {
 
 }  // namespace
 
-const Builtin* findBuiltin(const std::string& name) {
+const Builtin* findRoutine(const std::string& name) {
   for (const Builtin& one : kBuiltins)
     if (name == one.name) return &one;
   return nullptr;

@@ -1,0 +1,115 @@
+// Kernels that hold no formula, as the packed parameters of a launch describe them: the structs here are those parameters, field by
+// field. Built once for each instruction set; every list of types is that of packages/kernels/src/interpret/element-types.ts.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace mercer::cpu::kernels {
+
+using Fn = void (*)(const void* args, int64_t begin, int64_t end, void* scratch);
+
+// Converts a row of elements; strides in elements.
+using RowFn = void (*)(void* to, int64_t toStride, const void* from, int64_t fromStride, int64_t count);
+
+// float64, float32, float16, bfloat16, int64, int32, uint8, bool, then raw elements of 1, 2, 4, 8 bytes.
+constexpr int64_t kTypes = 12;
+constexpr int64_t kElementBytes[kTypes] = {8, 4, 2, 2, 8, 4, 1, 1, 1, 2, 4, 8};
+
+constexpr int64_t kMostDims = 8;
+
+// dst[sum i d] = src[sum i s], converted, over `rank` dimensions, outermost first. Tiled: the last dimension is contiguous in dst, the
+// one before it in src.
+struct CopyArgs {
+  const uint8_t* src;
+  uint8_t* dst;
+  int64_t from, to, tiled, rank;
+  int64_t n[kMostDims], s[kMostDims], d[kMostDims];
+};
+
+// The element's bits are lo and hi.
+struct FillArgs {
+  uint8_t* dst;
+  int32_t bits[2];
+  int64_t type, rank;
+  int64_t n[kMostDims], d[kMostDims];
+};
+
+// dst[o * inner + i] = sum_j src[o * strideOuter + j * strideCount + i * strideInner]
+struct SumArgs {
+  const void* src;
+  void* dst;
+  int64_t outer, count, inner, strideOuter, strideCount, strideInner;
+  int64_t fromWide, toWide;  // float64, else float32
+};
+
+// Sums of rows by index. Tasks own rows and columns of the result; the sorted mode has them in `workspace`, count + rows numbers.
+struct ScatterArgs {
+  const void* values;
+  const void* index;
+  void* out;
+  int64_t count, rows, columns, valueStride, rowsPerTask, columnsPerTask;
+  int64_t fromWide, toWide, indexWide;  // float64 and int64
+};
+
+struct ScatterSortedArgs {
+  ScatterArgs scatter;
+  int32_t* workspace;
+};
+
+struct CountRowsArgs {
+  const void* index;
+  void* out;
+  int64_t count, rows, rowsPerTask;
+  int64_t indexWide, toWide;  // int64, else int32
+};
+
+struct GatherRowsArgs {
+  const void* x;
+  const void* index;
+  void* out;
+  int64_t count, rows, columns, tableStride;
+  int64_t type, indexWide;
+};
+
+// Rows scaled by feature, normalised, and their norms. Pointers that are null: not in memory, not wanted.
+struct RowsArgs {
+  const void* x;
+  void* out;
+  int64_t m, k, batch, ldx, ldo, batchStrideX, batchStrideOut;
+  const void* scaleAt;
+  int64_t scaleBatchStride, scaleStride;
+  double scaleValue;
+  void* norms;
+  int64_t wide, columns, scaled, normalise;  // float64; x is column-major
+};
+
+// The gradient of such rows; `ofScale`: what each element contributes to that of its factor.
+struct RowsGradientArgs {
+  const void* x;
+  const void* dy;
+  void* out;
+  const void* scaleAt;
+  int64_t m, k, batch, rowStrideX, stepStrideX, batchStrideX, scaleBatchStride, scaleStride;
+  double scaleValue;
+  int64_t wide, normalise, ofScale;
+};
+
+// Sets a diagonal of matrices to 1 + value, or adds the value to it.
+struct DiagonalArgs {
+  void* out;
+  int64_t m, n, batch, ldo, batchStrideOut, offset;
+  const void* at;
+  int64_t stride;
+  double value;
+  int64_t wide, columns, add;
+};
+
+// The kernels as built for one instruction set.
+struct Level {
+  const char* name;
+  const RowFn (*rows)[kTypes];  // by the types' numbers; null between raw elements and others
+  Fn copy, fill, sum, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient, diagonal;
+};
+
+}  // namespace mercer::cpu::kernels
