@@ -4,10 +4,18 @@
  *
  * @packageDocumentation
  */
+import './arithmetic/reduction-methods.js';
 export type { DebugOption } from '@mercer/jit-cache';
 export { dtypeBytes, DTYPES, isDType, type DType } from '@mercer/kernels';
 export * from './arithmetic/functions.js';
 export type { ElementwiseOptions } from './arithmetic/elementwise.js';
+export type { Axes } from './arithmetic/axes.js';
+export type {
+  NormOptions,
+  ReductionMethods,
+  VarianceOptions,
+} from './arithmetic/reduction-methods.js';
+export type { ReductionOptions } from './arithmetic/reductions.js';
 export type { ElementwiseMethods } from './arithmetic/methods.js';
 export type {
   CommonDType,

@@ -26,7 +26,7 @@ size_t scatterScratch(const void* packed) {
 
 struct BuiltinLevel {
   const char* name;
-  Builtin builtins[10];
+  Builtin builtins[11];
 
   explicit BuiltinLevel(const Level& level)
       : name(level.name),
@@ -34,6 +34,7 @@ struct BuiltinLevel {
             {"copy", level.copy, noScratch, sizeof(CopyArgs), false},
             {"fill", level.fill, noScratch, sizeof(FillArgs), false},
             {"sum", level.sum, noScratch, sizeof(SumArgs), false},
+            {"reduce", level.reduce, noScratch, sizeof(ReduceArgs), false},
             {"scatter_add", level.scatterAdd, scatterScratch, sizeof(ScatterArgs), false},
             {"scatter_add_sorted", level.scatterAddSorted, noScratch, sizeof(ScatterSortedArgs), false},
             {"count_rows", level.countRows, noScratch, sizeof(CountRowsArgs), false},

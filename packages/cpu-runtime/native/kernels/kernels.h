@@ -43,6 +43,15 @@ struct SumArgs {
   int64_t fromWide, toWide;  // float64, else float32
 };
 
+// dst[(o * parts + part) * inner + i] from src[o * strideOuter + j * strideCount + i * strideInner] for the elements j of the part.
+struct ReduceArgs {
+  const void* src;
+  void* dst;
+  int64_t outer, count, inner, strideOuter, strideCount, strideInner, parts, perPart;
+  double divisor;
+  int64_t kind, fromWide, toWide;  // in the order of packages/kernels/src/reduce/reduce-cpu.ts; float64, else float32
+};
+
 // Sums of rows by index. Tasks own rows and columns of the result; the sorted mode has them in `workspace`, count + rows numbers.
 struct ScatterArgs {
   const void* values;
@@ -109,7 +118,7 @@ struct DiagonalArgs {
 struct Level {
   const char* name;
   const RowFn (*rows)[kTypes];  // by the types' numbers; null between raw elements and others
-  Fn copy, fill, sum, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient, diagonal;
+  Fn copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient, diagonal;
 };
 
 }  // namespace mercer::cpu::kernels

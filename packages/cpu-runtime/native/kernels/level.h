@@ -11,6 +11,7 @@ namespace mercer::cpu::kernels {
 namespace {
 
 #include "elements.h"
+#include "axis-reductions.h"
 #include "rows-by-index.h"
 #include "prepared-rows.h"
 
@@ -20,7 +21,7 @@ namespace {
 #define MERCER_CONCAT(a, b) MERCER_CONCAT2(a, b)
 extern const Level MERCER_CONCAT(kKernels_, MERCER_LEVEL);
 const Level MERCER_CONCAT(kKernels_, MERCER_LEVEL) = {
-    MERCER_LEVEL_NAME, ROWS, copy, fill, sum, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient,
+    MERCER_LEVEL_NAME, ROWS, copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient,
     diagonal};
 
 }  // namespace mercer::cpu::kernels

@@ -1,3 +1,4 @@
+export { cpuReduceKernel, reducedDType } from './reduce-cpu.js';
 export { emitReduce } from './reduce-cuda.js';
 export {
   planReduce,

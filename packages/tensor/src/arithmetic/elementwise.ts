@@ -8,9 +8,10 @@ import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import { broadcastShapes } from '../views.js';
-import { ChainResult, type ChainOperand } from './chain-result.js';
+import type { ChainOperand } from './chain.js';
+import { ChainResult } from './chain-result.js';
 import { resultDType, type OperandDType } from './dtype-rules.js';
-import { LaterRead } from './later-read.js';
+import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
 /** Options of an elementwise operation: with any of them it is launched at once. */
@@ -22,14 +23,28 @@ const ELEMENTWISE_OPTIONS: OptionNames<ElementwiseOptions> = { ...OUT_OPTION, ..
 const MOST_OPERATIONS = 128;
 
 /** A result whose operands are not all there: it is made of them when it is launched. */
-class WaitingResult extends Unlaunched {
+class WaitingResult extends Unlaunched implements LaterReader {
   readonly label: string;
   readonly #make: () => Promise<Made>;
+  readonly #operands: readonly unknown[];
+  /** The tensors among the operands. */
+  readonly #held: ReadHold;
 
-  constructor(name: OperatorName, make: () => Promise<Made>) {
+  constructor(name: OperatorName, operands: readonly unknown[]) {
     super();
     this.label = `${name} (not computed yet)`;
-    this.#make = make;
+    const all = operands.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
+    this.#held = new ReadHold(
+      this,
+      all.filter((one) => one instanceof LaterRead),
+    );
+    this.#held.acquire();
+    this.#operands = all;
+    this.#make = async () => ({ made: chain(name, await there(all)) });
+  }
+
+  async enqueued(): Promise<unknown> {
+    return this.launch();
   }
 
   /** The operation on its operands, which may go on as part of a chain. */
@@ -40,12 +55,22 @@ class WaitingResult extends Unlaunched {
   }
 
   protected override async start(options: LaunchOptions): Promise<Tensor> {
-    const { made } = await this.#make();
-    return isTensor(made) ? made : made.launch(options);
+    try {
+      const { made } = await this.#make();
+      return await (isTensor(made) ? made : made.launch(options));
+    } finally {
+      this.spend();
+    }
+  }
+
+  /** With it, what was computed in the same kernel has been launched. */
+  spend(): void {
+    this.#held.release();
+    for (const one of this.#operands) if (one instanceof WaitingResult && !one.started) one.spend();
   }
 
   protected override abandon(): void {
-    // nothing is held
+    this.#held.release();
   }
 }
 
@@ -92,16 +117,16 @@ async function launchNow(
 }
 
 function combined(name: OperatorName, given: readonly unknown[]): ChainResult | WaitingResult {
-  const operands = given.map(present);
+  const operands = given.map(presentOperand);
   if (operands.every((one) => one !== undefined)) return chain(name, operands);
-  return new WaitingResult(name, async () => ({ made: chain(name, await there(given)) }));
+  return new WaitingResult(name, given);
 }
 
 /** An operand of which shape and dtype are known. */
-type Present = Tensor | ChainResult | number;
+type Present = Tensor | LaterRead | ChainResult | number;
 
 /** Undefined for a pending operand of which nothing is known yet. */
-function present(operand: unknown): unknown {
+export function presentOperand(operand: unknown): unknown {
   if (operand instanceof ChainResult || operand instanceof WaitingResult) {
     if (operand.tensor !== undefined) return operand.tensor;
     return operand instanceof ChainResult ? operand : undefined;
@@ -109,19 +134,23 @@ function present(operand: unknown): unknown {
   return isPending(operand) ? undefined : operand;
 }
 
-async function there(given: readonly unknown[]): Promise<unknown[]> {
-  return Promise.all(
-    given.map(async (one): Promise<unknown> => {
-      if (one instanceof WaitingResult) return { made: (await one.made()).made };
-      return isPending(one) && !(one instanceof ChainResult) ? { made: await one } : { made: one };
-    }),
-  ).then((all) => all.map((one) => (one as { made: unknown }).made));
+/** An operand once shape and dtype are known, in an object, so that nothing is launched. */
+export async function waitingOperand(operand: unknown): Promise<{ readonly made: unknown }> {
+  if (operand instanceof WaitingResult) return operand.made();
+  return isPending(operand) && !(operand instanceof ChainResult)
+    ? { made: await operand }
+    : { made: operand };
 }
+
+const there = async (given: readonly unknown[]): Promise<readonly unknown[]> =>
+  (await Promise.all(given.map(waitingOperand))).map(({ made }) => made);
 
 function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   const operator: Operator = OPERATORS[name];
   const values = given.map((one, at) => checked(one, name, at));
-  const tensors = values.filter((one) => typeof one !== 'number');
+  const tensors = values
+    .filter((one) => typeof one !== 'number')
+    .map((one) => (one instanceof LaterRead ? one.tensor : one));
   const [first] = tensors;
   if (first === undefined) {
     throw new MercerError(
@@ -140,7 +169,7 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   const { conditions = 0, rule, arithmetic } = operator;
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } = resultDType(rule, dtypes.slice(conditions), arithmetic);
-  const parts = new Parts(computesIn);
+  const parts = new Parts(name, computesIn);
   const operands = values.map((one, at) => parts.operand(one, isExponent(name, at)));
   const { before, reads, operations } = parts;
   return new ChainResult({
@@ -161,16 +190,19 @@ class Parts {
   readonly before: Unlaunched[] = [];
   readonly reads = new Set<LaterRead>();
   operations = 0;
+  readonly #name: OperatorName;
   readonly #computesIn: 'float32' | 'float64';
 
-  constructor(computesIn: 'float32' | 'float64') {
+  constructor(name: OperatorName, computesIn: 'float32' | 'float64') {
+    this.#name = name;
     this.#computesIn = computesIn;
   }
 
   operand(one: Present, isExponent: boolean): ChainOperand {
     if (typeof one === 'number') return isExponent ? exponent(one) : one;
-    if (isTensor(one)) {
-      const read = LaterRead.of(one);
+    if (isTensor(one) || one instanceof LaterRead) {
+      const read = isTensor(one) ? LaterRead.of(one) : one;
+      read.assertReadable(this.#name);
       this.reads.add(read);
       return read;
     }
@@ -203,12 +235,12 @@ const exponent = (value: number): ChainOperand =>
   Number.isInteger(value) && Math.abs(value) <= LARGEST_LITERAL ? { literal: value } : value;
 
 function dtypeOf(value: Present): OperandDType {
-  if (typeof value !== 'number') return value.dtype;
+  if (typeof value !== 'number') return (value instanceof LaterRead ? value.tensor : value).dtype;
   return Number.isInteger(value) ? 'whole number' : 'number';
 }
 
 function checked(operand: unknown, name: OperatorName, at: number): Present {
-  if (typeof operand === 'number') return operand;
+  if (typeof operand === 'number' || operand instanceof LaterRead) return operand;
   if (operand instanceof ChainResult) {
     if (!operand.disposed) return operand;
     throw new MercerError(
@@ -223,7 +255,7 @@ function checked(operand: unknown, name: OperatorName, at: number): Present {
 
 function broadcast(
   name: OperatorName,
-  operands: readonly Exclude<Present, number>[],
+  operands: readonly (Tensor | ChainResult)[],
 ): readonly number[] {
   const [first, ...others] = operands;
   if (first !== undefined && others.every(({ shape }) => sameShape(shape, first.shape))) {

@@ -1,3 +1,4 @@
+import { MercerError } from '../mercer-error.js';
 import { coreOf } from '../operations.js';
 import type { StorageBlock, UnlaunchedRead } from '../storage-block.js';
 import type { StreamCore } from '../stream-core.js';
@@ -44,6 +45,19 @@ export class LaterRead implements UnlaunchedRead {
   /** True while the tensor's memory is there and has not been written since. */
   get isCurrent(): boolean {
     return !this.#storage.disposed && this.#storage.writes === this.#version;
+  }
+
+  /** @throws MercerError DISPOSED or MODIFIED where the elements are there no more @param what for messages */
+  assertReadable(what: string): void {
+    if (this.#copy !== undefined || this.isCurrent) return;
+    const { tensor } = this;
+    const [code, done] = tensor.disposed
+      ? (['DISPOSED', 'disposed'] as const)
+      : (['MODIFIED', 'written'] as const);
+    throw new MercerError(
+      code,
+      `${what}: it was computed as part of another result, and ${tensor.label}, which it reads, was ${done} since. Await it before that, to keep its values.`,
+    );
   }
 
   /** One more call that will read it. */
@@ -93,5 +107,40 @@ export class LaterRead implements UnlaunchedRead {
     this.#copy = copy;
     from.deleteLaterRead(this);
     from.dispose();
+  }
+}
+
+const collected = new FinalizationRegistry<ReadHold>((hold) => {
+  hold.release();
+});
+
+/** What one reader holds until it has read it, or was collected without. */
+export class ReadHold {
+  readonly #reads: readonly LaterRead[];
+  readonly #reader: WeakRef<LaterReader>;
+  #holds = false;
+
+  constructor(reader: LaterReader, reads: readonly LaterRead[]) {
+    this.#reads = reads;
+    this.#reader = new WeakRef(reader);
+  }
+
+  get holds(): boolean {
+    return this.#holds;
+  }
+
+  acquire(): void {
+    const reader = this.#reader.deref();
+    if (this.#holds || reader === undefined) return;
+    this.#holds = true;
+    collected.register(reader, this, this);
+    for (const read of this.#reads) read.add(this.#reader);
+  }
+
+  release(): void {
+    if (!this.#holds) return;
+    this.#holds = false;
+    collected.unregister(this);
+    for (const read of this.#reads) read.delete(this.#reader);
   }
 }

@@ -1,0 +1,68 @@
+import { int64, withConstants } from '../builtin-kernel.js';
+import type { DType } from '../dtype.js';
+import type { BuiltinKernel } from '../emitted-kernel.js';
+import { scalar } from '../elementwise/copy-params.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import type { ReduceKind } from './reduce-plan.js';
+
+/** In the order in which native/kernels/axis-reductions.h tells them apart. */
+const KINDS: readonly ReduceKind[] = [
+  'sum',
+  'prod',
+  'min',
+  'max',
+  'argMin',
+  'argMax',
+  'any',
+  'all',
+];
+
+/** Outputs of one task. */
+const SPAN = 256;
+
+/** What a built-in reduction writes, where `to` is what values are written in: places are int64, truths bool. */
+export function reducedDType(kind: ReduceKind, to: PairwiseDType): DType {
+  if (kind === 'argMin' || kind === 'argMax') return 'int64';
+  return kind === 'any' || kind === 'all' ? 'bool' : to;
+}
+
+/**
+ * A reduction as a built-in function of the CPU's runtime:
+ * `dst[(o parts + part) inner + i]` from `src[o strideOuter + j strideCount + i strideInner]` for the elements j of the part, a sum divided by
+ * `divisor`.
+ *
+ * @param from what the elements are
+ * @param to what values are written in
+ */
+export function cpuReduceKernel(
+  kind: ReduceKind,
+  from: PairwiseDType,
+  to: PairwiseDType,
+): BuiltinKernel {
+  const numbers = ['outer', 'count', 'inner', 'strideOuter', 'strideCount', 'strideInner'];
+  return withConstants(
+    {
+      name: `${kind} ${from} ${to}`,
+      entry: 'reduce',
+      params: [
+        { name: 'src', kind: 'pointer', dtype: from, access: 'read' },
+        { name: 'dst', kind: 'pointer', dtype: reducedDType(kind, to), access: 'write' },
+        ...[...numbers, 'parts', 'perPart'].map(int64),
+        { name: 'divisor', kind: 'scalar', type: 'float64' },
+      ],
+      geometry: (scalars) => ({
+        tasks:
+          scalar(scalars, 'outer') *
+          scalar(scalars, 'parts') *
+          Math.ceil(scalar(scalars, 'inner') / SPAN),
+        chunk: 1,
+        scratchBytes: 0,
+      }),
+    },
+    {
+      kind: KINDS.indexOf(kind),
+      fromWide: Number(from === 'float64'),
+      toWide: Number(to === 'float64'),
+    },
+  );
+}

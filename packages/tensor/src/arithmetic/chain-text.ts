@@ -1,0 +1,80 @@
+import { constant, variable, type RealExpr } from '@mercer/formula';
+import type { Tensor } from '../tensor.js';
+import type { Unlaunched } from '../unlaunched.js';
+import { isChain, type Chain, type ChainOperand } from './chain.js';
+import { LaterRead } from './later-read.js';
+import { OPERATORS, type Operator } from './operators.js';
+
+/** What a kernel computes: a chain, or a tensor as it is. */
+export type ChainRoot = Chain | LaterRead | Unlaunched;
+
+/** A chain with the tensors that it reads in the order of its text. */
+export interface BoundChain {
+  /** The chain with its tensors as x0, x1, ... and its numbers as p0, p1, ... in the order in which they stand. */
+  readonly text: string;
+  readonly tensors: readonly Tensor[];
+  readonly numbers: readonly number[];
+  /** Of an operand, where it stands among the tensors. */
+  readonly places: ReadonlyMap<ChainOperand, number>;
+}
+
+/** Computed in the kernel of the node that reads it. */
+const isInner = (node: Chain, operand: ChainOperand): operand is Chain =>
+  isChain(operand) && !(node.before as readonly ChainOperand[]).includes(operand);
+
+/** Writes a chain down, with the tensors that it reads now. @param before tensors of what was computed before */
+export function bindChain(
+  root: ChainRoot,
+  before: ReadonlyMap<ChainOperand, Tensor>,
+): BoundChain & { readonly made: readonly Tensor[] } {
+  const tensors: Tensor[] = [];
+  const made: Tensor[] = [];
+  const numbers: number[] = [];
+  const places = new Map<ChainOperand, number>();
+  const seen = new Map<Chain, number>();
+  const tensorAt = (operand: LaterRead | Unlaunched): string => {
+    let place = places.get(operand);
+    if (place === undefined) {
+      const tensor = operand instanceof LaterRead ? operand.bound() : before.get(operand);
+      if (tensor === undefined) throw new Error('what a chain reads is there before it');
+      if (operand instanceof LaterRead && tensor !== operand.tensor) made.push(tensor);
+      place = tensors.push(tensor) - 1;
+      places.set(operand, place);
+    }
+    return `x${place}`;
+  };
+  const textOf = (node: Chain): string => {
+    const known = seen.get(node);
+    if (known !== undefined) return `#${known}`;
+    seen.set(node, seen.size);
+    let text = `${node.operator}(`;
+    for (const one of node.operands) {
+      if (typeof one === 'number') text += `p${numbers.push(one) - 1},`;
+      else if ('literal' in one) text += `${one.literal},`;
+      else text += `${isInner(node, one) ? textOf(one) : tensorAt(one)},`;
+    }
+    return `${text})`;
+  };
+  const text = isChain(root) ? textOf(root) : tensorAt(root);
+  return { text, tensors, numbers, places, made };
+}
+
+/** The formula of a chain in the names of its text. */
+export function chainFormula(root: ChainRoot, { places }: Pick<BoundChain, 'places'>): RealExpr {
+  let numbers = 0;
+  const seen = new Map<Chain, RealExpr>();
+  const visit = (node: Chain): RealExpr => {
+    const known = seen.get(node);
+    if (known !== undefined) return known;
+    const operands = node.operands.map((one): RealExpr => {
+      if (typeof one === 'number') return variable(`p${numbers++}`);
+      if ('literal' in one) return constant(one.literal);
+      return isInner(node, one) ? visit(one) : variable(`x${places.get(one) ?? 0}`);
+    });
+    const operator: Operator = OPERATORS[node.operator];
+    const formula = operator.formula(...operands);
+    seen.set(node, formula);
+    return formula;
+  };
+  return isChain(root) ? visit(root) : variable(`x${places.get(root) ?? 0}`);
+}

@@ -1,0 +1,41 @@
+import type { DType } from '@mercer/kernels';
+import type { Device } from '../device.js';
+import type { Unlaunched } from '../unlaunched.js';
+import type { LaterRead } from './later-read.js';
+import type { OperatorName } from './operators.js';
+
+/** A number that is part of the kernel, where its value decides the formula. */
+export interface Literal {
+  readonly literal: number;
+}
+
+/** What an elementwise operation is applied to. */
+export type ChainOperand =
+  /** A number that the kernel is given at each launch. */
+  | number
+  | Literal
+  | LaterRead
+  /** Computed in the same kernel. */
+  | Chain
+  /** Computed before. */
+  | Unlaunched;
+
+/** An elementwise operation with its operands, of which some are computed in the same kernel. */
+export interface Chain {
+  readonly operator: OperatorName;
+  readonly operands: readonly ChainOperand[];
+  /** What is computed before, each in a kernel of its own, also for operands that are computed in the same kernel. */
+  readonly before: readonly Unlaunched[];
+  /** Tensors that are read, also by operands that are computed in the same kernel. */
+  readonly reads: readonly LaterRead[];
+  /** Operations of the whole chain. */
+  readonly operations: number;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly computesIn: 'float32' | 'float64';
+  readonly device: Device;
+}
+
+/** Whether an operand is a chain, computed in the same kernel or before. */
+export const isChain = (operand: ChainOperand): operand is Chain =>
+  typeof operand === 'object' && 'operands' in operand;

@@ -1,0 +1,239 @@
+import type { DType } from '@mercer/kernels';
+import { attachMethods } from '../attach-methods.js';
+import type { OptionNames } from '@mercer/options';
+import { MercerError } from '../mercer-error.js';
+import { pending, type Pending } from '../pending.js';
+import { readOptions } from '../read-options.js';
+import type { Tensor } from '../tensor.js';
+import type { Axes } from './axes.js';
+import { elementwise } from './elementwise.js';
+import type { OperatorName } from './operators.js';
+import {
+  reduction,
+  REDUCTION_OPTIONS,
+  type ReductionName,
+  type ReductionOptions,
+} from './reductions.js';
+import type { FloatingDType, SameDType, TensorOperand } from './result-types.js';
+
+/** Options of a variance. */
+export interface VarianceOptions extends ReductionOptions {
+  /** What is taken off the number of elements that the squares are divided by: 1 for a sample's variance. Default: 0. */
+  readonly correction?: number | undefined;
+}
+
+/** Options of a norm. */
+export interface NormOptions extends ReductionOptions {
+  /** The exponent: 1, 2, Infinity or any other positive number. Default: 2. */
+  readonly ord?: number | undefined;
+}
+
+/** The dtype of a sum. */
+interface Sums {
+  readonly float64: 'float64';
+  readonly float32: 'float32';
+  readonly float16: 'float32';
+  readonly bfloat16: 'float32';
+  readonly int64: 'int64';
+  readonly int32: 'int64';
+  readonly uint8: 'int64';
+  readonly bool: 'int64';
+}
+
+/**
+ * Reductions over axes. `axes` is one, counted from the end where it is negative, or several, or nothing for all, which gives a tensor of
+ * rank 0; with `keepDims` they stay with extent 1. On a GPU the elementwise results that a reduction is taken of are computed in its
+ * kernel. The order in which values are added depends on the sizes and the device alone.
+ */
+export interface ReductionMethods<D extends DType> {
+  /** The sum, added in float64 and rounded once; whole numbers give int64. 0 of nothing. */
+  sum(axes?: Axes, options?: ReductionOptions): Pending<Tensor<Sums[D]>>;
+  /** The mean, in floating point. NaN of nothing. */
+  mean(axes?: Axes, options?: ReductionOptions): Pending<Tensor<FloatingDType<D>>>;
+  /** The product, multiplied in float64 and rounded once; whole numbers give int64. 1 of nothing. */
+  prod(axes?: Axes, options?: ReductionOptions): Pending<Tensor<Sums[D]>>;
+  /** The least; NaN where one is. Infinity of nothing. */
+  min(axes?: Axes, options?: ReductionOptions): Pending<Tensor<SameDType<D>>>;
+  /** The largest; NaN where one is. -Infinity of nothing. */
+  max(axes?: Axes, options?: ReductionOptions): Pending<Tensor<SameDType<D>>>;
+  /** Where the least is, counted through the axes in their order: the first of several, or of NaN where one is. -1 of nothing. */
+  argMin(axes?: Axes, options?: ReductionOptions): Pending<Tensor<'int32' | 'int64'>>;
+  /** Where the largest is; see argMin. */
+  argMax(axes?: Axes, options?: ReductionOptions): Pending<Tensor<'int32' | 'int64'>>;
+  /** True where one is not 0; NaN is not 0. */
+  any(axes?: Axes, options?: ReductionOptions): Pending<Tensor<'bool'>>;
+  /** True where none is 0. */
+  all(axes?: Axes, options?: ReductionOptions): Pending<Tensor<'bool'>>;
+  /** The mean of squared differences from the mean, in two passes; divided by the number of elements less `correction`. */
+  var(axes?: Axes, options?: VarianceOptions): Pending<Tensor<FloatingDType<D>>>;
+  /** The square root of the variance. */
+  std(axes?: Axes, options?: VarianceOptions): Pending<Tensor<FloatingDType<D>>>;
+  /** `(sum |x|^ord)^(1/ord)`; the largest magnitude for Infinity. */
+  norm(axes?: Axes, options?: NormOptions): Pending<Tensor<FloatingDType<D>>>;
+  /** `log sum exp(x)` without overflow: infinite where the largest is, -Infinity of nothing. */
+  logSumExp(axes?: Axes, options?: ReductionOptions): Pending<Tensor<FloatingDType<D>>>;
+  /** `exp(x) / sum exp(x)` along an axis without overflow. Default: the last. */
+  softmax(axis?: Axes): Pending<Tensor<FloatingDType<D>>>;
+  /** `x - logSumExp(x)` along an axis. Default: the last. */
+  logSoftmax(axis?: Axes): Pending<Tensor<FloatingDType<D>>>;
+}
+
+declare module '../tensor-methods.js' {
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- its members stand in ReductionMethods
+  interface TensorMethods<D extends DType> extends ReductionMethods<D> {}
+}
+
+type Any = TensorOperand;
+
+const reduces =
+  (name: ReductionName) =>
+  (x: Any, axes?: Axes, options?: ReductionOptions): Pending<Tensor> =>
+    reduction(name, x, axes, options);
+
+const op = (name: OperatorName, ...operands: readonly unknown[]): Any =>
+  elementwise(name, operands) as unknown as Any;
+
+/** The last operation, with the options of the call where there are any. */
+function last(
+  name: OperatorName,
+  operands: readonly unknown[],
+  options: ReductionOptions,
+): Pending<Tensor> {
+  const { out, stream, debug, signal } = options;
+  const given = [out, stream, debug, signal].some((one) => one !== undefined);
+  const result = elementwise(name, operands, given ? { out, stream, debug, signal } : undefined);
+  return result as unknown as Pending<Tensor>;
+}
+
+const KEEP = { keepDims: true } as const;
+
+/** What lies between the operands and the result is disposed behind it. */
+type Between = (one: Any) => Promise<Tensor>;
+
+function composed(steps: (between: Between) => Promise<Tensor>): Pending<Tensor> {
+  const work = async (): Promise<Tensor> => {
+    const made: Tensor[] = [];
+    try {
+      return await steps(async (one) => {
+        const tensor = await one;
+        made.push(tensor);
+        return tensor;
+      });
+    } finally {
+      for (const one of made) one.dispose();
+    }
+  };
+  return pending(work());
+}
+
+function variance(
+  x: Any,
+  axes: Axes | undefined,
+  { correction = 0 }: VarianceOptions,
+  options: ReductionOptions,
+  what: string,
+): Pending<Tensor> {
+  if (typeof (correction as unknown) !== 'number' || !Number.isFinite(correction)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: the correction is ${String(correction)}. Pass a number, such as 1 for a sample.`,
+    );
+  }
+  return composed(async (between) => {
+    const deviation = op('sub', x, await between(reduction('mean', x, axes, KEEP)));
+    return reduction('mean', op('square', deviation), axes, options, correction);
+  });
+}
+
+const VARIANCE_OPTIONS: OptionNames<VarianceOptions> = { ...REDUCTION_OPTIONS, correction: true };
+const NORM_OPTIONS: OptionNames<NormOptions> = { ...REDUCTION_OPTIONS, ord: true };
+
+function norm(x: Any, axes?: Axes, given?: NormOptions): Pending<Tensor> {
+  const { ord = 2, ...options } = readOptions('norm', given, NORM_OPTIONS);
+  const { keepDims } = options;
+  if (typeof (ord as unknown) !== 'number' || !(ord > 0)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `norm: ord is ${String(ord)}. Pass a positive number, or Infinity for the largest magnitude.`,
+    );
+  }
+  const size = op('abs', x);
+  if (ord === 1) return reduction('sum', size, axes, options);
+  if (ord === Infinity) return reduction('max', size, axes, options);
+  const power = ord === 2 ? op('square', x) : op('pow', size, ord);
+  return composed(async (between) => {
+    const sum = await between(reduction('sum', power, axes, { keepDims }));
+    return ord === 2 ? last('sqrt', [sum], options) : last('pow', [sum, 1 / ord], options);
+  });
+}
+
+/**
+ * The largest elements and the sum of `exp(x - largest)` along axes that stay. Where the largest is infinite nothing is subtracted: e to the
+ * power of what is left is then infinite, or 0.
+ */
+async function shifted(
+  x: Any,
+  axes: Axes | undefined,
+  between: Between,
+): Promise<{ readonly exp: Any; readonly sum: Tensor; readonly most: Any }> {
+  const largest = await between(reduction('max', x, axes, KEEP));
+  const most = op('where', op('isFinite', largest), largest, 0);
+  const exp = op('exp', op('sub', x, most));
+  return { exp, sum: await between(reduction('sum', exp, axes, KEEP)), most };
+}
+
+function logSumExp(x: Any, axes?: Axes, given?: ReductionOptions): Pending<Tensor> {
+  const options = readOptions('logSumExp', given, REDUCTION_OPTIONS);
+  return composed(async (between) => {
+    const { sum, most } = await shifted(x, axes, between);
+    // over axes that have one element left: takes them away where they do not stay
+    return reduction('sum', op('add', op('log', sum), most), axes, options);
+  });
+}
+
+const softmax = (x: Any, axis: Axes = -1): Pending<Tensor> =>
+  composed(async (between) => {
+    const { exp, sum } = await shifted(x, axis, between);
+    return op('div', exp, sum);
+  });
+
+const logSoftmax = (x: Any, axis: Axes = -1): Pending<Tensor> =>
+  composed(async (between) => {
+    const { sum, most } = await shifted(x, axis, between);
+    return op('sub', op('sub', x, most), op('log', sum));
+  });
+
+const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) => Pending<Tensor>>> =
+  {
+    sum: reduces('sum'),
+    mean: reduces('mean'),
+    prod: reduces('prod'),
+    min: reduces('min'),
+    max: reduces('max'),
+    argMin: reduces('argMin'),
+    argMax: reduces('argMax'),
+    any: reduces('any'),
+    all: reduces('all'),
+    var: (x, axes, given?: VarianceOptions) => {
+      const { correction, ...options } = readOptions('var', given, VARIANCE_OPTIONS);
+      return variance(x, axes, { correction }, options, 'var');
+    },
+    std: (x, axes, given?: VarianceOptions) => {
+      const { correction, keepDims, ...options } = readOptions('std', given, VARIANCE_OPTIONS);
+      const squared = variance(x, axes, { correction }, { keepDims }, 'std');
+      return composed(async (between) => last('sqrt', [await between(squared)], options));
+    },
+    norm,
+    logSumExp,
+    softmax,
+    logSoftmax,
+  };
+
+attachMethods(
+  Object.fromEntries(
+    Object.entries(methods).map(([name, call]) => [
+      name,
+      { gives: 'tensor', takesPending: true, call: call as never },
+    ]),
+  ),
+);

@@ -1,0 +1,280 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { memory, tensor, type Device, type DType, type Tensor } from '../index.js';
+
+type Values = readonly number[];
+
+/** What a reduction of terms means, in float64. */
+interface Meaning {
+  readonly value: (terms: Values) => number;
+  /** How far float32 may be off, in u = 2^-24. */
+  readonly bound: (terms: Values) => number;
+}
+
+const sum = (terms: Values): number => terms.reduce((a, b) => a + b, 0);
+const magnitudes = (terms: Values): number => sum(terms.map(Math.abs));
+const most = (terms: Values): number => terms.reduce((a, b) => Math.max(a, b), -Infinity);
+const mean = (terms: Values): number => sum(terms) / terms.length;
+const squares = (terms: Values): number => sum(terms.map((x) => (x - mean(terms)) ** 2));
+const logSumExp = (terms: Values): number =>
+  most(terms) + Math.log(sum(terms.map((x) => Math.exp(x - most(terms)))));
+const largest = (terms: Values): number => most(terms.map(Math.abs));
+
+/** Deviations are rounded once beside the mean's rounding, their squares twice. */
+const varianceBound = (terms: Values): number => 8 * largest(terms) ** 2 + 4 * squares(terms);
+
+const MEANINGS = {
+  sum: { value: sum, bound: (terms) => magnitudes(terms) },
+  mean: { value: mean, bound: (terms) => 2 * largest(terms) },
+  prod: {
+    value: (terms) => terms.reduce((a, b) => a * b, 1),
+    bound: (terms) => 2 * Math.abs(terms.reduce((a, b) => a * b, 1)),
+  },
+  min: { value: (terms) => -most(terms.map((x) => -x)), bound: () => 0 },
+  max: { value: most, bound: () => 0 },
+  argMin: { value: (terms) => terms.indexOf(Math.min(...terms)), bound: () => 0 },
+  argMax: { value: (terms) => terms.indexOf(Math.max(...terms)), bound: () => 0 },
+  any: { value: (terms) => Number(terms.some((x) => x !== 0)), bound: () => 0 },
+  all: { value: (terms) => Number(terms.every((x) => x !== 0)), bound: () => 0 },
+  var: { value: (terms) => squares(terms) / terms.length, bound: varianceBound },
+  std: {
+    value: (terms) => Math.sqrt(squares(terms) / terms.length),
+    bound: (terms) =>
+      varianceBound(terms) /
+      Math.max(2 * Math.sqrt(squares(terms) / terms.length), Number.MIN_VALUE),
+  },
+  norm: {
+    value: (terms) => Math.sqrt(sum(terms.map((x) => x * x))),
+    bound: (terms) => 6 * Math.sqrt(sum(terms.map((x) => x * x))),
+  },
+  logSumExp: {
+    value: logSumExp,
+    bound: (terms) => 16 + 8 * largest(terms) + 2 * Math.abs(logSumExp(terms)),
+  },
+} as const satisfies Readonly<Record<string, Meaning>>;
+
+type Name = keyof typeof MEANINGS;
+const NAMES = Object.keys(MEANINGS) as Name[];
+
+const cells = (shape: Values): number[][] =>
+  shape.reduce<number[][]>(
+    (all, extent) => all.flatMap((at) => Array.from({ length: extent }, (_, i) => [...at, i])),
+    [[]],
+  );
+
+/** The terms of every result, in the order of results and of terms. */
+function termsOf(nested: unknown, shape: Values, axes: Values): number[][] {
+  const at = (index: Values): number =>
+    Number(index.reduce<unknown>((inner, i) => (inner as unknown[])[i], nested));
+  const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
+  const extents = (of: Values): number[] => of.map((axis) => shape[axis] ?? 1);
+  return cells(extents(kept)).map((outer) =>
+    cells(extents(axes)).map((inner) => {
+      const index = shape.map((_, axis) =>
+        axes.includes(axis) ? inner[axes.indexOf(axis)] : outer[kept.indexOf(axis)],
+      );
+      return at(index as number[]);
+    }),
+  );
+}
+
+const flat = async (x: Tensor): Promise<number[]> => [...(await x.toTypedArray())].map(Number);
+
+const WHERE_NONE = {
+  sum: 0,
+  mean: NaN,
+  prod: 1,
+  min: Infinity,
+  max: -Infinity,
+  argMin: -1,
+  argMax: -1,
+  any: 0,
+  all: 1,
+  var: NaN,
+  std: NaN,
+  norm: 0,
+  logSumExp: -Infinity,
+} as const satisfies Readonly<Record<Name, number>>;
+
+/** Reductions over axes on a device. */
+export function reductionsSuite(where: () => Device): void {
+  const make = (data: unknown, dtype: DType = 'float32'): Promise<Tensor> =>
+    tensor(data as number[], { device: where(), dtype });
+
+  it('are what they mean over any axes of any view', { timeout: 240_000 }, async () => {
+    const seen = Object.fromEntries(NAMES.map((name) => [name, 0])) as Record<Name, number>;
+    const cases = fc.record({
+      name: fc.constantFrom(...NAMES),
+      shape: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 }),
+      picks: fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }),
+      keepDims: fc.boolean(),
+      view: fc.constantFrom('whole', 'transposed', 'reversed', 'chain'),
+      seed: fc.integer({ min: 1, max: 10_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ name, shape, picks, keepDims, view, seed }) => {
+        seen[name]++;
+        const size = shape.reduce((a, b) => a * b, 1);
+        const data = Float32Array.from({ length: size }, (_, i) => ((i * seed) % 13) / 4 - 1.25);
+        const whole = await tensor(data, { device: where(), shape });
+        const x =
+          view === 'transposed'
+            ? whole.transpose()
+            : view === 'reversed'
+              ? whole.slice([null, null, -1])
+              : whole.view();
+        const given = view === 'chain' ? x.mul(2).add(0.5) : x;
+        const nested = await (view === 'chain' ? x.mul(2).add(0.5) : x).toNested();
+        const axes = x.shape.flatMap((_, axis) => (picks[axis] === true ? [axis] : []));
+        const result = await given[name](axes, { keepDims });
+        expect(result.shape).toEqual(
+          keepDims
+            ? x.shape.map((extent, axis) => (axes.includes(axis) ? 1 : extent))
+            : x.shape.filter((_, axis) => !axes.includes(axis)),
+        );
+        const { value, bound }: Meaning = MEANINGS[name];
+        const terms = termsOf(nested, x.shape, axes);
+        for (const [at, found] of (await flat(result)).entries()) {
+          const own = terms[at] ?? [];
+          const wanted = value(own);
+          const allowed = 2 ** -24 * (bound(own) + Math.abs(wanted));
+          // the root of a variance that is rounding alone
+          const isRounding = name === 'std' && wanted < 2 ** -20 * largest(own);
+          if (isRounding) expect(found).toBeLessThanOrEqual(2 ** -20 * largest(own));
+          else
+            expect(Math.abs(found - wanted), `${name} of ${own.join()}`).toBeLessThanOrEqual(
+              allowed,
+            );
+        }
+        for (const one of [whole, x, result]) one.dispose();
+      }),
+      { numRuns: 260, seed: 7 },
+    );
+    for (const name of NAMES) expect(seen[name], name).toBeGreaterThan(3);
+  });
+
+  it.each([
+    ['float64', 'float64', 'float64', 'float64'],
+    ['float32', 'float32', 'float32', 'float32'],
+    ['float16', 'float32', 'float32', 'float32'],
+    ['bfloat16', 'float32', 'float32', 'float32'],
+    ['int64', 'int64', 'float32', 'int64'],
+    ['int32', 'int64', 'float32', 'int32'],
+    ['uint8', 'int64', 'float32', 'uint8'],
+    ['bool', 'int64', 'float32', 'bool'],
+  ] as const)(
+    'of %s sum to %s, have a mean in %s and a maximum in %s',
+    async (dtype, total, average, top) => {
+      const x = (await make([1, 0, 1], 'float32')).cast(dtype) as unknown as Promise<Tensor>;
+      const data = await x;
+      expect((await data.sum()).dtype).toBe(total);
+      expect(Number(await data.sum().item())).toBe(2);
+      expect((await data.mean()).dtype).toBe(average);
+      expect(Number(await data.mean().item())).toBeCloseTo(2 / 3, 6);
+      expect((await data.max()).dtype).toBe(top);
+      expect(Number(await data.max().item())).toBe(1);
+      expect((await data.argMax()).dtype).toBe('int32');
+      expect((await data.all()).dtype).toBe('bool');
+    },
+  );
+
+  it('are exact for whole numbers beyond float32', async () => {
+    const x = await make([2 ** 31 - 1, 2 ** 31 - 2, -(2 ** 31)], 'int32');
+    expect(await x.sum().item()).toBe(BigInt(2 ** 31 - 3));
+    expect(await x.max().item()).toBe(2 ** 31 - 1);
+    expect(await x.argMin().item()).toBe(2);
+  });
+
+  describe.each(NAMES)('%s', (name) => {
+    it(`of nothing is ${WHERE_NONE[name]}`, async () => {
+      const x = await tensor(new Float32Array(0), { device: where(), shape: [0, 2] });
+      expect(await flat(await x[name](0))).toEqual([WHERE_NONE[name], WHERE_NONE[name]]);
+      expect((await x[name](1)).shape).toEqual([0]);
+    });
+
+    it('of NaN follows the rule', async () => {
+      const x = await make([3, NaN, 1, NaN]);
+      const wanted = { argMin: 1, argMax: 1, any: 1, all: 1 }[name as string] ?? NaN;
+      expect(Number(await x[name]().item())).toBe(wanted);
+    });
+  });
+
+  it('take infinities', async () => {
+    const x = await make([
+      [Infinity, 1],
+      [-Infinity, -Infinity],
+      [-Infinity, 2],
+    ]);
+    expect(await x.logSumExp(1).toNested()).toEqual([Infinity, -Infinity, 2]);
+    expect(await x.max(0).toNested()).toEqual([Infinity, 2]);
+    expect((await x.softmax(1).toNested<number[][]>())[2]).toEqual([0, 1]);
+  });
+
+  it('of many elements are added in float64', async () => {
+    const count = 300_000;
+    const x = await tensor(new Float32Array(count).fill(0.1), { device: where() });
+    const exact = Math.fround(0.1) * count;
+    expect(Math.abs((await x.sum().item()) - exact)).toBeLessThanOrEqual(2 ** -24 * exact);
+    const places = Float32Array.from({ length: count }, (_, i) => (i === count - 2 ? 2 : 1));
+    expect(await (await tensor(places, { device: where() })).argMax().item()).toBe(count - 2);
+  });
+
+  it('softmax and its logarithm go with logSumExp', async () => {
+    const x = await make([
+      [1, 2, 3],
+      [1000, 1000, -1000],
+    ]);
+    const rows = await x.softmax().toNested<number[][]>();
+    for (const row of rows) expect(sum(row)).toBeCloseTo(1, 6);
+    expect(rows[1]?.[0]).toBe(0.5);
+    const logs = await x.logSoftmax().toNested<number[][]>();
+    expect(logs[1]?.[0]).toBeCloseTo(-Math.log(2), 6);
+    expect(logs[1]?.[2]).toBeCloseTo(-2000 - Math.log(2), 3);
+  });
+
+  it('write into out, and nothing on bad input', async () => {
+    const x = await make([
+      [1, 2],
+      [3, 4],
+    ]);
+    const out = await make([9, 9]);
+    expect(await x.sum(0, { out })).toBe(out);
+    expect(await flat(out)).toEqual([4, 6]);
+    await expect(x.sum(1, { out: x })).rejects.toMatchObject({ code: 'SHAPE_MISMATCH' });
+    await expect(x.slice(0).sum([], { out: x.slice(1) })).resolves.toBeDefined();
+    expect(await flat(x)).toEqual([1, 2, 1, 2]);
+  });
+
+  it('say at the call which axes there are', async () => {
+    const x = await make([[1, 2]]);
+    expect(() => x.sum(2)).toThrow('sum: axis 2 of shape [1, 2]. Use -2 to 1.');
+    expect(() => x.max([0, -2])).toThrow('max: axes [0, -2] of shape [1, 2] name one axis twice.');
+    expect(() => x.mean({ keepDims: true } as never)).toThrow(
+      'mean: the axes are an object. Pass an axis such as -1, an array of them, or nothing for all; options are behind them.',
+    );
+    expect(() => x.sum(0, { keepdims: true } as never)).toThrow("'keepDims'");
+    expect(() => x.norm(0, { ord: -1 })).toThrow('norm: ord is -1.');
+    expect(() => x.var(0, { correction: NaN })).toThrow('var: the correction is NaN.');
+  });
+
+  it('leave nothing behind', async () => {
+    const x = await make([
+      [1, 2],
+      [3, 4],
+    ]);
+    await (
+      await x
+        .sub(x.mean(0, { keepDims: true }))
+        .square()
+        .mean()
+    ).toNested();
+    const run = async (): Promise<void> => {
+      for (const one of [await x.exp().sum(1), await x.softmax(), await x.std()]) one.dispose();
+    };
+    await run();
+    const before = memory().liveBytes;
+    for (let round = 0; round < 30; round++) await run();
+    // less where garbage of other tests was collected meanwhile
+    expect(memory().liveBytes - before).toBeLessThanOrEqual(0);
+  });
+}

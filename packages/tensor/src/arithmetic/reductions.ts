@@ -1,0 +1,154 @@
+import type { DType, ReduceKind } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
+import { sizeOfShape } from '../checked-size.js';
+import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
+import { MercerError } from '../mercer-error.js';
+import { pending, type Pending } from '../pending.js';
+import { readOptions } from '../read-options.js';
+import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
+import { checkAxes, reducedShape, type Axes } from './axes.js';
+import { ChainResult } from './chain-result.js';
+import { bindChain } from './chain-text.js';
+import { resultDType } from './dtype-rules.js';
+import { presentOperand, waitingOperand } from './elementwise.js';
+import { LaterRead } from './later-read.js';
+import { launchedBefore } from './launch-chain.js';
+import { launchReduction, type Reduction } from './launch-reduction.js';
+
+/** Options of a reduction over axes. */
+export interface ReductionOptions extends OutOption, LoadOptions {
+  /** Axes that are reduced stay, with extent 1. Default: false. */
+  readonly keepDims?: boolean | undefined;
+}
+
+/** Names of {@link ReductionOptions}. */
+export const REDUCTION_OPTIONS: OptionNames<ReductionOptions> = {
+  ...OUT_OPTION,
+  ...LOAD_OPTIONS,
+  keepDims: true,
+};
+
+/** What a reduction is called, and how it follows from a kind of the kernels. */
+export type ReductionName = ReduceKind | 'mean';
+
+/** Indices below it are int32. */
+const INT32_LIMIT = 2 ** 31;
+
+/** Of a result: whole numbers add up to int64, and have a mean in float32. */
+function dtypes(
+  name: ReductionName,
+  dtype: DType,
+  count: number,
+): Pick<Reduction, 'dtype' | 'computesIn'> {
+  const { dtype: same, computesIn } = resultDType('common', [dtype]);
+  switch (name) {
+    case 'any':
+    case 'all':
+      return { dtype: 'bool', computesIn };
+    case 'argMin':
+    case 'argMax':
+      return { dtype: count < INT32_LIMIT ? 'int32' : 'int64', computesIn };
+    case 'mean':
+      return { dtype: resultDType('floating', [dtype]).dtype, computesIn };
+    case 'sum':
+    case 'prod':
+      return { dtype: same.startsWith('float') ? same : 'int64', computesIn };
+    default:
+      return { dtype: same, computesIn };
+  }
+}
+
+/**
+ * A reduction over axes; enqueued at once, in one kernel with the elementwise results that it is taken of on a GPU.
+ *
+ * @param correction what is taken off the number of elements that a mean divides by
+ * @throws MercerError INVALID_ARGUMENT at the call
+ */
+export function reduction(
+  name: ReductionName,
+  x: unknown,
+  axes?: Axes,
+  given?: ReductionOptions,
+  correction = 0,
+): Pending<Tensor> {
+  const options = readOptions(name, given, REDUCTION_OPTIONS);
+  const present = presentOperand(x);
+  if (present === undefined) {
+    return pending(
+      waitingOperand(x).then(({ made }) =>
+        reduceNow(name, checked(name, made), axes, options, correction),
+      ),
+    );
+  }
+  return pending(reduceNow(name, checked(name, present), axes, options, correction));
+}
+
+function checked(name: string, x: unknown): Tensor | ChainResult {
+  if (x instanceof ChainResult) return x;
+  assertTensor(x, `${name}: x`);
+  return x;
+}
+
+function reduceNow(
+  name: ReductionName,
+  x: Tensor | ChainResult,
+  axes: Axes | undefined,
+  { keepDims = false, out, stream, debug, signal }: ReductionOptions,
+  correction: number,
+): Promise<Tensor> {
+  const { shape, device } = x;
+  if (typeof (keepDims as unknown) !== 'boolean') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${name}: keepDims is ${String(keepDims)}. Pass true or false.`,
+    );
+  }
+  const reduced = checkAxes(name, axes, shape);
+  const count = sizeOfShape(reduced.map((axis) => shape[axis] ?? 1));
+  const described = {
+    kind: name === 'mean' ? 'sum' : name,
+    shape,
+    axes: reduced,
+    outShape: reducedShape(shape, reduced, keepDims),
+    ...dtypes(name, x.dtype, count),
+    device,
+    meanOver: name === 'mean' ? Math.max(0, count - correction) : undefined,
+  } as const;
+  return launched(x, described, { out, stream, debug, signal });
+}
+
+async function launched(
+  x: Tensor | ChainResult,
+  described: Omit<Reduction, 'root'>,
+  options: OutOption & LoadOptions,
+): Promise<Tensor> {
+  const { stream, signal } = options;
+  if (isTensor(x)) return reduced(LaterRead.of(x), x, described, options);
+  const joins = !x.started && x.computesIn === described.computesIn;
+  if (!joins) {
+    const tensor = x.tensor ?? (await x.launch({ stream, signal }));
+    return reduced(LaterRead.of(tensor), tensor, described, options);
+  }
+  x.hold();
+  try {
+    return await reduced(x, x, described, options);
+  } finally {
+    x.spend();
+  }
+}
+
+async function reduced(
+  root: Reduction['root'],
+  x: Tensor | ChainResult,
+  described: Omit<Reduction, 'root'>,
+  options: OutOption & LoadOptions,
+): Promise<Tensor> {
+  const { stream, signal } = options;
+  const before = await launchedBefore(isTensor(x) ? [] : x.before, { stream, signal });
+  const { made, ...chain } = bindChain(root, before);
+  try {
+    return await launchReduction({ ...described, root }, chain, options);
+  } finally {
+    for (const one of made) one.dispose();
+  }
+}
