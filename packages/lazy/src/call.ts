@@ -13,6 +13,7 @@ import {
   strideOverBatch,
   type LoadedProgram,
 } from '@mercer/tensor/operation';
+import type { Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { translated, translatedSteps } from './lazy-error.js';
 import { problemSums, type SumOptions } from './sum-options.js';
@@ -28,8 +29,10 @@ export interface CallShape {
   readonly batch: number;
 }
 
-/** How a kernel reads an input (..batch, rows, dim): elements between rows, and between batch entries. */
+/** How a kernel reads an input (..batch, rows, dim) or values of pairs (..batch, M, N, dim): elements between rows, and between batch entries. */
 export interface Operand {
+  /** Of values of pairs from one j to the next; `rowStride` is from one i to the next. */
+  readonly columnStride?: number;
   readonly rowStride: number;
   /** 0 broadcasts. */
   readonly batchStride: number;
@@ -52,16 +55,31 @@ export function resultShape(of: Reduction, shape: CallShape): readonly number[] 
   return [...shape.batchShape, keptRows(of, shape), dim];
 }
 
+/** How many of the last axes of an input are no batch axes. */
+export const ownAxes = ({ category }: Pick<Input, 'category'>): number =>
+  category === 'pair' ? 3 : 2;
+
 /** How an input is read where it lies, or undefined where it has to be copied first. */
-export function inputOperand(x: Tensor, shape: CallShape): Operand | undefined {
-  const [rows = 1, dim = 1] = x.shape.slice(-2);
-  const [rowStride = 0, step = 1] = x.strides.slice(-2);
+export function inputOperand(
+  x: Tensor,
+  shape: CallShape,
+  { category }: Pick<Input, 'category'>,
+): Operand | undefined {
+  const axes = ownAxes({ category });
+  const [dim = 1, step = 1] = [x.shape.at(-1), x.strides.at(-1)];
   if (dim > 1 && step !== 1) return undefined;
   const batchStride =
     shape.batch === 1
       ? 0
-      : strideOverBatch(x.shape.slice(0, -2), x.strides.slice(0, -2), shape.batchShape);
+      : strideOverBatch(x.shape.slice(0, -axes), x.strides.slice(0, -axes), shape.batchShape);
   if (batchStride === undefined || batchStride < 0) return undefined;
+  const [rows = 1, rowStride = 0] = [x.shape.at(-axes), x.strides.at(-axes)];
+  if (category === 'pair') {
+    const columnStride = x.strides.at(-2) ?? 0;
+    return Math.min(rowStride, columnStride) < 0
+      ? undefined
+      : { rowStride, columnStride, batchStride };
+  }
   if (rows <= 1) return { rowStride: dim, batchStride };
   return rowStride < 0 ? undefined : { rowStride, batchStride };
 }
@@ -215,6 +233,8 @@ export function launchArguments(
     pointers[inputPointer(place)] = bound.tensor;
     scalars[`ld${place}`] = bound.operand.rowStride;
     scalars[`batchStride${place}`] = bound.operand.batchStride;
+    const { columnStride } = bound.operand;
+    if (columnStride !== undefined) scalars[`columnStride${place}`] = columnStride;
     // Of a table whose rows are taken by index.
     scalars[`rows${place}`] = bound.tensor.shape.at(-2) ?? 1;
   }

@@ -8,7 +8,14 @@ import {
 } from '@mercer/tensor';
 import { readableInput, roomOn } from '@mercer/tensor/operation';
 import { bindArguments } from './bind-arguments.js';
-import { inputOperand, type BoundInput, type CallShape, type Results } from './call.js';
+import {
+  inputOperand,
+  ownAxes,
+  type BoundInput,
+  type CallShape,
+  type Operand,
+  type Results,
+} from './call.js';
 import { withChangingLiterals } from './changing-literals.js';
 import { checkRowNumbers, checkTables } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
@@ -182,8 +189,11 @@ export async function placeCall(
   );
   const bound: (BoundInput | undefined)[] = [];
   const target = { batchShape, stream, signal, copies: made };
-  for (const x of placed) {
-    bound.push(x && (await readableInput(x, (t) => inputOperand(t, shape), target)));
+  for (const [place, one] of inputs.entries()) {
+    const x = placed[place];
+    const read = (t: Tensor): Operand | undefined => inputOperand(t, shape, one);
+    const own = { ...target, ownAxes: ownAxes(one) };
+    bound.push(x && (await readableInput(x, read, own)));
   }
   return { shape, bound, tensors: placed.filter((x) => x !== undefined) };
 }

@@ -148,7 +148,7 @@ function placedView(what: string, one: Input, made: Tensor[]): Tensor {
 
 function readable(what: string, one: Input, shape: CallShape, made: Tensor[]): BoundInput {
   const view = placedView(what, one, made);
-  const operand = inputOperand(view, shape);
+  const operand = inputOperand(view, shape, one);
   if (operand !== undefined) return { tensor: view, operand };
   throw new MercerError(
     'NOT_CONTIGUOUS',

@@ -7,7 +7,7 @@ import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import type { RangesOption } from './range-tensors.js';
 import { scatterRows } from './scatter-rows.js';
-import type { RowShare, Share } from './shares.js';
+import { rowIndex, type RowShare, type Share } from './shares.js';
 import { rowsAsBatch, takeRows } from './transforms.js';
 import type { RowRange } from './view-step.js';
 
@@ -76,7 +76,15 @@ export function checkPairs(
   shares: readonly Share[],
   ranges: RangesOption | undefined,
 ): void {
-  if (ranges === undefined || shares.every(({ to }) => to?.follows !== 'pair')) return;
+  if (ranges === undefined) return;
+  if (by.category === 'pair') {
+    throw new LazyError(
+      'UNSUPPORTED',
+      `${what}: ${describeInput(by)} has a gradient for every pair, and such gradients have no ranges. ` +
+        'Leave ranges out and multiply the formula by a mask.',
+    );
+  }
+  if (shares.every((share) => rowIndex(share)?.follows !== 'pair')) return;
   throw new LazyError(
     'UNSUPPORTED',
     `${what}: rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients have no ranges. ` +

@@ -13,8 +13,10 @@ export type ViewStep =
   | { readonly op: 'drop'; readonly axis: number }
   /** Puts in an axis of extent 1; `axis` is its place in the result. */
   | { readonly op: 'insert'; readonly axis: number }
-  /** Takes some rows. */
-  | ({ readonly op: 'rows' } & RowRange);
+  /** Exchanges M and N of (..batch, M, N, dim). */
+  | { readonly op: 'swap' }
+  /** Takes some rows; `axis` is theirs. */
+  | ({ readonly op: 'rows'; readonly axis: -2 | -3 } & RowRange);
 
 /** The shape after some steps. */
 export function shapeAfter(
@@ -28,10 +30,18 @@ export function shapeAfter(
       case 'insert':
         return current.toSpliced(current.length + 1 + step.axis, 0, 1);
       case 'rows':
-        return current.with(-2, step.count);
+        return current.with(step.axis, step.count);
+      case 'swap':
+        return [...current.slice(0, -3), ...swapped(current.slice(-3))];
     }
   }, shape);
 }
+
+/** M and N exchanged, of (M, N, dim). */
+const swapped = (axes: readonly number[]): readonly number[] => [
+  ...axes.slice(0, 2).reverse(),
+  ...axes.slice(2),
+];
 
 /** The view of a tensor after some steps; the tensor itself where there are none. */
 export function viewAfter(x: Tensor, steps: readonly ViewStep[]): Tensor {
@@ -56,9 +66,13 @@ function viewed(x: Tensor, step: ViewStep): Tensor {
       return wide.permute(others.toSpliced(x.rank + 1 + step.axis, 0, 0));
     }
     case 'rows': {
-      const { start, count, step: stride } = step;
+      const { start, count, step: stride, axis } = step;
       const range = [start, start + count * stride, stride] as const;
-      return x.slice(...x.shape.slice(0, -2).map(() => null), count === 0 ? [0, 0] : range);
+      return x.slice(...x.shape.slice(0, axis).map(() => null), count === 0 ? [0, 0] : range);
+    }
+    case 'swap': {
+      const axes = x.shape.map((_, axis) => axis);
+      return x.permute([...axes.slice(0, -3), ...swapped(axes.slice(-3))]);
     }
   }
 }

@@ -7,6 +7,8 @@ export interface CopyTarget {
   readonly stream: Stream | undefined;
   readonly copies: Tensor[];
   readonly signal?: AbortSignal | undefined;
+  /** How many of the last axes are no batch axes. Default 2, those of a matrix. */
+  readonly ownAxes?: number;
 }
 
 /** A tensor and how a kernel reads it. */
@@ -22,7 +24,7 @@ export interface BoundOperand<O> {
 export async function readableInput<O>(
   x: Tensor,
   read: (x: Tensor) => O | undefined,
-  { batchShape, stream, copies, signal }: CopyTarget,
+  { batchShape, stream, copies, signal, ownAxes = 2 }: CopyTarget,
 ): Promise<BoundOperand<O>> {
   const direct = read(x);
   if (direct !== undefined) return { tensor: x, operand: direct };
@@ -31,7 +33,7 @@ export async function readableInput<O>(
   copies.push(packed);
   const plain = read(packed);
   if (plain !== undefined) return { tensor: packed, operand: plain };
-  using spread = packed.broadcastTo([...batchShape, ...x.shape.slice(-2)]);
+  using spread = packed.broadcastTo([...batchShape, ...x.shape.slice(-ownAxes)]);
   const full = await spread.clone({ stream, signal });
   copies.push(full);
   const operand = read(full);

@@ -65,7 +65,7 @@ function stageText(
   const width = plan.tile * dim;
   const copy = (row: string, column: string): string =>
     lines(
-      '#pragma unroll 8',
+      '#pragma unroll 4',
       `for (int e = threadIdx.x; e < ${rows * width}; e += ${plan.threads}) {`,
       `  const int r = ${row}, c = ${column};`,
       `  const long long row = first + r < ${limit} ? first + r : ${limit} - 1;`,

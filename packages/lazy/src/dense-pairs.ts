@@ -1,0 +1,21 @@
+import { reduction as describe, type VectorExpr } from '@mercer/formula';
+import type { Tensor } from '@mercer/tensor';
+import { execute, type CallOptions } from './execute.js';
+import { commonExtent } from './extent.js';
+import type { Input } from './input.js';
+import { rowsAsBatch } from './transforms.js';
+
+/** The values of a formula at all pairs, (..batch, M, N, dim). */
+export async function densePairs(
+  what: string,
+  formula: VectorExpr,
+  inputs: readonly Input[],
+  options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
+): Promise<Tensor> {
+  const { rowsI = 1 } = commonExtent(what, inputs);
+  const dense = rowsAsBatch(what, { formula, inputs }, rowsI);
+  const reduction = describe('Sum', dense.formula, { axis: 0 });
+  const { value } = await execute({ what, reduction, inputs: dense.inputs }, [], options);
+  if (value === undefined) throw new Error('a sum has values');
+  return value;
+}
