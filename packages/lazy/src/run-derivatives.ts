@@ -105,7 +105,7 @@ async function partOf(
   const { to, reduction } = share;
   if (to === 'pairs') {
     using dense = await densePairs(what, reduction.formula, inputs, options);
-    return sumTo(dense as Tensor<'float32'>, shape, { stream, debug, signal });
+    return await sumTo(dense as Tensor<'float32'>, shape, { stream, debug, signal });
   }
   if (to?.follows === 'pair') {
     return scatterPairs(what, by, { reduction, to }, inputs, shape, options);
