@@ -24,7 +24,7 @@ const LAUNCHES = {
   },
   'an operation': {
     file: '../../tensor/src/operation/known-call.ts',
-    find: 'launchProgram(program, stream, bound, all);',
+    find: 'launch.kernel.launch(stream, { pointers, scalars: all });',
   },
 };
 const QUEUES = {

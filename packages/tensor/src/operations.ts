@@ -149,6 +149,7 @@ export async function castInto(
 ): Promise<void> {
   const device = coreOf(source.storage.device);
   checkOutView(out, { shape: source.shape, dtype, device }, [source], what);
+  if (out.storage.hasLaterReads) await out.storage.launchLaterReads();
   const stream = await roomOn(device, options, what);
   await enqueueCopy(device, out, source, stream, options.signal);
 }
@@ -171,6 +172,7 @@ export async function copyInto(
   }
   const { shape, strides, offset } = broadcastLayout(source, target.shape);
   assertNoOverlap(target, [source], 'copyFrom');
+  if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
   const stream = await roomOn(device, options, 'copyFrom');
   const from = { shape, strides, offset, dtype: source.dtype, storage: source.storage };
   await enqueueCopy(device, target, from, stream, options.signal);
@@ -184,6 +186,7 @@ export async function fillView(
 ): Promise<void> {
   assertWritable(target, 'fill');
   const device = coreOf(target.storage.device);
+  if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
   const stream = await roomOn(device, options, 'fill');
   await enqueueFill(device, target, value, stream, options.signal);
 }

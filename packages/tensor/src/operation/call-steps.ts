@@ -5,6 +5,7 @@ import {
   type EmittedKernel,
   type Scalars,
 } from '@mercer/kernels';
+import { own } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import type { DeviceCore } from '../device-core.js';
 import { elementKernel } from '../elementwise.js';
@@ -12,6 +13,7 @@ import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
 import { loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
 import type { Tensor } from '../tensor.js';
+import { broadcastLayout } from '../views.js';
 import type { CallPart, CallPointer, CallTensors, ResultSpec } from './known-call.js';
 
 /** Elements of a tensor of a call, as its kernels see them; `offset` counts from the tensor's first element. */
@@ -21,21 +23,53 @@ export interface CallView extends Layout {
   readonly dtype: DType;
 }
 
-/** A program of a call and what it is launched with. */
-export interface CallStep {
-  /** What two steps share exactly when they are launches of the same kernels on a device. */
-  readonly program: string;
-  readonly load: (options: CallLoadOptions) => Promise<LoadedProgram<unknown>>;
-  /** How many values it computes. */
-  readonly values: number;
+/** A program of a step, loaded, and what each of its launches takes whatever the call is. */
+export interface LoadedPart {
+  readonly program: LoadedProgram<unknown>;
+  /** By the names of the pointers: tensors that were made for this program, such as tables that fit its plan. */
+  readonly tables: Readonly<Record<string, Tensor>>;
+  readonly scalars: Scalars;
+}
+
+/** What a program of a call is launched with. */
+export interface StepLaunch {
   readonly pointers: Readonly<Record<string, CallPointer>>;
   readonly scalars: Scalars;
   /** Row-major memory of a GPU that is set to 0 before. */
   readonly zeroed?: CallView | undefined;
 }
 
-/** How a step is launched. */
-export type StepArguments = Pick<CallStep, 'values' | 'pointers' | 'scalars' | 'zeroed'>;
+/** Programs that a step can be launched with. */
+export interface StepPrograms {
+  /** What two steps share exactly when a prepared call may launch the kernels of one for the other. */
+  readonly program: string;
+  /** Loads the programs. Tensors that are made for them are pushed to `made`, whose owner disposes them. */
+  load(options: CallLoadOptions, made: Tensor[]): Promise<readonly LoadedPart[]>;
+}
+
+/** Programs of a call and what they are launched with. */
+export interface CallStep extends StepPrograms {
+  /** How many values it computes. */
+  readonly values: number;
+  /** Programs that are prepared beside its own, for later calls whose tensors have less of an alignment. */
+  readonly fallback?: StepPrograms | undefined;
+  /** Its plan is the one that results tell: `resultPlan`. */
+  readonly tellsPlan?: boolean | undefined;
+  /** What each of them is launched with. @throws MercerError where the call does not go with what was loaded */
+  launches(parts: readonly LoadedPart[]): readonly StepLaunch[];
+}
+
+/** How a step of one program is launched. */
+export interface StepArguments extends StepLaunch, Pick<CallStep, 'values'> {}
+
+/** What prepared calls make of a step of one program. */
+export interface ProgramUse<P extends object> {
+  /** What steps share whose kernels may be launched for each other; default: the problem's key. */
+  readonly program?: string | undefined;
+  /** See {@link CallStep.fallback}. */
+  readonly fallback?: { readonly program: string; readonly problem: ProgramProblem<P> } | undefined;
+  readonly tellsPlan?: boolean | undefined;
+}
 
 /**
  * What a call of an operation does, written down before anything is loaded or enqueued: its results, its scratch memory and its
@@ -79,13 +113,46 @@ export class CallSteps {
     return out === undefined ? rowMajor('result', place, spec) : viewOf('result', place, out);
   }
 
-  /** The next result, row-major: where `out` is not, it is scratch memory that is copied there in the end. */
-  rowMajorResult(spec: ResultSpec): CallView {
+  /**
+   * The next result, row-major and of the dtype that kernels write: where the result or `out` is not, it is scratch memory that is
+   * copied there in the end.
+   */
+  rowMajorResult(spec: ResultSpec, written: DType = spec.dtype): CallView {
     const to = this.result(spec);
-    if (this.#tensors.outs[to.place]?.isContiguous !== false) return to;
-    const from = this.scratchMemory(spec);
+    const lies = this.#tensors.outs[to.place]?.isContiguous !== false;
+    if (lies && written === spec.dtype) return to;
+    const from = this.scratchMemory({ shape: spec.shape, dtype: written });
     if (sizeOfShape(spec.shape) > 0) this.#last.push(this.#copyStep(from, to));
     return from;
+  }
+
+  /**
+   * A matrix (..batch, rows, columns) as a kernel can read it: itself where `read` gives an operand, or a row-major copy, in which a
+   * batch that it cannot read is spelled out.
+   */
+  readable<O>(
+    view: CallView,
+    read: (view: Layout) => O | undefined,
+    batchShape: readonly number[],
+  ): { readonly view: CallView; readonly operand: O } {
+    const direct = read(view);
+    if (direct !== undefined) return { view, operand: direct };
+    const packed = { shape: view.shape, strides: rowMajorStrides(view.shape), offset: 0 };
+    const from =
+      read(packed) === undefined
+        ? { ...view, ...broadcastLayout(view, [...batchShape, ...view.shape.slice(-2)]) }
+        : view;
+    const to = this.scratchMemory(from);
+    this.copy(from, to);
+    const operand = read(to);
+    if (operand === undefined) throw new Error('a row-major copy is always readable');
+    return { view: to, operand };
+  }
+
+  /** Launches of what a step loads. */
+  add(step: CallStep): void {
+    const { fallback, tellsPlan } = own(step, 'fallback', 'tellsPlan');
+    this.#steps.push({ ...step, fallback, tellsPlan });
   }
 
   /** Row-major memory that is only needed during the call. */
@@ -99,9 +166,24 @@ export class CallSteps {
   }
 
   /** Launches of the program of a problem. */
-  addProgram<P extends object>(problem: ProgramProblem<P>, step: StepArguments): void {
-    const load: CallStep['load'] = (options) => loadProblem(this.device, problem, options);
-    this.#steps.push({ program: problem.key, load, ...step });
+  addProgram<P extends object>(
+    problem: ProgramProblem<P>,
+    step: StepArguments,
+    use: ProgramUse<P> = ITSELF,
+  ): void {
+    const { program, fallback, tellsPlan } = own(use, 'program', 'fallback', 'tellsPlan');
+    this.#steps.push({
+      ...stepOf(program ?? problem.key, this.#loading(problem), step),
+      fallback: fallback && {
+        program: fallback.program,
+        load: loadsOne(this.#loading(fallback.problem)),
+      },
+      tellsPlan,
+    });
+  }
+
+  #loading<P extends object>(problem: ProgramProblem<P>): LoadProgram {
+    return (options) => loadProblem(this.device, problem, options);
   }
 
   /** Copies elements, converted, to a view of the same shape. */
@@ -127,16 +209,47 @@ export class CallSteps {
   }
 
   #kernelStep(program: string, kernel: EmittedKernel, step: StepArguments): CallStep {
-    const load: CallStep['load'] = async (options) => {
+    const load = async (options: CallLoadOptions): Promise<LoadedProgram<unknown>> => {
       const loaded = await this.device.loadForCall(kernel, options);
       const pointers = kernel.params.flatMap(({ kind, name }) =>
         kind === 'pointer' ? [name] : [],
       );
       return { plan: {}, program: alone(kernel), steps: [{ kernel: loaded, pointers }] };
     };
-    return { program, load, ...step };
+    return stepOf(program, load, step);
   }
 }
+
+type LoadProgram = (options: CallLoadOptions) => Promise<LoadedProgram<unknown>>;
+
+const loadsOne =
+  (load: LoadProgram): StepPrograms['load'] =>
+  async (options) => [partOf(await load(options))];
+
+/** A step of one program. */
+const stepOf = (
+  program: string,
+  load: LoadProgram,
+  { values, ...launch }: StepArguments,
+): CallStep => ({
+  program,
+  values,
+  load: loadsOne(load),
+  launches: () => [launch],
+  fallback: undefined,
+  tellsPlan: undefined,
+});
+
+const ITSELF = Object.freeze({});
+
+/** A program that takes nothing beside the call's own. */
+export const partOf = (program: LoadedProgram<unknown>): LoadedPart => ({
+  program,
+  tables: NOTHING,
+  scalars: NOTHING,
+});
+
+const NOTHING = Object.freeze({});
 
 const alone = (kernel: EmittedKernel): LoadedProgram<unknown>['program'] => ({
   steps: [{ kernel }],

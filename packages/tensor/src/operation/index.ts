@@ -72,10 +72,15 @@ export { checkOut, commonDevice } from '../tensor-checks.js';
 export { unlessAborted } from '../unless-aborted.js';
 export {
   CallSteps,
+  partOf,
   pointerAt,
   type CallStep,
   type CallView,
+  type LoadedPart,
   type StepArguments,
+  type ProgramUse,
+  type StepLaunch,
+  type StepPrograms,
 } from './call-steps.js';
 export {
   KnownCall,
@@ -88,6 +93,7 @@ export {
 } from './known-call.js';
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
+export { resultPlan } from './result-plan.js';
 export {
   keyPart,
   Operation,

@@ -1,15 +1,14 @@
 import type { Scalars } from '@mercer/kernels';
-import { own, type OptionNames } from '@mercer/options';
+import { own, type OptionNames, type OptionReader } from '@mercer/options';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { roomOn } from '../operations.js';
-import type { LoadedProgram } from '../program.js';
 import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
-import type { CallSteps } from './call-steps.js';
-import { KnownCall, type CallTensors } from './known-call.js';
+import type { CallStep, CallSteps, LoadedPart } from './call-steps.js';
+import { KnownCall, type CallPointer, type CallTensors } from './known-call.js';
 import { KnownCalls } from './known-calls.js';
 import { layoutKey } from './layout-key.js';
 
@@ -29,39 +28,79 @@ export function keyPart(value: unknown): string | undefined {
 }
 
 /** What is to be done for arguments that fit together. */
-export interface CallPlan {
+export interface CallPlan<X = undefined> {
   readonly tensors: CallTensors;
   readonly steps: CallSteps;
   /** What the key of the call names by an id that is only unique while it lives. */
   readonly holds?: object | undefined;
-  /** Scalars that the kernels take anew in each call like this one, by their names in the kernels. Holds no tensor. */
-  readonly scalars?: ((options: never) => Scalars) | undefined;
+  /**
+   * Scalars that the kernels take anew in each call like this one, by their names in the kernels; throws where one is refused. Holds no
+   * tensor.
+   */
+  readonly scalars?: ((options: never, args: never) => Scalars) | undefined;
+  /** What the plans of prepared calls are told where this is that of their examples. Holds no tensor of the call. */
+  readonly example?: X | undefined;
 }
 
 /** Options that are given anew to each prepared call. */
 export interface FreeOptions {
-  readonly out?: Tensor | undefined;
+  readonly out?: unknown;
   readonly stream?: Stream | undefined;
 }
 
-/** An operation, defined once: its calls, its prepared calls and the memory of calls made before follow from this. */
-export interface OperationRules<A extends readonly unknown[], O extends WorkOptions & LoadOptions> {
-  /** For messages. */
-  readonly what: string;
+/**
+ * An operation, defined once: its calls, its prepared calls and the memory of calls made before follow from this. X is what prepared
+ * calls know of their examples beside the kernels; G are the arguments as callers give them.
+ */
+export interface OperationRules<
+  A extends readonly unknown[],
+  O extends WorkOptions & LoadOptions,
+  X = undefined,
+  G extends readonly unknown[] = A,
+> {
+  /** For messages: the operation, or what an argument says that it is. */
+  readonly what: string | ((args: G) => string);
   /** The options of a call. */
   readonly options: OptionNames<O>;
+  /** Those of a preparation; default: the same. */
+  readonly prepareOptions?: Partial<OptionNames<O>>;
   /** Those that a prepared call takes anew; the others are fixed when it is prepared. */
   readonly freeOptions: Partial<OptionNames<O>> & OptionNames<FreeOptions>;
-  /** The arguments and options with copies of what a caller can change before the call has read it. */
-  snapshot?(args: A, options: O): readonly [args: A, options: O];
-  /** Undefined for arguments that the checks refuse, so that they say why. Asks nothing of what is no tensor. */
-  identify(args: A, options: O): CallIdentity | undefined;
-  /** Checks the arguments and says what is to be done. @throws MercerError */
-  plan(args: A, options: O): CallPlan;
+  /** Reads options with the errors of its package. */
+  readonly readOptions?: OptionReader;
+  /**
+   * The arguments as the rules below take them, and the options, with copies of what a caller can change before the call has read it.
+   * Default: as they are. `prepared` as for `identify`.
+   */
+  snapshot?(args: G, options: O, prepared?: X): readonly [args: A, options: O];
+  /**
+   * Undefined for arguments that the checks refuse, so that they say why, and for calls that are not remembered. Asks nothing of what is
+   * no tensor.
+   */
+  identify(args: A, options: O, prepared?: X): CallIdentity | undefined;
+  /**
+   * The arguments of an ordinary call as its plan takes them, where that takes time: data of the host on its device, formulas
+   * rewritten. Tensors that are made are pushed to `made`, whose owner disposes them; such a call is not remembered.
+   */
+  place?(args: A, options: O, made: Tensor[]): Promise<A>;
+  /**
+   * Checks the arguments and says what is to be done. @throws MercerError
+   *
+   * @param prepared of a prepared call what the plan of its examples says; 'example' for that plan
+   */
+  plan(args: A, options: O, prepared?: X | 'example'): CallPlan<X>;
 }
 
 /** A prepared call: it enqueues, and gives the results at once. */
-export type PreparedCalls<A extends readonly unknown[]> = (args: A, options?: object) => Tensor[];
+export interface PreparedCalls<A extends readonly unknown[]> {
+  (args: A, options?: object): Tensor[];
+  /** The plans of its programs. */
+  readonly plans: readonly unknown[];
+  /** The plan that its results tell, where they tell one. */
+  readonly plan: object | undefined;
+  /** Returns what was placed on the device for its programs. */
+  readonly dispose: () => void;
+}
 
 /** A call that was planned and loaded. */
 interface Bound {
@@ -79,12 +118,24 @@ interface Identified extends CallIdentity {
  * An operation on tensors. A call is checked and planned, its kernels are loaded, its results are made and the kernels launched. A call
  * like one before is only launched.
  */
-export class Operation<A extends readonly unknown[], O extends WorkOptions & LoadOptions> {
-  readonly #rules: OperationRules<A, O>;
+export class Operation<
+  A extends readonly unknown[],
+  O extends WorkOptions & LoadOptions,
+  X = undefined,
+  G extends readonly unknown[] = A,
+> {
+  readonly #rules: Required<OperationRules<A, O, X, G>>;
   readonly #calls = new KnownCalls<Bound>();
 
-  constructor(rules: OperationRules<A, O>) {
-    this.#rules = rules;
+  constructor(rules: OperationRules<A, O, X, G>) {
+    const given = own(rules, 'prepareOptions', 'readOptions', 'snapshot', 'place');
+    this.#rules = {
+      ...rules,
+      prepareOptions: given.prepareOptions ?? rules.options,
+      readOptions: given.readOptions ?? readOptions,
+      snapshot: given.snapshot ?? ((args, options) => [args as readonly unknown[] as A, options]),
+      place: given.place ?? ((args) => Promise.resolve(args)),
+    };
   }
 
   /**
@@ -93,30 +144,49 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
    * @throws MercerError INVALID_ARGUMENT for unknown options, and as the operation's checks do; the compiler's or the loader's error;
    * the signal's reason. Nothing is written then
    */
-  async call(called: A, given: O | undefined): Promise<Tensor[]> {
-    const { what, options: names } = this.#rules;
-    const [args, options] = this.#snapshot(called, readOptions(what, given, names));
+  async call(called: G, given: O | undefined): Promise<Tensor[]> {
+    const rules = this.#rules;
+    const what = this.#what(called);
+    const [args, options] = rules.snapshot(called, rules.readOptions(what, given, rules.options));
     const { stream, debug, signal } = options;
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
     if (known?.bound !== undefined) {
+      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
       const queue = await roomOn(known.device, { stream, signal }, what);
-      const results = launchAgain(known.bound, known.tensors, queue, options);
+      const results = known.bound.call.launch(
+        known.tensors,
+        queue,
+        scalarsOf(known.bound, options, args),
+      );
       if (results !== undefined) return results;
     }
-    const plan = this.#rules.plan(args, options);
-    const { device, steps } = plan.steps;
-    const queue = await roomOn(device, { stream, signal }, what);
-    const programs: LoadedProgram<unknown>[] = [];
-    for (const { load, values } of steps) programs.push(await load({ debug, signal, values }));
-    await waitForRoom(queue, signal);
-    const bound = bind(plan, programs);
-    const results = bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options));
-    // The next call may have compiled kernels.
-    if (known !== undefined && !programs.some(isInterpreted)) {
-      this.#calls.set(device, known.key, bound);
+    signal?.throwIfAborted();
+    const made: Tensor[] = [];
+    try {
+      const placed = await rules.place(args, options, made);
+      const plan = rules.plan(placed, options);
+      const { device, steps } = plan.steps;
+      if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
+      const queue = await roomOn(device, { stream, signal }, what);
+      const loaded = await all(
+        steps.map((step) => step.load({ debug, signal, values: step.values }, made)),
+      );
+      await waitForRoom(queue, signal);
+      const bound = bind(plan, loaded);
+      const results = bound.call.launchChecked(
+        plan.tensors,
+        queue,
+        scalarsOf(bound, options, placed),
+      );
+      // The next call may have compiled kernels.
+      if (known !== undefined && made.length === 0 && !loaded.flat().some(isInterpreted)) {
+        this.#calls.set(device, known.key, bound);
+      }
+      return results;
+    } finally {
+      for (const one of made) one.dispose();
     }
-    return results;
   }
 
   /**
@@ -125,61 +195,88 @@ export class Operation<A extends readonly unknown[], O extends WorkOptions & Loa
    *
    * @throws as `call`; what it gives throws INVALID_ARGUMENT where other kernels are needed
    */
-  async prepare(examples: A, given: O | undefined): Promise<PreparedCalls<A>> {
-    const { what, options: names, freeOptions } = this.#rules;
-    const read = readOptions(`${what}.prepare`, given, names);
-    const [args, whole] = this.#snapshot(examples, read);
-    const fixed: O = { ...whole, out: undefined };
+  async prepare(examples: G, given: O | undefined): Promise<PreparedCalls<G>> {
+    const rules = this.#rules;
+    const what = this.#what(examples);
+    const names = rules.prepareOptions as OptionNames<O>;
+    const read = rules.readOptions(`${what}.prepare`, given, names);
+    const [args, first] = rules.snapshot(examples, read);
+    const fixed: O = { ...first, out: undefined };
     const { debug, signal } = fixed;
     signal?.throwIfAborted();
-    const { steps: example, tensors, holds } = this.#rules.plan(args, whole);
-    const { device: home } = example;
-    const programs = new Map<string, LoadedProgram<unknown>>();
-    for (const { program, load } of example.steps) {
-      programs.set(program, await load({ debug, signal }));
+    const planned = rules.plan(args, first, 'example');
+    const { tensors, holds, example } = own(planned, 'tensors', 'holds', 'example');
+    const { device: home, steps: exampleSteps } = planned.steps;
+    const loaded = new Map<string, readonly LoadedPart[]>();
+    const made: Tensor[] = [];
+    const dispose = (): void => {
+      for (const one of made) one.dispose();
+    };
+    try {
+      const wanted = exampleSteps.flatMap((step) => [step, step.fallback ?? []].flat());
+      const parts = await all(wanted.map((one) => one.load({ debug, signal }, made)));
+      for (const [at, { program }] of wanted.entries()) loaded.set(program, parts[at] ?? []);
+      signal?.throwIfAborted();
+    } catch (error) {
+      dispose();
+      throw error;
     }
-    signal?.throwIfAborted();
     const preparedFor = labels(tensors);
     // What their keys name lives as long as they do.
-    const kept = { programs, holds };
+    const kept = { loaded, holds };
     const calls = new KnownCalls<Bound>();
-    return (called, callOptions) => {
-      const free = readOptions(
+    const run = (called: G, callOptions?: object): Tensor[] => {
+      const free = rules.readOptions(
         what,
         callOptions as O & FreeOptions,
-        freeOptions as OptionNames<O & FreeOptions>,
+        rules.freeOptions as OptionNames<O & FreeOptions>,
       );
       const { out, stream } = free;
-      const all: O = { ...fixed, ...thoseGiven(free), out, stream };
-      const [others, options] = this.#snapshot(called, all);
-      const known = this.#identified(others, options, calls);
+      const whole: O = { ...fixed, ...thoseGiven(free), out, stream };
+      const [others, options] = rules.snapshot(called, whole, example);
+      const known = this.#identified(others, options, calls, example);
       if (known?.bound !== undefined) {
         const queue = streamFor(known.device, stream, what);
-        const results = launchAgain(known.bound, known.tensors, queue, options);
+        const results = known.bound.call.launch(
+          known.tensors,
+          queue,
+          scalarsOf(known.bound, options, others),
+        );
         if (results !== undefined) return results;
       }
-      const plan = this.#rules.plan(others, options);
+      const plan = rules.plan(others, options, example);
       const { device, steps } = plan.steps;
       const queue = streamFor(device, stream, what);
-      const loaded = steps.flatMap(({ program }) => kept.programs.get(program) ?? []);
-      if (device !== home || loaded.length < steps.length) {
+      const parts = steps.flatMap(({ program, fallback }) => {
+        const own = kept.loaded.get(program);
+        const found = own ?? (fallback && kept.loaded.get(fallback.program));
+        return found === undefined ? [] : [found];
+      });
+      if (device !== home || parts.length < steps.length) {
         throw new MercerError(
           'INVALID_ARGUMENT',
           `${what}: prepared for ${preparedFor}, called with ${labels(plan.tensors)}, which needs other kernels. Prepare another for tensors that lie like these, or call contiguous() first.`,
         );
       }
-      const bound = bind(plan, loaded);
+      const bound = bind(plan, parts);
       if (known !== undefined) calls.set(device, known.key, bound);
-      return bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options));
+      return bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options, others));
     };
+    const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
+    const plan = planOf(
+      exampleSteps,
+      exampleSteps.map(({ program }) => loaded.get(program) ?? []),
+    );
+    return Object.assign(run, { plans, plan, dispose });
   }
 
-  #snapshot(args: A, options: O): readonly [args: A, options: O] {
-    return this.#rules.snapshot?.(args, options) ?? [args, options];
+  #what(args: G): string {
+    const { what } = this.#rules;
+    return typeof what === 'string' ? what : what(args);
   }
 
-  #identified(args: A, options: O, calls: KnownCalls<Bound>): Identified | undefined {
-    const identity = this.#rules.identify(args, options);
+  #identified(args: A, options: O, calls: KnownCalls<Bound>, prepared?: X): Identified | undefined {
+    const identity = this.#rules.identify(args, options, prepared);
     if (identity === undefined) return undefined;
     const { tensors } = identity;
     const layouts = layoutKey(tensors);
@@ -196,30 +293,69 @@ const thoseGiven = <O extends object>(options: O): Partial<O> =>
     Object.entries(options).filter(([, value]) => value !== undefined),
   ) as Partial<O>;
 
-function bind(plan: CallPlan, programs: readonly LoadedProgram<unknown>[]): Bound {
+function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[]): Bound {
   const { steps: call, holds, scalars } = own(plan, 'steps', 'holds', 'scalars');
   const { device, results, scratch, steps } = call;
   const launches = steps.flatMap((step, at) => {
-    const program = programs[at];
-    if (program === undefined) return [];
-    const { pointers, scalars: fixed, zeroed } = own(step, 'pointers', 'scalars', 'zeroed');
-    return [{ program, pointers, scalars: fixed, zeroed }];
+    const parts = loaded[at] ?? [];
+    const given = step.launches(parts);
+    return given.flatMap((launch, n) => {
+      const part = parts[n];
+      if (part === undefined) return [];
+      const { pointers, scalars: ofCall, zeroed } = own(launch, 'pointers', 'scalars', 'zeroed');
+      const { program, tables, scalars: ofProgram } = part;
+      return [
+        {
+          program,
+          pointers: { ...pointers, ...heldPointers(tables) },
+          scalars: { ...ofCall, ...ofProgram },
+          zeroed,
+        },
+      ];
+    });
   });
-  return { call: new KnownCall({ device, results, scratch, launches, holds }), scalars };
+  const told = planOf(steps, loaded);
+  return {
+    call: new KnownCall({ device, results, scratch, launches, holds, plan: told }),
+    scalars,
+  };
 }
 
-const scalarsOf = ({ scalars }: Bound, options: object): Scalars | undefined =>
-  scalars?.(options as never);
+/** The plan of the step that tells it. */
+function planOf(
+  steps: readonly CallStep[],
+  loaded: readonly (readonly LoadedPart[])[],
+): object | undefined {
+  const told = loaded[steps.findIndex(({ tellsPlan }) => tellsPlan === true)];
+  return told?.[0]?.program.plan;
+}
 
-const launchAgain = (
-  bound: Bound,
-  tensors: CallTensors,
-  queue: Stream,
+/** Waits for all, so that nothing is made behind the first failure. @throws that */
+async function all<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+const heldPointers = (tables: LoadedPart['tables']): Record<string, CallPointer> =>
+  Object.fromEntries(
+    Object.entries(tables).map(([name, tensor]) => [name, { kind: 'held', tensor, offset: 0 }]),
+  );
+
+const scalarsOf = (
+  { scalars }: Bound,
   options: object,
-): Tensor[] | undefined => bound.call.launch(tensors, queue, scalarsOf(bound, options));
+  args: readonly unknown[],
+): Scalars | undefined => scalars?.(options as never, args as never);
 
-const isInterpreted = ({ steps }: LoadedProgram<unknown>): boolean =>
-  steps.some(({ kernel }) => kernel.executor === 'interpreted');
+const hasLaterReads = ({ outs }: CallTensors): boolean =>
+  outs.some((out) => out !== undefined && out.storage.hasLaterReads);
+
+/** What was to read the outputs reads them before they are written. */
+const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
+  Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
+
+const isInterpreted = ({ program }: LoadedPart): boolean =>
+  program.steps.some(({ kernel }) => kernel.executor === 'interpreted');
 
 function labels({ inputs, outs }: CallTensors): string {
   const names = [...inputs, ...outs].flatMap((one) =>
