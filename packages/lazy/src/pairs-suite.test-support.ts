@@ -11,7 +11,6 @@ import {
   param,
   rangesFromMatrix,
   valueAndGradients,
-  type LazyTensor,
 } from './index.js';
 
 type Float64 = Tensor<'float64'>;

@@ -160,7 +160,8 @@ export const PAIR_RANGE_CASES: readonly (readonly [name: string, Omit<MapReduceC
       'the largest over ranges, by columns',
       {
         ...RANGES,
-        ...{ rowsI: 133, rowsJ: 45 },
+        rowsI: 133,
+        rowsJ: 45,
         reduction: reduction('MaxArgMax', vij(0, 2), { axis: 0 }),
         transposed: [0],
         units: 0,
