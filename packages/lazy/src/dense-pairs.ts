@@ -1,8 +1,9 @@
 import { reduction as describe, type VectorExpr } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
-import { execute, type CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
+import { computed } from './reductions.js';
 import { rowsAsBatch } from './transforms.js';
 
 /** The values of a formula at all pairs, (..batch, M, N, dim). */
@@ -15,7 +16,9 @@ export async function densePairs(
   const { rowsI = 1 } = commonExtent(what, inputs);
   const dense = rowsAsBatch(what, { formula, inputs }, rowsI);
   const reduction = describe('Sum', dense.formula, { axis: 0 });
-  const { value } = await execute({ what, reduction, inputs: dense.inputs }, [], options);
+  const task = { what, reductions: [reduction] as const, inputs: dense.inputs };
+  const [found] = await computed(task, [], options);
+  const value = found?.value;
   if (value === undefined) throw new Error('a sum has values');
   return value;
 }

@@ -56,17 +56,22 @@ export function transposed(of: Symbolic): Symbolic {
   return recategorised(of, exchanged, rows);
 }
 
-/** The values at equal rows, as terms of a sum over j. The numbers of rows of both sides must be the same. */
+/** The values at equal rows, as a formula of i alone. The numbers of rows of both sides must be the same. */
 export function diagonal(of: Symbolic): Symbolic {
-  const { formula, inputs } = of;
-  if (inputs.some(({ category }) => category === 'pair')) {
-    return { formula: ops.where(ops.equal(indexI, indexJ), formula, 0), inputs };
-  }
-  return recategorised(
-    of,
-    (one) => (one.category === 'j' ? { ...one, category: 'i' } : one),
-    new Map([[indexJ, indexI]]),
-  );
+  return recategorised(of, alongDiagonal, new Map([[indexJ, indexI]]));
+}
+
+function alongDiagonal(one: Input): Input {
+  if (one.category === 'j') return { ...one, category: 'i' };
+  if (one.category !== 'pair') return one;
+  const { steps, extent } = one;
+  const { rows = 1, batchShape = [] } = extent ?? {};
+  return {
+    ...one,
+    category: 'i',
+    steps: [...steps, { op: 'diagonal' }],
+    extent: { rows, batchShape },
+  };
 }
 
 /** The rows of i that a range selects. */

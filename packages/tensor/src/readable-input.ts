@@ -7,8 +7,6 @@ export interface CopyTarget {
   readonly stream: Stream | undefined;
   readonly copies: Tensor[];
   readonly signal?: AbortSignal | undefined;
-  /** How many of the last axes are no batch axes. Default 2, those of a matrix. */
-  readonly ownAxes?: number;
 }
 
 /** A tensor and how a kernel reads it. */
@@ -24,7 +22,7 @@ export interface BoundOperand<O> {
 export async function readableInput<O>(
   x: Tensor,
   read: (x: Tensor) => O | undefined,
-  { batchShape, stream, copies, signal, ownAxes = 2 }: CopyTarget,
+  { batchShape, stream, copies, signal }: CopyTarget,
 ): Promise<BoundOperand<O>> {
   const direct = read(x);
   if (direct !== undefined) return { tensor: x, operand: direct };
@@ -33,7 +31,7 @@ export async function readableInput<O>(
   copies.push(packed);
   const plain = read(packed);
   if (plain !== undefined) return { tensor: packed, operand: plain };
-  using spread = packed.broadcastTo([...batchShape, ...x.shape.slice(-ownAxes)]);
+  using spread = packed.broadcastTo([...batchShape, ...x.shape.slice(-2)]);
   const full = await spread.clone({ stream, signal });
   copies.push(full);
   const operand = read(full);
