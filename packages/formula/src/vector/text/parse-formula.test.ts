@@ -136,7 +136,10 @@ describe('wrong text', () => {
     ['Elem(x, b)', /expected an integer/],
     ['Kron(x, y, 3, 2)', /position 11: found "3", expected a list of integers such as \[2, 3\]/],
     ['Vi(3)', /position 4: found "\)", expected Vi\(position, dim\).*needs its position/],
-    ['Var(0, 3)', /expected Var\(position, dim, category\) with category 0 \(i\), 1 \(j\), 2 \(parameter\) or 3/],
+    [
+      'Var(0, 3)',
+      /expected Var\(position, dim, category\) with category 0 \(i\), 1 \(j\), 2 \(parameter\) or 3/,
+    ],
     ['Var(0, 3, 4)', /category 0 \(i\), 1 \(j\), 2 \(parameter\) or 3 \(pair\)/],
     ['Vi(-1, 3)', /found "-", expected a whole number that is not negative/],
     ['Sum_Reduction(x, 0)', /read by parseReduction/],
