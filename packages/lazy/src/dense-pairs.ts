@@ -4,6 +4,7 @@ import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
 import { computed } from './reductions.js';
+import { jointly } from './task.js';
 import { rowsAsBatch } from './transforms.js';
 
 /** The values of a formula at all pairs, (..batch, M, N, dim). */
@@ -16,7 +17,7 @@ export async function densePairs(
   const { rowsI = 1 } = commonExtent(what, inputs);
   const dense = rowsAsBatch(what, { formula, inputs }, rowsI);
   const reduction = describe('Sum', dense.formula, { axis: 0 });
-  const task = { what, reductions: [reduction] as const, inputs: dense.inputs };
+  const task = jointly({ what, reduction, inputs: dense.inputs });
   const [found] = await computed(task, [], options);
   const value = found?.value;
   if (value === undefined) throw new Error('a sum has values');
