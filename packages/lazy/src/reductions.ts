@@ -25,7 +25,7 @@ import {
 import { withChangingLiterals } from './changing-literals.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError, translation } from './lazy-error.js';
-import { inputTensors, inputViews, placedInputs } from './input-views.js';
+import { inputTensors, inputViews, ownAxes, placedInputs, readable } from './input-views.js';
 import type { LazyData } from './make-input.js';
 import { pairCall, type PairCall } from './pair-call.js';
 import { keptRanges } from './ranges-option.js';
@@ -42,9 +42,9 @@ import { labelOf, usedBy, type JointTask } from './task.js';
 
 type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
 
-/** `out` is what the caller gave, and once it was read the list of tensors by result. */
+/** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
 interface ReductionOptions extends CallOptions {
-  readonly out?: unknown;
+  out?: unknown;
 }
 
 /** What prepared calls know of their examples. */
@@ -60,15 +60,18 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
   prepareOptions: PREPARE_OPTIONS,
   freeOptions: PREPARED_OPTIONS,
   readOptions,
-  snapshot: ([task, args], options) => [
-    [task, [...args]],
-    { ...options, out: asOuts(task, options.out) },
-  ],
+  snapshot: ([task, args], options) => {
+    options.out = asOuts(task, options.out);
+    return [[task, [...args]], options];
+  },
   identify: ([task, args], options, example) => {
     const { accumulate, sumScheme, dtype, indexDtype, ranges } = options;
     if (ranges !== undefined && example === undefined) return undefined;
     const inputs = tensorsOf(task, args);
     if (inputs === undefined) return undefined;
+    const tensors = { inputs, outs: outsOf(options) };
+    // All else was fixed when it was prepared.
+    if (example !== undefined) return { key: '', tensors };
     let key = '';
     for (const one of [accumulate, sumScheme, dtype, indexDtype]) {
       const part = keyPart(one);
@@ -82,7 +85,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
       key += `|${category} ${isTable} ${dim}`;
       if (steps.length > 0) key += JSON.stringify(steps);
     }
-    return { key, tensors: { inputs, outs: outsOf(options) } };
+    return { key, tensors };
   },
   place: async ([task, args], options, made) => {
     const { what } = task;
@@ -120,7 +123,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
       if (one === undefined) return undefined;
       const { view, input } = one;
       return prepared === undefined
-        ? steps.readable(view, (of) => pairOperand(of, sizes), sizes.batchShape)
+        ? readable(steps, one, sizes)
         : readAsItLies(what, input, view, sizes, prepared);
     });
     const read = views.flatMap((one) => (one === undefined ? [] : [one.memory]));
@@ -228,6 +231,8 @@ function unplaced(what: string, one: Input): LazyError {
   );
 }
 
+const ANY_OPERAND = { rowStride: 0, columnStride: 0, batchStride: 0 };
+
 /** An input of a prepared call, which copies nothing; of an example it does not matter how it lies. */
 function readAsItLies(
   what: string,
@@ -236,9 +241,9 @@ function readAsItLies(
   sizes: PairSizes,
   prepared: Example | 'example',
 ): PairInput {
-  const operand = pairOperand(view, sizes);
+  const operand = pairOperand(view, sizes, ownAxes(one));
   if (operand !== undefined) return { view, operand };
-  if (prepared === 'example') return { view, operand: { rowStride: 0, batchStride: 0 } };
+  if (prepared === 'example') return { view, operand: ANY_OPERAND };
   throw new MercerError(
     'NOT_CONTIGUOUS',
     `${what}: ${describeInput(one)} has strides [${view.strides.join(', ')}], which a prepared call cannot read over the batch [${sizes.batchShape.join(', ')}]. ` +

@@ -134,19 +134,21 @@ export class CallSteps {
    * batch that it cannot read is spelled out.
    *
    * @param memory where a copy goes
+   * @param ownAxes how many of the last axes are no batch axes
    */
   readable<O>(
     view: CallView,
     read: (view: Layout) => O | undefined,
     batchShape: readonly number[],
     memory = (spec: ResultSpec): CallView => this.scratchMemory(spec),
+    ownAxes = 2,
   ): { readonly view: CallView; readonly operand: O } {
     const direct = read(view);
     if (direct !== undefined) return { view, operand: direct };
     const packed = { shape: view.shape, strides: rowMajorStrides(view.shape), offset: 0 };
     const from =
       read(packed) === undefined
-        ? { ...view, ...broadcastLayout(view, [...batchShape, ...view.shape.slice(-2)]) }
+        ? { ...view, ...broadcastLayout(view, [...batchShape, ...view.shape.slice(-ownAxes)]) }
         : view;
     const to = memory({ shape: from.shape, dtype: from.dtype });
     this.copy(from, to);
