@@ -28,7 +28,10 @@ export interface ElementView extends Layout {
 const kernels = new RecentMap<string, LaunchableKernel>(() => REMEMBERED_KERNELS);
 
 /** The kernel of a copy or a fill. */
-export function elementKernel(plan: CopyPlan | FillPlan, dialect: 'cpu' | 'cuda'): LaunchableKernel {
+export function elementKernel(
+  plan: CopyPlan | FillPlan,
+  dialect: 'cpu' | 'cuda',
+): LaunchableKernel {
   const key = `${dialect} ${JSON.stringify(plan)}`;
   let kernel = kernels.get(key);
   if (kernel === undefined) {

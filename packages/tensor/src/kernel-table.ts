@@ -126,7 +126,9 @@ export class KernelTable {
   interpreterMs(kernels: readonly LaunchableKernel[], values: number): number {
     const { limits } = this.#device;
     if (limits.kind === 'cuda') return Infinity;
-    return kernels.filter(isEmitted).reduce((sum, one) => sum + predictedInterpreterMs(one, values, limits), 0);
+    return kernels
+      .filter(isEmitted)
+      .reduce((sum, one) => sum + predictedInterpreterMs(one, values, limits), 0);
   }
 
   async #compileMs(kernel: EmittedKernel): Promise<number> {
