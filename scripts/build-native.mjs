@@ -25,7 +25,8 @@ function files(folder) {
 /** Hash of everything that decides the binary. */
 function inputs() {
   const hash = createHash('sha256');
-  const sources = files(join(root, 'native')).filter((name) => !name.endsWith('.md'));
+  const folders = [join(root, 'native'), join(root, 'build', 'generated')];
+  const sources = folders.flatMap(files).filter((name) => !name.endsWith('.md'));
   const shared = files(join(dirname(fileURLToPath(import.meta.url)), 'cmake'));
   const builders = [join(root, 'CMakeLists.txt'), fileURLToPath(import.meta.url)];
   for (const file of [...sources, ...builders, ...shared]) {

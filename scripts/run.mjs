@@ -119,6 +119,7 @@ function build() {
   const turbo = [
     'run',
     'build',
+    'build:native',
     '--output-logs=errors-only',
     '--log-order=grouped',
     '--no-update-notifier',

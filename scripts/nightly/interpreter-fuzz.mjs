@@ -35,8 +35,7 @@ function seeds() {
   );
   for (const { kernel } of [...defaultKernels(limits), ...reductions]) {
     const program = kernel.dialect === 'cpu' ? kernel.program : undefined;
-    // families 0 and 1 are text that the addon has compiled, and copies, which have no code
-    if (program === undefined || (program.words[1] ?? 0) <= 1) continue;
+    if (program === undefined) continue;
     if (program.words.length < 20_000) programs.set(JSON.stringify(program), program);
   }
   return [...programs.values()].map(({ words, constants }) =>
@@ -59,6 +58,7 @@ function build(folder) {
     'native/interpreter/program.cc',
     'native/interpreter/uniforms.cc',
     `native/interpreter/levels/${level}.cc`,
+    `native/kernels/levels/${level}.cc`,
   ].map((name) => join(root, name));
   const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'];
   const numbers = ['-fno-math-errno', '-fno-trapping-math', '-Wno-psabi'];
@@ -67,7 +67,7 @@ function build(folder) {
   const compiler = process.env.CXX ?? 'g++';
   const { status } = spawnSync(
     compiler,
-    [...args, `-I${join(root, 'native')}`, ...sources, '-o', program],
+    [...args, `-I${join(root, 'native')}`, `-I${join(root, 'build')}`, ...sources, '-o', program],
     { stdio: 'inherit' },
   );
   if (status !== 0) throw new Error(`${compiler} ended with ${status}`);

@@ -12,10 +12,12 @@ const [CONSTANT, UNIFORM, INPUT, REGISTER, TABLE] = [0, 1, 3, 4, 5];
 const [COPY, ADD, MUL, LESS, SELECT] = [0, 1, 3, 17, 23];
 const ELEMENT_FLOAT32 = 1;
 // Functions come behind the others.
-const OPERATIONS = ['operations.inc', 'generated/functions.inc'].flatMap((name) => {
-  const text = readFileSync(new URL(`../native/interpreter/${name}`, import.meta.url), 'utf8');
-  return [...text.matchAll(/^MERCER_[A-Z]+\((\w+),/gm)].map(([, operation]) => operation);
-});
+const OPERATIONS = ['native/interpreter/operations.inc', 'build/generated/functions.inc'].flatMap(
+  (name) => {
+    const text = readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+    return [...text.matchAll(/^MERCER_[A-Z]+\((\w+),/gm)].map(([, operation]) => operation);
+  },
+);
 const [FLOOR, ROUND, BESSEL] = ['math_floor', 'math_round', 'math_besselK'].map((name) =>
   OPERATIONS.indexOf(name),
 ) as [number, number, number];

@@ -61,7 +61,7 @@ export function loadAddon(name: string, from: string, built: string): unknown {
   throw new AddonNotFoundError(`@mercer/${name}`, attempts, [
     `Install the binary for this machine: npm install ${platformPackage(name)} (an optional dependency that ` +
       `--omit=optional or a lock file made on another platform leaves out).`,
-    `In a source checkout build it: pnpm --filter @mercer/${name} build:native (needs cmake and a C++17 compiler).`,
+    `In a source checkout build it: pnpm build (needs cmake and a C++17 compiler).`,
     `Binaries are built for Linux on x64 with glibc 2.28 and Node 20.19 or newer; this is ${process.platform} ${process.arch}, Node ${process.versions.node}.`,
   ]);
 }

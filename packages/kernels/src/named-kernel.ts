@@ -8,7 +8,9 @@ export interface NamedKernel {
 }
 
 /** The kernels of programs that have a text, each text once. */
-export function distinctKernels(programs: Iterable<Pick<KernelProgram<LaunchableKernel>, 'steps'>>): NamedKernel[] {
+export function distinctKernels(
+  programs: Iterable<Pick<KernelProgram<LaunchableKernel>, 'steps'>>,
+): NamedKernel[] {
   const bySource = new Map<string, NamedKernel>();
   for (const { steps } of programs) {
     for (const { kernel } of steps) {

@@ -29,7 +29,9 @@ export function describePrecompile(device: () => Device): void {
           onProgress: ({ done, total }) => steps.push(`${done}/${total}`),
         },
       );
-      expect(compiled).toBeGreaterThanOrEqual(9);
+      // On a CPU the diagonal and the preparation of rows are built-in functions.
+      if (device().kind === 'cuda') expect(compiled).toBeGreaterThanOrEqual(9);
+      else expect(compiled).toBe(7);
       expect(steps).toEqual(Array.from({ length: compiled }, (_, i) => `${i + 1}/${compiled}`));
       const before = await compiles();
       const x = await zeros([24, 12], { dtype: 'float32', device: device() });

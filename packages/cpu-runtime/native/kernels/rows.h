@@ -1,5 +1,5 @@
 // Rows of elements from one type to another. The conversions are generated: the rules are those of compiled kernels.
-#include "../interpreter/generated/conversions.h"
+#include "generated/conversions.h"
 
 template <class S, class D, D (*CONVERT)(S)>
 static void row(void* to, int64_t toStride, const void* from, int64_t fromStride, int64_t count) {

@@ -19,8 +19,6 @@ static const Level& kFuzzed = kLevel_x86_64_v2;
 extern const Level kLevel_arm64;
 static const Level& kFuzzed = kLevel_arm64;
 #endif
-// Fixed texts are not programs.
-TextFn findText(uint32_t, uint32_t) { return nullptr; }
 }  // namespace mercer::cpu::interpreter
 
 namespace {

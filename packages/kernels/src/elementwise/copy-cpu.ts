@@ -13,7 +13,12 @@ const TILE = 64;
 export function cpuCopyKernel(plan: CopyPlan): BuiltinKernel {
   const { from, to, mode, rank } = plan;
   const { names, constants } = dimensions(plan, { n: 1, s: 0, d: 0 });
-  const own = { from: elementNumber(from), to: elementNumber(to), tiled: +(mode === 'tiled'), rank };
+  const own = {
+    from: elementNumber(from),
+    to: elementNumber(to),
+    tiled: +(mode === 'tiled'),
+    rank,
+  };
   return {
     dialect: 'builtin',
     name: copyEntry(plan).replace('mercer_', ''),

@@ -87,7 +87,10 @@ ${unravel(plan.rank - 1, [{ name: 'to', stride: 'd' }], (p, i) => p + String(i))
 
 function cpuFill(plan: FillPlan): BuiltinKernel {
   const { names, constants } = dimensions(plan, { n: 1, d: 0 });
-  const own = { type: elementNumber(`bits${(8 * plan.bytes) as 8 | 16 | 32 | 64}`), rank: plan.rank };
+  const own = {
+    type: elementNumber(`bits${(8 * plan.bytes) as 8 | 16 | 32 | 64}`),
+    rank: plan.rank,
+  };
   return {
     dialect: 'builtin',
     entry: 'fill',

@@ -146,7 +146,9 @@ describe('every kernel reads what a launch packs', () => {
 
   it('as a built-in function', () => {
     const file = new URL('../../../cpu-runtime/native/kernels/kernels.h', import.meta.url);
-    const text = readFileSync(file, 'utf8').replaceAll('kMostDims', '8').replaceAll(/ *\/\/.*/g, '');
+    const text = readFileSync(file, 'utf8')
+      .replaceAll('kMostDims', '8')
+      .replaceAll(/ *\/\/.*/g, '');
     const structs = new Map(
       [...text.matchAll(/struct (\w+)Args \{(.*?)\n\};/gs)].map(([, name = '', body = '']) => [
         name,
@@ -165,7 +167,8 @@ describe('every kernel reads what a launch packs', () => {
       met.add(struct);
       // pointers that a plan has not are passed as the number 0
       const size = (word: string): string => (word === 'const pointer' ? 'pointer' : word);
-      const isNull = (at: number): boolean => kernel.constants?.[kernel.params[at]?.name ?? ''] === 0;
+      const isNull = (at: number): boolean =>
+        kernel.constants?.[kernel.params[at]?.name ?? ''] === 0;
       const given = packed(kernel.params).map(size);
       const words = wordsOfStruct(struct).map(size);
       expect(given, kernel.name).toEqual(

@@ -3,20 +3,24 @@ import { describe, expect, it } from 'vitest';
 import { nativeTexts } from './native-texts.js';
 import { TILE_OPERATIONS } from './operations.js';
 
-const native = new URL('../../../cpu-runtime/native/interpreter/', import.meta.url);
+const runtime = new URL('../../../cpu-runtime/', import.meta.url);
 
 describe('the text that the addon was built from', () => {
-  it('is what the emitter writes (else run scripts/interpreter-texts.mjs and build again)', () => {
+  it('is what the emitter writes (else run pnpm build)', () => {
     const files = nativeTexts();
-    expect(readdirSync(new URL('generated/', native)).sort()).toEqual([...files.keys()].sort());
+    expect(readdirSync(new URL('build/generated/', runtime)).sort()).toEqual(
+      [...files.keys()].sort(),
+    );
     for (const [name, text] of files) {
-      expect(readFileSync(new URL(`generated/${name}`, native), 'utf8') === text, name).toBe(true);
+      expect(readFileSync(new URL(`build/generated/${name}`, runtime), 'utf8') === text, name).toBe(
+        true,
+      );
     }
   });
 
   it('has the operations of programs in the same order', () => {
-    const files = ['operations.inc', 'generated/functions.inc'];
-    const text = files.map((name) => readFileSync(new URL(name, native), 'utf8')).join('\n');
+    const files = ['native/interpreter/operations.inc', 'build/generated/functions.inc'];
+    const text = files.map((name) => readFileSync(new URL(name, runtime), 'utf8')).join('\n');
     const rows = text.matchAll(/^MERCER_(UNARY|BINARY|COMPARISON|TERNARY|TABLE)\((\w+),/gm);
     expect([...rows].map(([, , name]) => name)).toEqual([...TILE_OPERATIONS]);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emitSum } from '../elementwise/emit-sum.js';
 import { planSum } from '../elementwise/sum-plan.js';
-import type { CudaKernel } from '../emitted-kernel.js';
 import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
@@ -40,7 +39,7 @@ describe('gradient kernels in the emulator', () => {
     const plan = planSum({ from: 'float32', to: 'float32', outputs: outer * inner, count });
     expect(plan.mode).toBe(mode);
     const scalars = { outer, count, inner, strideOuter: count * inner, strideCount: inner };
-    runCudaKernel(emitSum(plan, 'cuda') as CudaKernel, {
+    runCudaKernel(emitSum(plan, 'cuda'), {
       scalars: { ...scalars, strideInner: 1 },
       pointers: [source, out],
     });

@@ -29,7 +29,10 @@ export function builtinLibrary(entry: string, level: CpuLevel): string {
     Object.entries(HEADERS).find(([, names]) => Object.hasOwn(names, entry)) ?? [];
   if (functions === undefined) throw new TypeError(`no header defines ${entry}`);
   const symbols = Object.entries(functions).map(
-    ([name, run]) => `extern "C" void ${builtinSymbol(name)}(const void* args, int64_t begin, int64_t end, void* scratch) {
+    ([
+      name,
+      run,
+    ]) => `extern "C" void ${builtinSymbol(name)}(const void* args, int64_t begin, int64_t end, void* scratch) {
   mercer::cpu::kernels::${run}(args, begin, end, scratch);
 }`,
   );

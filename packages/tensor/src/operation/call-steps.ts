@@ -173,6 +173,16 @@ export class CallSteps {
     this.#steps.push(this.#kernelStep(key, kernel, step));
   }
 
+  /** Launches of the program of a plan that the interpreter would not change. @param key a text that two plans share exactly when they are the same */
+  addPlan<P extends object>(
+    key: string,
+    plan: P,
+    emit: (plan: P) => KernelProgram<LaunchableKernel>,
+    step: StepArguments,
+  ): void {
+    this.#steps.push(stepOf(key, (options) => loadPlan(this.device, plan, emit, options), step));
+  }
+
   /** Launches of the program of a problem. */
   addProgram<P extends object>(
     problem: ProgramProblem<P>,
@@ -192,18 +202,6 @@ export class CallSteps {
 
   #loading<P extends object>(problem: ProgramProblem<P>): LoadProgram {
     return (options) => loadProblem(this.device, problem, options);
-  }
-
-  /** Launches of the program of a plan. @param key a text that two plans share exactly when they are the same */
-  addPlan<P extends object>(
-    key: string,
-    plan: P,
-    emit: (plan: P) => KernelProgram<LaunchableKernel>,
-    step: StepArguments,
-  ): void {
-    const load = (options: CallLoadOptions): Promise<LoadedProgram<unknown>> =>
-      loadPlan(this.device, plan, emit, options);
-    this.#steps.push(stepOf(key, load, step));
   }
 
   /** Copies elements, converted, to a view of the same shape. */
