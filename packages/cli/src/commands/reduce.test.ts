@@ -178,6 +178,7 @@ describe('mercer reduce', () => {
     [2, /--alias 'z=Vk\(3\)': .* found "Vk", expected Vi/, 'x', ['--alias', 'z=Vk(3)']],
     [2, /--alias 'x=Vi\(3\)' .*'x=Vj\(1\)': .*"x" is taken/, 'x', ['--alias', 'x=Vj(1)']],
     [2, /--formula2 'Foo\(x\)': .*no operation "Foo"/, 'x|y', ['--formula2', 'Foo(x)']],
+    [2, /m = Vij\(1\) has values of pairs/, 'm', ['--alias', 'm=Vij(1)', '--arg', 'm=x.npy']],
     [2, /--arg z is missing: the input z = Vj\(1\) has no data/, 'x|y', ['--alias', 'z=Vj(1)']],
     [2, /--arg q=q.npy: the formula has no input 'q'.*x = Vi\(3\), y/, 'x|y', ['--arg', 'q=q.npy']],
     [2, /'x' is given twice/, 'x|y', ['--arg', 'x=x.npy']],

@@ -1,5 +1,5 @@
 import { indent, lines } from '../emit/indent.js';
-import { blockRows, rowOfThread } from './cuda-block.js';
+import { blockRows, laneOfThread, lanesOf, rowOfThread } from './cuda-block.js';
 import { loaded } from './half-storage.js';
 import type { MapReduceInput } from './launched-plan.js';
 import { batchStrideName, inputName, pairStrides } from './params.js';
@@ -41,7 +41,7 @@ export function cudaPairInputs(plan: CudaMapReducePlan, limit: string): CudaPair
     names: (components, q) =>
       lines(
         ...components.map(({ name, position: p, component }) => {
-          const row = `(${rowOfThread(plan)} - first)`;
+          const row = `(${laneOfThread(plan)} + r * ${lanesOf(plan)})`;
           const place = `${row} * ${room(p)} + (${q}) * ${dims.get(p) ?? 1} + ${component}`;
           return `const V ${name} = ${pairsName(p)}[${place}];`;
         }),
@@ -70,12 +70,12 @@ function stageText(
       `  const int r = ${row}, c = ${column};`,
       `  const long long row = first + r < ${limit} ? first + r : ${limit} - 1;`,
       `  if (c < count * ${dim})`,
-      `    ${pairsName(p)}[r * ${width + 1} + c] = ${loaded({ storage }, `from[row * ${along.kept} + (start + c / ${dim}) * ${along.reduced} + c % ${dim}]`)};`,
+      `    ${pairsName(p)}[r * ${width + 1} + c] = ${loaded({ storage }, `matrix[row * ${along.kept} + (start + c / ${dim}) * ${along.reduced} + c % ${dim}]`)};`,
       '}',
     );
   return lines(
     '{',
-    `  const auto* const from = ${inputName(p)} + layer * ${batchStrideName(p)};`,
+    `  const auto* const matrix = ${inputName(p)} + layer * ${batchStrideName(p)};`,
     `  if (${along.reduced} <= ${along.kept}) {`,
     indent(copy(`e / ${width}`, `e % ${width}`), 4),
     '  } else {',

@@ -1,4 +1,4 @@
-import { ops, reduction, vi, vj } from '@mercer/formula';
+import { ops, reduction, vi, vij, vj } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import { CPU, emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
@@ -260,6 +260,87 @@ describe('the text of sum_j x_i y_j', () => {
             const int64_t row = first + lane;
             if (row >= kept) break;
             for (int c = 0; c < 1; c++) g.out[(layer * kept + row) * 1 + c] = (T)value[c][lane];
+          }
+        }
+      }
+      "
+    `);
+  });
+});
+
+describe('the text of sum_j m_ij y_j', () => {
+  it('for a GPU has a tile of the matrix in shared memory, copied along whichever side lies closer together', () => {
+    const product = reduction('Sum', ops.mul(vij(0, 1), vj(1, 1)));
+    const problem = { ...sum(1_000_000, 100), reduction: product };
+    const text = emittedText(emitMapReduce(planMapReduce(problem, H200)));
+    expect(text.slice(text.indexOf('map_reduce('))).toMatchInlineSnapshot(`
+      "map_reduce(const float* __restrict__ x0, const float* __restrict__ x1, float* __restrict__ out, long long rowsI, long long rowsJ, long long batch, long long ld0, long long batchStride0, long long ld1, long long batchStride1, long long columnStride0) {
+        const long long kept = rowsI, reduced = rowsJ;
+        const long long first = (long long)blockIdx.x * 128;
+        const long long from = 0, end = reduced;
+        __shared__ __align__(16) V staged[32];
+        __shared__ V pairs0[4224];
+        for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {
+          State total[1];
+          #pragma unroll
+          for (int r = 0; r < 1; ++r) {
+            total[r] = empty();
+          }
+          for (long long start = from; start < end; start += 32) {
+            const int count = end - start < 32 ? (int)(end - start) : 32;
+            __syncthreads();
+            #pragma unroll 1
+            for (int e = threadIdx.x; e < count * 1; e += 128)
+              staged[e / 1 * 1 + 0 + e % 1] = x1[layer * batchStride1 + (start + e / 1) * ld1 + e % 1];
+            {
+              const auto* const matrix = x0 + layer * batchStride0;
+              if (columnStride0 <= ld0) {
+                #pragma unroll 4
+                for (int e = threadIdx.x; e < 4096; e += 128) {
+                  const int r = e / 32, c = e % 32;
+                  const long long row = first + r < kept ? first + r : kept - 1;
+                  if (c < count * 1)
+                    pairs0[r * 33 + c] = matrix[row * ld0 + (start + c / 1) * columnStride0 + c % 1];
+                }
+              } else {
+                #pragma unroll 4
+                for (int e = threadIdx.x; e < 4096; e += 128) {
+                  const int r = e / 1 % 128, c = e / 128 * 1 + e % 1;
+                  const long long row = first + r < kept ? first + r : kept - 1;
+                  if (c < count * 1)
+                    pairs0[r * 33 + c] = matrix[row * ld0 + (start + c / 1) * columnStride0 + c % 1];
+                }
+              }
+            }
+            __syncthreads();
+            State s[1];
+            #pragma unroll
+            for (int r = 0; r < 1; ++r) {
+              s[r] = empty();
+            }
+            #pragma unroll 4
+            for (int q = 0; q < count; ++q) {
+              const V staged0 = staged[q];
+              #pragma unroll
+              for (int r = 0; r < 1; ++r) {
+                const V j1_0 = staged0;
+                const V m0_0 = pairs0[(threadIdx.x + r * 128) * 33 + (q) * 1 + 0];
+                const float t0 = j1_0 * m0_0;
+                add(s[r], t0, (I)(start + q));
+              }
+            }
+            #pragma unroll
+            for (int r = 0; r < 1; ++r) {
+              merge(total[r], s[r]);
+            }
+          }
+          #pragma unroll
+          for (int r = 0; r < 1; ++r) {
+            const long long row = first + threadIdx.x + r * 128;
+            if (row < kept) {
+              UNUSED const State& s = total[r];
+              out[(layer * kept + row) * 1 + 0] = (V)(s.total0);
+            }
           }
         }
       }
