@@ -138,15 +138,19 @@ export class CallSteps {
     const direct = read(view);
     if (direct !== undefined) return { view, operand: direct };
     const packed = { shape: view.shape, strides: rowMajorStrides(view.shape), offset: 0 };
-    const from =
-      read(packed) === undefined
-        ? { ...view, ...broadcastLayout(view, [...batchShape, ...view.shape.slice(-2)]) }
-        : view;
-    const to = this.scratchMemory(from);
-    this.copy(from, to);
+    const spread = [...batchShape, ...view.shape.slice(-2)];
+    const to = this.spreadCopy(view, read(packed) === undefined ? spread : view.shape);
     const operand = read(to);
     if (operand === undefined) throw new Error('a row-major copy is always readable');
     return { view: to, operand };
+  }
+
+  /** A row-major copy of a view that is broadcast to a shape. */
+  spreadCopy(view: CallView, shape: readonly number[]): CallView {
+    const from = { ...view, ...broadcastLayout(view, shape) };
+    const to = this.scratchMemory(from);
+    this.copy(from, to);
+    return to;
   }
 
   /** Launches of what a step loads. */

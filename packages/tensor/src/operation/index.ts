@@ -96,6 +96,7 @@ export { layoutKey } from './layout-key.js';
 export { resultPlan } from './result-plan.js';
 export {
   keyPart,
+  only,
   Operation,
   operationFunction,
   type CallIdentity,
