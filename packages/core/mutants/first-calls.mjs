@@ -17,10 +17,10 @@ export const firstCalls = [
   },
   {
     ...FIRST,
-    file: '../../lazy/src/prepare.ts',
+    file: '../../tensor/src/operation/operation.ts',
     name: 'prepare does not wait',
-    find: 'isCall: false',
-    replace: 'isCall: true',
+    find: 'await step.load({ debug, signal }, made)',
+    replace: 'await step.load({ debug, signal, values: step.values }, made)',
     pattern: 'of a reduction and precompile wait as well',
   },
   {

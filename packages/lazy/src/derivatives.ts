@@ -1,7 +1,7 @@
 import type { VectorExpr } from '@mercer/formula';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape, inSlices } from '@mercer/tensor/operation';
-import type { CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { describeInput, isSameData, isSameInput, nodeAt, type Input } from './input.js';
 import { LazyError, translatedSteps } from './lazy-error.js';

@@ -4,15 +4,11 @@ import type { MapReducePlan } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 import { localHandle } from '@mercer/tensor/operation';
 import { argumentCount, bindArguments } from './bind-arguments.js';
-import { NO_RESULTS } from './call.js';
-import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
-import { execute } from './execute.js';
+import type { PrepareOptions, PreparedOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
-import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
-import { prepareTask } from './prepare.js';
 import type {
   CallReduceOptions,
   IndexDType,
@@ -20,7 +16,9 @@ import type {
   PendingResult,
   ResultOf,
 } from './reduction-types.js';
-import { asOut, asResult, promised } from './result-of-kind.js';
+import { computed, prepared } from './reductions.js';
+import { asResult, promised } from './result-of-kind.js';
+import { NO_RESULTS } from './results.js';
 import { inputNames } from './symbolic.js';
 import { jointly, type Task } from './task.js';
 
@@ -122,10 +120,8 @@ export class LazyReduction<
     options?: CallReduceOptions<K, D, I>,
   ): PendingResult<ResultOf<K, D, I>> {
     return promised(this.reduction.kind, async () => {
-      const { what } = this.#task;
-      const { out, ...rest } = readOptions(what, options, CALL_OPTIONS);
-      const given = asOut(what, this.reduction, out);
-      return asResult<K, D, I>(await execute(this.#task, args, { ...rest, out: given }));
+      const [results = NO_RESULTS] = await computed(jointly(this.#task), args, options);
+      return asResult<K, D, I>(results);
     });
   }
 
@@ -147,18 +143,17 @@ export class LazyReduction<
     args: readonly Tensor[] = [],
     options?: PrepareOptions<I>,
   ): Promise<PreparedReduction<K, D, I>> {
-    const task = this.#task;
-    const { plans, run, dispose } = await prepareTask(jointly(task), args, options);
+    const { plans, run, dispose } = await prepared(jointly(this.#task), args, options);
+    const [plan] = plans;
+    if (plan === undefined) throw new Error('a task has a pass');
     const call = (
       tensors: readonly Tensor[],
       callOptions?: PreparedOptions<ResultOf<K, LazyDType, I>>,
     ): ResultOf<K, D, I> => {
-      const { out, stream } = readOptions(task.what, callOptions, PREPARED_OPTIONS);
-      const given = asOut(task.what, task.reduction, out);
-      const [results = NO_RESULTS] = run(tensors, given === undefined ? [] : [given], stream);
+      const [results = NO_RESULTS] = run(tensors, callOptions);
       return asResult<K, D, I>(results);
     };
-    return Object.assign(call, { plan: plans[0], dispose, [Symbol.dispose]: dispose });
+    return Object.assign(call, { plan, dispose, [Symbol.dispose]: dispose });
   }
 
   /** The formula and the inputs, never their numbers. */

@@ -1,10 +1,11 @@
 import type { Reduction } from '@mercer/formula';
 import { sumTo, type Tensor } from '@mercer/tensor';
 import { addTensors } from './add-tensors.js';
-import { NO_RESULTS, type Results } from './call.js';
 import { gradientShape, rowShape, type Derivatives } from './derivatives.js';
-import { executeAll, type CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
+import { computed } from './reductions.js';
+import { NO_RESULTS, type Results } from './results.js';
 import { checkPairs, scatterPairs } from './scatter-pairs.js';
 import { indexRows, scatterRows } from './scatter-rows.js';
 import type { Share } from './shares.js';
@@ -78,7 +79,7 @@ async function executeBySide(
       const [first, ...others] = reductions.filter((one) => one.axis === axis);
       if (first === undefined) continue;
       const task = { what, reductions: [first, ...others] as const, inputs };
-      const found = await executeAll(task, [], options);
+      const found = await computed(task, [], options);
       for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
     }
     return results;

@@ -1,11 +1,12 @@
 import { reduction as describe } from '@mercer/formula';
 import { zeros, type Tensor } from '@mercer/tensor';
 import { addInPlace } from './add-tensors.js';
-import { executeAll, type CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import type { RangesOption } from './range-tensors.js';
+import { computed } from './reductions.js';
+import type { RangesOption } from './ranges-option.js';
 import { scatterRows } from './scatter-rows.js';
 import type { RowShare, Share } from './shares.js';
 import { rowsAsBatch, takeRows } from './transforms.js';
@@ -63,7 +64,7 @@ async function pairsOf(
     describe('Sum', rows.formula, { axis: 0 }),
     describe('Sum', index.formula, { axis: 0 }),
   ] as const;
-  const results = await executeAll({ what, reductions, inputs: rows.inputs }, [], options);
+  const results = await computed({ what, reductions, inputs: rows.inputs }, [], options);
   const [first, second] = results.map(({ value }) => value);
   if (first === undefined || second === undefined) throw new Error('a sum has values');
   return [first, second];

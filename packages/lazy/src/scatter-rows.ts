@@ -9,9 +9,10 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { map, scatterAdd, type Tensor } from '@mercer/tensor';
-import { execute, type CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
+import { computed } from './reductions.js';
 import type { RowIndex } from './shares.js';
 
 /** The numbers of rows that an index names, before rounding: (..batch, rows of the side that it follows, 1). */
@@ -27,7 +28,8 @@ export async function indexRows(
   const alone = inputs.map((one): Input =>
     one.category === other ? { ...one, category: 'parameter' } : one,
   );
-  const { value } = await execute({ what, reduction, inputs: alone }, [], options);
+  const [found] = await computed({ what, reductions: [reduction], inputs: alone }, [], options);
+  const value = found?.value;
   if (value === undefined) throw new Error('a sum has values');
   return value;
 }

@@ -8,8 +8,9 @@ import {
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
+import { formulasOf } from '@mercer/tensor/operation';
 import { isSameData, nodeAt, type Input } from './input.js';
-import { formulasOf, replaced, type Task } from './task.js';
+import { replaced, type Task } from './task.js';
 
 type GatherNode = Extract<VectorExpr, { kind: 'gather' }>;
 
@@ -62,7 +63,7 @@ export function* sharesOf({ free, ...problem }: ShareProblem): Steps<readonly Sh
   const input = inputs[place];
   if (input === undefined) throw new Error('the place of an input is one of the list');
   const own = nodeAt(input, place);
-  const hasOwn = rows.length === 0 || postOrderVector(...formulasOf(apart)).includes(own);
+  const hasOwn = rows.length === 0 || postOrderVector(...formulasOf([apart])).includes(own);
   const shares: Share[] = hasOwn ? [{ reduction: yield* gradientBy(own), to: undefined }] : [];
   for (const { gather, follows, row } of rows) {
     const to = { index: gather.args[0] as VectorExpr, follows };
@@ -77,9 +78,9 @@ export function gathersOf({
   inputs,
   place,
 }: Pick<ShareProblem, 'reduction' | 'inputs' | 'place'>): readonly GatherNode[] {
-  if (!formulasOf(reduction).some(hasGathers)) return [];
+  if (!formulasOf([reduction]).some(hasGathers)) return [];
   const tables = tablesOf(inputs, place);
-  return postOrderVector(...formulasOf(reduction)).filter(
+  return postOrderVector(...formulasOf([reduction])).filter(
     (node): node is GatherNode => node.kind === 'gather' && tables.has(node.table.position),
   );
 }

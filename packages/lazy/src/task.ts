@@ -2,7 +2,7 @@ import { inputsOf, substituteVector, type Reduction, type VectorExpr } from '@me
 import { own } from '@mercer/options';
 import type { Input } from './input.js';
 
-/** What a call computes, whatever its arguments are. */
+/** A reduction that a call computes, whatever its arguments are. */
 export interface Task {
   /** Name of the operation, for messages. */
   readonly what: string;
@@ -32,11 +32,6 @@ export function labelOf(task: JointTask, place: number): string {
   return name === undefined ? what : `${what}: ${name}`;
 }
 
-/** The formulas of a reduction: that which is reduced, and the weight. */
-export function formulasOf({ formula, weight }: Reduction): readonly Reduction['formula'][] {
-  return weight === undefined ? [formula] : [formula, weight];
-}
-
 /** A reduction with parts of its formulas replaced, all at once. */
 export function replaced(of: Reduction, parts: ReadonlyMap<VectorExpr, VectorExpr>): Reduction {
   if (parts.size === 0) return of;
@@ -49,6 +44,6 @@ export function replaced(of: Reduction, parts: ReadonlyMap<VectorExpr, VectorExp
 }
 
 /** Places of the inputs that formulas read. Others tell sizes alone. */
-export function usedBy(formulas: readonly Reduction['formula'][]): ReadonlySet<number> {
+export function usedBy(formulas: readonly VectorExpr[]): ReadonlySet<number> {
   return new Set(inputsOf(...formulas).map(({ position }) => position));
 }

@@ -1,5 +1,3 @@
-import type { Tensor } from '@mercer/tensor';
-
 /** Rows `start`, `start + step`, ..., `count` of them. */
 export interface RowRange {
   readonly start: number;
@@ -16,49 +14,44 @@ export type ViewStep =
   /** Takes some rows. */
   | ({ readonly op: 'rows' } & RowRange);
 
+/** Where elements lie: strides and offset in elements. */
+interface Lies {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
 /** The shape after some steps. */
 export function shapeAfter(
   shape: readonly number[],
   steps: readonly ViewStep[],
 ): readonly number[] {
-  return steps.reduce((current, step): readonly number[] => {
-    switch (step.op) {
-      case 'drop':
-        return current.toSpliced(current.length + step.axis, 1);
-      case 'insert':
-        return current.toSpliced(current.length + 1 + step.axis, 0, 1);
-      case 'rows':
-        return current.with(-2, step.count);
-    }
-  }, shape);
+  return steps.length === 0 ? shape : viewAfter({ shape, strides: shape, offset: 0 }, steps).shape;
 }
 
-/** The view of a tensor after some steps; the tensor itself where there are none. */
-export function viewAfter(x: Tensor, steps: readonly ViewStep[]): Tensor {
-  let current = x;
-  for (const step of steps) {
-    const next = viewed(current, step);
-    if (current !== x) current.dispose();
-    current = next;
-  }
-  return current;
-}
+/** The view of a tensor after some steps; what it says beside is kept. */
+export const viewAfter = <V extends Lies>(view: V, steps: readonly ViewStep[]): V =>
+  steps.reduce(viewed, view);
 
-function viewed(x: Tensor, step: ViewStep): Tensor {
+function viewed<V extends Lies>(view: V, step: ViewStep): V {
+  const { shape, strides, offset } = view;
   switch (step.op) {
     case 'drop': {
-      const at = x.rank + step.axis;
-      return x.slice(...x.shape.map((_, axis) => (axis === at ? 0 : null)));
+      const at = shape.length + step.axis;
+      return { ...view, shape: shape.toSpliced(at, 1), strides: strides.toSpliced(at, 1) };
     }
     case 'insert': {
-      using wide = x.broadcastTo([1, ...x.shape]);
-      const others = x.shape.map((_, axis) => axis + 1);
-      return wide.permute(others.toSpliced(x.rank + 1 + step.axis, 0, 0));
+      const at = shape.length + 1 + step.axis;
+      return { ...view, shape: shape.toSpliced(at, 0, 1), strides: strides.toSpliced(at, 0, 0) };
     }
     case 'rows': {
-      const { start, count, step: stride } = step;
-      const range = [start, start + count * stride, stride] as const;
-      return x.slice(...x.shape.slice(0, -2).map(() => null), count === 0 ? [0, 0] : range);
+      const stride = strides.at(-2) ?? 0;
+      return {
+        ...view,
+        shape: shape.with(-2, step.count),
+        strides: strides.with(-2, stride * step.step),
+        offset: step.count === 0 ? offset : offset + step.start * stride,
+      };
     }
   }
 }

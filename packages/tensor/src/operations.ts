@@ -6,7 +6,7 @@ import type { Device, StreamOption, TransferOptions, WorkOptions } from './devic
 import { enqueueCopy, enqueueFill, type ElementView } from './elementwise.js';
 import { isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
-import { assertNoOverlap, assertWritable } from './overlap.js';
+import { assertNoOverlap, assertWritable, type MemoryView } from './overlap.js';
 import type { StorageBlock } from './storage-block.js';
 import { streamFor, waitForRoom, type StreamCore } from './stream-core.js';
 import { uploadInPieces } from './upload-array.js';
@@ -75,7 +75,7 @@ export interface ExpectedOut {
 export function checkOutView(
   out: Operand,
   { shape, dtype, device }: ExpectedOut,
-  inputs: readonly Operand[],
+  inputs: readonly MemoryView[],
   what: string,
 ): void {
   if (out.storage.device !== device) {

@@ -7,10 +7,12 @@ import {
 } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
+import type { Device } from '../device.js';
 import type { DeviceCore } from '../device-core.js';
 import { elementKernel } from '../elementwise.js';
 import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
+import { coreOf } from '../operations.js';
 import { loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
 import type { Tensor } from '../tensor.js';
 import { broadcastLayout } from '../views.js';
@@ -84,8 +86,8 @@ export class CallSteps {
   readonly #tensors: CallTensors;
 
   /** @param tensors whose places views and pointers name */
-  constructor(device: DeviceCore, tensors: CallTensors) {
-    this.device = device;
+  constructor(device: Device, tensors: CallTensors) {
+    this.device = coreOf(device);
     this.#tensors = tensors;
   }
 
@@ -129,26 +131,33 @@ export class CallSteps {
   /**
    * A matrix (..batch, rows, columns) as a kernel can read it: itself where `read` gives an operand, or a row-major copy, in which a
    * batch that it cannot read is spelled out.
+   *
+   * @param memory where a copy goes
    */
   readable<O>(
     view: CallView,
     read: (view: Layout) => O | undefined,
     batchShape: readonly number[],
+    memory = (spec: ResultSpec): CallView => this.scratchMemory(spec),
   ): { readonly view: CallView; readonly operand: O } {
     const direct = read(view);
     if (direct !== undefined) return { view, operand: direct };
     const packed = { shape: view.shape, strides: rowMajorStrides(view.shape), offset: 0 };
     const spread = [...batchShape, ...view.shape.slice(-2)];
-    const to = this.spreadCopy(view, read(packed) === undefined ? spread : view.shape);
+    const to = this.spreadCopy(view, read(packed) === undefined ? spread : view.shape, memory);
     const operand = read(to);
     if (operand === undefined) throw new Error('a row-major copy is always readable');
     return { view: to, operand };
   }
 
   /** A row-major copy of a view that is broadcast to a shape. */
-  spreadCopy(view: CallView, shape: readonly number[]): CallView {
+  spreadCopy(
+    view: CallView,
+    shape: readonly number[],
+    memory = (spec: ResultSpec): CallView => this.scratchMemory(spec),
+  ): CallView {
     const from = { ...view, ...broadcastLayout(view, shape) };
-    const to = this.scratchMemory(from);
+    const to = memory({ shape: from.shape, dtype: from.dtype });
     this.copy(from, to);
     return to;
   }

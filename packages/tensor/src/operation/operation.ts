@@ -166,22 +166,12 @@ export class Operation<
     try {
       const placed = await rules.place(args, options, made);
       const plan = rules.plan(placed, options);
-      const { device, steps } = plan.steps;
-      if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
-      const queue = await roomOn(device, { stream, signal }, what);
-      const loaded = await all(
-        steps.map((step) => step.load({ debug, signal, values: step.values }, made)),
-      );
-      await waitForRoom(queue, signal);
-      const bound = bind(plan, loaded);
-      const results = bound.call.launchChecked(
-        plan.tensors,
-        queue,
-        scalarsOf(bound, options, placed),
-      );
+      const { bound, queue, isInterpreted } = await load(what, plan, options, made);
+      const numbers = scalarsOf(bound, options, placed);
+      const results = bound.call.launchChecked(plan.tensors, queue, numbers);
       // The next call may have compiled kernels.
-      if (known !== undefined && made.length === 0 && !loaded.flat().some(isInterpreted)) {
-        this.#calls.set(device, known.key, bound);
+      if (known !== undefined && made.length === 0 && !isInterpreted) {
+        this.#calls.set(plan.steps.device, known.key, bound);
       }
       return results;
     } finally {
@@ -346,15 +336,51 @@ const scalarsOf = (
   args: readonly unknown[],
 ): Scalars | undefined => scalars?.(options as never, args as never);
 
+/** Loads what a call needs, and waits for room. What is made for it is pushed to `made`, whose owner disposes it. */
+async function load(
+  what: string,
+  plan: CallPlan<unknown>,
+  { stream, debug, signal }: WorkOptions & LoadOptions,
+  made: Tensor[],
+): Promise<{ readonly bound: Bound; readonly queue: Stream; readonly isInterpreted: boolean }> {
+  const { device, steps } = plan.steps;
+  if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
+  const queue = await roomOn(device, { stream, signal }, what);
+  const loaded = await all(
+    steps.map((step) => step.load({ debug, signal, values: step.values }, made)),
+  );
+  await waitForRoom(queue, signal);
+  const kernels = loaded.flat().flatMap(({ program }) => program.steps);
+  const isInterpreted = kernels.some(({ kernel }) => kernel.executor === 'interpreted');
+  return { bound: bind(plan, loaded), queue, isInterpreted };
+}
+
+/**
+ * Loads and launches what was written down, for a call that is none of an `Operation`, such as one whose results have sizes that it
+ * must first compute.
+ *
+ * @throws as `Operation.call` does
+ */
+export async function launchSteps(
+  what: string,
+  plan: Pick<CallPlan, 'tensors' | 'steps'>,
+  options: WorkOptions & LoadOptions,
+): Promise<Tensor[]> {
+  const made: Tensor[] = [];
+  try {
+    const { bound, queue } = await load(what, plan, options, made);
+    return bound.call.launchChecked(plan.tensors, queue);
+  } finally {
+    for (const one of made) one.dispose();
+  }
+}
+
 const hasLaterReads = ({ outs }: CallTensors): boolean =>
   outs.some((out) => out !== undefined && out.storage.hasLaterReads);
 
 /** What was to read the outputs reads them before they are written. */
 const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
   Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
-
-const isInterpreted = ({ program }: LoadedPart): boolean =>
-  program.steps.some(({ kernel }) => kernel.executor === 'interpreted');
 
 function labels({ inputs, outs }: CallTensors): string {
   const names = [...inputs, ...outs].flatMap((one) =>
