@@ -19,8 +19,8 @@ export const firstCalls = [
     ...FIRST,
     file: '../../tensor/src/operation/operation.ts',
     name: 'prepare does not wait',
-    find: 'await step.load({ debug, signal }, made)',
-    replace: 'await step.load({ debug, signal, values: step.values }, made)',
+    find: 'one.load({ debug, signal }, made)',
+    replace: 'one.load({ debug, signal, values: 1 }, made)',
     pattern: 'of a reduction and precompile wait as well',
   },
   {

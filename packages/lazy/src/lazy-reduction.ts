@@ -20,7 +20,7 @@ import { computed, prepared } from './reductions.js';
 import { asResult, promised } from './result-of-kind.js';
 import { NO_RESULTS } from './results.js';
 import { inputNames } from './symbolic.js';
-import { jointly, type Task } from './task.js';
+import type { JointTask, Task } from './task.js';
 
 const HANDLE = localHandle(
   'a reduction',
@@ -79,14 +79,14 @@ export class LazyReduction<
   /** The reduction over inputs by place: see `inputs`. */
   readonly reduction: Reduction & { readonly kind: K };
   readonly inputs: readonly Input[];
-  readonly #task: Task;
+  readonly #task: JointTask;
 
   /** @internal Use `LazyTensor.reduction` or `genred`. */
   constructor(what: string, reduction: Reduction, inputs: readonly Input[]) {
     commonExtent(what, inputs);
-    this.reduction = reduction as Reduction & { readonly kind: K };
     this.inputs = Object.freeze([...inputs]);
-    this.#task = { what, reduction, inputs: this.inputs };
+    this.reduction = reduction as Reduction & { readonly kind: K };
+    this.#task = { what, reductions: [reduction], inputs: this.inputs, names: undefined };
   }
 
   /** The side that is reduced. */
@@ -106,7 +106,7 @@ export class LazyReduction<
 
   /** @internal What a call computes. */
   get task(): Task {
-    return this.#task;
+    return { what: this.#task.what, reduction: this.reduction, inputs: this.inputs };
   }
 
   /**
@@ -120,7 +120,7 @@ export class LazyReduction<
     options?: CallReduceOptions<K, D, I>,
   ): PendingResult<ResultOf<K, D, I>> {
     return promised(this.reduction.kind, async () => {
-      const [results = NO_RESULTS] = await computed(jointly(this.#task), args, options);
+      const [results = NO_RESULTS] = await computed(this.#task, args, options);
       return asResult<K, D, I>(results);
     });
   }
@@ -131,8 +131,8 @@ export class LazyReduction<
    * @throws LazyError, MercerError as `call`
    */
   bind(args: readonly LazyData[]): LazyReduction<K, D> {
-    const { what, reduction, inputs } = this.#task;
-    return new LazyReduction<K, D>(what, reduction, bindArguments(what, inputs, args));
+    const { what, inputs } = this.#task;
+    return new LazyReduction<K, D>(what, this.reduction, bindArguments(what, inputs, args));
   }
 
   /**
@@ -143,7 +143,7 @@ export class LazyReduction<
     args: readonly Tensor[] = [],
     options?: PrepareOptions<I>,
   ): Promise<PreparedReduction<K, D, I>> {
-    const { plans, run, dispose } = await prepared(jointly(this.#task), args, options);
+    const { plans, run, dispose } = await prepared(this.#task, args, options);
     const [plan] = plans;
     if (plan === undefined) throw new Error('a task has a pass');
     const call = (

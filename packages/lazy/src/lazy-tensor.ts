@@ -193,7 +193,11 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
       checkRowNumbers('toDense', [this.formula], this);
       const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
       const sums = [reduction('Sum', formula, { axis: 0 })] as const;
-      const [found] = await computed({ what: 'toDense', reductions: sums, inputs }, [], given);
+      const [found] = await computed(
+        { what: 'toDense', reductions: sums, inputs, names: undefined },
+        [],
+        given,
+      );
       return found?.value as Tensor<D>;
     });
   }

@@ -42,9 +42,9 @@ import { labelOf, usedBy, type JointTask } from './task.js';
 
 type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
 
-/** `out` is what the caller gave, and once it was read the list of tensors by result. */
+/** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
 interface ReductionOptions extends CallOptions {
-  readonly out?: unknown;
+  out?: unknown;
 }
 
 /** What prepared calls know of their examples. */
@@ -60,15 +60,18 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
   prepareOptions: PREPARE_OPTIONS,
   freeOptions: PREPARED_OPTIONS,
   readOptions,
-  snapshot: ([task, args], options) => [
-    [task, [...args]],
-    { ...options, out: asOuts(task, options.out) },
-  ],
+  snapshot: ([task, args], options) => {
+    options.out = asOuts(task, options.out);
+    return [[task, [...args]], options];
+  },
   identify: ([task, args], options, example) => {
     const { accumulate, sumScheme, dtype, indexDtype, ranges } = options;
     if (ranges !== undefined && example === undefined) return undefined;
     const inputs = tensorsOf(task, args);
     if (inputs === undefined) return undefined;
+    const tensors = { inputs, outs: outsOf(options) };
+    // All else was fixed when it was prepared.
+    if (example !== undefined) return { key: '', tensors };
     let key = '';
     for (const one of [accumulate, sumScheme, dtype, indexDtype]) {
       const part = keyPart(one);
@@ -82,7 +85,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
       key += `|${category} ${isTable} ${dim}`;
       if (steps.length > 0) key += JSON.stringify(steps);
     }
-    return { key, tensors: { inputs, outs: outsOf(options) } };
+    return { key, tensors };
   },
   place: async ([task, args], options, made) => {
     const { what } = task;

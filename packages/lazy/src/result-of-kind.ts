@@ -59,8 +59,7 @@ export function asOut(what: string, reduction: Reduction, out: unknown): Results
 
 /** The same for a task, which may have several by their names: the tensors that it takes, by result. @throws LazyError, MercerError */
 export function asOuts(task: JointTask, out: unknown): readonly (Tensor | undefined)[] {
-  const { what, reductions } = task;
-  const { names } = own(task, 'names');
+  const { what, reductions, names } = task;
   if (out === undefined || names === undefined) {
     return asTensors(reductions, [asOut(what, reductions[0], out)]);
   }

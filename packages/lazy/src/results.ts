@@ -21,9 +21,11 @@ export function asTensors(
   reductions: Reductions,
   results: readonly (Results | undefined)[],
 ): (Tensor | undefined)[] {
-  return reductions.flatMap((one, place) =>
-    outputsOf(one).map(({ name }) => results[place]?.[name]),
-  );
+  const tensors: (Tensor | undefined)[] = [];
+  for (const [place, one] of reductions.entries()) {
+    for (const { name } of outputsOf(one)) tensors.push(results[place]?.[name]);
+  }
+  return tensors;
 }
 
 /** The other way: the list of {@link asTensors} by reduction. */

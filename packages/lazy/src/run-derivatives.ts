@@ -78,7 +78,7 @@ async function executeBySide(
       const places = [...reductions.keys()].filter((at) => reductions[at]?.axis === axis);
       const [first, ...others] = reductions.filter((one) => one.axis === axis);
       if (first === undefined) continue;
-      const task = { what, reductions: [first, ...others] as const, inputs };
+      const task = { what, reductions: [first, ...others] as const, inputs, names: undefined };
       const found = await computed(task, [], options);
       for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
     }

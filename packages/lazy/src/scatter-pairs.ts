@@ -64,7 +64,11 @@ async function pairsOf(
     describe('Sum', rows.formula, { axis: 0 }),
     describe('Sum', index.formula, { axis: 0 }),
   ] as const;
-  const results = await computed({ what, reductions, inputs: rows.inputs }, [], options);
+  const results = await computed(
+    { what, reductions, inputs: rows.inputs, names: undefined },
+    [],
+    options,
+  );
   const [first, second] = results.map(({ value }) => value);
   if (first === undefined || second === undefined) throw new Error('a sum has values');
   return [first, second];

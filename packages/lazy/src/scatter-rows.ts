@@ -28,7 +28,11 @@ export async function indexRows(
   const alone = inputs.map((one): Input =>
     one.category === other ? { ...one, category: 'parameter' } : one,
   );
-  const [found] = await computed({ what, reductions: [reduction], inputs: alone }, [], options);
+  const [found] = await computed(
+    { what, reductions: [reduction], inputs: alone, names: undefined },
+    [],
+    options,
+  );
   const value = found?.value;
   if (value === undefined) throw new Error('a sum has values');
   return value;

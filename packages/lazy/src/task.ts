@@ -1,5 +1,4 @@
 import { inputsOf, substituteVector, type Reduction, type VectorExpr } from '@mercer/formula';
-import { own } from '@mercer/options';
 import type { Input } from './input.js';
 
 /** A reduction that a call computes, whatever its arguments are. */
@@ -17,7 +16,7 @@ export type Reductions = readonly [Reduction, ...Reduction[]];
 export interface JointTask extends Omit<Task, 'reduction'> {
   readonly reductions: Reductions;
   /** What the caller calls them, for messages; by place, none where there is one reduction. */
-  readonly names?: readonly string[] | undefined;
+  readonly names: readonly string[] | undefined;
 }
 
 /** The task of one reduction as that of several. */
@@ -27,7 +26,7 @@ export function jointly({ reduction, ...rest }: Task): JointTask {
 
 /** How messages call a reduction of a task. */
 export function labelOf(task: JointTask, place: number): string {
-  const { what, names } = own(task, 'what', 'names');
+  const { what, names } = task;
   const name = names?.[place];
   return name === undefined ? what : `${what}: ${name}`;
 }

@@ -215,6 +215,9 @@ export class Operation<
     // What their keys name lives as long as they do.
     const kept = { loaded, holds };
     const calls = new KnownCalls<Bound>();
+    const otherFree = Object.keys(rules.freeOptions).filter(
+      (name) => name !== 'out' && name !== 'stream',
+    ) as (keyof O)[];
     const run = (called: G, callOptions?: object): Tensor[] => {
       const free = rules.readOptions(
         what,
@@ -222,7 +225,8 @@ export class Operation<
         rules.freeOptions as OptionNames<O & FreeOptions>,
       );
       const { out, stream } = free;
-      const whole: O = { ...fixed, ...thoseGiven(free), out, stream };
+      const whole: O = { ...fixed, out, stream };
+      for (const name of otherFree) whole[name] = free[name] ?? whole[name];
       const [others, options] = rules.snapshot(called, whole, example);
       const known = this.#identified(others, options, calls, example);
       if (known?.bound !== undefined) {
@@ -276,11 +280,6 @@ export class Operation<
     return { device, tensors, key, bound: calls.get(device, key) };
   }
 }
-
-const thoseGiven = <O extends object>(options: O): Partial<O> =>
-  Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as Partial<O>;
 
 function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[]): Bound {
   const { steps: call, holds, scalars } = own(plan, 'steps', 'holds', 'scalars');
