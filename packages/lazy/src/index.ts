@@ -39,7 +39,16 @@ export type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
 export type { HistogramOptions } from './histogram.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
 export type { LazyData, Placeholder } from './make-input.js';
-export { lazy, lazyI, lazyJ, param, type ComputedOf, type LazyOptions } from './make-lazy.js';
+export {
+  lazy,
+  lazyI,
+  lazyJ,
+  lazyPair,
+  param,
+  type ComputedOf,
+  type LazyOptions,
+  type PairOptions,
+} from './make-lazy.js';
 export type { LazyFormula, LazyOperand } from './lazy-formula.js';
 export { LazyReduction, type PreparedRanges, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reductions.js';

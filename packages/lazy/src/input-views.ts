@@ -1,5 +1,12 @@
 import { tensor, type WorkOptions } from '@mercer/tensor';
-import type { CallSteps, CallView, MemoryView } from '@mercer/tensor/operation';
+import {
+  pairOperand,
+  type CallSteps,
+  type CallView,
+  type MemoryView,
+  type PairInput,
+  type PairSizes,
+} from '@mercer/tensor/operation';
 import type { Tensor } from '@mercer/tensor';
 import type { Input } from './input.js';
 import type { PairCall } from './pair-call.js';
@@ -31,7 +38,7 @@ export async function placedInputs(
 export const inputTensors = (inputs: readonly Input[]): Tensor[] =>
   inputs.flatMap(({ source }) => (source.kind === 'tensor' ? [source.tensor] : []));
 
-/** An input of a call as (..batch, rows, dim). */
+/** An input of a call as (..batch, rows, dim), with values of pairs as (..batch, M, N, dim). */
 export interface InputView {
   readonly input: Input;
   readonly view: CallView;
@@ -65,4 +72,19 @@ export function inputViews(
       memory: views.length === 0 ? memory : viewAfter(memory, views),
     };
   });
+}
+
+/** How many of the last axes of an input are no batch axes. */
+export const ownAxes = ({ category }: Pick<Input, 'category'>): 2 | 3 =>
+  category === 'pair' ? 3 : 2;
+
+/** An input as kernels read it: where it lies, or a copy, in scratch memory unless `memory` says where. */
+export function readable(
+  steps: CallSteps,
+  { view, input }: InputView,
+  sizes: PairSizes,
+  memory?: Parameters<CallSteps['readable']>[3],
+): PairInput {
+  const axes = ownAxes(input);
+  return steps.readable(view, (of) => pairOperand(of, sizes, axes), sizes.batchShape, memory, axes);
 }

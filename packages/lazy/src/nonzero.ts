@@ -6,7 +6,6 @@ import {
   launchSteps,
   LOAD_OPTIONS,
   pairArguments,
-  pairOperand,
   partOf,
   pointerAt,
   rangeTables,
@@ -16,7 +15,7 @@ import {
   type LoadedProgram,
   type PairInput,
 } from '@mercer/tensor/operation';
-import { inputTensors, inputViews, placedInputs } from './input-views.js';
+import { inputTensors, inputViews, placedInputs, readable } from './input-views.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError, translation } from './lazy-error.js';
 import type { LazyOperand } from './lazy-formula.js';
@@ -84,14 +83,7 @@ export async function nonzeroPairs(
     const views = inputViews(steps, placed, used, () => new Error('data of the host is placed'));
     // Copies are read twice: results, not scratch memory.
     const bound = views.map(
-      (one) =>
-        one &&
-        steps.readable(
-          one.view,
-          (of) => pairOperand(of, sizes),
-          sizes.batchShape,
-          (spec) => steps.result(spec),
-        ),
+      (one) => one && readable(steps, one, sizes, (spec) => steps.result(spec)),
     );
     const values = sizes.rowsI * sizes.rowsJ * sizes.batch;
     const loaded = await loadSelection(WHAT, formulas, axis, call, bound, ranges !== undefined, {

@@ -25,7 +25,7 @@ import {
 import { withChangingLiterals } from './changing-literals.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError, translation } from './lazy-error.js';
-import { inputTensors, inputViews, placedInputs } from './input-views.js';
+import { inputTensors, inputViews, ownAxes, placedInputs, readable } from './input-views.js';
 import type { LazyData } from './make-input.js';
 import { pairCall, type PairCall } from './pair-call.js';
 import { keptRanges } from './ranges-option.js';
@@ -123,7 +123,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
       if (one === undefined) return undefined;
       const { view, input } = one;
       return prepared === undefined
-        ? steps.readable(view, (of) => pairOperand(of, sizes), sizes.batchShape)
+        ? readable(steps, one, sizes)
         : readAsItLies(what, input, view, sizes, prepared);
     });
     const read = views.flatMap((one) => (one === undefined ? [] : [one.memory]));
@@ -231,6 +231,8 @@ function unplaced(what: string, one: Input): LazyError {
   );
 }
 
+const ANY_OPERAND = { rowStride: 0, columnStride: 0, batchStride: 0 };
+
 /** An input of a prepared call, which copies nothing; of an example it does not matter how it lies. */
 function readAsItLies(
   what: string,
@@ -239,9 +241,9 @@ function readAsItLies(
   sizes: PairSizes,
   prepared: Example | 'example',
 ): PairInput {
-  const operand = pairOperand(view, sizes);
+  const operand = pairOperand(view, sizes, ownAxes(one));
   if (operand !== undefined) return { view, operand };
-  if (prepared === 'example') return { view, operand: { rowStride: 0, batchStride: 0 } };
+  if (prepared === 'example') return { view, operand: ANY_OPERAND };
   throw new MercerError(
     'NOT_CONTIGUOUS',
     `${what}: ${describeInput(one)} has strides [${view.strides.join(', ')}], which a prepared call cannot read over the batch [${sizes.batchShape.join(', ')}]. ` +

@@ -8,7 +8,7 @@ import { LazyError } from './lazy-error.js';
 import { computed } from './reductions.js';
 import type { RangesOption } from './ranges-option.js';
 import { scatterRows } from './scatter-rows.js';
-import type { RowShare, Share } from './shares.js';
+import { rowIndex, type RowShare, type Share } from './shares.js';
 import { rowsAsBatch, takeRows } from './transforms.js';
 import type { RowRange } from './view-step.js';
 
@@ -81,7 +81,15 @@ export function checkPairs(
   shares: readonly Share[],
   ranges: RangesOption | undefined,
 ): void {
-  if (ranges === undefined || shares.every(({ to }) => to?.follows !== 'pair')) return;
+  if (ranges === undefined) return;
+  if (by.category === 'pair') {
+    throw new LazyError(
+      'UNSUPPORTED',
+      `${what}: ${describeInput(by)} has a gradient for every pair, and such gradients have no ranges. ` +
+        'Leave ranges out and multiply the formula by a mask.',
+    );
+  }
+  if (shares.every((share) => rowIndex(share)?.follows !== 'pair')) return;
   throw new LazyError(
     'UNSUPPORTED',
     `${what}: rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients have no ranges. ` +

@@ -23,10 +23,10 @@ export async function indexRows(
   options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
 ): Promise<Tensor> {
   const reduction = describe('Sum', index, { axis: follows === 'i' ? 1 : 0 });
-  // The other side has one row, so that the sum over it is the index itself; its inputs still tell the batch.
+  // The other side has one row, so that the sum over it is the index itself; its inputs, and values of pairs, still tell the batch.
   const other = follows === 'i' ? 'j' : 'i';
   const alone = inputs.map((one): Input =>
-    one.category === other ? { ...one, category: 'parameter' } : one,
+    one.category === other || one.category === 'pair' ? { ...one, category: 'parameter' } : one,
   );
   const [found] = await computed(
     { what, reductions: [reduction], inputs: alone, names: undefined },

@@ -5,14 +5,18 @@ export interface RowRange {
   readonly count: number;
 }
 
-/** A step from the shape of a tensor to a matrix (..batch, rows, dim). `axis` counts from the end: -1 is the last. */
+/** A step from the shape of a tensor to a matrix (..batch, rows, dim) or to values of pairs (..batch, M, N, dim). `axis` counts from the end: -1 is the last. */
 export type ViewStep =
   /** Takes away an axis of extent 1. */
   | { readonly op: 'drop'; readonly axis: number }
   /** Puts in an axis of extent 1; `axis` is its place in the result. */
   | { readonly op: 'insert'; readonly axis: number }
-  /** Takes some rows. */
-  | ({ readonly op: 'rows' } & RowRange);
+  /** Exchanges M and N of values of pairs. */
+  | { readonly op: 'swap' }
+  /** Takes those of equal rows: (..batch, M, dim). */
+  | { readonly op: 'diagonal' }
+  /** Takes some rows; `axis` is theirs. */
+  | ({ readonly op: 'rows'; readonly axis: -2 | -3 } & RowRange);
 
 /** Where elements lie: strides and offset in elements. */
 interface Lies {
@@ -33,6 +37,10 @@ export function shapeAfter(
 export const viewAfter = <V extends Lies>(view: V, steps: readonly ViewStep[]): V =>
   steps.reduce(viewed, view);
 
+/** The numbers of axes M and N exchanged. */
+const swapped = (axes: readonly number[]): readonly number[] =>
+  axes.toSpliced(-3, 2, ...axes.slice(-3, -1).reverse());
+
 function viewed<V extends Lies>(view: V, step: ViewStep): V {
   const { shape, strides, offset } = view;
   switch (step.op) {
@@ -45,12 +53,23 @@ function viewed<V extends Lies>(view: V, step: ViewStep): V {
       return { ...view, shape: shape.toSpliced(at, 0, 1), strides: strides.toSpliced(at, 0, 0) };
     }
     case 'rows': {
-      const stride = strides.at(-2) ?? 0;
+      const { axis } = step;
+      const stride = strides.at(axis) ?? 0;
       return {
         ...view,
-        shape: shape.with(-2, step.count),
-        strides: strides.with(-2, stride * step.step),
+        shape: shape.with(axis, step.count),
+        strides: strides.with(axis, stride * step.step),
         offset: step.count === 0 ? offset : offset + step.start * stride,
+      };
+    }
+    case 'swap':
+      return { ...view, shape: swapped(shape), strides: swapped(strides) };
+    case 'diagonal': {
+      const [i = 0, j = 0] = strides.slice(-3);
+      return {
+        ...view,
+        shape: shape.toSpliced(-2, 1),
+        strides: strides.toSpliced(-3, 2, i + j),
       };
     }
   }

@@ -14,30 +14,42 @@ export interface PairSizes {
   readonly batch: number;
 }
 
-/** How a kernel reads an input (..batch, rows, dim): elements between rows, and between batch entries. */
+/** How a kernel reads an input (..batch, rows, dim), or values of pairs (..batch, M, N, dim): elements between rows, and between batch entries. */
 export interface PairOperand {
+  /** Of values of pairs from one i to the next. */
   readonly rowStride: number;
+  /** Of values of pairs from one j to the next. */
+  readonly columnStride?: number;
   /** 0 broadcasts. */
   readonly batchStride: number;
 }
 
-/** An input (..batch, rows, dim) of a formula, and how it is read. */
+/** An input (..batch, rows, dim) of a formula, or one with values of pairs (..batch, M, N, dim), and how it is read. */
 export interface PairInput {
   readonly view: CallView;
   readonly operand: PairOperand;
 }
 
-/** How an input is read where it lies, or undefined where it has to be copied first. */
+/** How an input is read where it lies, or undefined where it has to be copied first. Values of pairs have three axes of their own. */
 export function pairOperand(
   { shape, strides }: Pick<Layout, 'shape' | 'strides'>,
   { batch, batchShape }: Pick<PairSizes, 'batch' | 'batchShape'>,
+  ownAxes: 2 | 3 = 2,
 ): PairOperand | undefined {
-  const [rows = 1, dim = 1] = shape.slice(-2);
-  const [rowStride = 0, step = 1] = strides.slice(-2);
+  const [dim = 1, step = 1] = [shape.at(-1), strides.at(-1)];
+  const [rows = 1, rowStride = 0] = [shape.at(-ownAxes), strides.at(-ownAxes)];
   if (dim > 1 && step !== 1) return undefined;
   const batchStride =
-    batch === 1 ? 0 : strideOverBatch(shape.slice(0, -2), strides.slice(0, -2), batchShape);
+    batch === 1
+      ? 0
+      : strideOverBatch(shape.slice(0, -ownAxes), strides.slice(0, -ownAxes), batchShape);
   if (batchStride === undefined || batchStride < 0) return undefined;
+  if (ownAxes === 3) {
+    const columnStride = strides.at(-2) ?? 0;
+    return Math.min(rowStride, columnStride) < 0
+      ? undefined
+      : { rowStride, columnStride, batchStride };
+  }
   if (rows <= 1) return { rowStride: dim, batchStride };
   return rowStride < 0 ? undefined : { rowStride, batchStride };
 }
@@ -67,6 +79,8 @@ export function pairArguments(
     pointers[`x${place}`] = pointerAt(view);
     scalars[`ld${place}`] = operand.rowStride;
     scalars[`batchStride${place}`] = operand.batchStride;
+    const { columnStride } = operand;
+    if (columnStride !== undefined) scalars[`columnStride${place}`] = columnStride;
     // Of a table whose rows are taken by index.
     scalars[`rows${place}`] = view.shape.at(-2) ?? 1;
   }

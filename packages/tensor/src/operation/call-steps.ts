@@ -133,17 +133,19 @@ export class CallSteps {
    * batch that it cannot read is spelled out.
    *
    * @param memory where a copy goes
+   * @param ownAxes how many of the last axes are no batch axes
    */
   readable<O>(
     view: CallView,
     read: (view: Layout) => O | undefined,
     batchShape: readonly number[],
     memory = (spec: ResultSpec): CallView => this.scratchMemory(spec),
+    ownAxes = 2,
   ): { readonly view: CallView; readonly operand: O } {
     const direct = read(view);
     if (direct !== undefined) return { view, operand: direct };
     const packed = { shape: view.shape, strides: rowMajorStrides(view.shape), offset: 0 };
-    const spread = [...batchShape, ...view.shape.slice(-2)];
+    const spread = [...batchShape, ...view.shape.slice(-ownAxes)];
     const to = this.spreadCopy(view, read(packed) === undefined ? spread : view.shape, memory);
     const operand = read(to);
     if (operand === undefined) throw new Error('a row-major copy is always readable');

@@ -189,7 +189,9 @@ export class Operation<
     const rules = this.#rules;
     const what = this.#what(examples);
     const names = rules.prepareOptions as OptionNames<O>;
-    const read = rules.readOptions(`${what}.prepare`, given, names);
+    // Those of a call too: what a preparation does not take is not given.
+    const none = rules.readOptions(what, undefined, rules.options);
+    const read = { ...none, ...rules.readOptions(`${what}.prepare`, given, names) };
     const [args, first] = rules.snapshot(examples, read);
     const fixed: O = { ...first, out: undefined };
     const { debug, signal } = fixed;
