@@ -10,10 +10,6 @@ const INTO_OUT = { ...ON_STREAM, pattern: 'writes into out once' };
 
 /** The statements that launch, by package. */
 const LAUNCHES = {
-  pairwise: {
-    file: '../../pairwise/src/execute.ts',
-    find: 'launchCall(loaded, readableSpec, shape, bound, queue);',
-  },
   linalg: {
     file: '../../linalg/src/run-routine.ts',
     find: 'loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });',
@@ -24,20 +20,10 @@ const LAUNCHES = {
   },
 };
 const QUEUES = {
-  pairwise: {
-    file: '../../pairwise/src/execute.ts',
-    find: 'const queue = stream ?? shape.device.defaultStream;',
-    replace: 'const queue = shape.device.defaultStream;',
-  },
   linalg: {
     file: '../../linalg/src/run-routine.ts',
     find: 'const queue = stream ?? device.defaultStream;',
     replace: 'const queue = device.defaultStream;',
-  },
-  'pairwise again': {
-    file: '../../pairwise/src/execute.ts',
-    find: 'const queue = await roomOn(call.device, { stream, signal }, spec.what);',
-    replace: 'const queue = await roomOn(call.device, { signal }, spec.what);',
   },
   'an operation': {
     file: '../../tensor/src/operation/operation.ts',

@@ -1,12 +1,47 @@
-import type { Pending, Tensor } from '@mercer/tensor';
-import { givesPending, readOptions } from '@mercer/tensor/operation';
-import { CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
+import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
+import type { OutOption, Pending, Tensor } from '@mercer/tensor';
+import { only, OUT_OPTION, pending } from '@mercer/tensor/operation';
+import { CDIST_OPTIONS, PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
-import { execute } from './execute.js';
 import { refuseOptionsAsRows } from './optional-rows.js';
+import { pairwiseOperation } from './pairwise-operation.js';
 import type { PairwiseInput } from './place.js';
-import { prepareCdist, type PrepareCdist } from './prepare-cdist.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
+
+/** Options of `cdist.prepare`; `out` is an example whose layout the prepared function writes. */
+export type PrepareCdistOptions<D extends PairwiseDType> = Omit<CdistOptions<D>, 'device'>;
+
+/**
+ * A distance whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. dtype,
+ * device, layouts, the number of features K, p and skipEpilogue are fixed; M, N and the batch are free.
+ *
+ * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
+ *
+ * @throws MercerError as `cdist` does, and NOT_CONTIGUOUS where a layout differs from the prepared one
+ */
+export interface PreparedCdist<D extends PairwiseDType> {
+  (a: Tensor<D>, b: Tensor<D>, options?: OutOption<D>): Tensor<D>;
+  /** The plan used; it was chosen for sizes like those of the examples. */
+  readonly plan: PairwisePlan;
+}
+
+/** Prepares a distance for tensors like `a` and `b`, which are examples: only their type, layout and sizes are read. */
+export type PrepareCdist = <D extends PairwiseDType>(
+  a: Tensor<D>,
+  b: Tensor<NoInfer<D>>,
+  options?: PrepareCdistOptions<NoInfer<D>>,
+) => Promise<PreparedCdist<D>>;
+
+const operation = pairwiseOperation<CdistOptions, readonly [a: PairwiseInput, b: PairwiseInput]>({
+  what: 'cdist',
+  options: CDIST_OPTIONS,
+  prepareOptions: PREPARE_CDIST_OPTIONS,
+  freeOptions: OUT_OPTION,
+  read: ([a, b], options) => {
+    refuseOptionsAsRows('cdist', 'cdist(a, b, options)', b);
+    return [[cdistSpec(options), a, b], options];
+  },
+});
 
 /** How `cdist` is called. One signature, so that the compiler's message is about the argument that is wrong. */
 export interface Cdist {
@@ -45,14 +80,19 @@ export interface Cdist {
  * console.log(await d.toNested()); // [ [ 5 ], [ 5 ] ]
  * ```
  */
-export const cdist: Cdist = Object.assign(givesPending(compute), { prepare: prepareCdist });
-
-async function compute(
-  a: PairwiseInput,
-  b: PairwiseInput,
-  options?: CdistOptions,
-): Promise<Tensor<never>> {
-  if (options === undefined) refuseOptionsAsRows('cdist', 'cdist(a, b, options)', b);
-  const given = readOptions('cdist', options, CDIST_OPTIONS);
-  return (await execute(cdistSpec(given), a, b, given)) as Tensor<never>;
-}
+export const cdist: Cdist = Object.assign(
+  (a: PairwiseInput, b: PairwiseInput, options?: CdistOptions) =>
+    pending(operation.call([a, b], options).then(only)) as Pending<Tensor<never>>,
+  {
+    prepare: async <D extends PairwiseDType>(
+      a: Tensor<D>,
+      b: Tensor<D>,
+      options?: PrepareCdistOptions<D>,
+    ): Promise<PreparedCdist<D>> => {
+      const prepared = await operation.prepare([a, b], options);
+      const run = (x: Tensor<D>, y: Tensor<D>, callOptions?: OutOption<D>): Tensor<D> =>
+        only(prepared([x, y], callOptions)) as Tensor<D>;
+      return Object.assign(run, { plan: prepared.plan as PairwisePlan });
+    },
+  },
+);

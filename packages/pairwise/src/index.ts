@@ -1,21 +1,27 @@
-export { cdist, type Cdist } from './cdist.js';
+export {
+  cdist,
+  type Cdist,
+  type PrepareCdist,
+  type PrepareCdistOptions,
+  type PreparedCdist,
+} from './cdist.js';
 export type { CdistOptions } from './cdist-options.js';
-export { weightedDifferences, type WeightedDifferences } from './weighted-differences.js';
+export {
+  weightedDifferences,
+  type PrepareWeightedDifferences,
+  type PrepareWeightedDifferencesOptions,
+  type PreparedWeightedDifferences,
+  type PreparedWeightedDifferencesOptions,
+  type WeightedDifferences,
+} from './weighted-differences.js';
 // eslint-disable-next-line @typescript-eslint/no-deprecated -- deprecated for those who call it
 export { cdistGrad } from './cdist-grad.js';
 export type { WeightedDifferencesOptions } from './weighted-differences-options.js';
-export type {
-  PrepareWeightedDifferences,
-  PrepareWeightedDifferencesOptions,
-  PreparedWeightedDifferences,
-  PreparedWeightedDifferencesOptions,
-} from './weighted-differences-prepare.js';
 export { customKernel, type CustomKernel, type CustomKernelOptions } from './custom-kernel.js';
 export type { DescriptorOf, KernelDescriptor } from './descriptor-types.js';
 export { kernelDescriptor } from './kernel-descriptor.js';
 export { planOf, type ResultPlan } from './plan-of.js';
 export type { PairwiseInput } from './place.js';
-export type { PreparedCdist, PrepareCdist, PrepareCdistOptions } from './prepare-cdist.js';
 export type {
   PreparedKernel,
   PreparedKernelOptions,

@@ -1,5 +1,12 @@
 import { dtypeBytes, type Layout, type PairwiseDType, type PairwiseProblem } from '@mercer/kernels';
-import { broadcastShapes, MercerError, type Device, type Tensor } from '@mercer/tensor';
+import {
+  broadcastShapes,
+  MercerError,
+  rowMajorStrides,
+  type Device,
+  type Layout as StridedView,
+  type Tensor,
+} from '@mercer/tensor';
 import {
   checkOut,
   collapseBatchStride,
@@ -83,8 +90,8 @@ function checkRank(what: string, name: string, x: Tensor): void {
  * Reads an input's layout, or undefined when it needs a copy before a kernel can take it.
  */
 export function inputOperand(
-  x: Tensor,
-  shape: Pick<PairwiseShape, 'batch' | 'batchShape'>,
+  x: StridedView,
+  shape: Pick<PairwiseShape, 'dtype' | 'batch' | 'batchShape'>,
   preferred?: Layout,
 ): Operand | undefined {
   const view = matrixLayout(x.shape, x.strides, preferred);
@@ -93,7 +100,7 @@ export function inputOperand(
       ? 0
       : strideOverBatch(x.shape.slice(0, -2), x.strides.slice(0, -2), shape.batchShape);
   if (view === undefined || batchStride === undefined || batchStride < 0) return undefined;
-  return operand(x, view, batchStride);
+  return operand(x, shape.dtype, view, batchStride);
 }
 
 /**
@@ -118,7 +125,18 @@ export function outOperand(
       `${what}: out has strides ${formatShape(out.strides)}. One of its last two axes must be contiguous, no stride negative, and the batch axes evenly spaced. Compute into a new tensor and copy it.`,
     );
   }
-  return operand(out, view, batchStride);
+  return operand(out, dtype, view, batchStride);
+}
+
+/** A row-major output that a call makes itself. */
+export function freshOperand(
+  { outShape: shape, batchShape, dtype }: PairwiseShape,
+  preferred?: Layout,
+): Operand {
+  const out = { shape, strides: rowMajorStrides(shape), offset: 0 };
+  const view = matrixLayout(shape, out.strides, preferred);
+  if (view === undefined) throw new Error('a row-major output is always writable');
+  return operand(out, dtype, view, collapseBatchStride(batchShape, out.strides.slice(0, -2)) ?? 0);
 }
 
 /** The scalar arguments of a pairwise kernel, parameters apart. */
@@ -157,8 +175,13 @@ export function problemLayouts([a, b, out]: Operands): Pick<
   };
 }
 
-function operand(x: Tensor, view: MatrixView, batchStride: number): Operand {
-  const perVector = 16 / dtypeBytes(x.dtype);
+function operand(
+  x: StridedView,
+  dtype: PairwiseDType,
+  view: MatrixView,
+  batchStride: number,
+): Operand {
+  const perVector = 16 / dtypeBytes(dtype);
   const { layout, leadingStride } = view;
   const aligned =
     x.offset % perVector === 0 && leadingStride % perVector === 0 && batchStride % perVector === 0;

@@ -11,68 +11,33 @@ import {
 /** An input of a pairwise operation: a tensor, or data that one can be made from. */
 export type PairwiseInput = Tensor | TensorSource;
 
-/** Inputs as tensors; those that had to be made are disposed by `release`. */
-export interface PlacedInputs {
-  readonly a: Tensor;
-  /** The same tensor as a where b was left out. */
-  readonly b: Tensor;
-  release(): void;
-}
-
 interface PlaceOptions extends OutOption, SignalOption {
   readonly device?: DeviceLike | undefined;
 }
 
 /**
- * Makes tensors of the inputs that are none yet, on the device of the other input, of `out`, of a parameter or of the
- * options, in that order.
+ * Makes tensors of the inputs that are none yet, on the device of the first that is one, of `out`, of a parameter or of the options, in
+ * that order. Those that are made are pushed to `made`.
  */
-export async function placeInputs(
-  a: PairwiseInput,
-  b: PairwiseInput | undefined,
-  options: PlaceOptions,
-  parameters: readonly Tensor[] = [],
-): Promise<PlacedInputs> {
-  const inputs = b === undefined ? [a] : [a, b];
-  const placed = await placeAll(inputs, options, parameters);
-  const [first, second = first] = placed.tensors as [Tensor, Tensor?];
-  const release = (): void => {
-    placed.release();
-  };
-  return { a: first, b: second, release };
-}
-
-/** The same for any number of inputs. */
 export async function placeAll(
   inputs: readonly PairwiseInput[],
-  options: PlaceOptions,
-  parameters: readonly Tensor[] = [],
-): Promise<{ readonly tensors: readonly Tensor[]; release(): void }> {
-  const made: Tensor[] = [];
-  const home = [...inputs, options.out, ...parameters].find(isTensor);
-  const device = home?.device ?? options.device;
+  { out, device: wanted, stream, signal }: PlaceOptions,
+  parameters: readonly Tensor[],
+  made: Tensor[],
+): Promise<readonly Tensor[]> {
+  const home = [...inputs, out, ...parameters].find(isTensor);
+  const device = home?.device ?? wanted;
   const dtype = home?.dtype;
-  const place = async (x: PairwiseInput): Promise<Tensor> => {
-    if (isTensor(x)) return x;
-    const { stream, signal } = options;
-    const placed = await tensor(x, {
-      device,
-      stream,
-      signal,
-      ...(dtype === undefined ? {} : { dtype }),
-    });
+  const tensors: Tensor[] = [];
+  for (const input of inputs) {
+    if (isTensor(input)) {
+      tensors.push(input);
+      continue;
+    }
+    const given = { device, stream, signal, ...(dtype === undefined ? {} : { dtype }) };
+    const placed = await tensor(input, given);
     made.push(placed);
-    return placed;
-  };
-  const release = (): void => {
-    for (const x of made) x.dispose();
-  };
-  try {
-    const tensors: Tensor[] = [];
-    for (const input of inputs) tensors.push(await place(input));
-    return { tensors, release };
-  } catch (error) {
-    release();
-    throw error;
+    tensors.push(placed);
   }
+  return tensors;
 }

@@ -1,16 +1,9 @@
 import type { CdistGradPlan, PairwisePlan } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
-import type { Executed } from '@mercer/tensor/operation';
+import { resultPlan, type Executed } from '@mercer/tensor/operation';
 
 /** A plan of any operation of this package, with what ran it. */
 export type ResultPlan = (PairwisePlan | CdistGradPlan) & Executed;
-
-const plans = new WeakMap<Tensor, ResultPlan>();
-
-/** Remembers the plan that a result was computed with. */
-export function rememberPlan(result: Tensor, plan: ResultPlan): void {
-  plans.set(result, plan);
-}
 
 /**
  * The plan that a pairwise result was computed with: a plain frozen value whose `summary` is one readable line, and whose `executor`
@@ -26,5 +19,5 @@ export function rememberPlan(result: Tensor, plan: ResultPlan): void {
  * ```
  */
 export function planOf(result: Tensor): ResultPlan | undefined {
-  return plans.get(result);
+  return resultPlan(result) as ResultPlan | undefined;
 }

@@ -23,7 +23,7 @@ import type { KernelDescriptor } from './descriptor-types.js';
 import { parametersOf } from './kernel-parameters.js';
 import { kernelSpec } from './kernel-spec.js';
 import type { Operand, PairwiseShape } from './operands.js';
-import { pairwiseProblem } from './pairwise-call.js';
+import { pairwiseProblem } from './pairwise-operation.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { rowsOperand, rowsPlan } from './row-preparation.js';
 import { RUN_KERNEL_OPTIONS, type AnyRunKernelOptions } from './run-kernel-options.js';

@@ -1,18 +1,15 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import { MercerError, type OutOption, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { checkValue } from './kernel-parameters.js';
-import { checkBandwidth, isOneInput, kernelSpec } from './kernel-spec.js';
+import { checkBandwidth } from './kernel-spec.js';
+import type { PairwiseExample } from './pairwise-operation.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
-import { rowsAndOptions } from './optional-rows.js';
-import { prepareCall } from './prepare-call.js';
-import {
-  RUN_KERNEL_OPTIONS,
-  type AnyRunKernelOptions,
-  type ParameterValue,
-  type RowsAndOptions,
-  type RunKernelOptions,
+import type {
+  AnyRunKernelOptions,
+  ParameterValue,
+  RowsAndOptions,
+  RunKernelOptions,
 } from './run-kernel-options.js';
 
 /** Parameters that a prepared kernel takes anew with each call. */
@@ -54,63 +51,34 @@ export type PrepareRunKernel = <F extends KernelDescriptor, D extends PairwiseDT
   ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelOptions<F, NoInfer<D>>, T>
 ) => Promise<PreparedKernel<F, D>>;
 
-/** Implements `runKernel.prepare`. */
-export const prepareRunKernel = prepare as unknown as PrepareRunKernel;
-
-/** How a prepared kernel is called. */
-const CALL = 'prepared(a, b, options)';
-
-async function prepare(
+/**
+ * The prepared call with other values of its parameters.
+ *
+ * @throws MercerError INVALID_ARGUMENT for a value that is none, and for one that a prepared call cannot change
+ */
+export function withValues(
+  { spec: prepared, options: fixed }: PairwiseExample<AnyRunKernelOptions>,
   descriptor: KernelDescriptor,
-  a: Tensor,
-  secondExample?: Tensor | AnyRunKernelOptions,
-  third?: AnyRunKernelOptions,
-): Promise<unknown> {
-  const what = 'runKernel';
-  const form = `${what}.prepare(descriptor, a, b, options)`;
-  const [b, given] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
-    `${what}.prepare`,
-    form,
-    secondExample,
-    third,
-  );
-  const options = readOptions(`${what}.prepare`, given, RUN_KERNEL_OPTIONS);
-  const prepared = kernelSpec(what, descriptor, isOneInput(a, b, options), options);
-  const second = prepared.symmetric ? undefined : b;
-  const call = await prepareCall(prepared, a, second, options);
-  const run = (x: Tensor, yOrOptions?: Tensor | CallOptions, last?: CallOptions): Tensor => {
-    const [y, given] = rowsAndOptions<Tensor, CallOptions>(what, CALL, yOrOptions, last);
-    const { out, stream, ...values } = readOptions(what, given, RUN_KERNEL_OPTIONS);
-    const spec = withValues(prepared, descriptor, options, values);
-    return call.run(spec, x, prepared.symmetric && y === x ? undefined : y, out, stream);
-  };
-  return Object.assign(run, { plan: call.plan });
-}
-
-type CallOptions = AnyRunKernelOptions;
-
-/** The prepared call with other values of its parameters. */
-function withValues(
-  prepared: PairwiseSpec,
-  descriptor: KernelDescriptor,
-  fixed: AnyRunKernelOptions,
-  values: CallOptions,
+  { out: _out, stream: _stream, parameters: custom, ...named }: AnyRunKernelOptions,
 ): PairwiseSpec {
-  const { parameters: custom, ...named } = values;
-  const given = new Map<string, unknown>(
-    [
-      ...Object.entries(named),
-      ...Object.entries(custom ?? {}).map(
-        ([name, value]) => [`parameters.${name}`, value] as const,
-      ),
-    ].filter(([, value]) => value !== undefined),
-  );
+  const given = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(named)) {
+    if (value !== undefined && value !== fixed[name as keyof AnyRunKernelOptions]) {
+      given.set(name, value);
+    }
+  }
+  if (custom !== fixed.parameters) {
+    for (const [name, value] of Object.entries<unknown>(custom ?? {})) {
+      if (value !== undefined) given.set(`parameters.${name}`, value);
+    }
+  }
   if (given.size === 0) return prepared;
+  const { what } = prepared;
   const take = (label: string): ParameterValue | undefined => {
     const value = given.get(label);
     if (value === undefined) return undefined;
     given.delete(label);
-    checkValue(prepared.what, label, value);
+    checkValue(what, label, value);
     return value as ParameterValue;
   };
   const parameters = prepared.parameters.map((parameter): NamedValue => ({
@@ -122,19 +90,17 @@ function withValues(
     ...prepared,
     parameters,
     check: (dtype) => {
-      checkBandwidth(prepared.what, descriptor, values.bandwidth, dtype);
+      checkBandwidth(what, descriptor, named.bandwidth, dtype);
     },
     ...(diagonal && {
       diagonal: { ...diagonal, value: take('regularization') ?? diagonal.value },
     }),
     ...(rows?.scale !== undefined && { rows: { ...rows, scale: take('scale') ?? rows.scale } }),
   };
-  for (const [name, value] of given) {
-    if (value === fixed[name as keyof AnyRunKernelOptions]) continue;
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${prepared.what}: ${name} is no value that a call of this prepared kernel can change: it was not given as a parameter, or it is built in. Prepare another with it, or prepare with a tensor.`,
-    );
-  }
-  return spec;
+  const [stranger] = given.keys();
+  if (stranger === undefined) return spec;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${stranger} is no value that a call of this prepared kernel can change: it was not given as a parameter, or it is built in. Prepare another with it, or prepare with a tensor.`,
+  );
 }

@@ -51,7 +51,7 @@ export async function readableScale(
   return copy;
 }
 
-function scaleStrides(
+export function scaleStrides(
   value: Tensor,
   { batchShape }: ScaleHome,
 ): Pick<BoundScale, 'batchStride' | 'stride'> | undefined {
@@ -67,7 +67,7 @@ function scaleStrides(
     : { batchStride, stride };
 }
 
-function checkScale(what: string, value: Tensor, home: ScaleHome): void {
+export function checkScale(what: string, value: Tensor, home: ScaleHome): void {
   const features = value.shape.at(-1) ?? 1;
   checkParameter(what, 'scale', value, value.shape.slice(0, -1), home);
   if (features === 1 || features === home.k) return;

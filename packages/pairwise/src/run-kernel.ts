@@ -1,11 +1,11 @@
 import type { Pending, Tensor } from '@mercer/tensor';
-import { givesPending, readOptions } from '@mercer/tensor/operation';
+import { only, pendingOf } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
-import { execute } from './execute.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
 import { rowsAndOptions } from './optional-rows.js';
+import { pairwiseOperation } from './pairwise-operation.js';
 import type { PairwiseInput } from './place.js';
-import { prepareRunKernel, type PrepareRunKernel } from './prepare-run-kernel.js';
+import { withValues, type PrepareRunKernel } from './prepare-run-kernel.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 import {
   RUN_KERNEL_OPTIONS,
@@ -13,6 +13,30 @@ import {
   type RowsAndOptions,
   type RunKernelOptions,
 } from './run-kernel-options.js';
+
+const WHAT = 'runKernel';
+
+const operation = pairwiseOperation<
+  AnyRunKernelOptions,
+  readonly [descriptor: KernelDescriptor, a: PairwiseInput, b: PairwiseInput | undefined]
+>({
+  what: WHAT,
+  options: RUN_KERNEL_OPTIONS,
+  prepareOptions: RUN_KERNEL_OPTIONS,
+  freeOptions: RUN_KERNEL_OPTIONS,
+  read: ([descriptor, a, b], options, prepared) => {
+    if (prepared !== undefined) {
+      const spec = withValues(prepared, descriptor, options);
+      return [[spec, a, spec.symmetric && b === a ? undefined : b], options];
+    }
+    const spec = kernelSpec(WHAT, descriptor, isOneInput(a, b, options), options);
+    const { parameters } = options;
+    return [
+      [spec, a, spec.symmetric ? undefined : b],
+      { ...options, parameters: parameters && { ...parameters } },
+    ];
+  },
+});
 
 /** How `runKernel` is called. */
 export interface RunKernel {
@@ -70,24 +94,52 @@ export interface RunKernel {
  * console.log(await k.toNested()); // 1.001 on the diagonal, exp(-1/2) beside it
  * ```
  */
-export const runKernel: RunKernel = Object.assign(givesPending(compute) as unknown as RunKernel, {
-  prepare: prepareRunKernel,
-});
+export const runKernel = Object.assign(
+  (
+    descriptor: KernelDescriptor,
+    a: PairwiseInput,
+    second?: PairwiseInput | AnyRunKernelOptions,
+    third?: AnyRunKernelOptions,
+  ): Pending<Tensor> =>
+    pendingOf(async () => {
+      const form = `${WHAT}(descriptor, a, b, options)`;
+      const [b, options] = rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
+        WHAT,
+        form,
+        second,
+        third,
+      );
+      return only(await operation.call([descriptor, a, b], options));
+    }),
+  { prepare },
+) as unknown as RunKernel;
 
-async function compute(
+async function prepare(
   descriptor: KernelDescriptor,
-  a: PairwiseInput,
-  second?: PairwiseInput | AnyRunKernelOptions,
+  a: Tensor,
+  second?: Tensor | AnyRunKernelOptions,
   third?: AnyRunKernelOptions,
-): Promise<Tensor<never>> {
-  const call = 'runKernel(descriptor, a, b, options)';
-  const [b, given] = rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
-    'runKernel',
-    call,
+): Promise<unknown> {
+  const form = `${WHAT}.prepare(descriptor, a, b, options)`;
+  const [b, options] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
+    `${WHAT}.prepare`,
+    form,
     second,
     third,
   );
-  const options = readOptions('runKernel', given, RUN_KERNEL_OPTIONS);
-  const spec = kernelSpec('runKernel', descriptor, isOneInput(a, b, options), options);
-  return (await execute(spec, a, spec.symmetric ? undefined : b, options)) as Tensor<never>;
+  const prepared = await operation.prepare([descriptor, a, b], options);
+  const run = (
+    x: Tensor,
+    yOrOptions?: Tensor | AnyRunKernelOptions,
+    last?: AnyRunKernelOptions,
+  ): Tensor => {
+    const [y, given] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
+      WHAT,
+      'prepared(a, b, options)',
+      yOrOptions,
+      last,
+    );
+    return only(prepared([descriptor, x, y], given));
+  };
+  return Object.assign(run, { plan: prepared.plan });
 }

@@ -1,5 +1,13 @@
 import { dtypeBytes, type PairwiseDType, type Scalars } from '@mercer/kernels';
-import { broadcastShapes, isTensor, MercerError, type Device, type Tensor } from '@mercer/tensor';
+import {
+  broadcastShapes,
+  isTensor,
+  MercerError,
+  rowMajorStrides,
+  type Device,
+  type Layout,
+  type Tensor,
+} from '@mercer/tensor';
 import { checkOut, collapseBatchStride, commonDevice, formatShape } from '@mercer/tensor/operation';
 import { WHAT } from './weighted-differences-options.js';
 import { parameterBatch } from './kernel-parameter.js';
@@ -111,7 +119,7 @@ function commonBatch(inputs: GradInputs, p: ParameterValue): readonly number[] {
 }
 
 /** Reads an input, or returns undefined where it has to be copied: its last axis must be contiguous. */
-export function gradOperand(x: Tensor, shape: GradShape): Operand | undefined {
+export function gradOperand(x: Layout, shape: GradShape): Operand | undefined {
   const operand = inputOperand(x, shape, 'row');
   return operand?.layout === 'row' ? operand : undefined;
 }
@@ -122,17 +130,33 @@ export function gradOperand(x: Tensor, shape: GradShape): Operand | undefined {
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, NOT_CONTIGUOUS or OVERLAP
  */
 export function gradOutput(out: Tensor, shape: GradShape, read: readonly Tensor[]): GradOutput {
-  const { dtype, device, outShape, batchShape, o } = shape;
+  const { dtype, device, outShape } = shape;
   checkOut(out, { shape: outShape, dtype, device }, read, WHAT);
+  const output = outputOf(out, shape);
+  if (output !== undefined) return output;
+  throw new MercerError(
+    'NOT_CONTIGUOUS',
+    `${WHAT}: out has strides ${formatShape(out.strides)}. Its last axis must be contiguous, no stride negative, and the batch axes evenly spaced. Compute into a new tensor and copy it.`,
+  );
+}
+
+/** The strides of a result that the call allocates itself. */
+export function freshGradOutput(shape: GradShape): GradOutput {
+  const { outShape } = shape;
+  const output = outputOf(
+    { shape: outShape, strides: rowMajorStrides(outShape), offset: 0 },
+    shape,
+  );
+  if (output === undefined) throw new Error('a row-major output is always writable');
+  return output;
+}
+
+function outputOf(out: Layout, { dtype, batchShape, o }: GradShape): GradOutput | undefined {
   const view = matrixLayout(out.shape, out.strides, 'row');
   const batchStride = collapseBatchStride(batchShape, out.strides.slice(0, -3));
-  const strideO = o > 1 ? (out.strides[out.rank - 3] ?? 0) : 0;
-  const regular = batchStride !== undefined && batchStride >= 0 && strideO >= 0;
-  if (view?.layout !== 'row' || !regular) {
-    throw new MercerError(
-      'NOT_CONTIGUOUS',
-      `${WHAT}: out has strides ${formatShape(out.strides)}. Its last axis must be contiguous, no stride negative, and the batch axes evenly spaced. Compute into a new tensor and copy it.`,
-    );
+  const strideO = o > 1 ? (out.strides[out.shape.length - 3] ?? 0) : 0;
+  if (view?.layout !== 'row' || batchStride === undefined || batchStride < 0 || strideO < 0) {
+    return undefined;
   }
   const { leadingStride } = view;
   const perVector = 16 / dtypeBytes(dtype);

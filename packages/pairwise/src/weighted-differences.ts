@@ -1,28 +1,264 @@
-import { isTensor, type Pending, type Tensor, type WorkOptions } from '@mercer/tensor';
-import { assertTensor, givesPending, readableInput, readOptions } from '@mercer/tensor/operation';
-import { gradAlignment, launchGrad, loadGrad, newGradOutput } from './weighted-differences-call.js';
 import {
-  WEIGHTED_DIFFERENCES_OPTIONS,
-  checkGradNorm,
-  WHAT,
-  type WeightedDifferencesOptions,
-} from './weighted-differences-options.js';
+  emitCdistGrad,
+  isSpecialisedDerivative,
+  normDerivative,
+  planCdistGrad,
+  type CdistGradPlan,
+  type CdistGradProblem,
+  type PairwiseDType,
+} from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
+import { isTensor, MercerError, type OutOption, type Pending, type Tensor } from '@mercer/tensor';
 import {
-  gradOperand,
-  gradOutput,
-  gradShape,
-  GRAD_INPUTS,
-  type GradInputs,
-  type GradShape,
-} from './weighted-differences-operands.js';
-import {
-  prepareWeightedDifferences,
-  type PrepareWeightedDifferences,
-} from './weighted-differences-prepare.js';
-import { readableParameter } from './kernel-parameter.js';
+  assertTensor,
+  CallSteps,
+  coreOf,
+  only,
+  Operation,
+  OUT_OPTION,
+  pending,
+  pointerAt,
+  sizeOfShape,
+  type CallPlan,
+  type ProgramProblem,
+} from '@mercer/tensor/operation';
+import { CallInputs } from './call-inputs.js';
+import { checkPreparedFor } from './check-prepared.js';
+import { boundValue } from './launch-values.js';
 import type { Operand } from './operands.js';
 import { placeAll, type PairwiseInput } from './place.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
+import type { ParameterValue } from './run-kernel-options.js';
+import {
+  freshGradOutput,
+  gradOperand,
+  gradOutput,
+  gradScalars,
+  gradShape,
+  type GradOperands,
+  type GradOutput,
+  type GradShape,
+} from './weighted-differences-operands.js';
+import {
+  checkGradNorm,
+  PREPARE_GRAD_OPTIONS,
+  WEIGHTED_DIFFERENCES_OPTIONS,
+  WHAT,
+  type WeightedDifferencesOptions,
+} from './weighted-differences-options.js';
+
+/** Options of `weightedDifferences.prepare`; `out` is an example whose alignment counts. */
+export type PrepareWeightedDifferencesOptions<D extends PairwiseDType> = Omit<
+  WeightedDifferencesOptions<D>,
+  'device'
+>;
+
+/** Options of a prepared call; `p`, only where it was prepared as a tensor, replaces that tensor. */
+export interface PreparedWeightedDifferencesOptions<D extends PairwiseDType> extends OutOption<D> {
+  readonly p?: Tensor<D> | undefined;
+}
+
+const PREPARED_OPTIONS: OptionNames<PreparedWeightedDifferencesOptions<PairwiseDType>> = {
+  ...OUT_OPTION,
+  p: true,
+};
+
+/**
+ * A weighted sum of norm derivatives whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and
+ * returns the result. dtype, device and p (its number, or that it is a tensor) are fixed; all sizes are free.
+ *
+ * It blocks only while the stream has no room for another launch: `await stream.room()` between calls avoids that.
+ *
+ * @throws MercerError as `weightedDifferences` does, and NOT_CONTIGUOUS for an input that would have to be copied
+ */
+export interface PreparedWeightedDifferences<D extends PairwiseDType> {
+  (
+    a: Tensor<D>,
+    b: Tensor<D>,
+    c: Tensor<D>,
+    d: Tensor<D>,
+    options?: PreparedWeightedDifferencesOptions<D>,
+  ): Tensor<D>;
+  /** The plan used; it was chosen for sizes like those of the examples. */
+  readonly plan: CdistGradPlan;
+}
+
+/** Prepares a sum for tensors like these, which are examples: only their type, layout and sizes are read. */
+export type PrepareWeightedDifferences = <D extends PairwiseDType>(
+  a: Tensor<D>,
+  b: Tensor<NoInfer<D>>,
+  c: Tensor<NoInfer<D>>,
+  d: Tensor<NoInfer<D>>,
+  options?: PrepareWeightedDifferencesOptions<NoInfer<D>>,
+) => Promise<PreparedWeightedDifferences<D>>;
+
+type Arguments = readonly [a: PairwiseInput, b: PairwiseInput, c: PairwiseInput, d: PairwiseInput];
+
+/** What prepared calls know of their examples. */
+interface Example {
+  readonly p: ParameterValue;
+  readonly shape: Pick<GradShape, 'dtype' | 'device'>;
+  readonly alignment: GradAlignment;
+}
+
+/** Which operands may be read and written 16 bytes at a time. */
+type GradAlignment = Pick<CdistGradProblem, 'alignedA' | 'alignedB' | 'alignedC' | 'alignedOut'>;
+
+const operation = new Operation<Arguments, WeightedDifferencesOptions, Example>({
+  what: WHAT,
+  options: WEIGHTED_DIFFERENCES_OPTIONS,
+  prepareOptions: PREPARE_GRAD_OPTIONS,
+  freeOptions: PREPARED_OPTIONS,
+  snapshot: (args, options, prepared) => {
+    const { p = 2 } = options;
+    checkGradNorm(p);
+    if (prepared !== undefined) checkNormOfCall(prepared.p, p);
+    return [args, options];
+  },
+  identify: (args, { p = 2, out }) => {
+    const inputs: Tensor[] = [];
+    for (const one of args) {
+      if (!isTensor(one)) return undefined;
+      inputs.push(one);
+    }
+    if (!isTensor(p)) return { key: `${p}`, tensors: { inputs, outs: [out] } };
+    return { key: 'memory', tensors: { inputs: [...inputs, p], outs: [out] } };
+  },
+  place: async (args, options, made) => {
+    const beside = isTensor(options.p) ? [options.p] : [];
+    return (await placeAll(args, options, beside, made)) as Arguments & Tensor[];
+  },
+  plan: planCall,
+});
+
+function planCall(
+  [a, b, c, d]: Arguments,
+  { p = 2, out }: WeightedDifferencesOptions,
+  prepared?: Example | 'example',
+): CallPlan<Example> {
+  const example = prepared === 'example' ? undefined : prepared;
+  if (out !== undefined) assertTensor(out, `${WHAT}: out`);
+  assertTensor(a, `${WHAT}: a`);
+  assertTensor(b, `${WHAT}: b`);
+  assertTensor(c, `${WHAT}: c`);
+  assertTensor(d, `${WHAT}: d`);
+  const given = { a, b, c, d };
+  const shape = gradShape(given, p);
+  const read = isTensor(p) ? [a, b, c, d, p] : [a, b, c, d];
+  const output = out === undefined ? freshGradOutput(shape) : gradOutput(out, shape, read);
+  if (example !== undefined) checkPreparedFor(WHAT, shape, example.shape);
+  const tensors = { inputs: read, outs: [out] };
+  const steps = new CallSteps(coreOf(shape.device), tensors);
+  const to = steps.result({ shape: shape.outShape, dtype: shape.dtype });
+  const inputs = new CallInputs(WHAT, steps, read, prepared === undefined);
+  const bound = boundValue(inputs, 'p', p, shape);
+  const rowsOf = (name: keyof GradOperands) =>
+    inputs.readable(name, given[name], (view) => gradOperand(view, shape), shape.batchShape);
+  const rows = { a: rowsOf('a'), b: rowsOf('b'), c: rowsOf('c'), d: rowsOf('d') };
+  const operands: GradOperands = {
+    a: rows.a.operand,
+    b: rows.b.operand,
+    c: rows.c.operand,
+    d: rows.d.operand,
+  };
+  const own = gradAlignment(operands, output);
+  const fits = example !== undefined && meets(own, example.alignment);
+  const alignment = example === undefined ? own : fits ? example.alignment : UNALIGNED;
+  const { dtype, device, m, n, o, k, batch } = shape;
+  const plan = { tensors, steps, example: { p, shape: { dtype, device }, alignment } };
+  if (sizeOfShape(shape.outShape) === 0 && prepared !== 'example') return plan;
+  const programOf = (of: GradAlignment): string =>
+    `cdist-grad ${dtype} ${isTensor(p) ? 'memory' : p} ${JSON.stringify(of)}`;
+  steps.addProgram(
+    gradProblem(shape, p, alignment),
+    {
+      values: m * n * o * k * batch,
+      pointers: {
+        a: pointerAt(rows.a.view),
+        b: pointerAt(rows.b.view),
+        c: pointerAt(rows.c.view),
+        d: pointerAt(rows.d.view),
+        out: pointerAt(to),
+        pAt: bound.pointer,
+      },
+      scalars: {
+        ...gradScalars(shape, operands, output),
+        pStride: bound.stride,
+        pValue: bound.value,
+      },
+    },
+    {
+      program: programOf(alignment),
+      // A later call may bring addresses that are not multiples of 16 bytes.
+      fallback:
+        prepared === undefined
+          ? undefined
+          : { program: programOf(UNALIGNED), problem: gradProblem(shape, p, UNALIGNED) },
+      tellsPlan: true,
+    },
+  );
+  return plan;
+}
+
+function gradProblem(
+  { dtype, m, n, o, k, batch }: GradShape,
+  p: ParameterValue,
+  alignment: GradAlignment,
+): ProgramProblem<CdistGradPlan> {
+  const inMemory = isTensor(p);
+  const specialised = !inMemory && isSpecialisedDerivative(p);
+  const sizes = { dtype, m, n, o, k, batch };
+  return {
+    key: `cdist-grad ${JSON.stringify([sizes, inMemory ? 'memory' : p, alignment])}`,
+    plan: (limits) =>
+      planCdistGrad(
+        {
+          ...sizes,
+          phi: normDerivative(specialised ? p : 'runtime'),
+          ...(inMemory ? {} : { p }),
+          ...alignment,
+        },
+        limits,
+      ),
+    emit: emitCdistGrad,
+  };
+}
+
+function gradAlignment(
+  { a, b, c }: Readonly<Record<'a' | 'b' | 'c', Operand>>,
+  out: GradOutput,
+): GradAlignment {
+  return {
+    alignedA: a.aligned,
+    alignedB: b.aligned,
+    alignedC: c.aligned,
+    alignedOut: out.aligned,
+  };
+}
+
+const UNALIGNED: GradAlignment = {
+  alignedA: false,
+  alignedB: false,
+  alignedC: false,
+  alignedOut: false,
+};
+
+function meets(actual: GradAlignment, wanted: GradAlignment): boolean {
+  return (
+    (actual.alignedA || !wanted.alignedA) &&
+    (actual.alignedB || !wanted.alignedB) &&
+    (actual.alignedC || !wanted.alignedC) &&
+    (actual.alignedOut || !wanted.alignedOut)
+  );
+}
+
+function checkNormOfCall(prepared: ParameterValue, given: ParameterValue): void {
+  if (given === prepared || (isTensor(prepared) && isTensor(given))) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${WHAT}: prepared for p = ${isTensor(prepared) ? 'a tensor' : String(prepared)}, called with ${isTensor(given) ? `the ${given.label}` : String(given)}. Leave p out, or prepare with a tensor p and pass a tensor.`,
+  );
+}
 
 /** How `weightedDifferences` is called. */
 export interface WeightedDifferences {
@@ -83,85 +319,26 @@ export interface WeightedDifferences {
  * console.log(await out.toNested()); // [ [ [ 22 ], [ 3 ] ] ]
  * ```
  */
-export const weightedDifferences: WeightedDifferences = Object.assign(
-  givesPending(compute) as WeightedDifferences,
+export const weightedDifferences = Object.assign(
+  (
+    a: PairwiseInput,
+    b: PairwiseInput,
+    c: PairwiseInput,
+    d: PairwiseInput,
+    options?: WeightedDifferencesOptions,
+  ): Pending<Tensor> => pending(operation.call([a, b, c, d], options).then(only)),
   {
-    prepare: prepareWeightedDifferences,
+    prepare: async (
+      a: Tensor,
+      b: Tensor,
+      c: Tensor,
+      d: Tensor,
+      options?: PrepareWeightedDifferencesOptions<PairwiseDType>,
+    ) => {
+      const prepared = await operation.prepare([a, b, c, d], options);
+      const run = (x: Tensor, y: Tensor, z: Tensor, w: Tensor, given?: OutOption): Tensor =>
+        only(prepared([x, y, z, w], given));
+      return Object.assign(run, { plan: prepared.plan });
+    },
   },
-);
-
-async function compute(
-  a: PairwiseInput,
-  b: PairwiseInput,
-  c: PairwiseInput,
-  d: PairwiseInput,
-  options?: WeightedDifferencesOptions,
-): Promise<Tensor> {
-  options = readOptions(WHAT, options, WEIGHTED_DIFFERENCES_OPTIONS);
-  const { p: norm = 2, out, stream, debug, signal } = options;
-  checkGradNorm(norm);
-  if (out !== undefined) assertTensor(out, `${WHAT}: out`);
-  const placed = await placeAll([a, b, c, d], options, isTensor(norm) ? [norm] : []);
-  const copies: Tensor[] = [];
-  try {
-    const tensors = named(placed.tensors);
-    const shape = gradShape(tensors, norm);
-    const read = isTensor(norm) ? [...placed.tensors, norm] : placed.tensors;
-    const output = out && gradOutput(out, shape, read);
-    const p = await readableParameter(WHAT, 'p', norm, shape, copies, {
-      stream,
-      signal,
-    });
-    const { inputs, operands } = await readableInputs(tensors, shape, { stream, signal }, copies);
-    const target = out ?? newGradOutput(shape, stream);
-    if (target.size === 0) return target;
-    try {
-      const written = output ?? gradOutput(target, shape, []);
-      const alignment = gradAlignment(operands, written);
-      const loaded = await loadGrad(shape, alignment, p, { debug, signal }, 'call');
-      const queue = stream ?? shape.device.defaultStream;
-      await queue.room({ signal });
-      launchGrad(loaded, { shape, inputs, operands, out: target, output: written, p }, queue);
-      return target;
-    } catch (error) {
-      if (out === undefined) target.dispose();
-      throw error;
-    }
-  } finally {
-    for (const copy of copies) copy.dispose();
-    placed.release();
-  }
-}
-
-function named(tensors: readonly Tensor[]): GradInputs {
-  const [a, b, c, d] = tensors as [Tensor, Tensor, Tensor, Tensor];
-  const inputs = { a, b, c, d };
-  for (const name of GRAD_INPUTS) assertTensor(inputs[name], `${WHAT}: ${name}`);
-  return inputs;
-}
-
-/** The inputs as a kernel can read them: themselves, or row-major copies. */
-async function readableInputs(
-  given: GradInputs,
-  shape: GradShape,
-  { stream, signal }: WorkOptions,
-  copies: Tensor[],
-): Promise<{
-  readonly inputs: GradInputs;
-  readonly operands: Record<keyof GradInputs, Operand>;
-}> {
-  const inputs: Record<keyof GradInputs, Tensor> = { ...given };
-  const read = async (name: keyof GradInputs): Promise<Operand> => {
-    const target = { ...shape, stream, signal, copies };
-    const readable = await readableInput(given[name], (t) => gradOperand(t, shape), target);
-    inputs[name] = readable.tensor;
-    return readable.operand;
-  };
-  const operands = {
-    a: await read('a'),
-    b: await read('b'),
-    c: await read('c'),
-    d: await read('d'),
-  };
-  return { inputs, operands };
-}
+) as unknown as WeightedDifferences;

@@ -146,15 +146,23 @@ export class CallSteps {
     const direct = read(view);
     if (direct !== undefined) return { view, operand: direct };
     const packed = { shape: view.shape, strides: rowMajorStrides(view.shape), offset: 0 };
-    const from =
-      read(packed) === undefined
-        ? { ...view, ...broadcastLayout(view, [...batchShape, ...view.shape.slice(-ownAxes)]) }
-        : view;
-    const to = memory({ shape: from.shape, dtype: from.dtype });
-    this.copy(from, to);
+    const spread = [...batchShape, ...view.shape.slice(-ownAxes)];
+    const to = this.spreadCopy(view, read(packed) === undefined ? spread : view.shape, memory);
     const operand = read(to);
     if (operand === undefined) throw new Error('a row-major copy is always readable');
     return { view: to, operand };
+  }
+
+  /** A row-major copy of a view that is broadcast to a shape. */
+  spreadCopy(
+    view: CallView,
+    shape: readonly number[],
+    memory = (spec: ResultSpec): CallView => this.scratchMemory(spec),
+  ): CallView {
+    const from = { ...view, ...broadcastLayout(view, shape) };
+    const to = memory({ shape: from.shape, dtype: from.dtype });
+    this.copy(from, to);
+    return to;
   }
 
   /** Launches of what a step loads. */

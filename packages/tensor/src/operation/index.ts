@@ -52,7 +52,7 @@ export { inSlices } from '../in-slices.js';
 export { kernelKey } from '../kernel-key.js';
 export { isDense, isRowMajor } from '../layout.js';
 export { localHandle } from '../local-handle.js';
-export { roomOn } from '../operations.js';
+export { coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
 export { givesPending, pending, pendingOf } from '../pending.js';
 export {
@@ -98,6 +98,7 @@ export { resultPlan } from './result-plan.js';
 export {
   keyPart,
   launchSteps,
+  only,
   Operation,
   operationFunction,
   type CallIdentity,

@@ -243,9 +243,8 @@ export class Operation<
       const plan = rules.plan(others, options, example);
       const { device, steps } = plan.steps;
       const queue = streamFor(device, stream, what);
-      const parts = steps.flatMap(({ program, fallback }) => {
-        const own = kept.loaded.get(program);
-        const found = own ?? (fallback && kept.loaded.get(fallback.program));
+      const parts = steps.flatMap(({ program }) => {
+        const found = kept.loaded.get(program);
         return found === undefined ? [] : [found];
       });
       if (device !== home || parts.length < steps.length) {
@@ -397,6 +396,12 @@ interface Callable {
   prepare(args: never, given: undefined): Promise<PreparedCalls<never>>;
 }
 
+/** The result of an operation that has one. */
+export function only([result]: readonly Tensor[]): Tensor {
+  if (result === undefined) throw new Error('an operation has a result');
+  return result;
+}
+
 /** An operation with one result as a function of `arity` arguments and options, with its `prepare`. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the face, which types the arguments
 export function operationFunction<F>(operation: Callable, arity: number): F {
@@ -408,9 +413,4 @@ export function operationFunction<F>(operation: Callable, arity: number): F {
       only(prepared(others.slice(0, arity) as never, others[arity] as never));
   };
   return Object.assign(run, { prepare }) as F;
-}
-
-function only([result]: readonly Tensor[]): Tensor {
-  if (result === undefined) throw new Error('an operation has a result');
-  return result;
 }

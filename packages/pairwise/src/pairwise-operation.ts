@@ -1,0 +1,327 @@
+import {
+  emitPairwise,
+  planPairwise,
+  type PairwisePlan,
+  type PairwiseProblem,
+} from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
+import {
+  isTensor,
+  MercerError,
+  type DeviceLike,
+  type LoadOptions,
+  type OutOption,
+  type Tensor,
+} from '@mercer/tensor';
+import {
+  assertTensor,
+  CallSteps,
+  coreOf,
+  Operation,
+  pointerAt,
+  sizeOfShape,
+  type CallPlan,
+  type FreeOptions,
+  type ProgramProblem,
+} from '@mercer/tensor/operation';
+import { CallInputs } from './call-inputs.js';
+import { checkPreparedFor } from './check-prepared.js';
+import { launchValues, numbersOf, valuesOf } from './launch-values.js';
+import {
+  freshOperand,
+  inputOperand,
+  outOperand,
+  pairwiseScalars,
+  pairwiseShape,
+  problemLayouts,
+  type Operand,
+  type Operands,
+  type PairwiseShape,
+} from './operands.js';
+import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
+import { placeAll, type PairwiseInput } from './place.js';
+import { boundScale, preparedRows, type BoundRows } from './prepared-rows.js';
+import { problemKey } from './problem-key.js';
+
+/** What a pairwise operation computes, and of which rows; b is undefined where there is one input. */
+export type PairwiseArguments = readonly [
+  spec: PairwiseSpec,
+  a: PairwiseInput,
+  b: PairwiseInput | undefined,
+];
+
+/** What prepared calls know of their examples. */
+export interface PairwiseExample<O> {
+  readonly spec: PairwiseSpec;
+  readonly options: O;
+  readonly shape: Pick<PairwiseShape, 'dtype' | 'device' | 'k'>;
+  readonly operands: Operands;
+  /** Whether b was left out. */
+  readonly one: boolean;
+}
+
+/** Options of a call that say nothing about what is computed. */
+interface ExecuteOptions extends OutOption, LoadOptions {
+  readonly device?: DeviceLike | undefined;
+}
+
+/** What pairwise operations differ in. */
+export interface PairwiseRules<O extends ExecuteOptions, G extends readonly unknown[]> {
+  readonly what: string;
+  readonly options: OptionNames<O>;
+  readonly prepareOptions: Partial<OptionNames<O>>;
+  readonly freeOptions: Partial<OptionNames<O>> & OptionNames<FreeOptions>;
+  /**
+   * What a call computes, and its options without what a caller can change later; `prepared` where it is a prepared call.
+   *
+   * @throws MercerError INVALID_ARGUMENT
+   */
+  readonly read: (
+    given: G,
+    options: O,
+    prepared?: PairwiseExample<O>,
+  ) => readonly [args: PairwiseArguments, options: O];
+}
+
+/**
+ * An operation over pairs of rows: `cdist` and `runKernel`. Everything is checked, copied where a kernel cannot read it, and compiled
+ * before the first write to the output.
+ */
+export function pairwiseOperation<O extends ExecuteOptions, G extends readonly unknown[]>({
+  read,
+  ...names
+}: PairwiseRules<O, G>): Operation<PairwiseArguments, O, PairwiseExample<O>, G> {
+  return new Operation<PairwiseArguments, O, PairwiseExample<O>, G>({
+    ...names,
+    snapshot: read,
+    identify: ([spec, a, b], { out }) => {
+      if (!isTensor(a) || !(b === undefined || isTensor(b))) return undefined;
+      const inputs = b === undefined ? [a] : [a, b];
+      for (const { tensor } of parameterTensors(spec)) inputs.push(tensor);
+      return { key: specKey(spec), tensors: { inputs, outs: [out] } };
+    },
+    place: async ([spec, a, b], options, made) => {
+      const beside = parameterTensors(spec).map(({ tensor }) => tensor);
+      const inputs = b === undefined ? [a] : [a, b];
+      const [x = a, y] = await placeAll(inputs, options, beside, made);
+      return [spec, x, y];
+    },
+    plan: planCall,
+  });
+}
+
+const keys = new WeakMap<PairwiseSpec, string>();
+
+/** All of a spec that checks and plans read, numbers apart that kernels take anew. */
+function specKey(spec: PairwiseSpec): string {
+  let key = keys.get(spec);
+  if (key !== undefined) return key;
+  const { expressions, p, diagonal, rows, symmetric, align } = spec;
+  const { inner, outer, reduce } = expressions;
+  key = `${inner.id} ${outer.id} ${reduce} ${p} ${symmetric} ${align}`;
+  if (diagonal !== undefined) key += ` ${diagonal.mode} ${diagonal.offset}`;
+  if (rows !== undefined) {
+    const { normalise, scale } = rows;
+    key += ` ${normalise} ${scale === undefined ? '' : isTensor(scale) ? 'scale*' : 'scale'}`;
+  }
+  for (const { name, value } of valuesOf(spec)) key += isTensor(value) ? `|${name}*` : `|${name}`;
+  keys.set(spec, key);
+  return key;
+}
+
+function planCall<O extends ExecuteOptions>(
+  [spec, a, b]: PairwiseArguments,
+  options: O,
+  prepared?: PairwiseExample<O> | 'example',
+): CallPlan<PairwiseExample<O>> {
+  const { what } = spec;
+  const { out } = options;
+  const example = prepared === 'example' ? undefined : prepared;
+  if (out !== undefined) assertTensor(out, `${what}: out`);
+  if (example !== undefined) checkInputs(what, example.one, b === undefined);
+  assertTensor(a, `${what}: a`);
+  if (b !== undefined) assertTensor(b, `${what}: b`);
+  const beside = parameterTensors(spec);
+  const shape = pairwiseShape(what, a, b ?? a, beside);
+  if (prepared === undefined) spec.check?.(shape.dtype);
+  const read = [...(b === undefined ? [a] : [a, b]), ...beside.map(({ tensor }) => tensor)];
+  const tensors = { inputs: read, outs: [out] };
+  const steps = new CallSteps(coreOf(shape.device), tensors);
+  const inputs = new CallInputs(what, steps, read, prepared === undefined);
+  const like = example?.operands;
+  const target: BoundRows = {
+    view: steps.result({ shape: shape.outShape, dtype: shape.dtype }),
+    operand:
+      out === undefined
+        ? freshOperand(shape, prepared && 'row')
+        : outOperand(what, out, shape, read, like?.[2].layout ?? (prepared && 'row')),
+  };
+  const rowsOf = (name: 'a' | 'b', x: Tensor, layout?: Operand['layout']): BoundRows =>
+    inputs.readable(name, x, (view) => inputOperand(view, shape, layout), shape.batchShape);
+  const x = rowsOf('a', a, like?.[0].layout);
+  const y = b === undefined || b === a ? x : rowsOf('b', b, like?.[1].layout);
+  const operands: Operands = [x.operand, y.operand, target.operand];
+  if (example !== undefined) checkPrepared(what, shape, operands, example);
+  if (prepared !== undefined) spec.check?.(shape.dtype);
+  addSteps(spec, inputs, shape, [x, y, target], example?.operands, prepared !== undefined);
+  const numbers = numbersOf(spec);
+  const anew = Object.keys(numbers).length > 0 || spec.check !== undefined;
+  const { dtype, device, k } = shape;
+  return {
+    tensors,
+    steps,
+    // the expressions, whose ids are in the key
+    holds: spec.expressions,
+    scalars: anew
+      ? (_: O, [again]: PairwiseArguments) => {
+          again.check?.(dtype);
+          return numbersOf(again);
+        }
+      : undefined,
+    example: {
+      spec,
+      options: { ...options, out: undefined },
+      shape: { dtype, device, k },
+      operands,
+      one: b === undefined,
+    },
+  };
+}
+
+/** The launches of a call; of one that is prepared for also the kernels for operands that are not aligned. */
+function addSteps(
+  spec: PairwiseSpec,
+  inputs: CallInputs,
+  shape: PairwiseShape,
+  [x, y, target]: readonly [BoundRows, BoundRows, BoundRows],
+  like: Operands | undefined,
+  isPrepared: boolean,
+): void {
+  const { steps } = inputs;
+  const values = launchValues(spec, inputs, shape);
+  let [a, b] = [x, y];
+  if (spec.rows !== undefined) {
+    const scale = boundScale(inputs, spec, shape);
+    const prepare = (role: 'a' | 'b', from: BoundRows): BoundRows =>
+      preparedRows(inputs, role, spec.rows!, scale, shape, from);
+    a = prepare('a', x);
+    b = x === y ? a : prepare('b', y);
+  }
+  if (sizeOfShape(shape.outShape) === 0 && !(isPrepared && like === undefined)) return;
+  const operands: Operands = [a.operand, b.operand, target.operand];
+  const wanted = like === undefined || !spec.align ? operands : alignedLike(operands, like);
+  const { m, n, k, batch } = shape;
+  const problemOf = (of: Operands): ProgramProblem<PairwisePlan> => {
+    const problem = pairwiseProblem(spec, shape, of);
+    return {
+      key: problemKey(problem),
+      // The expressions are held, so that their ids, which are in the key, are not given to others.
+      holds: problem,
+      plan: (limits) => planPairwise(problem, limits),
+      emit: emitPairwise,
+    };
+  };
+  const programOf = (of: Operands): string =>
+    problemKey({ ...pairwiseProblem(spec, shape, of), m: 0, n: 0, batch: 0 });
+  const others = unaligned(operands);
+  steps.addProgram(
+    problemOf(wanted),
+    {
+      values: m * n * k * batch,
+      pointers: {
+        a: pointerAt(a.view),
+        b: pointerAt(b.view),
+        out: pointerAt(target.view),
+        ...values.pointers,
+      },
+      scalars: { ...pairwiseScalars(shape, operands, spec.p ?? 1), ...values.scalars },
+    },
+    {
+      program: programOf(wanted),
+      // A later call may bring addresses that are not multiples of 16 bytes.
+      fallback: isPrepared ? { program: programOf(others), problem: problemOf(others) } : undefined,
+      tellsPlan: true,
+    },
+  );
+}
+
+/** The problem of a call over operands of these shapes and layouts. */
+export function pairwiseProblem(
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  operands: Operands,
+): PairwiseProblem {
+  const { dtype, m, n, k, batch } = shape;
+  const { expressions, p, parameters, diagonal } = spec;
+  const { inner, outer, reduce } = expressions;
+  return {
+    inner,
+    outer,
+    reduce,
+    dtype,
+    m,
+    n,
+    k,
+    batch,
+    ...problemLayouts(spec.align ? operands : unaligned(operands)),
+    p,
+    parameters: parameters.length > 0 ? parameters.map(({ name }) => name) : undefined,
+    symmetric: spec.symmetric,
+    diagonal: diagonal?.mode,
+  };
+}
+
+/** The operands with nothing said about their alignment. */
+function unaligned([a, b, out]: Operands): Operands {
+  return [
+    { ...a, aligned: false },
+    { ...b, aligned: false },
+    { ...out, aligned: false },
+  ];
+}
+
+/** The alignment that was prepared for, where the operands have it, and else none. */
+function alignedLike(operands: Operands, [a, b, out]: Operands): Operands {
+  const [x, y, z] = unaligned(operands);
+  const fits = [a, b, out].every(({ aligned }, at) => !aligned || operands[at]?.aligned === true);
+  if (!fits) return [x, y, z];
+  return [
+    { ...x, aligned: a.aligned },
+    { ...y, aligned: b.aligned },
+    { ...z, aligned: out.aligned },
+  ];
+}
+
+function checkInputs(what: string, exampleIsOne: boolean, isOne: boolean): void {
+  if (exampleIsOne === isOne) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    exampleIsOne
+      ? `${what}: prepared for one input, called with two. Leave b out, or prepare another with b.`
+      : `${what}: prepared for two inputs, called with one. Pass b, or prepare another without it.`,
+  );
+}
+
+const NAMES = ['a', 'b', 'out'] as const;
+
+function checkPrepared(
+  what: string,
+  shape: PairwiseShape,
+  operands: Operands,
+  { shape: fixed, operands: wanted }: PairwiseExample<unknown>,
+): void {
+  checkPreparedFor(what, shape, fixed);
+  if (shape.k !== fixed.k) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: prepared for ${fixed.k} features, called with ${shape.k}. Prepare another for ${shape.k}.`,
+    );
+  }
+  for (const [at, { layout }] of operands.entries()) {
+    if (layout === wanted[at]?.layout) continue;
+    throw new MercerError(
+      'NOT_CONTIGUOUS',
+      `${what}: ${NAMES[at] ?? 'operand'} is ${layout}-major and was prepared as ${wanted[at]?.layout}-major. Prepare another for this layout.`,
+    );
+  }
+}
