@@ -2,7 +2,7 @@ import { MercerError, isTensor, zeros, type Stream, type Tensor } from '@mercer/
 import { backwardOperand, checkUpstream, type BackwardOperand } from './backward-operands.js';
 import { addTensors, type SumPlace } from './backward-sum.js';
 import { checkWrt } from './backward-wrt.js';
-import { readableValues } from './bind-values.js';
+import { readableValues } from './readable-values.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { differentiableSpec } from './differentiable-spec.js';
 import { bindParameter } from './kernel-parameter.js';

@@ -6,7 +6,7 @@ import {
   type CallLoadOptions,
   type LoadedProgram,
 } from '@mercer/tensor/operation';
-import type { Bound } from './bound-tensors.js';
+import type { Bound } from './bound-rows.js';
 import type { Operand, PairwiseShape } from './operands.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { bindScale, type BoundScale } from './row-scale.js';

@@ -6,10 +6,3 @@ export interface Bound {
   readonly tensor: Tensor;
   readonly operand: Operand;
 }
-
-/** The tensors of a call; b is the same object as a where there is one input. */
-export interface BoundTensors {
-  readonly a: Bound;
-  readonly b: Bound;
-  readonly out: Bound;
-}
