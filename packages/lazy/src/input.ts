@@ -15,7 +15,7 @@ export interface InputExtent {
   /** Of i where it has values of pairs. */
   readonly rows: number;
   /** Rows of j, where it has values of pairs. */
-  readonly columns?: number;
+  readonly columns: number | undefined;
   readonly batchShape: readonly number[];
 }
 
@@ -57,7 +57,9 @@ export function shapeOf(
 
 /** The sizes that a shape tells, of an input of this category. */
 export function extentOf(category: Category, shape: readonly number[]): InputExtent {
-  if (category !== 'pair') return { rows: shape.at(-2) ?? 1, batchShape: shape.slice(0, -2) };
+  if (category !== 'pair') {
+    return { rows: shape.at(-2) ?? 1, columns: undefined, batchShape: shape.slice(0, -2) };
+  }
   return { rows: shape.at(-3) ?? 1, columns: shape.at(-2) ?? 1, batchShape: shape.slice(0, -3) };
 }
 
