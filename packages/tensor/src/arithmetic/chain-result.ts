@@ -104,7 +104,7 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainParts {
   }
 
   #assertCurrent(read: LaterRead): void {
-    if (read.isCurrent) return;
+    if (read.isKept) return;
     const { tensor } = read;
     const [code, what] = tensor.disposed
       ? (['DISPOSED', 'disposed'] as const)
@@ -113,6 +113,18 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainParts {
       code,
       `${this.label}: it was computed as part of another result, and ${tensor.label}, which it reads, was ${what} since. Await it before that, to keep its values.`,
     );
+  }
+
+  get joined(): readonly ChainResult[] {
+    return this.operands.flatMap((one) =>
+      one instanceof ChainResult && !this.before.includes(one) ? [one] : [],
+    );
+  }
+
+  /** JSON sees what it sees of a tensor. */
+  toJSON(): object {
+    const { dtype, shape, device } = this;
+    return { dtype, shape, device: device.id };
   }
 
   /** What it reads is no longer kept for it. */
@@ -148,9 +160,7 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainParts {
       out.device === device &&
       out.rank === shape.length &&
       shape.every((extent, axis) => extent === out.shape[axis]) &&
-      this.reads.every(
-        ({ tensor }) => tensor === out || tensor.disposed || tensor.storage !== out.storage,
-      )
+      this.reads.every((read) => read.tensor === out || read.storage !== out.storage)
     );
   }
 
@@ -160,13 +170,13 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainParts {
     try {
       return await launchChain(this, { ...options, out });
     } finally {
-      this.#spend();
+      this.spend();
     }
   }
 
   /** With it, what was computed in the same kernel has been launched. */
-  #spend(): void {
+  spend(): void {
     this.release();
-    for (const one of this.operands) if (one instanceof ChainResult && !one.started) one.#spend();
+    for (const one of this.operands) if (one instanceof ChainResult && !one.started) one.spend();
   }
 }

@@ -9,7 +9,7 @@ import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from 
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import { broadcastShapes } from '../views.js';
 import { ChainResult, type ChainOperand } from './chain-result.js';
-import { resultDType, type OperandDType } from './dtype-rules.js';
+import { isInteger, resultDType, type OperandDType } from './dtype-rules.js';
 import { LaterRead } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
@@ -141,7 +141,7 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } = resultDType(rule, dtypes.slice(conditions), arithmetic);
   const parts = new Parts(computesIn);
-  const operands = values.map((one, at) => parts.operand(one, isExponent(name, at)));
+  const operands = parts.operands(values, (at) => isExponent(name, at));
   const { before, reads, operations } = parts;
   return new ChainResult({
     operator: name,
@@ -167,15 +167,22 @@ class Parts {
     this.#computesIn = computesIn;
   }
 
-  operand(one: Present, isExponent: boolean): ChainOperand {
-    if (typeof one === 'number') return isExponent ? exponent(one) : one;
-    if (isTensor(one)) {
-      const read = LaterRead.of(one);
-      this.reads.add(read);
-      return read;
-    }
+  /** Tensors come first: each takes a place among the inputs, as does each result that does not join. */
+  operands(
+    values: readonly Present[],
+    isExponent: (at: number) => boolean,
+  ): readonly ChainOperand[] {
+    for (const one of values) if (isTensor(one)) this.reads.add(LaterRead.of(one));
+    let others = values.filter((one) => one instanceof ChainResult).length;
+    return values.map((one, at): ChainOperand => {
+      if (typeof one === 'number') return isExponent(at) ? exponent(one) : one;
+      return isTensor(one) ? LaterRead.of(one) : this.#result(one, --others);
+    });
+  }
+
+  #result(one: ChainResult, others: number): ChainResult {
     if (!one.started) one.hold();
-    if (this.#joins(one)) {
+    if (this.#joins(one, others)) {
       for (const read of one.reads) this.reads.add(read);
       this.operations += one.operations;
       this.before.push(...one.before);
@@ -185,12 +192,13 @@ class Parts {
     return one;
   }
 
-  /** Whether it can be computed in the same kernel, with the same bits. */
-  #joins(one: ChainResult): boolean {
+  /** Whether it can be computed in the same kernel, with the same bits; whole numbers are rounded and saturate when stored. */
+  #joins(one: ChainResult, others: number): boolean {
     if (one.started || one.computesIn !== this.#computesIn) return false;
+    if (one.dtype !== 'bool' && isInteger(one.dtype)) return false;
     if (this.operations + one.operations >= MOST_OPERATIONS) return false;
     const reads = new Set([...this.reads, ...one.reads]);
-    return reads.size + this.before.length + one.before.length <= MAX_MAP_INPUTS;
+    return reads.size + this.before.length + one.before.length + others <= MAX_MAP_INPUTS;
   }
 }
 

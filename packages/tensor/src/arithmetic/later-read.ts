@@ -9,6 +9,8 @@ export interface LaterReader {
   enqueued(): Promise<unknown>;
   /** True from the moment on from which its operands are borrowed, as those of every call. */
   readonly started: boolean;
+  /** Results that it computes in its own kernel. */
+  readonly joined: readonly LaterReader[];
 }
 
 const leaves = new WeakMap<Tensor, LaterRead>();
@@ -46,6 +48,16 @@ export class LaterRead implements UnlaunchedRead {
     return !this.#storage.disposed && this.#storage.writes === this.#version;
   }
 
+  /** True while the elements are there as they were, by themselves or as a copy. */
+  get isKept(): boolean {
+    return this.#copy !== undefined || this.isCurrent;
+  }
+
+  /** Where the elements are. */
+  get storage(): StorageBlock {
+    return this.#copy ?? this.#storage;
+  }
+
   /** One more call that will read it. */
   add(reader: WeakRef<LaterReader>): void {
     if (this.#readers.size === 0) {
@@ -70,10 +82,12 @@ export class LaterRead implements UnlaunchedRead {
     return new Tensor((this.#copy ?? this.#storage).retain(), tensor.dtype, tensor);
   }
 
-  /** Launches those that wait; their errors go to those who await them. */
+  /** Launches those that wait and are not part of another; their errors go to those who await them. */
   async launchReaders(): Promise<void> {
     const waiting = [...this.#readers].flatMap((reader) => reader.deref() ?? []);
-    await Promise.allSettled(waiting.map((reader) => reader.enqueued()));
+    const parts = new Set(waiting.flatMap(({ joined }) => joined));
+    const whole = waiting.filter((reader) => !parts.has(reader));
+    await Promise.allSettled(whole.map((reader) => reader.enqueued()));
   }
 
   /** Copies the memory before work on `stream` writes it, for those that have not started. */

@@ -88,8 +88,8 @@ export async function launchChain(
   for (const one of root.before) before.set(one, await one.launch({ stream, signal }));
   const { made, ...chain } = bind(root, before);
   try {
-    // its own reads are no reason to wait before it writes
-    if (options.out !== undefined) root.release();
+    // its own reads, and those of its parts, are no reason to wait before it writes
+    if (options.out !== undefined) root.spend();
     const [result] = await operation.call([chain], { ...options, numbers: chain.numbers });
     return result as Tensor;
   } finally {
