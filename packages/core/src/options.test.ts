@@ -13,7 +13,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^TensorMethods\.|^(Cdist|WeightedDifferences|RunKernel|cdistGrad|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|WeightedDifferences|RunKernel|cdistGrad|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -121,6 +121,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['map.prepare', (o) => mercer.map.prepare(formula.variable('a'), { a }, o)],
     ['sumTo', (o) => mercer.sumTo(a, [1], o)],
     ['sumTo.prepare', (o) => mercer.sumTo.prepare(a, [1], o)],
+    ['cpu.builtin', (o) => mercer.cpu.builtin('copy', o)],
     ['configureJitCache', (o) => mercer.configureJitCache(o)],
     ['cdist', (o) => cdist(a, a, o), 'P', 'p'],
     ['cdist.prepare', (o) => cdist.prepare(a, a, o), 'metric', 'p'],
@@ -202,8 +203,36 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['npy.listNpz', (o) => npy.listNpz(bytes, o)],
     ['npy.writeNpz', (o) => npy.writeNpz('/nowhere/a.npz', {}, o)],
   ];
-  return [...functions, ...methods, ...runtimeRows()];
+  const arithmetic = Object.entries(OPERATIONS).flatMap(([name, more]): readonly Row[] => {
+    const others = REDUCTIONS.has(name) ? [0] : Array.from({ length: more }, () => a);
+    const method: Row = [`Tensor.${name}`, (o) => (a as never as Methods)[name]?.(...others, o)];
+    const ofAll = (mercer as never as Methods)[name];
+    return ofAll === undefined ? [method] : [method, [name, (o) => ofAll(a, ...others, o)]];
+  });
+  return [...functions, ...methods, ...arithmetic, ...runtimeRows()];
 }
+
+const named = (names: string, more: number): Readonly<Record<string, number>> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, more]));
+
+/** They take axes before their options. */
+const REDUCTIONS = new Set(
+  'sum mean prod min max argMin argMax any all var std norm logSumExp'.split(' '),
+);
+
+/** Elementwise operations and reductions, with the number of operands beside the tensor. */
+const OPERATIONS: Readonly<Record<string, number>> = {
+  ...named(
+    'neg abs sign square relu floor ceil round reciprocal exp expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh erf erfc lgamma sigmoid softplus gelu logicalNot isNaN isFinite isInfinite',
+    0,
+  ),
+  ...named(
+    'add sub mul mod pow minimum maximum div atan2 eq ne lt le gt ge logicalAnd logicalOr logicalXor',
+    1,
+  ),
+  ...named('where clamp', 2),
+  ...named([...REDUCTIONS].join(' '), 0),
+};
 
 type Methods = Record<string, ((...args: unknown[]) => unknown) | undefined>;
 type Gaussian = typeof mercer.kernels.gaussian;

@@ -63,7 +63,7 @@ function bound(what: string, placeholder: Input, args: readonly LazyData[], coun
   const label = name ?? `argument ${source.kind === 'placeholder' && source.position}`;
   const input = argumentInput(what, placeholder, value, label);
   if (input.dim === dim) return withSteps(input, [...input.steps, ...placeholder.steps]);
-  const extent = input.extent ?? { batchShape: [], rows: 0 };
+  const extent = input.extent ?? { batchShape: [], rows: 0, columns: undefined };
   const shape =
     category === 'parameter' && !isTable
       ? [...extent.batchShape, input.dim]

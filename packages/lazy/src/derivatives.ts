@@ -133,7 +133,7 @@ export function cotangentInput(
 
 /** The shape of an input as kernels read it. */
 export function rowShape({ extent, dim }: Input): readonly number[] {
-  return shapeOf(extent ?? { batchShape: [], rows: 1 }, dim);
+  return shapeOf(extent ?? { batchShape: [], rows: 1, columns: undefined }, dim);
 }
 
 /** The shape of a gradient: that of the data, or of the rows that are taken of it. */

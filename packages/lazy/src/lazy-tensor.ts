@@ -161,7 +161,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
         category: 'j',
         dim: 1,
         steps: [{ op: 'insert', axis: -1 }],
-        extent: { rows, batchShape: [] },
+        extent: { rows, columns: undefined, batchShape: [] },
       };
       const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
       if (out !== undefined) {

@@ -13,6 +13,8 @@ import type { Symbolic } from './symbolic.js';
 import type { RowRange } from './view-step.js';
 import { withSteps } from './with-steps.js';
 
+const NO_EXTENT = { rows: 1, columns: 1, batchShape: [] } as const;
+
 /** The same formula with other inputs at the same places, and other expressions for the row numbers. */
 function recategorised(
   { formula, inputs }: Symbolic,
@@ -42,7 +44,7 @@ function exchanged(one: Input): Input {
   const { steps } = one;
   if (steps.at(-1)?.op !== 'swap') return withSteps(one, [...steps, { op: 'swap' }]);
   const { extent } = one;
-  const { rows, columns = 1, batchShape } = extent ?? { rows: 1, batchShape: [] };
+  const { rows, columns = 1, batchShape } = extent ?? { rows: 1, columns: 1, batchShape: [] };
   const back = extent && { rows: columns, columns: rows, batchShape };
   return { ...one, steps: steps.slice(0, -1), extent: back };
 }
@@ -65,12 +67,12 @@ function alongDiagonal(one: Input): Input {
   if (one.category === 'j') return { ...one, category: 'i' };
   if (one.category !== 'pair') return one;
   const { steps, extent } = one;
-  const { rows = 1, batchShape = [] } = extent ?? {};
+  const { rows, batchShape } = extent ?? NO_EXTENT;
   return {
     ...one,
     category: 'i',
     steps: [...steps, { op: 'diagonal' }],
-    extent: { rows, batchShape },
+    extent: { rows, columns: undefined, batchShape },
   };
 }
 
@@ -108,8 +110,8 @@ export function rowsAsBatch(
   const moved = new Map<VectorExpr, VectorExpr>();
   const others = inputs.map((one, place): Input => {
     if (one.category === 'pair') {
-      const { rows = 1, columns = 1, batchShape = [] } = one.extent ?? {};
-      const extent = { rows: columns, batchShape: [...batchShape, rows] };
+      const { rows, columns = 1, batchShape } = one.extent ?? NO_EXTENT;
+      const extent = { rows: columns, columns: undefined, batchShape: [...batchShape, rows] };
       const row: Input = { ...one, category: 'j', extent };
       moved.set(nodeAt(one, place), nodeAt(row, place));
       return row;

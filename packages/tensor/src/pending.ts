@@ -99,7 +99,7 @@ for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, give
 export function addPendingMethod(name: string, gives: Gives): void {
   const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
     const stream = streamAmong(given);
-    const self = this instanceof ActsAsPending ? this.launch({ stream }) : this;
+    const self = ActsAsPending.is(this) ? this.launch({ stream }) : this;
     const result = Promise.all([self, arrived(given)]).then(([tensor, all]): unknown => {
       const own: unknown = Reflect.get(tensor, name);
       return Reflect.apply(own as () => unknown, tensor, all);
@@ -112,11 +112,11 @@ export function addPendingMethod(name: string, gives: Gives): void {
 /** What a tensor is to be overwritten with; the tensor itself where that was computed into it. */
 export async function contentFor(
   out: object,
-  source: unknown,
+  source: Pending<object>,
   options: WorkOptions,
-): Promise<unknown> {
-  if (source instanceof ActsAsPending && (await source.computeInto(out, options))) return out;
-  return isPending(source) ? await source : source;
+): Promise<object> {
+  if (ActsAsPending.is(source) && (await source.computeInto(out, options))) return out;
+  return source;
 }
 
 /** The stream of a call's options, on which what is computed for it belongs too. */
@@ -133,7 +133,7 @@ export async function arrived(given: readonly unknown[]): Promise<readonly unkno
   const stream = streamAmong(given);
   await Promise.all(
     all.map(async (one, at) => {
-      if (one instanceof ActsAsPending) all[at] = await one.launch({ stream });
+      if (ActsAsPending.is(one)) all[at] = await one.launch({ stream });
       else if (isPending(one)) all[at] = await one;
     }),
   );
@@ -147,8 +147,8 @@ export abstract class ActsAsPending {
   readonly #isPending = true;
 
   /** Asks nothing of the value, which may be anything. */
-  static is(value: object): boolean {
-    return #isPending in value && value.#isPending;
+  static is(value: unknown): value is ActsAsPending {
+    return typeof value === 'object' && value !== null && #isPending in value && value.#isPending;
   }
 
   /** The tensor, its work enqueued on the stream. */
@@ -179,6 +179,6 @@ export function givesPending<A extends readonly unknown[], T>(
 /** True for what {@link pending} returned. */
 export function isPending(value: unknown): value is Pending<object> {
   return (
-    typeof value === 'object' && value !== null && (pendings.has(value) || ActsAsPending.is(value))
+    ActsAsPending.is(value) || (typeof value === 'object' && value !== null && pendings.has(value))
   );
 }

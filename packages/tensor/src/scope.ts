@@ -13,6 +13,7 @@ import type { TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
 import { pendingOf } from './pending.js';
 import { Tensor, type PendingTensor } from './tensor.js';
+import { Unlaunched } from './unlaunched.js';
 
 /**
  * Owns the tensors that are made through it or given to `track`, and nothing else: tensors made by other code that runs
@@ -20,11 +21,22 @@ import { Tensor, type PendingTensor } from './tensor.js';
  */
 export class Scope {
   readonly #owned = new Set<Tensor>();
+  readonly #unlaunched = new Set<Unlaunched>();
   #closed = false;
 
   /** The scope disposes this tensor when it ends, or a pending one that is not there yet when it comes. Returns it. */
   track<T extends Tensor | PendingTensor>(tensor: T): T {
     if (tensor instanceof Tensor) return this.#own(tensor);
+    if (tensor instanceof Unlaunched) {
+      // tracking launches nothing
+      this.#unlaunched.add(tensor);
+      tensor.whenThere((made) => {
+        this.#unlaunched.delete(tensor);
+        if (this.#closed) made.dispose();
+        else this.#owned.add(made);
+      });
+      return tensor;
+    }
     const promised: PendingTensor = tensor;
     promised.then(
       (made) => {
@@ -89,6 +101,8 @@ export class Scope {
     this.#closed = true;
     for (const tensor of this.#owned) tensor.dispose();
     this.#owned.clear();
+    for (const one of this.#unlaunched) one.dispose();
+    this.#unlaunched.clear();
   }
 
   [Symbol.dispose](): void {

@@ -24,7 +24,7 @@ import { isRowMajor, type Layout } from './layout.js';
 import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
-import { contentFor, pendingOf, type Pending } from './pending.js';
+import { contentFor, isPending, pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import {
   READBACK_OPTIONS,
@@ -247,7 +247,7 @@ export class Tensor<D extends DType = DType> implements Layout {
   copyFrom(source: Tensor | Pending<Tensor>, options?: TransferOptions): Pending<Tensor<D>> {
     return pendingOf(async (): Promise<Tensor<D>> => {
       const given = readOptions('copyFrom', options, TRANSFER_OPTIONS);
-      const from = await contentFor(this, source, given);
+      const from = isPending(source) ? await contentFor(this, source, given) : source;
       if (from === this && source !== this) return this;
       assertTensor(from, 'copyFrom');
       await copyInto(this, from, given);

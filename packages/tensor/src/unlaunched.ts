@@ -18,6 +18,7 @@ export abstract class Unlaunched extends ActsAsPending {
   #launched: Promise<Tensor> | undefined;
   #tensor: Tensor | undefined;
   #disposed = false;
+  #waiting: ((tensor: Tensor) => void)[] = [];
 
   get [Symbol.toStringTag](): string {
     return 'Pending';
@@ -26,6 +27,12 @@ export abstract class Unlaunched extends ActsAsPending {
   /** The tensor, once it is there. */
   get tensor(): Tensor | undefined {
     return this.#tensor;
+  }
+
+  /** Calls back with the tensor as soon as it is there, before anybody who awaits it goes on. */
+  whenThere(take: (tensor: Tensor) => void): void {
+    if (this.#tensor === undefined) this.#waiting.push(take);
+    else take(this.#tensor);
   }
 
   get started(): boolean {
@@ -63,6 +70,8 @@ export abstract class Unlaunched extends ActsAsPending {
     }
     const tensor = await this.start(options);
     this.#tensor = tensor;
+    for (const take of this.#waiting) take(tensor);
+    this.#waiting = [];
     if (this.disposed) tensor.dispose();
     return tensor;
   }

@@ -2,9 +2,10 @@ import type { DType } from '@mercer/kernels';
 import { formatShape } from '../checked-size.js';
 import type { Device } from '../device.js';
 import type { Tensor } from '../tensor.js';
+import { unlessAborted } from '../unless-aborted.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import type { Chain, ChainOperand } from './chain.js';
-import { ReadHold, type LaterRead, type LaterReader } from './later-read.js';
+import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { launchChain } from './launch-chain.js';
 import type { OperatorName } from './operators.js';
 
@@ -26,6 +27,8 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
   readonly computesIn: 'float32' | 'float64';
   readonly device: Device;
   readonly #held: ReadHold;
+  /** What was computed before, as it was then. */
+  readonly #there = new Map<Unlaunched, LaterRead>();
 
   constructor(parts: Chain) {
     super();
@@ -39,6 +42,13 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
     this.computesIn = parts.computesIn;
     this.device = parts.device;
     this.#held = new ReadHold(this, parts.reads);
+    const self = new WeakRef(this);
+    for (const one of parts.before) {
+      one.whenThere((tensor) => {
+        const chain = self.deref();
+        if (chain !== undefined) chain.#keep(one, tensor);
+      });
+    }
     this.hold();
   }
 
@@ -59,6 +69,33 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
     if (this.#held.holds) return;
     for (const read of this.reads) read.assertReadable(this.label);
     this.#held.acquire();
+  }
+
+  #keep(one: Unlaunched, tensor: Tensor): void {
+    if (tensor.disposed || this.#there.has(one)) return;
+    const read = LaterRead.of(tensor);
+    this.#there.set(one, read);
+    this.#held.add(read);
+  }
+
+  async launchedBefore(one: Unlaunched, { stream, signal }: LaunchOptions): Promise<LaterRead> {
+    const known = this.#there.get(one);
+    if (known !== undefined) return known;
+    // the signal is of this call alone
+    const tensor = await unlessAborted(one.launch({ stream }), signal);
+    return this.#there.get(one) ?? LaterRead.of(tensor);
+  }
+
+  get joined(): readonly ChainResult[] {
+    return this.operands.flatMap((one) =>
+      one instanceof ChainResult && !this.before.includes(one) ? [one] : [],
+    );
+  }
+
+  /** JSON sees what it sees of a tensor. */
+  toJSON(): object {
+    const { dtype, shape, device } = this;
+    return { dtype, shape, device: device.id };
   }
 
   /** What it reads is no longer kept for it. */
@@ -91,9 +128,7 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
       out.device === device &&
       out.rank === shape.length &&
       shape.every((extent, axis) => extent === out.shape[axis]) &&
-      this.reads.every(
-        ({ tensor }) => tensor === out || tensor.disposed || tensor.storage !== out.storage,
-      )
+      this.reads.every((read) => read.tensor === out || read.storage !== out.storage)
     );
   }
 

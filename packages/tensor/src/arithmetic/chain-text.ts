@@ -22,10 +22,10 @@ export interface BoundChain {
 const isInner = (node: Chain, operand: ChainOperand): operand is Chain =>
   isChain(operand) && !(node.before as readonly ChainOperand[]).includes(operand);
 
-/** Writes a chain down, with the tensors that it reads now. @param before tensors of what was computed before */
+/** Writes a chain down, with the tensors that it reads now. @param before what was computed before */
 export function bindChain(
   root: ChainRoot,
-  before: ReadonlyMap<ChainOperand, Tensor>,
+  before: ReadonlyMap<ChainOperand, LaterRead>,
 ): BoundChain & { readonly made: readonly Tensor[] } {
   const tensors: Tensor[] = [];
   const made: Tensor[] = [];
@@ -35,9 +35,10 @@ export function bindChain(
   const tensorAt = (operand: LaterRead | Unlaunched): string => {
     let place = places.get(operand);
     if (place === undefined) {
-      const tensor = operand instanceof LaterRead ? operand.bound() : before.get(operand);
-      if (tensor === undefined) throw new Error('what a chain reads is there before it');
-      if (operand instanceof LaterRead && tensor !== operand.tensor) made.push(tensor);
+      const read = operand instanceof LaterRead ? operand : before.get(operand);
+      if (read === undefined) throw new Error('what a chain reads is there before it');
+      const tensor = read.bound();
+      if (tensor !== read.tensor) made.push(tensor);
       place = tensors.push(tensor) - 1;
       places.set(operand, place);
     }

@@ -1,6 +1,6 @@
 import type { DType } from '@mercer/kernels';
 import type { Device } from '../device.js';
-import type { Unlaunched } from '../unlaunched.js';
+import type { LaunchOptions, Unlaunched } from '../unlaunched.js';
 import type { LaterRead } from './later-read.js';
 import type { OperatorName } from './operators.js';
 
@@ -34,6 +34,14 @@ export interface Chain {
   readonly dtype: DType;
   readonly computesIn: 'float32' | 'float64';
   readonly device: Device;
+}
+
+/** A chain that can be launched. */
+export interface LaunchableChain extends Chain {
+  /** The tensor of one of `before`, which is launched for it. @throws as launches do, the signal's reason */
+  launchedBefore(one: Unlaunched, options: LaunchOptions): Promise<LaterRead>;
+  /** What it reads is no longer kept for it, nor for what is computed in the same kernel. */
+  spend(): void;
 }
 
 /** Whether an operand is a chain, computed in the same kernel or before. */

@@ -16,7 +16,8 @@ const INTEGERS = ['bool', 'uint8', 'int32', 'int64'] as const;
 
 type Integer = (typeof INTEGERS)[number];
 
-const isInteger = (dtype: DType): dtype is Integer =>
+/** Whether a dtype has whole numbers only, bool among them. */
+export const isInteger = (dtype: DType): dtype is Integer =>
   (INTEGERS as readonly DType[]).includes(dtype);
 
 /**

@@ -10,7 +10,7 @@ import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import { broadcastShapes } from '../views.js';
 import type { ChainOperand } from './chain.js';
 import { ChainResult } from './chain-result.js';
-import { resultDType, type OperandDType } from './dtype-rules.js';
+import { isInteger, resultDType, type OperandDType } from './dtype-rules.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
@@ -26,7 +26,7 @@ const MOST_OPERATIONS = 128;
 class WaitingResult extends Unlaunched implements LaterReader {
   readonly label: string;
   readonly #make: () => Promise<Made>;
-  readonly #operands: readonly unknown[];
+  readonly #operands: unknown[];
   /** The tensors among the operands. */
   readonly #held: ReadHold;
 
@@ -40,7 +40,36 @@ class WaitingResult extends Unlaunched implements LaterReader {
     );
     this.#held.acquire();
     this.#operands = all;
-    this.#make = async () => ({ made: chain(name, await there(all)) });
+    for (const [at, one] of all.entries()) {
+      if (one instanceof Unlaunched) one.whenThere((tensor) => this.#keep(at, tensor));
+      else if (isPending(one))
+        one.then(
+          (tensor) => this.#keep(at, tensor),
+          () => undefined,
+        );
+    }
+    this.#make = async () => {
+      const found = await there(this.#operands);
+      // as they were when they came
+      const operands = this.#operands.map((one, at) =>
+        one instanceof LaterRead ? one : found[at],
+      );
+      return { made: chain(name, operands) };
+    };
+  }
+
+  /** An operand that has come, as it is now. */
+  #keep(at: number, tensor: unknown): void {
+    if (!isTensor(tensor) || tensor.disposed || this.tensor !== undefined) return;
+    const read = LaterRead.of(tensor);
+    this.#operands[at] = read;
+    this.#held.add(read);
+  }
+
+  get joined(): readonly LaterReader[] {
+    return this.#operands.flatMap((one) =>
+      one instanceof WaitingResult || one instanceof ChainResult ? [one] : [],
+    );
   }
 
   async enqueued(): Promise<unknown> {
@@ -109,14 +138,23 @@ async function launchNow(
   result: ChainResult | WaitingResult,
   given: unknown,
 ): Promise<Tensor> {
-  const options = readOptions(name, given as ElementwiseOptions, ELEMENTWISE_OPTIONS);
-  const { out } = options;
-  if (out !== undefined) assertTensor(out, `${name}: out`);
-  const { made } = result instanceof WaitingResult ? await result.made() : { made: result };
-  return isTensor(made) ? made : made.launchInto(out, options);
+  try {
+    const options = readOptions(name, given as ElementwiseOptions, ELEMENTWISE_OPTIONS);
+    const { out } = options;
+    if (out !== undefined) assertTensor(out, `${name}: out`);
+    const { made } = result instanceof WaitingResult ? await result.made() : { made: result };
+    return isTensor(made) ? made : await made.launchInto(out, options);
+  } finally {
+    // what was held for it, where it was refused
+    result.spend();
+  }
 }
 
 function combined(name: OperatorName, given: readonly unknown[]): ChainResult | WaitingResult {
+  for (const one of given) {
+    if (!(one instanceof WaitingResult) || !one.disposed) continue;
+    throw new MercerError('DISPOSED', `${name}: ${one.label} was disposed. Use it before that.`);
+  }
   const operands = given.map(presentOperand);
   if (operands.every((one) => one !== undefined)) return chain(name, operands);
   return new WaitingResult(name, given);
@@ -170,7 +208,7 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } = resultDType(rule, dtypes.slice(conditions), arithmetic);
   const parts = new Parts(name, computesIn);
-  const operands = values.map((one, at) => parts.operand(one, isExponent(name, at)));
+  const operands = parts.operands(values, (at) => isExponent(name, at));
   const { before, reads, operations } = parts;
   return new ChainResult({
     operator: name,
@@ -198,16 +236,27 @@ class Parts {
     this.#computesIn = computesIn;
   }
 
-  operand(one: Present, isExponent: boolean): ChainOperand {
-    if (typeof one === 'number') return isExponent ? exponent(one) : one;
-    if (isTensor(one) || one instanceof LaterRead) {
-      const read = isTensor(one) ? LaterRead.of(one) : one;
-      read.assertReadable(this.#name);
-      this.reads.add(read);
-      return read;
+  /** Tensors come first: each takes a place among the inputs, as does each result that does not join. */
+  operands(
+    values: readonly Present[],
+    isExponent: (at: number) => boolean,
+  ): readonly ChainOperand[] {
+    const reads = values.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
+    for (const one of reads) {
+      if (!(one instanceof LaterRead)) continue;
+      one.assertReadable(this.#name);
+      this.reads.add(one);
     }
+    let others = values.filter((one) => one instanceof ChainResult).length;
+    return reads.map((one, at): ChainOperand => {
+      if (typeof one === 'number') return isExponent(at) ? exponent(one) : one;
+      return one instanceof LaterRead ? one : this.#result(one, --others);
+    });
+  }
+
+  #result(one: ChainResult, others: number): ChainResult {
     if (!one.started) one.hold();
-    if (this.#joins(one)) {
+    if (this.#joins(one, others)) {
       for (const read of one.reads) this.reads.add(read);
       this.operations += one.operations;
       this.before.push(...one.before);
@@ -217,12 +266,13 @@ class Parts {
     return one;
   }
 
-  /** Whether it can be computed in the same kernel, with the same bits. */
-  #joins(one: ChainResult): boolean {
+  /** Whether it can be computed in the same kernel, with the same bits; whole numbers are rounded and saturate when stored. */
+  #joins(one: ChainResult, others: number): boolean {
     if (one.started || one.computesIn !== this.#computesIn) return false;
+    if (one.dtype !== 'bool' && isInteger(one.dtype)) return false;
     if (this.operations + one.operations >= MOST_OPERATIONS) return false;
     const reads = new Set([...this.reads, ...one.reads]);
-    return reads.size + this.before.length + one.before.length <= MAX_MAP_INPUTS;
+    return reads.size + this.before.length + one.before.length + others <= MAX_MAP_INPUTS;
   }
 }
 

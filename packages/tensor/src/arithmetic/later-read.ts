@@ -10,6 +10,8 @@ export interface LaterReader {
   enqueued(): Promise<unknown>;
   /** True from the moment on from which its operands are borrowed, as those of every call. */
   readonly started: boolean;
+  /** Results that it computes in its own kernel. */
+  readonly joined: readonly LaterReader[];
 }
 
 const leaves = new WeakMap<Tensor, LaterRead>();
@@ -60,6 +62,11 @@ export class LaterRead implements UnlaunchedRead {
     );
   }
 
+  /** Where the elements are. */
+  get storage(): StorageBlock {
+    return this.#copy ?? this.#storage;
+  }
+
   /** One more call that will read it. */
   add(reader: WeakRef<LaterReader>): void {
     if (this.#readers.size === 0) {
@@ -84,10 +91,12 @@ export class LaterRead implements UnlaunchedRead {
     return new Tensor((this.#copy ?? this.#storage).retain(), tensor.dtype, tensor);
   }
 
-  /** Launches those that wait; their errors go to those who await them. */
+  /** Launches those that wait and are not part of another; their errors go to those who await them. */
   async launchReaders(): Promise<void> {
     const waiting = [...this.#readers].flatMap((reader) => reader.deref() ?? []);
-    await Promise.allSettled(waiting.map((reader) => reader.enqueued()));
+    const parts = new Set(waiting.flatMap(({ joined }) => joined));
+    const whole = waiting.filter((reader) => !parts.has(reader));
+    await Promise.allSettled(whole.map((reader) => reader.enqueued()));
   }
 
   /** Copies the memory before work on `stream` writes it, for those that have not started. */
@@ -116,12 +125,12 @@ const collected = new FinalizationRegistry<ReadHold>((hold) => {
 
 /** What one reader holds until it has read it, or was collected without. */
 export class ReadHold {
-  readonly #reads: readonly LaterRead[];
+  readonly #reads: LaterRead[];
   readonly #reader: WeakRef<LaterReader>;
   #holds = false;
 
   constructor(reader: LaterReader, reads: readonly LaterRead[]) {
-    this.#reads = reads;
+    this.#reads = [...reads];
     this.#reader = new WeakRef(reader);
   }
 
@@ -135,6 +144,12 @@ export class ReadHold {
     this.#holds = true;
     collected.register(reader, this, this);
     for (const read of this.#reads) read.add(this.#reader);
+  }
+
+  /** What is to be read turned out to be this too. */
+  add(read: LaterRead): void {
+    this.#reads.push(read);
+    if (this.#holds) read.add(this.#reader);
   }
 
   release(): void {

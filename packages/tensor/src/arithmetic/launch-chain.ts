@@ -9,9 +9,10 @@ import type { CallPointer } from '../operation/known-call.js';
 import { Operation } from '../operation/operation.js';
 import { checkOutView, coreOf } from '../operations.js';
 import { OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
-import type { LaunchOptions, Unlaunched } from '../unlaunched.js';
+import type { LaunchOptions } from '../unlaunched.js';
 import { broadcastLayout } from '../views.js';
-import type { Chain, ChainOperand } from './chain.js';
+import type { Chain, ChainOperand, LaunchableChain } from './chain.js';
+import type { LaterRead } from './later-read.js';
 import { bindChain, chainFormula, type BoundChain } from './chain-text.js';
 
 interface ChainOptions extends OutOption, LoadOptions {
@@ -68,24 +69,24 @@ const operation = new Operation<readonly [root: Chain, chain: BoundChain], Chain
 
 /** What has to be there before a chain, computed. */
 export async function launchedBefore(
-  before: readonly Unlaunched[],
+  chain: LaunchableChain,
   options: LaunchOptions,
-): Promise<ReadonlyMap<ChainOperand, Tensor>> {
-  const tensors = new Map<ChainOperand, Tensor>();
-  for (const one of before) tensors.set(one, await one.launch(options));
-  return tensors;
+): Promise<ReadonlyMap<ChainOperand, LaterRead>> {
+  const reads = new Map<ChainOperand, LaterRead>();
+  for (const one of chain.before) reads.set(one, await chain.launchedBefore(one, options));
+  return reads;
 }
 
 /** Computes a chain in one kernel, behind the operands that have to be there before. @throws MercerError */
 export async function launchChain(
-  root: Chain & { release(): void },
+  root: LaunchableChain,
   options: Omit<ChainOptions, 'numbers'>,
 ): Promise<Tensor> {
   const { stream, signal } = options;
-  const { made, ...chain } = bindChain(root, await launchedBefore(root.before, { stream, signal }));
+  const { made, ...chain } = bindChain(root, await launchedBefore(root, { stream, signal }));
   try {
-    // its own reads are no reason to wait before it writes
-    if (options.out !== undefined) root.release();
+    // its own reads, and those of its parts, are no reason to wait before it writes
+    if (options.out !== undefined) root.spend();
     const [result] = await operation.call([root, chain], { ...options, numbers: chain.numbers });
     return result as Tensor;
   } finally {

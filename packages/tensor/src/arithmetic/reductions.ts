@@ -6,6 +6,7 @@ import { MercerError } from '../mercer-error.js';
 import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
+import { unlessAborted } from '../unless-aborted.js';
 import { checkAxes, reducedShape, type Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { bindChain } from './chain-text.js';
@@ -126,7 +127,7 @@ async function launched(
   if (isTensor(x)) return reduced(LaterRead.of(x), x, described, options);
   const joins = !x.started && x.computesIn === described.computesIn;
   if (!joins) {
-    const tensor = x.tensor ?? (await x.launch({ stream, signal }));
+    const tensor = x.tensor ?? (await unlessAborted(x.launch({ stream }), signal));
     return reduced(LaterRead.of(tensor), tensor, described, options);
   }
   x.hold();
@@ -137,6 +138,8 @@ async function launched(
   }
 }
 
+const NONE: Awaited<ReturnType<typeof launchedBefore>> = new Map();
+
 async function reduced(
   root: Reduction['root'],
   x: Tensor | ChainResult,
@@ -144,7 +147,7 @@ async function reduced(
   options: OutOption & LoadOptions,
 ): Promise<Tensor> {
   const { stream, signal } = options;
-  const before = await launchedBefore(isTensor(x) ? [] : x.before, { stream, signal });
+  const before = isTensor(x) ? NONE : await launchedBefore(x, { stream, signal });
   const { made, ...chain } = bindChain(root, before);
   try {
     return await launchReduction({ ...described, root }, chain, options);

@@ -1,0 +1,118 @@
+import { mul, variable } from '@mercer/formula';
+import { describe, expect, it } from 'vitest';
+import { full, map, memory, startProfile, tensor, type Tensor } from '../index.js';
+
+const where = { device: 'cpu' } as const;
+
+/** How many kernels `work` launches. */
+async function launches(work: () => Promise<unknown>): Promise<number> {
+  const profile = startProfile();
+  await work();
+  return (await profile.stop()).length;
+}
+
+describe('a chain', () => {
+  it('of 20 operations is one launch', async () => {
+    const x = await tensor([1, 2], where);
+    const count = await launches(async () => {
+      let sum = x.add(1);
+      for (let k = 1; k < 20; k++) sum = sum.add(1);
+      expect(await sum.toNested()).toEqual([21, 22]);
+    });
+    expect(count).toBe(1);
+  });
+
+  it('reads more than eight tensors in several launches', async () => {
+    const all: Tensor<'float32'>[] = [];
+    for (let k = 0; k < 20; k++) all.push(await full([3], k, where));
+    const [first, ...others] = all as [Tensor<'float32'>, ...Tensor<'float32'>[]];
+    let left = first.add(0);
+    let right = first.add(0);
+    for (const one of others) {
+      left = left.add(one);
+      right = one.add(right);
+    }
+    expect(await left.toNested()).toEqual([190, 190, 190]);
+    expect(await right.toNested()).toEqual([190, 190, 190]);
+    expect(await left.mul(right).toNested()).toEqual([36100, 36100, 36100]);
+  });
+
+  it.each(['uint8', 'int32', 'int64'] as const)(
+    'of %s saturates and truncates after each operation',
+    async (dtype) => {
+      const most = { uint8: 255, int32: 2 ** 31 - 1, int64: 2 ** 53 }[dtype];
+      const x = await tensor([most, 2], { ...where, dtype });
+      const inOne = await x.add(1).sub(1).cast('float64').toTypedArray();
+      const apart = await (await (await x.add(1)).sub(1)).cast('float64').toTypedArray();
+      expect([...inOne]).toEqual([...apart]);
+      // 1/2 is 0 in whole numbers
+      expect(await x.pow(-1).mul(2).slice(1).cast('float64').item()).toBe(0);
+    },
+  );
+});
+
+describe('a write to a tensor that a chain reads', () => {
+  it('launches the chain as one kernel before', async () => {
+    const x = await tensor([1, 2, 3], where);
+    let sum = x.add(1);
+    for (let k = 1; k < 5; k++) sum = sum.add(1);
+    expect(await launches(() => x.fill(0))).toBe(1);
+    expect(await sum.toNested()).toEqual([6, 7, 8]);
+  });
+
+  it('that cannot wait leaves a copy, with which the chain goes on', async () => {
+    const x = await tensor([1, 2, 3], where);
+    const y = await full([3], 5, where);
+    const twice = await map.prepare(mul(variable('v'), 2), { v: y }, { out: x });
+    const before = x.add(1);
+    twice({ v: y }, { out: x });
+    expect(await x.toNested()).toEqual([10, 10, 10]);
+    expect(await before.mul(2).toNested()).toEqual([4, 6, 8]);
+  });
+
+  it('makes results unusable that were part of a launched chain', async () => {
+    const x = await tensor([1], where);
+    const part = x.add(1);
+    await part.mul(2);
+    expect(await part.toNested()).toEqual([2]);
+    const other = x.add(2);
+    await other.mul(2);
+    await x.fill(0);
+    await expect(other.toNested()).rejects.toMatchObject({ code: 'MODIFIED' });
+  });
+});
+
+describe('copyFrom of a chain', () => {
+  it('computes it into the tensor, also where that is read', async () => {
+    const x = await full([1000], 1, where);
+    const y = await full([1000], 2, where);
+    await x.copyFrom(x.mul(0.5).add(y));
+    const before = memory().liveBytes;
+    const count = await launches(() => x.copyFrom(x.mul(0.5).add(y)));
+    expect(count).toBe(1);
+    expect(memory().liveBytes).toBe(before);
+    expect(await x.slice(7).item()).toBe(3.25);
+  });
+
+  it('computes it beside the tensor where it reads it in another order', async () => {
+    const x = await tensor(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      where,
+    );
+    const turned = x.transpose();
+    const twice = turned.mul(2);
+    turned.dispose();
+    expect(await x.copyFrom(twice).toNested()).toEqual([
+      [2, 6],
+      [4, 8],
+    ]);
+  });
+});
+
+it('JSON sees dtype, shape and device of what is not computed yet', async () => {
+  const x = await tensor([1, 2], where);
+  expect(JSON.stringify(x.add(1))).toBe('{"dtype":"float32","shape":[2],"device":"cpu"}');
+});
