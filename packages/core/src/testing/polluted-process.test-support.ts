@@ -1,14 +1,15 @@
 // A process of its own: runs every operation while Object.prototype has the properties that its first argument names, and prints
 // what each gave. The names are JSON, the value is the second argument, JSON too.
-import { cdist } from '../index.js';
+import { cdist, lapack } from '../index.js';
 import { operations, outcomeOf } from './every-operation.test-support.js';
 
 const [names = '[]', value = '1'] = process.argv.slice(2);
 const polluted = JSON.parse(names) as readonly string[];
 const foreign: unknown = JSON.parse(value);
 const calls = await operations();
-// The compiler and the store are looked for once; what Node does with its options then is not the matter here.
+// The compiler, the store and LAPACK are looked for once; what Node does with its options then is not the matter here.
 await cdist([[1]], [[2]], { device: 'cpu' });
+lapack.isAvailable();
 const found: [name: string, outcome: string][] = [];
 for (const name of polluted) {
   Object.defineProperty(Object.prototype, name, {
