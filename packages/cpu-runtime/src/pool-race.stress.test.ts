@@ -14,9 +14,9 @@ const { include_dir: headers } = createRequire(import.meta.url)('node-api-header
   include_dir: string;
 };
 
-// The pool's sources without the bindings, driven by test/native/pool-race.cc, which plays Node.
+// The pool's sources without the bindings and the table of built-in functions, driven by test/native/pool-race.cc, which plays Node.
 const sources = readdirSync(join(root, 'native'))
-  .filter((name) => name.endsWith('.cc') && !name.startsWith('bind-') && name !== 'addon.cc')
+  .filter((name) => name.endsWith('.cc') && !/^(bind-.*|addon|builtin)\.cc$/.test(name))
   .map((name) => join(root, 'native', name));
 
 const SANITIZERS = ['thread', 'address,undefined'] as const;
@@ -39,7 +39,8 @@ afterAll(() => {
 async function build(sanitizer: string): Promise<string> {
   const { path, prefix } = await cpu.findCompiler();
   const program = join(folder, `pool-race-${sanitizer}`);
-  const include = [`-I${headers}`, `-I${join(root, 'native')}`, '-DNAPI_VERSION=9'];
+  const folders = [headers, join(root, 'native'), join(root, 'build')];
+  const include = [...folders.map((one) => `-I${one}`), '-DNAPI_VERSION=9'];
   const input = [join(root, 'test/native/pool-race.cc'), ...sources];
   const args = ['-std=gnu++17', '-O1', '-g', `-fsanitize=${sanitizer}`, ...include, ...input];
   await run(path, [...prefix, ...args, '-o', program, '-ldl', '-lpthread']);
