@@ -180,8 +180,8 @@ struct MapReduceFamily {
       const int64_t strides[] = {g.strides[2 * input], g.columnStrides[set.pairInputs(input)]};
       const int64_t own = strides[set.axis == 1 ? 0 : 1], others = strides[set.axis == 1 ? 1 : 0];
       const int64_t element = layer * g.strides[2 * input + 1] + first * own + row * others + set.pair(n)[1];
-      const uint8_t* const from = (const uint8_t*)g.words[input] + element * ELEMENT_BYTES[set.storage(input)];
-      ROWS[set.storage(input)][kOwnType](to, 1, from, own, rows);
+      const uint8_t* const from = (const uint8_t*)g.words[input] + element * kernels::kElementBytes[set.storage(input)];
+      rowFn(set.storage(input), kOwnType)(to, 1, from, own, rows);
       for (int64_t i = rows; i < whole_steps(rows); i++) to[i] = to[rows - 1];
     }
   }
