@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
 import { describeInput, type Input } from './input.js';
@@ -23,6 +24,12 @@ export function bindArguments(
   inputs: readonly Input[],
   args: readonly LazyData[],
 ): readonly Input[] {
+  if (!Array.isArray(args)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: the arguments are ${describeValue(args)}. Pass an array with one for each placeholder, as in call([x, y]).`,
+    );
+  }
   const count = argumentCount(inputs);
   if (args.length > count) {
     throw new LazyError(

@@ -35,6 +35,7 @@ export async function execute(
   if (same !== undefined) return same;
   const parameters = parameterTensors(spec);
   const inputs = await placeInputs(
+    what,
     a,
     b,
     options,

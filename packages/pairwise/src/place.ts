@@ -1,3 +1,4 @@
+import { refusePromise } from '@mercer/options';
 import {
   isTensor,
   tensor,
@@ -26,15 +27,18 @@ interface PlaceOptions extends OutOption, SignalOption {
 /**
  * Makes tensors of the inputs that are none yet, on the device of the other input, of `out`, of a parameter or of the
  * options, in that order.
+ *
+ * @throws MercerError INVALID_ARGUMENT for a promise, and as `tensor`
  */
 export async function placeInputs(
+  what: string,
   a: PairwiseInput,
   b: PairwiseInput | undefined,
   options: PlaceOptions,
   parameters: readonly Tensor[] = [],
 ): Promise<PlacedInputs> {
-  const inputs = b === undefined ? [a] : [a, b];
-  const placed = await placeAll(inputs, options, parameters);
+  const inputs = b === undefined ? { a } : { a, b };
+  const placed = await placeAll(what, inputs, options, parameters);
   const [first, second = first] = placed.tensors as [Tensor, Tensor?];
   const release = (): void => {
     placed.release();
@@ -42,14 +46,17 @@ export async function placeInputs(
   return { a: first, b: second, release };
 }
 
-/** The same for any number of inputs. */
+/** The same for any number of inputs, by name. */
 export async function placeAll(
-  inputs: readonly PairwiseInput[],
+  what: string,
+  inputs: Readonly<Record<string, PairwiseInput>>,
   options: PlaceOptions,
   parameters: readonly Tensor[] = [],
 ): Promise<{ readonly tensors: readonly Tensor[]; release(): void }> {
+  for (const [name, input] of Object.entries(inputs)) refusePromise(input, `${what}: ${name}`);
+  const given = Object.values(inputs);
   const made: Tensor[] = [];
-  const home = [...inputs, options.out, ...parameters].find(isTensor);
+  const home = [...given, options.out, ...parameters].find(isTensor);
   const device = home?.device ?? options.device;
   const dtype = home?.dtype;
   const place = async (x: PairwiseInput): Promise<Tensor> => {
@@ -69,7 +76,7 @@ export async function placeAll(
   };
   try {
     const tensors: Tensor[] = [];
-    for (const input of inputs) tensors.push(await place(input));
+    for (const input of given) tensors.push(await place(input));
     return { tensors, release };
   } catch (error) {
     release();

@@ -101,7 +101,7 @@ async function compute(
   const { p: norm = 2, out, stream, debug, signal } = options;
   checkGradNorm(norm);
   if (out !== undefined) assertTensor(out, `${WHAT}: out`);
-  const placed = await placeAll([a, b, c, d], options, isTensor(norm) ? [norm] : []);
+  const placed = await placeAll(WHAT, { a, b, c, d }, options, isTensor(norm) ? [norm] : []);
   const copies: Tensor[] = [];
   try {
     const tensors = named(placed.tensors);
