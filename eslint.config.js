@@ -21,7 +21,6 @@ export default tseslint.config(
     plugins: { house: houseRules },
     rules: {
       'house/kebab-case-file': 'error',
-      'max-lines': ['error', { max: 400 }],
       eqeqeq: 'error',
       'no-var': 'error',
       'prefer-const': 'error',

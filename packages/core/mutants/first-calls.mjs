@@ -17,10 +17,10 @@ export const firstCalls = [
   },
   {
     ...FIRST,
-    file: '../../lazy/src/prepare.ts',
+    file: '../../tensor/src/operation/operation.ts',
     name: 'prepare does not wait',
-    find: 'isCall: false',
-    replace: 'isCall: true',
+    find: 'one.load({ debug, signal }, made)',
+    replace: 'one.load({ debug, signal, values: 1 }, made)',
     pattern: 'of a reduction and precompile wait as well',
   },
   {

@@ -14,27 +14,18 @@ const LAUNCHES = {
     file: '../../pairwise/src/execute.ts',
     find: 'launchCall(loaded, readableSpec, shape, bound, queue);',
   },
-  lazy: {
-    file: '../../lazy/src/execute.ts',
-    find: 'launchPasses(passes, shape, placed.bound, results.written, queue, arrays);',
-  },
   linalg: {
     file: '../../linalg/src/run-routine.ts',
     find: 'loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });',
   },
   'an operation': {
     file: '../../tensor/src/operation/known-call.ts',
-    find: 'launchProgram(program, stream, bound, all);',
+    find: 'launch.kernel.launch(stream, { pointers, scalars: all });',
   },
 };
 const QUEUES = {
   pairwise: {
     file: '../../pairwise/src/execute.ts',
-    find: 'const queue = stream ?? shape.device.defaultStream;',
-    replace: 'const queue = shape.device.defaultStream;',
-  },
-  lazy: {
-    file: '../../lazy/src/execute.ts',
     find: 'const queue = stream ?? shape.device.defaultStream;',
     replace: 'const queue = shape.device.defaultStream;',
   },
@@ -47,11 +38,6 @@ const QUEUES = {
     file: '../../pairwise/src/execute.ts',
     find: 'const queue = await roomOn(call.device, { stream, signal }, spec.what);',
     replace: 'const queue = await roomOn(call.device, { signal }, spec.what);',
-  },
-  'lazy again': {
-    file: '../../lazy/src/execute.ts',
-    find: 'const queue = await roomOn(known.device, { stream, signal }, what);',
-    replace: 'const queue = await roomOn(known.device, { signal }, what);',
   },
   'an operation': {
     file: '../../tensor/src/operation/operation.ts',

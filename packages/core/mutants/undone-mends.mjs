@@ -72,9 +72,9 @@ const undone = [
     ...JOINT,
     name: 'accumulate reaches the pass of an index',
     pattern: 'gives one pass where the formulas can be written out, and else one for each',
-    file: '../../lazy/src/passes.ts',
-    find: 'const own = aloneOf(options, reduction);',
-    replace: 'const own = options;',
+    file: '../../tensor/src/map-reduce/add-reductions.ts',
+    find: '...aloneOf(call, reduction), ',
+    replace: '',
   },
 ];
 

@@ -76,6 +76,7 @@ it('exports what users use, and nothing else', () => {
       "lazy",
       "lazyI",
       "lazyJ",
+      "lazyPair",
       "localWindow",
       "lowerTriangle",
       "lstsq",

@@ -84,6 +84,7 @@ const FORGOTTEN: readonly Case[] = [
   ],
   ['matmul', () => distances()['matmul']?.(promise), forgotten('matmul: v')],
   ['sum, out', () => distances()['sum']?.('j', { out: promise }), forgotten('sum: out')],
+  ['sum, ranges', () => distances()['sum']?.('j', { ranges: promise }), forgotten('sum: ranges')],
   [
     'minArgMin, out',
     () => distances()['minArgMin']?.('j', { out: promise }),
@@ -134,7 +135,6 @@ const FORGOTTEN: readonly Case[] = [
     () => mercer.withGradients(promise as never, {}),
     `withGradients: the reduction is ${PROMISE}. Pass what LazyTensor.reduction or genred(..).reduction gives.`,
   ],
-  ['copyFrom', () => a.copyFrom(promise as never), forgotten('copyFrom: the source')],
   ['solveCholesky', () => solveCholesky?.(a, promise), forgotten('solveCholesky: b')],
   ['scatterAdd', () => scatterAdd?.(a, promise, { rows: 2 }), forgotten('scatterAdd: index')],
 ];

@@ -152,6 +152,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['valueAndGradients', (o) => mercer.valueAndGradients(sum, { x: 'x' }, o)],
     ['lazyI', (o) => lazyI(a, o)],
     ['lazyJ', (o) => lazyJ(a, o)],
+    ['lazyPair', (o) => mercer.lazyPair(a, o)],
     ['param', (o) => mercer.param(vector, o)],
     ['lazy', (o) => mercer.lazy(a, 'i', o)],
     ['lazy without axis', (o) => mercer.lazy(cube, o)],

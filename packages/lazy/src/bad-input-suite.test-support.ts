@@ -4,9 +4,10 @@ import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { CALL_MISTAKES } from './call-mistakes.test-support.js';
 import { LazyError, lazyI, lazyJ, param } from './index.js';
 import { MATRIX_MISTAKES } from './matrix-mistakes.test-support.js';
+import { PAIR_MISTAKES } from './pair-mistakes.test-support.js';
 import { TEXT_MISTAKES } from './text-mistakes.test-support.js';
 
-const CASES = [...MATRIX_MISTAKES, ...CALL_MISTAKES, ...TEXT_MISTAKES].map(
+const CASES = [...MATRIX_MISTAKES, ...PAIR_MISTAKES, ...CALL_MISTAKES, ...TEXT_MISTAKES].map(
   ([what, run, code, ...says]) => ({
     what,
     run,

@@ -1,9 +1,10 @@
 import { describeValue } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
-import { describeInput, type Input } from './input.js';
+import { describeInput, shapeOf, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import { matrixInput, parameterInput, tableInput, type LazyData } from './make-input.js';
+import { matrixInput, pairInput, parameterInput, tableInput, type LazyData } from './make-input.js';
+import { withSteps } from './with-steps.js';
 
 /** How many arguments the placeholders among the inputs ask for. */
 export function argumentCount(inputs: readonly Input[]): number {
@@ -11,6 +12,15 @@ export function argumentCount(inputs: readonly Input[]): number {
     (count, { source }) =>
       source.kind === 'placeholder' ? Math.max(count, source.position + 1) : count,
     0,
+  );
+}
+
+/** @throws LazyError INVALID_ARGUMENT for what is no array */
+export function checkArguments(what: string, args: unknown): void {
+  if (Array.isArray(args)) return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: the arguments are ${describeValue(args)}. Pass an array with one for each placeholder, as in call([x, y]).`,
   );
 }
 
@@ -24,12 +34,7 @@ export function bindArguments(
   inputs: readonly Input[],
   args: readonly LazyData[],
 ): readonly Input[] {
-  if (!Array.isArray(args)) {
-    throw new LazyError(
-      'INVALID_ARGUMENT',
-      `${what}: the arguments are ${describeValue(args)}. Pass an array with one for each placeholder, as in call([x, y]).`,
-    );
-  }
+  checkArguments(what, args);
   const count = argumentCount(inputs);
   if (args.length > count) {
     throw new LazyError(
@@ -43,6 +48,19 @@ export function bindArguments(
   );
 }
 
+/** An argument as a placeholder asks for it; values of pairs have an axis of components where there are several. */
+function argumentInput(
+  what: string,
+  { category, isTable, dim }: Input,
+  value: LazyData,
+  label: string,
+): Input {
+  if (isTable) return tableInput(what, value, label);
+  if (category === 'parameter') return parameterInput(what, value, label);
+  if (category === 'pair') return pairInput(what, value, dim > 1, label);
+  return matrixInput(what, value, category, label);
+}
+
 function bound(what: string, placeholder: Input, args: readonly LazyData[], count: number): Input {
   const { source, category, isTable, name, dim } = placeholder;
   const value = source.kind === 'placeholder' ? args[source.position] : undefined;
@@ -54,17 +72,13 @@ function bound(what: string, placeholder: Input, args: readonly LazyData[], coun
     );
   }
   const label = name ?? `argument ${source.kind === 'placeholder' && source.position}`;
-  const input = isTable
-    ? tableInput(what, value, label)
-    : category === 'parameter'
-      ? parameterInput(what, value, label)
-      : matrixInput(what, value, category, label);
-  if (input.dim === dim) return input;
+  const input = argumentInput(what, placeholder, value, label);
+  if (input.dim === dim) return withSteps(input, [...input.steps, ...placeholder.steps]);
   const extent = input.extent ?? { batchShape: [], rows: 0 };
   const shape =
     category === 'parameter' && !isTable
       ? [...extent.batchShape, input.dim]
-      : [...extent.batchShape, extent.rows, input.dim];
+      : shapeOf(extent, input.dim);
   throw new MercerError(
     'SHAPE_MISMATCH',
     `${what}: ${label} has shape ${formatShape(shape)}, whose last axis is ${input.dim}, and the formula declares dim ${dim}. ` +

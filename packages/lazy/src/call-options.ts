@@ -1,8 +1,15 @@
 import { optionReader, type OptionNames } from '@mercer/options';
+import type { LoadOptions } from '@mercer/tensor';
 import { LOAD_OPTIONS } from '@mercer/tensor/operation';
 import { LazyError } from './lazy-error.js';
-import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
-import type { DenseOptions, IndexOption, ReduceOptions } from './reduction-types.js';
+import type { RangesOption } from './ranges-option.js';
+import type {
+  DenseOptions,
+  IndexDType,
+  IndexOption,
+  ReduceOptions,
+  SumOptions,
+} from './reduction-types.js';
 
 /**
  * Options of a call as the methods read them: own properties only, unknown names refused.
@@ -13,6 +20,22 @@ export const readOptions = optionReader(
   (message, cause) =>
     new LazyError('INVALID_ARGUMENT', message, cause === undefined ? undefined : { cause }),
 );
+
+/** Options of a call that say nothing about what is computed, and not where its results go. */
+export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption {}
+
+/** Options of a preparation. */
+export interface PrepareOptions<I extends IndexDType = IndexDType>
+  extends SumOptions, IndexOption<I>, LoadOptions {
+  /**
+   * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
+   * fix the numbers of rows of both sides; the batch stays free.
+   */
+  readonly ranges?: RangesOption | undefined;
+}
+
+/** Options of a call of a prepared reduction. */
+export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
 
 /** Options of calls that compute whole matrices. */
 export const DENSE_OPTIONS: OptionNames<DenseOptions> = {

@@ -49,6 +49,31 @@ export function describeCallsAgain(device: () => Device): void {
       expect(kernels[2]).toEqual(kernels[1]);
     });
 
+    it('is checked once, also where operands and results are copied', async () => {
+      const turned = (await tensor([upTo(M), upTo(M)], place())).transpose();
+      const ones = await tensor([[1, 1]], place());
+      const out = empty([M, 2], { dtype: 'int64', device: device() }).slice(null, [0, 1]);
+      let checks = 0;
+      Object.defineProperty(out, 'isContiguous', {
+        get: () => {
+          checks++;
+          return false;
+        },
+      });
+      const profile = startProfile();
+      const counts: number[] = [];
+      for (const _ of upTo(3)) {
+        const dots = lazyI(turned).dot(lazyJ(ones));
+        await dots.argMin('j', { out, indexDtype: 'int64' });
+        counts.push(checks);
+      }
+      expect(await readable(out)).toEqual(upTo(M).map(() => 0));
+      expect(counts[0]).toBeGreaterThan(0);
+      // What the interpreter computed may have kernels the next time.
+      const isInterpreted = (await profile.stop()).some((one) => one.executor === 'interpreted');
+      expect(counts[2] === counts[1]).toBe(!isInterpreted);
+    });
+
     it('reads views where they begin, in whatever strides', async () => {
       const all = await column(upTo(4 * N));
       const x = await column([1, 2, 3, 4, 5]);

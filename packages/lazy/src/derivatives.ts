@@ -1,9 +1,9 @@
 import type { VectorExpr } from '@mercer/formula';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape, inSlices } from '@mercer/tensor/operation';
-import type { CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
-import { describeInput, isSameData, isSameInput, nodeAt, type Input } from './input.js';
+import { describeInput, isSameData, isSameInput, nodeAt, shapeOf, type Input } from './input.js';
 import { LazyError, translatedSteps } from './lazy-error.js';
 import { checkVariable, type LazyFormula } from './lazy-formula.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
@@ -97,7 +97,7 @@ export function placeOf(
  */
 function onlyRow(what: string, task: Task): readonly Input[] {
   const reduced = keptSide(task) === 'i' ? 'j' : 'i';
-  if (task.inputs.some(({ category }) => category === reduced)) return [];
+  if (task.inputs.some(({ category }) => category === reduced || category === 'pair')) return [];
   return [matrixInput(what, [[0]], reduced, 'row')];
 }
 
@@ -133,8 +133,7 @@ export function cotangentInput(
 
 /** The shape of an input as kernels read it. */
 export function rowShape({ extent, dim }: Input): readonly number[] {
-  const { batchShape, rows } = extent ?? { batchShape: [], rows: 1 };
-  return [...batchShape, rows, dim];
+  return shapeOf(extent ?? { batchShape: [], rows: 1 }, dim);
 }
 
 /** The shape of a gradient: that of the data, or of the rows that are taken of it. */
@@ -143,5 +142,7 @@ export function gradientShape(by: Input): readonly number[] {
   const own = rowShape(by);
   if (steps.length === 0 || source.kind !== 'tensor') return own;
   const isWhole = shapeAfter(source.tensor.shape, steps).join() === own.join();
-  return isWhole && steps.every(({ op }) => op !== 'rows') ? source.tensor.shape : own;
+  return isWhole && steps.every(({ op }) => op !== 'rows' && op !== 'swap')
+    ? source.tensor.shape
+    : own;
 }

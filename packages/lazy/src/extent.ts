@@ -1,4 +1,3 @@
-import type { Category } from '@mercer/formula';
 import { broadcastShapes, MercerError, type Device } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
 import { describeInput, type Input } from './input.js';
@@ -28,24 +27,34 @@ export function commonExtent(what: string, inputs: readonly Input[]): Extent {
   };
 }
 
-function commonRows(
-  what: string,
-  inputs: readonly Input[],
-  category: Exclude<Category, 'parameter'>,
-): number | undefined {
+function commonRows(what: string, inputs: readonly Input[], side: 'i' | 'j'): number | undefined {
   let first: Input | undefined;
   for (const one of inputs) {
-    if (one.category !== category || one.extent === undefined) continue;
-    if (first?.extent !== undefined && first.extent.rows !== one.extent.rows) {
-      throw new MercerError(
-        'SHAPE_MISMATCH',
-        `${what}: ${describeInput(first)} has ${first.extent.rows} rows and ${describeInput(one)} has ${one.extent.rows}. ` +
-          `All ${category}-variables of a formula have the same number of rows; make the other one ${category === 'i' ? 'a j' : 'an i'}-variable, or check the data.`,
-      );
-    }
+    const [rows, known] = [rowsOn(side, one), first && rowsOn(side, first)];
+    if (rows === undefined) continue;
+    if (first !== undefined && known !== rows) throw otherRows(what, side, first, one);
     first ??= one;
   }
-  return first?.extent?.rows;
+  return first && rowsOn(side, first);
+}
+
+/** How many rows of a side an input has; undefined where it follows the other, or has no data yet. */
+function rowsOn(side: 'i' | 'j', { category, extent }: Input): number | undefined {
+  if (category === 'pair') return side === 'i' ? extent?.rows : extent?.columns;
+  return category === side ? extent?.rows : undefined;
+}
+
+function otherRows(what: string, side: 'i' | 'j', first: Input, other: Input): MercerError {
+  const [rows, others] = [rowsOn(side, first), rowsOn(side, other)];
+  const hasPairs = [first, other].some(({ category }) => category === 'pair');
+  return new MercerError(
+    'SHAPE_MISMATCH',
+    hasPairs
+      ? `${what}: ${describeInput(first)} has ${rows} rows of ${side} and ${describeInput(other)} has ${others}. ` +
+          `Values of pairs are (..batch, M, N): M rows of i and N rows of j, as the i- and j-variables have; exchange them with t(), or check the data.`
+      : `${what}: ${describeInput(first)} has ${rows} rows and ${describeInput(other)} has ${others}. ` +
+          `All ${side}-variables of a formula have the same number of rows; make the other one ${side === 'i' ? 'a j' : 'an i'}-variable, or check the data.`,
+  );
 }
 
 const NO_BATCH: readonly number[] = Object.freeze([]);

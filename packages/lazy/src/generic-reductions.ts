@@ -79,7 +79,7 @@ function declared<A extends readonly string[], N extends ReductionName>(
 
 function outputOf(what: string, output: string): VariableNode {
   const [node] = translated(what, () => parseAliases([output])).values();
-  if (node !== undefined && node.category !== 'parameter') return node;
+  if (node?.category === 'i' || node?.category === 'j') return node;
   throw new LazyError(
     'INVALID_ARGUMENT',
     `${what}: the output is '${output}'. Declare it as 'a = Vi(dim)' to keep rows of i, or 'a = Vj(dim)' to keep rows of j.`,

@@ -19,7 +19,7 @@ import { describeList, type OptionNames } from '@mercer/options';
 import { LazyError, translated } from './lazy-error.js';
 import { LazyReduction, type PreparedReduction } from './lazy-reduction.js';
 import { placeholderInput, type LazyData } from './make-input.js';
-import type { PrepareOptions } from './prepare-options.js';
+import type { PrepareOptions } from './call-options.js';
 import { reductionKind, type ReductionOf } from './reduction-name.js';
 import type {
   CallReduceOptions,

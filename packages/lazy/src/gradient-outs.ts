@@ -1,15 +1,13 @@
 import type { Reduction } from '@mercer/formula';
-import { isTensor, type Stream, type Tensor } from '@mercer/tensor';
-import { checkOut } from '@mercer/tensor/operation';
+import { isTensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { checkOut, formulasOf, type MemoryView } from '@mercer/tensor/operation';
 import { own } from '@mercer/options';
-import { NO_RESULTS, type CallShape, type Results } from './call.js';
 import { gradientShape, type Differentiated } from './derivatives.js';
-import { callShape } from './execute.js';
-import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { asOut } from './result-of-kind.js';
-import { checkOuts } from './results.js';
+import { pairCall, type PairCall } from './pair-call.js';
+import { asTensors, checkOuts, NO_RESULTS, wantedResults, type Results } from './results.js';
 import type { SavedForward } from './saved-results.js';
 
 /** Where a gradient is to go. */
@@ -38,26 +36,50 @@ export function checkGradientOuts(
   what: string,
   { task, cotangent }: Differentiated,
   outs: GradientOuts,
-): Pick<CallShape, 'device' | 'dtype'> {
+): PairCall {
   const { gradients, stream, ...given } = own(outs, 'gradients', 'value', 'saved', 'stream');
   const { value = NO_RESULTS, saved = {} } = given;
   const inputs = [...task.inputs, ...(cotangent === undefined ? [] : [cotangent])];
-  const all = [value, ...gradients.map((one) => ({ value: one.out, index: undefined }))];
-  const shape = callShape(what, commonExtent(what, inputs), { out: all, stream });
+  const reductions = [task.reduction] as const;
+  const values = asTensors(reductions, [value]);
+  const all = [...values, ...gradients.map(({ out }) => out)];
+  const where = { outs: all, stream, device: undefined, dtype: undefined };
+  const call = pairCall(what, formulasOf(reductions), inputs, where);
   const read = [
     ...inputs.map(({ source }) => (source.kind === 'tensor' ? source.tensor : undefined)),
     ...Object.values(own(saved, 'values', 'indices')),
   ].filter((one) => one !== undefined);
-  const valueTask = { what, reductions: [task.reduction] as const, inputs, names: ['value'] };
-  const taken = [...checkOuts(valueTask, shape, [value], read)];
+  const valueTask = { what, reductions, inputs, names: ['value'] };
+  const wanted = wantedResults(reductions, call);
+  const taken: MemoryView[] = [...checkOuts(valueTask, call, wanted, values, read)];
   for (const { by, out, name } of gradients.map((one) => own(one, 'by', 'out', 'name'))) {
     if (out === undefined) continue;
     const label = name === undefined ? what : `${what}: ${name}`;
-    const { dtype, device } = shape;
-    checkOut(out, { shape: gradientShape(by), dtype, device }, taken, label);
+    const { sizes, device } = call;
+    checkOut(out, { shape: gradientShape(by), dtype: sizes.dtype, device }, taken, label);
     taken.push(out);
   }
-  return shape;
+  return call;
+}
+
+/** Copies results into the tensors that a caller gave for them, where there are any. Gives the results of the call. */
+export async function delivered(
+  results: readonly Tensor[],
+  outs: readonly (Tensor | undefined)[],
+  { stream, signal }: WorkOptions,
+): Promise<readonly Tensor[]> {
+  const ends: Tensor[] = [];
+  try {
+    for (const [at, one] of results.entries()) {
+      const out = outs[at];
+      ends.push(out === undefined ? one : await out.copyFrom(one, { stream, signal }));
+      if (out !== undefined) one.dispose();
+    }
+    return ends;
+  } catch (error) {
+    for (const one of results) one.dispose();
+    throw error;
+  }
 }
 
 /** What a caller gave as `{ value, gradients }`, by place. @throws LazyError, MercerError INVALID_ARGUMENT */

@@ -5,7 +5,7 @@ import { LOAD_OPTIONS, pendingOf } from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
-import { checkGradientOuts } from './gradient-outs.js';
+import { checkGradientOuts, delivered } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
@@ -83,11 +83,8 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
       const derivatives = await derivativesBy(what, whole, [place], where, made);
       const call = { stream, device, ranges, debug, signal };
       const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
-      const [total] = gradients;
-      if (total === undefined) throw new Error('there is a gradient for each input');
-      if (out === undefined) return total as Tensor<D>;
-      made.push(total);
-      return await out.copyFrom(total, { stream, signal });
+      const [total] = await delivered(gradients, [out], { stream, signal });
+      return total as Tensor<D>;
     } finally {
       for (const one of made) one.dispose();
     }

@@ -19,7 +19,7 @@ export {
 } from './generic-reductions.js';
 export { genred, type Genred, type GenredArguments, type GenredOptions } from './genred.js';
 export { gradient, type GradientOptions } from './gradient.js';
-export type { PrepareOptions } from './prepare-options.js';
+export type { PrepareOptions } from './call-options.js';
 export type { SavedForward } from './saved-results.js';
 export {
   valueAndGradients,
@@ -39,7 +39,16 @@ export type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
 export type { HistogramOptions } from './histogram.js';
 export { LazyError, type LazyErrorCode } from './lazy-error.js';
 export type { LazyData, Placeholder } from './make-input.js';
-export { lazy, lazyI, lazyJ, param, type ComputedOf, type LazyOptions } from './make-lazy.js';
+export {
+  lazy,
+  lazyI,
+  lazyJ,
+  lazyPair,
+  param,
+  type ComputedOf,
+  type LazyOptions,
+  type PairOptions,
+} from './make-lazy.js';
 export type { LazyFormula, LazyOperand } from './lazy-formula.js';
 export { LazyReduction, type PreparedRanges, type PreparedReduction } from './lazy-reduction.js';
 export type { DescribeOptions } from './lazy-reductions.js';
@@ -52,7 +61,7 @@ export {
   type RowRange,
 } from '@mercer/kernels';
 export type { NonzeroOptions, SelectedPairs } from './nonzero.js';
-export type { RangesOption } from './range-tensors.js';
+export type { RangesOption } from './ranges-option.js';
 export type {
   CallReduceOptions,
   DenseOptions,
@@ -75,5 +84,5 @@ export {
 export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
 export type { KindOf, ReductionName } from '@mercer/formula';
 export type { RowSelection } from './row-range.js';
-export type { SumOptions } from './sum-options.js';
+export type { SumOptions } from './reduction-types.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';

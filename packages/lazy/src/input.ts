@@ -1,4 +1,4 @@
-import { pm, vi, vj, type Category, type VariableNode } from '@mercer/formula';
+import { pm, vi, vij, vj, type Category, type VariableNode } from '@mercer/formula';
 import type { Device, Tensor, TensorSource } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
 import type { LazyDType } from './lazy-dtype.js';
@@ -12,7 +12,10 @@ export type Source =
 
 /** Sizes of an input once its data is known. */
 export interface InputExtent {
+  /** Of i where it has values of pairs. */
   readonly rows: number;
+  /** Rows of j, where it has values of pairs. */
+  readonly columns?: number;
   readonly batchShape: readonly number[];
 }
 
@@ -24,7 +27,7 @@ export interface Input {
   readonly source: Source;
   /** Rows are taken by index: a parameter with as many rows as it likes. */
   readonly isTable: boolean;
-  /** From the tensor's shape to (..batch, rows, dim). */
+  /** From the tensor's shape to (..batch, rows, dim), or (..batch, M, N, dim) for values of pairs. */
   readonly steps: readonly ViewStep[];
   /** Undefined for a placeholder. */
   readonly extent: InputExtent | undefined;
@@ -34,7 +37,7 @@ export interface Input {
   readonly device: Device | undefined;
 }
 
-const NODE: { readonly [C in Category]: typeof vi } = { i: vi, j: vj, parameter: pm };
+const NODE: { readonly [C in Category]: typeof vi } = { i: vi, j: vj, pair: vij, parameter: pm };
 
 /** The node of the input at a place of a formula's list. */
 export function nodeAt(
@@ -42,6 +45,20 @@ export function nodeAt(
   place: number,
 ): VariableNode {
   return NODE[category](place, dim);
+}
+
+/** The shape of an input as kernels read it: (..batch, rows, dim), with values of pairs (..batch, M, N, dim). */
+export function shapeOf(
+  { batchShape, rows, columns }: InputExtent,
+  dim: number,
+): readonly number[] {
+  return [...batchShape, rows, ...(columns === undefined ? [] : [columns]), dim];
+}
+
+/** The sizes that a shape tells, of an input of this category. */
+export function extentOf(category: Category, shape: readonly number[]): InputExtent {
+  if (category !== 'pair') return { rows: shape.at(-2) ?? 1, batchShape: shape.slice(0, -2) };
+  return { rows: shape.at(-3) ?? 1, columns: shape.at(-2) ?? 1, batchShape: shape.slice(0, -3) };
 }
 
 /** Whether two inputs are one: the same numbers, read in the same way. */
@@ -65,6 +82,7 @@ function isSameSource(a: Source, b: Source): boolean {
 const KIND: { readonly [C in Category]: string } = {
   i: 'i-variable',
   j: 'j-variable',
+  pair: 'values of pairs',
   parameter: 'parameter',
 };
 
@@ -79,6 +97,6 @@ function describeData({ source, extent, dim, dtype }: Input): string {
   if (source.kind === 'placeholder') {
     return `placeholder ${source.position} of dim ${dim}`;
   }
-  const shape = formatShape([...(extent?.batchShape ?? []), extent?.rows ?? 0, dim]);
+  const shape = formatShape(extent === undefined ? [0, dim] : shapeOf(extent, dim));
   return `${dtype ?? 'number'} data ${shape}`;
 }

@@ -3,19 +3,14 @@ import type { Reduction } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { localHandle } from '@mercer/tensor/operation';
+import { formulasOf, localHandle } from '@mercer/tensor/operation';
 import { argumentCount } from './bind-arguments.js';
-import { own } from '@mercer/options';
-import { NO_RESULTS, type Results } from './call.js';
-import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
-import { executeAll } from './execute.js';
+import type { PrepareOptions, PreparedOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { LazyReduction, type PreparedRanges } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
-import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
-import { prepareTask } from './prepare.js';
 import type {
   IndexDType,
   IndexOption,
@@ -23,9 +18,11 @@ import type {
   ReduceOptions,
   ResultOf,
 } from './reduction-types.js';
-import { asOut, asResult } from './result-of-kind.js';
+import { computed, prepared } from './reductions.js';
+import { asResult } from './result-of-kind.js';
+import { NO_RESULTS, type Results } from './results.js';
 import { merge } from './symbolic.js';
-import { formulasOf, type JointTask, type Reductions } from './task.js';
+import type { JointTask, Reductions } from './task.js';
 
 const HANDLE = localHandle(
   'a joint reduction',
@@ -94,8 +91,7 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
     args: readonly LazyData[] = [],
     options?: ReduceOptions<Partial<JointResults<R, NoInfer<I>>>> & IndexOption<I>,
   ): Promise<JointResults<R, I>> {
-    const { out, ...rest } = readOptions(this.#task.what, options, CALL_OPTIONS);
-    return this.#named(await executeAll(this.#task, args, { ...rest, out: this.#outs(out) }));
+    return this.#named(await computed(this.#task, args, options));
   }
 
   /**
@@ -106,14 +102,11 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
     args: readonly Tensor[] = [],
     options?: PrepareOptions<I>,
   ): Promise<PreparedJointReduction<R, I>> {
-    const { plans, run, dispose } = await prepareTask(this.#task, args, options);
+    const { plans, run, dispose } = await prepared(this.#task, args, options);
     const call = (
       tensors: readonly Tensor[],
       callOptions?: PreparedOptions<Partial<JointResults<R, I>>>,
-    ): JointResults<R, I> => {
-      const { out, stream } = readOptions(this.#task.what, callOptions, PREPARED_OPTIONS);
-      return this.#named(run(tensors, this.#outs(out), stream));
-    };
+    ): JointResults<R, I> => this.#named(run(tensors, callOptions));
     return Object.assign(call, { plans, dispose, [Symbol.dispose]: dispose });
   }
 
@@ -123,23 +116,6 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
       asResult(results[at] ?? NO_RESULTS),
     ]);
     return Object.fromEntries(named) as JointResults<R, I>;
-  }
-
-  #outs(out: Readonly<Record<string, unknown>> | undefined): readonly Results[] {
-    if (out === undefined) return [];
-    const { what, reductions } = this.#task;
-    const names = Object.keys(this.parts);
-    const other = Object.keys(out).find((name) => !names.includes(name));
-    if (other !== undefined) {
-      throw new LazyError(
-        'INVALID_ARGUMENT',
-        `${what}: out has '${other}', and the results are ${names.join(', ')}. Pass tensors under these names.`,
-      );
-    }
-    return reductions.map((one, at) => {
-      const name = names[at] ?? '';
-      return asOut(`${what}: ${name}`, one, own(out, name)[name]) ?? NO_RESULTS;
-    });
   }
 
   /** The reductions, never their numbers. */
@@ -196,7 +172,7 @@ function merged(
   checkParts(what, named);
   const { formulas, inputs } = merge(
     named.flatMap(([, one]) =>
-      formulasOf(one.reduction).map((formula) => ({ formula, inputs: one.inputs })),
+      formulasOf([one.reduction]).map((formula) => ({ formula, inputs: one.inputs })),
     ),
   );
   const rest = formulas.values();

@@ -76,7 +76,8 @@ export function* translatedSteps<T>(what: string, steps: Steps<T>): Steps<T> {
   }
 }
 
-function translation(what: string, cause: unknown, given: () => string = () => ''): unknown {
+/** A refusal of the formula language or of a planner as a `LazyError`; any other error as it is. */
+export function translation(what: string, cause: unknown, given: () => string = () => ''): unknown {
   const isFormulas = cause instanceof FormulaError;
   if (!isFormulas && !(cause instanceof PlanError)) return cause;
   const code = isFormulas ? CODE_OF[cause.code] : cause.code;

@@ -4,15 +4,11 @@ import type { MapReducePlan } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 import { localHandle } from '@mercer/tensor/operation';
 import { argumentCount, bindArguments } from './bind-arguments.js';
-import { NO_RESULTS } from './call.js';
-import { CALL_OPTIONS, PREPARED_OPTIONS, readOptions } from './call-options.js';
-import { execute } from './execute.js';
+import type { PrepareOptions, PreparedOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyData } from './make-input.js';
-import type { PrepareOptions, PreparedOptions } from './prepare-options.js';
-import { prepareTask } from './prepare.js';
 import type {
   CallReduceOptions,
   IndexDType,
@@ -20,9 +16,11 @@ import type {
   PendingResult,
   ResultOf,
 } from './reduction-types.js';
-import { asOut, asResult, promised } from './result-of-kind.js';
+import { computed, prepared } from './reductions.js';
+import { asResult, promised } from './result-of-kind.js';
+import { NO_RESULTS } from './results.js';
 import { inputNames } from './symbolic.js';
-import { jointly, type Task } from './task.js';
+import type { JointTask, Task } from './task.js';
 
 const HANDLE = localHandle(
   'a reduction',
@@ -81,14 +79,14 @@ export class LazyReduction<
   /** The reduction over inputs by place: see `inputs`. */
   readonly reduction: Reduction & { readonly kind: K };
   readonly inputs: readonly Input[];
-  readonly #task: Task;
+  readonly #task: JointTask;
 
   /** @internal Use `LazyTensor.reduction` or `genred`. */
   constructor(what: string, reduction: Reduction, inputs: readonly Input[]) {
     commonExtent(what, inputs);
-    this.reduction = reduction as Reduction & { readonly kind: K };
     this.inputs = Object.freeze([...inputs]);
-    this.#task = { what, reduction, inputs: this.inputs };
+    this.reduction = reduction as Reduction & { readonly kind: K };
+    this.#task = { what, reductions: [reduction], inputs: this.inputs, names: undefined };
   }
 
   /** The side that is reduced. */
@@ -108,7 +106,7 @@ export class LazyReduction<
 
   /** @internal What a call computes. */
   get task(): Task {
-    return this.#task;
+    return { what: this.#task.what, reduction: this.reduction, inputs: this.inputs };
   }
 
   /**
@@ -122,10 +120,8 @@ export class LazyReduction<
     options?: CallReduceOptions<K, D, I>,
   ): PendingResult<ResultOf<K, D, I>> {
     return promised(this.reduction.kind, async () => {
-      const { what } = this.#task;
-      const { out, ...rest } = readOptions(what, options, CALL_OPTIONS);
-      const given = asOut(what, this.reduction, out);
-      return asResult<K, D, I>(await execute(this.#task, args, { ...rest, out: given }));
+      const [results = NO_RESULTS] = await computed(this.#task, args, options);
+      return asResult<K, D, I>(results);
     });
   }
 
@@ -135,8 +131,8 @@ export class LazyReduction<
    * @throws LazyError, MercerError as `call`
    */
   bind(args: readonly LazyData[]): LazyReduction<K, D> {
-    const { what, reduction, inputs } = this.#task;
-    return new LazyReduction<K, D>(what, reduction, bindArguments(what, inputs, args));
+    const { what, inputs } = this.#task;
+    return new LazyReduction<K, D>(what, this.reduction, bindArguments(what, inputs, args));
   }
 
   /**
@@ -147,18 +143,17 @@ export class LazyReduction<
     args: readonly Tensor[] = [],
     options?: PrepareOptions<I>,
   ): Promise<PreparedReduction<K, D, I>> {
-    const task = this.#task;
-    const { plans, run, dispose } = await prepareTask(jointly(task), args, options);
+    const { plans, run, dispose } = await prepared(this.#task, args, options);
+    const [plan] = plans;
+    if (plan === undefined) throw new Error('a task has a pass');
     const call = (
       tensors: readonly Tensor[],
       callOptions?: PreparedOptions<ResultOf<K, LazyDType, I>>,
     ): ResultOf<K, D, I> => {
-      const { out, stream } = readOptions(task.what, callOptions, PREPARED_OPTIONS);
-      const given = asOut(task.what, task.reduction, out);
-      const [results = NO_RESULTS] = run(tensors, given === undefined ? [] : [given], stream);
+      const [results = NO_RESULTS] = run(tensors, callOptions);
       return asResult<K, D, I>(results);
     };
-    return Object.assign(call, { plan: plans[0], dispose, [Symbol.dispose]: dispose });
+    return Object.assign(call, { plan, dispose, [Symbol.dispose]: dispose });
   }
 
   /** The formula and the inputs, never their numbers. */

@@ -4,7 +4,6 @@ import { isTensor, type Pending, type Tensor } from '@mercer/tensor';
 import { pendingOf } from '@mercer/tensor/operation';
 import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
-import { execute } from './execute.js';
 import { binCounts, HISTOGRAM_OPTIONS, type HistogramOptions } from './histogram.js';
 import { nodeAt, type Input } from './input.js';
 import { JointReduction } from './joint-reduction.js';
@@ -48,10 +47,10 @@ import type {
   LazyAxis,
   ReduceOptions,
 } from './reduction-types.js';
+import { computed } from './reductions.js';
 import { rowRange, type RowSelection } from './row-range.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
 import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
-import { viewAfter } from './view-step.js';
 
 const RULES: Rules<LazyOperations & LazyReductions> = { ...OPERATIONS, ...REDUCTIONS };
 
@@ -166,12 +165,13 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
       };
       const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
       if (out !== undefined) {
-        using view = viewAfter(out, [{ op: 'insert', axis: -1 }]) as Tensor<D>;
+        using front = out.broadcastTo([1, ...out.shape]);
+        using view = front.permute([...out.shape.map((_, axis) => axis + 1), 0]);
         await this.#timesRows(column, { ...rest, out: view });
         return out;
       }
       using result = await this.#timesRows(column, rest);
-      return viewAfter(result, [{ op: 'drop', axis: -1 }]) as Tensor<D>;
+      return result.slice(...result.shape.map((_, axis) => (axis === result.rank - 1 ? 0 : null)));
     });
   }
 
@@ -189,15 +189,16 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
   toDense(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
     return pendingOf(async (): Promise<Tensor<D>> => {
       checkBound('toDense', this.inputs);
-      const { out, ...rest } = readOptions('toDense', options, DENSE_OPTIONS);
+      const given = readOptions('toDense', options, DENSE_OPTIONS);
       checkRowNumbers('toDense', [this.formula], this);
       const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
-      const task = { what: 'toDense', reduction: reduction('Sum', formula, { axis: 0 }), inputs };
-      const { value } = await execute(task, [], {
-        ...rest,
-        out: out && { value: out, index: undefined },
-      });
-      return value as Tensor<D>;
+      const sums = [reduction('Sum', formula, { axis: 0 })] as const;
+      const [found] = await computed(
+        { what: 'toDense', reductions: sums, inputs, names: undefined },
+        [],
+        given,
+      );
+      return found?.value as Tensor<D>;
     });
   }
 

@@ -1,14 +1,16 @@
 import { REDUCTION_KINDS, traitsOf } from '@mercer/formula';
-import { device, tensor, zeros, type Device } from '@mercer/tensor';
+import { device, tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import {
+  genred,
   gradient,
   jointReduction,
   lazyI,
   lazyJ,
+  lazyPair,
   param,
   rangesFromMatrix,
   rowNumberI,
@@ -86,6 +88,43 @@ describe.skipIf(!hasNvrtc)(
         const call = await lazyI(first).sqdist(lazyJ(y)).reduction('ArgMin', 'j').prepare();
         results.push(call([]) as never);
         for (const one of [...made, ...results, first]) one.dispose();
+        await gpu.synchronize();
+      });
+      expect(kept).toEqual(NOTHING);
+    });
+
+    it('launches stored matrices as they lie, their copies, and gradients by them', async () => {
+      const kept = await memoryKept(gpu, async () => {
+        const made = [
+          await zeros([2, 30, 50], { device: gpu }),
+          await zeros([2, 1, 30, 50, 3], { device: gpu }),
+          await zeros([4, 50, 3], { device: gpu }),
+          await zeros([2, 4, 30, 3], { device: gpu }),
+          await zeros([50, 64], { device: gpu }),
+        ] as const;
+        const [m, wide, y, seed, long] = made;
+        const turned = m.permute([0, 2, 1]);
+        const b = lazyJ(y);
+        const of = lazyPair(wide, { components: true }).mul(b).reduction('Sum', 'j');
+        const lines: string[] = [];
+        const results = [
+          await lazyPair(m).sum('j'),
+          await lazyPair(turned).sum('i', { debug: (line) => lines.push(line) }),
+          (await of.call([])) as Tensor,
+          await gradient(of, lazyPair(wide, { components: true }), seed),
+          await lazyPair(m).mul(lazyJ(long)).sum('j'),
+        ];
+        expect(results.map(({ shape }) => shape)).toEqual([
+          ...[[2, 30, 1], [2, 30, 1], [2, 4, 30, 3], wide.shape, [2, 30, 64]],
+        ]);
+        // no copy of a transposed matrix
+        expect(lines.filter((line) => line.startsWith('launch')).length).toBe(1);
+        const views = [m.slice(0), y.slice(0), m.slice(1), y.slice(2)] as const;
+        const [first, rows, second, others] = views;
+        const product = genred('m * b', ['m = Vij(1)', 'b = Vj(3)'], { axis: 1 });
+        const call = await product.prepare(first, rows);
+        results.push(call([second, others]));
+        for (const one of [...made, ...results, ...views, turned]) one.dispose();
         await gpu.synchronize();
       });
       expect(kept).toEqual(NOTHING);

@@ -9,6 +9,7 @@ import { describeLayouts } from './layouts-suite.test-support.js';
 import { describeMatrices } from './matrices-suite.test-support.js';
 import { describeNonzero } from './nonzero-suite.test-support.js';
 import { describeOperations } from './operations-suite.test-support.js';
+import { describePairs } from './pairs-suite.test-support.js';
 import { describePreparedAgain } from './prepared-suite.test-support.js';
 import { describeRadialKernels } from './radial-kernels-suite.test-support.js';
 import { describeRandomFormulas } from './random-formulas-suite.test-support.js';
@@ -26,6 +27,7 @@ for (const gpu of gpus) {
     describeLayouts(() => gpu);
     describeMatrices(() => gpu);
     describeGather(() => gpu);
+    describePairs(() => gpu);
     describePreparedAgain(() => gpu);
     describeCallsAgain(() => gpu);
     describeRadialKernels(() => gpu);

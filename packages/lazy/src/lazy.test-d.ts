@@ -9,6 +9,7 @@ import {
   jointReduction,
   lazyI,
   lazyJ,
+  lazyPair,
   param,
   valueAndGradients,
   withGradients,
@@ -34,6 +35,14 @@ describe('LazyTensor', () => {
     expectTypeOf(lazyJ([[1, 2]])).toEqualTypeOf<LazyTensor>();
     expectTypeOf(x.dtype).toEqualTypeOf<'float32' | undefined>();
     expectTypeOf(param(2)).toEqualTypeOf<LazyTensor>();
+    expectTypeOf(lazyPair(f64)).toEqualTypeOf<LazyTensor<'float64'>>();
+    expectTypeOf(lazyPair(f32, { components: true, name: 'm' }).mul(x)).toEqualTypeOf<
+      LazyTensor<'float32'>
+    >();
+    expectTypeOf(lazyPair([[1, 2]])).toEqualTypeOf<LazyTensor>();
+    expectTypeOf(lazyPair({ position: 0, dim: 2 })).toEqualTypeOf<LazyTensor>();
+    // @ts-expect-error numbers of rows are no variable's data
+    lazyPair(i32);
     expectTypeOf<LazyTensor<'float32'>>().toExtend<LazyTensor>();
   });
 

@@ -2,7 +2,7 @@ import type { Category } from '@mercer/formula';
 import { isTensor, MercerError, type Device, type Tensor, type TensorSource } from '@mercer/tensor';
 import { assertTensor, formatShape } from '@mercer/tensor/operation';
 import { hostShape } from './host-shape.js';
-import type { Input, Source } from './input.js';
+import { extentOf, type Input, type Source } from './input.js';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import { shapeAfter, type ViewStep } from './view-step.js';
@@ -42,6 +42,27 @@ export function matrixInput(
     'SHAPE_MISMATCH',
     `${what}: ${named(name)}has shape ${formatShape(data.shape)}, and a variable needs at least two axes, (..batch, rows, dim). ` +
       'Reshape n numbers to (n, 1) for rows of one number, or pass them to param as one vector.',
+  );
+}
+
+/**
+ * A number for every pair, (..batch, M, N), or with `components` a row of them, (..batch, M, N, dim).
+ *
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH
+ */
+export function pairInput(
+  what: string,
+  value: LazyData,
+  components: boolean,
+  name: string | undefined,
+): Input {
+  const data = readData(what, value, name);
+  const steps: ViewStep[] = components ? [] : [{ op: 'insert', axis: -1 }];
+  if (data.shape.length >= 3 - steps.length) return finished(what, data, 'pair', name, steps);
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: ${named(name)}has shape ${formatShape(data.shape)}, and values of pairs need ${components ? 'three axes at least, (..batch, M, N, dim)' : 'two axes at least, (..batch, M, N)'}. ` +
+      'Pass rows of i to lazyI, rows of j to lazyJ and one vector to param.',
   );
 }
 
@@ -85,7 +106,7 @@ export function shapedInput(what: string, value: LazyData, name: string | undefi
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: ${named(name)}has shape ${formatShape(data.shape)}: it is dense, with ${m} x ${n} rows. ` +
-        'A symbolic matrix is made from rows of i and of j: one of these two axes must have extent 1.',
+        'A symbolic matrix is made from rows of i and of j: one of these two axes must have extent 1. For stored values of pairs use lazyPair(data, { components: true }).',
     );
   }
   const category: Category = m === 1 ? (n === 1 ? 'parameter' : 'j') : 'i';
@@ -162,14 +183,14 @@ function finished(
   name: string | undefined,
   steps: readonly ViewStep[],
 ): Input {
-  const [dim = 1, rows = 1] = shapeAfter(shape, steps).slice(-2).reverse();
-  const batchShape = shapeAfter(shape, steps).slice(0, -2);
+  const own = shapeAfter(shape, steps);
+  const dim = own.at(-1) ?? 1;
   if (dim === 0) {
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: ${named(name)}has shape ${formatShape(shape)}: its rows have no components. The last axis needs an extent of 1 or more; leave empty inputs out.`,
     );
   }
-  const extent = { rows, batchShape };
+  const extent = extentOf(category, own);
   return { category, dim, name, isTable: false, source, steps, dtype, device, extent };
 }

@@ -9,6 +9,7 @@ import { LazyTensor } from './lazy-tensor.js';
 import {
   isPlaceholder,
   matrixInput,
+  pairInput,
   parameterInput,
   placeholderInput,
   shapedInput,
@@ -51,6 +52,58 @@ export function lazyJ<S extends Tensor<StoredDType> | TensorSource | Placeholder
   const { name } = readOptions('lazyJ', options, LAZY_OPTIONS);
   if (isPlaceholder(data)) return later('lazyJ', 'j', data, name);
   return wrap('lazyJ', matrixInput('lazyJ', data, 'j', name));
+}
+
+/** Options of `lazyPair`. */
+export interface PairOptions extends LazyOptions {
+  /** The last axis has the components of a pair: (..batch, M, N, dim). Default false: (..batch, M, N), a number for each pair. */
+  readonly components?: boolean | undefined;
+}
+
+const PAIR_OPTIONS: OptionNames<PairOptions> = { ...LAZY_OPTIONS, components: true };
+
+/**
+ * A stored matrix as a variable: a number for every pair of a row i and a row j, (..batch, M, N), or several, (..batch, M, N, dim)
+ * with `components`. Masks of 0 and 1, precomputed distances and gradients from outside are read where they lie, whatever the
+ * strides of M and N are. Batch axes broadcast. Data is borrowed as by `lazyI`.
+ *
+ * M and N are those of the i- and j-variables it is combined with. `t()` exchanges them. The gradient by it is dense: a number
+ * for each of its own, which nothing is summed over but broadcast batch axes.
+ *
+ * @param data as of `lazyI`; a placeholder of dim 1 takes (..batch, M, N), one of more (..batch, M, N, dim)
+ * @throws MercerError SHAPE_MISMATCH (fewer than two axes, three with `components`), DTYPE_MISMATCH; LazyError INVALID_ARGUMENT
+ *
+ * @example
+ * ```ts
+ * import { lazyI, lazyJ, lazyPair } from '@mercer/lazy';
+ *
+ * const [x, y] = [lazyI([[0], [1]]), lazyJ([[0], [1], [3]])];
+ * const mask = lazyPair([[1, 0, 1], [0, 1, 1]]);
+ * const sums = await x.sqdist(y).mul(mask).sum('j', { device: 'cpu' });
+ * console.log(await sums.toNested()); // [ [ 9 ], [ 4 ] ]
+ * ```
+ */
+export function lazyPair<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+  data: S,
+  options?: PairOptions,
+): LazyTensor<ComputedOf<S>> {
+  const { name, components = false } = readOptions('lazyPair', options, PAIR_OPTIONS);
+  if (typeof components !== 'boolean') {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `lazyPair: components is ${describeValue(components)}. Pass true where the last axis has the components of a pair, else leave it out.`,
+    );
+  }
+  if (!isPlaceholder(data)) {
+    return wrap('lazyPair', pairInput('lazyPair', data, components, name));
+  }
+  if (components && data.dim === 1) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      'lazyPair: a placeholder of dim 1 takes (..batch, M, N), without an axis of components. Leave components out.',
+    );
+  }
+  return later('lazyPair', 'pair', data, name);
 }
 
 /**

@@ -1,22 +1,31 @@
+import type { KeptRanges, MapReducePlan } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import { empty, tensor, type Stream, type Tensor } from '@mercer/tensor';
-import { LOAD_OPTIONS } from '@mercer/tensor/operation';
+import { tensor, type Tensor } from '@mercer/tensor';
 import {
-  keptRows,
-  launchArguments,
-  type BoundInput,
-  type CallShape,
-  type RangeArguments,
-} from './call.js';
-import { placeCall, type CallOptions, type PlacedCall } from './execute.js';
+  CallSteps,
+  launchSteps,
+  LOAD_OPTIONS,
+  pairArguments,
+  partOf,
+  pointerAt,
+  rangeTables,
+  sidesOf,
+  type CallView,
+  type LoadedPart,
+  type LoadedProgram,
+  type PairInput,
+} from '@mercer/tensor/operation';
+import { inputTensors, inputViews, placedInputs, readable } from './input-views.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
-import { LazyError } from './lazy-error.js';
+import { LazyError, translation } from './lazy-error.js';
 import type { LazyOperand } from './lazy-formula.js';
-import { rangeTensors } from './range-tensors.js';
+import { pairCall, type PairCall } from './pair-call.js';
+import { keptRanges } from './ranges-option.js';
 import type { ReduceOptions } from './reduction-types.js';
 import { checkRows } from './results.js';
-import { launchSelection, loadSelection, type LoadedSelection } from './selection.js';
+import { loadSelection, type LoadedSelection } from './selection.js';
 import type { Merged } from './symbolic.js';
+import { usedBy } from './task.js';
 import { checkBound } from './transforms.js';
 
 /** Options of `nonzero`. */
@@ -58,20 +67,63 @@ export async function nonzeroPairs(
 ): Promise<SelectedPairs> {
   checkBound(WHAT, inputs);
   checkMask(formulas[0]?.dim ?? 0);
+  const { stream, device: where, dtype, signal, debug } = options;
+  const call = pairCall(WHAT, formulas, inputs, { outs: [], stream, device: where, dtype });
+  const { sizes, device } = call;
+  const { keptRows, reducedRows } = sidesOf({ axis }, sizes);
+  checkRows(WHAT, { axis }, call);
+  checkCounts(reducedRows, sizes.dtype);
+  const ranges = options.ranges && keptRanges(WHAT, { axis }, options.ranges);
+  const used = usedBy(formulas);
   const made: Tensor[] = [];
   try {
-    const call = await placeCall({ what: WHAT, formulas, inputs }, options, made);
-    const { shape } = call;
-    const reduced = keptRows({ axis: axis === 1 ? 0 : 1 }, shape);
-    checkRows(WHAT, reduced);
-    checkCounts(reduced, shape.dtype);
-    const loaded = await loadSelection(WHAT, formulas, axis, call, options);
-    const offsets = exclusiveSums(await countPairs(loaded, axis, call, options, made));
-    return await writePairs(loaded, axis, call, offsets, options, made);
+    const placed = await placedInputs(inputs, used, call, options, made);
+    const tensors = { inputs: inputTensors(placed), outs: [] };
+    const steps = new CallSteps(device, tensors);
+    const views = inputViews(steps, placed, used, () => new Error('data of the host is placed'));
+    // Copies are read twice: results, not scratch memory.
+    const bound = views.map(
+      (one) => one && readable(steps, one, sizes, (spec) => steps.result(spec)),
+    );
+    const values = sizes.rowsI * sizes.rowsJ * sizes.batch;
+    const loaded = await loadSelection(WHAT, formulas, axis, call, bound, ranges !== undefined, {
+      debug,
+      signal,
+      values,
+    });
+    const pass = { axis, call, ranges, stream, values };
+    const counts = steps.result({ shape: [sizes.batch * keptRows], dtype: sizes.dtype });
+    addSelection(steps, loaded.counts, loaded.counts.plan.counts, bound, { out: counts }, pass);
+    const found = await launchSteps(WHAT, { steps, tensors: given(steps, tensors) }, options);
+    made.push(...found);
+    const counted = found.at(-1) as Tensor<LazyDType>;
+    const sums = exclusiveSums(await counted.toTypedArray({ stream, signal }));
+    // What the first pass made follows the inputs.
+    const read = bound.map((one): PairInput | undefined => {
+      if (one?.view.kind !== 'result') return one;
+      const place = tensors.inputs.length + one.view.place;
+      return { ...one, view: { ...one.view, kind: 'input', place } };
+    });
+    return await writePairs(loaded.pairs, [...tensors.inputs, ...found], read, sums, pass, options);
   } finally {
     for (const one of made) one.dispose();
   }
 }
+
+/** What both passes of a selection have. */
+interface SelectionPass {
+  readonly axis: 0 | 1;
+  readonly call: PairCall;
+  readonly ranges: KeptRanges | undefined;
+  readonly stream: NonzeroOptions['stream'];
+  readonly values: number;
+}
+
+/** The tensors of a call that makes all its results. */
+const given = (
+  { results }: CallSteps,
+  { inputs }: { readonly inputs: readonly Tensor[] },
+): Parameters<typeof launchSteps>[1]['tensors'] => ({ inputs, outs: results.map(() => undefined) });
 
 function checkMask(dim: number): void {
   if (dim === 1) return;
@@ -90,26 +142,6 @@ function checkCounts(rows: number, dtype: LazyDType): void {
   );
 }
 
-/** How many pairs every kept row has, on the host. */
-async function countPairs(
-  { counts }: LoadedSelection,
-  axis: 0 | 1,
-  { shape, bound }: PlacedCall,
-  options: CallOptions,
-  made: Tensor[],
-): Promise<ArrayLike<number>> {
-  const { device, dtype, batch } = shape;
-  const { stream } = options;
-  const out = empty([batch * keptRows({ axis }, shape)], { device, dtype, stream });
-  made.push(out);
-  if (out.size === 0) return [];
-  const ranges = await rangesFor(counts.plan.counts, axis, shape, options, made);
-  await launch(shape, bound, ranges, options, (queue, given) => {
-    launchSelection(counts, queue, given, { out });
-  });
-  return out.toTypedArray({ stream, signal: options.signal });
-}
-
 function exclusiveSums(counts: ArrayLike<number>): BigInt64Array {
   const offsets = new BigInt64Array(counts.length + 1);
   for (let row = 0; row < counts.length; row++) {
@@ -118,60 +150,63 @@ function exclusiveSums(counts: ArrayLike<number>): BigInt64Array {
   return offsets;
 }
 
+/** Adds a pass over all pairs, with what it reads and writes beside the inputs by name. */
+function addSelection(
+  steps: CallSteps,
+  loaded: LoadedProgram<unknown>,
+  plan: MapReducePlan,
+  bound: readonly (PairInput | undefined)[],
+  others: Readonly<Record<string, CallView>>,
+  { axis, call: { sizes, device }, ranges, stream, values }: SelectionPass,
+): void {
+  if (sizes.batch * sidesOf({ axis }, sizes).keptRows === 0) return;
+  const { pointers, scalars } = pairArguments(sizes, bound);
+  for (const [name, view] of Object.entries(others)) pointers[name] = pointerAt(view);
+  steps.add({
+    program: WHAT,
+    values,
+    load: async ({ signal }, made): Promise<readonly LoadedPart[]> => {
+      if (ranges === undefined) return [partOf(loaded)];
+      const of = { ranges, ...sidesOf({ axis }, sizes) };
+      try {
+        const tables = await rangeTables(plan, of, device, { stream, signal }, made);
+        return [{ program: loaded, ...tables }];
+      } catch (error) {
+        throw translation(WHAT, error);
+      }
+    },
+    launches: () => [{ pointers, scalars }],
+  });
+}
+
 async function writePairs(
-  { pairs }: LoadedSelection,
-  axis: 0 | 1,
-  { shape, bound }: PlacedCall,
+  loaded: LoadedSelection['pairs'],
+  tensors: readonly Tensor[],
+  bound: readonly (PairInput | undefined)[],
   sums: BigInt64Array,
-  options: CallOptions,
-  made: Tensor[],
+  pass: SelectionPass,
+  options: Omit<NonzeroOptions, 'values'>,
 ): Promise<SelectedPairs> {
-  const { device, dtype } = shape;
-  const { stream } = options;
-  const { valueDim, pass } = pairs.plan;
-  const results: Tensor[] = [];
-  const kept = <T extends Tensor>(one: T): T => {
-    results.push(one);
-    return one;
-  };
+  const { device, sizes } = pass.call;
+  const { stream, signal } = options;
+  const { valueDim, pass: plan } = loaded.plan;
+  const found = Number(sums.at(-1) ?? 0n);
+  const offsets = await tensor(sums, { device, stream, signal });
   try {
-    const found = Number(sums.at(-1) ?? 0n);
-    const offsets = kept(await tensor(sums, { device, stream, signal: options.signal }));
-    const indices = kept(empty([found], { device, dtype: 'int32', stream }));
-    const values =
-      valueDim === 0 ? undefined : kept(empty([found, valueDim], { device, dtype, stream }));
-    if (found > 0) {
-      const ranges = await rangesFor(pass, axis, shape, options, made);
-      await launch(shape, bound, ranges, options, (queue, given) => {
-        launchSelection(pairs, queue, given, { offsets, rows: indices, values });
-      });
+    const inputs = [...tensors, offsets];
+    const steps = new CallSteps(device, { inputs, outs: [] });
+    const rows = steps.result({ shape: [found], dtype: 'int32' });
+    const others: Record<string, CallView> = { offsets: steps.input(inputs.length - 1), rows };
+    if (valueDim > 0) {
+      others['values'] = steps.result({ shape: [found, valueDim], dtype: sizes.dtype });
     }
-    return { offsets, indices, ...(values !== undefined && { values }) };
+    if (found > 0) addSelection(steps, loaded, plan, bound, others, pass);
+    const plans = { steps, tensors: given(steps, { inputs }) };
+    const [indices, values] = await launchSteps(WHAT, plans, options);
+    const pairs = { offsets, indices: indices as Tensor<'int32'> };
+    return values === undefined ? pairs : { ...pairs, values: values as Tensor<LazyDType> };
   } catch (error) {
-    for (const one of results) one.dispose();
+    offsets.dispose();
     throw error;
   }
-}
-
-/** The ranges of the call as tables for a plan. */
-async function rangesFor(
-  plan: Parameters<typeof rangeTensors>[2]['plan'],
-  axis: 0 | 1,
-  shape: CallShape,
-  { ranges, ...options }: CallOptions,
-  made: Tensor[],
-): Promise<RangeArguments | undefined> {
-  return ranges && (await rangeTensors(WHAT, { axis }, { plan }, shape, ranges, options, made));
-}
-
-async function launch(
-  shape: CallShape,
-  bound: readonly (BoundInput | undefined)[],
-  ranges: RangeArguments | undefined,
-  { stream, signal }: CallOptions,
-  run: (queue: Stream, given: ReturnType<typeof launchArguments>) => void,
-): Promise<void> {
-  const queue = stream ?? shape.device.defaultStream;
-  await queue.room({ signal });
-  run(queue, launchArguments(shape, bound, ranges));
 }

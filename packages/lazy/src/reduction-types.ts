@@ -1,8 +1,8 @@
 import type { ReductionKind } from '@mercer/formula';
+import type { MapReduceProblem } from '@mercer/kernels';
 import type { DeviceLike, LoadOptions, Pending, StreamOption, Tensor } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
-import type { RangesOption } from './range-tensors.js';
-import type { SumOptions } from './sum-options.js';
+import type { RangesOption } from './ranges-option.js';
 
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
 export type LazyAxis = 'i' | 'j';
@@ -37,6 +37,14 @@ export interface IndexOption<I extends IndexDType = IndexDType> {
    * indices in 64 bits.
    */
   readonly indexDtype?: I | undefined;
+}
+
+/** How the terms of Sum, Mean, LogSumExp and SumSoftMaxWeight are added up. */
+export interface SumOptions {
+  /** What sums are held in: float64 for float32 data, or the data type, which is the default. */
+  readonly accumulate?: LazyDType | undefined;
+  /** 'block' (default): sums of short blocks; 'direct': term by term; 'kahan': term by term with what each addition lost. */
+  readonly sumScheme?: MapReduceProblem['sumScheme'] | undefined;
 }
 
 /** Options of a call of a reduction of any kind. */

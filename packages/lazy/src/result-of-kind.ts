@@ -1,8 +1,10 @@
 import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
-import { isTensor, MercerError } from '@mercer/tensor';
+import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { pending } from '@mercer/tensor/operation';
 import { describeValue, own, refusePromise } from '@mercer/options';
-import { NO_RESULTS, type Results } from './call.js';
+import { LazyError } from './lazy-error.js';
+import { asTensors, NO_RESULTS, type Results } from './results.js';
+import type { JointTask } from './task.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type {
   BothKind,
@@ -54,4 +56,25 @@ export function asOut(what: string, reduction: Reduction, out: unknown): Results
     'INVALID_ARGUMENT',
     `${what}: out is not ${wanted}, but ${describeValue(out)}. Pass ${wanted}, for example from empty(shape).`,
   );
+}
+
+/** The same for a task, which may have several by their names: the tensors that it takes, by result. @throws LazyError, MercerError */
+export function asOuts(task: JointTask, out: unknown): readonly (Tensor | undefined)[] {
+  const { what, reductions, names } = task;
+  if (out === undefined || names === undefined) {
+    return asTensors(reductions, [asOut(what, reductions[0], out)]);
+  }
+  const given = own(out as Readonly<Record<string, unknown>>, ...names);
+  const other = Object.keys(out as object).find((name) => !names.includes(name));
+  if (other !== undefined) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: out has '${other}', and the results are ${names.join(', ')}. Pass tensors under these names.`,
+    );
+  }
+  const results = reductions.map((one, at) => {
+    const name = names[at] ?? '';
+    return asOut(`${what}: ${name}`, one, given[name]);
+  });
+  return asTensors(reductions, results);
 }

@@ -1,13 +1,15 @@
 import type { Reduction } from '@mercer/formula';
 import { sumTo, type Tensor } from '@mercer/tensor';
 import { addTensors } from './add-tensors.js';
-import { NO_RESULTS, type Results } from './call.js';
 import { gradientShape, rowShape, type Derivatives } from './derivatives.js';
-import { executeAll, type CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
+import { densePairs } from './dense-pairs.js';
+import { computed } from './reductions.js';
+import { NO_RESULTS, type Results } from './results.js';
 import { checkPairs, scatterPairs } from './scatter-pairs.js';
 import { indexRows, scatterRows } from './scatter-rows.js';
-import type { Share } from './shares.js';
+import { rowIndex, type Share } from './shares.js';
 
 /** Options of the passes of gradients. */
 export type DerivativeOptions = Pick<
@@ -36,7 +38,9 @@ export async function runDerivatives(
   options: DerivativeOptions,
 ): Promise<Differentials> {
   for (const [at, one] of by.entries()) checkPairs(what, one, shares[at] ?? [], options.ranges);
-  const summed = shares.flat().filter(({ to }) => to?.follows !== 'pair');
+  const summed = shares
+    .flat()
+    .filter((share) => share.to !== 'pairs' && rowIndex(share)?.follows !== 'pair');
   const reductions = [...(also ? [also] : []), ...summed.map(({ reduction }) => reduction)];
   const results = await executeBySide(what, reductions, inputs, options);
   const forward = (also && results[0]) ?? NO_RESULTS;
@@ -77,8 +81,8 @@ async function executeBySide(
       const places = [...reductions.keys()].filter((at) => reductions[at]?.axis === axis);
       const [first, ...others] = reductions.filter((one) => one.axis === axis);
       if (first === undefined) continue;
-      const task = { what, reductions: [first, ...others] as const, inputs };
-      const found = await executeAll(task, [], options);
+      const task = { what, reductions: [first, ...others] as const, inputs, names: undefined };
+      const found = await computed(task, [], options);
       for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
     }
     return results;
@@ -100,6 +104,10 @@ async function partOf(
   const options = { stream, device, debug, signal };
   const shape = rowShape(by);
   const { to, reduction } = share;
+  if (to === 'pairs') {
+    using dense = await densePairs(what, reduction.formula, inputs, options);
+    return await sumTo(dense as Tensor<'float32'>, shape, { stream, debug, signal });
+  }
   if (to?.follows === 'pair') {
     return scatterPairs(what, by, { reduction, to }, inputs, shape, options);
   }

@@ -8,12 +8,13 @@ import {
 } from '@mercer/formula';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import { own } from '@mercer/options';
-import type { Results } from './call.js';
-import { execute, type CallOptions } from './execute.js';
+import { computed } from './reductions.js';
+import { NO_RESULTS, type Results } from './results.js';
+import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
-import type { Task } from './task.js';
+import { jointly, type Task } from './task.js';
 
 /** Results of the forward pass that a caller has kept, so that they are not computed again. */
 export interface SavedForward {
@@ -47,7 +48,8 @@ export async function savedNodes(
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
     const options = { stream, device, ranges, debug, signal };
-    const results = await execute({ ...task, what, reduction }, [], options);
+    const one = jointly({ ...task, what, reduction });
+    const [results = NO_RESULTS] = await computed(one, [], options);
     made.push(...[results.value, results.index].filter((one) => one !== undefined));
     return results;
   };

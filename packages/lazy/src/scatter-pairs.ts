@@ -1,13 +1,14 @@
 import { reduction as describe } from '@mercer/formula';
 import { zeros, type Tensor } from '@mercer/tensor';
 import { addInPlace } from './add-tensors.js';
-import { executeAll, type CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import type { RangesOption } from './range-tensors.js';
+import { computed } from './reductions.js';
+import type { RangesOption } from './ranges-option.js';
 import { scatterRows } from './scatter-rows.js';
-import type { RowShare, Share } from './shares.js';
+import { rowIndex, type RowShare, type Share } from './shares.js';
 import { rowsAsBatch, takeRows } from './transforms.js';
 import type { RowRange } from './view-step.js';
 
@@ -63,7 +64,11 @@ async function pairsOf(
     describe('Sum', rows.formula, { axis: 0 }),
     describe('Sum', index.formula, { axis: 0 }),
   ] as const;
-  const results = await executeAll({ what, reductions, inputs: rows.inputs }, [], options);
+  const results = await computed(
+    { what, reductions, inputs: rows.inputs, names: undefined },
+    [],
+    options,
+  );
   const [first, second] = results.map(({ value }) => value);
   if (first === undefined || second === undefined) throw new Error('a sum has values');
   return [first, second];
@@ -76,7 +81,15 @@ export function checkPairs(
   shares: readonly Share[],
   ranges: RangesOption | undefined,
 ): void {
-  if (ranges === undefined || shares.every(({ to }) => to?.follows !== 'pair')) return;
+  if (ranges === undefined) return;
+  if (by.category === 'pair') {
+    throw new LazyError(
+      'UNSUPPORTED',
+      `${what}: ${describeInput(by)} has a gradient for every pair, and such gradients have no ranges. ` +
+        'Leave ranges out and multiply the formula by a mask.',
+    );
+  }
+  if (shares.every((share) => rowIndex(share)?.follows !== 'pair')) return;
   throw new LazyError(
     'UNSUPPORTED',
     `${what}: rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients have no ranges. ` +

@@ -9,9 +9,10 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { map, scatterAdd, type Tensor } from '@mercer/tensor';
-import { execute, type CallOptions } from './execute.js';
+import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
+import { computed } from './reductions.js';
 import type { RowIndex } from './shares.js';
 
 /** The numbers of rows that an index names, before rounding: (..batch, rows of the side that it follows, 1). */
@@ -22,12 +23,17 @@ export async function indexRows(
   options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
 ): Promise<Tensor> {
   const reduction = describe('Sum', index, { axis: follows === 'i' ? 1 : 0 });
-  // The other side has one row, so that the sum over it is the index itself; its inputs still tell the batch.
+  // The other side has one row, so that the sum over it is the index itself; its inputs, and values of pairs, still tell the batch.
   const other = follows === 'i' ? 'j' : 'i';
   const alone = inputs.map((one): Input =>
-    one.category === other ? { ...one, category: 'parameter' } : one,
+    one.category === other || one.category === 'pair' ? { ...one, category: 'parameter' } : one,
   );
-  const { value } = await execute({ what, reduction, inputs: alone }, [], options);
+  const [found] = await computed(
+    { what, reductions: [reduction], inputs: alone, names: undefined },
+    [],
+    options,
+  );
+  const value = found?.value;
   if (value === undefined) throw new Error('a sum has values');
   return value;
 }

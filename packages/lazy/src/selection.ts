@@ -6,11 +6,15 @@ import {
   type KernelProgram,
   type SelectionPlan,
 } from '@mercer/kernels';
-import type { Stream, Tensor } from '@mercer/tensor';
-import { launchProgram, loadProblem, type LoadedProgram } from '@mercer/tensor/operation';
-import { storageOf, type launchArguments } from './call.js';
-import type { CallOptions, PlacedCall } from './execute.js';
+import {
+  halfStorage,
+  loadProblem,
+  type CallLoadOptions,
+  type LoadedProgram,
+  type PairInput,
+} from '@mercer/tensor/operation';
 import { translated } from './lazy-error.js';
+import type { PairCall } from './pair-call.js';
 
 /** The kernels of a selection on their device. */
 export interface LoadedSelection {
@@ -28,43 +32,28 @@ export async function loadSelection(
   what: string,
   formulas: readonly VectorExpr[],
   axis: 0 | 1,
-  { shape, bound }: PlacedCall,
-  { debug, signal, ranges }: CallOptions,
+  { sizes, device }: PairCall,
+  inputs: readonly (PairInput | undefined)[],
+  ranges: boolean,
+  options: CallLoadOptions,
 ): Promise<LoadedSelection> {
-  const { device, dtype, rowsI, rowsJ, batch } = shape;
   const [mask, values] = formulas;
   if (mask === undefined) throw new Error('a selection has a mask');
-  const storage = storageOf(bound);
-  const sizes = [rowsI, rowsJ, batch, axis, ranges !== undefined].join(' ');
-  const ids = formulas.map(({ id }) => id).join(' ');
-  const key = `${dtype} ${sizes} ${ids} ${JSON.stringify(storage)}`;
-  const plan = (limits: Parameters<typeof planSelection>[1]): SelectionPlan =>
-    translated(what, () =>
-      planSelection(
-        {
-          mask,
-          axis,
-          dtype,
-          storage,
-          rowsI,
-          rowsJ,
-          batch,
-          ranges: ranges !== undefined,
-          ...(values !== undefined && { values }),
-        },
-        limits,
-      ),
-    );
+  const { dtype, rowsI, rowsJ, batch } = sizes;
+  const problem = { axis, dtype, storage: halfStorage(inputs), rowsI, rowsJ, batch, ranges };
   const loaded = await loadProblem(
     device,
     {
       // The formulas are held, so that their ids, which are in the key, are not given to others.
-      key: `selection ${key}`,
+      key: `selection ${formulas.map(({ id }) => id).join(' ')} ${JSON.stringify(problem)}`,
       holds: formulas,
-      plan,
+      plan: (limits): SelectionPlan =>
+        translated(what, () =>
+          planSelection({ ...problem, mask, ...(values !== undefined && { values }) }, limits),
+        ),
       emit: emitBoth,
     },
-    { debug, signal, values: rowsI * rowsJ * batch },
+    options,
   );
   const { counts, pairs } = loaded.program as SelectionProgram;
   const at = counts.steps.length;
@@ -83,17 +72,4 @@ interface SelectionProgram extends KernelProgram {
 function emitBoth(plan: SelectionPlan): SelectionProgram {
   const [counts, pairs] = [emitSelectionCounts(plan), emitSelection(plan)];
   return { counts, pairs, steps: [...counts.steps, ...pairs.steps], workspaceBytes: () => 0 };
-}
-
-/** Enqueues a kernel of a selection, with what it reads and writes beside the inputs. */
-export function launchSelection(
-  loaded: LoadedProgram<unknown>,
-  stream: Stream,
-  { pointers, scalars }: ReturnType<typeof launchArguments>,
-  others: Readonly<Record<string, Tensor | undefined>>,
-): void {
-  const given = Object.entries(others).flatMap(([name, one]) =>
-    one ? [[name, one] as const] : [],
-  );
-  launchProgram(loaded, stream, { ...pointers, ...Object.fromEntries(given) }, scalars);
 }

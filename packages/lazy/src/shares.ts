@@ -1,23 +1,29 @@
 import {
   dependences,
   hasGathers,
+  pairGradientSteps,
   postOrderVector,
+  reduction as describe,
   reductionGradientSteps,
   type Reduction,
   type SavedResults,
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
+import { formulasOf } from '@mercer/tensor/operation';
 import { isSameData, nodeAt, type Input } from './input.js';
-import { formulasOf, replaced, type Task } from './task.js';
+import { replaced, type Task } from './task.js';
 
 type GatherNode = Extract<VectorExpr, { kind: 'gather' }>;
 
 /** A part of a gradient by a variable, as a sum. */
 export interface Share {
   readonly reduction: Reduction;
-  /** To which rows of the variable the rows of the sum are added; undefined where each is that of the row itself. */
-  readonly to: RowIndex | undefined;
+  /**
+   * To which rows of the variable the rows of the sum are added; undefined where each is that of the row itself. 'pairs' where
+   * the terms of the sum are those of the pairs themselves, and are not added up.
+   */
+  readonly to: RowIndex | 'pairs' | undefined;
 }
 
 /** Numbers of rows of a table. */
@@ -30,6 +36,9 @@ export interface RowIndex {
 
 /** A share of rows by index. */
 export type RowShare = Share & { readonly to: RowIndex };
+
+/** The row numbers of a share that has some. */
+export const rowIndex = ({ to }: Share): RowIndex | undefined => (to === 'pairs' ? undefined : to);
 
 /** What is differentiated, and by which of its inputs. */
 export interface ShareProblem extends Pick<Task, 'reduction' | 'inputs'> {
@@ -62,7 +71,11 @@ export function* sharesOf({ free, ...problem }: ShareProblem): Steps<readonly Sh
   const input = inputs[place];
   if (input === undefined) throw new Error('the place of an input is one of the list');
   const own = nodeAt(input, place);
-  const hasOwn = rows.length === 0 || postOrderVector(...formulasOf(apart)).includes(own);
+  if (input.category === 'pair') {
+    const formula = yield* pairGradientSteps(reduction, own, seed, saved);
+    return [{ reduction: describe('Sum', formula, { axis: reduction.axis }), to: 'pairs' }];
+  }
+  const hasOwn = rows.length === 0 || postOrderVector(...formulasOf([apart])).includes(own);
   const shares: Share[] = hasOwn ? [{ reduction: yield* gradientBy(own), to: undefined }] : [];
   for (const { gather, follows, row } of rows) {
     const to = { index: gather.args[0] as VectorExpr, follows };
@@ -77,9 +90,9 @@ export function gathersOf({
   inputs,
   place,
 }: Pick<ShareProblem, 'reduction' | 'inputs' | 'place'>): readonly GatherNode[] {
-  if (!formulasOf(reduction).some(hasGathers)) return [];
+  if (!formulasOf([reduction]).some(hasGathers)) return [];
   const tables = tablesOf(inputs, place);
-  return postOrderVector(...formulasOf(reduction)).filter(
+  return postOrderVector(...formulasOf([reduction])).filter(
     (node): node is GatherNode => node.kind === 'gather' && tables.has(node.table.position),
   );
 }

@@ -71,7 +71,7 @@ function describePart(part: Part): string {
 export function inputNames(inputs: readonly Input[]): ReadonlyMap<string, VariableNode> {
   const names = new Map<string, VariableNode>();
   for (const [place, one] of inputs.entries()) {
-    const letter = { i: 'x', j: 'y', parameter: 'p' }[one.category];
+    const letter = { i: 'x', j: 'y', pair: 'm', parameter: 'p' }[one.category];
     const own = one.name !== undefined && !names.has(one.name) ? one.name : undefined;
     names.set(own ?? `${letter}${place}`, nodeAt(one, place));
   }

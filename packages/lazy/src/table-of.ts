@@ -1,4 +1,4 @@
-import type { Input } from './input.js';
+import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { LazyFormula } from './lazy-formula.js';
 import {
@@ -18,7 +18,13 @@ export function tableOf(what: string, table: LazyData | LazyFormula | Placeholde
     return asTable(placeholderInput(what, 'parameter', position, dim, undefined));
   }
   const [input] = table.inputs;
-  if (table.formula.kind === 'variable' && input !== undefined) return asTable(input);
+  if (table.formula.kind === 'variable' && input !== undefined) {
+    if (input.category !== 'pair') return asTable(input);
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: the table is ${describeInput(input)}, which one row number does not find. Pass data with rows, or what lazyI or lazyJ made.`,
+    );
+  }
   throw new LazyError(
     'INVALID_ARGUMENT',
     `${what}: the table ${String(table)} is no variable but a formula, whose rows are not stored. Pass data, or what lazyI or lazyJ made.`,

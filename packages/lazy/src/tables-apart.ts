@@ -5,20 +5,21 @@ import {
   substituteVector,
   type VectorExpr,
 } from '@mercer/formula';
+import { formulasOf } from '@mercer/tensor/operation';
 import { nodeAt } from './input.js';
 import { asTable } from './make-input.js';
-import { formulasOf, replaced, type Task } from './task.js';
+import { replaced, type Task } from './task.js';
 
 /**
  * The same task with an input of its own for each table, as `LazyTensor.gather` makes them: in a text, a variable whose rows are
  * taken by index is one input with its own row.
  */
 export function tablesApart(task: Task): Task {
-  if (!formulasOf(task.reduction).some(hasGathers)) return task;
+  if (!formulasOf([task.reduction]).some(hasGathers)) return task;
   const inputs = [...task.inputs];
   const places = new Map<number, number>();
   const moved = new Map<VectorExpr, VectorExpr>();
-  for (const node of postOrderVector(...formulasOf(task.reduction))) {
+  for (const node of postOrderVector(...formulasOf([task.reduction]))) {
     if (node.kind !== 'gather') continue;
     const { position } = node.table;
     const own = task.inputs[position];

@@ -1,8 +1,7 @@
 import { inputsOf, substituteVector, type Reduction, type VectorExpr } from '@mercer/formula';
-import { own } from '@mercer/options';
 import type { Input } from './input.js';
 
-/** What a call computes, whatever its arguments are. */
+/** A reduction that a call computes, whatever its arguments are. */
 export interface Task {
   /** Name of the operation, for messages. */
   readonly what: string;
@@ -17,7 +16,7 @@ export type Reductions = readonly [Reduction, ...Reduction[]];
 export interface JointTask extends Omit<Task, 'reduction'> {
   readonly reductions: Reductions;
   /** What the caller calls them, for messages; by place, none where there is one reduction. */
-  readonly names?: readonly string[] | undefined;
+  readonly names: readonly string[] | undefined;
 }
 
 /** The task of one reduction as that of several. */
@@ -27,14 +26,9 @@ export function jointly({ reduction, ...rest }: Task): JointTask {
 
 /** How messages call a reduction of a task. */
 export function labelOf(task: JointTask, place: number): string {
-  const { what, names } = own(task, 'what', 'names');
+  const { what, names } = task;
   const name = names?.[place];
   return name === undefined ? what : `${what}: ${name}`;
-}
-
-/** The formulas of a reduction: that which is reduced, and the weight. */
-export function formulasOf({ formula, weight }: Reduction): readonly Reduction['formula'][] {
-  return weight === undefined ? [formula] : [formula, weight];
 }
 
 /** A reduction with parts of its formulas replaced, all at once. */
@@ -49,6 +43,6 @@ export function replaced(of: Reduction, parts: ReadonlyMap<VectorExpr, VectorExp
 }
 
 /** Places of the inputs that formulas read. Others tell sizes alone. */
-export function usedBy(formulas: readonly Reduction['formula'][]): ReadonlySet<number> {
+export function usedBy(formulas: readonly VectorExpr[]): ReadonlySet<number> {
   return new Set(inputsOf(...formulas).map(({ position }) => position));
 }

@@ -10,25 +10,42 @@ import { describeInput, nodeAt, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { parameterInput } from './make-input.js';
 import type { Symbolic } from './symbolic.js';
-import { shapeAfter, type RowRange, type ViewStep } from './view-step.js';
+import type { RowRange } from './view-step.js';
+import { withSteps } from './with-steps.js';
 
-/** The same formula with inputs of another category, and other expressions for the row numbers. */
+/** The same formula with other inputs at the same places, and other expressions for the row numbers. */
 function recategorised(
   { formula, inputs }: Symbolic,
-  category: (of: Category) => Category,
+  moved: (of: Input) => Input,
   rows: ReadonlyMap<VectorExpr, VectorExpr>,
 ): Symbolic {
-  const moved = new Map<VectorExpr, VectorExpr>(rows);
+  const nodes = new Map<VectorExpr, VectorExpr>(rows);
   const others = inputs.map((one, place) => {
-    const other = { ...one, category: category(one.category) };
-    if (other.category === one.category) return one;
-    moved.set(nodeAt(one, place), nodeAt(other, place));
+    const other = moved(one);
+    if (other.category === one.category) return other;
+    nodes.set(nodeAt(one, place), nodeAt(other, place));
     return other;
   });
-  return { formula: substituteVector(formula, moved), inputs: others };
+  return { formula: substituteVector(formula, nodes), inputs: others };
 }
 
-const SWAPPED: { readonly [C in Category]: Category } = { i: 'j', j: 'i', parameter: 'parameter' };
+const SWAPPED: { readonly [C in Category]: Category } = {
+  i: 'j',
+  j: 'i',
+  pair: 'pair',
+  parameter: 'parameter',
+};
+
+/** An input of rows as one of the other side, and values of pairs with M and N exchanged. */
+function exchanged(one: Input): Input {
+  if (one.category !== 'pair') return { ...one, category: SWAPPED[one.category] };
+  const { steps } = one;
+  if (steps.at(-1)?.op !== 'swap') return withSteps(one, [...steps, { op: 'swap' }]);
+  const { extent } = one;
+  const { rows, columns = 1, batchShape } = extent ?? { rows: 1, batchShape: [] };
+  const back = extent && { rows: columns, columns: rows, batchShape };
+  return { ...one, steps: steps.slice(0, -1), extent: back };
+}
 
 /** i and j exchanged. */
 export function transposed(of: Symbolic): Symbolic {
@@ -36,16 +53,25 @@ export function transposed(of: Symbolic): Symbolic {
     [indexI, indexJ],
     [indexJ, indexI],
   ]);
-  return recategorised(of, (category) => SWAPPED[category], rows);
+  return recategorised(of, exchanged, rows);
 }
 
 /** The values at equal rows, as a formula of i alone. The numbers of rows of both sides must be the same. */
 export function diagonal(of: Symbolic): Symbolic {
-  return recategorised(
-    of,
-    (category) => (category === 'j' ? 'i' : category),
-    new Map([[indexJ, indexI]]),
-  );
+  return recategorised(of, alongDiagonal, new Map([[indexJ, indexI]]));
+}
+
+function alongDiagonal(one: Input): Input {
+  if (one.category === 'j') return { ...one, category: 'i' };
+  if (one.category !== 'pair') return one;
+  const { steps, extent } = one;
+  const { rows = 1, batchShape = [] } = extent ?? {};
+  return {
+    ...one,
+    category: 'i',
+    steps: [...steps, { op: 'diagonal' }],
+    extent: { rows, batchShape },
+  };
 }
 
 /** The rows of i that a range selects. */
@@ -62,8 +88,9 @@ export function someRows(what: string, { formula, inputs }: Symbolic, range: Row
 /** Inputs of which those of i have the rows of a range alone. */
 export function takeRows(inputs: readonly Input[], range: RowRange): readonly Input[] {
   return inputs.map((one): Input => {
-    if (one.category !== 'i') return one;
-    return withSteps(one, [...one.steps, { op: 'rows', ...range }], range.count);
+    if (one.category !== 'i' && one.category !== 'pair') return one;
+    const axis = one.category === 'i' ? -2 : -3;
+    return withSteps(one, [...one.steps, { op: 'rows', axis, ...range }]);
   });
 }
 
@@ -78,9 +105,17 @@ export function rowsAsBatch(
   first = 0,
 ): Symbolic {
   checkBound(what, inputs);
-  const others = inputs.map((one): Input => {
+  const moved = new Map<VectorExpr, VectorExpr>();
+  const others = inputs.map((one, place): Input => {
+    if (one.category === 'pair') {
+      const { rows = 1, columns = 1, batchShape = [] } = one.extent ?? {};
+      const extent = { rows: columns, batchShape: [...batchShape, rows] };
+      const row: Input = { ...one, category: 'j', extent };
+      moved.set(nodeAt(one, place), nodeAt(row, place));
+      return row;
+    }
     const axis = one.category === 'i' ? -2 : -3;
-    return withSteps(one, [...one.steps, { op: 'insert', axis }], undefined);
+    return withSteps(one, [...one.steps, { op: 'insert', axis }]);
   });
   // Also where the formula has no row numbers: it tells the extent of the batch axis.
   const data = {
@@ -88,19 +123,8 @@ export function rowsAsBatch(
     shape: [rowsI, 1],
   };
   const row = parameterInput(what, data, undefined);
-  const moved = new Map<VectorExpr, VectorExpr>([[indexI, nodeAt(row, others.length)]]);
+  moved.set(indexI, nodeAt(row, others.length));
   return { formula: substituteVector(formula, moved), inputs: [...others, row] };
-}
-
-function withSteps(one: Input, steps: readonly ViewStep[], rows: number | undefined): Input {
-  const extent = one.extent ?? { rows: 1, batchShape: [] };
-  const added = steps.slice(one.steps.length);
-  const shape = shapeAfter([...extent.batchShape, extent.rows, one.dim], added);
-  return {
-    ...one,
-    steps,
-    extent: { rows: rows ?? shape.at(-2) ?? 1, batchShape: shape.slice(0, -2) },
-  };
 }
 
 /** @throws LazyError UNBOUND_VARIABLE where an input is a placeholder */

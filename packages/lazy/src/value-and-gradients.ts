@@ -2,20 +2,21 @@ import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { LOAD_OPTIONS } from '@mercer/tensor/operation';
-import { NO_RESULTS, type Results } from './call.js';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
-import { execute, type CallOptions } from './execute.js';
-import { checkGradientOuts, namedOuts } from './gradient-outs.js';
+import type { CallOptions } from './call-options.js';
+import { checkGradientOuts, delivered, namedOuts } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
 import type { ResultOf } from './reduction-types.js';
 import { asResult } from './result-of-kind.js';
-import { deliver } from './results.js';
+import { computed } from './reductions.js';
+import { asResults, asTensors, NO_RESULTS } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
+import { jointly } from './task.js';
 import { tablesApart } from './tables-apart.js';
 import { checkBound } from './transforms.js';
 
@@ -124,41 +125,37 @@ export async function valueAndGradients<
   };
   const { device } = checkGradientOuts(what, whole, outs);
   const where = { ...rest, device };
+  const reductions = [task.reduction] as const;
   const made: Tensor[] = [];
-  const written: Results[] = [];
+  const written: Tensor[] = [];
   try {
     const isFirst = !WITHOUT_FORWARD.includes(task.reduction.kind);
-    if (isFirst) written.push(await execute({ ...task, what }, [], where));
-    const saved = {
-      values: written[0]?.value,
-      indices: written[0]?.index as Tensor<'int32'> | undefined,
-    };
+    const [first = NO_RESULTS] = isFirst
+      ? await computed(jointly({ ...task, what }), [], where)
+      : [];
+    written.push(...present(asTensors(reductions, [first])));
+    const saved = { values: first.value, indices: first.index as Tensor<'int32'> | undefined };
     const derivatives = await derivativesBy(what, whole, places, { ...where, saved }, made);
     const by = places.map((place) => inputAt(task, place));
     const also = isFirst ? undefined : task.reduction;
     const found = await runDerivatives(what, derivatives, by, also, where);
-    if (also !== undefined) written.push(found.also);
-    written.push(
-      ...found.gradients.map((gradient): Results => ({ value: gradient, index: undefined })),
-    );
-    const taken: readonly (Results | undefined)[] = [
-      outs.value,
-      ...outs.gradients.map((one) => ({ value: one.out, index: undefined })),
-    ];
-    const wanted = written.map(({ value, index }, at) => ({
-      value: taken[at]?.value ?? value,
-      index: taken[at]?.index ?? index,
-    }));
-    const [value = NO_RESULTS, ...gradients] = await deliver({ written, wanted }, rest);
-    const byName = names.map((name, at) => [name, gradients[at]?.value] as const);
+    written.push(...present(asTensors(reductions, [found.also])), ...found.gradients);
+    const wanted = [...asTensors(reductions, [named.value]), ...named.gradients];
+    const results = await delivered(written, wanted, rest);
+    const [value = NO_RESULTS] = asResults(reductions, results);
+    const gradients = results.slice(results.length - names.length);
+    const byName = names.map((name, at) => [name, gradients[at]] as const);
     return {
       value: asResult<K, D>(value),
       gradients: Object.fromEntries(byName) as ValueAndGradients<K, D, V>['gradients'],
     };
   } catch (error) {
-    for (const { value, index } of written) for (const one of [value, index]) one?.dispose();
+    for (const one of written) one.dispose();
     throw error;
   } finally {
     for (const one of made) one.dispose();
   }
 }
+
+const present = (tensors: readonly (Tensor | undefined)[]): Tensor[] =>
+  tensors.filter((one) => one !== undefined);

@@ -1,5 +1,3 @@
-import type { Tensor } from '@mercer/tensor';
-
 /** Rows `start`, `start + step`, ..., `count` of them. */
 export interface RowRange {
   readonly start: number;
@@ -7,58 +5,72 @@ export interface RowRange {
   readonly count: number;
 }
 
-/** A step from the shape of a tensor to a matrix (..batch, rows, dim). `axis` counts from the end: -1 is the last. */
+/** A step from the shape of a tensor to a matrix (..batch, rows, dim) or to values of pairs (..batch, M, N, dim). `axis` counts from the end: -1 is the last. */
 export type ViewStep =
   /** Takes away an axis of extent 1. */
   | { readonly op: 'drop'; readonly axis: number }
   /** Puts in an axis of extent 1; `axis` is its place in the result. */
   | { readonly op: 'insert'; readonly axis: number }
-  /** Takes some rows. */
-  | ({ readonly op: 'rows' } & RowRange);
+  /** Exchanges M and N of values of pairs. */
+  | { readonly op: 'swap' }
+  /** Takes those of equal rows: (..batch, M, dim). */
+  | { readonly op: 'diagonal' }
+  /** Takes some rows; `axis` is theirs. */
+  | ({ readonly op: 'rows'; readonly axis: -2 | -3 } & RowRange);
+
+/** Where elements lie: strides and offset in elements. */
+interface Lies {
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
 
 /** The shape after some steps. */
 export function shapeAfter(
   shape: readonly number[],
   steps: readonly ViewStep[],
 ): readonly number[] {
-  return steps.reduce((current, step): readonly number[] => {
-    switch (step.op) {
-      case 'drop':
-        return current.toSpliced(current.length + step.axis, 1);
-      case 'insert':
-        return current.toSpliced(current.length + 1 + step.axis, 0, 1);
-      case 'rows':
-        return current.with(-2, step.count);
-    }
-  }, shape);
+  return steps.length === 0 ? shape : viewAfter({ shape, strides: shape, offset: 0 }, steps).shape;
 }
 
-/** The view of a tensor after some steps; the tensor itself where there are none. */
-export function viewAfter(x: Tensor, steps: readonly ViewStep[]): Tensor {
-  let current = x;
-  for (const step of steps) {
-    const next = viewed(current, step);
-    if (current !== x) current.dispose();
-    current = next;
-  }
-  return current;
-}
+/** The view of a tensor after some steps; what it says beside is kept. */
+export const viewAfter = <V extends Lies>(view: V, steps: readonly ViewStep[]): V =>
+  steps.reduce(viewed, view);
 
-function viewed(x: Tensor, step: ViewStep): Tensor {
+/** The numbers of axes M and N exchanged. */
+const swapped = (axes: readonly number[]): readonly number[] =>
+  axes.toSpliced(-3, 2, ...axes.slice(-3, -1).reverse());
+
+function viewed<V extends Lies>(view: V, step: ViewStep): V {
+  const { shape, strides, offset } = view;
   switch (step.op) {
     case 'drop': {
-      const at = x.rank + step.axis;
-      return x.slice(...x.shape.map((_, axis) => (axis === at ? 0 : null)));
+      const at = shape.length + step.axis;
+      return { ...view, shape: shape.toSpliced(at, 1), strides: strides.toSpliced(at, 1) };
     }
     case 'insert': {
-      using wide = x.broadcastTo([1, ...x.shape]);
-      const others = x.shape.map((_, axis) => axis + 1);
-      return wide.permute(others.toSpliced(x.rank + 1 + step.axis, 0, 0));
+      const at = shape.length + 1 + step.axis;
+      return { ...view, shape: shape.toSpliced(at, 0, 1), strides: strides.toSpliced(at, 0, 0) };
     }
     case 'rows': {
-      const { start, count, step: stride } = step;
-      const range = [start, start + count * stride, stride] as const;
-      return x.slice(...x.shape.slice(0, -2).map(() => null), count === 0 ? [0, 0] : range);
+      const { axis } = step;
+      const stride = strides.at(axis) ?? 0;
+      return {
+        ...view,
+        shape: shape.with(axis, step.count),
+        strides: strides.with(axis, stride * step.step),
+        offset: step.count === 0 ? offset : offset + step.start * stride,
+      };
+    }
+    case 'swap':
+      return { ...view, shape: swapped(shape), strides: swapped(strides) };
+    case 'diagonal': {
+      const [i = 0, j = 0] = strides.slice(-3);
+      return {
+        ...view,
+        shape: shape.toSpliced(-2, 1),
+        strides: strides.toSpliced(-3, 2, i + j),
+      };
     }
   }
 }

@@ -1,5 +1,12 @@
 import type { DType } from '@mercer/kernels';
-import { addPendingMethod, arrived, isPending, pending, type Gives } from './pending.js';
+import {
+  addPendingMethod,
+  arrived,
+  isPending,
+  pending,
+  pendingPrototype,
+  type Gives,
+} from './pending.js';
 import type { TensorMethods } from './tensor-methods.js';
 import { Tensor } from './tensor.js';
 
@@ -7,6 +14,8 @@ import { Tensor } from './tensor.js';
 export interface AttachedMethod {
   /** What its promise is of. */
   readonly gives: Gives;
+  /** Whether the tensor and the arguments are given as they are, pending or not; else pending ones are waited for. */
+  readonly takesPending?: true;
   /** Called with the tensor and the method's arguments. */
   readonly call: (self: Tensor<never>, ...given: never[]) => Promise<unknown>;
 }
@@ -20,9 +29,18 @@ export type AttachedMethods = Partial<Record<keyof TensorMethods<DType>, Attache
  * @throws TypeError where tensors have a member of that name
  */
 export function attachMethods(methods: AttachedMethods): void {
-  for (const [name, { gives, call }] of Object.entries<AttachedMethod>(methods)) {
+  for (const [name, { gives, call, takesPending }] of Object.entries<AttachedMethod>(methods)) {
     if (name in Tensor.prototype) throw new TypeError(`tensors have a member '${name}' already`);
     const apply = call as (self: Tensor, ...given: readonly unknown[]) => Promise<unknown>;
+    if (takesPending === true) {
+      const whole = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
+        return apply(this, ...given);
+      };
+      const property = { value: whole, configurable: true, writable: true };
+      Object.defineProperty(Tensor.prototype, name, property);
+      Object.defineProperty(pendingPrototype, name, property);
+      continue;
+    }
     const value = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
       const result = given.some(isPending)
         ? arrived(given).then((all) => apply(this, ...all))

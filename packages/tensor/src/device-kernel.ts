@@ -1,10 +1,10 @@
 import {
   dtypeBytes,
   type CpuGeometry,
-  type CudaGeometry,
   type DType,
   type LaunchableKernel,
   type KernelParam,
+  type Scalars,
 } from '@mercer/kernels';
 import { debugPrinter, type DebugOption, type DebugPrinter } from '@mercer/jit-cache';
 import { describeValue } from '@mercer/options';
@@ -15,9 +15,11 @@ import type { NativeFunction } from './native-function.js';
 import { ParamPacker } from './param-packer.js';
 import { activeProfiler } from './profiler.js';
 import { StorageBlock } from './storage-block.js';
-import { streamFor, type StreamCore } from './stream-core.js';
+import { streamFor } from './stream-core.js';
 
 type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
+
+type Geometry = ReturnType<LaunchableKernel['geometry']>;
 
 /** The one implementation of LoadedKernel. */
 export class DeviceKernel implements LoadedKernel {
@@ -28,6 +30,8 @@ export class DeviceKernel implements LoadedKernel {
   readonly #pointers: readonly PointerParam[];
   readonly #packer: ParamPacker;
   readonly #print: DebugPrinter | undefined;
+  readonly #what: string;
+  #last: { readonly scalars: Scalars; readonly geometry: Geometry } | undefined;
 
   /** @internal Use `device.load`. */
   constructor(
@@ -43,20 +47,28 @@ export class DeviceKernel implements LoadedKernel {
     this.#pointers = kernel.params.filter((param) => param.kind === 'pointer');
     this.#packer = new ParamPacker(kernel);
     this.#print = debugPrinter(debug);
+    this.#what = `launch of ${kernel.name}`;
   }
 
   launch(stream: Stream, args: LaunchArguments): void {
     const { scalars, pointers } = args;
-    const core = streamFor(this.device, stream, `launch of ${this.kernel.name}`);
+    const core = streamFor(this.device, stream, this.#what);
     if (pointers.length !== this.#pointers.length) throw this.#wrongCount(pointers.length);
+    const storages: (StorageBlock | undefined)[] = [];
     const keepAlive: object[] = [];
-    for (let i = 0; i < pointers.length; i++) this.#bind(i, pointers[i], keepAlive);
-    this.#packer.setScalars(scalars);
+    for (let i = 0; i < pointers.length; i++) {
+      const storage = this.#bind(i, pointers[i]);
+      storages.push(storage);
+      if (storage !== undefined) keepAlive.push(storage.handle);
+    }
+    const geometry = this.#setScalars(scalars);
     const maps = Object.hasOwn(args, 'tensorMaps') ? args.tensorMaps : undefined;
     if (maps !== undefined) this.#packer.setTensorMaps(maps);
-    const geometry = this.kernel.geometry(scalars);
     if (isEmpty(geometry)) return;
-    for (let i = 0; i < pointers.length; i++) this.#before(i, pointers[i], core);
+    for (let i = 0; i < storages.length; i++) {
+      if (this.#pointers[i]?.access === 'read') storages[i]?.beforeRead(core);
+      else storages[i]?.beforeWrite(core);
+    }
     core.admit();
     const profiler = activeProfiler();
     const begin = profiler?.begin(core);
@@ -65,15 +77,29 @@ export class DeviceKernel implements LoadedKernel {
     if (profiler !== undefined && begin !== undefined) {
       profiler.end(core, begin, this.kernel, scalars, this.executor);
     }
-    for (let i = 0; i < pointers.length; i++) this.#after(i, pointers[i], core);
+    for (let i = 0; i < storages.length; i++) {
+      if (this.#pointers[i]?.access === 'read') storages[i]?.noteRead(core);
+      else storages[i]?.noteWrite(core);
+    }
+    if (this.#print === undefined) return;
     const how = this.executor === undefined ? '' : `, ${this.executor}`;
-    this.#print?.(`launch ${this.kernel.name} on ${core.label}${how}: ${formatGeometry(geometry)}`);
+    this.#print(`launch ${this.kernel.name} on ${core.label}${how}: ${formatGeometry(geometry)}`);
   }
 
-  #bind(index: number, argument: PointerArgument | undefined, keepAlive: object[]): void {
+  /** Packs the scalars, and gives the geometry that they ask for. Those that were frozen at the last launch are still there. */
+  #setScalars(scalars: Scalars): Geometry {
+    if (this.#last?.scalars === scalars) return this.#last.geometry;
+    this.#last = undefined;
+    this.#packer.setScalars(scalars);
+    const geometry = this.kernel.geometry(scalars);
+    if (Object.isFrozen(scalars)) this.#last = { scalars, geometry };
+    return geometry;
+  }
+
+  #bind(index: number, argument: PointerArgument | undefined): StorageBlock | undefined {
     if (typeof argument === 'bigint') {
       this.#packer.setBigPointer(index, argument);
-      return;
+      return undefined;
     }
     const storage = storageOf(argument);
     if (storage === undefined || argument === undefined) throw this.#wrongKind(index, argument);
@@ -88,19 +114,7 @@ export class DeviceKernel implements LoadedKernel {
       address += argument.byteOffset;
     }
     this.#packer.setPointer(index, address);
-    keepAlive.push(storage.handle);
-  }
-
-  #before(index: number, argument: PointerArgument | undefined, stream: StreamCore): void {
-    const storage = storageOf(argument);
-    if (this.#pointers[index]?.access === 'read') storage?.beforeRead(stream);
-    else storage?.beforeWrite(stream);
-  }
-
-  #after(index: number, argument: PointerArgument | undefined, stream: StreamCore): void {
-    const storage = storageOf(argument);
-    if (this.#pointers[index]?.access === 'read') storage?.noteRead(stream);
-    else storage?.noteWrite(stream);
+    return storage;
   }
 
   #parameter(index: number): string {
@@ -144,15 +158,14 @@ function storageOf(argument: PointerArgument | undefined): StorageBlock | undefi
   return storage instanceof StorageBlock ? storage : undefined;
 }
 
-const isCpu = (geometry: CpuGeometry | CudaGeometry): geometry is CpuGeometry =>
-  Object.hasOwn(geometry, 'tasks');
+const isCpu = (geometry: Geometry): geometry is CpuGeometry => Object.hasOwn(geometry, 'tasks');
 
-function isEmpty(geometry: CpuGeometry | CudaGeometry): boolean {
+function isEmpty(geometry: Geometry): boolean {
   if (isCpu(geometry)) return geometry.tasks === 0;
   return geometry.grid[0] === 0 || geometry.grid[1] === 0 || geometry.grid[2] === 0;
 }
 
-function formatGeometry(geometry: CpuGeometry | CudaGeometry): string {
+function formatGeometry(geometry: Geometry): string {
   if (isCpu(geometry)) {
     return `tasks ${geometry.tasks}, chunk ${geometry.chunk}, scratch ${geometry.scratchBytes} bytes`;
   }

@@ -6,6 +6,24 @@
  */
 export type { DebugOption } from '@mercer/jit-cache';
 export { dtypeBytes, DTYPES, isDType, type DType } from '@mercer/kernels';
+export * from './arithmetic/functions.js';
+export type { ElementwiseOptions } from './arithmetic/elementwise.js';
+export type { ElementwiseMethods } from './arithmetic/methods.js';
+export type {
+  CommonDType,
+  CommonMethod,
+  ComparisonMethod,
+  Elementwise,
+  FloatingDType,
+  FloatingMethod,
+  FloatingUnaryMethod,
+  Operand,
+  OperandKind,
+  SameDType,
+  SameMethod,
+  TensorOperand,
+  TruthMethod,
+} from './arithmetic/result-types.js';
 export type { ArrowLike, ArrowTableLike, ArrowVectorLike } from './arrow.js';
 export { cpuExecutor, type CpuExecutor, type CpuExecutorChoice } from './cpu-executor.js';
 export {

@@ -46,7 +46,7 @@ export function checkMap(expr: Expr, inputs: MapInputs, options: MapOptions): Ch
   }));
   if (out !== undefined) {
     checkOutView(out, { shape, dtype, device }, [], 'map');
-    for (const operand of operands) checkInPlace(out, operand);
+    for (const operand of operands) checkInPlace('map', out, operand);
   }
   return { shape, dtype, device, operands, indices: checkAxes(indices, shape) };
 }
@@ -127,7 +127,7 @@ function broadcastTo(
 }
 
 /** An output may be an input, element by element; any other overlap would write what is still to be read. */
-function checkInPlace(out: Tensor, input: MemoryView): void {
+export function checkInPlace(what: string, out: Tensor, input: MemoryView): void {
   if (!viewsOverlap(out, input)) return;
   const same =
     out.dtype === input.dtype &&
@@ -136,7 +136,7 @@ function checkInPlace(out: Tensor, input: MemoryView): void {
   if (same) return;
   throw new MercerError(
     'OVERLAP',
-    `map: the output ${out.label} shares memory with the input ${input.label} in another layout. Pass an output of its own, or one with the input's dtype, shape and strides.`,
+    `${what}: the output ${out.label} shares memory with the input ${input.label} in another layout. Pass an output of its own, or one with the input's dtype, shape and strides.`,
   );
 }
 

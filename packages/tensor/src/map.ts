@@ -65,7 +65,7 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
     const to = steps.result({ shape: [...shape], dtype });
     if (sizeOfShape(shape) === 0) return { tensors, steps };
     const planned = planMap(
-      { expr, shape, out: to, indices, inputs: operands, parameters },
+      { expr, shape, out: to, indices, inputs: operands, parameters, computesIn: undefined },
       device.limits,
     );
     const pointers: Record<string, CallPointer> = { out: pointerAt(to, planned.outOffset) };
@@ -74,9 +74,8 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
     }
     const { plan, scalars } = planned;
     const values = sizeOfShape(shape);
-    const { expr: _, ...written } = plan;
-    const key = `map ${expr.id} ${JSON.stringify(written)}`;
-    steps.addKernel(key, kernelFor(plan, key), { values, pointers, scalars });
+    const { key, kernel } = mapKernel(plan);
+    steps.addKernel(key, kernel, { values, pointers, scalars });
     const names = plan.parameters;
     return {
       tensors,
@@ -180,13 +179,16 @@ export const map: MapCall = Object.assign(
 /** Kernel values by formula and key; those of a formula that nobody holds are forgotten with it. */
 const kernels = new WeakMap<Expr, RecentMap<string, EmittedKernel>>();
 
-function kernelFor(plan: MapPlan, key: string): EmittedKernel {
-  let ofFormula = kernels.get(plan.expr);
+/** The kernel of a map, and a text that tells it from others while its formula lives. */
+export function mapKernel(plan: MapPlan): { readonly key: string; readonly kernel: EmittedKernel } {
+  const { expr, ...written } = plan;
+  const key = `map ${expr.id} ${JSON.stringify(written)}`;
+  let ofFormula = kernels.get(expr);
   if (ofFormula === undefined) {
     ofFormula = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
-    kernels.set(plan.expr, ofFormula);
+    kernels.set(expr, ofFormula);
   }
   let kernel = ofFormula.get(key);
   if (kernel === undefined) ofFormula.set(key, (kernel = emitMap(plan)));
-  return kernel;
+  return { key, kernel };
 }

@@ -10,6 +10,8 @@ export type MercerErrorCode =
   | 'INVALID_ARGUMENT'
   /** A tensor, stream or scope was used after it was disposed. */
   | 'DISPOSED'
+  /** What a result that is not computed yet reads was written meanwhile. */
+  | 'MODIFIED'
   /** An output shares memory with an input or with itself. */
   | 'OVERLAP'
   | 'OUT_OF_MEMORY'

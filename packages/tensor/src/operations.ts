@@ -6,7 +6,7 @@ import type { Device, StreamOption, TransferOptions, WorkOptions } from './devic
 import { enqueueCopy, enqueueFill, type ElementView } from './elementwise.js';
 import { isDense, isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
-import { assertNoOverlap, assertWritable } from './overlap.js';
+import { assertNoOverlap, assertWritable, type MemoryView } from './overlap.js';
 import type { StorageBlock } from './storage-block.js';
 import { streamFor, waitForRoom, type StreamCore } from './stream-core.js';
 import { uploadInPieces } from './upload-array.js';
@@ -75,7 +75,7 @@ export interface ExpectedOut {
 export function checkOutView(
   out: Operand,
   { shape, dtype, device }: ExpectedOut,
-  inputs: readonly Operand[],
+  inputs: readonly MemoryView[],
   what: string,
 ): void {
   if (out.storage.device !== device) {
@@ -149,6 +149,7 @@ export async function castInto(
 ): Promise<void> {
   const device = coreOf(source.storage.device);
   checkOutView(out, { shape: source.shape, dtype, device }, [source], what);
+  if (out.storage.hasLaterReads) await out.storage.launchLaterReads();
   const stream = await roomOn(device, options, what);
   await enqueueCopy(device, out, source, stream, options.signal);
 }
@@ -171,6 +172,7 @@ export async function copyInto(
   }
   const { shape, strides, offset } = broadcastLayout(source, target.shape);
   assertNoOverlap(target, [source], 'copyFrom');
+  if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
   const stream = await roomOn(device, options, 'copyFrom');
   const from = { shape, strides, offset, dtype: source.dtype, storage: source.storage };
   await enqueueCopy(device, target, from, stream, options.signal);
@@ -184,6 +186,7 @@ export async function fillView(
 ): Promise<void> {
   assertWritable(target, 'fill');
   const device = coreOf(target.storage.device);
+  if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
   const stream = await roomOn(device, options, 'fill');
   await enqueueFill(device, target, value, stream, options.signal);
 }

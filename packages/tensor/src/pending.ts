@@ -1,4 +1,6 @@
 import type { DType } from '@mercer/kernels';
+import { own } from '@mercer/options';
+import type { Stream, WorkOptions } from './device.js';
 import type { TensorMethods } from './tensor-methods.js';
 
 /** Methods of a tensor that return another view of it at once. */
@@ -77,7 +79,7 @@ const METHODS: Readonly<
  * Of promises that {@link pending} returns. Their `constructor` stays Promise, so that `await` and `Promise.resolve` take them as they
  * are, with no turn more than for a plain promise.
  */
-const prototype = Object.create(Promise.prototype, {
+export const pendingPrototype = Object.create(Promise.prototype, {
   dispose: { value: disposeWhenThere },
   [Symbol.dispose]: { value: disposeWhenThere },
 }) as object;
@@ -96,21 +98,43 @@ for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, give
 /** Adds a method that waits for the tensor, and for arguments that are pending, and calls the tensor's own. */
 export function addPendingMethod(name: string, gives: Gives): void {
   const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
-    const result = Promise.all([this, arrived(given)]).then(([tensor, all]): unknown => {
+    const stream = streamAmong(given);
+    const self = this instanceof ActsAsPending ? this.launch({ stream }) : this;
+    const result = Promise.all([self, arrived(given)]).then(([tensor, all]): unknown => {
       const own: unknown = Reflect.get(tensor, name);
       return Reflect.apply(own as () => unknown, tensor, all);
     });
     return gives === 'tensor' ? pending(result) : result;
   };
-  Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
+  Object.defineProperty(pendingPrototype, name, { value, configurable: true, writable: true });
+}
+
+/** What a tensor is to be overwritten with; the tensor itself where that was computed into it. */
+export async function contentFor(
+  out: object,
+  source: unknown,
+  options: WorkOptions,
+): Promise<unknown> {
+  if (source instanceof ActsAsPending && (await source.computeInto(out, options))) return out;
+  return isPending(source) ? await source : source;
+}
+
+/** The stream of a call's options, on which what is computed for it belongs too. */
+function streamAmong(given: readonly unknown[]): Stream | undefined {
+  const options = given.at(-1);
+  if (typeof options !== 'object' || options === null || isPending(options)) return undefined;
+  const { stream } = own(options as { readonly stream?: Stream }, 'stream');
+  return stream;
 }
 
 /** Arguments with those that are pending waited for. Nothing is asked of the others, which may be anything. */
 export async function arrived(given: readonly unknown[]): Promise<readonly unknown[]> {
   const all = [...given];
+  const stream = streamAmong(given);
   await Promise.all(
     all.map(async (one, at) => {
-      if (isPending(one)) all[at] = await one;
+      if (one instanceof ActsAsPending) all[at] = await one.launch({ stream });
+      else if (isPending(one)) all[at] = await one;
     }),
   );
   return all;
@@ -118,10 +142,26 @@ export async function arrived(given: readonly unknown[]): Promise<readonly unkno
 
 const pendings = new WeakSet();
 
+/** What is no promise of its own but behaves as a pending tensor extends this. */
+export abstract class ActsAsPending {
+  readonly #isPending = true;
+
+  /** Asks nothing of the value, which may be anything. */
+  static is(value: object): boolean {
+    return #isPending in value && value.#isPending;
+  }
+
+  /** The tensor, its work enqueued on the stream. */
+  abstract launch(options: { readonly stream?: Stream | undefined }): Promise<object>;
+
+  /** Computes it into a tensor, where that is what it gives; false, with nothing done, where it is not. */
+  abstract computeInto(out: object, options: WorkOptions): Promise<boolean>;
+}
+
 /** The promise itself, with the methods of its tensor. */
 export function pending<T>(promise: Promise<T>): Pending<T> {
   pendings.add(promise);
-  return Object.setPrototypeOf(promise, prototype) as Pending<T>;
+  return Object.setPrototypeOf(promise, pendingPrototype) as Pending<T>;
 }
 
 /** The promise of what a function does at once. */
@@ -138,5 +178,7 @@ export function givesPending<A extends readonly unknown[], T>(
 
 /** True for what {@link pending} returned. */
 export function isPending(value: unknown): value is Pending<object> {
-  return typeof value === 'object' && value !== null && pendings.has(value);
+  return (
+    typeof value === 'object' && value !== null && (pendings.has(value) || ActsAsPending.is(value))
+  );
 }

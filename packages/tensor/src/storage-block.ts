@@ -20,6 +20,14 @@ export interface NativeMemory {
   free(uses: readonly StreamUse[]): void;
 }
 
+/** What will read a storage and is not launched yet. */
+export interface UnlaunchedRead {
+  /** Called before work on `stream` writes the storage. */
+  keepFrom(stream: StreamCore): void;
+  /** Resolves when it is enqueued. */
+  launchReaders(): Promise<void>;
+}
+
 /** The one implementation of Storage. */
 export class StorageBlock implements Storage {
   readonly device: StorageOwner;
@@ -32,6 +40,8 @@ export class StorageBlock implements Storage {
   #references = 1;
   #writer: StreamUse;
   #readers: StreamUse[] = [];
+  #writes = 0;
+  #laterReads: Set<UnlaunchedRead> | undefined;
 
   /** @internal Use `device.allocate`. */
   constructor(
@@ -57,6 +67,32 @@ export class StorageBlock implements Storage {
   /** The stream that wrote last. @internal */
   get lastWrite(): StreamUse {
     return this.#writer;
+  }
+
+  /** How often it was written. @internal */
+  get writes(): number {
+    return this.#writes;
+  }
+
+  /** Something will read it. @internal */
+  addLaterRead(read: UnlaunchedRead): void {
+    (this.#laterReads ??= new Set()).add(read);
+  }
+
+  /** It has, or never will. @internal */
+  deleteLaterRead(read: UnlaunchedRead): void {
+    this.#laterReads?.delete(read);
+  }
+
+  /** Whether something will read it. @internal */
+  get hasLaterReads(): boolean {
+    return this.#laterReads !== undefined && this.#laterReads.size > 0;
+  }
+
+  /** Launches what will read it. Errors go to those who await the results. @internal */
+  async launchLaterReads(): Promise<void> {
+    if (this.#laterReads === undefined) return;
+    await Promise.all([...this.#laterReads].map((read) => read.launchReaders()));
   }
 
   /** One more owner. @internal */
@@ -94,8 +130,11 @@ export class StorageBlock implements Storage {
     if (this.#writer.stream !== stream) stream.waitFor(this.#writer);
   }
 
-  /** Makes `stream` wait for the last write and all reads since on other streams. @internal */
+  /** Makes `stream` wait for the last write and all reads since on other streams; what will read it keeps a copy. @internal */
   beforeWrite(stream: StreamCore): void {
+    if (this.#laterReads !== undefined) {
+      for (const read of [...this.#laterReads]) read.keepFrom(stream);
+    }
     if (this.#writer.stream !== stream) stream.waitFor(this.#writer);
     for (const reader of this.#readers) {
       if (reader.stream !== stream) stream.waitFor(reader);
@@ -104,15 +143,19 @@ export class StorageBlock implements Storage {
 
   /** Notes that the newest work on `stream` reads. @internal */
   noteRead(stream: StreamCore): void {
-    const use = { stream, seq: stream.enqueued };
-    const at = this.#readers.findIndex((reader) => reader.stream === stream);
-    if (at < 0) this.#readers.push(use);
-    else this.#readers[at] = use;
+    const use = stream.newest();
+    for (let at = 0; at < this.#readers.length; at++) {
+      if (this.#readers[at]?.stream !== stream) continue;
+      this.#readers[at] = use;
+      return;
+    }
+    this.#readers.push(use);
   }
 
   /** Notes that the newest work on `stream` writes; it ran after every read before, so those are settled. @internal */
   noteWrite(stream: StreamCore): void {
-    this.#writer = { stream, seq: stream.enqueued };
+    this.#writes++;
+    this.#writer = stream.newest();
     if (this.#readers.length > 0) this.#readers = [];
   }
 }

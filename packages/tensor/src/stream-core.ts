@@ -43,6 +43,7 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   #sinceMark = 0;
   #marks: Mark[] = [];
   readonly #waitedFor = new WeakMap<StreamCore, number>();
+  #newest: StreamUse | undefined;
   #tail: { readonly seq: number; readonly event: E } | undefined;
 
   constructor(device: Device, label: string) {
@@ -92,6 +93,13 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
       this.#tail = { seq: this.enqueued, event: this.record() };
     }
     return this.#tail;
+  }
+
+  /** The work that was enqueued last. */
+  newest(): StreamUse {
+    const seq = this.enqueued;
+    if (this.#newest?.seq !== seq) this.#newest = { stream: this, seq };
+    return this.#newest;
   }
 
   /** True when a launch would not have to wait. */

@@ -2,6 +2,7 @@ import type { DType } from '@mercer/kernels';
 import type { Device } from './device.js';
 import { MercerError } from './mercer-error.js';
 import { checkOutView } from './operations.js';
+import type { MemoryView } from './overlap.js';
 import { assertTensor, type Tensor } from './tensor.js';
 
 /**
@@ -34,7 +35,7 @@ export function commonDevice(tensors: readonly Tensor[], what: string): Device {
 export function checkOut(
   out: Tensor,
   expected: { readonly shape: readonly number[]; readonly dtype: DType; readonly device: Device },
-  inputs: readonly Tensor[],
+  inputs: readonly MemoryView[],
   what: string,
 ): void {
   assertTensor(out, `${what}: out`);

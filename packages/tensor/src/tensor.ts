@@ -24,7 +24,7 @@ import { isRowMajor, type Layout } from './layout.js';
 import { localHandle } from './local-handle.js';
 import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
-import { pendingOf, type Pending } from './pending.js';
+import { contentFor, pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import {
   READBACK_OPTIONS,
@@ -242,12 +242,15 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   /**
    * Overwrites the elements with those of `source`, converted and broadcast. Resolves with this tensor when the work is enqueued; from
-   * another device as `to` does.
+   * another device as `to` does. An elementwise result like this tensor is computed into it: `await w.copyFrom(w.sub(g.mul(0.1)))`.
    */
-  copyFrom(source: Tensor, options?: TransferOptions): Pending<Tensor<D>> {
+  copyFrom(source: Tensor | Pending<Tensor>, options?: TransferOptions): Pending<Tensor<D>> {
     return pendingOf(async (): Promise<Tensor<D>> => {
-      assertTensor(source, 'copyFrom: the source');
-      await copyInto(this, source, readOptions('copyFrom', options, TRANSFER_OPTIONS));
+      const given = readOptions('copyFrom', options, TRANSFER_OPTIONS);
+      const from = await contentFor(this, source, given);
+      if (from === this && source !== this) return this;
+      assertTensor(from, 'copyFrom: the source');
+      await copyInto(this, from, given);
       return this;
     });
   }

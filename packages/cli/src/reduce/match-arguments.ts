@@ -27,7 +27,7 @@ interface ParameterArgument extends CommonArgument {
 /** Whether an argument is a file of rows. */
 export const isRows = (one: Argument): one is RowsArgument => one.category !== 'parameter';
 
-const KIND = { i: 'Vi', j: 'Vj', parameter: 'Pm' } as const;
+const KIND = { i: 'Vi', j: 'Vj', pair: 'Vij', parameter: 'Pm' } as const;
 
 /**
  * The arguments in the order of the inputs. An input without an alias goes by its position.
@@ -57,6 +57,11 @@ export function matchArguments(
       );
     }
     const option = `--arg ${name}=${value}`;
+    if (category === 'pair') {
+      throw usageError(
+        `${option}: the input ${declared} has values of pairs, which the command does not read. Call genred of @mercer/lazy.`,
+      );
+    }
     if (category !== 'parameter') return { declared, dim, option, category, file: value };
     try {
       return { declared, dim, option, category, value: parseValue(value) };

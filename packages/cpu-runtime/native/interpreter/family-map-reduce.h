@@ -17,8 +17,8 @@ struct MapReduceFamily {
   int64_t atOnce;                                   // machines of pairs in use
   Machine* places;                   // of gathered rows
   Reducer* reducers;
-  int64_t tile, results, gathered;
-  T *ownTiles, *otherTiles, *gatheredTiles, *parameters;
+  int64_t tile, results, gathered, paired;
+  T *ownTiles, *otherTiles, *gatheredTiles, *pairTiles, *parameters;
   T **totals, **parts;  // by reduction
   const T** values;
   Factor* factors;  // of the first reduction, where several rows are added
@@ -28,6 +28,7 @@ struct MapReduceFamily {
   int64_t firstOther() const { return set.own + ownRoots; }
   int64_t firstParameter() const { return firstOther() + set.other + otherRoots; }
   int64_t firstGathered() const { return firstParameter() + set.parameters; }
+  int64_t firstPair() const { return firstGathered() + gathered; }
 
   void reserve(const View& view, Arena& arena) {
     set = MapReduceSettings(view.settings);
@@ -35,13 +36,14 @@ struct MapReduceFamily {
     ownRoots = view.codes[0].rootCount, otherRoots = view.codes[1].rootCount;
     results = gathered = 0;
     for (int32_t g = 0; g < set.gathers; g++) gathered += set.gather(g)[1];
-    const int64_t inputs = firstGathered() + gathered;
+    paired = set.pairs();
+    const int64_t inputs = firstPair() + paired;
     own.reserve(view, 0, set.own + set.parameters, arena);
     other.reserve(view, 1, set.other + set.parameters, arena);
     atOnce = 1;
     for (int64_t r = 0; r < atOnce; r++) {
       pairs[r].reserve(view, 2, inputs, arena);
-      const bool few = view.codes[2].registers - view.codes[2].rootCount <= kFewRegisters && !set.selects() && set.gathers == 0;
+      const bool few = view.codes[2].registers - view.codes[2].rootCount <= kFewRegisters && !set.selects() && set.gathers == 0 && paired == 0;
       if (few) atOnce = ROWS_AT_ONCE;
     }
     if (set.valueCode() > 0) chosen.reserve(view, set.valueCode(), inputs, arena);
@@ -54,6 +56,7 @@ struct MapReduceFamily {
     ownTiles = arena.tiles(set.own);
     otherTiles = arena.tiles(set.other);
     gatheredTiles = arena.tiles(gathered);
+    pairTiles = arena.tiles(paired);
     parameters = arena.take<T>(set.parameters);
     reducers = arena.take<Reducer>(set.reductions);
     totals = arena.take<T*>(set.reductions);
@@ -85,6 +88,7 @@ struct MapReduceFamily {
     int64_t kept, reduced, batch, taskCount;
     const int64_t* strides;  // of input q: ld at 2 q, batch at 2 q + 1
     const int64_t* tableRows;
+    const int64_t* columnStrides;  // of the inputs with values of pairs
     int64_t firstResult;
   };
 
@@ -109,12 +113,14 @@ struct MapReduceFamily {
     if (set.ranges) sizes.taskCount = words[at++];
     sizes.strides = words + at;
     sizes.tableRows = sizes.strides + 2 * set.inputs;
+    sizes.columnStrides = sizes.tableRows;
+    for (int32_t i = 0; i < set.inputs; i++) sizes.columnStrides += set.tablePlace(i) >= 0;
     return sizes;
   }
 
   static int64_t tilesOf(const View& view) {
     const MapReduceSettings set(view.settings);
-    int64_t tiles = set.own + set.other;
+    int64_t tiles = set.own + set.other + set.pairs();
     for (int32_t c = 0; c < 3; c++) tiles += view.codes[c].registers + view.codes[c].rootCount;
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
       const int32_t* const one = set.reduction(r);
@@ -162,6 +168,20 @@ struct MapReduceFamily {
         continue;
       }
       ROWS[set.storage(input)][kOwnType](to, 1, from, ld, rows);
+      for (int64_t i = rows; i < whole_steps(rows); i++) to[i] = to[rows - 1];
+    }
+  }
+
+  // The values of pairs of the kept rows from `first` on with the reduced row `row`; the last again up to whole steps.
+  void gatherPairs(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t row) const {
+    T* to = pairTiles;
+    for (int32_t n = 0; n < paired; n++, to += tile) {
+      const int32_t input = set.pair(n)[0];
+      const int64_t strides[] = {g.strides[2 * input], g.columnStrides[set.pairInputs(input)]};
+      const int64_t own = strides[set.axis == 1 ? 0 : 1], others = strides[set.axis == 1 ? 1 : 0];
+      const int64_t element = layer * g.strides[2 * input + 1] + first * own + row * others + set.pair(n)[1];
+      const uint8_t* const from = (const uint8_t*)g.words[input] + element * ELEMENT_BYTES[set.storage(input)];
+      ROWS[set.storage(input)][kOwnType](to, 1, from, own, rows);
       for (int64_t i = rows; i < whole_steps(rows); i++) to[i] = to[rows - 1];
     }
   }
@@ -243,6 +263,7 @@ struct MapReduceFamily {
     eachPairMachine([&](const Machine& one) {
       for (int64_t q = 0; q < ownRoots; q++) one.input(firstRoot() + q, own.root(q));
       for (int64_t q = 0; q < gathered; q++) one.input(firstGathered() + q, gatheredTiles + q * tile);
+      for (int64_t q = 0; q < paired; q++) one.input(firstPair() + q, pairTiles + q * tile);
     });
     for (int64_t i = 0; set.selects() && i < rows; i++) seen[i] = 0;
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) reducers[r].clear(totals[r], whole);
@@ -312,6 +333,7 @@ struct MapReduceFamily {
       addRows(start + j, j, whole);
     }
     for (; j < count; j++) {
+      if (paired > 0) gatherPairs(g, layer, first, rows, start + j);
       if (set.gathers > 0) gatherByIndex(g, layer, whole, j);
       pairs[0].run(whole, j);
       if (set.selects()) select(g, layer * g.kept + first, rows, start, j);

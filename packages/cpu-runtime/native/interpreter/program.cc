@@ -300,11 +300,12 @@ class Reader {
     for (int32_t i = 0, at = 9 + 5 * set.reductions; i < set.inputs; ++i, at += 2) {
       const int32_t own = program_.view_.float64 ? 0 : 1;
       setting(at, own, program_.view_.float64 ? 0 : 3);
-      if (setting(at + 1, -1, tables) >= 0) ++tables;
+      if (setting(at + 1, kOfPairs, tables) >= 0) ++tables;
       require(setting(at + 1) < 0 || setting(at + 1) == tables - 1, "tables are out of order");
     }
     for (int32_t i = 0, at = end - 2 * components; i < components; ++i, at += 2) {
-      setting(at, i < set.own + set.other ? -1 : 0, set.inputs - 1);
+      const int32_t input = setting(at, i < set.own + set.other ? -1 : 0, set.inputs - 1);
+      require(input < 0 || set.tablePlace(input) != kOfPairs, "a row is read of values of pairs");
       setting(at + 1, 0, kMostComponents);
     }
     int32_t gathered = 0;
@@ -315,17 +316,23 @@ class Reader {
       gathered += count, end += 2 + count;
       require(gathered <= kMostInputs, "it gathers too much");
     }
+    const int32_t pairInputs = set.pairInputs(set.inputs);
+    const int32_t pairs = pairInputs > 0 ? setting(end++, 0, kMostInputs) : 0;
+    for (int32_t n = 0; n < pairs; ++n, end += 2) {
+      require(set.tablePlace(setting(end, 0, set.inputs - 1)) == kOfPairs, "values of pairs are of other inputs");
+      setting(end + 1, 0, kMostComponents);
+    }
     settings(end);
     codes(static_cast<size_t>(set.gatherCode(set.gathers)));
     const int32_t ownRoots = program_.codes_[0].rootCount, otherRoots = program_.codes_[1].rootCount;
-    const int32_t inputs = components + ownRoots + otherRoots + gathered;
+    const int32_t inputs = components + ownRoots + otherRoots + gathered + pairs;
     checkCode(0, set.own + set.parameters, 0, ownRoots);
     checkCode(1, set.other + set.parameters, 0, otherRoots);
     checkCode(2, inputs, 0, set.selects() ? 1 : results);
     if (set.valueCode() > 0) checkCode(set.valueCode(), inputs, 0, set.valueDim());
     for (int32_t n = 0; n < set.gathers; ++n) checkCode(set.gatherCode(n), inputs, 0, 1);
     if (set.selects()) pointers = set.valueDim() > 0 ? 3 : 2;
-    args(3 * set.inputs + pointers + (set.ranges == 1 ? 6 : 3) + tables);
+    args(3 * set.inputs + pointers + (set.ranges == 1 ? 6 : 3) + tables + pairInputs);
   }
 
   // How many values a reduction takes; what it writes is counted.

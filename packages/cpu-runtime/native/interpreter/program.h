@@ -140,9 +140,13 @@ constexpr bool givesIndices(int32_t kind) {
 // How sums are added up: of blocks, of terms, with what each addition lost, and the first two in double precision.
 enum Sums : int32_t { kBlocks, kTerms, kCompensated, kWideBlocks, kWideTerms };
 
+// In place of a table's number: an input with values of pairs.
+constexpr int32_t kOfPairs = -2;
+
 // The settings of a map-reduce, whose program is written by packages/kernels/src/interpret/map-reduce-program.ts: nine numbers,
-// of each reduction its kind, dim, weights, k and sums, of each input its element type and its place among the tables (or -1), of
-// each component of own rows, other rows and parameters its input and place, of each gathered row its table and components.
+// of each reduction its kind, dim, weights, k and sums, of each input its element type and its place among the tables (or -1, or
+// kOfPairs), of each component of own rows, other rows and parameters its input and place, of each gathered row its table and
+// components; where inputs have values of pairs the number of components of such values, and of each its input and place.
 struct MapReduceSettings {
   MapReduceSettings() = default;
   explicit MapReduceSettings(const int32_t* settings)
@@ -163,6 +167,14 @@ struct MapReduceSettings {
     for (; n > 0; n--) one += 2 + one[1];
     return one;
   }
+  // Inputs with values of pairs before `input`.
+  int32_t pairInputs(int32_t before) const {
+    int32_t count = 0;
+    for (int32_t i = 0; i < before; i++) count += tablePlace(i) == kOfPairs;
+    return count;
+  }
+  int32_t pairs() const { return pairInputs(inputs) > 0 ? gather(gathers)[0] : 0; }
+  const int32_t* pair(int32_t n) const { return gather(gathers) + 1 + 2 * n; }
   // Codes: own rows, other rows, pairs, what a selection writes, places of gathered rows.
   int32_t valueCode() const { return selection > 1 ? 3 : 0; }
   int32_t gatherCode(int32_t n) const { return (selection > 1 ? 4 : 3) + n; }

@@ -5,6 +5,7 @@ import { keptSizes, axesOf } from './contraction.js';
 import { elementwiseFunction } from './elementwise/evaluate-elementwise.js';
 import { postOrderVector } from './post-order-vector.js';
 import type {
+  Category,
   Combine,
   Contraction,
   Kind,
@@ -13,13 +14,15 @@ import type {
   VectorExpr,
 } from './vector-expr.js';
 
-/** The inputs by position, row-major: rows of i, rows of j, or the one row of a parameter. */
+/** The inputs by position, row-major: rows of i, rows of j, values of pairs (for each i those of every j), or the one row of a parameter. */
 export type InputData = readonly (ArrayLike<number> | undefined)[];
 
 /** Where a formula is evaluated. */
 interface Point {
   readonly i: number;
   readonly j: number;
+  /** Only where there are values of pairs. */
+  readonly rowsJ: number | undefined;
   readonly data: InputData;
 }
 
@@ -34,10 +37,7 @@ type EvaluateRule<K extends Kind> = (
 const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
   literal: ({ value }) => Float64Array.of(value),
   zero: ({ dim }) => new Float64Array(dim),
-  variable: (node, _, { i, j, data }) => {
-    const row = node.category === 'i' ? i : node.category === 'j' ? j : 0;
-    return rowOf(node, row, data, true);
-  },
+  variable: (node, _, point) => rowOf(node, ROW[node.category](point, node), point.data, true),
   index: ({ axis }, _, point) => Float64Array.of(point[axis]),
   elementwise: (node, args) => {
     const f = elementwiseFunction(node);
@@ -72,6 +72,23 @@ const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
     return out;
   },
   gather: ({ table }, [x], { data }) => rowOf(table, Math.floor(x![0]! + 0.5), data, false),
+};
+
+/** Which row of its data an input has at a pair. */
+const ROW: {
+  readonly [C in Category]: (point: Point, node: VariableNode) => number;
+} = {
+  i: ({ i }) => i,
+  j: ({ j }) => j,
+  parameter: () => 0,
+  pair: ({ i, j, rowsJ }, { position }) => {
+    if (rowsJ !== undefined && j < rowsJ) return i * rowsJ + j;
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `cannot evaluate: input ${position} has values of pairs, rowsJ is ${rowsJ} and row j is ${j}. ` +
+        `Pass as rowsJ how many rows j has.`,
+    );
+  },
 };
 
 function rowOf(node: VariableNode, row: number, data: InputData, mustExist: boolean): Float64Array {
@@ -143,16 +160,18 @@ export interface RowPair {
   readonly i?: number;
   /** Default 0. */
   readonly j?: number;
+  /** How many rows j has, which a formula with values of pairs (`Vij`) needs. */
+  readonly rowsJ?: number;
 }
 
-const ROW_PAIR: OptionNames<RowPair> = { i: true, j: true };
+const ROW_PAIR: OptionNames<RowPair> = { i: true, j: true, rowsJ: true };
 
 /**
  * The value of a formula in float64 at row i and row j: `dim` numbers. `data[position]` holds the rows
- * of that input one after the other. The oracle for kernels: written for clearness, not for speed.
+ * of that input one after the other, for values of pairs those of (0, 0), (0, 1) and so on. The oracle for kernels: written for clearness, not for speed.
  *
  * Throws `FormulaError`: `UNBOUND_VARIABLE` for an input without data or with a broken row,
- * `INVALID_ARGUMENT` for a row that is not there.
+ * `INVALID_ARGUMENT` for a row that is not there, and for values of pairs without `rowsJ`.
  *
  * ```ts
  * import { evaluateVector, ops, vi, vj } from '@mercer/formula';
@@ -161,18 +180,18 @@ const ROW_PAIR: OptionNames<RowPair> = { i: true, j: true };
  * ```
  */
 export function evaluateVector(root: VectorExpr, data: InputData, at?: RowPair): Float64Array {
-  const { i = 0, j = 0 } = readOptions('evaluateVector', at, ROW_PAIR);
-  return vectorEvaluator(root)(data, i, j);
+  const { i = 0, j = 0, rowsJ } = readOptions('evaluateVector', at, ROW_PAIR);
+  return vectorEvaluator(root)(data, i, j, rowsJ);
 }
 
 /** {@link evaluateVector} with the walk over the formula done once, for many rows. */
 export function vectorEvaluator(
   root: VectorExpr,
-): (data: InputData, i: number, j: number) => Float64Array {
+): (data: InputData, i: number, j: number, rowsJ?: number) => Float64Array {
   const order = postOrderVector(root);
   const at = new Map(order.map((node, k) => [node, k]));
   const argsOf = order.map((node) => node.args.map((arg) => at.get(arg)!));
-  return (data, i, j) => {
+  return (data, i, j, rowsJ) => {
     const values: Float64Array[] = [];
     for (const [k, node] of order.entries()) {
       // One untyped step for the table: the kind chooses the rule.
@@ -181,7 +200,7 @@ export function vectorEvaluator(
         rule(
           node,
           argsOf[k]!.map((arg) => values[arg]!),
-          { i, j, data },
+          { i, j, rowsJ, data },
         ),
       );
     }

@@ -17,7 +17,7 @@ export {
   type InputData,
   type RowPair,
 } from './evaluate-vector.js';
-export { indexI, indexJ, pm, vi, vj } from './inputs.js';
+export { indexI, indexJ, pm, vi, vij, vj } from './inputs.js';
 export { hasGathers, isVectorExpr } from './intern-vector.js';
 export { liftLiteralsSteps, type LiftedLiterals } from './lift-literals.js';
 export { simplifyVector } from './simplify/simplify-vector.js';
@@ -34,6 +34,7 @@ export {
   type RowCounts,
 } from './reductions/evaluate-reduction.js';
 export {
+  pairGradientSteps,
   reductionGradient,
   reductionGradientSteps,
   reductionTangent,

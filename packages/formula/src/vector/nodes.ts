@@ -13,7 +13,7 @@ import type {
   VectorOperand,
 } from './vector-expr.js';
 
-const CATEGORIES: ReadonlySet<string> = new Set<Category>(['i', 'j', 'parameter']);
+const CATEGORIES: ReadonlySet<string> = new Set<Category>(['i', 'j', 'pair', 'parameter']);
 const MAX_POSITION = 4095;
 
 /** The number `value`, dim 1; infinities, NaN and -0 are literals too. */
@@ -28,14 +28,14 @@ export function zero(dim: number): VectorExpr {
 }
 
 /**
- * Input number `position` (from 0), a row of `dim` numbers for every i, every j, or one row for all.
+ * Input number `position` (from 0), a row of `dim` numbers for every i, every j, every pair of both, or one row for all.
  * Throws `FormulaError` with code `INVALID_ARGUMENT`.
  */
 export function input(category: Category, position: number, dim: number): VariableNode {
   if (!CATEGORIES.has(category)) {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build a variable: the category is ${describeList(category)}. Use 'i', 'j' or 'parameter'.`,
+      `cannot build a variable: the category is ${describeList(category)}. Use 'i', 'j', 'pair' or 'parameter'.`,
     );
   }
   integer('a variable', 'position', position, 0, MAX_POSITION);
@@ -171,6 +171,13 @@ export function gather(table: VectorExpr, index: VectorOperand): VectorExpr {
     throw new FormulaError(
       'INVALID_ARGUMENT',
       `cannot build Gather: the first argument is a '${table.kind}' node. Pass an input such as vj(0, 3).`,
+    );
+  }
+  if (table.category === 'pair') {
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `cannot build Gather: input ${table.position} has values of pairs, and no rows that one index finds. ` +
+        `Pass an input with rows, such as vj(0, 3).`,
     );
   }
   const at = toVector('Gather', index);

@@ -1,7 +1,7 @@
 import type { ElementwiseOp } from './elementwise/elementwise-op.js';
 
-/** Which index a variable follows: rows of the output side `i`, of the other side `j`, or none. */
-export type Category = 'i' | 'j' | 'parameter';
+/** Which index a variable follows: rows of the output side `i`, of the other side `j`, both, or none. */
+export type Category = 'i' | 'j' | 'pair' | 'parameter';
 
 /** How a vector becomes one number. */
 export type Combine = 'sum' | 'max' | 'min' | 'argmax' | 'argmin';
@@ -25,7 +25,7 @@ export interface ZeroNode extends NodeBase {
   readonly kind: 'zero';
 }
 
-/** Input number `position`: the row of index i or j, or the one row of a parameter. */
+/** Input number `position`: the row of index i or j, the value of the pair (i, j), or the one row of a parameter. */
 export interface VariableNode extends NodeBase {
   readonly kind: 'variable';
   readonly category: Category;

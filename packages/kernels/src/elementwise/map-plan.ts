@@ -25,6 +25,8 @@ export interface MapProblem {
   readonly parameters?: Readonly<Record<string, number>>;
   /** Axes (0 is the first) whose index is the value of a variable, by its name. */
   readonly indices?: Readonly<Record<string, number>>;
+  /** 'float64' computes in it also where no operand is float64. */
+  readonly computesIn?: PairwiseDType | undefined;
 }
 
 /** One input of a map, broadcast to the shape of the problem. */
@@ -92,7 +94,7 @@ export interface PlannedMap {
  * @throws PlanError where more than eight inputs are read, or more than eight dimensions are left after collapsing
  */
 export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
-  const { expr, shape, out, parameters = {}, indices = {} } = problem;
+  const { expr, shape, out, parameters = {}, indices = {}, computesIn } = problem;
   const names = new Set(variables(expr));
   const read = problem.inputs.flatMap((input, index) =>
     names.has(input.name) ? [{ ...input, index }] : [],
@@ -124,6 +126,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     dims[0]?.strides[0] === 1 &&
     read.every((_, k) => inputStride(k, 0) === 0 || inputStride(k, 0) === 1);
   const wide =
+    computesIn === 'float64' ||
     out.dtype === 'float64' ||
     read.some(({ dtype }) => dtype === 'float64') ||
     axes.some((axis) => (shape[axis] ?? 0) > LARGEST_FLOAT32_EXTENT);

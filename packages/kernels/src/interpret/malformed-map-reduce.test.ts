@@ -1,5 +1,5 @@
 import { cpu } from '@mercer/cpu-runtime';
-import { ops, reduction, vi, vj } from '@mercer/formula';
+import { ops, reduction, vi, vij, vj } from '@mercer/formula';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emitMapReduce } from '../map-reduce/emit.js';
@@ -56,6 +56,49 @@ describe('a malformed program of a map-reduce', () => {
   ])('is refused: %s', (_, place, value) => {
     expect(program.words[FIRST + place]).not.toBe(value);
     expect(() => make(setting(place, value))).toThrow(refused);
+  });
+
+  it('is refused where values of pairs are of an input of rows, or rows of an input of pairs', () => {
+    const pairs = planMapReduce(
+      {
+        reduction: reduction('Sum', ops.mul(vij(0, 2), vj(1, 1))),
+        ...({ dtype: 'float32', rowsI: 10, rowsJ: 10, batch: 1 } as const),
+      },
+      limits,
+    );
+    const [one] = emitMapReduce(pairs).steps.map((step) => step.kernel);
+    if (one?.dialect !== 'cpu' || one.program === undefined) throw new TypeError('no program');
+    const { words, constants } = one.program;
+    const bytes = packParams(one.params).bytes;
+    const makePairs = (changed: Int32Array): unknown =>
+      cpu.interpret({ words: changed, constants }, { paramBytes: bytes });
+    expect(() => makePairs(words)).not.toThrow();
+    // nine numbers, a reduction of five, then the element type and the mark of each input
+    const [ofPairs, ofRows] = [FIRST + 15, FIRST + 17];
+    expect([words[ofPairs], words[ofRows]]).toEqual([-2, -1]);
+    for (const changed of [
+      words.with(ofPairs, -1),
+      words.with(ofRows, -2),
+      words.with(ofPairs, -3),
+      words.with(ofPairs, -1).with(ofRows, -2),
+    ]) {
+      expect(() => makePairs(changed)).toThrow(refused);
+    }
+    // the component of a row, then how many values of pairs there are, and of each its input and place
+    const last = FIRST + (words[3] ?? 0);
+    expect([...words.slice(last - 5, last)]).toEqual([2, 0, 0, 0, 1]);
+    for (const [at, value] of [
+      [last - 5, 3],
+      [last - 5, -1],
+      [last - 4, 1],
+      [last - 2, 2],
+      [last - 1, -1],
+    ] as const) {
+      expect(() => makePairs(words.with(at, value))).toThrow(refused);
+    }
+    // no room for the column stride
+    const fewer = bytes - 8;
+    expect(() => cpu.interpret({ words, constants }, { paramBytes: fewer })).toThrow(refused);
   });
 
   it('is refused in whatever is changed, or made: nothing crashes', () => {

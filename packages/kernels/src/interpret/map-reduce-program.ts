@@ -1,7 +1,14 @@
-import { finish, type RealExpr, type ReductionKind, type Steps } from '@mercer/formula';
+import {
+  finish,
+  type Category,
+  type RealExpr,
+  type ReductionKind,
+  type Steps,
+} from '@mercer/formula';
 import { fromList, fromListSteps } from '../map-reduce/expression-list.js';
 import { fromGatherList } from '../map-reduce/gathers.js';
 import type { PlannedReduction } from '../map-reduce/launched-plan.js';
+import { rowInputs } from '../map-reduce/plan-inputs.js';
 import type { CpuMapReducePlan } from '../map-reduce/plan-types.js';
 import { reducersOf } from '../map-reduce/reducers/reducers-of.js';
 import { addsNothing } from '../map-reduce/plan-sums.js';
@@ -27,6 +34,8 @@ const REDUCTIONS: readonly ReductionKind[] = [
 ];
 
 const NO_SELECTION = 0;
+/** In place of a table's number: an input with values of pairs. */
+const OF_PAIRS = -2;
 
 /** The program of a map-reduce plan; none for a formula beyond the interpreter. `rounded`: no product is fused with a sum. */
 export function mapReduceProgram(plan: CpuMapReducePlan, rounded = false): TileProgram | undefined {
@@ -99,6 +108,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
   const own = componentsOfRows(plan, used, kept);
   const other = componentsOfRows(plan, used, reduced);
   const parameters = componentsOfInputs(plan, used, 'parameter');
+  const ofPairs = componentsOfInputs(plan, used, 'pair');
   const gathered = gathers.map(({ table }, n) => ({
     table: inputPlace(plan, table),
     components: gatheredComponents(used, n),
@@ -107,6 +117,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
     ...own.map(({ name }) => [name, 'own'] as const),
     ...other.map(({ name }) => [name, 'other'] as const),
     ...gathered.flatMap(({ components }) => components.map(({ name }) => [name, 'both'] as const)),
+    ...ofPairs.map(({ name }) => [name, 'both'] as const),
   ]);
   const stages = yield* mapReduceStages(pair, (name) => sides.get(name));
   const make = function* (): Steps<TileProgram> {
@@ -114,6 +125,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
     const inputs = [
       ...[...names(own), ...stages.own, ...names(other), ...stages.other, ...names(parameters)],
       ...gathered.flatMap(({ components }) => names(components)),
+      ...names(ofPairs),
     ];
     const codes = [
       yield* builder.codeSteps(stages.own, [...names(own), ...names(parameters)]),
@@ -123,6 +135,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
     ];
     for (const { index } of gathers) codes.push(yield* builder.codeSteps([index], inputs));
     const components = [...own, ...other, ...parameters];
+    const hasPairs = rowInputs(plan.inputs, 'pair').length > 0;
     let tables = 0;
     return yield* writeTileProgramSteps({
       family: 'map-reduce',
@@ -133,14 +146,17 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
         ...[plan.axis, plan.ranges === true ? 1 : 0, selection, reductions.length / 5],
         ...[plan.inputs.length, own.length, other.length, parameters.length, gathers.length],
         ...reductions,
-        ...plan.inputs.flatMap(({ storage = plan.dtype, table }) => [
-          ...[elementNumber(storage), table === undefined ? -1 : tables++],
+        ...plan.inputs.flatMap(({ storage = plan.dtype, table, category }) => [
+          elementNumber(storage),
+          category === 'pair' ? OF_PAIRS : table === undefined ? -1 : tables++,
         ]),
         ...components.flatMap(({ input, component }) => [input, component]),
         ...gathered.flatMap((one) => [
           ...[one.table, one.components.length],
           ...one.components.map(({ component }) => component),
         ]),
+        ...(hasPairs ? [ofPairs.length] : []),
+        ...ofPairs.flatMap(({ input, component }) => [input, component]),
       ],
     });
   };
@@ -163,7 +179,7 @@ const inputPlace = ({ inputs }: CpuMapReducePlan, wanted: number): number =>
 const componentsOfInputs = (
   plan: CpuMapReducePlan,
   used: UsedComponents,
-  category: 'i' | 'j' | 'parameter',
+  category: Category,
 ): CodeInput[] =>
   used.of(category).map(({ name, position, component }) => ({
     name,

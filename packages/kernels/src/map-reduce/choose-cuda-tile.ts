@@ -23,6 +23,9 @@ const OPERATIONS_TOGETHER = { plain: 880, ranked: 1760 } as const;
 const ROWS_TOGETHER = { plain: [8, 4], ranked: [16, 8, 4] } as const;
 const SHARED_BYTES = 16384;
 const CUDA_TILE = 128;
+/** Shared memory beside values of pairs, and reduced rows of a tile of them. */
+const PAIR_BYTES = 40960;
+const PAIR_TILES = [32, 16, 8, 4] as const;
 /**
  * Blocks of a multiprocessor that run at a time, and how many it takes to keep its units from waiting. Lists beside longer rows
  * take more registers.
@@ -49,7 +52,8 @@ export function chooseCudaTile(
 ): CudaTile & { readonly text: string } {
   const { dtype, ranked, operations } = shape;
   const kind = ranked ? 'ranked' : 'plain';
-  const sliced = chooseSlices(shape, limits);
+  // the values of pairs of a block's kept rows are copied for all its threads
+  const sliced = shape.pairs > 0 ? undefined : chooseSlices(shape, limits);
   const cut =
     sliced === undefined
       ? { threads: CUDA_THREADS, slices: 1, resident: LEAST_BLOCKS, ...chooseParts(shape, limits) }
@@ -62,6 +66,7 @@ export function chooseCudaTile(
   const text = [
     `${rowsPerThread} rows a thread`,
     `tiles of ${tile}`,
+    ...(cut.pairs === undefined ? [] : [`pairs ${cut.pairs}`]),
     ...(slices > 1 ? [`${slices} slices`, `${threads} threads`] : []),
     ...(splits > 1 ? [`${splits} parts`] : []),
   ].join(', ');
@@ -72,16 +77,22 @@ export function chooseCudaTile(
 function chooseParts(
   shape: MapReduceShape,
   { multiprocessors }: CudaLimits,
-): Pick<CudaTile, 'rowsPerThread' | 'tile' | 'splits'> {
+): Pick<CudaTile, 'rowsPerThread' | 'tile' | 'splits' | 'pairs'> {
   const { dtype, own, slots, ranked, other, operations, rows, batch, terms } = shape;
   const { mergeable, whole } = shape;
   const kind = ranked ? 'ranked' : 'plain';
   const words = (own + slots) * (dtypeBytes(dtype) / 4);
   const width = stagedWidth(other, dtype);
-  const tile = tileOf({ dtype, other: width }, SHARED_BYTES, CUDA_TILE);
+  const pairRows = stagedPairs(shape);
+  const tile = pairRows ?? tileOf({ dtype, other: width }, SHARED_BYTES, CUDA_TILE);
   const vectors = (width * dtypeBytes(dtype)) / 16;
   // a range may have few rows, and threads wait for each other where one has a new row for its list
-  const rowCounts = ranked ? ([1] as const) : mergeable ? ([4, 2, 1] as const) : ([2, 1] as const);
+  const isSingle = ranked || shape.pairs > 0;
+  const rowCounts = isSingle
+    ? ([1] as const)
+    : mergeable
+      ? ([4, 2, 1] as const)
+      : ([2, 1] as const);
   const cuts = rowCounts
     .filter(
       (count) =>
@@ -108,5 +119,16 @@ function chooseParts(
   const { rowsPerThread, splits } = cuts.reduce((best, cut) =>
     cut.cost < best.cost * 0.99 ? cut : best,
   );
-  return { rowsPerThread, tile, splits };
+  if (shape.pairs === 0) return { rowsPerThread, tile, splits };
+  return { rowsPerThread, tile, splits, pairs: pairRows === undefined ? 'direct' : 'staged' };
+}
+
+/** Reduced rows whose values of pairs fit into shared memory beside their own components, undefined where there are none or too many. */
+function stagedPairs({ dtype, pairs, other }: MapReduceShape): number | undefined {
+  if (pairs === 0) return undefined;
+  const numbers = PAIR_BYTES / dtypeBytes(dtype);
+  // a number between the rows of each input, of which there are at most as many as components
+  const room = (rows: number): number =>
+    CUDA_THREADS * (rows + 1) * pairs + rows * stagedWidth(other, dtype);
+  return PAIR_TILES.find((rows) => room(rows) <= numbers);
 }

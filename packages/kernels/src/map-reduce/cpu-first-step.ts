@@ -1,9 +1,10 @@
 import { indent, lines } from '../emit/indent.js';
+import { pairsName } from './cpu-pair-inputs.js';
 import type { CpuPairText } from './cpu-pair-text.js';
 import { cpuRowsLoop } from './cpu-rows-loop.js';
 import { cpuOutputText, cpuRowCounts } from './cpu-text.js';
 import { elementType, loaded } from './half-storage.js';
-import { batchStrideName, inputName, strideName } from './params.js';
+import { batchStrideName, inputName, pairStrides, strideName } from './params.js';
 import type { CpuMapReducePlan } from './plan-types.js';
 import type { RunningResult } from './reducers/running-result.js';
 import type { UsedComponent } from './used-components.js';
@@ -62,6 +63,12 @@ function taskText(
       one,
       `${inputName(one.position)}[${row} * g.${strideName(one.position)} + ${one.component}]`,
     );
+  const ofPairs = used.of('pair');
+  const pairAt = ({ position: p, component }: UsedComponent, row: string): string => {
+    const along = pairStrides(plan, p);
+    const from = `${inputName(p)} + ${row} * g.${along.reduced} + ${component}`;
+    return `${pairsName(p)}(${from}, g.${along.kept}, places + group * LANES)`;
+  };
   // rows past the end compute what the last row does, and nothing of it is written
   const ownLoads = [
     ...own.map((one, q) => `own[group][${q}][lane] = ${at(one, 'row')};`),
@@ -84,6 +91,7 @@ function taskText(
     own: ownNames.map((name, q) => `const V ${name} = own[group][${q}];`),
     pair: (at) => [
       ...used.of(reduced).map((one) => `const V ${one.name} = splat(${other(one, at)});`),
+      ...ofPairs.map((one) => `const V ${one.name} = ${pairAt(one, at)};`),
       ...(otherRow === undefined ? [] : [`const V ${otherRow} = splat((T)${at});`]),
       ...statements.map((statement) => statement.trim()),
     ],
@@ -99,6 +107,11 @@ function taskText(
       .map(
         (one) =>
           `const V ${one.name} = splat(${loaded(one, `${inputName(one.position)}[${one.component}]`)});`,
+      ),
+    ofPairs.length > 0 &&
+      lines(
+        'int64_t places[ROWS];',
+        `for (int64_t row = 0; row < ROWS; row++) places[row] = first + row < ${limit} ? first + row : ${limit} - 1;`,
       ),
     ownLoads.length > 0 &&
       lines(

@@ -4,9 +4,10 @@ import { anyLane, vectorPrelude, vectorUnit } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { KernelParam } from '../kernel-param.js';
+import { pairsFunctions } from './cpu-pair-inputs.js';
 import { halfLoads } from './half-storage.js';
 import type { LaunchedPlan } from './launched-plan.js';
-import { rowNames, strideName, tableRows, TASK_COUNT } from './params.js';
+import { columnStrides, rowNames, strideName, tableRows, TASK_COUNT } from './params.js';
 import type { CpuMapReducePlan } from './plan-types.js';
 import type { ReducerDialect } from './reducers/reducer.js';
 import { wordsOf } from './reducers/state-words.js';
@@ -81,11 +82,13 @@ INLINE V real(I x) {
 }
 ${anyLane(level, dtype)}
 ${plan.sums?.wide ? `${wideText(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
-${halfLoads(plan.inputs, 'cpu')}${running.text}
+${halfLoads(plan.inputs, 'cpu')}${withEnd(pairsFunctions(plan))}${running.text}
 ${argumentsText(plan, params)}
 constexpr int64_t GROUPS = ${plan.groups}, ROWS = GROUPS * LANES, TILE = ${plan.tile};
 `;
 }
+
+const withEnd = (text: string): string => (text === '' ? '' : `${text}\n`);
 
 /** Vectors of float64 for every lane, in as many registers as they take; nothing of them is passed in any. `?:` would be lane by lane. */
 function wideText({ level }: Pick<CpuLaunchedPlan, 'level'>): string {
@@ -105,7 +108,7 @@ INLINE W choose(I which, W a, W b) {
 /** The arguments; sizes of one input stand together. */
 function argumentsText(plan: CpuLaunchedPlan, params: readonly KernelParam[]): string {
   const first = [TASK_COUNT, ...plan.inputs.map(({ position }) => strideName(position))];
-  const begins = new Set([...first, ...tableRows(plan)]);
+  const begins = new Set([...first, ...tableRows(plan), ...columnStrides(plan)]);
   return argumentsStruct(params, {
     integers: STANDARD_INTEGERS,
     dtypeOfT: plan.dtype,

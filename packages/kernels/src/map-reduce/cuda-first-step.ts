@@ -10,6 +10,7 @@ import {
   sliceStride,
   slicesRoom,
 } from './cuda-block.js';
+import { cudaPairInputs } from './cuda-pair-inputs.js';
 import { everyRow, pairsLoopText } from './cuda-pairs-loop.js';
 import { stagedRow } from './cuda-staged-row.js';
 import type { CudaPairText } from './cuda-pair-text.js';
@@ -40,15 +41,21 @@ export function firstStepText(
   const row = stagedRow(componentsOf(plan.inputs, reduced), plan.dtype);
   const { block } = running;
   const limit = plan.ranges ? 'last' : 'kept';
+  const ofPairs = cudaPairInputs(plan, limit);
   const unrolled = (body: string): string => everyRow(plan, body);
   const sliced = plan.slices > 1;
   const stage =
-    other.length > 0
-      ? lines('__syncthreads();', stagingText(plan, reduced, row.width), '__syncthreads();')
+    other.length > 0 || ofPairs.stage !== ''
+      ? lines(
+          '__syncthreads();',
+          other.length > 0 && stagingText(plan, reduced, row.width),
+          ofPairs.stage,
+          '__syncthreads();',
+        )
       : '';
   const apart = sliceStride(plan, row.width);
   const staged = String(plan.slices * apart);
-  const pairs = pairsLoopText(plan, running, pair, row);
+  const pairs = pairsLoopText(plan, running, pair, { row, ofPairs });
   const store = (state: string): string =>
     split ? stateWords(plan, running).store(state) : allOutputsText(plan, running, state);
   return lines(
@@ -63,6 +70,7 @@ export function firstStepText(
           )
         : `__shared__ __align__(16) V staged[${staged}];`),
     sliced && slicesRoom(plan),
+    ofPairs.declare,
     'for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
     indent(
       lines(

@@ -1,5 +1,6 @@
 import { indent, lines } from '../emit/indent.js';
 import { rowOfThread } from './cuda-block.js';
+import type { CudaPairInputs } from './cuda-pair-inputs.js';
 import type { CudaPairText } from './cuda-pair-text.js';
 import type { StagedRow } from './cuda-staged-row.js';
 import type { CudaMapReducePlan } from './plan-types.js';
@@ -15,7 +16,7 @@ export function pairsLoopText(
   plan: CudaMapReducePlan,
   running: RunningResult,
   { used, statements, results }: CudaPairText,
-  staged: StagedRow,
+  { row: staged, ofPairs }: { readonly row: StagedRow; readonly ofPairs: CudaPairInputs },
 ): string {
   const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const other = used.of(reduced);
@@ -23,10 +24,12 @@ export function pairsLoopText(
   const ownText = lines(
     ...used.of(kept).map(({ name }, q) => `const V ${name} = own[r][${q}];`),
     ownRow !== undefined && `const V ${ownRow} = (V)(${rowOfThread(plan)});`,
+    ofPairs.own,
   );
   const pairText = (q: string, suffix: string): string =>
     lines(
       staged.names(other, suffix),
+      ofPairs.names(used.of('pair'), q),
       otherRow !== undefined && `const V ${otherRow} = (V)(start + ${q});`,
       ...statements,
     );

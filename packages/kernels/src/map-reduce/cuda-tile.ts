@@ -8,6 +8,8 @@ export interface CudaTile {
   readonly slices: number;
   /** Reduced rows of a slice in shared memory, and between two merges. */
   readonly tile: number;
+  /** Whether values of pairs go through shared memory, where inputs have any. */
+  readonly pairs?: 'staged' | 'direct' | undefined;
   /** Reduced rows whose work is written out together. */
   readonly unroll: number;
   /** Reduced rows that are added at a time, where that costs less. */

@@ -3,7 +3,7 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 import type { HalfDType } from './half-dtype.js';
 import type { SumOptions } from './reducers/sum-options.js';
 
-/** An input of a plan: `dim` numbers for every row of i or of j, or once. */
+/** An input of a plan: `dim` numbers for every row of i or of j, for every pair of both, or once. */
 export interface MapReduceInput {
   readonly position: number;
   readonly category: Category;

@@ -24,7 +24,7 @@ export function componentName(category: Category, position: number, component: n
 /** The scalar variables that stand for the row numbers. */
 export const ROW_NAMES = { i: 'rowNumberI', j: 'rowNumberJ' } as const;
 
-const PREFIX = { i: 'i', j: 'j', parameter: 'p' } as const;
+const PREFIX = { i: 'i', j: 'j', pair: 'm', parameter: 'p' } as const;
 
 /**
  * In steps, every component of a formula as a scalar expression over components of inputs, row numbers, and components of

@@ -51,6 +51,8 @@ export interface MapReduceCase extends Pick<
   readonly planned?: { readonly rowsI: number; readonly rowsJ: number };
   /** Rows of inputs that are read by index, by position. */
   readonly tables?: Readonly<Record<number, number>>;
+  /** Positions of inputs with values of pairs whose i lie next to each other. */
+  readonly transposed?: readonly number[];
   /** Input positions that all batch entries share. */
   readonly shared?: readonly number[];
 }
@@ -98,18 +100,26 @@ export function checkMapReduce(
     ...all.flatMap(({ formula, weight }) => [formula, weight]).filter((f) => f !== undefined),
   );
   const rowsOf = ({ category, position }: VariableNode): number =>
-    tables[position] ?? (category === 'i' ? rowsI : category === 'j' ? rowsJ : 1);
+    tables[position] ??
+    (category === 'i' || category === 'pair' ? rowsI : category === 'j' ? rowsJ : 1);
+  const columnsOf = ({ category }: VariableNode): number => (category === 'pair' ? rowsJ : 1);
   const scalars: Record<string, number> = { rowsI, rowsJ, batch };
   const pointers: Record<
     string,
     Float32Array | Float64Array | Int32Array | Uint16Array | BigInt64Array
   > = {};
   for (const input of inputs) {
-    const [ld, rows] = [input.dim + (input.position % 2), rowsOf(input)];
+    const [rows, columns] = [rowsOf(input), columnsOf(input)];
+    const gap = input.position % 2;
+    const isTransposed = one.transposed?.includes(input.position) === true;
+    const across = isTransposed ? rows * (input.dim + gap) + 1 : input.dim + gap;
+    const ld = input.category === 'pair' && !isTransposed ? columns * across + 1 : input.dim + gap;
     const shared = one.shared?.includes(input.position) === true;
-    const stride = shared ? 0 : rows * ld;
+    const stride = shared ? 0 : Math.max(rows * ld, isTransposed ? columns * across : 0);
     // no padding after the last row
-    const count = batch * rows === 0 ? 0 : stride * (batch - 1) + (rows - 1) * ld + input.dim;
+    const last = (rows - 1) * ld + (columns - 1) * across + input.dim;
+    const count = batch * rows * columns === 0 ? 0 : stride * (batch - 1) + last;
+    if (input.category === 'pair') scalars[`columnStride${input.position}`] = across;
     scalars[`ld${input.position}`] = ld;
     scalars[`batchStride${input.position}`] = stride;
     if (input.position in tables) scalars[`rows${input.position}`] = rows;
@@ -126,11 +136,14 @@ export function checkMapReduce(
   const dataOf = (layer: number): number[][] => {
     const data: number[][] = [];
     for (const input of inputs) {
-      const [p, rows] = [String(input.position), rowsOf(input)];
+      const [p, rows, columns] = [String(input.position), rowsOf(input), columnsOf(input)];
       const from = layer * (scalars[`batchStride${p}`] ?? 0);
-      data[input.position] = Array.from({ length: rows * input.dim }, (_, e) => {
-        const [row, c] = [Math.floor(e / input.dim), e % input.dim];
-        const word = Number(pointers[`x${p}`]?.[from + row * (scalars[`ld${p}`] ?? 0) + c] ?? NaN);
+      data[input.position] = Array.from({ length: rows * columns * input.dim }, (_, e) => {
+        const [pair, c] = [Math.floor(e / input.dim), e % input.dim];
+        const [row, column] = [Math.floor(pair / columns), pair % columns];
+        const across = column * (scalars[`columnStride${p}`] ?? 0);
+        const place = from + row * (scalars[`ld${p}`] ?? 0) + across + c;
+        const word = Number(pointers[`x${p}`]?.[place] ?? NaN);
         const half = storage[input.position];
         return half === undefined ? word : halfValue(word, half);
       });

@@ -13,6 +13,8 @@ export interface MapReduceShape {
   /** Components of the inputs of the kept side, and of the reduced side. */
   readonly own: number;
   readonly other: number;
+  /** Components of the inputs with values of pairs. */
+  readonly pairs: number;
   /** Kept rows of all batch entries, and rows that each reduces. */
   readonly rows: number;
   readonly batch: number;

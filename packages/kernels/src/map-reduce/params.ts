@@ -2,6 +2,7 @@ import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import type { LaunchedPlan } from './launched-plan.js';
+import { rowInputs } from './plan-inputs.js';
 import type { UnrolledPlan } from './plan-types.js';
 import type { Reducer } from './reducers/reducer.js';
 import { plannedReducer } from './reducers/reducers-of.js';
@@ -12,6 +13,8 @@ import { outputNames, type RunningResult } from './reducers/running-result.js';
 export const inputName = (position: number): string => `x${position}`;
 export const strideName = (position: number): string => `ld${position}`;
 export const batchStrideName = (position: number): string => `batchStride${position}`;
+/** Elements from the value of a pair (i, j) to that of (i, j + 1). */
+export const columnStrideName = (position: number): string => `columnStride${position}`;
 export const tableRowsName = (position: number): string => `rows${position}`;
 /** What a plan with ranges takes: int64 rows of 4 numbers, and of 2. */
 export const RANGE_POINTERS = ['tasks', 'spans'] as const;
@@ -29,8 +32,9 @@ type ParamsPlan = Pick<LaunchedPlan, 'dtype' | 'inputs' | 'further' | 'ranges'>;
  * reduction has values and row numbers (dense, as (batch, rows, components)), `out<n>` and `index<n>` of
  * further reductions, `tasks` and `spans` where the plan has ranges (see `planRanges`), `rowsI`, `rowsJ`,
  * `batch`, `taskCount` where the plan has ranges, and for every input `ld<position>`, elements from one row to the next, and `batchStride<position>`,
- * where 0 broadcasts; last `rows<position>` for every input that is read by index. The components of a row lie side
- * by side; a parameter has one row.
+ * where 0 broadcasts; then `rows<position>` for every input that is read by index; last `columnStride<position>` for every
+ * input with values of pairs, from one j to the next, whose `ld<position>` is from one i to the next. The components of a row
+ * or of a pair lie side by side; a parameter has one row.
  */
 export function mapReduceParams(plan: ParamsPlan, reducer: Reducer): KernelParam[] {
   const results: KernelParam[] = [];
@@ -68,12 +72,26 @@ export function paramsAround(plan: ParamsPlan, results: readonly KernelParam[]):
       size(batchStrideName(position)),
     ]),
     ...tableRows(plan).map(size),
+    ...columnStrides(plan).map(size),
   ];
 }
 
 /** The numbers of rows of what is read by index. */
 export const tableRows = ({ inputs }: Pick<LaunchedPlan, 'inputs'>): readonly string[] =>
   inputs.flatMap(({ position, table }) => (table === undefined ? [] : [tableRowsName(position)]));
+
+/** The column strides of the inputs with values of pairs. */
+export const columnStrides = ({ inputs }: Pick<LaunchedPlan, 'inputs'>): readonly string[] =>
+  rowInputs(inputs, 'pair').map(({ position }) => columnStrideName(position));
+
+/** How far the values of pairs of an input lie apart along kept rows, and along reduced rows. */
+export function pairStrides(
+  { axis }: Pick<LaunchedPlan, 'axis'>,
+  position: number,
+): { readonly kept: string; readonly reduced: string } {
+  const [i, j] = [strideName(position), columnStrideName(position)];
+  return axis === 1 ? { kept: i, reduced: j } : { kept: j, reduced: i };
+}
 
 const allReducers = ({ further = [] }: ParamsPlan, first: Reducer): Reducer[] => [
   first,
@@ -112,7 +130,7 @@ export function mergeCost(
 /** Bytes of all inputs of a batch entry. */
 export function inputBytes({ inputs, dtype }: LaunchedPlan, scalars: Scalars): number {
   const { rowsI = 0, rowsJ = 0 } = scalars;
-  const rows = { i: rowsI, j: rowsJ, parameter: 1 };
+  const rows = { i: rowsI, j: rowsJ, pair: rowsI * rowsJ, parameter: 1 };
   return inputs.reduce((sum, { position, category, dim, storage, table }) => {
     const count = table === undefined ? rows[category] : (scalars[tableRowsName(position)] ?? 0);
     return sum + count * dim * dtypeBytes(storage ?? dtype);

@@ -69,6 +69,12 @@ export function componentsOf(inputs: readonly MapReduceInput[], wanted: Category
   return rowInputs(inputs, wanted).reduce((sum, { dim }) => sum + dim, 0);
 }
 
+/** What the summary of a plan says of values of pairs, where there are any. */
+export function pairsText(inputs: readonly MapReduceInput[]): string[] {
+  const count = componentsOf(inputs, 'pair');
+  return count === 0 ? [] : [`pairs ${count}`];
+}
+
 /** Throws where two inputs have one position. */
 export function checkInputs(inputs: readonly MapReduceInput[]): void {
   inputs.forEach(({ position }, n) => {

@@ -7,7 +7,7 @@ import { chooseCudaTile } from './choose-cuda-tile.js';
 import { toListSteps } from './expression-list.js';
 import { Gathers, toGatherList } from './gathers.js';
 import type { PlannedReduction } from './launched-plan.js';
-import { checkInputs, componentsOf, planInputs, unrolledReads } from './plan-inputs.js';
+import { checkInputs, componentsOf, pairsText, planInputs, unrolledReads } from './plan-inputs.js';
 import { planSums, sumsText } from './plan-sums.js';
 import type { MapReducePlan, UnrolledPlan } from './plan-types.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
@@ -100,6 +100,7 @@ function* unrolledSteps(
     ranked: all.some(({ kind }) => traitsOf(kind).takesK),
     own: componentsOf(inputs, kept),
     other: componentsOf(inputs, reduced),
+    pairs: componentsOf(inputs, 'pair'),
     rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
     batch: problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
@@ -111,6 +112,7 @@ function* unrolledSteps(
   const head = [
     `map-reduce ${dtype} ${kinds} over ${reduced} of ${dims}`,
     `i ${componentsOf(inputs, 'i')} j ${componentsOf(inputs, 'j')}`,
+    ...pairsText(inputs),
     ...inputs.flatMap(({ position, storage }) => (storage ? [`${storage} ${position}`] : [])),
     ...(common.ranges ? ['ranges'] : []),
     ...(sums === undefined ? [] : [sumsText(sums)]),

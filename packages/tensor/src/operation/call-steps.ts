@@ -5,11 +5,14 @@ import {
   type EmittedKernel,
   type Scalars,
 } from '@mercer/kernels';
+import { own } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
+import type { Device } from '../device.js';
 import type { DeviceCore } from '../device-core.js';
 import { elementKernel } from '../elementwise.js';
 import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
+import { coreOf } from '../operations.js';
 import { loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
 import type { Tensor } from '../tensor.js';
 import { broadcastLayout } from '../views.js';
@@ -38,20 +41,37 @@ export interface StepLaunch {
   readonly zeroed?: CallView | undefined;
 }
 
-/** Programs of a call and what they are launched with. */
-export interface CallStep {
-  /** What two steps share exactly when they are launches of the same kernels on a device. */
+/** Programs that a step can be launched with. */
+export interface StepPrograms {
+  /** What two steps share exactly when a prepared call may launch the kernels of one for the other. */
   readonly program: string;
+  /** Loads the programs. Tensors that are made for them are pushed to `made`, whose owner disposes them. */
+  load(options: CallLoadOptions, made: Tensor[]): Promise<readonly LoadedPart[]>;
+}
+
+/** Programs of a call and what they are launched with. */
+export interface CallStep extends StepPrograms {
   /** How many values it computes. */
   readonly values: number;
-  /** Loads its programs. Tensors that are made for them are pushed to `made`, whose owner disposes them. */
-  load(options: CallLoadOptions, made: Tensor[]): Promise<readonly LoadedPart[]>;
+  /** Programs that are prepared beside its own, for later calls whose tensors have less of an alignment. */
+  readonly fallback?: StepPrograms | undefined;
+  /** Its plan is the one that results tell: `resultPlan`. */
+  readonly tellsPlan?: boolean | undefined;
   /** What each of them is launched with. @throws MercerError where the call does not go with what was loaded */
   launches(parts: readonly LoadedPart[]): readonly StepLaunch[];
 }
 
 /** How a step of one program is launched. */
 export interface StepArguments extends StepLaunch, Pick<CallStep, 'values'> {}
+
+/** What prepared calls make of a step of one program. */
+export interface ProgramUse<P extends object> {
+  /** What steps share whose kernels may be launched for each other; default: the problem's key. */
+  readonly program?: string | undefined;
+  /** See {@link CallStep.fallback}. */
+  readonly fallback?: { readonly program: string; readonly problem: ProgramProblem<P> } | undefined;
+  readonly tellsPlan?: boolean | undefined;
+}
 
 /**
  * What a call of an operation does, written down before anything is loaded or enqueued: its results, its scratch memory and its
@@ -66,8 +86,8 @@ export class CallSteps {
   readonly #tensors: CallTensors;
 
   /** @param tensors whose places views and pointers name */
-  constructor(device: DeviceCore, tensors: CallTensors) {
-    this.device = device;
+  constructor(device: Device, tensors: CallTensors) {
+    this.device = coreOf(device);
     this.#tensors = tensors;
   }
 
@@ -111,20 +131,25 @@ export class CallSteps {
   /**
    * A matrix (..batch, rows, columns) as a kernel can read it: itself where `read` gives an operand, or a row-major copy, in which a
    * batch that it cannot read is spelled out.
+   *
+   * @param memory where a copy goes
+   * @param ownAxes how many of the last axes are no batch axes
    */
   readable<O>(
     view: CallView,
     read: (view: Layout) => O | undefined,
     batchShape: readonly number[],
+    memory = (spec: ResultSpec): CallView => this.scratchMemory(spec),
+    ownAxes = 2,
   ): { readonly view: CallView; readonly operand: O } {
     const direct = read(view);
     if (direct !== undefined) return { view, operand: direct };
     const packed = { shape: view.shape, strides: rowMajorStrides(view.shape), offset: 0 };
     const from =
       read(packed) === undefined
-        ? { ...view, ...broadcastLayout(view, [...batchShape, ...view.shape.slice(-2)]) }
+        ? { ...view, ...broadcastLayout(view, [...batchShape, ...view.shape.slice(-ownAxes)]) }
         : view;
-    const to = this.scratchMemory(from);
+    const to = memory({ shape: from.shape, dtype: from.dtype });
     this.copy(from, to);
     const operand = read(to);
     if (operand === undefined) throw new Error('a row-major copy is always readable');
@@ -133,7 +158,8 @@ export class CallSteps {
 
   /** Launches of what a step loads. */
   add(step: CallStep): void {
-    this.#steps.push(step);
+    const { fallback, tellsPlan } = own(step, 'fallback', 'tellsPlan');
+    this.#steps.push({ ...step, fallback, tellsPlan });
   }
 
   /** Row-major memory that is only needed during the call. */
@@ -147,10 +173,24 @@ export class CallSteps {
   }
 
   /** Launches of the program of a problem. */
-  addProgram<P extends object>(problem: ProgramProblem<P>, step: StepArguments): void {
-    const load = (options: CallLoadOptions): Promise<LoadedProgram<unknown>> =>
-      loadProblem(this.device, problem, options);
-    this.#steps.push(stepOf(problem.key, load, step));
+  addProgram<P extends object>(
+    problem: ProgramProblem<P>,
+    step: StepArguments,
+    use: ProgramUse<P> = ITSELF,
+  ): void {
+    const { program, fallback, tellsPlan } = own(use, 'program', 'fallback', 'tellsPlan');
+    this.#steps.push({
+      ...stepOf(program ?? problem.key, this.#loading(problem), step),
+      fallback: fallback && {
+        program: fallback.program,
+        load: loadsOne(this.#loading(fallback.problem)),
+      },
+      tellsPlan,
+    });
+  }
+
+  #loading<P extends object>(problem: ProgramProblem<P>): LoadProgram {
+    return (options) => loadProblem(this.device, problem, options);
   }
 
   /** Copies elements, converted, to a view of the same shape. */
@@ -187,17 +227,27 @@ export class CallSteps {
   }
 }
 
+type LoadProgram = (options: CallLoadOptions) => Promise<LoadedProgram<unknown>>;
+
+const loadsOne =
+  (load: LoadProgram): StepPrograms['load'] =>
+  async (options) => [partOf(await load(options))];
+
 /** A step of one program. */
 const stepOf = (
   program: string,
-  load: (options: CallLoadOptions) => Promise<LoadedProgram<unknown>>,
+  load: LoadProgram,
   { values, ...launch }: StepArguments,
 ): CallStep => ({
   program,
   values,
-  load: async (options) => [partOf(await load(options))],
+  load: loadsOne(load),
   launches: () => [launch],
+  fallback: undefined,
+  tellsPlan: undefined,
 });
+
+const ITSELF = Object.freeze({});
 
 /** A program that takes nothing beside the call's own. */
 export const partOf = (program: LoadedProgram<unknown>): LoadedPart => ({

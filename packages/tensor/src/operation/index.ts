@@ -12,8 +12,9 @@
  * 4. `launchProgram` enqueues them where the stream has room (`roomOn`); `unlessAborted` and `inSlices` heed a signal on the way.
  * 5. A promise of a tensor is given as `pending`, so that it has the tensor's methods; `attachMethods` makes the operation a method.
  * 6. An `Operation` does 1 and 3 to 6 from rules: what identifies a call, and the checks of 2, which write the call's launches down as
- *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. `map`, `sumTo` and rows by index
- *    are made so; the packages above still take the steps one by one.
+ *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. `map`, `sumTo`, rows by index and
+ *    the reductions of `@mercer/lazy` are made so; other packages above still take the steps one by one. `addReductions` writes down
+ *    reductions of formulas over pairs of rows.
  * 7. A call that comes again goes from the face to the launch: `KnownCall` and `KnownCalls`, by `layoutKey`.
  *
  * Nothing here is promised to stay as it is between minor versions.
@@ -78,7 +79,9 @@ export {
   type CallView,
   type LoadedPart,
   type StepArguments,
+  type ProgramUse,
   type StepLaunch,
+  type StepPrograms,
 } from './call-steps.js';
 export {
   KnownCall,
@@ -91,8 +94,10 @@ export {
 } from './known-call.js';
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
+export { resultPlan } from './result-plan.js';
 export {
   keyPart,
+  launchSteps,
   Operation,
   operationFunction,
   type CallIdentity,
@@ -101,3 +106,19 @@ export {
   type OperationRules,
   type PreparedCalls,
 } from './operation.js';
+export {
+  addReductions,
+  formulasOf,
+  sidesOf,
+  type ReductionsCall,
+  type ReductionViews,
+} from '../map-reduce/add-reductions.js';
+export {
+  halfStorage,
+  pairArguments,
+  pairOperand,
+  type PairInput,
+  type PairOperand,
+  type PairSizes,
+} from '../map-reduce/pair-inputs.js';
+export { rangeTables, type RangesCall } from '../map-reduce/range-tables.js';

@@ -1,10 +1,11 @@
 import { own } from '@mercer/options';
 import { dtypeBytes, type DType, type Scalars } from '@mercer/kernels';
-import type { Device, PointerArgument, Stream } from '../device.js';
+import type { Device, LoadedKernel, PointerArgument, Storage, Stream } from '../device.js';
 import { allocateView, coreOf } from '../operations.js';
-import { launchProgram, type LoadedProgram } from '../program.js';
+import type { LoadedProgram } from '../program.js';
 import { streamFor } from '../stream-core.js';
 import { wrap, type Tensor } from '../tensor.js';
+import { rememberPlan } from './result-plan.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
 export interface CallTensors {
@@ -33,8 +34,20 @@ export interface CallLaunch {
   readonly zeroed?: { readonly kind: CallPart; readonly place: number } | undefined;
 }
 
-interface BoundLaunch extends Omit<CallLaunch, 'pointers'> {
-  readonly pointers: readonly (readonly [name: string, pointer: CallPointer])[];
+/** A launch of one kernel of a call. */
+interface BoundLaunch {
+  readonly kernel: LoadedKernel;
+  /** In the order of the kernel's parameters. */
+  readonly pointers: readonly (CallPointer | 'workspace')[];
+  readonly scalars: Scalars;
+}
+
+/** The kernels of a program, bound. */
+interface BoundProgram {
+  readonly program: LoadedProgram<unknown>['program'];
+  readonly scalars: Scalars;
+  readonly launches: readonly BoundLaunch[];
+  readonly zeroed: CallLaunch['zeroed'];
 }
 
 /** A tensor that a call makes, row-major. */
@@ -53,6 +66,8 @@ export interface CheckedCall {
   readonly launches: readonly CallLaunch[];
   /** What has to live as long as the call is remembered. */
   readonly holds?: object | undefined;
+  /** The plan that its results tell. */
+  readonly plan?: object | undefined;
 }
 
 /**
@@ -63,22 +78,21 @@ export class KnownCall {
   readonly device: Device;
   readonly #results: readonly ResultSpec[];
   readonly #scratch: readonly ResultSpec[];
-  readonly #launches: readonly BoundLaunch[];
+  readonly #programs: readonly BoundProgram[];
   readonly #held: readonly Tensor[];
+  readonly #plan: object | undefined;
   /** Kept alive. */
   readonly holds: object | undefined;
 
   constructor(checked: CheckedCall) {
-    const names = ['device', 'results', 'scratch', 'launches', 'holds'] as const;
-    const { device, results, scratch = [], launches, holds } = own(checked, ...names);
+    const names = ['device', 'results', 'scratch', 'launches', 'holds', 'plan'] as const;
+    const { device, results, scratch = [], launches, holds, plan } = own(checked, ...names);
     this.device = device;
     this.#results = results;
     this.#scratch = scratch;
-    this.#launches = launches.map((one) => {
-      const { zeroed } = own(one, 'zeroed');
-      return { ...one, zeroed, pointers: Object.entries(one.pointers) };
-    });
+    this.#programs = launches.map(boundProgram);
     this.holds = holds;
+    this.#plan = plan;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
     this.#held = pointers.flatMap((one) => (one.kind === 'held' ? [one.tensor] : []));
   }
@@ -91,37 +105,29 @@ export class KnownCall {
    * @throws MercerError DISPOSED, OUT_OF_MEMORY, and as launches do
    */
   launch(tensors: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] | undefined {
-    const { inputs, outs } = tensors;
-    if (this.#held.some(({ disposed }) => disposed)) return undefined;
-    if (outs.some((out) => out !== undefined) && this.#sharesMemory(inputs, outs)) return undefined;
+    for (const one of this.#held) if (one.disposed) return undefined;
+    if (this.#sharesMemory(tensors)) return undefined;
     return this.launchChecked(tensors, stream, numbers);
   }
 
   /** The same for a call whose checks were made, and which holds nothing. @throws as `launch` */
   launchChecked({ inputs, outs }: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] {
     // all before the first launch: nothing is written where one was disposed meanwhile
-    for (const one of [...inputs, ...outs]) one?.assertAlive();
+    for (const one of inputs) one.assertAlive();
+    for (const one of outs) one?.assertAlive();
     const made: Tensor[] = [];
+    const results: Tensor[] = [];
     const scratch: Tensor[] = [];
-    const make = ({ shape, dtype }: ResultSpec, into: Tensor[]): Tensor => {
-      const result = wrap(allocateView(coreOf(this.device), shape, dtype, { stream }), dtype);
-      into.push(result);
-      return result;
-    };
     try {
-      const results = outs.map((out, place): Tensor => {
+      for (const [place, out] of outs.entries()) {
         const spec = this.#results[place];
-        return out !== undefined || spec === undefined ? (out as Tensor) : make(spec, made);
-      });
-      for (const spec of this.#scratch) make(spec, scratch);
-      const parts = { input: inputs, result: results, scratch };
-      for (const { program, pointers, scalars, zeroed } of this.#launches) {
-        if (zeroed !== undefined) setZero(parts[zeroed.kind][zeroed.place], stream);
-        const bound: Record<string, PointerArgument> = {};
-        for (const [name, pointer] of pointers) bound[name] = memoryOf(pointer, parts);
-        const all = numbers === undefined ? scalars : { ...scalars, ...numbers };
-        launchProgram(program, stream, bound, all);
+        if (out === undefined && spec !== undefined) made.push(this.#make(spec, stream));
+        results.push(out ?? (made.at(-1) as Tensor));
       }
+      for (const spec of this.#scratch) scratch.push(this.#make(spec, stream));
+      const parts = { input: inputs, result: results, scratch };
+      for (const one of this.#programs) enqueue(one, parts, stream, numbers);
+      if (this.#plan !== undefined) for (const one of results) rememberPlan(one, this.#plan);
       return results;
     } catch (error) {
       for (const one of made) one.dispose();
@@ -131,22 +137,86 @@ export class KnownCall {
     }
   }
 
+  #make({ shape, dtype }: ResultSpec, stream: Stream): Tensor {
+    return wrap(allocateView(coreOf(this.device), shape, dtype, { stream }), dtype);
+  }
+
   /** An output that is one of the inputs, handle and all, was allowed by the checks: keys of layouts tell such calls apart. */
-  #sharesMemory(inputs: readonly Tensor[], outs: CallTensors['outs']): boolean {
-    const others: Tensor[] = [...inputs, ...this.#held];
-    for (const out of outs) {
+  #sharesMemory({ inputs, outs }: CallTensors): boolean {
+    for (const [place, out] of outs.entries()) {
       if (out === undefined) continue;
-      if (others.some((one) => one !== out && one.storage === out.storage)) return true;
-      others.push(out);
+      const { storage } = out;
+      for (const one of inputs) if (one !== out && one.storage === storage) return true;
+      for (const one of this.#held) if (one.storage === storage) return true;
+      for (const one of outs.slice(0, place)) {
+        if (one !== undefined && one !== out && one.storage === storage) return true;
+      }
     }
     return false;
   }
 }
 
+function boundProgram(launch: CallLaunch): BoundProgram {
+  const { program, pointers, scalars, zeroed } = own(
+    launch,
+    'program',
+    'pointers',
+    'scalars',
+    'zeroed',
+  );
+  const launches = program.steps.map(
+    ({ kernel, pointers: names, scalars: ofStep }): BoundLaunch => ({
+      kernel,
+      pointers: names.map((name) => {
+        if (name === 'workspace') return name;
+        const pointer = own(pointers, name)[name];
+        if (pointer !== undefined) return pointer;
+        throw new Error(`${kernel.kernel.name}: nothing is bound to the pointer '${name}'`);
+      }),
+      // Frozen: a kernel that is launched with them again need not read them again.
+      scalars: Object.freeze({ ...scalars, ...ofStep }),
+    }),
+  );
+  return { program: program.program, scalars, launches, zeroed };
+}
+
+type Parts = Readonly<Record<CallPart, readonly Tensor[]>>;
+
+/** Launches the kernels of a program; its workspace, if any, returns to the pool behind them. */
+function enqueue(
+  { program, scalars, launches, zeroed }: BoundProgram,
+  parts: Parts,
+  stream: Stream,
+  numbers: Scalars | undefined,
+): void {
+  if (zeroed !== undefined) setZero(parts[zeroed.kind][zeroed.place], stream);
+  const bytes = program.workspaceBytes(scalars);
+  const workspace =
+    bytes === 0
+      ? undefined
+      : stream.device.allocate(bytes, { stream, purpose: 'workspace of a kernel' });
+  try {
+    for (const launch of launches) {
+      const pointers: PointerArgument[] = [];
+      for (const pointer of launch.pointers) pointers.push(memoryOf(pointer, parts, workspace));
+      const all = numbers === undefined ? launch.scalars : { ...launch.scalars, ...numbers };
+      launch.kernel.launch(stream, { pointers, scalars: all });
+    }
+  } finally {
+    workspace?.dispose();
+  }
+}
+
 function memoryOf(
-  pointer: CallPointer,
-  parts: Readonly<Record<CallPart, readonly Tensor[]>>,
+  pointer: CallPointer | 'workspace',
+  parts: Parts,
+  workspace: Storage | undefined,
 ): PointerArgument {
+  if (pointer === 'workspace') {
+    if (workspace === undefined)
+      throw new Error('a kernel takes a workspace that its program has not');
+    return workspace;
+  }
   if (pointer.kind === 'none') return 0n;
   const tensor = pointer.kind === 'held' ? pointer.tensor : parts[pointer.kind][pointer.place];
   if (tensor === undefined) throw new TypeError('a kernel is given a tensor that the call has not');

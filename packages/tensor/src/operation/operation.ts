@@ -7,7 +7,7 @@ import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
-import type { CallSteps, LoadedPart } from './call-steps.js';
+import type { CallStep, CallSteps, LoadedPart } from './call-steps.js';
 import { KnownCall, type CallPointer, type CallTensors } from './known-call.js';
 import { KnownCalls } from './known-calls.js';
 import { layoutKey } from './layout-key.js';
@@ -33,8 +33,11 @@ export interface CallPlan<X = undefined> {
   readonly steps: CallSteps;
   /** What the key of the call names by an id that is only unique while it lives. */
   readonly holds?: object | undefined;
-  /** Scalars that the kernels take anew in each call like this one, by their names in the kernels. Holds no tensor. */
-  readonly scalars?: ((options: never) => Scalars) | undefined;
+  /**
+   * Scalars that the kernels take anew in each call like this one, by their names in the kernels; throws where one is refused. Holds no
+   * tensor.
+   */
+  readonly scalars?: ((options: never, args: never) => Scalars) | undefined;
   /** What the plans of prepared calls are told where this is that of their examples. Holds no tensor of the call. */
   readonly example?: X | undefined;
 }
@@ -47,15 +50,16 @@ export interface FreeOptions {
 
 /**
  * An operation, defined once: its calls, its prepared calls and the memory of calls made before follow from this. X is what prepared
- * calls know of their examples beside the kernels.
+ * calls know of their examples beside the kernels; G are the arguments as callers give them.
  */
 export interface OperationRules<
   A extends readonly unknown[],
   O extends WorkOptions & LoadOptions,
   X = undefined,
+  G extends readonly unknown[] = A,
 > {
   /** For messages: the operation, or what an argument says that it is. */
-  readonly what: string | ((args: A) => string);
+  readonly what: string | ((args: G) => string);
   /** The options of a call. */
   readonly options: OptionNames<O>;
   /** Those of a preparation; default: the same. */
@@ -64,8 +68,11 @@ export interface OperationRules<
   readonly freeOptions: Partial<OptionNames<O>> & OptionNames<FreeOptions>;
   /** Reads options with the errors of its package. */
   readonly readOptions?: OptionReader;
-  /** The arguments and options with copies of what a caller can change before the call has read it. */
-  snapshot?(args: A, options: O): readonly [args: A, options: O];
+  /**
+   * The arguments as the rules below take them, and the options, with copies of what a caller can change before the call has read it.
+   * Default: as they are. `prepared` as for `identify`.
+   */
+  snapshot?(args: G, options: O, prepared?: X): readonly [args: A, options: O];
   /**
    * Undefined for arguments that the checks refuse, so that they say why, and for calls that are not remembered. Asks nothing of what is
    * no tensor.
@@ -89,6 +96,8 @@ export interface PreparedCalls<A extends readonly unknown[]> {
   (args: A, options?: object): Tensor[];
   /** The plans of its programs. */
   readonly plans: readonly unknown[];
+  /** The plan that its results tell, where they tell one. */
+  readonly plan: object | undefined;
   /** Returns what was placed on the device for its programs. */
   readonly dispose: () => void;
 }
@@ -113,17 +122,18 @@ export class Operation<
   A extends readonly unknown[],
   O extends WorkOptions & LoadOptions,
   X = undefined,
+  G extends readonly unknown[] = A,
 > {
-  readonly #rules: Required<OperationRules<A, O, X>>;
+  readonly #rules: Required<OperationRules<A, O, X, G>>;
   readonly #calls = new KnownCalls<Bound>();
 
-  constructor(rules: OperationRules<A, O, X>) {
+  constructor(rules: OperationRules<A, O, X, G>) {
     const given = own(rules, 'prepareOptions', 'readOptions', 'snapshot', 'place');
     this.#rules = {
       ...rules,
       prepareOptions: given.prepareOptions ?? rules.options,
       readOptions: given.readOptions ?? readOptions,
-      snapshot: given.snapshot ?? ((args, options) => [args, options]),
+      snapshot: given.snapshot ?? ((args, options) => [args as readonly unknown[] as A, options]),
       place: given.place ?? ((args) => Promise.resolve(args)),
     };
   }
@@ -134,7 +144,7 @@ export class Operation<
    * @throws MercerError INVALID_ARGUMENT for unknown options, and as the operation's checks do; the compiler's or the loader's error;
    * the signal's reason. Nothing is written then
    */
-  async call(called: A, given: O | undefined): Promise<Tensor[]> {
+  async call(called: G, given: O | undefined): Promise<Tensor[]> {
     const rules = this.#rules;
     const what = this.#what(called);
     const [args, options] = rules.snapshot(called, rules.readOptions(what, given, rules.options));
@@ -142,8 +152,13 @@ export class Operation<
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
     if (known?.bound !== undefined) {
+      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
       const queue = await roomOn(known.device, { stream, signal }, what);
-      const results = launchAgain(known.bound, known.tensors, queue, options);
+      const results = known.bound.call.launch(
+        known.tensors,
+        queue,
+        scalarsOf(known.bound, options, args),
+      );
       if (results !== undefined) return results;
     }
     signal?.throwIfAborted();
@@ -151,18 +166,12 @@ export class Operation<
     try {
       const placed = await rules.place(args, options, made);
       const plan = rules.plan(placed, options);
-      const { device, steps } = plan.steps;
-      const queue = await roomOn(device, { stream, signal }, what);
-      const loaded: (readonly LoadedPart[])[] = [];
-      for (const step of steps) {
-        loaded.push(await step.load({ debug, signal, values: step.values }, made));
-      }
-      await waitForRoom(queue, signal);
-      const bound = bind(plan, loaded);
-      const results = bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options));
+      const { bound, queue, isInterpreted } = await load(what, plan, options, made);
+      const numbers = scalarsOf(bound, options, placed);
+      const results = bound.call.launchChecked(plan.tensors, queue, numbers);
       // The next call may have compiled kernels.
-      if (known !== undefined && made.length === 0 && !loaded.flat().some(isInterpreted)) {
-        this.#calls.set(device, known.key, bound);
+      if (known !== undefined && made.length === 0 && !isInterpreted) {
+        this.#calls.set(plan.steps.device, known.key, bound);
       }
       return results;
     } finally {
@@ -176,16 +185,18 @@ export class Operation<
    *
    * @throws as `call`; what it gives throws INVALID_ARGUMENT where other kernels are needed
    */
-  async prepare(examples: A, given: O | undefined): Promise<PreparedCalls<A>> {
+  async prepare(examples: G, given: O | undefined): Promise<PreparedCalls<G>> {
     const rules = this.#rules;
     const what = this.#what(examples);
     const names = rules.prepareOptions as OptionNames<O>;
-    const read = rules.readOptions(`${what}.prepare`, given, names);
-    const [args, whole] = rules.snapshot(examples, read);
-    const fixed: O = { ...whole, out: undefined };
+    // Those of a call too: what a preparation does not take is not given.
+    const none = rules.readOptions(what, undefined, rules.options);
+    const read = { ...none, ...rules.readOptions(`${what}.prepare`, given, names) };
+    const [args, first] = rules.snapshot(examples, read);
+    const fixed: O = { ...first, out: undefined };
     const { debug, signal } = fixed;
     signal?.throwIfAborted();
-    const planned = rules.plan(args, whole, 'example');
+    const planned = rules.plan(args, first, 'example');
     const { tensors, holds, example } = own(planned, 'tensors', 'holds', 'example');
     const { device: home, steps: exampleSteps } = planned.steps;
     const loaded = new Map<string, readonly LoadedPart[]>();
@@ -194,9 +205,9 @@ export class Operation<
       for (const one of made) one.dispose();
     };
     try {
-      for (const step of exampleSteps) {
-        loaded.set(step.program, await step.load({ debug, signal }, made));
-      }
+      const wanted = exampleSteps.flatMap((step) => [step, step.fallback ?? []].flat());
+      const parts = await all(wanted.map((one) => one.load({ debug, signal }, made)));
+      for (const [at, { program }] of wanted.entries()) loaded.set(program, parts[at] ?? []);
       signal?.throwIfAborted();
     } catch (error) {
       dispose();
@@ -206,26 +217,35 @@ export class Operation<
     // What their keys name lives as long as they do.
     const kept = { loaded, holds };
     const calls = new KnownCalls<Bound>();
-    const run = (called: A, callOptions?: object): Tensor[] => {
+    const otherFree = Object.keys(rules.freeOptions).filter(
+      (name) => name !== 'out' && name !== 'stream',
+    ) as (keyof O)[];
+    const run = (called: G, callOptions?: object): Tensor[] => {
       const free = rules.readOptions(
         what,
         callOptions as O & FreeOptions,
         rules.freeOptions as OptionNames<O & FreeOptions>,
       );
       const { out, stream } = free;
-      const all: O = { ...fixed, ...thoseGiven(free), out, stream };
-      const [others, options] = rules.snapshot(called, all);
+      const whole: O = { ...fixed, out, stream };
+      for (const name of otherFree) whole[name] = free[name] ?? whole[name];
+      const [others, options] = rules.snapshot(called, whole, example);
       const known = this.#identified(others, options, calls, example);
       if (known?.bound !== undefined) {
         const queue = streamFor(known.device, stream, what);
-        const results = launchAgain(known.bound, known.tensors, queue, options);
+        const results = known.bound.call.launch(
+          known.tensors,
+          queue,
+          scalarsOf(known.bound, options, others),
+        );
         if (results !== undefined) return results;
       }
       const plan = rules.plan(others, options, example);
       const { device, steps } = plan.steps;
       const queue = streamFor(device, stream, what);
-      const parts = steps.flatMap(({ program }) => {
-        const found = kept.loaded.get(program);
+      const parts = steps.flatMap(({ program, fallback }) => {
+        const own = kept.loaded.get(program);
+        const found = own ?? (fallback && kept.loaded.get(fallback.program));
         return found === undefined ? [] : [found];
       });
       if (device !== home || parts.length < steps.length) {
@@ -236,13 +256,17 @@ export class Operation<
       }
       const bound = bind(plan, parts);
       if (known !== undefined) calls.set(device, known.key, bound);
-      return bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options));
+      return bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options, others));
     };
     const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
-    return Object.assign(run, { plans, dispose });
+    const plan = planOf(
+      exampleSteps,
+      exampleSteps.map(({ program }) => loaded.get(program) ?? []),
+    );
+    return Object.assign(run, { plans, plan, dispose });
   }
 
-  #what(args: A): string {
+  #what(args: G): string {
     const { what } = this.#rules;
     return typeof what === 'string' ? what : what(args);
   }
@@ -259,11 +283,6 @@ export class Operation<
     return { device, tensors, key, bound: calls.get(device, key) };
   }
 }
-
-const thoseGiven = <O extends object>(options: O): Partial<O> =>
-  Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as Partial<O>;
 
 function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[]): Bound {
   const { steps: call, holds, scalars } = own(plan, 'steps', 'holds', 'scalars');
@@ -286,7 +305,26 @@ function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[
       ];
     });
   });
-  return { call: new KnownCall({ device, results, scratch, launches, holds }), scalars };
+  const told = planOf(steps, loaded);
+  return {
+    call: new KnownCall({ device, results, scratch, launches, holds, plan: told }),
+    scalars,
+  };
+}
+
+/** The plan of the step that tells it. */
+function planOf(
+  steps: readonly CallStep[],
+  loaded: readonly (readonly LoadedPart[])[],
+): object | undefined {
+  const told = loaded[steps.findIndex(({ tellsPlan }) => tellsPlan === true)];
+  return told?.[0]?.program.plan;
+}
+
+/** Waits for all, so that nothing is made behind the first failure. @throws that */
+async function all<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }
 
 const heldPointers = (tables: LoadedPart['tables']): Record<string, CallPointer> =>
@@ -294,18 +332,57 @@ const heldPointers = (tables: LoadedPart['tables']): Record<string, CallPointer>
     Object.entries(tables).map(([name, tensor]) => [name, { kind: 'held', tensor, offset: 0 }]),
   );
 
-const scalarsOf = ({ scalars }: Bound, options: object): Scalars | undefined =>
-  scalars?.(options as never);
-
-const launchAgain = (
-  bound: Bound,
-  tensors: CallTensors,
-  queue: Stream,
+const scalarsOf = (
+  { scalars }: Bound,
   options: object,
-): Tensor[] | undefined => bound.call.launch(tensors, queue, scalarsOf(bound, options));
+  args: readonly unknown[],
+): Scalars | undefined => scalars?.(options as never, args as never);
 
-const isInterpreted = ({ program }: LoadedPart): boolean =>
-  program.steps.some(({ kernel }) => kernel.executor === 'interpreted');
+/** Loads what a call needs, and waits for room. What is made for it is pushed to `made`, whose owner disposes it. */
+async function load(
+  what: string,
+  plan: CallPlan<unknown>,
+  { stream, debug, signal }: WorkOptions & LoadOptions,
+  made: Tensor[],
+): Promise<{ readonly bound: Bound; readonly queue: Stream; readonly isInterpreted: boolean }> {
+  const { device, steps } = plan.steps;
+  if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
+  const queue = await roomOn(device, { stream, signal }, what);
+  const loaded = await all(
+    steps.map((step) => step.load({ debug, signal, values: step.values }, made)),
+  );
+  await waitForRoom(queue, signal);
+  const kernels = loaded.flat().flatMap(({ program }) => program.steps);
+  const isInterpreted = kernels.some(({ kernel }) => kernel.executor === 'interpreted');
+  return { bound: bind(plan, loaded), queue, isInterpreted };
+}
+
+/**
+ * Loads and launches what was written down, for a call that is none of an `Operation`, such as one whose results have sizes that it
+ * must first compute.
+ *
+ * @throws as `Operation.call` does
+ */
+export async function launchSteps(
+  what: string,
+  plan: Pick<CallPlan, 'tensors' | 'steps'>,
+  options: WorkOptions & LoadOptions,
+): Promise<Tensor[]> {
+  const made: Tensor[] = [];
+  try {
+    const { bound, queue } = await load(what, plan, options, made);
+    return bound.call.launchChecked(plan.tensors, queue);
+  } finally {
+    for (const one of made) one.dispose();
+  }
+}
+
+const hasLaterReads = ({ outs }: CallTensors): boolean =>
+  outs.some((out) => out !== undefined && out.storage.hasLaterReads);
+
+/** What was to read the outputs reads them before they are written. */
+const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
+  Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
 
 function labels({ inputs, outs }: CallTensors): string {
   const names = [...inputs, ...outs].flatMap((one) =>

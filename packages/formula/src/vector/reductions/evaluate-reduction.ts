@@ -47,8 +47,8 @@ export function evaluateReduction(
       reduction.axis === 1 ? [row, at] : [at, row],
     );
     const series: Series = {
-      formula: along.map(([i, j]) => formula(data, i, j)),
-      weight: along.map(([i, j]) => weight?.(data, i, j) ?? Float64Array.of(1)),
+      formula: along.map(([i, j]) => formula(data, i, j, rowsJ)),
+      weight: along.map(([i, j]) => weight?.(data, i, j, rowsJ) ?? Float64Array.of(1)),
     };
     const values = reduceRow(reduction, series);
     for (const { name, dim } of outputs) result[name]!.set(values[name] ?? [], row * dim);

@@ -37,7 +37,8 @@ export interface ReductionGradient {
 /**
  * The gradient of a reduction by an input, applied to `seed`: an input of the kept side, of the dim
  * of the values. By an input of i the result is a sum over j for every i, by one of j a sum over i;
- * by a parameter it has the rows of the kept side, which the caller adds up.
+ * by a parameter it has the rows of the kept side, which the caller adds up. By values of pairs it is no reduction: see
+ * `pairGradientSteps`.
  *
  * Sum needs nothing of the forward pass; the others need what {@link SavedResults} says. The product of
  * terms of which one is 0 has the derivative of that one times the product of the others.
@@ -69,13 +70,50 @@ export function* reductionGradientSteps(
   seed: VectorOperand,
   saved: SavedResults,
 ): Steps<ReductionGradient> {
-  const { formula: summed, factor } = integrand(of, saved);
-  const formula = yield* gradSteps(summed, by, factor === undefined ? seed : mul(factor, seed));
+  if (by.category === 'pair') {
+    throw new FormulaError(
+      'NOT_DIFFERENTIABLE',
+      `cannot differentiate a ${of.kind} reduction by the values of pairs of input ${by.position} as a reduction: ` +
+        `the derivative is a value of each pair. Use pairGradientSteps, which gives its formula.`,
+    );
+  }
+  const formula = yield* termGradient(of, by, seed, saved);
   const axis = by.category === 'i' ? 1 : by.category === 'j' ? 0 : of.axis;
   return {
     reduction: describe('Sum', formula, { axis }),
     sumRows: by.category === 'parameter',
   };
+}
+
+/**
+ * The gradient of a reduction by an input with values of pairs (`Vij`), in steps: a formula of the pair that nothing is summed
+ * over. Seed, saved results and errors as for {@link reductionGradient}.
+ *
+ * ```ts
+ * import { finish, ops, pairGradientSteps, printFormula, reduction, vi, vij, vj } from '@mercer/formula';
+ * const [m, b, e] = [vij(0, 1), vj(1, 2), vi(2, 2)];
+ * const product = reduction('Sum', ops.mul(m, b));
+ * console.log(printFormula(finish(pairGradientSteps(product, m, e)), { names: { b, e } })); // e | b
+ * ```
+ */
+export function* pairGradientSteps(
+  of: Reduction,
+  by: VariableNode,
+  seed: VectorOperand,
+  saved: SavedResults = {},
+): Steps<VectorExpr> {
+  return yield* termGradient(of, by, seed, saved);
+}
+
+/** The gradient of the terms that are added up. */
+function* termGradient(
+  of: Reduction,
+  by: VariableNode,
+  seed: VectorOperand,
+  saved: SavedResults,
+): Steps<VectorExpr> {
+  const { formula, factor } = integrand(of, saved);
+  return yield* gradSteps(formula, by, factor === undefined ? seed : mul(factor, seed));
 }
 
 /**

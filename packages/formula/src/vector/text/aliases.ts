@@ -16,6 +16,7 @@ const CATEGORY_OF: ReadonlyMap<string, Category | undefined> = new Map([
   ['Vx', 'i'],
   ['Vj', 'j'],
   ['Vy', 'j'],
+  ['Vij', 'pair'],
   ['Pm', 'parameter'],
   ['Var', undefined],
 ] as const);
@@ -73,7 +74,7 @@ function readAlias(text: string, place: number): readonly [string, VariableNode]
   if (name.kind !== 'name') throw reader.error(name, "a name, as in 'x = Vi(0, 3)'");
   reader.expect('=', `after the name '${name.text}', as in '${name.text} = Vi(0, 3)'`);
   const kind = reader.take();
-  if (!VARIABLE_NAMES.has(kind.text)) throw reader.error(kind, 'Vi, Vj, Pm or Var');
+  if (!VARIABLE_NAMES.has(kind.text)) throw reader.error(kind, 'Vi, Vj, Vij, Pm or Var');
   const node = readInput(reader, kind, place);
   if (reader.peek().kind !== 'end') throw reader.error(reader.peek(), 'the end of the alias');
   return [name.text, node];
@@ -103,11 +104,11 @@ export function readInput(reader: TokenReader, name: Token, place?: number): Var
   const category = CATEGORY_OF.get(name.text);
   if (category === undefined) {
     const [position, dim, number] = numbers;
-    const byNumber = (['i', 'j', 'parameter'] as const)[number ?? -1];
+    const byNumber = (['i', 'j', 'parameter', 'pair'] as const)[number ?? -1];
     if (numbers.length !== 3 || byNumber === undefined) {
       throw reader.error(
         end,
-        'Var(position, dim, category) with category 0 (i), 1 (j) or 2 (parameter)',
+        'Var(position, dim, category) with category 0 (i), 1 (j), 2 (parameter) or 3 (pair)',
       );
     }
     return reader.located(name, () => input(byNumber, position!, dim!));

@@ -136,8 +136,11 @@ describe('wrong text', () => {
     ['Elem(x, b)', /expected an integer/],
     ['Kron(x, y, 3, 2)', /position 11: found "3", expected a list of integers such as \[2, 3\]/],
     ['Vi(3)', /position 4: found "\)", expected Vi\(position, dim\).*needs its position/],
-    ['Var(0, 3)', /expected Var\(position, dim, category\) with category 0 \(i\), 1 \(j\) or 2/],
-    ['Var(0, 3, 3)', /category 0 \(i\), 1 \(j\) or 2/],
+    [
+      'Var(0, 3)',
+      /expected Var\(position, dim, category\) with category 0 \(i\), 1 \(j\), 2 \(parameter\) or 3/,
+    ],
+    ['Var(0, 3, 4)', /category 0 \(i\), 1 \(j\), 2 \(parameter\) or 3 \(pair\)/],
     ['Vi(-1, 3)', /found "-", expected a whole number that is not negative/],
     ['Sum_Reduction(x, 0)', /read by parseReduction/],
     ['x ? y', /found "\?", which is no part of the language/],
@@ -190,7 +193,7 @@ describe('wrong text', () => {
 
   it.each([
     ['x', /expected '=' after the name 'x'/],
-    ['x = 3', /found "3", expected Vi, Vj, Pm or Var/],
+    ['x = 3', /found "3", expected Vi, Vj, Vij, Pm or Var/],
     ['x = Vi(0)', /dim is 0/],
     ['x = Vi()', /found "\)", expected a whole number/],
     ['x = Vi(0, 3) y', /expected the end of the alias/],

@@ -162,11 +162,17 @@ function derivativeOf(
   }
   reader.expect(')', `at the end of ${name.text}`);
   return reader.located(name, () => {
-    if (by.kind !== 'variable' || (mode === 'gradient' && by.category === 'parameter')) {
+    if (
+      by.kind !== 'variable' ||
+      (mode === 'gradient' && (by.category === 'parameter' || by.category === 'pair'))
+    ) {
       throw new FormulaError(
         'NOT_DIFFERENTIABLE',
-        `cannot build ${name.text} of a reduction: it takes an input of i or j here. ` +
-          `Put Grad inside the reduction for a parameter, and add up the rows.`,
+        by.kind === 'variable' && by.category === 'pair'
+          ? `cannot build ${name.text} of a reduction by values of pairs: the derivative is a value of each pair and no reduction. ` +
+              `Differentiate the formula itself.`
+          : `cannot build ${name.text} of a reduction: it takes an input of i or j here. ` +
+              `Put Grad inside the reduction for a parameter, and add up the rows.`,
       );
     }
     return mode === 'gradient'

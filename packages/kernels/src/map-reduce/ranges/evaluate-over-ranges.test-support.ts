@@ -36,7 +36,15 @@ export function evaluateOverRanges(
         chosen[position] = [...(data[position] ?? [])];
         continue;
       }
-      const rows = category === 'parameter' ? [0] : category === keptSide ? [row] : seen;
+      const ofPairs = seen.map((r) => (keptSide === 'i' ? row * rowsJ + r : r * rowsJ + row));
+      const rows =
+        category === 'parameter'
+          ? [0]
+          : category === 'pair'
+            ? ofPairs
+            : category === keptSide
+              ? [row]
+              : seen;
       chosen[position] = rows.flatMap((r) => data[position]?.slice(r * dim, (r + 1) * dim) ?? []);
     }
     const sizes =

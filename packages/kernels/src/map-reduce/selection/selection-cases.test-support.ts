@@ -1,4 +1,4 @@
-import { indexI, indexJ, ops, vi, vj, type VectorExpr } from '@mercer/formula';
+import { indexI, indexJ, ops, vi, vij, vj, type VectorExpr } from '@mercer/formula';
 import type { KeptRanges } from '../ranges/ranges.js';
 
 /** Points whose squared distance is at most 4. */
@@ -17,6 +17,10 @@ export const SELECTIONS: readonly (readonly [
   ['neighbours of every j', { mask: NEAR, values: ops.sqDist(vi(0, 2), vj(1, 2)), axis: 0 }],
   ['row numbers', { mask: ops.lessThan(indexI, indexJ), values: vj(0, 1) }],
   ['every pair', { mask: ops.add(ops.square(vi(0, 1)), 1) }],
+  [
+    'values of pairs, beside other values of pairs',
+    { mask: ops.lessThan(vij(0, 1), 0), values: ops.mul(vij(1, 2), vj(2, 2)) },
+  ],
   ['none', { mask: ops.mul(vi(0, 1), 0), values: vi(0, 1) }],
 ];
 

@@ -1,4 +1,4 @@
-import { indexJ, inputsOf, ops, vectorEvaluator, vi } from '@mercer/formula';
+import { indexJ, inputsOf, ops, vectorEvaluator, vi, type Category } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../../device-limits.js';
 import type { KernelProgram } from '../../kernel-program.js';
@@ -25,12 +25,13 @@ export function checkSelection(
   const scalars: Record<string, number> = { rowsI, rowsJ, batch };
   const roots = [mask, ...(values === undefined ? [] : [values])];
   const inputs = inputsOf(...roots);
-  const rowsOf = (category: 'i' | 'j' | 'parameter'): number =>
-    ({ i: rowsI, j: rowsJ, parameter: 1 })[category];
+  const rowsOf = (category: Category): number =>
+    ({ i: rowsI, j: rowsJ, pair: rowsI * rowsJ, parameter: 1 })[category];
   for (const { position, category, dim } of inputs) {
     const stride = rowsOf(category) * dim;
     data[`x${position}`] = new arrayOf(Array.from({ length: batch * stride }, wholeNumber));
-    scalars[`ld${position}`] = dim;
+    scalars[`ld${position}`] = category === 'pair' ? rowsJ * dim : dim;
+    if (category === 'pair') scalars[`columnStride${position}`] = dim;
     scalars[`batchStride${position}`] = stride;
   }
   const evaluators = roots.map(vectorEvaluator);
@@ -43,7 +44,7 @@ export function checkSelection(
     return rows;
   });
   const at = (which: 0 | 1, z: number, i: number, j: number): number[] => [
-    ...(evaluators[which]?.(inputsOfBatch[z] ?? [], i, j) ?? []),
+    ...(evaluators[which]?.(inputsOfBatch[z] ?? [], i, j, rowsJ) ?? []),
   ];
   const [kept, reduced] = axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
   const allowed = allowedRows(ranges, kept, reduced);

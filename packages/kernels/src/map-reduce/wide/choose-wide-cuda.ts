@@ -15,6 +15,7 @@ const BLOCKS_PER_MULTIPROCESSOR = 2;
 /** 32-bit registers of a thread for running results, for the inner sums of its pairs, and for those of one kept row beside columns. */
 const STATE_REGISTERS = { narrow: 12, columns: { float32: 32, float64: 24 } } as const;
 const PAIR_REGISTERS = 64;
+const ADDRESS_WORDS = 2;
 const LIST_REGISTERS = 8;
 const SUM_REGISTERS = 4;
 /** Bytes of shared memory, and of those for pair values or running results that threads hand over. */
@@ -68,7 +69,18 @@ export function chooseWideCuda(shape: WideShape, limits: CudaLimits): WideCut {
 
 /** One column: the tile of pairs and the parts that keep multiprocessors busiest. */
 function narrowCut(
-  { dtype, slots, sums, sizes, operations, ranked, keptRows, reducedRows, mergeable }: WideShape,
+  {
+    dtype,
+    slots,
+    sums,
+    pairLoads,
+    sizes,
+    operations,
+    ranked,
+    keptRows,
+    reducedRows,
+    mergeable,
+  }: WideShape,
   { multiprocessors }: CudaLimits,
 ): Pick<WideCut, 'groups' | 'rows' | 'splits'> {
   const words = dtypeBytes(dtype) / 4;
@@ -78,7 +90,8 @@ function narrowCut(
     COUNTS.filter(
       (rows) =>
         (groups * rows === 1 ||
-          groups * rows * Math.max(1, sums) * runs * words <= PAIR_REGISTERS) &&
+          groups * rows * (Math.max(1, sums) * runs * words + ADDRESS_WORDS * pairLoads) <=
+            PAIR_REGISTERS) &&
         (ranked
           ? groups === 1 || groups * 2 * entriesOfThread(slots / 2) * words <= LIST_REGISTERS
           : groups === 1 || groups * slots * words <= STATE_REGISTERS.narrow),

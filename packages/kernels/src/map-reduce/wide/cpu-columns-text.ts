@@ -11,7 +11,7 @@ import { cpuStoreText } from './cpu-store-text.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-dialect.js';
 import { tileText } from './tile-text.js';
-import { COLUMN } from './wide-formula.js';
+import { COLUMN, isOfOneSide } from './wide-formula.js';
 import type { CpuWidePlan } from './wide-plan-types.js';
 
 /** Blocks of columns of all tasks of a vector of rows. */
@@ -142,8 +142,8 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
 function prefetchText(plan: CpuWidePlan): string {
   const { formula, block, tile } = plan;
   const reads = formula.loads.filter(
-    ({ category, line }) =>
-      line?.counter === COLUMN && category !== 'parameter' && category !== keptSide(plan),
+    (load) =>
+      load.line?.counter === COLUMN && isOfOneSide(load) && load.category !== keptSide(plan),
   );
   const inputs = new Map(reads.map((load) => [load.position, load]));
   return lines(

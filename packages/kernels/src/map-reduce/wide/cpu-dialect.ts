@@ -2,8 +2,9 @@ import { emitCpuStatements } from '../../emit/cpu-expression.js';
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
+import { pairsName } from '../cpu-pair-inputs.js';
 import { loaded } from '../half-storage.js';
-import { inputName, strideName, tableRowsName } from '../params.js';
+import { inputName, pairStrides, strideName, tableRowsName } from '../params.js';
 import { rowInputs } from '../plan-inputs.js';
 import { upTo } from '../reducers/reducer.js';
 import { keptSide } from './kept-side.js';
@@ -51,6 +52,11 @@ export function cpuTileDialect(
     const read = (element: string): string =>
       `splat(${loaded(storage.get(position) ?? {}, element)})`;
     if (category === 'parameter') return read(`${x}[${index}]`);
+    if (category === 'pair') {
+      const along = pairStrides(plan, position);
+      const from = `${x} + ${rowAt(r)} * g.${along.reduced} + ${index}`;
+      return `${pairsName(position)}(${from}, g.${along.kept}, places + ${g} * LANES)`;
+    }
     if (category !== kept) return read(`${x}[${rowAt(r)} * ${stride} + ${index}]`);
     const offset = offsets.get(position);
     return offset === undefined

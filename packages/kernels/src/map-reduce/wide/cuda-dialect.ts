@@ -3,7 +3,7 @@ import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
 import { loaded } from '../half-storage.js';
-import { inputName, strideName, tableRowsName } from '../params.js';
+import { inputName, pairStrides, strideName, tableRowsName } from '../params.js';
 import { keptSide } from './kept-side.js';
 import type { TileDialect } from './tile-dialect.js';
 import type { CudaWidePlan } from './wide-plan-types.js';
@@ -55,7 +55,13 @@ export function cudaTileDialect(
     valueAt: (name, r, g) => `${name}_all[${r}][${g}]`,
     load: ({ position, category, index }, r, g) => {
       const row = (): string => (category === kept ? placeAt(g) : rowAt(r));
-      const start = category === 'parameter' ? '' : `${row()} * ${strideName(position)} + `;
+      const along = pairStrides(plan, position);
+      const start =
+        category === 'parameter'
+          ? ''
+          : category === 'pair'
+            ? `${placeAt(g)} * ${along.kept} + ${rowAt(r)} * ${along.reduced} + `
+            : `${row()} * ${strideName(position)} + `;
       return loaded(stored.get(position) ?? {}, `in${inputName(position)}[${start}${index}]`);
     },
     taken: ({ position, index }, row) => {

@@ -6,7 +6,7 @@ import { upTo } from '../reducers/reducer.js';
 import type { TileNeeds } from './cuda-dialect.js';
 import { keptSide } from './kept-side.js';
 import type { StagedLoads, TileDialect } from './tile-dialect.js';
-import type { WideLoad } from './wide-formula.js';
+import { isOfOneSide, type WideLoad } from './wide-formula.js';
 import { CUDA_SIDE, type CudaWidePlan } from './wide-plan-types.js';
 
 /** Threads of a block. */
@@ -28,9 +28,7 @@ export function cudaStaging(
 ): TileDialect['stage'] {
   if (plan.steps === 0) return undefined;
   return (loads, counter, size) => {
-    const copied = loads.filter(
-      ({ line, category }) => line?.counter === counter && category !== 'parameter',
-    );
+    const copied = loads.filter((load) => load.line?.counter === counter && isOfOneSide(load));
     if (copied.length === 0) return undefined;
     const half = `${counter}_half`;
     const copies = copied.map((load) =>

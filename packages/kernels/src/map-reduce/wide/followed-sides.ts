@@ -6,7 +6,7 @@ export function followedSides(formula: VectorExpr): readonly ('i' | 'j')[] {
   return (['i', 'j'] as const).filter((side) =>
     nodes.some(
       (node) =>
-        (node.kind === 'variable' && node.category === side) ||
+        (node.kind === 'variable' && (node.category === side || node.category === 'pair')) ||
         (node.kind === 'index' && node.axis === side),
     ),
   );

@@ -73,7 +73,7 @@ type Size = { readonly [K in keyof typeof MAP_REDUCE_LIMITS]: number };
 /** Operations of a pair, components of the widest side, and numbers that a row's results take. */
 function* sizeOf(all: readonly Reduction[]): Steps<Size> {
   const roots = all.flatMap(rootsOf);
-  const dims = { i: 0, j: 0, parameter: 0 };
+  const dims = { i: 0, j: 0, pair: 0, parameter: 0 };
   for (const { category, dim } of inputsOf(...roots)) dims[category] += dim;
   // beside the results of a weight there are the largest value and a sum of ones
   const numbers = all.map(({ formula, weight, k = 1 }) =>

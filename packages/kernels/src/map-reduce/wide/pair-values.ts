@@ -48,7 +48,9 @@ export function* splitPairValues(
   // leaves that are more than a load
   const computed = new Set([
     ...loops.map(({ name }) => name),
-    ...loads.filter(({ row }) => row !== undefined).map(({ name }) => name),
+    ...loads
+      .filter(({ row, category }) => row !== undefined || category === 'pair')
+      .map(({ name }) => name),
   ]);
   // Of every node whether it moves with a column, and whether it reads anything; products of factors are new nodes.
   const reads = new Map<Expr, Reads>();

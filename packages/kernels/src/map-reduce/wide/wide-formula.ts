@@ -4,6 +4,10 @@ import type { ExpressionList } from '../expression-list.js';
 /** The counter of the loop over the components of the result. */
 export const COLUMN = 'column';
 
+/** Whether a load is of a row of one side, whatever the row of the other is. */
+export const isOfOneSide = ({ category }: Pick<WideLoad, 'category'>): boolean =>
+  category === 'i' || category === 'j';
+
 /** One component of an input, the number of the component known when the kernel runs. */
 export interface WideLoad {
   /** The scalar variable that stands for it. */

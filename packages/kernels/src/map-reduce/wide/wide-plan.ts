@@ -2,7 +2,7 @@ import { traitsOf, unrolledSize, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { PlanError } from '../../plan-error.js';
-import { checkInputs, componentsOf, planInputs } from '../plan-inputs.js';
+import { checkInputs, componentsOf, pairsText, planInputs } from '../plan-inputs.js';
 import { planSums, sumsText } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
@@ -65,6 +65,9 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
     slots: wordsOfBlock(common, dtype),
     // the numbers of rows by index are kept beside inner sums
     sums: inner === 0 ? 0 : inner + (formula.gathers?.length ?? 0),
+    pairLoads: formula.loads.filter(
+      ({ category, line }) => category === 'pair' && line !== undefined,
+    ).length,
     sizes,
     ranked: traitsOf(kind).takesK,
     operations: common.operations,
@@ -76,6 +79,7 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
   const head = [
     `map-reduce ${dtype} ${kind}${k > 1 ? ` ${k}` : ''} over ${kept === 'i' ? 'j' : 'i'} of ${columns}`,
     `i ${componentsOf(inputs, 'i')} j ${componentsOf(inputs, 'j')}`,
+    ...pairsText(inputs),
     ...inputs.flatMap(({ position, storage }) =>
       storage === undefined ? [] : [`${storage} ${position}`],
     ),

@@ -5,7 +5,7 @@ import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer, type ColumnBlock } from './column-blocks.js';
 import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
 import { scheduledLoops } from './tile-text.js';
-import { COLUMN, type WideFormula } from './wide-formula.js';
+import { COLUMN, isOfOneSide, type WideFormula } from './wide-formula.js';
 import { CUDA_SIDE } from './wide-plan-types.js';
 
 /** What decides how the rows and columns are cut. */
@@ -24,6 +24,8 @@ export interface WideShape {
   readonly slots: number;
   /** Inner sums that run in one loop on a CPU, and all of a pair on a GPU. */
   readonly sums: number;
+  /** Values of pairs that inner sums read, each by an address of its own. */
+  readonly pairLoads: number;
   /** Lengths of the inner sums of a pair. */
   readonly sizes: readonly number[];
   /** Scalar operations at a pair of rows. */
@@ -87,7 +89,7 @@ export function pairSums(formula: WideFormula): number[] {
 export function stagedLoads(formula: WideFormula): number[] {
   const counters = new Map(
     formula.loads
-      .filter(({ line, category }) => line !== undefined && category !== 'parameter')
+      .filter((load) => load.line !== undefined && isOfOneSide(load))
       .map(({ name, line }) => [name, line?.counter]),
   );
   return pairGroups(formula).map((group) => {

@@ -1,0 +1,299 @@
+import type { MapReducePlan } from '@mercer/kernels';
+import { own } from '@mercer/options';
+import { MercerError, type DType, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  addReductions,
+  assertTensor,
+  CallSteps,
+  formulasOf,
+  keyPart,
+  Operation,
+  pairOperand,
+  type CallView,
+  type PairInput,
+  type PairSizes,
+} from '@mercer/tensor/operation';
+import { bindArguments, checkArguments } from './bind-arguments.js';
+import {
+  CALL_OPTIONS,
+  PREPARE_OPTIONS,
+  PREPARED_OPTIONS,
+  readOptions,
+  type CallOptions,
+  type PrepareOptions,
+} from './call-options.js';
+import { withChangingLiterals } from './changing-literals.js';
+import { describeInput, type Input } from './input.js';
+import { LazyError, translation } from './lazy-error.js';
+import { inputTensors, inputViews, ownAxes, placedInputs, readable } from './input-views.js';
+import type { LazyData } from './make-input.js';
+import { pairCall, type PairCall } from './pair-call.js';
+import { keptRanges } from './ranges-option.js';
+import { asOuts } from './result-of-kind.js';
+import {
+  asResults,
+  checkIndexDtype,
+  checkOuts,
+  checkRows,
+  wantedResults,
+  type Results,
+} from './results.js';
+import { labelOf, usedBy, type JointTask } from './task.js';
+
+type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
+
+/** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
+interface ReductionOptions extends CallOptions {
+  out?: unknown;
+}
+
+/** What prepared calls know of their examples. */
+interface Example extends PairCall {
+  /** Of the inputs that formulas read, by place. */
+  readonly dtypes: readonly (DType | undefined)[];
+}
+
+/** The reductions of a task, of a `LazyTensor`, a `genred` or a gradient, as one call. */
+const operation = new Operation<Arguments, ReductionOptions, Example>({
+  what: ([{ what }]) => what,
+  options: CALL_OPTIONS,
+  prepareOptions: PREPARE_OPTIONS,
+  freeOptions: PREPARED_OPTIONS,
+  readOptions,
+  snapshot: ([task, args], options) => {
+    options.out = asOuts(task, options.out);
+    checkArguments(task.what, args);
+    return [[task, [...args]], options];
+  },
+  identify: ([task, args], options, example) => {
+    const { accumulate, sumScheme, dtype, indexDtype, ranges } = options;
+    if (ranges !== undefined && example === undefined) return undefined;
+    const inputs = tensorsOf(task, args);
+    if (inputs === undefined) return undefined;
+    const tensors = { inputs, outs: outsOf(options) };
+    // All else was fixed when it was prepared.
+    if (example !== undefined) return { key: '', tensors };
+    let key = '';
+    for (const one of [accumulate, sumScheme, dtype, indexDtype]) {
+      const part = keyPart(one);
+      if (part === undefined) return undefined;
+      key += part;
+    }
+    for (const { kind, axis, k, formula, weight } of task.reductions) {
+      key += `|${kind} ${axis} ${k} ${formula.id} ${weight?.id}`;
+    }
+    for (const { category, isTable, steps, dim } of task.inputs) {
+      key += `|${category} ${isTable} ${dim}`;
+      if (steps.length > 0) key += JSON.stringify(steps);
+    }
+    return { key, tensors };
+  },
+  place: async ([task, args], options, made) => {
+    const { what } = task;
+    const bound = { ...task, inputs: bindArguments(what, task.inputs, args) };
+    const whole = await withChangingLiterals(bound, options.signal);
+    const formulas = formulasOf(whole.reductions);
+    const used = usedBy(formulas);
+    const isPlaced = whole.inputs.some(
+      ({ source }, place) => source.kind === 'data' && used.has(place),
+    );
+    if (!isPlaced) return [whole, []];
+    const call = pairCall(what, formulas, whole.inputs, placeOf(options));
+    const inputs = await placedInputs(whole.inputs, used, call, options, made);
+    return [{ ...whole, inputs }, []];
+  },
+  plan: ([task, args], options, prepared) => {
+    const { what, reductions, inputs: declared } = task;
+    const { indexDtype, ranges, stream, accumulate, sumScheme } = options;
+    checkIndexDtype(what, indexDtype, reductions);
+    if (prepared !== undefined) {
+      for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${at}`);
+    }
+    const inputs = bindArguments(what, declared, args);
+    const formulas = formulasOf(reductions);
+    const call = pairCall(what, formulas, inputs, placeOf(options));
+    const { sizes, device } = call;
+    const example = typeof prepared === 'object' ? prepared : undefined;
+    if (example !== undefined) checkPrepared(what, call, inputs, example, ranges !== undefined);
+    const outs = outsOf(options);
+    if (prepared !== undefined) for (const out of outs) checkDense(what, out);
+    const tensors = { inputs: inputTensors(inputs), outs };
+    const steps = new CallSteps(device, tensors);
+    const views = inputViews(steps, inputs, usedBy(formulas), (one) => unplaced(what, one));
+    const bound = views.map((one): PairInput | undefined => {
+      if (one === undefined) return undefined;
+      const { view, input } = one;
+      return prepared === undefined
+        ? readable(steps, one, sizes)
+        : readAsItLies(what, input, view, sizes, prepared);
+    });
+    const read = views.flatMap((one) => (one === undefined ? [] : [one.memory]));
+    const wanted = wantedResults(reductions, call, indexDtype);
+    checkOuts(task, call, wanted, outs, read);
+    checkRows(what, reductions[0], call);
+    const results = reductions.map(() => ({ ...NO_VIEWS }));
+    for (const { place, name, shape, dtype } of wanted) {
+      const to = steps.rowMajorResult({ shape, dtype }, name === 'value' ? dtype : 'int32');
+      const of = results[place];
+      if (of !== undefined) of[name] = to;
+    }
+    // An example says which kernels are needed, also where it needs none itself.
+    const isEmpty = wanted.every(({ shape }) => shape.includes(0));
+    if (!isEmpty || prepared === 'example') {
+      addReductions(steps, {
+        what,
+        reductions,
+        sizes,
+        inputs: bound,
+        results,
+        accumulate,
+        sumScheme,
+        stream,
+        ranges: ranges && keptRanges(what, reductions[0], ranges),
+        refused: (error, place) =>
+          translation(place === undefined ? what : labelOf(task, place), error),
+      });
+    }
+    const dtypes = bound.map((one) => one?.view.dtype);
+    return { tensors, steps, holds: reductions, example: { ...call, dtypes } };
+  },
+});
+
+/** Computes a task, with data for its placeholders. @throws LazyError, MercerError, the compiler's or the loader's error */
+export async function computed(
+  task: JointTask,
+  args: readonly LazyData[],
+  options: ReductionOptions | undefined,
+): Promise<readonly Results[]> {
+  return asResults(task.reductions, await operation.call([task, args], options));
+}
+
+/** A task whose kernels are loaded. */
+export interface PreparedTask {
+  /** The plan of each pass. */
+  readonly plans: readonly MapReducePlan[];
+  readonly run: (
+    args: readonly Tensor[],
+    options: { readonly out?: unknown; readonly stream?: Stream | undefined } | undefined,
+  ) => readonly Results[];
+  /** Returns what the ranges hold on the device. */
+  readonly dispose: () => void;
+}
+
+/** Compiles a task for tensors like these. */
+export async function prepared(
+  task: JointTask,
+  args: readonly Tensor[],
+  options: PrepareOptions | undefined,
+): Promise<PreparedTask> {
+  const call = await operation.prepare([task, args], options);
+  const { plans, dispose } = call;
+  return {
+    plans: plans.filter(isPass),
+    dispose,
+    run: (tensors, given) => asResults(task.reductions, call([task, tensors], given)),
+  };
+}
+
+/** Not that of a copy. */
+const isPass = (plan: unknown): plan is MapReducePlan =>
+  own(plan as Partial<MapReducePlan>, 'family').family === 'map-reduce';
+
+const NO_VIEWS: { value: CallView | undefined; index: CallView | undefined } = {
+  value: undefined,
+  index: undefined,
+};
+
+const outsOf = ({ out }: ReductionOptions): readonly (Tensor | undefined)[] =>
+  out as readonly (Tensor | undefined)[];
+
+const placeOf = (options: ReductionOptions): Parameters<typeof pairCall>[3] => {
+  const { stream, device, dtype } = options;
+  return { stream, device, dtype, outs: outsOf(options) };
+};
+
+/** The tensors of a call by place; undefined for a call that has data of the host, and for one that the checks refuse. */
+function tensorsOf({ inputs }: JointTask, args: readonly LazyData[]): Tensor[] | undefined {
+  const tensors: Tensor[] = [];
+  let bound = 0;
+  for (const { source } of inputs) {
+    if (source.kind === 'data') return undefined;
+    if (source.kind === 'placeholder') bound = Math.max(bound, source.position + 1);
+    // what is no tensor has no layout
+    tensors.push(source.kind === 'tensor' ? source.tensor : (args[source.position] as Tensor));
+  }
+  return args.length > bound ? undefined : tensors;
+}
+
+function unplaced(what: string, one: Input): LazyError {
+  return new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: ${describeInput(one)} is host data, which a prepared call cannot place. Pass a tensor, made once with tensor(data).`,
+  );
+}
+
+const ANY_OPERAND = { rowStride: 0, columnStride: 0, batchStride: 0 };
+
+/** An input of a prepared call, which copies nothing; of an example it does not matter how it lies. */
+function readAsItLies(
+  what: string,
+  one: Input,
+  view: CallView,
+  sizes: PairSizes,
+  prepared: Example | 'example',
+): PairInput {
+  const operand = pairOperand(view, sizes, ownAxes(one));
+  if (operand !== undefined) return { view, operand };
+  if (prepared === 'example') return { view, operand: ANY_OPERAND };
+  throw new MercerError(
+    'NOT_CONTIGUOUS',
+    `${what}: ${describeInput(one)} has strides [${view.strides.join(', ')}], which a prepared call cannot read over the batch [${sizes.batchShape.join(', ')}]. ` +
+      'Pass await x.contiguous() of the broadcast view, or use the call that copies by itself.',
+  );
+}
+
+function checkDense(what: string, out: Tensor | undefined): void {
+  if (out === undefined || out.isContiguous) return;
+  throw new MercerError(
+    'NOT_CONTIGUOUS',
+    `${what}: out has strides [${out.strides.join(', ')}], and a prepared call writes row-major results. Pass one from empty(shape).`,
+  );
+}
+
+/** Whether a prepared call has the dtypes and the device of its example, and with ranges its rows. @throws MercerError */
+function checkPrepared(
+  what: string,
+  { sizes, device }: PairCall,
+  inputs: readonly Input[],
+  example: Example,
+  hasRanges: boolean,
+): void {
+  const { sizes: those, dtypes } = example;
+  if (sizes.dtype !== those.dtype) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: prepared for ${those.dtype}, called with ${sizes.dtype}. Prepare another for ${sizes.dtype}.`,
+    );
+  }
+  for (const [place, one] of inputs.entries()) {
+    const found = one.source.kind === 'tensor' ? one.source.tensor.dtype : undefined;
+    const wanted = dtypes[place];
+    if (wanted === undefined || found === wanted) continue;
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: ${describeInput(one)} was prepared as ${wanted}. Prepare another, or cast it.`,
+    );
+  }
+  if (device !== example.device) {
+    throw new MercerError(
+      'DEVICE_MISMATCH',
+      `${what}: prepared on ${example.device.id}, called with tensors on ${device.id}. Prepare another there.`,
+    );
+  }
+  if (!hasRanges || (sizes.rowsI === those.rowsI && sizes.rowsJ === those.rowsJ)) return;
+  const sides = ({ rowsI, rowsJ }: PairSizes): string => `${rowsI} rows of i and ${rowsJ} of j`;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: prepared with ranges for ${sides(those)}, called with ${sides(sizes)}. Prepare another with ranges for these rows, or pass ranges to a call that is not prepared.`,
+  );
+}

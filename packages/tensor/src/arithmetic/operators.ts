@@ -1,0 +1,149 @@
+import {
+  abs,
+  add,
+  call,
+  div,
+  eq,
+  exp,
+  ge,
+  gt,
+  le,
+  log,
+  lt,
+  max,
+  min,
+  mul,
+  ne,
+  neg,
+  pow,
+  rsqrt,
+  select,
+  sign,
+  sqrt,
+  sub,
+  tanh,
+  type BoolExpr,
+  type RealExpr,
+} from '@mercer/formula';
+import type { DTypeRule } from './dtype-rules.js';
+
+/** An elementwise operation: how its dtype follows, and its formula. A truth is 1 or 0. */
+export interface Operator {
+  readonly arity: 1 | 2 | 3;
+  readonly rule: DTypeRule;
+  /** Bool operands count as int32. */
+  readonly arithmetic?: boolean;
+  /** Operands that only decide: their dtype is not that of the result. */
+  readonly conditions?: 1;
+  readonly formula: (...operands: readonly RealExpr[]) => RealExpr;
+}
+
+type Unary = (x: RealExpr) => RealExpr;
+type Binary = (x: RealExpr, y: RealExpr) => RealExpr;
+
+const unary = (rule: DTypeRule, formula: Unary): Operator => ({
+  arity: 1,
+  rule,
+  formula: (x) => formula(x),
+});
+const binary = (rule: DTypeRule, formula: Binary): Operator => ({
+  arity: 2,
+  rule,
+  formula: (x, y) => formula(x, y),
+});
+
+const floating = (formula: Unary): Operator => unary('floating', formula);
+const named = (fn: Parameters<typeof call>[0], ...attributes: number[]): Operator =>
+  floating((x) => call(fn, [x], attributes));
+const arithmetic = (operator: Operator): Operator => ({ ...operator, arithmetic: true });
+
+const truth = (condition: BoolExpr): RealExpr => select(condition, 1, 0);
+const holds = (x: RealExpr): BoolExpr => ne(x, 0);
+const comparison = (compare: (x: RealExpr, y: RealExpr) => BoolExpr): Operator =>
+  binary('truth', (x, y) => truth(compare(x, y)));
+
+const square: Unary = (x) => mul(x, x);
+const floor: Unary = (x) => call('floor', [x], []);
+
+/** The whole number nearest to x, the even one of two. */
+function roundToEven(x: RealExpr): RealExpr {
+  const below = floor(x);
+  const rest = sub(x, below);
+  const above = add(below, 1);
+  const isEven = eq(mul(2, floor(mul(0.5, below))), below);
+  const ofHalves = select(isEven, below, above);
+  return select(lt(rest, 0.5), below, select(gt(rest, 0.5), above, ofHalves));
+}
+
+/** x - y floor(x / y), with y's sign, as numpy's; what rounding leaves beyond a multiple of y is put right. */
+function modulo(x: RealExpr, y: RealExpr): RealExpr {
+  const rest = sub(x, mul(y, floor(div(x, y))));
+  return select(lt(mul(rest, y), 0), add(rest, y), rest);
+}
+
+/** Every elementwise operation of tensors, by its name. */
+export const OPERATORS = {
+  add: arithmetic(binary('common', add)),
+  sub: arithmetic(binary('common', sub)),
+  mul: arithmetic(binary('common', mul)),
+  div: binary('floating', div),
+  mod: arithmetic(binary('common', modulo)),
+  pow: arithmetic(binary('common', pow)),
+  minimum: binary('common', min),
+  maximum: binary('common', max),
+  atan2: binary('floating', (y, x) => call('atan2', [y, x], [])),
+  neg: arithmetic(unary('common', neg)),
+  abs: arithmetic(unary('common', abs)),
+  sign: arithmetic(unary('common', sign)),
+  square: arithmetic(unary('common', square)),
+  relu: arithmetic(unary('common', (x) => max(x, 0))),
+  floor: arithmetic(unary('common', floor)),
+  ceil: arithmetic(unary('common', (x) => call('ceil', [x], []))),
+  round: arithmetic(unary('common', roundToEven)),
+  reciprocal: floating((x) => div(1, x)),
+  exp: floating(exp),
+  expm1: named('expm1'),
+  log: floating(log),
+  log2: floating((x) => mul(log(x), Math.LOG2E)),
+  log10: floating((x) => mul(log(x), Math.LOG10E)),
+  log1p: named('log1p'),
+  sqrt: floating(sqrt),
+  rsqrt: floating(rsqrt),
+  sin: named('sin'),
+  cos: named('cos'),
+  tan: named('tan'),
+  asin: named('asin'),
+  acos: named('acos'),
+  atan: named('atan'),
+  sinh: named('sinh'),
+  cosh: named('cosh'),
+  tanh: floating(tanh),
+  erf: named('erf'),
+  erfc: named('erfc'),
+  lgamma: named('lgamma'),
+  sigmoid: floating((x) => div(1, add(1, exp(neg(x))))),
+  softplus: named('softplus'),
+  gelu: floating((x) => mul(mul(0.5, x), add(1, call('erf', [mul(x, Math.SQRT1_2)], [])))),
+  eq: comparison(eq),
+  ne: comparison(ne),
+  lt: comparison(lt),
+  le: comparison(le),
+  gt: comparison(gt),
+  ge: comparison(ge),
+  logicalAnd: binary('truth', (x, y) => select(holds(x), truth(holds(y)), 0)),
+  logicalOr: binary('truth', (x, y) => select(holds(x), 1, truth(holds(y)))),
+  logicalXor: binary('truth', (x, y) => truth(ne(truth(holds(x)), truth(holds(y))))),
+  logicalNot: unary('truth', (x) => truth(eq(x, 0))),
+  isNaN: unary('truth', (x) => truth(ne(x, x))),
+  isFinite: unary('truth', (x) => truth(lt(abs(x), Infinity))),
+  isInfinite: unary('truth', (x) => truth(eq(abs(x), Infinity))),
+  where: {
+    arity: 3,
+    rule: 'common',
+    conditions: 1,
+    formula: (condition, x, y) => select(holds(condition), x, y),
+  },
+} as const satisfies Readonly<Record<string, Operator>>;
+
+/** The name of an elementwise operation. */
+export type OperatorName = keyof typeof OPERATORS;

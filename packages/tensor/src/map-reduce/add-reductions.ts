@@ -1,0 +1,212 @@
+import { inputsOf, type Reduction } from '@mercer/formula';
+import {
+  aloneOf,
+  emitMapReduceSteps,
+  planMapReduceSteps,
+  takesOnePass,
+  type KeptRanges,
+  type MapReducePlan,
+  type MapReduceProblem,
+} from '@mercer/kernels';
+import type { Device, Stream } from '../device.js';
+import type { CallLoadOptions } from '../executable.js';
+import { MercerError } from '../mercer-error.js';
+import {
+  partOf,
+  pointerAt,
+  type CallSteps,
+  type CallView,
+  type LoadedPart,
+  type StepLaunch,
+} from '../operation/call-steps.js';
+import { loadProblem, type LoadedProgram } from '../program.js';
+import { halfStorage, pairArguments, type PairInput, type PairSizes } from './pair-inputs.js';
+import { rangeTables } from './range-tables.js';
+
+/** Where the values and the row numbers of a reduction go: row-major (..batch, kept rows, dim), undefined where it gives none. */
+export interface ReductionViews {
+  readonly value: CallView | undefined;
+  /** int32 */
+  readonly index: CallView | undefined;
+}
+
+/** Reductions of formulas over the same pairs of rows, along one axis. */
+export interface ReductionsCall extends Pick<MapReduceProblem, 'accumulate' | 'sumScheme'> {
+  /** For messages. */
+  readonly what: string;
+  readonly reductions: readonly [Reduction, ...Reduction[]];
+  readonly sizes: PairSizes;
+  /** By place in the formulas; undefined where none of them has it. */
+  readonly inputs: readonly (PairInput | undefined)[];
+  /** By reduction. */
+  readonly results: readonly ReductionViews[];
+  /** Which rows meet, of the side that is kept; without it all. */
+  readonly ranges: KeptRanges | undefined;
+  /** Where ranges are placed. */
+  readonly stream: Stream | undefined;
+  /** What an error of the planner becomes for the caller; with the place of the reduction that was planned alone. */
+  readonly refused: (error: unknown, place?: number) => unknown;
+}
+
+/** Rows of both sides of a reduction. */
+export function sidesOf(
+  { axis }: Pick<Reduction, 'axis'>,
+  { rowsI, rowsJ }: Pick<PairSizes, 'rowsI' | 'rowsJ'>,
+): { readonly keptRows: number; readonly reducedRows: number } {
+  const [keptRows, reducedRows] = axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
+  return { keptRows, reducedRows };
+}
+
+/** The formulas of reductions: those that are reduced, and the weights. */
+export const formulasOf = (reductions: readonly Reduction[]): Reduction['formula'][] =>
+  reductions.flatMap(({ formula, weight }) =>
+    weight === undefined ? [formula] : [formula, weight],
+  );
+
+/**
+ * Adds reductions to a call: one pass for all, or, where they are together more than one kernel takes or quicker apart, one for each. A
+ * prepared call takes as many passes as that of its examples, whatever the numbers of rows.
+ */
+export function addReductions(steps: CallSteps, call: ReductionsCall): void {
+  const { reductions, sizes, inputs, results } = call;
+  const { device } = steps;
+  const problem = problemOf(call);
+  const program = `map-reduce ${JSON.stringify([described(reductions), { ...problem, reduction: 0, further: 0, rowsI: 0, rowsJ: 0, batch: 0 }])}`;
+  steps.add({
+    program,
+    values: sizes.rowsI * sizes.rowsJ * sizes.batch,
+    load: async (options, made) => {
+      const passes = await loadPasses(device, problem, call, options);
+      const { ranges, stream, refused } = call;
+      if (ranges === undefined) return passes.map(partOf);
+      const parts: LoadedPart[] = [];
+      const of = { ranges, ...sidesOf(reductions[0], sizes) };
+      const { signal } = options;
+      for (const pass of passes) {
+        try {
+          const tables = await rangeTables(pass.plan, of, device, { stream, signal }, made);
+          parts.push({ program: pass, ...tables });
+        } catch (error) {
+          throw refused(error);
+        }
+      }
+      return parts;
+    },
+    launches: (parts) =>
+      parts.map(({ tables }, n): StepLaunch => {
+        checkTables(call.what, tables);
+        const { pointers, scalars } = pairArguments(sizes, inputs);
+        const written = parts.length === 1 ? results : results.slice(n, n + 1);
+        for (const [place, { value, index }] of written.entries()) {
+          const number = place === 0 ? '' : String(place);
+          if (value !== undefined) pointers[`out${number}`] = pointerAt(value);
+          if (index !== undefined) pointers[`index${number}`] = pointerAt(index);
+        }
+        return { pointers, scalars };
+      }),
+  });
+}
+
+/** @throws MercerError DISPOSED */
+function checkTables(what: string, tables: LoadedPart['tables']): void {
+  if (Object.values(tables).every(({ disposed }) => !disposed)) return;
+  throw new MercerError(
+    'DISPOSED',
+    `${what}: the prepared call was disposed, and its ranges with it. Prepare another.`,
+  );
+}
+
+/** The problem of all reductions in one pass. */
+function problemOf({
+  reductions: [reduction, ...further],
+  sizes: { dtype, rowsI, rowsJ, batch },
+  inputs,
+  ranges,
+  accumulate,
+  sumScheme,
+}: ReductionsCall): MapReduceProblem {
+  const used = new Set(
+    inputsOf(...formulasOf([reduction, ...further])).map(({ position }) => position),
+  );
+  const storage = halfStorage(inputs.map((one, place) => (used.has(place) ? one : undefined)));
+  return {
+    reduction,
+    further,
+    dtype,
+    storage,
+    ranges: ranges !== undefined,
+    rowsI,
+    rowsJ,
+    batch,
+    accumulate,
+    sumScheme,
+  };
+}
+
+const described = (reductions: readonly Reduction[]): readonly string[] =>
+  reductions.map(({ kind, axis, k = 0, formula, weight }) =>
+    [kind, axis, k, formula.id, weight?.id ?? ''].join(' '),
+  );
+
+type LoadedPass = LoadedProgram<MapReducePlan>;
+
+async function loadPasses(
+  device: Device,
+  problem: MapReduceProblem,
+  call: ReductionsCall,
+  options: CallLoadOptions,
+): Promise<readonly LoadedPass[]> {
+  const { reductions, refused } = call;
+  const one = await onePass(device, problem, options).catch((error: unknown) => {
+    throw refused(error);
+  });
+  if (one !== undefined) return [one];
+  const passes: LoadedPass[] = [];
+  for (const [place, reduction] of reductions.entries()) {
+    const alone = { ...call, ...aloneOf(call, reduction), reductions: [reduction] as const };
+    try {
+      passes.push(await loadPass(device, problemOf(alone), options));
+    } catch (error) {
+      throw refused(error, place);
+    }
+  }
+  return passes;
+}
+
+/** Undefined where a pass for each is quicker, or the only way. */
+async function onePass(
+  device: Device,
+  problem: MapReduceProblem,
+  options: CallLoadOptions,
+): Promise<LoadedPass | undefined> {
+  const isAlone = problem.further?.length === 0;
+  if (!isAlone && !takesOnePass(problem, device.limits)) return undefined;
+  try {
+    return await loadPass(device, problem, options);
+  } catch (error) {
+    // The interpreter, of which the limits of a device say nothing.
+    const isRefused = error instanceof MercerError && error.code === 'UNSUPPORTED';
+    if (!isAlone && isRefused) return undefined;
+    throw error;
+  }
+}
+
+function loadPass(
+  device: Device,
+  problem: MapReduceProblem,
+  options: CallLoadOptions,
+): Promise<LoadedPass> {
+  const { reduction, further = [], ...rest } = problem;
+  const reductions = [reduction, ...further];
+  return loadProblem(
+    device,
+    {
+      key: `map-reduce ${JSON.stringify([described(reductions), rest])}`,
+      // The formulas are held, so that their ids, which are in the key, are not given to others.
+      holds: reductions,
+      plan: (limits) => planMapReduceSteps(problem, limits),
+      emit: (plan) => emitMapReduceSteps(plan),
+    },
+    options,
+  );
+}
