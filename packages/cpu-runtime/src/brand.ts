@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { describeValue } from '@mercer/options';
 import { CpuRuntimeError } from './errors.js';
 
 const brand = Symbol.for('mercer.cpu-runtime.handle');
@@ -51,12 +52,6 @@ export function assertOwn<T extends Branded>(
   }
   throw new CpuRuntimeError(
     'INVALID_ARGUMENT',
-    `${what} failed: expected a ${type.name}, got ${describe(value)}.`,
+    `${what} failed: expected a ${type.name}, got ${describeValue(value)}.`,
   );
-}
-
-function describe(value: unknown): string {
-  if (value === null) return 'null';
-  if (typeof value !== 'object') return typeof value;
-  return (value.constructor as { name?: string } | undefined)?.name ?? 'an object';
 }

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import type { Expr, ExprOf } from './expr.js';
 import { FormulaError } from './formula-error.js';
 import { intern, isExpr } from './intern-table.js';
@@ -54,7 +55,7 @@ export function constant(value: number): ExprOf<'real'> {
   if (typeof value !== 'number') {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build a constant: got ${describe(value)}. Pass a number.`,
+      `cannot build a constant: got ${describeValue(value)}. Pass a number.`,
     );
   }
   return intern('const', [], { value }) as ExprOf<'real'>;
@@ -65,7 +66,7 @@ function operand(op: Op, index: number, type: ExprType, value: unknown): Expr {
   if (!isExpr(node)) {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build '${op}': argument ${index + 1} is ${describe(value)}. ` +
+      `cannot build '${op}': argument ${index + 1} is ${describeValue(value)}. ` +
         `Pass a number or an expression made by this copy of @mercer/formula.`,
     );
   }
@@ -81,9 +82,4 @@ function operand(op: Op, index: number, type: ExprType, value: unknown): Expr {
     );
   }
   return node;
-}
-
-function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return typeof value === 'object' ? 'a foreign object' : `a ${typeof value}`;
 }

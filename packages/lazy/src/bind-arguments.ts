@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
 import { describeInput, shapeOf, type Input } from './input.js';
@@ -14,6 +15,15 @@ export function argumentCount(inputs: readonly Input[]): number {
   );
 }
 
+/** @throws LazyError INVALID_ARGUMENT for what is no array */
+export function checkArguments(what: string, args: unknown): void {
+  if (Array.isArray(args)) return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: the arguments are ${describeValue(args)}. Pass an array with one for each placeholder, as in call([x, y]).`,
+  );
+}
+
 /**
  * The inputs with their placeholders bound to the arguments of a call.
  *
@@ -24,6 +34,7 @@ export function bindArguments(
   inputs: readonly Input[],
   args: readonly LazyData[],
 ): readonly Input[] {
+  checkArguments(what, args);
   const count = argumentCount(inputs);
   if (args.length > count) {
     throw new LazyError(

@@ -1,4 +1,4 @@
-import { describeList, type OptionNames } from '@mercer/options';
+import { describeList, describeValue, type OptionNames } from '@mercer/options';
 import { REDUCE_OPTIONS } from './call-options.js';
 import { LazyError } from './lazy-error.js';
 import type { LazyFormula, LazyOperand } from './lazy-formula.js';
@@ -56,7 +56,10 @@ function checkBins(dim: number, bins: number, range: unknown): void {
     );
   }
   if (!Number.isSafeInteger(bins) || bins < 1) {
-    throw new LazyError('INVALID_ARGUMENT', `histogram: bins is ${bins}. Pass an integer from 1.`);
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `histogram: bins is ${describeValue(bins)}. Pass an integer from 1.`,
+    );
   }
   const [low, high] = Array.isArray(range) ? (range as unknown[]) : [];
   if (Number.isFinite(low) && Number.isFinite(high) && Number(low) < Number(high)) return;

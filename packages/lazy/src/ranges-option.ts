@@ -1,6 +1,6 @@
 import type { Reduction } from '@mercer/formula';
 import { swapAxes, type KeptRanges, type Ranges } from '@mercer/kernels';
-import { describeList } from '@mercer/options';
+import { describeList, refusePromise } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 
 /** Which rows of i meet which rows of j: those of both directions, or of a reduction over j alone. */
@@ -26,6 +26,7 @@ export function keptRanges(
 
 /** Whether ranges have these arrays: of pairs, but for slices. */
 function checkArrays(what: string, ranges: unknown, names: readonly string[]): void {
+  refusePromise(ranges, `${what}: ranges`);
   const given = Object(ranges) as Readonly<Record<string, unknown>>;
   for (const name of names) {
     const array = given[name];

@@ -13,7 +13,7 @@ import {
   type PairInput,
   type PairSizes,
 } from '@mercer/tensor/operation';
-import { bindArguments } from './bind-arguments.js';
+import { bindArguments, checkArguments } from './bind-arguments.js';
 import {
   CALL_OPTIONS,
   PREPARE_OPTIONS,
@@ -62,6 +62,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
   readOptions,
   snapshot: ([task, args], options) => {
     options.out = asOuts(task, options.out);
+    checkArguments(task.what, args);
     return [[task, [...args]], options];
   },
   identify: ([task, args], options, example) => {

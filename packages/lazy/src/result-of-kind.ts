@@ -1,7 +1,7 @@
 import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { pending } from '@mercer/tensor/operation';
-import { own } from '@mercer/options';
+import { describeValue, own, refusePromise } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 import { asTensors, NO_RESULTS, type Results } from './results.js';
 import type { JointTask } from './task.js';
@@ -44,6 +44,7 @@ export function promised<K extends ReductionKind, D extends LazyDType, I extends
 /** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */
 export function asOut(what: string, reduction: Reduction, out: unknown): Results | undefined {
   if (out === undefined) return undefined;
+  refusePromise(out, `${what}: out`);
   const [first, second] = outputsOf(reduction).map(({ name }) => name);
   if (second === undefined && isTensor(out)) return { ...NO_RESULTS, [first ?? 'value']: out };
   if (second !== undefined && typeof out === 'object' && out !== null && !isTensor(out)) {
@@ -53,7 +54,7 @@ export function asOut(what: string, reduction: Reduction, out: unknown): Results
   const wanted = second === undefined ? 'a tensor' : 'an object { values, indices } of two tensors';
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: out is not ${wanted}. Pass ${wanted}, for example from empty(shape).`,
+    `${what}: out is not ${wanted}, but ${describeValue(out)}. Pass ${wanted}, for example from empty(shape).`,
   );
 }
 

@@ -1,3 +1,5 @@
+import { MercerError } from './mercer-error.js';
+
 /** A value as messages name it: short, and never its content. Reads nothing from objects, whose getters may throw. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') {
@@ -28,9 +30,22 @@ export function describeList(value: unknown): string {
   return describeValue(value);
 }
 
+/**
+ * The first mistake of most: a promise where its value is wanted.
+ *
+ * @param what the operation and what is wrong in it: `cdist: a`
+ * @throws MercerError INVALID_ARGUMENT "cdist: a is a Promise. Did you forget await?"
+ */
+export function refusePromise(value: unknown, what: string): void {
+  if (typeof value !== 'object' || describeValue(value) !== A_PROMISE) return;
+  throw new MercerError('INVALID_ARGUMENT', `${what} is a Promise. Did you forget await?`);
+}
+
+const A_PROMISE = 'a Promise (did you forget await?)';
+
 function describeObject(value: object): string {
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null;
   const name = prototype === Object.prototype ? '' : prototype?.constructor?.name;
-  if (name === 'Promise') return 'a Promise (did you forget await?)';
+  if (name === 'Promise') return A_PROMISE;
   return typeof name === 'string' && name !== '' ? `a ${name.slice(0, 40)}` : 'an object';
 }

@@ -1,5 +1,5 @@
 export { MercerError } from './mercer-error.js';
-export { describeList, describeValue } from './describe-value.js';
+export { describeList, describeValue, refusePromise } from './describe-value.js';
 export { nearestName } from './nearest-name.js';
 export { own } from './own.js';
 export { optionReader, type OptionNames, type OptionReader, type Refuse } from './option-reader.js';

@@ -1,3 +1,4 @@
+import { refusePromise } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { isCustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
@@ -26,6 +27,7 @@ const checked = new WeakSet();
  * @throws MercerError INVALID_ARGUMENT saying what is wrong and what to write instead
  */
 export function checkDescriptor(value: unknown, what: string): asserts value is KernelDescriptor {
+  refusePromise(value, `${what}: the descriptor`);
   if (typeof value !== 'object' || value === null) {
     throw invalid(
       what,

@@ -103,7 +103,7 @@ export function pairwiseOperation<O extends ExecuteOptions, G extends readonly u
     place: async ([spec, a, b], options, made) => {
       const beside = parameterTensors(spec).map(({ tensor }) => tensor);
       const inputs = b === undefined ? [a] : [a, b];
-      const [x = a, y] = await placeAll(inputs, options, beside, made);
+      const [x = a, y] = await placeAll(spec.what, inputs, options, beside, made);
       return [spec, x, y];
     },
     plan: planCall,

@@ -1,3 +1,4 @@
+import { refusePromise } from '@mercer/options';
 import {
   isTensor,
   tensor,
@@ -17,14 +18,20 @@ interface PlaceOptions extends OutOption, SignalOption {
 
 /**
  * Makes tensors of the inputs that are none yet, on the device of the first that is one, of `out`, of a parameter or of the options, in
- * that order. Those that are made are pushed to `made`.
+ * that order. Those that are made are pushed to `made`. Messages name the inputs `a`, `b`, `c` and `d`.
+ *
+ * @throws MercerError INVALID_ARGUMENT for a promise, and as `tensor`
  */
 export async function placeAll(
+  what: string,
   inputs: readonly PairwiseInput[],
   { out, device: wanted, stream, signal }: PlaceOptions,
   parameters: readonly Tensor[],
   made: Tensor[],
 ): Promise<readonly Tensor[]> {
+  inputs.forEach((input, at) => {
+    refusePromise(input, `${what}: ${'abcd'.charAt(at)}`);
+  });
   const home = [...inputs, out, ...parameters].find(isTensor);
   const device = home?.device ?? wanted;
   const dtype = home?.dtype;

@@ -126,7 +126,7 @@ const operation = new Operation<Arguments, WeightedDifferencesOptions, Example>(
   },
   place: async (args, options, made) => {
     const beside = isTensor(options.p) ? [options.p] : [];
-    return (await placeAll(args, options, beside, made)) as Arguments & Tensor[];
+    return (await placeAll(WHAT, args, options, beside, made)) as Arguments & Tensor[];
   },
   plan: planCall,
 });

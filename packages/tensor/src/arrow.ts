@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import { describe } from './checked-size.js';
+import { describeValue } from '@mercer/options';
 import { columnMajorStrides, rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { newStorageArray, type StorageArray } from './typed-arrays.js';
@@ -151,7 +151,7 @@ function primitive(vector: ArrowVectorLike, what: string): { data: StorageArray;
   }
   throw refuse(
     what,
-    `has Arrow type ${type.typeId}, read as ${describe(values)}, which is no kind of number`,
+    `has Arrow type ${type.typeId}, read as ${describeValue(values)}, which is no kind of number`,
     'Cast the column to floating point or integer',
   );
 }

@@ -1,5 +1,5 @@
 import { isDType, type DType } from '@mercer/kernels';
-import { describe } from './checked-size.js';
+import { describeValue } from '@mercer/options';
 import { MercerError } from './mercer-error.js';
 
 /** @throws MercerError INVALID_ARGUMENT for anything but a dtype's name */
@@ -7,7 +7,7 @@ export function checkDType<D extends DType>(dtype: D, what: string): D {
   if (isDType(dtype)) return dtype;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${describe(dtype)} is not a dtype. Use float64, float32, float16, bfloat16, int64, int32, uint8 or bool.`,
+    `${what}: ${describeValue(dtype)} is not a dtype. Use float64, float32, float16, bfloat16, int64, int32, uint8 or bool.`,
   );
 }
 

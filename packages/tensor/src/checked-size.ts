@@ -1,4 +1,5 @@
 import { dtypeBytes, type DType } from '@mercer/kernels';
+import { describeValue } from '@mercer/options';
 import { MercerError } from './mercer-error.js';
 
 /** Largest rank of a tensor. */
@@ -19,7 +20,7 @@ export function checkShape(shape: readonly number[], what: string): readonly num
   if (!Array.isArray(given)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: the shape is ${describe(given)}. Pass an array of extents such as [3, 4].`,
+      `${what}: the shape is ${describeValue(given)}. Pass an array of extents such as [3, 4].`,
     );
   }
   if (shape.length > MAX_RANK) {
@@ -32,7 +33,7 @@ export function checkShape(shape: readonly number[], what: string): readonly num
     if (typeof extent !== 'number' || !Number.isSafeInteger(extent) || extent < 0) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: extent ${describe(extent)} in shape ${formatShape(shape)} is not a count. Use integers from 0 to 2^53 - 1.`,
+        `${what}: extent ${describeValue(extent)} in shape ${formatShape(shape)} is not a count. Use integers from 0 to 2^53 - 1.`,
       );
     }
   }
@@ -74,23 +75,4 @@ export function bytesOf(size: number, dtype: DType): number {
     );
   }
   return bytes;
-}
-
-/** A value as it appears in messages: short, and never its whole content. */
-export function describe(value: unknown): string {
-  if (value === null || value === undefined || typeof value === 'boolean') return String(value);
-  if (typeof value === 'number') return String(value);
-  if (typeof value === 'bigint') return `${value}n`;
-  if (typeof value === 'string') {
-    return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value);
-  }
-  if (Array.isArray(value)) return `an array of length ${value.length}`;
-  if (typeof value === 'object') {
-    const prototype: unknown = Object.getPrototypeOf(value);
-    const constructor = prototype === null ? undefined : value.constructor;
-    if (prototype === Object.prototype || typeof constructor !== 'function') return 'an object';
-    const { name } = constructor;
-    return name === 'Promise' ? 'a Promise (did you forget await?)' : `a ${name}`;
-  }
-  return `a ${typeof value}`;
 }

@@ -1,6 +1,6 @@
 import { pending, type Pending } from './pending.js';
 import type { DType } from '@mercer/kernels';
-import { own, type OptionNames } from '@mercer/options';
+import { own, refusePromise, type OptionNames } from '@mercer/options';
 import { checkShape } from './checked-size.js';
 import {
   PROGRESS_OPTION,
@@ -123,6 +123,7 @@ async function made<S extends TensorSource, D extends DType = DTypeOf<S>>(
       `tensor: the data is ${data.label} already. Use clone(), cast() or to(device).`,
     );
   }
+  refusePromise(data, 'tensor: the data');
   refuseDataless(data, 'tensor');
   const dtype = given.dtype === undefined ? undefined : checkDType(given.dtype, 'tensor');
   const host = hostArray(data, { shape: given.shape, dtype }, 'tensor');

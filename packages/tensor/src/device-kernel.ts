@@ -7,7 +7,7 @@ import {
   type Scalars,
 } from '@mercer/kernels';
 import { debugPrinter, type DebugOption, type DebugPrinter } from '@mercer/jit-cache';
-import { describe } from './checked-size.js';
+import { describeValue } from '@mercer/options';
 import type { CpuExecutor } from './cpu-executor.js';
 import type { Device, LaunchArguments, LoadedKernel, PointerArgument, Stream } from './device.js';
 import { MercerError } from './mercer-error.js';
@@ -132,7 +132,7 @@ export class DeviceKernel implements LoadedKernel {
   #wrongKind(index: number, argument: unknown): MercerError {
     return new MercerError(
       'INVALID_ARGUMENT',
-      `${this.#parameter(index)} is bound to ${describe(argument)}. Pass a tensor, a storage or an address.`,
+      `${this.#parameter(index)} is bound to ${describeValue(argument)}. Pass a tensor, a storage or an address.`,
     );
   }
 

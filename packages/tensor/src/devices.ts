@@ -1,5 +1,5 @@
 import { cuda } from '@mercer/cuda-runtime';
-import { describe } from './checked-size.js';
+import { describeValue } from '@mercer/options';
 import { CpuDevice } from './cpu-device.js';
 import { assertCudaIndex, CudaDevice } from './cuda-device.js';
 import { isDeviceCore, type DeviceCore } from './device-core.js';
@@ -52,7 +52,7 @@ export function deviceCore(like?: DeviceLike): DeviceCore {
   if (match === null) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `device: ${describe(like)} is not a device. Use 'cpu', 'cuda', 'cuda:0' or what device() returned.`,
+      `device: ${describeValue(like)} is not a device. Use 'cpu', 'cuda', 'cuda:0' or what device() returned.`,
     );
   }
   return cudaDevice(Number(match[1] ?? 0));

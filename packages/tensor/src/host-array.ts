@@ -1,6 +1,7 @@
 import { isDType, type DType } from '@mercer/kernels';
+import { describeValue } from '@mercer/options';
 import { arrowArray, isArrow, type ArrowLike } from './arrow.js';
-import { checkShape, describe, formatShape, sizeOfShape } from './checked-size.js';
+import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { convertStorage } from './host-convert.js';
 import {
   checkLayout,
@@ -208,6 +209,6 @@ function storageOf(
   }
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${describe(view)} has no element type that tensors know. Pass a typed array.`,
+    `${what}: ${describeValue(view)} has no element type that tensors know. Pass a typed array.`,
   );
 }

@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import { describe } from './checked-size.js';
+import { describeValue } from '@mercer/options';
 import { bfloat16Bits, bfloat16ToFloat32, float16Bits, float16ToFloat32 } from './half.js';
 import { MercerError } from './mercer-error.js';
 import { newStorageArray, type StorageArray, type TypedArrayOf } from './typed-arrays.js';
@@ -120,13 +120,13 @@ export function storageElement(value: unknown, dtype: DType, what: string): numb
     if (value < INT64_MIN || value > INT64_MAX) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: ${describe(value)} does not fit in 64 bits. Use values from -2^63 to 2^63 - 1.`,
+        `${what}: ${describeValue(value)} does not fit in 64 bits. Use values from -2^63 to 2^63 - 1.`,
       );
     }
     return FROM_INT64[dtype](value);
   }
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${describe(value)} is not a number, bigint or boolean. Pass one of these.`,
+    `${what}: ${describeValue(value)} is not a number, bigint or boolean. Pass one of these.`,
   );
 }

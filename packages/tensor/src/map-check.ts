@@ -1,6 +1,7 @@
 import { isExpr, variables, type Expr } from '@mercer/formula';
 import { MAX_MAP_INPUTS, type DType } from '@mercer/kernels';
-import { describe, formatShape } from './checked-size.js';
+import { describeValue } from '@mercer/options';
+import { formatShape } from './checked-size.js';
 import type { Device } from './device.js';
 import type { ElementView } from './elementwise.js';
 import type { MapInputs } from './map-inputs.js';
@@ -61,7 +62,7 @@ function checkNames(
 ): [name: string, tensor: Tensor][] {
   if (!isExpr(expr)) {
     throw invalid(
-      `the formula is ${describe(expr)}. Build it with the constructors of @mercer/formula.`,
+      `the formula is ${describeValue(expr)}. Build it with the constructors of @mercer/formula.`,
     );
   }
   if (isTensor(inputs)) {
@@ -69,14 +70,16 @@ function checkNames(
   }
   for (const [what, record] of Object.entries({ inputs, parameters, indices })) {
     if (typeof (record as unknown) !== 'object' || (record as unknown) === null) {
-      throw invalid(`${what} is ${describe(record)}. Pass an object with a value for each name.`);
+      throw invalid(
+        `${what} is ${describeValue(record)}. Pass an object with a value for each name.`,
+      );
     }
   }
   for (const [name, tensor] of Object.entries(inputs)) assertTensor(tensor, `map: input '${name}'`);
   for (const [name, value] of Object.entries<unknown>(parameters)) {
     if (typeof value === 'number') continue;
     throw invalid(
-      `parameter '${name}' is ${describe(value)}. Pass a number, or a tensor as input.`,
+      `parameter '${name}' is ${describeValue(value)}. Pass a number, or a tensor as input.`,
     );
   }
   const names = [inputs, parameters, indices].flatMap(Object.keys);
@@ -151,7 +154,7 @@ function checkAxes(
         (counted as number) >= rank
       ) {
         throw invalid(
-          `index '${name}' is the position along axis ${describe(axis)} and the result has shape ${formatShape(shape)}. Use an axis from ${-rank} to ${rank - 1}.`,
+          `index '${name}' is the position along axis ${describeValue(axis)} and the result has shape ${formatShape(shape)}. Use an axis from ${-rank} to ${rank - 1}.`,
         );
       }
       return [name, counted as number];

@@ -1,5 +1,6 @@
 import type { DType } from '@mercer/kernels';
-import { describe, formatShape, MAX_RANK, sizeOfShape } from './checked-size.js';
+import { describeValue } from '@mercer/options';
+import { formatShape, MAX_RANK, sizeOfShape } from './checked-size.js';
 import { storageElement } from './host-convert.js';
 import { MercerError } from './mercer-error.js';
 import { newStorageArray, type StorageArray } from './typed-arrays.js';
@@ -42,11 +43,11 @@ export function nestedArray(
   const visit = (node: unknown, depth: number): void => {
     const row = asRow(node);
     if (depth === shape.length) {
-      if (row !== undefined) throw ragged(shape, depth, describe(node), what);
+      if (row !== undefined) throw ragged(shape, depth, describeValue(node), what);
       target[at++] = storageElement(node, to, what);
       return;
     }
-    if (row === undefined) throw ragged(shape, depth, describe(node), what);
+    if (row === undefined) throw ragged(shape, depth, describeValue(node), what);
     if (row.length !== shape[depth]) {
       throw ragged(shape, depth, `a row of length ${row.length}`, what);
     }

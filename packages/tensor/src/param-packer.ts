@@ -1,5 +1,5 @@
 import { packParams, type LaunchableKernel, type ScalarType, type Scalars } from '@mercer/kernels';
-import { describe } from './checked-size.js';
+import { describeValue } from '@mercer/options';
 import { MercerError } from './mercer-error.js';
 
 const TWO_32 = 2 ** 32;
@@ -120,7 +120,7 @@ export class ParamPacker {
       if (typeof value !== 'number' || !slot.fits(value)) {
         throw new MercerError(
           'INVALID_ARGUMENT',
-          `launch of ${this.#name}: scalar '${slot.name}' is ${describe(value)}, which is no ${slot.type}. Pass a number of that type.`,
+          `launch of ${this.#name}: scalar '${slot.name}' is ${describeValue(value)}, which is no ${slot.type}. Pass a number of that type.`,
         );
       }
       slot.write(this.#view, slot.offset, value);

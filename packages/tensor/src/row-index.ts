@@ -1,5 +1,6 @@
 import { MAX_INDEX_EXTENT, type IndexDType } from '@mercer/kernels';
-import { describe, formatShape, sizeOfShape } from './checked-size.js';
+import { describeValue } from '@mercer/options';
+import { formatShape, sizeOfShape } from './checked-size.js';
 import { isRowMajor } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { assertTensor, type Tensor } from './tensor.js';
@@ -37,7 +38,7 @@ export function checkRowCount(rows: number, what: string): void {
   if (Number.isSafeInteger(rows) && rows >= 0 && rows <= MAX_INDEX_EXTENT) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${describe(rows)} is no number of rows. Pass an integer from 0 to ${MAX_INDEX_EXTENT}.`,
+    `${what}: ${describeValue(rows)} is no number of rows. Pass an integer from 0 to ${MAX_INDEX_EXTENT}.`,
   );
 }
 

@@ -6,7 +6,7 @@ import {
   type IndexDType,
   type SumDType,
 } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { CallSteps, pointerAt } from './operation/call-steps.js';
 import { keyPart, Operation, operationFunction } from './operation/operation.js';
@@ -21,7 +21,6 @@ import {
   rowsOf,
 } from './row-index.js';
 import { checkDType } from './check-argument.js';
-import { describe } from './checked-size.js';
 import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
 
@@ -64,7 +63,7 @@ const operation = new Operation<Arguments, ScatterAddOptions>({
     if (typeof deterministic !== 'boolean') {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: deterministic is ${describe(deterministic)}. Pass true or false.`,
+        `${what}: deterministic is ${describeValue(deterministic)}. Pass true or false.`,
       );
     }
     const shape = [rows, ...values.shape.slice(1)];

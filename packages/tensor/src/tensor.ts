@@ -1,10 +1,10 @@
 import { inspect, type InspectOptions } from 'node:util';
 import { dtypeBytes, type DType } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, refusePromise, type OptionNames } from '@mercer/options';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
 import { checkDType, refuseDataless } from './check-argument.js';
-import { bytesOf, describe, formatShape, sizeOfShape } from './checked-size.js';
+import { bytesOf, formatShape, sizeOfShape } from './checked-size.js';
 import {
   SIGNAL_OPTION,
   STREAM_OPTION,
@@ -249,7 +249,7 @@ export class Tensor<D extends DType = DType> implements Layout {
       const given = readOptions('copyFrom', options, TRANSFER_OPTIONS);
       const from = isPending(source) ? await contentFor(this, source, given) : source;
       if (from === this && source !== this) return this;
-      assertTensor(from, 'copyFrom');
+      assertTensor(from, 'copyFrom: the source');
       await copyInto(this, from, given);
       return this;
     });
@@ -391,13 +391,12 @@ export function assertTensor(value: unknown, what: string): asserts value is Ten
     value.assertAlive();
     return;
   }
+  refusePromise(value, what);
   const other = twoCopies(value, what);
-  if (other === undefined) refuseDataless(value, what);
-  throw (
-    other ??
-    new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: expected a tensor, got ${describe(value)}. Make one with tensor(data).`,
-    )
+  if (other !== undefined) throw other;
+  refuseDataless(value, what);
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: expected a tensor, got ${describeValue(value)}. Make one with tensor(data).`,
   );
 }

@@ -1,4 +1,5 @@
-import { checkShape, describe, formatShape, sizeOfShape } from './checked-size.js';
+import { describeValue } from '@mercer/options';
+import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
 
@@ -65,7 +66,7 @@ function resolveRange(
   if (!Array.isArray(range) || range.length > 3) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `slice: range ${describe(range)} for dimension ${axis}. Use an index, [start, stop, step] or null.`,
+      `slice: range ${describeValue(range)} for dimension ${axis}. Use an index, [start, stop, step] or null.`,
     );
   }
   const [start, stop, step] = range as readonly (number | null | undefined)[];
@@ -74,7 +75,7 @@ function resolveRange(
     if (!Number.isSafeInteger(value)) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `slice: ${describe(value)} in the range of dimension ${axis} is not an integer. Use integers or null.`,
+        `slice: ${describeValue(value)} in the range of dimension ${axis} is not an integer. Use integers or null.`,
       );
     }
   }
@@ -100,7 +101,7 @@ export function permuteLayout(layout: Layout, axes: readonly number[]): Layout {
   if (!Array.isArray(given)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `permute: the axes are ${describe(given)}. Pass an array of them, as permute([1, 0]).`,
+      `permute: the axes are ${describeValue(given)}. Pass an array of them, as permute([1, 0]).`,
     );
   }
   const rank = layout.shape.length;
@@ -171,7 +172,7 @@ export function reshapeLayout(layout: Layout, target: readonly number[]): Layout
   if (!Array.isArray(given)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `reshape: the shape is ${describe(given)}. Pass an array of extents, as reshape([3, 4]).`,
+      `reshape: the shape is ${describeValue(given)}. Pass an array of extents, as reshape([3, 4]).`,
     );
   }
   const size = sizeOfShape(layout.shape);

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { describeValue } from '@mercer/options';
 import { misuse } from '../errors.js';
 import { packageRoot } from '../package-root.js';
 
@@ -50,12 +51,5 @@ function foreign(object: unknown, what: string): Error {
         `(version ${packageVersion()}). Make both resolve to one installation: npm ls @mercer/cuda-runtime.`,
     );
   }
-  return misuse('INVALID_ARGUMENT', `Expected a ${what}, got ${describe(object)}.`);
-}
-
-function describe(value: unknown): string {
-  if (typeof value !== 'object') return typeof value;
-  if (value === null) return 'null';
-  const { constructor } = value as { constructor?: { name?: string } };
-  return `an object of class ${constructor?.name ?? '(none)'}`;
+  return misuse('INVALID_ARGUMENT', `Expected a ${what}, got ${describeValue(object)}.`);
 }

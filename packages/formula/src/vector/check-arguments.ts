@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { FormulaError } from '../formula-error.js';
 import { isVectorExpr, internVector } from './intern-vector.js';
 import type { VectorExpr } from './vector-expr.js';
@@ -9,11 +10,9 @@ export const MAX_DIM = 2 ** 24;
 export function toVector(op: string, value: unknown, what = 'a formula or a number'): VectorExpr {
   if (typeof value === 'number') return internVector('literal', 1, [], { value });
   if (!isVectorExpr(value)) {
-    const got =
-      value === null ? 'null' : typeof value === 'object' ? 'another object' : typeof value;
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build ${op}: an argument is ${got}, not ${what}. ` +
+      `cannot build ${op}: an argument is ${describeValue(value)}, not ${what}. ` +
         `Pass ${what} made by this copy of @mercer/formula.`,
     );
   }
@@ -31,7 +30,7 @@ export function integer(
   if (!Number.isInteger(value) || value < least || value > most) {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build ${op}: ${name} is ${value} and must be an integer from ${least} to ${most}. ` +
+      `cannot build ${op}: ${name} is ${describeValue(value)} and must be an integer from ${least} to ${most}. ` +
         (name === 'dim' && value === 0
           ? 'A variable has at least one component; leave empty inputs out.'
           : `Pass such an integer.`),

@@ -73,7 +73,7 @@ describe('nodes', () => {
       false,
       false,
     ]);
-    expect(() => ops.exp({ ...x })).toThrow(/another object, not a formula or a number/);
+    expect(() => ops.exp({ ...x })).toThrow(/an argument is an object, not a formula or a number/);
     expect(() => ops.exp(undefined as never)).toThrow(/an argument is undefined/);
   });
 

@@ -9,6 +9,7 @@ import { parameterisedProblems } from '../pairwise/default-parameterised.test-su
 import { emitPairwise } from '../pairwise/emit.js';
 import { planPairwise } from '../pairwise/plan.js';
 import { emitRowsGradient, planRowsGradient } from '../pairwise-gradient/index.js';
+import { cpuReduceKernel } from '../reduce/index.js';
 import { rowsProblems } from '../rows/default-rows.test-support.js';
 import { emitRows, planRows } from '../rows/index.js';
 import { scatterPrograms } from '../scatter/default-scatter.test-support.js';
@@ -59,6 +60,7 @@ const STRUCTS: Readonly<Record<string, string>> = {
   copy: 'Copy',
   fill: 'Fill',
   sum: 'Sum',
+  reduce: 'Reduce',
   scatter_add: 'Scatter',
   scatter_add_sorted: 'ScatterSorted',
   count_rows: 'CountRows',
@@ -83,6 +85,8 @@ function builtinKernels(): BuiltinKernel[] {
       plan.family === 'copy' ? emitCopy(plan, 'cpu') : emitFill(plan, 'cpu'),
     ),
     emitSum(planSum({ from: 'float32', to: 'float64', outputs: 3, count: 5 }), 'cpu'),
+    cpuReduceKernel('sum', 'float32', 'float64'),
+    cpuReduceKernel('argMax', 'float64', 'float64'),
   ].filter((kernel) => kernel.dialect === 'builtin');
 }
 

@@ -1,4 +1,5 @@
-import { describe, formatShape } from '../checked-size.js';
+import { describeValue } from '@mercer/options';
+import { formatShape } from '../checked-size.js';
 import { MercerError } from '../mercer-error.js';
 
 /** One axis, counted from the end where it is negative, or several. */
@@ -16,7 +17,7 @@ export function checkAxes(
   if (!isList(given)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: the axes are ${describe(axes)}. Pass an axis such as -1, an array of them, or nothing for all; options are behind them.`,
+      `${what}: the axes are ${describeValue(axes)}. Pass an axis such as -1, an array of them, or nothing for all; options are behind them.`,
     );
   }
   const counted = given.map((axis) => (typeof axis === 'number' && axis < 0 ? axis + rank : axis));
@@ -25,8 +26,8 @@ export function checkAxes(
     throw new MercerError(
       'INVALID_ARGUMENT',
       rank === 0
-        ? `${what}: axis ${describe(given[at])} of a tensor without axes. Leave the axes out.`
-        : `${what}: axis ${describe(given[at])} of shape ${formatShape(shape)}. Use ${-rank} to ${rank - 1}.`,
+        ? `${what}: axis ${describeValue(given[at])} of a tensor without axes. Leave the axes out.`
+        : `${what}: axis ${describeValue(given[at])} of shape ${formatShape(shape)}. Use ${-rank} to ${rank - 1}.`,
     );
   }
   if (new Set(counted).size < counted.length) {

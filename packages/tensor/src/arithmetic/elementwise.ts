@@ -1,6 +1,6 @@
 import { MAX_MAP_INPUTS } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
-import { describe, formatShape } from '../checked-size.js';
+import { describeValue, type OptionNames } from '@mercer/options';
+import { formatShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { isPending, pending } from '../pending.js';
@@ -193,7 +193,7 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   if (first === undefined) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${name}: ${given.map(describe).join(' and ')} are no tensors. Pass a tensor for one of them, or use JavaScript's own arithmetic.`,
+      `${name}: ${given.map(describeValue).join(' and ')} are no tensors. Pass a tensor for one of them, or use JavaScript's own arithmetic.`,
     );
   }
   for (const { device, label } of tensors) {

@@ -165,7 +165,7 @@ export function reductionsSuite(where: () => Device): void {
   ] as const)(
     'of %s sum to %s, have a mean in %s and a maximum in %s',
     async (dtype, total, average, top) => {
-      const x = (await make([1, 0, 1], 'float32')).cast(dtype) as unknown as Promise<Tensor>;
+      const x = (await make([1, 0, 1], 'float32')).cast(dtype) as unknown as Promise<Tensor<DType>>;
       const data = await x;
       expect((await data.sum()).dtype).toBe(total);
       expect(Number(await data.sum().item())).toBe(2);

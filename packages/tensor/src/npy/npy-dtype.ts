@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { NpyError } from './npy-error.js';
 import { quoted } from './printable.js';
 
@@ -95,14 +96,9 @@ export function npyDTypeOf(data: NpyData): NpyDType {
   if (data instanceof Uint8Array) return 'uint8';
   throw new NpyError(
     'NPY_ARGUMENT',
-    `Cannot write this array as .npy: ${describe(data)} has no element type in ${DTYPES.join(', ')}. ` +
+    `Cannot write this array as .npy: ${describeValue(data)} has no element type in ${DTYPES.join(', ')}. ` +
       'Pass one of the matching typed arrays.',
   );
-}
-
-function describe(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return `a value of type ${typeof value}`;
-  return `an object of class ${value.constructor.name}`;
 }
 
 /** The array-protocol text of a type, such as `<f4` or `|b1`. */
