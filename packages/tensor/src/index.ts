@@ -30,6 +30,7 @@ export type {
   SameDType,
   SameMethod,
   TensorOperand,
+  TotalDType,
   TruthMethod,
 } from './arithmetic/result-types.js';
 export type { ArrowLike, ArrowTableLike, ArrowVectorLike } from './arrow.js';

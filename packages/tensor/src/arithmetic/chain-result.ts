@@ -4,10 +4,10 @@ import type { Device } from '../device.js';
 import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
-import type { Chain, ChainOperand } from './chain.js';
+import type { Chain, ChainNode } from './chain.js';
+import { isInteger } from './dtype-rules.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { launchChain } from './launch-chain.js';
-import type { OperatorName } from './operators.js';
 
 /**
  * The result of an elementwise operation that is not launched yet: a node of a chain, whose operands are tensors, numbers and other nodes.
@@ -16,44 +16,40 @@ import type { OperatorName } from './operators.js';
  * It holds the memory that it reads until it is launched, by itself or as part of another chain. After that it can be used
  * again as long as what it reads is there and was not written.
  */
-export class ChainResult extends Unlaunched implements LaterReader, Chain {
-  readonly operator: OperatorName;
-  readonly operands: readonly ChainOperand[];
-  readonly before: readonly Unlaunched[];
-  readonly reads: readonly LaterRead[];
-  readonly operations: number;
-  readonly shape: readonly number[];
-  readonly dtype: DType;
-  readonly computesIn: 'float32' | 'float64';
-  readonly device: Device;
+export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
+  readonly chain: Chain;
   readonly #held: ReadHold;
   /** What was computed before, as it was then. */
   readonly #there = new Map<Unlaunched, LaterRead>();
 
-  constructor(parts: Chain) {
+  constructor(chain: Chain) {
     super();
-    this.operator = parts.operator;
-    this.operands = parts.operands;
-    this.before = parts.before;
-    this.reads = parts.reads;
-    this.operations = parts.operations;
-    this.shape = parts.shape;
-    this.dtype = parts.dtype;
-    this.computesIn = parts.computesIn;
-    this.device = parts.device;
-    this.#held = new ReadHold(this, parts.reads);
+    this.chain = chain;
+    this.#held = new ReadHold(this, chain.reads);
     const self = new WeakRef(this);
-    for (const one of parts.before) {
+    for (const one of chain.before) {
       one.whenThere((tensor) => {
-        const chain = self.deref();
-        if (chain !== undefined) chain.#keep(one, tensor);
+        const result = self.deref();
+        if (result !== undefined) result.#keep(one, tensor);
       });
     }
     this.hold();
   }
 
+  get shape(): readonly number[] {
+    return this.chain.shape;
+  }
+
+  get dtype(): DType {
+    return this.chain.dtype;
+  }
+
+  get device(): Device {
+    return this.chain.device;
+  }
+
   override get label(): string {
-    return `${this.operator} (${this.dtype} ${formatShape(this.shape)}, not computed yet)`;
+    return `${this.chain.operator} (${this.dtype} ${formatShape(this.shape)}, not computed yet)`;
   }
 
   override toString(): string {
@@ -67,7 +63,7 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
    */
   hold(): void {
     if (this.#held.holds) return;
-    for (const read of this.reads) read.assertReadable(this.label);
+    for (const read of this.chain.reads) read.assertReadable(this.label);
     this.#held.acquire();
   }
 
@@ -87,9 +83,19 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
   }
 
   get joined(): readonly ChainResult[] {
-    return this.operands.flatMap((one) =>
-      one instanceof ChainResult && !this.before.includes(one) ? [one] : [],
+    const { operands, before } = this.chain;
+    return operands.flatMap((one) =>
+      one instanceof ChainResult && !before.includes(one) ? [one] : [],
     );
+  }
+
+  /**
+   * Whether what reads it and computes in such numbers can compute it in its own kernel, with the same bits: whole numbers are rounded and
+   * saturate when stored.
+   */
+  joins(computesIn: Chain['computesIn']): boolean {
+    const { dtype, computesIn: own } = this.chain;
+    return !this.started && own === computesIn && (dtype === 'bool' || !isInteger(dtype));
   }
 
   /** JSON sees what it sees of a tensor. */
@@ -128,7 +134,7 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
       out.device === device &&
       out.rank === shape.length &&
       shape.every((extent, axis) => extent === out.shape[axis]) &&
-      this.reads.every((read) => read.tensor === out || read.storage !== out.storage)
+      this.chain.reads.every((read) => read.tensor === out || read.storage !== out.storage)
     );
   }
 
@@ -145,6 +151,7 @@ export class ChainResult extends Unlaunched implements LaterReader, Chain {
   /** With it, what was computed in the same kernel has been launched. */
   spend(): void {
     this.release();
-    for (const one of this.operands) if (one instanceof ChainResult && !one.started) one.spend();
+    for (const one of this.chain.operands)
+      if (one instanceof ChainResult && !one.started) one.spend();
   }
 }

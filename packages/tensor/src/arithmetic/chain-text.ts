@@ -1,12 +1,13 @@
 import { constant, variable, type RealExpr } from '@mercer/formula';
 import type { Tensor } from '../tensor.js';
 import type { Unlaunched } from '../unlaunched.js';
-import { isChain, type Chain, type ChainOperand } from './chain.js';
+import { isChain, type ChainNode, type ChainOperand } from './chain.js';
+import { isInteger } from './dtype-rules.js';
 import { LaterRead } from './later-read.js';
 import { OPERATORS, type Operator } from './operators.js';
 
 /** What a kernel computes: a chain, or a tensor as it is. */
-export type ChainRoot = Chain | LaterRead | Unlaunched;
+export type ChainRoot = ChainNode | LaterRead | Unlaunched;
 
 /** A chain with the tensors that it reads in the order of its text. */
 export interface BoundChain {
@@ -19,8 +20,8 @@ export interface BoundChain {
 }
 
 /** Computed in the kernel of the node that reads it. */
-const isInner = (node: Chain, operand: ChainOperand): operand is Chain =>
-  isChain(operand) && !(node.before as readonly ChainOperand[]).includes(operand);
+const isInner = ({ chain }: ChainNode, operand: ChainOperand): operand is ChainNode =>
+  isChain(operand) && !(chain.before as readonly ChainOperand[]).includes(operand);
 
 /** Writes a chain down, with the tensors that it reads now. @param before what was computed before */
 export function bindChain(
@@ -31,7 +32,7 @@ export function bindChain(
   const made: Tensor[] = [];
   const numbers: number[] = [];
   const places = new Map<ChainOperand, number>();
-  const seen = new Map<Chain, number>();
+  const seen = new Map<ChainNode, number>();
   const tensorAt = (operand: LaterRead | Unlaunched): string => {
     let place = places.get(operand);
     if (place === undefined) {
@@ -44,12 +45,12 @@ export function bindChain(
     }
     return `x${place}`;
   };
-  const textOf = (node: Chain): string => {
+  const textOf = (node: ChainNode): string => {
     const known = seen.get(node);
     if (known !== undefined) return `#${known}`;
     seen.set(node, seen.size);
-    let text = `${node.operator}(`;
-    for (const one of node.operands) {
+    let text = `${node.chain.operator}(`;
+    for (const one of node.chain.operands) {
       if (typeof one === 'number') text += `p${numbers.push(one) - 1},`;
       else if ('literal' in one) text += `${one.literal},`;
       else text += `${isInner(node, one) ? textOf(one) : tensorAt(one)},`;
@@ -63,19 +64,19 @@ export function bindChain(
 /** The formula of a chain in the names of its text. */
 export function chainFormula(root: ChainRoot, { places }: Pick<BoundChain, 'places'>): RealExpr {
   let numbers = 0;
-  const seen = new Map<Chain, RealExpr>();
-  const visit = (node: Chain): RealExpr => {
+  const seen = new Map<ChainNode, RealExpr>();
+  const visit = (node: ChainNode): RealExpr => {
     const known = seen.get(node);
     if (known !== undefined) return known;
-    const operands = node.operands.map((one): RealExpr => {
+    const operands = node.chain.operands.map((one): RealExpr => {
       if (typeof one === 'number') return variable(`p${numbers++}`);
       if ('literal' in one) return constant(one.literal);
       return isInner(node, one) ? visit(one) : variable(`x${places.get(one) ?? 0}`);
     });
-    const operator: Operator = OPERATORS[node.operator];
-    const formula = operator.formula(...operands);
-    seen.set(node, formula);
-    return formula;
+    const { formula, whole = formula }: Operator = OPERATORS[node.chain.operator];
+    const written = (isInteger(node.chain.dtype) ? whole : formula)(...operands);
+    seen.set(node, written);
+    return written;
   };
   return isChain(root) ? visit(root) : variable(`x${places.get(root) ?? 0}`);
 }

@@ -16,7 +16,7 @@ export type ChainOperand =
   | Literal
   | LaterRead
   /** Computed in the same kernel. */
-  | Chain
+  | ChainNode
   /** Computed before. */
   | Unlaunched;
 
@@ -36,8 +36,13 @@ export interface Chain {
   readonly device: Device;
 }
 
+/** A result that is the last operation of a chain. */
+export interface ChainNode {
+  readonly chain: Chain;
+}
+
 /** A chain that can be launched. */
-export interface LaunchableChain extends Chain {
+export interface LaunchableChain extends ChainNode {
   /** The tensor of one of `before`, which is launched for it. @throws as launches do, the signal's reason */
   launchedBefore(one: Unlaunched, options: LaunchOptions): Promise<LaterRead>;
   /** What it reads is no longer kept for it, nor for what is computed in the same kernel. */
@@ -45,5 +50,5 @@ export interface LaunchableChain extends Chain {
 }
 
 /** Whether an operand is a chain, computed in the same kernel or before. */
-export const isChain = (operand: ChainOperand): operand is Chain =>
-  typeof operand === 'object' && 'operands' in operand;
+export const isChain = (operand: ChainOperand): operand is ChainNode =>
+  typeof operand === 'object' && 'chain' in operand;

@@ -10,7 +10,7 @@ import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import { broadcastShapes } from '../views.js';
 import type { ChainOperand } from './chain.js';
 import { ChainResult } from './chain-result.js';
-import { isInteger, resultDType, type OperandDType } from './dtype-rules.js';
+import { resultDType, type OperandDType } from './dtype-rules.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
@@ -256,23 +256,23 @@ class Parts {
 
   #result(one: ChainResult, others: number): ChainResult {
     if (!one.started) one.hold();
-    if (this.#joins(one, others)) {
-      for (const read of one.reads) this.reads.add(read);
-      this.operations += one.operations;
-      this.before.push(...one.before);
+    if (this.#takes(one, others)) {
+      for (const read of one.chain.reads) this.reads.add(read);
+      this.operations += one.chain.operations;
+      this.before.push(...one.chain.before);
     } else {
       this.before.push(one);
     }
     return one;
   }
 
-  /** Whether it can be computed in the same kernel, with the same bits; whole numbers are rounded and saturate when stored. */
-  #joins(one: ChainResult, others: number): boolean {
-    if (one.started || one.computesIn !== this.#computesIn) return false;
-    if (one.dtype !== 'bool' && isInteger(one.dtype)) return false;
-    if (this.operations + one.operations >= MOST_OPERATIONS) return false;
-    const reads = new Set([...this.reads, ...one.reads]);
-    return reads.size + this.before.length + one.before.length + others <= MAX_MAP_INPUTS;
+  /** Whether it can be computed in the same kernel. */
+  #takes(one: ChainResult, others: number): boolean {
+    const { reads: own, before, operations } = one.chain;
+    if (!one.joins(this.#computesIn) || this.operations + operations >= MOST_OPERATIONS)
+      return false;
+    const reads = new Set([...this.reads, ...own]);
+    return reads.size + this.before.length + before.length + others <= MAX_MAP_INPUTS;
   }
 }
 

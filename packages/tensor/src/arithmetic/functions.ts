@@ -84,10 +84,13 @@ export const sub: CommonFunction = two('sub');
 /** `x y`; see {@link add}. */
 export const mul: CommonFunction = two('mul');
 
-/** The remainder with y's sign, as numpy's: `x - y floor(x / y)`; see {@link add}. */
+/** The remainder with y's sign, as numpy's: `x - y floor(x / y)`, as exact as x is, NaN or infinite where `x / y` overflows; see {@link add}. */
 export const mod: CommonFunction = two('mod');
 
-/** `x ^ y` as IEEE 754 defines pow; a whole exponent given as a number up to 8 is a product; see {@link add}. */
+/**
+ * `x ^ y` as IEEE 754 defines pow, but that 0 has no sign; exact for whole numbers, where a fraction counts as 0. A whole exponent given as
+ * a number up to 8 is a product. See {@link add}.
+ */
 export const pow: CommonFunction = two('pow');
 
 /** The smaller of both; NaN where either is; see {@link add}. */

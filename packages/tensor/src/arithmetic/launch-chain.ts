@@ -11,7 +11,7 @@ import { checkOutView, coreOf } from '../operations.js';
 import { OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import type { LaunchOptions } from '../unlaunched.js';
 import { broadcastLayout } from '../views.js';
-import type { Chain, ChainOperand, LaunchableChain } from './chain.js';
+import type { ChainNode, ChainOperand, LaunchableChain } from './chain.js';
 import type { LaterRead } from './later-read.js';
 import { bindChain, chainFormula, type BoundChain } from './chain-text.js';
 
@@ -21,17 +21,17 @@ interface ChainOptions extends OutOption, LoadOptions {
 
 const CHAIN_OPTIONS: OptionNames<ChainOptions> = { ...OUT_OPTION, ...LOAD_OPTIONS, numbers: true };
 
-const operation = new Operation<readonly [root: Chain, chain: BoundChain], ChainOptions>({
+const operation = new Operation<readonly [root: ChainNode, bound: BoundChain], ChainOptions>({
   what: 'elementwise operation',
   options: CHAIN_OPTIONS,
   freeOptions: OUT_OPTION,
   identify: ([root, { text, tensors }], { out }) => ({
-    key: `${root.dtype} ${root.computesIn} ${text}`,
+    key: `${root.chain.dtype} ${root.chain.computesIn} ${text}`,
     tensors: { inputs: tensors, outs: [out] },
   }),
-  plan: ([root, chain], { out }) => {
-    const { tensors: inputs, numbers } = chain;
-    const { shape, dtype, device, computesIn } = root;
+  plan: ([root, bound], { out }) => {
+    const { tensors: inputs, numbers } = bound;
+    const { shape, dtype, device, computesIn } = root.chain;
     if (out !== undefined) checkOutput(out, { shape, dtype, device }, inputs);
     const tensors = { inputs, outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
@@ -44,7 +44,7 @@ const operation = new Operation<readonly [root: Chain, chain: BoundChain], Chain
       strides: broadcastLayout(tensor, shape).strides,
     }));
     const parameters = Object.fromEntries(numbers.map((number, k) => [`p${k}`, number]));
-    const expr = chainFormula(root, chain);
+    const expr = chainFormula(root, bound);
     const { plan, ...planned } = planMap(
       { expr, shape, out: to, inputs: operands, parameters, computesIn },
       device.limits,
@@ -69,11 +69,11 @@ const operation = new Operation<readonly [root: Chain, chain: BoundChain], Chain
 
 /** What has to be there before a chain, computed. */
 export async function launchedBefore(
-  chain: LaunchableChain,
+  root: LaunchableChain,
   options: LaunchOptions,
 ): Promise<ReadonlyMap<ChainOperand, LaterRead>> {
   const reads = new Map<ChainOperand, LaterRead>();
-  for (const one of chain.before) reads.set(one, await chain.launchedBefore(one, options));
+  for (const one of root.chain.before) reads.set(one, await root.launchedBefore(one, options));
   return reads;
 }
 
@@ -83,11 +83,11 @@ export async function launchChain(
   options: Omit<ChainOptions, 'numbers'>,
 ): Promise<Tensor> {
   const { stream, signal } = options;
-  const { made, ...chain } = bindChain(root, await launchedBefore(root, { stream, signal }));
+  const { made, ...bound } = bindChain(root, await launchedBefore(root, { stream, signal }));
   try {
     // its own reads, and those of its parts, are no reason to wait before it writes
     if (options.out !== undefined) root.spend();
-    const [result] = await operation.call([root, chain], { ...options, numbers: chain.numbers });
+    const [result] = await operation.call([root, bound], { ...options, numbers: bound.numbers });
     return result as Tensor;
   } finally {
     for (const one of made) one.dispose();

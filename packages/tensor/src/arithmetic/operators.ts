@@ -2,6 +2,7 @@ import {
   abs,
   add,
   call,
+  constant,
   div,
   eq,
   exp,
@@ -36,6 +37,8 @@ export interface Operator {
   /** Operands that only decide: their dtype is not that of the result. */
   readonly conditions?: 1;
   readonly formula: (...operands: readonly RealExpr[]) => RealExpr;
+  /** The formula where the result has whole numbers, if it is another one. */
+  readonly whole?: (...operands: readonly RealExpr[]) => RealExpr;
 }
 
 type Unary = (x: RealExpr) => RealExpr;
@@ -64,21 +67,45 @@ const comparison = (compare: (x: RealExpr, y: RealExpr) => BoolExpr): Operator =
 
 const square: Unary = (x) => mul(x, x);
 const floor: Unary = (x) => call('floor', [x], []);
+const ceil: Unary = (x) => call('ceil', [x], []);
 
 /** The whole number nearest to x, the even one of two. */
 function roundToEven(x: RealExpr): RealExpr {
   const below = floor(x);
   const rest = sub(x, below);
-  const above = add(below, 1);
+  // not below + 1, which has the other sign at 0
+  const above = ceil(x);
   const isEven = eq(mul(2, floor(mul(0.5, below))), below);
   const ofHalves = select(isEven, below, above);
   return select(lt(rest, 0.5), below, select(gt(rest, 0.5), above, ofHalves));
 }
 
-/** x - y floor(x / y), with y's sign, as numpy's; what rounding leaves beyond a multiple of y is put right. */
+/**
+ * x - y floor(x / y), with y's sign, as numpy's; what rounding leaves beyond a multiple of y is put right, and finite numbers have an
+ * infinite multiple of no infinity.
+ */
 function modulo(x: RealExpr, y: RealExpr): RealExpr {
-  const rest = sub(x, mul(y, floor(div(x, y))));
+  const isSmall = select(eq(abs(y), Infinity), truth(lt(abs(x), Infinity)), 0);
+  const rest = sub(x, select(holds(isSmall), 0, mul(y, floor(div(x, y)))));
   return select(lt(mul(rest, y), 0), add(rest, y), rest);
+}
+
+/** Bits of an exponent: powers of 2 and larger numbers to exponents with more are beyond every dtype. */
+const EXPONENT_BITS = 7;
+
+/** x ^ y of whole numbers, by squaring: exact where float64, or float32, holds the power. */
+function wholePower(x: RealExpr, y: RealExpr): RealExpr {
+  if (y.value !== undefined) return pow(x, y);
+  const isOdd = (of: RealExpr): BoolExpr => ne(mul(2, floor(mul(0.5, of))), of);
+  const size = abs(y);
+  const most = 2 ** EXPONENT_BITS;
+  let rest = select(lt(size, most), size, select(isOdd(size), most - 1, most - 2));
+  let power: RealExpr = constant(1);
+  for (let bit = 0, square = x; bit < EXPONENT_BITS; bit++, square = mul(square, square)) {
+    power = select(isOdd(rest), mul(power, square), power);
+    rest = floor(mul(0.5, rest));
+  }
+  return select(lt(y, 0), div(1, power), power);
 }
 
 /** Every elementwise operation of tensors, by its name. */
@@ -88,7 +115,7 @@ export const OPERATORS = {
   mul: arithmetic(binary('common', mul)),
   div: binary('floating', div),
   mod: arithmetic(binary('common', modulo)),
-  pow: arithmetic(binary('common', pow)),
+  pow: { ...arithmetic(binary('common', pow)), whole: wholePower },
   minimum: binary('common', min),
   maximum: binary('common', max),
   atan2: binary('floating', (y, x) => call('atan2', [y, x], [])),
@@ -98,7 +125,7 @@ export const OPERATORS = {
   square: arithmetic(unary('common', square)),
   relu: arithmetic(unary('common', (x) => max(x, 0))),
   floor: arithmetic(unary('common', floor)),
-  ceil: arithmetic(unary('common', (x) => call('ceil', [x], []))),
+  ceil: arithmetic(unary('common', ceil)),
   round: arithmetic(unary('common', roundToEven)),
   reciprocal: floating((x) => div(1, x)),
   exp: floating(exp),

@@ -14,7 +14,7 @@ import {
   type ReductionName,
   type ReductionOptions,
 } from './reductions.js';
-import type { FloatingDType, SameDType, TensorOperand } from './result-types.js';
+import type { FloatingDType, SameDType, TensorOperand, TotalDType } from './result-types.js';
 
 /** Options of a variance. */
 export interface VarianceOptions extends ReductionOptions {
@@ -28,18 +28,6 @@ export interface NormOptions extends ReductionOptions {
   readonly ord?: number | undefined;
 }
 
-/** The dtype of a sum. */
-interface Sums {
-  readonly float64: 'float64';
-  readonly float32: 'float32';
-  readonly float16: 'float32';
-  readonly bfloat16: 'float32';
-  readonly int64: 'int64';
-  readonly int32: 'int64';
-  readonly uint8: 'int64';
-  readonly bool: 'int64';
-}
-
 /**
  * Reductions over axes. `axes` is one, counted from the end where it is negative, or several, or nothing for all, which gives a tensor of
  * rank 0; with `keepDims` they stay with extent 1. On a GPU the elementwise results that a reduction is taken of are computed in its
@@ -47,11 +35,11 @@ interface Sums {
  */
 export interface ReductionMethods<D extends DType> {
   /** The sum, added in float64 and rounded once; whole numbers give int64. 0 of nothing. */
-  sum(axes?: Axes, options?: ReductionOptions): Pending<Tensor<Sums[D]>>;
+  sum(axes?: Axes, options?: ReductionOptions): Pending<Tensor<TotalDType<D>>>;
   /** The mean, in floating point. NaN of nothing. */
   mean(axes?: Axes, options?: ReductionOptions): Pending<Tensor<FloatingDType<D>>>;
   /** The product, multiplied in float64 and rounded once; whole numbers give int64. 1 of nothing. */
-  prod(axes?: Axes, options?: ReductionOptions): Pending<Tensor<Sums[D]>>;
+  prod(axes?: Axes, options?: ReductionOptions): Pending<Tensor<TotalDType<D>>>;
   /** The least; NaN where one is. Infinity of nothing. */
   min(axes?: Axes, options?: ReductionOptions): Pending<Tensor<SameDType<D>>>;
   /** The largest; NaN where one is. -Infinity of nothing. */

@@ -185,6 +185,14 @@ export function reductionsSuite(where: () => Device): void {
     expect(await x.argMin().item()).toBe(2);
   });
 
+  it('take whole numbers as they would be stored', async () => {
+    const bytes = await make([255, 3], 'uint8');
+    expect(await bytes.add(1).sum().item()).toBe(259n);
+    const halves = await make([2, 2, 1], 'int32');
+    expect(await halves.pow(-1).sum().item()).toBe(1n);
+    expect(await bytes.gt(100).sum().item()).toBe(1n);
+  });
+
   describe.each(NAMES)('%s', (name) => {
     it(`of nothing is ${WHERE_NONE[name]}`, async () => {
       const x = await tensor(new Float32Array(0), { device: where(), shape: [0, 2] });

@@ -125,8 +125,7 @@ async function launched(
 ): Promise<Tensor> {
   const { stream, signal } = options;
   if (isTensor(x)) return reduced(LaterRead.of(x), x, described, options);
-  const joins = !x.started && x.computesIn === described.computesIn;
-  if (!joins) {
+  if (!x.joins(described.computesIn)) {
     const tensor = x.tensor ?? (await unlessAborted(x.launch({ stream }), signal));
     return reduced(LaterRead.of(tensor), tensor, described, options);
   }

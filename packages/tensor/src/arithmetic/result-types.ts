@@ -107,6 +107,17 @@ interface Same {
   readonly bool: 'int32';
 }
 
+interface Total {
+  readonly float64: 'float64';
+  readonly float32: 'float32';
+  readonly float16: 'float32';
+  readonly bfloat16: 'float32';
+  readonly int64: 'int64';
+  readonly int32: 'int64';
+  readonly uint8: 'int64';
+  readonly bool: 'int64';
+}
+
 /** The dtype in which two operands meet. */
 export type CommonDType<A extends OperandKind, B extends OperandKind = 'number'> = Common[A][B];
 
@@ -115,6 +126,9 @@ export type FloatingDType<A extends OperandKind, B extends OperandKind = 'number
 
 /** The dtype of arithmetic on one tensor. */
 export type SameDType<D extends DType> = Same[D];
+
+/** The dtype of a sum or product of a tensor's elements. */
+export type TotalDType<D extends DType> = Total[D];
 
 /** An elementwise result. */
 export type Elementwise<D extends DType> = Pending<Tensor<D>>;
