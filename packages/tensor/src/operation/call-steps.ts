@@ -58,8 +58,7 @@ export interface CallStep extends StepPrograms {
   readonly fallback?: StepPrograms | undefined;
   /** Which of its programs computes each result of the call, by place, where results tell their plan: `planOf`. */
   readonly tells?:
-    | ((parts: readonly LoadedPart[]) => readonly (LoadedPart | undefined)[])
-    | undefined;
+    ((parts: readonly LoadedPart[]) => readonly (LoadedPart | undefined)[]) | undefined;
   /** What each of them is launched with. @throws MercerError where the call does not go with what was loaded */
   launches(parts: readonly LoadedPart[]): readonly StepLaunch[];
 }
