@@ -82,7 +82,7 @@ export function kernelLibrary(kernel: CudaKernel, check: boolean): string {
   writeFileSync(`${path}.cpp`, hostSource(translateSource(kernel.source), kernel.entry));
   run([
     ...[...FLAGS, ...FUSED, ...fused, ...(check ? CHECKS : [])],
-    ...['-include', shimHeader(), '-shared', `${path}.cpp`, '-o', `${path}.so`],
+    ...['-pipe', '-include', shimHeader(), '-shared', `${path}.cpp`, '-o', `${path}.so`],
     // the calls of the checks stay open: the harness has them
     ...['-nodefaultlibs', '-lm', '-lc', '-lgcc'],
   ]);
