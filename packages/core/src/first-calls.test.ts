@@ -101,6 +101,18 @@ const distances = async (
   return await mercer.runKernel(scaled(factor), x, x, { symmetric: false, ...options });
 };
 
+const cores = (): number => {
+  const { limits } = mercer.device('cpu');
+  return limits.kind === 'cpu' ? limits.cores : 1;
+};
+
+/** A formula that takes the interpreter long for all pairs of some thousand rows. */
+function longChain(x: mercer.Tensor<'float32'>): mercer.LazyTensor {
+  let chain = mercer.lazyI(x).sqdist(mercer.lazyJ(x)).add(newNumber());
+  for (let n = 0; n < 100; n++) chain = chain.sin();
+  return chain;
+}
+
 /** Waits until expectations are met, however busy the machine is. */
 const soon = (met: () => void | Promise<void>): Promise<void> =>
   vi.waitFor(met, { timeout: 20_000 });
@@ -146,6 +158,34 @@ describe('the first call', () => {
     const records = await profile.stop();
     expect(records.map(({ executor }) => executor)).toEqual(records.map(() => 'interpreted'));
     expect(records.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('of a reduction is told by its result, as the later call that is compiled is', async () => {
+    using x = await points();
+    const squares = mercer.lazyI(x).sqdist(mercer.lazyJ(x)).add(newNumber());
+    const nearest = async (): Promise<mercer.Tensor[]> => {
+      const { values, indices } = await squares.minArgMin('j');
+      return [values, indices];
+    };
+    const told = async (): Promise<unknown[]> =>
+      (await nearest()).map((one) => mercer.planOf(one)?.executor);
+    expect(await told()).toEqual(['interpreted', 'interpreted']);
+    release();
+    await soon(async () => expect(await told()).toEqual(['compiled', 'compiled']));
+  });
+
+  it('with ranges is predicted by the pairs of its ranges, on either side and of nonzero', async () => {
+    const rows = 2000 * Math.ceil(Math.sqrt(cores()));
+    using x = await mercer.full([rows, 1], 1, place);
+    const one = [[0, 3]] as const;
+    const ranges = mercer.rangesFromMatrix(one, one, [[true]]);
+    const chain = (): mercer.LazyTensor => longChain(x);
+    for (const side of ['i', 'j'] as const) {
+      const sums = await chain().sum(side, { ranges });
+      expect(executorOf(sums)).toBe('interpreted');
+    }
+    const found = await chain().ge(-1).nonzero('j', { ranges });
+    expect(await found.indices.toTypedArray()).toEqual(Int32Array.of(0, 1, 2, 0, 1, 2, 0, 1, 2));
   });
 
   it('of what holds no formula starts no compiler, whatever MERCER_CPU says', async () => {
@@ -201,13 +241,10 @@ describe('the first call', () => {
   });
 
   it('waits where it computes so much that the compiler is sooner done', async () => {
-    const { limits } = mercer.device('cpu');
-    const rows = 2000 * Math.ceil(Math.sqrt(limits.kind === 'cpu' ? limits.cores : 1));
+    const rows = 2000 * Math.ceil(Math.sqrt(cores()));
     using x = await mercer.full([rows, 1], 1, place);
-    let chain = mercer.lazyI(x).sqdist(mercer.lazyJ(x)).add(newNumber());
-    for (let n = 0; n < 100; n++) chain = chain.sin();
     const controller = new AbortController();
-    const call = chain.sum('j', { signal: controller.signal });
+    const call = longChain(x).sum('j', { signal: controller.signal });
     await soon(() => {
       expect(started()).toBeGreaterThan(0);
     });

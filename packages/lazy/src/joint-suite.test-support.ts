@@ -1,5 +1,5 @@
 import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
-import { empty, MercerError, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { empty, MercerError, planOf, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
   complexOf,
@@ -115,7 +115,19 @@ export function describeJoint(device: () => Device): void {
         // how sums are added up is not for the pass of what compares
         const wide = { accumulate: 'float64', sumScheme: 'direct' } as const;
         const calls = [await joint.call(), prepared([]), await joint.call([], wide)];
-        for (const { sum, nearest } of calls) {
+        for (const [call, { sum, nearest }] of calls.entries()) {
+          const told = [sum, nearest.values, nearest.indices].map(planOf);
+          // the plan of the pass that computed it
+          expect(told[0]?.summary).toMatch(
+            passes === 1 ? /Sum \+ KMinArgKMin 3 over j/ : /Sum over j/,
+          );
+          for (const plan of told.slice(1)) expect(plan?.summary).toMatch(/KMinArgKMin 3 over j/);
+          if (call === 1)
+            expect(told).toEqual(
+              passes === 1
+                ? Array(3).fill(prepared.plans[0])
+                : [0, 1, 1].map((n) => prepared.plans[n]),
+            );
           const sides = { axis: 'j', variables: sidesOf(data) } as const;
           const sums = { ...sides, kind: 'Sum', formula: (x, y) => x.sub(y) } satisfies Meaning;
           const near = {

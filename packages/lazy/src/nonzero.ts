@@ -6,6 +6,7 @@ import {
   launchSteps,
   LOAD_OPTIONS,
   pairArguments,
+  pairsOf,
   partOf,
   pointerAt,
   rangeTables,
@@ -85,7 +86,7 @@ export async function nonzeroPairs(
     const bound = views.map(
       (one) => one && readable(steps, one, sizes, (spec) => steps.result(spec)),
     );
-    const values = sizes.rowsI * sizes.rowsJ * sizes.batch;
+    const values = pairsOf(sizes, ranges);
     const loaded = await loadSelection(WHAT, formulas, axis, call, bound, ranges !== undefined, {
       debug,
       signal,

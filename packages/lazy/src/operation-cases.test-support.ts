@@ -20,6 +20,8 @@ export interface OperationCase {
   readonly variables: readonly VariableName[];
   readonly build: (...variables: readonly LazyTensor[]) => LazyTensor;
   readonly text: string;
+  /** What a text that differentiates means, differentiated by hand; the others mean what they say. */
+  readonly derived?: string;
 }
 
 const unary = (method: keyof LazyTensor & string, text: string): OperationCase => ({
@@ -41,7 +43,8 @@ const one = (
   variables: readonly VariableName[],
   build: OperationCase['build'],
   text: string,
-): OperationCase => ({ method, variables, build, text });
+  derived?: string,
+): OperationCase => ({ method, variables, build, text, ...(derived !== undefined && { derived }) });
 
 /** Every method that makes a formula. */
 export const OPERATION_CASES: readonly OperationCase[] = [
@@ -151,22 +154,48 @@ export const OPERATION_CASES: readonly OperationCase[] = [
     'TensorDot(m, a, [3, 3], [3], [0], [0])',
   ),
   one('kron', ['a', 'b'], (a, b) => a.kron(b, [3, 1], [1, 3]), 'Kron(a, b, [3, 1], [1, 3])'),
-  one('grad', ['a', 'b'], (a, b) => a.sqdist(b).exp().grad(a), 'Grad(Exp(SqDist(a, b)), a, 1)'),
-  one('grad', ['a', 'b', 'c'], (a, b, c) => a.sqdist(b).grad(b, c), 'Grad(SqDist(a, b), b, c)'),
-  one('diff', ['a', 'p'], (a, p) => a.square().diff(a, p), 'Diff(Square(a), a, p)'),
-  one('gradMatrix', ['a', 'b'], (a, b) => a.mul(b).gradMatrix(a), 'GradMatrix(a * b, a)'),
-  one('divergence', ['a', 'b'], (a, b) => a.mul(b).divergence(a), 'Divergence(a * b, a)'),
+  one(
+    'grad',
+    ['a', 'b'],
+    (a, b) => a.sqdist(b).exp().grad(a),
+    'Grad(Exp(SqDist(a, b)), a, 1)',
+    '(2 * (a - b)) * Exp(SqDist(a, b))',
+  ),
+  one(
+    'grad',
+    ['a', 'b', 'c'],
+    (a, b, c) => a.sqdist(b).grad(b, c),
+    'Grad(SqDist(a, b), b, c)',
+    '(2 * (b - a)) * c',
+  ),
+  one('diff', ['a', 'p'], (a, p) => a.square().diff(a, p), 'Diff(Square(a), a, p)', '(2 * a) * p'),
+  one(
+    'gradMatrix',
+    ['a', 'b'],
+    (a, b) => a.mul(b).gradMatrix(a),
+    'GradMatrix(a * b, a)',
+    'Concat(ElemT(Elem(b, 0), 3, 0), ElemT(Elem(b, 1), 3, 1), ElemT(Elem(b, 2), 3, 2))',
+  ),
+  one('divergence', ['a', 'b'], (a, b) => a.mul(b).divergence(a), 'Divergence(a * b, a)', 'Sum(b)'),
   one(
     'traceOperator',
     ['a', 'b', 'p'],
     (a, b, p) => a.mul(b).traceOperator(a, p),
     'TraceOperator(a * b, a, p)',
+    'p | b',
   ),
   one(
     'traceOperator',
     ['a', 'd'],
     (a, d) => a.sum().mul(d).traceOperator(a),
     'TraceOperator(Sum(a) * d, a)',
+    '3 * d',
   ),
-  one('laplacian', ['a', 'b'], (a, b) => a.sqdist(b).laplacian(a), 'Laplacian(SqDist(a, b), a)'),
+  one(
+    'laplacian',
+    ['a', 'b'],
+    (a, b) => a.sqdist(b).laplacian(a),
+    'Laplacian(SqDist(a, b), a)',
+    '6',
+  ),
 ];

@@ -146,6 +146,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
         sizes,
         inputs: bound,
         results,
+        reductionOf: wanted.map(({ place }) => place),
         accumulate,
         sumScheme,
         stream,

@@ -5,16 +5,33 @@
 
 type Vector = readonly number[];
 
-/** The meaning of a text for vectors by name; undefined for operations that differentiate. */
-export function meaningOf(
-  text: string,
-  values: Readonly<Record<string, Vector>>,
-): Vector | undefined {
-  if (/\b(Grad|Diff|GradMatrix|Divergence|TraceOperator|Laplacian)\(/.test(text)) return undefined;
-  return read(text.trim(), values);
+type Values = Readonly<Record<string, Vector>>;
+
+/** A number that a text means, and what roundings of its computation are relative to. */
+export interface Meant {
+  readonly value: number;
+  /** The sum of the absolute values of the terms that are added last; of what adds none, that of the value. */
+  readonly size: number;
 }
 
-function read(text: string, values: Readonly<Record<string, Vector>>): Vector {
+/** The meaning of a text for vectors by name. */
+export function meaningOf(text: string, values: Values): readonly Meant[] {
+  const sizes = sizesOf(text.trim(), values);
+  return read(text.trim(), values).map((value, c) => ({
+    value,
+    size: sizes?.[c] ?? Math.abs(value),
+  }));
+}
+
+/** Of the operations whose terms have signs. */
+function sizesOf(text: string, values: Values): Vector | undefined {
+  const name = /^(\w+)\(.*\)$/.exec(text)?.[1] ?? '';
+  if (!SUMS.includes(name) && split(text, ' | ').length === 1) return undefined;
+  const absolute = Object.entries(values).map(([key, of]) => [key, of.map(Math.abs)] as const);
+  return read(text, Object.fromEntries(absolute));
+}
+
+function read(text: string, values: Values): Vector {
   for (const [sign, of] of INFIX) {
     const parts = split(text, ` ${sign} `);
     if (parts.length < 2) continue;
@@ -23,15 +40,19 @@ function read(text: string, values: Readonly<Record<string, Vector>>): Vector {
   }
   const call = /^(\w+)\((.*)\)$/.exec(text);
   if (call) {
-    const args = split(call[2] ?? '', ',').map((part) => part.trim());
     const of = FUNCTIONS[call[1] ?? ''];
     if (of === undefined) throw new RangeError(`no meaning of ${text}`);
-    return of(...args.map((arg) => read(arg, values)));
+    return of(...argumentsOf(text).map((arg) => read(arg, values)));
   }
+  const inner = /^\((.*)\)$/.exec(text);
+  if (inner) return read(inner[1] ?? '', values);
   const list = /^\[(.*)\]$/.exec(text);
   if (list) return (list[1] ?? '').split(',').map(Number);
   return values[text] ?? [Number(text)];
 }
+
+const argumentsOf = (call: string): string[] =>
+  split(call.slice(call.indexOf('(') + 1, -1), ',').map((part) => part.trim());
 
 /** The parts between separators outside of brackets. */
 function split(text: string, separator: string): string[] {
@@ -88,10 +109,10 @@ const pairs =
   (x: Vector, y: Vector): Vector =>
     together(x, y, of);
 
-/** Sums of a series until nothing changes. */
-function series(term: (n: number) => number): number {
+/** The sum of terms, the last ones first, which are the smallest. */
+function series(from: number, count: number, term: (n: number) => number): number {
   let sum = 0;
-  for (let n = 0; n < 500; n++) sum += term(n);
+  for (let n = from + count - 1; n >= from; n--) sum += term(n);
   return sum;
 }
 const factorial = (n: number): number => (n <= 1 ? 1 : n * factorial(n - 1));
@@ -106,20 +127,34 @@ const erf = (x: number): number => {
   return (2 / Math.sqrt(Math.PI)) * sum;
 };
 
-/** Stirling's series far out, and the recurrence back. */
-function lgamma(x: number): number {
-  let [shifted, product] = [x, 1];
-  for (; shifted < 20; shifted++) product *= shifted;
-  const tail = 1 / (12 * shifted) - 1 / (360 * shifted ** 3) + 1 / (1260 * shifted ** 5);
-  const stirling = (shifted - 0.5) * Math.log(shifted) - shifted + Math.log(2 * Math.PI) / 2;
-  return stirling + tail - Math.log(product);
+/** The sum of n^-k from n = 2 on: 40 terms, and Euler and Maclaurin's rest. */
+function zetaWithoutFirst(k: number): number {
+  const far = 42;
+  const third = k * (k + 1) * (k + 2);
+  const rest =
+    far / (k - 1) +
+    1 / 2 +
+    k / (12 * far) -
+    third / (720 * far ** 3) +
+    (third * (k + 3) * (k + 4)) / (30240 * far ** 5);
+  return series(2, 40, (n) => n ** -k) + rest * far ** -k;
 }
+
+/** The powers of x in log(gamma(1 + x)) + log(1 + x), for x from 0 to 1. */
+const LOG_GAMMA: readonly number[] = [
+  0,
+  1 - 0.5772156649015329,
+  ...Array.from({ length: 58 }, (_, n) => ((-1) ** n * zetaWithoutFirst(n + 2)) / (n + 2)),
+];
+
+const lgamma = (x: number): number =>
+  series(1, 59, (k) => LOG_GAMMA[k]! * x ** k) - Math.log1p(x) - Math.log(x);
 
 /** The sum of 1 / (x + n)^2: 500 terms, and Euler and Maclaurin's rest. */
 function trigamma(x: number): number {
   const far = x + 500;
   const rest = 1 / far + 1 / (2 * far ** 2) + 1 / (6 * far ** 3) - 1 / (30 * far ** 5);
-  return series((n) => 1 / (x + n) ** 2) + rest;
+  return rest + series(0, 500, (n) => 1 / (x + n) ** 2);
 }
 
 const besselJ2 = (x: number): number => {
@@ -261,3 +296,13 @@ const FUNCTIONS: Readonly<Record<string, (...args: readonly Vector[]) => Vector>
       Kron: (x: Vector, y: Vector) => x.flatMap((v) => y.map((w) => v * w)),
     }) as [string, (...args: readonly Vector[]) => Vector][],
   );
+
+/** Sums of products, whose size is the sum over absolute values. */
+const SUMS: readonly string[] = [
+  'Sum',
+  'WeightedSqNorm',
+  'SymSqNorm',
+  'MatVecMult',
+  'VecMatMult',
+  'TensorDot',
+];

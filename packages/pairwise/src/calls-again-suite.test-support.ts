@@ -1,6 +1,6 @@
-import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { type Device, empty, planOf, tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { cdist, kernels, planOf, runKernel } from './index.js';
+import { cdist, kernels, runKernel } from './index.js';
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
 

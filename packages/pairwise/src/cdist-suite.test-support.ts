@@ -1,13 +1,14 @@
 import { assert, describe, expect, it } from 'vitest';
 import {
-  empty,
-  tensor,
-  zeros,
   type Device,
-  type Tensor,
+  empty,
   type MercerErrorCode,
+  planOf,
+  tensor,
+  type Tensor,
+  zeros,
 } from '@mercer/tensor';
-import { cdist, planOf } from './index.js';
+import { cdist } from './index.js';
 import {
   distanceOracle,
   referenceCdist,

@@ -1,8 +1,8 @@
-import { devices, empty, tensor, zeros } from '@mercer/tensor';
+import { devices, empty, planOf, tensor, zeros } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { normalValues, referenceCdist } from './cdist-reference.test-support.js';
 import { describeCdist, expectDistances } from './cdist-suite.test-support.js';
-import { cdist, planOf } from './index.js';
+import { cdist } from './index.js';
 import { expectLevelMemory } from './memory-level.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');

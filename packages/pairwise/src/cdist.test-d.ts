@@ -1,6 +1,6 @@
-import type { CpuExecutor, Tensor } from '@mercer/tensor';
+import { type CpuExecutor, planOf, type ResultPlan, type Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
-import { cdist, planOf, type PairwisePlan, type PreparedCdist, type ResultPlan } from './index.js';
+import { cdist, type PairwisePlan, type PreparedCdist } from './index.js';
 
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;

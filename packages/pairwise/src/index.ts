@@ -20,7 +20,6 @@ export type { WeightedDifferencesOptions } from './weighted-differences-options.
 export { customKernel, type CustomKernel, type CustomKernelOptions } from './custom-kernel.js';
 export type { DescriptorOf, KernelDescriptor } from './descriptor-types.js';
 export { kernelDescriptor } from './kernel-descriptor.js';
-export { planOf, type ResultPlan } from './plan-of.js';
 export type { PairwiseInput } from './place.js';
 export type {
   PreparedKernel,

@@ -240,7 +240,7 @@ function addSteps(
       program: programOf(wanted),
       // A later call may bring addresses that are not multiples of 16 bytes.
       fallback: isPrepared ? { program: programOf(others), problem: problemOf(others) } : undefined,
-      tellsPlan: true,
+      tells: (parts) => parts,
     },
   );
 }

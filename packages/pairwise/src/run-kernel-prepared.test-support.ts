@@ -1,14 +1,15 @@
 import {
-  empty,
-  tensor,
-  zeros,
   type Device,
+  empty,
   type MercerErrorCode,
+  planOf,
+  tensor,
   type Tensor,
+  zeros,
 } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { ReferenceMatrix } from './cdist-reference.test-support.js';
-import { kernels, planOf, runKernel } from './index.js';
+import { kernels, runKernel } from './index.js';
 import { expectCode, matrix, upload } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
 

@@ -1,10 +1,9 @@
-import { tensor, type Device, type Tensor } from '@mercer/tensor';
+import { type Device, planOf, tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import type { ReferenceMatrix } from './cdist-reference.test-support.js';
 import {
   kernelDescriptor,
   kernels,
-  planOf,
   runKernel,
   type AnyRunKernelOptions,
   type KernelDescriptor,

@@ -1,11 +1,10 @@
-import { device, tensor, zeros, type Device } from '@mercer/tensor';
+import { type Device, device, planOf, tensor, zeros } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import {
   kernels,
-  planOf,
   precompile,
   runKernel,
   type AnyRunKernelOptions,

@@ -1,11 +1,12 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import {
-  empty,
-  tensor,
-  zeros,
   type Device,
+  empty,
   type MercerErrorCode,
+  planOf,
+  tensor,
   type Tensor,
+  zeros,
 } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
@@ -14,7 +15,7 @@ import {
   uploadAll,
   type Uploaded,
 } from './weighted-differences-cases.test-support.js';
-import { planOf, weightedDifferences } from './index.js';
+import { weightedDifferences } from './index.js';
 import { expectCode } from './matrices.test-support.js';
 
 /** What `weightedDifferences` refuses, and that it writes nothing then. */

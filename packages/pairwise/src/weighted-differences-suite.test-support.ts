@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { PairwiseDType } from '@mercer/kernels';
-import { tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { type Device, planOf, tensor, type Tensor, zeros } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { describeBadInput, describePrepare } from './weighted-differences-calls.test-support.js';
 import {
@@ -10,7 +10,7 @@ import {
   uploadAll,
 } from './weighted-differences-cases.test-support.js';
 import type { ReferenceBatch } from './weighted-differences-reference.test-support.js';
-import { planOf, weightedDifferences } from './index.js';
+import { weightedDifferences } from './index.js';
 import { combinations, together } from './together.test-support.js';
 
 const NORMS = [0.5, 1, 1.3, 1.5, 2, 3, 7.5];

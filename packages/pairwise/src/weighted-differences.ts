@@ -194,7 +194,7 @@ function planCall(
         prepared === undefined
           ? undefined
           : { program: programOf(UNALIGNED), problem: gradProblem(shape, p, UNALIGNED) },
-      tellsPlan: true,
+      tells: (parts) => parts,
     },
   );
   return plan;

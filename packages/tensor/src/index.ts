@@ -81,6 +81,7 @@ export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { isPending, type Pending } from './pending.js';
+export { planOf, type ResultPlan } from './plan-of.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';
 export type { ReadbackOptions } from './readback.js';

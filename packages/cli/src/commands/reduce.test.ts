@@ -65,6 +65,26 @@ describe('mercer reduce', () => {
     await expectFile('a.npy', [M, 1], rows(M, truth));
   });
 
+  it('does not wait for the compiler, and tells what computed it', async () => {
+    const formula = 'Exp(-SqDist(x,y)*0.8125)';
+    const args = ['reduce', '--formula', formula, ...INPUTS, ...files(), '--axis', 'j'];
+    for (const [executor, env] of [
+      ['interpreted', { MERCER_CPU: '', MERCER_CACHE: 'off' }],
+      ['compiled', {}],
+    ] as const) {
+      const report = await mercerJson([...args, '--out', at('executor.npy')], env);
+      expect(report).toMatchObject({ plan: { family: 'map-reduce', executor } });
+      await expectFile(
+        'executor.npy',
+        [M, 1],
+        rows(M, (i) => total(rows(N, (j) => Math.exp(-0.8125 * square(i, j))))),
+      );
+    }
+    const both = ['--reduction', 'MinArgMin', '--out-indices', at('rows.npy')];
+    const report = await mercerJson([...args, ...both, '--out', at('executor.npy')]);
+    expect(report).toMatchObject({ plan: { family: 'map-reduce', executor: 'compiled' } });
+  });
+
   it('differentiates, in the formula and around a whole reduction', async () => {
     const inputs = [...INPUTS, ...weights(), ...files()];
     const gradient = 'Grad(Exp(-SqDist(x,y)), x, b)';

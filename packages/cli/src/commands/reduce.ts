@@ -1,4 +1,4 @@
-import { formula } from '@mercer/core';
+import { formula, planOf } from '@mercer/core';
 import { Command } from 'commander';
 import { usageError } from '../cli-error.js';
 import { computeToFiles, renderFiles, type FileOptions } from '../files/compute-to-file.js';
@@ -64,10 +64,13 @@ async function run(output: Output, options: ReduceOptions): Promise<void> {
   const summary = await computeToFiles(output, files, outs, options, async (rows, device) => {
     const tensors = await placeArguments(given, rows, { device, dtype: options.dtype });
     return namingOptionLater(`--formula '${options.formula}'`, async () => {
-      // first, so that the call runs the kernels of this plan
-      ({ plan } = await reduce.reduction.prepare(tensors));
       const result = await reduce.reduction.call(tensors);
-      return 'values' in result ? [result.values, result.indices] : [result];
+      if (!('values' in result)) {
+        plan = planOf(result);
+        return [result];
+      }
+      plan = planOf(result.values);
+      return [result.values, result.indices];
     });
   });
   const { kind, axis, k } = reduce.reduction.reduction;

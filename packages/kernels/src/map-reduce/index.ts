@@ -9,6 +9,7 @@ export type {
   UnrolledPlan,
 } from './plan-types.js';
 export { planMapReduce, planMapReduceSteps } from './plan.js';
+export { pairsInRanges } from './ranges/pairs-in-ranges.js';
 export { planRanges, type PlannedRanges } from './ranges/plan-ranges.js';
 export {
   rangesFromMatrix,

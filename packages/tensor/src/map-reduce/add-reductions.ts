@@ -2,6 +2,7 @@ import { inputsOf, type Reduction } from '@mercer/formula';
 import {
   aloneOf,
   emitMapReduceSteps,
+  pairsInRanges,
   planMapReduceSteps,
   takesOnePass,
   type KeptRanges,
@@ -40,6 +41,8 @@ export interface ReductionsCall extends Pick<MapReduceProblem, 'accumulate' | 's
   readonly inputs: readonly (PairInput | undefined)[];
   /** By reduction. */
   readonly results: readonly ReductionViews[];
+  /** The place of the reduction that gives each result of the call, by its place. */
+  readonly reductionOf: readonly number[];
   /** Which rows meet, of the side that is kept; without it all. */
   readonly ranges: KeptRanges | undefined;
   /** Where ranges are placed. */
@@ -56,6 +59,12 @@ export function sidesOf(
   const [keptRows, reducedRows] = axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
   return { keptRows, reducedRows };
 }
+
+/** How many pairs of rows a call goes over: all, or those of its ranges. */
+export const pairsOf = (
+  { rowsI, rowsJ, batch }: Pick<PairSizes, 'rowsI' | 'rowsJ' | 'batch'>,
+  ranges: KeptRanges | undefined,
+): number => batch * (ranges === undefined ? rowsI * rowsJ : pairsInRanges(ranges));
 
 /** The formulas of reductions: those that are reduced, and the weights. */
 export const formulasOf = (reductions: readonly Reduction[]): Reduction['formula'][] =>
@@ -74,7 +83,8 @@ export function addReductions(steps: CallSteps, call: ReductionsCall): void {
   const program = `map-reduce ${JSON.stringify([described(reductions), { ...problem, reduction: 0, further: 0, rowsI: 0, rowsJ: 0, batch: 0 }])}`;
   steps.add({
     program,
-    values: sizes.rowsI * sizes.rowsJ * sizes.batch,
+    values: pairsOf(sizes, call.ranges),
+    tells: (parts) => call.reductionOf.map((place) => parts[parts.length === 1 ? 0 : place]),
     load: async (options, made) => {
       const passes = await loadPasses(device, problem, call, options);
       const { ranges, stream, refused } = call;

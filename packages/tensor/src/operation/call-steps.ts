@@ -56,8 +56,9 @@ export interface CallStep extends StepPrograms {
   readonly values: number;
   /** Programs that are prepared beside its own, for later calls whose tensors have less of an alignment. */
   readonly fallback?: StepPrograms | undefined;
-  /** Its plan is the one that results tell: `resultPlan`. */
-  readonly tellsPlan?: boolean | undefined;
+  /** Which of its programs computes each result of the call, by place, where results tell their plan: `planOf`. */
+  readonly tells?:
+    ((parts: readonly LoadedPart[]) => readonly (LoadedPart | undefined)[]) | undefined;
   /** What each of them is launched with. @throws MercerError where the call does not go with what was loaded */
   launches(parts: readonly LoadedPart[]): readonly StepLaunch[];
 }
@@ -71,7 +72,7 @@ export interface ProgramUse<P extends object> {
   readonly program?: string | undefined;
   /** See {@link CallStep.fallback}. */
   readonly fallback?: { readonly program: string; readonly problem: ProgramProblem<P> } | undefined;
-  readonly tellsPlan?: boolean | undefined;
+  readonly tells?: CallStep['tells'];
 }
 
 /**
@@ -167,8 +168,8 @@ export class CallSteps {
 
   /** Launches of what a step loads. */
   add(step: CallStep): void {
-    const { fallback, tellsPlan } = own(step, 'fallback', 'tellsPlan');
-    this.#steps.push({ ...step, fallback, tellsPlan });
+    const { fallback, tells } = own(step, 'fallback', 'tells');
+    this.#steps.push({ ...step, fallback, tells });
   }
 
   /** Row-major memory that is only needed during the call. */
@@ -197,14 +198,14 @@ export class CallSteps {
     step: StepArguments,
     use: ProgramUse<P> = ITSELF,
   ): void {
-    const { program, fallback, tellsPlan } = own(use, 'program', 'fallback', 'tellsPlan');
+    const { program, fallback, tells } = own(use, 'program', 'fallback', 'tells');
     this.#steps.push({
       ...stepOf(program ?? problem.key, this.#loading(problem), step),
       fallback: fallback && {
         program: fallback.program,
         load: loadsOne(this.#loading(fallback.problem)),
       },
-      tellsPlan,
+      tells,
     });
   }
 
@@ -263,7 +264,7 @@ const stepOf = (
   load: loadsOne(load),
   launches: () => [launch],
   fallback: undefined,
-  tellsPlan: undefined,
+  tells: undefined,
 });
 
 const ITSELF = Object.freeze({});

@@ -95,7 +95,6 @@ export {
 } from './known-call.js';
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
-export { resultPlan } from './result-plan.js';
 export {
   keyPart,
   launchSteps,
@@ -111,6 +110,7 @@ export {
 export {
   addReductions,
   formulasOf,
+  pairsOf,
   sidesOf,
   type ReductionsCall,
   type ReductionViews,

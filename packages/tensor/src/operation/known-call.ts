@@ -2,10 +2,10 @@ import { own } from '@mercer/options';
 import { dtypeBytes, type DType, type Scalars } from '@mercer/kernels';
 import type { Device, LoadedKernel, PointerArgument, Storage, Stream } from '../device.js';
 import { allocateView, coreOf } from '../operations.js';
+import { rememberPlan } from '../plan-of.js';
 import type { LoadedProgram } from '../program.js';
 import { streamFor } from '../stream-core.js';
 import { wrap, type Tensor } from '../tensor.js';
-import { rememberPlan } from './result-plan.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
 export interface CallTensors {
@@ -66,8 +66,8 @@ export interface CheckedCall {
   readonly launches: readonly CallLaunch[];
   /** What has to live as long as the call is remembered. */
   readonly holds?: object | undefined;
-  /** The plan that its results tell. */
-  readonly plan?: object | undefined;
+  /** The plans that its results tell, by place: `planOf`. */
+  readonly plans?: readonly (object | undefined)[] | undefined;
 }
 
 /**
@@ -80,19 +80,19 @@ export class KnownCall {
   readonly #scratch: readonly ResultSpec[];
   readonly #programs: readonly BoundProgram[];
   readonly #held: readonly Tensor[];
-  readonly #plan: object | undefined;
+  readonly #plans: readonly (object | undefined)[];
   /** Kept alive. */
   readonly holds: object | undefined;
 
   constructor(checked: CheckedCall) {
-    const names = ['device', 'results', 'scratch', 'launches', 'holds', 'plan'] as const;
-    const { device, results, scratch = [], launches, holds, plan } = own(checked, ...names);
+    const names = ['device', 'results', 'scratch', 'launches', 'holds', 'plans'] as const;
+    const { device, results, scratch = [], launches, holds, plans = [] } = own(checked, ...names);
     this.device = device;
     this.#results = results;
     this.#scratch = scratch;
     this.#programs = launches.map(boundProgram);
     this.holds = holds;
-    this.#plan = plan;
+    this.#plans = plans;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
     this.#held = pointers.flatMap((one) => (one.kind === 'held' ? [one.tensor] : []));
   }
@@ -127,7 +127,10 @@ export class KnownCall {
       for (const spec of this.#scratch) scratch.push(this.#make(spec, stream));
       const parts = { input: inputs, result: results, scratch };
       for (const one of this.#programs) enqueue(one, parts, stream, numbers);
-      if (this.#plan !== undefined) for (const one of results) rememberPlan(one, this.#plan);
+      for (const [place, plan] of this.#plans.entries()) {
+        const result = results[place];
+        if (plan !== undefined && result !== undefined) rememberPlan(result, plan);
+      }
       return results;
     } catch (error) {
       for (const one of made) one.dispose();

@@ -258,7 +258,7 @@ export class Operation<
       return bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options, others));
     };
     const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
-    const plan = planOf(
+    const [plan] = plansOf(
       exampleSteps,
       exampleSteps.map(({ program }) => loaded.get(program) ?? []),
     );
@@ -304,20 +304,27 @@ function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[
       ];
     });
   });
-  const told = planOf(steps, loaded);
   return {
-    call: new KnownCall({ device, results, scratch, launches, holds, plan: told }),
+    call: new KnownCall({
+      device,
+      results,
+      scratch,
+      launches,
+      holds,
+      plans: plansOf(steps, loaded),
+    }),
     scalars,
   };
 }
 
-/** The plan of the step that tells it. */
-function planOf(
+/** The plans that results tell, by place. */
+function plansOf(
   steps: readonly CallStep[],
   loaded: readonly (readonly LoadedPart[])[],
-): object | undefined {
-  const told = loaded[steps.findIndex(({ tellsPlan }) => tellsPlan === true)];
-  return told?.[0]?.program.plan;
+): (object | undefined)[] {
+  const at = steps.findIndex(({ tells }) => tells !== undefined);
+  const told = steps[at]?.tells?.(loaded[at] ?? []) ?? [];
+  return told.map((part) => part?.program.plan);
 }
 
 /** Waits for all, so that nothing is made behind the first failure. @throws that */
