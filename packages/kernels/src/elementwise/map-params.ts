@@ -1,4 +1,4 @@
-import { postOrder, print } from '@mercer/formula';
+import { postOrder } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
@@ -6,18 +6,13 @@ import type { KernelParam } from '../kernel-param.js';
 import { scalar } from './copy-params.js';
 import { elementInfo } from './element-type.js';
 import type { MapPlan } from './map-plan.js';
+import { shownFormula } from './shown-formula.js';
 import { indices } from './strided-text.js';
-
-/** Characters of the formula in a kernel's name. */
-const LONGEST_FORMULA = 60;
 
 /** `map f32 f64 -> f32 strided2: x + y * scale` and the like. */
 export function mapName({ expr, inputs, out, mode, rank }: MapPlan): string {
   const tags = inputs.map(({ dtype }) => `${elementInfo(dtype).tag} `).join('');
-  const formula = print(expr);
-  const shown =
-    formula.length > LONGEST_FORMULA ? `${formula.slice(0, LONGEST_FORMULA)}...` : formula;
-  return `map ${tags}-> ${elementInfo(out).tag} ${mode}${mode === 'linear' ? '' : String(rank)}: ${shown}`;
+  return `map ${tags}-> ${elementInfo(out).tag} ${mode}${mode === 'linear' ? '' : String(rank)}: ${shownFormula(expr)}`;
 }
 
 /** What a name of the formula is in the text of a kernel: inputs `x0..`, parameters `p0..`, indices `i0..`. */

@@ -1,4 +1,3 @@
-import { print } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import { emitCudaExpression } from '../emit/cuda-expression.js';
 import { cudaType } from '../emit/cuda-literal.js';
@@ -11,6 +10,7 @@ import { scalar } from '../elementwise/copy-params.js';
 import { elementInfo } from '../elementwise/element-type.js';
 import { loadName, mapFormula } from '../elementwise/map-formula.js';
 import { mapVariables } from '../elementwise/map-params.js';
+import { shownFormula } from '../elementwise/shown-formula.js';
 import { indices, QUOTIENT } from '../elementwise/strided-text.js';
 import type { KernelParam } from '../kernel-param.js';
 import { withWorkspace, type KernelProgram } from '../kernel-program.js';
@@ -155,7 +155,7 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
   );
   return {
     dialect: 'cuda',
-    name: `${plan.kind} over axes, ${results} a block: ${print(plan.expr).slice(0, 60)}`,
+    name: `${plan.kind} over axes, ${results} a block: ${shownFormula(plan.expr)}`,
     entry: 'mercer_reduce',
     source: `${source}\n`,
     params,

@@ -5,9 +5,9 @@ import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import type { Chain, ChainNode } from './chain.js';
-import { isInteger } from './dtype-rules.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { launchChain } from './launch-chain.js';
+import { canStayUnstored } from './stored-formula.js';
 
 /**
  * The result of an elementwise operation that is not launched yet: a node of a chain, whose operands are tensors, numbers and other nodes.
@@ -89,13 +89,9 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     );
   }
 
-  /**
-   * Whether what reads it and computes in such numbers can compute it in its own kernel, with the same bits: whole numbers are rounded and
-   * saturate when stored.
-   */
+  /** Whether what reads it and computes in such numbers can compute it in its own kernel, with the same bits. */
   joins(computesIn: Chain['computesIn']): boolean {
-    const { dtype, computesIn: own } = this.chain;
-    return !this.started && own === computesIn && (dtype === 'bool' || !isInteger(dtype));
+    return !this.started && this.chain.computesIn === computesIn && canStayUnstored(this.chain);
   }
 
   /** JSON sees what it sees of a tensor. */

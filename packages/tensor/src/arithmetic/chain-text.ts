@@ -1,10 +1,12 @@
 import { constant, variable, type RealExpr } from '@mercer/formula';
+import type { DType } from '@mercer/kernels';
 import type { Tensor } from '../tensor.js';
 import type { Unlaunched } from '../unlaunched.js';
-import { isChain, type ChainNode, type ChainOperand } from './chain.js';
+import { isChain, type Chain, type ChainNode, type ChainOperand } from './chain.js';
 import { isInteger } from './dtype-rules.js';
 import { LaterRead } from './later-read.js';
 import { OPERATORS, type Operator } from './operators.js';
+import { storedFormula } from './stored-formula.js';
 
 /** What a kernel computes: a chain, or a tensor as it is. */
 export type ChainRoot = ChainNode | LaterRead | Unlaunched;
@@ -49,7 +51,8 @@ export function bindChain(
     const known = seen.get(node);
     if (known !== undefined) return `#${known}`;
     seen.set(node, seen.size);
-    let text = `${node.chain.operator}(`;
+    // the dtype says what is stored, and whether an operation has a formula for whole numbers
+    let text = `${node.chain.operator} ${node.chain.dtype}(`;
     for (const one of node.chain.operands) {
       if (typeof one === 'number') text += `p${numbers.push(one) - 1},`;
       else if ('literal' in one) text += `${one.literal},`;
@@ -61,8 +64,16 @@ export function bindChain(
   return { text, tensors, numbers, places, made };
 }
 
-/** The formula of a chain in the names of its text. */
-export function chainFormula(root: ChainRoot, { places }: Pick<BoundChain, 'places'>): RealExpr {
+/**
+ * The formula of a chain in the names of its text.
+ *
+ * @param isStored whether its last operation is followed by another in the kernel, as if it had been stored
+ */
+export function chainFormula(
+  root: ChainRoot,
+  { places }: Pick<BoundChain, 'places'>,
+  isStored = false,
+): RealExpr {
   let numbers = 0;
   const seen = new Map<ChainNode, RealExpr>();
   const visit = (node: ChainNode): RealExpr => {
@@ -73,10 +84,17 @@ export function chainFormula(root: ChainRoot, { places }: Pick<BoundChain, 'plac
       if ('literal' in one) return constant(one.literal);
       return isInner(node, one) ? visit(one) : variable(`x${places.get(one) ?? 0}`);
     });
-    const { formula, whole = formula }: Operator = OPERATORS[node.chain.operator];
-    const written = (isInteger(node.chain.dtype) ? whole : formula)(...operands);
+    const { operator, dtype } = node.chain;
+    const value = formulaOf(operator, dtype)(...operands);
+    const written = isStored || node !== root ? storedFormula(value, dtype) : value;
     seen.set(node, written);
     return written;
   };
   return isChain(root) ? visit(root) : variable(`x${places.get(root) ?? 0}`);
+}
+
+function formulaOf(operator: Chain['operator'], dtype: DType): Operator['formula'] {
+  if (operator === 'cast') return (value) => value;
+  const { formula, whole = formula }: Operator = OPERATORS[operator];
+  return isInteger(dtype) ? whole : formula;
 }

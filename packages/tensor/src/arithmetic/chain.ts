@@ -22,13 +22,14 @@ export type ChainOperand =
 
 /** An elementwise operation with its operands, of which some are computed in the same kernel. */
 export interface Chain {
-  readonly operator: OperatorName;
+  /** A cast has the value of its operand, and only another dtype. */
+  readonly operator: OperatorName | 'cast';
   readonly operands: readonly ChainOperand[];
   /** What is computed before, each in a kernel of its own, also for operands that are computed in the same kernel. */
   readonly before: readonly Unlaunched[];
   /** Tensors that are read, also by operands that are computed in the same kernel. */
   readonly reads: readonly LaterRead[];
-  /** Operations of the whole chain. */
+  /** How long the text of the whole chain is, in operations. */
   readonly operations: number;
   readonly shape: readonly number[];
   readonly dtype: DType;

@@ -1,6 +1,15 @@
 import { mul, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
-import { full, map, memory, startProfile, tensor, type Tensor } from '../index.js';
+import {
+  full,
+  map,
+  memory,
+  startProfile,
+  tensor,
+  type DType,
+  type Pending,
+  type Tensor,
+} from '../index.js';
 
 const where = { device: 'cpu' } as const;
 
@@ -43,12 +52,76 @@ describe('a chain', () => {
       const most = { uint8: 255, int32: 2 ** 31 - 1, int64: 2 ** 53 }[dtype];
       const x = await tensor([most, 2], { ...where, dtype });
       const inOne = await x.add(1).sub(1).cast('float64').toTypedArray();
+      // uint8 is computed in float32, which does not make a float64
+      const count = await launches(() => x.add(1).sub(1).cast('float64').ready());
+      expect(count).toBe(dtype === 'uint8' ? 2 : 1);
       const apart = await (await (await x.add(1)).sub(1)).cast('float64').toTypedArray();
       expect([...inOne]).toEqual([...apart]);
       // 1/2 is 0 in whole numbers
       expect(await x.pow(-1).mul(2).slice(1).cast('float64').item()).toBe(0);
     },
   );
+});
+
+describe('a cast of a chain', () => {
+  const values = [1.7, -2.5, NaN, 1e10, 300, -0.3, Infinity];
+
+  /** What a cast gives of a result that is stored before, and how many kernels it takes where it is not. */
+  const both = async (
+    dtype: DType,
+    make: (x: Tensor<'float32'>) => Pending<Tensor>,
+  ): Promise<readonly [inOne: unknown, apart: unknown, count: number]> => {
+    const x = await tensor(values, where);
+    const apart = await (await make(x)).cast(dtype).toTypedArray();
+    let inOne: unknown;
+    const count = await launches(async () => {
+      inOne = await make(x).cast(dtype).toTypedArray();
+    });
+    return [inOne, apart, count];
+  };
+
+  it.each(['bool', 'uint8', 'int32', 'int64', 'float16', 'bfloat16', 'float32'] as const)(
+    'to %s is part of its kernel, with the bits of a cast',
+    async (dtype) => {
+      const [inOne, apart, count] = await both(dtype, (x) => x.mul(1.5));
+      expect(inOne).toEqual(apart);
+      expect(count).toBe(1);
+    },
+  );
+
+  it.each([
+    ['to float64 of what is computed in float32', 'float64', (x) => x.exp()],
+    ['to fewer whole numbers, which wraps', 'uint8', (x) => x.cast('int32').add(1).mul(100)],
+  ] satisfies [string, DType, (x: Tensor<'float32'>) => Pending<Tensor>][])(
+    '%s is a launch of its own',
+    async (_, dtype, make) => {
+      const [inOne, apart, count] = await both(dtype, make);
+      expect(inOne).toEqual(apart);
+      expect(count).toBeGreaterThan(1);
+    },
+  );
+
+  it('goes on as part of the chain where a formula says what is stored', async () => {
+    const x = await tensor(values, where);
+    const whole = await (await x.mul(1.5).cast('uint8')).exp();
+    const half = await (await x.mul(1.5).cast('float16')).exp();
+    expect(await launches(() => x.mul(1.5).cast('uint8').exp().ready())).toBe(1);
+    expect(await launches(() => x.mul(1.5).cast('float16').exp().ready())).toBe(2);
+    expect(await x.mul(1.5).cast('uint8').exp().toTypedArray()).toEqual(await whole.toTypedArray());
+    expect(await x.mul(1.5).cast('float16').exp().toTypedArray()).toEqual(
+      await half.toTypedArray(),
+    );
+    expect(await x.mul(1.5).cast('uint8').sum().item()).toBe(767n);
+  });
+
+  it('keeps what casts take: a result of the same call, options and errors', async () => {
+    const x = await tensor(values, where);
+    const out = await full([values.length], 0, { ...where, dtype: 'int32' });
+    expect(await x.mul(2).cast('int32', { out })).toBe(out);
+    expect((await out.toTypedArray())[0]).toBe(3);
+    await expect(x.mul(2).cast('float8' as never)).rejects.toThrow('"float8" is not a dtype');
+    await expect(x.mul(2).cast('int32', { outs: out } as never)).rejects.toThrow("'outs'");
+  });
 });
 
 describe('a write to a tensor that a chain reads', () => {

@@ -1,4 +1,4 @@
-import { MAX_MAP_INPUTS } from '@mercer/kernels';
+import { isDType, MAX_MAP_INPUTS, type DType } from '@mercer/kernels';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { formatShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
@@ -8,9 +8,15 @@ import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import { broadcastShapes } from '../views.js';
-import type { ChainOperand } from './chain.js';
+import type { Chain, ChainOperand } from './chain.js';
 import { ChainResult } from './chain-result.js';
-import { resultDType, type OperandDType } from './dtype-rules.js';
+import {
+  commonDType,
+  isInteger,
+  resultDType,
+  type OperandDType,
+  type ResultDType,
+} from './dtype-rules.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
@@ -21,6 +27,9 @@ const ELEMENTWISE_OPTIONS: OptionNames<ElementwiseOptions> = { ...OUT_OPTION, ..
 
 /** Operations of one kernel at most: longer texts take longer to compile than a second kernel costs. */
 const MOST_OPERATIONS = 128;
+
+/** One of whole numbers is as long as several: they are put within their ends behind it. */
+const operationsOf = (dtype: DType): number => (dtype !== 'bool' && isInteger(dtype) ? 3 : 1);
 
 /** A result whose operands are not all there: it is made of them when it is launched. */
 class WaitingResult extends Unlaunched implements LaterReader {
@@ -207,15 +216,9 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   const { conditions = 0, rule, arithmetic } = operator;
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } = resultDType(rule, dtypes.slice(conditions), arithmetic);
-  const parts = new Parts(name, computesIn);
-  const operands = parts.operands(values, (at) => isExponent(name, at));
-  const { before, reads, operations } = parts;
   return new ChainResult({
     operator: name,
-    operands,
-    before,
-    reads: [...reads],
-    operations: operations + 1,
+    ...partsOf(name, values, { dtype, computesIn }),
     shape,
     dtype,
     computesIn,
@@ -223,17 +226,65 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   });
 }
 
+function partsOf(
+  name: Chain['operator'],
+  values: readonly Present[],
+  { dtype, computesIn }: ResultDType,
+): Pick<Chain, 'operands' | 'before' | 'reads' | 'operations'> {
+  const parts = new Parts(name, computesIn, operationsOf(dtype));
+  const operands = parts.operands(values, (at) => isExponent(name, at));
+  const { before, reads, operations } = parts;
+  return { operands, before, reads: [...reads], operations };
+}
+
+/**
+ * A result that is not computed yet as another dtype, as one more operation of its chain; undefined where a kernel would not convert it as
+ * a cast of what is stored does: to float64 from what is computed in float32, and from whole numbers to fewer.
+ */
+function castChain(x: ChainResult, dtype: DType): ChainResult | undefined {
+  const { dtype: from, chain } = x;
+  const { computesIn, shape, device } = chain;
+  if (x.disposed || !x.joins(computesIn) || (dtype === 'float64' && computesIn === 'float32'))
+    return undefined;
+  if (
+    isInteger(from) &&
+    isInteger(dtype) &&
+    dtype !== 'bool' &&
+    commonDType([from, dtype]) !== dtype
+  )
+    return undefined;
+  const parts = partsOf('cast', [x], { dtype, computesIn });
+  return new ChainResult({ operator: 'cast', ...parts, shape, dtype, computesIn, device });
+}
+
+const castTensor = Reflect.get(ChainResult.prototype, 'cast') as (
+  ...given: readonly unknown[]
+) => unknown;
+
+Object.defineProperty(ChainResult.prototype, 'cast', {
+  value(this: ChainResult, dtype: unknown, ...options: readonly unknown[]): unknown {
+    const isPlain = isDType(dtype) && options.every((one) => one === undefined);
+    return (
+      (isPlain ? castChain(this, dtype) : undefined) ?? castTensor.call(this, dtype, ...options)
+    );
+  },
+  configurable: true,
+  writable: true,
+});
+
 /** Collects what a chain is made of. */
 class Parts {
   readonly before: Unlaunched[] = [];
   readonly reads = new Set<LaterRead>();
-  operations = 0;
-  readonly #name: OperatorName;
-  readonly #computesIn: 'float32' | 'float64';
+  /** Begins with the operation itself. */
+  operations: number;
+  readonly #name: Chain['operator'];
+  readonly #computesIn: Chain['computesIn'];
 
-  constructor(name: OperatorName, computesIn: 'float32' | 'float64') {
+  constructor(name: Chain['operator'], computesIn: Chain['computesIn'], operations: number) {
     this.#name = name;
     this.#computesIn = computesIn;
+    this.operations = operations;
   }
 
   /** Tensors come first: each takes a place among the inputs, as does each result that does not join. */
@@ -269,7 +320,7 @@ class Parts {
   /** Whether it can be computed in the same kernel. */
   #takes(one: ChainResult, others: number): boolean {
     const { reads: own, before, operations } = one.chain;
-    if (!one.joins(this.#computesIn) || this.operations + operations >= MOST_OPERATIONS)
+    if (!one.joins(this.#computesIn) || this.operations + operations > MOST_OPERATIONS)
       return false;
     const reads = new Set([...this.reads, ...own]);
     return reads.size + this.before.length + before.length + others <= MAX_MAP_INPUTS;
@@ -279,7 +330,7 @@ class Parts {
 /** Exponents for which powers are products. */
 const LARGEST_LITERAL = 8;
 
-const isExponent = (name: OperatorName, at: number): boolean => name === 'pow' && at === 1;
+const isExponent = (name: Chain['operator'], at: number): boolean => name === 'pow' && at === 1;
 
 const exponent = (value: number): ChainOperand =>
   Number.isInteger(value) && Math.abs(value) <= LARGEST_LITERAL ? { literal: value } : value;

@@ -114,7 +114,7 @@ function onGpu(
 ): CallPlan {
   const { kind, root, shape, axes, computesIn, meanOver = 1 } = reduction;
   const kept = keptAxes(reduction);
-  const expr = chainFormula(root, chain);
+  const expr = chainFormula(root, chain, true);
   const reduced = pick(shape, axes);
   const planned = planReduce(
     {
@@ -237,7 +237,7 @@ function terms(
   const scratch = steps.scratchMemory({ shape, dtype: computesIn });
   const from: CallView = { ...scratch, strides };
   if (sizeOfShape(shape) === 0) return { from, ...NOTHING };
-  const expr = chainFormula(root, chain);
+  const expr = chainFormula(root, chain, true);
   const { plan, ...planned } = planMap(
     {
       expr,
