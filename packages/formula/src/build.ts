@@ -25,7 +25,7 @@ export function build<K extends ApplyOp>(
   if (!isApplyOp(op)) {
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot build '${String(op)}': it is not an operation with arguments. ` +
+      `cannot build ${describeValue(op)}: it is not an operation with arguments. ` +
         `Use one of ${OPS.filter(isApplyOp).join(', ')}.`,
     );
   }

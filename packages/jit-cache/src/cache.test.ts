@@ -148,7 +148,14 @@ test('tuning records: kept, found by others, checked, replaced', async () => {
   expect(await first.tuning.get('norm f32 k<=64', 'H200')).toBeUndefined();
   await first.tuning.set('norm f32 k<=64', 'H200', { tile: [4, 4] });
   await first.tuning.set('norm f32 k<=64', 'H200', plan);
-  await expect(first.tuning.set('p', 'd', undefined)).rejects.toThrow('JSON');
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  for (const bad of [undefined, () => 1, { tile: 4n }, circle]) {
+    const error: unknown = await first.tuning.set('p', 'd', bad).catch((e: unknown) => e);
+    expect(error).toMatchObject({ name: 'CacheError', code: 'INVALID_ARGUMENT' });
+    expect(String(error)).toMatch(/: JSON cannot carry .*Give a plain value\.$/);
+  }
+  expect(await first.tuning.get('p', 'd')).toBeUndefined();
   await first.close();
   const second = JitCache.open({ directory });
   expect(await second.tuning.get('norm f32 k<=64', 'H200')).toEqual(plan);

@@ -120,7 +120,7 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
 
   /** The reductions, never their numbers. */
   toString(): string {
-    const parts = Object.entries(this.parts).map(([name, one]) => `${name}: ${String(one)}`);
+    const parts = Object.entries(this.parts).map(([name, one]) => `${name}: ${one.toString()}`);
     return `JointReduction(${parts.join(', ')})`;
   }
 

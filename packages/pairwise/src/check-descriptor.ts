@@ -1,4 +1,4 @@
-import { refusePromise } from '@mercer/options';
+import { describeValue, refusePromise } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { isCustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
@@ -79,7 +79,7 @@ function demand(
   if (given.every((value, i) => value === wanted[i])) return;
   throw invalid(
     what,
-    `'${String(fields['kernel'])}' is ${why} and the descriptor has innerOperator '${given[0] ?? ''}', innerPower '${given[1] ?? ''}', outerPower '${given[2] ?? ''}'`,
+    `${describeValue(fields['kernel'])} is ${why} and the descriptor has innerOperator '${given[0] ?? ''}', innerPower '${given[1] ?? ''}', outerPower '${given[2] ?? ''}'`,
     `Use innerOperator '${wanted[0]}', innerPower '${wanted[1]}', outerPower '${wanted[2]}'`,
   );
 }

@@ -1,5 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { plainDistances } from '../bench/plain-distance.js';
 import { classify } from './classification.js';
 import type { DemoResult, RidgeRun } from './demo-result.js';
@@ -157,4 +161,38 @@ describe('digitsReport', () => {
       );
     }
   });
+
+  const browser = ['chromium', 'chromium-browser', 'google-chrome'].find(
+    (name) => spawnSync(name, ['--version']).status === 0,
+  );
+  it.skipIf(browser === undefined)(
+    'fits screens of 400 and 1280 pixels (skipped where no Chromium is on the path)',
+    () => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'mercer-report-'));
+      onTestFinished(() => {
+        rmSync(folder, { recursive: true, force: true });
+      });
+      writeFileSync(path.join(folder, 'report.html'), page);
+      for (const width of [400, 1280]) {
+        // A frame, as a headless window is never narrower than 500.
+        writeFileSync(
+          path.join(folder, 'frame.html'),
+          `<body><iframe id="f" src="report.html" width="${width}" height="900" frameborder="0"></iframe><script>
+          onload = () => { const page = f.contentDocument.documentElement; document.title = page.scrollWidth + ' of ' + page.clientWidth; };
+          </script></body>`,
+        );
+        const { stdout } = spawnSync(
+          browser ?? '',
+          [
+            ...['--headless', '--no-sandbox', '--disable-gpu', '--allow-file-access-from-files'],
+            ...['--hide-scrollbars', '--virtual-time-budget=5000', '--dump-dom'],
+            pathToFileURL(path.join(folder, 'frame.html')).href,
+          ],
+          { encoding: 'utf8' },
+        );
+        expect(/<title>(.*?)<\/title>/.exec(stdout)?.[1]).toBe(`${width} of ${width}`);
+      }
+    },
+    60_000,
+  );
 });

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { constant } from '../build.js';
 import type { Expr, Operand, RealExpr } from '../expr.js';
 import { FormulaError } from '../formula-error.js';
@@ -63,7 +64,7 @@ function checkNumber(fn: MathOp, { least, most, integer }: NumberRange, value: u
   if (fits && (value as number) >= least && (value as number) <= most) return;
   throw new FormulaError(
     'INVALID_ARGUMENT',
-    `cannot call '${fn}': a fixed number is ${String(value)} and must be ` +
+    `cannot call '${fn}': a fixed number is ${describeValue(value)} and must be ` +
       `${integer ? 'an integer' : 'a number'} from ${least} to ${most}. Pass such a number.`,
   );
 }

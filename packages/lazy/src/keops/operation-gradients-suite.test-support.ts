@@ -188,10 +188,13 @@ export function describeOperationGradients(
       const wrong: string[] = [];
       let column = 0;
       for (const one of group) {
-        for (const [row, wanted] of differences(one).entries()) {
+        const all = differences(one);
+        // Differences err by a share of the largest number.
+        const largest = Math.max(...all.flat().map(Math.abs));
+        const tolerance = (dtype === 'float64' ? 1e-6 : 1e-4) * largest;
+        for (const [row, wanted] of all.entries()) {
           for (const [c, want] of wanted.entries()) {
             const got = found[row * columns + column + c] ?? NaN;
-            const tolerance = (dtype === 'float64' ? 1e-6 : 1e-4) * Math.max(1, Math.abs(want));
             if (Math.abs(got - want) <= tolerance) continue;
             wrong.push(`${one.text} by ${one.by}: ${got}, not ${want}`);
           }

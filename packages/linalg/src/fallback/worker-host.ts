@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { MercerError } from '@mercer/options';
 import { packageRoot } from '../package-root.js';
 import type { RunOptions } from '../options.js';
 import type { FallbackRequest, FallbackResponse } from './messages.js';
@@ -43,7 +44,7 @@ function start(): Worker {
     waiting.delete(id);
     if (waiting.size === 0) made.unref();
     if (results !== undefined) asked?.resolve(results);
-    else asked?.reject(new Error(`ml-matrix failed: ${error ?? 'no reason given'}`));
+    else asked?.reject(failure(asked.request.routine, error));
   });
   made.on('error', (error) => {
     if (worker === made) worker = undefined;
@@ -52,6 +53,14 @@ function start(): Worker {
   });
   return made;
 }
+
+/** ml-matrix threw, of matrices that were checked: a fault of its own or of ours, which no one can catch by its code. */
+const failure = (routine: string, error = 'no reason given'): MercerError =>
+  new MercerError(
+    'FAILED',
+    `${routine}: ml-matrix, which computes where no LAPACK was found, failed: ${error}. ` +
+      'Install a LAPACK (lapack.report() says where it is looked for), or report this.',
+  );
 
 /** A callback that throws ends its own call, not the worker's. */
 function report(asked: Waiting | undefined, done: number): void {

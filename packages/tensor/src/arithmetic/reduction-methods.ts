@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import type { DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
 import type { OptionNames } from '@mercer/options';
@@ -124,7 +125,7 @@ function variance(
   if (typeof (correction as unknown) !== 'number' || !Number.isFinite(correction)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: the correction is ${String(correction)}. Pass a number, such as 1 for a sample.`,
+      `${what}: the correction is ${describeValue(correction)}. Pass a number, such as 1 for a sample.`,
     );
   }
   return composed(async (between) => {
@@ -142,7 +143,7 @@ function norm(x: Any, axes?: Axes, given?: NormOptions): Pending<Tensor> {
   if (typeof (ord as unknown) !== 'number' || !(ord > 0)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `norm: ord is ${String(ord)}. Pass a positive number, or Infinity for the largest magnitude.`,
+      `norm: ord is ${describeValue(ord)}. Pass a positive number, or Infinity for the largest magnitude.`,
     );
   }
   const size = op('abs', x);

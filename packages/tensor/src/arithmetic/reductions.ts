@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import type { DType, ReduceKind } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
@@ -101,7 +102,7 @@ function reduceNow(
   if (typeof (keepDims as unknown) !== 'boolean') {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${name}: keepDims is ${String(keepDims)}. Pass true or false.`,
+      `${name}: keepDims is ${describeValue(keepDims)}. Pass true or false.`,
     );
   }
   const reduced = checkAxes(name, axes, shape);
