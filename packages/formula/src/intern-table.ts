@@ -31,7 +31,7 @@ class Node implements Expr {
   }
 }
 
-const table = new WeakTable<Expr>();
+const table = new WeakTable<string, Expr>();
 let nextId = 0;
 
 /**

@@ -2,11 +2,11 @@
 const SWEPT = 4;
 
 /** Values by key for as long as somebody else holds them. */
-export class WeakTable<V extends object> {
-  readonly #entries = new Map<string, WeakRef<V>>();
-  readonly #dead: string[] = [];
+export class WeakTable<K extends string | number, V extends object> {
+  readonly #entries = new Map<K, WeakRef<V>>();
+  readonly #dead: K[] = [];
   // All finalisers of a collection run in one turn of the event loop, so they only take note.
-  readonly #finalisers = new FinalizationRegistry<string>((key) => {
+  readonly #finalisers = new FinalizationRegistry<K>((key) => {
     this.#dead.push(key);
   });
 
@@ -15,11 +15,11 @@ export class WeakTable<V extends object> {
     return this.#entries.size;
   }
 
-  get(key: string): V | undefined {
+  get(key: K): V | undefined {
     return this.#entries.get(key)?.deref();
   }
 
-  set(key: string, value: V): void {
+  set(key: K, value: V): void {
     this.#entries.set(key, new WeakRef(value));
     this.#finalisers.register(value, key);
     for (let swept = 0; swept < SWEPT; swept++) {

@@ -12,12 +12,23 @@ export interface Extent {
   readonly device: Device | undefined;
 }
 
+/** Of frozen lists: what is made of a formula mostly has its list. */
+const known = new WeakMap<readonly Input[], Extent>();
+
 /**
  * Checks the inputs of a formula against each other.
  *
  * @throws MercerError SHAPE_MISMATCH (rows, batch axes, placeholders), DTYPE_MISMATCH, DEVICE_MISMATCH, naming both inputs
  */
 export function commonExtent(what: string, inputs: readonly Input[]): Extent {
+  const old = known.get(inputs);
+  if (old !== undefined) return old;
+  const extent = checkedExtent(what, inputs);
+  if (Object.isFrozen(inputs)) known.set(inputs, extent);
+  return extent;
+}
+
+function checkedExtent(what: string, inputs: readonly Input[]): Extent {
   return {
     rowsI: commonRows(what, inputs, 'i'),
     rowsJ: commonRows(what, inputs, 'j'),

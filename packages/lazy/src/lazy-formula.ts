@@ -33,8 +33,8 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
   /** @internal Use `lazyI`, `lazyJ`, `param` or `lazy`. */
   constructor(what: string, { formula, inputs }: Symbolic) {
     this.formula = formula;
-    this.inputs = Object.freeze([...inputs]);
-    this.#extent = commonExtent(what, inputs);
+    this.inputs = Object.isFrozen(inputs) ? inputs : Object.freeze([...inputs]);
+    this.#extent = commonExtent(what, this.inputs);
   }
 
   /** Whether a component is a number, or two are a complex number. */

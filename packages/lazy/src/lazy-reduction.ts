@@ -83,8 +83,8 @@ export class LazyReduction<
 
   /** @internal Use `LazyTensor.reduction` or `genred`. */
   constructor(what: string, reduction: Reduction, inputs: readonly Input[]) {
-    commonExtent(what, inputs);
-    this.inputs = Object.freeze([...inputs]);
+    this.inputs = Object.isFrozen(inputs) ? inputs : Object.freeze([...inputs]);
+    commonExtent(what, this.inputs);
     this.reduction = reduction as Reduction & { readonly kind: K };
     this.#task = { what, reductions: [reduction], inputs: this.inputs, names: undefined };
   }
@@ -119,10 +119,16 @@ export class LazyReduction<
     args: readonly LazyData[] = [],
     options?: CallReduceOptions<K, D, I>,
   ): PendingResult<ResultOf<K, D, I>> {
-    return promised(this.reduction.kind, async () => {
-      const [results = NO_RESULTS] = await computed(this.#task, args, options);
-      return asResult<K, D, I>(results);
-    });
+    return promised(this.reduction.kind, () => this.result(args, options));
+  }
+
+  /** @internal What `call` promises, without the methods of a tensor. */
+  async result<I extends IndexDType>(
+    args: readonly LazyData[],
+    options: CallReduceOptions<K, D, I> | undefined,
+  ): Promise<ResultOf<K, D, I>> {
+    const [results = NO_RESULTS] = await computed(this.#task, args, options);
+    return asResult<K, D, I>(results);
   }
 
   /**

@@ -211,12 +211,21 @@ export function reduce<K extends ReductionKind, D extends LazyDType, I extends I
   kind: K,
   axis: LazyAxis,
   options: CallReduceOptions<K, D, I> | undefined,
-  more: DescribeOptions = NO_MORE,
+  more?: DescribeOptions,
 ): PendingResult<ResultOf<K, D, I>> {
-  return promised(kind, async () => {
-    const described = describeReduction<K, D>(what, x, kind, axis, more);
-    return (await described.call([], options)) as ResultOf<K, D, I>;
-  });
+  return promised(kind, () => reduced(what, x, kind, axis, options, more));
+}
+
+/** The same, as a plain promise. */
+export async function reduced<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+  what: string,
+  x: Symbolic,
+  kind: K,
+  axis: LazyAxis,
+  options: CallReduceOptions<K, D, I> | undefined,
+  more: DescribeOptions = NO_MORE,
+): Promise<ResultOf<K, D, I>> {
+  return describeReduction<K, D>(what, x, kind, axis, more).result([], options);
 }
 
 type Options<K extends ReductionKind> = CallReduceOptions<K, LazyDType, IndexDType> | undefined;

@@ -23,6 +23,7 @@ import {
   describeReduction,
   DESCRIBE_OPTIONS,
   reduce,
+  reduced,
   REDUCTIONS,
   type DescribeOptions,
   type LazyReductions,
@@ -175,10 +176,10 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
     });
   }
 
-  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>> {
+  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
     const vector = { formula: nodeAt(v, 0), inputs: [v] };
     const product = combine('matmul', [this, vector], (f, g) => ops.mul(f, g));
-    return reduce('matmul', product, 'Sum', 'j', options);
+    return reduced('matmul', product, 'Sum', 'j', options);
   }
 
   /**

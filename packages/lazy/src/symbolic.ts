@@ -23,21 +23,29 @@ export interface Merged {
 /** What is combined: a formula with its inputs, or a number, which becomes part of the formula. */
 export type Part = Symbolic | number;
 
+const NO_INPUTS: readonly Input[] = Object.freeze([]);
+
 /** Several formulas over one list of inputs, each input once, in the order of appearance. */
 export function merge(parts: readonly Part[]): Merged {
   const [first] = parts;
-  const inputs = typeof first === 'object' ? [...first.inputs] : [];
+  // The list itself as long as nothing comes in addition: what is known of it need not be found again.
+  let inputs = typeof first === 'object' ? first.inputs : NO_INPUTS;
+  const placeFor = (one: Input): number => {
+    const place = inputs.findIndex((known) => isSameInput(known, one));
+    if (place >= 0) return place;
+    inputs = [...inputs, one];
+    return inputs.length - 1;
+  };
   const formulas = parts.map((part, at) => {
     if (typeof part === 'number') return ops.constant(part);
     const { formula, inputs: own } = part;
     if (at === 0) return formula;
-    const moved = new Map<VectorExpr, VectorExpr>();
-    for (const [place, one] of own.entries()) {
-      let target = inputs.findIndex((known) => isSameInput(known, one));
-      if (target < 0) target = inputs.push(one) - 1;
-      if (target !== place) moved.set(nodeAt(one, place), nodeAt(one, target));
-    }
-    return moved.size === 0 ? formula : substituteVector(formula, moved);
+    const places = own.map(placeFor);
+    if (places.every((place, before) => place === before)) return formula;
+    const nodes = own.map(
+      (one, before) => [nodeAt(one, before), nodeAt(one, places[before] ?? 0)] as const,
+    );
+    return substituteVector(formula, new Map(nodes));
   });
   return { formulas, inputs };
 }

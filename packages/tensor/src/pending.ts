@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { DType } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import type { Stream, WorkOptions } from './device.js';
@@ -140,8 +141,6 @@ export async function arrived(given: readonly unknown[]): Promise<readonly unkno
   return all;
 }
 
-const pendings = new WeakSet();
-
 /** What is no promise of its own but behaves as a pending tensor extends this. */
 export abstract class ActsAsPending {
   readonly #isPending = true;
@@ -160,7 +159,6 @@ export abstract class ActsAsPending {
 
 /** The promise itself, with the methods of its tensor. */
 export function pending<T>(promise: Promise<T>): Pending<T> {
-  pendings.add(promise);
   return Object.setPrototypeOf(promise, pendingPrototype) as Pending<T>;
 }
 
@@ -178,7 +176,7 @@ export function givesPending<A extends readonly unknown[], T>(
 
 /** True for what {@link pending} returned. */
 export function isPending(value: unknown): value is Pending<object> {
-  return (
-    ActsAsPending.is(value) || (typeof value === 'object' && value !== null && pendings.has(value))
-  );
+  if (ActsAsPending.is(value)) return true;
+  // A Proxy of a promise is none, so nothing is asked of it.
+  return types.isPromise(value) && Object.getPrototypeOf(value) === pendingPrototype;
 }

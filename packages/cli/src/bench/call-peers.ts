@@ -37,11 +37,25 @@ export async function measurePeerCalls(
         env: { KEOPS_CACHE_FOLDER: folder, ...process.env, PYKEOPS_VERBOSE: '0' },
       }),
     );
-    const line = stdout.trim().split('\n').at(-1) ?? '';
-    const { versions, calls, missing } = JSON.parse(line) as PeerCalls;
-    return { versions, calls: calls.filter(({ call }) => CALL_NAMES.includes(call)), missing };
+    return answerOf(stdout) ?? nothing(`${python} gave no answer`);
   } catch (error) {
+    const { stdout = '' } = Object(error) as { readonly stdout?: string };
     const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return { versions: {}, calls: [], missing: [`${python}: ${reason}`] };
+    const fault = `${python}: ${reason}`;
+    const answer = answerOf(stdout);
+    return answer ? { ...answer, missing: [...answer.missing, fault] } : nothing(fault);
   }
+}
+
+const nothing = (why: string): PeerCalls => ({ versions: {}, calls: [], missing: [why] });
+
+/** What the last line of its output says, also of a process that came to its end before it was done. */
+function answerOf(stdout: string): PeerCalls | undefined {
+  const line = stdout
+    .trim()
+    .split('\n')
+    .findLast((one) => one.startsWith('{'));
+  if (line === undefined) return undefined;
+  const { versions, calls, missing } = JSON.parse(line) as PeerCalls;
+  return { versions, calls: calls.filter(({ call }) => CALL_NAMES.includes(call)), missing };
 }

@@ -60,6 +60,15 @@ describe('mercer bench calls', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/matmul\s.*mercer/);
     expect(stdout).toMatch(/Not measured: .*Command failed/);
+    // one peer takes the process down, after another's figures were said
+    const times = '{"median":7.5,"p10":7,"p90":9,"count":150}';
+    const line = `{"versions":{"torch":"0"},"missing":[],"calls":[{"call":"matmul","peer":"torch","idleUs":${times}}]}`;
+    const crashed = await pythonThat(`echo '${line}'; kill -SEGV $$`);
+    const after = await mercer([...args, '--python', crashed]);
+    expect(after.stdout).toMatch(/matmul\s.*torch\s.*7\.50? us/);
+    expect(after.stdout).toMatch(/Not measured: .*Command failed/);
+    const silent = await mercer([...args, '--python', await pythonThat('exit 0')]);
+    expect(silent.stdout).toMatch(/Not measured: .*gave no answer/);
     const wrong = await mercer(['bench', 'calls', '--operations', 'cdists']);
     expect(wrong.status).not.toBe(0);
     expect(wrong.stderr).toMatch(/cdists/);

@@ -3,7 +3,7 @@ import { FormulaError } from '../formula-error.js';
 import { broadcastDim, dimError, integer, MAX_DIM, toVector } from './check-arguments.js';
 import { elementwiseArity } from './elementwise/scalar-of.js';
 import type { ElementwiseOp } from './elementwise/elementwise-op.js';
-import { internVector } from './intern-vector.js';
+import { internVector, NodesByNumbers, type Payload } from './intern-vector.js';
 import type {
   Category,
   Combine,
@@ -40,44 +40,64 @@ export function input(category: Category, position: number, dim: number): Variab
   }
   integer('a variable', 'position', position, 0, MAX_POSITION);
   integer('a variable', 'dim', dim, 1, MAX_DIM);
-  return internVector('variable', dim, [], { category, position });
+  return variables.intern(category, position, dim, () => [dim, [], { category, position }]);
 }
+
+const variables = new NodesByNumbers('variable');
 
 /** The row number i or j, from 0, as a number. */
 export function indexOf(axis: 'i' | 'j'): VectorExpr {
   return internVector('index', 1, [], { axis });
 }
 
+const NO_ATTRIBUTES: readonly number[] = Object.freeze([]);
+
 /** `op` on every component; see `ElementwiseNode`. Numbers that are no integers are refused by the named operations. */
 export function elementwise(
   op: ElementwiseOp,
   operands: readonly VectorOperand[],
-  attributes: readonly number[] = [],
+  attributes = NO_ATTRIBUTES,
 ): VectorExpr {
+  const args = operands.map((arg) => toVector(`'${op}'`, arg));
+  const [first, second] = args;
+  // A signed literal is one node, however it was written: printing depends on it.
+  if (op === 'neg' && first?.kind === 'literal' && args.length === 1) return literal(-first.value);
+  const made = (): Made => elementwiseNode(op, args, attributes);
+  if (first === undefined || args.length > 2 || attributes.length > 0) {
+    return internVector('elementwise', ...made());
+  }
+  return byOperation.intern(op, first.id, second === undefined ? 0 : second.id + 1, made);
+}
+
+const byOperation = new NodesByNumbers('elementwise');
+
+type Made = readonly [dim: number, args: readonly VectorExpr[], payload: Payload<'elementwise'>];
+
+function elementwiseNode(
+  op: ElementwiseOp,
+  args: readonly VectorExpr[],
+  attributes: readonly number[],
+): Made {
   const arity = elementwiseArity(op);
-  if (arity?.args !== operands.length || arity.attributes !== attributes.length) {
+  if (arity?.args !== args.length || arity.attributes !== attributes.length) {
     throw new FormulaError(
       'ARITY_MISMATCH',
       arity === undefined
         ? `cannot build '${op}': there is no elementwise operation of that name.`
         : `cannot build '${op}': it takes ${arity.args} argument(s) and ${arity.attributes} number(s) ` +
-            `and got ${operands.length} and ${attributes.length}. Pass exactly those.`,
+            `and got ${args.length} and ${attributes.length}. Pass exactly those.`,
     );
   }
-  const args = operands.map((arg) => toVector(`'${op}'`, arg));
-  const [first] = args;
-  // A signed literal is one node, however it was written: printing depends on it.
-  if (op === 'neg' && first?.kind === 'literal') return literal(-first.value);
-  return internVector('elementwise', broadcastDim(`'${op}'`, args), args, {
-    op,
-    attributes: Object.freeze([...attributes]),
-  });
+  return [broadcastDim(`'${op}'`, args), args, { op, attributes: Object.freeze([...attributes]) }];
 }
 
 /** One number from all components: their sum, extremum, or the first index of it. */
 export function components(combine: Combine, operand: VectorOperand): VectorExpr {
-  return internVector('components', 1, [toVector(`'${combine}'`, operand)], { combine });
+  const arg = toVector(`'${combine}'`, operand);
+  return byCombine.intern(combine, arg.id, 0, () => [1, [arg], { combine }]);
 }
+
+const byCombine = new NodesByNumbers('components');
 
 /** The one component of `operand`, `dim` times. */
 export function repeat(operand: VectorOperand, dim: number): VectorExpr {

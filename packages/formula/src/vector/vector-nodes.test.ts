@@ -44,6 +44,26 @@ describe('nodes', () => {
     expect(ops.zero(1)).toBe(ops.constant(0));
   });
 
+  it('are one node however their arguments are written', () => {
+    const two = ops.constant(2);
+    expect(ops.mul(x, 2)).toBe(ops.mul(x, two));
+    expect(ops.mul(2, x)).toBe(ops.mul(two, x));
+    expect(ops.neg(two)).toBe(ops.constant(-2));
+    expect(substituteVector(ops.exp(x), new Map([[x, y]]))).toBe(ops.exp(y));
+    // an operation and a component sum or maximum of the same name, and arguments whose ids add up alike
+    expect(ops.maximum(x, y)).not.toBe(ops.maximum(y, x));
+    expect(ops.max(x)).not.toBe(ops.maximum(x, x));
+    const made = Array.from({ length: 40 }, (_, at) => vi(at, 3));
+    const pairs = made.flatMap((f) => made.map((g) => ops.sub(f, g)));
+    expect(new Set(pairs).size).toBe(1600);
+    for (const [at, one] of pairs.entries()) {
+      expect([
+        made.indexOf(one.args[0] as (typeof made)[number]),
+        made.indexOf(one.args[1] as (typeof made)[number]),
+      ]).toEqual([Math.floor(at / 40), at % 40]);
+    }
+  });
+
   it('are frozen, and forgotten when nobody holds them', () => {
     const node = ops.exp(x);
     expect(Object.isFrozen(node) && Object.isFrozen(node.args)).toBe(true);
