@@ -1,6 +1,6 @@
 const onCpu = {
   promise: 'merge',
-  file: 'map-reduce/cpu-merge-kernel.ts',
+  file: 'map-reduce/cpu/merge-kernel.ts',
   each: /** @type {const} */ (true),
   test: 'src/map-reduce/cpu-map-reduce.test.ts',
   pattern: 'parts that a second step merges',
@@ -13,7 +13,7 @@ const throughLazy = {
 };
 const onGpu = {
   ...onCpu,
-  file: 'map-reduce/cuda-merge-kernel.ts',
+  file: 'map-reduce/cuda/merge-kernel.ts',
   test: 'src/map-reduce/map-reduce.emulator.test.ts',
   pattern: 'slices and parts that are merged',
 };
@@ -65,7 +65,7 @@ export const mutants = [
   {
     ...onGpu,
     name: 'a slice of a block is left out',
-    file: 'map-reduce/cuda-block.ts',
+    file: 'map-reduce/cuda/block.ts',
     // the k smallest and largest are not sliced
     pattern: 'slices and parts that are merged: (Min|Any|Sum|LogSumExp|Prod)',
     find: '++n) merge(all,',

@@ -65,7 +65,7 @@ export * from './elementwise/index.js';
 export * from './reduce/index.js';
 export { planPairwise } from './pairwise/plan.js';
 export { emitPairwise } from './pairwise/emit.js';
-export type { CpuPairwisePlan } from './pairwise/cpu-plan.js';
+export type { CpuPairwisePlan } from './pairwise/cpu/plan.js';
 export type {
   CudaPairwisePlan,
   DotConfig,

@@ -9,7 +9,7 @@ import {
   normal,
   type GradShape,
 } from './cdist-grad-check.test-support.js';
-import { planCdistGradCpu } from './cpu/plan-cpu.js';
+import { planCpuCdistGrad } from './cpu/plan.js';
 import { emitCdistGrad } from './emit.js';
 import type { CpuCdistGradPlan } from './plan-types.js';
 
@@ -47,7 +47,7 @@ describe('cdist-grad on the CPU', () => {
     ),
   )('%s, p = %d, %s: every shape', (level, p, dtype) => {
     for (const shape of SHAPES) {
-      const plan = planCdistGradCpu(gradProblem(dtype, p, shape), limits(level));
+      const plan = planCpuCdistGrad(gradProblem(dtype, p, shape), limits(level));
       checkCdistGrad(cutSmall(plan), shape, p, { level });
     }
   });
@@ -55,7 +55,7 @@ describe('cdist-grad on the CPU', () => {
   it('takes p from memory, one for each batch entry', () => {
     const shape: GradShape = { m: 20, n: 3, o: 4, k: 19, batch: 3 };
     for (const dtype of ['float32', 'float64'] as const) {
-      const plan = planCdistGradCpu(
+      const plan = planCpuCdistGrad(
         gradProblem(dtype, 2, shape, { memory: true }),
         limits(highest),
       );
@@ -69,7 +69,7 @@ describe('cdist-grad on the CPU', () => {
     const shape: GradShape = { m: 17, n: 2, o: 9, k: 1024 };
     for (const dtype of ['float32', 'float64'] as const)
       for (const p of [1, 1.3, 2, 3]) {
-        const plan = planCdistGradCpu(gradProblem(dtype, p, shape), limits(highest));
+        const plan = planCpuCdistGrad(gradProblem(dtype, p, shape), limits(highest));
         expect(checkCdistGrad(plan, shape, p)).toBeGreaterThan(0.0005);
         checkCdistGrad(plan, shape, p, { values: () => Math.abs(normal()) });
       }
@@ -91,7 +91,7 @@ describe('cdist-grad on the CPU', () => {
         }),
         ({ dtype, ...shape }) => {
           // One text for each dtype: plans are right for every size.
-          const plan = planCdistGradCpu(
+          const plan = planCpuCdistGrad(
             gradProblem(dtype, 1.3, SHAPES[1] as GradShape),
             limits(highest),
           );
@@ -108,7 +108,7 @@ describe('cdist-grad on the CPU', () => {
   it('has tasks for every core and bounded scratch', () => {
     for (const cores of [1, 16, 96]) {
       const sizes = { m: 1000, n: 1000, o: 16, k: 64, batch: 1 };
-      const plan = planCdistGradCpu(gradProblem('float32', 2, sizes), limits('x86-64-v4', cores));
+      const plan = planCpuCdistGrad(gradProblem('float32', 2, sizes), limits('x86-64-v4', cores));
       const kernel = emitCdistGrad(plan).steps[0]?.kernel;
       if (kernel?.dialect !== 'cpu') throw new Error('a host kernel');
       const { tasks, scratchBytes } = kernel.geometry(sizes);
@@ -120,7 +120,7 @@ describe('cdist-grad on the CPU', () => {
 
   it('says what it does', () => {
     const shape: GradShape = { m: 1000, n: 1000, o: 16, k: 64 };
-    const plan = planCdistGradCpu(gradProblem('float32', 2, shape), limits('x86-64-v4'));
+    const plan = planCpuCdistGrad(gradProblem('float32', 2, shape), limits('x86-64-v4'));
     expect(plan.summary).toMatchInlineSnapshot(
       `"cdist-grad delta, float32, cpu x86-64-v4 tile 8x32 block 16x16x64"`,
     );

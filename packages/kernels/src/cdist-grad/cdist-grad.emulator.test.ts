@@ -8,7 +8,7 @@ import {
   type GradShape,
 } from './cdist-grad-check.test-support.js';
 import { fmaConfigs, mmaConfigs } from './cuda/configs.js';
-import { planCudaCdistGrad } from './cuda/plan-cuda.js';
+import { planCudaCdistGrad } from './cuda/plan.js';
 import type { CudaCdistGradPlan, FmaConfig, MmaConfig } from './plan-types.js';
 
 const ODD: GradShape = { m: 37, n: 11, o: 5, k: 43, gap: 2, offset: 1 };

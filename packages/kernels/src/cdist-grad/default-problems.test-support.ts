@@ -5,7 +5,7 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 import { emitCdistGrad } from './emit.js';
 import { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
 import { planCdistGrad } from './plan.js';
-import type { CdistGradPlanOptions } from './cuda/plan-cuda.js';
+import type { CdistGradPlanOptions } from './cuda/plan.js';
 import type { CdistGradProblem } from './problem.js';
 
 type Size = readonly [m: number, n: number, o: number, k: number];

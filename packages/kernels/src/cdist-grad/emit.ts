@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
 import type { KernelProgram } from '../kernel-program.js';
-import { emitCdistGradCpu } from './cpu/emit-cpu.js';
+import { emitCpuCdistGrad } from './cpu/emit.js';
 import { fmaKernel } from './cuda/fma-kernel.js';
 import { mmaKernel } from './cuda/mma-kernel.js';
 import { splitKernel } from './cuda/split-kernel.js';
@@ -9,7 +9,7 @@ import { sizesOf } from './program.js';
 
 /** The kernels of a plan, as text. The same plan always gives the same text. */
 export function emitCdistGrad(plan: CdistGradPlan): KernelProgram {
-  if (plan.kind === 'cpu') return emitCdistGradCpu(plan);
+  if (plan.kind === 'cpu') return emitCpuCdistGrad(plan);
   const kernel = plan.strategy === 'fma' ? fmaKernel(plan) : mmaKernel(plan);
   if (plan.splitK === 1) return { steps: [{ kernel }], workspaceBytes: () => 0 };
   return {

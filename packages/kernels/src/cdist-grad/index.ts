@@ -3,7 +3,7 @@ export { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
 export { cdistGradParams } from './program.js';
 export { planCdistGrad } from './plan.js';
 export { emitCdistGrad } from './emit.js';
-export type { CdistGradPlanOptions } from './cuda/plan-cuda.js';
+export type { CdistGradPlanOptions } from './cuda/plan.js';
 export type {
   CdistGradPlan,
   CpuCdistGradPlan,

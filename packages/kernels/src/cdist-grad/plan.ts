@@ -1,8 +1,8 @@
 import { print, variables } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { PlanError } from '../plan-error.js';
-import { planCdistGradCpu } from './cpu/plan-cpu.js';
-import { planCudaCdistGrad, type CdistGradPlanOptions } from './cuda/plan-cuda.js';
+import { planCpuCdistGrad } from './cpu/plan.js';
+import { planCudaCdistGrad, type CdistGradPlanOptions } from './cuda/plan.js';
 import { RUNTIME_DERIVATIVE } from './norm-derivative.js';
 import type { CdistGradPlan } from './plan-types.js';
 import type { CdistGradProblem } from './problem.js';
@@ -40,5 +40,5 @@ export function planCdistGrad(
   }
   return limits.kind === 'cuda'
     ? planCudaCdistGrad(problem, limits, options)
-    : planCdistGradCpu(problem, limits);
+    : planCpuCdistGrad(problem, limits);
 }

@@ -1,7 +1,7 @@
 import type { BuiltinKernel, CudaKernel, LaunchableKernel } from '../emitted-kernel.js';
 import type { Dialect } from './conversion-text.js';
-import { cpuCopyKernel } from './copy-cpu.js';
-import { emitCopyCuda } from './copy-cuda.js';
+import { cpuCopyKernel } from './cpu-copy.js';
+import { emitCudaCopy } from './cuda-copy.js';
 import type { CopyPlan } from './copy-plan.js';
 
 /**
@@ -26,5 +26,5 @@ export function emitCopy(plan: CopyPlan, dialect: 'cuda'): CudaKernel;
 export function emitCopy(plan: CopyPlan, dialect: 'cpu'): BuiltinKernel;
 export function emitCopy(plan: CopyPlan, dialect: Dialect): LaunchableKernel;
 export function emitCopy(plan: CopyPlan, dialect: Dialect): LaunchableKernel {
-  return dialect === 'cuda' ? emitCopyCuda(plan) : cpuCopyKernel(plan);
+  return dialect === 'cuda' ? emitCudaCopy(plan) : cpuCopyKernel(plan);
 }

@@ -4,7 +4,7 @@ import type { BuiltinKernel, CudaKernel, LaunchableKernel } from '../emitted-ker
 import { elementNumber } from '../interpret/element-types.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { elementCount, fillCost, fillEntry, fillParams, scalar } from './copy-params.js';
-import { dimensions, elementTasks } from './copy-cpu.js';
+import { dimensions, elementTasks } from './cpu-copy.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import type { FillPlan } from './fill-plan.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';

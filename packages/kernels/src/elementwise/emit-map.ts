@@ -1,6 +1,6 @@
 import type { EmittedKernel } from '../emitted-kernel.js';
-import { emitMapCpu } from './map-cpu.js';
-import { emitMapCuda } from './map-cuda.js';
+import { emitCpuMap } from './cpu-map.js';
+import { emitCudaMap } from './cuda-map.js';
 import type { MapPlan } from './map-plan.js';
 
 /**
@@ -10,5 +10,5 @@ import type { MapPlan } from './map-plan.js';
  * @throws RangeError for a variable that is neither an input nor a parameter nor an index
  */
 export function emitMap(plan: MapPlan): EmittedKernel {
-  return plan.target.kind === 'cuda' ? emitMapCuda(plan) : emitMapCpu(plan, plan.target.level);
+  return plan.target.kind === 'cuda' ? emitCudaMap(plan) : emitCpuMap(plan, plan.target.level);
 }

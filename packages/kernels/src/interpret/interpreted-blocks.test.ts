@@ -1,6 +1,6 @@
 import { ops, pm, reduction, vi, vj, type VectorExpr } from '@mercer/formula';
 import { describe, it } from 'vitest';
-import { planCdistGradCpu } from '../cdist-grad/cpu/plan-cpu.js';
+import { planCpuCdistGrad } from '../cdist-grad/cpu/plan.js';
 import {
   checkCdistGrad,
   gradProblem,
@@ -13,7 +13,7 @@ import {
   checkGradient,
   PARAMETER_CASES,
 } from '../pairwise-gradient/gradient-check.test-support.js';
-import { planPairwiseCpu } from '../pairwise/cpu-plan.js';
+import { planCpuPairwise } from '../pairwise/cpu/plan.js';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runInterpretedProgram } from '../testing/cpu-program.test-support.js';
 import { LAYOUTS } from '../testing/pairwise-check.test-support.js';
@@ -61,7 +61,7 @@ describe.each(['float32', 'float64'] as const)('more than one tile, %s', (dtype)
       alignedB: false,
       alignedOut: false,
     };
-    const plan = planPairwiseCpu(problem, limits);
+    const plan = planCpuPairwise(problem, limits);
     for (const shape of SHAPES) {
       checkParameters(plan, problem, family, shape, runInterpretedProgram);
     }
@@ -84,7 +84,7 @@ describe.each(['float32', 'float64'] as const)('more than one tile, %s', (dtype)
       alignedB: false,
       alignedOut: false,
     };
-    const plan = planPairwiseCpu(problem, limits);
+    const plan = planCpuPairwise(problem, limits);
     const shape = { m: 530, n: 530, k: 3, batch: 1, gap: 1 };
     checkParameters(plan, problem, family, shape, runInterpretedProgram);
   });
@@ -108,7 +108,7 @@ describe.each(['float32', 'float64'] as const)('more than one tile, %s', (dtype)
       { m: 20, n: 3, o: 35, k: 90, batch: 2 },
     ];
     for (const shape of shapes) {
-      const plan = planCdistGradCpu(gradProblem(dtype, p, shape), limits);
+      const plan = planCpuCdistGrad(gradProblem(dtype, p, shape), limits);
       checkCdistGrad(plan, shape, p, { run: runInterpretedProgram });
     }
   });

@@ -1,5 +1,5 @@
 import { add, isNonNegative, max, variable, type RealExpr } from '@mercer/formula';
-import type { CpuPairwisePlan } from '../pairwise/cpu-plan.js';
+import type { CpuPairwisePlan } from '../pairwise/cpu/plan.js';
 import { fromJson } from '../pairwise/expression-json.js';
 import type { Layout } from '../pairwise/problem.js';
 import { freeName } from './free-name.js';

@@ -1,10 +1,10 @@
 import { finish, type Steps } from '@mercer/formula';
 import type { KernelProgram } from '../kernel-program.js';
-import { emitCpuMapReduce } from './cpu-kernel.js';
-import { emitCudaMapReduce } from './cuda-kernel.js';
+import { emitCpuMapReduce } from './cpu/kernel.js';
+import { emitCudaMapReduce } from './cuda/kernel.js';
 import type { MapReducePlan } from './plan-types.js';
-import { emitCpuWide } from './wide/cpu-wide.js';
-import { emitCudaWide } from './wide/cuda-wide.js';
+import { emitCpuWide } from './wide/cpu/kernel.js';
+import { emitCudaWide } from './wide/cuda/kernel.js';
 
 /** The kernels of a map-reduce. The same plan always gives the same text. */
 export function emitMapReduce(plan: MapReducePlan): KernelProgram {

@@ -5,7 +5,7 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 export interface MapReduceShape {
   readonly dtype: PairwiseDType;
   /** Numbers of the data type that a running result takes in a workspace, and bytes of it as a structure at most. */
-  readonly slots: number;
+  readonly accumulators: number;
   readonly stateBytes: number;
   /** Whether it is a list of the K best. */
   readonly ranked: boolean;

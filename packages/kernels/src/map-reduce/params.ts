@@ -117,13 +117,13 @@ export const launchTasks = (plan: LaunchedPlan, scalars: Scalars, rows: number):
 /** What merging the parts of `rows` results costs. */
 export function mergeCost(
   { dtype, splits }: Pick<UnrolledPlan, 'dtype' | 'splits'>,
-  { slots }: RunningResult,
+  { accumulators }: RunningResult,
   rows: number,
 ): KernelCost {
-  const words = wordsOf(slots, dtype);
+  const words = wordsOf(accumulators, dtype);
   return {
     bytes: rows * (splits + 1) * words * dtypeBytes(dtype),
-    flops: rows * splits * slots.length,
+    flops: rows * splits * accumulators.length,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { CpuLevel } from '../emit/cpu-vector.js';
-import type { CpuTile } from './cpu-tile.js';
-import type { CudaTile } from './cuda-tile.js';
+import type { CpuTile } from './cpu/tile.js';
+import type { CudaTile } from './cuda/tile.js';
 import type { ExpressionList } from './expression-list.js';
 import type { GatherList } from './gathers.js';
 import type { LaunchedPlan } from './launched-plan.js';

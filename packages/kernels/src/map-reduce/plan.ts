@@ -2,8 +2,8 @@ import { finish, traitsOf, type RealExpr, type Reduction, type Steps } from '@me
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
-import { chooseCpuTile } from './choose-cpu-tile.js';
-import { chooseCudaTile } from './choose-cuda-tile.js';
+import { chooseCpuTile } from './cpu/choose-tile.js';
+import { chooseCudaTile } from './cuda/choose-tile.js';
 import { toListSteps } from './expression-list.js';
 import { Gathers, toGatherList } from './gathers.js';
 import type { PlannedReduction } from './launched-plan.js';
@@ -90,13 +90,14 @@ function* unrolledSteps(
     values: yield* toListSteps(values),
     inputs,
   };
-  const slots = reducersOf(common).flatMap((reducer) => reducer.slots);
+  const accumulators = reducersOf(common).flatMap((reducer) => reducer.accumulators);
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const shape = {
     dtype,
-    slots: wordsOf(slots, dtype),
+    accumulators: wordsOf(accumulators, dtype),
     operations: common.values.nodes.length,
-    stateBytes: slots.length * (slots.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
+    stateBytes:
+      accumulators.length * (accumulators.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
     ranked: all.some(({ kind }) => traitsOf(kind).takesK),
     own: componentsOf(inputs, kept),
     other: componentsOf(inputs, reduced),

@@ -1,6 +1,6 @@
 import type { KernelProgram } from '../kernel-program.js';
-import { emitCpuGradient } from './cpu-emit.js';
-import { emitCudaGradient } from './cuda-emit.js';
+import { emitCpuGradient } from './cpu/emit.js';
+import { emitCudaGradient } from './cuda/emit.js';
 import type { PairwiseGradientPlan } from './gradient-plan.js';
 
 /**

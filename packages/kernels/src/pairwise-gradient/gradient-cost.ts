@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
-import { countOps } from '../pairwise/cpu-plan.js';
+import { countOps } from '../pairwise/cpu/plan.js';
 import type { PairwiseGradientPlan } from './gradient-plan.js';
 import { planExpressions } from './plan-expressions.js';
 

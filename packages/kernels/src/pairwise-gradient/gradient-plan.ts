@@ -1,12 +1,12 @@
 import { substitute, variable, variables, type RealExpr } from '@mercer/formula';
-import { countOps } from '../pairwise/cpu-plan.js';
+import { countOps } from '../pairwise/cpu/plan.js';
 import type { CpuLimits, CudaLimits, DeviceLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import { toJson, type ExpressionJson } from '../pairwise/expression-json.js';
 import type { PairwiseDType, Reduce } from '../pairwise/problem.js';
 import { PlanError } from '../plan-error.js';
-import { chooseCpuSizes, type CpuGradientSizes } from './cpu-sizes.js';
-import { chooseCudaSizes, type CudaGradientSizes } from './cuda-sizes.js';
+import { chooseCpuSizes, type CpuGradientSizes } from './cpu/sizes.js';
+import { chooseCudaSizes, type CudaGradientSizes } from './cuda/sizes.js';
 import { parameterGradients, rowsGradient } from './gradient-expressions.js';
 import type { GradientWorkload, PairwiseGradientProblem } from './gradient-problem.js';
 

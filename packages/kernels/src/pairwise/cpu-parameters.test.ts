@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CpuPairwisePlan } from './cpu-plan.js';
-import { planPairwiseCpu } from './cpu-plan.js';
+import type { CpuPairwisePlan } from './cpu/plan.js';
+import { planCpuPairwise } from './cpu/plan.js';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { cutSmall, LAYOUTS } from '../testing/pairwise-check.test-support.js';
@@ -67,7 +67,7 @@ describe('parameters, by value and from memory', () => {
   it.each(covered)('%s, %s, %s, diagonal %s', (_, dtype, __, mode, i, family) => {
     const extra = mode === 'set' || mode === 'add' ? { diagonal: mode } : {};
     const problem = problemOf(family, i, { dtype, ...extra });
-    const plan = cutSmall(planPairwiseCpu(problem, limits));
+    const plan = cutSmall(planCpuPairwise(problem, limits));
     expect(plan.parameters).toEqual(family.expressions.parameters);
     for (const shape of CASES) checkParameters(plan, problem, family, shape, runCpuProgram);
   });
@@ -80,7 +80,7 @@ describe('symmetric problems', () => {
       const extra = mode === 'set' || mode === 'add' ? { diagonal: mode } : {};
       const same = { m: 150, layoutB: LAYOUTS[i]?.[0] ?? 'row', symmetric: true };
       const problem = problemOf(family, i, { dtype, ...same, ...extra });
-      const plan: CpuPairwisePlan = planPairwiseCpu(problem, limits);
+      const plan: CpuPairwisePlan = planCpuPairwise(problem, limits);
       const flat = { ...cutSmall(plan), blockRows: plan.tileRows * 4 };
       const cut = [cutSmall(plan), flat, plan][i % 3] ?? plan;
       for (const shape of SYMMETRIC) checkParameters(cut, problem, family, shape, runCpuProgram);
@@ -89,9 +89,9 @@ describe('symmetric problems', () => {
 
   it('do about half of the work', () => {
     const problem = problemOf(FAMILIES[0] as Family, 0, { m: 4000, n: 4000, symmetric: true });
-    const plan = planPairwiseCpu(problem, limits);
+    const plan = planCpuPairwise(problem, limits);
     expect(plan.summary).toContain('symmetric');
-    const whole = planPairwiseCpu({ ...problem, symmetric: false }, limits);
+    const whole = planCpuPairwise({ ...problem, symmetric: false }, limits);
     expect(plan.blockRows * plan.blockColumns).toBeLessThanOrEqual(
       whole.blockRows * whole.blockColumns,
     );

@@ -5,7 +5,7 @@ import type { CpuKernel } from '../emitted-kernel.js';
 import { emitPairwise } from './emit.js';
 import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
-import { countOps, type CpuPairwisePlan } from './cpu-plan.js';
+import { countOps, type CpuPairwisePlan } from './cpu/plan.js';
 import type { PairwiseProblem } from './problem.js';
 
 const LEVELS: readonly CpuLimits['level'][] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64'];

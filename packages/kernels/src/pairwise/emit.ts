@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import type { LaunchableKernel, Scalars } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
-import { emitPairwiseCpu } from './cpu-emit.js';
+import { emitCpuPairwise } from './cpu/emit.js';
 import { diagonalKernel } from './cuda/diagonal-kernel.js';
 import { dotKernel } from './cuda/dot-kernel.js';
 import { outerKernel } from './cuda/outer-kernel.js';
@@ -13,7 +13,7 @@ import type { CudaPairwisePlan, PairwisePlan, TilePlan } from './plan-types.js';
  * The kernels of a plan, as text. The same plan always gives the same text.
  */
 export function emitPairwise(plan: PairwisePlan): KernelProgram<LaunchableKernel> {
-  return plan.kind === 'cuda' ? emitCudaPairwise(plan) : emitPairwiseCpu(plan);
+  return plan.kind === 'cuda' ? emitCudaPairwise(plan) : emitCpuPairwise(plan);
 }
 
 function emitCudaPairwise(plan: CudaPairwisePlan): KernelProgram {

@@ -5,7 +5,7 @@ import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test-support.js';
 import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { planCudaPairwise } from './cuda/plan-cuda.js';
+import { planCudaPairwise } from './cuda/plan.js';
 import { emitPairwise } from './emit.js';
 
 useNvrtc();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
 import { checkParameters, type Runner } from '../testing/parameter-check.test-support.js';
-import { planCudaPairwise } from './cuda/plan-cuda.js';
+import { planCudaPairwise } from './cuda/plan.js';
 import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test-support.js';
 
 const run: Runner = (program, launch) => {

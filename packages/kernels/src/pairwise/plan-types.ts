@@ -1,4 +1,4 @@
-import type { CpuPairwisePlan } from './cpu-plan.js';
+import type { CpuPairwisePlan } from './cpu/plan.js';
 import type { ExpressionJson } from './expression-json.js';
 import type { PlanExtras } from './plan-extras.js';
 import type { Layout, PairwiseDType, Reduce } from './problem.js';

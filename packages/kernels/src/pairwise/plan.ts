@@ -1,7 +1,7 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { checkProblem } from './check-problem.js';
-import { planPairwiseCpu } from './cpu-plan.js';
-import { planCudaPairwise } from './cuda/plan-cuda.js';
+import { planCpuPairwise } from './cpu/plan.js';
+import { planCudaPairwise } from './cuda/plan.js';
 import type { PairwisePlan } from './plan-types.js';
 import type { PairwiseProblem } from './problem.js';
 
@@ -32,5 +32,5 @@ export function planPairwise(problem: PairwiseProblem, limits: DeviceLimits): Pa
   checkProblem(problem);
   return limits.kind === 'cuda'
     ? planCudaPairwise(problem, limits)
-    : planPairwiseCpu(problem, limits);
+    : planCpuPairwise(problem, limits);
 }

@@ -1,5 +1,5 @@
-export { cpuReduceKernel, reducedDType } from './reduce-cpu.js';
-export { emitReduce } from './reduce-cuda.js';
+export { cpuReduceKernel, reducedDType } from './cpu-reduce.js';
+export { emitReduce } from './cuda-reduce.js';
 export {
   planReduce,
   type PlannedReduce,

@@ -2,7 +2,7 @@ import { evaluate } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { runCudaProgram, type Memory } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { emitReduce } from './reduce-cuda.js';
+import { emitReduce } from './cuda-reduce.js';
 import {
   planReduce,
   type PlannedReduce,

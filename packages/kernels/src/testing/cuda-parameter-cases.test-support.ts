@@ -4,7 +4,7 @@ import { LAYOUTS } from './pairwise-check.test-support.js';
 import type { CudaPairwisePlan, DotConfig, TileConfig } from '../pairwise/plan-types.js';
 import type { PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
-import { planCudaPairwise } from '../pairwise/cuda/plan-cuda.js';
+import { planCudaPairwise } from '../pairwise/cuda/plan.js';
 import { tileConfigs } from '../pairwise/cuda/tile-configs.js';
 
 /** A plan, and the shapes to run it on. */

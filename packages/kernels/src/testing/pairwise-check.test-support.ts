@@ -3,8 +3,8 @@ import { abs, add, evaluate, exp, log, max, mul, neg, sqrt, sub, variable } from
 import { expect } from 'vitest';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { lanesOf, type CpuLevel } from '../emit/cpu-vector.js';
-import { emitPairwiseCpu } from '../pairwise/cpu-emit.js';
-import { planPairwiseCpu, type CpuPairwisePlan } from '../pairwise/cpu-plan.js';
+import { emitCpuPairwise } from '../pairwise/cpu/emit.js';
+import { planCpuPairwise, type CpuPairwisePlan } from '../pairwise/cpu/plan.js';
 import { fromJson } from '../pairwise/expression-json.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import type { Layout, PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
@@ -193,7 +193,7 @@ export function launch(
   B: Matrices,
   out: Matrices,
 ): Values {
-  const kernel = emitPairwiseCpu(plan).steps[0]?.kernel as CpuKernel;
+  const kernel = emitCpuPairwise(plan).steps[0]?.kernel as CpuKernel;
   const scalars = {
     ...sizes,
     lda: A.ld,
@@ -256,7 +256,7 @@ export function planFor(
   level: CpuLevel,
   sizes: { m: number; n: number; k: number } = { m: 40, n: 150, k: 64 },
 ): CpuPairwisePlan {
-  return planPairwiseCpu(
+  return planCpuPairwise(
     {
       ...expressions,
       dtype,
@@ -288,4 +288,4 @@ export function cutSmall(plan: CpuPairwisePlan): CpuPairwisePlan {
 
 /** The compiled kernel of a plan. */
 export const build = (plan: CpuPairwisePlan, compiler: string): string =>
-  compileKernel(compiler, textsOf(emitPairwiseCpu(plan))[0] ?? '', plan.level);
+  compileKernel(compiler, textsOf(emitCpuPairwise(plan))[0] ?? '', plan.level);

@@ -9,7 +9,7 @@ import type { CudaCdistGradPlan } from '../plan-types.js';
 import { fmaConfigs, mmaConfigs } from './configs.js';
 import { fmaOperands, fmaTile } from './fma-kernel.js';
 import { mmaOperands, mmaTile } from './mma-kernel.js';
-import { planCudaCdistGrad } from './plan-cuda.js';
+import { planCudaCdistGrad } from './plan.js';
 import { stageElements } from './pipeline.js';
 
 const plan = (

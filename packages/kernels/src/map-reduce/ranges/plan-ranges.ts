@@ -1,6 +1,6 @@
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { PlanError } from '../../plan-error.js';
-import { blockRows } from '../cuda-block.js';
+import { blockRows } from '../cuda/block.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { CUDA_SIDE } from '../wide/wide-plan-types.js';
 import { checkRanges, sortedRanges } from './check-ranges.js';

@@ -25,7 +25,7 @@ export function base2ExponentialReducer(
     `(${share} == ${zero} ? ${zero} : ${x} * ${share})`;
   const scaled = (f: string, top: string): string => exp2(fma(f, log2e, `-${top}`));
   return {
-    slots: [
+    accumulators: [
       { name: 'top', type: 'V', empty: none },
       ...sums.map((name) => ({ name, type: 'V', empty: zero }) as const),
     ],

@@ -1,5 +1,5 @@
 import { base2ExponentialReducer } from './base2-exponentials.js';
-import { carefulExponentialReducer } from './careful-exponentials.js';
+import { compensatedExponentialReducer } from './compensated-exponentials.js';
 import { indent, lines } from '../../emit/indent.js';
 import { upTo, type Reducer, type ReducerDialect, type ReducerParts } from './reducer.js';
 import { PLAIN_SUMS } from './sum-options.js';
@@ -31,7 +31,7 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
     MaxSumShiftExp: ['s.top', ...sums.map((sum) => `s.${sum}`)],
   }[kind as 'LogSumExp' | 'SumSoftMaxWeight' | 'MaxSumShiftExp'];
   const plain: Reducer = {
-    slots: [
+    accumulators: [
       { name: 'top', type: 'V', empty: none },
       ...sums.map((name) => ({ name, type: 'V', empty: lit(0) }) as const),
     ],
@@ -52,7 +52,7 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
     }),
   };
   return options.wide || options.scheme === 'kahan'
-    ? carefulExponentialReducer(parts, plain, options)
+    ? compensatedExponentialReducer(parts, plain, options)
     : plain;
 }
 

@@ -24,7 +24,7 @@ export function extremaReducer({
     ].join('\n');
   const components = upTo(dim).map(String);
   return {
-    slots: components.flatMap((c) => [
+    accumulators: components.flatMap((c) => [
       { name: `best${c}`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
       ...(wantsIndex ? [{ name: `index${c}`, type: 'I', empty: 'number(-1)' } as const] : []),
     ]),

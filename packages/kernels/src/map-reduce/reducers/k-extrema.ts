@@ -48,7 +48,7 @@ ${moves.join('\n')}
     ].join('\n');
   const all = ranks.flatMap((r) => components.map((c) => place(c, r)));
   return {
-    slots: all.flatMap((at) => [
+    accumulators: all.flatMap((at) => [
       { name: `best${at}`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
       { name: `index${at}`, type: 'I', empty: 'number(-1)' } as const,
     ]),

@@ -43,7 +43,7 @@ export interface ScalarDialect extends Base2Dialect {
 }
 
 /** A member of the running result of a kept row: of type `V`, `I` (whole numbers), or `W` (float64 where `V` is float32). */
-export interface Slot {
+export interface Accumulator {
   readonly name: string;
   readonly type: 'V' | 'I' | 'W';
   /** Its value where no row was seen. */
@@ -55,8 +55,8 @@ export interface Slot {
  * what was seen of later rows. `V` compares to `I`, and `I ? V : V` selects.
  */
 export interface Reducer {
-  readonly slots: readonly Slot[];
-  /** Declarations of the members, where the slots are elements of arrays. */
+  readonly accumulators: readonly Accumulator[];
+  /** Declarations of the members, where the accumulators are elements of arrays. */
   readonly members?: string | undefined;
   /** How many values `f0`, `f1` and so on `add` takes for a row, beside its number `row` (an `I`). */
   readonly arity: number;
@@ -76,7 +76,12 @@ export interface Reducer {
    * statements that add a block `t` to a state `s`.
    */
   readonly block?:
-    { readonly slots: readonly Slot[]; readonly add: string; readonly merge: string } | undefined;
+    | {
+        readonly accumulators: readonly Accumulator[];
+        readonly add: string;
+        readonly merge: string;
+      }
+    | undefined;
   /** A state of no rows to go on with beside `total`; default `empty()`. */
   readonly beside?: ((total: string) => string) | undefined;
   /**

@@ -1,5 +1,5 @@
 import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type Slot } from './reducer.js';
+import { upTo, type Reducer, type Accumulator } from './reducer.js';
 import { stateText } from './state-text.js';
 
 /** The results of one reduction among those of a plan. */
@@ -19,7 +19,7 @@ export interface RunningResult {
   /** The definitions. */
   readonly text: string;
   /** Members of `State`, in order. */
-  readonly slots: readonly Slot[];
+  readonly accumulators: readonly Accumulator[];
   /** What a tile of rows is summed in before it is merged, where anything is. */
   readonly block?:
     | {
@@ -67,7 +67,7 @@ function single(reducer: Reducer): RunningResult {
   const { several: together } = reducer;
   return {
     text: stateText(reducer),
-    slots: reducer.slots,
+    accumulators: reducer.accumulators,
     ...(reducer.rounds && {
       block:
         reducer.block === undefined
@@ -117,8 +117,11 @@ function several(reducers: readonly Reducer[]): RunningResult {
           merge('Block', rounding),
         ),
     ),
-    slots: reducers.flatMap(({ slots }, n) =>
-      slots.map((slot) => ({ ...slot, name: `${member(n)}.${slot.name}` })),
+    accumulators: reducers.flatMap(({ accumulators }, n) =>
+      accumulators.map((accumulator) => ({
+        ...accumulator,
+        name: `${member(n)}.${accumulator.name}`,
+      })),
     ),
     ...(hasBlock && { block: { type: 'Block', empty: () => 'emptyBlock()' } }),
     add: (total, block, args) => {

@@ -1,5 +1,5 @@
 import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type Slot } from './reducer.js';
+import { upTo, type Reducer, type Accumulator } from './reducer.js';
 
 /**
  * The C++ text of a running result: `struct State`, `empty()`, `add(s, f0, ..., row)` and `merge(s, t)`;
@@ -9,7 +9,7 @@ export function stateText(reducer: Reducer): string {
   const { block } = reducer;
   const parameters = upTo(reducer.arity).map((c) => `UNUSED V f${c}`);
   return lines(
-    structText('State', 'empty', reducer.slots, reducer.members),
+    structText('State', 'empty', reducer.accumulators, reducer.members),
     reducer.functions,
     `INLINE void add(State& s, ${[...parameters, 'UNUSED I row'].join(', ')}) {`,
     indent(reducer.add),
@@ -19,7 +19,7 @@ export function stateText(reducer: Reducer): string {
     '}',
     block !== undefined &&
       lines(
-        structText('Block', 'emptyBlock', block.slots),
+        structText('Block', 'emptyBlock', block.accumulators),
         `INLINE void add(Block& s, ${[...parameters, 'UNUSED I row'].join(', ')}) {`,
         indent(block.add),
         '}',
@@ -33,14 +33,14 @@ export function stateText(reducer: Reducer): string {
 function structText(
   type: string,
   empty: string,
-  slots: readonly Slot[],
-  members = slots.map((slot) => `${slot.type} ${slot.name};`).join(' '),
+  accumulators: readonly Accumulator[],
+  members = accumulators.map((accumulator) => `${accumulator.type} ${accumulator.name};`).join(' '),
 ): string {
   return lines(
     `struct ${type} { ${members} };`,
     `INLINE ${type} ${empty}() {`,
     `  ${type} s;`,
-    ...slots.map((slot) => `  s.${slot.name} = ${slot.empty};`),
+    ...accumulators.map((accumulator) => `  s.${accumulator.name} = ${accumulator.empty};`),
     '  return s;',
     '}',
   );

@@ -1,4 +1,4 @@
-import { carefulSumReducer } from './careful-sums.js';
+import { compensatedSumReducer } from './compensated-sums.js';
 import { upTo, type Reducer, type ReducerParts } from './reducer.js';
 import { PLAIN_SUMS } from './sum-options.js';
 
@@ -12,7 +12,7 @@ export function sumReducer(parts: ReducerParts): Reducer {
   const with_ = (other: (c: number) => string): string =>
     names.map((name, c) => `s.${name} = s.${name} ${sign} ${other(c)};`).join('\n');
   const plain: Reducer = {
-    slots: names.map((name) => ({ name, type: 'V', empty: lit(product ? 1 : 0) })),
+    accumulators: names.map((name) => ({ name, type: 'V', empty: lit(product ? 1 : 0) })),
     arity: dim,
     add: with_((c) => `f${c}`),
     merge: with_((c) => `t.${names[c] ?? ''}`),
@@ -21,7 +21,7 @@ export function sumReducer(parts: ReducerParts): Reducer {
     index: [],
     rounds: !product && sums.scheme === 'block',
   };
-  return sums.wide || sums.scheme === 'kahan' ? carefulSumReducer(parts, plain, sums) : plain;
+  return sums.wide || sums.scheme === 'kahan' ? compensatedSumReducer(parts, plain, sums) : plain;
 }
 
 /** Count, Any and All: whole numbers, so that nothing is rounded. */
@@ -43,7 +43,7 @@ export function countReducer({ kind, dim, dialect: { lit } }: ReducerParts): Red
     },
   }[kind as 'Count' | 'Any' | 'All'];
   return {
-    slots: names.map((name) => ({
+    accumulators: names.map((name) => ({
       name,
       type: 'I',
       empty: kind === 'All' ? 'number(1)' : 'number(0)',

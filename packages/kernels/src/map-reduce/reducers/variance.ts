@@ -8,7 +8,7 @@ import { upTo, type Reducer, type ReducerParts } from './reducer.js';
 export function varianceReducer({ dim, dialect: { lit } }: ReducerParts): Reducer {
   const components = upTo(dim).map(String);
   return {
-    slots: [
+    accumulators: [
       { name: 'rows', type: 'I', empty: 'number(0)' },
       ...components.flatMap((c) => [
         { name: `mean${c}`, type: 'V', empty: lit(0) } as const,

@@ -31,7 +31,7 @@ export function selectedRows({ add }: WriteText): RunningResult {
       indent('State s;\ns.seen = number(0);\nreturn s;'),
       '}',
     ),
-    slots: [{ name: 'seen', type: 'I', empty: 'number(0)' }],
+    accumulators: [{ name: 'seen', type: 'I', empty: 'number(0)' }],
     add: (total, _, [mask = '', ...rest]) => add(total, mask, rest.slice(0, -1), rest.at(-1) ?? ''),
     outputs: [],
   };

@@ -21,7 +21,7 @@ export function rankedReducer(
     `((I)(s.index[${r}] < 0) | ((I)(f == f) & ((I)(s.best[${r}] != s.best[${r}]) | (I)(f ${least ? '<' : '>'} s.best[${r}]))))`;
   return {
     members: `V best[${k}]; I index[${k}];`,
-    slots: upTo(k).flatMap((r) => [
+    accumulators: upTo(k).flatMap((r) => [
       { name: `best[${r}]`, type: 'V', empty: lit(least ? Infinity : -Infinity) } as const,
       { name: `index[${r}]`, type: 'I', empty: 'number(-1)' } as const,
     ]),

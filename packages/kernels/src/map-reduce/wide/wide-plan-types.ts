@@ -25,7 +25,7 @@ export interface CpuWidePlan extends CommonWidePlan {
   readonly groups: number;
   /** Reduced rows whose inner sums run together. */
   readonly rows: number;
-  /** Reduced rows whose pair values are held while the columns pass. */
+  /** Reduced rows whose pair values are staged while the columns pass. */
   readonly tile: number;
   /** Blocks of columns of a task. */
   readonly blocks: number;
@@ -40,7 +40,7 @@ export interface CudaWidePlan extends CommonWidePlan {
   readonly groups: 1 | 2 | 4 | 8;
   /** Reduced rows of a thread whose inner sums run together. */
   readonly rows: 1 | 2 | 4 | 8;
-  /** Reduced rows whose pair values are held while the columns pass. */
+  /** Reduced rows whose pair values are staged while the columns pass. */
   readonly tile: number;
   /** Steps of an inner sum that are copied to shared memory at a time; 0: none is. */
   readonly steps: number;

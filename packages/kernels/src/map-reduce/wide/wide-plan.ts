@@ -6,8 +6,8 @@ import { checkInputs, componentsOf, pairsText, planInputs } from '../plan-inputs
 import { planSums, sumsText } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../values-of.js';
-import { chooseWideCpu } from './choose-wide-cpu.js';
-import { chooseWideCuda } from './choose-wide-cuda.js';
+import { chooseWideCpu } from './cpu/choose-tile.js';
+import { chooseWideCuda } from './cuda/choose-tile.js';
 import { resultWidth } from './column-blocks.js';
 import { keptSide } from './kept-side.js';
 import { planWideFormula } from './plan-wide-formula.js';
@@ -62,7 +62,7 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
     dtype,
     formula,
     block,
-    slots: wordsOfBlock(common, dtype),
+    accumulators: wordsOfBlock(common, dtype),
     // the numbers of rows by index are kept beside inner sums
     sums: inner === 0 ? 0 : inner + (formula.gathers?.length ?? 0),
     pairLoads: formula.loads.filter(

@@ -21,7 +21,7 @@ export interface WideShape {
   /** Components of the inputs of the kept side. */
   readonly own: number;
   /** Words of the running result of a block of columns. */
-  readonly slots: number;
+  readonly accumulators: number;
   /** Inner sums that run in one loop on a CPU, and all of a pair on a GPU. */
   readonly sums: number;
   /** Values of pairs that inner sums read, each by an address of its own. */
@@ -70,7 +70,7 @@ export function wordsOfBlock(one: ColumnBlock, dtype: PairwiseDType): number {
     scalar: undefined,
     vector: undefined,
   };
-  return wordsOf(blockReducer(one, dialect).slots, dtype);
+  return wordsOf(blockReducer(one, dialect).accumulators, dtype);
 }
 
 /** The most inner sums that one loop over a pair's components has; 0: there is no such loop. */

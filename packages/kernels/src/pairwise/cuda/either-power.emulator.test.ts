@@ -5,7 +5,7 @@ import { H200, pairwiseProblem } from '../../testing/h200.test-support.js';
 import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
 import type { Layout, PairwiseProblem } from '../problem.js';
-import { planCudaPairwise } from './plan-cuda.js';
+import { planCudaPairwise } from './plan.js';
 
 const EXPONENTS = [0.5, 1, 1.3, 2, 2.7, 7.5];
 

@@ -6,7 +6,7 @@ import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
 import { planPairwise } from '../plan.js';
 import type { PairwiseProblem } from '../problem.js';
-import { planCudaPairwise } from './plan-cuda.js';
+import { planCudaPairwise } from './plan.js';
 import { stageBytes } from './tile-operand.js';
 
 const summary = (changes: Partial<PairwiseProblem>): string =>

@@ -1,0 +1,146 @@
+import { emitCpuExpression } from '../emit/cpu-expression.js';
+import { cpuHelpers } from '../emit/cpu-math.js';
+import { vectorPrelude } from '../emit/cpu-vector.js';
+import { indent, lines } from '../emit/indent.js';
+import { argumentsStruct } from '../emit/parameter-text.js';
+import type { CpuKernel } from '../emitted-kernel.js';
+import { mapProgram } from '../interpret/map-program.js';
+import { conversionsText, prelude } from './conversion-text.js';
+import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
+import { elementInfo } from './element-type.js';
+import { loadName, mapConversions, mapFormula } from './map-formula.js';
+import {
+  mapCost,
+  mapCount,
+  mapName,
+  mapParams,
+  mapSpelling,
+  mapVariables,
+  stridePrefixes,
+} from './map-params.js';
+import type { MapPlan } from './map-plan.js';
+import { QUOTIENT } from './strided-text.js';
+
+const ENTRY = 'mercer_map';
+/** Elements that are converted together; all buffers of one kernel stay in the first-level cache. */
+const BLOCK = 256;
+
+/** A map in host C++: blocks of elements are read into vectors' memory, computed and written. */
+export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
+  const { inputs, parameters, indices } = mapVariables(plan);
+  const formula = emitCpuExpression(mapFormula(plan), {
+    dtype: plan.dtype,
+    name: 'value',
+    parameters: [...inputs, ...indices],
+    uniforms: Object.fromEntries(parameters.map((name) => [name, `p.${name}`])),
+  });
+  const source = lines(
+    vectorPrelude(level, plan.dtype),
+    prelude('cpu').trimEnd(),
+    conversionsText(mapConversions(plan), 'cpu').trimEnd(),
+    cpuHelpers(formula.helpers, plan.dtype, level),
+    QUOTIENT.trimEnd(),
+    formula.text,
+    argsText(plan),
+    `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {`,
+    '  const Args& p = *(const Args*)args;',
+    ...formula.uniforms.map(({ name, wide }) =>
+      indent(
+        lines(
+          `const double ${name}_wide = ${wide};`,
+          `const V ${name} = splat((T)${name}_wide), ${name}_low = splat((T)(${name}_wide - (double)(T)${name}_wide));`,
+        ),
+      ),
+    ),
+    loopText(plan, formula.call),
+    '}',
+  );
+  return {
+    dialect: 'cpu',
+    name: mapName(plan),
+    entry: ENTRY,
+    source: `${source}\n`,
+    program: mapProgram(plan),
+    params: mapParams(plan),
+    options: [],
+    geometry: (scalars) => ({
+      tasks: Math.ceil(mapCount(plan, scalars) / CPU_TASK_ELEMENTS),
+      chunk: 1,
+      scratchBytes: 0,
+    }),
+    cost: (scalars) => mapCost(plan, scalars),
+  };
+}
+
+type CpuKernelLevel = Extract<MapPlan['target'], { readonly kind: 'cpu' }>['level'];
+
+function argsText(plan: MapPlan): string {
+  const arrays = ['n', ...stridePrefixes(plan)];
+  return argumentsStruct(mapParams(plan), { ...mapSpelling(plan), arrays, apart: () => true });
+}
+
+function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): string {
+  const last = `[${plan.rank - 1}]`;
+  const block = String(BLOCK);
+  const offsets = [
+    { name: 'to', stride: 'd' },
+    ...plan.inputs.map((_, k) => ({ name: `from${k}`, stride: `s${k}_` })),
+    ...plan.indices.map((_, j) => ({ name: `index${j}`, stride: `i${j}_` })),
+  ];
+  const sameType = plan.out === plan.dtype;
+  const span = lines(
+    `for (i64 x = 0; x < run; x += ${block}) {`,
+    `  const i64 n = run - x < ${block} ? run - x : ${block};`,
+    ...plan.inputs.map((input, k) => indent(readText(input, k, plan))),
+    ...plan.indices.map((_, j) => {
+      const name = String(j);
+      return `  for (i64 e = 0; e < n; ++e) index_values${name}[e] = (T)(p.i${name} + index${name} + (x + e) * i${name}_s);`;
+    }),
+    `  auto* const d = p.out + to + x * ds;`,
+    sameType
+      ? `  T* const r = ds == 1 && n == ${block} ? (T*)d : results;`
+      : '  T* const r = results;',
+    `  for (i64 e = 0; e < n; e += LANES) *(VU*)&r[e] = ${call(
+      ...plan.inputs.map((_, k) => `*(const VU*)&values${k}[e]`),
+      ...plan.indices.map((_, j) => `*(const VU*)&index_values${j}[e]`),
+    )};`,
+    sameType && '  if (r != results) continue;',
+    '  if (ds == 1) { for (i64 e = 0; e < n; ++e) d[e] = store(r[e]); }',
+    '  else { for (i64 e = 0; e < n; ++e) d[e * ds] = store(r[e]); }',
+    '}',
+  );
+  const buffers = [
+    'results',
+    ...plan.inputs.map((_, k) => `buffer${k}`),
+    ...plan.indices.map((_, j) => `index_values${j}`),
+  ];
+  return lines(
+    ...buffers.map((name) => `  alignas(64) T ${name}[${block}] = {};`),
+    ...offsets.map(({ stride }) => `  const i64 ${stride}s = p.${stride}${last};`),
+    cpuSpans(plan.rank, offsets, indent(span, 6).trimStart()),
+  );
+}
+
+/** Declares `values<k>`: the elements of an input as the computing type, in place where they are so already. */
+function readText(input: MapPlan['inputs'][number], k: number, plan: MapPlan): string {
+  const n = String(k);
+  const { storage } = elementInfo(input.dtype);
+  const load = loadName(input);
+  const fill = lines(
+    `if (s${n}_s == 1) { for (i64 e = 0; e < n; ++e) buffer${n}[e] = ${load}(source${n}[e]); }`,
+    `else if (s${n}_s == 0) { const T v = ${load}(*source${n}); for (i64 e = 0; e < n; ++e) buffer${n}[e] = v; }`,
+    `else { for (i64 e = 0; e < n; ++e) buffer${n}[e] = ${load}(source${n}[e * s${n}_s]); }`,
+  );
+  const at = `const ${storage}* const source${n} = p.x${n} + from${n} + x * s${n}_s;`;
+  if (input.dtype !== plan.dtype) {
+    return lines(at, `const T* const values${n} = buffer${n};`, fill);
+  }
+  return lines(
+    at,
+    `const bool in_place${n} = s${n}_s == 1 && n == ${BLOCK};`,
+    `const T* const values${n} = in_place${n} ? source${n} : buffer${n};`,
+    `if (!in_place${n}) {`,
+    indent(fill),
+    '}',
+  );
+}

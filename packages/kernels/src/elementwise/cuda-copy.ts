@@ -1,0 +1,169 @@
+import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
+import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
+import { conversionText, prelude } from './conversion-text.js';
+import { copyCost, copyEntry, copyParams, elementCount, scalar } from './copy-params.js';
+import type { CopyPlan } from './copy-plan.js';
+import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
+import { elementInfo } from './element-type.js';
+import { indices, productOf, QUOTIENT, unravel } from './strided-text.js';
+
+const TILE = 32;
+const TILE_ROWS = 8;
+const MAX_GRID_X = 2 ** 31 - 1;
+
+/** A copy or cast in CUDA C++. */
+export function emitCudaCopy(plan: CopyPlan): CudaKernel {
+  const { text, geometry } = MODES[plan.mode](plan);
+  const source = `${prelude('cuda')}${conversionText(plan.from, plan.to, 'cuda')}${text}`;
+  return {
+    dialect: 'cuda',
+    name: copyEntry(plan).replace('mercer_', ''),
+    entry: copyEntry(plan),
+    source,
+    params: copyParams(plan),
+    options: [],
+    geometry,
+    cost: (scalars) => copyCost(plan, scalars),
+  };
+}
+
+interface Body {
+  readonly text: string;
+  readonly geometry: (scalars: Scalars) => CudaGeometry;
+}
+
+const MODES: { readonly [M in CopyPlan['mode']]: (plan: CopyPlan) => Body } = {
+  linear,
+  strided,
+  tiled,
+};
+
+function storages(plan: CopyPlan): { S: string; D: string } {
+  return { S: elementInfo(plan.from).storage, D: elementInfo(plan.to).storage };
+}
+
+function signature(plan: CopyPlan): string {
+  const { S, D } = storages(plan);
+  const elements = { src: S, dst: D };
+  return parameterList(copyParams(plan), { integers: SHORT_INTEGERS, elements });
+}
+
+/** Packs of up to 16 bytes where both pointers allow them, single elements where not. */
+function linear(plan: CopyPlan): Body {
+  const { S, D } = storages(plan);
+  const from = elementInfo(plan.from).bytes;
+  const to = elementInfo(plan.to).bytes;
+  const lanes = 16 / Math.max(from, to);
+  const text = `struct alignas(${lanes * from}) SourcePack { ${S} v[${lanes}]; };
+struct alignas(${lanes * to}) TargetPack { ${D} v[${lanes}]; };
+
+extern "C" __global__ void __launch_bounds__(256)
+${copyEntry(plan)}(${signature(plan)}) {
+  const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
+  const i64 step = (i64)gridDim.x * 256;
+  i64 done = 0;
+  if (((u64)src % sizeof(SourcePack) | (u64)dst % sizeof(TargetPack)) == 0) {
+    const i64 packs = count / ${lanes};
+    for (i64 i = first; i < packs; i += step) {
+      const SourcePack in = reinterpret_cast<const SourcePack*>(src)[i];
+      TargetPack out;
+#pragma unroll
+      for (int j = 0; j < ${lanes}; ++j) out.v[j] = convert(in.v[j]);
+      reinterpret_cast<TargetPack*>(dst)[i] = out;
+    }
+    done = packs * ${lanes};
+  }
+  for (i64 i = done + first; i < count; i += step) dst[i] = convert(src[i]);
+}
+`;
+  return { text, geometry: (scalars) => linearGeometry(scalar(scalars, 'count'), lanes) };
+}
+
+function strided(plan: CopyPlan): Body {
+  const last = String(plan.rank - 1);
+  const text = `${plan.rank > 2 ? QUOTIENT : ''}
+extern "C" __global__ void __launch_bounds__(256)
+${copyEntry(plan)}(${signature(plan)}) {
+  const i64 rows = ${productOf('n', plan.rank - 1)};
+${ROW_INDEXING}
+  for (i64 row = firstRow; row < rows; row += rowStep) {
+    ${plan.rank > 1 ? 'i64 rest = row, ' : 'i64 '}from = 0, to = 0;
+${unravel(
+  plan.rank - 1,
+  [
+    { name: 'from', stride: 's' },
+    { name: 'to', stride: 'd' },
+  ],
+  (p, i) => p + String(i),
+)}
+    for (i64 x = firstX; x < n${last}; x += xStep) dst[to + x * d${last}] = convert(src[from + x * s${last}]);
+  }
+}
+`;
+  return {
+    text,
+    geometry: (scalars) => {
+      const inner = scalar(scalars, `n${last}`);
+      return rowsGeometry(elementCount(plan, scalars) / inner, inner);
+    },
+  };
+}
+
+/** Through shared memory, one column of padding against bank conflicts. */
+function tiled(plan: CopyPlan): Body {
+  const { D } = storages(plan);
+  const x = String(plan.rank - 1);
+  const y = String(plan.rank - 2);
+  const text = `${QUOTIENT}
+extern "C" __global__ void __launch_bounds__(${TILE * TILE_ROWS})
+${copyEntry(plan)}(${signature(plan)}) {
+  __shared__ ${D} tile[${TILE}][${TILE + 1}];
+  const i64 tilesX = (n${x} + ${TILE - 1}) / ${TILE}, tilesY = (n${y} + ${TILE - 1}) / ${TILE};
+  const i64 tiles = tilesX * tilesY * ${productOf('n', plan.rank - 2)};
+  for (i64 t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const i64 plane = quotient(t, tilesX), tx = t - plane * tilesX;
+    i64 rest = quotient(plane, tilesY), from = 0, to = 0;
+    const i64 ty = plane - rest * tilesY;
+${unravel(
+  plan.rank - 2,
+  [
+    { name: 'from', stride: 's' },
+    { name: 'to', stride: 'd' },
+  ],
+  (p, i) => p + String(i),
+)}
+    const i64 x0 = tx * ${TILE}, y0 = ty * ${TILE};
+    const i64 readY = y0 + threadIdx.x, writeX = x0 + threadIdx.x;
+#pragma unroll
+    for (int j = 0; j < ${TILE}; j += ${TILE_ROWS}) {
+      const i64 readX = x0 + j + threadIdx.y;
+      if (readX < n${x} && readY < n${y}) {
+        tile[j + threadIdx.y][threadIdx.x] = convert(src[from + readY * s${y} + readX * s${x}]);
+      }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < ${TILE}; j += ${TILE_ROWS}) {
+      const i64 writeY = y0 + j + threadIdx.y;
+      if (writeX < n${x} && writeY < n${y}) {
+        dst[to + writeY * d${y} + writeX * d${x}] = tile[threadIdx.x][j + threadIdx.y];
+      }
+    }
+    __syncthreads();
+  }
+}
+`;
+  return {
+    text,
+    geometry: (scalars) => {
+      const outer = indices(plan.rank - 2).reduce((p, i) => p * scalar(scalars, `n${i}`), 1);
+      const across = Math.ceil(scalar(scalars, `n${x}`) / TILE);
+      const down = Math.ceil(scalar(scalars, `n${y}`) / TILE);
+      return {
+        grid: [Math.min(outer * across * down, MAX_GRID_X), 1, 1],
+        block: [TILE, TILE_ROWS, 1],
+        sharedMemBytes: 0,
+      };
+    },
+  };
+}

@@ -1,0 +1,209 @@
+import { indent, lines } from '../../emit/indent.js';
+import { pairsName } from './pair-inputs.js';
+import type { CpuPairText } from './pair-text.js';
+import { cpuRowsLoop } from './rows-loop.js';
+import { cpuOutputText, cpuRowCounts } from './text.js';
+import { elementType, loaded } from '../half-storage.js';
+import { batchStrideName, inputName, pairStrides, strideName } from '../params.js';
+import type { CpuMapReducePlan } from '../plan-types.js';
+import type { RunningResult } from '../reducers/running-result.js';
+import type { UsedComponent } from '../used-components.js';
+
+/** The body of the function that computes the formula: tasks `begin` to `end`. */
+export function cpuFirstStep(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  pair: CpuPairText,
+): string {
+  return lines(
+    cpuRowCounts(plan),
+    !plan.ranges && 'const int64_t blocks = (kept + ROWS - 1) / ROWS;',
+    'for (int64_t task = begin; task < end; task++) {',
+    indent(rowsOfTask(plan)),
+    `  const int64_t left = (${limitOf(plan)} - first + LANES - 1) / LANES, groups = left < GROUPS ? left : GROUPS;`,
+    indent(taskText(plan, running, pair)),
+    '}',
+  );
+}
+
+/** Where the kept rows of a task end. */
+const limitOf = ({ ranges }: CpuMapReducePlan): string => (ranges ? 'last' : 'kept');
+
+/** The batch entry and the first row of a task, and which rows it reduces where these are not all. */
+function rowsOfTask({ ranges, splits }: CpuMapReducePlan): string {
+  if (ranges) {
+    return lines(
+      'const int64_t layer = task / g.taskCount;',
+      'const int64_t* const here = g.tasks + task % g.taskCount * 4;',
+      'const int64_t first = here[0], last = first + here[1];',
+    );
+  }
+  if (splits === 1) return 'const int64_t layer = task / blocks, first = task % blocks * ROWS;';
+  const parts = String(splits);
+  return lines(
+    `const int64_t layer = task / (blocks * ${parts}), part = task / blocks % ${parts}, first = task % blocks * ROWS;`,
+    'const int64_t tiles = (reduced + TILE - 1) / TILE;',
+    `const int64_t length = (tiles + ${splits - 1}) / ${parts} * TILE;`,
+    'const int64_t from = part * length < reduced ? part * length : reduced;',
+    'const int64_t until = from + length < reduced ? from + length : reduced;',
+  );
+}
+
+function taskText(
+  plan: CpuMapReducePlan,
+  running: RunningResult,
+  { used, statements, results }: CpuPairText,
+): string {
+  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const own = used.of(kept);
+  const ownRow = used.rowNumber(kept);
+  const otherRow = used.rowNumber(reduced);
+  const at = (one: UsedComponent, row: string): string =>
+    loaded(
+      one,
+      `${inputName(one.position)}[${row} * g.${strideName(one.position)} + ${one.component}]`,
+    );
+  const ofPairs = used.of('pair');
+  const pairAt = ({ position: p, component }: UsedComponent, row: string): string => {
+    const along = pairStrides(plan, p);
+    const from = `${inputName(p)} + ${row} * g.${along.reduced} + ${component}`;
+    return `${pairsName(p)}(${from}, g.${along.kept}, places + group * LANES)`;
+  };
+  // rows past the end compute what the last row does, and nothing of it is written
+  const ownLoads = [
+    ...own.map((one, q) => `own[group][${q}][lane] = ${at(one, 'row')};`),
+    ...(ownRow === undefined ? [] : [`own[group][${own.length}][lane] = (T)row;`]),
+  ];
+  const ownNames = [...own.map(({ name }) => name), ...(ownRow === undefined ? [] : [ownRow])];
+  const limit = limitOf(plan);
+  // 16-bit numbers are converted once for all groups
+  const halves = used.of(reduced).filter(({ storage }) => storage !== undefined);
+  const staged = ({ name }: UsedComponent): string => `${name}_of`;
+  const stage = lines(
+    ...halves.map((one) => `T ${staged(one)}[TILE];`),
+    halves.length > 0 && 'for (int64_t row = start; row < stop; row++) {',
+    ...halves.map((one) => `  ${staged(one)}[row - start] = ${at(one, 'row')};`),
+    halves.length > 0 && '}',
+  );
+  const other = (one: UsedComponent, row: string): string =>
+    one.storage === undefined ? at(one, row) : `${staged(one)}[${row} - start]`;
+  const pairs = cpuRowsLoop(running, {
+    own: ownNames.map((name, q) => `const V ${name} = own[group][${q}];`),
+    pair: (at) => [
+      ...used.of(reduced).map((one) => `const V ${one.name} = splat(${other(one, at)});`),
+      ...ofPairs.map((one) => `const V ${one.name} = ${pairAt(one, at)};`),
+      ...(otherRow === undefined ? [] : [`const V ${otherRow} = splat((T)${at});`]),
+      ...statements.map((statement) => statement.trim()),
+    ],
+    results,
+  });
+  return lines(
+    ...plan.inputs.map(
+      ({ position: p, storage }) =>
+        `UNUSED const ${elementType({ storage }, 'T')}* const ${inputName(p)} = g.${inputName(p)} + layer * g.${batchStrideName(p)};`,
+    ),
+    ...used
+      .of('parameter')
+      .map(
+        (one) =>
+          `const V ${one.name} = splat(${loaded(one, `${inputName(one.position)}[${one.component}]`)});`,
+      ),
+    ofPairs.length > 0 &&
+      lines(
+        'int64_t places[ROWS];',
+        `for (int64_t row = 0; row < ROWS; row++) places[row] = first + row < ${limit} ? first + row : ${limit} - 1;`,
+      ),
+    ownLoads.length > 0 &&
+      lines(
+        `V own[GROUPS][${ownLoads.length}] = {};`,
+        'for (int64_t group = 0; group < groups; group++) {',
+        '  for (int64_t lane = 0; lane < LANES; lane++) {',
+        `    const int64_t wanted = first + group * LANES + lane, row = wanted < ${limit} ? wanted : ${limit} - 1;`,
+        ...ownLoads.map((line) => `    ${line}`),
+        '  }',
+        '}',
+      ),
+    'State total[GROUPS];',
+    'for (int64_t group = 0; group < GROUPS; group++) total[group] = empty();',
+    plan.ranges ? spansText(running, stage, pairs) : tilesText(plan, running, stage, pairs),
+    plan.splits > 1 ? storeText(plan) : resultsText(plan, running),
+  );
+}
+
+/** All reduced rows of a task, tile by tile; each is summed on its own. */
+function tilesText(
+  { splits }: CpuMapReducePlan,
+  { block }: RunningResult,
+  stage: string,
+  pairs: string,
+): string {
+  const [from, until] = splits > 1 ? ['from', 'until'] : ['0', 'reduced'];
+  return lines(
+    `for (int64_t start = ${from}; start < ${until}; start += TILE) {`,
+    `  const int64_t stop = ${until} - start < TILE ? ${until} : start + TILE;`,
+    indent(stage),
+    '  for (int64_t group = 0; group < groups; group++) {',
+    block !== undefined && `    ${block.type} s = ${block.empty('total[group]')};`,
+    indent(pairs, 4),
+    block !== undefined && '    merge(total[group], s);',
+    '  }',
+    '}',
+  );
+}
+
+/** The spans of a task; what is summed on its own goes on over short spans. */
+function spansText({ block }: RunningResult, stage: string, pairs: string): string {
+  return lines(
+    block !== undefined &&
+      lines(
+        `${block.type} parts[GROUPS];`,
+        `for (int64_t group = 0; group < GROUPS; group++) parts[group] = ${block.empty('total[group]')};`,
+        'int64_t fresh = 0;',
+      ),
+    'int64_t seen = 0;',
+    'for (int64_t span = here[2]; span < here[3]; span++) {',
+    '  const int64_t until = g.spans[2 * span + 1];',
+    '  for (int64_t start = g.spans[2 * span]; start < until; start += TILE) {',
+    '    const int64_t stop = until - start < TILE ? until : start + TILE;',
+    indent(stage, 4),
+    '    for (int64_t group = 0; group < groups; group++) {',
+    block !== undefined && `      ${block.type}& s = parts[group];`,
+    indent(pairs, 6),
+    '    }',
+    '    seen += stop - start;',
+    block !== undefined &&
+      lines(
+        '    fresh += stop - start;',
+        '    if (fresh < TILE) continue;',
+        '    fresh = 0;',
+        '    for (int64_t group = 0; group < groups; group++) {',
+        '      merge(total[group], parts[group]);',
+        `      parts[group] = ${block.empty('total[group]')};`,
+        '    }',
+      ),
+    '  }',
+    '}',
+    block !== undefined &&
+      'for (int64_t group = 0; group < groups; group++) merge(total[group], parts[group]);',
+  );
+}
+
+function resultsText(plan: CpuMapReducePlan, running: RunningResult): string {
+  return lines(
+    `UNUSED const V count = splat((T)${plan.ranges ? 'seen' : 'reduced'});`,
+    'for (int64_t group = 0; group < groups; group++) {',
+    indent(cpuOutputText(running, 'total[group]', 'first + group * LANES', limitOf(plan))),
+    '}',
+  );
+}
+
+/** Running results by batch entry, part and vector of rows. */
+function storeText({ splits }: CpuMapReducePlan): string {
+  return lines(
+    'const int64_t vectors = (kept + LANES - 1) / LANES;',
+    'for (int64_t group = 0; group < groups; group++) {',
+    `  const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + group;`,
+    '  __builtin_memcpy(g.workspace + place * sizeof(State), &total[group], sizeof(State));',
+    '}',
+  );
+}

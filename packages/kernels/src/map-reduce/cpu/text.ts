@@ -1,0 +1,192 @@
+import { cpuLiteral } from '../../emit/cpu-literal.js';
+import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
+import { anyLane, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
+import { indent, lines } from '../../emit/indent.js';
+import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
+import type { KernelParam } from '../../kernel-param.js';
+import { pairsFunctions } from './pair-inputs.js';
+import { halfLoads } from '../half-storage.js';
+import type { LaunchedPlan } from '../launched-plan.js';
+import { columnStrides, rowNames, strideName, tableRows, TASK_COUNT } from '../params.js';
+import type { CpuMapReducePlan } from '../plan-types.js';
+import type { ReducerDialect } from '../reducers/reducer.js';
+import { wordsOf } from '../reducers/state-words.js';
+import type { RunningOutput, RunningResult } from '../reducers/running-result.js';
+
+/** What both texts of a CPU's plan share. */
+export type CpuLaunchedPlan = LaunchedPlan &
+  Pick<CpuMapReducePlan, 'level' | 'groups' | 'tile' | 'splits'>;
+
+/** How host C++ writes vectors `V`; what it calls goes into `helpers`. */
+export function cpuReducerDialect(
+  { dtype }: Pick<LaunchedPlan, 'dtype'>,
+  helpers: Set<CpuHelper>,
+): ReducerDialect {
+  const call =
+    (helper: CpuHelper, name: string) =>
+    (x: string): string => {
+      helpers.add(helper);
+      return `${name}(${x})`;
+    };
+  return {
+    lit: (value) => `splat(${cpuLiteral(value, dtype)})`,
+    exp: call('exp', 'exp_v'),
+    log: call('log', 'log_v'),
+    abs: call('abs', 'abs_v'),
+    larger: undefined,
+    scalar: undefined,
+    vector: undefined,
+  };
+}
+
+/** The same where rows of a single reduction are added several at a time. */
+export function cpuRowsDialect(
+  plan: Pick<CpuLaunchedPlan, 'dtype' | 'level'>,
+  helpers: Set<CpuHelper>,
+): ReducerDialect {
+  const call = (helper: CpuHelper, name: string, args: readonly string[]): string => {
+    helpers.add(helper);
+    return `${name}(${args.join(', ')})`;
+  };
+  const base2 = {
+    fma: (x: string, y: string, z: string) => `(${x} * ${y} + ${z})`,
+    exp2: (x: string) => call('exp2', 'exp2_v', [x]),
+    round: (x: string) => call('round', 'round_v', [x]),
+    either: (condition: string, other: string) => `((I)(${condition}) | (I)(${other}))`,
+    always: (condition: string) => `!any(~(I)(${condition}))`,
+  };
+  return {
+    ...cpuReducerDialect(plan, helpers),
+    vector: {
+      smaller: (x, y) => call('clamp', 'no_more_than', [x, y]),
+      larger: (x, y) => call('clamp', 'at_least', [x, y]),
+      ...(plan.level !== 'x86-64-v2' && { base2 }),
+    },
+  };
+}
+
+/** What both steps begin with: vectors, the running result, the arguments. */
+export function cpuPrelude(
+  plan: CpuLaunchedPlan,
+  running: RunningResult,
+  { helpers, params }: Pick<EntryText, 'helpers' | 'params'>,
+): string {
+  const { dtype, level } = plan;
+  return `${vectorPrelude(level, dtype)}
+typedef ${dtype === 'float32' ? 'int' : 'long long'} L;
+INLINE I number(L x) { return (I){} + x; }
+INLINE V real(I x) {
+  V r = splat(0);
+  for (int lane = 0; lane < LANES; lane++) r[lane] = (T)x[lane];
+  return r;
+}
+${anyLane(level, dtype)}
+${plan.sums?.wide ? `${wideText(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
+${halfLoads(plan.inputs, 'cpu')}${withEnd(pairsFunctions(plan))}${running.text}
+${argumentsText(plan, params)}
+constexpr int64_t GROUPS = ${plan.groups}, ROWS = GROUPS * LANES, TILE = ${plan.tile};
+`;
+}
+
+const withEnd = (text: string): string => (text === '' ? '' : `${text}\n`);
+
+/** Vectors of float64 for every lane, in as many registers as they take; nothing of them is passed in any. `?:` would be lane by lane. */
+function wideText({ level }: Pick<CpuLaunchedPlan, 'level'>): string {
+  const { bytes } = vectorUnit(level);
+  const attributes = `__attribute__((vector_size(${2 * bytes}), aligned(${bytes}), may_alias))`;
+  return `#pragma GCC diagnostic ignored "-Wpsabi"
+typedef double W ${attributes};
+typedef long long M ${attributes};
+INLINE W wide(V x) { return __builtin_convertvector(x, W); }
+INLINE V narrow(W x) { return __builtin_convertvector(x, V); }
+INLINE W choose(I which, W a, W b) {
+  const M mask = __builtin_convertvector(which, M);
+  return (W)(((M)a & mask) | ((M)b & ~mask));
+}`;
+}
+
+/** The arguments; sizes of one input stand together. */
+function argumentsText(plan: CpuLaunchedPlan, params: readonly KernelParam[]): string {
+  const first = [TASK_COUNT, ...plan.inputs.map(({ position }) => strideName(position))];
+  const begins = new Set([...first, ...tableRows(plan), ...columnStrides(plan)]);
+  return argumentsStruct(params, {
+    integers: STANDARD_INTEGERS,
+    dtypeOfT: plan.dtype,
+    elements: { workspace: 'char' },
+    apart: ({ kind, name }) => kind === 'pointer' || begins.has(name),
+  });
+}
+
+/** Bytes of a `State`: vectors side by side. */
+export function stateBytes(
+  { level, dtype }: Pick<CpuLaunchedPlan, 'level' | 'dtype'>,
+  { accumulators }: RunningResult,
+): number {
+  return wordsOf(accumulators, dtype) * vectorUnit(level).bytes;
+}
+
+/** Declarations of the numbers of rows. */
+export function cpuRowCounts({ axis, ranges }: Pick<LaunchedPlan, 'axis' | 'ranges'>): string {
+  const { kept, reduced } = rowNames(axis);
+  return `const int64_t kept = g.${kept}${ranges ? '' : `, reduced = g.${reduced}`};`;
+}
+
+/**
+ * Statements that write the results of `state` for the rows from `row0` on; `layer`, `count` and `kept`
+ * are in scope, and rows from `limit` on are not written.
+ */
+export function cpuOutputText(
+  { outputs }: RunningResult,
+  state: string,
+  row0: string,
+  limit: string,
+): string {
+  const texts = outputs.map((output) => oneOutput(output, state, row0, limit));
+  return texts.length === 1 ? lines(...texts) : lines(...texts.map((text) => `{\n${text}\n}`));
+}
+
+function oneOutput(
+  { names, bind, value, index }: RunningOutput,
+  state: string,
+  row0: string,
+  limit: string,
+): string {
+  const store = (from: string, to: string, type: string, count: number): string | false =>
+    count > 0 &&
+    `  for (int c = 0; c < ${count}; c++) g.${to}[(layer * kept + row) * ${count} + c] = (${type})${from}[c][lane];`;
+  return lines(
+    bind(state),
+    value.length > 0 && `const V value[] = {${value.join(', ')}};`,
+    index.length > 0 && `const I found[] = {${index.join(', ')}};`,
+    'for (int64_t lane = 0; lane < LANES; lane++) {',
+    `  const int64_t row = ${row0} + lane;`,
+    `  if (row >= ${limit}) break;`,
+    store('value', names.value, 'T', value.length),
+    store('found', names.index, 'int32_t', index.length),
+    '}',
+  );
+}
+
+/** A function of a host kernel. */
+interface EntryText {
+  readonly entry: string;
+  readonly params: readonly KernelParam[];
+  readonly helpers: ReadonlySet<CpuHelper>;
+  readonly text: string;
+}
+
+/** The whole text of a host kernel. */
+export function cpuSourceText(
+  plan: CpuLaunchedPlan,
+  running: RunningResult,
+  { entry, helpers, params, text }: EntryText,
+): string {
+  return lines(
+    cpuPrelude(plan, running, { helpers, params }),
+    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*) {`,
+    '  const Args& g = *(const Args*)args;',
+    indent(text),
+    '}',
+    '',
+  ).concat('\n');
+}

@@ -1,0 +1,90 @@
+import { indent, lines } from '../../emit/indent.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
+import { withWorkspace } from '../../kernel-program.js';
+import {
+  allOutputsText,
+  cudaPrelude,
+  signature,
+  stateWords,
+  type CudaRunningResult,
+} from './text.js';
+import type { LaunchedPlan } from '../launched-plan.js';
+import { mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
+import type { CudaMapReducePlan } from '../plan-types.js';
+import type { Reducer } from '../reducers/reducer.js';
+import { wordsOf } from '../reducers/state-words.js';
+
+const THREADS = 128;
+/** Words that a thread waits for at a time. */
+const LOADED_WORDS = 16;
+
+/** Merges the parts of every kept row in order. */
+export function cudaMergeKernel(
+  plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
+  reducer: Reducer,
+  running: CudaRunningResult,
+): CudaKernel {
+  const together = Math.max(
+    1,
+    Math.floor(LOADED_WORDS / wordsOf(running.accumulators, plan.dtype)),
+  );
+  return mergeFrame(plan, reducer, running, {
+    states: 1,
+    body: lines(
+      `const long long kept = ${rowNames(plan.axis).kept};`,
+      MERGE_PLACE,
+      'if (place >= kept * batch) return;',
+      'const long long layer = place / kept, row = place - layer * kept;',
+      'State total = empty();',
+      `#pragma unroll ${together}`,
+      `for (int part = 0; part < ${plan.splits}; ++part) {`,
+      '  State t;',
+      indent(stateWords(plan, running).load('t')),
+      '  merge(total, t);',
+      '}',
+      allOutputsText(plan, running, 'total'),
+    ),
+  });
+}
+
+/** The number of a thread among all. */
+export const MERGE_PLACE = `const long long place = (long long)blockIdx.x * ${THREADS} + threadIdx.x;`;
+
+/** What differs between kernels that merge parts. */
+interface MergeBody {
+  /** Running results of a kept row, each of a thread. */
+  readonly states: number;
+  readonly body: string;
+}
+
+/** A kernel that merges parts of kept rows: one thread for each running result. */
+export function mergeFrame(
+  plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
+  reducer: Reducer,
+  running: CudaRunningResult,
+  { states, body }: MergeBody,
+): CudaKernel {
+  const entry = 'map_reduce_merge';
+  const params = withWorkspace(mapReduceParams(plan, reducer), 'read');
+  return {
+    dialect: 'cuda',
+    name: `${plan.summary}, merge`,
+    entry,
+    source: lines(
+      cudaPrelude(plan, running),
+      `extern "C" __global__ void __launch_bounds__(${THREADS})`,
+      `${entry}(${signature(params, plan.dtype)}) {`,
+      indent(body),
+      '}',
+      '',
+    ).concat('\n'),
+    params,
+    options: [],
+    geometry: (scalars) => ({
+      grid: [Math.ceil((resultRows(plan, scalars) * states) / THREADS), 1, 1],
+      block: [THREADS, 1, 1],
+      sharedMemBytes: 0,
+    }),
+    cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars) * states),
+  };
+}

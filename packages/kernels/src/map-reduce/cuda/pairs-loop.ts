@@ -1,0 +1,99 @@
+import { indent, lines } from '../../emit/indent.js';
+import { rowOfThread } from './block.js';
+import type { CudaPairInputs } from './pair-inputs.js';
+import type { CudaPairText } from './pair-text.js';
+import type { StagedRow } from './staged-row.js';
+import type { CudaMapReducePlan } from '../plan-types.js';
+import { upTo } from '../reducers/reducer.js';
+import type { RunningResult } from '../reducers/running-result.js';
+
+/** `body` for every row `r` of a thread. */
+export const everyRow = ({ rowsPerThread }: CudaMapReducePlan, body: string): string =>
+  lines('#pragma unroll', `for (int r = 0; r < ${rowsPerThread}; ++r) {`, indent(body), '}');
+
+/** Adds `count` staged rows, from number `start` on, to the results of the rows of a thread. */
+export function pairsLoopText(
+  plan: CudaMapReducePlan,
+  running: RunningResult,
+  { used, statements, results }: CudaPairText,
+  { row: staged, ofPairs }: { readonly row: StagedRow; readonly ofPairs: CudaPairInputs },
+): string {
+  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const other = used.of(reduced);
+  const [ownRow, otherRow] = [used.rowNumber(kept), used.rowNumber(reduced)];
+  const ownText = lines(
+    ...used.of(kept).map(({ name }, q) => `const V ${name} = own[r][${q}];`),
+    ownRow !== undefined && `const V ${ownRow} = (V)(${rowOfThread(plan)});`,
+    ofPairs.own,
+  );
+  const pairText = (q: string, suffix: string): string =>
+    lines(
+      staged.names(other, suffix),
+      ofPairs.names(used.of('pair'), q),
+      otherRow !== undefined && `const V ${otherRow} = (V)(start + ${q});`,
+      ...statements,
+    );
+  const one = lines(
+    indent(staged.vectors(other, 'q', '')),
+    indent(
+      everyRow(
+        plan,
+        lines(
+          ownText,
+          pairText('q', ''),
+          running.add('total[r]', 's[r]', [...results, '(I)(start + q)']),
+        ),
+      ),
+    ),
+    '}',
+  );
+  if (running.several === undefined) {
+    return lines(`#pragma unroll ${plan.unroll}`, 'for (int q = 0; q < count; ++q) {', one);
+  }
+  const value = (result: string, c: number, u: number): string =>
+    isNumber(result) ? result : `f${c}_${u}`;
+  const rows = upTo(plan.together);
+  const at = (u: number): string => `q + ${u}`;
+  const declared = rows.flatMap((u) =>
+    results.flatMap((result, c) => (isNumber(result) ? [] : value(result, c, u))),
+  );
+  return lines(
+    'int q = 0;',
+    '#pragma unroll 1',
+    `for (; q + ${plan.together} <= count; q += ${plan.together}) {`,
+    ...rows.map((u) => indent(staged.vectors(other, `(${at(u)})`, `_${u}`))),
+    indent(
+      everyRow(
+        plan,
+        lines(
+          ownText,
+          declared.length > 0 && `V ${declared.join(', ')};`,
+          ...rows.map((u) =>
+            lines(
+              '{',
+              indent(pairText(at(u), `_${u}`)),
+              ...results.map((result, c) =>
+                isNumber(result) ? '' : `  ${value(result, c, u)} = ${result};`,
+              ),
+              '}',
+            ),
+          ),
+          running.several(
+            'total[r]',
+            's[r]',
+            rows.map((u) => [
+              ...results.map((result, c) => value(result, c, u)),
+              `(I)(start + ${at(u)})`,
+            ]),
+          ),
+        ),
+      ),
+    ),
+    '}',
+    '#pragma unroll 1',
+    'for (; q < count; ++q) {',
+    one,
+  );
+}
+
+const isNumber = (text: string): boolean => /^-?[\d.]+(?:e[-+]?\d+)?f?$/.test(text);

@@ -1,0 +1,45 @@
+import type { CpuLimits } from '../../../device-limits.js';
+import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
+import { BLOCK_ROWS, type CpuWidePlan } from '../wide-plan-types.js';
+import type { WideShape } from '../wide-shape.js';
+
+/** So that cores that end early find more, where the reduced rows are split. */
+const TASKS_PER_CORE = 4;
+const MOST_SPLITS = 64;
+/** Bytes of kept rows that a task may copy. */
+const MOST_PACKED = 1 << 22;
+/** Bytes of pair values that a tile may hold, and its rows. */
+const MOST_STAGED = 16384;
+const [LEAST_TILE, MOST_TILE] = [8, 64];
+
+/** The cut for a CPU: sums in half of the registers, pair values in the first cache, accumulators in the second. */
+export function chooseWideCpu(
+  shape: WideShape,
+  { level, cores, l2Bytes }: CpuLimits,
+): Pick<CpuWidePlan, 'groups' | 'rows' | 'tile' | 'blocks' | 'packed' | 'splits'> {
+  const { dtype, formula, own, accumulators, sums, keptRows, block } = shape;
+  const { bytes, registers } = vectorUnit(level);
+  const vectors = Math.max(1, Math.ceil(keptRows / lanesOf(level, dtype)));
+  const fits = (groups: number): boolean => own * groups * bytes <= MOST_PACKED;
+  const most = Math.min(Math.ceil(vectors / cores), registers === 32 ? 4 : 2);
+  const groups = [4, 2].find((g) => g <= most && fits(g)) ?? 1;
+  const rows = Math.floor(registers / 2 / groups / Math.max(1, sums));
+  const staged = MOST_STAGED / (Math.max(1, formula.pair) * groups * bytes);
+  // the accumulators of a task, in parts and in all, fill half of the second cache
+  const all = Math.ceil(formula.columns / block);
+  const tasks = Math.max(
+    Math.ceil((all * 2 * accumulators * groups * bytes) / (l2Bytes / 2)),
+    Math.min(all, Math.ceil(cores / vectors)),
+  );
+  const wanted = vectors < cores ? (TASKS_PER_CORE * cores) / vectors : 1;
+  const parts = Math.min(MOST_SPLITS, wanted, shape.reducedRows / (2 * BLOCK_ROWS));
+  const isSplit = formula.columns === 1 && shape.mergeable && parts >= 2;
+  return {
+    groups,
+    packed: fits(groups),
+    blocks: Math.ceil(all / tasks),
+    splits: isSplit ? 2 ** Math.floor(Math.log2(parts)) : 1,
+    rows: sums === 0 ? 1 : Math.max(1, Math.min(8, rows)),
+    tile: Math.max(LEAST_TILE, Math.min(MOST_TILE, 2 ** Math.floor(Math.log2(staged)))),
+  };
+}

@@ -1,0 +1,173 @@
+import type { Steps } from '@mercer/formula';
+import { cpuLiteral } from '../../../emit/cpu-literal.js';
+import type { CpuHelper } from '../../../emit/cpu-math.js';
+import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
+import { indent, lines } from '../../../emit/indent.js';
+import type { CpuKernel } from '../../../emitted-kernel.js';
+import { withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import { withMergeKernel } from '../../cpu/merge-kernel.js';
+import { cpuPrelude, cpuReducerDialect, cpuRowCounts, cpuRowsDialect } from '../../cpu/text.js';
+import { elementType, loaded } from '../../half-storage.js';
+import {
+  batchStrideName,
+  inputName,
+  launchTasks,
+  mapReduceParams,
+  strideName,
+} from '../../params.js';
+import { rowInputs } from '../../plan-inputs.js';
+import type { Reducer } from '../../reducers/reducer.js';
+import { runningResult } from '../../reducers/running-result.js';
+import { wordsOf } from '../../reducers/state-words.js';
+import { blockReducer } from '../column-blocks.js';
+import { columnBlocks, cpuColumnsText } from './columns-text.js';
+import { packedInputs, takenName, takenOnceName } from './dialect.js';
+import { cpuNarrowText } from './narrow-text.js';
+import { keptSide } from '../kept-side.js';
+import { wideCost } from '../wide-cost.js';
+import type { CpuWidePlan } from '../wide-plan-types.js';
+
+const ENTRY = 'mercer_map_reduce';
+
+/** The host kernels of a map-reduce over long vectors: loops over components, tiles of pairs in registers. */
+export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
+  const helpers = new Set<CpuHelper>();
+  const isNarrow = plan.formula.columns === 1;
+  const dialect = isNarrow ? cpuRowsDialect : cpuReducerDialect;
+  const reducer = blockReducer(plan, dialect(plan, helpers));
+  const running = runningResult([reducer]);
+  const body = isNarrow
+    ? yield* cpuNarrowText(plan, running, helpers)
+    : yield* cpuColumnsText(plan, reducer, running, helpers);
+  yield;
+  const params = mapReduceParams(plan, reducer);
+  const lanes = lanesOf(plan.level, plan.dtype);
+  const split = plan.splits > 1;
+  const all = split ? withWorkspace(params, 'write') : params;
+  const parts = split ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
+  const source = (entry: string, text: string): string =>
+    lines(
+      cpuPrelude(plan, running, { helpers, params: all }),
+      'typedef int64_t Step;',
+      functionsText(plan),
+      `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {`,
+      '  const Args& g = *(const Args*)args;',
+      indent(text),
+      '}',
+      '',
+    ).concat('\n');
+  const compute: CpuKernel = {
+    dialect: 'cpu',
+    name: plan.summary,
+    entry: ENTRY,
+    source: source(ENTRY, tasksText(plan, parts, body)),
+    params: all,
+    options: [],
+    geometry: (scalars) => ({
+      tasks: launchTasks(plan, scalars, plan.groups * lanes) * parts * (scalars['batch'] ?? 0),
+      chunk: 1,
+      scratchBytes: scratchOf(plan, reducer),
+    }),
+    cost: (scalars) => wideCost(plan, scalars),
+  };
+  if (!split) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
+  return withMergeKernel(plan, running, { compute, params, helpers });
+}
+
+/** The copied rows, and the running results of a task: in parts and in all where there are columns. */
+function scratchOf(plan: CpuWidePlan, { accumulators, block }: Reducer): number {
+  const words = wordsOf(accumulators, plan.dtype);
+  const parts = block === undefined ? words : wordsOf(block.accumulators, plan.dtype);
+  const states = plan.formula.columns === 1 ? words : plan.blocks * (words + parts);
+  return (packedInputs(plan).count + states) * plan.groups * vectorUnit(plan.level).bytes;
+}
+
+/** Functions of the numbers `places` of a task's kept rows, and of rows by index. */
+function functionsText(plan: CpuWidePlan): string {
+  const inputs = plan.packed ? [] : rowInputs(plan.inputs, keptSide(plan));
+  const perLane = (value: string): string =>
+    `V r = splat(0); for (int lane = 0; lane < LANES; lane++) r[lane] = ${value}; return r;`;
+  return lines(
+    ...inputs.map(
+      (input) =>
+        `INLINE V gathered${inputName(input.position)}(const ${elementType(input, 'T')}* x, int64_t stride, const int64_t* places, int64_t group) { ${perLane(loaded(input, 'x[places[group * LANES + lane] * stride]'))} }`,
+    ),
+    `INLINE V rowNumbers(const int64_t* places, int64_t group) { ${perLane('(T)places[group * LANES + lane]')} }`,
+    plan.formula.gathers && tablesText(plan),
+  );
+}
+
+/** Reading rows by index, whose numbers are values of the data type, -1 where the table has no such row. */
+function tablesText({ inputs, dtype }: CpuWidePlan): string {
+  const none = cpuLiteral(NaN, dtype);
+  const tables = inputs.filter(({ table }) => table !== undefined);
+  const parameters = (input: (typeof tables)[number]): string =>
+    `(const ${elementType(input, 'T')}* x, int64_t stride, V rows)`;
+  const element = (input: (typeof tables)[number], lane: string): string =>
+    `rows[${lane}] < 0 ? ${none} : ${loaded(input, `x[(int64_t)rows[${lane}] * stride]`)}`;
+  return lines(
+    'INLINE V row_of_table(V index, int64_t rows) {',
+    '  V r = splat(-1);',
+    '  for (int lane = 0; lane < LANES; lane++) {',
+    '    const double place = (double)index[lane] + 0.5;',
+    '    if (place >= 0.0 && place < (double)rows) r[lane] = (T)(int64_t)place;',
+    '  }',
+    '  return r;',
+    '}',
+    ...tables.flatMap((input) => [
+      `INLINE V ${takenName(input.position)}${parameters(input)} { V r = splat(0); for (int lane = 0; lane < LANES; lane++) r[lane] = ${element(input, 'lane')}; return r; }`,
+      `INLINE V ${takenOnceName(input.position)}${parameters(input)} { return splat(${element(input, '0')}); }`,
+    ]),
+  );
+}
+
+/** Tasks `begin` to `end`: the rows of each, and `body`. */
+function tasksText(plan: CpuWidePlan, parts: number, body: string): string {
+  const { ranges } = plan;
+  const count = String(parts);
+  return lines(
+    cpuRowCounts(plan),
+    !ranges && 'const int64_t rowBlocks = (kept + ROWS - 1) / ROWS;',
+    'UNUSED V* const own = (V*)scratch;',
+    'for (int64_t task = begin; task < end; task++) {',
+    `  UNUSED const int64_t part = task % ${count};`,
+    indent(
+      ranges
+        ? lines(
+            `const int64_t layer = task / ${count} / g.taskCount;`,
+            `const int64_t* const here = g.tasks + task / ${count} % g.taskCount * 4;`,
+            'const int64_t first = here[0], limit = first + here[1];',
+          )
+        : lines(
+            `const int64_t layer = task / ${count} / rowBlocks, first = task / ${count} % rowBlocks * ROWS;`,
+            'const int64_t limit = kept;',
+          ),
+    ),
+    '  // rows past the end compute what the last row does, and nothing of it is written',
+    '  UNUSED int64_t places[ROWS];',
+    '  for (int64_t row = 0; row < ROWS; row++) places[row] = first + row < limit ? first + row : limit - 1;',
+    indent(inputsText(plan)),
+    indent(body),
+    '}',
+  );
+}
+
+/** The inputs of a batch entry, and the copy of the kept rows with lanes side by side. */
+function inputsText(plan: CpuWidePlan): string {
+  const { offsets } = packedInputs(plan);
+  const copies = plan.inputs.flatMap((input) => {
+    const { position: p, dim } = input;
+    const offset = offsets.get(p);
+    if (offset === undefined) return [];
+    const to = `((T*)own)[(${offset} + c) * ROWS + row]`;
+    const from = loaded(input, `${inputName(p)}[places[row] * g.${strideName(p)} + c]`);
+    return [`  for (int64_t c = 0; c < ${dim}; c++) ${to} = ${from};`];
+  });
+  return lines(
+    ...plan.inputs.map(
+      (input) =>
+        `UNUSED const ${elementType(input, 'T')}* const ${inputName(input.position)} = g.${inputName(input.position)} + layer * g.${batchStrideName(input.position)};`,
+    ),
+    copies.length > 0 && lines('for (int64_t row = 0; row < ROWS; row++) {', ...copies, '}'),
+  );
+}

@@ -1,0 +1,61 @@
+import type { Expr, Steps } from '@mercer/formula';
+import type { CpuHelper } from '../../../emit/cpu-math.js';
+import { indent, lines } from '../../../emit/indent.js';
+import { declareValues, keepValues } from '../../cpu/several-rows.js';
+import { upTo } from '../../reducers/reducer.js';
+import { cpuTileDialect } from './dialect.js';
+import { tileText } from '../tile-text.js';
+import type { CpuWidePlan } from '../wide-plan-types.js';
+
+/**
+ * In steps: computes roots of the formula for the reduced rows `q` to `q + rows - 1` that are before `stop`, and does
+ * `use` with the values of row `q + r` and the kept rows of vector `v`. With `together` that is done where there are fewer than
+ * `rows`; all of them are kept, as `keepValues` does, and it is done for a vector.
+ */
+export function* cpuPairText(
+  plan: CpuWidePlan,
+  [from, to]: readonly [from: number, to: number],
+  use: (results: readonly string[]) => string,
+  helpers: Set<CpuHelper>,
+  together?: (results: readonly string[]) => string,
+): Steps<string> {
+  const { formula, rows, groups } = plan;
+  const dialect = cpuTileDialect(plan, rows, (r) => `places_q[${r}]`, helpers);
+  const tile = tileText(formula, dialect);
+  const roots: readonly Expr[] = tile.roots.slice(from, to);
+  yield;
+  const { text, results } = tile.values(roots, 'r', 'v');
+  yield;
+  const loops = tile.loops('', roots);
+  yield;
+  const place = upTo(rows).map((r) => `q + ${r} < stop ? q + ${r} : stop - 1`);
+  const everyPair = (name: string): string[] =>
+    upTo(rows).flatMap((r) => upTo(groups).map((g) => dialect.valueAt(name, String(r), String(g))));
+  return lines(
+    `UNUSED const int64_t places_q[${rows}] = {${place.join(', ')}};`,
+    loops,
+    // a loop over the tile keeps the text short: it reads arrays
+    ...tile.read(roots).map((name) => `const V ${name}_all[] = {${everyPair(name).join(', ')}};`),
+    `const int64_t rows = stop - q < ${rows} ? stop - q : ${rows};`,
+    together !== undefined &&
+      lines(
+        `if (rows == ${rows}) {`,
+        '  for (int64_t v = 0; v < GROUPS; v++) {',
+        indent(lines(declareValues(results, rows)), 4),
+        ...upTo(rows).map((r) => {
+          const one = tile.values(roots, String(r), 'v');
+          return indent(lines('{', one.text, ...keepValues(one.results, r), '}'), 4);
+        }),
+        indent(together(results), 4),
+        '  }',
+        '  continue;',
+        '}',
+      ),
+    'for (int64_t r = 0; r < rows; r++) {',
+    '  for (int64_t v = 0; v < GROUPS; v++) {',
+    indent(text, 4),
+    indent(use(results), 4),
+    '  }',
+    '}',
+  );
+}

@@ -1,0 +1,202 @@
+import type { Steps } from '@mercer/formula';
+import { lines, indent } from '../../../emit/indent.js';
+import { stateWords } from '../../cuda/text.js';
+import { rowNames } from '../../params.js';
+import { upTo, type Reducer } from '../../reducers/reducer.js';
+import type { RunningResult } from '../../reducers/running-result.js';
+import { resultPlace } from '../column-blocks.js';
+import { cudaTileDialect, unrolledPairs, type TileNeeds } from './dialect.js';
+import { columnOfThread, columnThreads } from './column-threads.js';
+import { everyGroup } from '../every-group.js';
+import { cudaSpans } from './spans-text.js';
+import { cudaStaging } from './staging.js';
+import type { TileDialect } from '../tile-dialect.js';
+import { tileText } from '../tile-text.js';
+import { COLUMN } from '../wide-formula.js';
+import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from '../wide-plan-types.js';
+
+/**
+ * A batch entry of a result of many columns: the values of a tile of pairs go into shared memory, and every
+ * thread then adds them, row after row, to a block of columns.
+ */
+export function* cudaColumnsText(
+  plan: CudaWidePlan,
+  reducer: Reducer,
+  running: RunningResult,
+  needs: TileNeeds,
+): Steps<string> {
+  const { formula, groups, tile, splits } = plan;
+  const { block } = running;
+  const { pair } = formula;
+  const target = block === undefined ? 'total[g]' : 's[g]';
+  const mergeRuns =
+    block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
+  yield;
+  const pairs = pair > 0 && pairText(plan, needs);
+  yield;
+  const columns = columnText(plan, target, needs);
+  return lines(
+    pair > 0 && `__shared__ V staged[${pair}][${tile}][${CUDA_SIDE * groups}];`,
+    `State total[${groups}];`,
+    block && lines(`${block.type} s[${groups}];`, 'int fresh = 0;'),
+    everyGroup(groups, lines('total[g] = empty();', block && `s[g] = ${block.empty('total[g]')};`)),
+    cudaSpans(
+      plan,
+      tile,
+      lines(
+        '#pragma unroll 1',
+        `for (long long start = spanFrom; start < spanEnd; start += ${tile}) {`,
+        `  const int count = spanEnd - start < ${tile} ? (int)(spanEnd - start) : ${tile};`,
+        pairs !== false && indent(lines('__syncthreads();', pairs, '__syncthreads();')),
+        `  #pragma unroll ${rowsTogether(plan, reducer)}`,
+        '  for (int q = 0; q < count; ++q) {',
+        indent(columns, 4),
+        '  }',
+        mergeRuns &&
+          lines(
+            '  fresh += count;',
+            `  if (fresh >= ${BLOCK_ROWS}) {`,
+            '    fresh = 0;',
+            indent(mergeRuns, 4),
+            '  }',
+          ),
+        '}',
+      ),
+    ),
+    mergeRuns,
+    everyGroup(
+      groups,
+      lines(
+        `const long long row = blockFirst + ty * ${groups} + g;`,
+        'if (row < limit) {',
+        indent(splits > 1 ? keepText(plan, running) : storeColumns(plan, reducer, 'total[g]')),
+        '}',
+      ),
+    ),
+  );
+}
+
+/** Reduced rows whose columns are read together: where results are plain. */
+const rowsTogether = ({ block }: CudaWidePlan, { accumulators }: Reducer): number =>
+  accumulators.length <= block ? 4 : 1;
+
+/** Puts the state of a thread of columns into the workspace, as that of a row of its own. */
+function keepText(plan: CudaWidePlan, running: RunningResult): string {
+  const threads = String(columnThreads(plan));
+  return lines(
+    `const long long states = kept * ${threads}, state = row * ${threads} + columnThread;`,
+    '{',
+    '  const long long kept = states, row = state;',
+    indent(stateWords(plan, running).store('total[g]')),
+    '}',
+  );
+}
+
+/** Computes the pair values of a tile. */
+function pairText(plan: CudaWidePlan, needs: TileNeeds): string {
+  const { formula, groups, rows, tile } = plan;
+  const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
+  const rowOf = (thread: string, r: string): string =>
+    clamped(`(start + ${thread} * ${rows} + ${r})`);
+  const stage = cudaStaging(plan, rows, rowOf, needs);
+  const read = new Set<'row'>();
+  const rowAt = (r: string): string => {
+    read.add('row');
+    return `row[${r}]`;
+  };
+  const text = tileText(formula, {
+    ...cudaTileDialect(plan, rows, rowAt, needs),
+    stagedPragma: '#pragma unroll 2',
+    wholePragma: '#pragma unroll',
+    ...(stage === undefined ? {} : { stage }),
+  });
+  const roots = text.roots.slice(0, formula.pair);
+  const values = text.values(roots, 'r', 'g');
+  const store = values.results.map(
+    (result, n) => `staged[${n}][place_q][ty * ${groups} + g] = ${result};`,
+  );
+  const loops = text.loops('', roots);
+  return lines(
+    read.has('row') &&
+      lines(
+        `long long row[${rows}];`,
+        '#pragma unroll',
+        `for (int r = 0; r < ${rows}; ++r) row[r] = ${clamped(`start + tx * ${rows} + r`)};`,
+      ),
+    loops,
+    unrolledPairs(
+      rows,
+      groups,
+      lines(
+        `const int place_q = tx * ${rows} + r;`,
+        values.text,
+        ...(tile < CUDA_SIDE * rows
+          ? [`if (place_q < ${tile}) {`, ...store.map((line) => `  ${line}`), '}']
+          : store),
+      ),
+    ),
+  );
+}
+
+/** Adds reduced row `start + q` to the running results of a thread's columns. */
+function columnText(plan: CudaWidePlan, target: string, needs: TileNeeds): string {
+  const { formula, groups, block } = plan;
+  const { pair, before, after, columns } = formula;
+  const staged = (n: number, g: string): string => `staged[${n}][q][ty * ${groups} + ${g}]`;
+  const plain = cudaTileDialect(plan, 1, () => '(start + q)', needs);
+  const dialect: TileDialect = {
+    ...plain,
+    valueAt: (name, r, g) =>
+      name.startsWith('W')
+        ? staged(Number(name.slice(1)), g)
+        : plain.valueAt(name, r === 'r' ? 'r' : '0', g),
+  };
+  const tile = tileText(formula, dialect);
+  const column = tile.roots.slice(pair, pair + 1);
+  const rest = tile.roots.slice(pair + 1, pair + 1 + after);
+  const last = String(columns - 1);
+  const { text, results } = tile.values(column, '0', 'g');
+  const loops = tile.loops(COLUMN, column);
+  const restValues = tile.values(rest, '0', 'g');
+  const args = [
+    ...upTo(before).map((n) => staged(n, 'g')),
+    ...upTo(block).map((b) => `f[${b}][g]`),
+    ...restValues.results,
+    '(I)(start + q)',
+  ];
+  return lines(
+    `V f[${block}][${groups}];`,
+    loops === '' ? '#pragma unroll' : '#pragma unroll 1',
+    `for (int b = 0; b < ${block}; ++b) {`,
+    `  const int wanted = ${columnOfThread('b')};`,
+    `  const Step ${COLUMN} = wanted < ${last} ? wanted : ${last};`,
+    indent(loops),
+    indent(everyGroup(groups, lines(text, `f[b][g] = ${results.join('')};`))),
+    '}',
+    everyGroup(groups, lines(restValues.text, `add(${target}, ${args.join(', ')});`)),
+  );
+}
+
+/** Writes the results of a thread's block of columns from the state `s`, or another that `s` is to name. */
+export function storeColumns(plan: CudaWidePlan, reducer: Reducer, state?: string): string {
+  const { formula, width, axis, ranges } = plan;
+  const statement =
+    (to: string, type: string) =>
+    (value: string, entry: number): string => {
+      const { offset, column } = resultPlace(plan, formula.columns, entry);
+      const place =
+        column === undefined ? String(offset) : `${columnOfThread(column)} + ${offset - column}`;
+      const at = `${to}[(layer * kept + row) * ${width} + ${place}]`;
+      const guard =
+        column === undefined
+          ? 'firstColumn == 0'
+          : `${columnOfThread(column)} < ${formula.columns}`;
+      return `if (${guard}) ${at} = (${type})(${value});`;
+    };
+  return lines(
+    state !== undefined && `const State& s = ${state};`,
+    reducer.readsCount && `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
+    ...reducer.value.map(statement('out', 'V')),
+    ...reducer.index.map(statement('index', 'int')),
+  );
+}

@@ -1,0 +1,171 @@
+import type { Steps } from '@mercer/formula';
+import { dtypeBytes } from '../../../dtype.js';
+import { cudaType } from '../../../emit/cuda-literal.js';
+import type { CudaHelper } from '../../../emit/cuda-math.js';
+import { indent, lines } from '../../../emit/indent.js';
+import type { CudaKernel } from '../../../emitted-kernel.js';
+import { withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import { cudaMergeKernel } from '../../cuda/merge-kernel.js';
+import {
+  cudaPrelude,
+  cudaReducerDialect,
+  cudaRunningResult,
+  signature,
+  type CudaRunningResult,
+} from '../../cuda/text.js';
+import { elementType } from '../../half-storage.js';
+import {
+  batchStrideName,
+  inputName,
+  launchTasks,
+  mapReduceParams,
+  resultRows,
+  rowNames,
+} from '../../params.js';
+import type { Reducer } from '../../reducers/reducer.js';
+import { wordsOf } from '../../reducers/state-words.js';
+import { blockReducer } from '../column-blocks.js';
+import { cudaColumnsMerge } from './columns-merge.js';
+import { cudaColumnsText } from './columns-text.js';
+import { columnThreads, columnsOfThread } from './column-threads.js';
+import type { TileNeeds } from './dialect.js';
+import { cudaNarrowText } from './narrow-text.js';
+import { everyGroup } from '../every-group.js';
+import { rowLists } from './row-lists.js';
+import { WIDE_THREADS } from './staging.js';
+import { wideCost } from '../wide-cost.js';
+import { CUDA_SIDE, type CudaWidePlan } from '../wide-plan-types.js';
+
+const MAX_GRID_Z = 65535;
+/** Blocks of a multiprocessor at least: it limits the registers of a thread. */
+const LEAST_BLOCKS = 2;
+
+/** The number of a row by index as a value of the data type, -1 where the table has no such row. */
+const ROW_OF_TABLE = `INLINE V row_of_table(V index, long long rows) {
+  const double place = (double)index + 0.5;
+  return place >= 0.0 && place < (double)rows ? (V)(long long)place : (V)-1;
+}`;
+
+/**
+ * The kernels of a map-reduce over long vectors on a GPU: a block takes a tile of pairs, a thread some of them
+ * in registers, and both sides pass through shared memory, some components at a time.
+ */
+export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
+  const called = new Set<CudaHelper>();
+  const reducer = blockReducer(plan, cudaReducerDialect(plan, called), '#pragma unroll');
+  const running = cudaRunningResult([reducer], called);
+  const first = yield* firstKernel(plan, reducer, running);
+  if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
+  const isNarrow = plan.formula.columns === 1;
+  const merge = isNarrow
+    ? cudaMergeKernel(plan, reducer, running)
+    : cudaColumnsMerge(plan, reducer, running);
+  const bytes = plan.splits * wordsOf(reducer.accumulators, plan.dtype) * dtypeBytes(plan.dtype);
+  const results = isNarrow ? 1 : columnThreads(plan);
+  return {
+    steps: [{ kernel: first }, { kernel: merge }],
+    workspaceBytes: (scalars) => resultRows(plan, scalars) * results * bytes,
+  };
+}
+
+function* firstKernel(
+  plan: CudaWidePlan,
+  reducer: Reducer,
+  running: CudaRunningResult,
+): Steps<CudaKernel> {
+  const { formula, groups, splits, dtype } = plan;
+  const entry = 'map_reduce';
+  const needs: TileNeeds = { helpers: new Set(), others: new Set() };
+  const isNarrow = formula.columns === 1;
+  const body = isNarrow
+    ? yield* cudaNarrowText(plan, running, needs)
+    : yield* cudaColumnsText(plan, reducer, running, needs);
+  yield;
+  const params = mapReduceParams(plan, reducer);
+  const all = splits > 1 ? withWorkspace(params, 'write') : params;
+  const side = String(CUDA_SIDE);
+  return {
+    dialect: 'cuda',
+    name: plan.summary,
+    entry,
+    source: lines(
+      cudaPrelude(plan, running, needs.helpers),
+      isNarrow && rowLists(plan)?.helper,
+      'typedef int Step;',
+      needs.others.has('least_step') &&
+        'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
+      formula.gathers && ROW_OF_TABLE,
+      `extern "C" __global__ void __launch_bounds__(${WIDE_THREADS}, ${LEAST_BLOCKS})`,
+      `${entry}(${signature(all, dtype)}) {`,
+      indent(rowsText(plan)),
+      `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
+      isNarrow && splits > 1 && '  const int part = blockIdx.y;',
+      !isNarrow && indent(columnThreadText(plan)),
+      needs.others.has('place') && indent(placesText(groups)),
+      '  for (long long layer = blockIdx.z; layer < batch; layer += gridDim.z) {',
+      ...plan.inputs.map((input) => {
+        const name = inputName(input.position);
+        const start = `${name} + layer * ${batchStrideName(input.position)}`;
+        return `    const ${elementType(input, cudaType(dtype))}* __restrict__ const in${name} = ${start};`;
+      }),
+      indent(body, 4),
+      '  }',
+      '}',
+      '',
+    ).concat('\n'),
+    params: all,
+    options: [],
+    geometry: (scalars) => {
+      const { batch = 0 } = scalars;
+      const strips = isNarrow ? 1 : columnThreads(plan) / CUDA_SIDE;
+      const tasks = launchTasks(plan, scalars, CUDA_SIDE * groups);
+      return {
+        grid: [tasks, strips * splits, Math.min(batch, MAX_GRID_Z)],
+        block: [WIDE_THREADS, 1, 1],
+        sharedMemBytes: 0,
+      };
+    },
+    cost: (scalars) => wideCost(plan, scalars),
+  };
+}
+
+/** The numbers of rows, and which kept rows a block has: from `blockFirst` on, before `limit`. */
+function rowsText({ axis, ranges, groups }: CudaWidePlan): string {
+  const { kept, reduced } = rowNames(axis);
+  return ranges
+    ? lines(
+        `const long long kept = ${kept};`,
+        'const long long* const here = tasks + (long long)blockIdx.x * 4;',
+        'const long long blockFirst = here[0], limit = blockFirst + here[1];',
+      )
+    : lines(
+        `const long long kept = ${kept}, reduced = ${reduced}, limit = kept;`,
+        `const long long blockFirst = (long long)blockIdx.x * ${CUDA_SIDE * groups};`,
+      );
+}
+
+/** Which columns a thread has, and which part of the reduced rows. */
+function columnThreadText(plan: CudaWidePlan): string {
+  const strips = String(columnThreads(plan) / CUDA_SIDE);
+  const strip = plan.splits > 1 ? `blockIdx.y % ${strips}` : 'blockIdx.y';
+  return lines(
+    plan.splits > 1 && `const int part = blockIdx.y / ${strips};`,
+    `const int columnThread = ${strip} * ${CUDA_SIDE} + tx;`,
+    columnsOfThread(plan),
+  );
+}
+
+/** The numbers of a thread's kept rows. */
+function placesText(groups: number): string {
+  return lines(
+    `long long place[${groups}];`,
+    everyGroup(
+      groups,
+      lines(
+        '// a row past the end computes what the last one does, and nothing of it is written',
+        `const long long wanted = blockFirst + ty * ${groups} + g;`,
+        'place[g] = wanted < limit ? wanted : limit - 1;',
+      ),
+    ),
+  );
+}

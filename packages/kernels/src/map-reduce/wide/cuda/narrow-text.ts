@@ -1,0 +1,216 @@
+import { traitsOf, type Steps } from '@mercer/formula';
+import { dtypeBytes } from '../../../dtype.js';
+import { cudaLiteral } from '../../../emit/cuda-literal.js';
+import { indent, lines } from '../../../emit/indent.js';
+import { allOutputsText, stateWords } from '../../cuda/text.js';
+import type { RunningResult } from '../../reducers/running-result.js';
+import { wordsOf } from '../../reducers/state-words.js';
+import { reducesInPairs } from './choose-tile.js';
+import { cudaTileDialect, type TileNeeds } from './dialect.js';
+import { cudaSpans } from './spans-text.js';
+import { cudaStaging } from './staging.js';
+import { rowLists, type RowLists } from './row-lists.js';
+import { everyGroup } from '../every-group.js';
+import { tileText, type TileText } from '../tile-text.js';
+import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from '../wide-plan-types.js';
+
+/** Pairs of a thread. */
+const MANY_PAIRS = 64;
+
+type Ending = ReturnType<TileText['values']>;
+
+/**
+ * A batch entry of a result of one column. The reduced rows are cut into stretches, one for each thread of a row
+ * of threads, so that the stretches' results are merged in the order of rows.
+ */
+export function* cudaNarrowText(
+  plan: CudaWidePlan,
+  running: RunningResult,
+  needs: TileNeeds,
+): Steps<string> {
+  const { groups, rows, splits, ranges } = plan;
+  const { block } = running;
+  const lists = rowLists(plan);
+  const storeOf = (state: string): string =>
+    lines(
+      `const long long row = blockFirst + ty * ${groups} + g;`,
+      'if (row < limit) {',
+      indent(
+        splits > 1 ? stateWords(plan, running).store(state) : allOutputsText(plan, running, state),
+      ),
+      '}',
+    );
+  const stretch = yield* stretchText(plan, running, needs, lists);
+  if (lists !== undefined) {
+    return lines(
+      lists.declare,
+      cudaSpans(plan, CUDA_SIDE * rows, stretch),
+      lists.found(storeOf('found')),
+    );
+  }
+  return lines(
+    `State total[${groups}];`,
+    everyGroup(groups, 'total[g] = empty();'),
+    block &&
+      lines(
+        `${block.type} s[${groups}];`,
+        everyGroup(groups, `s[g] = ${block.empty('total[g]')};`),
+      ),
+    cudaSpans(plan, CUDA_SIDE * rows, lines(stretch, ranges && blockReductionText(plan, running))),
+    !ranges && blockReductionText(plan, running),
+    'if (tx == 0) {',
+    indent(everyGroup(groups, storeOf('total[g]'))),
+    '}',
+  );
+}
+
+/** A thread's stretch of the rows from `spanFrom` to `spanEnd`. */
+function* stretchText(
+  plan: CudaWidePlan,
+  running: RunningResult,
+  needs: TileNeeds,
+  lists?: RowLists,
+): Steps<string> {
+  const { formula, groups, rows } = plan;
+  const all = String(rows);
+  const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
+  const rowOf = (thread: string, r: string): string =>
+    clamped(`(spanFrom + ${thread} * length + q + ${r})`);
+  const stage = cudaStaging(plan, rows, rowOf, needs);
+  const read = new Set<'row'>();
+  const rowAt = (r: string): string => {
+    read.add('row');
+    return `row[${r}]`;
+  };
+  const tile = tileText(formula, {
+    ...cudaTileDialect(plan, rows, rowAt, needs),
+    stagedPragma: '#pragma unroll 4',
+    // written out as a whole for many pairs, copies for the next steps are fetched at its end, and waited for
+    wholePragma: groups * rows >= MANY_PAIRS ? '#pragma unroll 2' : '#pragma unroll',
+    ...(stage === undefined ? {} : { stage }),
+  });
+  const roots = tile.roots.slice(0, formula.pair + 1 + formula.after);
+  yield;
+  const loops = tile.loops('', roots);
+  yield;
+  // the rows' numbers are not kept in registers while the loops run
+  const ending = tileText(
+    formula,
+    cudaTileDialect(plan, rows, () => 'number', needs),
+  ).values(roots, 'r', 'g');
+  const { block } = running;
+  const merge =
+    block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
+  return lines(
+    `const long long least = (spanEnd - spanFrom + ${CUDA_SIDE - 1}) / ${CUDA_SIDE};`,
+    `const long long length = (least + ${rows - 1}) / ${all} * ${all};`,
+    'const long long from = spanFrom + tx * length;',
+    'const long long end = from + length < spanEnd ? from + length : spanEnd;',
+    '#pragma unroll 1',
+    `for (long long q = 0; q < length; q += ${all}) {`,
+    read.has('row') &&
+      lines(
+        `  long long row[${all}];`,
+        '  #pragma unroll',
+        `  for (int r = 0; r < ${all}; ++r) row[r] = ${clamped('from + q + r')};`,
+      ),
+    indent(loops),
+    indent(lists === undefined ? addText(plan, running, ending) : enterText(plan, ending, lists)),
+    merge && lines(`  if ((q + ${all}) % ${BLOCK_ROWS} == 0) {`, indent(merge, 4), '  }'),
+    '}',
+    merge,
+  );
+}
+
+/** Adds the pairs of a thread's tile. */
+function addText(
+  { groups, rows }: CudaWidePlan,
+  running: RunningResult,
+  { text, results }: Ending,
+): string {
+  return lines(
+    '#pragma unroll',
+    `for (int r = 0; r < ${rows}; ++r) {`,
+    '  const long long number = from + q + r;',
+    '  if (number < end) {',
+    indent(
+      everyGroup(groups, lines(text, running.add('total[g]', 's[g]', [...results, '(I)number']))),
+      4,
+    ),
+    '  }',
+    '}',
+  );
+}
+
+/** Enters the pairs of a thread's tile in the lists of the K best. */
+function enterText(
+  { groups, rows, reduction, dtype }: CudaWidePlan,
+  { text, results }: Ending,
+  lists: RowLists,
+): string {
+  const worst = cudaLiteral(traitsOf(reduction).extremum === 'least' ? Infinity : -Infinity, dtype);
+  return lines(
+    `V entered[${rows}][${groups}];`,
+    '#pragma unroll',
+    `for (int r = 0; r < ${rows}; ++r) {`,
+    '  const long long number = from + q + r;',
+    indent(everyGroup(groups, `entered[r][g] = ${worst};`)),
+    '  if (number < end) {',
+    indent(everyGroup(groups, lines(text, `entered[r][g] = ${results[0] ?? ''};`)), 4),
+    '  }',
+    '}',
+    lists.enter,
+  );
+}
+
+/** Merges the results of a row of threads, in order, into those of the first one. */
+function blockReductionText(plan: CudaWidePlan, { accumulators }: RunningResult): string {
+  const { groups, dtype } = plan;
+  const writers = CUDA_SIDE / 2;
+  if (reducesInPairs(wordsOf(accumulators, dtype), dtypeBytes(dtype))) {
+    // pairs of neighbours, then pairs of pairs
+    return lines(
+      '{',
+      `  __shared__ State partial[${CUDA_SIDE}][${writers}];`,
+      '  #pragma unroll 1',
+      `  for (int far = 1; far < ${CUDA_SIDE}; far *= 2) {`,
+      indent(
+        everyGroup(
+          groups,
+          lines(
+            '__syncthreads();',
+            'if (tx % (2 * far) == far) partial[ty][tx / (2 * far)] = total[g];',
+            '__syncthreads();',
+            'if (tx % (2 * far) == 0) merge(total[g], partial[ty][tx / (2 * far)]);',
+            'else total[g] = empty();',
+          ),
+        ),
+        4,
+      ),
+      '  }',
+      '}',
+    );
+  }
+  return lines(
+    '{',
+    `  __shared__ State partial[${CUDA_SIDE}];`,
+    indent(
+      everyGroup(
+        groups,
+        lines(
+          '#pragma unroll 1',
+          `for (int next = 1; next < ${CUDA_SIDE}; ++next) {`,
+          '  __syncthreads();',
+          '  if (tx == next) {',
+          '    partial[ty] = total[g];',
+          '    total[g] = empty();',
+          '  }',
+          '  __syncthreads();',
+          '  if (tx == 0) merge(total[g], partial[ty]);',
+          '}',
+        ),
+      ),
+    ),
+    '}',
+  );
+}
