@@ -33,6 +33,7 @@ import {
 const PAIRWISE = 'docs/performance/pairwise.md';
 const LINEAR_ALGEBRA = 'docs/performance/linear-algebra.md';
 const REDUCTIONS = 'docs/performance/reductions.md';
+const CALLS = 'docs/performance/calls.md';
 
 /** @param {string} name */
 const day = (name) => measurement(name).startedAt.slice(0, 10);
@@ -222,5 +223,30 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
         ],
         sorted(cells('cpu-keops')),
       ),
+  },
+  {
+    file: CALLS,
+    name: 'host time of calls',
+    text() {
+      const { calls, peers, device } = measurement('h100-calls');
+      /** @typedef {{ call: string, text: string, ordinary: Times, prepared?: Times }} Row */
+      /** @typedef {{ idleUs: { median: number }, busyUs: { median: number } }} Times */
+      /** @param {Times | undefined} times */
+      const both = (times) =>
+        times ? [times.idleUs, times.busyUs].map(({ median }) => short(median)).join(' / ') : '';
+      /** @param {string} peer @param {string} call @returns {Times | undefined} */
+      const of = (peer, call) =>
+        peers?.calls.find((/** @type {any} */ one) => one.peer === peer && one.call === call);
+      return `Microseconds of host time a call, the device idle / busy (${device.name}, ${day('h100-calls')}, [h100-calls.json](../../bench/results/h100-calls.json)):\n\n${table(
+        [
+          ['call', (/** @type {Row} */ { text }) => text],
+          ['ordinary', ({ ordinary }) => both(ordinary)],
+          ['prepared', ({ prepared }) => both(prepared)],
+          ['torch', ({ call }) => both(of('torch', call))],
+          ['KeOps', ({ call }) => both(of('keops', call))],
+        ],
+        /** @type {Row[]} */ (calls),
+      )}`;
+    },
   },
 ];
