@@ -33,6 +33,7 @@ const packages = dirname(root);
 const workspace = dirname(packages);
 const own = relative(packages, root);
 const area = join(root, 'build', 'mutants');
+let reports = 0;
 const require = createRequire(join(workspace, 'package.json'));
 /** @type {typeof import('typescript')} */
 const ts = require('typescript');
@@ -119,8 +120,7 @@ async function runTests(
 ) {
   const path = join(copy, 'packages', own, test);
   const folder = join(copy, 'packages', relative(join(copy, 'packages'), path).split('/')[0] ?? '');
-  const report = join(copy, 'report.json');
-  rmSync(report, { force: true });
+  const report = join(copy, `report-${reports++}.json`);
   const args = [
     ...[vitest, 'run', relative(folder, path), '-t', pattern],
     ...(each ? [] : ['--bail=1']),
@@ -147,21 +147,32 @@ for (const { name, find, replace } of chosen) {
 rmSync(area, { recursive: true, force: true });
 const started = performance.now();
 
+// One more than there are cores: some mutants are found out by waiting in vain.
+const atOnce = Math.min(4, availableParallelism() + 1, chosen.length);
+const severally = (/** @type {(n: number) => Promise<void>} */ task) =>
+  Promise.all(Array.from({ length: atOnce }, (_, n) => task(n)));
+
 // Whoever is missed by a test that fails anyway would look killed: sound code must pass them all.
 const sound = makeCopy('sound');
+const soundFiles = [...new Set(chosen.map(({ test }) => test))];
 let soundTests = 0;
-for (const test of new Set(chosen.map(({ test }) => test))) {
-  const all = chosen.filter((one) => one.test === test).map(({ pattern }) => pattern);
-  const { failed, passed, output } = await runTests(sound, test, [...new Set(all)].join('|'));
-  if (failed > 0 || passed === 0) {
-    console.error(output);
-    console.error(
-      `Cannot judge mutants: ${failed} tests of ${test} fail and ${passed} pass without any.`,
-    );
-    process.exit(1);
+
+async function passSound() {
+  for (let test = soundFiles.shift(); test; test = soundFiles.shift()) {
+    const all = chosen.filter((one) => one.test === test).map(({ pattern }) => pattern);
+    const { failed, passed, output } = await runTests(sound, test, [...new Set(all)].join('|'));
+    if (failed > 0 || passed === 0) {
+      console.error(output);
+      console.error(
+        `Cannot judge mutants: ${failed} tests of ${test} fail and ${passed} pass without any.`,
+      );
+      process.exit(1);
+    }
+    soundTests += passed;
   }
-  soundTests += passed;
 }
+
+await severally(passSound);
 
 /** @type {{ mutant: Mutant, verdict: string, seconds: number }[]} */
 const results = [];
@@ -191,9 +202,7 @@ async function work(/** @type {number} */ number) {
   }
 }
 
-// One more than there are cores: some mutants are found out by waiting in vain.
-const atOnce = Math.min(4, availableParallelism() + 1, chosen.length);
-await Promise.all(Array.from({ length: atOnce }, (_, n) => work(n)));
+await severally(work);
 process.stderr.write('\n');
 results.sort((a, b) => chosen.indexOf(a.mutant) - chosen.indexOf(b.mutant));
 console.log('promise  verdict   seconds  protection taken away');

@@ -11,16 +11,20 @@ export interface BinRun {
   readonly stderr: string;
 }
 
-/** The package: programs that the tests profile import @mercer/core from here. */
-const HERE = fileURLToPath(new URL('../..', import.meta.url));
+/** The package as it is installed (scripts/lib/installed.mjs): programs that the tests profile import @mercer/core from here. */
+const INSTALLED = new URL(
+  '../../../../node_modules/.cache/installed/node_modules/@mercer/cli/',
+  import.meta.url,
+);
+const HERE = fileURLToPath(INSTALLED);
 
 /** A store of this test process's own: the user's is neither needed nor touched. */
 const STORE = mkdtempSync(join(tmpdir(), 'mercer-cli-store-'));
 process.once('exit', () => rmSync(STORE, { recursive: true, force: true }));
 
-export const BIN = fileURLToPath(new URL('../../bin/mercer.js', import.meta.url));
+export const BIN = fileURLToPath(new URL('bin/mercer.js', INSTALLED));
 
-/** Runs the built command once for each list of arguments, and prints what every run left behind. */
+/** Runs the installed command once for each list of arguments, and prints what every run left behind. */
 const ONE_BY_ONE = `
   const [main, lists] = process.argv.slice(1);
   const print = process.stdout.write.bind(process.stdout);
@@ -40,14 +44,14 @@ const ONE_BY_ONE = `
   print(JSON.stringify(runs));
 `;
 
-/** Runs the built `mercer` as a user would, without a terminal, on the CPU. */
+/** Runs the installed `mercer` as a user would, without a terminal, on the CPU. */
 export function mercer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<BinRun> {
   return node([BIN, ...args], env);
 }
 
 /** The same for several lists of arguments in one process, which is for commands that end before they compute. */
 export async function mercerOneByOne(lists: readonly (readonly string[])[]): Promise<BinRun[]> {
-  const main = new URL('../../dist/main.js', import.meta.url).href;
+  const main = new URL('dist/main.js', INSTALLED).href;
   const run = await node(['--input-type=module', '-e', ONE_BY_ONE, main, JSON.stringify(lists)]);
   if (run.status !== 0) throw new Error(`the runs ended with ${run.status}: ${run.stderr}`);
   return JSON.parse(run.stdout) as BinRun[];

@@ -33,6 +33,13 @@ type EvaluateRule<K extends Kind> = (
   point: Point,
 ) => Float64Array;
 
+/** A vector by its components; `Float64Array.from` takes several times as long. */
+function components(dim: number, component: (k: number) => number): Float64Array {
+  const out = new Float64Array(dim);
+  for (let k = 0; k < dim; k++) out[k] = component(k);
+  return out;
+}
+
 /** Float64 meaning of every kind of node. */
 const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
   literal: ({ value }) => Float64Array.of(value),
@@ -41,29 +48,31 @@ const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
   index: ({ axis }, _, point) => Float64Array.of(point[axis]),
   elementwise: (node, args) => {
     const f = elementwiseFunction(node);
-    const out = new Float64Array(node.dim);
     const at = new Array<number>(args.length);
-    for (let k = 0; k < node.dim; k++) {
+    return components(node.dim, (k) => {
       for (let n = 0; n < args.length; n++) at[n] = args[n]![args[n]!.length === 1 ? 0 : k]!;
-      out[k] = f(at);
-    }
-    return out;
+      return f(at);
+    });
   },
   components: ({ combine }, [x]) => Float64Array.of(COMBINE[combine](x!)),
   repeat: ({ dim }, [x]) => new Float64Array(dim).fill(x![0]!),
-  slice: ({ dim, start, step }, [x]) =>
-    Float64Array.from({ length: dim }, (_, k) => x![start + k * step]!),
+  slice: ({ dim, start, step }, [x]) => components(dim, (k) => x![start + k * step]!),
   place: ({ dim, start, step }, [x]) => {
     const out = new Float64Array(dim);
     for (const [k, value] of x!.entries()) out[start + k * step] = value;
     return out;
   },
-  concat: (_, args) => Float64Array.from(args.flatMap((arg) => [...arg])),
+  concat: ({ dim }, args) => {
+    const out = new Float64Array(dim);
+    let at = 0;
+    for (const arg of args) {
+      out.set(arg, at);
+      at += arg.length;
+    }
+    return out;
+  },
   interleave: ({ dim }, args) =>
-    Float64Array.from(
-      { length: dim },
-      (_, k) => args[k % args.length]![Math.floor(k / args.length)]!,
-    ),
+    components(dim, (k) => args[k % args.length]![Math.floor(k / args.length)]!),
   contract: ({ contraction }, [f, g]) => contracted(contraction, f!, g!),
   oneHot: ({ dim }, [x]) => {
     const at = Math.floor(x![0]! + 0.5);
@@ -104,7 +113,7 @@ function rowOf(node: VariableNode, row: number, data: InputData, mustExist: bool
   }
   const rows = values.length / dim;
   if (row >= 0 && row < rows) {
-    return Float64Array.from({ length: dim }, (_, k) => values[row * dim + k]!);
+    return components(dim, (k) => values[row * dim + k]!);
   }
   if (!mustExist) return new Float64Array(dim).fill(NaN);
   throw new FormulaError(
@@ -190,19 +199,18 @@ export function vectorEvaluator(
 ): (data: InputData, i: number, j: number, rowsJ?: number) => Float64Array {
   const order = postOrderVector(root);
   const at = new Map(order.map((node, k) => [node, k]));
-  const argsOf = order.map((node) => node.args.map((arg) => at.get(arg)!));
+  const steps = order.map((node) => ({
+    node,
+    // One untyped step for the table: the kind chooses the rule.
+    rule: EVALUATE[node.kind] as EvaluateRule<Kind>,
+    args: node.args.map((arg) => at.get(arg)!),
+  }));
   return (data, i, j, rowsJ) => {
+    const point = { i, j, rowsJ, data };
     const values: Float64Array[] = [];
-    for (const [k, node] of order.entries()) {
-      // One untyped step for the table: the kind chooses the rule.
-      const rule = EVALUATE[node.kind] as EvaluateRule<Kind>;
-      values.push(
-        rule(
-          node,
-          argsOf[k]!.map((arg) => values[arg]!),
-          { i, j, rowsJ, data },
-        ),
-      );
+    for (const { node, rule, args } of steps) {
+      const given = args.map((arg) => values[arg]!);
+      values.push(rule(node, given, point));
     }
     return values.at(-1)!;
   };

@@ -119,7 +119,8 @@ function openFiles(directory: string): string[] {
 
 async function terminate(count: number, driver: string): Promise<ChildResult> {
   const bad: string[] = [];
-  const source = new URL('./busy-worker.test-support.js', import.meta.url);
+  // busy-worker.test-support.ts as one file: vitest.global-setup.ts
+  const source = new URL('../busy-worker.test-bundle.js', import.meta.url);
   const workerOptions = { workerData: { cache: settings.cache, driver } };
   let left = count;
   let done = false;

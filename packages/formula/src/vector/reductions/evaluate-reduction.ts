@@ -37,19 +37,18 @@ export function evaluateReduction(
 ): ReductionValues {
   const [kept, reduced] = reduction.axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
   const formula = vectorEvaluator(reduction.formula);
-  const weight = reduction.weight === undefined ? undefined : vectorEvaluator(reduction.weight);
+  const one = Float64Array.of(1);
+  const weight = reduction.weight === undefined ? () => one : vectorEvaluator(reduction.weight);
   const outputs = outputsOf(reduction);
   const result = Object.fromEntries(
     outputs.map(({ name, dim }) => [name, new Float64Array(kept * dim)]),
   );
   for (let row = 0; row < kept; row++) {
-    const along = Array.from({ length: reduced }, (_, at): readonly [number, number] =>
-      reduction.axis === 1 ? [row, at] : [at, row],
-    );
-    const series: Series = {
-      formula: along.map(([i, j]) => formula(data, i, j, rowsJ)),
-      weight: along.map(([i, j]) => weight?.(data, i, j, rowsJ) ?? Float64Array.of(1)),
-    };
+    const along = (evaluate: ReturnType<typeof vectorEvaluator>): Float64Array[] =>
+      Array.from({ length: reduced }, (_, at) =>
+        reduction.axis === 1 ? evaluate(data, row, at, rowsJ) : evaluate(data, at, row, rowsJ),
+      );
+    const series: Series = { formula: along(formula), weight: along(weight) };
     const values = reduceRow(reduction, series);
     for (const { name, dim } of outputs) result[name]!.set(values[name] ?? [], row * dim);
   }

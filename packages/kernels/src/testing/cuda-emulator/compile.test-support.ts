@@ -83,8 +83,8 @@ export function kernelLibrary(kernel: CudaKernel, check: boolean): string {
   run([
     ...[...FLAGS, ...FUSED, ...fused, ...(check ? CHECKS : [])],
     ...['-pipe', '-include', shimHeader(), '-shared', `${path}.cpp`, '-o', `${path}.so`],
-    // the calls of the checks stay open: the harness has them
-    ...['-nodefaultlibs', '-lm', '-lc', '-lgcc'],
+    // calls of the checks, of libc and of libm stay open: the harness has them
+    ...['-nostdlib', '-lgcc'],
   ]);
   libraries.set(key, `${path}.so`);
   return `${path}.so`;
