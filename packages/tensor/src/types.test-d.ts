@@ -1,6 +1,7 @@
 import { gt, variable } from '@mercer/formula';
 import { assertType, describe, expectTypeOf, test } from 'vitest';
 import {
+  concat,
   countRows,
   device,
   empty,
@@ -10,6 +11,8 @@ import {
   memory,
   scatterAdd,
   scope,
+  split,
+  stack,
   sumTo,
   tensor,
   zeros,
@@ -18,6 +21,7 @@ import {
   type LoadedKernel,
   type MemoryReport,
   type NestedOf,
+  type Pending,
   type Progress,
   type RawArrayOf,
   type Storage,
@@ -47,6 +51,24 @@ describe('public signatures', () => {
     void tensor('1');
     // @ts-expect-error no such dtype
     void empty([1], { dtype: 'float8' });
+  });
+
+  test('dtypes of joined tensors, and views of what is pending', () => {
+    const halves = empty([1], { dtype: 'float16' });
+    const whole = empty([1], { dtype: 'int32' });
+    expectTypeOf(concat([halves, halves])).resolves.toEqualTypeOf<Tensor<'float16'>>();
+    expectTypeOf(stack([whole, whole.mul(2)])).resolves.toExtend<Tensor<'int32' | 'float32'>>();
+    expectTypeOf(concat([halves, whole])).resolves.toExtend<
+      Tensor<'float32' | 'float16' | 'int32'>
+    >();
+    expectTypeOf(whole.split(2)).toEqualTypeOf<Tensor<'int32'>[]>();
+    expectTypeOf(whole.mul(whole).split(2)).toEqualTypeOf<Pending<Tensor<'int32'>>[]>();
+    expectTypeOf(split(whole, [1, 2])).toEqualTypeOf<Tensor<'int32'>[]>();
+    expectTypeOf(whole.flip()).toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(whole.neg().flip(0)).toEqualTypeOf<Pending<Tensor<'int32'>>>();
+    expectTypeOf(halves.tile(2)).resolves.toEqualTypeOf<Tensor<'float16'>>();
+    // @ts-expect-error an output of another dtype
+    void halves.pad(1, { out: whole });
   });
 
   test('dtype from the options', () => {
