@@ -46,6 +46,10 @@ export {
   type PlacementOptions,
   type TensorOptions,
 } from './create.js';
+export { diag, eye, type EyeOptions } from './creators/diagonals.js';
+export { oneHot, type ClassDType, type OneHotOptions } from './creators/one-hot.js';
+export { arange, linspace, type LinspaceOptions } from './creators/ranges.js';
+export { tril, triu } from './creators/triangles.js';
 export type {
   AllocateOptions,
   CreateStreamOptions,

@@ -393,6 +393,15 @@ export function wrap<D extends DType>(view: ElementView, dtype: D): Tensor<D> {
   return new Tensor(view.storage, dtype, view);
 }
 
+/**
+ * Another handle for memory of a tensor, laid out and typed as said; the caller disposes it, and has checked that it stays inside.
+ *
+ * @internal
+ */
+export function viewOf<D extends DType>(tensor: Tensor, layout: Layout, dtype: D): Tensor<D> {
+  return new Tensor(tensor.storage.retain(), dtype, layout);
+}
+
 /** True for a tensor of this copy of the package. */
 export function isTensor(value: unknown): value is Tensor {
   return value instanceof Tensor;

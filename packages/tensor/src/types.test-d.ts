@@ -1,14 +1,19 @@
 import { gt, variable } from '@mercer/formula';
 import { assertType, describe, expectTypeOf, test } from 'vitest';
 import {
+  arange,
   concat,
   countRows,
   device,
+  diag,
   empty,
+  eye,
   full,
   gatherRows,
+  linspace,
   map,
   memory,
+  oneHot,
   scatterAdd,
   scope,
   split,
@@ -69,6 +74,22 @@ describe('public signatures', () => {
     expectTypeOf(halves.tile(2)).resolves.toEqualTypeOf<Tensor<'float16'>>();
     // @ts-expect-error an output of another dtype
     void halves.pad(1, { out: whole });
+  });
+
+  test('dtypes of creators', () => {
+    expectTypeOf(arange(3)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(arange(0, 3, 1, { dtype: 'int32' })).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(linspace(0, 1, 3, { endpoint: false })).resolves.toEqualTypeOf<
+      Tensor<'float32'>
+    >();
+    expectTypeOf(eye(3, { dtype: 'bool' })).resolves.toEqualTypeOf<Tensor<'bool'>>();
+    const whole = arange(3, { dtype: 'int64' });
+    expectTypeOf(diag(whole)).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(whole.diag().tril(1)).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(oneHot(whole, 3)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    const floats = arange(3);
+    // @ts-expect-error classes are whole numbers
+    void oneHot(floats, 3);
   });
 
   test('dtype from the options', () => {

@@ -1,40 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../test/memory-kept.mjs';
-import {
-  concat,
-  device,
-  flip,
-  full,
-  MercerError,
-  pad,
-  split,
-  stack,
-  startProfile,
-  tensor,
-  tile,
-  zeros,
-} from '../index.js';
+import { concat, device, flip, full, pad, split, stack, tensor, tile, zeros } from '../index.js';
+import { launches, said } from '../testing/what-happens.test-support.js';
 import { shapingSuite } from './shaping-suite.test-support.js';
 
 const where = { device: 'cpu' } as const;
-
-/** How many kernels `work` launches. */
-async function launches(work: () => Promise<unknown>): Promise<number> {
-  const profile = startProfile();
-  await work();
-  return (await profile.stop()).length;
-}
-
-/** What `work` says is wrong. */
-async function said(work: () => unknown): Promise<string> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof MercerError)) throw error;
-    return `${error.code} ${error.message.replaceAll(/#\d+/g, '#n')}`;
-  }
-  return 'nothing';
-}
 
 describe('shapes on the CPU', () => {
   shapingSuite(() => device('cpu'));
