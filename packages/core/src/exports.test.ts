@@ -143,6 +143,7 @@ it('exports what users use, and nothing else', () => {
       "precompile",
       "qr",
       "qrBackward",
+      "random",
       "rangesFromMatrix",
       "realToComplex",
       "reciprocal",

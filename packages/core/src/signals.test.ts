@@ -109,6 +109,8 @@ const byPairs = (): mercer.LazyReduction =>
     .gather(mercer.param(a, { name: 'table' }))
     .reduction('Sum', 'j');
 
+const key = mercer.random.key(1);
+
 /** Calls that place, copy, read back and wait. */
 const MOVING: Readonly<Record<string, Call>> = {
   tensor: (o) => mercer.tensor(long, { ...place, ...o }),
@@ -120,6 +122,10 @@ const MOVING: Readonly<Record<string, Call>> = {
   eye: (o) => mercer.eye(3, { ...place, ...o }),
   diag: (o) => mercer.diag(vector16, 1, o),
   'diag of a matrix': (o) => mercer.diag(turned, 1, o),
+  'random.uniform': (o) => mercer.random.uniform([20_000], { key, ...place, ...o }),
+  'random.normal': (o) => mercer.random.normal([20_000], { key, ...place, ...o }),
+  'random.permutation': (o) => mercer.random.permutation(20_000, { key, ...place, ...o }),
+  'random.choice': (o) => mercer.random.choice(9, [20_000], { key, ...place, ...o }),
   'Scope.tensor': (o) => mercer.scope((s) => s.tensor([1], { ...place, ...o })),
   'Scope.zeros': (o) => mercer.scope((s) => s.zeros([1], { ...place, ...o })),
   'Scope.full': (o) => mercer.scope((s) => s.full([1], 1, { ...place, ...o })),

@@ -93,6 +93,7 @@ export { tile } from './shaping/tile.js';
 export { flip, split } from './shaping/view-functions.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';
+export * as random from './random/index.js';
 export type { ReadbackOptions } from './readback.js';
 export { scatterAdd, type ScatterAdd, type ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';

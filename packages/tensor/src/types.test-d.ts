@@ -14,6 +14,7 @@ import {
   map,
   memory,
   oneHot,
+  random,
   scatterAdd,
   scope,
   split,
@@ -90,6 +91,23 @@ describe('public signatures', () => {
     const floats = arange(3);
     // @ts-expect-error classes are whole numbers
     void oneHot(floats, 3);
+  });
+
+  test('dtypes of random numbers', () => {
+    const key = random.key(1);
+    expectTypeOf(random.uniform([2], { key })).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(random.normal([2], { key, dtype: 'float64' })).resolves.toEqualTypeOf<
+      Tensor<'float64'>
+    >();
+    expectTypeOf(random.permutation(3, { key })).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(random.split(key)).toEqualTypeOf<[random.RandomKey, random.RandomKey]>();
+    expectTypeOf(random.split(key, 3)).toEqualTypeOf<random.RandomKey[]>();
+    // @ts-expect-error a key is needed
+    void random.uniform([2], {});
+    // @ts-expect-error whole numbers are for choice
+    void random.uniform([2], { key, dtype: 'int32' });
+    // @ts-expect-error a seed is no key
+    void random.uniform([2], { key: 7 });
   });
 
   test('dtype from the options', () => {
