@@ -122,7 +122,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['random.uniform', (o) => mercer.random.uniform([2], o), 'lower', 'low'],
     ['random.normal', (o) => mercer.random.normal([2], o), 'deviations', 'deviation'],
     ['random.permutation', (o) => mercer.random.permutation(2, o)],
-    ['random.choice', (o) => mercer.random.choice(2, [1], o), 'replacement', 'replace'],
+    ['random.choice', (o) => mercer.random.choice(2, [1], o), 'replaces', 'replace'],
     ['concat', (o) => mercer.concat([a, a], 0, o), 'output', 'out'],
     ['stack', (o) => mercer.stack([a, a], 0, o)],
     ['tile', (o) => mercer.tile(a, 2, o)],
