@@ -25,9 +25,6 @@ const CLASSES: readonly DType[] = ['int64', 'int32', 'uint8'] satisfies readonly
 
 const formula = select(eq(variable('class'), variable('place')), 1, 0);
 
-/** Whole numbers of float32, in which a kernel compares where no operand is float64, are exact up to here. */
-const EXACT = 2 ** 24;
-
 /**
  * For each class a vector that is 1 at its place and 0 elsewhere, along a new last axis. A class that is not there, below 0 or not below
  * `classes`, gives zeros: a device that must not wait for the host cannot throw. One kernel.
@@ -65,13 +62,12 @@ export function oneHot<D extends DType = 'float32'>(
         `oneHot: the indices are ${one.label}. Pass int64, int32 or uint8; cast('int32') converts.`,
       );
     }
-    const { out, stream, signal } = given;
+    const { out } = given;
     if (out !== undefined) assertTensor(out, 'oneHot: out');
     const dtype = checkDType(given.dtype ?? out?.dtype ?? ('float32' as D), 'oneHot');
-    using wide = classes > EXACT ? await one.cast('float64', { stream, signal }) : one.view();
-    const { shape, strides, offset } = wide;
+    const { shape, strides, offset } = one;
     const spread = { shape: [...shape, classes], strides: [...strides, 0], offset };
-    using places = viewOf(wide, spread, wide.dtype);
+    using places = viewOf(one, spread, one.dtype);
     return await map(formula, { class: places }, { ...given, dtype, indices: { place: -1 } });
   });
 }

@@ -30,6 +30,34 @@ describe('operations that change shapes', () => {
     x.dispose();
   });
 
+  it('of one shape with other numbers are other calls', async () => {
+    const x = await tensor([[1, 2]], where);
+    for (let round = 0; round < 2; round++) {
+      expect(await concat([x, x], 0).toNested()).toEqual([
+        [1, 2],
+        [1, 2],
+      ]);
+      expect(await concat([x, x], 1).toNested()).toEqual([[1, 2, 1, 2]]);
+      expect(await stack([x, x], 0).toNested()).toEqual([[[1, 2]], [[1, 2]]]);
+      expect(await tile(x, 2).toNested()).toEqual([[1, 2, 1, 2]]);
+      expect(await tile(x, [2, 1]).toNested()).toEqual([
+        [1, 2],
+        [1, 2],
+      ]);
+      for (const value of [3, 4]) {
+        const widths = [
+          [0, 0],
+          [1, 0],
+        ] as const;
+        expect(await pad(x, widths, { value }).toNested()).toEqual([[value, 1, 2]]);
+        expect(await pad(x, widths.toReversed(), { value }).toNested()).toEqual([
+          [value, value],
+          [1, 2],
+        ]);
+      }
+    }
+  });
+
   it('keep no memory but their results', async () => {
     const x = await tensor([[1, 2]], where);
     const kept = await memoryKept(x.device, async () => {
