@@ -1,13 +1,19 @@
-import type { Steps } from '@mercer/formula';
-import type { DType } from '@mercer/kernels';
+import {
+  cpuRandomKernel,
+  type BuiltinKernel,
+  type DType,
+  type RandomNumbers,
+} from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import { checkShape, sizeOfShape } from '../checked-size.js';
-import { FULL_OPTIONS, tensor, type FullOptions } from '../create.js';
-import { inSlices } from '../in-slices.js';
+import { FULL_OPTIONS, type FullOptions } from '../create.js';
+import { deviceCore } from '../devices.js';
+import { memoryAt } from '../elementwise.js';
 import { MercerError } from '../mercer-error.js';
-import type { Tensor } from '../tensor.js';
+import { allocateView, filled } from '../operations.js';
+import { streamFor, waitForRoom } from '../stream-core.js';
+import { wrap, type Tensor } from '../tensor.js';
 import { checkKey, type RandomKey } from './key.js';
-import { BLOCK_WORDS, counterOf, philox } from './philox.js';
 
 /** Dtypes of numbers that are drawn. */
 export type RandomDType = 'float64' | 'float32' | 'float16' | 'bfloat16';
@@ -21,58 +27,58 @@ export interface RandomOptions<D extends DType> extends FullOptions<D> {
 /** Names of {@link RandomOptions}. */
 export const RANDOM_OPTIONS = { ...FULL_OPTIONS, key: true } as const;
 
-/** Words of a step: some tens of microseconds. */
-const STEP_WORDS = 4096;
-
-/** A number from one word, or from two. */
-export interface Drawing {
-  readonly words: 1 | 2;
-  readonly number: (word: number, next: number) => number;
+/** Numbers that are drawn, and what is made of them: `shift + scale x`, in float64. */
+export interface Drawing extends Omit<RandomNumbers, 'to'> {
+  readonly shift: number;
+  readonly scale: number;
 }
 
-/** As many numbers as there are places: element i is made of words i, or 2i and 2i + 1, of the key's blocks. */
-export function* drawInto(
-  out: { [i: number]: number; readonly length: number },
-  key: RandomKey,
-  { words, number }: Drawing,
-): Steps<void> {
-  const block = new Uint32Array(STEP_WORDS);
-  const { length } = out;
-  const each = STEP_WORDS / words;
-  for (let first = 0; first < length; first += each) {
-    const count = Math.min(each, length - first);
-    const needed = Math.ceil((count * words) / BLOCK_WORDS) * BLOCK_WORDS;
-    philox(key, counterOf((first * words) / BLOCK_WORDS), block.subarray(0, needed));
-    for (let k = 0; k < count; k++) {
-      const at = k * words;
-      out[first + k] = number(block[at] ?? 0, block[at + 1] ?? 0);
-    }
-    yield;
-  }
+/** Kernels, so that each is found loaded. */
+const kernels = new Map<string, BuiltinKernel>();
+
+function kernelOf({ kind, bits }: Drawing, to: DType): BuiltinKernel {
+  const name = `${kind} ${bits} ${to}`;
+  let kernel = kernels.get(name);
+  if (kernel === undefined) kernels.set(name, (kernel = cpuRandomKernel({ kind, bits, to })));
+  return kernel;
 }
 
-/** As many elements as an array of the host can have. */
-const MOST_ELEMENTS = 2 ** 32;
-
-/** A tensor of numbers that are drawn. @throws as `tensor` does, the signal's reason */
-export async function drawn<D extends RandomDType>(
+/** A tensor of numbers that are drawn: on the CPU, and copied where it shall be elsewhere. @throws MercerError, the signal's reason */
+export async function drawn<D extends DType>(
   what: string,
   shape: readonly number[],
-  { key, dtype = 'float32' as D, device, stream, signal }: RandomOptions<D>,
+  { key, device: place, stream, signal }: RandomOptions<D>,
+  dtype: D,
   drawing: Drawing,
 ): Promise<Tensor<D>> {
   checkKey(key, what);
   const extents = checkShape(shape, what);
-  const size = sizeOfShape(extents);
-  if (size > MOST_ELEMENTS) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: ${size} numbers at once. Draw at most 2^32, each part with a key of its own.`,
-    );
+  signal?.throwIfAborted();
+  const cpu = deviceCore('cpu');
+  const device = deviceCore(place ?? stream?.device);
+  // checked before anything is drawn
+  const target = streamFor(device, stream, what);
+  const queue = device === cpu ? target : cpu.defaultStream;
+  const view = await filled(allocateView(cpu, extents, dtype, { stream: queue }), async (to) => {
+    const count = sizeOfShape(extents);
+    if (count === 0) return;
+    const options = { signal, values: count };
+    const kernel = await cpu.loadForCall(kernelOf(drawing, dtype), options);
+    await waitForRoom(queue, signal);
+    const { shift, scale } = drawing;
+    const { low: keyLow, high: keyHigh } = key;
+    kernel.launch(queue, {
+      pointers: [memoryAt(to, 0)],
+      scalars: { count, keyLow, keyHigh, shift, scale },
+    });
+  });
+  const tensor = wrap(view, dtype);
+  if (device === cpu) return tensor;
+  try {
+    return await tensor.to(device, { stream, signal });
+  } finally {
+    tensor.dispose();
   }
-  const data = dtype === 'float32' ? new Float32Array(size) : new Float64Array(size);
-  await inSlices(drawInto(data, key, drawing), signal);
-  return tensor(data, { shape: extents, dtype, device, stream, signal });
 }
 
 /** @throws MercerError INVALID_ARGUMENT for dtypes of whole numbers */

@@ -9,11 +9,9 @@ import {
   checkRandomDType,
   drawn,
   RANDOM_OPTIONS,
-  type Drawing,
   type RandomDType,
   type RandomOptions,
 } from './draw.js';
-import { normalQuantile } from './normal-quantile.js';
 
 /** Options of {@link normal}. */
 export interface NormalOptions<D extends DType> extends RandomOptions<D> {
@@ -29,30 +27,12 @@ const NORMAL_OPTIONS: OptionNames<NormalOptions<DType>> = {
   deviation: true,
 };
 
-/** A standard normal number: its sign is the highest bit, and the others say which share of the half it lies in. */
-const SINGLE: Drawing = {
-  words: 1,
-  number: (word) => {
-    const z = normalQuantile((2 * (word & 0x7fffffff) + 1) * 2 ** -33);
-    return word >>> 31 === 0 ? z : -z;
-  },
-};
-const DOUBLE: Drawing = {
-  words: 2,
-  number: (word, next) => {
-    const k = (word & 0x7fffffff) * 2 ** 21 + (next >>> 11);
-    const z = normalQuantile((2 * k + 1) * 2 ** -54);
-    return word >>> 31 === 0 ? z : -z;
-  },
-};
-
 /**
  * Normally distributed numbers: `mean + deviation z`, computed in float64 and rounded once. z is the quantile of a uniform number with 32 bits (53
  * in float64), by Wichura's algorithm AS 241 (1988), within 2^-50 of itself; |z| is below 6.4 (8.3 in float64).
  *
  * All steps are sums, products, quotients and square roots of float64, each rounded as IEEE 754 says. So the numbers are a function of key, shape and
- * options alone, bit for bit on every device, and those of a longer shape begin with those of a shorter one. They are made on the host, some 60 ns
- * each, in slices between which the event loop runs, and uploaded.
+ * options alone, bit for bit on every device, and those of a longer shape begin with those of a shorter one. For a GPU they are drawn on the CPU and copied.
  *
  * ```ts
  * import { random } from '@mercer/tensor';
@@ -80,11 +60,8 @@ export function normal<D extends RandomDType = 'float32'>(
         `normal: the deviation is ${deviation}. Pass a standard deviation of 0 or more.`,
       );
     }
-    const { words, number } = dtype === 'float64' ? DOUBLE : SINGLE;
-    const scaled: Drawing = {
-      words,
-      number: (word, next) => mean + deviation * number(word, next),
-    };
-    return drawn<D>('normal', shape, { ...given, dtype }, scaled);
+    const bits = dtype === 'float64' ? 53 : 32;
+    const drawing = { kind: 'normal', bits, shift: mean, scale: deviation } as const;
+    return drawn('normal', shape, given, dtype, drawing);
   });
 }

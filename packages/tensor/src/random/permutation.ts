@@ -8,10 +8,9 @@ import { MercerError } from '../mercer-error.js';
 import { pendingOf, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import type { Tensor } from '../tensor.js';
-import { drawInto, RANDOM_OPTIONS, type RandomOptions } from './draw.js';
+import { drawn, RANDOM_OPTIONS, type RandomOptions } from './draw.js';
 import { checkKey, type RandomKey } from './key.js';
 import { counterOf, philox } from './philox.js';
-import { UNIT } from './uniform.js';
 
 /** Dtypes of whole numbers that are drawn. */
 export type PlaceDType = 'int32' | 'int64';
@@ -175,23 +174,17 @@ export function choice<D extends PlaceDType = 'int32'>(
         `choice: replace is ${describeValue(replace)}. Pass true or false.`,
       );
     }
-    if (size > (replace ? 2 ** 32 : n)) {
-      const remedy = replace
-        ? 'Draw at most 2^32, each part with a key of its own.'
-        : 'Draw at most n of them, or with replace: true.';
+    if (!replace && size > n) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `choice: ${size} numbers of ${n}${replace ? '' : ', none twice'}. ${remedy}`,
+        `choice: ${size} numbers of ${n}, none twice. Draw at most n of them, or with replace: true.`,
       );
     }
     if (!replace) {
       const order = await inSlices(shuffled(n, given.key), given.signal);
       return placed(order.slice(0, size), extents, dtype, given);
     }
-    const data = new Uint32Array(size);
-    const { words, number } = UNIT.float64;
-    const place = (word: number, next: number): number => Math.floor(n * number(word, next));
-    await inSlices(drawInto(data, given.key, { words, number: place }), given.signal);
-    return placed(data, extents, dtype, given);
+    const drawing = { kind: 'uniform', bits: 53, shift: 0, scale: n } as const;
+    return drawn(what, extents, given, dtype as D, drawing);
   });
 }

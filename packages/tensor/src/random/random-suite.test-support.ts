@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { gatherRows, random, tensor, type Device, type DType } from '../index.js';
 import { castOracle } from '../testing/cast-oracle.test-support.js';
 import { stored } from '../testing/host-values.test-support.js';
+import { normalQuantile } from './normal-quantile.test-support.js';
 import { wordsOracle } from './philox-oracle.test-support.js';
 
 const SEEDS = [0n, 1n, -1n, 0x0123456789abcdefn] as const;
@@ -89,6 +90,30 @@ export function randomSuite(where: () => Device): void {
           worst = Math.max(worst, Math.abs(tailOf(size) - share) / allowed);
         }
         expect(worst).toBeLessThan(1);
+      }
+    });
+
+    it('normal numbers are made of exactly rounded steps', async () => {
+      const isDouble = dtype === 'float64';
+      for (const [seed, mean, deviation] of [
+        [0n, 0, 1],
+        [-1n, 0.1, 3],
+        [5n, -100, 0.7],
+      ] as const) {
+        const options = { key: random.key(seed), mean, deviation, dtype, device: where() };
+        using x = await random.normal([10_001], options);
+        const words = wordsOracle(seed, isDouble ? 20_002 : 10_001);
+        const expected = Array.from({ length: 10_001 }, (_, i) => {
+          const all = isDouble
+            ? ((words[2 * i] ?? 0n) << 21n) | ((words[2 * i + 1] ?? 0n) >> 11n)
+            : (words[i] ?? 0n);
+          const half = isDouble ? 2n ** 52n : 2n ** 31n;
+          // both are exact
+          const share = Number(2n * (all % half) + 1n) / Number(4n * half);
+          const z = normalQuantile(share);
+          return castOracle(mean + deviation * (all < half ? z : -z), dtype);
+        });
+        expect(await stored(x)).toEqual(expected);
       }
     });
 

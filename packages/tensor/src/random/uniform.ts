@@ -9,7 +9,6 @@ import {
   checkRandomDType,
   drawn,
   RANDOM_OPTIONS,
-  type Drawing,
   type RandomDType,
   type RandomOptions,
 } from './draw.js';
@@ -28,15 +27,12 @@ const UNIFORM_OPTIONS: OptionNames<UniformOptions<DType>> = {
   high: true,
 };
 
-/** A number of [0, 1) with as many bits as the dtype has, from the upper bits of its words. */
-export const UNIT: Readonly<Record<RandomDType, Drawing>> = {
-  float64: {
-    words: 2,
-    number: (word, next) => ((word >>> 5) * 2 ** 26 + (next >>> 6)) * 2 ** -53,
-  },
-  float32: { words: 1, number: (word) => (word >>> 8) * 2 ** -24 },
-  float16: { words: 1, number: (word) => (word >>> 21) * 2 ** -11 },
-  bfloat16: { words: 1, number: (word) => (word >>> 24) * 2 ** -8 },
+/** Bits of a number of [0, 1): as many as the dtype has. */
+const BITS: Readonly<Record<RandomDType, number>> = {
+  float64: 53,
+  float32: 24,
+  float16: 11,
+  bfloat16: 8,
 };
 
 /**
@@ -44,7 +40,8 @@ export const UNIT: Readonly<Record<RandomDType, Drawing>> = {
  * 2^-24 in [0, 1) (of 2^-53, 2^-11 and 2^-8 in float64, float16 and bfloat16). So [0, 1) is exact; elsewhere rounding may give `high` itself.
  *
  * The numbers are a function of key, shape and options alone, bit for bit on every device, and those of a longer shape begin with those of a
- * shorter one. They are made on the host, some 20 ns each, in slices between which the event loop runs, and uploaded.
+ * shorter one. For a GPU they are drawn on the CPU
+ * and copied.
  *
  * ```ts
  * import { random } from '@mercer/tensor';
@@ -73,8 +70,7 @@ export function uniform<D extends RandomDType = 'float32'>(
         `uniform: low is ${low} and high is ${high}. Pass a high that is not below low, nor infinitely far from it.`,
       );
     }
-    const { words, number } = UNIT[dtype];
-    const scaled: Drawing = { words, number: (word, next) => low + range * number(word, next) };
-    return drawn<D>('uniform', shape, { ...given, dtype }, scaled);
+    const drawing = { kind: 'uniform', bits: BITS[dtype], shift: low, scale: range } as const;
+    return drawn('uniform', shape, given, dtype, drawing);
   });
 }
