@@ -18,7 +18,6 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     rows_gradient: 'rowsGradient',
     diagonal: 'diagonal',
   },
-  'random.h': { random: 'randomNumbers' },
 };
 
 /** The symbol of a built-in function in {@link builtinLibrary}. */

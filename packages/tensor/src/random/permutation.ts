@@ -104,7 +104,7 @@ function placed<D extends PlaceDType>(
 
 /**
  * The numbers from 0 to n - 1 in random order: that of random numbers of 64 bits, one for each. A function of key and n alone, on every device. Made
- * on the host, some 100 ns each, in slices between which the event loop runs, and uploaded.
+ * on the host, in 0.2 to 0.4 microseconds each, in slices between which the event loop runs, and uploaded.
  *
  * ```ts
  * import { gatherRows, random, tensor } from '@mercer/tensor';
@@ -138,7 +138,8 @@ export function permutation<D extends PlaceDType = 'int32'>(
 /**
  * Numbers from 0 to n - 1, each as likely as any other: `floor(n u)` with u of 53 bits, so that none is more likely than another by more than n 2^-53 of
  * itself; with `replace: false` the first of a `permutation`, so that none comes twice. `gatherRows` takes the rows of a tensor that they name. A function of key, n
- * and shape alone, on every device; made on the host and uploaded.
+ * and shape alone, on every device; for a GPU they are drawn on the
+ * CPU and copied.
  *
  * ```ts
  * import { gatherRows, random, tensor } from '@mercer/tensor';

@@ -1,7 +1,7 @@
 /*
  * Philox 4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011): ten rounds of two 32 x 32 bit
  * products turn a counter of 128 bits and a key of 64 bits into 128 random bits. Whole numbers of 32 bits only, so that every device has the
- * same bits.
+ * same bits. Here for keys and permutations; numbers are drawn by native/kernels/random.h of cpu-runtime.
  */
 
 /** A key of 64 bits. */
