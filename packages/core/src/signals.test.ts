@@ -76,6 +76,11 @@ const LOADING: Readonly<Record<string, Call>> = {
   scatterAdd: (o) => mercer.scatterAdd(a, index, 1, o),
   gatherRows: (o) => mercer.gatherRows(a, index, o),
   countRows: (o) => mercer.countRows(index, 1, o),
+  oneHot: (o) => mercer.oneHot(index, 3, o),
+  concat: (o) => mercer.concat([a, a], 0, o),
+  stack: (o) => mercer.stack([a, a], 0, o),
+  tile: (o) => mercer.tile(a, 2, o),
+  pad: (o) => mercer.pad(a, 1, o),
   cdist: (o) => mercer.cdist(a, b, o),
   'cdist.prepare': (o) => mercer.cdist.prepare(a, b, o),
   weightedDifferences: (o) => mercer.weightedDifferences(upstream, upstream, upstream, upstream, o),
@@ -104,12 +109,23 @@ const byPairs = (): mercer.LazyReduction =>
     .gather(mercer.param(a, { name: 'table' }))
     .reduction('Sum', 'j');
 
+const key = mercer.random.key(1);
+
 /** Calls that place, copy, read back and wait. */
 const MOVING: Readonly<Record<string, Call>> = {
   tensor: (o) => mercer.tensor(long, { ...place, ...o }),
   'tensor of nested arrays': (o) => mercer.tensor([[1, 2]], { ...place, ...o }),
   zeros: (o) => mercer.zeros([2], { ...place, ...o }),
   full: (o) => mercer.full([2 ** 20], 3, { ...place, ...o }),
+  arange: (o) => mercer.arange(0, 3, 1, { ...place, ...o }),
+  linspace: (o) => mercer.linspace(0, 1, 3, { ...place, ...o }),
+  eye: (o) => mercer.eye(3, { ...place, ...o }),
+  diag: (o) => mercer.diag(vector16, 1, o),
+  'diag of a matrix': (o) => mercer.diag(turned, 1, o),
+  'random.uniform': (o) => mercer.random.uniform([20_000], { key, ...place, ...o }),
+  'random.normal': (o) => mercer.random.normal([20_000], { key, ...place, ...o }),
+  'random.permutation': (o) => mercer.random.permutation(20_000, { key, ...place, ...o }),
+  'random.choice': (o) => mercer.random.choice(9, [20_000], { key, ...place, ...o }),
   'Scope.tensor': (o) => mercer.scope((s) => s.tensor([1], { ...place, ...o })),
   'Scope.zeros': (o) => mercer.scope((s) => s.zeros([1], { ...place, ...o })),
   'Scope.full': (o) => mercer.scope((s) => s.full([1], 1, { ...place, ...o })),

@@ -12,6 +12,67 @@ const levels: readonly CpuLevel[] = own < 0 ? ['arm64'] : LEVELS.slice(0, own + 
 /** Numbers of an element type and of dimensions as native/kernels/kernels.h has them. */
 const [BITS32, RANK] = [10n, 1n];
 
+/** Types and kinds of random numbers. */
+const [FLOAT64, FLOAT32, FLOAT16, INT32] = [0n, 1n, 2n, 5n];
+const [UNIFORM, NORMAL] = [0n, 1n];
+
+/** The bytes of random numbers that a level draws. */
+async function drawn(
+  level: CpuLevel,
+  { count, kind, bits, type }: { count: number; kind: bigint; bits: number; type: bigint },
+  { key = 0n, shift = 0, scale = 1 } = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const out = cpu.allocate(8 * count);
+  const words = new BigUint64Array(9);
+  words.set([out.address, BigInt(count), key % 2n ** 32n, key / 2n ** 32n]);
+  new Float64Array(words.buffer).set([shift, scale], 4);
+  words.set([kind, BigInt(bits), type], 6);
+  const stream = cpu.createStream();
+  const geometry = { tasks: Math.ceil(count / 4096), chunk: 1, scratchBytes: 0 };
+  const fn = builtin('random', { level });
+  expect(fn.paramBytes).toBe(words.byteLength);
+  fn.launch(geometry, stream, new Uint8Array(words.buffer), [out]);
+  await stream.whenDone();
+  return Uint8Array.from(new Uint8Array(out.arrayBuffer, out.byteOffset, 8 * count));
+}
+
+describe('random numbers', () => {
+  it.each(levels)("are the known answers of Philox's authors on %s", async (level) => {
+    // 32 bits of each word, as a multiple of 2^-32
+    const known = { count: 4, kind: UNIFORM, bits: 32, type: FLOAT64 };
+    const bytes = await drawn(level, known, { scale: 2 ** 32 });
+    expect(Array.from(new Float64Array(bytes.buffer), (word) => word.toString(16))).toEqual([
+      '6627e8d5',
+      'e169c58d',
+      'bc57ac4c',
+      '9b00dbd8',
+    ]);
+  });
+
+  it('have the same bits on processors that fuse products and sums, and on those that do not', async () => {
+    const given = { key: 0x7_dead_beefn, shift: 0.1, scale: 1000.3 };
+    for (const type of [FLOAT64, FLOAT32, FLOAT16, INT32]) {
+      for (const [kind, bits] of [
+        [UNIFORM, 53],
+        [UNIFORM, 24],
+        [UNIFORM, 11],
+        [NORMAL, 53],
+        [NORMAL, 32],
+      ] as const) {
+        for (const count of [1, 255, 257, 10_001]) {
+          const [first, ...others] = await Promise.all(
+            levels.map((level) => drawn(level, { count, kind, bits, type }, given)),
+          );
+          for (const one of others)
+            expect(Buffer.compare(one, first ?? one), `${kind} ${bits} ${type}`).toBe(0);
+          if (count > 1000)
+            expect(new Set(new BigUint64Array(first?.buffer ?? [])).size).toBeGreaterThan(600);
+        }
+      }
+    }
+  });
+});
+
 describe('a built-in function', () => {
   it.each(levels)('runs with the instructions of %s, and opens no LAPACK', async (level) => {
     const fn = builtin('fill', { level });

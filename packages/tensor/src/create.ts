@@ -37,10 +37,11 @@ export interface NewOptions<D extends DType> extends PlacementOptions {
 
 const NEW_OPTIONS: OptionNames<NewOptions<DType>> = { ...PLACEMENT_OPTIONS, dtype: true };
 
-/** Options of zeros and full. */
+/** Options of zeros, full and other tensors that are made by shape. */
 export interface FullOptions<D extends DType> extends NewOptions<D>, SignalOption {}
 
-const FULL_OPTIONS: OptionNames<FullOptions<DType>> = { ...NEW_OPTIONS, ...SIGNAL_OPTION };
+/** Names of {@link FullOptions}. */
+export const FULL_OPTIONS: OptionNames<FullOptions<DType>> = { ...NEW_OPTIONS, ...SIGNAL_OPTION };
 
 /** Options of tensor; progress counts bytes that were read. */
 export interface TensorOptions<D extends DType> extends PlacementOptions, WatchOptions {

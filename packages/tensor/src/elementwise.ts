@@ -8,6 +8,7 @@ import {
   type DType,
   type FillPlan,
   type LaunchableKernel,
+  type Scalars,
 } from '@mercer/kernels';
 import { sizeOfShape } from './checked-size.js';
 import type { DeviceCore } from './device-core.js';
@@ -108,8 +109,8 @@ export function memoryAt(
   return { storage: view.storage, byteOffset, dtype: view.dtype };
 }
 
-/** The bits of one element. */
-function patternOf(value: unknown, dtype: DType, what: string): bigint {
+/** The bits of one element. @throws MercerError INVALID_ARGUMENT */
+export function patternOf(value: unknown, dtype: DType, what: string): bigint {
   // the usual fill, all bits 0 in every dtype
   if (Object.is(value, 0)) return 0n;
   const element = newStorageArray(dtype, 1);
@@ -146,9 +147,14 @@ export async function enqueueFill(
     values: size,
   });
   await waitForRoom(stream, signal);
-  const signed = (bits: bigint): number => Number(BigInt.asIntN(32, bits));
   kernel.launch(stream, {
     pointers: [memoryAt(to, dstOffset)],
-    scalars: { ...scalars, lo: signed(pattern), hi: signed(pattern >> 32n) },
+    scalars: { ...scalars, ...patternScalars(pattern) },
   });
+}
+
+/** The bits of one element as the scalars of a fill. */
+export function patternScalars(pattern: bigint): Scalars {
+  const signed = (bits: bigint): number => Number(BigInt.asIntN(32, bits));
+  return { lo: signed(pattern), hi: signed(pattern >> 32n) };
 }

@@ -46,6 +46,10 @@ export {
   type PlacementOptions,
   type TensorOptions,
 } from './create.js';
+export { diag, eye, type EyeOptions } from './creators/diagonals.js';
+export { oneHot, type ClassDType, type OneHotOptions } from './creators/one-hot.js';
+export { arange, linspace, type LinspaceOptions } from './creators/ranges.js';
+export { tril, triu } from './creators/triangles.js';
 export type {
   AllocateOptions,
   CreateStreamOptions,
@@ -82,8 +86,14 @@ export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { isPending, type Pending } from './pending.js';
 export { planOf, type ResultPlan } from './plan-of.js';
+export { concat, stack, type JoinedDType } from './shaping/join.js';
+export { pad, type PadOptions, type PadWidth, type PadWidths } from './shaping/pad.js';
+export type { ShapingOptions } from './shaping/shaping-options.js';
+export { tile } from './shaping/tile.js';
+export { flip, split } from './shaping/view-functions.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';
+export * as random from './random/index.js';
 export type { ReadbackOptions } from './readback.js';
 export { scatterAdd, type ScatterAdd, type ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';

@@ -3,9 +3,10 @@ import type { DType } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import type { Stream, WorkOptions } from './device.js';
 import type { TensorMethods } from './tensor-methods.js';
+import { countOfParts } from './views.js';
 
 /** Methods of a tensor that return another view of it at once. */
-type ViewName = 'slice' | 'transpose' | 'permute' | 'reshape' | 'broadcastTo' | 'view';
+type ViewName = 'slice' | 'transpose' | 'permute' | 'reshape' | 'flip' | 'broadcastTo' | 'view';
 
 /** Methods of a tensor that return a promise. */
 type PromisingName =
@@ -46,6 +47,9 @@ export type Pending<T> = Promise<T> &
   Pick<T, PromisingName & keyof T> & {
     readonly [K in ViewName & keyof T]: (...given: ArgumentsOf<T[K]>) => Pending<T>;
   } & {
+    /** The parts are there at once, each pending. */
+    readonly [K in 'split' & keyof T]: (...given: ArgumentsOf<T[K]>) => Pending<T>[];
+  } & {
     /** Disposes the tensor as soon as it is there; does nothing where the operation fails. */
     dispose(): void;
     [Symbol.dispose](): void;
@@ -61,6 +65,7 @@ const METHODS: Readonly<
   transpose: 'tensor',
   permute: 'tensor',
   reshape: 'tensor',
+  flip: 'tensor',
   broadcastTo: 'tensor',
   view: 'tensor',
   contiguous: 'tensor',
@@ -83,7 +88,24 @@ const METHODS: Readonly<
 export const pendingPrototype = Object.create(Promise.prototype, {
   dispose: { value: disposeWhenThere },
   [Symbol.dispose]: { value: disposeWhenThere },
+  split: { value: splitWhenThere, configurable: true, writable: true },
 }) as object;
+
+/** Parts of a tensor that is not there yet. @throws MercerError INVALID_ARGUMENT where their number is not known */
+function splitWhenThere(
+  this: Promise<object>,
+  sections: number | readonly number[],
+  axis?: number,
+): readonly Pending<object>[] {
+  const count = countOfParts(sections);
+  const sizes = typeof sections === 'number' ? sections : [...sections];
+  const parts = this.then((tensor) => (tensor as Splits).split(sizes, axis));
+  return Array.from({ length: count }, (_, at) => pending(parts.then((all) => all[at] as object)));
+}
+
+interface Splits {
+  split(sections: number | readonly number[], axis?: number): readonly object[];
+}
 
 function disposeWhenThere(this: Promise<Disposable>): void {
   this.then(

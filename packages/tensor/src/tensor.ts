@@ -1,6 +1,7 @@
 import { inspect, type InspectOptions } from 'node:util';
 import { dtypeBytes, type DType } from '@mercer/kernels';
 import { describeValue, refusePromise, type OptionNames } from '@mercer/options';
+import type { Axes } from './arithmetic/axes.js';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
 import { checkDType, refuseDataless } from './check-argument.js';
@@ -40,9 +41,11 @@ import type { TensorMethods } from './tensor-methods.js';
 import type { ElementOf, NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
 import {
   broadcastLayout,
+  flipLayout,
   permuteLayout,
   reshapeLayout,
   sliceLayout,
+  splitLayouts,
   type SliceRange,
 } from './views.js';
 
@@ -170,6 +173,20 @@ export class Tensor<D extends DType = DType> implements Layout {
    */
   reshape(shape: readonly number[]): Tensor<D> {
     return this.#view(reshapeLayout(this, shape));
+  }
+
+  /** Walked backwards along an axis, several, or all where none are named. Shares memory. */
+  flip(axes?: Axes): Tensor<D> {
+    return this.#view(flipLayout(this, axes));
+  }
+
+  /**
+   * Its parts along an axis: `sections` equal ones, or parts of the sizes in an array. Each shares memory, and is disposed by itself.
+   *
+   * @throws MercerError SHAPE_MISMATCH where the parts do not make up the axis; INVALID_ARGUMENT
+   */
+  split(sections: number | readonly number[], axis = 0): Tensor<D>[] {
+    return splitLayouts(this, sections, axis).map((part) => this.#view(part));
   }
 
   /** Repeated along dimensions of extent 1 and along new leading ones, with stride 0. Shares memory. */
@@ -374,6 +391,15 @@ export interface Tensor<D extends DType = DType> extends TensorMethods<D> {}
 /** The tensor of a view; takes over its reference to the storage. @internal */
 export function wrap<D extends DType>(view: ElementView, dtype: D): Tensor<D> {
   return new Tensor(view.storage, dtype, view);
+}
+
+/**
+ * Another handle for memory of a tensor, laid out and typed as said; the caller disposes it, and has checked that it stays inside.
+ *
+ * @internal
+ */
+export function viewOf<D extends DType>(tensor: Tensor, layout: Layout, dtype: D): Tensor<D> {
+  return new Tensor(tensor.storage.retain(), dtype, layout);
 }
 
 /** True for a tensor of this copy of the package. */

@@ -1,15 +1,24 @@
 import { gt, variable } from '@mercer/formula';
 import { assertType, describe, expectTypeOf, test } from 'vitest';
 import {
+  arange,
+  concat,
   countRows,
   device,
+  diag,
   empty,
+  eye,
   full,
   gatherRows,
+  linspace,
   map,
   memory,
+  oneHot,
+  random,
   scatterAdd,
   scope,
+  split,
+  stack,
   sumTo,
   tensor,
   zeros,
@@ -18,6 +27,7 @@ import {
   type LoadedKernel,
   type MemoryReport,
   type NestedOf,
+  type Pending,
   type Progress,
   type RawArrayOf,
   type Storage,
@@ -47,6 +57,57 @@ describe('public signatures', () => {
     void tensor('1');
     // @ts-expect-error no such dtype
     void empty([1], { dtype: 'float8' });
+  });
+
+  test('dtypes of joined tensors, and views of what is pending', () => {
+    const halves = empty([1], { dtype: 'float16' });
+    const whole = empty([1], { dtype: 'int32' });
+    expectTypeOf(concat([halves, halves])).resolves.toEqualTypeOf<Tensor<'float16'>>();
+    expectTypeOf(stack([whole, whole.mul(2)])).resolves.toExtend<Tensor<'int32' | 'float32'>>();
+    expectTypeOf(concat([halves, whole])).resolves.toExtend<
+      Tensor<'float32' | 'float16' | 'int32'>
+    >();
+    expectTypeOf(whole.split(2)).toEqualTypeOf<Tensor<'int32'>[]>();
+    expectTypeOf(whole.mul(whole).split(2)).toEqualTypeOf<Pending<Tensor<'int32'>>[]>();
+    expectTypeOf(split(whole, [1, 2])).toEqualTypeOf<Tensor<'int32'>[]>();
+    expectTypeOf(whole.flip()).toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(whole.neg().flip(0)).toEqualTypeOf<Pending<Tensor<'int32'>>>();
+    expectTypeOf(halves.tile(2)).resolves.toEqualTypeOf<Tensor<'float16'>>();
+    // @ts-expect-error an output of another dtype
+    void halves.pad(1, { out: whole });
+  });
+
+  test('dtypes of creators', () => {
+    expectTypeOf(arange(3)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(arange(0, 3, 1, { dtype: 'int32' })).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(linspace(0, 1, 3, { endpoint: false })).resolves.toEqualTypeOf<
+      Tensor<'float32'>
+    >();
+    expectTypeOf(eye(3, { dtype: 'bool' })).resolves.toEqualTypeOf<Tensor<'bool'>>();
+    const whole = arange(3, { dtype: 'int64' });
+    expectTypeOf(diag(whole)).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(whole.diag().tril(1)).resolves.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(oneHot(whole, 3)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    const floats = arange(3);
+    // @ts-expect-error classes are whole numbers
+    void oneHot(floats, 3);
+  });
+
+  test('dtypes of random numbers', () => {
+    const key = random.key(1);
+    expectTypeOf(random.uniform([2], { key })).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(random.normal([2], { key, dtype: 'float64' })).resolves.toEqualTypeOf<
+      Tensor<'float64'>
+    >();
+    expectTypeOf(random.permutation(3, { key })).resolves.toEqualTypeOf<Tensor<'int32'>>();
+    expectTypeOf(random.split(key)).toEqualTypeOf<[random.RandomKey, random.RandomKey]>();
+    expectTypeOf(random.split(key, 3)).toEqualTypeOf<random.RandomKey[]>();
+    // @ts-expect-error a key is needed
+    void random.uniform([2], {});
+    // @ts-expect-error whole numbers are for choice
+    void random.uniform([2], { key, dtype: 'int32' });
+    // @ts-expect-error a seed is no key
+    void random.uniform([2], { key: 7 });
   });
 
   test('dtype from the options', () => {

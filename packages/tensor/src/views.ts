@@ -1,4 +1,5 @@
 import { describeValue } from '@mercer/options';
+import { checkAxes, checkAxis, type Axes } from './arithmetic/axes.js';
 import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { isRowMajor, rowMajorStrides, type Layout } from './layout.js';
 import { MercerError } from './mercer-error.js';
@@ -93,6 +94,81 @@ function resolveRange(
   const to = stop === undefined || stop === null ? (by > 0 ? high : low) : clamp(stop);
   const count = Math.max(0, Math.ceil((to - from) / by));
   return { start: from, count, step: by };
+}
+
+/** The view walked backwards along axes. */
+export function flipLayout(layout: Layout, axes: Axes | undefined): Layout {
+  const flipped = checkAxes('flip', axes, layout.shape);
+  const strides = [...layout.strides];
+  let { offset } = layout;
+  for (const axis of flipped) {
+    const stride = strides[axis] ?? 0;
+    // one without elements keeps its start, which may be the end of the memory
+    if (!layout.shape.includes(0)) offset += ((layout.shape[axis] ?? 1) - 1) * stride;
+    strides[axis] = -stride;
+  }
+  return { shape: layout.shape, strides, offset };
+}
+
+/** How many parts a split gives. @throws MercerError INVALID_ARGUMENT */
+export function countOfParts(sections: number | readonly number[]): number {
+  const given: unknown = sections;
+  if (Array.isArray(given)) return given.length;
+  if (Number.isSafeInteger(given) && Number(given) >= 1) return Number(given);
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `split: the sections are ${describeValue(given)}. Pass how many equal parts, 1 or more, or an array of their sizes.`,
+  );
+}
+
+/** The parts of a view along an axis: as many equal ones, or of the sizes that are given. */
+export function splitLayouts(
+  layout: Layout,
+  sections: number | readonly number[],
+  axis: number,
+): readonly Layout[] {
+  const { shape } = layout;
+  const at = checkAxis('split', axis, shape.length, `shape ${formatShape(shape)}`);
+  const extent = shape[at] ?? 0;
+  const stride = layout.strides[at] ?? 0;
+  let { offset } = layout;
+  return sizesOf(sections, extent, at, shape).map((size) => {
+    const part = { shape: shape.with(at, size), strides: layout.strides, offset };
+    offset += shape.includes(0) ? 0 : size * stride;
+    // a part without elements at the end starts where there may be no memory
+    return size === 0 ? { ...part, offset: layout.offset } : part;
+  });
+}
+
+function sizesOf(
+  sections: number | readonly number[],
+  extent: number,
+  axis: number,
+  shape: readonly number[],
+): readonly number[] {
+  const count = countOfParts(sections);
+  const where = `axis ${axis} of shape ${formatShape(shape)}`;
+  if (typeof sections === 'number') {
+    if (extent % count === 0) return new Array<number>(count).fill(extent / count);
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `split: ${where} has ${extent} elements, which are not ${count} equal parts. Pass an array of sizes that add up to ${extent}.`,
+    );
+  }
+  const sizes = [...sections];
+  for (const size of sizes as readonly unknown[]) {
+    if (Number.isSafeInteger(size) && Number(size) >= 0) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `split: size ${describeValue(size)} in [${sizes.join(', ')}]. Pass sizes of 0 or more that add up to ${extent}.`,
+    );
+  }
+  const sum = sizes.reduce((a, b) => a + b, 0);
+  if (sum === extent) return sizes;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `split: sizes ${formatShape(sizes)} add up to ${sum}, and ${where} has ${extent} elements. Pass sizes that add up to ${extent}.`,
+  );
 }
 
 /** Dimension `axes[i]` of the view becomes dimension i. */

@@ -26,7 +26,7 @@ size_t scatterScratch(const void* packed) {
 
 struct BuiltinLevel {
   const char* name;
-  Builtin builtins[11];
+  Builtin builtins[12];
 
   explicit BuiltinLevel(const Level& level)
       : name(level.name),
@@ -42,6 +42,7 @@ struct BuiltinLevel {
             {"prepare_rows", level.prepareRows, noScratch, sizeof(RowsArgs), false},
             {"rows_gradient", level.rowsGradient, noScratch, sizeof(RowsGradientArgs), false},
             {"diagonal", level.diagonal, noScratch, sizeof(DiagonalArgs), false},
+            {"random", level.random, noScratch, sizeof(RandomArgs), false},
         } {}
 };
 

@@ -114,11 +114,19 @@ struct DiagonalArgs {
   int64_t wide, columns, add;
 };
 
+// shift + scale x, x being a uniform number of as many bits, or a normal one made of 32 or 53 (docs/adr/0035).
+struct RandomArgs {
+  void* out;
+  int64_t count, keyLow, keyHigh;
+  double shift, scale;
+  int64_t normal, bits, type;
+};
+
 // The kernels as built for one instruction set.
 struct Level {
   const char* name;
   const RowFn (*rows)[kTypes];  // by the types' numbers; null between raw elements and others
-  Fn copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient, diagonal;
+  Fn copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient, diagonal, random;
 };
 
 }  // namespace mercer::cpu::kernels

@@ -14,6 +14,7 @@ namespace {
 #include "axis-reductions.h"
 #include "rows-by-index.h"
 #include "prepared-rows.h"
+#include "random.h"
 
 }  // namespace
 
@@ -22,6 +23,6 @@ namespace {
 extern const Level MERCER_CONCAT(kKernels_, MERCER_LEVEL);
 const Level MERCER_CONCAT(kKernels_, MERCER_LEVEL) = {
     MERCER_LEVEL_NAME, ROWS, copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient,
-    diagonal};
+    diagonal, randomNumbers};
 
 }  // namespace mercer::cpu::kernels

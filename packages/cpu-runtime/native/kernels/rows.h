@@ -1,3 +1,5 @@
+#pragma once
+
 // Rows of elements from one type to another. The conversions are generated: the rules are those of compiled kernels.
 #include "generated/conversions.h"
 

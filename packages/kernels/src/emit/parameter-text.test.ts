@@ -9,6 +9,7 @@ import { parameterisedProblems } from '../pairwise/default-parameterised.test-su
 import { emitPairwise } from '../pairwise/emit.js';
 import { planPairwise } from '../pairwise/plan.js';
 import { emitRowsGradient, planRowsGradient } from '../pairwise-gradient/index.js';
+import { cpuRandomKernel } from '../random/random-cpu.js';
 import { cpuReduceKernel } from '../reduce/index.js';
 import { rowsProblems } from '../rows/default-rows.test-support.js';
 import { emitRows, planRows } from '../rows/index.js';
@@ -68,6 +69,7 @@ const STRUCTS: Readonly<Record<string, string>> = {
   prepare_rows: 'Rows',
   rows_gradient: 'RowsGradient',
   diagonal: 'Diagonal',
+  random: 'Random',
 };
 
 /** Every kind of built-in function, with every parameter that a plan may have or not. */
@@ -87,6 +89,7 @@ function builtinKernels(): BuiltinKernel[] {
     emitSum(planSum({ from: 'float32', to: 'float64', outputs: 3, count: 5 }), 'cpu'),
     cpuReduceKernel('sum', 'float32', 'float64'),
     cpuReduceKernel('argMax', 'float64', 'float64'),
+    cpuRandomKernel({ kind: 'normal', bits: 32, to: 'float16' }),
   ].filter((kernel) => kernel.dialect === 'builtin');
 }
 

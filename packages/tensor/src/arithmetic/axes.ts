@@ -39,6 +39,18 @@ export function checkAxes(
   return (counted as number[]).sort((a, b) => a - b);
 }
 
+/** One axis counted from 0. @param of what has axes, for messages @throws MercerError INVALID_ARGUMENT */
+export function checkAxis(what: string, axis: unknown, rank: number, of: string): number {
+  const counted = typeof axis === 'number' && axis < 0 ? axis + rank : axis;
+  if (Number.isInteger(counted) && Number(counted) >= 0 && Number(counted) < rank) {
+    return Number(counted);
+  }
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: axis ${describeValue(axis)} of ${of}. Use ${-rank} to ${rank - 1}.`,
+  );
+}
+
 /** The shape without axes, or with extents of 1 in their place. */
 export function reducedShape(
   shape: readonly number[],

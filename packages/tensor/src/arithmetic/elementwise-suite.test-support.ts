@@ -1,8 +1,9 @@
 import { DTYPES, type DType } from '@mercer/kernels';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { empty, tensor, type Device, type Tensor } from '../index.js';
+import { tensor, type Device, type Tensor } from '../index.js';
 import { castOracle } from '../testing/cast-oracle.test-support.js';
+import { LAYOUTS, viewOf, type LayoutName } from '../testing/view-layouts.test-support.js';
 import { CountTable } from '../testing/count-table.test-support.js';
 import { elementwise } from './elementwise.js';
 import { resultDType } from './dtype-rules.js';
@@ -145,29 +146,6 @@ const SHAPES: Readonly<Record<string, readonly [Values, Values]>> = {
   ],
   long: [[70, 33], [33]],
 };
-
-const LAYOUTS = ['plain', 'turned', 'every second', 'reversed', 'unaligned'] as const;
-type LayoutName = (typeof LAYOUTS)[number];
-
-/** A view of a shape that lies in memory as said. */
-function viewOf(dtype: DType, shape: Values, layout: LayoutName, device: Device): Tensor {
-  const fresh = (extents: Values): Tensor => empty(extents, { dtype, device });
-  const axes = shape.map(() => null);
-  switch (layout) {
-    case 'plain':
-      return fresh(shape);
-    case 'turned':
-      return fresh(shape.toReversed()).permute(shape.map((_, axis) => axis).reverse());
-    case 'every second':
-      return fresh([...shape, 2]).slice(...axes, 1);
-    case 'reversed':
-      return fresh(shape).slice(...axes.map((): [null, null, -1] => [null, null, -1]));
-    case 'unaligned':
-      return fresh([shape.reduce((a, b) => a * b, 1) + 1])
-        .slice([1])
-        .reshape(shape);
-  }
-}
 
 /** Usual values of a dtype, none of them special. */
 const usual = (dtype: DType): Values =>

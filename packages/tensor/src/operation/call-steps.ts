@@ -1,6 +1,7 @@
 import {
   dtypeBytes,
   planCopy,
+  planFill,
   type DType,
   type KernelProgram,
   type LaunchableKernel,
@@ -10,7 +11,7 @@ import { own } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import type { Device } from '../device.js';
 import type { DeviceCore } from '../device-core.js';
-import { elementKernel } from '../elementwise.js';
+import { elementKernel, patternScalars } from '../elementwise.js';
 import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
 import { coreOf } from '../operations.js';
@@ -216,6 +217,20 @@ export class CallSteps {
   /** Copies elements, converted, to a view of the same shape. */
   copy(from: CallView, to: CallView): void {
     if (sizeOfShape(to.shape) > 0) this.#steps.push(this.#copyStep(from, to));
+  }
+
+  /** Writes the bits of one element to every element of a view. */
+  fill(to: CallView, pattern: bigint): void {
+    const values = sizeOfShape(to.shape);
+    if (values === 0) return;
+    const { plan, scalars, dstOffset } = planFill(to);
+    const kernel = elementKernel(plan, this.device.kind);
+    const step = this.#kernelStep(`fill ${JSON.stringify(plan)}`, kernel, {
+      values,
+      pointers: { dst: pointerAt(to, dstOffset) },
+      scalars: { ...scalars, ...patternScalars(pattern) },
+    });
+    this.#steps.push(step);
   }
 
   #copyStep(from: CallView, to: CallView): CallStep {

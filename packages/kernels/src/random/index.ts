@@ -1,0 +1,1 @@
+export { cpuRandomKernel, type RandomNumbers } from './random-cpu.js';

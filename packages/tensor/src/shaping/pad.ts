@@ -1,0 +1,164 @@
+import type { DType } from '@mercer/kernels';
+import { describeValue, type OptionNames } from '@mercer/options';
+import { attachMethods } from '../attach-methods.js';
+import type { TensorOperand } from '../arithmetic/result-types.js';
+import { formatShape } from '../checked-size.js';
+import { patternOf } from '../elementwise.js';
+import { MercerError } from '../mercer-error.js';
+import { CallSteps, type CallView } from '../operation/call-steps.js';
+import { only, Operation } from '../operation/operation.js';
+import { coreOf } from '../operations.js';
+import { arrived, pending, type Pending } from '../pending.js';
+import { readOptions } from '../read-options.js';
+import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { checkOut } from '../tensor-checks.js';
+import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
+
+/** How many elements come before and behind an axis. */
+export type PadWidth = readonly [before: number, after: number];
+
+/**
+ * Widths as numpy has them: one number on both sides of every axis, a pair for every axis, or a list of pairs, one for each axis; a list of
+ * one pair is for every axis.
+ */
+export type PadWidths = number | PadWidth | readonly PadWidth[];
+
+/** Options of {@link pad}. */
+export interface PadOptions<D extends DType = DType> extends ShapingOptions<D> {
+  /** What is put around, converted as `fill` does. Default: 0. */
+  readonly value?: number | bigint | boolean | undefined;
+}
+
+const PAD_OPTIONS: OptionNames<PadOptions> = { ...SHAPING_OPTIONS, value: true };
+
+const operation = new Operation<
+  readonly [x: Tensor, widths: readonly PadWidth[], pattern: bigint],
+  ShapingOptions
+>({
+  what: 'pad',
+  options: SHAPING_OPTIONS,
+  freeOptions: OUT_OPTION,
+  identify: ([x, widths, pattern], { out }) => ({
+    key: `${widths.join()} ${pattern}`,
+    tensors: { inputs: [x], outs: [out] },
+  }),
+  plan: ([x, widths, pattern], { out }) => {
+    const { dtype, device } = x;
+    const before = widths.map(([first]) => first);
+    const shape = x.shape.map((extent, axis) => {
+      const [first, last] = widths[axis] ?? [0, 0];
+      return first + extent + last;
+    });
+    if (out !== undefined) checkOut(out, { shape, dtype, device }, [x], 'pad');
+    const tensors = { inputs: [x], outs: [out] };
+    const steps = new CallSteps(coreOf(device), tensors);
+    const to = steps.result({ shape, dtype });
+    // slabs before and behind each axis, as long as x along the axes before it, so that nothing is written twice
+    let inner = to;
+    for (const [axis, extent] of x.shape.entries()) {
+      const first = before[axis] ?? 0;
+      const end = first + extent;
+      steps.fill(partOf(inner, axis, 0, first), pattern);
+      steps.fill(partOf(inner, axis, end, (shape[axis] ?? 0) - end), pattern);
+      inner = partOf(inner, axis, first, extent);
+    }
+    steps.copy(steps.input(0), inner);
+    return { tensors, steps };
+  },
+});
+
+const partOf = (view: CallView, axis: number, start: number, extent: number): CallView => ({
+  ...view,
+  shape: view.shape.with(axis, extent),
+  offset: view.offset + start * (view.strides[axis] ?? 0),
+});
+
+/** The widths of every axis. @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH */
+function widthsOf(widths: unknown, x: Tensor): readonly PadWidth[] {
+  const every = (pair: PadWidth): readonly PadWidth[] => x.shape.map(() => pair);
+  if (typeof widths === 'number') {
+    return every([checkWidth(widths, widths), checkWidth(widths, widths)]);
+  }
+  if (Array.isArray(widths)) {
+    const list: readonly unknown[] = widths;
+    if (list.length === 2 && list.every((one) => typeof one === 'number')) {
+      return every(checkPair(list, widths));
+    }
+    const pairs = list.map((one) => checkPair(one, widths));
+    const [only] = pairs;
+    if (pairs.length === 1 && only !== undefined) return every(only);
+    if (pairs.length === x.rank) return pairs;
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `pad: ${pairs.length} pairs of widths for ${x.label}, which has ${x.rank} axes. Pass one pair for each axis, or one for all.`,
+    );
+  }
+  return [checkPair(widths, widths)];
+}
+
+function checkPair(pair: unknown, widths: unknown): PadWidth {
+  if (Array.isArray(pair) && pair.length === 2) {
+    return [checkWidth(pair[0], widths), checkWidth(pair[1], widths)];
+  }
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `pad: the widths are ${describeWidths(widths)}. Pass a number, a pair [before, after], or a pair for each axis.`,
+  );
+}
+
+function checkWidth(width: unknown, widths: unknown): number {
+  if (typeof width === 'number' && Number.isSafeInteger(width) && width >= 0) return width;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `pad: width ${describeValue(width)}${Array.isArray(widths) ? ` in ${describeWidths(widths)}` : ''}. Pass counts of 0 or more; slice() takes elements away.`,
+  );
+}
+
+const describeWidths = (widths: unknown): string =>
+  Array.isArray(widths)
+    ? formatShape(
+        widths.map((one: unknown) => (Array.isArray(one) ? formatShape(one) : one) as number),
+      )
+    : describeValue(widths);
+
+/**
+ * A tensor with more elements around it, all of one value: one copy, and a fill of each side that has any.
+ *
+ * ```ts
+ * import { pad, tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([[1, 2]], { device: 'cpu' });
+ * console.log(await pad(x, [[0, 1], [1, 0]], { value: 9 }).toNested()); // [ [ 9, 1, 2 ], [ 9, 9, 9 ] ]
+ * ```
+ *
+ * @param x any dtype, rank and strides
+ * @param widths a number on both sides of every axis, a pair `[before, after]` for every axis, or a list of pairs, one for each axis
+ * @returns of x's dtype; row-major, or `out`
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
+ */
+export function pad<D extends DType>(
+  x: TensorOperand<D>,
+  widths: PadWidths,
+  options?: PadOptions<NoInfer<D>>,
+): Pending<Tensor<D>> {
+  const call = async (): Promise<Tensor> => {
+    const { value, ...given } = readOptions('pad', options, PAD_OPTIONS);
+    const copied: unknown = Array.isArray(widths)
+      ? widths.map((one: unknown) => (Array.isArray(one) ? [...(one as unknown[])] : one))
+      : widths;
+    const [one] = await arrived([x, given]);
+    assertTensor(one, 'pad: x');
+    const pattern = patternOf(value ?? 0, one.dtype, 'pad: the value');
+    return only(await operation.call([one, widthsOf(copied, one), pattern], given));
+  };
+  return pending(call()) as Pending<Tensor<D>>;
+}
+
+declare module '../tensor-methods.js' {
+  interface TensorMethods<D extends DType> {
+    /** With more elements around it: see {@link pad}. */
+    pad(widths: PadWidths, options?: PadOptions<NoInfer<D>>): Pending<Tensor<D>>;
+  }
+}
+
+attachMethods({ pad: { gives: 'tensor', takesPending: true, call: pad } });

@@ -1,0 +1,144 @@
+import { MAX_COPY_RANK, type DType } from '@mercer/kernels';
+import { describeValue } from '@mercer/options';
+import { attachMethods } from '../attach-methods.js';
+import type { TensorOperand } from '../arithmetic/result-types.js';
+import { checkShape } from '../checked-size.js';
+import { MercerError } from '../mercer-error.js';
+import { CallSteps, type CallView } from '../operation/call-steps.js';
+import { only, Operation } from '../operation/operation.js';
+import { coreOf } from '../operations.js';
+import { arrived, pending, type Pending } from '../pending.js';
+import { readOptions } from '../read-options.js';
+import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { checkOut } from '../tensor-checks.js';
+import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
+
+const operation = new Operation<
+  readonly [x: Tensor, repetitions: readonly number[]],
+  ShapingOptions
+>({
+  what: 'tile',
+  options: SHAPING_OPTIONS,
+  freeOptions: OUT_OPTION,
+  identify: ([x, repetitions], { out }) => ({
+    key: repetitions.join(),
+    tensors: { inputs: [x], outs: [out] },
+  }),
+  plan: ([x, repetitions], { out }) => {
+    assertTensor(x, 'tile: x');
+    const { dtype, device } = x;
+    const rank = Math.max(x.rank, repetitions.length);
+    const lead = rank - x.rank;
+    const times = [...new Array<number>(rank - repetitions.length).fill(1), ...repetitions];
+    const extents = [...new Array<number>(lead).fill(1), ...x.shape];
+    const shape = checkShape(
+      extents.map((extent, axis) => extent * (times[axis] ?? 1)),
+      'tile',
+    );
+    if (out !== undefined) checkOut(out, { shape, dtype, device }, [x], 'tile');
+    const tensors = { inputs: [x], outs: [out] };
+    const steps = new CallSteps(coreOf(device), tensors);
+    const from = steps.input(0);
+    const to = steps.result({ shape, dtype });
+    const axes = extents.flatMap((extent, axis): Axis[] => {
+      const source = axis < lead ? 0 : (from.strides[axis - lead] ?? 0);
+      const target = to.strides[axis] ?? 0;
+      return [
+        { extent: times[axis] ?? 1, source: 0, target: extent * target },
+        { extent, source, target },
+      ];
+    });
+    copyAxes(
+      steps,
+      from,
+      to,
+      axes.filter(({ extent }) => extent !== 1),
+    );
+    return { tensors, steps };
+  },
+});
+
+/** An axis of a copy: its extent, and its strides on both sides. */
+interface Axis {
+  readonly extent: number;
+  readonly source: number;
+  readonly target: number;
+}
+
+/** One copy, or where it has more axes than a copy can have, one for each repetition along the axis that has the fewest. */
+function copyAxes(steps: CallSteps, from: CallView, to: CallView, axes: readonly Axis[]): void {
+  const repeated = axes.filter(({ source }) => source === 0);
+  if (axes.length <= MAX_COPY_RANK || repeated.length === 0) {
+    const shape = axes.map(({ extent }) => extent);
+    steps.copy(
+      { ...from, shape, strides: axes.map(({ source }) => source) },
+      { ...to, shape, strides: axes.map(({ target }) => target) },
+    );
+    return;
+  }
+  const fewest = repeated.reduce((a, b) => (b.extent < a.extent ? b : a));
+  const others = axes.filter((axis) => axis !== fewest);
+  for (let k = 0; k < fewest.extent; k++) {
+    copyAxes(steps, from, { ...to, offset: to.offset + k * fewest.target }, others);
+  }
+}
+
+/** As many repetitions for each of the last axes; one number is for the last axis. @throws MercerError INVALID_ARGUMENT */
+function checkRepetitions(repetitions: unknown): readonly number[] {
+  const given: unknown = typeof repetitions === 'number' ? [repetitions] : repetitions;
+  if (Array.isArray(given)) {
+    const counts: readonly unknown[] = given;
+    return counts.map((one) => {
+      if (typeof one === 'number' && Number.isSafeInteger(one) && one >= 0) return one;
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `tile: ${describeValue(one)} repetitions. Pass counts of 0 or more, one for each of the last axes.`,
+      );
+    });
+  }
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `tile: the repetitions are ${describeValue(given)}. Pass a count for the last axis, or an array of counts.`,
+  );
+}
+
+/**
+ * A tensor repeated along its axes, as numpy's tile: `repetitions` are counts for the last axes, or one for the last. Where there are
+ * more counts than axes, the tensor has leading axes of extent 1. One strided copy.
+ *
+ * ```ts
+ * import { tensor, tile } from '@mercer/tensor';
+ *
+ * const x = await tensor([[1, 2]], { device: 'cpu' });
+ * console.log(await tile(x, [2, 2]).toNested()); // [ [ 1, 2, 1, 2 ], [ 1, 2, 1, 2 ] ]
+ * ```
+ *
+ * @param x any dtype, rank and strides
+ * @returns of x's dtype, each extent multiplied by its count; row-major, or `out`
+ * @throws MercerError INVALID_ARGUMENT, DISPOSED; with `out` also SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
+ */
+export function tile<D extends DType>(
+  x: TensorOperand<D>,
+  repetitions: number | readonly number[],
+  options?: ShapingOptions<NoInfer<D>>,
+): Pending<Tensor<D>> {
+  const call = async (): Promise<Tensor> => {
+    const given = readOptions('tile', options, SHAPING_OPTIONS);
+    const counts = checkRepetitions(repetitions);
+    const [one] = await arrived([x, given]);
+    return only(await operation.call([one as Tensor, counts], given));
+  };
+  return pending(call()) as Pending<Tensor<D>>;
+}
+
+declare module '../tensor-methods.js' {
+  interface TensorMethods<D extends DType> {
+    /** Repeated along its axes: see {@link tile}. */
+    tile(
+      repetitions: number | readonly number[],
+      options?: ShapingOptions<NoInfer<D>>,
+    ): Pending<Tensor<D>>;
+  }
+}
+
+attachMethods({ tile: { gives: 'tensor', takesPending: true, call: tile } });
