@@ -119,16 +119,7 @@ export class LazyReduction<
     args: readonly LazyData[] = [],
     options?: CallReduceOptions<K, D, I>,
   ): PendingResult<ResultOf<K, D, I>> {
-    return promised(this.reduction.kind, () => this.result(args, options));
-  }
-
-  /** @internal What `call` promises, without the methods of a tensor. */
-  async result<I extends IndexDType>(
-    args: readonly LazyData[],
-    options: CallReduceOptions<K, D, I> | undefined,
-  ): Promise<ResultOf<K, D, I>> {
-    const [results = NO_RESULTS] = await computed(this.#task, args, options);
-    return asResult<K, D, I>(results);
+    return promised(this.reduction.kind, () => resultOf<K, D, I>(this.#task, args, options));
   }
 
   /**
@@ -173,4 +164,26 @@ export class LazyReduction<
   [inspect.custom](): string {
     return this.toString();
   }
+}
+
+/** The result of a task that is one reduction. */
+async function resultOf<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+  task: JointTask,
+  args: readonly LazyData[],
+  options: CallReduceOptions<K, D, I> | undefined,
+): Promise<ResultOf<K, D, I>> {
+  const [results = NO_RESULTS] = await computed(task, args, options);
+  return asResult<K, D, I>(results);
+}
+
+/** What a call of the reduction without arguments promises, without the methods of a tensor. */
+export function resultWithoutMethods<
+  K extends ReductionKind,
+  D extends LazyDType,
+  I extends IndexDType,
+>(
+  { task: { what, reduction, inputs } }: LazyReduction<K, D>,
+  options: CallReduceOptions<K, D, I> | undefined,
+): Promise<ResultOf<K, D, I>> {
+  return resultOf({ what, reductions: [reduction], inputs, names: undefined }, [], options);
 }

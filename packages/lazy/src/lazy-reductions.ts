@@ -6,7 +6,7 @@ import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
 import { checkOperand, type LazyOperand, type Rules } from './lazy-formula.js';
-import { LazyReduction } from './lazy-reduction.js';
+import { LazyReduction, resultWithoutMethods } from './lazy-reduction.js';
 import type {
   CallReduceOptions,
   IndexDType,
@@ -225,7 +225,7 @@ export async function reduced<K extends ReductionKind, D extends LazyDType, I ex
   options: CallReduceOptions<K, D, I> | undefined,
   more: DescribeOptions = NO_MORE,
 ): Promise<ResultOf<K, D, I>> {
-  return describeReduction<K, D>(what, x, kind, axis, more).result([], options);
+  return resultWithoutMethods(describeReduction<K, D>(what, x, kind, axis, more), options);
 }
 
 type Options<K extends ReductionKind> = CallReduceOptions<K, LazyDType, IndexDType> | undefined;
