@@ -75,7 +75,7 @@ function assertMatrix(what: string, name: string, x: Tensor): void {
   }
 }
 
-function floating(what: string, name: string, x: Tensor): LinalgDType {
+export function floating(what: string, name: string, x: Tensor): LinalgDType {
   if (x.dtype === 'float32' || x.dtype === 'float64') return x.dtype;
   throw new MercerError(
     'DTYPE_MISMATCH',

@@ -21,6 +21,7 @@ export {
   SingularMatrixError,
   type LinalgErrorCode,
 } from './errors.js';
+export { einsum, type EinsumOptions } from './einsum.js';
 export { inv, type InvOptions, type InverseResult } from './inv.js';
 export { kron, type KronOptions } from './kron.js';
 export { kronMatvec } from './kron-matvec.js';

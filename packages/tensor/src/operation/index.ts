@@ -55,7 +55,7 @@ export { isDense, isRowMajor } from '../layout.js';
 export { localHandle } from '../local-handle.js';
 export { coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
-export { givesPending, pending, pendingOf } from '../pending.js';
+export { arrived, givesPending, pending, pendingOf } from '../pending.js';
 export {
   launchProgram,
   loadPlan,
@@ -69,7 +69,7 @@ export {
 export { readOptions } from '../read-options.js';
 export { readableInput, type BoundOperand, type CopyTarget } from '../readable-input.js';
 export { RecentMap } from '../recent-map.js';
-export { assertTensor, OUT_OPTION } from '../tensor.js';
+export { assertTensor, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
 export { unlessAborted } from '../unless-aborted.js';
 export {
