@@ -1,1 +1,1 @@
-export { cpuRandomKernel, type RandomNumbers } from './random-cpu.js';
+export { cpuRandomKernel, type RandomNumbers } from './cpu-random.js';

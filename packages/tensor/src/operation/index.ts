@@ -13,7 +13,7 @@
  * 5. A promise of a tensor is given as `pending`, so that it has the tensor's methods; `attachMethods` makes the operation a method.
  * 6. An `Operation` does 1 and 3 to 6 from rules: what identifies a call, and the checks of 2, which write the call's launches down as
  *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. So are made: in this package `map`,
- *    elementwise chains, reductions over axes, `sumTo` and rows by index; `cdist`, `runKernel` and
+ *    elementwise chains, reductions over axes, `concat`, `stack`, `tile`, `pad`, `sumTo` and rows by index; `cdist`, `runKernel` and
  *    `weightedDifferences` of `@mercer/pairwise`; the reductions of `@mercer/lazy`. Gradients of pairwise and `@mercer/linalg` take the
  *    steps one by one. `addReductions` writes down reductions of formulas over pairs of rows.
  * 7. A call that comes again goes from the face to the launch: `KnownCall` and `KnownCalls`, by `layoutKey`.
