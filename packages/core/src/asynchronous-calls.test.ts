@@ -90,6 +90,7 @@ beforeAll(async () => {
     ['valueAndGradients', (o) => mercer.valueAndGradients(sum, { x: 'x' }, o)],
     ['matmul', (o) => mercer.matmul(square, x, o), [6, 4]],
     ['kron', (o) => mercer.kron(x, x, o), [36, 16]],
+    ['einsum', (o) => mercer.einsum('ij,jk', [square, x], o)],
     ['cholesky', (o) => mercer.cholesky(symmetric, o), [6, 6]],
     ['solveCholesky', (o) => mercer.solveCholesky(symmetric, x, o), [6, 4]],
     ['solveLU', (o) => mercer.solveLU(square, x, o), [6, 4]],

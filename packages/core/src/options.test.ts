@@ -176,6 +176,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
     ['conditionEstimate', (o) => mercer.conditionEstimate(a, o)],
     ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],
+    ['einsum', (o) => mercer.einsum('ij,jk', [a, a], o)],
     ['inv', (o) => mercer.inv(a, o)],
     ['kron', (o) => mercer.kron(a, a, o)],
     ['kronMatvec', (o) => mercer.kronMatvec(a, a, a, o)],

@@ -215,6 +215,7 @@ const LINEAR: Readonly<Record<string, Call>> = {
   cholesky: (o) => mercer.cholesky(many, { ...o, checkErrors: true, onJitter: () => undefined }),
   conditionEstimate: (o) => mercer.conditionEstimate(many, o),
   eigh: (o) => mercer.eigh(many, o),
+  einsum: (o) => mercer.einsum('bij,bjk->bik', [many, many], o),
   inv: (o) => mercer.inv(many, o),
   kron: (o) => mercer.kron(many, many, o),
   kronMatvec: (o) => mercer.kronMatvec(many, many.slice(0), vector16, o),

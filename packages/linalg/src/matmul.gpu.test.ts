@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { device, devices, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { describe, expect, it } from 'vitest';
+import { describeEinsum } from './einsum-suite.test-support.js';
 import { random } from './matrices.test-support.js';
 import { matmul } from './matmul.js';
 import { matmulSuite } from './matmul-suite.test-support.js';
@@ -31,6 +32,9 @@ const data: Readonly<Record<string, (next: () => number) => number>> = {
 if (gpus.length === 0) it.skip('matmul on a GPU: no device');
 
 for (const gpu of gpus) {
+  describe(`on ${gpu.id}`, () => {
+    describeEinsum(() => gpu);
+  });
   matmulSuite(`on ${gpu.id}`, () => gpu, { scatters: true });
   for (const precision of precisions) {
     matmulSuite(`on ${gpu.id}`, () => gpu, { scatters: true, precision });

@@ -1,0 +1,239 @@
+import { tensor, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { einsum, type LinalgDType } from './index.js';
+
+/** A number generator of its own for each test. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
+}
+
+const EXTENTS: Readonly<Record<string, number>> = { i: 2, j: 3, k: 4, l: 5, m: 1, n: 0 };
+
+/** Numbers in rows, with the letter of each axis. */
+interface Plain {
+  readonly letters: string;
+  readonly shape: readonly number[];
+  readonly values: Float64Array;
+}
+
+/** The sum over all letters, by one loop for each: what the subscripts mean. */
+function plainEinsum(operands: readonly Plain[], output: string): number[] {
+  const letters = [...new Set(Array.from(operands.map((one) => one.letters).join('') + output))];
+  const extentOf = (letter: string): number =>
+    Math.max(
+      ...operands.flatMap((one) =>
+        Array.from(one.letters).flatMap((own, at) => (own === letter ? [one.shape[at] ?? 1] : [])),
+      ),
+    );
+  const inOrder = [...Array.from(output), ...letters.filter((one) => !output.includes(one))];
+  const results: number[] = [];
+  const at = new Map<string, number>();
+  const visit = (depth: number): number => {
+    if (depth === inOrder.length) {
+      return operands.reduce((product, { letters: own, shape, values }) => {
+        const place = Array.from(own).reduce((sum, letter, axis) => {
+          const extent = shape[axis] ?? 1;
+          return sum * extent + (extent === 1 ? 0 : (at.get(letter) ?? 0));
+        }, 0);
+        return product * (values[place] ?? NaN);
+      }, 1);
+    }
+    const letter = inOrder[depth] ?? '';
+    let sum = 0;
+    for (let value = 0; value < extentOf(letter); value++) {
+      at.set(letter, value);
+      const below = visit(depth + 1);
+      if (depth < output.length) {
+        if (depth === output.length - 1) results.push(below);
+      } else sum += below;
+    }
+    return sum;
+  };
+  const whole = visit(0);
+  return output.length === 0 ? [whole] : results;
+}
+
+/** Subscripts with letters for the dots, where the text has dots. */
+const CASES: readonly (
+  readonly [subscripts: string] | readonly [subscripts: string, letters: string]
+)[] = [
+  ['ij,jk->ik'],
+  ['ij,jk'],
+  ['ij,kj->ki'],
+  ['ji,jk->ik'],
+  ['lij,ljk->lik'],
+  ['ijl,jkl->kli'],
+  ['i,i->'],
+  ['i,j->ij'],
+  ['ij,ij->ij'],
+  ['ij,ij->j'],
+  ['ij->ji'],
+  ['ij->'],
+  ['ij'],
+  ['ji'],
+  ['ii'],
+  ['ii->i'],
+  ['iji->j'],
+  ['iij,jk->ik'],
+  ['ijk,l->kl'],
+  ['ij,jk,kl->il'],
+  ['ij,jk,kl,il->'],
+  ['i,j,k->kij'],
+  ['ijk,ilm,jmk->li'],
+  ['im,mk->ik'],
+  ['in,nk->ik'],
+  ['nj,jk->nk'],
+  ['ij , jk -> ik', 'ij,jk->ik'],
+  ['...j,j...->...', 'aj,ja->a'],
+  ['...ij,...jk->...ik', 'aij,ajk->aik'],
+  ['i...,i...->...', 'iab,iab->ab'],
+  ['...', 'ab->ab'],
+  ['i...', 'iab->abi'],
+  ['...,...', 'ab,ab->ab'],
+  [',ij->ij'],
+];
+const OF_DOTS: Readonly<Record<string, number>> = { a: 2, b: 3 };
+
+/** `einsum` against loops, on a device. */
+export function describeEinsum(device: () => Device): void {
+  describe('einsum', () => {
+    const dtypes = ['float64', 'float32'] as const;
+    describe.each(dtypes)('in %s', (dtype: LinalgDType) => {
+      it.each(CASES.map(([text, letters = implicit(text)]) => ({ text, letters })))(
+        '$text',
+        async ({ text, letters }) => {
+          const [inputs = '', output = ''] = letters.split('->');
+          const random = randomFrom(7 + text.length);
+          const plain = inputs.split(',').map((own): Plain => {
+            const shape = Array.from(own, (letter) => EXTENTS[letter] ?? OF_DOTS[letter] ?? 1);
+            const count = shape.reduce((a, b) => a * b, 1);
+            return {
+              letters: own,
+              shape,
+              values: Float64Array.from({ length: count }, () => Math.fround(random() - 0.5)),
+            };
+          });
+          for (const layout of ['rows', 'columns'] as const) {
+            const operands = await Promise.all(
+              plain.map((one) => placed(one, dtype, layout, device())),
+            );
+            const found = await einsum(text, operands);
+            expect(found.dtype).toBe(dtype);
+            expect(found.isContiguous).toBe(true);
+            expect(found.shape).toEqual(
+              Array.from(output, (letter) => EXTENTS[letter] ?? OF_DOTS[letter] ?? 1),
+            );
+            const wanted = plainEinsum(plain, output);
+            const magnitudes = plainEinsum(
+              plain.map((one) => ({ ...one, values: one.values.map(Math.abs) })),
+              output,
+            );
+            const unit = dtype === 'float64' ? 2 ** -53 : 2 ** -24;
+            const got = Array.from((await found.toTypedArray()) as Float64Array);
+            expect(got).toHaveLength(wanted.length);
+            for (const [at, want] of wanted.entries()) {
+              expect(Math.abs((got[at] ?? NaN) - want)).toBeLessThanOrEqual(
+                64 * unit * (magnitudes[at] ?? 0),
+              );
+            }
+          }
+        },
+      );
+    });
+
+    it('broadcasts the axes of dots', async () => {
+      const where = { device: device() };
+      const a = await tensor([[[1, 2]], [[3, 4]]], where); // (2, 1, 2)
+      const b = await tensor(
+        [
+          [1, 10],
+          [2, 20],
+          [3, 30],
+        ],
+        where,
+      ); // (3, 2)
+      const found = await einsum('...k,...k->...', [a, b]);
+      expect(await found.toNested()).toEqual([
+        [21, 42, 63],
+        [43, 86, 129],
+      ]);
+      // an axis of dots that only one operand has more than once, beside a product of matrices
+      const c = await tensor(
+        [
+          [
+            [1, 2],
+            [3, 4],
+          ],
+        ],
+        where,
+      ); // (1, 2, 2)
+      const d = await tensor(
+        [
+          [
+            [1, 0],
+            [0, 1],
+          ],
+          [
+            [2, 0],
+            [0, 2],
+          ],
+        ],
+        where,
+      );
+      expect(await einsum('...ij,...jk->...ik', [c, d]).toNested()).toEqual([
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        [
+          [2, 4],
+          [6, 8],
+        ],
+      ]);
+    });
+
+    it('leaves its operands and gives memory of its own, keeping nothing else', async () => {
+      const where = { device: device() };
+      const a = await tensor(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        where,
+      );
+      const before = device().memory().liveStorages;
+      const copy = await einsum('ij->ij', [a]);
+      const product = await einsum('ij,kj,kl->il', [a, a.view(), a.transpose()]);
+      expect(device().memory().liveStorages).toBe(before + 2);
+      await a.fill(0);
+      expect(await copy.toNested()).toEqual([
+        [1, 2],
+        [3, 4],
+      ]);
+      copy.dispose();
+      product.dispose();
+      expect(device().memory().liveStorages).toBe(before);
+    });
+  });
+}
+
+/** The result of subscripts without one: letters that come once, in alphabetical order. */
+function implicit(subscripts: string): string {
+  if (subscripts.includes('->')) return subscripts;
+  const letters = Array.from(subscripts.replaceAll(',', ''));
+  const once = letters.filter((one) => letters.indexOf(one) === letters.lastIndexOf(one));
+  return `${subscripts}->${once.sort().join('')}`;
+}
+
+/** Row-major, or with the axes in memory the other way round. */
+async function placed(
+  { shape, values }: Plain,
+  dtype: LinalgDType,
+  layout: 'rows' | 'columns',
+  device: Device,
+): Promise<Tensor<LinalgDType>> {
+  const x = await tensor(values, { shape, dtype, device });
+  const turned = shape.map((_, axis) => shape.length - 1 - axis);
+  return layout === 'rows' ? x : (await x.permute(turned).contiguous()).permute(turned);
+}
