@@ -11,11 +11,11 @@ export interface BinRun {
   readonly stderr: string;
 }
 
-/**
- * The package, as it is installed where vitest.config.ts says so and else as it lies here (the GPU bundle); programs that the tests
- * profile import @mercer/core from here.
- */
-const HERE = process.env['MERCER_TEST_CLI'] ?? fileURLToPath(new URL('../..', import.meta.url));
+/** The packages, as they are installed where vitest.shared.ts says so and else as they lie here (the GPU bundle). */
+const PACKAGES =
+  process.env['MERCER_TEST_INSTALLED'] ?? fileURLToPath(new URL('../../..', import.meta.url));
+/** The package: programs that the tests profile import @mercer/core from here. */
+const HERE = join(PACKAGES, 'cli');
 
 /** A store of this test process's own: the user's is neither needed nor touched. */
 const STORE = mkdtempSync(join(tmpdir(), 'mercer-cli-store-'));
@@ -76,7 +76,12 @@ function node(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Bin
 
 /** Without the settings that a test runner passes on. */
 function plainEnvironment(): NodeJS.ProcessEnv {
-  const { FORCE_COLOR: _force, NO_COLOR: _no, MERCER_TEST_CLI: _cli, ...rest } = process.env;
+  const {
+    FORCE_COLOR: _force,
+    NO_COLOR: _no,
+    MERCER_TEST_INSTALLED: _installed,
+    ...rest
+  } = process.env;
   return rest;
 }
 
