@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 
 /** What every package's tests run with. A package that needs more spreads this in its own vitest.config.ts. */
 export const packageTests = {
@@ -16,4 +17,16 @@ export const packageTests = {
   expect: { requireAssertions: true },
   /** Other packages load as they do for a user: only this package's sources go through the transformer. */
   server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
+};
+
+/** For packages whose tests start processes over the packages as they are installed, `MERCER_TEST_INSTALLED`: spread after the above. */
+export const withInstalled = {
+  globalSetup: [join(import.meta.dirname, 'scripts/lib/installed.mjs')],
+  env: {
+    ...packageTests.env,
+    MERCER_TEST_INSTALLED: join(
+      import.meta.dirname,
+      'node_modules/.cache/installed/node_modules/@mercer',
+    ),
+  },
 };

@@ -1,11 +1,6 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { packageTests, withInstalled } from '../../vitest.shared.js';
 
 export default defineConfig({
-  test: {
-    ...packageTests,
-    name: '@mercer/cli',
-    // The commands run as they are installed.
-    globalSetup: ['../../scripts/lib/installed.mjs'],
-  },
+  test: { ...packageTests, ...withInstalled, name: '@mercer/cli' },
 });

@@ -6,8 +6,10 @@ import { describe, expect, it } from 'vitest';
 /* Arrays that are transferred, resized or collected while a tensor is made from them: in programs of their own, which a read of
    freed memory ends. */
 
+/** The packages, as they are installed where vitest.shared.ts says so and else as they lie here. */
+const PACKAGES = process.env['MERCER_TEST_INSTALLED'] ?? join(import.meta.dirname, '..', '..');
 const fileOf = (name: string): string =>
-  pathToFileURL(join(import.meta.dirname, '..', '..', name, 'dist', 'index.js')).href;
+  pathToFileURL(join(PACKAGES, name, 'dist', 'index.js')).href;
 const [entry, formula] = [fileOf('tensor'), fileOf('formula')];
 
 interface Outcome {

@@ -7,7 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /* Programs of their own: what happens once per process, at its end, in worker threads, and with a broken cache. */
 
-const entry = pathToFileURL(join(import.meta.dirname, '..', 'dist', 'index.js')).href;
+/** The packages, as they are installed where vitest.shared.ts says so and else as they lie here. */
+const PACKAGES = process.env['MERCER_TEST_INSTALLED'] ?? join(import.meta.dirname, '..', '..');
+const fileOf = (name: string): string =>
+  pathToFileURL(join(PACKAGES, name, 'dist', 'index.js')).href;
+const entry = fileOf('tensor');
 let folder: string;
 
 beforeAll(() => {
@@ -43,7 +47,7 @@ function run(body: string, env: Record<string, string> = {}): Promise<Outcome> {
 
 /** A kernel with a formula: x + x of [1.5, 2.5]. */
 const DOUBLED = `
-  const { add, variable } = await import(${JSON.stringify(import.meta.resolve('@mercer/formula'))});
+  const { add, variable } = await import(${JSON.stringify(fileOf('formula'))});
   const x = await tensor([1.5, 2.5], { device: 'cpu' });
   const doubled = () => mercer.map(add(variable('x'), variable('x')), { x });
   console.log(await doubled().toNested().then((d) => d.join(), (e) => e.code + ' ' + e.message));`;
@@ -252,7 +256,7 @@ describe('a process of its own', () => {
 
   it('does not grow in a long synchronous loop', async () => {
     const { stdout } = await run(`
-      const { emitCopy, planCopy } = await import(${JSON.stringify(import.meta.resolve('@mercer/kernels'))});
+      const { emitCopy, planCopy } = await import(${JSON.stringify(fileOf('kernels'))});
       const cpu = device('cpu');
       const { plan, scalars } = planCopy({ from: 'float32', to: 'float64', shape: [500], srcStrides: [1], dstStrides: [1] });
       const kernel = cpu.loadBuiltin(emitCopy(plan, 'cpu'));

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** What a run of the built command left behind. */
 export interface BinRun {
@@ -11,20 +11,19 @@ export interface BinRun {
   readonly stderr: string;
 }
 
-/** The package as it is installed (scripts/lib/installed.mjs): programs that the tests profile import @mercer/core from here. */
-const INSTALLED = new URL(
-  '../../../../node_modules/.cache/installed/node_modules/@mercer/cli/',
-  import.meta.url,
-);
-const HERE = fileURLToPath(INSTALLED);
+/** The packages, as they are installed where vitest.shared.ts says so and else as they lie here (the GPU bundle). */
+const PACKAGES =
+  process.env['MERCER_TEST_INSTALLED'] ?? fileURLToPath(new URL('../../..', import.meta.url));
+/** The package: programs that the tests profile import @mercer/core from here. */
+const HERE = join(PACKAGES, 'cli');
 
 /** A store of this test process's own: the user's is neither needed nor touched. */
 const STORE = mkdtempSync(join(tmpdir(), 'mercer-cli-store-'));
 process.once('exit', () => rmSync(STORE, { recursive: true, force: true }));
 
-export const BIN = fileURLToPath(new URL('bin/mercer.js', INSTALLED));
+export const BIN = join(HERE, 'bin/mercer.js');
 
-/** Runs the installed command once for each list of arguments, and prints what every run left behind. */
+/** Runs the built command once for each list of arguments, and prints what every run left behind. */
 const ONE_BY_ONE = `
   const [main, lists] = process.argv.slice(1);
   const print = process.stdout.write.bind(process.stdout);
@@ -44,14 +43,14 @@ const ONE_BY_ONE = `
   print(JSON.stringify(runs));
 `;
 
-/** Runs the installed `mercer` as a user would, without a terminal, on the CPU. */
+/** Runs the built `mercer` as a user would, without a terminal, on the CPU. */
 export function mercer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<BinRun> {
   return node([BIN, ...args], env);
 }
 
 /** The same for several lists of arguments in one process, which is for commands that end before they compute. */
 export async function mercerOneByOne(lists: readonly (readonly string[])[]): Promise<BinRun[]> {
-  const main = new URL('dist/main.js', INSTALLED).href;
+  const main = pathToFileURL(join(HERE, 'dist/main.js')).href;
   const run = await node(['--input-type=module', '-e', ONE_BY_ONE, main, JSON.stringify(lists)]);
   if (run.status !== 0) throw new Error(`the runs ended with ${run.status}: ${run.stderr}`);
   return JSON.parse(run.stdout) as BinRun[];
@@ -75,9 +74,14 @@ function node(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Bin
   });
 }
 
-/** Without the colour settings that a test runner passes on. */
+/** Without the settings that a test runner passes on. */
 function plainEnvironment(): NodeJS.ProcessEnv {
-  const { FORCE_COLOR: _force, NO_COLOR: _no, ...rest } = process.env;
+  const {
+    FORCE_COLOR: _force,
+    NO_COLOR: _no,
+    MERCER_TEST_INSTALLED: _installed,
+    ...rest
+  } = process.env;
   return rest;
 }
 

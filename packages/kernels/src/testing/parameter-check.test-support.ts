@@ -207,15 +207,15 @@ function verifyOutputs(outputs: Outputs): void {
     const layer = memory === 'own' ? l : 0;
     const values = Object.fromEntries(parameters.map((name) => [name, own[name]?.[layer] ?? 1]));
     const bound = { p: family.p ?? 2, ...values };
+    // one object for all terms: to make one takes longer than to evaluate
+    const pair = { a: NaN, b: NaN, ...bound };
     for (let i = 0; i < m; i += 1) {
       for (let j = 0; j < n; j += 1) {
-        const terms = Array.from({ length: k }, (_, t) =>
-          evaluate(problem.inner, {
-            a: A.values[A.at(l, i, t)] ?? NaN,
-            b: B.values[B.at(l, j, t)] ?? NaN,
-            ...bound,
-          }),
-        );
+        const terms = Array.from({ length: k }, (_, t) => {
+          pair.a = A.values[A.at(l, i, t)] ?? NaN;
+          pair.b = B.values[B.at(l, j, t)] ?? NaN;
+          return evaluate(problem.inner, pair);
+        });
         const total =
           problem.reduce === 'sum' || k === 0
             ? terms.reduce((x, y) => x + y, 0)
