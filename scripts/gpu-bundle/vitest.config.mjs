@@ -1,5 +1,6 @@
 // Runs the compiled tests of the bundle: MERCER_BUNDLE_TESTS is 'gpu' (every *.gpu.test.js) or 'cpu' (the smoke part, and
 // the GPU tests too, which must load and skip themselves where there is no device).
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const gpuTests = ['packages/*/dist/**/*.gpu.test.js'];
@@ -35,7 +36,8 @@ export default defineConfig({
           include:
             process.env.MERCER_BUNDLE_TESTS === 'cpu' ? [...smokeTests, ...gpuTests] : gpuTests,
           exclude: alone,
-          maxWorkers: 8,
+          // their time goes into NVRTC
+          maxWorkers: Math.max(2, Math.floor(0.75 * availableParallelism())),
           sequence: { groupOrder: 1 },
         },
       },
