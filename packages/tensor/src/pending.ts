@@ -100,7 +100,12 @@ function splitWhenThere(
   const count = countOfParts(sections);
   const sizes = typeof sections === 'number' ? sections : [...sections];
   const parts = this.then((tensor) => (tensor as Splits).split(sizes, axis));
-  return Array.from({ length: count }, (_, at) => pending(parts.then((all) => all[at] as object)));
+  return Array.from({ length: count }, (_, at) => {
+    const part = parts.then((all) => all[at] as object);
+    // the parts fail together: whoever uses one of them hears of it
+    part.catch(() => undefined);
+    return pending(part);
+  });
 }
 
 interface Splits {
@@ -122,6 +127,8 @@ for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, give
 export function addPendingMethod(name: string, gives: Gives): void {
   const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
     const stream = streamAmong(given);
+    // lists, such as axes, as they are now
+    given = given.map((one) => (Array.isArray(one) ? [...(one as unknown[])] : one));
     const self = ActsAsPending.is(this) ? this.launch({ stream }) : this;
     const result = Promise.all([self, arrived(given)]).then(([tensor, all]): unknown => {
       const own: unknown = Reflect.get(tensor, name);

@@ -1,6 +1,6 @@
 import { inspect, type InspectOptions } from 'node:util';
 import { dtypeBytes, type DType } from '@mercer/kernels';
-import { describeValue, refusePromise, type OptionNames } from '@mercer/options';
+import { describeList, describeValue, refusePromise, type OptionNames } from '@mercer/options';
 import type { Axes } from './arithmetic/axes.js';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
@@ -48,6 +48,15 @@ import {
   splitLayouts,
   type SliceRange,
 } from './views.js';
+
+/** @throws MercerError INVALID_ARGUMENT for arguments that other libraries take, and that would be ignored */
+function refuseMore(what: string, more: readonly unknown[], remedy: string): void {
+  if (more.length === 0) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${describeList(more)} is more than it takes. ${remedy}.`,
+  );
+}
 
 /** Options of operations that make a tensor or write one that exists. */
 export interface OutOption<D extends DType = DType> extends StreamOption {
@@ -155,7 +164,8 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   /** The last two dimensions exchanged; a tensor of rank 0 or 1 as it is. Shares memory. */
-  transpose(): Tensor<D> {
+  transpose(...more: readonly never[]): Tensor<D> {
+    refuseMore('transpose', more, 'Call permute(axes), which takes the axes in their new order');
     const axes = this.shape.map((_, axis) => axis);
     if (axes.length >= 2) axes.push(...axes.splice(-2).reverse());
     return this.#view(permuteLayout(this, axes));
@@ -176,7 +186,8 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   /** Walked backwards along an axis, several, or all where none are named. Shares memory. */
-  flip(axes?: Axes): Tensor<D> {
+  flip(axes?: Axes, ...more: readonly never[]): Tensor<D> {
+    refuseMore('flip', more, 'Pass several axes as one array');
     return this.#view(flipLayout(this, axes));
   }
 

@@ -1,13 +1,13 @@
-import { describeValue } from '@mercer/options';
 import type { DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
 import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import type { Tensor } from '../tensor.js';
 import type { Axes } from './axes.js';
-import { elementwise } from './elementwise.js';
+import { isInteger } from './dtype-rules.js';
+import { elementwise, presentOperand } from './elementwise.js';
 import type { OperatorName } from './operators.js';
 import {
   reduction,
@@ -115,6 +115,31 @@ function composed(steps: (between: Between) => Promise<Tensor>): Pending<Tensor>
   return pending(work());
 }
 
+/**
+ * Whole numbers are computed with in float64, so that no step saturates or drops digits, and the result is rounded to float32 once; all else as
+ * it is.
+ */
+function inFloatingPoint(
+  x: Any,
+  options: ReductionOptions,
+  compute: (x: Any, options: ReductionOptions) => Pending<Tensor>,
+): Pending<Tensor> {
+  const present = presentOperand(x) as Tensor | undefined;
+  if (present !== undefined && !isInteger(present.dtype)) return compute(x, options);
+  return composed(async (between) => {
+    const one = present ?? (await x);
+    if (!isInteger(one.dtype)) return compute(one, options);
+    const { out, stream, signal, debug, keepDims } = options;
+    const wide = one.cast('float64', { stream, signal });
+    const result = await between(compute(wide, { stream, signal, debug, keepDims }));
+    return result.cast('float32', { out: out as Tensor<'float32'> | undefined, stream, signal });
+  });
+}
+
+/** The axes of a call, which its steps read one after the other: those that the caller's array has now. */
+const kept = (axes: Axes | undefined): Axes | undefined =>
+  Array.isArray(axes) ? [...(axes as readonly number[])] : axes;
+
 function variance(
   x: Any,
   axes: Axes | undefined,
@@ -137,8 +162,12 @@ function variance(
 const VARIANCE_OPTIONS: OptionNames<VarianceOptions> = { ...REDUCTION_OPTIONS, correction: true };
 const NORM_OPTIONS: OptionNames<NormOptions> = { ...REDUCTION_OPTIONS, ord: true };
 
-function norm(x: Any, axes?: Axes, given?: NormOptions): Pending<Tensor> {
-  const { ord = 2, ...options } = readOptions('norm', given, NORM_OPTIONS);
+function norm(
+  x: Any,
+  axes: Axes | undefined,
+  ord = 2,
+  options: ReductionOptions = {},
+): Pending<Tensor> {
   const { keepDims } = options;
   if (typeof (ord as unknown) !== 'number' || !(ord > 0)) {
     throw new MercerError(
@@ -148,7 +177,12 @@ function norm(x: Any, axes?: Axes, given?: NormOptions): Pending<Tensor> {
   }
   const size = op('abs', x);
   if (ord === 1) return reduction('sum', size, axes, options);
-  if (ord === Infinity) return reduction('max', size, axes, options);
+  // no magnitude is negative, and none is there of nothing
+  if (ord === Infinity) {
+    return composed(async (between) =>
+      last('maximum', [await between(reduction('max', size, axes, { keepDims })), 0], options),
+    );
+  }
   const power = ord === 2 ? op('square', x) : op('pow', size, ord);
   return composed(async (between) => {
     const sum = await between(reduction('sum', power, axes, { keepDims }));
@@ -171,8 +205,7 @@ async function shifted(
   return { exp, sum: await between(reduction('sum', exp, axes, KEEP)), most };
 }
 
-function logSumExp(x: Any, axes?: Axes, given?: ReductionOptions): Pending<Tensor> {
-  const options = readOptions('logSumExp', given, REDUCTION_OPTIONS);
+function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
   return composed(async (between) => {
     const { sum, most } = await shifted(x, axes, between);
     // over axes that have one element left: takes them away where they do not stay
@@ -180,17 +213,27 @@ function logSumExp(x: Any, axes?: Axes, given?: ReductionOptions): Pending<Tenso
   });
 }
 
-const softmax = (x: Any, axis: Axes = -1): Pending<Tensor> =>
+const softmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(async (between) => {
     const { exp, sum } = await shifted(x, axis, between);
     return op('div', exp, sum);
   });
 
-const logSoftmax = (x: Any, axis: Axes = -1): Pending<Tensor> =>
+const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(async (between) => {
     const { sum, most } = await shifted(x, axis, between);
     return op('sub', op('sub', x, most), op('log', sum));
   });
+
+/** @throws MercerError INVALID_ARGUMENT for arguments that a method without options does not take */
+function refuseMore(what: string, more: readonly unknown[]): void {
+  const [first] = more;
+  if (first === undefined) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: there is no second argument, and it is ${describeValue(first)}. Pass the axis alone.`,
+  );
+}
 
 const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) => Pending<Tensor>>> =
   {
@@ -205,17 +248,33 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
     all: reduces('all'),
     var: (x, axes, given?: VarianceOptions) => {
       const { correction, ...options } = readOptions('var', given, VARIANCE_OPTIONS);
-      return variance(x, axes, { correction }, options, 'var');
+      return inFloatingPoint(x, options, (y, rest) =>
+        variance(y, kept(axes), { correction }, rest, 'var'),
+      );
     },
     std: (x, axes, given?: VarianceOptions) => {
-      const { correction, keepDims, ...options } = readOptions('std', given, VARIANCE_OPTIONS);
-      const squared = variance(x, axes, { correction }, { keepDims }, 'std');
-      return composed(async (between) => last('sqrt', [await between(squared)], options));
+      const { correction, ...options } = readOptions('std', given, VARIANCE_OPTIONS);
+      return inFloatingPoint(x, options, (y, { keepDims, ...rest }) => {
+        const squared = variance(y, kept(axes), { correction }, { keepDims }, 'std');
+        return composed(async (between) => last('sqrt', [await between(squared)], rest));
+      });
     },
-    norm,
-    logSumExp,
-    softmax,
-    logSoftmax,
+    norm: (x, axes, given?: NormOptions) => {
+      const { ord, ...options } = readOptions('norm', given, NORM_OPTIONS);
+      return inFloatingPoint(x, options, (y, rest) => norm(y, kept(axes), ord, rest));
+    },
+    logSumExp: (x, axes, given?: ReductionOptions) => {
+      const options = readOptions('logSumExp', given, REDUCTION_OPTIONS);
+      return inFloatingPoint(x, options, (y, rest) => logSumExp(y, kept(axes), rest));
+    },
+    softmax: (x, axis = -1, ...more) => {
+      refuseMore('softmax', more);
+      return inFloatingPoint(x, {}, (y) => softmax(y, kept(axis)));
+    },
+    logSoftmax: (x, axis = -1, ...more) => {
+      refuseMore('logSoftmax', more);
+      return inFloatingPoint(x, {}, (y) => logSoftmax(y, kept(axis)));
+    },
   };
 
 attachMethods(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memory, tensor, type Device, type DType, type Tensor } from '../index.js';
+import { full, memory, tensor, zeros, type Device, type DType, type Tensor } from '../index.js';
 
 type Values = readonly number[];
 
@@ -225,6 +225,70 @@ export function reductionsSuite(where: () => Device): void {
     expect(Math.abs((await x.sum().item()) - exact)).toBeLessThanOrEqual(2 ** -24 * exact);
     const places = Float32Array.from({ length: count }, (_, i) => (i === count - 2 ? 2 : 1));
     expect(await (await tensor(places, { device: where() })).argMax().item()).toBe(count - 2);
+  });
+
+  it('whole numbers neither saturate nor lose digits on the way', async () => {
+    const place = { device: where() };
+    const bytes = await tensor(Uint8Array.of(200, 3, 100), place);
+    expect(await bytes.softmax().toNested()).toEqual([1, 0, Math.fround(Math.exp(-100))]);
+    expect(await bytes.logSoftmax().toNested()).toEqual([0, -197, -100]);
+    expect(await bytes.logSumExp().item()).toBe(200);
+    expect(await bytes.norm().item()).toBeCloseTo(Math.hypot(200, 3, 100), 4);
+    expect(await bytes.norm(0, { ord: 3 }).item()).toBeCloseTo(Math.cbrt(9000027), 4);
+    const int = await tensor(Int32Array.of(16777217, 16777219), place);
+    expect(await int.var().item()).toBe(1);
+    expect(await int.std().item()).toBe(1);
+    const large = await tensor(Int32Array.of(50000, 50000), place);
+    expect(await large.norm().item()).toBeCloseTo(Math.hypot(50000, 50000), 1);
+    const long = await tensor(BigInt64Array.of(100000001n, 100000003n), place);
+    expect(await long.var().item()).toBe(1);
+    const wrong = await zeros([], { ...place, dtype: 'float64' });
+    await expect(int.var(undefined, { out: wrong })).rejects.toMatchObject({
+      code: 'DTYPE_MISMATCH',
+    });
+    const out = await zeros([], place);
+    expect(await int.var(undefined, { out: out })).toBe(out);
+    expect(await out.item()).toBe(1);
+  });
+
+  it('counts and adds more bytes and truths than float32 has whole numbers', async () => {
+    const place = { device: where() };
+    const count = 2 ** 24 + 3;
+    const ones = await full([count], 1, { ...place, dtype: 'uint8' });
+    expect(await ones.sum().item()).toBe(BigInt(count));
+    expect(await ones.gt(0).sum().item()).toBe(BigInt(count));
+    expect(await ones.cast('bool').sum().item()).toBe(BigInt(count));
+    const bytes = await tensor(Uint8Array.of(255, 255, 255, 255), place);
+    expect(await bytes.prod().item()).toBe(255n ** 4n);
+    for (const one of [ones, bytes]) one.dispose();
+  });
+
+  it('norms of nothing are 0', async () => {
+    const none = await tensor(new Float32Array(0), { device: where() });
+    for (const ord of [1, 2, 3, Infinity]) expect(await none.norm(0, { ord }).item()).toBe(0);
+  });
+
+  it('read the axes that they are given', async () => {
+    const x = await tensor(
+      [
+        [1, 2],
+        [3, 5],
+        [6, 9],
+      ],
+      { device: where() },
+    );
+    const results = [
+      (axes: number[]) => x.var(axes),
+      (axes: number[]) => x.softmax(axes),
+      (axes: number[]) => x.logSumExp(axes),
+      (axes: number[]) => x.add(0).norm(axes),
+    ];
+    for (const call of results) {
+      const axes = [0];
+      const changed = call(axes);
+      axes[0] = 1;
+      expect(await changed.toNested()).toEqual(await call([0]).toNested());
+    }
   });
 
   it('softmax and its logarithm go with logSumExp', async () => {

@@ -1,6 +1,5 @@
-import { describeValue } from '@mercer/options';
 import type { DType, ReduceKind } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
@@ -11,7 +10,7 @@ import { unlessAborted } from '../unless-aborted.js';
 import { checkAxes, reducedShape, type Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { bindChain } from './chain-text.js';
-import { resultDType } from './dtype-rules.js';
+import { isInteger, resultDType } from './dtype-rules.js';
 import { presentOperand, waitingOperand } from './elementwise.js';
 import { LaterRead } from './later-read.js';
 import { launchedBefore } from './launch-chain.js';
@@ -36,13 +35,14 @@ export type ReductionName = ReduceKind | 'mean';
 /** Indices below it are int32. */
 const INT32_LIMIT = 2 ** 31;
 
-/** Of a result: whole numbers add up to int64, and have a mean in float32. */
+/** Of a result: whole numbers add up to int64, and have a mean in float32; both are computed in float64. */
 function dtypes(
   name: ReductionName,
   dtype: DType,
   count: number,
 ): Pick<Reduction, 'dtype' | 'computesIn'> {
   const { dtype: same, computesIn } = resultDType('common', [dtype]);
+  const total = isInteger(dtype) ? 'float64' : computesIn;
   switch (name) {
     case 'any':
     case 'all':
@@ -51,10 +51,10 @@ function dtypes(
     case 'argMax':
       return { dtype: count < INT32_LIMIT ? 'int32' : 'int64', computesIn };
     case 'mean':
-      return { dtype: resultDType('floating', [dtype]).dtype, computesIn };
+      return { dtype: resultDType('floating', [dtype]).dtype, computesIn: total };
     case 'sum':
     case 'prod':
-      return { dtype: same.startsWith('float') ? same : 'int64', computesIn };
+      return { dtype: same.startsWith('float') ? same : 'int64', computesIn: total };
     default:
       return { dtype: same, computesIn };
   }

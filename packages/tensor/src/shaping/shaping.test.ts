@@ -214,3 +214,49 @@ describe('what they refuse', () => {
     `);
   });
 });
+
+describe('arguments of other libraries', () => {
+  it('are refused by transpose and flip, which would ignore them', async () => {
+    const x = await tensor(
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      { device: 'cpu' },
+    );
+    const more = (...given: readonly unknown[]): never[] => given as never[];
+    expect(() => x.transpose(...more(0, 1))).toThrow(
+      /transpose: \[0, 1\] is more than it takes\. Call permute/,
+    );
+    expect(() => x.flip(0, ...more(1))).toThrow(
+      /flip: \[1\] is more than it takes\. Pass several axes as one array/,
+    );
+    await expect(x.add(1).transpose(...more(0, 1))).rejects.toThrow(/Call permute/);
+    expect(() => (x.softmax as (...given: unknown[]) => unknown)(-1, { out: x })).toThrow(
+      /softmax: there is no second argument/,
+    );
+  });
+});
+
+describe('parts of a tensor that fails', () => {
+  it('reject where they are used, and are no unhandled rejections where they are not', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      const x = await tensor(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        { device: 'cpu' },
+      );
+      const [first] = x.add(1).split(3);
+      await expect(first).rejects.toMatchObject({ code: 'SHAPE_MISMATCH' });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+  });
+});
