@@ -24,6 +24,8 @@ import { chainFormula, type BoundChain, type ChainRoot } from './chain-text.js';
 
 /** A reduction of what a chain gives. */
 export interface Reduction {
+  /** For messages. */
+  readonly what: string;
   readonly kind: ReduceKind;
   readonly root: ChainRoot;
   readonly shape: readonly number[];
@@ -63,7 +65,7 @@ const operation = new Operation<Arguments, ReductionOptions>({
   plan: ([reduction, chain], { out }) => {
     const { outShape, dtype, device } = reduction;
     if (out !== undefined) {
-      checkOut(out, { shape: outShape, dtype, device }, chain.tensors, reduction.kind);
+      checkOut(out, { shape: outShape, dtype, device }, chain.tensors, reduction.what);
     }
     const tensors = { inputs: chain.tensors, outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);

@@ -4,10 +4,12 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
 import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
-import type { Tensor } from '../tensor.js';
+import { isTensor, type Tensor } from '../tensor.js';
 import type { Axes } from './axes.js';
+import { ChainResult } from './chain-result.js';
 import { isInteger } from './dtype-rules.js';
 import { elementwise, presentOperand } from './elementwise.js';
+import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import type { OperatorName } from './operators.js';
 import {
   reduction,
@@ -99,9 +101,24 @@ const KEEP = { keepDims: true } as const;
 /** What lies between the operands and the result is disposed behind it. */
 type Between = (one: Any) => Promise<Tensor>;
 
-function composed(steps: (between: Between) => Promise<Tensor>): Pending<Tensor> {
+/** A call whose steps read the same tensor one after the other. */
+class SeveralSteps implements LaterReader {
+  started = false;
+  readonly joined = [];
+  work: Promise<unknown> = Promise.resolve();
+
+  enqueued(): Promise<unknown> {
+    return this.work;
+  }
+}
+
+/** A result of several steps. A write to what they read waits until they are enqueued, so that none sees other elements than the first. */
+function composed(x: unknown, steps: (between: Between) => Promise<Tensor>): Pending<Tensor> {
+  const call = new SeveralSteps();
   const work = async (): Promise<Tensor> => {
     const made: Tensor[] = [];
+    const hold = new ReadHold(call, readsOf(x));
+    hold.acquire();
     try {
       return await steps(async (one) => {
         const tensor = await one;
@@ -109,10 +126,21 @@ function composed(steps: (between: Between) => Promise<Tensor>): Pending<Tensor>
         return tensor;
       });
     } finally {
+      call.started = true;
+      hold.release();
       for (const one of made) one.dispose();
     }
   };
-  return pending(work());
+  const result = work();
+  call.work = result;
+  return pending(result);
+}
+
+/** What an operand reads, where it is known already. */
+function readsOf(x: unknown): readonly LaterRead[] {
+  const present = presentOperand(x);
+  if (present instanceof ChainResult) return present.chain.reads;
+  return isTensor(present) ? [LaterRead.of(present)] : [];
 }
 
 /**
@@ -126,7 +154,7 @@ function inFloatingPoint(
 ): Pending<Tensor> {
   const present = presentOperand(x) as Tensor | undefined;
   if (present !== undefined && !isInteger(present.dtype)) return compute(x, options);
-  return composed(async (between) => {
+  return composed(x, async (between) => {
     const one = present ?? (await x);
     if (!isInteger(one.dtype)) return compute(one, options);
     const { out, stream, signal, debug, keepDims } = options;
@@ -153,9 +181,10 @@ function variance(
       `${what}: the correction is ${describeValue(correction)}. Pass a number, such as 1 for a sample.`,
     );
   }
-  return composed(async (between) => {
-    const deviation = op('sub', x, await between(reduction('mean', x, axes, KEEP)));
-    return reduction('mean', op('square', deviation), axes, options, correction);
+  return composed(x, async (between) => {
+    const mean = await between(reduction('mean', x, axes, KEEP, { what }));
+    const squares = op('square', op('sub', x, mean));
+    return reduction('mean', squares, axes, options, { what, correction });
   });
 }
 
@@ -176,16 +205,17 @@ function norm(
     );
   }
   const size = op('abs', x);
-  if (ord === 1) return reduction('sum', size, axes, options);
+  const use = { what: 'norm' };
+  if (ord === 1) return reduction('sum', size, axes, options, use);
   // no magnitude is negative, and none is there of nothing
   if (ord === Infinity) {
-    return composed(async (between) =>
-      last('maximum', [await between(reduction('max', size, axes, { keepDims })), 0], options),
+    return composed(x, async (between) =>
+      last('maximum', [await between(reduction('max', size, axes, { keepDims }, use)), 0], options),
     );
   }
   const power = ord === 2 ? op('square', x) : op('pow', size, ord);
-  return composed(async (between) => {
-    const sum = await between(reduction('sum', power, axes, { keepDims }));
+  return composed(x, async (between) => {
+    const sum = await between(reduction('sum', power, axes, { keepDims }, use));
     return ord === 2 ? last('sqrt', [sum], options) : last('pow', [sum, 1 / ord], options);
   });
 }
@@ -195,33 +225,35 @@ function norm(
  * power of what is left is then infinite, or 0.
  */
 async function shifted(
+  what: string,
   x: Any,
   axes: Axes | undefined,
   between: Between,
 ): Promise<{ readonly exp: Any; readonly sum: Tensor; readonly most: Any }> {
-  const largest = await between(reduction('max', x, axes, KEEP));
+  const largest = await between(reduction('max', x, axes, KEEP, { what }));
   const most = op('where', op('isFinite', largest), largest, 0);
   const exp = op('exp', op('sub', x, most));
-  return { exp, sum: await between(reduction('sum', exp, axes, KEEP)), most };
+  return { exp, sum: await between(reduction('sum', exp, axes, KEEP, { what })), most };
 }
 
 function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
-  return composed(async (between) => {
-    const { sum, most } = await shifted(x, axes, between);
+  const what = 'logSumExp';
+  return composed(x, async (between) => {
+    const { sum, most } = await shifted(what, x, axes, between);
     // over axes that have one element left: takes them away where they do not stay
-    return reduction('sum', op('add', op('log', sum), most), axes, options);
+    return reduction('sum', op('add', op('log', sum), most), axes, options, { what });
   });
 }
 
 const softmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
-  composed(async (between) => {
-    const { exp, sum } = await shifted(x, axis, between);
+  composed(x, async (between) => {
+    const { exp, sum } = await shifted('softmax', x, axis, between);
     return op('div', exp, sum);
   });
 
 const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
-  composed(async (between) => {
-    const { sum, most } = await shifted(x, axis, between);
+  composed(x, async (between) => {
+    const { sum, most } = await shifted('logSoftmax', x, axis, between);
     return op('sub', op('sub', x, most), op('log', sum));
   });
 
@@ -256,7 +288,7 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
       const { correction, ...options } = readOptions('std', given, VARIANCE_OPTIONS);
       return inFloatingPoint(x, options, (y, { keepDims, ...rest }) => {
         const squared = variance(y, kept(axes), { correction }, { keepDims }, 'std');
-        return composed(async (between) => last('sqrt', [await between(squared)], rest));
+        return composed(y, async (between) => last('sqrt', [await between(squared)], rest));
       });
     },
     norm: (x, axes, given?: NormOptions) => {

@@ -268,6 +268,48 @@ export function reductionsSuite(where: () => Device): void {
     for (const ord of [1, 2, 3, Infinity]) expect(await none.norm(0, { ord }).item()).toBe(0);
   });
 
+  it('of several steps have the elements that were there at the call, whatever is written then', async () => {
+    const place = { device: where() };
+    const calls = {
+      var: (x: Tensor<'float32'>) => x.var(),
+      std: (x: Tensor<'float32'>) => x.std(),
+      norm: (x: Tensor<'float32'>) => x.norm(),
+      largest: (x: Tensor<'float32'>) => x.norm(0, { ord: Infinity }),
+      logSumExp: (x: Tensor<'float32'>) => x.logSumExp(),
+      softmax: (x: Tensor<'float32'>) => x.softmax(),
+      logSoftmax: (x: Tensor<'float32'>) => x.logSoftmax(),
+      'var of a chain': (x: Tensor<'float32'>) => x.mul(2).var(),
+      'softmax of a chain': (x: Tensor<'float32'>) => x.mul(2).softmax(),
+    };
+    const values = Float32Array.of(1, 2, 3, 7);
+    const other = await tensor(Float32Array.of(1000, 0, 0, 999), place);
+    for (const [name, call] of Object.entries(calls)) {
+      const same = await tensor(values, place);
+      const wanted = await call(same).toNested();
+      for (const write of ['fill', 'copyFrom', 'copyFrom of itself'] as const) {
+        const x = await tensor(values, place);
+        const result = call(x);
+        if (write === 'fill') await x.fill(0);
+        else await x.copyFrom(write === 'copyFrom' ? other : x.mul(0));
+        expect(await result.toNested(), `${name}, ${write}`).toEqual(wanted);
+        expect((await x.toNested<number[]>())[1]).toBe(0);
+      }
+    }
+  });
+
+  it('name themselves in messages', async () => {
+    const x = await make([[1, 2]]);
+    const wrong = { out: (await zeros([7], { device: where() })) as never };
+    for (const name of ['softmax', 'logSoftmax', 'logSumExp', 'var', 'std', 'norm'] as const) {
+      await expect((async () => x[name](5))()).rejects.toThrow(`${name}: axis 5 of shape [1, 2]`);
+    }
+    for (const name of ['logSumExp', 'var', 'mean'] as const) {
+      await expect((async () => x[name](0, wrong))()).rejects.toThrow(
+        `${name}: out is float32 [7]`,
+      );
+    }
+  });
+
   it('read the axes that they are given', async () => {
     const x = await tensor(
       [

@@ -60,10 +60,17 @@ function dtypes(
   }
 }
 
+/** What a reduction is part of. */
+export interface ReductionUse {
+  /** For messages; default: its own name. */
+  readonly what?: string | undefined;
+  /** What is taken off the number of elements that a mean divides by; default 0. */
+  readonly correction?: number | undefined;
+}
+
 /**
  * A reduction over axes; enqueued at once, in one kernel with the elementwise results that it is taken of on a GPU.
  *
- * @param correction what is taken off the number of elements that a mean divides by
  * @throws MercerError INVALID_ARGUMENT at the call
  */
 export function reduction(
@@ -71,18 +78,19 @@ export function reduction(
   x: unknown,
   axes?: Axes,
   given?: ReductionOptions,
-  correction = 0,
+  { what = name, correction = 0 }: ReductionUse = {},
 ): Pending<Tensor> {
-  const options = readOptions(name, given, REDUCTION_OPTIONS);
+  const options = readOptions(what, given, REDUCTION_OPTIONS);
+  const use = { what, correction };
   const present = presentOperand(x);
   if (present === undefined) {
     return pending(
       waitingOperand(x).then(({ made }) =>
-        reduceNow(name, checked(name, made), axes, options, correction),
+        reduceNow(name, checked(what, made), axes, options, use),
       ),
     );
   }
-  return pending(reduceNow(name, checked(name, present), axes, options, correction));
+  return pending(reduceNow(name, checked(what, present), axes, options, use));
 }
 
 function checked(name: string, x: unknown): Tensor | ChainResult {
@@ -96,18 +104,19 @@ function reduceNow(
   x: Tensor | ChainResult,
   axes: Axes | undefined,
   { keepDims = false, out, stream, debug, signal }: ReductionOptions,
-  correction: number,
+  { what, correction }: { readonly what: string; readonly correction: number },
 ): Promise<Tensor> {
   const { shape, device } = x;
   if (typeof (keepDims as unknown) !== 'boolean') {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${name}: keepDims is ${describeValue(keepDims)}. Pass true or false.`,
+      `${what}: keepDims is ${describeValue(keepDims)}. Pass true or false.`,
     );
   }
-  const reduced = checkAxes(name, axes, shape);
+  const reduced = checkAxes(what, axes, shape);
   const count = sizeOfShape(reduced.map((axis) => shape[axis] ?? 1));
   const described = {
+    what,
     kind: name === 'mean' ? 'sum' : name,
     shape,
     axes: reduced,
