@@ -114,12 +114,17 @@ export function flipLayout(layout: Layout, axes: Axes | undefined): Layout {
 export function countOfParts(sections: number | readonly number[]): number {
   const given: unknown = sections;
   if (Array.isArray(given)) return given.length;
-  if (Number.isSafeInteger(given) && Number(given) >= 1) return Number(given);
+  if (Number.isSafeInteger(given) && Number(given) >= 1 && Number(given) <= MOST_PARTS) {
+    return Number(given);
+  }
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `split: the sections are ${describeValue(given)}. Pass how many equal parts, 1 or more, or an array of their sizes.`,
+    `split: the sections are ${describeValue(given)}. Pass how many equal parts, from 1 to 2^20, or an array of their sizes.`,
   );
 }
+
+/** Parts, each a tensor of its own, that a split may have. */
+const MOST_PARTS = 2 ** 20;
 
 /** The parts of a view along an axis: as many equal ones, or of the sizes that are given. */
 export function splitLayouts(

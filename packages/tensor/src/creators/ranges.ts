@@ -6,6 +6,7 @@ import { MercerError } from '../mercer-error.js';
 import { pendingOf, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import type { Tensor } from '../tensor.js';
+import { newStorageArray } from '../typed-arrays.js';
 
 /** Options of {@link linspace}. */
 export interface LinspaceOptions<D extends DType> extends FullOptions<D> {
@@ -24,7 +25,7 @@ function uploaded<D extends DType>(
 ): Pending<Tensor<D>> {
   checkDType(dtype, what);
   const { start, step, count } = elements;
-  const data = new Float64Array(count);
+  const data = newStorageArray('float64', count);
   for (let i = 0; i < count; i++) data[i] = start + i * step;
   if (last !== undefined && count > 1) data[count - 1] = last;
   return tensor(data, { dtype, device, stream, signal });

@@ -193,13 +193,13 @@ describe('what they refuse', () => {
         "half widths": "INVALID_ARGUMENT pad: width 0.5 in [0.5, 1]. Pass counts of 0 or more; slice() takes elements away.",
         "negative counts": "INVALID_ARGUMENT tile: -1 repetitions. Pass counts of 0 or more, one for each of the last axes.",
         "negative widths": "INVALID_ARGUMENT pad: width -1. Pass counts of 0 or more; slice() takes elements away.",
-        "no parts": "INVALID_ARGUMENT split: the sections are 0. Pass how many equal parts, 1 or more, or an array of their sizes.",
+        "no parts": "INVALID_ARGUMENT split: the sections are 0. Pass how many equal parts, from 1 to 2^20, or an array of their sizes.",
         "no tensors": "INVALID_ARGUMENT concat: the array of tensors is empty. Pass at least one.",
         "pad of nothing": "INVALID_ARGUMENT pad: x: expected a tensor, got undefined. Make one with tensor(data).",
         "parts that do not fit": "SHAPE_MISMATCH split: axis 1 of shape [2, 3] has 3 elements, which are not 2 equal parts. Pass an array of sizes that add up to 3.",
         "rank 0": "SHAPE_MISMATCH concat: float32 [] tensor #n on cpu has no axis to join along. Use stack([...]) for tensors of rank 0.",
         "ranks that differ": "SHAPE_MISMATCH concat: float32 [2, 3] tensor #n on cpu and float32 [3] tensor #n on cpu differ beside axis 0. All extents but that of the axis must be equal; broadcastTo() or reshape() one of them.",
-        "sections that are none, of what is pending": "INVALID_ARGUMENT split: the sections are "two". Pass how many equal parts, 1 or more, or an array of their sizes.",
+        "sections that are none, of what is pending": "INVALID_ARGUMENT split: the sections are "two". Pass how many equal parts, from 1 to 2^20, or an array of their sizes.",
         "sizes that are none": "INVALID_ARGUMENT split: size 2.5 in [2.5, -0.5]. Pass sizes of 0 or more that add up to 2.",
         "sizes that do not fit": "SHAPE_MISMATCH split: sizes [1, 1] add up to 2, and axis 1 of shape [2, 3] has 3 elements. Pass sizes that add up to 3.",
         "something else": "INVALID_ARGUMENT concat: tensor 0: expected a tensor, got an array of 2. Make one with tensor(data).",
@@ -235,6 +235,18 @@ describe('arguments of other libraries', () => {
     expect(() => (x.softmax as (...given: unknown[]) => unknown)(-1, { out: x })).toThrow(
       /softmax: there is no second argument/,
     );
+  });
+});
+
+describe('more than there can be', () => {
+  it('is refused at once', async () => {
+    const x = tensor([1, 2], { device: 'cpu' });
+    const none = await tensor(new Float32Array(0), { device: 'cpu' });
+    for (const one of [x, none]) {
+      expect(() => one.split(1e9)).toThrow(
+        'split: the sections are 1000000000. Pass how many equal parts, from 1 to 2^20',
+      );
+    }
   });
 });
 
