@@ -168,7 +168,7 @@ function checkArguments(
   if (isSumDType(wanted)) return wanted;
   throw new MercerError(
     'DTYPE_MISMATCH',
-    `${what}: the result cannot be ${describeValue(wanted)}. Sums are float32 or float64; cast the result.`,
+    `${what}: the result cannot be ${String(wanted)}. Sums are float32 or float64; cast the result.`,
   );
 }
 

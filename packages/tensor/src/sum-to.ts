@@ -1,4 +1,3 @@
-import { describeValue } from '@mercer/options';
 import {
   emitSum,
   planSum,
@@ -63,7 +62,7 @@ const operation = new Operation<Arguments, SumToOptions>({
     if (!isSumDType(dtype)) {
       throw new MercerError(
         'DTYPE_MISMATCH',
-        `sumTo: the result cannot be ${describeValue(dtype)}. Sums are float32 or float64; cast the result.`,
+        `sumTo: the result cannot be ${String(dtype)}. Sums are float32 or float64; cast the result.`,
       );
     }
     const { device } = x;
