@@ -31,8 +31,8 @@ const operation = new Operation<readonly [root: ChainNode, bound: BoundChain], C
   }),
   plan: ([root, bound], { out }) => {
     const { tensors: inputs, numbers } = bound;
-    const { shape, dtype, device, computesIn } = root.chain;
-    if (out !== undefined) checkOutput(out, { shape, dtype, device }, inputs);
+    const { shape, dtype, device, computesIn, operator } = root.chain;
+    if (out !== undefined) checkOutput(operator, out, { shape, dtype, device }, inputs);
     const tensors = { inputs, outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.result({ shape, dtype });
@@ -95,14 +95,15 @@ export async function launchChain(
 }
 
 function checkOutput(
+  what: string,
   out: Tensor,
   expected: { readonly shape: readonly number[]; readonly dtype: DType; readonly device: Device },
   inputs: readonly Tensor[],
 ): void {
-  checkOutView(out, expected, [], 'out');
+  checkOutView(out, expected, [], what);
   for (const input of inputs) {
     const layout = broadcastLayout(input, expected.shape);
     const { dtype, storage, label } = input;
-    checkInPlace('elementwise operation', out, { ...layout, dtype, storage, label });
+    checkInPlace(what, out, { ...layout, dtype, storage, label });
   }
 }
