@@ -100,7 +100,7 @@ const MOST_KEYS = 2 ** 24;
  * @param n how many. Default: 2
  * @throws MercerError INVALID_ARGUMENT
  */
-export function split(from: RandomKey): [RandomKey, RandomKey];
+export function split(from: RandomKey, n?: 2): [RandomKey, RandomKey];
 export function split(from: RandomKey, n: number): RandomKey[];
 export function split(from: RandomKey, n = 2): RandomKey[] {
   checkKey(from, 'split');
