@@ -1,6 +1,6 @@
 import { inspect, type InspectOptions } from 'node:util';
 import { dtypeBytes, type DType } from '@mercer/kernels';
-import { describeList, describeValue, refusePromise, type OptionNames } from '@mercer/options';
+import { describeValue, refusePromise, type OptionNames } from '@mercer/options';
 import type { Axes } from './arithmetic/axes.js';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
@@ -27,6 +27,7 @@ import { MercerError } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
 import { contentFor, isPending, pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
+import { refuseMore } from './refuse-more.js';
 import {
   READBACK_OPTIONS,
   readNested,
@@ -48,15 +49,6 @@ import {
   splitLayouts,
   type SliceRange,
 } from './views.js';
-
-/** @throws MercerError INVALID_ARGUMENT for arguments that other libraries take, and that would be ignored */
-function refuseMore(what: string, more: readonly unknown[], remedy: string): void {
-  if (more.length === 0) return;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${describeList(more)} is more than it takes. ${remedy}.`,
-  );
-}
 
 /** Options of operations that make a tensor or write one that exists. */
 export interface OutOption<D extends DType = DType> extends StreamOption {

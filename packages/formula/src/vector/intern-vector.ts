@@ -117,10 +117,14 @@ export class NodesByNumbers<K extends Kind> {
       return internVector(this.kind, ...rest());
     }
     countStep();
+    const key = first * LARGEST_IN_KEY + second;
+    const known = this.#tables.get(name)?.get(key);
+    if (known !== undefined) return known as unknown as NodeOfKind<K>;
+    // throws for a name that is none, of which no table is kept
+    const described = rest();
     let nodes = this.#tables.get(name);
     if (nodes === undefined) this.#tables.set(name, (nodes = new WeakTable()));
-    const key = first * LARGEST_IN_KEY + second;
-    return (nodes.get(key) ?? made(nodes, key, this.kind, ...rest())) as NodeOfKind<K>;
+    return made(nodes, key, this.kind, ...described) as NodeOfKind<K>;
   }
 }
 

@@ -4,6 +4,7 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
 import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
+import { refuseMore } from '../refuse-more.js';
 import { isTensor, type Tensor } from '../tensor.js';
 import type { Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
@@ -257,16 +258,6 @@ const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
     return op('sub', op('sub', x, most), op('log', sum));
   });
 
-/** @throws MercerError INVALID_ARGUMENT for arguments that a method without options does not take */
-function refuseMore(what: string, more: readonly unknown[]): void {
-  const [first] = more;
-  if (first === undefined) return;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: there is no second argument, and it is ${describeValue(first)}. Pass the axis alone.`,
-  );
-}
-
 const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) => Pending<Tensor>>> =
   {
     sum: reduces('sum'),
@@ -300,11 +291,11 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
       return inFloatingPoint(x, options, (y, rest) => logSumExp(y, kept(axes), rest));
     },
     softmax: (x, axis = -1, ...more) => {
-      refuseMore('softmax', more);
+      refuseMore('softmax', more, 'Pass the axis alone');
       return inFloatingPoint(x, {}, (y) => softmax(y, kept(axis)));
     },
     logSoftmax: (x, axis = -1, ...more) => {
-      refuseMore('logSoftmax', more);
+      refuseMore('logSoftmax', more, 'Pass the axis alone');
       return inFloatingPoint(x, {}, (y) => logSoftmax(y, kept(axis)));
     },
   };
