@@ -54,7 +54,7 @@ function start(): Worker {
   return made;
 }
 
-/** ml-matrix threw, of matrices that were checked: a fault of its own or of ours, which no one can catch by its code. */
+/** ml-matrix threw, of matrices that were checked: a fault of its own or of ours. */
 const failure = (routine: string, error = 'no reason given'): MercerError =>
   new MercerError(
     'FAILED',
