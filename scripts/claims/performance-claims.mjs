@@ -76,6 +76,49 @@ Both views are kept: the first shows what the kernels leave on the table, the se
   },
   {
     file: PAIRWISE,
+    name: "Kermac's whole grid",
+    text() {
+      const files = ['distances', 'gaussian', 'gradients'].map((of) => `h100-kermac-grid-${of}`);
+      const first = measurement('h100-kermac-grid-distances');
+      const rows = files.flatMap((name) => {
+        const report = measurement(name);
+        return [...new Set(cells(name).map(operation))].map((what) => {
+          const of = cells(name).filter((cell) => operation(cell) === what);
+          const slow = report.belowHalfOfFloor.filter(
+            (/** @type {any} */ cell) => operation(cell) === what,
+          );
+          const compared = of.map((cell) => ratio(cell, 'torch')).filter((one) => one > 0);
+          return { what, of, slow, compared: compared.sort((a, b) => a - b) };
+        });
+      });
+      /** @param {number[]} all @param {number} share */
+      const quantile = (all, share) => short(all[Math.floor(share * (all.length - 1))] ?? NaN);
+      /** @typedef {typeof rows[number]} Row */
+      return `\`mercer bench kermac --grid\` (${first.device.name}, ${day('h100-kermac-grid-distances')}, three runs; ratios are torch's time over Mercer's):\n\n${table(
+        [
+          ['operation', (/** @type {Row} */ { what }) => what],
+          ['cells', ({ of }) => String(of.length)],
+          ['half of the floor', ({ of, slow }) => String(of.length - slow.length)],
+          [
+            'largest error',
+            ({ of }) =>
+              `${short(Math.max(...of.flatMap(({ errors }) => Object.values(errors).map(({ max }) => max))))} u`,
+          ],
+          ['beside torch', ({ compared }) => String(compared.length)],
+          ['ratio, median', ({ compared }) => (compared.length ? quantile(compared, 0.5) : '')],
+          ['ratio, least', ({ compared }) => (compared.length ? quantile(compared, 0) : '')],
+          [
+            'torch quicker',
+            ({ compared }) =>
+              compared.length ? String(compared.filter((one) => one < 1).length) : '',
+          ],
+        ],
+        rows,
+      )}`;
+    },
+  },
+  {
+    file: PAIRWISE,
     name: 'kernel matrices',
     text: () =>
       table(

@@ -82,7 +82,7 @@ __device__ __forceinline__ float exp2_split(float n, float f) {
   const int whole = (int)n, half = whole >> 1;
   return r * __int_as_float((half + 127) << 23) * __int_as_float((whole - half + 127) << 23);
 }`,
-  powNonNegative: `// x^(y + y_low) for x >= 0; NaN below
+  powNonNegative: `// x^(y + y_low) for x >= 0; NaN below, and for y = NaN
 __device__ __forceinline__ float pow_nonnegative(float x, float exponent, float y_low) {
   // an exponent of this size decides as an infinite one does, but has finite products
   const float y = fabsf(exponent) > 1e30f ? copysignf(1e30f, exponent) : exponent;
@@ -95,7 +95,7 @@ __device__ __forceinline__ float pow_nonnegative(float x, float exponent, float 
   float r = t > 129.0f ? infinity : t < -151.0f ? 0.0f : exp2_split(n, f);
   if (!(x > 0.0f && x < infinity)) {
     r = x == 0.0f ? (y > 0.0f ? 0.0f : infinity) : x > 0.0f ? (y > 0.0f ? infinity : 0.0f) : x - x;
-    if (x < 0.0f) r = __int_as_float(0x7fffffff);
+    if (x < 0.0f || y != y) r = __int_as_float(0x7fffffff);
   }
   return y == 0.0f ? 1.0f : r;
 }`,
@@ -191,7 +191,7 @@ __device__ __forceinline__ double exp2_split(double n, double f) {
   const int whole = (int)n, half = whole >> 1;
   return r * __hiloint2double((half + 1023) << 20, 0) * __hiloint2double((whole - half + 1023) << 20, 0);
 }`,
-  powNonNegative: `// x^(y + y_low) for x >= 0; NaN below
+  powNonNegative: `// x^(y + y_low) for x >= 0; NaN below, and for y = NaN
 __device__ __forceinline__ double pow_nonnegative(double x, double exponent, double y_low) {
   // an exponent of this size decides as an infinite one does, but has finite products
   const double y = fabs(exponent) > 1e300 ? copysign(1e300, exponent) : exponent;
@@ -204,7 +204,7 @@ __device__ __forceinline__ double pow_nonnegative(double x, double exponent, dou
   double r = t > 1025.0 ? infinity : t < -1080.0 ? 0.0 : exp2_split(n, f);
   if (!(x > 0.0 && x < infinity)) {
     r = x == 0.0 ? (y > 0.0 ? 0.0 : infinity) : x > 0.0 ? (y > 0.0 ? infinity : 0.0) : x - x;
-    if (x < 0.0) r = __longlong_as_double(0x7fffffffffffffffll);
+    if (x < 0.0 || y != y) r = __longlong_as_double(0x7fffffffffffffffll);
   }
   return y == 0.0 ? 1.0 : r;
 }`,

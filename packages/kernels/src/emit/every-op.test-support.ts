@@ -188,7 +188,9 @@ export function expected(dtype: PairwiseDType): Expected {
     units: ALL.map((expr) =>
       // The evaluator has 1 ^ nan = 1; powers of a non-negative base give nan there.
       Float64Array.from(points, (point) =>
-        expr.op === 'pow' && Number.isNaN(point.b) ? -1 : allowance(expr, point, unit),
+        expr.op === 'pow' && Number.isNaN(point.b) && Math.abs(point.a) === 1
+          ? -1
+          : allowance(expr, point, unit),
       ),
     ),
   };

@@ -35,7 +35,7 @@ export function* cpuColumnsText(
   const hold = (results: readonly string[]): string =>
     lines(
       ...results.map(
-        (result, n) => `held[((q + r - start) * ${pair} + ${n}) * GROUPS + v] = ${result};`,
+        (result, n) => `staged[((q + r - start) * ${pair} + ${n}) * GROUPS + v] = ${result};`,
       ),
     );
   const each = (body: string): string =>
@@ -57,7 +57,7 @@ export function* cpuColumnsText(
           : `${type}* const parts = (${type}*)(totals + states);`,
         each(`parts[n] = ${block.empty('totals[n]')};`),
       ),
-    pair > 0 && `V held[${tile} * ${pair} * GROUPS];`,
+    pair > 0 && `V staged[${tile} * ${pair} * GROUPS];`,
     cpuSpans(
       plan,
       plan.tile,
@@ -88,7 +88,7 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
   const { formula, groups, block } = plan;
   const { pair, before, after, columns } = formula;
   const staged = (n: number, v: string): string =>
-    `held[((q - start) * ${pair} + ${n}) * GROUPS + ${v}]`;
+    `staged[((q - start) * ${pair} + ${n}) * GROUPS + ${v}]`;
   const plain = cpuTileDialect(plan, 1, () => 'q', helpers);
   const dialect: TileDialect = {
     ...plain,

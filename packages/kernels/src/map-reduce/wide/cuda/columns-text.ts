@@ -36,7 +36,7 @@ export function* cudaColumnsText(
   yield;
   const columns = columnText(plan, target, needs);
   return lines(
-    pair > 0 && `__shared__ V held[${pair}][${tile}][${CUDA_SIDE * groups}];`,
+    pair > 0 && `__shared__ V staged[${pair}][${tile}][${CUDA_SIDE * groups}];`,
     `State total[${groups}];`,
     block && lines(`${block.type} s[${groups}];`, 'int fresh = 0;'),
     everyGroup(groups, lines('total[g] = empty();', block && `s[g] = ${block.empty('total[g]')};`)),
@@ -113,7 +113,7 @@ function pairText(plan: CudaWidePlan, needs: TileNeeds): string {
   const roots = text.roots.slice(0, formula.pair);
   const values = text.values(roots, 'r', 'g');
   const store = values.results.map(
-    (result, n) => `held[${n}][place_q][ty * ${groups} + g] = ${result};`,
+    (result, n) => `staged[${n}][place_q][ty * ${groups} + g] = ${result};`,
   );
   const loops = text.loops('', roots);
   return lines(
@@ -142,7 +142,7 @@ function pairText(plan: CudaWidePlan, needs: TileNeeds): string {
 function columnText(plan: CudaWidePlan, target: string, needs: TileNeeds): string {
   const { formula, groups, block } = plan;
   const { pair, before, after, columns } = formula;
-  const staged = (n: number, g: string): string => `held[${n}][q][ty * ${groups} + ${g}]`;
+  const staged = (n: number, g: string): string => `staged[${n}][q][ty * ${groups} + ${g}]`;
   const plain = cudaTileDialect(plan, 1, () => '(start + q)', needs);
   const dialect: TileDialect = {
     ...plain,

@@ -171,7 +171,7 @@ function blockReductionText(plan: CudaWidePlan, { accumulators }: RunningResult)
     // pairs of neighbours, then pairs of pairs
     return lines(
       '{',
-      `  __shared__ State handed[${CUDA_SIDE}][${writers}];`,
+      `  __shared__ State partial[${CUDA_SIDE}][${writers}];`,
       '  #pragma unroll 1',
       `  for (int far = 1; far < ${CUDA_SIDE}; far *= 2) {`,
       indent(
@@ -179,9 +179,9 @@ function blockReductionText(plan: CudaWidePlan, { accumulators }: RunningResult)
           groups,
           lines(
             '__syncthreads();',
-            'if (tx % (2 * far) == far) handed[ty][tx / (2 * far)] = total[g];',
+            'if (tx % (2 * far) == far) partial[ty][tx / (2 * far)] = total[g];',
             '__syncthreads();',
-            'if (tx % (2 * far) == 0) merge(total[g], handed[ty][tx / (2 * far)]);',
+            'if (tx % (2 * far) == 0) merge(total[g], partial[ty][tx / (2 * far)]);',
             'else total[g] = empty();',
           ),
         ),
@@ -193,7 +193,7 @@ function blockReductionText(plan: CudaWidePlan, { accumulators }: RunningResult)
   }
   return lines(
     '{',
-    `  __shared__ State handed[${CUDA_SIDE}];`,
+    `  __shared__ State partial[${CUDA_SIDE}];`,
     indent(
       everyGroup(
         groups,
@@ -202,11 +202,11 @@ function blockReductionText(plan: CudaWidePlan, { accumulators }: RunningResult)
           `for (int next = 1; next < ${CUDA_SIDE}; ++next) {`,
           '  __syncthreads();',
           '  if (tx == next) {',
-          '    handed[ty] = total[g];',
+          '    partial[ty] = total[g];',
           '    total[g] = empty();',
           '  }',
           '  __syncthreads();',
-          '  if (tx == 0) merge(total[g], handed[ty]);',
+          '  if (tx == 0) merge(total[g], partial[ty]);',
           '}',
         ),
       ),

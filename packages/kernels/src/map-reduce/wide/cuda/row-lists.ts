@@ -139,7 +139,7 @@ export function rowLists({
     found: (body) =>
       lines(
         '{',
-        `  __shared__ State handed[${side}];`,
+        `  __shared__ State partial[${side}];`,
         indent(
           everyGroup(
             groups,
@@ -149,13 +149,13 @@ export function rowLists({
               `for (int m = 0; m < ${own}; ++m) {`,
               `  const int rank = m * ${side} + tx;`,
               `  if (rank < ${k}) {`,
-              '    handed[ty].best[rank] = list[g].best[m];',
-              '    handed[ty].index[rank] = list[g].index[m];',
+              '    partial[ty].best[rank] = list[g].best[m];',
+              '    partial[ty].index[rank] = list[g].index[m];',
               '  }',
               '}',
               '__syncwarp();',
               'if (tx == 0) {',
-              '  const State& found = handed[ty];',
+              '  const State& found = partial[ty];',
               indent(body),
               '}',
             ),
