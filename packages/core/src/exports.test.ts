@@ -243,6 +243,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "STREAM_OPTION",
       "WORK_OPTIONS",
       "addReductions",
+      "addSumTo",
       "arrived",
       "assertNoOverlap",
       "assertTensor",

@@ -13,7 +13,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|WeightedDifferences|RunKernel|cdistGrad|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -38,6 +38,7 @@ async function rowsOf(): Promise<readonly Row[]> {
   const prepared = await cdist.prepare(a, a);
   const preparedGrad = await weightedDifferences.prepare(a, a, a, cube);
   const preparedKernel = await mercer.runKernel.prepare(kernel, a, a, { bandwidth: 1 });
+  const preparedBackward = await mercer.cdistBackward.prepare(a, a, a);
   const preparedOfOne = await mercer.runKernel.prepare(kernel, a, { bandwidth: 1 });
   const preparedSum = await sum.prepare();
   const preparedJoint = await joint.prepare();
@@ -87,6 +88,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['PreparedCdist', (o) => prepared(a, a, o)],
     ['PreparedWeightedDifferences', (o) => preparedGrad(a, a, a, cube, o)],
     ['PreparedKernel', (o) => preparedKernel(a, a, o)],
+    ['PreparedBackward', (o) => preparedBackward(a, a, a, o)],
     ['PreparedKernel without b', (o) => preparedOfOne(a, o)],
     ['LazyTensor.matmul', (o) => d.matmul(a, o)],
     ['LazyTensor.toDense', (o) => d.toDense(o)],
@@ -143,7 +145,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['cdist.prepare', (o) => cdist.prepare(a, a, o), 'metric', 'p'],
     ['weightedDifferences', (o) => weightedDifferences(a, a, a, cube, o)],
     ['weightedDifferences.prepare', (o) => weightedDifferences.prepare(a, a, a, cube, o)],
-    ['cdistBackward', (o) => mercer.cdistBackward(a, a, a, o)],
+    ['cdistBackward', (o) => mercer.cdistBackward(a, a, a, o), 'outs', 'out'],
+    ['cdistBackward.prepare', (o) => mercer.cdistBackward.prepare(a, a, a, o)],
     ['runKernel', (o) => mercer.runKernel(kernel, a, a, o), 'sigma', 'bandwidth'],
     [
       'runKernel without b',
@@ -157,6 +160,7 @@ async function rowsOf(): Promise<readonly Row[]> {
       (o) => mercer.runKernel.prepare<Gaussian, 'float32', Bandwidth>(kernel, a, o),
     ],
     ['runKernelBackward', (o) => mercer.runKernelBackward(kernel, a, a, a, o)],
+    ['runKernelBackward.prepare', (o) => mercer.runKernelBackward.prepare(kernel, a, a, a, o)],
     [
       'runKernelBackward without b',
       (o) => mercer.runKernelBackward<Gaussian, 'float32', Bandwidth>(kernel, a, a, o),

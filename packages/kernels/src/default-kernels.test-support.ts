@@ -14,7 +14,7 @@ import { defaultPairwiseProblems } from './pairwise/default-problems.test-suppor
 import { defaultParameterisedKernels } from './pairwise/default-parameterised.test-support.js';
 import { emitPairwise } from './pairwise/emit.js';
 import { planPairwise } from './pairwise/plan.js';
-import { defaultGradientKernels } from './pairwise-gradient/default-gradient-kernels.test-support.js';
+import { defaultGradientKernels } from './pairwise-gradient/default-gradients.test-support.js';
 import { defaultRowsKernels } from './rows/default-rows.test-support.js';
 import { defaultScatterKernels } from './scatter/default-scatter.test-support.js';
 import { defaultTf32SplitKernels } from './tf32-split/default-tf32-split.test-support.js';

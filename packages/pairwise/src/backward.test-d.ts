@@ -78,8 +78,14 @@ describe('runKernelBackward', () => {
     void runKernelBackward(kernels.gaussian, f32, f32);
     // @ts-expect-error the bandwidth is missing
     void runKernelBackward(kernels.gaussian, f32, f32, f32, {});
-    // @ts-expect-error there is no output to write
-    void runKernelBackward(kernels.gaussian, f32, f32, f32, { bandwidth: 1, out: f32 });
+    void runKernelBackward(kernels.gaussian, f32, f32, f32, { bandwidth: 1, out: { b: f32 } });
+    const others = { bandwidth: 1, out: { bandwidth: f32 } };
+    // @ts-expect-error the gradient by the bandwidth is not wanted
+    void runKernelBackward(kernels.gaussian, f32, f32, f32, { ...others, wrt: ['a'] });
+    const prepared = runKernelBackward.prepare(kernels.gaussian, f32, f32, f32, { bandwidth: 1 });
+    expectTypeOf(prepared).resolves.returns.toEqualTypeOf<
+      Gradients<readonly ['a', 'b'], 'float32'>
+    >();
   });
 
   it('names the parameters of a custom kernel', () => {

@@ -1,32 +1,32 @@
-import {
-  isSpecialisedNorm,
-  normExpressions,
-  type ForwardExpressions,
-  type PairwiseDType,
-} from '@mercer/kernels';
+import { normExpressions, type PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type LoadOptions, type StreamOption, type Tensor } from '@mercer/tensor';
 import { assertTensor, LOAD_OPTIONS, readOptions, STREAM_OPTION } from '@mercer/tensor/operation';
-import { backwardOperand, checkUpstream } from './backward-operands.js';
+import {
+  backward,
+  preparedBackward,
+  type BackwardOptions,
+  type BackwardSpec,
+  type GradientsByLabel,
+} from './backward-operation.js';
 import { checkWrt } from './backward-wrt.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';
-import { pairwiseShape } from './operands.js';
-import {
-  columnsBackward,
-  parametersBackward,
-  rowsBackward,
-  type BackwardCall,
-} from './pairwise-backward.js';
-import type { Gradients } from './run-kernel-backward-options.js';
+import { cdistSpec } from './cdist-spec.js';
+import type { Gradients, PreparedBackward } from './run-kernel-backward-options.js';
 
 /** What `cdistBackward` differentiates by. */
 export type CdistVariable = 'a' | 'b' | 'p';
 
 /** Options of `cdistBackward`: those of the forward call, and what is wanted. */
-export interface CdistBackwardOptions<W extends readonly CdistVariable[]>
+export interface CdistBackwardOptions<
+  W extends readonly CdistVariable[],
+  D extends PairwiseDType = PairwiseDType,
+>
   extends Pick<CdistOptions, 'p' | 'skipEpilogue'>, StreamOption, LoadOptions {
   /** Default: ['a', 'b']. */
   readonly wrt?: W | undefined;
+  /** Tensors that gradients are written to, by the names in wrt. */
+  readonly out?: { readonly [N in W[number]]?: Tensor<D> | undefined } | undefined;
 }
 
 const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVariable[]>> = {
@@ -34,8 +34,29 @@ const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVar
   p: true,
   skipEpilogue: true,
   wrt: true,
+  out: true,
   ...LOAD_OPTIONS,
 };
+
+/** How `cdistBackward` is called. */
+export interface CdistBackward {
+  <D extends PairwiseDType, const W extends readonly CdistVariable[] = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    a: Tensor<NoInfer<D>>,
+    b: Tensor<NoInfer<D>>,
+    options?: CdistBackwardOptions<W, NoInfer<D>>,
+  ): Promise<Gradients<W, D>>;
+  /** Compiles for tensors like these and gives a synchronous function: see PreparedBackward. */
+  readonly prepare: <
+    D extends PairwiseDType,
+    const W extends readonly CdistVariable[] = readonly ['a', 'b'],
+  >(
+    gradient: Tensor<D>,
+    a: Tensor<NoInfer<D>>,
+    b: Tensor<NoInfer<D>>,
+    options?: CdistBackwardOptions<W, NoInfer<D>>,
+  ) => Promise<PreparedBackward<W, D>>;
+}
 
 /**
  * Gradients of `cdist(a, b, { p, skipEpilogue })`: given `gradient` = dL/d(result), returns dL/da, dL/db and dL/dp as asked
@@ -69,60 +90,59 @@ const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVar
  * console.log(await da.toNested(), dp.shape); // [ [ -0.6, -0.8 ] ] []
  * ```
  */
-export async function cdistBackward<
-  D extends PairwiseDType,
-  const W extends readonly CdistVariable[] = readonly ['a', 'b'],
->(
-  gradient: Tensor<D>,
-  a: Tensor<NoInfer<D>>,
-  b: Tensor<NoInfer<D>>,
-  options?: CdistBackwardOptions<W>,
-): Promise<Gradients<W, D>> {
-  options = readOptions('cdistBackward', options, CDIST_BACKWARD_OPTIONS);
-  const { p = 2, skipEpilogue = false, debug, signal } = options;
+export const cdistBackward = Object.assign(
+  async (...given: Given): Promise<GradientsByLabel> => {
+    const { spec, tensors, options } = read('cdistBackward', given);
+    return backward(spec, ...tensors, options);
+  },
+  {
+    prepare: async (...given: Given): Promise<unknown> => {
+      const { spec, tensors, options } = read('cdistBackward.prepare', given);
+      return preparedBackward(spec, ...tensors, options);
+    },
+  },
+) as unknown as CdistBackward;
+
+type Given = readonly [
+  gradient: Tensor,
+  a: Tensor,
+  b: Tensor,
+  options?: CdistBackwardOptions<readonly CdistVariable[]>,
+];
+
+/** What a call computes, of what, and how. @throws MercerError INVALID_ARGUMENT */
+function read(
+  what: string,
+  [gradient, a, b, given]: Given,
+): {
+  readonly spec: BackwardSpec;
+  readonly tensors: readonly [gradient: Tensor, a: Tensor, b: Tensor];
+  readonly options: BackwardOptions;
+} {
+  const options = readOptions(what, given, CDIST_BACKWARD_OPTIONS);
+  const { p = 2, skipEpilogue = false, wrt: names = ['a', 'b'], ...others } = options;
   checkNorm(p);
-  const wrt = checkWrt('cdistBackward', options.wrt ?? ['a', 'b'], ['a', 'b', 'p']);
-  if (p === Infinity && wrt.has('p')) {
+  const wrt = [...checkWrt(what, names, ['a', 'b', 'p'])] as CdistVariable[];
+  if (p === Infinity && wrt.includes('p')) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      'cdistBackward: the derivative with respect to p is wanted at p = Infinity, where there is none. Leave p out of wrt.',
+      `${what}: the derivative with respect to p is wanted at p = Infinity, where there is none. Leave p out of wrt.`,
     );
   }
-  assertTensor(gradient, 'cdistBackward: gradient');
-  assertTensor(a, 'cdistBackward: a');
-  assertTensor(b, 'cdistBackward: b');
-  const shape = pairwiseShape('cdistBackward', a, b);
-  checkUpstream('cdistBackward', gradient, shape);
-  const stream = options.stream ?? shape.device.defaultStream;
-  const within = { stream, signal };
-  const copies: Tensor[] = [];
-  const results = new Map<string, Tensor>();
-  try {
-    const call: BackwardCall = {
-      stream,
-      debug,
-      signal,
-      shape,
-      p,
-      parameters: [],
-      maskedDiagonal: undefined,
-      forward: normExpressions(isSpecialisedNorm(p) ? p : 'runtime', { skipEpilogue }),
-      a: await backwardOperand(a, shape, within, copies),
-      b: await backwardOperand(b, shape, within, copies),
-      gradient: await backwardOperand(gradient, shape, within, copies),
-    };
-    if (wrt.has('a')) results.set('a', await rowsBackward(call));
-    if (wrt.has('b')) results.set('b', await columnsBackward(call));
-    if (wrt.has('p')) {
-      const forward: ForwardExpressions = normExpressions('runtime', { skipEpilogue });
-      const [dp] = (await parametersBackward({ ...call, forward }, ['p'])).values();
-      if (dp !== undefined) results.set('p', dp);
-    }
-    return Object.fromEntries(results) as Gradients<W, D>;
-  } catch (error) {
-    for (const tensor of results.values()) tensor.dispose();
-    throw error;
-  } finally {
-    for (const copy of copies) copy.dispose();
-  }
+  assertTensor(gradient, `${what}: gradient`);
+  assertTensor(a, `${what}: a`);
+  assertTensor(b, `${what}: b`);
+  const spec: BackwardSpec = {
+    forward: { ...cdistSpec({ p, skipEpilogue }), what },
+    open: {
+      expressions: normExpressions('runtime', { skipEpilogue }),
+      parameters: [{ name: 'p', label: 'p', value: p }],
+    },
+    wrt: wrt.map((label) =>
+      label === 'p'
+        ? { label, kind: 'parameter', name: label, value: p }
+        : { label, kind: label, name: undefined, value: undefined },
+    ),
+  };
+  return { spec, tensors: [gradient, a, b], options: others };
 }

@@ -38,9 +38,11 @@ export {
 export * as kernels from './ready-made.js';
 export type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 export { runKernel, type RunKernel } from './run-kernel.js';
-export { runKernelBackward } from './run-kernel-backward.js';
+export { runKernelBackward, type RunKernelBackward } from './run-kernel-backward.js';
 export type {
   Gradients,
+  PreparedBackward,
+  PreparedBackwardOptions,
   RunKernelBackwardOptions,
   RunKernelVariable,
 } from './run-kernel-backward-options.js';
@@ -61,4 +63,9 @@ export type {
   ProductKernel,
   RadialKernel,
 } from '@mercer/kernels';
-export { cdistBackward, type CdistBackwardOptions, type CdistVariable } from './cdist-backward.js';
+export {
+  cdistBackward,
+  type CdistBackward,
+  type CdistBackwardOptions,
+  type CdistVariable,
+} from './cdist-backward.js';

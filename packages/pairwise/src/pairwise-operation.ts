@@ -113,7 +113,7 @@ export function pairwiseOperation<O extends ExecuteOptions, G extends readonly u
 const keys = new WeakMap<PairwiseSpec, string>();
 
 /** All of a spec that checks and plans read, numbers apart that kernels take anew. */
-function specKey(spec: PairwiseSpec): string {
+export function specKey(spec: PairwiseSpec): string {
   let key = keys.get(spec);
   if (key !== undefined) return key;
   const { expressions, p, diagonal, rows, symmetric, align } = spec;

@@ -1,11 +1,13 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { StreamOption, Tensor } from '@mercer/tensor';
+import type { GradientOuts } from './backward-operation.js';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import {
   RUN_KERNEL_OPTIONS,
   type AnyRunKernelOptions,
+  type DescriptorOptions,
   type PairwiseCallOptions,
   type RunKernelOptions,
 } from './run-kernel-options.js';
@@ -28,27 +30,53 @@ export type RunKernelVariable<F extends KernelDescriptor = KernelDescriptor> =
   | Exclude<Extract<keyof RunKernelOptions<F>, string>, Constant>
   | CustomNames<F['kernel']>;
 
-/** Options of `runKernelBackward`: those of the forward call without its output, and what is wanted. */
+/** Options of `runKernelBackward`: those of the forward call, what is wanted, and where it is written. */
 export type RunKernelBackwardOptions<
   F extends KernelDescriptor,
   D extends PairwiseDType,
   W extends readonly string[],
-> = RunKernelOptions<F, D> & {
+> = ([KernelDescriptor] extends [F]
+  ? Omit<AnyRunKernelOptions<D>, 'out' | 'device'>
+  : Omit<PairwiseCallOptions<D>, 'out' | 'device'> & DescriptorOptions<F, D>) & {
   /** Default: ['a', 'b'], or ['a'] where b was left out. */
   readonly wrt?: W | undefined;
-  readonly out?: never;
-  readonly device?: never;
+  /** Tensors that gradients are written to, by the names in wrt. */
+  readonly out?: { readonly [N in W[number]]?: Tensor<D> | undefined } | undefined;
 };
 
 /** The same of any descriptor. */
 export type AnyBackwardOptions = Omit<AnyRunKernelOptions, 'out' | 'device'> & {
+  readonly out?: GradientOuts | undefined;
   readonly wrt?: readonly string[] | undefined;
 };
 
-const { out: _out, device: _device, ...FORWARD } = RUN_KERNEL_OPTIONS;
+const { device: _device, ...FORWARD } = RUN_KERNEL_OPTIONS;
 
 /** Names of {@link AnyBackwardOptions}. */
 export const BACKWARD_OPTIONS: OptionNames<AnyBackwardOptions> = { ...FORWARD, wrt: true };
+
+/** What a prepared backward call takes anew. */
+export interface PreparedBackwardOptions<
+  W extends readonly string[],
+  D extends PairwiseDType,
+> extends StreamOption {
+  /** Tensors that gradients are written to, by the names in wrt. */
+  readonly out?: { readonly [N in W[number]]?: Tensor<D> | undefined } | undefined;
+}
+
+/**
+ * A backward call whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the gradients. dtype, device,
+ * the number of features, what is differentiated by, and the values and tensors of the options are fixed. One that was prepared for one
+ * matrix takes no b.
+ *
+ * @throws MercerError as the call does, and INVALID_ARGUMENT where a layout or size needs other kernels
+ */
+export type PreparedBackward<W extends readonly string[], D extends PairwiseDType> = (
+  gradient: Tensor<D>,
+  a: Tensor<D>,
+  b?: Tensor<D>,
+  options?: PreparedBackwardOptions<W, D>,
+) => Gradients<W, D>;
 
 /** Exactly the gradients that were asked for, each in the shape of its variable, [] for a number. */
 export type Gradients<W extends readonly string[], D extends PairwiseDType> = {

@@ -2,18 +2,55 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 import { assertTensor, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
-import { backwardOf, type ForwardCall } from './kernel-backward.js';
+import {
+  backward,
+  preparedBackward,
+  type BackwardOptions,
+  type BackwardSpec,
+  type GradientsByLabel,
+} from './backward-operation.js';
+import { backwardSpec } from './kernel-backward.js';
 import { rowsAndOptions } from './optional-rows.js';
 import {
   BACKWARD_OPTIONS,
   type AnyBackwardOptions,
   type Gradients,
+  type PreparedBackward,
   type RunKernelBackwardOptions,
   type RunKernelVariable,
 } from './run-kernel-backward-options.js';
 import type { RowsAndOptions } from './run-kernel-options.js';
 
 const WHAT = 'runKernelBackward';
+
+/** How `runKernelBackward` is called. */
+export interface RunKernelBackward {
+  <
+    F extends KernelDescriptor,
+    D extends PairwiseDType,
+    T = unknown,
+    const W extends readonly RunKernelVariable<F>[] = DefaultVariables<T>,
+  >(
+    descriptor: F,
+    gradient: Tensor<D>,
+    a: Tensor<NoInfer<D>>,
+    ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelBackwardOptions<F, NoInfer<D>, W>, T>
+  ): Promise<Gradients<W, D>>;
+  /** Compiles for tensors like these and gives a synchronous function: see PreparedBackward. */
+  readonly prepare: <
+    F extends KernelDescriptor,
+    D extends PairwiseDType,
+    T = unknown,
+    const W extends readonly RunKernelVariable<F>[] = DefaultVariables<T>,
+  >(
+    descriptor: F,
+    gradient: Tensor<D>,
+    a: Tensor<NoInfer<D>>,
+    ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelBackwardOptions<F, NoInfer<D>, W>, T>
+  ) => Promise<PreparedBackward<W, D>>;
+}
+
+type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly ['a'];
 
 /**
  * Gradients of `runKernel(descriptor, a, b, options)`: given `gradient` = dL/d(result), returns dL/da, dL/db and those of the
@@ -54,30 +91,51 @@ const WHAT = 'runKernelBackward';
  * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
  * ```
  */
-export async function runKernelBackward<
-  F extends KernelDescriptor,
-  D extends PairwiseDType,
-  T = unknown,
-  const W extends readonly RunKernelVariable<F>[] = [T] extends [Tensor]
-    ? readonly ['a', 'b']
-    : readonly ['a'],
->(
-  descriptor: F,
-  gradient: Tensor<D>,
-  a: Tensor<NoInfer<D>>,
-  ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelBackwardOptions<F, NoInfer<D>, W>, T>
-): Promise<Gradients<W, D>> {
-  assertTensor(gradient, `${WHAT}: gradient`);
-  assertTensor(a, `${WHAT}: a`);
-  const call = `${WHAT}(descriptor, gradient, a, b, options)`;
-  const [second, third] = rest as readonly unknown[] as readonly [
-    (Tensor | AnyBackwardOptions)?,
-    AnyBackwardOptions?,
-  ];
-  const [b, given] = rowsAndOptions<Tensor, AnyBackwardOptions>(WHAT, call, second, third);
-  if (b !== undefined) assertTensor(b, `${WHAT}: b`);
-  const { wrt, ...options } = readOptions(WHAT, given, BACKWARD_OPTIONS);
+export const runKernelBackward = Object.assign(
+  async (...given: Given): Promise<GradientsByLabel> => {
+    const { spec, tensors, options } = read(WHAT, given);
+    return backward(spec, ...tensors, options);
+  },
+  {
+    prepare: async (...given: Given): Promise<unknown> => {
+      const { spec, tensors, options } = read(`${WHAT}.prepare`, given);
+      return preparedBackward(spec, ...tensors, options);
+    },
+  },
+) as unknown as RunKernelBackward;
+
+type Given = readonly [
+  descriptor: KernelDescriptor,
+  gradient: Tensor,
+  a: Tensor,
+  second?: Tensor | AnyBackwardOptions,
+  third?: AnyBackwardOptions,
+];
+
+/** What a call computes, of what, and how. @throws MercerError INVALID_ARGUMENT */
+function read(
+  what: string,
+  [descriptor, gradient, a, second, third]: Given,
+): {
+  readonly spec: BackwardSpec;
+  readonly tensors: readonly [gradient: Tensor, a: Tensor, b: Tensor | undefined];
+  readonly options: BackwardOptions;
+} {
+  assertTensor(gradient, `${what}: gradient`);
+  assertTensor(a, `${what}: a`);
+  const form = `${what}(descriptor, gradient, a, b, options)`;
+  const [b, options] = rowsAndOptions<Tensor, AnyBackwardOptions>(what, form, second, third);
+  if (b !== undefined) assertTensor(b, `${what}: b`);
+  const { wrt, out, stream, debug, signal, ...forward } = readOptions(
+    what,
+    options,
+    BACKWARD_OPTIONS,
+  );
   const one = b === undefined || b === a;
-  const forward: ForwardCall = { descriptor, gradient, a, b: one ? a : b, one, options };
-  return (await backwardOf(forward, wrt ?? (one ? ['a'] : ['a', 'b']))) as Gradients<W, D>;
+  const spec = backwardSpec(what, descriptor, one, forward, wrt ?? (one ? ['a'] : ['a', 'b']));
+  return {
+    spec,
+    tensors: [gradient, a, one ? undefined : b],
+    options: { out, stream, debug, signal },
+  };
 }

@@ -139,10 +139,15 @@ export type RunKernelOptions<
   D extends PairwiseDType = PairwiseDType,
 > = [KernelDescriptor] extends [F]
   ? AnyRunKernelOptions<D>
-  : PairwiseCallOptions<D> &
-      KernelOptions<F['kernel'], D> &
-      ExponentOptions<F, D> &
-      OperatorOptions<F, D>;
+  : PairwiseCallOptions<D> & DescriptorOptions<F, D>;
+
+/** The parameters that a descriptor has. */
+export type DescriptorOptions<F extends KernelDescriptor, D extends PairwiseDType> = KernelOptions<
+  F['kernel'],
+  D
+> &
+  ExponentOptions<F, D> &
+  OperatorOptions<F, D>;
 
 /** Names of the options that cannot be left out, of each alternative. */
 type NeededOptions<O> = O extends unknown

@@ -56,7 +56,7 @@ const operation = new Operation<Arguments, SumToOptions>({
         `sumTo: x is ${x.label}. Sums are taken of float32 and float64; call cast('float32') first.`,
       );
     }
-    const groups = axisGroups(x.shape, checkTarget(x, shape));
+    checkTarget(x, shape);
     if (out !== undefined) assertTensor(out, `${what}: out`);
     const dtype = checkDType(wanted ?? out?.dtype ?? x.dtype, what);
     if (!isSumDType(dtype)) {
@@ -70,12 +70,8 @@ const operation = new Operation<Arguments, SumToOptions>({
     const tensors = { inputs: [x], outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.rowMajorResult({ shape: [...shape], dtype });
-    if (groups.some(({ summed }) => summed)) {
-      sumGroups(steps, x.isContiguous ? steps.input(0) : steps.rowMajorCopy(0), groups, to);
-    } else {
-      const { shape: whole } = x;
-      steps.copy(steps.input(0), { ...to, shape: whole, strides: rowMajorStrides(whole) });
-    }
+    const isReadable = x.isContiguous || x.size === sizeOfShape(shape);
+    addSumTo(steps, isReadable ? steps.input(0) : steps.rowMajorCopy(0), shape, to);
     return { tensors, steps };
   },
 });
@@ -155,6 +151,18 @@ declare module './tensor-methods.js' {
 }
 
 attachMethods({ sumTo: { gives: 'tensor', call: sumTo } });
+
+/** Adds to a call the sum of a view over the axes that `shape` lacks or has with extent 1; both are row-major, a view of which no axis is summed need not be. */
+export function addSumTo(
+  steps: CallSteps,
+  from: CallView,
+  shape: readonly number[],
+  to: CallView,
+): void {
+  const groups = axisGroups(from.shape, shape);
+  if (groups.some(({ summed }) => summed)) sumGroups(steps, from, groups, to);
+  else steps.copy(from, { ...to, shape: from.shape, strides: rowMajorStrides(from.shape) });
+}
 
 /** One launch for each run of summed axes, the last run first; partial sums stay in float64. */
 function sumGroups(

@@ -12,6 +12,8 @@ struct MapReduceFamily {
   MapReduceSettings set;
   // Codes of pairs with no more registers beside their results are run for several reduced rows at once.
   static constexpr int64_t kFewRegisters = 64;
+  // Of more results the tiles are so short that setting several rows up takes longer than it saves.
+  static constexpr int64_t kFewRoots = 256;
 
   Machine own, other, pairs[ROWS_AT_ONCE], chosen;  // chosen: what a selection writes for a pair
   int64_t atOnce;                                   // machines of pairs in use
@@ -43,7 +45,8 @@ struct MapReduceFamily {
     atOnce = 1;
     for (int64_t r = 0; r < atOnce; r++) {
       pairs[r].reserve(view, 2, inputs, arena);
-      const bool few = view.codes[2].registers - view.codes[2].rootCount <= kFewRegisters && !set.selects() && set.gathers == 0 && paired == 0;
+      const Code& code = view.codes[2];
+      const bool few = code.registers - code.rootCount <= kFewRegisters && code.rootCount <= kFewRoots && !set.selects() && set.gathers == 0;
       if (few) atOnce = ROWS_AT_ONCE;
     }
     if (set.valueCode() > 0) chosen.reserve(view, set.valueCode(), inputs, arena);
@@ -56,7 +59,7 @@ struct MapReduceFamily {
     ownTiles = arena.tiles(set.own);
     otherTiles = arena.tiles(set.other);
     gatheredTiles = arena.tiles(gathered);
-    pairTiles = arena.tiles(paired);
+    pairTiles = arena.tiles(atOnce * paired);
     parameters = arena.take<T>(set.parameters);
     reducers = arena.take<Reducer>(set.reductions);
     totals = arena.take<T*>(set.reductions);
@@ -172,9 +175,9 @@ struct MapReduceFamily {
     }
   }
 
-  // The values of pairs of the kept rows from `first` on with the reduced row `row`; the last again up to whole steps.
-  void gatherPairs(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t row) const {
-    T* to = pairTiles;
+  // For machine `m` the values of pairs of the kept rows from `first` on with the reduced row `row`; the last again up to whole steps.
+  void gatherPairs(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t row, int64_t m = 0) const {
+    T* to = pairTilesOf(m);
     for (int32_t n = 0; n < paired; n++, to += tile) {
       const int32_t input = set.pair(n)[0];
       const int64_t strides[] = {g.strides[2 * input], g.columnStrides[set.pairInputs(input)]};
@@ -185,6 +188,8 @@ struct MapReduceFamily {
       for (int64_t i = rows; i < whole_steps(rows); i++) to[i] = to[rows - 1];
     }
   }
+
+  T* pairTilesOf(int64_t m) const { return pairTiles + m * paired * tile; }
 
   template <class Each>
   void eachPairMachine(const Each& each) {
@@ -222,7 +227,7 @@ struct MapReduceFamily {
     own.prepare(view, nullptr, [this](int64_t i) { return i >= set.own; });
     other.prepare(view, nullptr, [this](int64_t i) { return i >= set.other; });
     const auto isScalar = [this](int64_t i) { return i >= firstOther() && i < firstGathered(); };
-    const ManyRows rows{firstOther(), firstParameter(), true, sumsOfProducts()};
+    const ManyRows rows{firstOther(), firstParameter(), true, sumsOfProducts(), firstPair()};
     eachPairMachine([&](Machine& one) { one.prepare(view, nullptr, isScalar, rows); });
     findOnes();
     const int64_t blocks = blocks_of(g.kept, block);
@@ -265,6 +270,9 @@ struct MapReduceFamily {
       for (int64_t q = 0; q < gathered; q++) one.input(firstGathered() + q, gatheredTiles + q * tile);
       for (int64_t q = 0; q < paired; q++) one.input(firstPair() + q, pairTiles + q * tile);
     });
+    for (int64_t m = 1; m < atOnce; m++) {
+      for (int64_t q = 0; q < paired; q++) pairs[m].input(firstPair() + q, pairTilesOf(m) + q * tile);
+    }
     for (int64_t i = 0; set.selects() && i < rows; i++) seen[i] = 0;
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) reducers[r].clear(totals[r], whole);
     const int64_t most = at_most(kReduced, tile);
@@ -329,6 +337,7 @@ struct MapReduceFamily {
     for (int64_t q = 0; q < results; q++) factors[q] = Factor{};
     int64_t j = 0;
     for (; atOnce > 1 && j + atOnce <= count; j += atOnce) {
+      for (int64_t m = 0; paired > 0 && m < atOnce; m++) gatherPairs(g, layer, first, rows, start + j + m, m);
       Machine::runRows(pairs, whole, j);
       addRows(start + j, j, whole);
     }

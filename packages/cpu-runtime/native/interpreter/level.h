@@ -44,7 +44,6 @@ typedef int L;
 #include "several-rows.h"
 #include "family-map-reduce.h"
 #include "family-pairwise.h"
-#include "family-gradient.h"
 #include "family-cdist-grad.h"
 }  // namespace float32
 
@@ -61,7 +60,6 @@ typedef long long L;
 #include "several-rows.h"
 #include "family-map-reduce.h"
 #include "family-pairwise.h"
-#include "family-gradient.h"
 #include "family-cdist-grad.h"
 }  // namespace float64
 
@@ -97,8 +95,6 @@ void runOf(const View& view, const void* args, int64_t block, int64_t begin, int
       RUN(MapReduceFamily)                \
     case Family::kPairwise:               \
       RUN(PairwiseFamily)                 \
-    case Family::kGradient:               \
-      RUN(GradientFamily)                 \
     case Family::kCdistGrad:              \
     default:                              \
       RUN(CdistGradFamily)                \

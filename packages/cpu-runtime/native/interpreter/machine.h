@@ -35,11 +35,13 @@ struct Uniforms {
 };
 
 // What a code that runs for many rows is told: which inputs are one value of each row; that nobody redirects a root, so that one
-// which is a constant is written once; and how many roots, from the first on, may be left as products when several rows are run.
+// which is a constant is written once; how many roots, from the first on, may be left as products when several
+// rows are run; and the inputs, from `own` on, that are tiles of each of these rows.
 struct ManyRows {
   int64_t first = 0, end = 0;
   bool rootsStay = false;
   int64_t products = 0;
+  int64_t own = INT64_MAX;
 };
 
 // A root that is a tile times a value of the row, or times the difference of an input and that value, which may be turned: the
@@ -132,7 +134,7 @@ struct Machine {
       const int32_t b = arity > 1 ? one.b : one.a, c = arity > 2 ? one.c : one.a;
       steps[i] = Step{STEPS[operation][mask_of(one)], one.to, one.a, b, c};
       if (rows.rootsStay && copiesConstant(one)) fill(at[one.to], *at[one.a], tile_);
-      else if (!isProduct(i) && code->chains[i] > 0) addRuns(i, code->chains[i], mask_of);
+      else if (!isProduct(i) && code->chains[i] > 0) addRuns(i, code->chains[i], mask_of, rows);
     }
   }
 
@@ -156,7 +158,7 @@ struct Machine {
     for (int64_t p = 0; p < productCount; p++) runSteps(products[p].step, 1, number, row);
   }
 
-  // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs, for as many rows from `row` on, without the products.
+  // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs but for those of `ManyRows::own`, for as many rows from `row` on, without the products.
   static void runRows(const Machine* machines, int64_t number, int64_t row) {
     Slots tables[ROWS_AT_ONCE];
     for (int m = 0; m < ROWS_AT_ONCE; m++) tables[m] = machines[m].slots(row + m);
@@ -193,25 +195,32 @@ struct Machine {
         const Instruction& one = code->instructions[i];
         const int32_t arity = arityOf(one.operation);
         if (one.a == root || (arity > 1 && one.b == root) || (arity > 2 && one.c == root)) found.times = kNothing;
-        if (found.times != kNothing && code->slots[one.to].index == code->slots[found.tile].index) found.times = kNothing;
-        if (one.to == root) found = productOf(one, i, r, scalar);
+        if (found.times != kNothing && sameRegister(one.to, found.tile)) found.times = kNothing;
+        if (one.to == root) found = productOf(one, i, r, scalar, rows);
       }
       if (found.times != kNothing) products[productCount++] = found;
     }
   }
   // The product that an instruction is, if any.
   template <class IsScalar>
-  Product productOf(const Instruction& one, int32_t step, int32_t root, const IsScalar& scalar) const {
-    const auto isRegister = [&](int32_t slot) { return code->slots[slot].kind == SlotKind::kRegister; };
-    const auto isTile = [&](int32_t slot) { return !isRegister(slot) && !scalar(slot); };
+  Product productOf(const Instruction& one, int32_t step, int32_t root, const IsScalar& scalar, const ManyRows& rows) const {
+    // tiles of one row, and those that all rows share
+    const auto isOwn = [&](int32_t slot) { return code->slots[slot].kind == SlotKind::kRegister || isOwnInput(slot, rows); };
+    const auto isShared = [&](int32_t slot) { return !isOwn(slot) && !scalar(slot); };
     if (one.operation == Operation::k_mul) {
-      if (isRegister(one.a) && moves[one.b] != 0) return {kValue, step, root, one.a, one.b, one.b};
-      if (isRegister(one.b) && moves[one.a] != 0) return {kValue, step, root, one.b, one.a, one.a};
-    } else if (one.operation == Operation::k_scaledDifference && isRegister(one.a)) {
-      if (isTile(one.b) && moves[one.c] != 0) return {kDifference, step, root, one.a, one.c, one.b};
-      if (isTile(one.c) && moves[one.b] != 0) return {kTurned, step, root, one.a, one.b, one.c};
+      if (isOwn(one.a) && moves[one.b] != 0) return {kValue, step, root, one.a, one.b, one.b};
+      if (isOwn(one.b) && moves[one.a] != 0) return {kValue, step, root, one.b, one.a, one.a};
+    } else if (one.operation == Operation::k_scaledDifference && isOwn(one.a)) {
+      if (isShared(one.b) && moves[one.c] != 0) return {kDifference, step, root, one.a, one.c, one.b};
+      if (isShared(one.c) && moves[one.b] != 0) return {kTurned, step, root, one.a, one.b, one.c};
     }
     return {kNothing, step, root, 0, 0, 0};
+  }
+  bool isOwnInput(int32_t slot, const ManyRows& rows) const {
+    return code->slots[slot].kind == SlotKind::kInput && code->slots[slot].index >= rows.own;
+  }
+  bool sameRegister(int32_t to, int32_t tile) const {
+    return code->slots[tile].kind == SlotKind::kRegister && code->slots[to].index == code->slots[tile].index;
   }
   bool isProduct(int64_t step) const {
     for (int64_t p = 0; p < productCount; p++) {
@@ -235,7 +244,7 @@ struct Machine {
 
   // A chain falls apart where what is one value changes; the value that it begins with is a tile or its head.
   template <class MaskOf>
-  void addRuns(int64_t first, int64_t length, const MaskOf& mask_of) {
+  void addRuns(int64_t first, int64_t length, const MaskOf& mask_of, const ManyRows& rows) {
     for (int64_t i = first; i < first + length;) {
       const int mask = mask_of(code->instructions[i]);
       int64_t end = i + 1;
@@ -243,7 +252,8 @@ struct Machine {
       ChainFns fns = end - i > 1 ? chains_of(code->instructions[i].operation, mask) : ChainFns{};
       for (int64_t k = i; fns.rows != nullptr && k < end; k++) {
         const Instruction& one = code->instructions[k];
-        const bool isInput = code->slots[mask == 1 ? one.b : one.a].kind == SlotKind::kInput;
+        const int32_t tile = mask == 1 ? one.b : one.a;
+        const bool isInput = code->slots[tile].kind == SlotKind::kInput && !isOwnInput(tile, rows);
         if (!isInput || moves[mask == 1 ? one.a : one.b] == 0) fns.rows = nullptr;
       }
       Run* const last = runCount > 0 ? runs + runCount - 1 : nullptr;

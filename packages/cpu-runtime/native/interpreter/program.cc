@@ -9,7 +9,7 @@ namespace mercer::cpu::interpreter {
 
 namespace {
 
-constexpr int32_t kVersion = 3;
+constexpr int32_t kVersion = 4;
 constexpr int32_t kMostRegisters = 1 << 16;
 constexpr int32_t kMostSlots = 1 << 21;
 constexpr int32_t kMostSettings = 1 << 20;
@@ -243,8 +243,6 @@ class Reader {
         return checkMapReduce();
       case Family::kPairwise:
         return checkPairwise();
-      case Family::kGradient:
-        return checkGradient();
       case Family::kCdistGrad:
         return checkCdistGrad();
     }
@@ -340,27 +338,6 @@ class Reader {
     checkCode(1, 3, uniforms, 1);
     checkCode(2, 1, uniforms, 1);
     args(14 + 3 * parameters);
-  }
-
-  void checkGradient() {
-    codes(4);
-    for (int32_t i = 0; i < 3; ++i) setting(i, 0, 1);
-    const int32_t pairs = setting(3, 0, 64), sums = setting(4, 1, kMostInputs);
-    const int32_t parameters = setting(5, 0, kMostInputs);
-    setting(6, 0, 1);
-    const int32_t masked = setting(7, 0, 1);
-    settings(8 + sums);
-    int32_t values = 0, terms = 0;
-    for (int32_t i = 0; i < sums; ++i) {
-      const int32_t has = setting(8 + i, 0, 3);
-      values += has & 1, terms += has >> 1;
-    }
-    require(setting(0) == 1 || (sums == 1 && values == 0), "rows have one sum, of terms");
-    const int32_t uniforms = checkUniforms(1 + parameters);
-    checkCode(1, 3, uniforms, 1);
-    checkCode(2, 2, uniforms, pairs + values);
-    checkCode(3, 2 + pairs, uniforms, terms);
-    args(20 + 3 * parameters + masked);
   }
 
   void checkCdistGrad() {

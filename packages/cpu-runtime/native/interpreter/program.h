@@ -6,7 +6,7 @@
 
 namespace mercer::cpu::interpreter {
 
-enum class Family : int32_t { kMap, kMapReduce, kPairwise, kGradient, kCdistGrad };
+enum class Family : int32_t { kMap, kMapReduce, kPairwise, kCdistGrad };
 constexpr int32_t kFamilies = 5;
 
 enum class Operation : int32_t {

@@ -10,6 +10,7 @@ export {
   traceOperator,
 } from './differentiate/operators.js';
 export type { ElementwiseOp } from './elementwise/elementwise-op.js';
+export { lift } from './elementwise/lift.js';
 export { scalarOf } from './elementwise/scalar-of.js';
 export {
   evaluateVector,

@@ -8,7 +8,7 @@ import type { KernelParam } from '../kernel-param.js';
 import { parameterisedProblems } from '../pairwise/default-parameterised.test-support.js';
 import { emitPairwise } from '../pairwise/emit.js';
 import { planPairwise } from '../pairwise/plan.js';
-import { emitRowsGradient, planRowsGradient } from '../pairwise-gradient/index.js';
+import { emitRowsGradient, planRowsGradient } from '../rows/index.js';
 import { cpuRandomKernel } from '../random/cpu-random.js';
 import { cpuReduceKernel } from '../reduce/index.js';
 import { rowsProblems } from '../rows/default-rows.test-support.js';

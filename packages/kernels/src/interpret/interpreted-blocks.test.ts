@@ -8,11 +8,6 @@ import {
 } from '../cdist-grad/cdist-grad-check.test-support.js';
 import { gaussian, KIND_CASES } from '../map-reduce/map-reduce-cases.test-support.js';
 import { checkMapReduce, wholeNumber } from '../map-reduce/map-reduce-check.test-support.js';
-import {
-  CASES,
-  checkGradient,
-  PARAMETER_CASES,
-} from '../pairwise-gradient/gradient-check.test-support.js';
 import { planCpuPairwise } from '../pairwise/cpu/plan.js';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runInterpretedProgram } from '../testing/cpu-program.test-support.js';
@@ -138,22 +133,3 @@ describe.each(runnableLevels())('sums of many components for %s', (own) => {
   });
 });
 
-describe('gradients of more than one tile', () => {
-  const sizes = [
-    [20, 600, 3, 1],
-    [5, 6, 150, 2],
-  ] as const;
-  const runner = { limits, run: runInterpretedProgram };
-
-  it.each(CASES)('rows: $name', (each) => {
-    // a kernel of one input is square
-    const own = each.flags === undefined ? sizes : ([[270, 270, 3, 1]] as const);
-    for (const size of own) checkGradient({ ...each, size }, 'rows', runner);
-  });
-
-  it.each(PARAMETER_CASES)('parameters: $name', (each) => {
-    for (const size of sizes) {
-      checkGradient({ ...each, size }, each.forward.parameters ?? ['p'], runner);
-    }
-  });
-});

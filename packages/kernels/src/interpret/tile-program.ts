@@ -17,14 +17,13 @@ export const TILE_FAMILIES = [
   'map',
   'map-reduce',
   'pairwise',
-  'pairwise-gradient',
   'cdist-grad',
 ] as const;
 
 /** A family of kernels that the interpreter has. */
 export type TileFamily = (typeof TILE_FAMILIES)[number];
 
-const VERSION = 3;
+const VERSION = 4;
 
 /** Straight-line code over tiles: slots (kind, index), instructions (operation, result, operands), results. */
 export interface TileCode {

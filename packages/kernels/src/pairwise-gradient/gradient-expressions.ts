@@ -136,7 +136,7 @@ function normExponentSum(
   const p = variable(name);
   const slope = atRoot(outerDerivative(rest, 'distance'), of);
   const weight = keep(mul(mul(upstream, slope), div(of, p)));
-  const ratio = mul(abs(difference), keep(reciprocal));
+  const ratio = abs(mul(difference, keep(reciprocal)));
   const term = select(eq(ratio, 0), 0, mul(weight, mul(pow(ratio, p), log(ratio))));
   const direct = outerDerivative(rest, name);
   return { value: direct.value === 0 ? undefined : mul(upstream, atRoot(direct, of)), term };
@@ -154,15 +154,15 @@ function powerScale(
   { exponent, root }: PowerSum,
   dtype: PairwiseDType,
 ): PowerScale {
-  const distance = abs(difference);
   if (root === undefined) {
     const weight = mul(exponent, mul(upstream, outerSlope(forward)));
-    return { weight, reciprocal: [], ratio: distance };
+    return { weight, reciprocal: [], ratio: abs(difference) };
   }
   return {
     weight: mul(upstream, atRoot(outerDerivative(root.rest, 'distance'), root.of)),
     reciprocal: [checkedReciprocal(forward, exponent, root.of, dtype)],
-    ratio: mul(distance, pair(1)),
+    // the base of a power is seen not to be below 0
+    ratio: abs(mul(difference, pair(1))),
   };
 }
 

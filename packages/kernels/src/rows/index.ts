@@ -1,4 +1,5 @@
 export { emitRows } from './emit-rows.js';
+export { emitRowsGradient, planRowsGradient, type RowsGradientPlan } from './rows-gradient.js';
 export { rowsParams } from './rows-params.js';
 export { planRows, type RowsPlan } from './rows-plan.js';
 export type { RowsProblem } from './rows-problem.js';

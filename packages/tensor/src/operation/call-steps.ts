@@ -11,7 +11,7 @@ import { own } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import type { Device } from '../device.js';
 import type { DeviceCore } from '../device-core.js';
-import { elementKernel, patternScalars } from '../elementwise.js';
+import { elementKernel, patternOf, patternScalars } from '../elementwise.js';
 import type { CallLoadOptions } from '../executable.js';
 import { rowMajorStrides, type Layout } from '../layout.js';
 import { coreOf } from '../operations.js';
@@ -217,6 +217,13 @@ export class CallSteps {
   /** Copies elements, converted, to a view of the same shape. */
   copy(from: CallView, to: CallView): void {
     if (sizeOfShape(to.shape) > 0) this.#steps.push(this.#copyStep(from, to));
+  }
+
+  /** Scratch memory that holds one number. */
+  number(value: number, dtype: DType): CallView {
+    const to = this.scratchMemory({ shape: [1], dtype });
+    this.fill(to, patternOf(value, dtype, 'a number'));
+    return to;
   }
 
   /** Writes the bits of one element to every element of a view. */

@@ -13,9 +13,9 @@
  * 5. A promise of a tensor is given as `pending`, so that it has the tensor's methods; `attachMethods` makes the operation a method.
  * 6. An `Operation` does 1 and 3 to 6 from rules: what identifies a call, and the checks of 2, which write the call's launches down as
  *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. So are made: in this package `map`,
- *    elementwise chains, reductions over axes, `concat`, `stack`, `tile`, `pad`, `sumTo` and rows by index; `cdist`, `runKernel` and
- *    `weightedDifferences` of `@mercer/pairwise`; the reductions of `@mercer/lazy`. Gradients of pairwise and `@mercer/linalg` take the
- *    steps one by one. `addReductions` writes down reductions of formulas over pairs of rows.
+ *    elementwise chains, reductions over axes, `concat`, `stack`, `tile`, `pad`, `sumTo` and rows by index; `cdist`, `runKernel`,
+ *    `weightedDifferences` and the gradients of `@mercer/pairwise`; the reductions of `@mercer/lazy`. `@mercer/linalg` takes the steps one
+ *    by one. `addReductions` writes down reductions of formulas over pairs of rows, `addSumTo` sums over axes.
  * 7. A call that comes again goes from the face to the launch: `KnownCall` and `KnownCalls`, by `layoutKey`.
  *
  * Nothing here is promised to stay as it is between minor versions.
@@ -71,6 +71,7 @@ export { readableInput, type BoundOperand, type CopyTarget } from '../readable-i
 export { RecentMap } from '../recent-map.js';
 export { assertTensor, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
+export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
 export {
   CallSteps,

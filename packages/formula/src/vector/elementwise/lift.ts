@@ -1,19 +1,18 @@
 import type { Expr } from '../../expr.js';
 import { fold, type RuleTable } from '../../rule-table.js';
 import { elementwise, literal } from '../nodes.js';
-import { argumentNumber } from './scalar-of.js';
 import type { VectorExpr } from '../vector-expr.js';
 import type { ApplyOp } from '../../build.js';
 
-/** The scalar expression as a formula, with `args[k]` for the variable `xk`. */
-export function lift(expr: Expr, args: readonly VectorExpr[]): VectorExpr {
+/** The scalar expression as a formula: on every component of what `operand` gives for each of its variables. */
+export function lift(expr: Expr, operand: (name: string) => VectorExpr): VectorExpr {
   const apply =
     (op: ApplyOp) =>
     (operands: readonly VectorExpr[]): VectorExpr =>
       elementwise(op, operands);
   const table: RuleTable<VectorExpr> = {
     const: (_, { value }) => literal(value),
-    var: (_, { name }) => args[argumentNumber(name)]!,
+    var: (_, { name }) => operand(name),
     add: apply('add'),
     sub: apply('sub'),
     mul: apply('mul'),

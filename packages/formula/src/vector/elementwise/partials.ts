@@ -4,7 +4,7 @@ import { square, sub } from '../operations/arithmetic.js';
 import { logistic } from '../operations/functions.js';
 import type { ElementwiseNode, VectorExpr } from '../vector-expr.js';
 import { lift } from './lift.js';
-import { argumentName, scalarOf } from './scalar-of.js';
+import { argumentName, argumentNumber, scalarOf } from './scalar-of.js';
 
 /** Slopes of operations without literal arguments: as many as there are operations and arguments. */
 const knownSlopes = new Map<string, RealExpr>();
@@ -29,5 +29,5 @@ export function partial(node: ElementwiseNode, k: number): VectorExpr | undefine
   if (op === 'logistic') return sub(node, square(node));
   if (op === 'softplus') return logistic(args[0]!);
   const slope = scalarSlope(node, k);
-  return slope.value === 0 ? undefined : lift(slope, args);
+  return slope.value === 0 ? undefined : lift(slope, (name) => args[argumentNumber(name)]!);
 }

@@ -1,0 +1,182 @@
+import {
+  evaluate,
+  evaluateReduction,
+  reduction,
+  substitute,
+  vij,
+  type RealExpr,
+  type VectorExpr,
+} from '@mercer/formula';
+import { describe, expect, test } from 'vitest';
+import type { CpuLimits } from '../device-limits.js';
+import { checkMapReduce } from '../map-reduce/map-reduce-check.test-support.js';
+import { runnableLevels } from '../testing/cpu-harness.test-support.js';
+import { runCpuProgram, runInterpretedProgram } from '../testing/cpu-program.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
+import {
+  CASES,
+  operandsOf,
+  PARAMETER_CASES,
+  type GradientCase,
+} from './gradient-cases.test-support.js';
+import { exchangeOperands, parameterGradients, rowsGradient } from './gradient-expressions.js';
+import {
+  bothRolesFormula,
+  parameterGradientFormulas,
+  rowsGradientFormula,
+} from './gradient-formula.js';
+
+const [M, N, K] = [7, 9, 5];
+const BANDWIDTH = 1.5;
+
+// Rounded: many coordinates coincide.
+const rows = (count: number): number[] =>
+  Array.from({ length: count * K }, () => Math.round(8 * random()) / 4);
+const upstreamOf = (m: number, n: number): number[] =>
+  Array.from({ length: m * n }, () => random() - 0.5);
+
+interface Data {
+  readonly a: readonly number[];
+  readonly b: readonly number[];
+  readonly g: readonly number[];
+}
+
+/** What the expressions of a gradient give in float64, walked in plain loops: by row and component, or by parameter and row. */
+function expected(
+  { forward, dtype, p = 1 }: GradientCase,
+  wrt: 'rows' | readonly string[],
+  { a, b, g }: Data,
+): number[] {
+  const given =
+    wrt === 'rows' ? rowsGradient(forward, dtype) : parameterGradients(forward, wrt, dtype);
+  const ready = (expr: RealExpr): RealExpr => substitute(expr, { p, bandwidth: BANDWIDTH });
+  const pairs = given.pairs.map(ready);
+  const inner = ready(given.inner);
+  const [m, n] = [a.length / K, b.length / K];
+  const out = new Array<number>(wrt === 'rows' ? m * K : wrt.length * m).fill(0);
+  const increase = (at: number, by: number): void => {
+    out[at] = (out[at] ?? NaN) + by;
+  };
+  for (let i = 0; i < m; i++) {
+    for (let j = 0; j < n; j++) {
+      const steps = Array.from({ length: K }, (_, t) => ({
+        a: a[i * K + t] ?? NaN,
+        b: b[j * K + t] ?? NaN,
+      }));
+      const values = steps.map((step) => evaluate(inner, step));
+      const total =
+        forward.reduce === 'max' ? Math.max(...values) : values.reduce((x, y) => x + y, 0);
+      const first = forward.reduce === 'max' ? values.indexOf(total) : undefined;
+      const known = { upstream: g[i * n + j] ?? NaN, s: total };
+      const kept = Object.fromEntries(pairs.map((pair, v) => [`pair${v}`, evaluate(pair, known)]));
+      for (const [q, { value, term }] of given.sums.entries()) {
+        if (value !== undefined) increase(q * m + i, evaluate(ready(value), known));
+        for (const [t, step] of steps.entries()) {
+          if (term === undefined || (first !== undefined && first !== t)) continue;
+          const each = evaluate(ready(term), { ...step, ...kept });
+          increase(wrt === 'rows' ? i * K + t : q * m + i, each);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+function sumOf(formula: VectorExpr, { a, b, g }: Data, p = 1): number[] {
+  const [rowsI, rowsJ] = [a.length / K, b.length / K];
+  const turned = g.map((_, at) => g[(at % rowsJ) * rowsI + Math.floor(at / rowsJ)] ?? NaN);
+  const data = [a, b, g, turned, [p], [BANDWIDTH]];
+  return [...(evaluateReduction(reduction('Sum', formula), data, { rowsI, rowsJ }).value ?? [])];
+}
+
+function expectEqual(got: readonly number[], want: readonly number[]): void {
+  const scale = Math.max(...want.map(Math.abs), 1e-300);
+  expect(got.length).toBe(want.length);
+  for (const [at, value] of want.entries()) {
+    expect(Math.abs((got[at] ?? NaN) - value), `[${at}]`).toBeLessThan(1e-13 * scale);
+  }
+}
+
+describe('formulas of gradients', () => {
+  const data = { a: rows(M), b: rows(N), g: upstreamOf(M, N) };
+
+  test.each(CASES)('rows are what their expressions give: $name', (each) => {
+    const formula = rowsGradientFormula(each.forward, each.dtype, operandsOf(K));
+    expect(formula.dim).toBe(K);
+    expectEqual(sumOf(formula, data, each.p), expected(each, 'rows', data));
+  });
+
+  test.each(PARAMETER_CASES)('parameters are what their expressions give: $name', (each) => {
+    const { forward, dtype, names } = each;
+    const formulas = parameterGradientFormulas(forward, names, dtype, operandsOf(K));
+    expectEqual(
+      formulas.flatMap((formula) => sumOf(formula, data, each.p)),
+      expected(each, names, data),
+    );
+  });
+
+  test.each(CASES)('one matrix has the gradients of both roles: $name', (each) => {
+    const { forward, dtype, p } = each;
+    const one = { a: data.a, b: data.a, g: upstreamOf(M, M) };
+    const turned = {
+      ...one,
+      g: one.g.map((_, at) => one.g[(at % M) * M + Math.floor(at / M)] ?? NaN),
+    };
+    const formula = bothRolesFormula(forward, dtype, operandsOf(K), vij(3, 1));
+    const other = expected({ ...each, forward: exchangeOperands(forward) }, 'rows', turned);
+    expectEqual(
+      sumOf(formula, one, p),
+      expected(each, 'rows', one).map((value, at) => value + (other[at] ?? NaN)),
+    );
+  });
+});
+
+// More than one tile of rows and of the interpreter; the plans loop over components, or write them out.
+const SIZES = [
+  [20, 600, 3],
+  [66, 130, 35],
+  [5, 6, 150],
+] as const;
+
+/** Numbers for the inputs: coordinates that coincide, and parameters above 0. */
+const fill = ({ position }: { readonly position: number }): number => {
+  if (position >= 4) return position === 4 ? 1.3 : BANDWIDTH;
+  return position < 2 ? Math.round(8 * random()) / 4 : random() - 0.5;
+};
+
+const level = runnableLevels().at(-1) ?? 'x86-64-v2';
+const limits: CpuLimits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 };
+
+describe.each([
+  ['compiled', { ...limits }, runCpuProgram],
+  ['interpreted', { ...limits, interpreted: true as const }, runInterpretedProgram],
+] as const)('sums of them on a CPU, %s', (_, own, run) => {
+  test.each(CASES)('rows: $name', ({ forward, dtype }) => {
+    for (const [rowsI, rowsJ, k] of SIZES) {
+      const sum = reduction('Sum', rowsGradientFormula(forward, dtype, operandsOf(k)));
+      checkMapReduce(
+        { reduction: sum, dtype, rowsI, rowsJ, fill, units: 64 },
+        own,
+        (program, launch) => {
+          run(program, launch, level);
+        },
+      );
+    }
+  });
+
+  test.each(PARAMETER_CASES)('parameters: $name', ({ forward, dtype, names }) => {
+    for (const [rowsI, rowsJ, k] of SIZES) {
+      const formulas = parameterGradientFormulas(forward, names, dtype, operandsOf(k));
+      for (const formula of formulas) {
+        const sum = reduction('Sum', formula);
+        checkMapReduce(
+          { reduction: sum, dtype, rowsI, rowsJ, fill, units: 64 },
+          own,
+          (program, launch) => {
+            run(program, launch, level);
+          },
+        );
+      }
+    }
+  });
+});

@@ -1,0 +1,104 @@
+import { lift, ops, simplifyVector, type RealExpr, type VectorExpr } from '@mercer/formula';
+import type { PairwiseDType } from '../pairwise/problem.js';
+import {
+  exchangeOperands,
+  parameterGradients,
+  rowsGradient,
+  type GradientExpressions,
+} from './gradient-expressions.js';
+import type { ForwardExpressions } from './scaled-norm.js';
+
+/** What the formulas of a gradient read. */
+export interface GradientOperands {
+  /** A row of the side that is kept, and one of the other; of K components both. */
+  readonly a: VectorExpr;
+  readonly b: VectorExpr;
+  /** dL/d(result) of the pair. */
+  readonly upstream: VectorExpr;
+  /** By name p and the parameters, one number each. */
+  readonly values: Readonly<Record<string, VectorExpr>>;
+}
+
+/** The formula whose sum over the rows of b is the gradient by a row of a, of K components. */
+export function rowsGradientFormula(
+  forward: ForwardExpressions,
+  dtype: PairwiseDType,
+  operands: GradientOperands,
+): VectorExpr {
+  const { terms } = formulasOf(rowsGradient(forward, dtype), operands);
+  return simplifyVector(terms[0] ?? ops.zero(operands.a.dim));
+}
+
+/**
+ * The same where a and b are rows of one matrix: the sum over all rows is the gradient by a row in both of its roles.
+ *
+ * @param transposed dL/d(result) of the pair with its rows exchanged
+ */
+export function bothRolesFormula(
+  forward: ForwardExpressions,
+  dtype: PairwiseDType,
+  operands: GradientOperands,
+  transposed: VectorExpr,
+): VectorExpr {
+  const { upstream } = operands;
+  const exchanged = exchangeOperands(forward);
+  if (exchanged === forward) {
+    const both = { ...operands, upstream: ops.add(upstream, transposed) };
+    return rowsGradientFormula(forward, dtype, both);
+  }
+  return simplifyVector(
+    ops.add(
+      rowsGradientFormula(forward, dtype, operands),
+      rowsGradientFormula(exchanged, dtype, { ...operands, upstream: transposed }),
+    ),
+  );
+}
+
+/** For each name the formula whose sum over all pairs is the gradient by that parameter. */
+export function parameterGradientFormulas(
+  forward: ForwardExpressions,
+  names: readonly string[],
+  dtype: PairwiseDType,
+  operands: GradientOperands,
+): VectorExpr[] {
+  const { values, terms } = formulasOf(parameterGradients(forward, names, dtype), operands);
+  return names.map((_, at) => {
+    const [value, term] = [values[at], terms[at]];
+    const sum = term === undefined ? undefined : ops.sum(term);
+    if (value === undefined) return simplifyVector(sum ?? ops.constant(0));
+    return simplifyVector(sum === undefined ? value : ops.add(value, sum));
+  });
+}
+
+/** The value of each sum once a pair, and its terms by component. */
+function formulasOf(
+  { inner, reduce, pairs, sums }: GradientExpressions,
+  { a, b, upstream, values: named }: GradientOperands,
+): {
+  readonly values: readonly (VectorExpr | undefined)[];
+  readonly terms: readonly (VectorExpr | undefined)[];
+} {
+  const known = new Map(Object.entries(named)).set('a', a).set('b', b).set('upstream', upstream);
+  const formula = (expr: RealExpr): VectorExpr =>
+    lift(expr, (name) => {
+      const operand = known.get(name);
+      if (operand === undefined) throw new Error(`a gradient reads '${name}', which is no operand`);
+      return operand;
+    });
+  const whole = (expr: RealExpr): VectorExpr => {
+    const each = formula(expr);
+    return each.dim === a.dim ? each : ops.sumT(each, a.dim);
+  };
+  const steps = whole(inner);
+  known.set('s', reduce === 'sum' ? ops.sum(steps) : ops.max(steps));
+  for (const [at, pair] of pairs.entries()) known.set(`pair${at}`, formula(pair));
+  // Of a maximum only the first component that attains it counts.
+  const first = reduce === 'sum' ? undefined : ops.oneHot(ops.argMax(steps), a.dim);
+  return {
+    values: sums.map(({ value }) => value && formula(value)),
+    terms: sums.map(({ term }) => {
+      if (term === undefined) return undefined;
+      return first === undefined ? whole(term) : ops.where(first, whole(term), 0);
+    }),
+  };
+}
