@@ -1,5 +1,6 @@
 import type { Expr } from './expr.js';
 import type { MathOp } from './functions/math-ops.js';
+import { jsonOf, type ExprJson } from './json-of.js';
 import { SIGNATURES, type ExprType, type Op } from './op.js';
 import { WeakTable } from './weak-table.js';
 
@@ -28,6 +29,10 @@ class Node implements Expr {
     Object.assign(this, { value, name, fn, attributes });
     Object.freeze(args);
     Object.freeze(this);
+  }
+
+  toJSON(): readonly ExprJson[] {
+    return jsonOf(this);
   }
 }
 

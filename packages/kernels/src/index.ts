@@ -78,7 +78,6 @@ export type {
   TileConfig,
   TilePlan,
 } from './pairwise/plan-types.js';
-export { fromJson, toJson, type ExpressionJson } from './pairwise/expression-json.js';
 export * from './pairwise-gradient/index.js';
 export * from './rows/index.js';
 export * from './scatter/index.js';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Steps } from '@mercer/formula';
+import { isExpr, type Steps } from '@mercer/formula';
 
 /** Elements of a list that are written in one step. */
 const ELEMENTS = 64;
 /** Pieces from which on a hash stands for the text: that of a long formula has millions of characters. */
 const PIECES = 256;
 
-/** In steps, a text that two plans share exactly when they are the same as JSON. */
+/** In steps, a text that two plans share exactly when they are the same, as long as both live: expressions are known by their ids. */
 export function* planKey(plan: object): Steps<string> {
   const pieces: string[] = [];
   yield* addJson(plan, pieces);
@@ -17,15 +17,16 @@ export function* planKey(plan: object): Steps<string> {
 }
 
 function* addJson(value: unknown, pieces: string[]): Steps<void> {
-  if (Array.isArray(value) && value.length > ELEMENTS) {
+  if (isExpr(value)) pieces.push(`#${value.id}`);
+  else if (Array.isArray(value)) {
     pieces.push('[');
-    for (let at = 0; at < value.length; at += ELEMENTS) {
-      const some: unknown[] = value.slice(at, at + ELEMENTS);
-      pieces.push(JSON.stringify(some).slice(1, -1), ',');
-      yield;
+    for (const [at, element] of value.entries()) {
+      yield* addJson(element, pieces);
+      pieces.push(',');
+      if (at % ELEMENTS === ELEMENTS - 1) yield;
     }
     pieces.push(']');
-  } else if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+  } else if (typeof value === 'object' && value !== null) {
     pieces.push('{');
     for (const [name, member] of Object.entries(value)) {
       if (member === undefined) continue;

@@ -12,6 +12,7 @@ import {
 import { planCpuCdistGrad } from './cpu/plan.js';
 import { emitCdistGrad } from './emit.js';
 import type { CpuCdistGradPlan } from './plan-types.js';
+import { plainCopy } from '../testing/plain-copy.test-support.js';
 
 const levels = runnableLevels();
 const highest = levels.at(-1) ?? 'x86-64-v2';
@@ -124,7 +125,7 @@ describe('cdist-grad on the CPU', () => {
     expect(plan.summary).toMatchInlineSnapshot(
       `"cdist-grad delta, float32, cpu x86-64-v4 tile 8x32 block 16x16x64"`,
     );
-    expect(JSON.parse(JSON.stringify(plan))).toEqual(plan);
+    expect(plainCopy(plan)).toEqual(plan);
     expect(Object.isFrozen(plan)).toBe(true);
   });
 });

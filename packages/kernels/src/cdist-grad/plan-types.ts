@@ -1,5 +1,5 @@
+import type { RealExpr } from '@mercer/formula';
 import type { CpuLevel } from '../emit/cpu-vector.js';
-import type { ExpressionJson } from '../pairwise/expression-json.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 /**
@@ -45,7 +45,7 @@ interface CudaCdistGradBase {
   /** One readable line. */
   readonly summary: string;
   readonly dtype: PairwiseDType;
-  readonly phi: ExpressionJson;
+  readonly phi: RealExpr;
   readonly power?: PowerPath;
   readonly alignedA: boolean;
   readonly alignedB: boolean;
@@ -83,7 +83,7 @@ export interface CpuCdistGradPlan {
   readonly level: CpuLevel;
   readonly cores: number;
   readonly dtype: PairwiseDType;
-  readonly phi: ExpressionJson;
+  readonly phi: RealExpr;
   readonly tileO: number;
   readonly tileVectors: number;
   readonly blockO: number;

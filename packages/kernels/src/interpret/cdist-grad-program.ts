@@ -1,6 +1,5 @@
-import { mul, sub, substitute, variable, type RealExpr } from '@mercer/formula';
+import { mul, sub, substitute, variable } from '@mercer/formula';
 import type { CpuCdistGradPlan } from '../cdist-grad/plan-types.js';
-import { fromJson } from '../pairwise/expression-json.js';
 import { unlessNoInstruction } from './no-instruction.js';
 import { ProgramBuilder } from './program-builder.js';
 import { writeTileProgram, type TileProgram } from './tile-program.js';
@@ -8,7 +7,7 @@ import { writeTileProgram, type TileProgram } from './tile-program.js';
 /** The program of a weighted sum of norm derivatives. */
 export function cdistGradProgram({ dtype, phi }: CpuCdistGradPlan): TileProgram | undefined {
   const delta = sub(variable('d'), variable('b'));
-  const factor = mul(variable('a'), substitute(fromJson(phi) as RealExpr, { delta }));
+  const factor = mul(variable('a'), substitute(phi, { delta }));
   return unlessNoInstruction(() => {
     const builder = new ProgramBuilder(dtype, ['p']);
     const code = builder.code([factor], ['a', 'd', 'b']);

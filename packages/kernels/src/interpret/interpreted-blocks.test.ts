@@ -132,4 +132,3 @@ describe.each(runnableLevels())('sums of many components for %s', (own) => {
     }
   });
 });
-

@@ -5,8 +5,6 @@ import {
   type ReductionKind,
   type Steps,
 } from '@mercer/formula';
-import { fromList, fromListSteps } from '../map-reduce/expression-list.js';
-import { fromGatherList } from '../map-reduce/gathers.js';
 import type { PlannedReduction } from '../map-reduce/launched-plan.js';
 import { rowInputs } from '../map-reduce/plan-inputs.js';
 import type { CpuMapReducePlan } from '../map-reduce/plan-types.js';
@@ -48,8 +46,7 @@ export function* mapReduceProgramSteps(
   rounded = false,
 ): Steps<TileProgram | undefined> {
   if (plan.splits > 1) return undefined;
-  const listed = yield* fromListSteps(plan.values);
-  const values = yield* blockedSums(listed);
+  const values = yield* blockedSums(plan.values);
   const { reduction, dim, weightDim, k, further = [], sums } = plan;
   const reducers = reducersOf(plan);
   const rows = [{ reduction, dim, weightDim, k }, ...further].flatMap((one, n) =>
@@ -72,7 +69,7 @@ export function selectionProgram(
   pass: CpuMapReducePlan,
   valueDim: number,
 ): TileProgram | undefined {
-  const [mask, ...values] = finish(blockedSums(fromList(pass.values)));
+  const [mask, ...values] = finish(blockedSums(pass.values));
   if (mask === undefined) return undefined;
   const { reduction, dim, weightDim, k } = pass;
   const parts = {
@@ -98,7 +95,7 @@ interface PairParts {
 function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgram | undefined> {
   if (plan.splits > 1) return undefined;
   const { pair, chosen, selection, reductions, rounded } = parts;
-  const gathers = fromGatherList(plan.gathers);
+  const { gathers = [] } = plan;
   const used = yield* usedComponentsSteps(plan, [
     ...pair,
     ...chosen,

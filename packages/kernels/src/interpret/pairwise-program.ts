@@ -1,6 +1,5 @@
-import { add, isNonNegative, max, variable, type RealExpr } from '@mercer/formula';
+import { add, isNonNegative, max, variable } from '@mercer/formula';
 import type { CpuPairwisePlan } from '../pairwise/cpu/plan.js';
-import { fromJson } from '../pairwise/expression-json.js';
 import type { Layout } from '../pairwise/problem.js';
 import { freeName } from './free-name.js';
 import { unlessNoInstruction } from './no-instruction.js';
@@ -10,8 +9,7 @@ import { writeTileProgram, type TileProgram } from './tile-program.js';
 /** The program of a pairwise plan; none for formulas beyond the interpreter. */
 export function pairwiseProgram(plan: CpuPairwisePlan): TileProgram | undefined {
   const { dtype, parameters = [], reduce, symmetric } = plan;
-  const inner = fromJson(plan.inner) as RealExpr;
-  const outer = fromJson(plan.outer) as RealExpr;
+  const { inner, outer } = plan;
   // a maximum of values without a sign starts at 0 and is one of their bits
   const fromZero = reduce === 'max' && inner.op === 'abs';
   const running = freeName('running', parameters);

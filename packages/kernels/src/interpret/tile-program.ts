@@ -13,12 +13,7 @@ export interface TileProgram {
 }
 
 /** Families of kernels, in the order of their numbers. */
-export const TILE_FAMILIES = [
-  'map',
-  'map-reduce',
-  'pairwise',
-  'cdist-grad',
-] as const;
+export const TILE_FAMILIES = ['map', 'map-reduce', 'pairwise', 'cdist-grad'] as const;
 
 /** A family of kernels that the interpreter has. */
 export type TileFamily = (typeof TILE_FAMILIES)[number];

@@ -1,13 +1,5 @@
 import { simplify, variable, type RealExpr } from '@mercer/formula';
 import { expandFunctions } from '../math/expand-functions.js';
-import { fromList, toList, type ExpressionList } from './expression-list.js';
-
-/** Rows of inputs that a formula takes by index, as data: of each its number in the table, and the table. */
-export interface GatherList {
-  readonly indices: ExpressionList;
-  /** Positions of the inputs. */
-  readonly tables: readonly number[];
-}
 
 /** A row that is taken by index. */
 export interface Gather {
@@ -35,18 +27,3 @@ export class Gathers {
 
 /** The name of a component of gathered row number `place`. */
 export const gatherName = (place: number, component: number): string => `g${place}_${component}`;
-
-/** Gathered rows as data, `undefined` where there are none. */
-export function toGatherList(found: readonly Gather[]): GatherList | undefined {
-  if (found.length === 0) return undefined;
-  return Object.freeze({
-    indices: toList(found.map(({ index }) => index)),
-    tables: Object.freeze(found.map(({ table }) => table)),
-  });
-}
-
-/** The gathered rows that {@link toGatherList} wrote. */
-export function fromGatherList(list: GatherList | undefined): Gather[] {
-  if (list === undefined) return [];
-  return fromList(list.indices).map((index, n) => ({ index, table: list.tables[n] ?? 0 }));
-}

@@ -1,3 +1,4 @@
+import { postOrder } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
@@ -146,8 +147,8 @@ export function mapReduceCost(plan: UnrolledPlan, reducer: Reducer, scalars: Sca
   const total = (of: (one: Reducer) => number): number =>
     reducers.reduce((sum, one) => sum + of(one), 0);
   const values = read + kept * total(({ value }) => value.length) * dtypeBytes(plan.dtype);
-  const operations =
-    plan.values.nodes.filter((node) => 'op' in node).length + total(({ arity }) => arity);
+  const nodes = postOrder(...plan.values).filter(({ args }) => args.length > 0);
+  const operations = nodes.length + total(({ arity }) => arity);
   return {
     bytes: batch * (values + kept * total(({ index }) => index.length) * dtypeBytes('int32')),
     flops: batch * kept * reduced * operations,

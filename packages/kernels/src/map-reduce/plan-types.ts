@@ -1,16 +1,16 @@
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { CpuTile } from './cpu/tile.js';
 import type { CudaTile } from './cuda/tile.js';
-import type { ExpressionList } from './expression-list.js';
-import type { GatherList } from './gathers.js';
+import type { RealExpr } from '@mercer/formula';
+import type { Gather } from './gathers.js';
 import type { LaunchedPlan } from './launched-plan.js';
 import type { WidePlan } from './wide/wide-plan-types.js';
 
 interface CommonPlan extends LaunchedPlan {
   /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
-  readonly values: ExpressionList;
+  readonly values: readonly RealExpr[];
   /** Rows that are taken by index, where there are any. */
-  readonly gathers?: GatherList | undefined;
+  readonly gathers?: readonly Gather[] | undefined;
 }
 
 /** How a formula is reduced on a CPU. */

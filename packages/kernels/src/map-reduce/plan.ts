@@ -1,11 +1,17 @@
-import { finish, traitsOf, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
+import {
+  finish,
+  postOrder,
+  traitsOf,
+  type RealExpr,
+  type Reduction,
+  type Steps,
+} from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
 import { chooseCudaTile } from './cuda/choose-tile.js';
-import { toListSteps } from './expression-list.js';
-import { Gathers, toGatherList } from './gathers.js';
+import { Gathers } from './gathers.js';
 import type { PlannedReduction } from './launched-plan.js';
 import { checkInputs, componentsOf, pairsText, planInputs, unrolledReads } from './plan-inputs.js';
 import { planSums, sumsText } from './plan-sums.js';
@@ -77,7 +83,10 @@ function* unrolledSteps(
   yield;
   const inputs = planInputs(roots, problem, yield* unrolledReads(values, found.found));
   checkInputs(inputs);
-  const gathers = toGatherList(found.found);
+  const gathers =
+    found.found.length > 0
+      ? Object.freeze(found.found.map((one) => Object.freeze(one)))
+      : undefined;
   yield;
   const sums = planSums(problem);
   const common = {
@@ -87,7 +96,7 @@ function* unrolledSteps(
     ...planned(reduction),
     further: further.length > 0 ? Object.freeze(further.map(planned)) : undefined,
     gathers,
-    values: yield* toListSteps(values),
+    values: Object.freeze([...values]),
     inputs,
   };
   const accumulators = reducersOf(common).flatMap((reducer) => reducer.accumulators);
@@ -95,7 +104,7 @@ function* unrolledSteps(
   const shape = {
     dtype,
     accumulators: wordsOf(accumulators, dtype),
-    operations: common.values.nodes.length,
+    operations: postOrder(...values).length,
     stateBytes:
       accumulators.length * (accumulators.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
     ranked: all.some(({ kind }) => traitsOf(kind).takesK),

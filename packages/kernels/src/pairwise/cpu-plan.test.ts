@@ -7,6 +7,7 @@ import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
 import { countOps, type CpuPairwisePlan } from './cpu/plan.js';
 import type { PairwiseProblem } from './problem.js';
+import { plainCopy } from '../testing/plain-copy.test-support.js';
 
 const LEVELS: readonly CpuLimits['level'][] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64'];
 const limits = (cores: number, level: CpuLimits['level'] = 'x86-64-v4'): CpuLimits => ({
@@ -46,7 +47,7 @@ describe('CPU pairwise plans', () => {
     for (const level of LEVELS) {
       const chosen = plan({ ...normExpressions('runtime'), p: 1.3 }, 4, level);
       expect(Object.isFrozen(chosen)).toBe(true);
-      const back = JSON.parse(JSON.stringify(chosen)) as CpuPairwisePlan;
+      const back = plainCopy(chosen);
       expect(back).toEqual(chosen);
       expect(kernelOf(back).source).toBe(kernelOf(chosen).source);
     }

@@ -1,5 +1,5 @@
+import type { RealExpr } from '@mercer/formula';
 import type { CpuPairwisePlan } from './cpu/plan.js';
-import type { ExpressionJson } from './expression-json.js';
 import type { PlanExtras } from './plan-extras.js';
 import type { Layout, PairwiseDType, Reduce } from './problem.js';
 
@@ -64,8 +64,8 @@ interface CudaPlanBase extends PlanExtras {
   /** One readable line. */
   readonly summary: string;
   readonly dtype: PairwiseDType;
-  readonly inner: ExpressionJson;
-  readonly outer: ExpressionJson;
+  readonly inner: RealExpr;
+  readonly outer: RealExpr;
   readonly reduce: Reduce;
   /**
    * The output is column-major: rows of the kernel run over b and columns over a, so that the

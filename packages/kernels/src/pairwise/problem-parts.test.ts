@@ -9,6 +9,7 @@ import { planPairwise } from './plan.js';
 import type { PairwisePlan } from './plan-types.js';
 import type { PairwiseProblem } from './problem.js';
 import { parameterisedProblems } from './default-parameterised.test-support.js';
+import { plainCopy } from '../testing/plain-copy.test-support.js';
 
 const CPU: DeviceLimits = {
   kind: 'cpu',
@@ -46,7 +47,7 @@ describe.each(DEVICES)('plans with parameters on %s', (_, limits) => {
   test('are plain data whose text comes from them alone', () => {
     for (const problem of parameterisedProblems()) {
       const chosen = planPairwise(problem, limits);
-      const copy = JSON.parse(JSON.stringify(chosen)) as PairwisePlan;
+      const copy = plainCopy(chosen);
       expect(copy).toEqual(chosen);
       const texts = (from: PairwisePlan): string[] => textsOf(emitPairwise(from));
       expect(texts(copy)).toEqual(texts(chosen));

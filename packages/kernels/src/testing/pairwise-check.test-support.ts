@@ -5,7 +5,6 @@ import type { CpuKernel } from '../emitted-kernel.js';
 import { lanesOf, type CpuLevel } from '../emit/cpu-vector.js';
 import { emitCpuPairwise } from '../pairwise/cpu/emit.js';
 import { planCpuPairwise, type CpuPairwisePlan } from '../pairwise/cpu/plan.js';
-import { fromJson } from '../pairwise/expression-json.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import type { Layout, PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
 import { compileKernel } from './cpu-harness.test-support.js';
@@ -215,8 +214,8 @@ function oracle(
   pairs: readonly { a: number; b: number }[],
   p: number,
 ): { wanted: number; bound: number } {
-  const inner = fromJson(plan.inner);
-  const outer = fromJson(plan.outer);
+  const inner = plan.inner;
+  const outer = plan.outer;
   const u = plan.dtype === 'float32' ? 2 ** -24 : 2 ** -53;
   const terms = pairs.map((pair) => evaluate(inner, { ...pair, p }));
   // u per term: the difference is rounded, then raised: (6 + 1.5 p |log2 |d||) u.

@@ -7,7 +7,6 @@ import type { CpuGeometry, CpuKernel, Scalars } from '../../emitted-kernel.js';
 import { cdistGradProgram } from '../../interpret/cdist-grad-program.js';
 import type { KernelProgram } from '../../kernel-program.js';
 import { countOps } from '../../pairwise/cpu/plan.js';
-import { fromJson } from '../../pairwise/expression-json.js';
 import { cdistGradCost } from '../cost.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
 import { cdistGradParams, sizesOf } from '../program.js';
@@ -20,13 +19,13 @@ const CHUNKS_PER_CORE = 4;
 
 /** The host kernel of a plan: one step, no workspace. */
 export function emitCpuCdistGrad(plan: CpuCdistGradPlan): KernelProgram {
-  const phi = emitCpuExpression(fromJson(plan.phi), {
+  const phi = emitCpuExpression(plan.phi, {
     dtype: plan.dtype,
     name: 'phi',
     parameters: ['delta'],
     uniforms: { p: 'p' },
   });
-  const ops = countOps(fromJson(plan.phi)) + 2;
+  const ops = countOps(plan.phi) + 2;
   const kernel: CpuKernel = {
     dialect: 'cpu',
     name: plan.summary,

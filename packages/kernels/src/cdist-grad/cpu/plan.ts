@@ -1,7 +1,6 @@
 import { print } from '@mercer/formula';
 import type { CpuLimits } from '../../device-limits.js';
 import { lanesOf, vectorUnit } from '../../emit/cpu-vector.js';
-import { toJson } from '../../pairwise/expression-json.js';
 import { RUNTIME_DERIVATIVE } from '../norm-derivative.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
 import type { CdistGradProblem } from '../problem.js';
@@ -34,7 +33,7 @@ export function planCpuCdistGrad(problem: CdistGradProblem, limits: CpuLimits): 
     level,
     cores,
     dtype,
-    phi: toJson(phi),
+    phi: phi,
     tileO,
     tileVectors,
     blockO,

@@ -11,6 +11,7 @@ import { fmaOperands, fmaTile } from './fma-kernel.js';
 import { mmaOperands, mmaTile } from './mma-kernel.js';
 import { planCudaCdistGrad } from './plan.js';
 import { stageElements } from './pipeline.js';
+import { plainCopy } from '../../testing/plain-copy.test-support.js';
 
 const plan = (
   p: number,
@@ -104,7 +105,7 @@ describe('plans as values', () => {
         counts[chosen.strategy] = (counts[chosen.strategy] ?? 0) + 1;
         expect(Object.isFrozen(chosen)).toBe(true);
         expect(planCudaCdistGrad(problem, H200)).toEqual(chosen);
-        const copy = JSON.parse(JSON.stringify(chosen)) as CudaCdistGradPlan;
+        const copy = plainCopy(chosen);
         expect(copy).toEqual(chosen);
         const [first, second] = [emitCdistGrad(chosen), emitCdistGrad(copy)];
         expect(second.steps.map((s) => s.kernel.source)).toEqual(

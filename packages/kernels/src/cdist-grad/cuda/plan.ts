@@ -1,7 +1,6 @@
-import { print, type RealExpr } from '@mercer/formula';
+import { print } from '@mercer/formula';
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
-import { fromJson, toJson } from '../../pairwise/expression-json.js';
 import { PlanError } from '../../plan-error.js';
 import { RUNTIME_DERIVATIVE } from '../norm-derivative.js';
 import type { CdistGradProblem } from '../problem.js';
@@ -47,7 +46,7 @@ export function planCudaCdistGrad(
     kind: 'cuda' as const,
     family: 'cdist-grad' as const,
     dtype,
-    phi: toJson(problem.phi),
+    phi: problem.phi,
     ...(power === undefined ? {} : { power }),
     alignedA: problem.alignedA,
     alignedB: problem.alignedB,
@@ -121,7 +120,7 @@ function finish(plan: FmaPlan | MmaPlan): CudaCdistGradPlan {
 
 function summarise(plan: CudaCdistGradPlan): string {
   const tile = plan.strategy === 'fma' ? fmaTile(plan.fma) : mmaTile(plan.mma);
-  const phi = fromJson(plan.phi) as RealExpr;
+  const phi = plan.phi;
   const parts = [
     phi === RUNTIME_DERIVATIVE ? 'any p' : print(phi),
     plan.dtype,

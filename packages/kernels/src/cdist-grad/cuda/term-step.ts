@@ -4,7 +4,6 @@ import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { cudaHelpers, horner } from '../../emit/cuda-math.js';
 import { lines } from '../../emit/indent.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from '../../emit/polynomials.js';
-import { fromJson } from '../../pairwise/expression-json.js';
 import { normDerivative, RUNTIME_DERIVATIVE } from '../norm-derivative.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';
 
@@ -24,7 +23,7 @@ export interface TermStep {
 
 /** Chooses the form of the factor from the plan's expression. */
 export function termStep(plan: Pick<CudaCdistGradPlan, 'dtype' | 'phi' | 'power'>): TermStep {
-  const phi = fromJson(plan.phi) as RealExpr;
+  const phi = plan.phi;
   const single = plan.dtype === 'float32';
   if (phi === RUNTIME_DERIVATIVE) {
     if (!single) return accurateStep64();

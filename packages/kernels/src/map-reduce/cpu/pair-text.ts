@@ -2,8 +2,7 @@ import { emitCpuStatements, type CpuStatements } from '../../emit/cpu-expression
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
-import { fromList } from '../expression-list.js';
-import { fromGatherList, type Gather } from '../gathers.js';
+import type { Gather } from '../gathers.js';
 import { loaded } from '../half-storage.js';
 import { inputName, strideName, tableRowsName } from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';
@@ -16,8 +15,8 @@ export interface CpuPairText extends CpuStatements {
 
 /** Rows by index are loaded first, in order of need, a lane at a time. */
 export function cpuPairText(plan: CpuMapReducePlan): CpuPairText {
-  const values = fromList(plan.values);
-  const gathers = fromGatherList(plan.gathers);
+  const values = plan.values;
+  const { gathers = [] } = plan;
   const used = usedComponents(plan, [...values, ...gathers.map(({ index }) => index)]);
   const options = { dtype: plan.dtype, name: 'formula', parameters: used.names };
   const helpers = new Set<CpuHelper>();

@@ -2,8 +2,7 @@ import { emitCudaExpressions, type CudaExpressions } from '../../emit/cuda-expre
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
-import { fromList } from '../expression-list.js';
-import { fromGatherList, type Gather } from '../gathers.js';
+import type { Gather } from '../gathers.js';
 import { loaded } from '../half-storage.js';
 import { batchStrideName, inputName, strideName, tableRowsName } from '../params.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
@@ -16,8 +15,8 @@ export interface CudaPairText extends Pick<CudaExpressions, 'statements' | 'resu
 
 /** Rows by index are loaded first, in order of need. */
 export function cudaPairText(plan: CudaMapReducePlan): CudaPairText {
-  const values = fromList(plan.values);
-  const gathers = fromGatherList(plan.gathers);
+  const values = plan.values;
+  const { gathers = [] } = plan;
   const used = usedComponents(plan, [...values, ...gathers.map(({ index }) => index)]);
   const bindings = Object.fromEntries(used.names.map((name) => [name, name]));
   const options = {

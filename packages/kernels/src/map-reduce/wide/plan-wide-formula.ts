@@ -1,5 +1,4 @@
 import { constant, traitsOf, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
-import { toList } from '../expression-list.js';
 import { fixedIndex } from './index-expr.js';
 import { columnIndex, lowering } from './lower-wide.js';
 import { splitPairValues } from './pair-values.js';
@@ -43,7 +42,7 @@ export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<Wi
         ),
       ),
     }),
-    values: toList([
+    values: Object.freeze([
       ...exprs,
       ...loops.map(({ body }) => body),
       ...gathers.map(({ index }) => index),

@@ -1,6 +1,5 @@
 import { variables, type Expr } from '@mercer/formula';
 import { indent, lines } from '../../emit/indent.js';
-import { fromList } from '../expression-list.js';
 import { ROW_NAMES } from '../lower-formula.js';
 import { declareText, PARTIAL, updateText } from './combine-text.js';
 import {
@@ -45,7 +44,7 @@ export function scheduledLoops(formula: WideFormula): {
   readonly roots: readonly Expr[];
   readonly scheduled: readonly ScheduledStep[];
 } {
-  const roots = fromList(formula.values);
+  const roots = formula.values;
   const bodyOf = ({ name, root }: { readonly name: string; readonly root: number }): Expr => {
     const body = roots[root];
     if (body === undefined) throw new TypeError(`the loop ${name} has no body`);

@@ -1,5 +1,4 @@
-import type { Category, Combine } from '@mercer/formula';
-import type { ExpressionList } from '../expression-list.js';
+import type { Category, Combine, RealExpr } from '@mercer/formula';
 
 /** The counter of the loop over the components of the result. */
 export const COLUMN = 'column';
@@ -71,7 +70,7 @@ export interface WideFormula {
   readonly loops: readonly WideLoop[];
   /** Rows by index, where there are any. */
   readonly gathers?: readonly WideGather[];
-  readonly values: ExpressionList;
+  readonly values: readonly RealExpr[];
   /** Components of the result; above 1 a loop computes them one by one. */
   readonly columns: number;
   /**

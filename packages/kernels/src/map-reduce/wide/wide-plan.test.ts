@@ -15,6 +15,7 @@ import { emitMapReduce } from '../emit.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planMapReduce } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
+import { plainCopy } from '../../testing/plain-copy.test-support.js';
 
 const CPU: CpuLimits = {
   ...({ kind: 'cpu', level: 'x86-64-v4', cores: 2 } as const),
@@ -35,7 +36,7 @@ describe('plans of long vectors', () => {
   test('are frozen data that give the same text again', () => {
     for (const limits of [CPU, H200]) {
       const one = plan(reduction('Sum', ops.mul(gaussian, vj(2, 70))), limits);
-      const copy = JSON.parse(JSON.stringify(one)) as MapReducePlan;
+      const copy = plainCopy(one);
       expect(Object.isFrozen(one)).toBe(true);
       expect(copy).toEqual(one);
       const sources = (from: MapReducePlan) =>

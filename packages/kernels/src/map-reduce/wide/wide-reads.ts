@@ -1,11 +1,10 @@
 import { variablesOfAll } from '@mercer/formula';
-import { fromList } from '../expression-list.js';
 import type { InputReads } from '../plan-inputs.js';
 import type { WideFormula } from './wide-formula.js';
 
 /** How a formula with loops reads inputs. */
 export function wideReads({ loads, gathers = [], values }: WideFormula): InputReads {
-  const names = new Set(variablesOfAll(fromList(values)));
+  const names = new Set(variablesOfAll(values));
   const rows = new Set(
     loads
       .filter(({ row, name }) => row === undefined && names.has(name))

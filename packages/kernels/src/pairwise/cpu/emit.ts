@@ -15,7 +15,6 @@ import type { CpuPairwisePlan } from './plan.js';
 import { storeText } from './store.js';
 import { TRIANGLE_TEXT } from './triangle.js';
 import { argumentsText, setUniforms, uniformNames, uniformsText } from './uniforms.js';
-import { fromJson } from '../expression-json.js';
 import { pairwiseParams } from '../params.js';
 
 const ENTRY = 'mercer_pairwise';
@@ -46,9 +45,9 @@ function kernelName(plan: CpuPairwisePlan): string {
 
 function sourceText(plan: CpuPairwisePlan): string {
   const common = { dtype: plan.dtype, uniforms: uniformNames(plan) };
-  const innerExpr = fromJson(plan.inner) as RealExpr;
+  const innerExpr = plan.inner;
   const inner = emitCpuExpression(innerExpr, { ...common, name: 'inner', parameters: ['a', 'b'] });
-  const outer = emitCpuExpression(fromJson(plan.outer), {
+  const outer = emitCpuExpression(plan.outer, {
     ...common,
     name: 'outer',
     parameters: ['s'],

@@ -2,7 +2,6 @@ import { dtypeBytes } from '../../dtype.js';
 import type { CpuGeometry, KernelCost, Scalars } from '../../emitted-kernel.js';
 import { countOps, type CpuPairwisePlan } from './plan.js';
 import { triangleBlocks } from './triangle.js';
-import { fromJson } from '../expression-json.js';
 
 /** A chunk should be worth at least this many operations: fetching one costs under a microsecond. */
 const CHUNK_OPS = 2e6;
@@ -10,7 +9,7 @@ const CHUNKS_PER_CORE = 4;
 
 /** Tasks and scratch of the launches of a plan, as a function of their scalars. */
 export function cpuPairwiseGeometry(plan: CpuPairwisePlan): (scalars: Scalars) => CpuGeometry {
-  const opsPerPair = 1 + countOps(fromJson(plan.inner));
+  const opsPerPair = 1 + countOps(plan.inner);
   const scratch = scratchBytes(plan);
   return (scalars) => geometry(plan, opsPerPair, scratch, scalars);
 }
@@ -57,7 +56,7 @@ export function cpuPairwiseCost(plan: CpuPairwisePlan, scalars: Scalars): Kernel
   const symmetric = plan.symmetric === true;
   const other = symmetric ? 0 : n * k * copies(batchStrideB);
   const elements = m * k * copies(batchStrideA) + other + m * n * batch;
-  const inner = fromJson(plan.inner);
+  const inner = plan.inner;
   const fuses = plan.level !== 'x86-64-v2' && plan.reduce === 'sum' && inner.op === 'mul';
   const ops = 1 + countOps(inner);
   const pairs = (symmetric ? (m * (m + 1)) / 2 : m * n) * k * batch;

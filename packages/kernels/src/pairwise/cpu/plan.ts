@@ -1,7 +1,6 @@
-import { postOrder, type Expr, type Op } from '@mercer/formula';
+import { postOrder, type Expr, type Op, type RealExpr } from '@mercer/formula';
 import type { CpuLimits } from '../../device-limits.js';
 import { lanesOf, vectorUnit, type CpuLevel } from '../../emit/cpu-vector.js';
-import { toJson, type ExpressionJson } from '../expression-json.js';
 import { planExtras, type PlanExtras } from '../plan-extras.js';
 import type { Layout, PairwiseDType, PairwiseProblem, Reduce } from '../problem.js';
 
@@ -18,8 +17,8 @@ export interface CpuPairwisePlan extends PlanExtras {
   readonly level: CpuLevel;
   readonly cores: number;
   readonly dtype: PairwiseDType;
-  readonly inner: ExpressionJson;
-  readonly outer: ExpressionJson;
+  readonly inner: RealExpr;
+  readonly outer: RealExpr;
   readonly reduce: Reduce;
   readonly layoutA: Layout;
   readonly layoutB: Layout;
@@ -79,8 +78,8 @@ export function planCpuPairwise(problem: PairwiseProblem, limits: CpuLimits): Cp
     level: limits.level,
     cores: limits.cores,
     dtype,
-    inner: toJson(problem.inner),
-    outer: toJson(problem.outer),
+    inner: problem.inner,
+    outer: problem.outer,
     reduce: problem.reduce,
     layoutA: problem.layoutA,
     layoutB: problem.layoutB,

@@ -7,7 +7,6 @@ import { readValue, renameParameters, valueFunction } from './parameters.js';
 import type { PairStep } from './pair-arithmetic.js';
 import { absoluteStep, accuratePowerStep, eitherPowerStep, fastPowerStep } from './power-step.js';
 import { splitUniforms } from './uniforms.js';
-import { fromJson } from '../expression-json.js';
 import type { CudaPairwisePlan, PairArithmeticPlan } from '../plan-types.js';
 
 const a = variable('a');
@@ -17,7 +16,7 @@ const power = pow(distance, variable('p'));
 
 /** Chooses the form of the pair's arithmetic from the plan's inner expression. */
 export function pairStep(plan: PairArithmeticPlan): PairStep {
-  const inner = fromJson(plan.inner) as RealExpr;
+  const inner = plan.inner;
   if (plan.dtype === 'float32' && plan.reduce === 'sum') {
     if (inner === distance) return absoluteStep();
     if (inner === power && plan.power !== undefined) {
@@ -84,11 +83,11 @@ export interface FinishFunction {
 /** The outer expression as a device function `finish(s, p)`, with what it needs. */
 export function finishFunction(plan: CudaPairwisePlan): FinishFunction {
   const type = cudaType(plan.dtype);
-  const outer = fromJson(plan.outer);
+  const outer = plan.outer;
   const split = splitUniforms(outer, plan, 'FinishUniforms');
   const options = { uniform: ['p'], positive: ['p'], ...split?.options };
   // a sum or maximum of non-negative terms is non-negative; one of products is not
-  const reduced = isNonNegative(fromJson(plan.inner)) ? ['s'] : [];
+  const reduced = isNonNegative(plan.inner) ? ['s'] : [];
   const text = emitCudaExpression(split?.expr ?? outer, {
     dtype: plan.dtype,
     bindings: { s: 's' },

@@ -8,6 +8,7 @@ import { planPairwise } from '../plan.js';
 import type { PairwiseProblem } from '../problem.js';
 import { planCudaPairwise } from './plan.js';
 import { stageBytes } from './tile-operand.js';
+import { plainCopy } from '../../testing/plain-copy.test-support.js';
 
 const summary = (changes: Partial<PairwiseProblem>): string =>
   planPairwise(pairwiseProblem(changes), H200).summary.replace(/^.*float(32|64), /, '');
@@ -79,7 +80,7 @@ describe('plans as values', () => {
       fc.property(problems, ({ norm, ...sizes }) => {
         const problem = pairwiseProblem({ ...sizes, ...normExpressions(norm), p: 1.3 });
         const plan = planPairwise(problem, H200);
-        const copy = JSON.parse(JSON.stringify(plan)) as typeof plan;
+        const copy = plainCopy(plan);
         expect(Object.isFrozen(plan)).toBe(true);
         expect(planPairwise(problem, H200)).toEqual(plan);
         expect(copy).toEqual(plan);

@@ -1,7 +1,6 @@
 import { abs, postOrder, pow, sub, variable, variables, type Op } from '@mercer/formula';
 import type { CudaLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
-import { toJson } from '../expression-json.js';
 import { planExtras } from '../plan-extras.js';
 import type { PairwiseProblem } from '../problem.js';
 import type {
@@ -41,8 +40,8 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
   const base = {
     kind: 'cuda' as const,
     dtype: problem.dtype,
-    inner: toJson(problem.inner),
-    outer: toJson(problem.outer),
+    inner: problem.inner,
+    outer: problem.outer,
     reduce: problem.reduce,
     swapped,
     rowsLayout: swapped ? problem.layoutB : problem.layoutA,

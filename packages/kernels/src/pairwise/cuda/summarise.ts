@@ -1,5 +1,4 @@
 import { print } from '@mercer/formula';
-import { fromJson } from '../expression-json.js';
 import type { UnnamedCudaPlan } from '../plan-types.js';
 import { blockThreads } from './tile-operand.js';
 
@@ -8,7 +7,7 @@ export function summarise(plan: UnnamedCudaPlan): string {
   const operand = (layout: string, aligned: boolean): string =>
     `${layout}${aligned ? '' : ' unaligned'}`;
   const parts = [
-    `${plan.reduce} of ${print(fromJson(plan.inner))}`,
+    `${plan.reduce} of ${print(plan.inner)}`,
     plan.dtype,
     strategy(plan),
     `${operand(plan.rowsLayout, plan.alignedRows)} x ${operand(plan.columnsLayout, plan.alignedColumns)}`,

@@ -1,0 +1,13 @@
+import { tensor, cdistBackward, runKernelBackward, kernels } from '@mercer/core';
+const T=(x,dtype='float64')=>tensor(x,{ device:'cpu', dtype});
+const a = await T([[0,1],[2,3.5]]), b=await T([[0.5,1],[2,5.5]]), g=await T([[1,2],[3,4]]), z=()=>T([[7,7],[7,7]]);
+const go=async(n,f)=>{ try { const r=await f(); console.log(n,r.a===r.b, JSON.stringify(await r.a.toNested()),JSON.stringify(await r.b.toNested())); } catch(e){ console.log(n,e.code,e.message);} };
+const x=await z();
+await go('first',()=>cdistBackward(g,a,b,{out:{a:x,b:x}}));
+await go('distinct',async()=>cdistBackward(g,a,b,{out:{a:await z(),b:await z()}}));
+await go('distinct',async()=>cdistBackward(g,a,b,{out:{a:await z(),b:await z()}}));
+await go('after',()=>cdistBackward(g,a,b,{out:{a:x,b:x}}));
+const p=await cdistBackward.prepare(g,a,b);
+await go('prep first',async()=>p(g,a,b,{out:{a:x,b:x}}));
+await go('prep distinct',async()=>p(g,a,b,{out:{a:await z(),b:await z()}}));
+await go('prep after',async()=>p(g,a,b,{out:{a:x,b:x}}));
