@@ -1,7 +1,6 @@
 const BACKWARD = {
-  file: '../../pairwise/src/pairwise-backward.ts',
-  test: '../pairwise/src/run-kernel-backward.test.ts',
-  pattern: 'takes one value of shape',
+  file: '../../pairwise/src/backward-operation.ts',
+  test: '../pairwise/src/cdist-backward.test.ts',
 };
 const TEXT = { file: '../../lazy/src/genred.ts', test: '../lazy/src/keops/keops-suites.test.ts' };
 const JOINT = {
@@ -17,22 +16,24 @@ const JOINT = {
 const undone = [
   {
     ...BACKWARD,
-    name: 'a parameter of shape [1] keeps its axis where data have no batch',
-    find: 'const total = await finish(totals, parameterBatch(target), call, () =>',
-    replace: 'const total = await finish(totals, target, call, () =>',
+    name: "the memory of backward calls takes kernels for one whose parameters have each other's names",
+    find: '[label, kind, name, isTensor(value)',
+    replace: '[label, kind, isTensor(value)',
+    pattern: 'tell custom kernels apart',
   },
   {
     ...BACKWARD,
-    name: 'so do the partial gradients of several parameters',
-    find: '[...parameterBatch(own), 1],',
-    replace: '[...own, 1],',
+    name: 'a backward call checks only those parameters that a gradient reads',
+    find: '  checkValues(forward, shape);\n',
+    replace: '',
+    pattern: 'check the parameters that no wanted gradient reads',
   },
   {
     ...BACKWARD,
-    name: 'so does a scale of one row',
-    file: '../../pairwise/src/rows-backward.ts',
-    find: 'const batch = parameterBatch(lead);',
-    replace: 'const batch = lead;',
+    name: 'a prepared backward call takes fewer inputs than its example',
+    find: "  if (typeof prepared === 'object') checkInputs(what, prepared.one, b === undefined);\n",
+    replace: '',
+    pattern: 'that are prepared say what does not go with their examples',
   },
   {
     name: 'the gradient of an extremum over a side that no variable follows has no row number',

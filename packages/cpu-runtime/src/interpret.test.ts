@@ -170,6 +170,7 @@ describe('a malformed program is refused:', () => {
     ['no words', { words: [], constants: [] }],
     ['another version', { words: [1, ...mapOf(VALUE).words.slice(1)], constants: [1] }],
     ['no known family', { words: [VERSION, 99, 0, 0, 0], constants: [] }],
+    ['the family behind the last', { words: [VERSION, 4, 0, 0, 0], constants: [] }],
     [
       'another data type',
       { words: [VERSION, MAP, 2, ...mapOf(VALUE).words.slice(3)], constants: [1] },

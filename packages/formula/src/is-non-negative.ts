@@ -1,6 +1,5 @@
 import type { Expr } from './expr.js';
 import { NON_NEGATIVE } from './non-negative.js';
-import { postOrder } from './post-order.js';
 import { applyRule } from './rule-table.js';
 
 /**
@@ -13,15 +12,30 @@ import { applyRule } from './rule-table.js';
  * console.log(isNonNegative(abs(d)), isNonNegative(d)); // true false
  * ```
  */
-export function isNonNegative(expr: Expr, assumed: readonly string[] = []): boolean {
-  const names = new Set(assumed);
-  const known = new Map<Expr, boolean>();
-  for (const node of postOrder(expr)) {
+export function isNonNegative(expr: Expr, assumed: readonly string[] = NOTHING): boolean {
+  const known = assumed.length === 0 ? knownOfAll : new WeakMap<Expr, boolean>();
+  const open: Expr[] = [expr];
+  for (let node = open.at(-1); node !== undefined; node = open.at(-1)) {
+    if (known.has(node)) {
+      open.pop();
+      continue;
+    }
+    const next = node.args.find((arg) => !known.has(arg));
+    if (next !== undefined) {
+      open.push(next);
+      continue;
+    }
     const args = node.args.map((arg) => known.get(arg) === true);
     known.set(
       node,
-      node.name !== undefined ? names.has(node.name) : applyRule(NON_NEGATIVE, node, args),
+      node.name !== undefined ? assumed.includes(node.name) : applyRule(NON_NEGATIVE, node, args),
     );
+    open.pop();
   }
   return known.get(expr) === true;
 }
+
+const NOTHING: readonly string[] = Object.freeze([]);
+
+/** What is known of nodes where nothing is assumed, so that many questions about one expression do not go through it each time. */
+const knownOfAll = new WeakMap<Expr, boolean>();

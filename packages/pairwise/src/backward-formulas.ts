@@ -8,6 +8,8 @@ import {
   type GradientOperands,
   type PairwiseDType,
 } from '@mercer/kernels';
+import { isTensor } from '@mercer/tensor';
+import type { DifferentiableSpec } from './differentiable-spec.js';
 
 /** Places of the inputs in the formulas of gradients; the values of parameters follow from `values` on. */
 export const OPERANDS = { a: 0, b: 1, upstream: 2, transposed: 3, values: 4 } as const;
@@ -15,14 +17,13 @@ export const OPERANDS = { a: 0, b: 1, upstream: 2, transposed: 3, values: 4 } as
 /** Formulas whose sums over the rows j are gradients. */
 export interface GradientFormula {
   readonly formulas: readonly VectorExpr[];
-  /** The names of the parameters that they read, by place behind `OPERANDS.values`. */
-  readonly values: readonly string[];
+  /** The parameters that they read from memory, by name, and numbers, by place behind `OPERANDS.values`. */
+  readonly values: readonly (string | number)[];
 }
 
-/** Expressions of a call and the names of their parameters; p may be one, or a number. */
-interface Forward {
-  readonly expressions: Pick<ForwardExpressions, 'inner' | 'outer' | 'reduce'>;
-  readonly parameters: readonly { readonly name: string }[];
+/** Expressions of a call and the values of their variables; `p` is the number that they are planned for. */
+interface Forward extends DifferentiableSpec {
+  readonly p: number | undefined;
 }
 
 /** The gradient by the rows of one role, which are rows i. @param masked elements with n = m + masked do not depend on the inputs */
@@ -65,19 +66,25 @@ export function ofParameters(
 
 /** Of the elements with n = m + offset, seen from the other side. */
 const opposite = (offset: number | undefined): number | undefined =>
-  offset === undefined ? undefined : -offset;
+  offset === undefined ? undefined : 0 - offset;
 
 function operandsOf(
-  { expressions, parameters }: Forward,
+  { expressions, parameters, p = 1 }: Forward,
   k: number,
   masked: number | undefined,
 ): {
   readonly forward: ForwardExpressions;
   readonly operands: GradientOperands;
-  readonly values: readonly string[];
+  readonly values: readonly (string | number)[];
 } {
   const names = parameters.map(({ name }) => name);
-  const values = names.includes('p') ? names : [...names, 'p'];
+  const values: (string | number)[] = [];
+  const operandOf = (value: string | number): VectorExpr =>
+    pm(OPERANDS.values + values.push(value) - 1, 1);
+  const tensors = parameters.filter(({ value }) => isTensor(value));
+  const numbers = parameters.flatMap(({ name, value }) =>
+    isTensor(value) ? [] : [[name, value] as const],
+  );
   return {
     forward: { ...expressions, parameters: names },
     operands: {
@@ -85,7 +92,9 @@ function operandsOf(
       a: k === 0 ? ops.constant(0) : vi(OPERANDS.a, k),
       b: k === 0 ? ops.constant(0) : vj(OPERANDS.b, k),
       upstream: upstreamOf(OPERANDS.upstream, masked),
-      values: Object.fromEntries(values.map((name, at) => [name, pm(OPERANDS.values + at, 1)])),
+      values: Object.fromEntries(tensors.map(({ name }) => [name, operandOf(name)])),
+      numbers: { ...(names.includes('p') ? {} : { p }), ...Object.fromEntries(numbers) },
+      operandOf,
     },
     values,
   };

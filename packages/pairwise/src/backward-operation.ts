@@ -1,10 +1,5 @@
-import {
-  emitRowsGradient,
-  planRowsGradient,
-  type ForwardExpressions,
-  type PairwiseDType,
-} from '@mercer/kernels';
-import { inputsOf, reduction } from '@mercer/formula';
+import { emitRowsGradient, planRowsGradient, type PairwiseDType } from '@mercer/kernels';
+import { inputsOf, reduction, type VectorExpr } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
 import {
   isTensor,
@@ -28,6 +23,7 @@ import {
   sizeOfShape,
   STREAM_OPTION,
   strideOverBatch,
+  viewsOverlap,
   type CallPlan,
   type CallView,
   type PairInput,
@@ -41,22 +37,22 @@ import {
   type GradientFormula,
 } from './backward-formulas.js';
 import { CallInputs } from './call-inputs.js';
+import { checkPreparedFor } from './check-prepared.js';
 import { checkUpstream } from './check-upstream.js';
+import type { DifferentiableSpec } from './differentiable-spec.js';
 import { checkParameter, parameterBatch } from './kernel-parameter.js';
 import { inputOperand, pairwiseShape, type PairwiseShape } from './operands.js';
-import { specKey } from './pairwise-operation.js';
-import { parameterTensors, type NamedValue, type PairwiseSpec } from './pairwise-spec.js';
+import { checkFeatures, checkInputs, specKey } from './pairwise-operation.js';
+import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
+import { checkScale } from './row-scale.js';
 import { boundScale, preparedRows, type BoundRows, type BoundScale } from './prepared-rows.js';
 import type { ParameterValue } from './run-kernel-options.js';
 
 /** A forward call, and what of it is differentiated by. */
 export interface BackwardSpec {
   readonly forward: PairwiseSpec;
-  /** The same expressions with every exponent that is differentiated by as a variable, and the values of their variables. */
-  readonly open: {
-    readonly expressions: Pick<ForwardExpressions, 'inner' | 'outer' | 'reduce'>;
-    readonly parameters: readonly NamedValue[];
-  };
+  /** The same expressions with every exponent that is differentiated by as a variable. */
+  readonly open: DifferentiableSpec;
   readonly wrt: readonly BackwardVariable[];
 }
 
@@ -78,13 +74,20 @@ export interface BackwardOptions extends StreamOption, LoadOptions {
   readonly out?: GradientOuts | undefined;
 }
 
+/** What prepared calls know of their examples. */
+interface Example {
+  readonly shape: Pick<PairwiseShape, 'dtype' | 'device' | 'k'>;
+  /** Whether b was left out. */
+  readonly one: boolean;
+}
+
 type Arguments = readonly [spec: BackwardSpec, gradient: Tensor, a: Tensor, b: Tensor | undefined];
 
 /**
  * The gradients of a call over pairs of rows, in the order of `wrt`: reductions of formulas that read the upstream gradient as values
  * of pairs, and sums over what was broadcast.
  */
-const backwardOperation = new Operation<Arguments, BackwardOptions>({
+const backwardOperation = new Operation<Arguments, BackwardOptions, Example>({
   what: ([{ forward }]) => forward.what,
   options: { out: true, ...STREAM_OPTION, ...LOAD_OPTIONS },
   freeOptions: { out: true, stream: true },
@@ -138,30 +141,47 @@ export async function preparedBackward(
 /** All of a spec that plans read, numbers included: they are written to memory that the kernels read. */
 function keyOf({ forward, open, wrt }: BackwardSpec, isOne: boolean): string {
   const { inner, outer } = open.expressions;
-  const numbers = [...forward.parameters, ...open.parameters].map(({ value }) =>
-    isTensor(value) ? '*' : String(value),
+  const values = [...forward.parameters, ...open.parameters].map(
+    ({ name, value }) => `${name}=${isTensor(value) ? '*' : value}`,
   );
   const scale = forward.rows?.scale;
-  const names = wrt.map(
-    ({ label, value }) => label + (isTensor(value) ? `[${value.shape.join()}]` : ''),
+  const names = wrt.map(({ label, kind, name, value }) =>
+    [label, kind, name, isTensor(value) ? `[${value.shape.join()}]` : ''].join(),
   );
   return [
     specKey(forward),
-    ...[isOne, forward.p, inner.id, outer.id],
-    ...[...numbers, isTensor(scale) ? '*' : scale, ...names],
+    ...[isOne, inner.id, outer.id],
+    ...[...values, isTensor(scale) ? '*' : scale, ...names],
   ].join(' ');
 }
 
-function planCall([spec, gradient, a, b]: Arguments, { out }: BackwardOptions): CallPlan {
+function planCall(
+  [spec, gradient, a, b]: Arguments,
+  { out }: BackwardOptions,
+  prepared?: Example | 'example',
+): CallPlan<Example> {
   const { forward, open, wrt } = spec;
   const { what } = forward;
   assertTensor(gradient, `${what}: gradient`);
   assertTensor(a, `${what}: a`);
   if (b !== undefined) assertTensor(b, `${what}: b`);
   const beside = parameterTensors(forward);
+  if (typeof prepared === 'object') checkInputs(what, prepared.one, b === undefined);
   const shape = pairwiseShape(what, a, b ?? a, beside);
-  forward.check?.(shape.dtype);
+  const { dtype, device, k } = shape;
+  if (typeof prepared === 'object') {
+    checkPreparedFor(what, shape, prepared.shape);
+    checkFeatures(what, k, prepared.shape.k);
+  }
+  if (k > MOST_FEATURES) {
+    throw new MercerError(
+      'UNSUPPORTED',
+      `${what}: the data have ${k} features, and gradients are computed of up to ${MOST_FEATURES}. Cut the features into parts.`,
+    );
+  }
+  forward.check?.(dtype);
   checkUpstream(what, gradient, shape);
+  checkValues(forward, shape);
   const rows = b === undefined ? [a] : [a, b];
   const read = [gradient, ...rows, ...beside.map(({ tensor }) => tensor)];
   const outs = outsOf(spec, out);
@@ -169,12 +189,42 @@ function planCall([spec, gradient, a, b]: Arguments, { out }: BackwardOptions): 
   const tensors = { inputs: read, outs };
   const steps = new CallSteps(coreOf(shape.device), tensors);
   const call = new BackwardSteps(spec, new CallInputs(what, steps, read, true), shape, gradient);
-  const results = wrt.map((one) =>
-    steps.rowMajorResult({ shape: shapeOf(one, a, b), dtype: shape.dtype }),
-  );
+  const results = wrt.map((one) => steps.rowMajorResult({ shape: shapeOf(one, a, b), dtype }));
   call.add(a, b, results);
-  // the expressions, whose ids are in the key
-  return { tensors, steps, holds: [forward.expressions, open.expressions] };
+  return {
+    tensors,
+    steps,
+    // the expressions, whose ids are in the key, and the formulas, whose ids are in those of the kernels
+    holds: [forward.expressions, open.expressions, call.formulas],
+    example: { shape: { dtype, device, k }, one: b === undefined },
+  };
+}
+
+/** Components of a vector of a formula. */
+const MOST_FEATURES = 2 ** 24;
+
+/** Row numbers are compared in the data type. */
+const MOST_ROWS = { float32: 2 ** 24, float64: 2 ** 53 };
+
+/** The values of a call, whatever is differentiated by. @throws MercerError as the forward call does, and UNSUPPORTED */
+function checkValues(
+  { what, parameters, diagonal, rows }: PairwiseSpec,
+  shape: PairwiseShape,
+): void {
+  for (const { label, value } of parameters) {
+    if (isTensor(value)) checkParameter(what, label, value, value.shape, shape);
+  }
+  const scale = rows?.scale;
+  if (isTensor(scale)) checkScale(what, scale, shape);
+  if (diagonal === undefined) return;
+  const { value, mode } = diagonal;
+  if (isTensor(value)) checkParameter(what, 'regularization', value, value.shape, shape);
+  const { m, n, dtype } = shape;
+  if (mode === 'add' || Math.max(m, n) <= MOST_ROWS[dtype]) return;
+  throw new MercerError(
+    'UNSUPPORTED',
+    `${what}: a regularised diagonal of ones over ${m} and ${n} rows of ${dtype}, whose numbers are exact up to ${MOST_ROWS[dtype]}. Cut the rows into parts.`,
+  );
 }
 
 const outsOf = ({ wrt }: BackwardSpec, out: GradientOuts | undefined): (Tensor | undefined)[] =>
@@ -210,7 +260,14 @@ function checkOuts(
     const one = wrt[at];
     if (out === undefined || one === undefined) continue;
     const shaped = { shape: shapeOf(one, a, b), dtype, device };
-    checkOut(out, shaped, [...inputs, ...written], `${what}: ${one.label}`);
+    checkOut(out, shaped, inputs, `${what}: ${one.label}`);
+    const other = written.find((before) => viewsOverlap(before, out));
+    if (other !== undefined) {
+      throw new MercerError(
+        'OVERLAP',
+        `${what}: the tensors of out share memory: the ${other.label} and the ${out.label}. Pass tensors of their own.`,
+      );
+    }
     written.push(out);
   }
 }
@@ -237,9 +294,11 @@ class BackwardSteps {
   readonly #spec: BackwardSpec;
   readonly #inputs: CallInputs;
   readonly #steps: CallSteps;
-  readonly #shape: PairwiseShape & { readonly dtype: PairwiseDType };
+  readonly #shape: PairwiseShape;
   readonly #gradient: Tensor;
-  readonly #values = new Map<string, PairInput>();
+  readonly #values = new Map<string | number, PairInput>();
+  readonly formulas: VectorExpr[] = [];
+  #given: PairInput | undefined;
   #scale: BoundScale | undefined;
 
   constructor(spec: BackwardSpec, inputs: CallInputs, shape: PairwiseShape, gradient: Tensor) {
@@ -254,7 +313,7 @@ class BackwardSteps {
   add(a: Tensor, b: Tensor | undefined, results: readonly CallView[]): void {
     const { wrt, forward } = this.#spec;
     const x = this.#rows('a', a);
-    const y = b === undefined ? x : this.#rows('b', b);
+    const y = b === undefined || b === a ? x : this.#rows('b', b);
     const of = (kind: BackwardVariable['kind']): CallView | undefined =>
       results[wrt.findIndex((one) => one.kind === kind)];
     const [toA, toB, toScale] = [of('a'), of('b'), of('scale')];
@@ -308,7 +367,7 @@ class BackwardSteps {
     return {
       input: {
         view: { ...view, shape: [...view.shape.slice(0, -1), k] },
-        operand: { rowStride: leadingStride, batchStride },
+        operand: { rowStride: leadingStride, columnStride: undefined, batchStride },
       },
       plain,
       count,
@@ -317,45 +376,48 @@ class BackwardSteps {
 
   /** dL/d(result) as values of pairs (i, j), or with the rows of both sides exchanged. */
   #upstream(transposed: boolean): PairInput {
+    const { view, operand } = (this.#given ??= this.#readableUpstream());
+    if (!transposed) return { view, operand };
+    const { rowStride, columnStride = 0, batchStride } = operand;
+    return { view, operand: { rowStride: columnStride, columnStride: rowStride, batchStride } };
+  }
+
+  #readableUpstream(): PairInput {
     const { m, n, batchShape } = this.#shape;
     const flat = this.#inputs.view(this.#gradient);
     const one = { ...flat, shape: [...flat.shape, 1], strides: [...flat.strides, 1] };
     const sizes = this.#sizes(m, n);
-    const { view, operand } = this.#steps.readable(
+    return this.#steps.readable(
       one,
       (layout) => pairOperand(layout, sizes, 3),
       batchShape,
       undefined,
       3,
     );
-    if (!transposed) return { view, operand };
-    const { rowStride, columnStride = 0, batchStride } = operand;
-    return { view, operand: { rowStride: columnStride, columnStride: rowStride, batchStride } };
   }
 
-  /** A parameter of the expressions, or the number p, as an input that follows neither side. */
-  #value(name: string): PairInput {
-    const { forward, open } = this.#spec;
-    const known = this.#values.get(name);
-    if (known !== undefined) return known;
-    const named = [...forward.parameters, ...open.parameters].find((one) => one.name === name);
-    const made = this.#boundValue(named?.label ?? name, named?.value ?? forward.p ?? 1);
-    this.#values.set(name, made);
-    return made;
+  /** A number, or a parameter of the expressions by its name, as an input that follows neither side. */
+  #value(value: string | number): PairInput {
+    let bound = this.#values.get(value);
+    if (bound === undefined) this.#values.set(value, (bound = this.#boundValue(value)));
+    return bound;
   }
 
-  #boundValue(label: string, value: ParameterValue): PairInput {
+  #boundValue(given: string | number): PairInput {
     const { dtype, batchShape } = this.#shape;
     const input = (view: CallView, batchStride: number): PairInput => ({
       view: { ...view, shape: [1, 1], strides: [1, 1] },
-      operand: { rowStride: 1, batchStride },
+      operand: { rowStride: 1, columnStride: undefined, batchStride },
     });
-    if (!isTensor(value)) return input(this.#steps.number(value, dtype), 0);
-    checkParameter(this.#inputs.what, label, value, value.shape, this.#shape);
+    if (typeof given === 'number') return input(this.#steps.number(given, dtype), 0);
+    const { forward, open } = this.#spec;
+    const named = [...forward.parameters, ...open.parameters].find(({ name }) => name === given);
+    const value = named?.value;
+    if (!isTensor(value)) throw new Error(`'${given}' is no parameter in memory`);
     const own = parameterBatch(value.shape);
     const direct = own.length === 0 ? 0 : strideOverBatch(own, value.strides, batchShape);
     if (direct !== undefined && direct >= 0) return input(this.#inputs.view(value), direct);
-    const copy = this.#inputs.spread(label, value, batchShape);
+    const copy = this.#inputs.spread(named?.label ?? given, value, batchShape);
     return input(copy, strideOverBatch(batchShape, copy.strides, batchShape) ?? 0);
   }
 
@@ -401,10 +463,11 @@ class BackwardSteps {
   ): void {
     const [first, ...further] = formulas.map((formula) => reduction('Sum', formula));
     if (first === undefined) return;
+    this.formulas.push(...formulas);
     const places: (PairInput | undefined)[] = [];
     for (const { position } of inputsOf(...formulas)) {
-      const name = values[position - OPERANDS.values];
-      places[position] = name === undefined ? inputs.get(position) : this.#value(name);
+      const value = values[position - OPERANDS.values];
+      places[position] = value === undefined ? inputs.get(position) : this.#value(value);
     }
     addReductions(this.#steps, {
       what: this.#inputs.what,
@@ -484,7 +547,7 @@ class BackwardSteps {
     const sums = wanted.map(() => this.#steps.scratchMemory({ shape: whole, dtype }));
     if (sizeOfShape(whole) > 0) {
       const names = wanted.map(({ name }) => name);
-      const formula = ofParameters(open, names, dtype, k, offset);
+      const formula = ofParameters({ ...open, p: forward.p }, names, dtype, k, offset);
       const inputs = new Map([
         [OPERANDS.a, x.input],
         [OPERANDS.b, y.input],
@@ -506,7 +569,7 @@ class BackwardSteps {
   /** The sum of the upstream gradient over the elements with n = m + offset. */
   #addDiagonal(to: CallView): void {
     const { dtype, m, n, batchShape } = this.#shape;
-    const { offset = 0 } = this.#spec.forward.diagonal ?? {};
+    const { offset } = this.#spec.forward.diagonal!;
     const [row, column] = [Math.max(0, -offset), Math.max(0, offset)];
     const count = Math.max(0, Math.min(m - row, n - column));
     const view = this.#inputs.view(this.#gradient);

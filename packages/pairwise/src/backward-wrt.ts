@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 
 /**
@@ -10,6 +11,12 @@ export function checkWrt(
   wrt: readonly string[],
   allowed: readonly string[],
 ): ReadonlySet<string> {
+  if (!isList(wrt)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: wrt is ${describeValue(wrt)}. Pass a list of names, of ${allowed.join(', ')}.`,
+    );
+  }
   const strangers = wrt.filter((name) => !allowed.includes(name));
   if (strangers.length === 0) return new Set(wrt);
   throw new MercerError(
@@ -17,3 +24,5 @@ export function checkWrt(
     `${what}: wrt names ${strangers.map((name) => `'${name}'`).join(', ')}, which this call does not have. Use some of ${allowed.join(', ')}.`,
   );
 }
+
+const isList = (wrt: unknown): wrt is readonly string[] => Array.isArray(wrt);

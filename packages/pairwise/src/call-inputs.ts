@@ -8,7 +8,7 @@ export class CallInputs {
   readonly #inputs: readonly Tensor[];
   readonly #copies: boolean;
 
-  /** @param copies false for prepared calls, which copy nothing */
+  /** @param copies false for calls that copy nothing */
   constructor(what: string, steps: CallSteps, inputs: readonly Tensor[], copies: boolean) {
     this.what = what;
     this.steps = steps;

@@ -14,6 +14,8 @@ import { checkNorm, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import type { Gradients, PreparedBackward } from './run-kernel-backward-options.js';
 
+const WHAT = 'cdistBackward';
+
 /** What `cdistBackward` differentiates by. */
 export type CdistVariable = 'a' | 'b' | 'p';
 
@@ -75,8 +77,12 @@ export interface CdistBackward {
  * (8 + |p - 1| (2 + e + 1.5 |log2 r|)) u, and a sum of N terms adds (2 sqrt N + 4) u of the sum of their absolute values. The
  * terms of dp have p times the first, 16 u and the sum over K on top; a logarithm of r near 1 has the absolute error of r.
  *
+ * `out` names tensors that gradients are written to, by the names in wrt. A kernel is compiled for each number of features. Rows that are not
+ * row-major are copied first. `cdistBackward.prepare` compiles ahead:
+ * `const prepared = await cdistBackward.prepare(gradient, a, b, { p: 1.3 }); const { a: da } = prepared(gradient, a, b);`
+ *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT (p; wrt; 'p' where p is Infinity),
- *   DISPOSED, OUT_OF_MEMORY
+ *   OVERLAP (out), DISPOSED, OUT_OF_MEMORY; nothing is written then
  *
  * @example
  * ```ts
@@ -92,12 +98,12 @@ export interface CdistBackward {
  */
 export const cdistBackward = Object.assign(
   async (...given: Given): Promise<GradientsByLabel> => {
-    const { spec, tensors, options } = read('cdistBackward', given);
+    const { spec, tensors, options } = read(WHAT, given);
     return backward(spec, ...tensors, options);
   },
   {
     prepare: async (...given: Given): Promise<unknown> => {
-      const { spec, tensors, options } = read('cdistBackward.prepare', given);
+      const { spec, tensors, options } = read(`${WHAT}.prepare`, given);
       return preparedBackward(spec, ...tensors, options);
     },
   },
@@ -133,7 +139,7 @@ function read(
   assertTensor(a, `${what}: a`);
   assertTensor(b, `${what}: b`);
   const spec: BackwardSpec = {
-    forward: { ...cdistSpec({ p, skipEpilogue }), what },
+    forward: { ...cdistSpec({ p, skipEpilogue }), what: WHAT },
     open: {
       expressions: normExpressions('runtime', { skipEpilogue }),
       parameters: [{ name: 'p', label: 'p', value: p }],

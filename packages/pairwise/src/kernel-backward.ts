@@ -1,4 +1,4 @@
-import { MercerError } from '@mercer/tensor';
+import { isTensor, MercerError } from '@mercer/tensor';
 import type { BackwardSpec, BackwardVariable } from './backward-operation.js';
 import { checkWrt } from './backward-wrt.js';
 import type { KernelDescriptor } from './descriptor-types.js';
@@ -29,7 +29,16 @@ export function backwardSpec(
     );
   }
   const open = differentiableSpec(forward, descriptor, options, wrt);
-  return { forward, open, wrt: [...wrt].map((label) => variableOf(label, forward, open, options)) };
+  // Parameters that the result does not change with, such as those of a polynomial of degree 0.
+  const others = open.parameters.filter(
+    ({ name, value }) =>
+      isTensor(value) && !forward.parameters.some((parameter) => parameter.name === name),
+  );
+  return {
+    forward: { ...forward, parameters: [...forward.parameters, ...others] },
+    open,
+    wrt: [...wrt].map((label) => variableOf(label, forward, open, options)),
+  };
 }
 
 /** The variables that a call has. */

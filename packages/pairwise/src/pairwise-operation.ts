@@ -292,13 +292,23 @@ function alignedLike(operands: Operands, [a, b, out]: Operands): Operands {
   ];
 }
 
-function checkInputs(what: string, exampleIsOne: boolean, isOne: boolean): void {
+/** Whether a prepared call has as many inputs as its example. @throws MercerError INVALID_ARGUMENT */
+export function checkInputs(what: string, exampleIsOne: boolean, isOne: boolean): void {
   if (exampleIsOne === isOne) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
     exampleIsOne
       ? `${what}: prepared for one input, called with two. Leave b out, or prepare another with b.`
       : `${what}: prepared for two inputs, called with one. Pass b, or prepare another without it.`,
+  );
+}
+
+/** @throws MercerError SHAPE_MISMATCH */
+export function checkFeatures(what: string, k: number, fixed: number): void {
+  if (k === fixed) return;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: prepared for ${fixed} features, called with ${k}. Prepare another for ${k}.`,
   );
 }
 
@@ -311,12 +321,7 @@ function checkPrepared(
   { shape: fixed, operands: wanted }: PairwiseExample<unknown>,
 ): void {
   checkPreparedFor(what, shape, fixed);
-  if (shape.k !== fixed.k) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: prepared for ${fixed.k} features, called with ${shape.k}. Prepare another for ${shape.k}.`,
-    );
-  }
+  checkFeatures(what, shape.k, fixed.k);
   for (const [at, { layout }] of operands.entries()) {
     if (layout === wanted[at]?.layout) continue;
     throw new MercerError(

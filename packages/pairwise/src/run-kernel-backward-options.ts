@@ -9,6 +9,7 @@ import {
   type AnyRunKernelOptions,
   type DescriptorOptions,
   type PairwiseCallOptions,
+  type RowsAndOptions,
   type RunKernelOptions,
 } from './run-kernel-options.js';
 
@@ -67,15 +68,14 @@ export interface PreparedBackwardOptions<
 /**
  * A backward call whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the gradients. dtype, device,
  * the number of features, what is differentiated by, and the values and tensors of the options are fixed. One that was prepared for one
- * matrix takes no b.
+ * matrix takes no b: `prepared(gradient, a, options)`.
  *
  * @throws MercerError as the call does, and INVALID_ARGUMENT where a layout or size needs other kernels
  */
-export type PreparedBackward<W extends readonly string[], D extends PairwiseDType> = (
+export type PreparedBackward<W extends readonly string[], D extends PairwiseDType> = <T = unknown>(
   gradient: Tensor<D>,
   a: Tensor<D>,
-  b?: Tensor<D>,
-  options?: PreparedBackwardOptions<W, D>,
+  ...rest: RowsAndOptions<Tensor<D>, PreparedBackwardOptions<W, D>, T>
 ) => Gradients<W, D>;
 
 /** Exactly the gradients that were asked for, each in the shape of its variable, [] for a number. */

@@ -70,11 +70,16 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * as 0 there, except for r itself.
  *
  * Accuracy: derivatives are taken of the expressions by rule; sums over pairs add (2 sqrt N + 4) u relative to the sum of
- * their absolute values, gradients of parameters are summed in double precision. Products of a polynomial and an exponential
+ * their absolute values, gradients of parameters are
+ * summed in double precision over each row, rounded, and summed in double precision over rows and batch entries. Products of a polynomial and an exponential
  * (Matern) are differentiated as a whole, so that close points lose nothing. The same inputs give the same bits,
  * on a CPU under one executor (`MERCER_CPU`): by default a first call may be interpreted and the next run compiled kernels.
  *
- * @throws MercerError as `runKernel` does; INVALID_ARGUMENT for a name in wrt that the call does not have
+ * `out` names tensors that gradients are written to, by the names in wrt. A kernel is compiled for each number of features and each
+ * choice of what a gradient is taken by. Rows that are not row-major are copied first. `runKernelBackward.prepare` compiles ahead.
+ *
+ * @throws MercerError as `runKernel` does; INVALID_ARGUMENT for a name in wrt or out that the call does not have; OVERLAP for tensors of out
+ *   that share memory with an input or each other; nothing is written then
  *
  * @example
  * ```ts
@@ -99,7 +104,22 @@ export const runKernelBackward = Object.assign(
   {
     prepare: async (...given: Given): Promise<unknown> => {
       const { spec, tensors, options } = read(`${WHAT}.prepare`, given);
-      return preparedBackward(spec, ...tensors, options);
+      const prepared = await preparedBackward(spec, ...tensors, options);
+      const isOne = tensors[2] === undefined;
+      return (
+        gradient: Tensor,
+        a: Tensor,
+        second?: Tensor | BackwardOptions,
+        third?: BackwardOptions,
+      ) => {
+        const [b, free] = rowsAndOptions<Tensor, BackwardOptions>(
+          WHAT,
+          'prepared(gradient, a, b, options)',
+          second,
+          third,
+        );
+        return prepared(gradient, a, isOne && b === a ? undefined : b, free);
+      };
     },
   },
 ) as unknown as RunKernelBackward;
@@ -132,7 +152,7 @@ function read(
     BACKWARD_OPTIONS,
   );
   const one = b === undefined || b === a;
-  const spec = backwardSpec(what, descriptor, one, forward, wrt ?? (one ? ['a'] : ['a', 'b']));
+  const spec = backwardSpec(WHAT, descriptor, one, forward, wrt ?? (one ? ['a'] : ['a', 'b']));
   return {
     spec,
     tensors: [gradient, a, one ? undefined : b],

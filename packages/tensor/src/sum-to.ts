@@ -70,8 +70,10 @@ const operation = new Operation<Arguments, SumToOptions>({
     const tensors = { inputs: [x], outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.rowMajorResult({ shape: [...shape], dtype });
-    const isReadable = x.isContiguous || x.size === sizeOfShape(shape);
-    addSumTo(steps, isReadable ? steps.input(0) : steps.rowMajorCopy(0), shape, to);
+    if (x.size === sizeOfShape(shape)) {
+      const { shape: whole } = x;
+      steps.copy(steps.input(0), { ...to, shape: whole, strides: rowMajorStrides(whole) });
+    } else addSumTo(steps, x.isContiguous ? steps.input(0) : steps.rowMajorCopy(0), shape, to);
     return { tensors, steps };
   },
 });
@@ -152,7 +154,7 @@ declare module './tensor-methods.js' {
 
 attachMethods({ sumTo: { gives: 'tensor', call: sumTo } });
 
-/** Adds to a call the sum of a view over the axes that `shape` lacks or has with extent 1; both are row-major, a view of which no axis is summed need not be. */
+/** Adds to a call the sum of a row-major view over the axes that `shape` lacks or has with extent 1, to a row-major view of that shape. */
 export function addSumTo(
   steps: CallSteps,
   from: CallView,
@@ -160,8 +162,9 @@ export function addSumTo(
   to: CallView,
 ): void {
   const groups = axisGroups(from.shape, shape);
-  if (groups.some(({ summed }) => summed)) sumGroups(steps, from, groups, to);
-  else steps.copy(from, { ...to, shape: from.shape, strides: rowMajorStrides(from.shape) });
+  // A sum of one term where no axis is summed, so that prepared calls of any extents have the same kernels.
+  if (!groups.some(({ summed }) => summed)) groups.push({ summed: true, extent: 1 });
+  sumGroups(steps, from, groups, to);
 }
 
 /** One launch for each run of summed axes, the last run first; partial sums stay in float64. */
@@ -185,21 +188,32 @@ function sumGroups(
     count,
   });
   const strides = { strideOuter: count * inner, strideCount: inner, strideInner: 1 };
-  const key = `sum ${steps.device.kind} ${JSON.stringify(plan)}`;
-  steps.addKernel(key, kernelFor(plan, key, steps.device.kind), {
+  const { kind } = steps.device;
+  const { key, kernel } = kernelFor(plan, kind);
+  const step = {
     values: outer * count * inner,
     pointers: { src: pointerAt(x), dst: pointerAt(to) },
     scalars: { outer, count, inner, ...strides },
-  });
+  };
+  // Of a prepared call the next may have other sizes.
+  const mode = plan.mode === 'each' ? 'block' : 'each';
+  steps.addKernel(key, kernel, step, kernelFor({ ...plan, mode }, kind));
   if (!isLast) sumGroups(steps, to, kept, result);
 }
 
 const kernels = new RecentMap<string, LaunchableKernel>(() => REMEMBERED_KERNELS);
 
-function kernelFor(plan: SumPlan, key: string, dialect: 'cpu' | 'cuda'): LaunchableKernel {
+function kernelFor(
+  { family, from, to, mode }: SumPlan,
+  dialect: 'cpu' | 'cuda',
+): { readonly key: string; readonly kernel: LaunchableKernel } {
+  const key = `sum ${dialect} ${from} ${to} ${mode}`;
   let kernel = kernels.get(key);
-  if (kernel === undefined) kernels.set(key, (kernel = emitSum(plan, dialect)));
-  return kernel;
+  if (kernel === undefined) {
+    kernel = emitSum({ family, from, to, mode }, dialect);
+    kernels.set(key, kernel);
+  }
+  return { key, kernel };
 }
 
 /** A run of axes that are all summed or all kept. */

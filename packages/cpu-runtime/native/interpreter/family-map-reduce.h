@@ -1,4 +1,4 @@
-// Formulas of rows i and j, reduced over one of them: tiles of kept rows, one reduced row at a time.
+// Formulas of rows i and j, reduced over one of them: tiles of kept rows, one or several reduced rows at a time.
 
 struct MapReduceFamily {
   static constexpr bool kTilesOfBlock = true;

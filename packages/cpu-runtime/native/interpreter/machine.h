@@ -158,7 +158,8 @@ struct Machine {
     for (int64_t p = 0; p < productCount; p++) runSteps(products[p].step, 1, number, row);
   }
 
-  // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs but for those of `ManyRows::own`, for as many rows from `row` on, without the products.
+  // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs but for those of `ManyRows::own`, for as many rows from
+  // `row` on, without the products.
   static void runRows(const Machine* machines, int64_t number, int64_t row) {
     Slots tables[ROWS_AT_ONCE];
     for (int m = 0; m < ROWS_AT_ONCE; m++) tables[m] = machines[m].slots(row + m);

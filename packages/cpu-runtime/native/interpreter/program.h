@@ -7,7 +7,7 @@
 namespace mercer::cpu::interpreter {
 
 enum class Family : int32_t { kMap, kMapReduce, kPairwise, kCdistGrad };
-constexpr int32_t kFamilies = 5;
+constexpr int32_t kFamilies = (int32_t)Family::kCdistGrad + 1;
 
 enum class Operation : int32_t {
 #define MERCER_UNARY(name, weight, value) k_##name,

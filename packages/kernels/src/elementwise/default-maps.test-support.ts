@@ -65,14 +65,16 @@ export function mapProblems(): readonly MapProblem[] {
   return problems;
 }
 
-/** Sums of float32 elements, each text once; those of float64 are part of the default gradient kernels. */
+/** Sums over an axis, each text once. */
 export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
   const kernels = new Map<string, NamedKernel>();
-  for (const to of ['float32', 'float64'] as const) {
-    for (const count of [10, 1000]) {
-      const kernel = emitSum(planSum({ from: 'float32', to, outputs: 1, count }), kind);
-      kernels.set(kernel.source, { name: kernel.name, kernel });
+  for (const from of ['float32', 'float64'] as const) {
+    for (const to of ['float32', 'float64'] as const) {
+      for (const count of [10, 1000]) {
+        const kernel = emitSum(planSum({ from, to, outputs: 1, count }), kind);
+        kernels.set(kernel.source, { name: kernel.name, kernel });
+      }
     }
   }
   return [...kernels.values()];

@@ -48,4 +48,6 @@ export const operandsOf = (k: number): GradientOperands => ({
   b: vj(1, k),
   upstream: vij(2, 1),
   values: { p: pm(4, 1), bandwidth: pm(5, 1) },
+  numbers: {},
+  operandOf: () => pm(4, 1),
 });

@@ -15,7 +15,6 @@ import {
   sub,
   substitute,
   variable,
-  variables,
   type RealExpr,
 } from '@mercer/formula';
 import { oneForExponent } from '../pairwise/norm-expressions.js';
@@ -24,17 +23,12 @@ import { outerDerivative } from './outer-derivative.js';
 import { isEven, powerSum, type ForwardExpressions, type PowerSum } from './scaled-norm.js';
 
 /**
- * A gradient of `out = outer(reduce_k inner(a, b))` in two phases. The first computes s of a pair;
- * `pairs` turn it and the upstream gradient into values that are kept for the pair. The second walks
- * k again: `term` is what a step contributes.
+ * A gradient of `out = outer(reduce_k inner(a, b))`. `pairs` turn s of a pair and the upstream gradient into values of the pair;
+ * `term` is what each k contributes.
  */
 export interface GradientExpressions {
   readonly inner: RealExpr;
   readonly reduce: Reduce;
-  /** Variables that are never below 0, among s and pair0, pair1, ... */
-  readonly nonNegative: readonly string[];
-  /** Whether any pair value depends on s; if not, there is no first phase. */
-  readonly readsSum: boolean;
   /** Values pair0, pair1, ... of a pair, in `upstream`, s, p and the parameters. */
   readonly pairs: readonly RealExpr[];
   /** What is summed: for rows one term over n, for parameters one entry each over all pairs. */
@@ -51,7 +45,7 @@ export interface GradientSum {
   readonly term: RealExpr | undefined;
 }
 
-const [a, b, s, upstream] = [variable('a'), variable('b'), variable('s'), variable('upstream')];
+const [a, b, upstream] = [variable('a'), variable('b'), variable('upstream')];
 const difference = sub(a, b);
 const pair = (index: number): RealExpr => variable(`pair${index}`);
 
@@ -168,14 +162,16 @@ function powerScale(
 
 /** 1 / D, NaN where the exponent is read from memory and none: no difference counts as 0 then. */
 function checkedReciprocal(
-  { parameters = [] }: ForwardExpressions,
+  { parameters }: ForwardExpressions,
   exponent: RealExpr,
   root: RealExpr,
   dtype: PairwiseDType,
 ): RealExpr {
   const value = reciprocal(root, dtype);
   const { name } = exponent;
-  return name !== undefined && parameters.includes(name) ? mul(value, oneForExponent(name)) : value;
+  return name !== undefined && parameters?.includes(name) === true
+    ? mul(value, oneForExponent(name))
+    : value;
 }
 
 const atRoot = (expr: RealExpr, root: RealExpr): RealExpr => substitute(expr, { distance: root });
@@ -212,12 +208,9 @@ function assemble(
     value: value && simplify(value, { nonNegative: known }),
     term: term && simplify(term, { nonNegative }),
   }));
-  const perPair = [...simplePairs, ...simple.flatMap(({ value }) => value ?? [])];
   return {
     inner,
     reduce,
-    nonNegative,
-    readsSum: reduce === 'max' || perPair.some((each) => variables(each).includes(s.name ?? 's')),
     pairs: simplePairs,
     sums: simple,
   };
@@ -225,7 +218,7 @@ function assemble(
 
 /**
  * The same kernel with its operands exchanged: rows of b against rows of a. Where the inner expression
- * is even in the difference it stays as it is, and so does the text of the kernels.
+ * is even in the difference it stays as it is, and so do the formulas.
  */
 export function exchangeOperands(forward: ForwardExpressions): ForwardExpressions {
   if (isEven(forward.inner)) return forward;

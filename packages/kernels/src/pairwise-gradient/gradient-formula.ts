@@ -1,4 +1,15 @@
-import { lift, ops, simplifyVector, type RealExpr, type VectorExpr } from '@mercer/formula';
+import {
+  evaluate,
+  lift,
+  ops,
+  simplifyVector,
+  variable,
+  variables,
+  withArgs,
+  type Expr,
+  type RealExpr,
+  type VectorExpr,
+} from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import {
   exchangeOperands,
@@ -15,8 +26,12 @@ export interface GradientOperands {
   readonly b: VectorExpr;
   /** dL/d(result) of the pair. */
   readonly upstream: VectorExpr;
-  /** By name p and the parameters, one number each. */
+  /** By name the parameters that are read from memory. */
   readonly values: Readonly<Record<string, VectorExpr>>;
+  /** By name those that are numbers, p among them. What depends on them alone is computed in double precision. */
+  readonly numbers: Readonly<Record<string, number>>;
+  /** The operand that stands for such a value. The order of calls depends on the expressions alone. */
+  readonly operandOf: (value: number) => VectorExpr;
 }
 
 /** The formula whose sum over the rows of b is the gradient by a row of a, of K components. */
@@ -73,18 +88,32 @@ export function parameterGradientFormulas(
 /** The value of each sum once a pair, and its terms by component. */
 function formulasOf(
   { inner, reduce, pairs, sums }: GradientExpressions,
-  { a, b, upstream, values: named }: GradientOperands,
+  { a, b, upstream, values: named, numbers, operandOf }: GradientOperands,
 ): {
   readonly values: readonly (VectorExpr | undefined)[];
   readonly terms: readonly (VectorExpr | undefined)[];
 } {
   const known = new Map(Object.entries(named)).set('a', a).set('b', b).set('upstream', upstream);
+  const hoisted = new Map<RealExpr, string>();
+  const hoist = (part: RealExpr): RealExpr => {
+    let name = hoisted.get(part);
+    if (name === undefined) {
+      name = `number${hoisted.size}`;
+      hoisted.set(part, name);
+      known.set(name, operandOf(evaluate(part, numbers)));
+    }
+    return variable(name);
+  };
   const formula = (expr: RealExpr): VectorExpr =>
-    lift(expr, (name) => {
-      const operand = known.get(name);
-      if (operand === undefined) throw new Error(`a gradient reads '${name}', which is no operand`);
-      return operand;
-    });
+    lift(
+      replaceParts(expr, (part) => isOfNumbers(part, numbers), hoist),
+      (name) => {
+        const operand = known.get(name);
+        if (operand === undefined)
+          throw new Error(`a gradient reads '${name}', which is no operand`);
+        return operand;
+      },
+    );
   const whole = (expr: RealExpr): VectorExpr => {
     const each = formula(expr);
     return each.dim === a.dim ? each : ops.sumT(each, a.dim);
@@ -101,4 +130,30 @@ function formulasOf(
       return first === undefined ? whole(term) : ops.where(first, whole(term), 0);
     }),
   };
+}
+
+/** Whether a part of an expression depends on numbers of the call and on nothing else. */
+function isOfNumbers(part: Expr, numbers: Readonly<Record<string, number>>): boolean {
+  const names = variables(part);
+  return names.length > 0 && names.every((name) => Object.hasOwn(numbers, name));
+}
+
+/** An expression with the largest real parts replaced of which `is` holds. */
+function replaceParts(
+  expr: RealExpr,
+  is: (part: Expr) => boolean,
+  by: (part: RealExpr) => RealExpr,
+): RealExpr {
+  const results = new Map<Expr, Expr>();
+  const visit = (node: Expr): Expr => {
+    const known = results.get(node);
+    if (known !== undefined) return known;
+    const made =
+      node.type === 'real' && is(node)
+        ? by(node as RealExpr)
+        : withArgs(node, node.args.map(visit));
+    results.set(node, made);
+    return made;
+  };
+  return visit(expr) as RealExpr;
 }

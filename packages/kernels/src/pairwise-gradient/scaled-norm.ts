@@ -22,7 +22,7 @@ export interface ForwardExpressions {
   /** In s, p and the parameters. */
   readonly outer: RealExpr;
   readonly reduce: Reduce;
-  readonly parameters?: readonly string[];
+  readonly parameters?: readonly string[] | undefined;
 }
 
 /** A sum of powers of differences: `s = sum_k |a - b|^exponent`. */
@@ -30,7 +30,7 @@ export interface PowerSum {
   /** A constant, or a variable that is the same for all pairs. */
   readonly exponent: RealExpr;
   /** `s^(1/exponent)` and the outer expression in the variable `distance`, where it reads s only so. */
-  readonly root?: { readonly of: RealExpr; readonly rest: RealExpr };
+  readonly root: { readonly of: RealExpr; readonly rest: RealExpr } | undefined;
 }
 
 const difference = sub(variable('a'), variable('b'));
@@ -54,9 +54,10 @@ export function powerSum({ inner, outer, reduce }: ForwardExpressions): PowerSum
     exponent.value === undefined
       ? substitute(normExpressions('runtime').outer, { p: exponent })
       : normExpressions(exponent.value).outer;
-  if (!postOrder(outer).includes(root)) return { exponent };
+  const plain = { exponent, root: undefined };
+  if (!postOrder(outer).includes(root)) return plain;
   const rest = replaceNode(outer, root, variable('distance'));
-  return variables(rest).includes('s') ? { exponent } : { exponent, root: { of: root, rest } };
+  return variables(rest).includes('s') ? plain : { exponent, root: { of: root, rest } };
 }
 
 function exponentOf(inner: RealExpr): RealExpr | undefined {

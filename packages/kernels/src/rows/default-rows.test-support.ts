@@ -1,6 +1,7 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { emitRows } from './emit-rows.js';
+import { emitRowsGradient, planRowsGradient } from './rows-gradient.js';
 import { planRows } from './rows-plan.js';
 import type { RowsProblem } from './rows-problem.js';
 
@@ -24,7 +25,16 @@ export function rowsProblems(): RowsProblem[] {
   return problems;
 }
 
-/** Every kernel that the plans of `rowsProblems` give on a device, each text once. */
+/** Every kernel that the plans of `rowsProblems` give on a device, and the way back through them, each text once. */
 export function defaultRowsKernels(limits: DeviceLimits): NamedKernel[] {
-  return distinctKernels(rowsProblems().map((problem) => emitRows(planRows(problem, limits))));
+  return distinctKernels([
+    ...rowsProblems().map((problem) => emitRows(planRows(problem, limits))),
+    ...(['float32', 'float64'] as const).flatMap((dtype) =>
+      (['x', 'scale'] as const).flatMap((target) =>
+        [false, true].map((normalise) =>
+          emitRowsGradient(planRowsGradient({ dtype, normalise, target }, limits)),
+        ),
+      ),
+    ),
+  ]);
 }

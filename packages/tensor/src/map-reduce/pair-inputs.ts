@@ -19,7 +19,7 @@ export interface PairOperand {
   /** Of values of pairs from one i to the next. */
   readonly rowStride: number;
   /** Of values of pairs from one j to the next. */
-  readonly columnStride?: number;
+  readonly columnStride: number | undefined;
   /** 0 broadcasts. */
   readonly batchStride: number;
 }
@@ -50,8 +50,8 @@ export function pairOperand(
       ? undefined
       : { rowStride, columnStride, batchStride };
   }
-  if (rows <= 1) return { rowStride: dim, batchStride };
-  return rowStride < 0 ? undefined : { rowStride, batchStride };
+  if (rows <= 1) return { rowStride: dim, columnStride: undefined, batchStride };
+  return rowStride < 0 ? undefined : { rowStride, columnStride: undefined, batchStride };
 }
 
 /** The inputs that are stored in 16 bits, by place. */

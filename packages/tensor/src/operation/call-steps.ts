@@ -178,9 +178,23 @@ export class CallSteps {
     return rowMajor('scratch', this.scratch.push({ shape, dtype }) - 1, { shape, dtype });
   }
 
-  /** A launch of one kernel. @param key a text that two kernels share exactly when they are the same */
-  addKernel(key: string, kernel: LaunchableKernel, step: StepArguments): void {
-    this.#steps.push(this.#kernelStep(key, kernel, step));
+  /**
+   * A launch of one kernel.
+   *
+   * @param key a text that two kernels share exactly when they are the same
+   * @param other one that calls of other sizes take, which is prepared beside it
+   */
+  addKernel(
+    key: string,
+    kernel: LaunchableKernel,
+    step: StepArguments,
+    other?: { readonly key: string; readonly kernel: LaunchableKernel },
+  ): void {
+    const fallback = other && {
+      program: other.key,
+      load: loadsOne(this.#loadingKernel(other.kernel)),
+    };
+    this.#steps.push({ ...this.#kernelStep(key, kernel, step), fallback });
   }
 
   /** Launches of the program of a plan that the interpreter would not change. @param key a text that two plans share exactly when they are the same */
@@ -219,7 +233,7 @@ export class CallSteps {
     if (sizeOfShape(to.shape) > 0) this.#steps.push(this.#copyStep(from, to));
   }
 
-  /** Scratch memory that holds one number. */
+  /** Scratch memory that holds one number, which a launch of its own writes. */
   number(value: number, dtype: DType): CallView {
     const to = this.scratchMemory({ shape: [1], dtype });
     this.fill(to, patternOf(value, dtype, 'a number'));
@@ -258,14 +272,17 @@ export class CallSteps {
   }
 
   #kernelStep(program: string, kernel: LaunchableKernel, step: StepArguments): CallStep {
-    const load = async (options: CallLoadOptions): Promise<LoadedProgram<unknown>> => {
+    return stepOf(program, this.#loadingKernel(kernel), step);
+  }
+
+  #loadingKernel(kernel: LaunchableKernel): LoadProgram {
+    return async (options) => {
       const loaded = await this.device.loadForCall(kernel, options);
       const pointers = kernel.params.flatMap(({ kind, name }) =>
         kind === 'pointer' ? [name] : [],
       );
       return { plan: {}, program: alone(kernel), steps: [{ kernel: loaded, pointers }] };
     };
-    return stepOf(program, load, step);
   }
 }
 

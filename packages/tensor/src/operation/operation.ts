@@ -274,6 +274,8 @@ export class Operation<
     const identity = this.#rules.identify(args, options, prepared);
     if (identity === undefined) return undefined;
     const { tensors } = identity;
+    // One tensor for two results is refused, which layouts do not tell.
+    if (hasTwice(tensors.outs)) return undefined;
     const layouts = layoutKey(tensors);
     if (layouts === undefined) return undefined;
     const device = (tensors.inputs[0] ?? tensors.outs[0])?.device;
@@ -282,6 +284,9 @@ export class Operation<
     return { device, tensors, key, bound: calls.get(device, key) };
   }
 }
+
+const hasTwice = (outs: CallTensors['outs']): boolean =>
+  outs.length > 1 && outs.some((out, at) => out !== undefined && outs.indexOf(out) !== at);
 
 function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[]): Bound {
   const { steps: call, holds, scalars } = own(plan, 'steps', 'holds', 'scalars');
