@@ -127,7 +127,7 @@ function read(
 } {
   const options = readOptions(what, given, CDIST_BACKWARD_OPTIONS);
   const { p = 2, skipEpilogue = false, wrt: names = ['a', 'b'], ...others } = options;
-  checkNorm(p);
+  checkNorm(what, p);
   const wrt = [...checkWrt(what, names, ['a', 'b', 'p'])] as CdistVariable[];
   if (p === Infinity && wrt.includes('p')) {
     throw new MercerError(

@@ -31,10 +31,10 @@ export const CDIST_OPTIONS: OptionNames<CdistOptions> = { ...PREPARE_CDIST_OPTIO
  *
  * @throws MercerError INVALID_ARGUMENT for NaN, zero and negative values
  */
-export function checkNorm(p: number): void {
+export function checkNorm(what: string, p: number): void {
   if (typeof p === 'number' && p > 0) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `cdist: p is ${valueInWords(p)}, and a p-norm needs a number above 0. Pass a positive number, or Infinity for the largest difference.`,
+    `${what}: p is ${valueInWords(p)}, and a p-norm needs a number above 0. Pass a positive number, or Infinity for the largest difference.`,
   );
 }

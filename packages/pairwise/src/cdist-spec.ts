@@ -10,7 +10,7 @@ export function cdistSpec({ p = 2, skipEpilogue = false }: CdistOptions): Pairwi
   const place = skipEpilogue ? 'skipped' : 'whole';
   const same = last[place];
   if (same?.p === p) return same;
-  checkNorm(p);
+  checkNorm('cdist', p);
   const spec: PairwiseSpec = {
     what: 'cdist',
     expressions: normExpressions(isSpecialisedNorm(p) ? p : 'runtime', { skipEpilogue }),

@@ -1,0 +1,91 @@
+"""Stands for packages that Kermac needs beside torch and CUDA, where a machine lacks them: where its cache lies, the cache itself, which is kept
+in memory then, and the module that cuda.core had before it left `experimental`.
+
+Asked for with MERCER_KERMAC_PACKAGES=stand-ins.
+"""
+
+import importlib
+import importlib.metadata
+import os
+import sys
+import tempfile
+import types
+
+
+class Transaction:
+    """What Kermac asks of a transaction of lmdb."""
+
+    def __init__(self, tables, table):
+        self.tables = tables
+        self.table = table
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        return False
+
+    def put(self, key, value, db=None):
+        self.tables[self.table if db is None else db][bytes(key)] = bytes(value)
+        return True
+
+    def get(self, key, db=None):
+        return self.tables[self.table if db is None else db].get(bytes(key))
+
+    def drop(self, db, delete=False):
+        self.tables[db].clear()
+
+
+class Environment:
+    """What Kermac asks of an environment of lmdb, in memory."""
+
+    def __init__(self):
+        self.tables = {None: {}}
+
+    def open_db(self, name):
+        self.tables.setdefault(name, {})
+        return name
+
+    def begin(self, write=False, db=None):
+        return Transaction(self.tables, db)
+
+    def close(self):
+        self.tables = {None: {}}
+
+
+def install():
+    """Makes the stand-ins importable under the names of what is missing."""
+    if is_missing("lmdb"):
+        sys.modules["lmdb"] = module("lmdb", open=lambda *_path, **_options: Environment())
+    if is_missing("platformdirs"):
+        folder = os.path.join(tempfile.gettempdir(), "kermac-peer")
+        sys.modules["platformdirs"] = module("platformdirs", user_cache_dir=lambda *_names, **_options: folder)
+    if is_missing("cuda.core.experimental"):
+        core = importlib.import_module("cuda.core")
+        sys.modules["cuda.core.experimental"] = core
+        sys.modules["cuda.core.experimental._module"] = importlib.import_module("cuda.core._module")
+    version = importlib.metadata.version
+
+    def version_of(name):
+        try:
+            return version(name)
+        except importlib.metadata.PackageNotFoundError:
+            if name != "kermac":
+                raise
+            return "from a folder"
+
+    importlib.metadata.version = version_of
+
+
+def is_missing(name):
+    try:
+        importlib.import_module(name)
+        return False
+    except ImportError:
+        return True
+
+
+def module(name, **members):
+    made = types.ModuleType(name)
+    vars(made).update(members)
+    return made
