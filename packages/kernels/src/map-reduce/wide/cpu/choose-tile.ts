@@ -17,7 +17,7 @@ export function chooseWideCpu(
   shape: WideShape,
   { level, cores, l2Bytes }: CpuLimits,
 ): Pick<CpuWidePlan, 'groups' | 'rows' | 'tile' | 'blocks' | 'packed' | 'splits'> {
-  const { dtype, formula, own, accumulators, sums, keptRows, block } = shape;
+  const { dtype, formula, own, accumulators, sums, sizes, keptRows, block } = shape;
   const { bytes, registers } = vectorUnit(level);
   const vectors = Math.max(1, Math.ceil(keptRows / lanesOf(level, dtype)));
   const fits = (groups: number): boolean => own * groups * bytes <= MOST_PACKED;
@@ -25,12 +25,13 @@ export function chooseWideCpu(
   const groups = [4, 2].find((g) => g <= most && fits(g)) ?? 1;
   const rows = Math.floor(registers / 2 / groups / Math.max(1, sums));
   const staged = MOST_STAGED / (Math.max(1, formula.pair) * groups * bytes);
-  // the accumulators of a task, in parts and in all, fill half of the second cache
+  // the accumulators of a task, in parts and in all, fill half of the second cache, unless that many tasks would take longer for the
+  // inner sums of pairs, which each computes again, than for the columns
   const all = Math.ceil(formula.columns / block);
-  const tasks = Math.max(
-    Math.ceil((all * 2 * accumulators * groups * bytes) / (l2Bytes / 2)),
-    Math.min(all, Math.ceil(cores / vectors)),
-  );
+  const fitting = Math.ceil((all * 2 * accumulators * groups * bytes) / (l2Bytes / 2));
+  const terms = sizes.reduce((sum, size) => sum + size, 0);
+  const affordable = Math.ceil(formula.columns / Math.max(1, terms));
+  const tasks = Math.max(Math.min(fitting, affordable), Math.min(all, Math.ceil(cores / vectors)));
   const wanted = vectors < cores ? (TASKS_PER_CORE * cores) / vectors : 1;
   const parts = Math.min(MOST_SPLITS, wanted, shape.reducedRows / (2 * BLOCK_ROWS));
   const isSplit = formula.columns === 1 && shape.mergeable && parts >= 2;
