@@ -77,8 +77,9 @@ test('the log and shared memory of a cache in use are 0600 as well', async () =>
     { cache: { directory }, umask: 0, ...user },
     { kind: 'timer', durationMs: 1500, unitBytes: 100 },
   );
-  const log = join(directory, 'kernels-v1.sqlite-wal');
-  while (!existsSync(log)) await new Promise((next) => setTimeout(next, 5));
+  // SQLite makes one after the other.
+  const made = ['-wal', '-shm'].map((end) => join(directory, `kernels-v1.sqlite${end}`));
+  while (!made.every((file) => existsSync(file))) await new Promise((next) => setTimeout(next, 5));
   for (const end of ['', '-wal', '-shm']) {
     expect([end, mode(join(directory, `kernels-v1.sqlite${end}`))]).toEqual([end, '600']);
   }
