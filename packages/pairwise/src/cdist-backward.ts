@@ -2,13 +2,8 @@ import { normExpressions, type PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type LoadOptions, type StreamOption, type Tensor } from '@mercer/tensor';
 import { assertTensor, LOAD_OPTIONS, readOptions, STREAM_OPTION } from '@mercer/tensor/operation';
-import {
-  backward,
-  preparedBackward,
-  type BackwardOptions,
-  type BackwardSpec,
-  type GradientsByLabel,
-} from './backward-operation.js';
+import { backwardFunction, type BackwardCall } from './backward-operation.js';
+import type { BackwardSpec } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
@@ -96,18 +91,7 @@ export interface CdistBackward {
  * console.log(await da.toNested(), dp.shape); // [ [ -0.6, -0.8 ] ] []
  * ```
  */
-export const cdistBackward = Object.assign(
-  async (...given: Given): Promise<GradientsByLabel> => {
-    const { spec, tensors, options } = read(WHAT, given);
-    return backward(spec, ...tensors, options);
-  },
-  {
-    prepare: async (...given: Given): Promise<unknown> => {
-      const { spec, tensors, options } = read(`${WHAT}.prepare`, given);
-      return preparedBackward(spec, ...tensors, options);
-    },
-  },
-) as unknown as CdistBackward;
+export const cdistBackward = backwardFunction(WHAT, read) as CdistBackward;
 
 type Given = readonly [
   gradient: Tensor,
@@ -117,14 +101,7 @@ type Given = readonly [
 ];
 
 /** What a call computes, of what, and how. @throws MercerError INVALID_ARGUMENT */
-function read(
-  what: string,
-  [gradient, a, b, given]: Given,
-): {
-  readonly spec: BackwardSpec;
-  readonly tensors: readonly [gradient: Tensor, a: Tensor, b: Tensor];
-  readonly options: BackwardOptions;
-} {
+function read(what: string, [gradient, a, b, given]: Given): BackwardCall {
   const options = readOptions(what, given, CDIST_BACKWARD_OPTIONS);
   const { p = 2, skipEpilogue = false, wrt: names = ['a', 'b'], ...others } = options;
   checkNorm(what, p);

@@ -1,5 +1,5 @@
 import { isTensor, MercerError } from '@mercer/tensor';
-import type { BackwardSpec, BackwardVariable } from './backward-operation.js';
+import type { BackwardSpec, BackwardVariable } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { differentiableSpec } from './differentiable-spec.js';

@@ -1,6 +1,11 @@
 import type { Scalars } from '@mercer/kernels';
 import { isTensor, type Tensor } from '@mercer/tensor';
-import { pointerAt, strideOverBatch, type CallPointer } from '@mercer/tensor/operation';
+import {
+  pointerAt,
+  strideOverBatch,
+  type CallPointer,
+  type CallView,
+} from '@mercer/tensor/operation';
 import type { CallInputs } from './call-inputs.js';
 import { checkParameter, parameterBatch, type ParameterHome } from './kernel-parameter.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
@@ -37,16 +42,28 @@ export function boundValue(
 ): BoundValue {
   if (!isTensor(value)) return { pointer: NOWHERE, stride: 0, value };
   checkParameter(inputs.what, name, value, value.shape, home);
-  const { batchShape } = home;
-  const direct = strideOf(value, batchShape);
-  const view = direct === undefined ? inputs.spread(name, value, batchShape) : inputs.view(value);
-  const stride = direct ?? strideOverBatch(batchShape, view.strides, batchShape) ?? 0;
+  const { view, stride } = readableValue(inputs, name, value, home.batchShape);
   return { pointer: pointerAt(view), stride, value: 0 };
 }
 
-function strideOf(value: Tensor, batchShape: readonly number[]): number | undefined {
+/**
+ * A parameter in memory as kernels read it, and the elements between the values of two batch entries: as it lies, or copied where one
+ * stride, not below `least`, does not describe it.
+ *
+ * @throws MercerError NOT_CONTIGUOUS where nothing is copied
+ */
+export function readableValue(
+  inputs: CallInputs,
+  name: string,
+  value: Tensor,
+  batchShape: readonly number[],
+  least = -Infinity,
+): { readonly view: CallView; readonly stride: number } {
   const shape = parameterBatch(value.shape);
-  return shape.length === 0 ? 0 : strideOverBatch(shape, value.strides, batchShape);
+  const direct = shape.length === 0 ? 0 : strideOverBatch(shape, value.strides, batchShape);
+  if (direct !== undefined && direct >= least) return { view: inputs.view(value), stride: direct };
+  const view = inputs.spread(name, value, batchShape);
+  return { view, stride: strideOverBatch(batchShape, view.strides, batchShape) ?? 0 };
 }
 
 /** The values of a problem by the names that its kernels know, those of the diagonal behind the parameters. */

@@ -2,13 +2,7 @@ import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
 import { assertTensor, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
-import {
-  backward,
-  preparedBackward,
-  type BackwardOptions,
-  type BackwardSpec,
-  type GradientsByLabel,
-} from './backward-operation.js';
+import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import { backwardSpec } from './kernel-backward.js';
 import { rowsAndOptions } from './optional-rows.js';
 import {
@@ -70,13 +64,14 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * as 0 there, except for r itself.
  *
  * Accuracy: derivatives are taken of the expressions by rule; sums over pairs add (2 sqrt N + 4) u relative to the sum of
- * their absolute values, gradients of parameters are
- * summed in double precision over each row, rounded, and summed in double precision over rows and batch entries. Products of a polynomial and an exponential
- * (Matern) are differentiated as a whole, so that close points lose nothing. The same inputs give the same bits,
- * on a CPU under one executor (`MERCER_CPU`): by default a first call may be interpreted and the next run compiled kernels.
+ * their absolute values. Gradients of parameters are summed in double precision over each row and rounded, then summed in double precision
+ * over rows and batch entries. Products of a polynomial and an exponential (Matern) are differentiated as a whole, so that close points lose
+ * nothing. The same inputs give the same bits, on a CPU under one executor (`MERCER_CPU`): by default a first call may be interpreted and the
+ * next run compiled kernels.
  *
- * `out` names tensors that gradients are written to, by the names in wrt. A kernel is compiled for each number of features and each
- * choice of what a gradient is taken by. Rows that are not row-major are copied first. `runKernelBackward.prepare` compiles ahead.
+ * `out: { a, bandwidth }` names tensors that gradients are written to, by the names in wrt. A kernel is compiled for each number of features
+ * and each choice of wrt. Rows that are not row-major are copied first. `runKernelBackward.prepare` compiles ahead; what it resolves to is
+ * called as `prepared(gradient, a, b, { out, stream })`.
  *
  * @throws MercerError as `runKernel` does; INVALID_ARGUMENT for a name in wrt or out that the call does not have; OVERLAP for tensors of out
  *   that share memory with an input or each other; nothing is written then
@@ -96,33 +91,7 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
  * ```
  */
-export const runKernelBackward = Object.assign(
-  async (...given: Given): Promise<GradientsByLabel> => {
-    const { spec, tensors, options } = read(WHAT, given);
-    return backward(spec, ...tensors, options);
-  },
-  {
-    prepare: async (...given: Given): Promise<unknown> => {
-      const { spec, tensors, options } = read(`${WHAT}.prepare`, given);
-      const prepared = await preparedBackward(spec, ...tensors, options);
-      const isOne = tensors[2] === undefined;
-      return (
-        gradient: Tensor,
-        a: Tensor,
-        second?: Tensor | BackwardOptions,
-        third?: BackwardOptions,
-      ) => {
-        const [b, free] = rowsAndOptions<Tensor, BackwardOptions>(
-          WHAT,
-          'prepared(gradient, a, b, options)',
-          second,
-          third,
-        );
-        return prepared(gradient, a, isOne && b === a ? undefined : b, free);
-      };
-    },
-  },
-) as unknown as RunKernelBackward;
+export const runKernelBackward = backwardFunction(WHAT, read) as RunKernelBackward;
 
 type Given = readonly [
   descriptor: KernelDescriptor,
@@ -133,14 +102,7 @@ type Given = readonly [
 ];
 
 /** What a call computes, of what, and how. @throws MercerError INVALID_ARGUMENT */
-function read(
-  what: string,
-  [descriptor, gradient, a, second, third]: Given,
-): {
-  readonly spec: BackwardSpec;
-  readonly tensors: readonly [gradient: Tensor, a: Tensor, b: Tensor | undefined];
-  readonly options: BackwardOptions;
-} {
+function read(what: string, [descriptor, gradient, a, second, third]: Given): BackwardCall {
   assertTensor(gradient, `${what}: gradient`);
   assertTensor(a, `${what}: a`);
   const form = `${what}(descriptor, gradient, a, b, options)`;

@@ -1,5 +1,6 @@
 import { add, div, exp, mul, neg, pm, sqrt, sub, variable, vi, vij, vj } from '@mercer/formula';
 import { normExpressions } from '../pairwise/norm-expressions.js';
+import { random } from '../testing/pairwise-check.test-support.js';
 import type { GradientOperands } from './gradient-formula.js';
 import type { ForwardExpressions } from './scaled-norm.js';
 
@@ -41,6 +42,12 @@ export const PARAMETER_CASES: readonly (GradientCase & { readonly names: readonl
     ...each,
     names: each.forward.parameters ?? ['p'],
   }));
+
+/** Numbers for the inputs: coordinates that coincide, and parameters above 0. */
+export const fill = ({ position }: { readonly position: number }): number => {
+  if (position >= 4) return position === 4 ? 1.3 : 1.5;
+  return position < 2 ? Math.round(8 * random()) / 4 : random() - 0.5;
+};
 
 /** Inputs: rows 0 and 1, values of pairs 2 and 3 (of the pair turned round), p and the bandwidth. */
 export const operandsOf = (k: number): GradientOperands => ({

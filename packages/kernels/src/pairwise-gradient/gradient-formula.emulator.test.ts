@@ -3,15 +3,8 @@ import { describe, test } from 'vitest';
 import { checkMapReduce } from '../map-reduce/map-reduce-check.test-support.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { random } from '../testing/pairwise-check.test-support.js';
-import { CASES, operandsOf, PARAMETER_CASES } from './gradient-cases.test-support.js';
+import { CASES, fill, operandsOf, PARAMETER_CASES } from './gradient-cases.test-support.js';
 import { parameterGradientFormulas, rowsGradientFormula } from './gradient-formula.js';
-
-/** Coordinates that coincide, and parameters above 0. */
-const fill = ({ position }: { readonly position: number }): number => {
-  if (position >= 4) return position === 4 ? 1.3 : 1.5;
-  return position < 2 ? Math.round(8 * random()) / 4 : random() - 0.5;
-};
 
 describe('sums of the formulas of gradients in the emulator', () => {
   const sizes = [

@@ -1,8 +1,13 @@
 import {
+  add,
   evaluate,
   evaluateReduction,
+  mul,
+  pm,
   reduction,
+  sub,
   substitute,
+  variable,
   vij,
   type RealExpr,
   type VectorExpr,
@@ -10,11 +15,13 @@ import {
 import { describe, expect, test } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
 import { checkMapReduce } from '../map-reduce/map-reduce-check.test-support.js';
+import { normExpressions } from '../pairwise/norm-expressions.js';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runCpuProgram, runInterpretedProgram } from '../testing/cpu-program.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import {
   CASES,
+  fill,
   operandsOf,
   PARAMETER_CASES,
   type GradientCase,
@@ -24,6 +31,7 @@ import {
   bothRolesFormula,
   parameterGradientFormulas,
   rowsGradientFormula,
+  type GradientOperands,
 } from './gradient-formula.js';
 
 const [M, N, K] = [7, 9, 5];
@@ -138,12 +146,6 @@ const SIZES = [
   [5, 6, 150],
 ] as const;
 
-/** Numbers for the inputs: coordinates that coincide, and parameters above 0. */
-const fill = ({ position }: { readonly position: number }): number => {
-  if (position >= 4) return position === 4 ? 1.3 : BANDWIDTH;
-  return position < 2 ? Math.round(8 * random()) / 4 : random() - 0.5;
-};
-
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits: CpuLimits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 };
 
@@ -178,5 +180,47 @@ describe.each([
         );
       }
     }
+  });
+});
+
+describe('parts that depend on numbers alone', () => {
+  const [p, h] = [1.3, 1.5];
+  const given = (values: number[]): GradientOperands => ({
+    ...operandsOf(K),
+    values: {},
+    numbers: { p, bandwidth: h },
+    operandOf: (value) => pm(3 + values.push(value), 1),
+  });
+  const data = { a: rows(M), b: rows(N), g: upstreamOf(M, N) };
+
+  test.each(CASES)('are computed once: $name', (each) => {
+    const values: number[] = [];
+    const formula = rowsGradientFormula(each.forward, each.dtype, given(values));
+    const inputs = [data.a, data.b, data.g, data.g, ...values.map((value) => [value])];
+    const sum = evaluateReduction(reduction('Sum', formula), inputs, { rowsI: M, rowsJ: N });
+    expectEqual([...(sum.value ?? [])], expected({ ...each, p }, 'rows', data));
+    if (each.p === undefined) return;
+    expect(values).toContain(p - 1);
+    expect(values).not.toContain(NaN);
+  });
+
+  test('the formula is the same for all numbers', () => {
+    const of = (exponent: number): VectorExpr =>
+      rowsGradientFormula(normExpressions('runtime'), 'float32', {
+        ...given([]),
+        numbers: { p: exponent },
+      });
+    expect(of(1.7)).toBe(of(2.9));
+  });
+
+  test('expressions as deep as a user likes are taken', () => {
+    let outer: RealExpr = variable('s');
+    for (let depth = 0; depth < 20_000; depth++) outer = add(mul(outer, 0.5), variable('p'));
+    const forward = {
+      inner: mul(sub(variable('a'), variable('b')), 1),
+      outer,
+      reduce: 'sum',
+    } as const;
+    expect(rowsGradientFormula(forward, 'float64', given([])).dim).toBe(K);
   });
 });

@@ -2,9 +2,9 @@ import {
   evaluate,
   lift,
   ops,
+  postOrder,
   simplifyVector,
   variable,
-  variables,
   withArgs,
   type Expr,
   type RealExpr,
@@ -94,26 +94,22 @@ function formulasOf(
   readonly terms: readonly (VectorExpr | undefined)[];
 } {
   const known = new Map(Object.entries(named)).set('a', a).set('b', b).set('upstream', upstream);
-  const hoisted = new Map<RealExpr, string>();
-  const hoist = (part: RealExpr): RealExpr => {
-    let name = hoisted.get(part);
+  const computed = new Map<RealExpr, string>();
+  const numberOf = (part: RealExpr): RealExpr => {
+    let name = computed.get(part);
     if (name === undefined) {
-      name = `number${hoisted.size}`;
-      hoisted.set(part, name);
+      name = `number${computed.size}`;
+      computed.set(part, name);
       known.set(name, operandOf(evaluate(part, numbers)));
     }
     return variable(name);
   };
   const formula = (expr: RealExpr): VectorExpr =>
-    lift(
-      replaceParts(expr, (part) => isOfNumbers(part, numbers), hoist),
-      (name) => {
-        const operand = known.get(name);
-        if (operand === undefined)
-          throw new Error(`a gradient reads '${name}', which is no operand`);
-        return operand;
-      },
-    );
+    lift(withoutNumbers(expr, numbers, numberOf), (name) => {
+      const operand = known.get(name);
+      if (operand === undefined) throw new Error(`a gradient reads '${name}', which is no operand`);
+      return operand;
+    });
   const whole = (expr: RealExpr): VectorExpr => {
     const each = formula(expr);
     return each.dim === a.dim ? each : ops.sumT(each, a.dim);
@@ -132,28 +128,33 @@ function formulasOf(
   };
 }
 
-/** Whether a part of an expression depends on numbers of the call and on nothing else. */
-function isOfNumbers(part: Expr, numbers: Readonly<Record<string, number>>): boolean {
-  const names = variables(part);
-  return names.length > 0 && names.every((name) => Object.hasOwn(numbers, name));
-}
-
-/** An expression with the largest real parts replaced of which `is` holds. */
-function replaceParts(
+/** An expression with its largest parts replaced that depend on numbers of the call and on nothing else. */
+function withoutNumbers(
   expr: RealExpr,
-  is: (part: Expr) => boolean,
-  by: (part: RealExpr) => RealExpr,
+  numbers: Readonly<Record<string, number>>,
+  operand: (part: RealExpr) => RealExpr,
 ): RealExpr {
+  const order = postOrder(expr);
+  const isOfNumbers = new Set<Expr>();
+  for (const node of order) {
+    const isNumber = node.name !== undefined && Object.hasOwn(numbers, node.name);
+    const others = node.args.filter(({ value }) => value === undefined);
+    if (isNumber || (others.length > 0 && others.every((arg) => isOfNumbers.has(arg)))) {
+      isOfNumbers.add(node);
+    }
+  }
+  // A comparison is no number: it stays, of numbers.
+  const isReplaced = (node: Expr): node is RealExpr =>
+    node.type === 'real' && isOfNumbers.has(node);
+  const needed = new Set<Expr>([expr]);
+  for (const node of order.toReversed()) {
+    if (needed.has(node) && !isReplaced(node)) for (const arg of node.args) needed.add(arg);
+  }
   const results = new Map<Expr, Expr>();
-  const visit = (node: Expr): Expr => {
-    const known = results.get(node);
-    if (known !== undefined) return known;
-    const made =
-      node.type === 'real' && is(node)
-        ? by(node as RealExpr)
-        : withArgs(node, node.args.map(visit));
-    results.set(node, made);
-    return made;
-  };
-  return visit(expr) as RealExpr;
+  for (const node of order) {
+    if (!needed.has(node)) continue;
+    const args = node.args.map((arg) => results.get(arg) ?? arg);
+    results.set(node, isReplaced(node) ? operand(node) : withArgs(node, args));
+  }
+  return results.get(expr) as RealExpr;
 }
