@@ -4,7 +4,16 @@ import { elementwise, literal } from '../nodes.js';
 import type { VectorExpr } from '../vector-expr.js';
 import type { ApplyOp } from '../../build.js';
 
-/** The scalar expression as a formula: on every component of what `operand` gives for each of its variables. */
+/**
+ * The scalar expression as a formula: on every component of what `operand` gives for each of its variables. Operands have one dim, or dim 1
+ * and are repeated. Throws `FormulaError` with code `DIM_MISMATCH` for others.
+ *
+ * ```ts
+ * import { lift, mul, printFormula, sub, variable, vi, vj } from '@mercer/formula';
+ * const product = mul(variable('a'), sub(variable('b'), 1));
+ * console.log(printFormula(lift(product, (name) => (name === 'a' ? vi(0, 3) : vj(1, 3))))); // Vi(0, 3) * (Vj(1, 3) - 1)
+ * ```
+ */
 export function lift(expr: Expr, operand: (name: string) => VectorExpr): VectorExpr {
   const apply =
     (op: ApplyOp) =>
