@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useNvrtc } from '../test/find-nvrtc.mjs';
 import { NvrtcError } from './errors.js';
@@ -19,6 +20,23 @@ async function failureOf(promise: Promise<unknown>): Promise<NvrtcError> {
     throw error;
   }
   throw new Error('it compiled');
+}
+
+/** Runs statements in a process of their own, which is killed after half a minute. */
+function runScript(statements: string): {
+  status: number | null;
+  signal: string | null;
+  stdout: string;
+  stderr: string;
+} {
+  const script = `
+    const { nvrtc } = await import(${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)});
+    ${statements}`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    timeout: 30_000,
+    killSignal: 'SIGKILL',
+  });
 }
 
 describe.skipIf(!available)(
@@ -172,6 +190,30 @@ describe.skipIf(!available)(
         }
       });
       expect(turns).toBeGreaterThan(5);
+    });
+
+    test('a process that has compiled is ended by SIGTERM and SIGINT as before', () => {
+      for (const signal of ['SIGTERM', 'SIGINT']) {
+        const ended = runScript(`
+          await nvrtc.compile({ source: ${JSON.stringify(saxpy)}, options: ['--gpu-architecture=sm_90a'] });
+          process.kill(process.pid, '${signal}');
+          setTimeout(() => {}, 60_000);`);
+        expect(ended, ended.stderr).toMatchObject({ status: null, signal, stderr: '' });
+      }
+    });
+
+    test('while it compiles, a process keeps its own handlers of signals', () => {
+      const ended = runScript(`
+        const functions = Array.from({ length: 3000 }, (_, n) => '__device__ float f' + n + '(float x) { return x + ' + n + '.0f; }');
+        const compiling = nvrtc.compile({ source: functions.join(' '), options: ['--gpu-architecture=sm_90a'] });
+        let heard = 0;
+        process.on('SIGINT', () => (heard += 1)).on('SIGTERM', () => (heard += 1));
+        const sending = setInterval(() => process.kill(process.pid, heard % 2 ? 'SIGINT' : 'SIGTERM'), 1);
+        await compiling;
+        clearInterval(sending);
+        console.log(heard > 3);
+        process.exit(7);`);
+      expect(ended, ended.stderr).toMatchObject({ status: 7, stdout: 'true\n', stderr: '' });
     });
   },
 );

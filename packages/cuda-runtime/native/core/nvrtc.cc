@@ -4,10 +4,12 @@
 #include <link.h>
 
 #include <atomic>
+#include <csignal>
 #include <memory>
 
 #include "exit.h"
 #include "failure.h"
+#include "imports.h"
 
 namespace mercer {
 namespace {
@@ -52,6 +54,13 @@ std::string openBuiltins(const std::string& path, int major, int minor) {
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) || !map || !map->l_ld) return "-";
   return fileIdentity(map->l_ld);
 }
+
+using SignalHandler = void (*)(int);
+
+/// What NVRTC calls in place of `signal`. While it parses, it would take SIGINT and SIGTERM and end the process with status 4. Afterwards
+/// it would put Node's handlers back without their flags: without SA_RESETHAND such a handler raises its signal for ever. A process keeps
+/// its handlers instead.
+SignalHandler keepSignals(int, SignalHandler) { return SIG_DFL; }
 
 Failure nvrtcFailure(int result, const char* call) {
   Failure failure;
@@ -119,6 +128,7 @@ OpenResult openNvrtc(const std::vector<Candidate>& candidates, int wantedMajor) 
         s.identity = "nvrtc-" + found + "-" +
                      fileIdentity(reinterpret_cast<const void*>(s.table.nvrtcVersion)) + "-" +
                      openBuiltins(path, major, minor);
+        replaceImport(handle, "signal", reinterpret_cast<void*>(&keepSignals));
         atProcessExit([] {});
         s.ready.store(true, std::memory_order_release);
         return {};
