@@ -1,15 +1,17 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
 import { MercerError, type OutOption, type Tensor } from '@mercer/tensor';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { checkValue } from './kernel-parameters.js';
 import { checkBandwidth } from './kernel-spec.js';
 import type { PairwiseExample } from './pairwise-operation.js';
 import type { NamedValue, PairwiseSpec } from './pairwise-spec.js';
-import type {
-  AnyRunKernelOptions,
-  ParameterValue,
-  RowsAndOptions,
-  RunKernelOptions,
+import {
+  RUN_KERNEL_OPTIONS,
+  type AnyRunKernelOptions,
+  type ParameterValue,
+  type RowsAndOptions,
+  type RunKernelOptions,
 } from './run-kernel-options.js';
 
 /** Parameters that a prepared kernel takes anew with each call. */
@@ -23,6 +25,21 @@ export type PreparedKernelOptions<F extends KernelDescriptor, D extends Pairwise
   'symmetric' | 'align' | 'debug' | 'signal' | 'device' | 'regularizationOffset'
 > &
   OutOption<D>;
+
+/** Names of {@link PreparedKernelOptions}: the other options of `runKernel` are fixed. */
+const {
+  symmetric: _symmetric,
+  align: _align,
+  debug: _debug,
+  signal: _signal,
+  device: _device,
+  regularizationOffset: _regularizationOffset,
+  ...names
+} = RUN_KERNEL_OPTIONS;
+
+export const PREPARED_KERNEL_OPTIONS: OptionNames<
+  PreparedKernelOptions<KernelDescriptor, PairwiseDType>
+> = names;
 
 /**
  * A kernel matrix whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. The

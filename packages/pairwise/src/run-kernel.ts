@@ -5,7 +5,11 @@ import { isOneInput, kernelSpec } from './kernel-spec.js';
 import { rowsAndOptions } from './optional-rows.js';
 import { pairwiseOperation } from './pairwise-operation.js';
 import type { PairwiseInput } from './place.js';
-import { withValues, type PrepareRunKernel } from './prepare-run-kernel.js';
+import {
+  PREPARED_KERNEL_OPTIONS,
+  withValues,
+  type PrepareRunKernel,
+} from './prepare-run-kernel.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 import {
   RUN_KERNEL_OPTIONS,
@@ -23,7 +27,7 @@ const operation = pairwiseOperation<
   what: WHAT,
   options: RUN_KERNEL_OPTIONS,
   prepareOptions: RUN_KERNEL_OPTIONS,
-  freeOptions: RUN_KERNEL_OPTIONS,
+  freeOptions: PREPARED_KERNEL_OPTIONS,
   read: ([descriptor, a, b], options, prepared) => {
     if (prepared !== undefined) {
       const spec = withValues(prepared, descriptor, options);

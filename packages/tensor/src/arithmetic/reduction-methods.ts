@@ -97,7 +97,11 @@ function last(
   return result as unknown as Pending<Tensor>;
 }
 
-const KEEP = { keepDims: true } as const;
+/** Options of the steps before the last, whose results stay with the call. */
+const stepOptions = (
+  { stream, debug, signal }: ReductionOptions,
+  keepDims: boolean | undefined,
+): ReductionOptions => ({ keepDims, stream, debug, signal });
 
 /** What lies between the operands and the result is disposed behind it. */
 type Between = (one: Any) => Promise<Tensor>;
@@ -158,9 +162,11 @@ function inFloatingPoint(
   return composed(x, async (between) => {
     const one = present ?? (await x);
     if (!isInteger(one.dtype)) return compute(one, options);
-    const { out, stream, signal, debug, keepDims } = options;
-    const wide = one.cast('float64', { stream, signal });
-    const result = await between(compute(wide, { stream, signal, debug, keepDims }));
+    const { out, stream, signal, keepDims } = options;
+    const wide: Any = one.cast('float64', { stream, signal });
+    // Once it is there, what is computed of it holds it no longer than until it is read.
+    const terms = await between(wide);
+    const result = await between(compute(terms, stepOptions(options, keepDims)));
     return result.cast('float32', { out: out as Tensor<'float32'> | undefined, stream, signal });
   });
 }
@@ -183,7 +189,7 @@ function variance(
     );
   }
   return composed(x, async (between) => {
-    const mean = await between(reduction('mean', x, axes, KEEP, { what }));
+    const mean = await between(reduction('mean', x, axes, stepOptions(options, true), { what }));
     const squares = op('square', op('sub', x, mean));
     return reduction('mean', squares, axes, options, { what, correction });
   });
@@ -198,25 +204,24 @@ function norm(
   ord = 2,
   options: ReductionOptions = {},
 ): Pending<Tensor> {
-  const { keepDims } = options;
+  const step = stepOptions(options, options.keepDims);
   if (typeof (ord as unknown) !== 'number' || !(ord > 0)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `norm: ord is ${describeValue(ord)}. Pass a positive number, or Infinity for the largest magnitude.`,
     );
   }
-  const size = op('abs', x);
   const use = { what: 'norm' };
-  if (ord === 1) return reduction('sum', size, axes, options, use);
+  if (ord === 1) return reduction('sum', op('abs', x), axes, options, use);
   // no magnitude is negative, and none is there of nothing
   if (ord === Infinity) {
     return composed(x, async (between) =>
-      last('maximum', [await between(reduction('max', size, axes, { keepDims }, use)), 0], options),
+      last('maximum', [await between(reduction('max', op('abs', x), axes, step, use)), 0], options),
     );
   }
-  const power = ord === 2 ? op('square', x) : op('pow', size, ord);
+  const power = ord === 2 ? op('square', x) : op('pow', op('abs', x), ord);
   return composed(x, async (between) => {
-    const sum = await between(reduction('sum', power, axes, { keepDims }, use));
+    const sum = await between(reduction('sum', power, axes, step, use));
     return ord === 2 ? last('sqrt', [sum], options) : last('pow', [sum, 1 / ord], options);
   });
 }
@@ -229,18 +234,20 @@ async function shifted(
   what: string,
   x: Any,
   axes: Axes | undefined,
+  options: ReductionOptions,
   between: Between,
 ): Promise<{ readonly exp: Any; readonly sum: Tensor; readonly most: Any }> {
-  const largest = await between(reduction('max', x, axes, KEEP, { what }));
+  const step = stepOptions(options, true);
+  const largest = await between(reduction('max', x, axes, step, { what }));
   const most = op('where', op('isFinite', largest), largest, 0);
   const exp = op('exp', op('sub', x, most));
-  return { exp, sum: await between(reduction('sum', exp, axes, KEEP, { what })), most };
+  return { exp, sum: await between(reduction('sum', exp, axes, step, { what })), most };
 }
 
 function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
   const what = 'logSumExp';
   return composed(x, async (between) => {
-    const { sum, most } = await shifted(what, x, axes, between);
+    const { sum, most } = await shifted(what, x, axes, options, between);
     // over axes that have one element left: takes them away where they do not stay
     return reduction('sum', op('add', op('log', sum), most), axes, options, { what });
   });
@@ -248,13 +255,13 @@ function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): P
 
 const softmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(x, async (between) => {
-    const { exp, sum } = await shifted('softmax', x, axis, between);
+    const { exp, sum } = await shifted('softmax', x, axis, {}, between);
     return op('div', exp, sum);
   });
 
 const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(x, async (between) => {
-    const { sum, most } = await shifted('logSoftmax', x, axis, between);
+    const { sum, most } = await shifted('logSoftmax', x, axis, {}, between);
     return op('sub', op('sub', x, most), op('log', sum));
   });
 
@@ -277,8 +284,9 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
     },
     std: (x, axes, given?: VarianceOptions) => {
       const { correction, ...options } = readOptions('std', given, VARIANCE_OPTIONS);
-      return inFloatingPoint(x, options, (y, { keepDims, ...rest }) => {
-        const squared = variance(y, kept(axes), { correction }, { keepDims }, 'std');
+      return inFloatingPoint(x, options, (y, rest) => {
+        const step = stepOptions(rest, rest.keepDims);
+        const squared = variance(y, kept(axes), { correction }, step, 'std');
         return composed(y, async (between) => last('sqrt', [await between(squared)], rest));
       });
     },
