@@ -1,9 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { neg, variable } from '@mercer/formula';
+import './arithmetic/methods.js';
+import './arithmetic/reduction-methods.js';
+import { countRows } from './count-rows.js';
 import { full, tensor, zeros } from './create.js';
 import type { Device, Progress } from './device.js';
 import { device } from './devices.js';
+import { gatherRows } from './gather-rows.js';
+import { map } from './map.js';
 import { scatterAdd } from './scatter-add.js';
 import { sumTo } from './sum-to.js';
 import type { Tensor } from './tensor.js';
@@ -61,6 +67,25 @@ const CALLS: Readonly<Record<string, Call>> = {
   room: (o) => gpu.defaultStream.room(o),
   sumTo: (o) => sumTo(turned, [1, 1], o),
   scatterAdd: (o) => scatterAdd(there, index, 2, o),
+  gatherRows: (o) => gatherRows(there, index, o),
+  countRows: (o) => countRows(index, 2, o),
+  'map.prepare': (o) => map.prepare(neg(variable('u')), { u: there }, o),
+  'sumTo.prepare': (o) => sumTo.prepare(turned, [1, 1], o),
+  'scatterAdd.prepare': (o) => scatterAdd.prepare(there, index, 2, o),
+  'gatherRows.prepare': (o) => gatherRows.prepare(there, index, o),
+  'countRows.prepare': (o) => countRows.prepare(index, 2, o),
+  'add into out': (o) => there.add(1, { out: there, ...o }).then(() => undefined),
+  'sum of axis 0': (o) => there.sum(0, o),
+  'sum of all, in parts': (o) => there.sum(undefined, o),
+  'sum of a chain': (o) => there.add(1).exp().sum(1, o),
+  'mean of a view': (o) => turned.mean(0, o),
+  argMax: (o) => there.argMax(1, o),
+  any: (o) => index.any(0, o),
+  var: (o) => there.var(1, o),
+  std: (o) => there.std(0, { correction: 1, ...o }),
+  'std of whole numbers': (o) => index.std(0, o),
+  norm: (o) => there.norm(1, { ord: 3, ...o }),
+  logSumExp: (o) => there.logSumExp(1, o),
 };
 
 const liveBytes = (): number => gpu.memory().liveBytes + device('cpu').memory().liveBytes;

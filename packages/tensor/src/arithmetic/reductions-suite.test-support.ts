@@ -382,8 +382,15 @@ export function reductionsSuite(where: () => Device): void {
         .square()
         .mean()
     ).toNested();
+    const whole = await x.cast('int32');
     const run = async (): Promise<void> => {
       for (const one of [await x.exp().sum(1), await x.softmax(), await x.std()]) one.dispose();
+      for (const name of ['var', 'std', 'norm', 'logSumExp'] as const) {
+        (await whole[name](0)).dispose();
+        const pending = x.mul(2);
+        (await pending[name](0)).dispose();
+        pending.dispose();
+      }
     };
     await run();
     const before = memory().liveBytes;
