@@ -1,6 +1,8 @@
 /**
  * Takes each protection of a package away in turn, on a copy, and demands that its tests fail. Runs in the package's folder, whose
  * `mutants/mutants.mjs` lists them: `node ../../scripts/mutants/run.mjs [text]` runs only those whose promise or name contains the text.
+ *
+ * `--out FILE` records each verdict in a JSON file, with the tests that failed: what the file says of mutants that did not run stays.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -18,6 +20,8 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { record } from './record.mjs';
 
 /**
  * One protection taken away: `find` must stand exactly once in `file` (under src/, or `../../lazy/src/...` of another package), and `and`, where
@@ -111,7 +115,7 @@ function write(/** @type {string} */ copy, /** @type {string} */ file, /** @type
   writeFileSync(join(copy, 'packages', ...place).replace(/\.ts$/, '.js'), outputText);
 }
 
-/** @returns {Promise<{ failed: number, passed: number, output: string }>} */
+/** @returns {Promise<{ failed: number, passed: number, killers: readonly string[], output: string }>} */
 async function runTests(
   /** @type {string} */ copy,
   /** @type {string} */ test,
@@ -132,14 +136,25 @@ async function runTests(
   child.stderr.on('data', (chunk) => (output += chunk));
   await new Promise((done) => child.on('close', done));
   try {
-    const { numFailedTests, numPassedTests } = JSON.parse(readFileSync(report, 'utf8'));
-    return { failed: numFailedTests, passed: numPassedTests, output };
+    const { numFailedTests, numPassedTests, testResults } = JSON.parse(
+      readFileSync(report, 'utf8'),
+    );
+    const killers = /** @type {{ assertionResults: { status: string, fullName: string }[] }[]} */ (
+      testResults
+    ).flatMap(({ assertionResults }) =>
+      assertionResults.flatMap(({ status, fullName }) => (status === 'failed' ? [fullName] : [])),
+    );
+    return { failed: numFailedTests, passed: numPassedTests, killers, output };
   } catch {
-    return { failed: 0, passed: 0, output };
+    return { failed: 0, passed: 0, killers: [], output };
   }
 }
 
-const wanted = process.argv[2] ?? '';
+const { values: flags, positionals } = parseArgs({
+  options: { out: { type: 'string' } },
+  allowPositionals: true,
+});
+const [wanted = ''] = positionals;
 const chosen = mutants.filter(({ promise, name }) => `${promise} ${name}`.includes(wanted));
 for (const { name, find, replace } of chosen) {
   if (find === replace) throw new Error(`The mutant '${name}' changes nothing: mend its list.`);
@@ -174,7 +189,7 @@ async function passSound() {
 
 await severally(passSound);
 
-/** @type {{ mutant: Mutant, verdict: string, seconds: number }[]} */
+/** @type {{ mutant: Mutant, verdict: string, killers: readonly string[], seconds: number }[]} */
 const results = [];
 const queue = [...chosen];
 
@@ -184,6 +199,8 @@ async function work(/** @type {number} */ number) {
     const begun = performance.now();
     const text = readFileSync(join(root, 'src', mutant.file), 'utf8');
     let verdict = 'killed';
+    /** @type {readonly string[]} */
+    let killers = [];
     const edits = [mutant, ...(mutant.and ? [mutant.and] : [])];
     if (edits.some(({ find }) => text.split(find).length !== 2)) {
       verdict = 'STALE: its text does not stand exactly once in the source';
@@ -192,12 +209,13 @@ async function work(/** @type {number} */ number) {
       write(copy, mutant.file, mutated);
       const ran = await runTests(copy, mutant.test, mutant.pattern, mutant);
       const { failed, passed, output } = ran;
+      killers = ran.killers;
       if (failed === 0) verdict = passed > 0 ? 'SURVIVED' : `NO TEST RAN: ${output.slice(-500)}`;
       else if (mutant.each && passed > 0)
         verdict = `SURVIVED ${passed} of ${passed + failed} tests`;
       write(copy, mutant.file, text);
     }
-    results.push({ mutant, verdict, seconds: (performance.now() - begun) / 1000 });
+    results.push({ mutant, verdict, killers, seconds: (performance.now() - begun) / 1000 });
     process.stderr.write(verdict === 'killed' ? '.' : `\n${mutant.name}: ${verdict}\n`);
   }
 }
@@ -213,6 +231,10 @@ for (const { mutant, verdict, seconds } of results) {
     seconds.toFixed(1).padStart(7),
   ];
   console.log(`${cells.join('  ')}  ${mutant.name}`);
+}
+if (flags.out !== undefined) {
+  const file = join(workspace, flags.out);
+  record(file, { package: own, list: mutants, results });
 }
 const killed = results.filter(({ verdict }) => verdict === 'killed').length;
 const minutes = ((performance.now() - started) / 60_000).toFixed(1);

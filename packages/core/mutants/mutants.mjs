@@ -1,4 +1,5 @@
 import { firstCalls } from './first-calls.mjs';
+import { launchSites } from './launch-sites.mjs';
 import { undoneMends } from './undone-mends.mjs';
 
 const ON_STREAM = {
@@ -65,4 +66,5 @@ export const mutants = [
   ]),
   ...undoneMends,
   ...firstCalls,
+  ...launchSites,
 ];

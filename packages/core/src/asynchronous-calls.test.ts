@@ -49,6 +49,7 @@ beforeAll(async () => {
     ['contiguous', (o) => x.transpose().contiguous(o)],
     ['copyFrom', (o) => target.copyFrom(x, o)],
     ['fill', (o) => target.fill(1, o)],
+    ['fill of a view', (o) => target.slice(null, [0, 2]).fill(1, o)],
     ['full', (o) => mercer.full([3], 2, o)],
     ['map', (o) => mercer.map(mercer.formula.exp(a), { a: x }, o), [6, 4]],
     ['sumTo', (o) => mercer.sumTo(x, [1, 4], o)],

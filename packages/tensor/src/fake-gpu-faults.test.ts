@@ -5,6 +5,7 @@ import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { empty, full, tensor, zeros } from './create.js';
 import { defaultDevice, device, devices } from './devices.js';
 import { MercerError } from './mercer-error.js';
+import { sumTo } from './sum-to.js';
 import { codeOf } from './testing/device-suite.test-support.js';
 import { incrementKernel } from './testing/increment-kernel.test-support.js';
 
@@ -86,6 +87,16 @@ describe.skipIf(!hasNvrtc)('GPUs behind the fake driver (skipped only without NV
     expect((await fits.toTypedArray())[50 * 2 ** 20 - 1]).toBe(1);
     fits.dispose();
     expect(gpu.memory().liveBytes).toBe(0);
+  });
+
+  it('are out of memory in the midst of a call: a launch that fails keeps no result', async () => {
+    const gpu = device('cuda:2');
+    // Sums over two runs of axes: the result is small, and what lies between is as large as x.
+    const x = await zeros([12, 2 ** 18, 2], { device: gpu, dtype: 'float64' });
+    const before = gpu.memory().liveBytes;
+    await expect(sumTo(x, [2 ** 18, 1])).rejects.toMatchObject({ code: 'OUT_OF_MEMORY' });
+    expect(gpu.memory().liveBytes).toBe(before);
+    x.dispose();
   });
 
   it('run a synchronous loop that never disposes through far more than they have', async () => {

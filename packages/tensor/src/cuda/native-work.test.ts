@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useFakeDriver } from '../../../cuda-runtime/test/fake-device.mjs';
+import { fake, useFakeDriver } from '../../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { tensor, zeros } from '../create.js';
 import type { Device } from '../device.js';
 import { device } from '../devices.js';
 import type { Tensor } from '../tensor.js';
+import { incrementKernel } from '../testing/increment-kernel.test-support.js';
 import {
   enqueueNative,
   hostRegionOf,
@@ -40,6 +41,22 @@ describe.skipIf(!hasNvrtc)('work of a CUDA library (skipped only without NVRTC)'
     });
     expect([...(await x.toTypedArray())]).toEqual([1, 2, 3]);
     for (const stream of beside) stream.dispose();
+  });
+
+  it('is there when it has ended, also that of streams beside that are late', async () => {
+    using x = await zeros([1], { device: gpu, dtype: 'int32' });
+    using other = gpu.createStream();
+    const kernel = await gpu.load(incrementKernel('cuda'));
+    const byte = await zeros([1], { device: gpu, dtype: 'uint8', stream: other });
+    await gpu.synchronize();
+    fake('KERNEL_US', 25_000);
+    kernel.launch(other, { pointers: [byte], scalars: { n: 1 } });
+    fake('KERNEL_US', undefined);
+    enqueueNative(gpu.defaultStream, { what: 'test', writes: [x], beside: [other] }, (streams) => {
+      setEach(x, streams);
+    });
+    expect([...(await x.toTypedArray())]).toEqual([1]);
+    byte.dispose();
   });
 
   it('of another stream is waited for by readers', async () => {

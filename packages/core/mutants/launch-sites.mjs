@@ -1,0 +1,456 @@
+/** @typedef {import('../../../scripts/mutants/run.mjs').Mutant} Mutant */
+
+const TENSOR = '../../tensor/src';
+const ORDER = { promise: 'order of streams', test: '../tensor/src/stream-order.test.ts' };
+const ORDER_ON_GPU = { ...ORDER, test: '../tensor/src/stream-order.fake-gpu.test.ts' };
+
+/** Where reads and writes of memory are told to its storage. */
+const BLOCK = {
+  ...ORDER,
+  file: `${TENSOR}/elementwise.ts`,
+  before: '    from.storage.beforeRead(stream);\n    to.storage.beforeWrite(stream);\n',
+  after: '    from.storage.noteRead(stream);\n    to.storage.noteWrite(stream);\n',
+};
+const NATIVE = { ...ORDER_ON_GPU, file: `${TENSOR}/cuda/native-work.ts` };
+const KERNEL = { ...ORDER, file: `${TENSOR}/device-kernel.ts` };
+const READBACK = { ...ORDER, file: `${TENSOR}/readback.ts` };
+const STORAGE = { ...ORDER, file: `${TENSOR}/storage-block.ts` };
+
+/** @type {readonly Mutant[]} */
+const order = [
+  {
+    ...without(BLOCK, BLOCK.before, '    from.storage.beforeRead(stream);\n'),
+    name: 'a copy of a block does not wait for who writes what it reads',
+    pattern: 'clone reads what another stream is still to write',
+  },
+  {
+    ...without(BLOCK, BLOCK.before, '    to.storage.beforeWrite(stream);\n'),
+    name: 'a copy of a block does not wait for who reads what it writes',
+    pattern: 'copyFrom writes behind the reads of another stream',
+  },
+  {
+    ...without(BLOCK, BLOCK.after, '    from.storage.noteRead(stream);\n'),
+    name: 'a copy of a block does not tell that it reads',
+    pattern: 'clone has read before another stream writes',
+  },
+  {
+    ...without(BLOCK, BLOCK.after, '    to.storage.noteWrite(stream);\n'),
+    name: 'a copy of a block does not tell that it writes',
+    pattern: 'copyFrom has written before another stream reads',
+  },
+  {
+    ...ORDER,
+    file: `${TENSOR}/elementwise.ts`,
+    name: 'a fill does not wait for who reads',
+    find: '    to.storage.beforeWrite(stream);\n    if (device.memset',
+    replace: '    if (device.memset',
+    pattern: 'fill writes behind the reads of another stream',
+  },
+  {
+    ...ORDER,
+    file: `${TENSOR}/elementwise.ts`,
+    name: 'a fill does not tell that it writes',
+    find: '      to.storage.noteWrite(stream);\n      return;',
+    replace: '      return;',
+    pattern: 'fill has written before another stream reads',
+  },
+  {
+    ...KERNEL,
+    name: 'a kernel does not wait for who writes what it reads',
+    find: 'storages[i]?.beforeRead(core);',
+    replace: 'void core;',
+    pattern: '(map|mean|gatherRows|scatterAdd) reads what another stream is still to write',
+    each: true,
+  },
+  {
+    ...KERNEL,
+    name: 'a kernel does not wait for who reads what it writes',
+    find: 'storages[i]?.beforeWrite(core);',
+    replace: 'void core;',
+    pattern: '(map|max|gatherRows|scatterAdd) writes behind the reads of another stream',
+    each: true,
+  },
+  {
+    ...KERNEL,
+    name: 'a kernel does not tell that it reads',
+    find: 'storages[i]?.noteRead(core);',
+    replace: 'void core;',
+    pattern: '(map|mean|gatherRows|scatterAdd) has read before another stream writes$',
+    each: true,
+  },
+  {
+    ...KERNEL,
+    name: 'a kernel does not tell that it writes',
+    find: 'storages[i]?.noteWrite(core);',
+    replace: 'void core;',
+    pattern: '(map|max|gatherRows|scatterAdd) has written before another stream reads',
+    each: true,
+  },
+  {
+    ...READBACK,
+    name: 'a read-back does not wait for who writes',
+    find: '  storage.beforeRead(stream);\n',
+    replace: '',
+    pattern: 'toTypedArray reads what another stream is still to write',
+  },
+  {
+    ...READBACK,
+    name: 'a read-back does not tell that it reads',
+    find: '  storage.noteRead(stream);\n',
+    replace: '',
+    pattern: 'toTypedArray has read before another stream writes',
+  },
+  {
+    ...STORAGE,
+    name: 'a write waits for no read',
+    find: 'if (reader.stream !== stream) stream.waitFor(reader);',
+    replace: 'void reader;',
+    pattern: 'writes behind the reads of another stream',
+    each: true,
+  },
+  {
+    ...STORAGE,
+    name: 'a write waits for no write',
+    find: '    if (this.#writer.stream !== stream) stream.waitFor(this.#writer);\n    for',
+    replace: '    for',
+    pattern: 'writes behind the writes of another stream',
+    each: true,
+  },
+  {
+    ...STORAGE,
+    name: 'memory is given back before its readers are done',
+    find: 'this.#memory.free([this.#writer, ...this.#readers]);',
+    replace: 'this.#memory.free([this.#writer]);',
+    pattern: 'memory that (clone|cast|mean) read is another tensor only when it has',
+  },
+  {
+    ...NATIVE,
+    name: 'a library does not wait for who writes what it reads',
+    find: '    for (const storage of this.#reads) storage.beforeRead(this.#core);\n',
+    replace: '',
+    pattern: 'work of a library reads what another stream is still to write',
+  },
+  {
+    ...NATIVE,
+    name: 'a library does not wait for who reads what it writes',
+    find: '    for (const storage of this.#writes) storage.beforeWrite(this.#core);\n',
+    replace: '',
+    pattern:
+      '(work of a library|work on a stream beside) writes behind the reads of another stream',
+    each: true,
+  },
+  {
+    ...NATIVE,
+    name: 'a library does not tell that it reads',
+    find: '    for (const storage of this.#reads) storage.noteRead(this.#core);\n',
+    replace: '',
+    pattern: 'work of a library has read before another stream writes',
+  },
+  {
+    ...NATIVE,
+    name: 'a library does not tell that it writes',
+    find: '    for (const storage of this.#writes) storage.noteWrite(this.#core);\n',
+    replace: '',
+    pattern:
+      '(work of a library|work that a library waits for) has written before another stream reads',
+    each: true,
+  },
+  {
+    ...NATIVE,
+    name: 'streams beside do not begin behind the stream of the call',
+    find: '      follow(other, this.#core);\n',
+    replace: '',
+    pattern: 'work on a stream beside writes behind the reads of another stream',
+  },
+  {
+    ...NATIVE,
+    name: 'nobody waits for the streams beside',
+    find: '      follow(this.#core, other);\n',
+    replace: '',
+    test: '../tensor/src/cuda/native-work.test.ts',
+    pattern: 'streams beside that are late',
+  },
+  {
+    ...ORDER_ON_GPU,
+    name: 'memory is set to 0 before others have read it',
+    file: `${TENSOR}/operation/known-call.ts`,
+    find: '  storage.beforeWrite(queue);\n',
+    replace: '',
+    pattern: 'a table of sums is set to 0 behind the reads of another stream',
+  },
+  {
+    ...ORDER_ON_GPU,
+    name: 'memory of the host is read before its streams have written it',
+    file: `${TENSOR}/operations.ts`,
+    find: '    await unlessAborted(reading.tailDone(), signal);\n    await uploadInPieces',
+    replace: '    await uploadInPieces',
+    pattern: 'a move from the host',
+  },
+  {
+    ...ORDER_ON_GPU,
+    name: 'a move does not wait for the stream that writes',
+    file: `${TENSOR}/operations.ts`,
+    find: '  from.beforeRead(reading);\n',
+    replace: '',
+    pattern: 'a move (to|from) the host',
+    each: true,
+  },
+];
+
+const AWAITED = {
+  promise: 'asynchronous calls',
+  test: 'src/asynchronous-calls.test.ts',
+  pattern: 'has put all its work on the stream',
+};
+
+/** @type {readonly Mutant[]} */
+const enqueuing = [
+  {
+    ...AWAITED,
+    file: `${TENSOR}/elementwise.ts`,
+    name: 'a copy with conversion resolves before its launch is enqueued',
+    find: '  kernel.launch(stream, {\n    pointers: [memoryAt(from, srcOffset), memoryAt(to, dstOffset)],\n    scalars,\n  });',
+    replace:
+      '  setImmediate(() => kernel.launch(stream, {\n    pointers: [memoryAt(from, srcOffset), memoryAt(to, dstOffset)],\n    scalars,\n  }));',
+  },
+  {
+    ...AWAITED,
+    file: `${TENSOR}/elementwise.ts`,
+    name: 'a fill of a view resolves before its launch is enqueued',
+    find: '  kernel.launch(stream, {\n    pointers: [memoryAt(to, dstOffset)],\n    scalars: { ...scalars, ...patternScalars(pattern) },\n  });',
+    replace:
+      '  setImmediate(() => kernel.launch(stream, {\n    pointers: [memoryAt(to, dstOffset)],\n    scalars: { ...scalars, ...patternScalars(pattern) },\n  }));',
+  },
+  {
+    ...AWAITED,
+    file: `${TENSOR}/arithmetic/reduction-methods.ts`,
+    name: 'steps of a reduction go to the default stream',
+    find: '({ keepDims, stream, debug, signal });',
+    replace: '({ keepDims, debug, signal, stream: stream && undefined });',
+  },
+  {
+    ...AWAITED,
+    file: `${TENSOR}/arithmetic/elementwise.ts`,
+    name: 'an elementwise operation ignores the stream',
+    find: 'await made.launchInto(out, options);',
+    replace: 'await made.launchInto(out, { ...options, stream: undefined });',
+  },
+];
+
+const SIGNALS = { promise: 'signals' };
+const ROOM = {
+  ...SIGNALS,
+  test: 'src/signals.test.ts',
+  pattern: 'a call that waits for room',
+};
+const REDUCTIONS = { ...SIGNALS, test: 'src/signals-of-reductions.test.ts' };
+const PREPARE = {
+  ...SIGNALS,
+  test: 'src/signals-of-prepare.test.ts',
+  file: `${TENSOR}/operation/operation.ts`,
+};
+const ON_GPU = { ...SIGNALS, test: '../tensor/src/signals.fake-gpu.test.ts' };
+const SPREAD = {
+  ...SIGNALS,
+  file: '../../linalg/src/cuda/spread.ts',
+  test: '../linalg/src/routines.fake-gpu.test.ts',
+};
+
+/** @type {readonly Mutant[]} */
+const signals = [
+  {
+    ...ROOM,
+    name: 'a wait for room on a stream is not left',
+    file: `${TENSOR}/operations.ts`,
+    find: 'await waitForRoom(chosen, signal);',
+    replace: 'await waitForRoom(chosen, signal && undefined);',
+  },
+  {
+    ...ROOM,
+    name: 'a routine of linear algebra does not leave its wait for room',
+    file: '../../linalg/src/run-routine.ts',
+    find: 'await queue.room({ signal });',
+    replace: 'await queue.room();',
+  },
+  {
+    ...SIGNALS,
+    name: 'a read-back is not left',
+    file: `${TENSOR}/readback.ts`,
+    find: '    arrived.then(() => target),\n    signal,\n',
+    replace: '    arrived.then(() => target),\n    signal && undefined,\n',
+    test: 'src/signals.test.ts',
+    pattern: 'toTypedArray is given up at once',
+  },
+  {
+    ...SIGNALS,
+    name: 'memory of a copy that was given up is kept',
+    file: `${TENSOR}/operations.ts`,
+    find: '    view.storage.dispose();\n    throw error;',
+    replace: '    throw error;',
+    test: 'src/signals.test.ts',
+    pattern: '(clone|cast), aborted wherever it looks',
+  },
+  {
+    ...ON_GPU,
+    name: 'a packed copy is kept where its read-back was given up',
+    file: `${TENSOR}/readback.ts`,
+    find: '    packed.storage.dispose();\n',
+    replace: '    void packed;\n',
+    pattern: 'toTypedArray heeds a signal and leaves nothing',
+  },
+  {
+    ...REDUCTIONS,
+    name: 'steps of a reduction do not heed the signal',
+    file: `${TENSOR}/arithmetic/reduction-methods.ts`,
+    find: '({ keepDims, stream, debug, signal });',
+    replace: '({ keepDims, stream, debug, signal: signal && undefined });',
+    pattern: '(var|std|norm|logSumExp) launches nothing where the signal has aborted',
+    each: true,
+  },
+  {
+    ...REDUCTIONS,
+    name: 'what lies between the steps of a reduction is kept',
+    file: `${TENSOR}/arithmetic/reduction-methods.ts`,
+    find: '      for (const one of made) one.dispose();\n',
+    replace: '',
+    pattern: '(var|std|norm|logSumExp), aborted wherever it looks',
+  },
+  {
+    ...REDUCTIONS,
+    name: 'the widened copy of whole numbers is kept',
+    file: `${TENSOR}/arithmetic/reduction-methods.ts`,
+    find: 'const terms = await between(wide);',
+    replace: 'const terms = await wide;',
+    pattern: '(var|std) of whole numbers, aborted wherever it looks',
+  },
+  {
+    ...REDUCTIONS,
+    name: 'a chain holds what it reads where its reduction was given up',
+    file: `${TENSOR}/arithmetic/reductions.ts`,
+    find: '    x.spend();\n',
+    replace: '',
+    pattern: '(var|norm), aborted wherever it looks',
+  },
+  {
+    ...REDUCTIONS,
+    name: 'results of a call that failed are kept',
+    file: `${TENSOR}/operation/operation.ts`,
+    find: '      return results;\n    } finally {\n      for (const one of made) one.dispose();\n    }\n  }\n\n  /**\n   * Compiles and loads what',
+    replace:
+      '      return results;\n    } finally {\n      void made;\n    }\n  }\n\n  /**\n   * Compiles and loads what',
+    pattern: 'of data, aborted wherever it looks',
+  },
+  {
+    ...PREPARE,
+    name: 'a preparation whose signal has aborted begins',
+    find: '    signal?.throwIfAborted();\n    const planned =',
+    replace: '    const planned =',
+    pattern: 'is not begun where the signal has aborted',
+  },
+  {
+    ...PREPARE,
+    name: 'a preparation does not stop the compiler',
+    find: 'one.load({ debug, signal }, made)',
+    replace: 'one.load({ debug, signal: signal && undefined }, made)',
+    pattern: 'is given up at once, and the compiler is stopped',
+  },
+  {
+    ...PREPARE,
+    name: 'a preparation that was given up keeps what it placed',
+    find: '      dispose();\n      throw error;',
+    replace: '      throw error;',
+    pattern: 'LazyReduction with ranges, aborted wherever it looks',
+  },
+  {
+    ...PREPARE,
+    name: 'a prepared kernel takes a signal',
+    file: '../../pairwise/src/run-kernel.ts',
+    find: 'freeOptions: PREPARED_KERNEL_OPTIONS,',
+    replace: 'freeOptions: RUN_KERNEL_OPTIONS,',
+    pattern: 'of runKernel that has resolved',
+  },
+  {
+    ...SPREAD,
+    name: 'matrices of a batch go on after their call was given up',
+    find: '        clock.signal?.throwIfAborted();\n        const lane',
+    replace: '        const lane',
+    pattern: 'a batch is left between matrices',
+  },
+  {
+    ...SPREAD,
+    name: 'a failure among the matrices of a batch is swallowed',
+    find: "    if (failed?.status === 'rejected') throw failed.reason;\n",
+    replace: '    void failed;\n',
+    pattern: 'a batch is left between matrices',
+  },
+  {
+    ...SPREAD,
+    name: 'the matrices of a batch are not waited for',
+    find: '(await Promise.allSettled(enqueued)).find(',
+    replace: '(await Promise.race([Promise.allSettled(enqueued), []])).find(',
+    pattern: 'tells after each matrix',
+  },
+  {
+    ...SPREAD,
+    name: 'workspaces of factorisations are kept',
+    file: '../../linalg/src/cuda/scratch.ts',
+    find: '    for (const storage of this.#storages) storage.dispose();\n',
+    replace: '',
+    pattern: 'aborted wherever it looks, gives back all that it worked in',
+  },
+];
+
+const MEMORY = { promise: 'memory of calls', file: `${TENSOR}/operation/known-call.ts` };
+
+/** @type {readonly Mutant[]} */
+const memory = [
+  {
+    ...MEMORY,
+    name: 'scratch memory is given back before it is used',
+    find: '      for (const one of this.#programs) enqueue(',
+    replace:
+      '      for (const one of scratch) one.dispose();\n      for (const one of this.#programs) enqueue(',
+    test: ORDER.test,
+    pattern: 'max of a chain reads what another stream is still to write',
+  },
+  {
+    ...MEMORY,
+    name: 'the workspace of a kernel is given back before it is used',
+    find: '    for (const launch of launches) {\n',
+    replace: '    workspace?.dispose();\n    for (const launch of launches) {\n',
+    test: '../tensor/src/signals.fake-gpu.test.ts',
+    pattern: 'sum of all, in parts',
+  },
+  {
+    ...MEMORY,
+    name: 'scratch memory is kept',
+    find: '      for (const one of scratch) one.dispose();\n    }\n',
+    replace: '      void scratch;\n    }\n',
+    test: 'src/signals-of-reductions.test.ts',
+    pattern: '(var|std) of whole numbers, aborted wherever it looks',
+  },
+  {
+    ...MEMORY,
+    name: 'results of a launch that failed are kept',
+    find: '      for (const one of made) one.dispose();\n      throw error;',
+    replace: '      throw error;',
+    test: '../tensor/src/fake-gpu-faults.test.ts',
+    pattern: 'a launch that fails keeps no result',
+  },
+];
+
+/** Leaves one of several lines out that stand more than once in the file, but not one after the other. */
+function without(
+  /** @type {typeof BLOCK} */ { promise, test, file },
+  /** @type {string} */ lines,
+  /** @type {string} */ line,
+) {
+  return { promise, test, file, find: lines, replace: lines.replace(line, '') };
+}
+
+/**
+ * What every call owes where it launches: the order of streams, its launch before its result, an ear for its signal, its memory.
+ *
+ * @type {readonly Mutant[]}
+ */
+export const launchSites = [...order, ...enqueuing, ...signals, ...memory];
