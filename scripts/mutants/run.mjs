@@ -49,7 +49,7 @@ const { mutants, promises = 0 } = await import(
 );
 
 const config = `export default { test: {
-  include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: 20000,
+  include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: 20000, hookTimeout: 60000,
   env: { MERCER_CPU: process.env.MERCER_CPU ?? 'compiled' },
   server: { deps: { external: [/\\/packages\\/[^/]+\\/dist\\//] } },
 } };`;

@@ -303,6 +303,9 @@ describe('a compile that fails behind', () => {
     });
     expect(executorOf(await distances(factor))).toBe('interpreted');
     expect(started()).toBe(1);
+    // What nobody was told stands in the store, where `mercer doctor` finds it.
+    const [failure] = await mercer.jitCache().failures();
+    expect(failure?.message).toMatch(/^compiling a kernel failed: /);
     using x = await points();
     await expect(
       mercer.runKernel.prepare(scaled(factor), x, x, { symmetric: false }),

@@ -24,6 +24,7 @@ export {
   type CacheStats,
   type CacheWarning,
   type EntryInfo,
+  type FailedCompile,
   type VerifyReport,
 } from '@mercer/jit-cache';
 export type { CpuLimits, CudaLimits, DeviceLimits } from '@mercer/kernels';

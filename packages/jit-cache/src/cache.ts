@@ -3,7 +3,7 @@ import { runBatch } from './batch.js';
 import { debugPrinter } from './debug.js';
 import { CacheError } from './errors.js';
 import { cacheKey } from './key.js';
-import { readEntries, readStats, verifyEntries } from './maintenance.js';
+import { readEntries, readFailures, readStats, verifyEntries } from './maintenance.js';
 import { MemoryTier } from './memory-tier.js';
 import { checkSignal, readOptions } from './read-options.js';
 import { Resolver, type Resolved } from './resolver.js';
@@ -27,6 +27,7 @@ import {
   type CacheStats,
   type CompileUnit,
   type EntryInfo,
+  type FailedCompile,
   type GetOptions,
   type PruneOptions,
   type Toolchain,
@@ -233,6 +234,14 @@ export class JitCache {
     return readEntries(this.#session);
   }
 
+  /**
+   * Compiles that failed on this machine and have not succeeded since, the newest first, at most 32. A call that is interpreted while its
+   * kernel is compiled for later calls does not throw what the compiler says: it stands here.
+   */
+  failures(): Promise<FailedCompile[]> {
+    return readFailures(this.#session);
+  }
+
   /** Checks every stored byte; deletes what has rotted (in mode `rw`). */
   verify(): Promise<VerifyReport> {
     return verifyEntries(this.#session, this.#writer !== undefined, this.#counters);
@@ -248,9 +257,10 @@ export class JitCache {
     return (await this.#writer?.trim(limitsFor(maxBytes).targetBytes)) ?? 0;
   }
 
-  /** Deletes all entries, in memory and in the store; returns how many the store had. */
+  /** Deletes all entries, in memory and in the store, and forgets the compiles that failed; returns how many the store had. */
   async clear(): Promise<number> {
     this.#memory.clear();
+    await this.#writer?.forgetFailures();
     return (await this.#writer?.trim(0)) ?? 0;
   }
 

@@ -19,6 +19,7 @@ export type {
   CompileUnit,
   DebugOption,
   EntryInfo,
+  FailedCompile,
   GetOptions,
   PruneOptions,
   Toolchain,

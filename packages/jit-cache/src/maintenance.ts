@@ -1,7 +1,8 @@
 import { countEntries, deleteEntry, listEntries, listKeys, readEntry } from './store/entries.js';
+import { listFailures } from './store/failures.js';
 import { usage } from './store/eviction.js';
 import type { StoreSession } from './store/store-session.js';
-import type { CacheCounters, CacheStats, EntryInfo, VerifyReport } from './types.js';
+import type { CacheCounters, CacheStats, EntryInfo, FailedCompile, VerifyReport } from './types.js';
 
 /** What the store holds, with sizes; all zero where there is no store. */
 export async function readStats(
@@ -28,6 +29,10 @@ export async function readStats(
 
 export async function readEntries(session: StoreSession | undefined): Promise<EntryInfo[]> {
   return (await session?.read(listEntries)) ?? [];
+}
+
+export async function readFailures(session: StoreSession | undefined): Promise<FailedCompile[]> {
+  return (await session?.read(listFailures)) ?? [];
 }
 
 /** Reads every entry, one per turn of the event loop, and deletes those that have rotted. */

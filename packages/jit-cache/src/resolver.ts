@@ -166,8 +166,20 @@ export class Resolver {
     } catch (error) {
       counters.failures++;
       print?.(`failed ${label(wanted)} with ${toolchain.name}`);
+      if (!signal.aborted) this.#note(wanted, error);
       throw error;
     }
+  }
+
+  #note({ key, unit }: Wanted, error: unknown): void {
+    const { names, target } = unit;
+    this.parts.writer?.noteFailure({
+      key: key.bytes,
+      names,
+      target,
+      toolchain: key.fields.toolchain,
+      message: error instanceof Error ? error.message : String(error),
+    });
   }
 
   async #explain(

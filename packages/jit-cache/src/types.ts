@@ -154,6 +154,19 @@ export interface PruneOptions {
 /** Names of {@link PruneOptions}. */
 export const PRUNE_OPTIONS: OptionNames<PruneOptions> = { maxBytes: true };
 
+/** A compile that failed on this machine, and has not succeeded since. */
+export interface FailedCompile {
+  /** Of the unit, as hexadecimal digits. */
+  readonly key: string;
+  /** Of the functions that were to be compiled. */
+  readonly names: readonly string[];
+  readonly target: string;
+  readonly toolchain: string;
+  /** The first line of the error. */
+  readonly message: string;
+  readonly at: Date;
+}
+
 /** One stored entry, without its bytes. */
 export interface EntryInfo {
   readonly key: string;

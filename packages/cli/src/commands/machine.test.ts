@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lapack } from '@mercer/core';
+import { JitCache, lapack } from '@mercer/core';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 const WITHOUT_COMPILER = { CXX: '/nonexistent/c++', PATH: '/nonexistent' };
@@ -119,6 +119,30 @@ esac
     });
     const usual = await mercer(['doctor'], { MERCER_CPU: '' });
     expect(usual.stdout).not.toContain('compiling fails');
+  });
+
+  it('shows kernels that did not compile, also those for which nobody waited', async () => {
+    const dir = join(folder, 'failed-compiles');
+    const cache = JitCache.open({ directory: dir });
+    const unit = { language: 'c++', source: 'x', options: [], target: 'x86-64-v3' } as const;
+    const toolchain = {
+      name: 'c++',
+      identity: 'c++ 1',
+      compile: () => Promise.reject(new Error("ended with status 1: 'x' is unknown\nmore")),
+    };
+    await expect(cache.get({ ...unit, names: ['pairwise_1'] }, toolchain)).rejects.toThrow();
+    await cache.close();
+    const env = { MERCER_CACHE_DIR: dir, MERCER_CACHE: 'rw' };
+    const { status, stdout } = await mercer(['doctor'], env);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /compiling failed: pairwise_1 for x86-64-v3, \d{4}-\d\d-\d\d \d\d:\d\d\n +ended with status 1: 'x' is unknown\n/,
+    );
+    expect(await mercerJson(['doctor'], env)).toMatchObject({
+      failedCompiles: [{ names: ['pairwise_1'], message: "ended with status 1: 'x' is unknown" }],
+    });
+    await mercer(['cache', 'clear', '--dir', dir, '--yes']);
+    expect((await mercer(['doctor'], env)).stdout).not.toContain('compiling failed');
   });
 
   it('fails when nothing works, and says what to install', async () => {

@@ -9,6 +9,7 @@ import {
   type CpuExecutorChoice,
   type CpuReport,
   type CudaReport,
+  type FailedCompile,
   type LapackReport,
 } from '@mercer/core';
 import { describeMachine, type MachineDescription } from '../bench/machine.js';
@@ -34,6 +35,8 @@ export interface Examination {
   readonly lapack: LapackReport;
   readonly gpuOnBus: boolean;
   readonly cache: CacheStats;
+  /** Kernels that the compiler refused, the newest first: those that were compiled for later calls, among others, told nobody. */
+  readonly failedCompiles: readonly FailedCompile[];
   readonly warnings: readonly string[];
   readonly advice: readonly Advice[];
 }
@@ -63,7 +66,7 @@ export async function examine(): Promise<Examination> {
     cudaLibraries: solvers,
     lapack: lapackReport,
     gpuOnBus,
-    cache: await cacheStats(),
+    ...(await store()),
     warnings: libraries.map(folderWarning).filter((warning) => warning !== undefined),
     advice: adviseInstall(
       {
@@ -111,10 +114,10 @@ function deviceIds(): string[] {
   }
 }
 
-async function cacheStats(): Promise<CacheStats> {
+async function store(): Promise<Pick<Examination, 'cache' | 'failedCompiles'>> {
   const cache = JitCache.open({ onWarning: () => undefined });
   try {
-    return await cache.stats();
+    return { cache: await cache.stats(), failedCompiles: await cache.failures() };
   } finally {
     await cache.close();
   }

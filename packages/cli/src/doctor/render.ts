@@ -73,15 +73,32 @@ function foundations(found: Examination, output: Output, attempts: boolean): str
 }
 
 function store(found: Examination, output: Output): string {
-  const { cache } = found;
+  const { cache, failedCompiles } = found;
   const reason = cache.reason === undefined ? '' : ` (${cache.reason})`;
   return [
     output.heading('Kernel store'),
     item('state', `${cache.state}${reason}`),
     item('file', cache.path ?? 'none yet'),
     item('holds', `${cache.entries} kernels, ${formatBytes(cache.usedBytes)}`),
+    ...failedCompiles.flatMap(({ names, target, message, at }) => [
+      item(
+        '',
+        `${output.colors.red('compiling failed')}: ${names.join(', ')} for ${target}, ${when(at)}`,
+      ),
+      `      ${printable(message)}`,
+    ]),
+    ...(failedCompiles.length === 0
+      ? []
+      : [
+          item(
+            '',
+            'calls of these kernels are interpreted on a CPU; mercer cache clear forgets them',
+          ),
+        ]),
   ].join('\n');
 }
+
+const when = (at: Date): string => at.toISOString().slice(0, 16).replace('T', ' ');
 
 function warnings(found: Examination, { colors }: Output): string {
   return found.warnings.map((text) => `${colors.yellow('warning:')} ${text}`).join('\n');

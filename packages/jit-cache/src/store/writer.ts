@@ -1,6 +1,7 @@
 import type { CacheCounters } from '../types.js';
 import type { Database } from './database.js';
 import { putEntry, touchEntries, type EntryRecord } from './entries.js';
+import { dropFailure, dropFailures, noteFailure, type FailureRecord } from './failures.js';
 import { boundLog, makeRoom, shrinkStep, usage, type Limits } from './eviction.js';
 import { dropOldLeases, releaseLease } from './lease.js';
 import type { StoreSession } from './store-session.js';
@@ -34,6 +35,20 @@ export class StoreWriter {
    */
   put(record: EntryRecord, owner: string): void {
     this.#track(this.#put(record, owner));
+  }
+
+  /** Notes a compile that failed: who did not wait for it hears of it from `JitCache.failures`. */
+  noteFailure(record: FailureRecord): void {
+    if (this.#logFull) return;
+    const noted = this.session.write((database) => {
+      noteFailure(database, record, this.system.now());
+    });
+    this.#track(noted);
+  }
+
+  /** Forgets the compiles that failed. */
+  async forgetFailures(): Promise<void> {
+    await this.session.write(dropFailures);
   }
 
   /** A long reader pins a log that is as long as it may get: not even a lease should be written. */
@@ -108,6 +123,7 @@ export class StoreWriter {
       touchEntries(database, this.#touched.values(), system.now());
       const evicted = makeRoom(database, bytes, limits.targetBytes, limits.maxEntries);
       putEntry(database, record, system.now());
+      dropFailure(database, record.key);
       shrinkStep(database, limits.maxBytes - limits.maxLogBytes);
       return { evicted, crowded: usage(database).usedBytes > limits.targetBytes };
     };
