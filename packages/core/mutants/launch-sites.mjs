@@ -83,8 +83,7 @@ const order = [
     name: 'a kernel does not tell that it writes',
     find: 'storages[i]?.noteWrite(core);',
     replace: 'void core;',
-    pattern: '(map|max|gatherRows|scatterAdd) has written before another stream reads',
-    each: true,
+    pattern: '(map|max|gatherRows) has written before another stream reads',
   },
   {
     ...READBACK,
@@ -122,6 +121,7 @@ const order = [
     find: 'this.#memory.free([this.#writer, ...this.#readers]);',
     replace: 'this.#memory.free([this.#writer]);',
     pattern: 'memory that (clone|cast|mean) read is another tensor only when it has',
+    each: true,
   },
   {
     ...NATIVE,

@@ -1,5 +1,4 @@
 import { variable } from '@mercer/formula';
-import type { CpuKernel } from '@mercer/kernels';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   device,
@@ -14,24 +13,8 @@ import {
   type Stream,
   type Tensor,
 } from './index.js';
+import { SLEEP_KERNEL } from './testing/sleep-kernel.test-support.js';
 
-/** Sleeps, so that what a stream was given after it is late. */
-const SLEEP: CpuKernel = {
-  dialect: 'cpu',
-  name: 'sleep',
-  entry: 'sleep_for',
-  source: `#include <stdint.h>
-#include <time.h>
-extern "C" void sleep_for(const void* raw, int64_t, int64_t, void*) {
-  const int64_t ms = *(const int64_t*)raw;
-  const struct timespec time = {ms / 1000, (ms % 1000) * 1000000};
-  nanosleep(&time, nullptr);
-}
-`,
-  params: [{ name: 'ms', kind: 'scalar', type: 'int64' }],
-  options: [],
-  geometry: () => ({ tasks: 1, chunk: 1, scratchBytes: 0 }),
-};
 const LATE_MS = 25;
 
 const place = { device: 'cpu' } as const;
@@ -51,7 +34,7 @@ let late: Stream;
 let prompt: Stream;
 
 beforeAll(async () => {
-  sleep = await cpu.load(SLEEP);
+  sleep = await cpu.load(SLEEP_KERNEL);
   zeros = await full(SHAPE, 0, place);
   rows = await tensor(
     Int32Array.from({ length: ROWS }, (_, at) => at),
@@ -192,13 +175,13 @@ describe('work on two streams', () => {
   );
 
   it.each(READS)('memory that %s read is another tensor only when it has', async (_, read) => {
-    const x = await full(SHAPE, OLD, place);
+    const x = await full(SHAPE, OLD, { ...place, stream: prompt });
     await cpu.synchronize();
     hold(late);
     const reading = read(x, { stream: late });
     await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, LATE_MS / 5))]);
     x.dispose();
-    // Of the same size: the pool gives the memory that it was given last.
+    // Of the same size, and of the stream that wrote x: the pool gives it memory that nobody uses any more.
     using next = await full(SHAPE, NEW, { ...place, stream: prompt });
     await prompt.synchronize();
     expect(await valuesOf(await reading)).toEqual([OLD]);
