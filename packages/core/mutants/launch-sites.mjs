@@ -193,7 +193,6 @@ const order = [
     find: '  from.beforeRead(reading);\n',
     replace: '',
     pattern: 'a move (to|from) the host',
-    each: true,
   },
 ];
 

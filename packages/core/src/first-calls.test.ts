@@ -57,14 +57,14 @@ esac
   mkdirSync(join(folder, 'tmp'));
   vi.stubEnv('CXX', path);
   vi.stubEnv('TMPDIR', join(folder, 'tmp'));
-  mercer.configureJitCache({ mode: 'off' });
+  mercer.configureJitCache({ directory: join(folder, 'store') });
 });
 beforeEach(() => {
   vi.stubEnv('MERCER_CPU', undefined);
 });
 afterEach(async () => {
   await mercer.closeJitCache();
-  mercer.configureJitCache({ mode: 'off' });
+  mercer.configureJitCache({ directory: join(folder, 'store') });
   for (const name of readdirSync(folder)) {
     if (/^(compiler-|go-|fails)/.test(name)) rmSync(join(folder, name), { recursive: true });
   }
