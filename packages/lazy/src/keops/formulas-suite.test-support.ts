@@ -14,7 +14,18 @@ import {
   type LazyReduction,
 } from '../index.js';
 import { numbers, upload, type Numbers } from '../reference.test-support.js';
-import { D, expectNear, M, N, wantedOf } from './near.test-support.js';
+import {
+  D,
+  expectNear,
+  logSums,
+  loops,
+  M,
+  N,
+  softMaxSums,
+  squaredDistance,
+  sums as sumsOf,
+  type Row,
+} from './near.test-support.js';
 
 /** Whatever its arguments are. */
 interface Described {
@@ -30,6 +41,7 @@ export function describeKeopsFormulas(device: () => Device): void {
   describe('formulas in text', () => {
     const aliases = ['p = Pm(1)', 'a = Vj(1)', 'x = Vi(3)', 'y = Vj(3)'] as const;
     const data = [numbers(1, 1, 1), numbers(2, N, 1), numbers(3, M, D), numbers(4, N, D)] as const;
+    const sides = ['parameter', 'j', 'i', 'j'] as const;
 
     it.each(['float32', 'float64'] as const)(
       'sum, log-sum-exp and softmax in %s',
@@ -39,20 +51,28 @@ export function describeKeopsFormulas(device: () => Device): void {
         const sum = genred('Square(p - a) * Exp(x + y)', aliases, { axis: 'j' });
         await expectNear(
           await sum(...args),
-          wantedOf(sum.reduction, data).value,
+          loops(
+            data,
+            sides,
+            ([p0 = NaN] = [], [a0 = NaN] = [], x0 = [], y0 = []) =>
+              x0.map((one, k) => (p0 - a0) ** 2 * Math.exp(one + (y0[k] ?? NaN))),
+            sumsOf,
+          ),
           tolerances[dtype] * 10,
         );
         const text = 'Square(p - a) * Exp(-SqNorm2(x - y))';
+        const value = ([p0 = NaN]: Row = [], [a0 = NaN]: Row = [], x0?: Row, y0?: Row): number =>
+          (p0 - a0) ** 2 * Math.exp(-squaredDistance(x0, y0));
         const log = genred(text, aliases, { reduction: 'LogSumExp', axis: 1 });
         await expectNear(
           await log(...args),
-          wantedOf(log.reduction, data).value,
+          loops(data, sides, (...rows) => [value(...rows)], logSums),
           tolerances[dtype],
         );
         const soft = genred(text, aliases, { reduction: 'SoftMax', axis: 1, formula2: 'y' });
         await expectNear(
           await soft(...args),
-          wantedOf(soft.reduction, data).value,
+          loops(data, sides, (...rows) => [value(...rows), ...(rows[3] ?? [])], softMaxSums),
           tolerances[dtype],
         );
       },
@@ -210,15 +230,24 @@ export function describeKeopsFormulas(device: () => Device): void {
         'P = Pm(2)',
       ]);
       const [x, y, p] = await Promise.all(some.map((one) => put(one, 'float64')));
-      await expectNear(await f(x!, y!, p!.reshape([2])), wantedOf(f.reduction, some).value, 1e-12);
+      const wanted = loops(
+        some,
+        ['i', 'j', 'parameter'],
+        (X = [], Y = [], [p0 = NaN, p1 = NaN] = []) => {
+          const product = X.reduce((sum, one, k) => sum + one * (Y[k] ?? NaN), 0);
+          return X.map((one, k) => product ** 2 * (p0 * one + p1 * (Y[k] ?? NaN)));
+        },
+        sumsOf,
+      );
+      await expectNear(await f(x!, y!, p!.reshape([2])), wanted, 1e-12);
     });
 
-    it.each([
-      ['gaussian', '-SqDist(x, y) / s'],
-      ['laplacian', '-Sqrt(SqDist(x, y) / s)'],
-      ['cauchy', 'Log(Inv(1 + SqDist(x, y) / s))'],
-      ['inverse multiquadric', '-0.5 * Log(1 + SqDist(x, y) / s)'],
-    ])('weights a log-sum-exp with a %s kernel, over either side', async (_, text) => {
+    it.each<[string, string, (scaled: number) => number]>([
+      ['gaussian', '-SqDist(x, y) / s', (q) => -q],
+      ['laplacian', '-Sqrt(SqDist(x, y) / s)', (q) => -Math.sqrt(q)],
+      ['cauchy', 'Log(Inv(1 + SqDist(x, y) / s))', (q) => -Math.log1p(q)],
+      ['inverse multiquadric', '-0.5 * Log(1 + SqDist(x, y) / s)', (q) => -0.5 * Math.log1p(q)],
+    ])('weights a log-sum-exp with a %s kernel, over either side', async (_, text, kernel) => {
       const some = [
         numbers(1, M, D),
         numbers(2, N, D),
@@ -229,7 +258,16 @@ export function describeKeopsFormulas(device: () => Device): void {
       const f = genericLogSumExp(text, 'a = Vi(1)', names, { formula2: 'Exp(g)' });
       const [x, y, s, g] = await Promise.all(some.map((one) => put(one, 'float64')));
       const found = await f(x!, y!, s!.reshape([1]), g!);
-      await expectNear(found, wantedOf(f.reduction, some).value, 1e-12);
+      const wanted = loops(
+        some,
+        ['i', 'j', 'parameter', 'j'],
+        (x0, y0, [scale = NaN] = [], [weight = NaN] = []) => [
+          kernel(squaredDistance(x0, y0) / scale),
+          Math.exp(weight),
+        ],
+        logSums,
+      );
+      await expectNear(found, wanted, 1e-12);
     });
 
     it('has gradients by the names of its arguments', async () => {
@@ -258,7 +296,9 @@ export function describeKeopsFormulas(device: () => Device): void {
         formula2: 'g',
       });
       const [x, y, g] = await Promise.all(some.map((one) => put(one, 'float32')));
-      await expectNear(await f(x!, y!, g!), wantedOf(f.reduction, some).value, 2e-5);
+      const term = (x0?: Row, y0?: Row, w: Row = []): Row => [-squaredDistance(x0, y0), ...w];
+      const wanted = loops(some, ['i', 'j', 'i'], term, logSums, 'i');
+      await expectNear(await f(x!, y!, g!), wanted, 2e-5);
     });
 
     it('computes a formula without rows of j', async () => {
@@ -314,11 +354,13 @@ export function describeKeopsFormulas(device: () => Device): void {
       const [a, b] = [await put(x, 'float32'), await put(y, 'float32')];
       const call = await f.prepare(a, b);
       expect(call.plan.summary).toMatch(/map-reduce/);
-      await expectNear(call([a, b]), wantedOf(f.reduction, [x, y]).value, 2e-5);
+      const wanted = (rows: Numbers): number[] =>
+        loops([rows, y], ['i', 'j'], (x0, y0) => [squaredDistance(x0, y0)], sumsOf);
+      await expectNear(call([a, b]), wanted(x), 2e-5);
       const other = numbers(3, 17, D, { batch: [2] });
       const out = empty([2, 17, 1], { device: device() });
       expect(call([await put(other, 'float32'), b], { out })).toBe(out);
-      await expectNear(out, wantedOf(f.reduction, [other, y], 17).value, 2e-5);
+      await expectNear(out, wanted(other), 2e-5);
       const wide = await put(numbers(1, M, 4), 'float32');
       expect(() => call([wide, b])).toThrow(/declares dim 3/);
       expect(() =>
