@@ -1,5 +1,5 @@
 """Stands for packages that Kermac needs beside torch and CUDA, where a machine lacks them: where its cache lies, the cache itself, which is kept
-in memory then, and the module that cuda.core had before it left `experimental`.
+in memory then, and the module that cuda.core had before it left `experimental`. Puts the headers that it compiles with into one folder.
 
 Asked for with MERCER_KERMAC_PACKAGES=stand-ins.
 """
@@ -53,8 +53,25 @@ class Environment:
         self.tables = {None: {}}
 
 
+def headers_in_one_folder():
+    """Kermac reads <cuda/std/...> from $CUDA_HOME/include. Toolkits of CUDA 13 have it one folder deeper: links put both side by side."""
+    include = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")
+    deeper = os.path.join(include, "cccl")
+    if os.path.isdir(os.path.join(include, "cuda", "std")) or not os.path.isdir(deeper):
+        return
+    home = tempfile.mkdtemp(prefix="kermac-cuda-")
+    os.mkdir(os.path.join(home, "include"))
+    for folder in (include, deeper):
+        for name in os.listdir(folder):
+            link = os.path.join(home, "include", name)
+            if not os.path.lexists(link):
+                os.symlink(os.path.join(folder, name), link)
+    os.environ["CUDA_HOME"] = home
+
+
 def install():
-    """Makes the stand-ins importable under the names of what is missing."""
+    """Makes the stand-ins importable under the names of what is missing, and its headers findable."""
+    headers_in_one_folder()
     if is_missing("lmdb"):
         sys.modules["lmdb"] = module("lmdb", open=lambda *_path, **_options: Environment())
     if is_missing("platformdirs"):
