@@ -348,13 +348,6 @@ const signals = [
   },
   {
     ...PREPARE,
-    name: 'a preparation does not stop the compiler',
-    find: 'one.load({ debug, signal }, made)',
-    replace: 'one.load({ debug, signal: signal && undefined }, made)',
-    pattern: 'is given up at once, and the compiler is stopped',
-  },
-  {
-    ...PREPARE,
     name: 'a preparation that was given up keeps what it placed',
     find: '      dispose();\n      throw error;',
     replace: '      throw error;',
@@ -373,13 +366,6 @@ const signals = [
     name: 'matrices of a batch go on after their call was given up',
     find: '        clock.signal?.throwIfAborted();\n        const lane',
     replace: '        const lane',
-    pattern: 'a batch is left between matrices',
-  },
-  {
-    ...SPREAD,
-    name: 'a failure among the matrices of a batch is swallowed',
-    find: "    if (failed?.status === 'rejected') throw failed.reason;\n",
-    replace: '    void failed;\n',
     pattern: 'a batch is left between matrices',
   },
   {
@@ -403,15 +389,6 @@ const MEMORY = { promise: 'memory of calls', file: `${TENSOR}/operation/known-ca
 
 /** @type {readonly Mutant[]} */
 const memory = [
-  {
-    ...MEMORY,
-    name: 'scratch memory is given back before it is used',
-    find: '      for (const one of this.#programs) enqueue(',
-    replace:
-      '      for (const one of scratch) one.dispose();\n      for (const one of this.#programs) enqueue(',
-    test: ORDER.test,
-    pattern: 'max of a chain reads what another stream is still to write',
-  },
   {
     ...MEMORY,
     name: 'the workspace of a kernel is given back before it is used',
