@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { abortedEverywhere, disposeAll } from '../../tensor/test/aborted-everywhere.mjs';
 import * as mercer from './index.js';
+import { expectCompilerStopped } from './stopped-compiler.test-support.js';
 
 type Options = { readonly signal: AbortSignal };
 type Prepare = (options: Options) => Promise<unknown>;
@@ -180,30 +181,12 @@ const BUILT_IN: readonly Row[] = [
 
 const liveBytes = (): number => a.device.memory().liveBytes;
 
-const compilers = (): readonly string[] =>
-  process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap');
-
 // First of all: no kernel is there yet.
 describe('a preparation that waits for the compiler', () => {
   it.each(COMPILED)(
     'of %s is given up at once, and the compiler is stopped',
     async (_, prepare) => {
-      expect(compilers()).toEqual([]);
-      const before = liveBytes();
-      const controller = new AbortController();
-      const settled = Promise.allSettled([prepare({ signal: controller.signal })]);
-      await vi.waitFor(
-        () => {
-          expect(compilers()).not.toEqual([]);
-        },
-        { timeout: 10_000, interval: 1 },
-      );
-      controller.abort(reason);
-      expect(await settled).toEqual([{ status: 'rejected', reason }]);
-      await vi.waitFor(() => {
-        expect(compilers()).toEqual([]);
-      });
-      expect(liveBytes()).toBe(before);
+      await expectCompilerStopped((signal) => prepare({ signal }), liveBytes);
     },
   );
 });

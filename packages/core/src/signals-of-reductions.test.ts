@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { abortedEverywhere, disposeAll } from '../../tensor/test/aborted-everywhere.mjs';
 import * as mercer from './index.js';
+import { expectCompilerStopped } from './stopped-compiler.test-support.js';
 
 type Options = { readonly signal: AbortSignal; readonly stream?: mercer.Stream };
 type Call = (options: Options) => Promise<unknown>;
@@ -128,8 +129,6 @@ const HOST = [
 const ALL = [...AXES, ...CHAINS, ...SYMBOLIC];
 
 const liveBytes = (): number => x.device.memory().liveBytes;
-const compilers = (): readonly string[] =>
-  process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap');
 const enqueued = (stream: mercer.Stream): number =>
   (stream as never as { enqueued: number }).enqueued;
 
@@ -148,22 +147,7 @@ describe('a reduction that waits for the compiler', () => {
   it.each([...CHAINS, ...SYMBOLIC.filter(([name]) => !name.endsWith('of data'))])(
     'of %s is given up at once, and the compiler is stopped',
     async (_, call) => {
-      expect(compilers()).toEqual([]);
-      const before = liveBytes();
-      const controller = new AbortController();
-      const settled = Promise.allSettled([call({ signal: controller.signal })]);
-      await vi.waitFor(
-        () => {
-          expect(compilers()).not.toEqual([]);
-        },
-        { timeout: 10_000, interval: 1 },
-      );
-      controller.abort(reason);
-      expect(await settled).toEqual([{ status: 'rejected', reason }]);
-      await vi.waitFor(() => {
-        expect(compilers()).toEqual([]);
-      });
-      expect(liveBytes()).toBe(before);
+      await expectCompilerStopped((signal) => call({ signal }), liveBytes);
     },
   );
 });
