@@ -79,7 +79,8 @@ def install():
         sys.modules["platformdirs"] = module("platformdirs", user_cache_dir=lambda *_names, **_options: folder)
     if is_missing("cuda.core.experimental"):
         core = importlib.import_module("cuda.core")
-        sys.modules["cuda.core.experimental"] = core
+        members = {**vars(core), "ObjectCode": objects_of(core), "Program": programs_of(core)}
+        sys.modules["cuda.core.experimental"] = module("cuda.core.experimental", **members)
         sys.modules["cuda.core.experimental._module"] = importlib.import_module("cuda.core._module")
     version = importlib.metadata.version
 
@@ -92,6 +93,35 @@ def install():
             return "from a folder"
 
     importlib.metadata.version = version_of
+
+
+class Compiled:
+    """Compiled code with the names of its kernels in `_sym_map`, where Kermac reads and writes them."""
+
+    def __init__(self, code, names):
+        self.inner = code
+        self.code = code.code
+        self._sym_map = names
+
+    def get_kernel(self, name):
+        lowered = self._sym_map.get(name, name)
+        return self.inner.get_kernel(lowered.decode() if isinstance(lowered, bytes) else lowered)
+
+
+def objects_of(core):
+    return module("ObjectCode", from_cubin=lambda code: Compiled(core.ObjectCode.from_cubin(code), {}))
+
+
+def programs_of(core):
+    class Program:
+        def __init__(self, *arguments, **options):
+            self.inner = core.Program(*arguments, **options)
+
+        def compile(self, *arguments, **options):
+            code = self.inner.compile(*arguments, **options)
+            return Compiled(code, dict(code.symbol_mapping))
+
+    return Program
 
 
 def is_missing(name):

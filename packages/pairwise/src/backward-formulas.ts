@@ -1,6 +1,7 @@
 import { indexI, indexJ, ops, pm, vi, vij, vj, type VectorExpr } from '@mercer/formula';
 import {
   bothRolesFormula,
+  dtypeBytes,
   exchangeOperands,
   parameterGradientFormulas,
   rowsGradientFormula,
@@ -10,9 +11,26 @@ import {
 } from '@mercer/kernels';
 import { isTensor } from '@mercer/tensor';
 import type { DifferentiableSpec } from './differentiable-spec.js';
+import type { PairwiseShape } from './operands.js';
 
 /** Places of the inputs in the formulas of gradients; the values of parameters follow from `values` on. */
-export const OPERANDS = { a: 0, b: 1, upstream: 2, transposed: 3, values: 4 } as const;
+export const OPERANDS = {
+  a: 0,
+  b: 1,
+  upstream: 2,
+  transposed: 3,
+  sum: 4,
+  sumTransposed: 5,
+  values: 6,
+} as const;
+
+/** What is known of the pairs of a call. */
+export interface PairRules {
+  /** Elements with n = m + masked do not depend on the inputs. */
+  readonly masked: number | undefined;
+  /** Whether the reductions of the inner expression are stored, and read as values of pairs. */
+  readonly stored: boolean;
+}
 
 /** Formulas whose sums over the rows j are gradients. */
 export interface GradientFormula {
@@ -26,16 +44,17 @@ interface Forward extends DifferentiableSpec {
   readonly p: number | undefined;
 }
 
-/** The gradient by the rows of one role, which are rows i. @param masked elements with n = m + masked do not depend on the inputs */
+/** The gradient by the rows of one role, which are rows i. */
 export function ofRows(
   call: Forward,
   dtype: PairwiseDType,
   k: number,
   role: 'a' | 'b',
-  masked: number | undefined,
+  { masked, stored }: PairRules,
 ): GradientFormula {
   const isA = role === 'a';
-  const { forward, operands, values } = operandsOf(call, k, isA ? masked : opposite(masked));
+  const rules = { masked: isA ? masked : opposite(masked), stored };
+  const { forward, operands, values } = operandsOf(call, k, rules);
   const own = isA ? forward : exchangeOperands(forward);
   return { formulas: [rowsGradientFormula(own, dtype, operands)], values };
 }
@@ -45,10 +64,13 @@ export function ofBothRoles(
   call: Forward,
   dtype: PairwiseDType,
   k: number,
-  masked: number | undefined,
+  rules: PairRules,
 ): GradientFormula {
-  const { forward, operands, values } = operandsOf(call, k, masked);
-  const transposed = upstreamOf(OPERANDS.transposed, opposite(masked));
+  const { forward, operands, values } = operandsOf(call, k, rules);
+  const transposed = {
+    upstream: upstreamOf(OPERANDS.transposed, opposite(rules.masked)),
+    sum: rules.stored ? vij(OPERANDS.sumTransposed, 1) : undefined,
+  };
   return { formulas: [bothRolesFormula(forward, dtype, operands, transposed)], values };
 }
 
@@ -58,9 +80,9 @@ export function ofParameters(
   names: readonly string[],
   dtype: PairwiseDType,
   k: number,
-  masked: number | undefined,
+  rules: PairRules,
 ): GradientFormula {
-  const { forward, operands, values } = operandsOf(call, k, masked);
+  const { forward, operands, values } = operandsOf(call, k, rules);
   return { formulas: parameterGradientFormulas(forward, names, dtype, operands), values };
 }
 
@@ -71,7 +93,7 @@ const opposite = (offset: number | undefined): number | undefined =>
 function operandsOf(
   { expressions, parameters, p = 1 }: Forward,
   k: number,
-  masked: number | undefined,
+  { masked, stored }: PairRules,
 ): {
   readonly forward: ForwardExpressions;
   readonly operands: GradientOperands;
@@ -92,6 +114,7 @@ function operandsOf(
       a: k === 0 ? ops.constant(0) : vi(OPERANDS.a, k),
       b: k === 0 ? ops.constant(0) : vj(OPERANDS.b, k),
       upstream: upstreamOf(OPERANDS.upstream, masked),
+      sum: stored ? vij(OPERANDS.sum, 1) : undefined,
       values: Object.fromEntries(tensors.map(({ name }) => [name, operandOf(name)])),
       numbers: { ...(names.includes('p') ? {} : { p }), ...Object.fromEntries(numbers) },
       operandOf,
@@ -105,3 +128,22 @@ function upstreamOf(place: number, masked: number | undefined): VectorExpr {
   if (masked === undefined) return given;
   return ops.where(ops.equal(ops.add(indexI, masked), indexJ), 0, given);
 }
+
+/**
+ * Whether the reductions of the inner expression are stored for the gradients to read, rather than computed at every pair again. They are
+ * where that takes loops over many components on a GPU, up to 2 GiB of them. Products are computed quickly: they are stored from more
+ * columns on than a block of threads has. Under a maximum the component that attains it is looked for anyway.
+ */
+export function isSumStored(
+  { inner, reduce }: Pick<ForwardExpressions, 'inner' | 'reduce'>,
+  { m, n, k, batch, dtype, device }: PairwiseShape,
+): boolean {
+  if (reduce !== 'sum' || device.kind === 'cpu') return false;
+  if (m * n * batch * dtypeBytes(dtype) > MOST_STORED_BYTES) return false;
+  return k > (inner.op === 'mul' ? MOST_AT_PAIRS.product : MOST_AT_PAIRS.other[dtype]);
+}
+
+const MOST_STORED_BYTES = 2 ** 31;
+
+/** Components that are reduced at each pair, at most. */
+const MOST_AT_PAIRS = { product: 128, other: { float32: 28, float64: 14 } } as const;

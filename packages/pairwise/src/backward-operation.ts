@@ -165,7 +165,13 @@ function planCall(
   checkOuts(spec, outs, shape, read, [a, b]);
   const tensors = { inputs: read, outs };
   const steps = new CallSteps(coreOf(shape.device), tensors);
-  const call = new BackwardSteps(spec, new CallInputs(what, steps, read, true), shape, gradient);
+  const call = new BackwardSteps(
+    spec,
+    new CallInputs(what, steps, read, true),
+    shape,
+    gradient,
+    prepared !== undefined,
+  );
   const results = wrt.map((one) => steps.rowMajorResult({ shape: shapeOf(one, a, b), dtype }));
   call.add(a, b, results);
   return {

@@ -1,5 +1,5 @@
 import { emitRowsGradient, planRowsGradient, type PairwiseDType } from '@mercer/kernels';
-import { inputsOf, reduction, type VectorExpr } from '@mercer/formula';
+import { inputsOf, reduction, variable, variables, type VectorExpr } from '@mercer/formula';
 import { isTensor, rowMajorStrides, type Tensor } from '@mercer/tensor';
 import {
   addReductions,
@@ -13,23 +13,29 @@ import {
   type PairSizes,
 } from '@mercer/tensor/operation';
 import {
+  isSumStored,
   ofBothRoles,
   ofParameters,
   ofRows,
   OPERANDS,
   type GradientFormula,
+  type PairRules,
 } from './backward-formulas.js';
 import type { BackwardSpec, BackwardVariable } from './backward-spec.js';
 import type { CallInputs } from './call-inputs.js';
 import { parameterBatch } from './kernel-parameter.js';
-import { readableValue } from './launch-values.js';
-import { inputOperand, type PairwiseShape } from './operands.js';
+import { launchValues, readableValue } from './launch-values.js';
+import { freshOperand, inputOperand, type PairwiseShape } from './operands.js';
+import { addPairwise } from './pairwise-operation.js';
+import type { PairwiseSpec } from './pairwise-spec.js';
 import { boundScale, preparedRows, type BoundRows, type BoundScale } from './prepared-rows.js';
 
 /** Rows as the reductions read them, and as they were before they were prepared. */
 interface Rows {
   readonly input: PairInput;
   readonly plain: BoundRows | undefined;
+  /** As a pairwise kernel reads them, where they were prepared. */
+  readonly matrix: BoundRows | undefined;
   readonly count: number;
 }
 
@@ -40,13 +46,22 @@ export class BackwardSteps {
   readonly #steps: CallSteps;
   readonly #shape: PairwiseShape;
   readonly #gradient: Tensor;
+  readonly #isPrepared: boolean;
   readonly #values = new Map<string | number, PairInput>();
   /** The formulas whose sums are taken. */
   readonly formulas: VectorExpr[] = [];
   #given: PairInput | undefined;
+  #sum: PairInput | undefined;
   #scale: BoundScale | undefined;
 
-  constructor(spec: BackwardSpec, inputs: CallInputs, shape: PairwiseShape, gradient: Tensor) {
+  constructor(
+    spec: BackwardSpec,
+    inputs: CallInputs,
+    shape: PairwiseShape,
+    gradient: Tensor,
+    isPrepared: boolean,
+  ) {
+    this.#isPrepared = isPrepared;
     this.#spec = spec;
     this.#inputs = inputs;
     this.#steps = inputs.steps;
@@ -90,10 +105,13 @@ export class BackwardSteps {
     }
   }
 
-  /** The elements with n = m + offset do not depend on the inputs. */
-  get #masked(): number | undefined {
-    const { diagonal } = this.#spec.forward;
-    return diagonal?.mode === 'set' ? diagonal.offset : undefined;
+  get #rules(): PairRules {
+    const { forward } = this.#spec;
+    const { diagonal, expressions } = forward;
+    return {
+      masked: diagonal?.mode === 'set' ? diagonal.offset : undefined,
+      stored: isSumStored(expressions, this.#shape),
+    };
   }
 
   #sizes(rowsI: number, rowsJ: number): PairSizes {
@@ -109,11 +127,12 @@ export class BackwardSteps {
     if (rows === undefined) {
       const sizes = this.#sizes(count, count);
       const input = this.#inputs.readable(name, x, (one) => pairOperand(one, sizes), batchShape);
-      return { input, plain: undefined, count };
+      return { input, plain: undefined, matrix: undefined, count };
     }
     this.#scale ??= boundScale(this.#inputs, this.#spec.forward, shape);
     const plain = this.#inputs.readable(name, x, (one) => inputOperand(one, shape), batchShape);
-    const { view, operand } = preparedRows(this.#inputs, name, rows, this.#scale, shape, plain);
+    const matrix = preparedRows(this.#inputs, name, rows, this.#scale, shape, plain);
+    const { view, operand } = matrix;
     const { leadingStride, batchStride } = operand;
     return {
       input: {
@@ -121,18 +140,56 @@ export class BackwardSteps {
         operand: { rowStride: leadingStride, columnStride: undefined, batchStride },
       },
       plain,
+      matrix,
       count,
     };
   }
 
-  /** dL/d(result) as values of pairs (i, j), or with the rows of both sides exchanged. */
-  #upstream(transposed: boolean): PairInput {
-    const { view, operand } = (this.#given ??= this.#readableUpstream());
-    if (!transposed) return { view, operand };
-    const { rowStride, columnStride = 0, batchStride } = operand;
-    return { view, operand: { rowStride: columnStride, columnStride: rowStride, batchStride } };
+  /** The inputs of a formula whose rows i are those of one role. */
+  #inputsOf(x: Rows, y: Rows, role: 'a' | 'b'): (place: number) => PairInput {
+    const [kept, other] = role === 'a' ? [x, y] : [y, x];
+    return (place) => {
+      const isTurned =
+        (place === OPERANDS.transposed || place === OPERANDS.sumTransposed) === (role === 'a');
+      if (place === OPERANDS.a) return kept.input;
+      if (place === OPERANDS.b) return other.input;
+      const isSum = place === OPERANDS.sum || place === OPERANDS.sumTransposed;
+      const pairs = isSum
+        ? (this.#sum ??= this.#storedSum(x, y))
+        : (this.#given ??= this.#readableUpstream());
+      return isTurned ? turned(pairs) : pairs;
+    };
   }
 
+  /** The reduction of the inner expression at pairs (i, j), which a launch of its own stores. */
+  #storedSum(x: Rows, y: Rows): PairInput {
+    const { forward } = this.#spec;
+    const { dtype, m, n, batchShape, outShape } = this.#shape;
+    const { inner, reduce } = forward.expressions;
+    const names = variables(inner);
+    const spec: PairwiseSpec = {
+      ...forward,
+      expressions: { inner, outer: variable('s'), reduce },
+      parameters: forward.parameters.filter(({ name }) => names.includes(name)),
+      diagonal: undefined,
+      rows: undefined,
+    };
+    const view = this.#steps.scratchMemory({ shape: outShape, dtype });
+    const target = { view, operand: freshOperand(this.#shape, 'row') };
+    const a = this.#matrix(x);
+    const rows = [a, x === y ? a : this.#matrix(y), target] as const;
+    const values = launchValues(spec, this.#inputs, this.#shape);
+    const isPrepared = this.#isPrepared;
+    // of a prepared call there is one kernel where all are aligned, and one for all other operands
+    const align = forward.align && (!isPrepared || rows.every(({ operand }) => operand.aligned));
+    addPairwise(this.#steps, { ...spec, align }, this.#shape, rows, values, { isPrepared });
+    return {
+      view: { ...view, shape: [...batchShape, m, n, 1], strides: [...view.strides, 1] },
+      operand: { rowStride: n, columnStride: 1, batchStride: m * n },
+    };
+  }
+
+  /** dL/d(result) as values of pairs (i, j). */
   #readableUpstream(): PairInput {
     const { m, n, batchShape } = this.#shape;
     const flat = this.#inputs.view(this.#gradient);
@@ -145,6 +202,13 @@ export class BackwardSteps {
       undefined,
       3,
     );
+  }
+
+  /** Rows as a pairwise kernel reads them. */
+  #matrix({ input, matrix }: Rows): BoundRows {
+    const shape = this.#shape;
+    if (matrix !== undefined) return matrix;
+    return this.#steps.readable(input.view, (one) => inputOperand(one, shape), shape.batchShape);
   }
 
   /** A number, or a parameter of the expressions by its name, as an input that follows neither side. */
@@ -179,7 +243,7 @@ export class BackwardSteps {
   #rowsGradient(role: 'a' | 'b', x: Rows, y: Rows | undefined, to: CallView | undefined): CallView {
     const { dtype, m, n, k, batchShape } = this.#shape;
     const { forward } = this.#spec;
-    const [kept, other] = role === 'a' ? [x, y ?? x] : [y ?? x, x];
+    const kept = role === 'a' ? x : (y ?? x);
     const sizes = role === 'a' ? this.#sizes(m, n) : this.#sizes(n, m);
     const whole = [...batchShape, kept.count, k];
     const isWhole = to !== undefined && sizeOfShape(to.shape) === sizeOfShape(whole);
@@ -189,17 +253,9 @@ export class BackwardSteps {
     if (sizeOfShape(whole) > 0) {
       const formula =
         y === undefined
-          ? ofBothRoles(forward, dtype, k, this.#masked)
-          : ofRows(forward, dtype, k, role, this.#masked);
-      const inputs = new Map<number, PairInput>([
-        [OPERANDS.a, kept.input],
-        [OPERANDS.b, other.input],
-      ]);
-      if (role === 'a') inputs.set(OPERANDS.upstream, this.#upstream(false));
-      if (role === 'b' || y === undefined) {
-        inputs.set(role === 'b' ? OPERANDS.upstream : OPERANDS.transposed, this.#upstream(true));
-      }
-      this.#reduce(formula, sizes, inputs, [out]);
+          ? ofBothRoles(forward, dtype, k, this.#rules)
+          : ofRows(forward, dtype, k, role, this.#rules);
+      this.#reduce(formula, sizes, this.#inputsOf(x, y ?? x, role), [out]);
     }
     if (to !== undefined && !isWhole) addSumTo(this.#steps, out, to.shape, to);
     return out;
@@ -209,7 +265,7 @@ export class BackwardSteps {
   #reduce(
     { formulas, values }: GradientFormula,
     sizes: PairSizes,
-    inputs: ReadonlyMap<number, PairInput>,
+    inputAt: (place: number) => PairInput,
     to: readonly CallView[],
     accumulate?: PairwiseDType,
   ): void {
@@ -219,7 +275,7 @@ export class BackwardSteps {
     const places: (PairInput | undefined)[] = [];
     for (const { position } of inputsOf(...formulas)) {
       const value = values[position - OPERANDS.values];
-      places[position] = value === undefined ? inputs.get(position) : this.#value(value);
+      places[position] = value === undefined ? inputAt(position) : this.#value(value);
     }
     addReductions(this.#steps, {
       what: this.#inputs.what,
@@ -293,14 +349,9 @@ export class BackwardSteps {
     const sums = wanted.map(() => this.#steps.scratchMemory({ shape: whole, dtype }));
     if (sizeOfShape(whole) > 0) {
       const names = wanted.map(({ name }) => name);
-      const formula = ofParameters({ ...open, p: forward.p }, names, dtype, k, this.#masked);
-      const inputs = new Map([
-        [OPERANDS.a, x.input],
-        [OPERANDS.b, y.input],
-        [OPERANDS.upstream, this.#upstream(false)],
-      ]);
+      const formula = ofParameters({ ...open, p: forward.p }, names, dtype, k, this.#rules);
       const accumulate = dtype === 'float32' ? 'float64' : undefined;
-      this.#reduce(formula, this.#sizes(m, n), inputs, sums, accumulate);
+      this.#reduce(formula, this.#sizes(m, n), this.#inputsOf(x, y, 'a'), sums, accumulate);
     }
     for (const [at, { to }] of wanted.entries()) {
       const target = [...parameterBatch(to.shape), 1, 1];
@@ -329,4 +380,10 @@ export class BackwardSteps {
     const target = [...parameterBatch(to.shape), 1];
     addSumTo(this.#steps, packed, target, to);
   }
+}
+
+/** Values of pairs with the rows of both sides exchanged. */
+function turned({ view, operand }: PairInput): PairInput {
+  const { rowStride, columnStride = 0, batchStride } = operand;
+  return { view, operand: { rowStride: columnStride, columnStride: rowStride, batchStride } };
 }

@@ -57,8 +57,8 @@ export interface CdistBackward {
 
 /**
  * Gradients of `cdist(a, b, { p, skipEpilogue })`: given `gradient` = dL/d(result), returns dL/da, dL/db and dL/dp as asked
- * for by `wrt`. It takes the inputs of the forward call, not its result: distances are computed again inside the kernel,
- * and nothing of the size of the result is stored.
+ * for by `wrt`. It takes the inputs of the forward call, not its result: distances are computed again. On a GPU those of many
+ * features are stored in scratch memory, up to 2 GiB of them; otherwise nothing of the size of the result is stored.
  *
  * With D the distance of a pair, `da[m, k] = sum_n gradient[m, n] sign(a - b) (|a - b| / D)^(p - 1)`. Conventions where no
  * derivative exists: a zero difference contributes exactly 0 for every p, and so does a pair at distance 0 (or below the

@@ -26,7 +26,7 @@ import {
 } from '@mercer/tensor/operation';
 import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
-import { launchValues, numbersOf, valuesOf } from './launch-values.js';
+import { launchValues, numbersOf, valuesOf, type LaunchValues } from './launch-values.js';
 import {
   freshOperand,
   inputOperand,
@@ -208,6 +208,26 @@ function addSteps(
     b = x === y ? a : prepare('b', y);
   }
   if (sizeOfShape(shape.outShape) === 0 && !(isPrepared && like === undefined)) return;
+  addPairwise(steps, spec, shape, [a, b, target], values, { like, isPrepared });
+}
+
+/** What a launch over pairs of rows may have to fit. */
+export interface PairwiseLaunch {
+  /** The operands that a kernel was prepared for. */
+  readonly like?: Operands | undefined;
+  /** Whether later calls may bring operands of another alignment. */
+  readonly isPrepared: boolean;
+}
+
+/** The launch of a pairwise kernel over rows as they are; one that is prepared has a kernel for operands that are not aligned beside it. */
+export function addPairwise(
+  steps: CallSteps,
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  [a, b, target]: readonly [BoundRows, BoundRows, BoundRows],
+  values: LaunchValues,
+  { like, isPrepared }: PairwiseLaunch,
+): void {
   const operands: Operands = [a.operand, b.operand, target.operand];
   const wanted = like === undefined || !spec.align ? operands : alignedLike(operands, like);
   const { m, n, k, batch } = shape;

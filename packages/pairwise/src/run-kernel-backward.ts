@@ -50,7 +50,8 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * Gradients of `runKernel(descriptor, a, b, options)`: given `gradient` = dL/d(result), returns dL/da, dL/db and those of the
  * parameters as asked for by `wrt`: bandwidth, alpha, gamma, offset, degree, p (or innerP and outerP), epsilon, scale,
  * regularization, and `parameters.name` of a custom kernel. It takes the inputs of the forward call, not its result: what the kernel needs is
- * computed again inside, and nothing of the size of the result is stored.
+ * computed again. On a GPU sums over many features are stored in scratch memory, up to 2 GiB of them; otherwise nothing of the size of
+ * the result is stored.
  *
  * b may be left out, `runKernelBackward(descriptor, gradient, a, options)`: it is a, as in `runKernel`, and the gradient of a
  * is then that of both roles. The gradient of a parameter has its

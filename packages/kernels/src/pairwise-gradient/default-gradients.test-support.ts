@@ -29,7 +29,7 @@ function gradientProblems(): MapReduceProblem[] {
           })),
           ...CASES.slice(0, 1).map(({ forward }) => ({
             ...sizes,
-            reduction: sum(bothRolesFormula(forward, dtype, operands, vij(3, 1))),
+            reduction: sum(bothRolesFormula(forward, dtype, operands, { upstream: vij(3, 1) })),
           })),
           ...ofParameters.map((formula) => ({
             ...sizes,

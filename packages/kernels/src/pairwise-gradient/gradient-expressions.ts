@@ -59,10 +59,13 @@ const SMALLEST: { readonly [D in PairwiseDType]: number } = {
  * The gradient with respect to the rows of a, `dA[m,k] = sum_n term`. A p-norm is taken in the form
  * sign(a - b) (|a - b| / D)^(p - 1) with D its value, which neither overflows nor divides by 0; a zero
  * difference contributes exactly 0 and so does a pair at distance 0.
+ *
+ * @param numbers by name what parameters are, where they are numbers
  */
 export function rowsGradient(
   forward: ForwardExpressions,
   dtype: PairwiseDType,
+  numbers: Readonly<Record<string, number>> = {},
 ): GradientExpressions {
   const power = powerSum(forward);
   if (power === undefined) {
@@ -71,7 +74,9 @@ export function rowsGradient(
     return assemble(forward, [weight], [{ value: undefined, term: mul(pair(0), rest) }]);
   }
   const scale = powerScale(forward, power, dtype);
-  const smooth = power.exponent.value !== undefined && power.exponent.value > 1;
+  const { value, name } = power.exponent;
+  const isGiven = name !== undefined && Object.hasOwn(numbers, name);
+  const smooth = (value ?? (isGiven ? numbers[name] : undefined) ?? 0) > 1;
   const raised = pow(scale.ratio, sub(power.exponent, 1));
   const term = mul(pair(0), mul(sign(difference), raised));
   const guarded = smooth ? term : select(eq(scale.ratio, 0), 0, term);

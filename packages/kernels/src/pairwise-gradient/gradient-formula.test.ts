@@ -130,13 +130,36 @@ describe('formulas of gradients', () => {
       ...one,
       g: one.g.map((_, at) => one.g[(at % M) * M + Math.floor(at / M)] ?? NaN),
     };
-    const formula = bothRolesFormula(forward, dtype, operandsOf(K), vij(3, 1));
+    const formula = bothRolesFormula(forward, dtype, operandsOf(K), { upstream: vij(3, 1) });
     const other = expected({ ...each, forward: exchangeOperands(forward) }, 'rows', turned);
     expectEqual(
       sumOf(formula, one, p),
       expected(each, 'rows', one).map((value, at) => value + (other[at] ?? NaN)),
     );
   });
+});
+
+describe('sums of a pair that are stored', () => {
+  const data = { a: rows(M), b: rows(N), g: upstreamOf(M, N) };
+
+  test.each(CASES.filter(({ forward }) => forward.reduce === 'sum'))(
+    'are read instead of computed: $name',
+    (each) => {
+      const { forward, dtype, p = 1 } = each;
+      const inner = substitute(forward.inner, { p, bandwidth: BANDWIDTH });
+      const sums = data.g.map((_, at) => {
+        const [i, j] = [Math.floor(at / N), at % N];
+        return Array.from({ length: K }, (__, t) =>
+          evaluate(inner, { a: data.a[i * K + t] ?? NaN, b: data.b[j * K + t] ?? NaN }),
+        ).reduce((x, y) => x + y, 0);
+      });
+      const stored = { ...operandsOf(K), sum: vij(6, 1) };
+      const formula = rowsGradientFormula(forward, dtype, stored);
+      const inputs = [data.a, data.b, data.g, data.g, [p], [BANDWIDTH], sums];
+      const given = evaluateReduction(reduction('Sum', formula), inputs, { rowsI: M, rowsJ: N });
+      expectEqual([...(given.value ?? [])], expected(each, 'rows', data));
+    },
+  );
 });
 
 // More than one tile of rows and of the interpreter; the plans loop over components, or write them out.

@@ -26,6 +26,8 @@ export interface GradientOperands {
   readonly b: VectorExpr;
   /** dL/d(result) of the pair. */
   readonly upstream: VectorExpr;
+  /** The reduction of the inner expression of the pair, where that is stored; else it is computed at each pair. */
+  readonly sum?: VectorExpr | undefined;
   /** By name the parameters that are read from memory. */
   readonly values: Readonly<Record<string, VectorExpr>>;
   /** By name those that are numbers, p among them. What depends on them alone is computed in double precision. */
@@ -40,31 +42,31 @@ export function rowsGradientFormula(
   dtype: PairwiseDType,
   operands: GradientOperands,
 ): VectorExpr {
-  const { terms } = formulasOf(rowsGradient(forward, dtype), operands);
+  const { terms } = formulasOf(rowsGradient(forward, dtype, operands.numbers), operands);
   return simplifyVector(terms[0] ?? ops.zero(operands.a.dim));
 }
 
 /**
  * The same where a and b are rows of one matrix: the sum over all rows is the gradient by a row in both of its roles.
  *
- * @param transposed dL/d(result) of the pair with its rows exchanged
+ * @param transposed dL/d(result) of the pair with its rows exchanged, and its stored reduction
  */
 export function bothRolesFormula(
   forward: ForwardExpressions,
   dtype: PairwiseDType,
   operands: GradientOperands,
-  transposed: VectorExpr,
+  transposed: Pick<GradientOperands, 'upstream' | 'sum'>,
 ): VectorExpr {
   const { upstream } = operands;
   const exchanged = exchangeOperands(forward);
   if (exchanged === forward) {
-    const both = { ...operands, upstream: ops.add(upstream, transposed) };
+    const both = { ...operands, upstream: ops.add(upstream, transposed.upstream) };
     return rowsGradientFormula(forward, dtype, both);
   }
   return simplifyVector(
     ops.add(
       rowsGradientFormula(forward, dtype, operands),
-      rowsGradientFormula(exchanged, dtype, { ...operands, upstream: transposed }),
+      rowsGradientFormula(exchanged, dtype, { ...operands, ...transposed }),
     ),
   );
 }
@@ -88,7 +90,7 @@ export function parameterGradientFormulas(
 /** The value of each sum once a pair, and its terms by component. */
 function formulasOf(
   { inner, reduce, pairs, sums }: GradientExpressions,
-  { a, b, upstream, values: named, numbers, operandOf }: GradientOperands,
+  { a, b, upstream, sum, values: named, numbers, operandOf }: GradientOperands,
 ): {
   readonly values: readonly (VectorExpr | undefined)[];
   readonly terms: readonly (VectorExpr | undefined)[];
@@ -115,7 +117,7 @@ function formulasOf(
     return each.dim === a.dim ? each : ops.sumT(each, a.dim);
   };
   const steps = whole(inner);
-  known.set('s', reduce === 'sum' ? ops.sum(steps) : ops.max(steps));
+  known.set('s', sum ?? (reduce === 'sum' ? ops.sum(steps) : ops.max(steps)));
   for (const [at, pair] of pairs.entries()) known.set(`pair${at}`, formula(pair));
   // Of a maximum only the first component that attains it counts.
   const first = reduce === 'sum' ? undefined : ops.oneHot(ops.argMax(steps), a.dim);

@@ -21,6 +21,8 @@ const LONGEST_ON_CPU = 8;
 /** Words of a row that a thread of a GPU keeps in registers; beside many columns, up to as many words, loops take longer. */
 const LONGEST_ON_CUDA = { column: 28, columns: 40 } as const;
 const MANY_COLUMNS = 16;
+/** Words of a result that a thread of a GPU keeps in registers: beyond, blocks of columns are quicker (docs/lab/reductions-on-a-gpu.md). */
+const MOST_RESULTS_ON_CUDA = 48;
 
 /**
  * In steps, whether a formula is computed by loops over its components: where it is too long to be written out, or slower. Several
@@ -51,6 +53,7 @@ export function* isWide(
   const words = dtypeBytes(dtype) / 4;
   const columns = widest([reduction, ...beside]);
   const hasMany = columns >= MANY_COLUMNS && columns * words <= LONGEST_ON_CUDA.columns;
+  if (columns * words > MOST_RESULTS_ON_CUDA) return true;
   const isPlain = reduction.weight === undefined && !traitsOf(reduction.kind).takesK;
   return terms * words > LONGEST_ON_CUDA[hasMany && isPlain ? 'columns' : 'column'];
 }

@@ -34,11 +34,20 @@ export interface TileDialect {
   readonly statements: (
     exprs: readonly Expr[],
     names: readonly string[],
-  ) => { readonly statements: readonly string[]; readonly results: readonly string[] };
-  /** What stands before a `for` that stays a loop, before one that may be written out in part, or wholly. */
+  ) => {
+    readonly statements: readonly string[];
+    readonly results: readonly string[];
+    /** Instructions of the statements, about. */
+    readonly slots?: number;
+  };
+  /** What stands before a `for` that stays a loop. */
   readonly loopPragma: string;
-  readonly stagedPragma?: string;
-  readonly wholePragma?: string;
+  /** What stands before the loop over staged steps: all there are (`isWhole`), or fewer at the end; `slots` are instructions of a pair in a step. */
+  readonly stepsPragma?: (steps: {
+    readonly isWhole: boolean;
+    readonly steps: number;
+    readonly slots: number;
+  }) => string;
   readonly stage?: (
     loads: readonly WideLoad[],
     counter: string,

@@ -22,7 +22,12 @@ export interface TileText {
     r: string,
     g: string,
     read?: StagedLoads['read'],
-  ) => { readonly text: string; readonly results: readonly string[] };
+  ) => {
+    readonly text: string;
+    readonly results: readonly string[];
+    /** Instructions of a pair, about; loops are not counted. */
+    readonly slots: number;
+  };
   /** All roots of the formula. */
   readonly roots: readonly Expr[];
   /** Values for every pair that stand outside of all loops and that `values` of `exprs` reads. */
@@ -34,6 +39,7 @@ interface Written {
   readonly names: readonly string[];
   readonly text: string;
   readonly results: readonly string[];
+  readonly slots: number;
 }
 
 /** More terms than this are added in parts, so that the error grows like the root of their number. */
@@ -78,16 +84,16 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
     let known = written.get(exprs);
     if (known === undefined) {
       const names = [...new Set(exprs.flatMap((expr) => variables(expr)))];
-      const { statements, results } = dialect.statements(exprs, names);
-      known = { names, text: lines(...statements.map((line) => line.trim())), results };
+      const { statements, results, slots = 0 } = dialect.statements(exprs, names);
+      known = { names, text: lines(...statements.map((line) => line.trim())), results, slots };
       written.set(exprs, known);
     }
     return known;
   };
   const values: TileText['values'] = (exprs, r, g, read) => {
-    const { names, text, results } = statementsOf(exprs);
+    const { names, text, results, slots } = statementsOf(exprs);
     const declarations = names.map((name) => `const V ${name} = ${source(name, r, g, read)};`);
-    return { text: lines(...declarations, text), results };
+    return { text: lines(...declarations, text), results, slots };
   };
   const source = (name: string, r: string, g: string, read: StagedLoads['read'] | undefined) => {
     const staged = read?.(name, r, g);
@@ -174,6 +180,7 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
       }
       const [begin, place, steps] = [`${counter}_first`, `${counter}_step`, String(staged.steps)];
       const isWhole = size % staged.steps === 0;
+      const { slots } = statementsOf(bodies);
       return lines(
         staged.fetch(from),
         dialect.loopPragma,
@@ -184,7 +191,7 @@ export function tileText(formula: WideFormula, dialect: TileDialect): TileText {
         '  }',
         !isWhole &&
           `  const Step ${counter}_count = ${to} - ${begin} < ${steps} ? ${to} - ${begin} : ${steps};`,
-        indent(isWhole ? (dialect.wholePragma ?? '') : (dialect.stagedPragma ?? '')),
+        indent(dialect.stepsPragma?.({ isWhole, steps: staged.steps, slots }) ?? ''),
         `  for (Step ${place} = 0; ${place} < ${isWhole ? steps : `${counter}_count`}; ${place}++) {`,
         new RegExp(`\\b${counter}\\b`).test(step) &&
           `    const Step ${counter} = ${begin} + ${place};`,

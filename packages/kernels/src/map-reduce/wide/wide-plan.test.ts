@@ -1,8 +1,11 @@
 import {
   indexI,
+  lift,
   ops,
   pm,
+  pow,
   reduction,
+  variable,
   vi,
   vj,
   type Reduction,
@@ -57,6 +60,25 @@ describe('plans of long vectors', () => {
       return emitMapReduce(one).steps[0]?.kernel.source.length ?? NaN;
     };
     expect(text(8000, 4000) - text(200, 400)).toBeLessThan(200);
+  });
+
+  test('results of more than 48 words are blocks of columns on a GPU, whatever they are made of', () => {
+    const of = (columns: number): VectorExpr => ops.abs(ops.sub(vi(0, columns), vj(1, columns)));
+    const isLooped = (columns: number, dtype: 'float32' | 'float64'): boolean =>
+      'form' in plan(reduction('Sum', of(columns)), H200, { dtype });
+    expect([48, 49].map((columns) => isLooped(columns, 'float32'))).toEqual([false, true]);
+    expect([24, 25].map((columns) => isLooped(columns, 'float64'))).toEqual([false, true]);
+  });
+
+  test('steps that take many instructions are written out fewer times', () => {
+    const text = (formula: VectorExpr): string =>
+      emitMapReduce(plan(reduction('Sum', formula), H200)).steps[0]?.kernel.source ?? '';
+    const [x, y] = [vi(0, 64), vj(1, 64)];
+    const powers = lift(pow(variable('base'), variable('exponent')), (name) =>
+      name === 'base' ? ops.abs(ops.sub(x, y)) : pm(2, 1),
+    );
+    expect(text(ops.sqDist(x, y))).toMatch(/#pragma unroll\n\s*for \(Step \w+_step/);
+    expect(text(ops.sum(powers))).toMatch(/#pragma unroll 2\n\s*for \(Step \w+_step/);
   });
 
   test('sums of the same length run together, and those of other sums after them', () => {

@@ -5,7 +5,7 @@ import { rowNames } from '../../params.js';
 import { upTo, type Reducer } from '../../reducers/reducer.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { resultPlace } from '../column-blocks.js';
-import { cudaTileDialect, unrolledPairs, type TileNeeds } from './dialect.js';
+import { cudaTileDialect, unrolledPairs, unrollPragma, type TileNeeds } from './dialect.js';
 import { columnOfThread, columnThreads } from './column-threads.js';
 import { everyGroup } from '../every-group.js';
 import { cudaSpans } from './spans-text.js';
@@ -48,9 +48,9 @@ export function* cudaColumnsText(
         `for (long long start = spanFrom; start < spanEnd; start += ${tile}) {`,
         `  const int count = spanEnd - start < ${tile} ? (int)(spanEnd - start) : ${tile};`,
         pairs !== false && indent(lines('__syncthreads();', pairs, '__syncthreads();')),
-        `  #pragma unroll ${rowsTogether(plan, reducer)}`,
+        indent(unrollPragma(rowsTogether(plan, reducer), Infinity, columns.instructions)),
         '  for (int q = 0; q < count; ++q) {',
-        indent(columns, 4),
+        indent(columns.text, 4),
         '  }',
         mergeRuns &&
           lines(
@@ -106,8 +106,8 @@ function pairText(plan: CudaWidePlan, needs: TileNeeds): string {
   };
   const text = tileText(formula, {
     ...cudaTileDialect(plan, rows, rowAt, needs),
-    stagedPragma: '#pragma unroll 2',
-    wholePragma: '#pragma unroll',
+    stepsPragma: ({ isWhole, steps, slots }) =>
+      unrollPragma(isWhole ? 'all' : 2, steps, slots * rows * groups),
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = text.roots.slice(0, formula.pair);
@@ -138,8 +138,12 @@ function pairText(plan: CudaWidePlan, needs: TileNeeds): string {
   );
 }
 
-/** Adds reduced row `start + q` to the running results of a thread's columns. */
-function columnText(plan: CudaWidePlan, target: string, needs: TileNeeds): string {
+/** Adds reduced row `start + q` to the running results of a thread's columns; `instructions` is how many that takes, about. */
+function columnText(
+  plan: CudaWidePlan,
+  target: string,
+  needs: TileNeeds,
+): { readonly text: string; readonly instructions: number } {
   const { formula, groups, block } = plan;
   const { pair, before, after, columns } = formula;
   const staged = (n: number, g: string): string => `staged[${n}][q][ty * ${groups} + ${g}]`;
@@ -155,7 +159,7 @@ function columnText(plan: CudaWidePlan, target: string, needs: TileNeeds): strin
   const column = tile.roots.slice(pair, pair + 1);
   const rest = tile.roots.slice(pair + 1, pair + 1 + after);
   const last = String(columns - 1);
-  const { text, results } = tile.values(column, '0', 'g');
+  const { text, results, slots } = tile.values(column, '0', 'g');
   const loops = tile.loops(COLUMN, column);
   const restValues = tile.values(rest, '0', 'g');
   const args = [
@@ -164,7 +168,7 @@ function columnText(plan: CudaWidePlan, target: string, needs: TileNeeds): strin
     ...restValues.results,
     '(I)(start + q)',
   ];
-  return lines(
+  const added = lines(
     `V f[${block}][${groups}];`,
     loops === '' ? '#pragma unroll' : '#pragma unroll 1',
     `for (int b = 0; b < ${block}; ++b) {`,
@@ -175,6 +179,7 @@ function columnText(plan: CudaWidePlan, target: string, needs: TileNeeds): strin
     '}',
     everyGroup(groups, lines(restValues.text, `add(${target}, ${args.join(', ')});`)),
   );
+  return { text: added, instructions: (slots * block + restValues.slots) * groups };
 }
 
 /** Writes the results of a thread's block of columns from the state `s`, or another that `s` is to name. */

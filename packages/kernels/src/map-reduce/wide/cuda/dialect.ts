@@ -15,6 +15,16 @@ export interface TileNeeds {
   readonly others: Set<'place' | 'least_step'>;
 }
 
+/** Instructions that a loop is written out to, at most: more are slow to compile and do not fit the instruction cache. */
+const MOST_UNROLLED = 2048;
+
+/** The pragma of a loop of `steps` steps, each of so many instructions: written out `wanted` times, or fewer where that is too long. */
+export function unrollPragma(wanted: number | 'all', steps: number, instructions: number): string {
+  const most = 2 ** Math.max(0, Math.floor(Math.log2(MOST_UNROLLED / Math.max(1, instructions))));
+  if ((wanted === 'all' ? steps : wanted) > most) return `#pragma unroll ${most}`;
+  return wanted === 'all' ? '#pragma unroll' : `#pragma unroll ${wanted}`;
+}
+
 /** `body` for r below `rows` and g below `groups`, as loops that the compiler writes out. */
 export function unrolledPairs(rows: number, groups: number, body: string): string {
   return lines(
@@ -76,6 +86,7 @@ export function cudaTileDialect(
       const {
         statements,
         results,
+        slots,
         helpers: used,
       } = emitCudaExpressions(exprs, {
         dtype,
@@ -84,7 +95,7 @@ export function cudaTileDialect(
         approximateExponentials: true,
       });
       for (const helper of used) helpers.add(helper);
-      return { statements, results };
+      return { statements, results, slots };
     },
     loopPragma: '#pragma unroll 1',
   };

@@ -6,7 +6,7 @@ import { allOutputsText, stateWords } from '../../cuda/text.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { wordsOf } from '../../reducers/state-words.js';
 import { reducesInPairs } from './choose-tile.js';
-import { cudaTileDialect, type TileNeeds } from './dialect.js';
+import { cudaTileDialect, unrollPragma, type TileNeeds } from './dialect.js';
 import { cudaSpans } from './spans-text.js';
 import { cudaStaging } from './staging.js';
 import { rowLists, type RowLists } from './row-lists.js';
@@ -84,9 +84,13 @@ function* stretchText(
   };
   const tile = tileText(formula, {
     ...cudaTileDialect(plan, rows, rowAt, needs),
-    stagedPragma: '#pragma unroll 4',
     // written out as a whole for many pairs, copies for the next steps are fetched at its end, and waited for
-    wholePragma: groups * rows >= MANY_PAIRS ? '#pragma unroll 2' : '#pragma unroll',
+    stepsPragma: ({ isWhole, steps, slots }) =>
+      unrollPragma(
+        isWhole ? (groups * rows >= MANY_PAIRS ? 2 : 'all') : 4,
+        steps,
+        slots * rows * groups,
+      ),
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = tile.roots.slice(0, formula.pair + 1 + formula.after);
