@@ -347,6 +347,23 @@ const signals = [
     pattern: 'is not begun where the signal has aborted',
   },
   {
+    ...REDUCTIONS,
+    name: 'a call does not stop the compiler',
+    file: `${TENSOR}/operation/operation.ts`,
+    find: 'step.load({ debug, signal, values: step.values }, made)',
+    replace: 'step.load({ debug, signal: signal && undefined, values: step.values }, made)',
+    pattern: 'is given up at once, and the compiler is stopped',
+    each: true,
+  },
+  {
+    ...PREPARE,
+    name: 'a preparation does not stop the compiler',
+    find: 'one.load({ debug, signal }, made)',
+    replace: 'one.load({ debug, signal: signal && undefined }, made)',
+    pattern: 'is given up at once, and the compiler is stopped',
+    each: true,
+  },
+  {
     ...PREPARE,
     name: 'a preparation that was given up keeps what it placed',
     find: '      dispose();\n      throw error;',
@@ -370,6 +387,14 @@ const signals = [
   },
   {
     ...SPREAD,
+    name: 'a failure among the matrices of a batch is swallowed',
+    find: "    if (failed?.status === 'rejected') throw failed.reason;\n",
+    replace: '    void failed;\n',
+    pattern: '(order .*) that the library refuses while the stream is busy throws its error',
+    each: true,
+  },
+  {
+    ...SPREAD,
     name: 'the matrices of a batch are not waited for',
     find: '(await Promise.allSettled(enqueued)).find(',
     replace: '(await Promise.race([Promise.allSettled(enqueued), []])).find(',
@@ -389,6 +414,15 @@ const MEMORY = { promise: 'memory of calls', file: `${TENSOR}/operation/known-ca
 
 /** @type {readonly Mutant[]} */
 const memory = [
+  {
+    ...MEMORY,
+    name: 'scratch memory is given back before it is used',
+    find: '      for (const one of this.#programs) enqueue(',
+    replace:
+      '      for (const one of scratch) one.dispose();\n      for (const one of this.#programs) enqueue(',
+    test: '../tensor/src/prepared-operations.test.ts',
+    pattern: 'scratch memory of calls made again returns to the pool',
+  },
   {
     ...MEMORY,
     name: 'the workspace of a kernel is given back before it is used',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { abortedEverywhere, disposeAll } from '../../tensor/test/aborted-everywhere.mjs';
 import * as mercer from './index.js';
 import * as npy from './npy.js';
+import { expectCompilerStopped } from './stopped-compiler.test-support.js';
 
 type Options = { readonly signal: AbortSignal };
 type Call = (options: Options) => Promise<unknown>;
@@ -357,20 +358,7 @@ it('an output is left alone, and the compiler is stopped', async () => {
     const out = await mercer.full([1, 2], 7, place);
     // a number that is in no cache
     const kernel = mul(add(variable('a'), Math.random()), variable('a'));
-    const controller = new AbortController();
-    const call = mercer.map(kernel, { a }, { out, signal: controller.signal });
-    const settled = Promise.allSettled([call]);
-    await vi.waitFor(
-      () => {
-        expect(process.getActiveResourcesInfo()).toContain('ProcessWrap');
-      },
-      { timeout: 10_000, interval: 1 },
-    );
-    controller.abort(reason);
-    expect(await settled).toEqual([{ status: 'rejected', reason }]);
-    await vi.waitFor(() => {
-      expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap');
-    });
+    await expectCompilerStopped((signal) => mercer.map(kernel, { a }, { out, signal }), liveBytes);
     expect(await out.toNested()).toEqual([[7, 7]]);
   } finally {
     if (executor === undefined) delete process.env['MERCER_CPU'];

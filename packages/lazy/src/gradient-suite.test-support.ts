@@ -1,16 +1,9 @@
-import { evaluateReduction, traitsOf, type ReductionKind } from '@mercer/formula';
+import { traitsOf, type ReductionKind } from '@mercer/formula';
 import { tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import {
-  gradient,
-  lazyI,
-  lazyJ,
-  param,
-  valueAndGradients,
-  type LazyReduction,
-  type LazyTensor,
-} from './index.js';
+import { gradient, lazyI, lazyJ, param, valueAndGradients, type LazyTensor } from './index.js';
 import { numbers, upload, type Numbers } from './reference.test-support.js';
+import { expectSlopes, gradientByLoops, paired, total, type Meant } from './slopes.test-support.js';
 
 const [M, N] = [4, 6];
 
@@ -22,60 +15,6 @@ const OF_ONE_RULE: readonly ReductionKind[] = [
   'KMinArgKMin',
   'KMaxArgKMax',
 ];
-
-/** `cotangent * result`, number by number in float64, of a reduction without batch axes. */
-function terms(
-  of: LazyReduction,
-  data: readonly Float64Array[],
-  cotangent: Float64Array,
-): Float64Array {
-  const { value } = evaluateReduction(of.reduction, data, { rowsI: M, rowsJ: N });
-  return (value ?? new Float64Array()).map((v, at) => v * (cotangent[at] ?? NaN));
-}
-
-const total = (values: Float64Array): number => values.reduce((sum, v) => sum + v, 0);
-
-const STEP = 1e-5;
-
-/** The derivative by every number of an input, by central differences. */
-function differences(
-  of: LazyReduction,
-  data: readonly Float64Array[],
-  place: number,
-  cotangent: Float64Array,
-): number[] {
-  return Array.from(data[place] ?? [], (_, at) => {
-    const moved = (by: number): number =>
-      total(
-        terms(
-          of,
-          data.map((one, p) => (p === place ? one.with(at, (one[at] ?? NaN) + by) : one)),
-          cotangent,
-        ),
-      );
-    return (moved(STEP) - moved(-STEP)) / (2 * STEP);
-  });
-}
-
-/** What the sums of {@link differences} are rounded by: 8 units in the last place of the sum of magnitudes, over the step. */
-const roundingError = (values: Float64Array): number =>
-  (2 ** -49 * total(values.map(Math.abs))) / STEP;
-
-/** Within `tolerance` of the largest of the wanted numbers, and what these themselves are rounded by. */
-function near(
-  found: ArrayLike<number>,
-  wanted: readonly number[],
-  tolerance: number,
-  rounding = 0,
-): void {
-  expect(found).toHaveLength(wanted.length);
-  const largest = Math.max(...wanted.map(Math.abs));
-  for (const [at, want] of wanted.entries()) {
-    expect(Math.abs((found[at] ?? NaN) - want), `number ${at}`).toBeLessThanOrEqual(
-      tolerance * largest + rounding,
-    );
-  }
-}
 
 /** Gradients of every reduction that has one, by variables of i and j and by parameters. */
 export function describeGradients(device: () => Device): void {
@@ -98,32 +37,62 @@ export function describeGradients(device: () => Device): void {
       ['KMinArgKMin', 'i'],
       ['KMaxArgKMax', 'j'],
     ])('of %s over %s', async (kind, axis, hasWeight) => {
-      const data: Numbers[] = [numbers(1, M, 2), numbers(2, N, 2), numbers(3, 1, 1, { low: 0.5 })];
       const weighted = kind === 'SumSoftMaxWeight' || hasWeight === true;
-      if (weighted) data.push(numbers(4, N, 2, { low: 0.5, high: 2 }));
-      const [x, y, p, g] = await Promise.all(data.map((one) => upload(one, 'float64', device())));
-      const variables = [lazyI(x!), lazyJ(y!), param(p!.reshape([1]))] as const;
-      const base = variables[0].sub(variables[1]).square().mul(variables[2]);
+      const data = {
+        x: numbers(1, M, 2),
+        y: numbers(2, N, 2),
+        p: numbers(3, 1, 1, { low: 0.5 }),
+        // Of the side that is reduced: else it is the same in every term.
+        g: numbers(4, axis === 'j' ? N : M, 2, { low: 0.5, high: 2 }),
+      };
+      const place = device();
+      const [x, y, g] = await Promise.all(
+        [data.x, data.y, data.g].map((one) => upload(one, 'float64', place)),
+      );
+      const p = await tensor(data.p.values, { device: place });
+      const variables = {
+        x: lazyI(x!),
+        y: lazyJ(y!),
+        p: param(p),
+        g: (axis === 'j' ? lazyJ : lazyI)(g!),
+      };
+      const base = variables.x.sub(variables.y).square().mul(variables.p);
       const isScalar = kind === 'LogSumExp' || weighted;
       const formula: LazyTensor<'float64'> = isScalar ? base.sum() : base;
-      const weight = weighted ? lazyJ(g!) : undefined;
+      const k = traitsOf(kind).takesK ? 2 : undefined;
       const of = formula.reduction(kind, axis, {
-        weight,
-        ...(traitsOf(kind).takesK && { k: 2 }),
+        ...(weighted && { weight: variables.g }),
+        ...(k !== undefined && { k }),
       });
+      const meant: Meant = {
+        kind,
+        axis,
+        k,
+        rowsI: M,
+        rowsJ: N,
+        term: ({ i, j, row }) => {
+          const [scale] = row('p');
+          const squares = paired(row('x', i), row('y', j), (one, other) =>
+            one.minus(other).squared().times(scale!),
+          );
+          return {
+            formula: isScalar ? [total(squares)] : squares,
+            ...(weighted && { weight: row('g', axis === 'j' ? j : i) }),
+          };
+        },
+      };
       const cotangent = numbers(5, axis === 'j' ? M : N, of.dim);
       const seed = await upload(cotangent, 'float64', device());
-      const values = data.map((one) => one.values);
-      const rounding = roundingError(terms(of, values, cotangent.values));
-      for (const [place, variable] of [...variables, ...(weight ? [weight] : [])].entries()) {
+      for (const name of ['x', 'y', 'p', 'g'] as const) {
+        if (name === 'g' && !weighted) continue;
         // Each is a kernel: by the parameter only where the formulas differ most, and kinds of one rule by x alone.
-        if (place === 2 && (weighted || !['Sum', 'LogSumExp', 'KMin'].includes(kind))) continue;
-        if (place > 0 && OF_ONE_RULE.includes(kind)) continue;
-        const wanted = differences(of, values, place, cotangent.values);
-        const found = await gradient(of, variable, seed);
-        const { batch, rows, dim } = data[place] as Numbers;
-        expect(found.shape).toEqual(place === 2 ? [1] : [...batch, rows, dim]);
-        near(await found.toTypedArray(), wanted, 1e-6, rounding);
+        if (name === 'p' && (weighted || !['Sum', 'LogSumExp', 'KMin'].includes(kind))) continue;
+        if (name !== 'x' && OF_ONE_RULE.includes(kind)) continue;
+        const found = await gradient(of, variables[name], seed);
+        const { rows, dim } = data[name];
+        expect(found.shape).toEqual(name === 'p' ? [1] : [rows, dim]);
+        const wanted = gradientByLoops(meant, data, name, cotangent);
+        expectSlopes(await found.toTypedArray(), wanted);
       }
     });
 
@@ -141,15 +110,13 @@ export function describeGradients(device: () => Device): void {
       expect([byX.shape, byY.shape]).toEqual([x!.shape, y!.shape]);
       // d/dx of sum over batches and pairs of (x y)^2 is 2 x sum of y^2, and the other way round.
       const squares = ({ values }: Numbers): number => values.reduce((sum, v) => sum + v * v, 0);
-      near(
+      expectSlopes(
         await byX.toTypedArray(),
         Array.from(data[0].values, (v) => 2 * v * squares(data[1])),
-        1e-12,
       );
-      near(
+      expectSlopes(
         await byY.toTypedArray(),
         Array.from(data[1].values, (v) => 2 * v * squares(data[0])),
-        1e-12,
       );
     });
 
@@ -188,7 +155,7 @@ export function describeGradients(device: () => Device): void {
           return sum + (4 * s - 2) * Math.exp(-s);
         }, 0),
       );
-      near(await second.toTypedArray(), wanted, 1e-12);
+      expectSlopes(await second.toTypedArray(), wanted);
     });
 
     it.each<[ReductionKind, number?]>([

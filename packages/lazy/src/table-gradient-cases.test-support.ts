@@ -9,11 +9,10 @@ import {
   type LazyReduction,
   type LazyTensor,
 } from './index.js';
-import { evaluated } from './evaluated.test-support.js';
 import { numbers, type Numbers } from './reference.test-support.js';
+import { dot, paired, total, type Meant, type Slopes } from './slopes.test-support.js';
 
 const [M, N, R] = [5, 4, 6];
-const STEP = 1e-6;
 
 type Lazy = LazyTensor<'float64'>;
 type Of = LazyReduction<ReductionKind, 'float64'>;
@@ -22,9 +21,20 @@ type Of = LazyReduction<ReductionKind, 'float64'>;
 export interface TableCase {
   readonly data: Readonly<Record<string, Numbers>>;
   readonly of: (t: Readonly<Record<string, Tensor<'float64'>>>) => Of;
+  /** What one term is, by plain loops; rows of j default to those of y. */
+  readonly meant: Pick<Meant, 'kind' | 'axis' | 'k' | 'term'> & { readonly rowsJ?: number };
   /** By which of the data; default: table. */
   readonly by?: readonly string[];
 }
+
+/** What the test case computes, for loops. */
+export const meantOf = ({ meant }: TableCase): Meant => ({ rowsI: M, rowsJ: N, ...meant });
+
+const product = (x: Slopes, y: Slopes): Slopes => paired(x, y, (p, q) => p.times(q));
+const sum = (x: Slopes, y: Slopes): Slopes => paired(x, y, (p, q) => p.plus(q));
+const difference = (x: Slopes, y: Slopes): Slopes => paired(x, y, (p, q) => p.minus(q));
+/** The row that an index names. */
+const numberOf = ([index]: Slopes): number => Math.floor((index?.value ?? NaN) + 0.5);
 
 /** Whole numbers from 0 to below `most`. */
 const rowsBelow = (
@@ -76,6 +86,16 @@ const kinds = (
           kind === 'KMax' ? { k: 2 } : {},
         );
       },
+      meant: {
+        kind,
+        axis,
+        k: kind === 'KMax' ? 2 : undefined,
+        term: ({ i, j, row }) => {
+          const rows = row('table', numberOf(row(side, side === 'ofI' ? i : j)));
+          const terms = product(difference(row('x', i), row('y', j)), rows).map((one) => one.exp());
+          return { formula: DIM_ONE.includes(kind) ? [total(terms)] : terms };
+        },
+      },
       by: ['table', 'x', 'y'],
     },
   ];
@@ -93,6 +113,18 @@ export const TABLE_CASES: readonly [string, TableCase][] = [
         const [before, other] = [inI(t, 'from').gather(x), inJ(t, 'to').gather(x)];
         return x.sqdist(before).mul(x.dot(other)).mul(inJ(t, 'y').add(other)).reduction('Sum', 'i');
       },
+      meant: {
+        kind: 'Sum',
+        axis: 'i',
+        term: ({ i, j, row }) => {
+          const [x, y] = [row('x', i), row('y', j)];
+          const before = row('x', numberOf(row('from', i)));
+          const other = row('x', numberOf(row('to', j)));
+          const away = difference(x, before);
+          const factor = dot(away, away).times(dot(x, other));
+          return { formula: sum(y, other).map((one) => one.times(factor)) };
+        },
+      },
       by: ['x', 'y'],
     },
   ],
@@ -105,6 +137,16 @@ export const TABLE_CASES: readonly [string, TableCase][] = [
         const first = x.gather(x);
         return first.gather(x).mul(first).add(x.square()).reduction('Sum', 'j');
       },
+      meant: {
+        kind: 'Sum',
+        axis: 'j',
+        rowsJ: 1,
+        term: ({ i, row }) => {
+          const x = row('x', i);
+          const first = row('x', numberOf(x));
+          return { formula: sum(product(row('x', numberOf(first)), first), product(x, x)) };
+        },
+      },
       by: ['x'],
     },
   ],
@@ -115,6 +157,13 @@ export const TABLE_CASES: readonly [string, TableCase][] = [
       of: (t) => {
         const rows = rowNumberI().sub(rowNumberJ()).abs().gather(get(t, 'table')) as Lazy;
         return inI(t, 'x').mul(rows).dot(inJ(t, 'y')).reduction('LogSumExp', 'j');
+      },
+      meant: {
+        kind: 'LogSumExp',
+        axis: 'j',
+        term: ({ i, j, row }) => ({
+          formula: [dot(product(row('x', i), row('table', Math.abs(i - j))), row('y', j))],
+        }),
       },
       by: ['table', 'x'],
     },
@@ -129,6 +178,17 @@ export const TABLE_CASES: readonly [string, TableCase][] = [
           .dot(one.gather(get(t, 'table')))
           .add(inJ(t, 'y').sum())
           .reduction('SumSoftMaxWeight', 'j', { weight: inJ(t, 'ofJ').gather(get(t, 'table')) });
+      },
+      meant: {
+        kind: 'SumSoftMaxWeight',
+        axis: 'j',
+        term: ({ i, j, row }) => {
+          const one = row('table', numberOf(row('at')));
+          return {
+            formula: [dot(row('x', i), one).plus(total(row('y', j)))],
+            weight: row('table', numberOf(row('ofJ', j))),
+          };
+        },
       },
     },
   ],
@@ -150,36 +210,18 @@ export const TABLE_CASES: readonly [string, TableCase][] = [
         const rows = inJ(t, 'ofJ').gather(get(t, 'own')).mul(pairs);
         return inI(t, 'x').mul(a).dot(b.add(rows)).reduction('Sum', 'j');
       },
+      meant: {
+        kind: 'Sum',
+        axis: 'j',
+        term: ({ i, j, row }) => {
+          const [atI, atJ] = [numberOf(row('ofI', i)), numberOf(row('ofJ', j))];
+          const pairs = row('table', Math.floor((i + j) * 0.5 + 0.5));
+          const rows = product(row('own', atJ), pairs);
+          const x = product(row('x', i), row('table', atI));
+          return { formula: [dot(x, sum(row('table', atJ), rows))] };
+        },
+      },
       by: ['table', 'own', 'x'],
     },
   ],
 ];
-
-/** The gradient of the weighted sum of all values by some data, by differences of the float64 reference. */
-export function differences(
-  of: Of,
-  dataOf: ReadonlyMap<string, Numbers>,
-  by: Numbers,
-  cotangent: Numbers,
-): Float64Array {
-  const data = of.inputs.map(({ source }) => {
-    const found = source.kind === 'tensor' ? dataOf.get(source.tensor.label) : undefined;
-    if (found === undefined) throw new Error('every input is of the data');
-    return found;
-  });
-  const rowsOf = (category: string): number =>
-    of.inputs.find((one) => one.category === category)?.extent?.rows ?? 1;
-  const counts = { rowsI: rowsOf('i'), rowsJ: rowsOf('j') };
-  const total = (): number => {
-    const { value = [] } = evaluated(of.reduction, data, counts);
-    return value.reduce((sum, one, at) => sum + one * (cotangent.values[at] ?? NaN), 0);
-  };
-  return by.values.map((value, at) => {
-    const [up, down] = [STEP, -STEP].map((step) => {
-      by.values[at] = value + step;
-      return total();
-    }) as [number, number];
-    by.values[at] = value;
-    return (up - down) / (2 * STEP);
-  });
-}

@@ -12,10 +12,12 @@ import {
   minus,
   norm1,
   onlyMatrix,
-  random,
+  productError,
   randomMatrix,
+  reflected,
   rounded,
   scaledResidual,
+  geometric,
   THRESHOLD,
   times,
   toTensor,
@@ -34,23 +36,6 @@ export interface LargeOrders {
   readonly factors: readonly (readonly [order: number, dtype: LinalgDType])[];
 }
 
-/** h diag(values) h with one Householder reflection h: any spectrum in n^2 steps. */
-function reflected(values: readonly number[], seed: number): Dense {
-  const n = values.length;
-  const next = random(seed);
-  const v = Float64Array.from(values, () => next());
-  const size = Math.hypot(...v);
-  for (let i = 0; i < n; i++) v[i]! /= size;
-  const middle = values.reduce((sum, value, i) => sum + value * v[i]! * v[i]!, 0);
-  return dense(n, n, (i, j) => {
-    const both = -2 * v[i]! * v[j]! * (values[i]! + values[j]!) + 4 * v[i]! * v[j]! * middle;
-    return both + (i === j ? values[i]! : 0);
-  });
-}
-
-const spread = (n: number, condition: number): number[] =>
-  Array.from({ length: n }, (_, i) => condition ** (-i / Math.max(1, n - 1)));
-
 const LONG = { timeout: 120_000 };
 
 /** Large matrices, held to the thresholds of LAPACK's own tests. */
@@ -61,7 +46,7 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       LONG,
       async (n, dtype) => {
         for (const condition of [10, 1e6]) {
-          const a = rounded(reflected(spread(n, condition), n), dtype);
+          const a = rounded(reflected(geometric(n, condition), n), dtype);
           const b = rounded(randomMatrix(n, 2, 2), dtype);
           using given = await toTensor(a, dtype);
           using sides = await toTensor(b, dtype);
@@ -105,7 +90,7 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       async (n, dtype) => {
         const scale = n * EPSILON[dtype];
         for (const uplo of ['lower', 'upper'] as const) {
-          const known = spread(n, 1e6).map((value, i) => (i % 2 === 0 ? value : -value));
+          const known = geometric(n, 1e6).map((value, i) => (i % 2 === 0 ? value : -value));
           const a = rounded(reflected(known, 3), dtype);
           const { values, vectors } = await eigh(await toTensor(a, dtype), { uplo });
           const w = await values.toTypedArray();
@@ -124,12 +109,8 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       },
     );
 
-    /** How far one side of an equation is from the other, both times a few random vectors: of the terms' size, n and rounding. */
-    const off = (left: Dense, right: Dense, size: number, dtype: LinalgDType): number =>
-      norm1(minus(left, right)) / (size * left.rows * EPSILON[dtype]);
-
     it.each(factors)('of order %i in %s have a Cholesky factor', LONG, async (n, dtype) => {
-      const a = rounded(reflected(spread(n, 1e4), n), dtype);
+      const a = rounded(reflected(geometric(n, 1e4), n), dtype);
       const c = randomMatrix(n, 3, 1);
       using given = await toTensor(a, dtype);
       for (const uplo of ['lower', 'upper'] as const) {
@@ -139,12 +120,14 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
         const lower = uplo === 'lower' ? factor : flip(factor);
         for (const i of [0, 1, n >> 1, n - 2]) expect(at(lower, i, n - 1)).toBe(0);
         const product = times(lower, times(flip(lower), c));
-        expect(off(times(a, c), product, norm1(a) * norm1(c), dtype)).toBeLessThan(THRESHOLD);
+        expect(productError(times(a, c), product, norm1(a) * norm1(c), dtype)).toBeLessThan(
+          THRESHOLD,
+        );
       }
     });
 
     it.each(factors)('of order %i in %s have an inverse', LONG, async (n, dtype) => {
-      const values = spread(n, 100).map((value, i) => (i % 2 === 0 ? value : -value));
+      const values = geometric(n, 100).map((value, i) => (i % 2 === 0 ? value : -value));
       const a = rounded(reflected(values, n), dtype);
       const c = randomMatrix(n, 3, 2);
       using given = await toTensor(a, dtype);
@@ -152,8 +135,8 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       expect(await made.infos.toNested()).toBe(0);
       const inverted = await onlyMatrix(made.inverse);
       const size = norm1(a) * norm1(inverted) * norm1(c);
-      expect(off(times(a, times(inverted, c)), c, size, dtype)).toBeLessThan(THRESHOLD);
-      expect(off(times(inverted, times(a, c)), c, size, dtype)).toBeLessThan(THRESHOLD);
+      expect(productError(times(a, times(inverted, c)), c, size, dtype)).toBeLessThan(THRESHOLD);
+      expect(productError(times(inverted, times(a, c)), c, size, dtype)).toBeLessThan(THRESHOLD);
     });
 
     it.each(factors)('of order %i in %s have QR factors', LONG, async (n, dtype) => {
@@ -170,13 +153,17 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
         const c = randomMatrix(columns, 3, 3);
         const d = randomMatrix(q.columns, 3, 4);
         const size = norm1(a) * norm1(c);
-        expect(off(times(a, c), times(q, times(r, c)), size, dtype)).toBeLessThan(THRESHOLD);
-        expect(off(times(flip(q), times(q, d)), d, norm1(d), dtype)).toBeLessThan(THRESHOLD);
+        expect(productError(times(a, c), times(q, times(r, c)), size, dtype)).toBeLessThan(
+          THRESHOLD,
+        );
+        expect(productError(times(flip(q), times(q, d)), d, norm1(d), dtype)).toBeLessThan(
+          THRESHOLD,
+        );
       }
     });
 
     it.each(factors)('of order %i in %s have singular values', LONG, async (n, dtype) => {
-      const known = spread(n, 1e6);
+      const known = geometric(n, 1e6);
       const a = rounded(
         reflected(
           known.map((value, i) => (i % 3 === 0 ? -value : value)),
@@ -195,9 +182,11 @@ export function largeSuite(where: string, { solves, eigen, factors }: LargeOrder
       const rotated = times(vh, c);
       const scaled = dense(n, 3, (i, j) => (s[i] ?? NaN) * at(rotated, i, j));
       const size = norm1(a) * norm1(c);
-      expect(off(times(a, c), times(u, scaled), size, dtype)).toBeLessThan(THRESHOLD);
+      expect(productError(times(a, c), times(u, scaled), size, dtype)).toBeLessThan(THRESHOLD);
       for (const q of [u, flip(vh)]) {
-        expect(off(times(flip(q), times(q, c)), c, norm1(c), dtype)).toBeLessThan(THRESHOLD);
+        expect(productError(times(flip(q), times(q, c)), c, norm1(c), dtype)).toBeLessThan(
+          THRESHOLD,
+        );
       }
     });
 

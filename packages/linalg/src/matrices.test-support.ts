@@ -95,6 +95,20 @@ export function geometric(n: number, condition: number): number[] {
   return Array.from({ length: n }, (_, i) => condition ** (n === 1 ? 0 : -i / (n - 1)));
 }
 
+/** h diag(values) h with one Householder reflection h: any spectrum in n^2 steps. */
+export function reflected(values: readonly number[], seed: number): Dense {
+  const n = values.length;
+  const next = random(seed);
+  const v = Float64Array.from(values, () => next());
+  const size = Math.hypot(...v);
+  for (let i = 0; i < n; i++) v[i]! /= size;
+  const middle = values.reduce((sum, value, i) => sum + value * v[i]! * v[i]!, 0);
+  return dense(n, n, (i, j) => {
+    const both = -2 * v[i]! * v[j]! * (values[i]! + values[j]!) + 4 * v[i]! * v[j]! * middle;
+    return both + (i === j ? values[i]! : 0);
+  });
+}
+
 /** Symmetric positive definite, of this condition number. */
 export const definite = (n: number, seed: number, condition = 10): Dense =>
   symmetricWith(geometric(n, condition), seed);
@@ -163,6 +177,10 @@ export function scaledResidual(a: Dense, x: Dense, b: Dense, dtype: LinalgDType)
   const residual = norm1(minus(b, times(a, x)));
   return residual / (norm1(a) * norm1(x) * a.rows * EPSILON[dtype]);
 }
+
+/** How far one side of an equation is from the other, both times a few random vectors: of the terms' size, n and rounding. */
+export const productError = (left: Dense, right: Dense, size: number, dtype: LinalgDType): number =>
+  norm1(minus(left, right)) / (size * left.rows * EPSILON[dtype]);
 
 /** LAPACK's criterion for factorisations: |a - product| / (|a| n eps), to be below 30. */
 export function scaledError(a: Dense, product: Dense, dtype: LinalgDType): number {

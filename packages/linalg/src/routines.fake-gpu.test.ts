@@ -224,6 +224,8 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
     ['solveCholesky', 1030, 'potrf', (a, b) => solveCholesky(a, b, { overwriteA: true })],
     ['solveLU', 520, 'sgetrf', (a, b) => solveLU(a, b)],
     ['solveTriangular', 520, 'strsm_64', (a, b) => solveTriangular(a, b)],
+    ['cholesky', 700, 'potrf', (a) => cholesky(a)],
+    ['inv', 520, 'sgetrf', (a) => inv(a)],
     ['qr', 300, 'geqrf', (a) => qr(a)],
   ] as const satisfies readonly (readonly [string, number, string, Call])[];
 
